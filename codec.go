@@ -1,0 +1,259 @@
+package openmanus
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// bodies are the types of the format and their names in it.
+func bodies() map[string]Body {
+	return map[string]Body{
+		"opened": Opened{}, "configured": Configured{}, "user_said": UserSaid{},
+		"model_said": ModelSaid{}, "model_failed": ModelFailed{}, "stopped": Stopped{},
+		"resumed": Resumed{}, "interrupted": Interrupted{}, "asked": Asked{}, "answered": Answered{},
+		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
+		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": Taken{},
+		"compacted": Compacted{}, "titled": Titled{}, "noted": Noted{},
+		"typing": Typing{}, "output": Output{},
+	}
+}
+
+var (
+	typeOf = bodies()
+	nameOf = func() map[reflect.Type]string {
+		m := make(map[reflect.Type]string)
+		for name, b := range bodies() {
+			m[reflect.TypeOf(b)] = name
+		}
+		return m
+	}()
+)
+
+// TypeName returns the name of b's type in the journal format.
+func TypeName(b Body) string {
+	if f, ok := b.(Foreign); ok {
+		return f.Type
+	}
+	return nameOf[reflect.TypeOf(b)]
+}
+
+// A Stored is a body as a journal keeps it.
+type Stored struct {
+	Type string
+	Key  string
+	Body json.RawMessage
+}
+
+// A Codec turns bodies into what a journal stores, and back. Journals use it
+// and nothing else. The zero Codec keeps everything in the body and knows no
+// secrets. It is safe for concurrent use.
+//
+// Strings over [BigString] go into Blobs, and known secrets are replaced by a
+// placeholder that names them, so that who writes events need not think of
+// either.
+type Codec struct {
+	Blobs   Blobs // if nil, large strings stay in the body
+	Secrets *Secrets
+}
+
+// BigString is the length from which on a string of a body is kept as a blob.
+const BigString = 8 << 10
+
+// Encode returns b as it is to be stored. The blobs it needs are stored when
+// it returns.
+func (c Codec) Encode(ctx context.Context, b Body) (Stored, error) {
+	s := Stored{Type: TypeName(b), Key: b.Key()}
+	switch {
+	case s.Key == "":
+		return s, fmt.Errorf("a provisional body (%T) cannot be stored", b)
+	case s.Type == "":
+		return s, fmt.Errorf("the body %T is not part of the journal format", b)
+	}
+	data, err := marshal(b)
+	if err != nil {
+		return s, fmt.Errorf("encode %s: %w", s.Type, err)
+	}
+	if c.Secrets.in(data) {
+		b = c.Secrets.withoutSigned(b)
+		if data, err = marshal(b); err != nil {
+			return s, err
+		}
+		data = c.Secrets.replace(data)
+		s.Key = string(c.Secrets.replace([]byte(s.Key)))
+	}
+	if c.Blobs != nil && len(data) > BigString {
+		if data, err = lift(ctx, c.Blobs, data); err != nil {
+			return s, err
+		}
+	}
+	s.Body = data
+	return s, nil
+}
+
+// Decode returns the body that was stored as s. A type that this version does
+// not know becomes [Foreign].
+func (c Codec) Decode(ctx context.Context, s Stored) (Body, error) {
+	data := s.Body
+	if c.Blobs != nil && bytes.Contains(data, blobMark) {
+		var err error
+		if data, err = lower(ctx, c.Blobs, data); err != nil {
+			return nil, fmt.Errorf("event %s: %w", s.Key, err)
+		}
+	}
+	zero, ok := typeOf[s.Type]
+	if !ok {
+		return Foreign{s.Type, s.Key, bytes.Clone(data)}, nil
+	}
+	p := reflect.New(reflect.TypeOf(zero))
+	if err := json.Unmarshal(data, p.Interface()); err != nil {
+		return nil, fmt.Errorf("event %s: %w", s.Key, err)
+	}
+	return p.Elem().Interface().(Body), nil
+}
+
+func marshal(b Body) ([]byte, error) {
+	if f, ok := b.(Foreign); ok {
+		return f.Content, nil
+	}
+	return json.Marshal(b)
+}
+
+// blobMark is the key of the object that stands where a large string was:
+// {"$blob":"sha256:…"}.
+var blobMark = []byte(`"$blob"`)
+
+// lift moves the large strings of a JSON document into blobs.
+func lift(ctx context.Context, blobs Blobs, data []byte) ([]byte, error) {
+	return rewrite(data, func(v any) (any, error) {
+		s, ok := v.(string)
+		if !ok || len(s) <= BigString {
+			return v, nil
+		}
+		ref, err := blobs.Put(ctx, []byte(s))
+		return map[string]any{"$blob": ref}, err
+	})
+}
+
+// lower puts them back.
+func lower(ctx context.Context, blobs Blobs, data []byte) ([]byte, error) {
+	return rewrite(data, func(v any) (any, error) {
+		m, ok := v.(map[string]any)
+		if !ok || len(m) != 1 {
+			return v, nil
+		}
+		ref, ok := m["$blob"].(string)
+		if !ok {
+			return v, nil
+		}
+		s, err := ReadBlob(ctx, blobs, Ref(ref))
+		return string(s), err
+	})
+}
+
+// ReadBlob returns the whole content of a blob.
+func ReadBlob(ctx context.Context, blobs Blobs, ref Ref) ([]byte, error) {
+	r, err := blobs.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// rewrite applies f to every value of a JSON document, outer ones first.
+func rewrite(data []byte, f func(any) (any, error)) ([]byte, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	v, err := walk(v, f)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+func walk(v any, f func(any) (any, error)) (any, error) {
+	v, err := f(v)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			if v[i], err = walk(v[i], f); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for k := range v {
+			if v[k], err = walk(v[k], f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}
+
+var refPattern = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
+
+// Refs returns the blobs that a stored body speaks of, without repetition, in
+// order. A journal keeps a blob as long as an event speaks of it.
+func (s Stored) Refs() []Ref {
+	var refs []Ref
+	for _, m := range refPattern.FindAll(s.Body, -1) {
+		if ref := Ref(m); !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// line is an event in the encoding that exports, --output jsonl and SSE use.
+type line struct {
+	Seq  int64           `json:"seq"`
+	Time time.Time       `json:"time"`
+	Type string          `json:"type"`
+	Key  string          `json:"key,omitempty"`
+	Body json.RawMessage `json:"body"`
+}
+
+// MarshalJSON encodes ev on its own, large strings in place.
+func (ev Event) MarshalJSON() ([]byte, error) {
+	if ev.Body == nil {
+		return nil, errors.New("an event without a body")
+	}
+	data, err := marshal(ev.Body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(line{ev.Seq, ev.Time, TypeName(ev.Body), ev.Body.Key(), data})
+}
+
+// UnmarshalJSON decodes what MarshalJSON made.
+func (ev *Event) UnmarshalJSON(data []byte) error {
+	var l line
+	if err := json.Unmarshal(data, &l); err != nil {
+		return err
+	}
+	b, err := Codec{}.Decode(context.Background(), Stored{l.Type, l.Key, l.Body})
+	if err != nil {
+		return err
+	}
+	*ev = Event{l.Seq, l.Time, b}
+	return nil
+}
+
+// Same reports whether two bodies say the same: ErrExists rather than
+// ErrConflict.
+func Same(a, b Stored) bool { return a.Type == b.Type && bytes.Equal(a.Body, b.Body) }

@@ -1,0 +1,365 @@
+package openmanus
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// FormatVersion is the version of the journal format that this package
+// writes. It reads every earlier one. See docs/events.md.
+const FormatVersion = 1
+
+// An Event is one fact in the life of a session.
+type Event struct {
+	Seq  int64     // position in the session, from 1; 0 if provisional: shown and forgotten
+	Time time.Time // when it was stored, in UTC to the microsecond
+	Body Body
+}
+
+// A Body says what happened. The set of bodies is closed; one of a type that
+// this version does not know is read as [Foreign].
+type Body interface {
+	// Key names the question that the body answers. A session has at most
+	// one event with a given key: the second answer is refused.
+	Key() string
+}
+
+// The bodies. Keys are part of the format.
+type (
+	// Opened is the first event of a session.
+	Opened struct {
+		Flow    string  `json:"flow"`             // the flow that decides
+		Parent  string  `json:"parent,omitempty"` // the session that asked for this one
+		Depth   int     `json:"depth,omitempty"`  // how many sessions are above
+		From    *Origin `json:"from,omitempty"`   // if it was forked or imported
+		Version int     `json:"version"`
+	}
+
+	// Configured is what requests are built from, from here on. It comes
+	// with Opened and at every declared change.
+	Configured struct {
+		N         int          `json:"n"` // how many came before
+		Model     string       `json:"model,omitempty"`
+		System    string       `json:"system,omitempty"`
+		Tools     []Spec       `json:"tools,omitempty"`
+		Settings  llm.Settings `json:"settings"`
+		Limits    Limits       `json:"limits"`
+		Prices    Prices       `json:"prices"`
+		Workspace string       `json:"workspace,omitempty"`
+		Approve   string       `json:"approve,omitempty"` // the gate's mode
+	}
+
+	// UserSaid is input. ID is chosen by the sender, so that sending it
+	// again says it once.
+	UserSaid struct {
+		ID      string      `json:"id"`
+		Message llm.Message `json:"message"`
+		Note    llm.Parts   `json:"note,omitempty"` // read by the model before Message, not by people: date, system, files
+	}
+
+	// ModelSaid is a reply to everything up to Re.
+	ModelSaid struct {
+		Turn    int         `json:"turn"` // how many outcomes of asking the model came before
+		Re      int64       `json:"re"`
+		Stop    llm.Stop    `json:"stop"`
+		Message llm.Message `json:"message"`
+		Usage   llm.Usage   `json:"usage"`
+		Cost    Money       `json:"cost,omitempty"`
+		By      string      `json:"by,omitempty"`
+	}
+
+	// ModelFailed says that there was no reply to everything up to Re. It
+	// halts the session unless somebody spoke after Re.
+	ModelFailed struct {
+		Turn   int       `json:"turn"`
+		Re     int64     `json:"re"`
+		Kind   llm.Kind  `json:"kind"`
+		Status int       `json:"status,omitempty"` // of HTTP
+		Error  string    `json:"error"`
+		Usage  llm.Usage `json:"usage"`
+		Cost   Money     `json:"cost,omitempty"`
+	}
+
+	// Stopped says that the flow gave up on everything up to Re. It halts
+	// the session unless somebody spoke after Re.
+	Stopped struct {
+		Turn   int    `json:"turn"`
+		Re     int64  `json:"re"`
+		Reason Reason `json:"reason"`
+		Error  string `json:"error,omitempty"` // a sentence for people
+	}
+
+	// Resumed lets a halted session go on. Limits that are not zero replace
+	// those in force.
+	Resumed struct {
+		ID     string `json:"id"`
+		Limits Limits `json:"limits"`
+	}
+
+	// Interrupted halts the session: every open call gets a result that
+	// says so. Said keeps what had been shown of a reply on its way.
+	Interrupted struct {
+		ID   string `json:"id"`
+		Said string `json:"said,omitempty"`
+	}
+
+	// Asked puts a call before a person: for a ruling, or with a question
+	// of the tool's own.
+	Asked struct {
+		Call     string          `json:"call"`
+		N        int             `json:"n"` // how many questions this call asked before
+		Kind     AskKind         `json:"kind"`
+		Question string          `json:"question"`
+		Schema   json.RawMessage `json:"schema,omitempty"` // of the answer; none: any text
+		Hash     string          `json:"hash,omitempty"`   // of what is shown: the call's name and arguments
+	}
+
+	// Answered is a person's answer to the n-th question of a call. The
+	// call's tool runs again with it.
+	Answered struct {
+		Call string          `json:"call"`
+		N    int             `json:"n"`
+		Text string          `json:"text,omitempty"`
+		Data json.RawMessage `json:"data,omitempty"` // if the question had a schema
+		By   string          `json:"by,omitempty"`
+	}
+
+	// Ruled settles whether a call may run.
+	Ruled struct {
+		Call   string `json:"call"`
+		Allow  bool   `json:"allow"`
+		By     string `json:"by"`               // a person, or the gate
+		Rule   string `json:"rule,omitempty"`   // which rule said so
+		Reason string `json:"reason,omitempty"` // the model reads it if the call may not run
+		Input  string `json:"input,omitempty"`  // the arguments to run with, if not the model's own; the model is told
+		Hash   string `json:"hash,omitempty"`   // of what was ruled on
+		Hints  Hints  `json:"hints"`            // as they were then
+	}
+
+	// CallStarted claims a call: written before it runs.
+	CallStarted struct {
+		Call    string `json:"call"`
+		Attempt int    `json:"attempt"` // from 1
+		Worker  string `json:"worker,omitempty"`
+	}
+
+	// CallDone is the result of a call.
+	CallDone struct {
+		Call    string          `json:"call"`
+		Parts   llm.Parts       `json:"parts"`
+		IsError bool            `json:"is_error,omitempty"`
+		Detail  json.RawMessage `json:"detail,omitempty"` // for people and flows; the model does not see it
+		Source  string          `json:"source,omitempty"` // where the content came from, if from outside
+		Whole   Ref             `json:"whole,omitempty"`  // the whole output, if Parts have it cut
+	}
+
+	// CallLate is a result that came after its call had been given up.
+	CallLate struct {
+		Call  string    `json:"call"`
+		Parts llm.Parts `json:"parts"`
+	}
+
+	// ChildOpened delegates to a session of its own, with a share of this
+	// one's limits.
+	ChildOpened struct {
+		Call   string `json:"call,omitempty"` // on whose behalf
+		Child  string `json:"child"`          // its session id
+		Limits Limits `json:"limits"`
+	}
+
+	// ChildDone says that a child ended, and how.
+	ChildDone struct {
+		Call   string    `json:"call,omitempty"`
+		Child  string    `json:"child"`
+		Status Status    `json:"status"`
+		Reason Reason    `json:"reason,omitempty"`
+		Text   string    `json:"text"`
+		Usage  llm.Usage `json:"usage"`
+		Cost   Money     `json:"cost,omitempty"`
+	}
+
+	// Taken says that another worker took over a session that was under
+	// way: the time before it does not count.
+	Taken struct {
+		N      int    `json:"n"` // how often before
+		Worker string `json:"worker"`
+	}
+
+	// Compacted replaces what the model sees of everything up to UpTo by a
+	// summary. The journal keeps it all.
+	Compacted struct {
+		N       int       `json:"n"`
+		UpTo    int64     `json:"up_to"`
+		Summary llm.Parts `json:"summary"`
+		Usage   llm.Usage `json:"usage"`
+		Cost    Money     `json:"cost,omitempty"`
+	}
+
+	// Titled names a session for people. The last one counts.
+	Titled struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}
+
+	// Noted is a remark for people.
+	Noted struct {
+		ID   string `json:"id"`
+		Text string `json:"text"`
+	}
+)
+
+// The provisional bodies: they have no key, are shown to those who watch, and
+// are never stored.
+type (
+	// Typing is the next fragment of a reply on its way. To who joins in
+	// the middle, the first one is all that was typed so far.
+	Typing struct {
+		Turn  int       `json:"turn"`
+		Reset bool      `json:"reset,omitempty"` // what was shown of this turn is void
+		Part  int       `json:"part"`            // index of the first of Parts in the reply
+		Parts llm.Parts `json:"parts,omitempty"` // each continues the part at its index, or begins it
+	}
+
+	// Output is what a running call has just printed.
+	Output struct {
+		Call string `json:"call"`
+		Text string `json:"text"`
+	}
+)
+
+// Foreign is a body of a type that this version does not know. It is kept
+// unharmed; a session that has one can be read and exported, not driven.
+type Foreign struct {
+	Type    string
+	Stored  string // its key
+	Content json.RawMessage
+}
+
+// An Origin says where a session was copied from.
+type Origin struct {
+	Session string `json:"session"`
+	Seq     int64  `json:"seq"` // the last event that was copied
+}
+
+// An AskKind says what a person is asked for.
+type AskKind string
+
+const (
+	AskRuling AskKind = "ruling" // may this call run?
+	AskText   AskKind = "text"   // a question of the tool's own
+)
+
+// Key implements [Body].
+func (Opened) Key() string        { return "open" }
+func (b Configured) Key() string  { return fmt.Sprintf("config/%d", b.N) }
+func (b UserSaid) Key() string    { return "user/" + b.ID }
+func (b ModelSaid) Key() string   { return fmt.Sprintf("model/%d", b.Turn) }
+func (b ModelFailed) Key() string { return fmt.Sprintf("model/%d", b.Turn) }
+func (b Stopped) Key() string     { return fmt.Sprintf("model/%d", b.Turn) }
+func (b Resumed) Key() string     { return "resume/" + b.ID }
+func (b Interrupted) Key() string { return "interrupt/" + b.ID }
+func (b Asked) Key() string       { return fmt.Sprintf("ask/%s/%d", b.Call, b.N) }
+func (b Answered) Key() string    { return fmt.Sprintf("answer/%s/%d", b.Call, b.N) }
+func (b Ruled) Key() string       { return "rule/" + b.Call }
+func (b CallStarted) Key() string { return fmt.Sprintf("start/%s/%d", b.Call, b.Attempt) }
+func (b CallDone) Key() string    { return "done/" + b.Call }
+func (b CallLate) Key() string    { return "late/" + b.Call }
+func (b ChildOpened) Key() string { return "child/" + b.Child }
+func (b ChildDone) Key() string   { return "childdone/" + b.Child }
+func (b Taken) Key() string       { return fmt.Sprintf("take/%d", b.N) }
+func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
+func (b Titled) Key() string      { return "title/" + b.ID }
+func (b Noted) Key() string       { return "note/" + b.ID }
+func (Typing) Key() string        { return "" }
+func (Output) Key() string        { return "" }
+func (b Foreign) Key() string     { return b.Stored }
+
+// Limits bound a session. In [Configured], 0 means the default of
+// [DefaultLimits], and -1 no limit.
+type Limits struct {
+	Steps  int           `json:"steps,omitempty"`   // replies to one request
+	Tokens int           `json:"tokens,omitempty"`  // read and written, in the session and its children
+	Money  Money         `json:"money,omitempty"`   // spent, likewise
+	Time   time.Duration `json:"time_ns,omitempty"` // at work on one request
+	Depth  int           `json:"depth,omitempty"`   // of delegation
+	FanOut int           `json:"fan_out,omitempty"` // children at once
+	Stuck  int           `json:"stuck,omitempty"`   // repetitions that earn a nudge; twice as many stop
+}
+
+// DefaultLimits are in force where nothing else is said.
+func DefaultLimits() Limits {
+	return Limits{Steps: 50, Tokens: 10_000_000, Money: 20 * Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3}
+}
+
+// Or returns l with the fields that are 0 taken from m.
+func (l Limits) Or(m Limits) Limits {
+	return Limits{
+		Steps: either(l.Steps, m.Steps), Tokens: either(l.Tokens, m.Tokens), Money: either(l.Money, m.Money),
+		Time: either(l.Time, m.Time), Depth: either(l.Depth, m.Depth), FanOut: either(l.FanOut, m.FanOut),
+		Stuck: either(l.Stuck, m.Stuck),
+	}
+}
+
+func either[T comparable](a, b T) T {
+	var zero T
+	if a != zero {
+		return a
+	}
+	return b
+}
+
+// Money is an amount in billionths of a US dollar.
+type Money int64
+
+// Dollar is one US dollar.
+const Dollar Money = 1e9
+
+// USD returns m in dollars, for display.
+func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
+
+// Prices are what a model costs per token. The zero value is unknown.
+type Prices struct {
+	Input  Money `json:"input,omitempty"`
+	Output Money `json:"output,omitempty"`
+	Cached Money `json:"cached,omitempty"` // 0: as Input
+}
+
+// Cost returns the price of u.
+func (p Prices) Cost(u llm.Usage) Money {
+	cached := either(p.Cached, p.Input)
+	return Money(u.Input-u.Cached)*p.Input + Money(u.Cached)*cached + Money(u.Output)*p.Output
+}
+
+// A Status says how a session stands.
+type Status string
+
+// The statuses.
+const (
+	Idle     Status = "idle"     // nothing was asked of it yet
+	Running  Status = "running"  // there is something to do
+	Waiting  Status = "waiting"  // for a person
+	Finished Status = "finished" // it said that it is done
+	Failed   Status = "failed"   // it said that it could not, or the model did not reply
+	Halted   Status = "stopped"  // by a limit or a person
+)
+
+// A Reason is one word for why a session stopped or failed.
+type Reason string
+
+// The reasons of stopped sessions. Those of failed ones are the [llm.Kind]s,
+// and [ByAgent].
+const (
+	NoSteps   Reason = "steps"
+	NoTokens  Reason = "tokens"
+	NoMoney   Reason = "money"
+	NoTime    Reason = "time"
+	TooDeep   Reason = "depth"
+	TooWide   Reason = "fan-out"
+	Stuck     Reason = "stuck"
+	ByPerson  Reason = "interrupted"
+	ByAgent   Reason = "agent" // the agent said that it failed
+	ByTooling Reason = "tool"  // the flow's own machinery failed
+)

@@ -1,0 +1,90 @@
+package openmanus
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+)
+
+// A Journal keeps the events of sessions. It only ever grows, save that whole
+// sessions may be deleted. Implementations are safe for concurrent use and
+// pass the suite in journaltest.
+type Journal interface {
+	// Append stores bodies at the end of a session together or not at all,
+	// and returns the events that [Journal.Events] will yield for them. When
+	// it returns without an error they are as durable as the journal ever
+	// makes them.
+	//
+	// If the key of one is taken, nothing is stored: it returns the event
+	// that has the key, alone, and [ErrExists] if the content is the same,
+	// [ErrConflict], which is an ErrExists too, if it is not.
+	//
+	// The first body of a session must be [Opened], and no other may be.
+	Append(ctx context.Context, session string, bodies ...Body) ([]Event, error)
+
+	// Events yields the events of a session after the given Seq, in order,
+	// as they are now. A session that does not exist has none. The sequence
+	// may be used more than once. It ends after the first error.
+	Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
+
+	// Follow is Events without an end: it waits for further events, from
+	// whatever process, until ctx is done, and then ends without an error.
+	// Slow readers miss nothing and slow nobody.
+	Follow(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
+}
+
+// ErrExists is returned by [Journal.Append] when the question has been
+// answered. To most callers that is good news: someone did the work.
+var ErrExists = errors.New("event exists")
+
+// ErrConflict is the [ErrExists] of an answer that differs from the first.
+var ErrConflict error = conflict{}
+
+type conflict struct{}
+
+func (conflict) Error() string        { return "another event has this key" }
+func (conflict) Is(target error) bool { return target == ErrExists }
+
+// A Ref names a blob by its content: "sha256:" and 64 hexadecimal digits.
+type Ref string
+
+// Blobs keep byte strings by their content. Implementations are safe for
+// concurrent use.
+type Blobs interface {
+	// Put keeps data and returns its name. Putting twice keeps once.
+	Put(ctx context.Context, data []byte) (Ref, error)
+
+	// Get returns the content of a blob, or an error that is
+	// [io/fs.ErrNotExist].
+	Get(ctx context.Context, ref Ref) (io.ReadCloser, error)
+}
+
+// A Locker gives out the right to drive a session: law 5. A [Journal] that
+// also is a Locker is asked; for one that is not, [Local] only keeps order
+// within itself.
+type Locker interface {
+	// Lock returns a lease at once, or an error that is [ErrDriven] if
+	// someone has it.
+	Lock(ctx context.Context, session string) (Lease, error)
+}
+
+// A Lease is the right to drive a session, until it is released or lost.
+type Lease interface {
+	// Lost is closed when the lease is no longer held through no doing of
+	// ours. It may be nil if that cannot happen.
+	Lost() <-chan struct{}
+	Release() error
+}
+
+// ErrDriven says that a session is being driven by somebody else.
+var ErrDriven = errors.New("the session is being driven by another process")
+
+// A Restorer is a [Journal] that can take over events as they are. Export,
+// import and fork need it.
+type Restorer interface {
+	// Restore creates a session with the given events, whose numbers and
+	// times are kept, together or not at all. It returns ErrExists if there
+	// is such a session.
+	Restore(ctx context.Context, session string, events []Event) error
+}

@@ -1,0 +1,110 @@
+package llm
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// wirePart is the encoding of every kind of part: an object with a type. A
+// string that is not UTF-8, which JSON cannot hold, goes into the field of the
+// same name with _base64, so that it comes back byte for byte.
+type wirePart struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"id,omitempty"`
+	Name    string          `json:"name,omitempty"`
+	Text    string          `json:"text,omitempty"`
+	Text64  []byte          `json:"text_base64,omitempty"`
+	Input   string          `json:"input,omitempty"`
+	Input64 []byte          `json:"input_base64,omitempty"`
+	MIME    string          `json:"mime,omitempty"`
+	Data    []byte          `json:"data,omitempty"`
+	Parts   Parts           `json:"parts,omitempty"`
+	IsError bool            `json:"is_error,omitempty"`
+	Opaque  json.RawMessage `json:"opaque,omitempty"`
+	By      string          `json:"by,omitempty"`
+}
+
+func encodePart(p Part) (any, error) {
+	switch p := p.(type) {
+	case Text:
+		w := wirePart{Type: "text", Opaque: p.Opaque, By: p.By}
+		w.Text, w.Text64 = split(p.Text)
+		return w, nil
+	case Thinking:
+		w := wirePart{Type: "thinking", Opaque: p.Opaque, By: p.By}
+		w.Text, w.Text64 = split(p.Text)
+		return w, nil
+	case Blob:
+		return wirePart{Type: "blob", MIME: p.MIME, Name: p.Name, Data: p.Data}, nil
+	case Call:
+		w := wirePart{Type: "call", ID: p.ID, Name: p.Name, Opaque: p.Opaque, By: p.By}
+		w.Input, w.Input64 = split(p.Input)
+		return w, nil
+	case Result:
+		return wirePart{Type: "result", ID: p.ID, Parts: p.Parts, IsError: p.IsError}, nil
+	case Unknown:
+		return p.Raw, nil
+	}
+	return nil, &json.UnsupportedValueError{Str: "nil part"}
+}
+
+func split(s string) (string, []byte) {
+	if utf8.ValidString(s) {
+		return s, nil
+	}
+	return "", []byte(s)
+}
+
+func join(s string, b []byte) string {
+	if b != nil {
+		return string(b)
+	}
+	return s
+}
+
+func (w wirePart) part(raw json.RawMessage) Part {
+	switch w.Type {
+	case "text":
+		return Text{join(w.Text, w.Text64), w.Opaque, w.By}
+	case "thinking":
+		return Thinking{join(w.Text, w.Text64), w.Opaque, w.By}
+	case "blob":
+		return Blob{w.MIME, w.Name, w.Data}
+	case "call":
+		return Call{w.ID, w.Name, join(w.Input, w.Input64), w.Opaque, w.By}
+	case "result":
+		return Result{w.ID, w.Parts, w.IsError}
+	}
+	return Unknown{bytes.Clone(raw)}
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (ps Parts) MarshalJSON() ([]byte, error) {
+	ws := make([]any, len(ps))
+	for i, p := range ps {
+		w, err := encodePart(p)
+		if err != nil {
+			return nil, err
+		}
+		ws[i] = w
+	}
+	return json.Marshal(ws)
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (ps *Parts) UnmarshalJSON(data []byte) error {
+	var raws []json.RawMessage
+	if err := json.Unmarshal(data, &raws); err != nil {
+		return err
+	}
+	*ps = nil
+	for _, raw := range raws {
+		var w wirePart
+		if err := json.Unmarshal(raw, &w); err != nil {
+			return err
+		}
+		*ps = append(*ps, w.part(raw))
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package openmanus
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// Secrets are values that must not be written down. Each is found as it is,
+// in base64 (in its three alignments), URL-encoded and JSON-escaped, and
+// replaced by a placeholder that names it. The nil Secrets are none. They do
+// not change and are safe for concurrent use.
+type Secrets struct {
+	forms []form // longest first
+}
+
+type form struct{ value, placeholder []byte }
+
+// minSecret is the length below which a value is not taken for a secret:
+// replacing every "test" would wreck what is written.
+const minSecret = 8
+
+// NewSecrets returns the secrets with the given values by name.
+func NewSecrets(values map[string]string) *Secrets {
+	s := new(Secrets)
+	seen := make(map[string]bool)
+	for name, v := range values {
+		if len(v) < minSecret {
+			continue
+		}
+		for _, f := range encodings(v) {
+			if len(f) >= minSecret && !seen[f] {
+				seen[f] = true
+				s.forms = append(s.forms, form{[]byte(f), []byte("[[secret:" + name + "]]")})
+			}
+		}
+	}
+	slices.SortFunc(s.forms, func(a, b form) int {
+		return cmp.Or(len(b.value)-len(a.value), bytes.Compare(a.value, b.value), bytes.Compare(a.placeholder, b.placeholder))
+	})
+	return s
+}
+
+func encodings(v string) []string {
+	js, _ := json.Marshal(v)
+	escaped := string(js[1 : len(js)-1])
+	forms := []string{v, escaped, url.QueryEscape(v), url.PathEscape(v)}
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for shift := range 3 {
+			// Within longer base64 text the value begins at one of three bit
+			// offsets; the characters that share bits with a neighbour are left out.
+			b := enc.EncodeToString(append(make([]byte, shift), v...))
+			begin := []int{0, 2, 3}[shift]
+			end := len(b)
+			if (shift+len(v))%3 != 0 {
+				end--
+			}
+			forms = append(forms, b[begin:end])
+		}
+	}
+	return forms
+}
+
+func (s *Secrets) in(data []byte) bool {
+	if s == nil {
+		return false
+	}
+	for _, f := range s.forms {
+		if bytes.Contains(data, f.value) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Secrets) replace(data []byte) []byte {
+	if s == nil {
+		return data
+	}
+	for _, f := range s.forms {
+		data = bytes.ReplaceAll(data, f.value, f.placeholder)
+	}
+	return data
+}
+
+// Replace returns text with every secret replaced by its placeholder.
+func (s *Secrets) Replace(text string) string {
+	if !s.in([]byte(text)) {
+		return text
+	}
+	return string(s.replace([]byte(text)))
+}
+
+var placeholder = regexp.MustCompile(`\[\[secret:[^\]\n]*\]\]`)
+
+// Placeholder returns the first placeholder of a secret in text, or "". What
+// contains one must not be written into a file or run as a command.
+func Placeholder(text string) string { return placeholder.FindString(text) }
+
+// withoutSigned returns b without the parts that a provider signed and that
+// would change: half a signed part is worse than none.
+func (s *Secrets) withoutSigned(b Body) Body {
+	clean := func(ps llm.Parts) llm.Parts {
+		return slices.DeleteFunc(slices.Clone(ps), func(p llm.Part) bool {
+			v := reflect.ValueOf(p)
+			f := v.FieldByName("Opaque")
+			if _, call := p.(llm.Call); call || !f.IsValid() || f.Len() == 0 {
+				return false
+			}
+			data, err := llm.Parts{p}.MarshalJSON()
+			return err != nil || s.in(data)
+		})
+	}
+	switch b := b.(type) {
+	case ModelSaid:
+		b.Message.Parts = clean(b.Message.Parts)
+		return b
+	case UserSaid:
+		b.Message.Parts = clean(b.Message.Parts)
+		return b
+	}
+	return b
+}

@@ -1,0 +1,130 @@
+package openmanus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Tool is something that a model can use. Implementations are safe for
+// concurrent use; one that keeps something for a session keys it by
+// [Call].Session. A tool that is an [io.Closer] is closed by who made it.
+type Tool interface {
+	// Spec describes the tool. It does not change while the tool is in use.
+	Spec() Spec
+
+	// Run carries out a call whose arguments fit the spec's schema. It
+	// returns when ctx ends, with what there is by then.
+	//
+	// An error is shown to the model, after the parts of the result, and
+	// the run goes on; say what to try. An error that is an [Ask] puts a
+	// question before a person: Run is called again with the answer.
+	Run(ctx context.Context, call Call) (Result, error)
+}
+
+// A Spec is what is known of a tool before it runs.
+type Spec struct {
+	llm.ToolSpec
+	Hints Hints `json:"hints"`
+}
+
+// Hints say what a call may do. The zero value claims nothing: such a call is
+// asked about, runs alone, and is never run twice.
+type Hints struct {
+	ReadOnly    bool `json:"read_only,omitempty"`   // changes nothing
+	Idempotent  bool `json:"idempotent,omitempty"`  // twice is the same as once
+	Destructive bool `json:"destructive,omitempty"` // may destroy what cannot be brought back
+	Edits       bool `json:"edits,omitempty"`       // changes files of the workspace, and nothing else
+	Internal    bool `json:"internal,omitempty"`    // changes nothing but the session itself; never asked about
+	Final       bool `json:"final,omitempty"`       // ends the agent's work when it succeeds; see Ending
+}
+
+// A Hinter is a [Tool] whose calls differ in what they may do: Hints returns
+// those of one call, whose arguments fit the schema.
+type Hinter interface{ Hints(call Call) Hints }
+
+// An Ending is the Detail of a [Hints].Final tool's result.
+type Ending struct {
+	Status string `json:"status,omitempty"` // "failure", or success
+	Answer string `json:"answer,omitempty"` // none: the last thing the agent said
+}
+
+// A Call is a request to run a tool.
+type Call struct {
+	llm.Call          // Input is valid JSON that fits the schema
+	Session  string   // whose call it is
+	Answers  []Answer // to what this call asked so far, in order
+
+	// Last is the Detail of this tool's last successful result in the
+	// session: what a tool that remembers puts there survives a crash.
+	Last json.RawMessage
+
+	Blobs Blobs     // for what is large; never nil
+	Live  io.Writer // what is written here is shown to people now, and not kept; never nil
+}
+
+// An Answer is what a person said to an [Ask].
+type Answer struct {
+	Text string
+	Data json.RawMessage // if the question had a schema
+}
+
+// A Result is what came of a call.
+type Result struct {
+	Parts  llm.Parts // for the model; cut in the middle if too long
+	Detail any       // for people and flows; encoded as JSON
+	Source string    // where the content came from, if from outside, such as a URL
+}
+
+// TextResult returns a result of one text.
+func TextResult(format string, a ...any) Result {
+	text := format
+	if len(a) > 0 {
+		text = fmt.Sprintf(format, a...)
+	}
+	return Result{Parts: llm.Parts{llm.Text{Text: text}}}
+}
+
+// Ask is an error by which a tool's Run ends its attempt and puts a question
+// before a person. It holds no goroutine while it waits. Run is called again,
+// from the beginning, with the answer in [Call].Answers.
+type Ask struct {
+	Question string
+	Schema   json.RawMessage // of the answer; none: any text
+}
+
+func (a *Ask) Error() string { return "asked a person: " + a.Question }
+
+// Func returns a tool that decodes its arguments into an In. If spec has no
+// schema, it is derived from In: fields by their json tags, required unless
+// omitempty, described by their jsonschema tags. It panics if In has no
+// schema, which is a programmer's mistake.
+func Func[In any](spec Spec, run func(context.Context, Call, In) (Result, error)) Tool {
+	if spec.Input == nil {
+		schema, err := args.For[In]()
+		if err != nil {
+			panic(fmt.Sprintf("openmanus.Func: tool %s: %v", spec.Name, err))
+		}
+		spec.Input = schema
+	}
+	return &funcTool[In]{spec, run}
+}
+
+type funcTool[In any] struct {
+	spec Spec
+	run  func(context.Context, Call, In) (Result, error)
+}
+
+func (t *funcTool[In]) Spec() Spec { return t.spec }
+
+func (t *funcTool[In]) Run(ctx context.Context, call Call) (Result, error) {
+	var in In
+	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+		return Result{}, fmt.Errorf("arguments: %w", err)
+	}
+	return t.run(ctx, call, in)
+}
