@@ -21,7 +21,7 @@ func bodies() map[string]Body {
 		"resumed": Resumed{}, "interrupted": Interrupted{}, "asked": Asked{}, "answered": Answered{},
 		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
 		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": Taken{},
-		"compacted": Compacted{}, "titled": Titled{}, "noted": Noted{},
+		"titled": Titled{}, "noted": Noted{},
 		"typing": Typing{}, "output": Output{},
 	}
 }

@@ -114,7 +114,9 @@ type (
 		Kind     AskKind         `json:"kind"`
 		Question string          `json:"question"`
 		Schema   json.RawMessage `json:"schema,omitempty"` // of the answer; none: any text
-		Hash     string          `json:"hash,omitempty"`   // of what is shown: the call's name and arguments
+		Input    string          `json:"input,omitempty"`  // the arguments as they would run, if not the model's own
+		Hash     string          `json:"hash,omitempty"`   // of the call's name and arguments, which are what is shown
+		Hints    Hints           `json:"hints"`
 	}
 
 	// Answered is a person's answer to the n-th question of a call. The
@@ -136,7 +138,7 @@ type (
 		Reason string `json:"reason,omitempty"` // the model reads it if the call may not run
 		Input  string `json:"input,omitempty"`  // the arguments to run with, if not the model's own; the model is told
 		Hash   string `json:"hash,omitempty"`   // of what was ruled on
-		Hints  Hints  `json:"hints"`            // as they were then
+		Hints  Hints  `json:"hints"`            // as they were then; a person's ruling has those of the question
 	}
 
 	// CallStarted claims a call: written before it runs.
@@ -186,16 +188,6 @@ type (
 	Taken struct {
 		N      int    `json:"n"` // how often before
 		Worker string `json:"worker"`
-	}
-
-	// Compacted replaces what the model sees of everything up to UpTo by a
-	// summary. The journal keeps it all.
-	Compacted struct {
-		N       int       `json:"n"`
-		UpTo    int64     `json:"up_to"`
-		Summary llm.Parts `json:"summary"`
-		Usage   llm.Usage `json:"usage"`
-		Cost    Money     `json:"cost,omitempty"`
 	}
 
 	// Titled names a session for people. The last one counts.
@@ -270,7 +262,6 @@ func (b CallLate) Key() string    { return "late/" + b.Call }
 func (b ChildOpened) Key() string { return "child/" + b.Child }
 func (b ChildDone) Key() string   { return "childdone/" + b.Child }
 func (b Taken) Key() string       { return fmt.Sprintf("take/%d", b.N) }
-func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
 func (b Titled) Key() string      { return "title/" + b.ID }
 func (b Noted) Key() string       { return "note/" + b.ID }
 func (Typing) Key() string        { return "" }

@@ -11,6 +11,9 @@ type Gate interface {
 	Rule(ctx context.Context, call Call, spec Spec) (Verdict, error)
 }
 
+// gateName is [Ruled].By of what no person ruled on.
+const gateName = "gate"
+
 // A Verdict is what a gate says. The zero value denies.
 type Verdict struct {
 	Allow  bool

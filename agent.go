@@ -1,0 +1,125 @@
+package openmanus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Flow decides what a session does next.
+type Flow interface {
+	// Agent is who speaks in the sessions of this flow.
+	Agent() *Agent
+
+	// Next returns the tasks that s calls for. They may be carried out in
+	// any order, or at once. No tasks means that there is nothing to do
+	// until someone speaks.
+	//
+	// Next depends on s alone: no clock, no I/O, no randomness, no live
+	// tools.
+	Next(s *State) []Task
+}
+
+// A Task is one thing to do in a session. It is small, because it travels.
+type Task struct {
+	Do     Verb   `json:"do"`
+	Turn   int    `json:"turn,omitempty"`   // Reply, Stop: which outcome this will be
+	Re     int64  `json:"re,omitempty"`     // Reply, Stop: to everything up to this event
+	Nudge  string `json:"nudge,omitempty"`  // Reply: a word of the moment, never part of the record
+	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
+	Child  string `json:"child,omitempty"`  // Delegate: the session to open
+	Flow   string `json:"flow,omitempty"`   // Delegate: the flow to run in it
+	Prompt string `json:"prompt,omitempty"` // Delegate: what to say to it
+	Reason Reason `json:"reason,omitempty"` // Stop
+	Error  string `json:"error,omitempty"`  // Stop
+}
+
+// A Verb says what to do.
+type Verb string
+
+// The verbs.
+const (
+	Reply    Verb = "reply"    // ask the model
+	Rule     Verb = "rule"     // put a call before the gate
+	Use      Verb = "use"      // run a call
+	Delegate Verb = "delegate" // run another session to its end
+	Stop     Verb = "stop"     // give up
+)
+
+// An Agent is the plainest flow: it lets the model speak, runs the calls it
+// makes, and lets it speak again, until it makes none. An Agent does not
+// change while sessions use it.
+type Agent struct {
+	Name         string
+	Description  string // for people, and for agents that delegate
+	Instructions string
+	Model        llm.Model
+	ModelName    string // PROVIDER/NAME, for the record
+	Prices       Prices
+	Tools        []Tool
+	Gate         Gate // nil asks about whatever changes something
+	Settings     llm.Settings
+	Limits       Limits
+	Workspace    string // its directory, for the record
+	Approve      string // the gate's mode, for the record
+}
+
+// Agent implements [Flow].
+func (a *Agent) Agent() *Agent { return a }
+
+// Next implements [Flow].
+func (a *Agent) Next(s *State) []Task {
+	if s.Outcome.Status != "" || s.Foreign != "" {
+		return nil
+	}
+	if s.Open() {
+		return s.CallTasks()
+	}
+	if !s.Due() {
+		return nil
+	}
+	if reason, why := s.Spent(); reason != "" {
+		return []Task{{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
+	}
+	return []Task{{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}}
+}
+
+// Configured returns the n-th configuration of a session of a's.
+func (a *Agent) Configured(n int) Configured {
+	c := Configured{
+		N: n, Model: a.ModelName, System: a.Instructions, Settings: a.Settings, Limits: a.Limits.Or(DefaultLimits()),
+		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve,
+	}
+	for _, t := range a.Tools {
+		c.Tools = append(c.Tools, t.Spec())
+	}
+	return c
+}
+
+func (a *Agent) tool(name string) Tool {
+	for _, t := range a.Tools {
+		if t.Spec().Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Open opens a session of flow f and says something to it. The first message
+// is m, if it is not nil. Opening a session twice in the same way opens it
+// once; ErrConflict says that another one has the id.
+func Open(ctx context.Context, j Journal, session string, f Flow, m *UserSaid) error {
+	return open(ctx, j, session, Opened{Flow: f.Agent().Name, Version: FormatVersion}, f.Agent().Configured(0), m)
+}
+
+func open(ctx context.Context, j Journal, session string, o Opened, c Configured, m *UserSaid) error {
+	bodies := []Body{o, c}
+	if m != nil {
+		bodies = append(bodies, *m)
+	}
+	if _, err := j.Append(ctx, session, bodies...); err != nil {
+		return fmt.Errorf("open session %s: %w", session, err)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package openmanus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// applyCall folds the events of a call's life.
+func (s *State) applyCall(ev Event) {
+	switch e := ev.Body.(type) {
+	case Asked:
+		s.asked(e)
+	case Answered:
+		if c := s.Call(e.Call); c != nil && c.Done == nil && e.N == len(c.Answers) && e.N < len(c.Questions) {
+			c.Answers, c.Asking = append(c.Answers, e), false
+		}
+	case Ruled:
+		s.ruled(e)
+	case CallStarted:
+		if c := s.Call(e.Call); c != nil && c.Done == nil {
+			c.Attempts, c.Running = max(c.Attempts, e.Attempt), true
+		}
+	case CallDone:
+		s.callDone(ev.Seq, e)
+	case CallLate:
+		s.late(ev.Seq, e.Call, e.Parts)
+	}
+}
+
+func (s *State) asked(e Asked) {
+	c := s.Call(e.Call)
+	if c == nil || c.Done != nil {
+		return
+	}
+	switch {
+	case e.Kind == AskRuling && c.Ruled == nil:
+		c.Ruling, c.Hints, c.Asking = &e, e.Hints, true
+	case e.Kind != AskRuling && e.N == len(c.Questions) && len(c.Questions) == len(c.Answers):
+		c.Questions = append(c.Questions, e)
+		c.Asking, c.Running = true, false
+	}
+}
+
+func (s *State) ruled(e Ruled) {
+	c := s.Call(e.Call)
+	if c == nil || c.Done != nil || c.Ruled != nil {
+		return
+	}
+	c.Ruled, c.Asking = &e, false
+	if c.Ruling == nil {
+		c.Hints = e.Hints
+	}
+	if !e.Allow {
+		reason := "not allowed"
+		if e.Reason != "" {
+			reason += ": " + e.Reason
+		}
+		c.Done = failed(c.ID, reason)
+	}
+}
+
+func (s *State) callDone(seq int64, e CallDone) {
+	c := s.Call(e.Call)
+	if c == nil || c.Done != nil {
+		if s.gone[e.Call] != "" && !e.IsError {
+			s.late(seq, e.Call, e.Parts)
+		}
+		return
+	}
+	c.Done, c.Running, c.Asking = &e, false, false
+	if e.IsError {
+		return
+	}
+	if len(e.Detail) > 0 && !bytes.Equal(e.Detail, []byte("null")) {
+		if s.last == nil {
+			s.last = make(map[string]json.RawMessage)
+		}
+		s.last[c.Name] = e.Detail
+	}
+	if c.Hints.Final && len(s.Inbox) == 0 {
+		s.end(e)
+	}
+}
+
+// end is the end that a Final call brings.
+func (s *State) end(e CallDone) {
+	var how Ending
+	if len(e.Detail) > 0 {
+		json.Unmarshal(e.Detail, &how) // a detail of another shape says nothing of the end
+	}
+	if how.Answer != "" {
+		s.Answer = how.Answer
+	}
+	s.Outcome = Outcome{Status: Finished}
+	if how.Status == "failure" {
+		s.Outcome = Outcome{Status: Failed, Reason: ByAgent, Error: "the agent said that it did not succeed"}
+	}
+}
+
+// late tells the model of a result that came after its call was given up.
+func (s *State) late(seq int64, id string, parts llm.Parts) {
+	name := s.gone[id]
+	if name == "" {
+		name = "a call"
+	}
+	head := llm.Text{Text: fmt.Sprintf("%s (%s), which had been given up, did finish after all:\n", name, id)}
+	s.Inbox = append(s.Inbox, Note{seq, llm.Message{Role: llm.User, Parts: append(llm.Parts{head}, parts...)}})
+	delete(s.gone, id)
+}
+
+// giveUp gives c a result if it has none.
+func (s *State) giveUp(c *CallState, why string) {
+	if c.Done != nil {
+		return
+	}
+	c.Done, c.Running, c.Asking = failed(c.ID, why), false, false
+	if c.Attempts > 0 {
+		if s.gone == nil {
+			s.gone = make(map[string]string)
+		}
+		s.gone[c.ID] = c.Name
+	}
+}
+
+func failed(call, why string) *CallDone {
+	return &CallDone{Call: call, IsError: true, Parts: llm.Parts{llm.Text{Text: why}}}
+}
+
+// Call returns the call with the given id of the last reply, or nil.
+func (s *State) Call(id string) *CallState {
+	for _, c := range s.Calls {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// Open reports whether some call has no result yet.
+func (s *State) Open() bool {
+	return slices.ContainsFunc(s.Calls, func(c *CallState) bool { return c.Done == nil })
+}
+
+// Pending returns the calls that wait for a person, in order.
+func (s *State) Pending() []*CallState {
+	var cs []*CallState
+	for _, c := range s.Calls {
+		if c.Asking && c.Done == nil {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// CallTasks returns what the open calls call for: each is put before the gate
+// at once; those that only read run together, the others one after the other
+// in the order in which the model made them.
+func (s *State) CallTasks() []Task {
+	var todo []Task
+	if s.Outcome.Status != "" {
+		return nil
+	}
+	free, reads := true, true // no open call comes before; only calls that read do
+	for _, c := range s.Calls {
+		if c.Done != nil {
+			continue
+		}
+		allowed := c.Ruled != nil && c.Ruled.Allow && !c.Asking
+		switch {
+		case c.Ruled == nil && c.Ruling == nil:
+			todo = append(todo, Task{Do: Rule, Call: c.ID})
+		case allowed && (free || reads && c.Hints.ReadOnly):
+			todo = append(todo, Task{Do: Use, Call: c.ID})
+		}
+		free, reads = false, reads && allowed && c.Hints.ReadOnly
+	}
+	return todo
+}

@@ -1,0 +1,115 @@
+package openmanus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// ChildID returns the id of the session that session delegates to as name.
+func ChildID(session, name string) string { return session + "." + name }
+
+// reserve writes down that a child is to be opened, with its share of what is
+// left; or that there may be no such child.
+func (w *Worker) reserve(session string, s *State, t Task) Body {
+	id := ChildID(session, t.Child)
+	if s.Child(id) != nil {
+		return nil
+	}
+	l := s.Limits.Or(DefaultLimits())
+	stop := func(r Reason, format string, a ...any) Body {
+		return Stopped{Turn: s.Turn, Re: s.Seq, Reason: r, Error: fmt.Sprintf(format, a...)}
+	}
+	open, left := 1, l
+	left.Tokens, left.Money = rest(l.Tokens, s.Usage.Total()), rest(l.Money, s.Cost)
+	for _, c := range s.Children {
+		if c.Done == nil {
+			open++
+			left.Tokens, left.Money = rest(left.Tokens, max(0, c.Limits.Tokens)), rest(left.Money, max(0, c.Limits.Money))
+		}
+	}
+	switch {
+	case l.Depth >= 0 && s.Opened.Depth >= l.Depth:
+		return stop(TooDeep, "reached the limit of delegation (%d deep)", l.Depth)
+	case l.FanOut >= 0 && open > l.FanOut:
+		return stop(TooWide, "reached the limit of delegation (%d at once)", l.FanOut)
+	}
+	share := max(1, l.FanOut-open+1)
+	left.Tokens, left.Money = portion(left.Tokens, share), portion(left.Money, Money(share))
+	return ChildOpened{Call: t.Call, Child: id, Limits: left}
+}
+
+// rest is what is left of a limit; -1 stays without limit.
+func rest[T ~int | ~int64](limit, used T) T {
+	if limit < 0 {
+		return limit
+	}
+	return max(1, limit-used)
+}
+
+func portion[T ~int | ~int64](limit, n T) T {
+	if limit < 0 {
+		return limit
+	}
+	return max(1, limit/n)
+}
+
+// OpenChild opens the session that t delegates to, as its parent, in state s,
+// reserved it. It is safe to open it twice.
+func (w *Worker) OpenChild(ctx context.Context, session string, s *State, t Task) error {
+	id := ChildID(session, t.Child)
+	opened := Opened{Flow: t.Flow, Parent: session, Depth: s.Opened.Depth + 1, Version: FormatVersion}
+	f, err := w.Flow(ctx, &State{Opened: opened})
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	c := f.Agent().Configured(0)
+	if child := s.Child(id); child != nil {
+		c.Limits = child.Limits
+	}
+	m := &UserSaid{ID: "task", Message: llm.Say(llm.User, t.Prompt)}
+	if err := open(ctx, w.Journal, id, opened, c, m); !errors.Is(err, ErrExists) {
+		return err
+	}
+	return nil
+}
+
+// Report returns the event by which a session hears of a child that has ended,
+// or nil if it has not: law 8.
+func (w *Worker) Report(ctx context.Context, session string, t Task) (Body, error) {
+	id := ChildID(session, t.Child)
+	s, err := Load(ctx, w.Journal, id)
+	if err != nil {
+		return nil, err
+	}
+	o := s.Outcome
+	if o.Status == "" {
+		return nil, nil
+	}
+	text := s.Answer
+	if o.Status != Finished {
+		text = fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, text)
+	}
+	return ChildDone{Call: t.Call, Child: id, Status: o.Status, Reason: o.Reason, Text: text, Usage: s.Usage, Cost: s.Cost}, nil
+}
+
+// startChild drives a child until it ends or waits for a person. One that
+// waits is left alone until this session is woken again.
+func (d *driver) startChild(ctx context.Context, t Task) {
+	if d.parked[t.Child] {
+		return
+	}
+	s := d.s.ahead()
+	d.launch(ctx, &job{key: "child/" + t.Child, turn: -1}, func(ctx context.Context) (Body, error) {
+		if err := d.OpenChild(ctx, d.id, s, t); err != nil {
+			return nil, err
+		}
+		if err := d.Wake(ctx, ChildID(d.id, t.Child)); err != nil {
+			return nil, err
+		}
+		return d.Report(ctx, d.id, t)
+	})
+	d.parked[t.Child] = true
+}

@@ -1,0 +1,317 @@
+package openmanus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A driver drives one session: one goroutine that appends and folds, and one
+// for each model request, call and child under way.
+type driver struct {
+	*Local
+	id      string
+	s       *State
+	flow    Flow
+	hub     *hub
+	memo    *llm.Memo
+	config  int             // Config.N that memo belongs to
+	running map[string]*job // by key
+	parked  map[string]bool // children that wait for a person
+	done    chan *job       // unbuffered: every job is received
+	seen    atomic.Int64    // s.Seq, for the goroutine that listens
+}
+
+// A job is a task under way.
+type job struct {
+	key    string
+	turn   int    // of a reply
+	call   string // of the running of a call
+	cancel context.CancelFunc
+	body   Body // what came of it, or nil
+	err    error
+}
+
+// ErrLost is why a driver stops whose lease was lost.
+var ErrLost = errors.New("lost the right to drive the session")
+
+func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var listener sync.WaitGroup
+	defer listener.Wait()
+	defer cancel()
+	grown := make(chan struct{}, 1)
+	after := d.s.Seq
+	d.seen.Store(after)
+	listener.Go(func() { d.listen(ctx, after, grown) })
+
+	err := d.takeOver(ctx)
+	if err == nil {
+		err = d.advance(ctx)
+	}
+	for err == nil && len(d.running) > 0 {
+		timer := d.timer()
+		select {
+		case j := <-d.done:
+			err = d.finish(ctx, j)
+		case <-grown:
+			if err = d.catchUp(ctx); err == nil {
+				err = d.advance(ctx)
+			}
+		case <-timer.C:
+			err = d.advance(ctx, Stopped{Turn: d.s.Turn, Re: d.s.Seq, Reason: NoTime, Error: d.s.timeUp()})
+		case <-lost:
+			err = fmt.Errorf("session %s: %w", d.id, ErrLost)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		timer.Stop()
+		d.cancelStale()
+	}
+	cancel()
+	return errors.Join(err, d.drain(context.WithoutCancel(ctx)))
+}
+
+// listen says on grown when the journal has what the state has not.
+func (d *driver) listen(ctx context.Context, after int64, grown chan<- struct{}) {
+	for ev, err := range d.Journal.Follow(ctx, d.id, after) {
+		if err == nil && ev.Seq <= d.seen.Load() {
+			continue
+		}
+		select {
+		case grown <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// stale is how old the last event may be for its session to count as being at
+// work without a break.
+const stale = 10 * time.Second
+
+// takeOver says that a session that was under way has another worker now, so
+// that the time in between does not count.
+func (d *driver) takeOver(ctx context.Context) error {
+	if d.s.Status() != Running || d.s.fresh && time.Since(d.s.Updated) < stale {
+		return nil
+	}
+	return d.append(ctx, Taken{N: d.s.Taken, Worker: d.Name})
+}
+
+// timer runs out when the session's time does.
+func (d *driver) timer() *time.Timer {
+	limit := d.s.Limits.Or(DefaultLimits()).Time
+	if limit < 0 || d.s.Status() != Running {
+		t := time.NewTimer(time.Hour)
+		t.Stop()
+		return t
+	}
+	return time.NewTimer(max(0, limit-d.s.Active-time.Since(d.s.Updated)))
+}
+
+// finish records what came of j, and of whatever else has just ended.
+func (d *driver) finish(ctx context.Context, j *job) error {
+	var bodies []Body
+	for j != nil {
+		delete(d.running, j.key)
+		switch {
+		case j.err != nil && !d.isStale(j):
+			return j.err
+		case j.body != nil && !(d.isStale(j) && isFailure(j.body)):
+			bodies = append(bodies, j.body)
+		}
+		select {
+		case j = <-d.done:
+		default:
+			j = nil
+		}
+	}
+	return d.advance(ctx, bodies...)
+}
+
+func isFailure(b Body) bool { c, ok := b.(CallDone); return ok && c.IsError }
+
+// isStale reports whether nobody waits for j any more.
+func (d *driver) isStale(j *job) bool {
+	if j.call != "" {
+		c := d.s.Call(j.call)
+		return c == nil || c.Done != nil
+	}
+	return d.s.Outcome.Status != "" || j.turn >= 0 && j.turn != d.s.Turn
+}
+
+func (d *driver) cancelStale() {
+	for _, j := range d.running {
+		if d.isStale(j) {
+			j.cancel()
+		}
+	}
+}
+
+// drain waits for the jobs under way, which have been cancelled, and records
+// what they did all the same.
+func (d *driver) drain(ctx context.Context) error {
+	var errs []error
+	for len(d.running) > 0 {
+		j := <-d.done
+		delete(d.running, j.key)
+		if j.body != nil {
+			errs = append(errs, d.record(ctx, d.id, j.body))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// advance appends bodies, together with everything that they call for and that
+// is done by writing it down, in one commit; folds them; and starts the rest.
+func (d *driver) advance(ctx context.Context, bodies ...Body) error {
+	given := len(bodies)
+	bodies, err := d.foresee(ctx, bodies)
+	if err != nil {
+		return err
+	}
+	if len(bodies) > 0 {
+		err := d.append(ctx, bodies...)
+		if errors.Is(err, ErrExists) { // someone was faster with one of them
+			for _, b := range bodies[:given] {
+				if err := d.record(context.WithoutCancel(ctx), d.id, b); err != nil {
+					return err
+				}
+			}
+			if err := d.catchUp(ctx); err != nil {
+				return err
+			}
+			return d.advance(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	d.start(ctx, bodies)
+	return nil
+}
+
+// foresee returns bodies and everything that they call for and that is done by
+// writing it down.
+func (d *driver) foresee(ctx context.Context, bodies []Body) ([]Body, error) {
+	ahead := d.s.ahead()
+	add := func(b Body) { ahead.Apply(Event{Seq: ahead.Seq + 1, Time: ahead.Updated, Body: b}) }
+	for _, b := range bodies {
+		add(b)
+	}
+	mine := func(call string) bool { return d.running[call] != nil || claimed(bodies, call) }
+	for grew := true; grew; {
+		grew = false
+		for _, t := range d.flow.Next(ahead) {
+			b, err := d.clerical(ctx, d.id, d.flow.Agent(), ahead, t, mine)
+			if err != nil {
+				return nil, err
+			}
+			if b != nil {
+				bodies, grew = append(bodies, b), true
+				add(b)
+			}
+		}
+	}
+	return bodies, nil
+}
+
+// claimed reports whether bodies start the call.
+func claimed(bodies []Body, call string) bool {
+	for _, b := range bodies {
+		if c, ok := b.(CallStarted); ok && c.Call == call {
+			return true
+		}
+	}
+	return false
+}
+
+// append appends and folds. What happened is recorded even if ctx has ended.
+func (d *driver) append(ctx context.Context, bodies ...Body) error {
+	events, err := d.Journal.Append(context.WithoutCancel(ctx), d.id, bodies...)
+	if err != nil {
+		return err
+	}
+	if events[0].Seq != d.s.Seq+1 {
+		return d.catchUp(ctx)
+	}
+	for _, ev := range events {
+		d.apply(ev)
+	}
+	return nil
+}
+
+// catchUp folds what the journal has and the state has not.
+func (d *driver) catchUp(ctx context.Context) error {
+	for ev, err := range d.Journal.Events(context.WithoutCancel(ctx), d.id, d.s.Seq) {
+		if err != nil {
+			return err
+		}
+		d.apply(ev)
+	}
+	if d.s.Foreign != "" {
+		return fmt.Errorf("session %s has got an event of the type %q, which this version does not know", d.id, d.s.Foreign)
+	}
+	return nil
+}
+
+func (d *driver) apply(ev Event) {
+	d.s.Apply(ev)
+	d.seen.Store(ev.Seq)
+	d.hub.publish(ev)
+}
+
+// start begins what is not done by writing it down: written is what was just
+// appended.
+func (d *driver) start(ctx context.Context, written []Body) {
+	a, now := d.flow.Agent(), d.s
+	for _, t := range d.flow.Next(now) {
+		switch t.Do {
+		case Reply:
+			req := NewRequest(now, t)
+			req.Memo = d.memory()
+			config := now.Config
+			d.launch(ctx, &job{key: "reply", turn: t.Turn}, func(ctx context.Context) (Body, error) {
+				return d.reply(ctx, d.id, a, config, t, req)
+			})
+		case Use:
+			if !claimed(written, t.Call) {
+				continue
+			}
+			s := now.ahead()
+			s.last = map[string]json.RawMessage{now.Call(t.Call).Name: now.last[now.Call(t.Call).Name]}
+			d.launch(ctx, &job{key: t.Call, call: t.Call}, func(ctx context.Context) (Body, error) {
+				return d.use(ctx, d.id, a, s, t.Call)
+			})
+		case Delegate:
+			d.startChild(ctx, t)
+		}
+	}
+}
+
+func (d *driver) launch(ctx context.Context, j *job, do func(context.Context) (Body, error)) {
+	if d.running[j.key] != nil {
+		return
+	}
+	ctx, j.cancel = context.WithCancel(ctx)
+	d.running[j.key] = j
+	go func() {
+		defer j.cancel()
+		j.body, j.err = do(ctx)
+		d.done <- j
+	}()
+}
+
+// memory is what adapters remember of the session under its configuration.
+func (d *driver) memory() *llm.Memo {
+	if d.memo == nil || d.config != d.s.Config.N {
+		d.memo, d.config = new(llm.Memo), d.s.Config.N
+	}
+	return d.memo
+}

@@ -1,0 +1,158 @@
+package openmanus
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Runtime drives sessions.
+type Runtime interface {
+	// Wake sees to it that what the session calls for is done, and returns
+	// when there is nothing left to do until someone speaks.
+	Wake(ctx context.Context, session string) error
+}
+
+// Local is the [Runtime] of one process. Its Worker's Journal and Flow must be
+// set; its Worker's Live is Local's own. It is safe for concurrent use.
+//
+// Who drives a session follows its journal: what others append, from whatever
+// process, is heard while models speak and calls run.
+type Local struct {
+	Worker
+
+	once sync.Once
+	mu   sync.Mutex
+	hubs map[string]*hub
+}
+
+// Wake implements [Runtime]. If this Local is driving the session already, it
+// waits for that to end first. If another process does, the error is
+// [ErrDriven]. When ctx ends, calls are cancelled, what happened is recorded,
+// and the context's error returned; the session can be woken again.
+func (l *Local) Wake(ctx context.Context, session string) (err error) {
+	l.once.Do(func() { l.Worker.Live = l.publish })
+	h := l.enter(session)
+	defer l.leave(session, h)
+	select {
+	case h.driving <- struct{}{}:
+		defer func() { <-h.driving }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	lost, release, err := l.lock(ctx, session)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	s, f, err := l.load(ctx, session)
+	if err != nil {
+		return err
+	}
+	d := &driver{Local: l, id: session, s: s, flow: f, hub: h,
+		running: make(map[string]*job), parked: make(map[string]bool), done: make(chan *job)}
+	return d.drive(ctx, lost)
+}
+
+func (l *Local) lock(ctx context.Context, session string) (<-chan struct{}, func() error, error) {
+	locker, ok := l.Journal.(Locker)
+	if !ok {
+		return nil, func() error { return nil }, nil
+	}
+	lease, err := locker.Lock(ctx, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	return lease.Lost(), lease.Release, nil
+}
+
+// Watch is [Journal].Follow with the provisional events of what this Local
+// drives: replies as they are typed and output as it comes, in their place
+// among the others. Who joins in the middle of a reply first gets all that was
+// typed so far. Slow readers miss no stored event and slow nobody; they may
+// get what was typed in larger pieces, after a [Typing].Reset.
+func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		h := l.enter(session)
+		defer l.leave(session, h)
+		sub := h.subscribe()
+		defer h.unsubscribe(sub)
+		var follower sync.WaitGroup
+		defer follower.Wait()
+		defer cancel()
+		follower.Go(func() {
+			for ev, err := range l.Journal.Follow(ctx, session, after) {
+				sub.push(news{ev, err})
+			}
+		})
+		last := after
+		upTo := func() bool { // yields what is stored after last
+			for ev, err := range l.Journal.Events(ctx, session, last) {
+				if ctx.Err() != nil || !yield(ev, err) || err != nil {
+					return false
+				}
+				last = ev.Seq
+			}
+			return true
+		}
+		for ok := upTo(); ok; {
+			for _, n := range sub.take(ctx) {
+				switch {
+				case n.err != nil, n.ev.Seq == 0:
+					ok = yield(n.ev, n.err) && n.err == nil
+				case n.ev.Seq > last:
+					ok = upTo()
+				}
+				if !ok {
+					return
+				}
+			}
+			ok = ctx.Err() == nil
+		}
+	}
+}
+
+// Run runs a in a session of its own, in memory, and returns its stored
+// events. It ends when the session does, or waits for a person: an agent
+// without a gate asks about whatever changes something.
+func Run(ctx context.Context, a *Agent, prompt string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		const id = "main"
+		l := &Local{Worker: Worker{Journal: new(Memory), Flow: Only(a)}}
+		ctx, cancel := context.WithCancel(ctx)
+		var driving sync.WaitGroup
+		defer driving.Wait()
+		defer cancel()
+		if err := Open(ctx, l.Journal, id, a, &UserSaid{ID: "1", Message: llm.Say(llm.User, prompt)}); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		follow, stop := context.WithCancel(ctx)
+		defer stop()
+		var failed error
+		driving.Go(func() {
+			failed = l.Wake(ctx, id)
+			stop()
+		})
+		last := int64(0)
+		for ev, err := range l.Journal.Follow(follow, id, 0) {
+			if !yield(ev, err) {
+				return
+			}
+			last = ev.Seq
+		}
+		driving.Wait()
+		for ev, err := range l.Journal.Events(ctx, id, last) {
+			if !yield(ev, err) {
+				return
+			}
+		}
+		if failed != nil {
+			yield(Event{}, failed)
+		}
+	}
+}

@@ -1,0 +1,400 @@
+package openmanus
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A State is what the events of a session add up to. The zero State is that
+// of no events. It is not safe for concurrent use.
+//
+// Apply takes events in any order without panicking; what makes no sense where
+// it stands changes nothing.
+type State struct {
+	Seq     int64
+	Updated time.Time // when the last event was stored
+
+	Opened Opened
+	Config Configured // the last one
+	Limits Limits     // in force: configured, raised by resuming
+	Title  string
+
+	Said  []llm.Message // what the model has seen and said, in the order it did
+	Calls []*CallState  // the calls of the last message in Said, until the next one
+	Inbox []Note        // what the model has not seen yet
+
+	Turn   int           // outcomes of asking the model
+	Steps  int           // replies since a person spoke
+	Active time.Duration // at work since a person spoke
+	Usage  llm.Usage     // of the session and its children
+	Cost   Money
+	Taken  int // how often another worker took over
+
+	Children []*ChildState
+	Outcome  Outcome // how it ended; the zero Outcome while it has not
+	Answer   string  // the last thing that the agent said since a person spoke
+	Foreign  string  // the type of a body that this version does not know
+
+	specs map[string]Spec            // of Config, by name
+	last  map[string]json.RawMessage // Detail of a tool's last success, by name
+	gone  map[string]string          // calls that were given up, and their tool
+	cut   *ModelSaid                 // an unfinished reply: read if a person speaks, asked again if resumed
+	past  []trace                    // of the replies since a person spoke, for stuck detection
+	fresh bool                       // the last event came from a person
+}
+
+// A Note is a message waiting to be read.
+type Note struct {
+	Seq     int64
+	Message llm.Message
+}
+
+// An Outcome says how a session ended.
+type Outcome struct {
+	Status Status // Finished, Failed or Halted
+	Reason Reason
+	Error  string // a sentence for people, if it did not finish
+	HTTP   int    // the status of the failed request, if there was one
+}
+
+// A CallState is how far a call has come.
+type CallState struct {
+	llm.Call
+	Hints     Hints
+	Ruling    *Asked     // whether it may run was put before a person
+	Ruled     *Ruled     // the verdict
+	Questions []Asked    // of the tool's own
+	Answers   []Answered // to those, in order
+	Attempts  int        // times started
+	Running   bool       // started, and neither done nor asking
+	Done      *CallDone
+	Asking    bool // waits for a person
+}
+
+// Arguments returns what the call runs with: the model's, unless they were
+// repaired or a person changed them.
+func (c *CallState) Arguments() string {
+	switch {
+	case c.Ruled != nil && c.Ruled.Input != "":
+		return c.Ruled.Input
+	case c.Ruling != nil && c.Ruling.Input != "":
+		return c.Ruling.Input
+	}
+	return c.Input
+}
+
+// A ChildState is how far a child has come.
+type ChildState struct {
+	ChildOpened
+	Done *ChildDone
+}
+
+// Load reads a session's journal into a state. A session that does not exist
+// is an error that is [ErrNoSession].
+func Load(ctx context.Context, j Journal, session string) (*State, error) {
+	s := new(State)
+	for ev, err := range j.Events(ctx, session, 0) {
+		if err != nil {
+			return nil, err
+		}
+		s.Apply(ev)
+	}
+	if s.Seq == 0 {
+		return nil, fmt.Errorf("session %q: %w", session, ErrNoSession)
+	}
+	return s, nil
+}
+
+// Apply folds ev into s.
+func (s *State) Apply(ev Event) {
+	if ev.Seq == 0 {
+		return
+	}
+	_, taken := ev.Body.(Taken)
+	if gap := ev.Time.Sub(s.Updated); s.Seq > 0 && gap > 0 && !taken && s.Status() == Running {
+		s.Active += gap
+	}
+	s.Seq, s.Updated, s.fresh = ev.Seq, ev.Time, byPerson(ev.Body)
+	switch e := ev.Body.(type) {
+	case Opened:
+		s.Opened = e
+	case Configured:
+		s.configure(e)
+	case UserSaid:
+		s.userSaid(ev.Seq, e)
+	case ModelSaid:
+		s.modelSaid(e)
+	case ModelFailed:
+		s.spend(e.Usage, e.Cost)
+		s.giveOver(e.Turn, e.Re, Outcome{Failed, Reason(e.Kind), e.Error, e.Status})
+	case Stopped:
+		s.giveOver(e.Turn, e.Re, Outcome{Status: Halted, Reason: e.Reason, Error: e.Error})
+	case Resumed:
+		s.resumed(e)
+	case Interrupted:
+		s.interrupted(ev.Seq, e)
+	case Taken:
+		s.Taken++
+	case ChildOpened:
+		if s.Child(e.Child) == nil {
+			s.Children = append(s.Children, &ChildState{ChildOpened: e})
+		}
+	case ChildDone:
+		s.childDone(ev.Seq, e)
+	case Titled:
+		s.Title = e.Title
+	case Foreign:
+		s.Foreign = e.Type
+	default:
+		s.applyCall(ev)
+	}
+}
+
+// byPerson reports whether b is a person's doing, rather than a worker's.
+func byPerson(b Body) bool {
+	switch b := b.(type) {
+	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered:
+		return true
+	case Ruled:
+		return b.By != gateName
+	}
+	return false
+}
+
+func (s *State) configure(e Configured) {
+	s.Config, s.Limits = e, e.Limits.Or(DefaultLimits())
+	s.specs = make(map[string]Spec, len(e.Tools))
+	for _, t := range e.Tools {
+		s.specs[t.Name] = t
+	}
+}
+
+func (s *State) userSaid(seq int64, e UserSaid) {
+	if s.cut != nil {
+		said := *s.cut
+		said.Message.Parts = slices.DeleteFunc(slices.Clone(said.Message.Parts), isCall)
+		if len(said.Message.Parts) > 0 {
+			s.take(said)
+		}
+		s.cut = nil
+	}
+	for _, c := range s.Calls {
+		if c.Asking {
+			s.giveUp(c, "not run: the person answered with the message that follows")
+		}
+	}
+	parts := append(slices.Clone(e.Note), e.Message.Parts...)
+	s.Inbox = append(s.Inbox, Note{seq, llm.Message{Role: llm.User, Parts: parts}})
+	s.goOn()
+	s.Answer = ""
+}
+
+func isCall(p llm.Part) bool { _, ok := p.(llm.Call); return ok }
+
+// goOn ends a halt, and begins the budgets of a request anew.
+func (s *State) goOn() {
+	s.Outcome, s.Steps, s.Active, s.past = Outcome{}, 0, 0, nil
+}
+
+func (s *State) resumed(e Resumed) {
+	s.cut = nil
+	s.Limits = e.Limits.Or(s.Limits)
+	if s.Outcome.Status != Finished {
+		s.goOn()
+	}
+}
+
+func (s *State) modelSaid(e ModelSaid) {
+	s.spend(e.Usage, e.Cost)
+	if e.Turn != s.Turn {
+		return // nobody waits for it any more
+	}
+	calls, text := e.Message.Calls(), e.Message.Text()
+	s.past = append(s.past, s.traceOf(e.Message))
+	s.past = s.past[max(0, len(s.past)-maxTraces):]
+	s.Steps++
+	switch {
+	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:
+		s.cut, s.Answer = &e, cmp.Or(text, s.Answer)
+		s.giveOver(e.Turn, e.Re, unfinished(e.Stop))
+		return
+	case len(calls) == 0 && text == "":
+		s.Turn++ // nothing was said: what it was to answer still stands
+		return
+	}
+	s.Turn++
+	s.Answer = cmp.Or(text, s.Answer)
+	s.take(e)
+	final := false
+	for _, c := range calls {
+		cs := &CallState{Call: c, Hints: s.specs[c.Name].Hints}
+		s.Calls = append(s.Calls, cs)
+		switch {
+		case !e.Stop.Whole():
+			s.giveUp(cs, "not run: the reply was cut off at the output limit, so its calls may be incomplete; say less at once")
+		case final:
+			s.giveUp(cs, "not run: it comes after a call that ends the work")
+		}
+		final = final || cs.Hints.Final
+	}
+	if len(calls) == 0 && len(s.Inbox) == 0 {
+		s.Outcome = Outcome{Status: Finished}
+	}
+}
+
+// unfinished is the outcome of a reply that is no end: law 8.
+func unfinished(stop llm.Stop) Outcome {
+	switch stop {
+	case llm.Filter:
+		return Outcome{Status: Failed, Reason: Reason(llm.Filtered), Error: "the provider withheld the reply"}
+	case llm.Refusal:
+		return Outcome{Status: Failed, Reason: Reason(llm.Refused), Error: "the model refused to reply"}
+	}
+	return Outcome{Status: Halted, Reason: NoTokens, Error: "the reply was cut off at the model's output limit"}
+}
+
+// take adds to the record what e had seen, and e.
+func (s *State) take(e ModelSaid) {
+	s.Said = append(s.unseen(s.Said, e.Re), e.Message)
+	for len(s.Inbox) > 0 && s.Inbox[0].Seq <= e.Re {
+		s.Inbox = s.Inbox[1:]
+	}
+	s.Calls = nil
+}
+
+// giveOver ends turn without a message. It halts the session unless somebody
+// has spoken since re.
+func (s *State) giveOver(turn int, re int64, o Outcome) {
+	if turn != s.Turn {
+		return
+	}
+	s.Turn++
+	if n := len(s.Inbox); n > 0 && s.Inbox[n-1].Seq > re {
+		return
+	}
+	s.Outcome = o
+	for _, c := range s.Calls {
+		s.giveUp(c, "ended by the "+string(o.Reason)+" limit; this may or may not have happened")
+	}
+}
+
+func (s *State) interrupted(seq int64, e Interrupted) {
+	if st := s.Status(); st != Running && st != Waiting {
+		return
+	}
+	if !s.Open() {
+		s.Turn++ // a reply that is on its way counts no more
+		if e.Said != "" {
+			s.cut = &ModelSaid{Re: seq - 1, Message: llm.Say(llm.Assistant, e.Said)}
+		}
+	}
+	for _, c := range s.Calls {
+		why := "not run: the person interrupted"
+		if c.Running {
+			why = "interrupted by the person; this may or may not have happened"
+		}
+		s.giveUp(c, why)
+	}
+	s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "interrupted"}
+}
+
+func (s *State) spend(u llm.Usage, m Money) {
+	s.Usage, s.Cost = s.Usage.Add(u), s.Cost+m
+}
+
+func (s *State) childDone(seq int64, e ChildDone) {
+	c := s.Child(e.Child)
+	if c == nil || c.Done != nil {
+		return
+	}
+	c.Done = &e
+	s.spend(e.Usage, e.Cost)
+	if e.Call == "" || s.gone[e.Call] != "" {
+		text := fmt.Sprintf("%s is %s: %s", e.Child, e.Status, e.Text)
+		s.Inbox = append(s.Inbox, Note{seq, llm.Say(llm.User, text)})
+	}
+}
+
+// Child returns the child with the given session id, or nil.
+func (s *State) Child(id string) *ChildState {
+	for _, c := range s.Children {
+		if c.Child == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// ahead returns a copy of s that can be folded further without touching s. It
+// is good for [Flow.Next] and its status; it has no past transcript.
+func (s *State) ahead() *State {
+	c := *s
+	c.Said = nil
+	c.Inbox = slices.Clone(s.Inbox)
+	c.past = slices.Clone(s.past)
+	c.last, c.gone = nil, maps.Clone(s.gone)
+	c.Calls = make([]*CallState, len(s.Calls))
+	for i, call := range s.Calls {
+		cc := *call
+		c.Calls[i] = &cc
+	}
+	c.Children = make([]*ChildState, len(s.Children))
+	for i, child := range s.Children {
+		cc := *child
+		c.Children[i] = &cc
+	}
+	return &c
+}
+
+// Status says how the session stands.
+func (s *State) Status() Status {
+	switch {
+	case s.Outcome.Status != "":
+		return s.Outcome.Status
+	case s.Open() && len(s.CallTasks()) == 0 && len(s.Pending()) > 0:
+		return Waiting
+	case s.Open(), s.Due():
+		return Running
+	case s.Turn == 0:
+		return Idle
+	}
+	return Finished
+}
+
+// Due reports whether there is something that the model has yet to answer.
+func (s *State) Due() bool {
+	return s.Outcome.Status == "" && !s.Open() && (len(s.Inbox) > 0 || len(s.Calls) > 0)
+}
+
+// Transcript returns what the model sees if it is asked about everything up to
+// seq: its own past, the results of its calls, and the notes in its inbox. A
+// later transcript begins with it.
+func (s *State) Transcript(seq int64) []llm.Message {
+	return s.unseen(slices.Clip(s.Said), seq)
+}
+
+// unseen appends to msgs what was not yet seen at seq.
+func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
+	if len(s.Calls) > 0 {
+		m := llm.Message{Role: llm.Tool}
+		for _, c := range s.Calls {
+			if c.Done != nil {
+				m.Parts = append(m.Parts, llm.Result{ID: c.ID, Parts: c.Done.Parts, IsError: c.Done.IsError})
+			}
+		}
+		msgs = append(msgs, m)
+	}
+	for _, n := range s.Inbox {
+		if n.Seq <= seq {
+			msgs = append(msgs, n.Message)
+		}
+	}
+	return msgs
+}

@@ -1,0 +1,392 @@
+package openmanus
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Worker carries out the tasks of sessions. It keeps nothing of a session:
+// any number of workers may share a journal. It is safe for concurrent use;
+// its fields are set before use.
+type Worker struct {
+	Journal Journal
+
+	// Flow returns the flow that decides in a session in this state; often
+	// by s.Opened.Flow alone. The same session gets the same flow.
+	Flow func(ctx context.Context, s *State) (Flow, error)
+
+	// Blobs keep what is large. If nil, the journal does, if it can.
+	Blobs Blobs
+
+	// Name says in the journal who ran a call, such as a host and process.
+	Name string
+
+	// MaxOutput is how many bytes of text of a result the model sees; the
+	// whole is kept as a blob. 0 means 10,000.
+	MaxOutput int
+
+	// Live, if not nil, gets the provisional bodies of a session as they
+	// come. It must not block.
+	Live func(session string, b Body)
+
+	schemas sync.Map // string → *args.Schema
+}
+
+// Only returns a function for [Worker].Flow that knows just these flows, by
+// the names of their agents.
+func Only(flows ...Flow) func(context.Context, *State) (Flow, error) {
+	return func(_ context.Context, s *State) (Flow, error) {
+		for _, f := range flows {
+			if f.Agent().Name == s.Opened.Flow {
+				return f, nil
+			}
+		}
+		return nil, fmt.Errorf("there is no flow %q", s.Opened.Flow)
+	}
+}
+
+// Next returns the tasks that a session calls for.
+func (w *Worker) Next(ctx context.Context, session string) ([]Task, error) {
+	s, f, err := w.load(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return f.Next(s), nil
+}
+
+// Do carries out one task and appends what came of it. It is safe to do a task
+// twice: the second time finds the question answered. Of a delegation it does
+// the writing down alone: who drives a session opens and drives its children
+// ([Worker.OpenChild]) and reports on them ([Worker.Report]).
+func (w *Worker) Do(ctx context.Context, session string, t Task) error {
+	s, f, err := w.load(ctx, session)
+	if err != nil {
+		return err
+	}
+	var body Body
+	switch t.Do {
+	case Reply:
+		if t.Turn != s.Turn {
+			return nil
+		}
+		body, err = w.reply(ctx, session, f.Agent(), s.Config, t, NewRequest(s, t))
+	case Use:
+		body, err = w.claim(s, t.Call, nil)
+		if _, start := body.(CallStarted); start {
+			if _, err := w.Journal.Append(ctx, session, body); err != nil {
+				return answered(err) // another worker has it
+			}
+			body, err = w.use(ctx, session, f.Agent(), s, t.Call)
+		}
+	default:
+		body, err = w.clerical(ctx, session, f.Agent(), s, t, nil)
+	}
+	if err != nil || body == nil {
+		return err
+	}
+	return w.record(context.WithoutCancel(ctx), session, body) // what happened is recorded
+}
+
+// answered takes an answered question for success.
+func answered(err error) error {
+	if errors.Is(err, ErrExists) {
+		return nil
+	}
+	return err
+}
+
+// record appends an outcome. A result whose call has another one by now is
+// late, and is told.
+func (w *Worker) record(ctx context.Context, session string, b Body) error {
+	_, err := w.Journal.Append(ctx, session, b)
+	if d, ok := b.(CallDone); ok && errors.Is(err, ErrConflict) && !d.IsError {
+		_, err = w.Journal.Append(ctx, session, CallLate{d.Call, d.Parts})
+	}
+	return answered(err)
+}
+
+func (w *Worker) load(ctx context.Context, session string) (*State, Flow, error) {
+	s, err := Load(ctx, w.Journal, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := w.flow(ctx, session, s)
+	return s, f, err
+}
+
+func (w *Worker) flow(ctx context.Context, session string, s *State) (Flow, error) {
+	if s.Foreign != "" {
+		return nil, fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be read and exported, not driven", session, s.Foreign)
+	}
+	f, err := w.Flow(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", session, err)
+	}
+	return f, nil
+}
+
+func (w *Worker) blobs() Blobs {
+	if w.Blobs != nil {
+		return w.Blobs
+	}
+	if b, ok := w.Journal.(Blobs); ok {
+		return b
+	}
+	return new(Memory)
+}
+
+// NewRequest returns what a session in state s sends to its model for the
+// task t.
+func NewRequest(s *State, t Task) *llm.Request {
+	req := &llm.Request{System: s.Config.System, Messages: s.Transcript(t.Re), Settings: s.Config.Settings}
+	req.Fixed = len(req.Messages)
+	for _, spec := range s.Config.Tools {
+		req.Tools = append(req.Tools, spec.ToolSpec)
+	}
+	if t.Nudge != "" {
+		req.Messages = append(req.Messages, llm.Say(llm.User, t.Nudge))
+	}
+	return req
+}
+
+// reply asks the model. It returns the outcome, or the context's error.
+func (w *Worker) reply(ctx context.Context, session string, a *Agent, c Configured, t Task, req *llm.Request) (Body, error) {
+	if a.Model == nil {
+		return nil, fmt.Errorf("the agent %q has no model", a.Name)
+	}
+	r, err := llm.Collect(ctx, a.Model, req, func(d llm.Delta) { w.typing(session, t.Turn, d) })
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err() // ours, not the model's
+	}
+	cost := c.Prices.Cost(r.Usage)
+	if err != nil {
+		f := ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.KindOf(err), Error: err.Error(), Usage: r.Usage, Cost: cost}
+		if e := (*llm.Error)(nil); errors.As(err, &e) {
+			f.Status = e.Status
+		}
+		return f, nil
+	}
+	own(r.Message.Parts, t.Turn)
+	return ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Usage: r.Usage, Cost: cost, By: c.Model}, nil
+}
+
+// own gives calls ids of ours: providers repeat theirs, or give none.
+func own(parts llm.Parts, turn int) {
+	n := 0
+	for i, p := range parts {
+		if c, ok := p.(llm.Call); ok {
+			n++
+			c.ID = fmt.Sprintf("c%d-%d", turn, n)
+			parts[i] = c
+		}
+	}
+}
+
+func (w *Worker) typing(session string, turn int, d llm.Delta) {
+	if w.Live == nil || d.Piece == nil && !d.Reset {
+		return
+	}
+	t := Typing{Turn: turn, Part: d.Part, Reset: d.Reset}
+	if d.Piece != nil {
+		t.Parts = llm.Parts{d.Piece}
+	}
+	w.Live(session, t)
+}
+
+// clerical does what needs no time and no world: rulings, claims and stops.
+// It returns nil if t is not of that sort or has been done. mine says which
+// calls the caller itself has under way.
+func (w *Worker) clerical(ctx context.Context, session string, a *Agent, s *State, t Task, mine func(call string) bool) (Body, error) {
+	switch t.Do {
+	case Rule:
+		return w.rule(ctx, session, a, s, t.Call)
+	case Use:
+		return w.claim(s, t.Call, mine)
+	case Stop:
+		if t.Turn == s.Turn {
+			return Stopped{Turn: t.Turn, Re: t.Re, Reason: t.Reason, Error: t.Error}, nil
+		}
+	case Delegate:
+		return w.reserve(session, s, t), nil
+	}
+	return nil, nil
+}
+
+// rule answers whether a call may run, or why it cannot.
+func (w *Worker) rule(ctx context.Context, session string, a *Agent, s *State, id string) (Body, error) {
+	c := s.Call(id)
+	if c == nil || c.Done != nil || c.Ruled != nil || c.Ruling != nil {
+		return nil, nil
+	}
+	call, spec, err := w.prepare(session, a, s, c)
+	if err != nil {
+		return *failed(c.ID, err.Error()), nil
+	}
+	gate := a.Gate
+	if gate == nil {
+		gate = Mode(ApproveAsk)
+	}
+	v, err := gate.Rule(ctx, call, spec)
+	if err != nil {
+		return nil, fmt.Errorf("ruling on %s: %w", c.Name, err)
+	}
+	repaired := ""
+	if call.Input != c.Input {
+		repaired = call.Input
+	}
+	sum := Fingerprint(c.Name, call.Input)
+	if v.Ask {
+		return Asked{Call: c.ID, Kind: AskRuling, Question: v.Reason, Input: repaired, Hash: sum, Hints: spec.Hints}, nil
+	}
+	return Ruled{Call: c.ID, Allow: v.Allow, By: gateName, Rule: v.Rule, Reason: v.Reason, Input: repaired, Hash: sum, Hints: spec.Hints}, nil
+}
+
+// Fingerprint is the hash of what a person is shown when asked about a call.
+func Fingerprint(tool, input string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(tool+"\x00"+input)))
+}
+
+// prepare returns c as its tool is to get it. Its error is for the model.
+func (w *Worker) prepare(session string, a *Agent, s *State, c *CallState) (Call, Spec, error) {
+	spec, known := s.specs[c.Name]
+	t := a.tool(c.Name)
+	if !known || t == nil {
+		return Call{}, spec, fmt.Errorf("Unknown tool '%s'. The tools are: %s", c.Name, strings.Join(s.toolNames(), ", "))
+	}
+	input, err := w.check(spec, c.Arguments())
+	if err != nil {
+		return Call{}, spec, fmt.Errorf("%s did not run: %w", c.Name, err)
+	}
+	if p := Placeholder(input); p != "" {
+		return Call{}, spec, fmt.Errorf("%s did not run: its arguments contain %s, which stands for a secret that was left out of what you read; the secret itself is not known to you and cannot be written", c.Name, p)
+	}
+	call := Call{Call: c.Call, Session: session, Last: s.last[c.Name], Blobs: w.blobs(), Live: io.Discard}
+	call.Input = input
+	for _, ans := range c.Answers {
+		call.Answers = append(call.Answers, Answer{ans.Text, ans.Data})
+	}
+	spec.Hints = t.Spec().Hints
+	if h, ok := t.(Hinter); ok {
+		spec.Hints = h.Hints(call)
+	}
+	return call, spec, nil
+}
+
+func (s *State) toolNames() []string {
+	var names []string
+	for _, t := range s.Config.Tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (w *Worker) check(spec Spec, input string) (string, error) {
+	v, ok := w.schemas.Load(string(spec.Input))
+	if !ok {
+		schema, err := args.Compile(spec.Input)
+		if err != nil {
+			return "", err
+		}
+		v, _ = w.schemas.LoadOrStore(string(spec.Input), schema)
+	}
+	return v.(*args.Schema).Check(input)
+}
+
+// claim is what precedes the running of a call: the note that it started; or,
+// if it started once before and nobody knows how it went, that it is in doubt:
+// law 4.
+func (w *Worker) claim(s *State, id string, mine func(string) bool) (Body, error) {
+	c := s.Call(id)
+	if c == nil || c.Done != nil || mine != nil && mine(id) {
+		return nil, nil
+	}
+	if c.Running && !c.Hints.ReadOnly && !c.Hints.Idempotent {
+		return *failed(id, "interrupted while it ran: this may or may not have happened; look before you try again"), nil
+	}
+	return CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}, nil
+}
+
+// use runs a call that was claimed, and returns what came of it, or nil if it
+// was cancelled.
+func (w *Worker) use(ctx context.Context, session string, a *Agent, s *State, id string) (Body, error) {
+	c := s.Call(id)
+	if a.tool(c.Name) == nil {
+		return *failed(id, "the tool "+c.Name+" is no longer there"), nil
+	}
+	call, _, err := w.prepare(session, a, s, c)
+	if err != nil {
+		return *failed(id, err.Error()), nil
+	}
+	if w.Live != nil {
+		call.Live = &liveWriter{w, session, id}
+	}
+	res, detail, err := run(ctx, a.tool(c.Name), call)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if ask := (*Ask)(nil); errors.As(err, &ask) {
+		return Asked{Call: id, N: len(c.Questions), Kind: AskText, Question: ask.Question, Schema: ask.Schema}, nil
+	}
+	if c.Ruled != nil && c.Ruled.Input != "" && c.Ruled.Input != c.Input {
+		res.Parts = slices.Insert(res.Parts, 0, llm.Part(llm.Text{Text: "(ran with changed arguments: " + c.Ruled.Input + ")\n"}))
+	}
+	return w.done(ctx, id, res, detail, err)
+}
+
+// run runs a tool. A panic in it is an error, with the stack for people.
+func run(ctx context.Context, t Tool, call Call) (res Result, detail any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, detail = Result{}, map[string]string{"panic": fmt.Sprint(p), "stack": string(debug.Stack())}
+			err = fmt.Errorf("%s crashed: %v", call.Name, p)
+		}
+	}()
+	res, err = t.Run(ctx, call)
+	return res, res.Detail, err
+}
+
+// done makes an event of a result: text that is UTF-8, cut to its limit, with
+// the error behind it.
+func (w *Worker) done(ctx context.Context, id string, res Result, detail any, err error) (Body, error) {
+	d := CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source}
+	if detail != nil {
+		data, jerr := json.Marshal(detail)
+		if jerr != nil {
+			data, _ = json.Marshal(map[string]string{"error": "the detail cannot be encoded: " + jerr.Error()})
+		}
+		d.Detail = data
+	}
+	if err != nil {
+		text := err.Error()
+		if len(res.Parts) > 0 {
+			text = "\n" + text
+		}
+		d.Parts = append(slices.Clone(res.Parts), llm.Text{Text: text})
+	}
+	if werr := w.shorten(context.WithoutCancel(ctx), &d); werr != nil {
+		return nil, werr
+	}
+	return d, nil
+}
+
+type liveWriter struct {
+	w       *Worker
+	session string
+	call    string
+}
+
+func (l *liveWriter) Write(p []byte) (int, error) {
+	l.w.Live(l.session, Output{l.call, strings.ToValidUTF8(string(p), "\uFFFD")})
+	return len(p), nil
+}
