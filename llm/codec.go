@@ -3,6 +3,7 @@ package llm
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"unicode/utf8"
 )
 
@@ -63,7 +64,20 @@ func join(s string, b []byte) string {
 	return s
 }
 
-func (w wirePart) part(raw json.RawMessage) Part {
+func decodePart(raw json.RawMessage) (Part, error) {
+	var w wirePart
+	err := json.Unmarshal(raw, &w) // decodes the type also when another field does not fit
+	switch w.Type {
+	case "text", "thinking", "blob", "call", "result":
+		if err != nil {
+			return nil, fmt.Errorf("part of type %s: %w", w.Type, err)
+		}
+		return w.part(), nil
+	}
+	return Unknown{bytes.Clone(raw)}, nil
+}
+
+func (w wirePart) part() Part {
 	switch w.Type {
 	case "text":
 		return Text{join(w.Text, w.Text64), w.Opaque, w.By}
@@ -73,10 +87,9 @@ func (w wirePart) part(raw json.RawMessage) Part {
 		return Blob{w.MIME, w.Name, w.Data}
 	case "call":
 		return Call{w.ID, w.Name, join(w.Input, w.Input64), w.Opaque, w.By}
-	case "result":
+	default:
 		return Result{w.ID, w.Parts, w.IsError}
 	}
-	return Unknown{bytes.Clone(raw)}
 }
 
 // MarshalJSON implements [json.Marshaler].
@@ -100,11 +113,11 @@ func (ps *Parts) UnmarshalJSON(data []byte) error {
 	}
 	*ps = nil
 	for _, raw := range raws {
-		var w wirePart
-		if err := json.Unmarshal(raw, &w); err != nil {
+		p, err := decodePart(raw)
+		if err != nil {
 			return err
 		}
-		*ps = append(*ps, w.part(raw))
+		*ps = append(*ps, p)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type Error struct {
 	Kind       Kind
 	Status     int           // of HTTP, if there was one
 	RetryAfter time.Duration // what the provider asked for; 0 if it did not
+	Permanent  bool          // trying again cannot help, though it might with other errors of this Kind
 	Err        error         // the cause, in words for a person
 }
 
@@ -43,6 +44,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same request may succeed later.
 func (e *Error) Temporary() bool {
+	if e.Permanent {
+		return false
+	}
 	switch e.Kind {
 	case RateLimit, Network, Timeout:
 		return true

@@ -1,16 +1,21 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A Reply is the sum of a stream of deltas. The zero Reply is the beginning.
+// It must not be copied between two calls of Add.
 type Reply struct {
 	Message Message
 	Stop    Stop
 	Usage   Usage
+
+	grow []*strings.Builder // of the part with the same index, so that adding costs what is added
 }
 
 // Add folds d into r. It fails if d does not continue r, which is a fault of
@@ -18,17 +23,15 @@ type Reply struct {
 func (r *Reply) Add(d Delta) error {
 	r.Message.Role = Assistant
 	if d.Reset {
-		r.Message.Parts, r.Stop = nil, ""
+		r.Message.Parts, r.Stop, r.grow = nil, "", nil
 	}
 	if d.Piece != nil {
-		parts, err := extend(r.Message.Parts, d.Part, d.Piece)
-		if err != nil {
+		if err := r.extend(d.Part, d.Piece); err != nil {
 			return &Error{Kind: Protocol, Err: err}
 		}
-		r.Message.Parts = parts
 	}
 	if d.Stop != "" {
-		r.Stop = d.Stop
+		r.Stop, r.grow = d.Stop, nil
 	}
 	if d.Usage != nil {
 		r.Usage = *d.Usage
@@ -36,43 +39,52 @@ func (r *Reply) Add(d Delta) error {
 	return nil
 }
 
-func extend(parts Parts, i int, piece Part) (Parts, error) {
+func (r *Reply) extend(i int, piece Part) error {
+	parts := r.Message.Parts
 	switch {
 	case i == len(parts):
-		return append(parts, piece), nil
+		r.Message.Parts = append(parts, piece)
+		return nil
 	case i < 0 || i > len(parts):
-		return nil, fmt.Errorf("a fragment for part %d of a reply that has %d", i, len(parts))
+		return fmt.Errorf("a fragment for part %d of a reply that has %d", i, len(parts))
 	}
 	switch p := piece.(type) {
 	case Text:
 		if was, ok := parts[i].(Text); ok {
-			parts[i] = Text{was.Text + p.Text, or(p.Opaque, was.Opaque), orString(p.By, was.By)}
-			return parts, nil
+			parts[i] = Text{r.longer(i, was.Text, p.Text), or(p.Opaque, was.Opaque), cmp.Or(p.By, was.By)}
+			return nil
 		}
 	case Thinking:
 		if was, ok := parts[i].(Thinking); ok {
-			parts[i] = Thinking{was.Text + p.Text, or(p.Opaque, was.Opaque), orString(p.By, was.By)}
-			return parts, nil
+			parts[i] = Thinking{r.longer(i, was.Text, p.Text), or(p.Opaque, was.Opaque), cmp.Or(p.By, was.By)}
+			return nil
 		}
 	case Call:
 		if was, ok := parts[i].(Call); ok {
-			parts[i] = Call{orString(p.ID, was.ID), orString(p.Name, was.Name), was.Input + p.Input,
-				or(p.Opaque, was.Opaque), orString(p.By, was.By)}
-			return parts, nil
+			parts[i] = Call{cmp.Or(p.ID, was.ID), cmp.Or(p.Name, was.Name), r.longer(i, was.Input, p.Input),
+				or(p.Opaque, was.Opaque), cmp.Or(p.By, was.By)}
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("a fragment of %T for part %d, which is %T", piece, i, parts[i])
+	return fmt.Errorf("a fragment of %T for part %d, which is %T", piece, i, parts[i])
+}
+
+// longer returns was + more, the text of part i.
+func (r *Reply) longer(i int, was, more string) string {
+	for len(r.grow) <= i {
+		r.grow = append(r.grow, new(strings.Builder))
+	}
+	b := r.grow[i]
+	if b.String() != was {
+		b.Reset()
+		b.WriteString(was)
+	}
+	b.WriteString(more)
+	return b.String()
 }
 
 func or(a, b []byte) []byte {
 	if len(a) > 0 {
-		return a
-	}
-	return b
-}
-
-func orString(a, b string) string {
-	if a != "" {
 		return a
 	}
 	return b
@@ -100,11 +112,16 @@ func Collect(ctx context.Context, m Model, req *Request, show func(Delta)) (*Rep
 			show(d)
 		}
 	}
-	if err := ctx.Err(); err != nil && r.Stop == "" {
-		return &r, err
-	}
 	if r.Stop == "" {
-		return &r, &Error{Kind: Protocol, Err: errors.New("the reply broke off: its stream ended without a reason to stop")}
+		return &r, brokeOff(ctx)
 	}
 	return &r, nil
+}
+
+// brokeOff is the error of a stream that ended without a Stop.
+func brokeOff(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return &Error{Kind: Protocol, Err: errors.New("the reply broke off: its stream ended without a reason to stop")}
 }

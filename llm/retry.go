@@ -1,0 +1,189 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+)
+
+// RetryOptions say how [Retry] goes about it. The zero value is a good choice.
+type RetryOptions struct {
+	Attempts  int           // how often to ask at most; 0: 5
+	Backoff   time.Duration // the first wait, doubled each time; 0: 1 s
+	MaxWait   time.Duration // the longest wait, also if the provider asks for more; 0: 120 s
+	IdleLimit time.Duration // of each attempt, see [Watchdog]; 0: 5 minutes; below 0: none
+
+	// OnRetry, if not nil, is called before each wait with the error of the
+	// attempt that failed, counted from 1.
+	OnRetry func(err error, wait time.Duration, attempt int)
+}
+
+// Retry returns a Model that asks m again after an error that is
+// [Error.Temporary], and after a reply that broke off.
+//
+// It waits as long as the provider asked for, or else exponentially longer
+// each time, with jitter. If that wait is longer than MaxWait, or than ctx's
+// deadline leaves, it fails at once and the error says when to come back.
+//
+// If fragments of a reply were yielded before it failed, the next attempt
+// begins with a [Delta] that says Reset.
+func Retry(m Model, opts RetryOptions) Model {
+	opts.Attempts = cmp.Or(opts.Attempts, 5)
+	opts.Backoff = cmp.Or(opts.Backoff, time.Second)
+	opts.MaxWait = cmp.Or(opts.MaxWait, 120*time.Second)
+	if opts.IdleLimit >= 0 {
+		m = Watchdog(m, cmp.Or(opts.IdleLimit, 5*time.Minute))
+	}
+	return &retrier{m, opts}
+}
+
+type retrier struct {
+	model Model
+	opts  RetryOptions
+}
+
+func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		shown := false // something of a reply that is now void
+		for attempt := 1; ; attempt++ {
+			if shown && !yield(Delta{Reset: true}, nil) {
+				return
+			}
+			some, done, err := attemptOnce(ctx, r.model, req, yield)
+			if done {
+				return
+			}
+			shown = shown || some
+			if err = r.wait(ctx, err, attempt); err != nil {
+				yield(Delta{}, err)
+				return
+			}
+		}
+	}
+}
+
+// attemptOnce passes on one reply. It is done when the reply is whole or
+// nobody listens any more; otherwise err says why not. some reports whether
+// anything was passed on.
+func attemptOnce(ctx context.Context, m Model, req *Request, yield func(Delta, error) bool) (some, done bool, err error) {
+	stopped := false
+	for d, err := range m.Stream(ctx, req) {
+		if err != nil {
+			return some, stopped, err
+		}
+		some = true
+		stopped = stopped || d.Stop != ""
+		if !yield(d, nil) {
+			return some, true, nil
+		}
+	}
+	if !stopped {
+		err = brokeOff(ctx)
+	}
+	return some, stopped, err
+}
+
+// wait returns nil when it is time for another attempt, and otherwise the
+// error with which to give up.
+func (r *retrier) wait(ctx context.Context, err error, attempt int) error {
+	var e *Error
+	if !errors.As(err, &e) || !e.Temporary() || ctx.Err() != nil {
+		return err
+	}
+	if attempt >= r.opts.Attempts {
+		return &Error{Kind: e.Kind, Status: e.Status, RetryAfter: e.RetryAfter,
+			Err: fmt.Errorf("%w, in each of %d attempts", e.Err, attempt)}
+	}
+	wait := r.backoff(attempt)
+	if e.RetryAfter > 0 { // and a little later, so that not all come back at once
+		wait = e.RetryAfter + rand.N(min(e.RetryAfter/10, r.opts.Backoff)+1)
+	}
+	if limit, why := r.limit(ctx); wait > limit {
+		return &Error{Kind: e.Kind, Status: e.Status, RetryAfter: e.RetryAfter, Err: fmt.Errorf(
+			"%w; the next attempt would be in %v, which is more than %s: come back after %s",
+			e.Err, wait.Round(time.Second), why, time.Now().Add(wait).Format(time.DateTime))}
+	}
+	if r.opts.OnRetry != nil {
+		r.opts.OnRetry(err, wait, attempt)
+	}
+	return sleep(ctx, wait)
+}
+
+// limit is the longest wait that makes sense, and where it comes from.
+func (r *retrier) limit(ctx context.Context) (time.Duration, string) {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < r.opts.MaxWait {
+		return time.Until(deadline), "the time limit leaves"
+	}
+	return r.opts.MaxWait, fmt.Sprintf("the %v that are waited for at most", r.opts.MaxWait)
+}
+
+// backoff is between a half and the whole of what doubling gives, and never
+// more than a quarter of MaxWait.
+func (r *retrier) backoff(attempt int) time.Duration {
+	d := r.opts.Backoff
+	for range attempt - 1 {
+		if d = 2 * d; d > r.opts.MaxWait/4 {
+			d = r.opts.MaxWait / 4
+			break
+		}
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Watchdog returns a Model that gives up on m, with an [Error] of kind
+// [Timeout], when no fragment came for idle, which is above 0. The time that
+// the receiver of the fragments takes does not count.
+func Watchdog(m Model, idle time.Duration) Model { return &watchdog{m, idle} }
+
+type watchdog struct {
+	model Model
+	idle  time.Duration
+}
+
+func (w *watchdog) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		inner, cancel := context.WithCancel(ctx)
+		defer cancel()
+		timer := time.AfterFunc(w.idle, cancel)
+		defer timer.Stop()
+		stopped := false
+		for d, err := range w.model.Stream(inner, req) {
+			timer.Stop()
+			if err != nil {
+				yield(d, w.reason(ctx, inner, err))
+				return
+			}
+			stopped = stopped || d.Stop != ""
+			if !yield(d, nil) {
+				return
+			}
+			timer.Reset(w.idle)
+		}
+		if err := w.reason(ctx, inner, nil); err != nil && !stopped {
+			yield(Delta{}, err)
+		}
+	}
+}
+
+// reason is err, unless it was the watchdog that ended the attempt.
+func (w *watchdog) reason(ctx, inner context.Context, err error) error {
+	if inner.Err() != nil && ctx.Err() == nil {
+		return &Error{Kind: Timeout, Err: fmt.Errorf("the model sent nothing for %v", w.idle)}
+	}
+	return err
+}
