@@ -56,6 +56,7 @@ type Agent struct {
 	Instructions string
 	Model        llm.Model
 	ModelName    string // PROVIDER/NAME, for the record
+	Endpoint     string // where the model answers, for the record
 	Prices       Prices
 	Tools        []Tool
 	Gate         Gate // nil asks about whatever changes something
@@ -88,7 +89,7 @@ func (a *Agent) Next(s *State) []Task {
 // Configured returns the n-th configuration of a session of a's.
 func (a *Agent) Configured(n int) Configured {
 	c := Configured{
-		N: n, Model: a.ModelName, System: a.Instructions, Settings: a.Settings, Limits: a.Limits.Or(DefaultLimits()),
+		N: n, Model: a.ModelName, Endpoint: a.Endpoint, System: a.Instructions, Settings: a.Settings, Limits: a.Limits.Or(DefaultLimits()),
 		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve,
 	}
 	for _, t := range a.Tools {

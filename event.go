@@ -42,7 +42,8 @@ type (
 	// with Opened and at every declared change.
 	Configured struct {
 		N         int          `json:"n"` // how many came before
-		Model     string       `json:"model,omitempty"`
+		Model     string       `json:"model,omitempty"`    // PROVIDER/NAME
+		Endpoint  string       `json:"endpoint,omitempty"` // where it answers, if that matters
 		System    string       `json:"system,omitempty"`
 		Tools     []Spec       `json:"tools,omitempty"`
 		Settings  llm.Settings `json:"settings"`

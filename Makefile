@@ -1,0 +1,36 @@
+# Thin targets: what they do stands in scripts/ and in Go.
+.PHONY: build run test deps check race fuzz cross bench soak live clean
+
+build: ## bin/openmanus
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
+
+run: deps build ## do TASK="…", or play the demo
+	@scripts/run "$(TASK)"
+
+test: deps ## every test
+	go test ./...
+
+deps: ## what the tests and tools need beside Go, git and make
+	@scripts/deps
+
+check: ## formatting, vet, staticcheck, go.mod
+	@scripts/check
+
+race: deps ## the core under the race detector
+	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/...
+
+fuzz: ## every fuzz target, FUZZTIME each (10s)
+	@scripts/fuzz "$(or $(FUZZTIME),10s)"
+
+cross: ## the systems that the binary is built for
+	@scripts/cross
+
+bench: ## tables of speed and memory against peers
+	cd bench && go run . $(BENCHFLAGS)
+
+soak: ## long: fuzzing for an hour a target, and 1,000 kills
+	@scripts/fuzz "$(or $(FUZZTIME),60m)"
+	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
+
+clean:
+	rm -rf bin dist
