@@ -1,0 +1,87 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+func restoreCases() []testCase {
+	return []testCase{
+		{name: "restore keeps numbers and times, and the session goes on", needs: restorer, run: restoreOn},
+		{name: "restore leaves alone a session that exists", needs: restorer, run: restoreTwice},
+		{name: "restore refuses numbers with a gap", needs: restorer, run: restoreGap},
+		{name: "restore wakes who follows", needs: restorer, run: restoreFollowed},
+	}
+}
+
+// recorded returns events as another journal, long ago, would have had them.
+func recorded() []openmanus.Event {
+	evs := []openmanus.Event{{Body: opening()}, {Body: said("u1", strings.Repeat("long ago ", 2000))}}
+	for i := range 20 {
+		evs = append(evs, openmanus.Event{Body: openmanus.Noted{ID: fmt.Sprint(i), Text: "noted"}})
+	}
+	for i := range evs {
+		evs[i].Seq = int64(i) + 1
+		evs[i].Time = time.Date(2001, 2, 3, 4, 5, 6, 7000*i, time.UTC)
+	}
+	return evs
+}
+
+func restore(t testing.TB, j openmanus.Journal, session string) []openmanus.Event {
+	t.Helper()
+	if err := j.(openmanus.Restorer).Restore(t.Context(), session, recorded()); err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+	return recorded()
+}
+
+func restoreOn(t testing.TB, open Opener) {
+	j := simple(t, open)
+	evs := restore(t, j, "s")
+	same(t, "what was read", read(t, j, "s", 0), evs)
+	if _, err := j.Append(t.Context(), "s", evs[1].Body); !errors.Is(err, openmanus.ErrExists) || errors.Is(err, openmanus.ErrConflict) {
+		t.Errorf("append of what was restored: %v, want ErrExists", err)
+	}
+	more := add(t, j, "s", said("u2", "now"))
+	contiguous(t, more, int64(len(evs))+1)
+	same(t, "what was read", read(t, j, "s", 0), append(evs, more...))
+}
+
+func restoreTwice(t testing.TB, open Opener) {
+	j := simple(t, open)
+	begin(t, j, "s")
+	want := read(t, j, "s", 0)
+	if err := j.(openmanus.Restorer).Restore(t.Context(), "s", recorded()); !errors.Is(err, openmanus.ErrExists) {
+		t.Errorf("restore over a session: %v, want ErrExists", err)
+	}
+	same(t, "what was read", read(t, j, "s", 0), want)
+}
+
+func restoreGap(t testing.TB, open Opener) {
+	j := simple(t, open)
+	missing := slices.Delete(recorded(), 4, 5)
+	late := recorded()[1:]
+	twice := slices.Insert(recorded(), 4, recorded()[3])
+	for _, evs := range [][]openmanus.Event{missing, late, twice} {
+		if err := j.(openmanus.Restorer).Restore(t.Context(), "s", evs); err == nil || errors.Is(err, openmanus.ErrExists) {
+			t.Errorf("restore of broken numbers: %v, want an error that says so", err)
+		}
+		if n := len(read(t, j, "s", 0)); n > 0 {
+			t.Fatalf("a restore that failed left %d events", n)
+		}
+	}
+	restore(t, j, "s") // what was refused is not in the way
+}
+
+func restoreFollowed(t testing.TB, open Opener) {
+	j := simple(t, open)
+	f := follow(t, j, "s", 0)
+	evs := restore(t, j, "s")
+	same(t, "what the follower got", f.next(len(evs)), evs)
+}
