@@ -1,0 +1,120 @@
+// Bench measures openmanus beside its peers and prints the tables B1, B2, B5
+// and B7. See README.md for how to read them.
+//
+//	go run .                   # all tables
+//	go run . -table b2 -pairs 15
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/bench/server"
+)
+
+func main() {
+	tables := flag.String("table", "b1,b2,b5,b7", "which tables to measure, separated by commas")
+	pairs := flag.Int("pairs", 9, "pairs of runs in each comparison, at least 7")
+	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, strings.Split(*tables, ","), *pairs, *dir); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// A bench is what the tables share.
+type bench struct {
+	srv   *server.Server
+	out   io.Writer
+	dir   string // for whatever a run leaves behind
+	pairs int
+}
+
+func run(ctx context.Context, out io.Writer, tables []string, pairs int, parent string) (err error) {
+	known := map[string]func(*bench, context.Context) error{
+		"b1": (*bench).b1, "b2": (*bench).b2, "b5": (*bench).b5, "b7": (*bench).b7,
+	}
+	for _, t := range tables {
+		if known[t] == nil {
+			return fmt.Errorf("there is no table %q; there are b1, b2, b5 and b7", t)
+		}
+	}
+	if pairs < 7 {
+		return fmt.Errorf("%d pairs prove nothing; at least 7", pairs)
+	}
+	dir, err := os.MkdirTemp(parent, "openmanus-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	srv, err := server.Listen("127.0.0.1:0", models)
+	if err != nil {
+		return err
+	}
+	defer srv.Close()
+	b := &bench{srv: srv, out: out, dir: dir, pairs: pairs}
+	if err := b.build(ctx, slices.Contains(tables, "b5") || slices.Contains(tables, "b7")); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := b.machine(); err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if err := known[t](b, ctx); err != nil {
+			return fmt.Errorf("table %s: %w", strings.ToUpper(t), err)
+		}
+	}
+	fmt.Fprintf(out, "\nMeasured in %s.\n", time.Since(start).Round(time.Second))
+	return nil
+}
+
+// models finds the scripts of all tables.
+func models(name string) (server.Script, error) {
+	if s, err := journey(name); err == nil {
+		return s, nil
+	}
+	return server.Steps(name)
+}
+
+// program is the path of a program that build made.
+func (b *bench) program(name string) string {
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(b.dir, "bin", name)
+}
+
+// build makes the peers and, if wanted, the product, as it is released.
+func (b *bench) build(ctx context.Context, cli bool) error {
+	fmt.Fprintln(os.Stderr, "building the programs …")
+	bin := filepath.Join(b.dir, "bin") + string(filepath.Separator)
+	if err := goBuild(ctx, ".", bin, "./peer/..."); err != nil || !cli {
+		return err
+	}
+	return goBuild(ctx, "..", bin, "./cmd/openmanus")
+}
+
+func goBuild(ctx context.Context, dir, bin, pkg string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, pkg)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("build %s: %w", pkg, err)
+	}
+	return nil
+}
