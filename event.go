@@ -41,7 +41,7 @@ type (
 	// Configured is what requests are built from, from here on. It comes
 	// with Opened and at every declared change.
 	Configured struct {
-		N         int          `json:"n"` // how many came before
+		N         int          `json:"n"`                  // how many came before
 		Model     string       `json:"model,omitempty"`    // PROVIDER/NAME
 		Endpoint  string       `json:"endpoint,omitempty"` // where it answers, if that matters
 		System    string       `json:"system,omitempty"`
