@@ -2,6 +2,7 @@ package openmanus
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -103,13 +104,25 @@ func (s *State) end(e CallDone) {
 
 // late tells the model of a result that came after its call was given up.
 func (s *State) late(seq int64, id string, parts llm.Parts) {
-	name := s.gone[id]
-	if name == "" {
-		name = "a call"
-	}
+	name := cmp.Or(s.gone[id], s.nameOf(id), "a call")
 	head := llm.Text{Text: fmt.Sprintf("%s (%s), which had been given up, did finish after all:\n", name, id)}
 	s.Inbox = append(s.Inbox, Note{seq, llm.Message{Role: llm.User, Parts: append(llm.Parts{head}, parts...)}})
 	delete(s.gone, id)
+}
+
+// nameOf returns the tool of any call of the session, or "".
+func (s *State) nameOf(id string) string {
+	if c := s.Call(id); c != nil {
+		return c.Name
+	}
+	for _, m := range slices.Backward(s.Said) {
+		for _, c := range m.Calls() {
+			if c.ID == id {
+				return c.Name
+			}
+		}
+	}
+	return ""
 }
 
 // giveUp gives c a result if it has none.

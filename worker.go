@@ -278,9 +278,19 @@ func (w *Worker) prepare(session string, a *Agent, s *State, c *CallState) (Call
 	}
 	spec.Hints = t.Spec().Hints
 	if h, ok := t.(Hinter); ok {
-		spec.Hints = h.Hints(call)
+		spec.Hints, err = hintsOf(h, call)
 	}
-	return call, spec, nil
+	return call, spec, err
+}
+
+// hintsOf asks h for the hints of a call. A panic in it is an error.
+func hintsOf(h Hinter, call Call) (hints Hints, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s crashed: %v", call.Name, p)
+		}
+	}()
+	return h.Hints(call), nil
 }
 
 func (s *State) toolNames() []string {
@@ -361,11 +371,7 @@ func run(ctx context.Context, t Tool, call Call) (res Result, detail any, err er
 func (w *Worker) done(ctx context.Context, id string, res Result, detail any, err error) (Body, error) {
 	d := CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source}
 	if detail != nil {
-		data, jerr := json.Marshal(detail)
-		if jerr != nil {
-			data, _ = json.Marshal(map[string]string{"error": "the detail cannot be encoded: " + jerr.Error()})
-		}
-		d.Detail = data
+		d.Detail = encodeDetail(detail)
 	}
 	if err != nil {
 		text := err.Error()
@@ -378,6 +384,24 @@ func (w *Worker) done(ctx context.Context, id string, res Result, detail any, er
 		return nil, werr
 	}
 	return d, nil
+}
+
+// encodeDetail encodes what a tool has for people, or says why it cannot be.
+func encodeDetail(detail any) (data json.RawMessage) {
+	sorry := func(why any) {
+		// A map of strings always encodes.
+		data, _ = json.Marshal(map[string]string{"error": fmt.Sprint("the detail cannot be encoded: ", why)})
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			sorry(p)
+		}
+	}()
+	data, err := json.Marshal(detail)
+	if err != nil {
+		sorry(err)
+	}
+	return data
 }
 
 type liveWriter struct {
