@@ -2,6 +2,7 @@ package openmanus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -119,8 +120,9 @@ func open(ctx context.Context, j Journal, session string, o Opened, c Configured
 	if m != nil {
 		bodies = append(bodies, *m)
 	}
-	if _, err := j.Append(ctx, session, bodies...); err != nil {
-		return fmt.Errorf("open session %s: %w", session, err)
+	_, err := j.Append(ctx, session, bodies...)
+	if err == nil || errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("open session %s: %w", session, err)
 }

@@ -48,6 +48,8 @@ type State struct {
 	cut   *ModelSaid                 // an unfinished reply: read if a person speaks, asked again if resumed
 	past  []trace                    // of the replies since a person spoke, for stuck detection
 	fresh bool                       // the last event came from a person
+
+	settled bool // the last of past has the results of Calls
 }
 
 // A Note is a message waiting to be read.
@@ -155,6 +157,7 @@ func (s *State) Apply(ev Event) {
 	default:
 		s.applyCall(ev)
 	}
+	s.settle()
 }
 
 // byPerson reports whether b is a person's doing, rather than a worker's.
@@ -217,7 +220,7 @@ func (s *State) modelSaid(e ModelSaid) {
 		return // nobody waits for it any more
 	}
 	calls, text := e.Message.Calls(), e.Message.Text()
-	s.past = append(s.past, s.traceOf(e.Message))
+	s.past = append(s.past, traceOf(e.Message))
 	s.past = s.past[max(0, len(s.past)-maxTraces):]
 	s.Steps++
 	switch {
@@ -266,7 +269,7 @@ func (s *State) take(e ModelSaid) {
 	for len(s.Inbox) > 0 && s.Inbox[0].Seq <= e.Re {
 		s.Inbox = s.Inbox[1:]
 	}
-	s.Calls = nil
+	s.Calls, s.settled = nil, false
 }
 
 // giveOver ends turn without a message. It halts the session unless somebody

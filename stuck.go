@@ -23,10 +23,7 @@ const maxTraces = 36
 // maxPeriod is the longest cycle that it sees: A-B-C-A-B-C.
 const maxPeriod = 3
 
-func (s *State) traceOf(m llm.Message) trace {
-	if n := len(s.past); n > 0 && len(s.Calls) > 0 {
-		s.past[n-1] = s.withResults(s.past[n-1])
-	}
+func traceOf(m llm.Message) trace {
 	var t trace
 	if text := m.Text(); text != "" {
 		t.text = hash(text)
@@ -43,34 +40,33 @@ func (s *State) traceOf(m llm.Message) trace {
 	return t
 }
 
-// withResults completes the trace of the last reply with what came of its
-// calls.
-func (s *State) withResults(t trace) trace {
+// settle completes the trace of the last reply, once, when all of its calls
+// have a result.
+func (s *State) settle() {
+	if s.settled || len(s.Calls) == 0 || len(s.past) == 0 || s.Open() {
+		return
+	}
+	s.settled = true
 	var results, errs []string
 	failed := true
 	for _, c := range s.Calls {
-		if c.Done == nil {
-			return t
-		}
 		text := c.Done.Parts.Text()
 		results = append(results, c.Name, c.Input, text)
 		errs = append(errs, c.Name, text)
 		failed = failed && c.Done.IsError
 	}
-	if len(results) == 0 || t.calls == 0 {
-		return t
-	}
+	t := &s.past[len(s.past)-1]
 	t.results = hash(results...)
 	if failed {
 		t.errs = hash(errs...)
 	}
-	return t
 }
 
 func hash(words ...string) uint64 {
 	h := fnv.New64a()
 	for _, w := range words {
-		fmt.Fprintf(h, "%d:%s", len(w), w)
+		h.Write([]byte(w))
+		h.Write([]byte{0xff}) // in no UTF-8
 	}
 	return h.Sum64() | 1
 }
@@ -78,18 +74,13 @@ func hash(words ...string) uint64 {
 // repeats returns how often the session has now done the same again: hard,
 // with the same outcome; soft, by the words alone.
 func (s *State) repeats() (hard, soft int) {
-	n := len(s.past)
-	if n == 0 {
-		return 0, 0
-	}
-	past := append(s.past[:n-1:n-1], s.withResults(s.past[n-1]))
 	for period := 1; period <= maxPeriod; period++ {
 		for i, of := range []func(trace) uint64{
 			func(t trace) uint64 { return t.results }, func(t trace) uint64 { return t.errs },
 			func(t trace) uint64 { return t.empty },
 			func(t trace) uint64 { return t.calls }, func(t trace) uint64 { return t.text },
 		} {
-			if r := cycles(past, period, of); i < 3 {
+			if r := cycles(s.past, period, of); i < 3 {
 				hard = max(hard, r)
 			} else {
 				soft = max(soft, r)
@@ -102,6 +93,9 @@ func (s *State) repeats() (hard, soft int) {
 // cycles returns how often the last period traces stand at the end of past,
 // one after the other.
 func cycles(past []trace, period int, of func(trace) uint64) int {
+	if len(past) == 0 {
+		return 0
+	}
 	run := 0
 	for k := len(past) - 1; k >= period; k-- {
 		if v := of(past[k]); v == 0 || v != of(past[k-period]) {

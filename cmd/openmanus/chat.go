@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/ergochat/readline"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// chatCmd is openmanus chat.
+type chatCmd struct {
+	Session string `help:"Go on with this session." placeholder:"ID"`
+	runFlags
+}
+
+const chatHelp = `Write what you want done, and press Enter.
+A line that ends with \ goes on in the next one; """ on a line of its own begins and ends several lines.
+Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So does Ctrl-D.
+
+  /model NAME   go on with another model
+  /retry        have the last request answered again, in a new session
+  /undo         forget the last request and what followed, in a new session (files stay as they are)
+  /fork         go on in a copy; the session so far stays as it is
+  /cost         what this session has used
+  /help         this text
+  /quit         leave`
+
+// A chat is a conversation at the terminal.
+type chat struct {
+	*app
+	flags runFlags
+	id    string // of the session; "" before the first request
+	lines lineReader
+}
+
+// A lineReader reads what a person types: io.EOF means that they left,
+// readline.ErrInterrupt that they pressed Ctrl-C.
+type lineReader interface {
+	ReadLine() (string, error)
+	SetPrompt(string)
+}
+
+// Run implements the command.
+func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	a, err := t.open(g, c.flags())
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	ch := &chat{app: a, flags: c.runFlags, lines: plainLines{t, ctx}}
+	if c.Session != "" {
+		if ch.id, err = a.find(ctx, c.Session); err != nil {
+			return err
+		}
+	} else if _, err := a.cfg.Model(a.cfg.Run.Model); err != nil {
+		return usage(err)
+	}
+	if isTerminal(t.in) && isTerminal(t.err) {
+		rl, err := readline.NewFromConfig(&readline.Config{
+			Stdin: t.in, Stdout: t.err, Stderr: t.err, InterruptPrompt: "^C",
+			HistoryFile: filepath.Join(a.cfg.DataDir, "chat_history"), HistorySearchFold: true,
+		})
+		if err != nil {
+			return err
+		}
+		defer rl.Close()
+		ch.lines = rl
+		fmt.Fprintln(t.err, a.style().dim("OpenManus. /help says what there is; Ctrl-D leaves."))
+	}
+	return ch.talk(ctx)
+}
+
+// talk reads requests and has them done until the person leaves.
+func (c *chat) talk(ctx context.Context) error {
+	for {
+		text, err := c.read()
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt):
+			if c.id != "" {
+				fmt.Fprintln(c.t.err, c.style().dim("· go on with: openmanus chat --session "+c.id))
+			}
+			return nil
+		case err != nil:
+			return err
+		case text == "":
+			continue
+		}
+		if word, rest, _ := strings.Cut(text, " "); strings.HasPrefix(word, "/") && !strings.Contains(word[1:], "/") {
+			if word == "/quit" || word == "/exit" {
+				return nil
+			}
+			err = c.command(ctx, word, strings.TrimSpace(rest))
+		} else {
+			err = c.say(ctx, text)
+		}
+		if e := (exit{}); errors.As(err, &e) && e.code == exitInterrupted && ctx.Err() == nil && !e.reported {
+			return err // left by a second Ctrl-C
+		}
+		if err != nil {
+			fmt.Fprintln(c.t.err, c.style().red("! ")+plain(err.Error()))
+		}
+	}
+}
+
+// read reads a request, which may have several lines.
+func (c *chat) read() (string, error) {
+	var b strings.Builder
+	c.lines.SetPrompt(c.style().bold("> "))
+	block := false
+	for {
+		line, err := c.lines.ReadLine()
+		if err != nil {
+			return "", err
+		}
+		switch more, ok := strings.CutSuffix(line, `\`); {
+		case strings.TrimSpace(line) == `"""`:
+			if block {
+				return strings.TrimSpace(b.String()), nil
+			}
+			block = true
+		case block:
+			b.WriteString(line + "\n")
+		case ok:
+			b.WriteString(more + "\n")
+		default:
+			return strings.TrimSpace(b.String() + line), nil
+		}
+		c.lines.SetPrompt(c.style().dim("… "))
+	}
+}
+
+// say gives the agent a request and shows what it does.
+func (c *chat) say(ctx context.Context, text string) error {
+	m, err := c.t.request(text, c.flags.Attach)
+	if err != nil {
+		return err
+	}
+	c.flags.Attach = nil
+	if c.id == "" {
+		d, err := c.openSession(ctx, &m, shown{Output: outText})
+		if err != nil {
+			return err
+		}
+		c.id = d.id
+		return c.drive(ctx, d)
+	}
+	return c.goOn(ctx, m)
+}
+
+// goOn appends bodies to the session and drives it.
+func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
+	s, err := openmanus.Load(ctx, c.db, c.id)
+	if err != nil {
+		return err
+	}
+	d, err := c.newDrive(c.id, s.Config.Workspace, shown{Output: outText})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	d.from = s.Seq
+	if _, err := c.db.Append(ctx, c.id, bodies...); err != nil {
+		return err
+	}
+	return c.drive(ctx, d)
+}
+
+// drive shows what the agent does, until it has answered.
+func (c *chat) drive(ctx context.Context, d *drive) error {
+	defer d.Close()
+	if d.person != nil {
+		d.person.ask = c.answer
+	}
+	s, err := d.once(ctx)
+	if err != nil {
+		return err
+	}
+	shown := d.print.flush()
+	if s.Answer != "" && s.Answer != shown {
+		fmt.Fprintln(c.t.out, plain(s.Answer))
+	}
+	if s.Status() != openmanus.Finished {
+		return exit{code: code(s), err: errors.New(describe(s) + ": " + s.Outcome.Error + " (/retry goes on)"), reported: true}
+	}
+	return nil
+}
+
+// answer reads what a person decides. Ctrl-C at a question interrupts the
+// agent.
+func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
+	c.lines.SetPrompt(prompt)
+	line, err := c.lines.ReadLine()
+	if errors.Is(err, readline.ErrInterrupt) {
+		if _, err := c.db.Append(ctx, c.id, openmanus.Interrupted{ID: newID()}); err != nil {
+			return "", err
+		}
+		<-ctx.Done() // the session has gone on: it is interrupted
+		return "", ctx.Err()
+	}
+	return line, err
+}
+
+// command does one of the commands that begin with a slash.
+func (c *chat) command(ctx context.Context, word, rest string) error {
+	switch word {
+	case "/help":
+		fmt.Fprintln(c.t.err, chatHelp)
+		return nil
+	case "/model":
+		return c.model(ctx, rest)
+	}
+	if c.id == "" {
+		return fmt.Errorf("%s: there is nothing yet; /help says what there is", word)
+	}
+	switch word {
+	case "/retry":
+		return c.retry(ctx)
+	case "/undo":
+		return c.undo(ctx)
+	case "/fork":
+		return c.fork(ctx, 0)
+	case "/cost":
+		return c.cost(ctx)
+	}
+	return fmt.Errorf("there is no command %s; /help says what there is", word)
+}
+
+// model changes the model, from the next request on.
+func (c *chat) model(ctx context.Context, name string) error {
+	if name == "" {
+		return errors.New("which model? /model PROVIDER/NAME")
+	}
+	cfg := *c.cfg
+	cfg.Run.Model, cfg.Run.BaseURL = name, ""
+	if _, err := cfg.Model(name); err != nil {
+		return err
+	}
+	c.cfg, c.flags.Model, c.flags.BaseURL = &cfg, name, ""
+	if c.id == "" {
+		return nil
+	}
+	s, err := openmanus.Load(ctx, c.db, c.id)
+	if err != nil {
+		return err
+	}
+	bodies, err := c.reconfigured(s, runFlags{Model: name}, false)
+	if err != nil || len(bodies) == 0 {
+		return err
+	}
+	_, err = c.db.Append(ctx, c.id, bodies...)
+	return err
+}
+
+// lastRequest returns the number of the last thing that the person said.
+func (c *chat) lastRequest(ctx context.Context) (int64, error) {
+	last := int64(0)
+	for ev, err := range c.db.Events(ctx, c.id, 0) {
+		if err != nil {
+			return 0, err
+		}
+		if _, ok := ev.Body.(openmanus.UserSaid); ok {
+			last = ev.Seq
+		}
+	}
+	if last == 0 {
+		return 0, errors.New("nothing was asked yet")
+	}
+	return last, nil
+}
+
+// retry has the last request answered again: where it did not come to an end,
+// in this session, and otherwise in a copy that ends with it.
+func (c *chat) retry(ctx context.Context) error {
+	s, err := openmanus.Load(ctx, c.db, c.id)
+	if err != nil {
+		return err
+	}
+	if st := s.Status(); st == openmanus.Finished {
+		seq, err := c.lastRequest(ctx)
+		if err != nil {
+			return err
+		}
+		if err := c.fork(ctx, seq); err != nil {
+			return err
+		}
+	}
+	return c.goOn(ctx, openmanus.Resumed{ID: newID()})
+}
+
+func (c *chat) undo(ctx context.Context) error {
+	seq, err := c.lastRequest(ctx)
+	if err != nil {
+		return err
+	}
+	return c.fork(ctx, seq-1)
+}
+
+// fork goes on in a copy of the session up to seq, or of all of it if seq is 0.
+func (c *chat) fork(ctx context.Context, seq int64) error {
+	to := newSession()
+	if err := openmanus.Fork(ctx, c.db, c.id, seq, to); err != nil {
+		return err
+	}
+	fmt.Fprintln(c.t.err, c.style().dim(fmt.Sprintf("· in the new session %s; %s stays as it is", to, c.id)))
+	c.id = to
+	return nil
+}
+
+func (c *chat) cost(ctx context.Context) error {
+	s, err := openmanus.Load(ctx, c.db, c.id)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.t.err, "%s · %s · %d tokens in (%d cached), %d out · $%.4f\n", c.id, s.Config.Model, s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Cost.USD())
+	return nil
+}
+
+// plainLines reads lines where there is no terminal.
+type plainLines struct {
+	t   *terminal
+	ctx context.Context
+}
+
+func (p plainLines) ReadLine() (string, error) { return p.t.ask(p.ctx, "") }
+func (p plainLines) SetPrompt(string)          {}

@@ -1,0 +1,411 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// output says how a run tells what came of it.
+type output string
+
+const (
+	outText  output = "text"
+	outJSON  output = "json"
+	outJSONL output = "jsonl"
+)
+
+// A drive is one request to a session, from its beginning to the end or to
+// where it needs a person who is not there.
+type drive struct {
+	*app
+	shown
+	id     string
+	print  *printer
+	root   *os.Root
+	files  fs.FS // of root
+	before scan
+	from   int64   // the last event before this request
+	person *person // who answers; nil if nobody is there
+
+	mu    sync.Mutex
+	seen  int64         // the last stored event that was shown
+	moved chan struct{} // closed and replaced when seen grows
+}
+
+// newDrive prepares a request to the session id, which works in dir.
+func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, usage(fmt.Errorf("workspace: %w", err))
+	}
+	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{})}
+	d.print = newPrinter(a.t.err, a.style(), s.Quiet)
+	d.before = scanFiles(context.Background(), d.files)
+	if isTerminal(a.t.in) && isTerminal(a.t.err) {
+		d.person = &person{ask: a.t.ask, print: d.print}
+	}
+	a.retrying = func(err error, wait time.Duration) {
+		d.print.remark("the model did not answer (%v); again in %s", err, wait.Round(100*time.Millisecond))
+	}
+	return d, nil
+}
+
+// Close lets go of the workspace.
+func (d *drive) Close() error { return d.root.Close() }
+
+// run drives the session until it ends or waits in vain, and reports.
+func (d *drive) run(ctx context.Context) error {
+	s, err := d.once(ctx)
+	if err != nil {
+		return err
+	}
+	return d.report(s)
+}
+
+// once drives the session until it ends or waits in vain, and shows it.
+func (d *drive) once(ctx context.Context) (*openmanus.State, error) {
+	d.seen = d.from
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := d.onSignal(ctx, cancel)
+	defer stop()
+
+	var watching sync.WaitGroup
+	watch, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	defer watching.Wait()
+	defer unwatch()
+	var watchErr error
+	watching.Go(func() { watchErr = d.follow(watch) })
+
+	s, err := d.untilDone(ctx)
+	if err == nil {
+		d.waitShown(watch, s.Seq)
+	}
+	unwatch()
+	watching.Wait()
+	if err = errors.Join(err, watchErr); err != nil {
+		d.print.flush()
+		return nil, d.failure(err)
+	}
+	return s, nil
+}
+
+// failure is what err means to who runs the program.
+func (d *drive) failure(err error) error {
+	switch {
+	case errors.Is(err, openmanus.ErrDriven):
+		return fmt.Errorf("%w: it can be watched (openmanus sessions log %s --follow) and spoken to (openmanus sessions say %s)", err, d.id, d.id)
+	case errors.Is(err, context.Canceled):
+		return exit{code: exitInterrupted, err: fmt.Errorf("left; go on with: openmanus sessions resume %s", d.id)}
+	}
+	return fmt.Errorf("%w\nthe session is kept: openmanus sessions resume %s", err, d.id)
+}
+
+// untilDone wakes the session until it has ended, or waits and nobody answers.
+func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
+	for {
+		if err := d.local.Wake(ctx, d.id); err != nil {
+			return nil, err
+		}
+		s, err := openmanus.Load(ctx, d.db, d.id)
+		if err != nil {
+			return nil, err
+		}
+		if s.Status() == openmanus.Running {
+			continue // somebody spoke while the driver was leaving
+		}
+		if s.Status() != openmanus.Waiting || d.person == nil {
+			return s, nil
+		}
+		d.waitShown(ctx, s.Seq)
+		if err := d.decide(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// follow shows what happens, from d.seen on.
+func (d *drive) follow(ctx context.Context) error {
+	enc := d.t.encoder()
+	for ev, err := range d.local.Watch(ctx, d.id, d.seen) {
+		if err != nil {
+			return err
+		}
+		if d.Output == outJSONL && ev.Seq > 0 {
+			if err := enc.Encode(ev); err != nil {
+				return err
+			}
+		}
+		d.print.event(ev)
+		if ev.Seq > 0 {
+			d.mu.Lock()
+			d.seen = ev.Seq
+			close(d.moved)
+			d.moved = make(chan struct{})
+			d.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// waitShown waits until everything up to seq has been shown.
+func (d *drive) waitShown(ctx context.Context, seq int64) {
+	for {
+		d.mu.Lock()
+		seen, moved := d.seen, d.moved
+		d.mu.Unlock()
+		if seen >= seq {
+			return
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// onSignal makes the first Ctrl-C interrupt the session, and the second, or
+// SIGTERM, leave the program: the session can be resumed.
+func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop func()) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case sig := <-signals:
+				if n > 0 || sig != os.Interrupt {
+					cancel()
+					return
+				}
+				// The session may have ended on its own: then there is
+				// nothing to interrupt, and the error says so.
+				if _, err := d.db.Append(ctx, d.id, openmanus.Interrupted{ID: newID(), Said: d.print.soFar()}); err != nil {
+					cancel()
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+	}
+}
+
+// A summary is what is told at the end of a run.
+type runSummary struct {
+	Session *string        `json:"session"`
+	Status  string         `json:"status"`
+	Reason  string         `json:"reason"`
+	Answer  string         `json:"answer"`
+	Steps   int            `json:"steps"`
+	Usage   usageSummary   `json:"usage"`
+	Files   []fileChange   `json:"files"`
+	Error   string         `json:"error"`
+	Waiting []waitingEntry `json:"waiting,omitempty"`
+}
+
+type usageSummary struct {
+	Input  int     `json:"input_tokens"`
+	Output int     `json:"output_tokens"`
+	Cached int     `json:"cached_tokens"`
+	Cost   float64 `json:"cost_usd"`
+}
+
+type waitingEntry struct {
+	Call     string `json:"call"`
+	Tool     string `json:"tool"`
+	Kind     string `json:"kind"`
+	Question string `json:"question"`
+	Input    string `json:"input,omitempty"`
+}
+
+func summarize(id string, s *openmanus.State, files []fileChange) runSummary {
+	sum := runSummary{
+		Session: &id, Status: string(s.Status()), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
+		Usage: usageSummary{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
+		Files: files, Error: s.Outcome.Error,
+	}
+	for _, c := range s.Pending() {
+		q := question(c)
+		sum.Waiting = append(sum.Waiting, waitingEntry{c.ID, c.Name, string(q.Kind), q.Question, c.Arguments()})
+	}
+	return sum
+}
+
+// question is what c waits for.
+func question(c *openmanus.CallState) openmanus.Asked {
+	if n := len(c.Questions); n > len(c.Answers) {
+		return c.Questions[n-1]
+	}
+	if c.Ruling != nil {
+		return *c.Ruling
+	}
+	return openmanus.Asked{}
+}
+
+// code is the exit code that tells how s ended.
+func code(s *openmanus.State) int {
+	o := s.Outcome
+	switch s.Status() {
+	case openmanus.Finished:
+		return exitFinished
+	case openmanus.Waiting:
+		return exitWaits
+	case openmanus.Failed:
+		if o.Reason == "auth" || o.Reason == "model" || o.HTTP == 401 || o.HTTP == 403 {
+			return exitUsage
+		}
+		return exitFailed
+	case openmanus.Halted:
+		if o.Reason == openmanus.ByPerson {
+			return exitInterrupted
+		}
+		return exitLimit
+	}
+	return exitFailed
+}
+
+// report tells what came of the request: the answer to standard output, the
+// rest to standard error.
+func (d *drive) report(s *openmanus.State) error {
+	after := scanFiles(context.Background(), d.files)
+	files := changes(d.before, after)
+	shown := d.print.flush()
+	sum := summarize(d.id, s, files)
+	switch d.Output {
+	case outJSON:
+		if err := d.t.encoder().Encode(sum); err != nil {
+			return err
+		}
+	case outText:
+		if s.Answer != "" && !(d.onScreen && shown == s.Answer) {
+			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(s.Answer), "\n"))
+		}
+	}
+	if !d.Quiet {
+		d.footer(s, sum, d.before.partial || after.partial)
+	}
+	if c := code(s); c != exitFinished {
+		return exit{c, d.explain(s), true}
+	}
+	return nil
+}
+
+// forOut is the answer as it goes to standard output: without control
+// characters if that is a terminal.
+func (d *drive) forOut(answer string) string {
+	if isTerminal(d.t.out) {
+		return plain(answer)
+	}
+	return answer
+}
+
+// footer is the account at the end of a run.
+func (d *drive) footer(s *openmanus.State, sum runSummary, partial bool) {
+	const most = 20
+	for i, f := range sum.Files {
+		if i == most {
+			d.print.remark("and %d more files", len(sum.Files)-most)
+			break
+		}
+		d.print.remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
+	}
+	if partial {
+		d.print.remark("the workspace is large: not every file was looked at")
+	}
+	cost := ""
+	if s.Cost > 0 {
+		cost = fmt.Sprintf(" · $%.4f", s.Cost.USD())
+	}
+	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, cost)
+	if s.Status() == openmanus.Finished {
+		d.print.remark("go on with: openmanus run --session %s \"…\"", d.id)
+	}
+}
+
+func sizeOf(f fileChange) string {
+	if f.Change == "deleted" {
+		return ""
+	}
+	return fmt.Sprintf(" (%d bytes)", f.Bytes)
+}
+
+// describe is how s stands, in words.
+func describe(s *openmanus.State) string {
+	text := string(s.Status())
+	if s.Outcome.Reason != "" {
+		text += " (" + string(s.Outcome.Reason) + ")"
+	}
+	return text
+}
+
+// explain says why a run did not finish, and how to go on.
+func (d *drive) explain(s *openmanus.State) error {
+	o := s.Outcome
+	switch s.Status() {
+	case openmanus.Waiting:
+		var b strings.Builder
+		b.WriteString("waits for a person, and nobody is there")
+		for _, c := range s.Pending() {
+			q := question(c)
+			fmt.Fprintf(&b, "\n  %s: %s", c.Name, oneLine(summary(c.Call), 100))
+			if q.Kind == openmanus.AskRuling {
+				fmt.Fprintf(&b, "\n    openmanus sessions approve %s %s", d.id, c.ID)
+			} else {
+				fmt.Fprintf(&b, "\n    openmanus sessions answer %s %s \"…\"", d.id, c.ID)
+			}
+		}
+		fmt.Fprintf(&b, "\nthen: openmanus sessions resume %s", d.id)
+		return errors.New(b.String())
+	case openmanus.Failed:
+		if d.onScreen && o.Reason == openmanus.ByAgent {
+			return nil
+		}
+		return fmt.Errorf("%s\nthe session is kept: openmanus sessions resume %s", o.Error, d.id)
+	}
+	if o.Reason == openmanus.ByPerson {
+		return fmt.Errorf("interrupted; go on with: openmanus sessions resume %s", d.id)
+	}
+	return fmt.Errorf("stopped: %s; go on with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
+}
+
+// larger is the flag that raises the limit that was reached.
+func larger(r openmanus.Reason) string {
+	switch r {
+	case openmanus.NoTokens:
+		return " --budget-tokens N"
+	case openmanus.NoMoney:
+		return " --max-cost USD"
+	}
+	return ""
+}
+
+// encoder writes JSON to standard output, one value a line.
+func (t *terminal) encoder() *json.Encoder {
+	enc := json.NewEncoder(t.out)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

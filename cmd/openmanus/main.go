@@ -1,0 +1,164 @@
+// Command openmanus gives tasks to agents: openmanus run "what you want done".
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/kong"
+)
+
+const about = `An agent that does what you ask, with tools, on your own machine.
+
+Progress goes to standard error, and the answer alone to standard output.
+
+Exit codes:
+  0    finished
+  1    the run failed, or the agent said that it did not succeed
+  2    wrong usage or configuration, also a key or model the provider refuses
+  3    stopped by a limit (steps, tokens, money, time, stuck)
+  4    it waits for a person, and nobody is there
+  130  interrupted`
+
+// commands is the command line. Each command has a file of its own.
+type commands struct {
+	Run        runCmd        `cmd:"" help:"Give a task, and get the answer."`
+	Chat       chatCmd       `cmd:"" help:"Talk with an agent."`
+	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
+	Tools      toolsCmd      `cmd:"" help:"List the tools."`
+	Agents     agentsCmd     `cmd:"" help:"List the agents."`
+	Models     modelsCmd     `cmd:"" help:"List the models that are set up."`
+	Config     configCmd     `cmd:"" help:"Show, check and begin the configuration."`
+	Doctor     doctorCmd     `cmd:"" help:"Look at what this machine has and lacks."`
+	Demo       demoCmd       `cmd:"" help:"Play a shipped script with the real tools. No model and no key needed."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for your shell."`
+
+	globals
+}
+
+// globals are the flags of every command.
+type globals struct {
+	Config  string `help:"Read this configuration file and no other." placeholder:"FILE"`
+	DataDir string `help:"Keep sessions here." placeholder:"DIR"`
+	NoColor bool   `help:"No colour."`
+}
+
+// Exit codes: the contract of the command line.
+const (
+	exitFinished    = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitLimit       = 3
+	exitWaits       = 4
+	exitInterrupted = 130
+)
+
+// An exit ends the program with a code. Its error, if any, is printed.
+type exit struct {
+	code     int
+	err      error
+	reported bool // --output json has been printed
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+// usage makes err one that is the fault of how the program was called or set
+// up.
+func usage(err error) error { return exit{code: exitUsage, err: err} }
+
+// terminal is what the program has of the outside world.
+type terminal struct {
+	in       *os.File
+	out, err io.Writer
+	env      func(string) (string, bool)
+	envNames []string
+	dir      string // where it was started
+
+	lines sync.Once // begins to read lines of in
+	want  chan struct{}
+	line  chan lineRead
+}
+
+func main() {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "openmanus: the current directory is gone: "+err.Error())
+		os.Exit(exitUsage)
+	}
+	os.Exit(Main(context.Background(), os.Args[1:], &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv, envNames: envNames(), dir: dir}))
+}
+
+func envNames() []string {
+	var names []string
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		names = append(names, name)
+	}
+	return names
+}
+
+// Main runs the program with the given arguments and returns its exit code.
+func Main(ctx context.Context, args []string, t *terminal) int {
+	var c commands
+	code := -1
+	parser, err := kong.New(&c,
+		kong.Name("openmanus"), kong.Description(about),
+		kong.Writers(t.out, t.err), kong.Exit(func(n int) { code = n }),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(t, &c.globals),
+	)
+	if err != nil {
+		panic(err) // the command line's own description is wrong
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	k, err := parser.Parse(args)
+	if code >= 0 {
+		return code // --help
+	}
+	if err != nil {
+		fmt.Fprintf(t.err, "openmanus: %v\nTry: openmanus %s--help\n", err, commandOf(err))
+		return exitUsage
+	}
+	return t.report(k.Run())
+}
+
+// commandOf is the command that was being parsed when err happened.
+func commandOf(err error) string {
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context != nil && p.Context.Command() != "" {
+		return p.Context.Command() + " "
+	}
+	return ""
+}
+
+// report prints err, if there is something to say, and returns its exit code.
+func (t *terminal) report(err error) int {
+	if err == nil {
+		return exitFinished
+	}
+	code := exitFailed
+	var e exit
+	if errors.As(err, &e) {
+		code = e.code
+		if e.err == nil {
+			return code
+		}
+	}
+	fmt.Fprintf(t.err, "openmanus: %v\n", err)
+	return code
+}

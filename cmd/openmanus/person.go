@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A person decides and answers at the terminal.
+type person struct {
+	print *printer
+	ask   func(ctx context.Context, prompt string) (string, error) // io.EOF: they left
+	all   bool                                                     // they allowed everything in this session
+}
+
+// ask prints prompt and reads a line of standard input. It returns early when
+// ctx ends; the line is then read by the next ask.
+func (t *terminal) ask(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(t.err, prompt)
+	t.lines.Do(func() {
+		t.line, t.want = make(chan lineRead), make(chan struct{}, 1)
+		go func() {
+			r := bufio.NewReader(t.in)
+			for range t.want {
+				line, err := r.ReadString('\n')
+				if line != "" {
+					err = nil
+				}
+				t.line <- lineRead{strings.TrimRight(line, "\r\n"), err}
+			}
+		}()
+	})
+	select {
+	case t.want <- struct{}{}:
+	default: // a line is being read already
+	}
+	select {
+	case l := <-t.line:
+		return l.text, l.err
+	case <-ctx.Done():
+		fmt.Fprintln(t.err)
+		return "", ctx.Err()
+	}
+}
+
+type lineRead struct {
+	text string
+	err  error
+}
+
+// decide puts what is pending in s before the person, and appends what they
+// say, until nothing is pending any more or somebody else was faster.
+func (d *drive) decide(ctx context.Context, s *openmanus.State) error {
+	for _, c := range s.Pending() {
+		ctx, cancel := d.untilMoved(ctx)
+		body, err := d.person.consider(ctx, c)
+		cancel()
+		if errors.Is(err, io.EOF) {
+			d.person = nil // nobody is there any more
+			return nil
+		}
+		if err != nil {
+			if context.Cause(ctx) == errMoved {
+				return nil
+			}
+			return err
+		}
+		if _, err := d.db.Append(ctx, d.id, body); err != nil && !errors.Is(err, openmanus.ErrExists) {
+			return err
+		}
+	}
+	return nil
+}
+
+// errMoved says that the session went on without the person.
+var errMoved = errors.New("the session went on")
+
+// untilMoved returns a context that ends when the session goes on.
+func (d *drive) untilMoved(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	d.mu.Lock()
+	moved := d.moved
+	d.mu.Unlock()
+	go func() {
+		select {
+		case <-moved:
+			cancel(errMoved)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// consider asks the person about c and returns what they said.
+func (p *person) consider(ctx context.Context, c *openmanus.CallState) (openmanus.Body, error) {
+	q := question(c)
+	if q.Kind == openmanus.AskRuling {
+		return p.rule(ctx, c, q)
+	}
+	p.print.question("%s", q.Question)
+	for {
+		text, err := p.ask(ctx, "> ")
+		if err != nil {
+			return nil, err
+		}
+		a := openmanus.Answered{Call: c.ID, N: q.N, Text: text, By: "person"}
+		if len(q.Schema) > 0 {
+			if !json.Valid([]byte(text)) {
+				p.print.question("the answer must be JSON that fits %s", q.Schema)
+				continue
+			}
+			a.Data = json.RawMessage(text)
+		}
+		return a, nil
+	}
+}
+
+// rule asks whether c may run: all of it is shown, since that is what is
+// allowed.
+func (p *person) rule(ctx context.Context, c *openmanus.CallState, q openmanus.Asked) (openmanus.Body, error) {
+	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
+	if p.all {
+		r.Allow = true
+		return r, nil
+	}
+	p.print.question("%s", q.Question)
+	p.print.block(readable(c.Arguments()))
+	for {
+		line, err := p.ask(ctx, "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ")
+		if err != nil {
+			return nil, err
+		}
+		switch word := strings.ToLower(strings.TrimSpace(line)); word {
+		case "":
+			continue
+		case "y", "yes":
+			r.Allow = true
+		case "a", "all":
+			p.all, r.Allow = true, true
+		case "n", "no":
+			r.Reason = "the person said no"
+		default:
+			r.Reason = "the person said: " + strings.TrimSpace(line)
+		}
+		return r, nil
+	}
+}
+
+// readable is JSON arguments as a person reads them: a line for each, long
+// texts as they are.
+func readable(input string) string {
+	dec := json.NewDecoder(strings.NewReader(input))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return input
+	}
+	var b strings.Builder
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return input
+		}
+		var v any
+		if dec.Decode(&v) != nil {
+			return input
+		}
+		text, isText := v.(string)
+		if !isText {
+			data, _ := json.Marshal(v)
+			text = string(data)
+		}
+		if strings.Contains(text, "\n") {
+			text = "\n" + text
+		}
+		fmt.Fprintf(&b, "%v: %s\n", key, text)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

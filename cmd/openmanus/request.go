@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// The bounds of what is attached to a request.
+const (
+	maxAttachedText  = 200 << 10 // bytes of a text file, or of standard input
+	maxAttachedImage = 20 << 20
+)
+
+// request makes the message of a request: what was asked, and what came with
+// it.
+func (t *terminal) request(prompt string, attach []string) (openmanus.UserSaid, error) {
+	m := openmanus.UserSaid{ID: newID()}
+	parts := llm.Parts{llm.Text{Text: prompt}}
+	for _, name := range append(attach, mentioned(prompt, t.dir)...) {
+		p, err := attachment(t.abs(name), name)
+		if err != nil {
+			return m, usage(fmt.Errorf("cannot attach %s: %w", name, err))
+		}
+		parts = append(parts, p)
+	}
+	m.Message = llm.Message{Role: llm.User, Parts: parts}
+	return m, nil
+}
+
+// mentioned returns the files that the prompt names as @path.
+func mentioned(prompt, dir string) []string {
+	var names []string
+	for _, word := range strings.Fields(prompt) {
+		name, ok := strings.CutPrefix(word, "@")
+		if !ok {
+			continue
+		}
+		for _, n := range []string{name, strings.TrimRight(name, ".,;:!?)\"'")} {
+			full := n
+			if !filepath.IsAbs(n) {
+				full = filepath.Join(dir, n)
+			}
+			if info, err := os.Stat(full); n != "" && err == nil && info.Mode().IsRegular() {
+				names = append(names, n)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// attachment reads a file for the model: text as text, an image as an image,
+// and of anything else where it is.
+func attachment(path, name string) (llm.Part, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	kind := http.DetectContentType(head[:n])
+	if byName := mime.TypeByExtension(filepath.Ext(path)); !strings.HasPrefix(kind, "text/") && byName != "" {
+		kind = byName
+	}
+	rest := io.MultiReader(strings.NewReader(string(head[:n])), f)
+	switch {
+	case strings.HasPrefix(kind, "image/"):
+		if info.Size() > maxAttachedImage {
+			return nil, fmt.Errorf("the image has %d bytes, more than the %d that are sent", info.Size(), maxAttachedImage)
+		}
+		data, err := io.ReadAll(rest)
+		return llm.Blob{MIME: kind, Name: name, Data: data}, err
+	case strings.HasPrefix(http.DetectContentType(head[:n]), "text/"):
+		data, err := io.ReadAll(io.LimitReader(rest, maxAttachedText+utf8.UTFMax))
+		if err != nil {
+			return nil, err
+		}
+		return textAttachment(name, data, info.Size()), nil
+	}
+	return llm.Text{Text: fmt.Sprintf("\n\n[attached: %s, %s, %d bytes, at %s]", name, kind, info.Size(), path)}, nil
+}
+
+// textAttachment is a text as the model reads it, the beginning alone if it is
+// long.
+func textAttachment(name string, data []byte, size int64) llm.Part {
+	note := ""
+	if len(data) > maxAttachedText {
+		data = data[:maxAttachedText]
+		for len(data) > 0 && !utf8.RuneStart(data[len(data)-1]) {
+			data = data[:len(data)-1]
+		}
+		data = data[:max(0, len(data)-1)]
+		note = fmt.Sprintf("\n[the first %d of %d bytes]", len(data), size)
+	}
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	return llm.Text{Text: fmt.Sprintf("\n\n<file name=%q>\n%s\n</file>%s", name, strings.TrimSuffix(text, "\n"), note)}
+}
+
+// piped reads what is piped into the program, if anything is.
+func (t *terminal) piped(ctx context.Context) ([]byte, error) {
+	info, err := t.in.Stat()
+	if err != nil || info.Mode()&(fs.ModeCharDevice|fs.ModeDir) != 0 {
+		return nil, nil
+	}
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(t.in, maxAttachedImage))
+		done <- read{data, err}
+	}()
+	slow := time.NewTimer(2 * time.Second)
+	defer slow.Stop()
+	for {
+		select {
+		case r := <-done:
+			return r.data, r.err
+		case <-slow.C:
+			fmt.Fprintln(t.err, "openmanus: reading standard input to its end (</dev/null if there is none)")
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// environment is what the agent is told with the first message, so that the
+// head of every request needs no clock.
+func environment(ws fs.FS, dir string) llm.Parts {
+	const most = 40
+	var b strings.Builder
+	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, dir)
+	entries, err := fs.ReadDir(ws, ".")
+	switch {
+	case err != nil:
+		fmt.Fprintf(&b, "files: cannot be listed: %v\n", err)
+	case len(entries) == 0:
+		b.WriteString("files: none yet\n")
+	default:
+		b.WriteString("files:\n")
+		for i, e := range entries {
+			if i == most {
+				fmt.Fprintf(&b, "  … and %d more\n", len(entries)-most)
+				break
+			}
+			name := e.Name()
+			if e.IsDir() {
+				name += "/"
+			}
+			b.WriteString("  " + name + "\n")
+		}
+	}
+	b.WriteString("</environment>\n\n")
+	return llm.Parts{llm.Text{Text: b.String()}}
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// runFlags are the flags of run, chat and sessions resume.
+type runFlags struct {
+	Agent        string   `help:"The agent (openmanus agents lists them)." placeholder:"NAME"`
+	Model        string   `help:"The model: PROVIDER/NAME, a profile of the configuration, or scripted:FILE." placeholder:"PROVIDER/NAME"`
+	BaseURL      string   `help:"The endpoint of that model." placeholder:"URL"`
+	Workspace    string   `help:"Where the agent works. Default: the current directory." placeholder:"DIR"`
+	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
+	MaxSteps     int      `help:"Stop after so many replies of the model." placeholder:"N"`
+	BudgetTokens int      `help:"Stop when the session has used so many tokens." placeholder:"N"`
+	MaxCost      string   `help:"Stop when the session has cost so much, in US dollars." placeholder:"USD"`
+	Timeout      string   `help:"Stop after so much time at work, such as 90s or 1h." placeholder:"DURATION"`
+	Approve      string   `help:"What may be done without asking: ask (nothing that changes something), edits (of files), all, readonly (nothing is changed, nor asked)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+}
+
+// shown are the flags of how a run is shown.
+type shown struct {
+	Output output `help:"What goes to standard output: text (the answer), json (one object at the end), jsonl (every event)." enum:"text,json,jsonl" default:"text"`
+	Quiet  bool   `help:"No progress." short:"q"`
+}
+
+// flags are those that were given, by the names of the configuration's keys.
+func (f runFlags) flags() map[string]string {
+	m := make(map[string]string)
+	for name, v := range map[string]string{
+		"agent": f.Agent, "model": f.Model, "base-url": f.BaseURL, "workspace": f.Workspace,
+		"max-cost": f.MaxCost, "timeout": f.Timeout, "approve": f.Approve,
+	} {
+		if v != "" {
+			m[name] = v
+		}
+	}
+	if f.MaxSteps != 0 {
+		m["max-steps"] = strconv.Itoa(f.MaxSteps)
+	}
+	if f.BudgetTokens != 0 {
+		m["budget-tokens"] = strconv.Itoa(f.BudgetTokens)
+	}
+	return m
+}
+
+// runCmd is openmanus run.
+type runCmd struct {
+	Prompt  string `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
+	File    string `help:"Read the task from a file." placeholder:"FILE"`
+	Session string `help:"Go on with this session." placeholder:"ID"`
+	runFlags
+	shown
+}
+
+// Run implements the command.
+func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	prompt, input, err := c.task(ctx, t)
+	if err != nil {
+		return t.fail(c.shown, usage(err))
+	}
+	a, err := t.open(g, c.flags())
+	if err != nil {
+		return t.fail(c.shown, err)
+	}
+	defer a.Close()
+	m, err := t.request(prompt, c.Attach)
+	if err != nil {
+		return t.fail(c.shown, err)
+	}
+	if len(input) > 0 {
+		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
+	}
+	if c.Session == "" {
+		return t.fail(c.shown, a.begin(ctx, m, c.shown))
+	}
+	id, err := a.find(ctx, c.Session)
+	if err != nil {
+		return t.fail(c.shown, err)
+	}
+	return t.fail(c.shown, a.resume(ctx, id, c.runFlags, &m, c.shown))
+}
+
+// task is what was asked, and what was piped in beside it.
+func (c *runCmd) task(ctx context.Context, t *terminal) (prompt string, input []byte, err error) {
+	if c.Prompt != "" && c.File != "" {
+		return "", nil, errors.New("give the task as an argument or with --file, not both")
+	}
+	input, err = t.piped(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	switch {
+	case c.File != "":
+		data, err := os.ReadFile(t.abs(c.File))
+		if err != nil {
+			return "", nil, err
+		}
+		prompt = string(data)
+	case c.Prompt == "-" || c.Prompt == "" && len(input) > 0:
+		if len(input) == 0 && isTerminal(t.in) {
+			if input, err = io.ReadAll(t.in); err != nil {
+				return "", nil, err
+			}
+		}
+		prompt, input = string(input), nil
+	default:
+		prompt = c.Prompt
+	}
+	if prompt = strings.TrimSpace(prompt); prompt == "" {
+		return "", nil, errors.New(`there is no task: openmanus run "what you want done"`)
+	}
+	return prompt, input, nil
+}
+
+// fail prints the object of --output json also where no run came about.
+func (t *terminal) fail(s shown, err error) error {
+	var e exit
+	if err == nil || s.Output != outJSON || errors.As(err, &e) && e.reported {
+		return err
+	}
+	sum := runSummary{Status: string(openmanus.Failed), Files: []fileChange{}, Error: err.Error()}
+	return errors.Join(err, t.encoder().Encode(sum))
+}
+
+// begin opens a session, says m to it, and drives it.
+func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown) error {
+	d, err := a.openSession(ctx, &m, sh)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.run(ctx)
+}
+
+// openSession opens a session as the configuration says, with a first request.
+func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) (*drive, error) {
+	model, err := a.cfg.Model(a.cfg.Run.Model)
+	if err != nil {
+		return nil, usage(err)
+	}
+	agent, err := a.agent(blueprint{a.cfg.Run.Agent, model.ID(), model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve})
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.newDrive(newSession(), agent.Workspace, sh)
+	if err != nil {
+		return nil, err
+	}
+	m.Note = environment(d.files, agent.Workspace)
+	if err := openmanus.Open(ctx, a.db, d.id, agent, m); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.print.remark("session %s · %s · %s · approve %s", d.id, agent.ModelName, agent.Workspace, agent.Approve)
+	return d, nil
+}
+
+// resume goes on with a session that exists: with a new request, if m is not
+// nil. What the flags say is declared in its journal.
+func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.UserSaid, sh shown) error {
+	s, err := openmanus.Load(ctx, a.db, id)
+	if err != nil {
+		return err
+	}
+	bodies, err := a.reconfigured(s, f, m != nil)
+	if err != nil {
+		return err
+	}
+	limits := a.limitsOf(f)
+	switch st := s.Status(); {
+	case m != nil:
+		bodies = append(bodies, *m)
+	case st == openmanus.Failed, st == openmanus.Halted, st != openmanus.Finished && limits != (openmanus.Limits{}):
+		bodies = append(bodies, openmanus.Resumed{ID: newID(), Limits: limits})
+	}
+	dir := s.Config.Workspace
+	for _, b := range bodies {
+		if c, ok := b.(openmanus.Configured); ok {
+			dir = c.Workspace
+		}
+	}
+	d, err := a.newDrive(id, dir, sh)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	d.from = s.Seq
+	if len(bodies) > 0 {
+		if _, err := a.db.Append(ctx, id, bodies...); err != nil {
+			return err
+		}
+	}
+	return d.run(ctx)
+}
+
+// limitsOf are the limits that the flags name.
+func (a *app) limitsOf(f runFlags) openmanus.Limits {
+	l := openmanus.Limits{Steps: f.MaxSteps, Tokens: f.BudgetTokens}
+	if f.MaxCost != "" {
+		l.Money = a.cfg.Run.MaxCost
+	}
+	if f.Timeout != "" {
+		l.Time = a.cfg.Run.Timeout
+	}
+	return l
+}
+
+// reconfigured is the configuration that flags ask for, if it is another than
+// that of the session. Limits belong to it if a new request comes with it.
+func (a *app) reconfigured(s *openmanus.State, f runFlags, limits bool) ([]openmanus.Body, error) {
+	if f.Agent != "" && f.Agent != s.Opened.Flow {
+		return nil, usage(fmt.Errorf("the session is one of the agent %s: another agent needs a session of its own", s.Opened.Flow))
+	}
+	was := blueprintOf(s)
+	b := was
+	if f.Model != "" || f.BaseURL != "" {
+		m, err := a.cfg.Model(a.cfg.Run.Model)
+		if err != nil {
+			return nil, usage(err)
+		}
+		b.Model, b.Endpoint = m.ID(), m.BaseURL
+	}
+	if f.Workspace != "" {
+		b.Workspace = a.cfg.Run.Workspace
+	}
+	if f.Approve != "" {
+		b.Approve = f.Approve
+	}
+	limits = limits && a.limitsOf(f) != (openmanus.Limits{})
+	if b == was && !limits {
+		return nil, nil
+	}
+	agent, err := a.agent(b)
+	if err != nil {
+		return nil, err
+	}
+	c := s.Config
+	c.N++
+	c.Model, c.Endpoint, c.Workspace, c.Approve = b.Model, b.Endpoint, b.Workspace, b.Approve
+	c.Prices, c.Settings, c.Limits = agent.Prices, agent.Settings, s.Limits
+	if limits {
+		c.Limits = a.limitsOf(f).Or(s.Limits)
+	}
+	return []openmanus.Body{c}, nil
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// The rules of what a person sees while an agent works:
+//
+//   - what the agent says stands at the margin, as it is typed;
+//   - a call is one line, "● tool  what it does", and what it prints stands
+//     below it, behind a bar, at most tailLines of it;
+//   - what the program itself says begins with a mark: · for a remark,
+//     ! for trouble, ? for a question;
+//   - nothing that an agent, a tool or a file says reaches the terminal as a
+//     control sequence.
+
+// tailLines is how many lines of a result are shown.
+const tailLines = 6
+
+// style is how text looks on a terminal.
+type style struct{ on bool }
+
+func (s style) paint(code, text string) string {
+	if !s.on || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (s style) dim(text string) string  { return s.paint("2", text) }
+func (s style) bold(text string) string { return s.paint("1", text) }
+func (s style) red(text string) string  { return s.paint("31", text) }
+func (s style) mark(text string) string { return s.paint("36", text) }
+
+// plain takes control characters out of text, so that it cannot drive the
+// terminal.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// A printer shows events to a person. It is safe for concurrent use.
+type printer struct {
+	w     io.Writer
+	style style
+	quiet bool // only what needs a person
+
+	mu     sync.Mutex
+	column bool                // the line is not at its beginning
+	typed  strings.Builder     // of the reply on its way
+	shown  string              // the last text that was shown whole
+	tools  map[string]llm.Call // the calls of the last replies, by id
+	begun  map[string]time.Time
+	lines  map[string]int // of live output, by call
+	turn   int
+}
+
+func newPrinter(w io.Writer, s style, quiet bool) *printer {
+	return &printer{w: w, style: s, quiet: quiet, tools: make(map[string]llm.Call),
+		begun: make(map[string]time.Time), lines: make(map[string]int), turn: -1}
+}
+
+// event shows ev.
+func (p *printer) event(ev openmanus.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch b := ev.Body.(type) {
+	case openmanus.Typing:
+		p.typing(b)
+	case openmanus.ModelSaid:
+		p.said(b)
+	case openmanus.ModelFailed:
+		p.typed.Reset()
+		p.line(p.style.red("! the model failed: ") + plain(b.Error))
+	case openmanus.CallStarted:
+		p.begun[b.Call] = ev.Time
+	case openmanus.Output:
+		p.output(b)
+	case openmanus.CallDone:
+		p.done(ev.Time, b)
+	case openmanus.CallLate:
+		p.line(p.style.dim("· late result of " + b.Call + ": " + oneLine(b.Parts.Text(), 100)))
+	case openmanus.Ruled:
+		p.ruled(b)
+	case openmanus.Stopped:
+		p.line(p.style.red("! stopped: ") + plain(b.Error))
+	case openmanus.Interrupted:
+		p.typed.Reset()
+		p.line(p.style.red("! interrupted"))
+	case openmanus.ChildOpened:
+		p.line(p.style.dim("· delegated to " + b.Child))
+	case openmanus.ChildDone:
+		p.line(p.style.dim(fmt.Sprintf("· %s is %s: %s", b.Child, b.Status, oneLine(b.Text, 100))))
+	}
+}
+
+// typing shows a fragment of a reply.
+func (p *printer) typing(t openmanus.Typing) {
+	if p.quiet {
+		return
+	}
+	if t.Reset || t.Turn != p.turn {
+		if p.typed.Len() > 0 {
+			p.line(p.style.dim("· (again from the beginning)"))
+		}
+		p.typed.Reset()
+		p.turn = t.Turn
+	}
+	for _, part := range t.Parts {
+		if text, ok := part.(llm.Text); ok && text.Text != "" {
+			p.typed.WriteString(text.Text)
+			p.write(plain(text.Text))
+		}
+	}
+}
+
+// said completes a reply: what was typed of it is there already.
+func (p *printer) said(b openmanus.ModelSaid) {
+	text := b.Message.Text()
+	if !p.quiet && text != "" && p.typed.String() != text {
+		p.freshLine()
+		p.write(plain(text))
+	}
+	p.typed.Reset()
+	if text != "" {
+		p.shown = text
+	}
+	p.freshLine()
+	for _, c := range b.Message.Calls() {
+		p.tools[c.ID] = c
+		p.line(p.style.mark("● ") + p.style.bold(c.Name) + "  " + p.style.dim(summary(c)))
+	}
+}
+
+// output shows what a running call prints, its first lines.
+func (p *printer) output(b openmanus.Output) {
+	if p.quiet {
+		return
+	}
+	for _, l := range strings.SplitAfter(plain(b.Text), "\n") {
+		if l == "" || p.lines[b.Call] >= tailLines {
+			continue
+		}
+		p.lines[b.Call]++
+		p.line(p.style.dim("  │ " + oneLine(l, 200)))
+	}
+}
+
+// done shows a result: its end, unless it was seen live.
+func (p *printer) done(at time.Time, b openmanus.CallDone) {
+	name := p.tools[b.Call].Name
+	text := strings.TrimRight(plain(b.Parts.Text()), "\n")
+	if p.lines[b.Call] == 0 || b.IsError {
+		ls := strings.Split(text, "\n")
+		if n := len(ls) - tailLines; n > 0 {
+			ls = append([]string{fmt.Sprintf("… %d lines …", n)}, ls[n:]...)
+		}
+		for _, l := range ls {
+			p.line(p.style.dim("  │ " + oneLine(l, 200)))
+		}
+	}
+	how := "done"
+	if b.IsError {
+		how = p.style.red("error")
+	}
+	if begun, ok := p.begun[b.Call]; ok {
+		how += fmt.Sprintf(" · %.1fs", max(0, at.Sub(begun).Seconds()))
+	}
+	images := 0
+	for _, part := range b.Parts {
+		if _, ok := part.(llm.Blob); ok {
+			images++
+		}
+	}
+	if images > 0 {
+		how += fmt.Sprintf(" · %d image(s)", images)
+	}
+	p.line(p.style.dim("  └ ") + name + " " + how)
+	delete(p.tools, b.Call)
+	delete(p.lines, b.Call)
+	delete(p.begun, b.Call)
+}
+
+func (p *printer) ruled(b openmanus.Ruled) {
+	if !b.Allow {
+		p.line(p.style.red("! not allowed: ") + plain(b.Reason) + p.style.dim(" ("+b.By+")"))
+	} else if b.Rule == "" {
+		p.line(p.style.dim("· allowed by " + b.By))
+	}
+}
+
+// remark says something of the program's own.
+func (p *printer) remark(format string, a ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line(p.style.dim("· " + plain(fmt.Sprintf(format, a...))))
+}
+
+// line writes a line of its own, unless p is quiet.
+func (p *printer) line(text string) {
+	if p.quiet {
+		return
+	}
+	p.freshLine()
+	fmt.Fprintln(p.w, text)
+}
+
+// freshLine ends the line that was begun, if any.
+func (p *printer) freshLine() {
+	if p.column {
+		fmt.Fprintln(p.w)
+		p.column = false
+	}
+}
+
+func (p *printer) write(text string) {
+	if text == "" {
+		return
+	}
+	io.WriteString(p.w, text)
+	p.column = !strings.HasSuffix(text, "\n")
+}
+
+// flush ends the line that was begun, and returns the last text that was shown
+// whole.
+func (p *printer) flush() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.freshLine()
+	return p.shown
+}
+
+// soFar is what was shown of a reply that is on its way.
+func (p *printer) soFar() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.typed.String()
+}
+
+// summary is a call in one line: the argument that matters most, or all.
+func summary(c llm.Call) string {
+	var args map[string]any
+	if json.Unmarshal([]byte(c.Input), &args) != nil {
+		return oneLine(c.Input, 120)
+	}
+	for _, key := range []string{"command", "code", "path", "file_path", "pattern", "inquire", "query", "url", "status"} {
+		s, ok := args[key].(string)
+		if !ok {
+			continue
+		}
+		if path, ok := args["path"].(string); ok && key == "command" {
+			s += " " + path
+		}
+		return oneLine(s, 120)
+	}
+	return oneLine(c.Input, 120)
+}
+
+// oneLine is text without line breaks and control characters, in at most n
+// characters.
+func oneLine(text string, n int) string {
+	text = strings.Join(strings.Fields(plain(text)), " ")
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
+// question puts something before the person, even if p is quiet.
+func (p *printer) question(format string, a ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.freshLine()
+	fmt.Fprintln(p.w, p.style.bold("? "+plain(fmt.Sprintf(format, a...))))
+}
+
+// block shows a text whole, even if p is quiet.
+func (p *printer) block(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.freshLine()
+	for l := range strings.SplitSeq(plain(text), "\n") {
+		fmt.Fprintln(p.w, "  │ "+l)
+	}
+}
