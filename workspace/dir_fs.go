@@ -1,0 +1,128 @@
+package workspace
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FS implements [Files]. It reads regular files and directories; a pipe, a
+// socket or a device, which might never answer, is an error. It also
+// implements [fs.ReadLinkFS].
+func (d *Dir) FS() fs.FS { return dirFS{d} }
+
+type dirFS struct{ d *Dir }
+
+var (
+	_ fs.StatFS     = dirFS{}
+	_ fs.ReadFileFS = dirFS{}
+	_ fs.ReadDirFS  = dirFS{}
+	_ fs.ReadLinkFS = dirFS{}
+)
+
+func (f dirFS) Open(name string) (fs.File, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	return file, nil
+}
+
+func (f dirFS) Stat(name string) (fs.FileInfo, error) {
+	return try(f.d, "stat", name, f.d.resolve, f.d.root.Stat)
+}
+
+func (f dirFS) Lstat(name string) (fs.FileInfo, error) {
+	return try(f.d, "lstat", name, f.d.resolveParent, f.d.root.Lstat)
+}
+
+func (f dirFS) ReadLink(name string) (string, error) {
+	return try(f.d, "readlink", name, f.d.resolveParent, f.d.root.Readlink)
+}
+
+func (f dirFS) ReadFile(name string) ([]byte, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return nil, pathError("read", name, err)
+	}
+	return data, nil
+}
+
+func (f dirFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	file, err := f.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	entries, err := file.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	if err != nil {
+		return entries, pathError("readdir", name, err)
+	}
+	return entries, nil
+}
+
+// open opens a regular file or a directory. It looks before it opens, since
+// to open a device can have effects, and after, since what is there may change
+// in between; and it never waits for the other end of a pipe.
+func (f dirFS) open(name string) (*os.File, error) {
+	return try(f.d, "open", name, f.d.resolve, func(name string) (*os.File, error) {
+		info, err := f.d.root.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		if !readable(info) {
+			return nil, errNotRegular
+		}
+		file, err := f.d.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+		if err != nil {
+			return nil, err
+		}
+		info, err = file.Stat()
+		if err == nil && !readable(info) {
+			err = errNotRegular
+		}
+		if err != nil {
+			file.Close()
+			return nil, err
+		}
+		return file, nil
+	})
+}
+
+func readable(info fs.FileInfo) bool { return info.IsDir() || info.Mode().IsRegular() }
+
+// try does what do does. [os.Root] refuses absolute links even if they lead to
+// a place inside; so if do fails, it is tried again with the name resolved.
+func try[T any](d *Dir, op, name string, resolve func(string) (string, error), do func(string) (T, error)) (T, error) {
+	var zero T
+	if _, err := filepath.Localize(name); err != nil || !fs.ValidPath(name) {
+		return zero, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	}
+	v, err := do(name)
+	if err == nil {
+		return v, nil
+	}
+	if d.open.Err() != nil {
+		return zero, &fs.PathError{Op: op, Path: name, Err: d.errClosed()}
+	}
+	target, rerr := resolve(name)
+	if rerr != nil {
+		return zero, pathError(op, name, rerr)
+	}
+	if target != name {
+		v, err = do(target)
+	}
+	if err != nil {
+		return zero, pathError(op, name, err)
+	}
+	return v, nil
+}

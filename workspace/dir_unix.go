@@ -1,0 +1,39 @@
+//go:build unix
+
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// openNonblock keeps an open from waiting for the other end of a pipe.
+const openNonblock = syscall.O_NONBLOCK
+
+// keepOwner gives f to the owner and group of old. Not being allowed to is no
+// error: then the file is ours, as with every editor.
+func keepOwner(f *os.File, old fs.FileInfo) error {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if !ok || (int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid()) {
+		return nil
+	}
+	if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
+}
+
+// syncDir makes the names in dir durable, where the file system can.
+func syncDir(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
