@@ -1,0 +1,258 @@
+package openai
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+type wireMessage struct {
+	Role       string     `json:"role"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Content    any        `json:"content"` // a string, []wirePart, or null beside calls
+	Reasoning  string     `json:"reasoning_content,omitempty"`
+	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
+}
+
+type wirePart struct {
+	Type  string     `json:"type"`
+	Text  string     `json:"text,omitempty"`
+	Image *wireImage `json:"image_url,omitempty"`
+	File  *wireFile  `json:"file,omitempty"`
+}
+
+type wireImage struct {
+	URL string `json:"url"`
+}
+
+type wireFile struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
+}
+
+type wireCall struct {
+	ID       string       `json:"id"`
+	Type     string       `json:"type"`
+	Function wireFunction `json:"function"`
+}
+
+type wireFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// message returns msg as the messages of the wire that say it, each with a
+// comma before it; none, if there is nothing to say. It depends on nothing
+// but msg.
+func (m *Model) message(msg llm.Message) ([]byte, error) {
+	var wire []wireMessage
+	var err error
+	switch msg.Role {
+	case llm.User:
+		wire, err = m.said(msg.Parts)
+	case llm.Assistant:
+		wire, err = m.replied(msg.Parts)
+	case llm.Tool:
+		wire, err = m.results(msg.Parts)
+	default:
+		err = fmt.Errorf("there is no role %q", msg.Role)
+	}
+	var b []byte
+	for _, w := range wire {
+		b = append(append(b, ','), mustEncode(w)...)
+	}
+	return b, err
+}
+
+// said is a message of the user's.
+func (m *Model) said(parts llm.Parts) ([]wireMessage, error) {
+	var content []wirePart
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				content = append(content, wirePart{Type: "text", Text: p.Text})
+			}
+		case llm.Blob:
+			w, ok := m.blob(p)
+			if !ok {
+				return nil, fmt.Errorf("%s cannot be sent to %s: it takes images and text; "+
+					"put the file into the workspace, where tools can read it", describe(p), m.opts.Model)
+			}
+			content = append(content, w)
+		case llm.Unknown:
+		default:
+			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
+		}
+	}
+	return userMessage(content), nil
+}
+
+func userMessage(content []wirePart) []wireMessage {
+	if len(content) == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(content, func(p wirePart) bool { return p.Type != "text" }) {
+		return []wireMessage{{Role: "user", Content: content}}
+	}
+	return []wireMessage{{Role: "user", Content: joined(content)}}
+}
+
+// joined is the text of content, as one string: some servers take no lists.
+func joined(content []wirePart) string {
+	texts := make([]string, len(content))
+	for i, p := range content {
+		texts[i] = p.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// replied is a message of the assistant's. One that says nothing is left out:
+// some servers refuse it.
+func (m *Model) replied(parts llm.Parts) ([]wireMessage, error) {
+	w := wireMessage{Role: "assistant"}
+	var text strings.Builder
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			text.WriteString(p.Text)
+		case llm.Thinking:
+			if m.opts.Thoughts && p.By == m.opts.Model {
+				w.Reasoning += p.Text
+			}
+		case llm.Call:
+			input := p.Input
+			if strings.TrimSpace(input) == "" {
+				input = "{}"
+			}
+			w.ToolCalls = append(w.ToolCalls, wireCall{m.callID(p.ID), "function", wireFunction{p.Name, input}})
+		case llm.Unknown:
+		default:
+			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+		}
+	}
+	if text.Len() > 0 {
+		w.Content = text.String()
+	} else if len(w.ToolCalls) == 0 {
+		return nil, nil
+	}
+	return []wireMessage{w}, nil
+}
+
+// results are one message per result, and one of the user's with all their
+// images, since a tool's message takes only text.
+func (m *Model) results(parts llm.Parts) ([]wireMessage, error) {
+	var wire []wireMessage
+	var seen []wirePart
+	for _, p := range parts {
+		r, ok := p.(llm.Result)
+		if _, unknown := p.(llm.Unknown); unknown {
+			continue
+		} else if !ok {
+			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
+		}
+		text, images := m.result(r)
+		wire = append(wire, wireMessage{Role: "tool", ToolCallID: m.callID(r.ID), Content: text})
+		seen = append(seen, images...)
+	}
+	return append(wire, userMessage(seen)...), nil
+}
+
+func (m *Model) result(r llm.Result) (string, []wirePart) {
+	var text, images []wirePart
+	say := func(s string) { text = append(text, wirePart{Type: "text", Text: s}) }
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			say(p.Text)
+		case llm.Blob:
+			switch w, ok := m.blob(p); {
+			case !ok:
+				say("[" + describe(p) + " cannot be shown to you]")
+			case w.Type == "text":
+				say(w.Text)
+			default:
+				say("[" + describe(p) + " follows after the results]")
+				images = append(images, wirePart{Type: "text", Text: "From the result of " + m.callID(r.ID) + ", " + describe(p) + ":"}, w)
+			}
+		}
+	}
+	s := joined(text)
+	if s == "" {
+		s = "(no output)"
+	}
+	if r.IsError && !strings.HasPrefix(s, "Error") {
+		s = "Error: " + s
+	}
+	return s, images
+}
+
+// blob returns b as a part of a message, if it can be one.
+func (m *Model) blob(b llm.Blob) (wirePart, bool) {
+	kind := kindOf(b)
+	switch {
+	case isText(kind):
+		return wirePart{Type: "text", Text: fmt.Sprintf("<file name=%q>\n%s\n</file>", b.Name, b.Data)}, true
+	case strings.HasPrefix(kind, "image/"):
+		return wirePart{Type: "image_url", Image: &wireImage{dataURL(kind, b.Data)}}, true
+	case kind == "application/pdf" && (m.opts.PDF || m.opts.BaseURL == DefaultURL):
+		return wirePart{Type: "file", File: &wireFile{cmp.Or(b.Name, "file.pdf"), dataURL(kind, b.Data)}}, true
+	}
+	return wirePart{}, false
+}
+
+func dataURL(kind string, data []byte) string {
+	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
+}
+
+// kindOf is the MIME type of b, from its bytes if they are those of an image
+// or if it is not told.
+func kindOf(b llm.Blob) string {
+	found, _, _ := mime.ParseMediaType(http.DetectContentType(b.Data))
+	told, _, _ := mime.ParseMediaType(b.MIME)
+	if strings.HasPrefix(found, "image/") || told == "" || told == "application/octet-stream" {
+		return found
+	}
+	return told
+}
+
+func isText(kind string) bool {
+	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
+		return true
+	}
+	switch strings.TrimPrefix(strings.TrimPrefix(kind, "application/"), "x-") {
+	case "json", "ndjson", "xml", "javascript", "typescript", "yaml", "toml", "sql", "sh", "shellscript", "python":
+		return true
+	}
+	return false
+}
+
+func describe(b llm.Blob) string {
+	what := "the file"
+	if strings.HasPrefix(kindOf(b), "image/") {
+		what = "the image"
+	}
+	if b.Name != "" {
+		what += fmt.Sprintf(" %q", b.Name)
+	}
+	return fmt.Sprintf("%s (%s, %s)", what, kindOf(b), humanize.Bytes(uint64(len(b.Data))))
+}
+
+// callID is the id of a call on the wire.
+func (m *Model) callID(id string) string {
+	if !m.shortIDs {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return base32.HexEncoding.EncodeToString(sum[:6])[:9]
+}

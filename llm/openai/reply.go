@@ -1,0 +1,306 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// chunk is what we read of a chunk of a stream, and of a whole completion.
+type chunk struct {
+	Choices []struct {
+		Index   int      `json:"index"`
+		Delta   *message `json:"delta"`
+		Message *message `json:"message"`
+		Finish  string   `json:"finish_reason"`
+	} `json:"choices"`
+	Usage *usage `json:"usage"`
+}
+
+type message struct {
+	Content   prose      `json:"content"`
+	Refusal   string     `json:"refusal"`
+	Thoughts  prose      `json:"reasoning_content"`
+	Reasoning prose      `json:"reasoning"` // the same, elsewhere
+	ToolCalls []callPart `json:"tool_calls"`
+}
+
+type callPart struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string    `json:"name"`
+		Arguments arguments `json:"arguments"`
+	} `json:"function"`
+}
+
+// prose is a string, or a list of parts with text.
+type prose string
+
+func (p *prose) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' {
+		return json.Unmarshal(data, (*string)(p))
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	err := json.Unmarshal(data, &parts)
+	for _, part := range parts {
+		*p += prose(part.Text)
+	}
+	return err
+}
+
+// arguments are a string, or the object itself.
+type arguments string
+
+func (a *arguments) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' || data[0] == 'n' {
+		return json.Unmarshal(data, (*string)(a))
+	}
+	*a = arguments(data)
+	return nil
+}
+
+// count is a number of tokens. What is no sensible number is 0: a reply is
+// not lost for its accounting.
+type count int
+
+func (c *count) UnmarshalJSON(data []byte) error {
+	var f float64
+	if json.Unmarshal(data, &f) == nil && f > 0 && f < math.MaxInt32 {
+		*c = count(f)
+	}
+	return nil
+}
+
+type usage struct {
+	Prompt        count `json:"prompt_tokens"`
+	Completion    count `json:"completion_tokens"`
+	Total         count `json:"total_tokens"`
+	CacheHit      count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	PromptDetails struct {
+		Cached count `json:"cached_tokens"`
+		Write  count `json:"cache_write_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning count `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+func (u *usage) neutral() *llm.Usage {
+	if u == nil {
+		return nil
+	}
+	cached, reasoning := max(u.PromptDetails.Cached, u.CacheHit), u.CompletionDetails.Reasoning
+	out := u.Completion
+	if u.Total == u.Prompt+u.Completion+reasoning || reasoning > out {
+		out += reasoning // xAI counts it beside the completion
+	}
+	return &llm.Usage{
+		Input: int(u.Prompt), Output: int(out), Cached: int(min(cached, u.Prompt)),
+		CacheWrite: int(min(u.PromptDetails.Write, u.Prompt)), Reasoning: int(reasoning),
+	}
+}
+
+// reply turns chunks into deltas.
+type reply struct {
+	model    string
+	parts    int // how many there are
+	text     int // which part is the prose, or -1
+	thinking int // which part is the thinking, or -1
+	calls    []*call
+
+	finish  string // why it ended, once it did
+	refused bool
+	usage   *llm.Usage
+	done    bool // [DONE] came
+	unheard bool // nobody listens any more
+}
+
+// call is a call as far as it came.
+type call struct {
+	part  int
+	index *int
+	id    string
+	name  string
+	begun bool // its arguments
+}
+
+func newReply(model string) *reply { return &reply{model: model, text: -1, thinking: -1} }
+
+// read yields the deltas of a response, all but the last. It calls finished
+// with every event from the one that ends the reply on.
+func (r *reply) read(events iter.Seq2[[]byte, error], yield func(llm.Delta, error) bool, finished func()) error {
+	for data, err := range events {
+		if err == nil {
+			err = r.add(data, yield)
+		}
+		if err != nil || r.done || r.unheard {
+			return err
+		}
+		if r.finish != "" {
+			finished()
+		}
+	}
+	return nil
+}
+
+// add yields the deltas of one event.
+func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
+	if bytes.Equal(data, []byte("[DONE]")) {
+		r.done = true
+		return nil
+	}
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil || len(c.Choices) == 0 {
+		if e := inBand(data); e != nil {
+			return e
+		}
+		if err != nil {
+			return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", oneLine(string(data), 100), err)}
+		}
+	}
+	if u := c.Usage.neutral(); u != nil {
+		r.usage = u
+	}
+	for _, choice := range c.Choices {
+		if choice.Index != 0 {
+			continue
+		}
+		if m := choice.Delta; m != nil {
+			r.say(m, yield)
+		} else if m := choice.Message; m != nil {
+			r.say(m, yield)
+		}
+		if stop, _ := ending(choice.Finish); choice.Finish != "" && (r.finish == "" || !stop.Whole()) {
+			r.finish = choice.Finish
+		}
+	}
+	if r.finish == "" {
+		return errorBeside(data)
+	}
+	return nil
+}
+
+func (r *reply) say(m *message, yield func(llm.Delta, error) bool) {
+	send := func(part int, p llm.Part) {
+		r.unheard = r.unheard || !yield(llm.Delta{Part: part, Piece: p}, nil)
+	}
+	if thought := cmp.Or(string(m.Thoughts), string(m.Reasoning)); thought != "" && !r.unheard {
+		send(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+	}
+	for _, s := range []string{string(m.Content), m.Refusal} {
+		if s != "" && !r.unheard {
+			send(r.at(&r.text), llm.Text{Text: s})
+		}
+	}
+	r.refused = r.refused || m.Refusal != ""
+	for _, t := range m.ToolCalls {
+		part, piece, news := r.call(t)
+		if news && !r.unheard {
+			send(part, piece)
+		}
+	}
+}
+
+// at returns the index of a part, which it begins if it is -1.
+func (r *reply) at(part *int) int {
+	if *part < 0 {
+		*part = r.parts
+		r.parts++
+	}
+	return *part
+}
+
+// call returns what a fragment of a call adds to which part, if anything.
+func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
+	c := r.find(t)
+	if c == nil {
+		c, news = &call{part: r.parts, index: t.Index}, true
+		r.calls = append(r.calls, c)
+		r.parts++
+	}
+	piece.Input = string(t.Function.Arguments)
+	if c.id == "" {
+		c.id, piece.ID = t.ID, t.ID
+	}
+	if name := t.Function.Name; name != "" && name != c.name && !c.begun {
+		if strings.HasPrefix(name, c.name) { // whole, or told again with more
+			c.name = ""
+		}
+		c.name += name
+		piece.Name = c.name
+	}
+	c.begun = c.begun || piece.Input != ""
+	return c.part, piece, news || piece.Input != "" || piece.ID != "" || piece.Name != ""
+}
+
+// find returns the call that a fragment continues, or nil if it begins one.
+// Servers tell calls apart by index; but some leave it out, some give the
+// same index to all, and some give later fragments other ids.
+func (r *reply) find(t callPart) *call {
+	var last *call
+	for _, c := range slices.Backward(r.calls) {
+		if t.Index != nil && c.index != nil && *t.Index != *c.index {
+			continue
+		}
+		if t.ID != "" && t.ID == c.id {
+			return c
+		}
+		if last == nil {
+			last = c
+		}
+	}
+	named := t.Function.Name != ""
+	switch {
+	case last == nil, named && t.ID != "" && last.id != "", named && t.Index == nil && last.begun:
+		return nil
+	}
+	return last
+}
+
+// ending is what a finish_reason means. Servers know more of them than OpenAI.
+func ending(finish string) (stop llm.Stop, known bool) {
+	switch strings.ToLower(finish) {
+	case "stop", "eos", "eos_token", "end_turn", "stop_sequence":
+		return llm.End, true
+	case "tool_calls", "tool_call", "tool_use", "function_call":
+		return llm.ToolUse, true
+	case "length", "max_tokens", "model_length":
+		return llm.Length, true
+	case "content_filter", "safety", "sensitive", "recitation":
+		return llm.Filter, true
+	case "refusal":
+		return llm.Refusal, true
+	}
+	return "", false
+}
+
+// end returns the last delta, or why the reply is none.
+func (r *reply) end() (llm.Delta, error) {
+	stop, known := ending(r.finish)
+	switch {
+	case r.finish == "":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a finish_reason")}
+	case r.finish == "error" || r.finish == "network_error" || r.finish == "insufficient_system_resource":
+		return llm.Delta{}, &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the provider gave up in mid-reply: %s", r.finish)}
+	case !known:
+		return llm.Delta{}, wrongf("the reply ended for a reason that is not known here: %s", oneLine(r.finish, 100))
+	case r.refused && stop.Whole():
+		stop = llm.Refusal
+	case stop.Whole() && len(r.calls) > 0:
+		stop = llm.ToolUse
+	case stop.Whole():
+		stop = llm.End
+	}
+	return llm.Delta{Stop: stop, Usage: r.usage}, nil
+}
