@@ -16,7 +16,8 @@ func (s *State) applyCall(ev Event) {
 	case Asked:
 		s.asked(e)
 	case Answered:
-		if c := s.Call(e.Call); c != nil && c.Done == nil && e.N == len(c.Answers) && e.N < len(c.Questions) {
+		c := s.Call(e.Call)
+		if c != nil && c.Done == nil && len(c.Answers) < len(c.Questions) && e.N == c.Questions[len(c.Answers)].N {
 			c.Answers, c.Asking = append(c.Answers, e), false
 		}
 	case Ruled:
@@ -40,11 +41,23 @@ func (s *State) asked(e Asked) {
 	switch {
 	case e.Kind == AskRuling && c.Ruled == nil:
 		c.Ruling, c.Hints, c.Asking = &e, e.Hints, true
-	case e.Kind != AskRuling && e.N == len(c.Questions) && len(c.Questions) == len(c.Answers):
+	case e.Kind != AskRuling && e.N == c.asked() && len(c.Questions) == len(c.Answers):
 		c.Questions = append(c.Questions, e)
 		c.Asking, c.Running = true, false
 	}
 }
+
+// asked returns how many questions the call has put before a person so far.
+func (c *CallState) asked() int {
+	n := len(c.Questions)
+	if c.Ruling != nil {
+		n++
+	}
+	return n
+}
+
+// allowed reports whether the call may run, now.
+func (c *CallState) allowed() bool { return c.Ruled != nil && c.Ruled.Allow && !c.Asking }
 
 func (s *State) ruled(e Ruled) {
 	c := s.Call(e.Call)
@@ -182,14 +195,14 @@ func (s *State) CallTasks() []Task {
 		if c.Done != nil {
 			continue
 		}
-		allowed := c.Ruled != nil && c.Ruled.Allow && !c.Asking
+		reads = reads && c.allowed() && c.Hints.ReadOnly && !c.Hints.Final
 		switch {
 		case c.Ruled == nil && c.Ruling == nil:
 			todo = append(todo, Task{Do: Rule, Call: c.ID})
-		case allowed && (free || reads && c.Hints.ReadOnly):
+		case free && c.allowed(), reads:
 			todo = append(todo, Task{Do: Use, Call: c.ID})
 		}
-		free, reads = false, reads && allowed && c.Hints.ReadOnly
+		free = false
 	}
 	return todo
 }

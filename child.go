@@ -15,7 +15,7 @@ func ChildID(session, name string) string { return session + "." + name }
 // left; or that there may be no such child.
 func (w *Worker) reserve(session string, s *State, t Task) Body {
 	id := ChildID(session, t.Child)
-	if s.Child(id) != nil {
+	if s.Child(id) != nil || s.Outcome.Status != "" {
 		return nil
 	}
 	l := s.Limits.Or(DefaultLimits())
@@ -37,6 +37,9 @@ func (w *Worker) reserve(session string, s *State, t Task) Body {
 		return stop(TooWide, "reached the limit of delegation (%d at once)", l.FanOut)
 	}
 	share := max(1, l.FanOut-open+1)
+	if l.FanOut < 0 {
+		share = DefaultLimits().FanOut
+	}
 	left.Tokens, left.Money = portion(left.Tokens, share), portion(left.Money, Money(share))
 	return ChildOpened{Call: t.Call, Child: id, Limits: left}
 }
@@ -98,7 +101,8 @@ func (w *Worker) Report(ctx context.Context, session string, t Task) (Body, erro
 // startChild drives a child until it ends or waits for a person. One that
 // waits is left alone until this session is woken again.
 func (d *driver) startChild(ctx context.Context, t Task) {
-	if d.parked[t.Child] {
+	child := d.s.Child(ChildID(d.id, t.Child))
+	if d.parked[t.Child] || child == nil || child.Done != nil {
 		return
 	}
 	s := d.s.ahead()

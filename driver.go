@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,10 +47,10 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	var listener sync.WaitGroup
 	defer listener.Wait()
 	defer cancel()
-	grown := make(chan struct{}, 1)
+	grown, deaf := make(chan struct{}, 1), make(chan error, 1)
 	after := d.s.Seq
 	d.seen.Store(after)
-	listener.Go(func() { d.listen(ctx, after, grown) })
+	listener.Go(func() { d.listen(ctx, after, grown, deaf) })
 
 	err := d.takeOver(ctx)
 	if err == nil {
@@ -66,6 +67,8 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 			}
 		case <-timer.C:
 			err = d.advance(ctx, Stopped{Turn: d.s.Turn, Re: d.s.Seq, Reason: NoTime, Error: d.s.timeUp()})
+		case why := <-deaf:
+			err = fmt.Errorf("session %s: following its journal: %w", d.id, why)
 		case <-lost:
 			err = fmt.Errorf("session %s: %w", d.id, ErrLost)
 		case <-ctx.Done():
@@ -78,10 +81,15 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	return errors.Join(err, d.drain(context.WithoutCancel(ctx)))
 }
 
-// listen says on grown when the journal has what the state has not.
-func (d *driver) listen(ctx context.Context, after int64, grown chan<- struct{}) {
+// listen says on grown when the journal has what the state has not, and on
+// deaf, once, that it can no longer tell.
+func (d *driver) listen(ctx context.Context, after int64, grown chan<- struct{}, deaf chan<- error) {
 	for ev, err := range d.Journal.Follow(ctx, d.id, after) {
-		if err == nil && ev.Seq <= d.seen.Load() {
+		if err != nil {
+			deaf <- err
+			return
+		}
+		if ev.Seq <= d.seen.Load() {
 			continue
 		}
 		select {
@@ -101,7 +109,11 @@ func (d *driver) takeOver(ctx context.Context) error {
 	if d.s.Status() != Running || d.s.fresh && time.Since(d.s.Updated) < stale {
 		return nil
 	}
-	return d.append(ctx, Taken{N: d.s.Taken, Worker: d.Name})
+	err := d.append(ctx, Taken{N: d.s.Taken, Worker: d.Name})
+	if errors.Is(err, ErrExists) { // without a Locker, another may do so at the same time
+		return d.catchUp(ctx)
+	}
+	return err
 }
 
 // timer runs out when the session's time does.
@@ -118,11 +130,12 @@ func (d *driver) timer() *time.Timer {
 // finish records what came of j, and of whatever else has just ended.
 func (d *driver) finish(ctx context.Context, j *job) error {
 	var bodies []Body
+	var err error
 	for j != nil {
 		delete(d.running, j.key)
 		switch {
 		case j.err != nil && !d.isStale(j):
-			return j.err
+			err = errors.Join(err, j.err)
 		case j.body != nil && !(d.isStale(j) && isFailure(j.body)):
 			bodies = append(bodies, j.body)
 		}
@@ -132,7 +145,19 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 			j = nil
 		}
 	}
+	if err != nil {
+		return errors.Join(err, d.keep(ctx, bodies))
+	}
 	return d.advance(ctx, bodies...)
+}
+
+// keep records what came of jobs, whatever has been recorded in the meantime.
+func (d *driver) keep(ctx context.Context, bodies []Body) error {
+	var errs []error
+	for _, b := range bodies {
+		errs = append(errs, d.record(context.WithoutCancel(ctx), d.id, b))
+	}
+	return errors.Join(errs...)
 }
 
 func isFailure(b Body) bool { c, ok := b.(CallDone); return ok && c.IsError }
@@ -157,49 +182,65 @@ func (d *driver) cancelStale() {
 // drain waits for the jobs under way, which have been cancelled, and records
 // what they did all the same.
 func (d *driver) drain(ctx context.Context) error {
-	var errs []error
+	var bodies []Body
 	for len(d.running) > 0 {
 		j := <-d.done
 		delete(d.running, j.key)
 		if j.body != nil {
-			errs = append(errs, d.record(ctx, d.id, j.body))
+			bodies = append(bodies, j.body)
 		}
 	}
-	return errors.Join(errs...)
+	return d.keep(ctx, bodies)
 }
 
 // advance appends bodies, together with everything that they call for and that
 // is done by writing it down, in one commit; folds them; and starts the rest.
+// It goes on until nothing is left to be written down: others may have written
+// in between, so that something else is called for than was foreseen.
 func (d *driver) advance(ctx context.Context, bodies ...Body) error {
-	given := len(bodies)
-	bodies, err := d.foresee(ctx, bodies)
-	if err != nil {
-		return err
-	}
-	if len(bodies) > 0 {
-		err := d.append(ctx, bodies...)
-		if errors.Is(err, ErrExists) { // someone was faster with one of them
-			for _, b := range bodies[:given] {
-				if err := d.record(context.WithoutCancel(ctx), d.id, b); err != nil {
-					return err
-				}
-			}
-			if err := d.catchUp(ctx); err != nil {
+	for {
+		written, err := d.foresee(ctx, bodies)
+		if err != nil {
+			return errors.Join(err, d.keep(ctx, bodies))
+		}
+		if len(written) == 0 {
+			d.start(ctx, nil)
+			return nil
+		}
+		switch err := d.append(ctx, written...); {
+		case errors.Is(err, ErrExists): // someone was faster with one of them
+			if err := d.giveWay(ctx, bodies, err); err != nil {
 				return err
 			}
-			return d.advance(ctx)
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		default:
+			d.start(ctx, written)
 		}
+		bodies = nil
 	}
-	d.start(ctx, bodies)
+}
+
+// giveWay records bodies one by one and folds what others have written. If
+// that is nothing new, there is no way on: why says what stands in it.
+func (d *driver) giveWay(ctx context.Context, bodies []Body, why error) error {
+	seq := d.s.Seq
+	if err := d.keep(ctx, bodies); err != nil {
+		return err
+	}
+	if err := d.catchUp(ctx); err != nil {
+		return err
+	}
+	if d.s.Seq == seq && len(bodies) == 0 {
+		return fmt.Errorf("session %s cannot go on: something was written before its time: %w", d.id, why)
+	}
 	return nil
 }
 
 // foresee returns bodies and everything that they call for and that is done by
 // writing it down.
 func (d *driver) foresee(ctx context.Context, bodies []Body) ([]Body, error) {
+	bodies = slices.Clip(bodies)
 	ahead := d.s.ahead()
 	add := func(b Body) { ahead.Apply(Event{Seq: ahead.Seq + 1, Time: ahead.Updated, Body: b}) }
 	for _, b := range bodies {
@@ -213,10 +254,16 @@ func (d *driver) foresee(ctx context.Context, bodies []Body) ([]Body, error) {
 			if err != nil {
 				return nil, err
 			}
-			if b != nil {
-				bodies, grew = append(bodies, b), true
-				add(b)
+			if b == nil {
+				continue
 			}
+			bodies, grew = append(bodies, b), true
+			if stop, ok := b.(Stopped); ok {
+				stop.Re = min(stop.Re, d.s.Seq) // what comes next may be a person's
+				bodies[len(bodies)-1] = stop
+				return bodies, nil
+			}
+			add(b)
 		}
 	}
 	return bodies, nil
@@ -235,6 +282,9 @@ func claimed(bodies []Body, call string) bool {
 // append appends and folds. What happened is recorded even if ctx has ended.
 func (d *driver) append(ctx context.Context, bodies ...Body) error {
 	events, err := d.Journal.Append(context.WithoutCancel(ctx), d.id, bodies...)
+	if errors.Is(err, ErrExists) && len(events) > 0 {
+		return fmt.Errorf("%s: %w", events[0].Body.Key(), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -274,6 +324,9 @@ func (d *driver) start(ctx context.Context, written []Body) {
 	for _, t := range d.flow.Next(now) {
 		switch t.Do {
 		case Reply:
+			if d.running["reply"] != nil {
+				continue
+			}
 			req := NewRequest(now, t)
 			req.Memo = d.memory()
 			config := now.Config

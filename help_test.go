@@ -180,10 +180,14 @@ func events(t *testing.T, j openmanus.Journal, id string) []openmanus.Event {
 	return evs
 }
 
-// log is a session for the reader of a failed test.
+// log is a session for the reader of a failed test, if long without its middle.
 func log(t *testing.T, j openmanus.Journal, id string) string {
 	var b strings.Builder
-	for _, ev := range events(t, j, id) {
+	evs := events(t, j, id)
+	for i, ev := range evs {
+		if i > 20 && i < len(evs)-40 {
+			continue
+		}
 		data, err := json.Marshal(ev.Body)
 		if err != nil {
 			data = []byte(err.Error())
@@ -368,7 +372,7 @@ func planner(steps ...string) *openmanus.Agent {
 }
 
 func planTool() openmanus.Tool {
-	return tool("plan", openmanus.Hints{Internal: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
+	return tool("plan", openmanus.Hints{Internal: true, Idempotent: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
 		return openmanus.Result{Detail: json.RawMessage(call.Input)}, nil
 	})
 }

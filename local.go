@@ -33,7 +33,7 @@ type Local struct {
 // waits for that to end first. If another process does, the error is
 // [ErrDriven]. When ctx ends, calls are cancelled, what happened is recorded,
 // and the context's error returned; the session can be woken again.
-func (l *Local) Wake(ctx context.Context, session string) (err error) {
+func (l *Local) Wake(ctx context.Context, session string) error {
 	l.once.Do(func() { l.Worker.Live = l.publish })
 	h := l.enter(session)
 	defer l.leave(session, h)
@@ -43,18 +43,45 @@ func (l *Local) Wake(ctx context.Context, session string) (err error) {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	for again := false; ; again = true {
+		seq, err := l.hold(ctx, session, h)
+		if again && errors.Is(err, ErrDriven) {
+			return nil // whoever drives now has read what was appended
+		}
+		if err != nil {
+			return err
+		}
+		if more, err := l.grown(ctx, session, seq); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// hold drives a session under a lease, and returns what it has read.
+func (l *Local) hold(ctx context.Context, session string, h *hub) (seq int64, err error) {
 	lost, release, err := l.lock(ctx, session)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	s, f, err := l.load(ctx, session)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	d := &driver{Local: l, id: session, s: s, flow: f, hub: h,
 		running: make(map[string]*job), parked: make(map[string]bool), done: make(chan *job)}
-	return d.drive(ctx, lost)
+	err = d.drive(ctx, lost)
+	return s.Seq, err
+}
+
+// grown reports whether a session has events after seq. Who appended them
+// while the lease was being given back was told that the session is driven,
+// and waits for nothing.
+func (l *Local) grown(ctx context.Context, session string, seq int64) (bool, error) {
+	for _, err := range l.Journal.Events(ctx, session, seq) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
 func (l *Local) lock(ctx context.Context, session string) (<-chan struct{}, func() error, error) {

@@ -318,7 +318,7 @@ func (w *Worker) check(spec Spec, input string) (string, error) {
 // law 4.
 func (w *Worker) claim(s *State, id string, mine func(string) bool) (Body, error) {
 	c := s.Call(id)
-	if c == nil || c.Done != nil || mine != nil && mine(id) {
+	if c == nil || c.Done != nil || !c.allowed() || mine != nil && mine(id) {
 		return nil, nil
 	}
 	if c.Running && !c.Hints.ReadOnly && !c.Hints.Idempotent {
@@ -346,7 +346,7 @@ func (w *Worker) use(ctx context.Context, session string, a *Agent, s *State, id
 		return nil, ctx.Err()
 	}
 	if ask := (*Ask)(nil); errors.As(err, &ask) {
-		return Asked{Call: id, N: len(c.Questions), Kind: AskText, Question: ask.Question, Schema: ask.Schema}, nil
+		return Asked{Call: id, N: c.asked(), Kind: AskText, Question: ask.Question, Schema: ask.Schema}, nil
 	}
 	if c.Ruled != nil && c.Ruled.Input != "" && c.Ruled.Input != c.Input {
 		res.Parts = slices.Insert(res.Parts, 0, llm.Part(llm.Text{Text: "(ran with changed arguments: " + c.Ruled.Input + ")\n"}))
