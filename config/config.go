@@ -1,0 +1,106 @@
+package config
+
+import (
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A Config is what all sources together say. Its fields may be read by any
+// number of goroutines; nobody changes them after [Load].
+type Config struct {
+	DataDir string   // absolute: sessions, blobs
+	Redact  []string // names of environment variables whose values are secrets
+
+	Run      Run
+	LLM      *LLM             // [llm]
+	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
+	Models   map[string]*Info // [models."PROVIDER/NAME"]
+	Python   Python           // [tools.python]
+
+	// Catalogue, if it is not nil, tells what is known of a model. [models]
+	// in the configuration comes before it, value by value.
+	Catalogue func(provider, name string) (Info, bool)
+
+	dir      string             // where relative paths of flags and variables begin
+	files    []FileState        // where files were looked for
+	settings map[string]setting // by name: whatever was set, and defaults
+	profiles []string           // in the order of the files
+	models   []string           // likewise
+	ambient  map[string]string  // variables of other programs that matter here
+	secrets  []secret
+}
+
+// Run is what flags of a run say.
+type Run struct {
+	Agent     string
+	Model     string // as for [Config.Model]; "": that of [llm]
+	BaseURL   string // the endpoint of that model, instead of its own
+	Workspace string // absolute
+	Approve   string // one of the modes of openmanus.Mode
+	MaxSteps  int    // here and in the next three, a negative number is no limit
+	Tokens    int
+	MaxCost   openmanus.Money
+	Timeout   time.Duration
+}
+
+// LLM is a section [llm] or [llm.NAME]. Zero values are not set.
+type LLM struct {
+	Model          string
+	BaseURL        string
+	APIKey         Secret
+	APIKeyEnv      string // the variable that has the key
+	API            string // "chat" or "responses"
+	APIType        string // OpenManus': "azure", "aws", "ollama", …
+	MaxTokens      int    // of a reply
+	MaxInputTokens int    // of a session
+	Temperature    *float64
+	Effort         string
+}
+
+// Info is what is known of a model. Zero values are not known.
+type Info struct {
+	Window      int             // tokens
+	Output      int             // tokens of one reply, at most
+	PriceIn     openmanus.Money // per token, as the next two
+	PriceOut    openmanus.Money
+	PriceCached openmanus.Money
+	Vision      *bool
+	Tools       *bool
+	Reasoning   *bool
+}
+
+// Python is how python_execute finds its interpreter.
+type Python struct {
+	Interpreter string // a path, or a name to look for; "": python3, then python
+}
+
+// Limits are the limits of a session that m answers to. [openmanus.Limits]
+// counts what is read and written together: max_input_tokens of m and
+// budget_tokens are both held by the smaller of the two.
+func (c *Config) Limits(m Model) openmanus.Limits {
+	tokens := c.Run.Tokens
+	if n := m.MaxInputTokens; n > 0 && (tokens < 0 || n < tokens) {
+		tokens = n
+	}
+	return openmanus.Limits{Steps: c.Run.MaxSteps, Tokens: tokens, Money: c.Run.MaxCost, Time: c.Run.Timeout}
+}
+
+// Origin says where the value of a key came from. It is the default for a key
+// that nobody set.
+func (c *Config) Origin(name string) Source { return c.settings[name].source }
+
+// Set reports whether somebody set the key, so that its value is not merely
+// the default.
+func (c *Config) Set(name string) bool { return c.settings[name].source.From != "" }
+
+// Files are the files that were looked for, in the order in which later ones
+// come before earlier ones.
+func (c *Config) Files() []FileState { return c.files }
+
+// ProfileNames are the names of [llm.NAME], in the order of the files.
+func (c *Config) ProfileNames() []string { return c.profiles }
+
+// ModelNames are the names of [models."PROVIDER/NAME"], in the order of the
+// files.
+func (c *Config) ModelNames() []string { return c.models }

@@ -1,0 +1,258 @@
+package config
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// trust is what a file that was found in a workspace may do with a key.
+type trust int
+
+const (
+	refused trust = iota // nothing
+	tighter              // set a value that allows no more
+	free                 // set it
+)
+
+// A key is one that can be configured. Everything about it stands here: the
+// loader, the listing and the manual go by this.
+type key struct {
+	name      string // "*" stands for a name that the user chose
+	kind      kind
+	std       string // the default, as text
+	flag      string // without dashes
+	env       string // a variable besides the one that its name makes
+	doc       string // a sentence for the manual
+	later     string // why it has no effect: the warning
+	workspace trust
+
+	at func(c *Config, name string) any // where the value goes; nil if it has no effect
+}
+
+// A section is keys that stand together in the manual.
+type section struct {
+	name, doc string
+	keys      []key
+}
+
+const (
+	notYet = "has no effect in this version yet"
+	never  = "has no meaning here"
+)
+
+// schema is every key there is, in the order of the manual.
+func schema() []section {
+	return []section{
+		{"", "Keys that stand before the first section.", generalKeys()},
+		{"run", "What a run does unless its flags say otherwise.", runKeys()},
+		{"llm", "The endpoint and the model. All of OpenManus' keys work.", llmKeys("llm.")},
+		{"llm.*", "A profile: a model with a name of your own (`--model NAME`). What it does not set it inherits from `[llm]`; " +
+			"`api_key` and `api_key_env` only if it talks to the same host.", llmKeys("llm.*.")},
+		{"models.*", "What is known of a model, by `PROVIDER/NAME`, as in `[models.\"openai/gpt-5-mini\"]`.", modelKeys()},
+		{"tools.python", "How `python_execute` runs code.", []key{
+			{name: "tools.python.interpreter", kind: kindPath, doc: "The Python interpreter: a path, or a name to look for. By default `python3`, then `python`.",
+				at: func(c *Config, _ string) any { return &c.Python.Interpreter }},
+		}},
+		{"browser", "OpenManus' browser settings.", browserKeys()},
+		{"browser.proxy", "OpenManus' proxy for the browser.", []key{
+			{name: "browser.proxy.server", kind: kindURL, doc: "The proxy.", later: notYet},
+			{name: "browser.proxy.username", kind: kindText, doc: "Its user.", later: notYet},
+			{name: "browser.proxy.password", kind: kindSecret, doc: "The user's password.", later: notYet},
+		}},
+		{"search", "OpenManus' web search settings.", searchKeys()},
+		{"sandbox", "OpenManus' sandbox settings.", sandboxKeys()},
+		{"daytona", "OpenManus' cloud sandbox, which there is none of here.", daytonaKeys()},
+		{"mcp", "OpenManus' own MCP server.", []key{
+			{name: "mcp.server_reference", kind: kindText, doc: "A Python module.", later: never + ": it names a Python module", workspace: free},
+		}},
+		{"runflow", "OpenManus' planning flow.", []key{
+			{name: "runflow.use_data_analysis_agent", kind: kindBool, doc: "Whether plans use the data analysis agent.", later: notYet, workspace: free},
+		}},
+	}
+}
+
+func generalKeys() []key {
+	return []key{
+		{name: "data_dir", kind: kindPath, flag: "data-dir",
+			doc: "Where sessions are kept. By default `openmanus` in `$XDG_DATA_HOME` or `~/.local/share`; on macOS in `~/Library/Application Support`, on Windows in `%LocalAppData%`.",
+			at:  func(c *Config, _ string) any { return &c.DataDir }},
+		{name: "redact", kind: kindList,
+			doc: "Names of environment variables whose values are secrets, besides those of the usual keys: they are kept out of the journal and the output.",
+			at:  func(c *Config, _ string) any { return &c.Redact }},
+	}
+}
+
+func runKeys() []key {
+	std := openmanus.DefaultLimits()
+	return []key{
+		{name: "run.agent", kind: kindText, std: "manus", flag: "agent", workspace: free,
+			doc: "The agent that does the task.",
+			at:  func(c *Config, _ string) any { return &c.Run.Agent }},
+		{name: "run.model", kind: kindText, flag: "model", env: "OPENMANUS_MODEL",
+			doc: "The model: `PROVIDER/NAME`, a profile `NAME`, `scripted:FILE`, or a plain `NAME` at the endpoint of `[llm]`. By default the model of `[llm]`.",
+			at:  func(c *Config, _ string) any { return &c.Run.Model }},
+		{name: "run.base_url", kind: kindURL, flag: "base-url", env: "OPENMANUS_BASE_URL",
+			doc: "The endpoint of that model, instead of its own.",
+			at:  func(c *Config, _ string) any { return &c.Run.BaseURL }},
+		{name: "run.workspace", kind: kindPath, std: ".", flag: "workspace",
+			doc: "The directory the agent works in. In a file, a relative path begins at the file's directory.",
+			at:  func(c *Config, _ string) any { return &c.Run.Workspace }},
+		{name: "run.approve", kind: choice(openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll),
+			std: openmanus.ApproveAsk, flag: "approve", workspace: tighter,
+			doc: "`readonly`: what changes something is denied. `ask`: you are asked about it. `edits`: files of the workspace may be edited, you are asked about the rest. `all`: everything is allowed.",
+			at:  func(c *Config, _ string) any { return &c.Run.Approve }},
+		{name: "run.max_steps", kind: kindLimit, std: fmt.Sprint(std.Steps), flag: "max-steps", workspace: tighter,
+			doc: "Replies of the model to one request, at most. -1: no limit.",
+			at:  func(c *Config, _ string) any { return &c.Run.MaxSteps }},
+		{name: "run.budget_tokens", kind: kindLimit, std: fmt.Sprint(std.Tokens), flag: "budget-tokens", workspace: tighter,
+			doc: "Tokens read and written in one session, at most. -1: no limit.",
+			at:  func(c *Config, _ string) any { return &c.Run.Tokens }},
+		{name: "run.max_cost", kind: kindDollars, std: fmt.Sprint(std.Money.USD()), flag: "max-cost", workspace: tighter,
+			doc: "US dollars spent in one session, at most, if prices are known. -1: no limit.",
+			at:  func(c *Config, _ string) any { return &c.Run.MaxCost }},
+		{name: "run.timeout", kind: kindDuration, std: std.Time.String(), flag: "timeout", workspace: tighter,
+			doc: "Time at work on one request, at most, such as `90s` or `1h30m`; a bare number counts seconds. -1: no limit.",
+			at:  func(c *Config, _ string) any { return &c.Run.Timeout }},
+	}
+}
+
+// llmKeys are the keys of [llm], or of a profile if prefix has a star.
+func llmKeys(prefix string) []key {
+	at := func(field func(*LLM) any) func(*Config, string) any {
+		return func(c *Config, profile string) any {
+			if profile == "" {
+				return field(c.LLM)
+			}
+			return field(c.Profiles[profile])
+		}
+	}
+	keys := []key{
+		{name: "model", kind: kindText, workspace: free, at: at(func(l *LLM) any { return &l.Model }),
+			doc: "`PROVIDER/NAME`, or a plain `NAME` at `base_url`. With a key for OpenAI and no model it is `" + DefaultModel + "`."},
+		{name: "base_url", kind: kindURL, env: "OPENAI_BASE_URL", at: at(func(l *LLM) any { return &l.BaseURL }),
+			doc: "The endpoint, up to and with `/v1`."},
+		{name: "api_key", kind: kindSecret, env: "OPENAI_API_KEY", at: at(func(l *LLM) any { return &l.APIKey }),
+			doc: "The key of that endpoint. Better kept in the environment."},
+		{name: "api_key_env", kind: kindText, at: at(func(l *LLM) any { return &l.APIKeyEnv }),
+			doc: "The environment variable that has the key of that endpoint, instead of `api_key`."},
+		{name: "api", kind: choice("chat", "responses"), at: at(func(l *LLM) any { return &l.API }),
+			doc: "What is spoken to an `openai` model: Chat Completions (`chat`), or Responses (`responses`: not in this version yet)."},
+		{name: "api_type", kind: kindText, at: at(func(l *LLM) any { return &l.APIType }),
+			doc: "OpenManus' word for the provider: `ollama`; `azure` and `aws` are not in this version yet; anything else is an OpenAI-compatible endpoint."},
+		{name: "api_version", kind: kindText, doc: "Azure's.", later: notYet + ": it is for Azure"},
+		{name: "max_tokens", kind: kindCount, workspace: free, at: at(func(l *LLM) any { return &l.MaxTokens }),
+			doc: "Tokens of one reply, at most. By default what the model allows."},
+		{name: "max_input_tokens", kind: kindCount, at: at(func(l *LLM) any { return &l.MaxInputTokens }),
+			doc: "A budget over the session, as in OpenManus. It is held together with `run.budget_tokens`: the smaller of the two counts."},
+		{name: "temperature", kind: kindHeat, workspace: free, at: at(func(l *LLM) any { return &l.Temperature }),
+			doc: "How random replies are, from 0 to 2. By default the model's own."},
+		{name: "effort", kind: choice("low", "medium", "high"), workspace: free, at: at(func(l *LLM) any { return &l.Effort }),
+			doc: "How much a reasoning model thinks. By default its own."},
+	}
+	for i := range keys {
+		if strings.Contains(prefix, "*") {
+			keys[i].env, keys[i].workspace = "", refused
+		}
+		keys[i].name = prefix + keys[i].name
+	}
+	return keys
+}
+
+func modelKeys() []key {
+	at := func(field func(*Info) any) func(*Config, string) any {
+		return func(c *Config, name string) any { return field(c.Models[name]) }
+	}
+	return []key{
+		{name: "models.*.window", kind: kindCount, doc: "Tokens that fit into a request and its reply.", at: at(func(m *Info) any { return &m.Window })},
+		{name: "models.*.output", kind: kindCount, doc: "Tokens of one reply, at most.", at: at(func(m *Info) any { return &m.Output })},
+		{name: "models.*.price_in", kind: kindPrice, doc: "What tokens that are read cost, in US dollars per million.", at: at(func(m *Info) any { return &m.PriceIn })},
+		{name: "models.*.price_out", kind: kindPrice, doc: "Tokens that are written.", at: at(func(m *Info) any { return &m.PriceOut })},
+		{name: "models.*.price_cached", kind: kindPrice, doc: "Tokens that are read from the provider's cache. By default as `price_in`.", at: at(func(m *Info) any { return &m.PriceCached })},
+		{name: "models.*.vision", kind: kindBool, doc: "Whether it sees images.", at: at(func(m *Info) any { return &m.Vision })},
+		{name: "models.*.tools", kind: kindBool, doc: "Whether it calls tools.", at: at(func(m *Info) any { return &m.Tools })},
+		{name: "models.*.reasoning", kind: kindBool, doc: "Whether it is a reasoning model.", at: at(func(m *Info) any { return &m.Reasoning })},
+	}
+}
+
+func browserKeys() []key {
+	return []key{
+		{name: "browser.headless", kind: kindBool, doc: "Whether the browser has no window.", later: notYet},
+		{name: "browser.disable_security", kind: kindBool, doc: "Whether the browser's own protection is off.", later: notYet},
+		{name: "browser.extra_chromium_args", kind: kindList, doc: "Arguments for Chromium.", later: notYet},
+		{name: "browser.chrome_instance_path", kind: kindPath, doc: "The Chromium to start.", later: notYet},
+		{name: "browser.wss_url", kind: kindText, doc: "A browser to connect to by WebSocket.", later: notYet},
+		{name: "browser.cdp_url", kind: kindText, doc: "A browser to connect to by CDP.", later: notYet},
+		{name: "browser.max_content_length", kind: kindCount, doc: "Characters of a page that are read, at most.", later: notYet, workspace: free},
+	}
+}
+
+func searchKeys() []key {
+	return []key{
+		{name: "search.engine", kind: kindText, doc: "The search engine.", later: notYet, workspace: free},
+		{name: "search.fallback_engines", kind: kindList, doc: "The engines to try when it fails, in order.", later: notYet, workspace: free},
+		{name: "search.retry_delay", kind: kindNatural, doc: "Seconds between two rounds of them.", later: notYet, workspace: free},
+		{name: "search.max_retries", kind: kindNatural, doc: "Rounds, at most.", later: notYet, workspace: free},
+		{name: "search.lang", kind: kindText, doc: "The language of results, such as `en`.", later: notYet, workspace: free},
+		{name: "search.country", kind: kindText, doc: "The country of results, such as `us`.", later: notYet, workspace: free},
+	}
+}
+
+func sandboxKeys() []key {
+	const open = notYet + ": there is no sandbox, commands run with your own rights"
+	return []key{
+		{name: "sandbox.use_sandbox", kind: kindBool, doc: "Whether commands run in a sandbox.", later: open},
+		{name: "sandbox.image", kind: kindText, doc: "The container's image.", later: notYet},
+		{name: "sandbox.work_dir", kind: kindPath, doc: "The workspace's path in the container.", later: notYet},
+		{name: "sandbox.memory_limit", kind: kindText, doc: "Memory, such as `512m`.", later: notYet},
+		{name: "sandbox.cpu_limit", kind: kindNumber, doc: "Processors.", later: notYet},
+		{name: "sandbox.timeout", kind: kindCount, doc: "Seconds that one command may take.", later: notYet},
+		{name: "sandbox.network_enabled", kind: kindBool, doc: "Whether commands reach the network.", later: notYet},
+	}
+}
+
+func daytonaKeys() []key {
+	return []key{
+		{name: "daytona.daytona_api_key", kind: kindSecret, doc: "A key.", later: never},
+		{name: "daytona.daytona_server_url", kind: kindURL, doc: "A server.", later: never},
+		{name: "daytona.daytona_target", kind: kindText, doc: "A region.", later: never},
+		{name: "daytona.sandbox_image_name", kind: kindText, doc: "An image.", later: never},
+		{name: "daytona.sandbox_entrypoint", kind: kindText, doc: "A command.", later: never},
+		{name: "daytona.VNC_password", kind: kindSecret, doc: "A password.", later: never},
+	}
+}
+
+// allKeys yields the keys of the schema.
+func allKeys() iter.Seq[key] {
+	return func(yield func(key) bool) {
+		for _, s := range schema() {
+			for _, k := range s.keys {
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// variable is the environment variable that name makes.
+func variable(name string) string {
+	upper := func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}
+	return "OPENMANUS_" + strings.Map(upper, name)
+}
+
+// with returns the name of k for the profile or model called sub.
+func (k key) with(sub string) string { return strings.Replace(k.name, "*", quotedName(sub), 1) }
+
+// secret reports whether the values of k must not be shown.
+func (k key) secret() bool { return k.kind.name == kindSecret.name }

@@ -1,0 +1,257 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A putFunc takes what a file says of a key.
+type putFunc func(k key, sub, text string, src Source)
+
+// putFromWorkspace sets what a file says that nobody vouched for.
+func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
+	forbid := func(why string) {
+		e := &Error{Source: src, Key: k.with(sub), Text: why}
+		if !l.refused { // once is enough
+			e.Hint = "a file found in the working directory may come from anybody: set it in your own file, " +
+				"or vouch for this one with --config " + workspaceFile
+		}
+		l.refused = true
+		l.fail(e)
+	}
+	now := l.settings[k.with(sub)]
+	v, err := k.kind.parse(strings.TrimSpace(text))
+	switch {
+	case k.workspace == refused:
+		forbid("a workspace may not set it")
+		return
+	case k.workspace == tighter && err == nil && !k.kind.narrow(v, now.value):
+		forbid(fmt.Sprintf("found %s, a workspace may not allow more than %s", quoted(text), now.text))
+		return
+	case k.name == "llm.model" && !l.sameProvider(text):
+		forbid(fmt.Sprintf("found %s, a workspace may not choose another provider", quoted(text)))
+		return
+	}
+	l.set(k, sub, text, src)
+}
+
+// sameProvider reports whether a workspace may name the model: its requests
+// go where the user's go anyway, or the user chose nothing.
+func (l *loader) sameProvider(model string) bool {
+	named, _ := split(model)
+	was, _ := split(l.text("llm.model"))
+	switch {
+	case named == "scripted":
+		return false
+	case named == "", l.text("llm.base_url") != "":
+		return true
+	}
+	return l.text("llm.model") == "" || named == was || named == "openai" && was == ""
+}
+
+// tables checks the headers of a file. It returns the paths of the wrong ones,
+// below which nothing else needs to be said.
+func (l *loader) tables(file string, doc *document) (wrong map[string]bool) {
+	wrong = map[string]bool{}
+	for _, t := range doc.tables {
+		src := Source{From: File, Name: file, Line: t.line}
+		k, ok := l.below(t.path)
+		switch {
+		case under(wrong, t.path) || len(l.errs) > 10*maxErrors:
+			continue
+		case !ok:
+			l.unknown(t.path, "section", src)
+		case t.array:
+			l.fail(&Error{Source: src, Text: "[[" + shown(t.path) + "]] is a list of sections", Hint: "write [" + shown(t.path) + "]"})
+		case k.sub == "" || l.named(k, src):
+			continue
+		}
+		wrong[joinPath(t.path)] = true
+	}
+	return wrong
+}
+
+// leaves hands the keys of a file to put, but for those below wrong tables.
+func (l *loader) leaves(file string, doc *document, wrong map[string]bool, put putFunc) {
+	for _, leaf := range doc.leaves {
+		src := Source{From: File, Name: file, Line: leaf.line}
+		at, ok := l.find(leaf.path)
+		switch {
+		case under(wrong, leaf.path) || len(l.errs) > 10*maxErrors:
+			continue
+		case !ok:
+			l.unknown(leaf.path, "key", src)
+			continue
+		case at.sub != "" && !l.named(at, src):
+			wrong[joinPath(leaf.path[:2])] = true
+			continue
+		}
+		v := doc.value(leaf.path)
+		text, fits := at.key.kind.toml(v)
+		if !fits {
+			l.fail(&Error{Source: src, Key: at.key.with(at.sub), Found: describe(v), Text: "allowed: " + at.key.kind.want})
+			continue
+		}
+		put(at.key, at.sub, text, src)
+	}
+}
+
+// under reports whether path is one of paths or below one.
+func under(paths map[string]bool, path []string) bool {
+	for i := range path {
+		if paths[joinPath(path[:i+1])] {
+			return true
+		}
+	}
+	return false
+}
+
+func joinPath(path []string) string { return strings.Join(path, "\x00") }
+
+// A located key is one that a path names; sub stands for the star in its name.
+type located struct {
+	key key
+	sub string
+}
+
+// find returns the key at path.
+func (l *loader) find(path []string) (located, bool) {
+	var sub string
+	names := slices.Clone(path)
+	if len(path) == 3 && (path[0] == "llm" || path[0] == "models") {
+		sub, names[1] = path[1], "*"
+	}
+	for _, n := range names {
+		if strings.Contains(n, ".") || n == "*" && sub == "" {
+			return located{}, false
+		}
+	}
+	k, ok := l.schema[strings.Join(names, ".")]
+	return located{k, sub}, ok
+}
+
+// below returns a key that can stand in the section at path, if there is one.
+func (l *loader) below(path []string) (located, bool) {
+	if _, ok := l.find(path); ok {
+		return located{}, false // a key, not a section
+	}
+	for _, k := range l.keys {
+		names := strings.Split(k.name, ".")
+		if len(names) <= len(path) {
+			continue
+		}
+		at, ok := l.find(slices.Concat(path, names[len(path):]))
+		if !ok || at.key.name != k.name {
+			continue
+		}
+		if len(path) == 1 {
+			at.sub = "" // the name comes further down
+		}
+		return at, true
+	}
+	return located{}, false
+}
+
+var (
+	profileName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	modelName   = regexp.MustCompile(`^[a-z]+/[!-~]{1,200}$`)
+)
+
+// named checks the name that the user chose, and remembers it.
+func (l *loader) named(at located, src Source) bool {
+	if strings.HasPrefix(at.key.name, "llm.") {
+		if !profileName.MatchString(at.sub) || at.sub == "llm" || at.sub == "default" {
+			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a profile: letters, digits, _, . and -, but neither llm nor default, which name [llm]"})
+			return false
+		}
+		if l.cfg.Profiles[at.sub] == nil {
+			l.cfg.Profiles[at.sub] = new(LLM)
+			l.cfg.profiles = append(l.cfg.profiles, at.sub)
+		}
+		return true
+	}
+	if p, _ := split(at.sub); p == "" || !modelName.MatchString(at.sub) {
+		l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(providers(), ", "),
+			Hint: "a model at base_url is compat/NAME"})
+		return false
+	}
+	if l.cfg.Models[at.sub] == nil {
+		l.cfg.Models[at.sub] = new(Info)
+		l.cfg.models = append(l.cfg.models, at.sub)
+	}
+	return true
+}
+
+// unknown says that there is no such key or section, and which was meant.
+func (l *loader) unknown(path []string, what string, src Source) {
+	if at, ok := l.find(path); ok && what == "section" {
+		l.fail(&Error{Source: src, Key: shown(path), Text: "is a key and not a section: its value is " + at.key.kind.want})
+		return
+	}
+	l.fail(&Error{Source: src, Key: shown(path), Text: "unknown " + what, Hint: didYouMean(l.suggest(path, what))})
+}
+
+// suggest returns the name that is most like path: one of the same section,
+// the same one in another section, or any.
+func (l *loader) suggest(path []string, what string) string {
+	var sections, all []string
+	for _, s := range schema() {
+		if s.name != "" && !strings.Contains(s.name, "*") {
+			sections = append(sections, s.name)
+		}
+		for _, k := range s.keys {
+			all = append(all, k.name)
+		}
+	}
+	if what == "section" {
+		return nearest(strings.Join(path, "."), sections)
+	}
+	up, last := path[:len(path)-1], path[len(path)-1]
+	var same []string
+	for _, name := range all {
+		if at, ok := l.find(append(slices.Clone(up), lastName(name))); ok && at.key.name == name {
+			same = append(same, lastName(name))
+		}
+	}
+	if near := nearest(last, same); near != "" {
+		return shown(append(slices.Clone(up), near))
+	}
+	for _, name := range all {
+		if lastName(name) == last && !strings.Contains(name, "*") {
+			return name
+		}
+	}
+	return nearest(strings.Join(path, "."), all)
+}
+
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// shown is path as it stands in an error.
+func shown(path []string) string {
+	parts := make([]string, len(path))
+	for i, p := range path {
+		if parts[i] = p; !bare.MatchString(p) || len(p) > 60 {
+			parts[i] = quoted(p)
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+// describe says what v is where something else was to be.
+func describe(v any) string {
+	switch v.(type) {
+	case string:
+		return "text"
+	case bool:
+		return fmt.Sprint(v)
+	case int64, float64:
+		return "the number " + fmt.Sprint(v)
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a section"
+	}
+	return "a date or time"
+}

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Manual returns the part of docs/configuration.md that lists the keys, as
+// Markdown.
+func Manual() string {
+	var b strings.Builder
+	for _, s := range schema() {
+		fmt.Fprintf(&b, "### %s\n\n%s\n\n", heading(s.name), s.doc)
+		b.WriteString("| key | value | default | environment | meaning |\n|---|---|---|---|---|\n")
+		for _, k := range s.keys {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", lastName(k.name), k.kind.name, code(k.std), k.others(), k.meaning())
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func heading(section string) string {
+	switch section {
+	case "":
+		return "General"
+	case "llm.*":
+		return "`[llm.NAME]`"
+	case "models.*":
+		return "`[models.\"PROVIDER/NAME\"]`"
+	}
+	return "`[" + section + "]`"
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+// others are the ways to set k besides a file.
+func (k key) others() string {
+	ways := []string{code(variable(strings.Replace(k.name, "*", "NAME", 1)))}
+	ways = append(ways, code(k.env))
+	if k.flag != "" {
+		ways = append(ways, code("--"+k.flag))
+	}
+	return strings.Join(without(ways, ""), ", ")
+}
+
+func without(list []string, word string) []string {
+	var kept []string
+	for _, s := range list {
+		if s != word {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// meaning is the sentence about k, with what limits it.
+func (k key) meaning() string {
+	doc := strings.ReplaceAll(k.doc, "|", `\|`)
+	if k.later != "" {
+		return doc + " *It " + k.later + ".*"
+	}
+	switch k.workspace {
+	case free:
+		doc += " *A workspace may set it.*"
+	case tighter:
+		doc += " *A workspace may lower it.*"
+	}
+	return doc
+}

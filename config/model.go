@@ -1,0 +1,343 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Secret is text that prints as asterisks, whatever prints it. Convert it
+// to a string to use it.
+type Secret string
+
+const mask = "********"
+
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return mask
+}
+
+// GoString implements [fmt.GoStringer].
+func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A Model is one that can be asked: everything that an adapter needs, and
+// where it came from.
+type Model struct {
+	Provider string // "openai", "compat", "ollama" or "scripted"
+	Name     string // as the provider knows it; of "scripted" the file's path
+	Profile  string // the NAME of [llm.NAME], if that was asked for
+
+	BaseURL string // the endpoint; "" for scripted
+	BaseAt  Source
+	Key     Secret // "" if there is none: many endpoints need none
+	KeyAt   Source
+	API     string // "chat"
+
+	Settings       llm.Settings
+	MaxInputTokens int // see [Config.Limits]
+	Info           Info
+
+	// Notes are sentences for the person, above all if the endpoint refuses:
+	// which key was not sent and why, what was chosen for want of a word.
+	Notes []string
+}
+
+// String returns the name by which m is asked for: PROVIDER/NAME, or
+// scripted:FILE.
+func (m Model) String() string {
+	if m.Provider == "scripted" {
+		return "scripted:" + m.Name
+	}
+	return m.Provider + "/" + m.Name
+}
+
+// Address is BaseURL for people to read: without a password.
+func (m Model) Address() string { return masked(m.BaseURL) }
+
+// Prices are what m costs; zero where it is not known.
+func (m Model) Prices() openmanus.Prices {
+	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached}
+}
+
+// ErrNoModel is in the chain of the error if nothing configures a model.
+var ErrNoModel = errors.New("no model is configured")
+
+// Model returns the model that name asks for:
+//
+//   - "" is the one of the run: run.model, else that of [llm];
+//   - "llm" or "default" is that of [llm];
+//   - the NAME of a section [llm.NAME] is that profile;
+//   - PROVIDER/NAME is a model of openai, compat (an OpenAI-compatible
+//     endpoint) or ollama; it takes the endpoint of [llm] if that is of the
+//     same provider, and else the provider's own;
+//   - scripted:FILE is a script;
+//   - any other name is a model at the endpoint of [llm].
+//
+// run.base_url is the endpoint of the run's model alone.
+//
+// A key is sent only where it was given for. An api_key of a file belongs to
+// the base_url beside it, and to an address that a flag or an OPENMANUS_
+// variable puts in its place; a profile inherits it if it talks to the same
+// host. OPENAI_API_KEY goes to OpenAI, and to an address that a flag or the
+// environment names, but not to one from a file: there, api_key_env says so.
+func (c *Config) Model(name string) (Model, error) {
+	main := name == "" || name == c.Run.Model
+	at := Source{}
+	if name == "" {
+		name, at = c.Run.Model, c.Origin("run.model")
+	}
+	var s endpoint
+	_, isProfile := c.Profiles[name]
+	switch {
+	case name == "" || name == "llm" || name == "default":
+		s = c.llm()
+	case isProfile:
+		s = c.profile(name)
+	default:
+		s = c.ask(name, at)
+	}
+	if main && c.Run.BaseURL != "" {
+		s.base = c.sourced("run.base_url")
+	}
+	return c.model(s)
+}
+
+// Choose is Model("") that, where nothing is configured, takes the first
+// model of the Ollama on this machine. The function ollama returns the names
+// of the models at the base URL; it should not take long.
+func (c *Config) Choose(ollama func(baseURL string) ([]string, error)) (Model, error) {
+	m, err := c.Model("")
+	if !errors.Is(err, ErrNoModel) {
+		return m, err
+	}
+	base, err := ollamaBase(c.ambient["OLLAMA_HOST"])
+	if err != nil {
+		return Model{}, err
+	}
+	names, err := ollama(base)
+	switch {
+	case err != nil:
+		return Model{}, c.noModel(fmt.Sprintf("Ollama at %s: %v", base, err))
+	case len(names) == 0:
+		return Model{}, c.noModel(fmt.Sprintf("Ollama at %s: it runs, but has no model yet", base))
+	}
+	m, err = c.Model("ollama/" + names[0])
+	m.Notes = append(m.Notes, "nothing names a model: the first one of Ollama at "+base+" is used")
+	return m, err
+}
+
+// An endpoint is a section with what it inherits.
+type endpoint struct {
+	LLM
+	profile                  string
+	model, base, key, keyEnv sourced
+}
+
+// A sourced is a value and where it came from.
+type sourced struct {
+	text string
+	at   Source
+}
+
+func (c *Config) sourced(name string) sourced {
+	s := c.settings[name]
+	return sourced{s.text, s.source}
+}
+
+func (c *Config) llm() endpoint {
+	return endpoint{LLM: *c.LLM, model: c.sourced("llm.model"), base: c.sourced("llm.base_url"),
+		key: c.sourced("llm.api_key"), keyEnv: c.sourced("llm.api_key_env")}
+}
+
+// ask is the endpoint for a name that is no profile's.
+func (c *Config) ask(name string, at Source) endpoint {
+	s := c.llm()
+	if !c.sharesEndpoint(name) {
+		s.base, s.key, s.keyEnv, s.APIType, s.API = sourced{}, sourced{}, sourced{}, "", ""
+	}
+	s.model = sourced{name, at}
+	return s
+}
+
+// sharesEndpoint reports whether a model of that name is asked where that of
+// [llm] is.
+func (c *Config) sharesEndpoint(model string) bool {
+	p, _ := split(model)
+	if p == "" || servesVendors(c.LLM.BaseURL) && p != "ollama" && p != "scripted" {
+		return true
+	}
+	named, _ := split(c.LLM.Model)
+	serves, _ := provider(c.LLM.Model, c.LLM.APIType, c.LLM.BaseURL)
+	if p == named || p == serves {
+		return true
+	}
+	speaks := p == "openai" || p == "compat"
+	return c.LLM.Model == "" && c.LLM.BaseURL != "" && (speaks || c.Origin("llm.base_url").Name != "OPENAI_BASE_URL")
+}
+
+// profile is the endpoint of [llm.NAME].
+func (c *Config) profile(name string) endpoint {
+	own, top := c.Profiles[name], c.llm()
+	get := func(key string) sourced { return c.sourced("llm." + quotedName(name) + "." + key) }
+	s := top
+	if own.Model != "" {
+		s = c.ask(own.Model, get("model").at)
+	}
+	s.profile = name
+	if own.BaseURL != "" {
+		s.base = get("base_url")
+		if !sameHost(own.BaseURL, or(top.base.text, openAIBase)) {
+			s.key, s.keyEnv = sourced{}, sourced{}
+		}
+	}
+	if own.APIKey != "" || own.APIKeyEnv != "" {
+		s.key, s.keyEnv = get("api_key"), get("api_key_env")
+	}
+	s.API, s.APIType, s.Effort = or(own.API, s.API), or(own.APIType, s.APIType), or(own.Effort, s.Effort)
+	s.MaxTokens, s.MaxInputTokens = or(own.MaxTokens, s.MaxTokens), or(own.MaxInputTokens, s.MaxInputTokens)
+	s.Temperature = or(own.Temperature, s.Temperature)
+	return s
+}
+
+func or[T comparable](a, b T) T {
+	var zero T
+	if a != zero {
+		return a
+	}
+	return b
+}
+
+// model makes a Model of an endpoint.
+func (c *Config) model(s endpoint) (Model, error) {
+	m := Model{Profile: s.profile, API: "chat", MaxInputTokens: s.MaxInputTokens,
+		Settings: llm.Settings{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Effort: s.Effort}}
+	if s.model.text == "" {
+		if err := c.unnamed(&s, &m); err != nil {
+			return Model{}, err
+		}
+	}
+	m.Provider, m.Name = provider(s.model.text, s.APIType, s.base.text)
+	if err := c.served(s, &m); err != nil {
+		return Model{}, err
+	}
+	if m.Provider == "scripted" {
+		m.Name, m.API = c.script(m.Name, s.model.at), ""
+		return m, nil
+	}
+	if err := c.address(s, &m); err != nil {
+		return Model{}, err
+	}
+	if err := c.credential(s, &m); err != nil {
+		return Model{}, err
+	}
+	m.Info = c.info(m)
+	return m, nil
+}
+
+// unnamed deals with a section that names no model.
+func (c *Config) unnamed(s *endpoint, m *Model) error {
+	p, _ := provider("", s.APIType, s.base.text)
+	switch {
+	case p == "openai" && (s.key.text != "" || s.keyEnv.text != "" || c.ambient["OPENAI_API_KEY"] != ""):
+		s.model.text = DefaultModel
+		m.Notes = append(m.Notes, "nothing names a model: "+DefaultModel+" is used")
+		return nil
+	case p == "openai":
+		return c.noModel("")
+	case s.base.text != "":
+		return fmt.Errorf("%s: an endpoint is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model", s.base.at, masked(s.base.text))
+	}
+	return fmt.Errorf("a provider is named, %s, but no model: set [llm] model, OPENMANUS_MODEL or --model", p)
+}
+
+// served checks that this version speaks to the provider of m.
+func (c *Config) served(s endpoint, m *Model) error {
+	at := "the model " + quoted(s.model.text)
+	if s.model.at.From != "" {
+		at = s.model.at.String() + ": " + at
+	}
+	switch m.Provider {
+	case "openai", "compat", "ollama", "scripted":
+	default:
+		return fmt.Errorf("%s: %s is not in this version yet; if an endpoint of it speaks OpenAI's Chat Completions, "+
+			"set [llm] base_url to it and call the model compat/%s", at, m.Provider, or(m.Name, "NAME"))
+	}
+	if strings.TrimSpace(m.Name) == "" {
+		return fmt.Errorf("%s has no name after the provider", at)
+	}
+	if first, _, ok := strings.Cut(m.Name, "/"); ok && m.Provider == "openai" && s.base.text == "" && s.model.text == m.Name {
+		return fmt.Errorf("%s: there is no provider %s; there are %s. For an OpenAI-compatible endpoint set [llm] base_url",
+			at, quoted(first), strings.Join(providers(), ", "))
+	}
+	if near := nearest(m.Name, c.profiles); near != "" && s.profile == "" && s.model.text == m.Name && len(s.model.text) > 2 {
+		m.Notes = append(m.Notes, "there is no profile "+quoted(m.Name)+", so it was taken for a model's name (did you mean "+near+"?)")
+	}
+	return nil
+}
+
+// script returns the path of a script.
+func (c *Config) script(file string, at Source) string {
+	dir := c.dir
+	if at.From == File {
+		dir = filepath.Dir(at.Name)
+	}
+	if filepath.IsAbs(file) {
+		return filepath.Clean(file)
+	}
+	return filepath.Join(dir, file)
+}
+
+// address finds where m is.
+func (c *Config) address(s endpoint, m *Model) (err error) {
+	m.BaseURL, m.BaseAt = s.base.text, s.base.at
+	if m.BaseURL != "" {
+		return nil
+	}
+	ambient := c.ambient["OPENAI_BASE_URL"]
+	switch m.Provider {
+	case "ollama":
+		if c.ambient["OLLAMA_HOST"] != "" {
+			m.BaseAt = Source{From: Environment, Name: "OLLAMA_HOST"}
+		}
+		m.BaseURL, err = ollamaBase(c.ambient["OLLAMA_HOST"])
+		return err
+	case "compat":
+		if ambient == "" {
+			return fmt.Errorf("%s needs the address of its endpoint: set [llm] base_url, OPENAI_BASE_URL or --base-url", m)
+		}
+	}
+	if ambient == "" {
+		m.BaseURL = openAIBase
+		return nil
+	}
+	m.BaseURL, m.BaseAt = ambient, Source{From: Environment, Name: "OPENAI_BASE_URL"}
+	if err := checkURL(ambient); err != nil {
+		return fmt.Errorf("%s: found %s, %w", m.BaseAt, quoted(masked(ambient)), err)
+	}
+	return nil
+}
+
+// info is what is known of m.
+func (c *Config) info(m Model) Info {
+	var i, known Info
+	if own := c.Models[m.String()]; own != nil {
+		i = *own
+	}
+	if c.Catalogue != nil {
+		known, _ = c.Catalogue(m.Provider, m.Name)
+	}
+	return Info{
+		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),
+		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
+		Vision: or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
+	}
+}

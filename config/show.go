@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Value is one line of the listing.
+type Value struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"` // a secret is asterisks
+	Source Source `json:"-"`
+	From   string `json:"source"`          // Source as text
+	Hides  string `json:"hides,omitempty"` // the source of the value that would hold otherwise
+	Note   string `json:"note,omitempty"`  // that it has no effect, and why
+}
+
+// Values yields every key with its value and where that came from, in the
+// order of the manual. Keys that have no effect are there only if they are
+// set. The text of a value is what one would write into its variable.
+func (c *Config) Values() iter.Seq[Value] {
+	return func(yield func(Value) bool) {
+		for k, sub := range c.keys() {
+			s, set := c.settings[k.with(sub)]
+			if !set && (k.later != "" || sub != "") {
+				continue
+			}
+			s.key = k
+			if !yield(s.show(k.with(sub))) {
+				return
+			}
+		}
+	}
+}
+
+func (s setting) show(name string) Value {
+	v := Value{Key: name, Value: masked(s.text), Source: s.source, From: s.source.String(), Note: s.key.later}
+	if s.key.secret() {
+		v.Value = Secret(s.text).String()
+	}
+	if s.hides != nil && s.hides.source.From != "" {
+		v.Hides = s.hides.source.String()
+	}
+	return v
+}
+
+// Starter returns a file for a person to begin with: every key that has an
+// effect, with what it means and its default, commented out.
+func Starter() []byte {
+	var b strings.Builder
+	b.WriteString("# The configuration of openmanus. Every line that begins with # is a comment.\n" +
+		"# A key in the environment (OPENAI_API_KEY) is enough; nothing here is needed.\n")
+	for _, s := range schema() {
+		var lines []string
+		for _, k := range s.keys {
+			if k.later == "" {
+				lines = append(lines, fmt.Sprintf("# %s\n#%s = %s\n", plain(k.doc), lastName(k.name), k.example()))
+			}
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		b.WriteString("\n")
+		if s.name != "" {
+			header := strings.NewReplacer("llm.*", "llm.fast", "models.*", `models."openai/gpt-5-mini"`).Replace(s.name)
+			fmt.Fprintf(&b, "# %s\n#[%s]\n", plain(s.doc), header)
+		}
+		b.WriteString(strings.Join(lines, ""))
+	}
+	return []byte(b.String())
+}
+
+// plain is text of the manual without its quotes for code.
+func plain(doc string) string { return strings.ReplaceAll(doc, "`", "") }
+
+// example is a value of k as TOML.
+func (k key) example() string {
+	switch {
+	case k.std != "" && k.kind.toml != nil && (k.kind.name == kindLimit.name || k.kind.name == kindDollars.name):
+		return k.std
+	case k.std != "":
+		return fmt.Sprintf("%q", k.std)
+	}
+	switch k.kind.name {
+	case kindCount.name:
+		return "1000"
+	case kindPrice.name, kindHeat.name:
+		return "0.5"
+	case kindBool.name:
+		return "true"
+	case kindList.name:
+		return "[]"
+	}
+	if strings.HasPrefix(k.kind.name, "one of ") {
+		words := strings.Split(strings.TrimPrefix(k.kind.name, "one of "), ", ")
+		return fmt.Sprintf("%q", words[0])
+	}
+	return `""`
+}
+
+// Create writes [Starter] to path, which only its owner can read, and makes
+// the directory for it. It never replaces a file.
+func Create(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(Starter())
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
