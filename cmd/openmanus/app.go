@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,11 +28,11 @@ import (
 // An app is the program put together: configuration, store, agents.
 type app struct {
 	t        *terminal
+	globals  *globals
 	cfg      *config.Config
 	db       *store.DB
 	local    *openmanus.Local
 	onScreen bool // standard output and standard error are both terminals
-	plain    bool // --no-color
 	retrying func(err error, wait time.Duration)
 
 	mu    sync.Mutex
@@ -63,7 +65,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	a := &app{t: t, cfg: cfg, db: db, plain: g.NoColor, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent)}
+	a := &app{t: t, globals: g, cfg: cfg, db: db, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent)}
 	host, _ := os.Hostname() // an empty name is a name
 	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	return a, nil
@@ -122,18 +124,16 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	}
 	agent, closer := kind.Make(o)
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
-	agent.Prices, agent.Settings = m.Prices(), m.Settings()
+	agent.Prices, agent.Settings = m.Prices(), m.Settings
 	agent.Limits, agent.Gate, agent.Approve = a.cfg.Limits(m), openmanus.Mode(b.Approve), b.Approve
 	a.made[b] = agent
 	a.close = append(a.close, closer, ws)
 	return agent, nil
 }
 
-// model makes the model with the given name, PROVIDER/NAME, at an endpoint.
+// model makes the model with the given name, at an endpoint if that is not "".
 func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
-	cfg := *a.cfg
-	cfg.Run.BaseURL = endpoint
-	m, err := cfg.Model(name)
+	m, err := a.resolve(name, endpoint)
 	if err != nil {
 		return nil, m, usage(err)
 	}
@@ -142,14 +142,95 @@ func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
 		if err != nil {
 			return nil, m, usage(err)
 		}
-		return script.Model(), m, nil
+		return llm.Retry(script.Model(), a.retry(50*time.Millisecond)), m, nil
 	}
-	model := openai.New(openai.Options{Model: m.Name, BaseURL: m.BaseURL, Key: m.Key})
-	return llm.Retry(model, llm.RetryOptions{OnRetry: func(err error, wait time.Duration, _ int) {
+	model := openai.New(openai.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
+	return llm.Retry(model, a.retry(0)), m, nil
+}
+
+// retry says how models are asked again, and has each time shown.
+func (a *app) retry(first time.Duration) llm.RetryOptions {
+	return llm.RetryOptions{Backoff: first, OnRetry: func(err error, wait time.Duration, _ int) {
 		if a.retrying != nil {
 			a.retrying(err, wait)
 		}
-	}}), m, nil
+	}}
+}
+
+// resolve finds out what is meant by the name of a model. A session's endpoint
+// counts as if it had been given as --base-url, as it was, or might have been,
+// when the session began.
+func (a *app) resolve(name, endpoint string) (config.Model, error) {
+	m, err := a.cfg.Model(name)
+	if endpoint == "" || err == nil && m.BaseURL == endpoint {
+		return m, err
+	}
+	cfg, err := a.t.load(a.globals, map[string]string{"model": name, "base-url": endpoint})
+	if err != nil {
+		return m, err
+	}
+	return cfg.Model(name)
+}
+
+// choose is the model that is set up for a run: its name, as sessions record
+// it, and what it is.
+func (a *app) choose(ctx context.Context) (string, config.Model, error) {
+	m, err := a.cfg.Choose(func(base string) ([]string, error) { return served(ctx, base) })
+	if err != nil {
+		return "", m, usage(err)
+	}
+	for _, n := range m.Notes {
+		fmt.Fprintf(a.t.err, "openmanus: %s\n", n)
+	}
+	if m.Profile != "" {
+		return m.Profile, m, nil
+	}
+	return m.String(), m, nil
+}
+
+// hint returns what can be said of m's configuration when it is refused.
+func hint(m config.Model) func(llm.Kind) string {
+	return func(k llm.Kind) string {
+		var hints []string
+		switch {
+		case k == llm.Auth && m.Key == "":
+			hints = append(hints, "no key is set for "+m.Address())
+		case k == llm.Auth:
+			hints = append(hints, "the key is from "+m.KeyAt.String())
+		case k == llm.NoModel:
+			hints = append(hints, "openmanus models shows where the name comes from")
+		case k == llm.Network, k == llm.Timeout:
+			hints = append(hints, "the address is from "+m.BaseAt.String())
+		default:
+			return ""
+		}
+		return strings.Join(append(hints, m.Notes...), "; ")
+	}
+}
+
+// served returns the names of the models that the server at base has, if it
+// answers soon.
+func served(ctx context.Context, base string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/models", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	var list struct{ Data []struct{ ID string } }
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&list); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, m := range list.Data {
+		names = append(names, m.ID)
+	}
+	return names, nil
 }
 
 // newID returns an id that no other session or message has.
@@ -176,7 +257,7 @@ func (a *app) find(ctx context.Context, id string) (string, error) {
 // style is how text looks on standard error.
 func (a *app) style() style {
 	none, _ := a.t.env("NO_COLOR")
-	return style{on: isTerminal(a.t.err) && none == "" && !a.plain}
+	return style{on: isTerminal(a.t.err) && none == "" && !a.globals.NoColor}
 }
 
 // abs makes a path that was given on the command line absolute.

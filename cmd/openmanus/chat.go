@@ -58,8 +58,8 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		if ch.id, err = a.find(ctx, c.Session); err != nil {
 			return err
 		}
-	} else if _, err := a.cfg.Model(a.cfg.Run.Model); err != nil {
-		return usage(err)
+	} else if _, _, err := a.choose(ctx); err != nil {
+		return err
 	}
 	if isTerminal(t.in) && isTerminal(t.err) {
 		rl, err := readline.NewFromConfig(&readline.Config{
@@ -236,12 +236,15 @@ func (c *chat) model(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("which model? /model PROVIDER/NAME")
 	}
-	cfg := *c.cfg
-	cfg.Run.Model, cfg.Run.BaseURL = name, ""
-	if _, err := cfg.Model(name); err != nil {
+	cfg, err := c.t.load(c.globals, map[string]string{"model": name})
+	if err != nil {
 		return err
 	}
-	c.cfg, c.flags.Model, c.flags.BaseURL = &cfg, name, ""
+	if _, err := cfg.Model(""); err != nil {
+		return err
+	}
+	cfg.Run.Approve, cfg.Run.Workspace, cfg.Run.Agent = c.cfg.Run.Approve, c.cfg.Run.Workspace, c.cfg.Run.Agent
+	c.cfg = cfg
 	if c.id == "" {
 		return nil
 	}
@@ -249,7 +252,7 @@ func (c *chat) model(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	bodies, err := c.reconfigured(s, runFlags{Model: name}, false)
+	bodies, err := c.reconfigured(ctx, s, runFlags{Model: name}, false)
 	if err != nil || len(bodies) == 0 {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -32,13 +33,14 @@ const (
 type drive struct {
 	*app
 	shown
-	id     string
-	print  *printer
-	root   *os.Root
-	files  fs.FS // of root
-	before scan
-	from   int64   // the last event before this request
-	person *person // who answers; nil if nobody is there
+	passing bool // nobody can go on with the session: do not say how
+	id      string
+	print   *printer
+	root    *os.Root
+	files   fs.FS // of root
+	before  scan
+	from    int64   // the last event before this request
+	person  *person // who answers; nil if nobody is there
 
 	mu    sync.Mutex
 	seen  int64         // the last stored event that was shown
@@ -53,7 +55,7 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	}
 	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{})}
 	d.print = newPrinter(a.t.err, a.style(), s.Quiet)
-	d.before = scanFiles(context.Background(), d.files)
+	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
 		d.person = &person{ask: a.t.ask, print: d.print}
 	}
@@ -61,6 +63,15 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 		d.print.remark("the model did not answer (%v); again in %s", err, wait.Round(100*time.Millisecond))
 	}
 	return d, nil
+}
+
+// scan looks at the files of the workspace.
+func (d *drive) scan() scan {
+	own, err := filepath.Rel(d.root.Name(), d.cfg.DataDir)
+	if err != nil {
+		own = ""
+	}
+	return scanFiles(context.Background(), d.files, filepath.ToSlash(own))
 }
 
 // Close lets go of the workspace.
@@ -285,7 +296,7 @@ func code(s *openmanus.State) int {
 // report tells what came of the request: the answer to standard output, the
 // rest to standard error.
 func (d *drive) report(s *openmanus.State) error {
-	after := scanFiles(context.Background(), d.files)
+	after := d.scan()
 	files := changes(d.before, after)
 	shown := d.print.flush()
 	sum := summarize(d.id, s, files)
@@ -295,7 +306,7 @@ func (d *drive) report(s *openmanus.State) error {
 			return err
 		}
 	case outText:
-		if s.Answer != "" && !(d.onScreen && shown == s.Answer) {
+		if answered(s) && !(d.onScreen && shown == s.Answer) {
 			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(s.Answer), "\n"))
 		}
 	}
@@ -306,6 +317,12 @@ func (d *drive) report(s *openmanus.State) error {
 		return exit{c, d.explain(s), true}
 	}
 	return nil
+}
+
+// answered reports whether s has an answer to give: what was said on the way
+// is none.
+func answered(s *openmanus.State) bool {
+	return s.Answer != "" && (s.Status() == openmanus.Finished || s.Outcome.Reason == openmanus.ByAgent)
 }
 
 // forOut is the answer as it goes to standard output: without control
@@ -335,7 +352,7 @@ func (d *drive) footer(s *openmanus.State, sum runSummary, partial bool) {
 		cost = fmt.Sprintf(" · $%.4f", s.Cost.USD())
 	}
 	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, cost)
-	if s.Status() == openmanus.Finished {
+	if s.Status() == openmanus.Finished && !d.passing {
 		d.print.remark("go on with: openmanus run --session %s \"…\"", d.id)
 	}
 }

@@ -34,8 +34,9 @@ type fileStamp struct {
 }
 
 // scanFiles looks at the files below root, at most at maxScanned and for
-// maxScanTime. It leaves out what version control and package managers keep.
-func scanFiles(ctx context.Context, root fs.FS) scan {
+// maxScanTime. It leaves out what version control and package managers keep,
+// and the directory own, which is the program's.
+func scanFiles(ctx context.Context, root fs.FS, own string) scan {
 	ctx, cancel := context.WithTimeout(ctx, maxScanTime)
 	defer cancel()
 	s := scan{files: make(map[string]fileStamp)}
@@ -50,6 +51,9 @@ func scanFiles(ctx context.Context, root fs.FS) scan {
 			return fs.SkipAll
 		}
 		if d.IsDir() {
+			if name == own {
+				return fs.SkipDir
+			}
 			if slices.Contains([]string{".git", "node_modules", "__pycache__", ".venv"}, d.Name()) {
 				return fs.SkipDir
 			}

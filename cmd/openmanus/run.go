@@ -143,11 +143,11 @@ func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown) error {
 
 // openSession opens a session as the configuration says, with a first request.
 func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) (*drive, error) {
-	model, err := a.cfg.Model(a.cfg.Run.Model)
+	name, model, err := a.choose(ctx)
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
-	agent, err := a.agent(blueprint{a.cfg.Run.Agent, model.ID(), model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve})
+	agent, err := a.agent(blueprint{a.cfg.Run.Agent, name, model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve})
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 	if err != nil {
 		return err
 	}
-	bodies, err := a.reconfigured(s, f, m != nil)
+	bodies, err := a.reconfigured(ctx, s, f, m != nil)
 	if err != nil {
 		return err
 	}
@@ -215,18 +215,18 @@ func (a *app) limitsOf(f runFlags) openmanus.Limits {
 
 // reconfigured is the configuration that flags ask for, if it is another than
 // that of the session. Limits belong to it if a new request comes with it.
-func (a *app) reconfigured(s *openmanus.State, f runFlags, limits bool) ([]openmanus.Body, error) {
+func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, limits bool) ([]openmanus.Body, error) {
 	if f.Agent != "" && f.Agent != s.Opened.Flow {
 		return nil, usage(fmt.Errorf("the session is one of the agent %s: another agent needs a session of its own", s.Opened.Flow))
 	}
 	was := blueprintOf(s)
 	b := was
 	if f.Model != "" || f.BaseURL != "" {
-		m, err := a.cfg.Model(a.cfg.Run.Model)
+		name, m, err := a.choose(ctx)
 		if err != nil {
-			return nil, usage(err)
+			return nil, err
 		}
-		b.Model, b.Endpoint = m.ID(), m.BaseURL
+		b.Model, b.Endpoint = name, m.BaseURL
 	}
 	if f.Workspace != "" {
 		b.Workspace = a.cfg.Run.Workspace
