@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"os/exec"
 
 	"github.com/openmanus-go/openmanus/bench/server"
 )
@@ -98,8 +95,7 @@ func said(run *server.Run, words string) bool {
 // A traveller runs the product through the journey.
 type traveller struct {
 	*bench
-	home    string
-	session string
+	home string
 
 	mu      sync.Mutex
 	process *os.Process // the one that asks now
@@ -114,18 +110,15 @@ func (j *traveller) travel(ctx context.Context) (*server.Run, error) {
 	if err := j.leg(ctx, first, true); err != nil {
 		return nil, err
 	}
-	var err error
-	if j.session, err = j.find(ctx); err != nil {
-		return nil, err
-	}
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { j.killWhenMarked(watching) })
-	err = j.leg(ctx, []string{"sessions", "resume", j.session, "--quiet"}, true)
+	resume := []string{"sessions", "resume", "last", "--quiet"}
+	err := j.leg(ctx, resume, true)
 	stop()
 	watch.Wait()
 	if err == nil {
-		err = j.leg(ctx, []string{"sessions", "resume", j.session, "--quiet"}, false)
+		err = j.leg(ctx, resume, false)
 	}
 	run := j.srv.End()
 	return run, errors.Join(err, j.err)
@@ -170,11 +163,7 @@ func (j *traveller) hook(server.Record) {
 }
 
 func (j *traveller) say() error {
-	id, err := j.find(context.Background())
-	if err != nil {
-		return err
-	}
-	cmd, err := j.cli(j.home, "sessions", "say", id, b7Words)
+	cmd, err := j.cli(j.home, "sessions", "say", "last", b7Words)
 	if err != nil {
 		return err
 	}
@@ -202,27 +191,4 @@ func (j *traveller) killWhenMarked(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// find returns the id of the only session.
-func (j *traveller) find(ctx context.Context) (string, error) {
-	cmd, err := j.cli(j.home, "sessions", "list", "--json")
-	if err != nil {
-		return "", err
-	}
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, tail(string(exit.Stderr)))
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", cmd, err)
-	}
-	var list []struct {
-		ID      string `json:"id"`
-		Session string `json:"session"`
-	}
-	if err := json.Unmarshal(out, &list); err != nil || len(list) != 1 {
-		return "", fmt.Errorf("%s: wanted one session, got %s (%v)", cmd, tail(string(out)), err)
-	}
-	return list[0].ID + list[0].Session, nil
 }

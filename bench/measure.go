@@ -35,10 +35,15 @@ type sample struct {
 // runLimit is how long one run may take before it counts as hung.
 const runLimit = 2 * time.Minute
 
-// measure runs c through steps calls with results of size bytes.
+// measure runs c through steps calls with results of size bytes. If not
+// stream, the answers are plain, also to a client that only ever asks for
+// streams.
 func (b *bench) measure(ctx context.Context, c client, steps, size int, stream bool) (sample, error) {
-	args := []string{"-url", b.srv.URL(), "-model", fmt.Sprintf("steps-%d-%d", steps, size),
-		"-steps", strconv.Itoa(steps), "-stream=" + strconv.FormatBool(stream)}
+	model := fmt.Sprintf("steps-%d-%d", steps, size)
+	if !stream {
+		model += server.Plain
+	}
+	args := []string{"-url", b.srv.URL(), "-model", model, "-steps", strconv.Itoa(steps), "-stream=" + strconv.FormatBool(stream)}
 	if c.durable {
 		dir, err := os.MkdirTemp(b.dir, "db-")
 		if err != nil {

@@ -18,7 +18,7 @@ type Record struct {
 	Size   int       // bytes of the body
 	Model  string
 	Step   int // the tool results in it
-	Stream bool
+	Stream bool // the answer is a stream
 	Last   bool // it is answered by a text, which ends the conversation
 	Conn   int  // the number of the connection, from 1
 }

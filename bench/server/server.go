@@ -27,6 +27,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,25 +131,30 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err)
 		return
 	}
-	script, err := s.scripts(q.model)
+	name, plain := strings.CutSuffix(q.model, Plain)
+	script, err := s.scripts(name)
 	if err != nil {
 		fail(w, http.StatusNotFound, err)
 		return
 	}
 	reply := script(q.step)
 	conn := r.Context().Value(connKey{}).(*conn)
-	rec := Record{In: in, Size: len(body), Model: q.model, Step: q.step, Stream: q.stream,
+	rec := Record{In: in, Size: len(body), Model: q.model, Step: q.step, Stream: q.stream && !plain,
 		Last: len(reply.Calls) == 0, Conn: conn.id}
 	run.add(rec, conn, body)
 	if hook != nil {
 		hook(rec)
 	}
-	if q.stream {
+	if q.stream && !plain {
 		writeStream(w, q, reply)
 	} else {
 		writePlain(w, q, reply)
 	}
 }
+
+// Plain, at the end of a model's name, says that the answer is one JSON value
+// even to who asks for a stream, as some servers do.
+const Plain = "-plain"
 
 // connKey is the context key of a request's *conn.
 type connKey struct{}

@@ -143,6 +143,18 @@ func TestStreamAddsUpToThePlainAnswer(t *testing.T) {
 	}
 }
 
+func TestPlainModelAnswersPlainly(t *testing.T) {
+	srv := listen(t)
+	_, asked := post(t, srv, conversation("steps-1-64-plain", true, 1))
+	_, plain := post(t, srv, conversation("steps-1-64-plain", false, 1))
+	if !json.Valid([]byte(asked)) || !json.Valid([]byte(plain)) {
+		t.Errorf("got %s and %s", asked, plain)
+	}
+	if r := srv.End().Records; r[0].Stream || r[1].Stream {
+		t.Error("recorded as streams")
+	}
+}
+
 func TestUnknownModelIsAnError(t *testing.T) {
 	srv := listen(t)
 	for _, model := range []string{"gpt-4o", "steps-", "steps-1", "steps--1-2", "steps-1-2x", "steps-01-2"} {
