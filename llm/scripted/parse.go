@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/tools/txtar"
@@ -16,255 +18,416 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Parse reads a script. Errors name the line.
-func Parse(data []byte) (*Script, error) {
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
-	a := txtar.Parse(data)
-	if len(a.Files) == 0 {
-		return nil, errors.New("there is no reply in it: a reply is a section that begins with a line such as -- answer --")
+// A Script is what a scripted model says. It does not change.
+type Script struct {
+	name     string
+	sections []*section
+}
+
+// section is one section of the file.
+type section struct {
+	line           int
+	from, to, step int // numbers of the replies; to is 0 if there is no last one
+	when, expect   []condition
+	steps          []any // text, thinking, call, fail, cut
+	stop           llm.Stop
+	usage          *llm.Usage
+	pace           time.Duration
+}
+
+type (
+	text     string
+	thinking string
+	call     struct {
+		name, input string
+		id          *string
 	}
-	s := &Script{Remark: strings.TrimSpace(string(a.Comment))}
-	line := 1 + bytes.Count(a.Comment, []byte("\n"))
-	for _, f := range a.Files {
-		p := &parser{lines: strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n"), at: line,
-			sec: &section{name: f.Name, line: line, cut: -1, repeat: 1}}
-		if err := p.section(); err != nil {
-			return nil, err
-		}
-		s.sections = append(s.sections, p.sec)
+	fail struct {
+		err   llm.Error
+		times int // 0: always
+	}
+	cut struct {
+		after int // bytes; -1: here
+		times int
+	}
+)
+
+// Open reads a script from a file.
+func Open(file string) (*Script, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	return parse(filepath.Base(file), data)
+}
+
+// Parse reads a script. The error names every line at fault.
+func Parse(data []byte) (*Script, error) { return parse("script", data) }
+
+func parse(name string, data []byte) (*Script, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	archive := txtar.Parse(data)
+	p := &parser{name: name}
+	pace := p.head(string(archive.Comment))
+	s := &Script{name: name}
+	line, last := 1+bytes.Count(archive.Comment, []byte("\n")), 0
+	for _, f := range archive.Files {
+		sec := &section{line: line, pace: pace}
+		p.line = line
+		p.number(sec, f.Name, last)
+		last = max(sec.from, sec.to)
+		p.lines, p.line = strings.Split(strings.TrimSuffix(string(f.Data), "\n"), "\n"), line
+		p.section(sec)
+		s.sections = append(s.sections, sec)
 		line += 1 + bytes.Count(f.Data, []byte("\n"))
+	}
+	if len(archive.Files) == 0 {
+		p.failf("there is no reply: write one below a line such as -- 1 --")
+	}
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
 	}
 	return s, nil
 }
 
-// A parser reads one section.
+// parser reads the lines of a section. line is the number of the last line
+// that was taken from lines.
 type parser struct {
+	name  string
 	lines []string
-	at    int // line of the script, of the one that was read last
-	sec   *section
-	text  []string // of the text part that is being read
+	line  int
+	errs  []error
+}
+
+func (p *parser) failf(format string, a ...any) {
+	p.errs = append(p.errs, fmt.Errorf("%s:%d: %s", p.name, p.line, fmt.Sprintf(format, a...)))
 }
 
 func (p *parser) next() (string, bool) {
 	if len(p.lines) == 0 {
 		return "", false
 	}
-	l := p.lines[0]
-	p.lines, p.at = p.lines[1:], p.at+1
-	return l, true
+	line := p.lines[0]
+	p.lines = p.lines[1:]
+	p.line++
+	return line, true
 }
 
-func (p *parser) errorf(format string, a ...any) error {
-	return fmt.Errorf("line %d: %s", p.at, fmt.Sprintf(format, a...))
-}
-
-func (p *parser) section() error {
-	for l, ok := p.next(); ok; l, ok = p.next() {
-		word, rest, _ := strings.Cut(l, " ")
+// head reads what comes before the first section.
+func (p *parser) head(comment string) (pace time.Duration) {
+	for line := range strings.Lines(comment) {
+		p.line++
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch {
-		case strings.HasPrefix(l, "@@"):
-			p.text = append(p.text, l[1:])
-		case strings.HasPrefix(l, "@"):
-			if err := p.directive(word, strings.TrimSpace(rest)); err != nil {
-				return err
-			}
-		default:
-			p.text = append(p.text, l)
+		case word == "@pace":
+			pace = p.duration(rest)
+		case strings.HasPrefix(word, "@") && !strings.HasPrefix(word, "@@"):
+			p.failf("%s cannot stand before the first reply; only @pace can", word)
 		}
 	}
-	p.endText()
-	if p.sec.stop == "" {
-		p.sec.stop = llm.End
-		if len((llm.Message{Parts: p.sec.parts}).Calls()) > 0 {
-			p.sec.stop = llm.ToolUse
-		}
-	}
-	return nil
+	return pace
 }
 
-// endText makes a part of the lines of text so far.
-func (p *parser) endText() {
-	text := strings.Trim(strings.Join(p.text, "\n"), "\n")
-	p.text = nil
-	if strings.TrimSpace(text) != "" {
-		p.sec.parts = append(p.sec.parts, llm.Text{Text: text})
-	}
-}
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\d+)(?:(-)(\d*)(?:/(\d+))?)?$`)
+})
 
-func (p *parser) directive(word, rest string) error {
-	switch word {
-	case "@call", "@thinking":
-		p.endText()
-	}
-	switch word {
-	case "@call":
-		return p.call(rest)
-	case "@arg", "@raw":
-		return p.argument(word, rest)
-	case "@thinking":
-		p.sec.parts = append(p.sec.parts, llm.Thinking{Text: rest})
-	case "@stop":
-		p.sec.stop = llm.Stop(rest)
-		if !slices.Contains([]llm.Stop{llm.End, llm.ToolUse, llm.Length, llm.Filter, llm.Refusal}, p.sec.stop) {
-			return p.errorf("@stop %s: the reasons are length, filter and refusal", rest)
-		}
-	case "@usage":
-		return p.usage(strings.Fields(rest))
-	case "@pace":
-		d, err := time.ParseDuration(rest)
-		if err != nil || d < 0 {
-			return p.errorf("@pace %s: a duration is written as in 20ms", rest)
-		}
-		p.sec.pace = d
-	case "@fail":
-		return p.fail(rest)
-	case "@cut":
-		n, err := strconv.Atoi(rest)
-		if err != nil || n < 0 {
-			return p.errorf("@cut %s: a number of bytes is wanted", rest)
-		}
-		p.sec.cut = n
-	case "@expect":
-		return p.pattern(&p.sec.expect, word, rest)
-	case "@when":
-		return p.pattern(&p.sec.when, word, rest)
-	case "@repeat":
-		return p.repeat(rest)
+func (p *parser) number(sec *section, name string, last int) {
+	word, _, _ := strings.Cut(name, " ")
+	sec.step = 1
+	switch m := numbers().FindStringSubmatch(word); {
+	case word == "any":
+		sec.from = 1
+	case m == nil:
+		sec.from, sec.to = last+1, last+1
 	default:
-		return p.errorf("there is no %s (a line of text that begins with @ is written with @@)", word)
+		sec.from, sec.to = atoi(m[1]), atoi(m[3])
+		if m[2] == "" {
+			sec.to = sec.from
+		}
+		if m[4] != "" {
+			sec.step = atoi(m[4])
+		}
+		if sec.from < 1 || sec.step < 1 || m[3] != "" && sec.to < sec.from {
+			p.failf("%s is no range of replies: the first is 1", word)
+		}
 	}
-	return nil
 }
 
-func (p *parser) call(rest string) error {
-	name, input, _ := strings.Cut(rest, " ")
-	if name == "" {
-		return p.errorf("@call: the tool's name is missing")
+// atoi reads digits; what is too large for a script is as large as one can be.
+func atoi(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil && digits != "" {
+		return 1 << 30
 	}
-	if input = strings.TrimSpace(input); input == "" {
-		input = "{}"
-	}
-	if !json.Valid([]byte(input)) {
-		return p.errorf("@call %s: the arguments are not valid JSON (for arguments that are not meant to be, use @raw)", name)
-	}
-	p.sec.parts = append(p.sec.parts, llm.Call{Name: name, Input: input})
-	return nil
+	return min(n, 1<<30)
 }
 
-// argument reads the lines of an argument, and adds it to the last call.
-func (p *parser) argument(word, rest string) error {
-	n := len(p.sec.parts)
-	c, ok := llm.Call{}, false
-	if n > 0 {
-		c, ok = p.sec.parts[n-1].(llm.Call)
+// section reads the lines of a reply.
+func (p *parser) section(sec *section) {
+	var prose []string
+	flush := func() {
+		for len(prose) > 0 && strings.TrimSpace(prose[0]) == "" {
+			prose = prose[1:]
+		}
+		if s := strings.TrimRight(strings.Join(prose, "\n"), " \t\n"); s != "" {
+			sec.steps = append(sec.steps, text(s))
+		}
+		prose = nil
 	}
-	name, end, heredoc := strings.Cut(rest, "<<")
-	name, end = strings.TrimSpace(name), strings.TrimSpace(end)
-	switch {
-	case !ok:
-		return p.errorf("%s: it belongs below a @call", word)
-	case !heredoc || end == "" || (name == "") != (word == "@raw"):
-		return p.errorf("%s is written as in: @arg NAME <<END, or @raw <<END", word)
-	}
-	var lines []string
 	for {
-		l, ok := p.next()
+		line, ok := p.next()
 		if !ok {
-			return p.errorf("%s: the line %s that ends it is missing", word, end)
+			flush()
+			return
 		}
-		if l == end {
-			break
+		if rest, ok := strings.CutPrefix(line, "@"); !ok {
+			prose = append(prose, line)
+		} else if strings.HasPrefix(rest, "@") || strings.HasPrefix(rest, "-- ") {
+			prose = append(prose, rest)
+		} else {
+			flush()
+			word, rest, _ := strings.Cut(rest, " ")
+			p.directive(sec, word, strings.TrimSpace(rest))
 		}
-		lines = append(lines, l)
 	}
-	text := strings.Join(lines, "\n")
-	if word == "@raw" {
-		c.Input = text
-	} else {
-		input, err := withArgument(c.Input, name, text+"\n")
-		if err != nil {
-			return p.errorf("@arg %s: %v", name, err)
-		}
-		c.Input = input
-	}
-	p.sec.parts[n-1] = c
-	return nil
 }
 
-// withArgument returns a JSON object with one member more, at its end.
-func withArgument(input, name, text string) (string, error) {
-	body, ok := strings.CutSuffix(strings.TrimSpace(input), "}")
-	if !ok {
-		return "", errors.New("the arguments of the call are not an object")
+func (p *parser) directive(sec *section, word, rest string) {
+	switch word {
+	case "call":
+		p.call(sec, rest)
+	case "thinking":
+		sec.steps = append(sec.steps, thinking(p.text(rest)))
+	case "stop":
+		sec.stop = llm.Stop(rest)
+		switch sec.stop {
+		case llm.End, llm.ToolUse, llm.Length, llm.Filter, llm.Refusal:
+		default:
+			p.failf("@stop %s: it is end, tool_use, length, filter or refusal", rest)
+		}
+	case "usage":
+		p.usage(sec, rest)
+	case "pace":
+		sec.pace = p.duration(rest)
+	case "fail":
+		p.fail(sec, rest)
+	case "cut":
+		p.cut(sec, rest)
+	case "when":
+		sec.when = append(sec.when, p.condition(rest))
+	case "expect":
+		sec.expect = append(sec.expect, p.condition(rest))
+	default:
+		p.failf("@%s is not known: it is @call, @thinking, @stop, @usage, @pace, @fail, @cut, @when or @expect; a line of text that begins with @ is written with @@", word)
 	}
+}
+
+func (p *parser) duration(s string) time.Duration {
+	d, err := time.ParseDuration(strings.TrimSpace(s))
+	if err != nil || d < 0 {
+		p.failf("%q is no duration such as 20ms or 1s", strings.TrimSpace(s))
+	}
+	return max(d, 0)
+}
+
+// call reads a call after the word @call.
+func (p *parser) call(sec *section, rest string) {
+	name, args, _ := strings.Cut(rest, " ")
+	c := call{name: name}
+	if name, id, ok := strings.Cut(name, "#"); ok {
+		c.name, c.id = name, &id
+	}
+	if c.name == "" {
+		p.failf("@call needs the name of a tool")
+	}
+	switch args = strings.TrimSpace(args); {
+	case strings.HasPrefix(args, "<<"):
+		c.input = strings.TrimSuffix(p.text(args), "\n")
+	case args != "":
+		c.input = p.json(args)
+	default:
+		c.input = p.arguments()
+	}
+	sec.steps = append(sec.steps, c)
+}
+
+// arguments reads the indented lines below a call, as JSON in their order.
+func (p *parser) arguments() string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for len(p.lines) > 0 && strings.TrimSpace(p.lines[0]) != "" && strings.ContainsAny(p.lines[0][:1], " \t") {
+		line, _ := p.next()
+		line = strings.TrimSpace(line)
+		i := strings.IndexAny(line, ":= ")
+		if i <= 0 {
+			p.failf("an argument is written as key: text, or as key = JSON")
+			continue
+		}
+		key, value := line[:i], strings.TrimSpace(line[i:])
+		if seen[key] {
+			p.failf("the argument %s is there twice", key)
+		}
+		seen[key] = true
+		switch {
+		case strings.HasPrefix(value, ":"):
+			value = quote(p.text(strings.TrimSpace(value[1:])))
+		case strings.HasPrefix(value, "="):
+			value = p.json(strings.TrimSpace(value[1:]))
+		default:
+			p.failf("an argument is written as key: text, or as key = JSON")
+		}
+		b.WriteString("," + quote(key) + ":" + value)
+	}
+	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
+}
+
+func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(name); err != nil {
-		return "", err
-	}
-	b.Truncate(b.Len() - 1)
-	b.WriteString(": ")
-	if err := enc.Encode(text); err != nil {
-		return "", err
-	}
-	if strings.TrimSpace(body) != "{" {
-		body += ", "
-	}
-	return body + strings.TrimSuffix(b.String(), "\n") + "}", nil
+	enc.Encode(s) // a string always can be
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (p *parser) usage(fields []string) error {
-	var n [3]int
-	for i, f := range fields {
-		v, err := strconv.Atoi(f)
-		if err != nil || v < 0 || i >= len(n) {
-			return p.errorf("@usage is written as in: @usage IN OUT [CACHED]")
+// text is first itself, or the lines up to the one that first names after <<.
+func (p *parser) text(first string) string {
+	end, ok := strings.CutPrefix(first, "<<")
+	if !ok {
+		return first
+	}
+	begin := p.line
+	var b strings.Builder
+	for {
+		line, ok := p.next()
+		if !ok || end == "" {
+			p.line = begin
+			p.failf("there is no line %q to end the text that begins here with <<%s", end, end)
+			return ""
 		}
-		n[i] = v
+		if line == end {
+			return b.String()
+		}
+		if strings.HasPrefix(line, "@-- ") {
+			line = line[1:]
+		}
+		b.WriteString(line + "\n")
 	}
-	if len(fields) < 2 {
-		return p.errorf("@usage is written as in: @usage IN OUT [CACHED]")
-	}
-	p.sec.usage = &llm.Usage{Input: n[0], Output: n[1], Cached: n[2]}
-	return nil
 }
 
-func (p *parser) fail(rest string) error {
-	first, text, _ := strings.Cut(rest, " ")
-	p.sec.fails = -1
-	if n, err := strconv.ParseInt(first, 10, 64); err == nil {
-		p.sec.fails = n
-		first, text, _ = strings.Cut(text, " ")
+// json is first and as many more lines as make it a JSON value.
+func (p *parser) json(first string) string {
+	begin, value := p.line, first
+	for !json.Valid([]byte(value)) {
+		if unfinished(value) && len(p.lines) > 0 {
+			more, _ := p.next()
+			value += "\n" + more
+			continue
+		}
+		var v any
+		err := json.Unmarshal([]byte(value), &v)
+		p.line = begin
+		p.failf("what begins here is not valid JSON: %v (arguments that are to be broken go between <<END and END)", err)
+		return "null"
 	}
-	kinds := []llm.Kind{llm.Auth, llm.NoModel, llm.RateLimit, llm.Context, llm.Filtered, llm.Refused, llm.Network, llm.Timeout, llm.Protocol}
-	if !slices.Contains(kinds, llm.Kind(first)) {
-		return p.errorf("@fail %s: the kinds are %v", first, kinds)
-	}
-	if text == "" {
-		text = "as the script says"
-	}
-	p.sec.fail = &llm.Error{Kind: llm.Kind(first), Err: errors.New(text)}
-	return nil
+	return value
 }
 
-func (p *parser) pattern(re **regexp.Regexp, word, rest string) error {
-	r, err := regexp.Compile(rest)
-	if err != nil {
-		return p.errorf("%s: %v", word, err)
-	}
-	*re = r
-	return nil
+// unfinished reports whether more text could make s valid JSON.
+func unfinished(s string) bool {
+	err := json.Unmarshal([]byte(s), new(any))
+	var syntax *json.SyntaxError
+	return errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input"
 }
 
-func (p *parser) repeat(rest string) error {
-	if p.sec.repeat = -1; rest == "" {
-		return nil
+func (p *parser) usage(sec *section, rest string) {
+	sec.usage = &llm.Usage{}
+	for _, f := range strings.Fields(rest) {
+		key, value, _ := strings.Cut(f, "=")
+		n, err := strconv.Atoi(value)
+		to := map[string]*int{"input": &sec.usage.Input, "output": &sec.usage.Output, "cached": &sec.usage.Cached,
+			"cache_write": &sec.usage.CacheWrite, "reasoning": &sec.usage.Reasoning}[key]
+		if err != nil || n < 0 || to == nil {
+			p.failf("@usage %s: it is input=N output=N cached=N cache_write=N reasoning=N", f)
+			continue
+		}
+		*to = n
 	}
-	n, err := strconv.Atoi(rest)
-	if err != nil || n < 1 {
-		return p.errorf("@repeat %s: a number from 1 is wanted", rest)
+}
+
+func (p *parser) fail(sec *section, rest string) {
+	what, rest, _ := strings.Cut(rest, " ")
+	f := fail{err: llm.Error{Kind: llm.Kind(what)}}
+	if status, err := strconv.Atoi(what); err == nil {
+		f.err = ofStatus(status)
+	} else {
+		switch f.err.Kind {
+		case llm.Auth, llm.NoModel, llm.RateLimit, llm.Context, llm.Filtered, llm.Refused, llm.Network, llm.Timeout, llm.Protocol:
+		default:
+			p.failf("@fail %s: after it comes an HTTP status, or auth, model, rate_limit, context, filter, refusal, network, timeout or protocol", what)
+		}
 	}
-	p.sec.repeat = n
-	return nil
+	var message string
+	f.times, message = p.options(rest, &f.err.RetryAfter)
+	if message == "" {
+		message = "the script says that this fails"
+	}
+	f.err.Err = errors.New(message)
+	sec.steps = append(sec.steps, f)
+}
+
+func ofStatus(status int) llm.Error {
+	e := llm.Error{Kind: llm.Protocol, Status: status}
+	switch {
+	case status == 401 || status == 403:
+		e.Kind = llm.Auth
+	case status == 404:
+		e.Kind = llm.NoModel
+	case status == 408:
+		e.Kind = llm.Timeout
+	case status == 413:
+		e.Kind = llm.Context
+	case status == 402 || status == 429 || status == 529:
+		e.Kind, e.Permanent = llm.RateLimit, status == 402
+	case status >= 500:
+		e.Kind = llm.Network
+	}
+	return e
+}
+
+func (p *parser) cut(sec *section, rest string) {
+	c := cut{after: -1}
+	if n, after, _ := strings.Cut(rest, " "); n != "" {
+		if bytes, err := strconv.Atoi(n); err == nil && bytes >= 0 {
+			c.after, rest = bytes, after
+		}
+	}
+	c.times, rest = p.options(rest, nil)
+	if rest != "" {
+		p.failf("@cut %s: after it comes a number of bytes, and times=N", rest)
+	}
+	sec.steps = append(sec.steps, c)
+}
+
+// options reads times=N and, if after is not nil, retry-after=D, and returns
+// what follows.
+func (p *parser) options(rest string, after *time.Duration) (times int, message string) {
+	for {
+		word, more, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		key, value, _ := strings.Cut(word, "=")
+		switch {
+		case key == "times" && value != "":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 {
+				p.failf("%s: it is a number from 1 on", word)
+			}
+			times = n
+		case key == "retry-after" && value != "" && after != nil:
+			*after = p.duration(value)
+		default:
+			return times, strings.TrimSpace(rest)
+		}
+		rest = more
+	}
 }
