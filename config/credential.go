@@ -10,7 +10,7 @@ import (
 func (c *Config) credential(s endpoint, m *Model) error {
 	openAIKey := sourced{c.ambient["OPENAI_API_KEY"], Source{From: Environment, Name: "OPENAI_API_KEY"}}
 	speaks := m.Provider == "openai" || m.Provider == "compat"
-	said := m.BaseAt.From != File // where m is
+	said := m.BaseAt.From != File && (m.BaseAt.From != Record || loopback(m.BaseURL)) // by the person, where m is
 	switch {
 	case s.key.text != "" && s.key.at.From == Environment && s.key.at != openAIKey.at:
 		m.take(s.key)
@@ -47,6 +47,11 @@ func (m *Model) withheld(s endpoint, openAIKey sourced) {
 	if s.key.text != "" && s.key.at.From == File {
 		m.Notes = append(m.Notes, fmt.Sprintf("the key at %s is not sent %s, which %s names: it was given for another address; "+
 			"OPENMANUS_LLM_API_KEY is sent wherever [llm] is", s.key.at, to, m.BaseAt))
+	}
+	if m.BaseAt.From == Record && !loopback(m.BaseURL) {
+		m.Notes = append(m.Notes, fmt.Sprintf("no key is sent %s: the session names it, and the configuration does not; if it is meant, "+
+			"say --base-url %s", to, m.Address()))
+		return
 	}
 	if openAIKey.text != "" && m.BaseAt.From == File && m.Provider != "ollama" {
 		m.Notes = append(m.Notes, fmt.Sprintf("OPENAI_API_KEY is not sent %s, which %s names: if it is meant for it, write "+

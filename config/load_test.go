@@ -34,6 +34,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 //	error, warnings    of Load
 //	show               the values that are not defaults: KEY = VALUE (SOURCE)
 //	model, model NAME  what Model("") and Model("NAME") return
+//	at NAME URL        what ModelAt returns
 //	choose a,b         what Choose returns where Ollama has these models
 //	limits             of the model
 //	secrets            by name
@@ -150,7 +151,7 @@ func look(name string, cfg *Config, warnings []Warning, err error) (string, bool
 		return fmt.Sprintln(err), true
 	case verb == "warnings":
 		return lines(warnings), true
-	case !slices.Contains([]string{"show", "model", "limits", "secrets", "choose"}, verb):
+	case !slices.Contains([]string{"show", "model", "limits", "secrets", "choose", "at"}, verb):
 		return "", false
 	case cfg == nil:
 		return "there is no configuration\n", true
@@ -163,6 +164,9 @@ func look(name string, cfg *Config, warnings []Warning, err error) (string, bool
 		}
 		slices.Sort(all)
 		return lines(all), true
+	case verb == "at":
+		name, base, _ := strings.Cut(arg, " ")
+		return model(cfg.ModelAt(name, base)), true
 	case verb == "limits":
 		m, _ := cfg.Model(arg)
 		return fmt.Sprintf("%+v\n", cfg.Limits(m)), true

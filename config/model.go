@@ -90,6 +90,39 @@ var ErrNoModel = errors.New("no model is configured")
 // host. OPENAI_API_KEY goes to OpenAI, and to an address that a flag or the
 // environment names, but not to one from a file: there, api_key_env says so.
 func (c *Config) Model(name string) (Model, error) {
+	return c.model(c.endpoint(name))
+}
+
+// ModelAt is Model(name) for a session that goes on: at the address that its
+// journal says, which may be another one than is configured now.
+//
+// A journal may have come from somebody else. So the key goes along only if
+// the address is the configured one, up to its path, or is on this machine;
+// --base-url says that another one is meant.
+func (c *Config) ModelAt(name, baseURL string) (Model, error) {
+	m, err := c.Model(name)
+	if baseURL == "" || m.Provider == "scripted" {
+		return m, err
+	}
+	if err := checkURL(baseURL); err != nil {
+		return Model{}, fmt.Errorf("the session's address: found %s, %w", quoted(masked(baseURL)), err)
+	}
+	if err == nil && sameHost(m.BaseURL, baseURL) {
+		if m.BaseURL != baseURL {
+			m.BaseURL, m.BaseAt = baseURL, Source{From: Record}
+		}
+		return m, nil
+	}
+	s := c.endpoint(name)
+	s.base = sourced{baseURL, Source{From: Record}}
+	if !loopback(baseURL) {
+		s.key, s.keyEnv = sourced{}, sourced{}
+	}
+	return c.model(s)
+}
+
+// endpoint is the endpoint that name asks for.
+func (c *Config) endpoint(name string) endpoint {
 	main := name == "" || name == c.Run.Model
 	at := Source{}
 	if name == "" {
@@ -108,7 +141,7 @@ func (c *Config) Model(name string) (Model, error) {
 	if main && c.Run.BaseURL != "" {
 		s.base = c.sourced("run.base_url")
 	}
-	return c.model(s)
+	return s
 }
 
 // Choose is Model("") that, where nothing is configured, takes the first

@@ -14,6 +14,7 @@ const (
 	File        From = "file"
 	Environment From = "env"
 	Flag        From = "flag"
+	Record      From = "record" // a session: see [Config.ModelAt]
 )
 
 // A Source is where a value came from. The zero Source is the default.
@@ -32,6 +33,8 @@ func (s Source) String() string {
 		return "env " + s.Name
 	case Flag:
 		return s.Name
+	case Record:
+		return "the session"
 	}
 	return string(Default)
 }
