@@ -23,7 +23,7 @@ func (s *State) applyCall(ev Event) {
 	case Ruled:
 		s.ruled(e)
 	case CallStarted:
-		if c := s.Call(e.Call); c != nil && c.Done == nil {
+		if c := s.Call(e.Call); c != nil && c.Done == nil && c.allowed() {
 			c.Attempts, c.Running = max(c.Attempts, e.Attempt), true
 		}
 	case CallDone:
@@ -41,7 +41,7 @@ func (s *State) asked(e Asked) {
 	switch {
 	case e.Kind == AskRuling && c.Ruled == nil:
 		c.Ruling, c.Hints, c.Asking = &e, e.Hints, true
-	case e.Kind != AskRuling && e.N == c.asked() && len(c.Questions) == len(c.Answers):
+	case e.Kind != AskRuling && c.Running && e.N == c.asked():
 		c.Questions = append(c.Questions, e)
 		c.Asking, c.Running = true, false
 	}

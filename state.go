@@ -180,14 +180,7 @@ func (s *State) configure(e Configured) {
 }
 
 func (s *State) userSaid(seq int64, e UserSaid) {
-	if s.cut != nil {
-		said := *s.cut
-		said.Message.Parts = slices.DeleteFunc(slices.Clone(said.Message.Parts), isCall)
-		if len(said.Message.Parts) > 0 {
-			s.take(said)
-		}
-		s.cut = nil
-	}
+	s.readCut()
 	for _, c := range s.Calls {
 		if c.Asking {
 			s.giveUp(c, "not run: the person answered with the message that follows")
@@ -197,6 +190,19 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 	s.Inbox = append(s.Inbox, Note{seq, llm.Message{Role: llm.User, Parts: parts}})
 	s.goOn()
 	s.Answer = ""
+}
+
+// readCut adds an unfinished reply to the record, without its calls.
+func (s *State) readCut() {
+	if s.cut == nil {
+		return
+	}
+	said := *s.cut
+	s.cut = nil
+	said.Message.Parts = slices.DeleteFunc(slices.Clone(said.Message.Parts), isCall)
+	if len(said.Message.Parts) > 0 {
+		s.take(said)
+	}
 }
 
 func isCall(p llm.Part) bool { _, ok := p.(llm.Call); return ok }
@@ -216,7 +222,7 @@ func (s *State) resumed(e Resumed) {
 
 func (s *State) modelSaid(e ModelSaid) {
 	s.spend(e.Usage, e.Cost)
-	if e.Turn != s.Turn {
+	if e.Turn != s.Turn || !s.Due() {
 		return // nobody waits for it any more
 	}
 	calls, text := e.Message.Calls(), e.Message.Text()
@@ -227,6 +233,9 @@ func (s *State) modelSaid(e ModelSaid) {
 	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:
 		s.cut, s.Answer = &e, cmp.Or(text, s.Answer)
 		s.giveOver(e.Turn, e.Re, unfinished(e.Stop))
+		if s.Outcome.Status == "" {
+			s.readCut() // somebody has spoken since
+		}
 		return
 	case len(calls) == 0 && text == "":
 		s.Turn++ // nothing was said: what it was to answer still stands

@@ -1,0 +1,4 @@
+package openmanus
+
+// Ahead is for tests: see [State.ahead].
+func (s *State) Ahead() *State { return s.ahead() }
