@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,7 @@ func (b *bench) child(ctx context.Context, cmd *exec.Cmd, hook func(pid int, r s
 	if cmd.Stderr == nil {
 		cmd.Stderr = &stderr
 	}
+	runtime.GC() // of the driver, so that it does not collect in the middle of the run
 	started := make(chan struct{})
 	b.srv.Begin(func(r server.Record) {
 		<-started

@@ -17,7 +17,7 @@ type Record struct {
 	Out    time.Time // when the last bytes of the answer left; zero if none did
 	Size   int       // bytes of the body
 	Model  string
-	Step   int // the tool results in it
+	Step   int  // the tool results in it
 	Stream bool // the answer is a stream
 	Last   bool // it is answered by a text, which ends the conversation
 	Conn   int  // the number of the connection, from 1
@@ -73,6 +73,14 @@ func (r *Run) settle() {
 			r.Records[n-1].Out = *t
 		}
 	}
+}
+
+// close settles the last record and lets go of what only further ones need.
+func (r *Run) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settle()
+	r.conns, r.last, r.spare = nil, nil, nil
 }
 
 // Check reports whether exactly n requests arrived, all of them were

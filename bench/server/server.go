@@ -98,7 +98,7 @@ func (s *Server) End() *Run {
 		s.calm.Wait()
 	}
 	run := s.run
-	run.settle()
+	run.close()
 	s.run, s.hook = &Run{}, nil
 	return run
 }
