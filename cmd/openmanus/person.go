@@ -58,17 +58,18 @@ type lineRead struct {
 // say, until nothing is pending any more or somebody else was faster.
 func (d *drive) decide(ctx context.Context, s *openmanus.State) error {
 	for _, c := range s.Pending() {
-		ctx, cancel := d.untilMoved(ctx)
-		body, err := d.person.consider(ctx, c)
+		waiting, cancel := d.untilMoved(ctx)
+		body, err := d.person.consider(waiting, c)
+		moved := context.Cause(waiting) == errMoved
 		cancel()
 		if errors.Is(err, io.EOF) {
 			d.person = nil // nobody is there any more
 			return nil
 		}
+		if err != nil && moved {
+			return nil
+		}
 		if err != nil {
-			if context.Cause(ctx) == errMoved {
-				return nil
-			}
 			return err
 		}
 		if _, err := d.db.Append(ctx, d.id, body); err != nil && !errors.Is(err, openmanus.ErrExists) {

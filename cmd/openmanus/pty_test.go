@@ -46,6 +46,9 @@ func sit(t *testing.T, dir string, args ...string) *sitting {
 			s.mu.Lock()
 			s.seen.Write(buf[:n])
 			s.mu.Unlock()
+			if bytes.Contains(buf[:n], []byte("\x1b[6n")) {
+				tty.WriteString("\x1b[1;1R") // a terminal says where its cursor is
+			}
 			select {
 			case s.more <- struct{}{}:
 			default:
@@ -222,6 +225,7 @@ Third answer.
 	s.sees(`May file_saver run`)
 	s.types("y\r")
 	s.sees(`Third answer\.`)
+	s.sees(`> `)
 	s.types("\x04")
 	s.sees(`go on with: openmanus chat --session`)
 	s.leaves(0)
