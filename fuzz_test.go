@@ -159,7 +159,7 @@ func FuzzNext(f *testing.F) {
 			ahead.Apply(ev)
 			s.Apply(ev)
 			unseen.Apply(ev)
-			look(t, a, &s)
+			inspect(t, a, &s)
 			if got, want := a.Next(ahead), a.Next(&s); !reflect.DeepEqual(got, want) {
 				t.Fatalf("foreseen: %+v\nhappened: %+v", got, want)
 			}
@@ -170,8 +170,8 @@ func FuzzNext(f *testing.F) {
 	})
 }
 
-// look checks what can be said of every state.
-func look(t *testing.T, a *openmanus.Agent, s *openmanus.State) {
+// inspect checks what can be said of every state.
+func inspect(t *testing.T, a *openmanus.Agent, s *openmanus.State) {
 	tasks := a.Next(s)
 	if again := a.Next(s); !reflect.DeepEqual(tasks, again) {
 		t.Fatalf("Next is not a function: %+v, then %+v", tasks, again)
@@ -214,7 +214,7 @@ type life struct {
 func (l *life) happen(b openmanus.Body) {
 	if ev, ok := l.st.event(b); ok {
 		l.s.Apply(ev)
-		look(l.t, l.a, &l.s)
+		inspect(l.t, l.a, &l.s)
 	}
 }
 

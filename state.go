@@ -292,8 +292,17 @@ func (s *State) giveOver(turn int, re int64, o Outcome) {
 		return
 	}
 	s.Outcome = o
+	s.giveUpAll(fmt.Sprintf("the session was stopped (%s)", o.Reason))
+}
+
+// giveUpAll gives a result to every call that has none.
+func (s *State) giveUpAll(why string) {
 	for _, c := range s.Calls {
-		s.giveUp(c, "ended by the "+string(o.Reason)+" limit; this may or may not have happened")
+		if c.Running {
+			s.giveUp(c, why+" while it ran; this may or may not have happened")
+		} else {
+			s.giveUp(c, "not run: "+why)
+		}
 	}
 }
 
@@ -307,13 +316,7 @@ func (s *State) interrupted(seq int64, e Interrupted) {
 			s.cut = &ModelSaid{Re: seq - 1, Message: llm.Say(llm.Assistant, e.Said)}
 		}
 	}
-	for _, c := range s.Calls {
-		why := "not run: the person interrupted"
-		if c.Running {
-			why = "interrupted by the person; this may or may not have happened"
-		}
-		s.giveUp(c, why)
-	}
+	s.giveUpAll("the person interrupted")
 	s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "interrupted"}
 }
 
