@@ -227,7 +227,7 @@ func (s *State) modelSaid(e ModelSaid) {
 	}
 	calls, text := e.Message.Calls(), e.Message.Text()
 	s.past = append(s.past, traceOf(e.Message))
-	s.past = s.past[max(0, len(s.past)-maxTraces):]
+	s.past = s.past[max(0, len(s.past)-s.lookBack()):]
 	s.Steps++
 	switch {
 	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:

@@ -17,11 +17,19 @@ type trace struct {
 	empty   uint64 // 1 for a reply that said nothing
 }
 
-// maxTraces is how many replies stuck detection looks back.
-const maxTraces = 36
-
 // maxPeriod is the longest cycle that it sees: A-B-C-A-B-C.
 const maxPeriod = 3
+
+// How many times [Limits].Stuck repetitions stop a session: with the same
+// outcome, and by the words alone.
+const (
+	hardStop = 2
+	softStop = 4
+)
+
+// lookBack is how many replies stuck detection remembers: enough to see the
+// longest cycle as often as it takes to stop.
+func (s *State) lookBack() int { return max(1, maxPeriod*softStop*s.Limits.Or(DefaultLimits()).Stuck) }
 
 func traceOf(m llm.Message) trace {
 	var t trace
@@ -120,7 +128,7 @@ func (s *State) Spent() (Reason, string) {
 		return NoMoney, fmt.Sprintf("reached the money budget (%.4f of %.4f USD spent)", s.Cost.USD(), l.Money.USD())
 	case over(s.Active, l.Time):
 		return NoTime, s.timeUp()
-	case l.Stuck > 0 && (hard >= 2*l.Stuck || soft >= 4*l.Stuck):
+	case l.Stuck > 0 && (hard >= hardStop*l.Stuck || soft >= softStop*l.Stuck):
 		return Stuck, fmt.Sprintf("does the same again and again (%d times)", max(hard, soft))
 	}
 	return "", ""
