@@ -1,0 +1,7 @@
+package store
+
+import "io/fs"
+
+// checkOwner has nothing to check: modes say nothing here, and the default
+// directory is inside the person's profile.
+func checkOwner(string, fs.FileInfo) error { return nil }

@@ -1,0 +1,14 @@
+//go:build !linux && !darwin && !freebsd && !netbsd && !openbsd && !dragonfly && !windows
+
+package store
+
+import (
+	"errors"
+	"os"
+)
+
+var errNoLocks = errors.New("file locks are not supported on this system: use Linux, macOS or Windows")
+
+func tryLock(*os.File) (bool, error) { return false, errNoLocks }
+
+func letGo(f *os.File, path string) error { return errors.Join(removeIfThere(path), f.Close()) }

@@ -1,0 +1,26 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/windows"
+)
+
+// networkFS returns a name for the share that dir is on, or "" if its drive is
+// of this machine.
+func networkFS(dir string) (string, error) {
+	volume := filepath.VolumeName(dir)
+	if strings.HasPrefix(volume, `\\`) && !strings.HasPrefix(volume, `\\?\`) && !strings.HasPrefix(volume, `\\.\`) {
+		return "the share " + volume, nil
+	}
+	root, err := windows.UTF16PtrFromString(volume + `\`)
+	if err != nil {
+		return "", fmt.Errorf("which drive it is on: %w", err)
+	}
+	if windows.GetDriveType(root) == windows.DRIVE_REMOTE {
+		return "the network drive " + volume, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// queries are the statements of the writer, prepared on its connection.
+type queries struct {
+	now time.Time // of the transaction
+
+	begin, commit, version                *sql.Stmt
+	session, known, followed              *sql.Stmt
+	addSession, addEvent, addRef          *sql.Stmt
+	addTo                                 *sql.Stmt
+	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
+	spoken                                *sql.Stmt
+}
+
+func prepare(ctx context.Context, conn *sql.Conn) (*queries, error) {
+	q := new(queries)
+	for stmt, text := range q.texts() {
+		var err error
+		if *stmt, err = conn.PrepareContext(ctx, text); err != nil {
+			return nil, errors.Join(fmt.Errorf("prepare %q: %w", text, err), q.close())
+		}
+	}
+	return q, nil
+}
+
+// close closes the statements: closing their connection would not, and SQLite
+// would keep it open behind our back.
+func (q *queries) close() error {
+	var errs []error
+	for stmt := range q.texts() {
+		if *stmt != nil {
+			errs = append(errs, (*stmt).Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (q *queries) texts() map[**sql.Stmt]string {
+	return map[**sql.Stmt]string{
+		&q.begin:    "BEGIN IMMEDIATE",
+		&q.commit:   "COMMIT",
+		&q.version:  "PRAGMA data_version",
+		&q.session:  "SELECT id, events FROM sessions WHERE name = ?",
+		&q.known:    "SELECT seq, time, type, key, body FROM events WHERE session = ? AND key = ?",
+		&q.followed: "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
+		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, model, workspace,
+			input, output, cached, written, reasoning, cost) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0)`,
+		&q.addEvent:     "INSERT INTO events (session, seq, time, type, key, body) VALUES (?, ?, ?, ?, ?, ?)",
+		&q.addRef:       "INSERT INTO event_blobs (ref, session) VALUES (?, ?) ON CONFLICT DO NOTHING",
+		&q.addTo:        summarySQL,
+		&q.refsOf:       "SELECT ref FROM event_blobs WHERE session = ?",
+		&q.deleteRefs:   "DELETE FROM event_blobs WHERE session = ?",
+		&q.deleteEvents: "DELETE FROM events WHERE session = ?",
+		&q.del:          "DELETE FROM sessions WHERE id = ?",
+		&q.spoken:       "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
+	}
+}
+
+// find returns a session's number and how many events it has: 0, 0 if there is
+// no such session.
+func (q *queries) find(name string) (id, events int64, err error) {
+	err = q.session.QueryRow(name).Scan(&id, &events)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, 0, nil
+	}
+	return id, events, err
+}
+
+// A record is an event as the database has it.
+type record struct {
+	seq    int64
+	micros int64
+	openmanus.Stored
+}
+
+func (r *record) fields() []any { return []any{&r.seq, &r.micros, &r.Type, &r.Key, (*[]byte)(&r.Body)} }
+
+func (r *record) event(b openmanus.Body) openmanus.Event {
+	return openmanus.Event{Seq: r.seq, Time: time.UnixMicro(r.micros).UTC(), Body: b}
+}
+
+// taken returns the event of a session that has this key, or nil.
+func (q *queries) taken(id int64, key string) (*record, error) {
+	r := new(record)
+	err := q.known.QueryRow(id, key).Scan(r.fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return r, err
+}
+
+// heads returns how many events each of these sessions has, of those that
+// exist.
+func (q *queries) heads(names []string) (heads map[string]int64, err error) {
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := q.followed.Query(string(list))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	heads = make(map[string]int64)
+	for rows.Next() {
+		var name string
+		var n int64
+		if err := rows.Scan(&name, &n); err != nil {
+			return nil, err
+		}
+		heads[name] = n
+	}
+	return heads, rows.Err()
+}
+
+// texts returns the one column of a query's rows.
+func texts(rows *sql.Rows, err error) (all []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, errors.Join(err, rows.Close())
+		}
+		all = append(all, s)
+	}
+	return all, errors.Join(rows.Err(), rows.Close())
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// applicationID marks a database as ours: "OMJL".
+const applicationID = 0x4f4d4a4c
+
+// schemaVersion is the number of the last file in migrations.
+const schemaVersion = 1
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// busy is how long a writer waits for another process's transaction, which
+// takes milliseconds unless the machine is in trouble.
+const busy = 10 * time.Second
+
+// connections returns the connection that writes and those that read.
+func connections(path string) (write, read *sql.DB) {
+	base := "file:" + escape(path) + fmt.Sprintf("?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL&_dqs=0&_error_rc=1", busy.Milliseconds())
+	write, read = openDB(base), openDB(base+"&_query_only=1")
+	write.SetMaxOpenConns(1)
+	read.SetMaxOpenConns(8)
+	read.SetMaxIdleConns(4)
+	return write, read
+}
+
+func openDB(dsn string) *sql.DB {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		panic("store: " + err.Error()) // there is no such driver, which is a fault of this package
+	}
+	return db
+}
+
+// escape returns path as it stands in a file: URI.
+func escape(path string) string {
+	path = filepath.ToSlash(path)
+	if runtime.GOOS == "windows" && !strings.HasPrefix(path, "/") {
+		path = "/" + path // file:/C:/…
+	}
+	return (&url.URL{Path: path}).EscapedPath()
+}
+
+// migrate brings the database to schemaVersion. Opening one that is there
+// costs two queries; only one that is new or old meets goose, under a lock,
+// since goose cannot keep two processes apart in SQLite.
+func migrate(ctx context.Context, db *sql.DB, dir string) error {
+	switch version, err := version(ctx, db); {
+	case err != nil:
+		return err
+	case version == schemaVersion:
+		return journalMode(ctx, db)
+	}
+	unlock, err := waitLock(ctx, filepath.Join(dir, "migrate.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := journalMode(ctx, db); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return err
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return err
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// version returns the version of the database's schema, 0 if it is empty.
+func version(ctx context.Context, db *sql.DB) (int64, error) {
+	var id, tables, version int64
+	const look = "SELECT (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
+	if err := db.QueryRowContext(ctx, look).Scan(&id, &tables); err != nil {
+		return 0, err
+	}
+	switch {
+	case tables == 0:
+		return 0, nil
+	case id != applicationID:
+		return 0, errForeign
+	}
+	err := db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
+	if err == nil && version > schemaVersion {
+		err = fmt.Errorf("its version is %d and this openmanus knows %d: %w", version, schemaVersion, errNewer)
+	}
+	return version, err
+}
+
+// journalMode sees to it that the database keeps a write-ahead log.
+func journalMode(ctx context.Context, db *sql.DB) error {
+	var mode string
+	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("SQLite cannot keep a write-ahead log here (journal mode %s): use a data directory on a local disk", mode)
+	}
+	return nil
+}

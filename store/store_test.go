@@ -1,0 +1,43 @@
+package store_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journaltest"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv("STORE_TEST_ROLE"); role != "" {
+		play(role)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func TestDBIsAJournal(t *testing.T) {
+	journaltest.Run(t, func(t testing.TB, o journaltest.Options) openmanus.Journal {
+		return open(t, o.Dir, &store.Options{Secrets: o.Secrets})
+	})
+}
+
+// open opens a store for a test.
+func open(t testing.TB, dir string, opts *store.Options) *store.DB {
+	t.Helper()
+	db, err := store.Open(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return db
+}
+
+func play(string) {}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A summary is what events add to what listings show of a session.
+type summary struct {
+	title, words, flow, parent string // "" leaves what is there
+	configured                 *openmanus.Configured
+	usage                      llm.Usage
+	cost                       openmanus.Money
+}
+
+// summarySQL adds a summary to a session. What a person said first stays.
+const summarySQL = `UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
+	title = iif(?5 = '', title, ?5), words = iif(words = '', ?6, words), flow = iif(?7 = '', flow, ?7), parent = iif(?8 = '', parent, ?8),
+	model = iif(?9, ?10, model), workspace = iif(?9, ?11, workspace),
+	input = input + ?12, output = output + ?13, cached = cached + ?14, written = written + ?15, reasoning = reasoning + ?16, cost = cost + ?17
+	WHERE id = ?1`
+
+// add counts a body in. What children used is theirs, and is not counted
+// twice.
+func (s *summary) add(b openmanus.Body) {
+	switch b := b.(type) {
+	case openmanus.Opened:
+		s.flow, s.parent = b.Flow, b.Parent
+	case openmanus.Configured:
+		s.configured = &b
+	case openmanus.UserSaid:
+		if s.words == "" {
+			s.words = firstWords(b.Message.Text())
+		}
+	case openmanus.Titled:
+		s.title = firstWords(b.Title)
+	case openmanus.ModelSaid:
+		s.usage, s.cost = s.usage.Add(b.Usage), s.cost+b.Cost
+	case openmanus.ModelFailed:
+		s.usage, s.cost = s.usage.Add(b.Usage), s.cost+b.Cost
+	}
+}
+
+func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) error {
+	var model, workspace string
+	if s.configured != nil {
+		model, workspace = s.configured.Model, s.configured.Workspace
+	}
+	u := s.usage
+	_, err := q.addTo.Exec(id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
+		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost))
+	return err
+}
+
+// lineWidth is how many characters of what was said stand for a title.
+const lineWidth = 80
+
+// firstWords returns the beginning of a text as one line.
+func firstWords(text string) string {
+	text = strings.TrimSpace(text)
+	text = strings.ToValidUTF8(text[:min(len(text), 64*lineWidth)], "") // enough, however many of them are blanks
+	line := []rune(strings.Join(strings.Fields(strings.Map(printable, text)), " "))
+	if len(line) > lineWidth {
+		return strings.TrimSpace(string(line[:lineWidth-1])) + "…"
+	}
+	return string(line)
+}
+
+// printable turns control characters, which may command a terminal, into
+// blanks.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
+}

@@ -1,0 +1,5 @@
+//go:build !unix && !windows
+
+package store
+
+func syncDir(string) error { return nil }
