@@ -336,7 +336,7 @@ func (w *Worker) use(ctx context.Context, session string, a *Agent, s *State, id
 	}
 	call, _, err := w.prepare(session, a, s, c)
 	if err != nil {
-		return *failed(id, err.Error()), nil
+		return *failed(id, c.changed()+err.Error()), nil
 	}
 	if w.Live != nil {
 		call.Live = &liveWriter{w, session, id}
@@ -348,10 +348,19 @@ func (w *Worker) use(ctx context.Context, session string, a *Agent, s *State, id
 	if ask := (*Ask)(nil); errors.As(err, &ask) {
 		return Asked{Call: id, N: c.asked(), Kind: AskText, Question: ask.Question, Schema: ask.Schema}, nil
 	}
-	if c.Ruled != nil && c.Ruled.Input != "" && c.Ruled.Input != c.Input {
-		res.Parts = slices.Insert(res.Parts, 0, llm.Part(llm.Text{Text: "(ran with changed arguments: " + c.Ruled.Input + ")\n"}))
+	if note := c.changed(); note != "" {
+		res.Parts = append(llm.Parts{llm.Text{Text: note}}, res.Parts...)
 	}
 	return w.done(ctx, id, res, detail, err)
+}
+
+// changed tells the model that its call has other arguments than it wrote, if
+// that is so.
+func (c *CallState) changed() string {
+	if c.Ruled == nil || c.Ruled.Input == "" || c.Ruled.Input == c.Input {
+		return ""
+	}
+	return "(with changed arguments: " + c.Ruled.Input + ")\n"
 }
 
 // run runs a tool. A panic in it is an error, with the stack for people.
