@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base32"
@@ -38,6 +39,11 @@ type app struct {
 	mu    sync.Mutex
 	made  map[blueprint]*openmanus.Agent
 	close []io.Closer
+
+	// chosen are the models that were chosen in this run, by name and
+	// endpoint: these get their key wherever they are, since somebody is
+	// there who said so.
+	chosen map[[2]string]config.Model
 }
 
 // load reads the configuration. flags are by the names of the command line.
@@ -65,7 +71,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	a := &app{t: t, globals: g, cfg: cfg, db: db, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent)}
+	a := &app{t: t, globals: g, cfg: cfg, db: db, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
 	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	return a, nil
@@ -133,9 +139,12 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 
 // model makes the model with the given name, at an endpoint if that is not "".
 func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
-	m, err := a.resolve(name, endpoint)
-	if err != nil {
-		return nil, m, usage(err)
+	m, chosen := a.chosen[[2]string{name, endpoint}]
+	if !chosen {
+		var err error
+		if m, err = a.cfg.ModelAt(name, endpoint); err != nil {
+			return nil, m, usage(err)
+		}
 	}
 	if m.Provider == "scripted" {
 		script, err := scripted.Open(m.Name)
@@ -157,21 +166,6 @@ func (a *app) retry(first time.Duration) llm.RetryOptions {
 	}}
 }
 
-// resolve finds out what is meant by the name of a model. A session's endpoint
-// counts as if it had been given as --base-url, as it was, or might have been,
-// when the session began.
-func (a *app) resolve(name, endpoint string) (config.Model, error) {
-	m, err := a.cfg.Model(name)
-	if endpoint == "" || err == nil && m.BaseURL == endpoint {
-		return m, err
-	}
-	cfg, err := a.t.load(a.globals, map[string]string{"model": name, "base-url": endpoint})
-	if err != nil {
-		return m, err
-	}
-	return cfg.Model(name)
-}
-
 // choose is the model that is set up for a run: its name, as sessions record
 // it, and what it is.
 func (a *app) choose(ctx context.Context) (string, config.Model, error) {
@@ -182,10 +176,9 @@ func (a *app) choose(ctx context.Context) (string, config.Model, error) {
 	for _, n := range m.Notes {
 		fmt.Fprintf(a.t.err, "openmanus: %s\n", n)
 	}
-	if m.Profile != "" {
-		return m.Profile, m, nil
-	}
-	return m.String(), m, nil
+	name := cmp.Or(m.Profile, m.String())
+	a.chosen[[2]string{name, m.BaseURL}] = m
+	return name, m, nil
 }
 
 // hint returns what can be said of m's configuration when it is refused.
