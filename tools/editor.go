@@ -1,0 +1,203 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+const editorDescription = `
+View, create and edit files.
+* view shows a text file with line numbers, an image, or the files and directories up to 2 levels deep below a directory. A long file is shown in parts: view_range says which lines.
+* create makes a new file, with its directories. It does not overwrite: to change a file, use str_replace.
+* str_replace replaces old_str, which must appear exactly once, by new_str. It must match the file to the letter, white space and all, but without the line numbers that view shows. Take in enough lines around the place to make it unique.
+* insert puts new_str after line insert_line; 0 is the beginning of the file.
+* undo_edit takes back the last edit that this tool made to the file.
+What is not edited stays as it is, byte for byte: tabs, line ends, encoding.
+Examples:
+{"command":"view","path":"src/main.go","view_range":[100,150]}
+{"command":"create","path":"notes/todo.md","file_text":"# To do\n"}
+{"command":"str_replace","path":"src/main.go","old_str":"return nil\n}","new_str":"return err\n}"}
+{"command":"insert","path":"src/main.go","insert_line":3,"new_str":"import \"fmt\""}`
+
+const editorSchema = `{
+	"type": "object",
+	"properties": {
+		"command": {"type": "string", "enum": ["view", "create", "str_replace", "insert", "undo_edit"],
+			"description": "What to do."},
+		"path": {"type": "string", "minLength": 1,
+			"description": "The file or directory: relative to the workspace, or absolute within it."},
+		"file_text": {"type": "string", "description": "Required for create: the content of the file."},
+		"old_str": {"type": "string", "description": "Required for str_replace: the text to replace."},
+		"new_str": {"type": "string", "description": "For str_replace the new text; none deletes the old one. Required for insert: the lines to insert."},
+		"insert_line": {"type": "integer", "description": "Required for insert: the number of the line after which to insert."},
+		"view_range": {"type": "array", "items": {"type": "integer"},
+			"description": "For view of a file: the first and the last line to show, from 1, such as [11, 12]; [11, -1] shows all from line 11 on."}
+	},
+	"required": ["command", "path"],
+	"additionalProperties": false
+}`
+
+type editorInput struct {
+	Command    string  `json:"command"`
+	Path       string  `json:"path"`
+	FileText   *string `json:"file_text"`
+	OldStr     *string `json:"old_str"`
+	NewStr     *string `json:"new_str"`
+	InsertLine *int    `json:"insert_line"`
+	ViewRange  []int   `json:"view_range"`
+}
+
+// NewEditor returns the str_replace_editor tool, which views and edits the
+// files of ws.
+//
+// The Detail of an edit is a [FileChange] and, beside it under "undo", what
+// the tool remembers: for each of the last 50 files the edits that can be
+// undone, without limit. The texts that edits removed are kept as blobs.
+func NewEditor(ws workspace.Workspace) openmanus.Tool {
+	e := &editor{ws: ws}
+	spec := newSpec("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true})
+	return hinted{openmanus.Func(spec, e.run), func(call openmanus.Call) openmanus.Hints {
+		if argument(call, "command") == "view" {
+			return openmanus.Hints{ReadOnly: true, Idempotent: true}
+		}
+		return spec.Hints
+	}}
+}
+
+type editor struct {
+	ws workspace.Workspace
+	mu sync.Mutex // held from reading a file to having written it
+}
+
+// A target is the file that a call is about.
+type target struct {
+	path string // as the model calls it
+	name string // as the workspace calls it
+	info fs.FileInfo
+}
+
+func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (openmanus.Result, error) {
+	var none openmanus.Result
+	name, err := workspace.Name(e.ws.Dir(), in.Path)
+	if err != nil {
+		return none, err
+	}
+	if in.Command != "view" {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+	}
+	t := target{path: in.Path, name: name}
+	if t.info, err = stat(e.ws.FS(), name, in.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return none, err
+	}
+	switch exists := err == nil; {
+	case in.Command == "create" && exists:
+		return none, refuse("File already exists at: %s. Cannot overwrite files using command `create`.", t.path)
+	case in.Command == "create":
+		return e.create(ctx, call, t, in)
+	case !exists:
+		return none, refuse("The path %s does not exist. Please provide a valid path.", t.path)
+	case t.info.IsDir() && in.Command != "view":
+		return none, refuse("The path %s is a directory and only the `view` command can be used on directories", t.path)
+	}
+	switch in.Command {
+	case "view":
+		return e.view(ctx, t, in.ViewRange)
+	case "str_replace":
+		return e.replace(ctx, call, t, in)
+	case "insert":
+		return e.insert(ctx, call, t, in)
+	case "undo_edit":
+		return e.undo(ctx, call, t)
+	}
+	return none, refuse("Unrecognized command %s. The allowed commands for the str_replace_editor tool are: view, create, str_replace, insert, undo_edit", in.Command)
+}
+
+// text reads the file, which must be one that can be edited as text.
+func (e *editor) text(t target) ([]byte, error) {
+	data, err := readFile(e.ws, t.name, t.path)
+	if err == nil && isBinary(data) {
+		err = fmt.Errorf("%s is not a text file; change it with a program", t.path)
+	}
+	return data, err
+}
+
+func (e *editor) create(ctx context.Context, call openmanus.Call, t target, in editorInput) (openmanus.Result, error) {
+	if in.FileText == nil {
+		return openmanus.Result{}, required("file_text", "create")
+	}
+	after := []byte(*in.FileText)
+	return e.commit(ctx, call, t, edit{after: after}, fmt.Sprintf("File created successfully at: %s", t.path))
+}
+
+func (e *editor) replace(ctx context.Context, call openmanus.Call, t target, in editorInput) (openmanus.Result, error) {
+	var none openmanus.Result
+	if in.OldStr == nil {
+		return none, required("old_str", "str_replace")
+	}
+	before, err := e.text(t)
+	if err != nil {
+		return none, err
+	}
+	old, text := *in.OldStr, ""
+	if in.NewStr != nil {
+		text = *in.NewStr
+	}
+	at, err := locate(string(before), old, t.path)
+	if err != nil {
+		return none, err
+	}
+	text = withLineEnds(text, old, string(before), at.from)
+	ed := splice(before, at, text)
+	if string(ed.after) == string(before) {
+		return none, refuse("No replacement was performed, old_str and new_str are the same.")
+	}
+	return e.commit(ctx, call, t, ed, "The file "+t.path+" has been edited. "+
+		snippet(ed, "a snippet of "+t.path)+
+		"Review the changes and make sure they are as expected. Edit the file again if necessary.")
+}
+
+func (e *editor) insert(ctx context.Context, call openmanus.Call, t target, in editorInput) (openmanus.Result, error) {
+	var none openmanus.Result
+	switch {
+	case in.InsertLine == nil:
+		return none, required("insert_line", "insert")
+	case in.NewStr == nil:
+		return none, required("new_str", "insert")
+	}
+	before, err := e.text(t)
+	if err != nil {
+		return none, err
+	}
+	ed, n := insertion(before, *in.InsertLine, *in.NewStr)
+	if ed == nil {
+		return none, refuse("Invalid `insert_line` parameter: %d. It should be within the range of lines of the file: %s", *in.InsertLine, pyList(0, n))
+	}
+	return e.commit(ctx, call, t, *ed, "The file "+t.path+" has been edited. "+
+		snippet(*ed, "a snippet of the edited file")+
+		"Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.")
+}
+
+// commit writes what an edit made of a file, and remembers how to undo it.
+func (e *editor) commit(ctx context.Context, call openmanus.Call, t target, ed edit, said string) (openmanus.Result, error) {
+	h, err := readHistory(call.Last)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	if err := h.push(ctx, call.Blobs, t.name, ed); err != nil {
+		return openmanus.Result{}, err
+	}
+	if err := e.ws.WriteFile(ctx, t.name, ed.after); err != nil {
+		return openmanus.Result{}, fmt.Errorf("writing %s: %w", t.path, err)
+	}
+	h.FileChange = newChange(t.name, ed.before, ed.after)
+	res := openmanus.TextResult("%s", said)
+	res.Detail = h
+	return res, nil
+}

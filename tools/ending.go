@@ -1,0 +1,154 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
+)
+
+const terminateDescription = `
+Terminate the interaction when the request is met OR if you cannot proceed further with the task.
+When you have finished all the tasks, say what came of them, and call this tool in the same reply to end the work. Nothing after it runs.
+Example: {"status":"success"}`
+
+const terminateSchema = `{
+	"type": "object",
+	"properties": {
+		"status": {"type": "string", "enum": ["success", "failure"],
+			"description": "success if the request is met, failure if it is not."}
+	},
+	"required": ["status"],
+	"additionalProperties": false
+}`
+
+type terminateInput struct {
+	Status string `json:"status"`
+}
+
+// ending is what a tool claims that only ends the work.
+var ending = openmanus.Hints{Final: true, Internal: true, Idempotent: true}
+
+// NewTerminate returns the terminate tool, which ends the agent's work. The
+// answer is the last thing that the agent said.
+func NewTerminate() openmanus.Tool {
+	return openmanus.Func(
+		newSpec("terminate", terminateDescription, terminateSchema, ending),
+		func(_ context.Context, _ openmanus.Call, in terminateInput) (openmanus.Result, error) {
+			res := openmanus.TextResult("The interaction has been completed with status: %s", in.Status)
+			res.Detail = openmanus.Ending{Status: in.Status}
+			return res, nil
+		})
+}
+
+const completionDescription = `
+Deliver the final answer in the form that its parameters describe. Call it once, when the work is done: it ends the work.`
+
+const completionText = completionDescription + `
+Example: {"response":"The three best months are May, June and September."}`
+
+const completionSchema = `{
+	"type": "object",
+	"properties": {
+		"response": {"type": "string", "description": "The response text that should be delivered to the user."}
+	},
+	"required": ["response"],
+	"additionalProperties": false
+}`
+
+// NewCompletion returns the create_chat_completion tool, by which an agent
+// gives its answer in a given form and ends its work.
+//
+// schema is the JSON Schema of the answer, which then is JSON that fits it.
+// If it does not describe an object, the tool takes it as one argument,
+// response, and the answer is that argument's value. With no schema the
+// answer is plain text. A schema that cannot be used is an error.
+func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
+	const name = "create_chat_completion"
+	if len(schema) == 0 {
+		return completion{newSpec(name, completionText, completionSchema, ending), textAnswer}, nil
+	}
+	if _, err := args.Compile(schema); err != nil {
+		return nil, fmt.Errorf("the schema of the answer: %w", err)
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &top); err != nil {
+		return nil, fmt.Errorf("the schema of the answer is not an object: %w", err)
+	}
+	if string(top["type"]) == `"object"` {
+		return completion{newSpec(name, completionDescription, string(schema), ending), wholeAnswer}, nil
+	}
+	wrapped, err := wrap(top)
+	if err != nil {
+		return nil, err
+	}
+	return completion{newSpec(name, completionDescription, string(wrapped), ending), fieldAnswer}, nil
+}
+
+// wrap makes a schema the one of the property response of an object. The
+// definitions move to the root, where references look for them.
+func wrap(schema map[string]json.RawMessage) (json.RawMessage, error) {
+	outer := map[string]any{
+		"type": "object", "required": []string{"response"}, "additionalProperties": false,
+		"properties": map[string]any{"response": schema},
+	}
+	for _, k := range []string{"$schema", "$defs", "definitions"} {
+		if v, ok := schema[k]; ok {
+			outer[k] = v
+			delete(schema, k)
+		}
+	}
+	data, err := json.Marshal(outer)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of the answer: %w", err)
+	}
+	if bytes.Contains(data, []byte(`"$ref":"#"`)) {
+		return nil, errors.New("the schema of the answer is not an object's and refers to itself by \"#\": give it a name in $defs and refer to that")
+	}
+	if _, err := args.Compile(data); err != nil {
+		return nil, fmt.Errorf("the schema of the answer is not an object's, and as a part of one it cannot be used: %w", err)
+	}
+	return data, nil
+}
+
+type completion struct {
+	spec   openmanus.Spec
+	answer func(input string) (string, error)
+}
+
+func (c completion) Spec() openmanus.Spec { return c.spec }
+
+func (c completion) Run(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
+	answer, err := c.answer(call.Input)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	res := openmanus.TextResult("%s", answer)
+	res.Detail = openmanus.Ending{Status: "success", Answer: answer}
+	return res, nil
+}
+
+func wholeAnswer(input string) (string, error) { return input, nil }
+
+func fieldAnswer(input string) (string, error) {
+	var in struct{ Response json.RawMessage }
+	if err := json.Unmarshal([]byte(input), &in); err != nil {
+		return "", fmt.Errorf("arguments: %w", err)
+	}
+	return string(in.Response), nil
+}
+
+func textAnswer(input string) (string, error) {
+	var in struct{ Response string }
+	if err := json.Unmarshal([]byte(input), &in); err != nil {
+		return "", fmt.Errorf("arguments: %w", err)
+	}
+	if in.Response == "" {
+		return "", errors.New("the argument \"response\" is empty: write the answer")
+	}
+	return in.Response, nil
+}

@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+const globDescription = `
+Find files of the workspace by name. A pattern without a slash is compared with the name of the file in any directory, one with a slash with its path; ** stands for any directories, {a,b} for a or b. Files that .gitignore or .ignore name and hidden files are left out.
+The result has one path per line, in the order of the paths or, with sort, the one that was modified last first.
+Examples:
+{"pattern":"*.csv"}
+{"pattern":"src/**/*_test.{js,ts}"}
+{"pattern":"*","path":"docs","sort":"modified","limit":10}`
+
+const globSchema = `{
+	"type": "object",
+	"properties": {
+		"pattern": {"type": "string", "minLength": 1, "description": "The pattern that files must match."},
+		"path": {"type": "string", "description": "The directory to look in; none means the whole workspace."},
+		"sort": {"type": "string", "enum": ["name", "modified"], "description": "name (the default) or modified, the newest first."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 5000, "description": "Show so many files; 200 if not given."},
+		"hidden": {"type": "boolean", "description": "Find hidden files too."},
+		"no_ignore": {"type": "boolean", "description": "Find files that .gitignore or .ignore name, too."}
+	},
+	"required": ["pattern"],
+	"additionalProperties": false
+}`
+
+type globInput struct {
+	Pattern  string `json:"pattern"`
+	Path     string `json:"path"`
+	Sort     string `json:"sort"`
+	Limit    int    `json:"limit"`
+	Hidden   bool   `json:"hidden"`
+	NoIgnore bool   `json:"no_ignore"`
+}
+
+// NewGlob returns the glob tool, which finds files of ws by name. The Detail
+// of its results is a [Found].
+func NewGlob(ws workspace.Workspace) openmanus.Tool {
+	return openmanus.Func(
+		newSpec("glob", globDescription, globSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		func(ctx context.Context, _ openmanus.Call, in globInput) (openmanus.Result, error) {
+			return glob(ctx, ws, in)
+		})
+}
+
+// A foundFile is a file that matches, with the time for which it is sorted.
+type foundFile struct {
+	name     string
+	modified time.Time
+}
+
+func glob(ctx context.Context, ws workspace.Workspace, in globInput) (openmanus.Result, error) {
+	var none openmanus.Result
+	if in.Limit == 0 {
+		in.Limit = 200
+	}
+	root, err := workspace.Name(ws.Dir(), orDot(in.Path))
+	if err != nil {
+		return none, err
+	}
+	pattern, err := newPathGlob(in.Pattern, ws.Dir())
+	if err != nil {
+		return none, err
+	}
+	info, err := stat(ws.FS(), root, orDot(in.Path))
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file: name a directory in path", in.Path)
+	}
+	if err != nil {
+		return none, err
+	}
+	w := walk{fsys: ws.FS(), hidden: in.Hidden, all: in.NoIgnore}
+	var found []foundFile
+	searched := 0
+	for name, d := range w.files(ctx, root) {
+		searched++
+		if !pattern.match(name, root) {
+			continue
+		}
+		f := foundFile{name: name}
+		if in.Sort == "modified" {
+			info, err := d.Info()
+			if err != nil {
+				w.note(name, err)
+				continue
+			}
+			f.modified = info.ModTime()
+		}
+		found = append(found, f)
+	}
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	slices.SortStableFunc(found, func(a, b foundFile) int {
+		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(a.name, b.name))
+	})
+	res := openmanus.TextResult("%s", listing(found, searched, in)+w.remarks())
+	res.Detail = Found{Searched: searched, Files: len(found), Complete: len(found) <= in.Limit && w.remarks() == ""}
+	return res, nil
+}
+
+func listing(found []foundFile, searched int, in globInput) string {
+	var b strings.Builder
+	for _, f := range found[:min(len(found), in.Limit)] {
+		b.WriteString(printable(f.name) + "\n")
+	}
+	switch more := len(found) - in.Limit; {
+	case more > 0:
+		fmt.Fprintf(&b, "(and %d more: narrow the pattern or the path, or raise limit)\n", more)
+	case len(found) == 0:
+		fmt.Fprintf(&b, "No file matches, of %d in %s", searched, orDot(in.Path))
+		if !in.Hidden || !in.NoIgnore {
+			b.WriteString("; hidden and no_ignore find more")
+		}
+		b.WriteString(".\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,247 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp/syntax"
+	"runtime"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+const grepDescription = `
+Search the files of the workspace for a regular expression (RE2 syntax), line by line. Files that .gitignore or .ignore name, hidden files and binary files are left out.
+The result has one line path:line:text per matching line, in the order of the paths; with context, the lines around are path-line-text.
+Examples:
+{"pattern":"func New\\w+\\("}
+{"pattern":"TODO","path":"src","glob":"*.{js,ts}","context":2}
+{"pattern":"user.name()","literal":true,"output":"files"}`
+
+const grepSchema = `{
+	"type": "object",
+	"properties": {
+		"pattern": {"type": "string", "minLength": 1, "description": "The regular expression to search for."},
+		"path": {"type": "string", "description": "The directory or file to search in; none means the whole workspace."},
+		"glob": {"type": "string", "description": "Only files that match, such as *.go, src/**/*.ts or !*_test.go."},
+		"output": {"type": "string", "enum": ["lines", "files", "count"],
+			"description": "lines (the default) shows the matching lines, files only the paths of the files that have some, count how many each has."},
+		"ignore_case": {"type": "boolean", "description": "Make no difference between upper and lower case."},
+		"literal": {"type": "boolean", "description": "The pattern is plain text, not a regular expression."},
+		"context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "How many lines to show before and after each match."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 5000, "description": "End after so many matching lines, or files; 100 if not given."},
+		"hidden": {"type": "boolean", "description": "Search hidden files too."},
+		"no_ignore": {"type": "boolean", "description": "Search files that .gitignore or .ignore name, too."}
+	},
+	"required": ["pattern"],
+	"additionalProperties": false
+}`
+
+type grepInput struct {
+	Pattern    string `json:"pattern"`
+	Path       string `json:"path"`
+	Glob       string `json:"glob"`
+	Output     string `json:"output"`
+	IgnoreCase bool   `json:"ignore_case"`
+	Literal    bool   `json:"literal"`
+	Context    int    `json:"context"`
+	Limit      int    `json:"limit"`
+	Hidden     bool   `json:"hidden"`
+	NoIgnore   bool   `json:"no_ignore"`
+}
+
+// Found is the Detail of the results of grep and glob.
+type Found struct {
+	Searched int  `json:"searched"`          // files that were looked into, or at
+	Files    int  `json:"files"`             // of them, those that match
+	Matches  int  `json:"matches,omitempty"` // matching lines, unless only files were asked for
+	Complete bool `json:"complete"`          // nothing was left out because of a limit or an error
+}
+
+// NewGrep returns the grep tool, which searches the files of ws. The Detail of
+// its results is a [Found].
+func NewGrep(ws workspace.Workspace) openmanus.Tool {
+	return openmanus.Func(
+		newSpec("grep", grepDescription, grepSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		func(ctx context.Context, _ openmanus.Call, in grepInput) (openmanus.Result, error) {
+			g, err := newGrep(ws, in)
+			if err != nil {
+				return openmanus.Result{}, err
+			}
+			return g.run(ctx)
+		})
+}
+
+// A grep is one search.
+type grep struct {
+	in      grepInput
+	fsys    fs.FS
+	root    string // the directory or file to search in
+	pattern *linePattern
+	glob    pathGlob
+	walk    walk
+
+	chunk int       // grepChunk, save in tests
+	bufs  sync.Pool // of *[]byte of that size
+
+	found   Found
+	skipped int  // binary files
+	ended   bool // at the limit
+	text    strings.Builder
+}
+
+func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
+	g := &grep{in: in, chunk: grepChunk, fsys: ws.FS(), walk: walk{fsys: ws.FS(), hidden: in.Hidden, all: in.NoIgnore}}
+	if g.in.Limit == 0 {
+		g.in.Limit = 100
+	}
+	var err error
+	if g.root, err = workspace.Name(ws.Dir(), orDot(in.Path)); err != nil {
+		return nil, err
+	}
+	if g.pattern, err = newLinePattern(in.Pattern, in.Literal, in.IgnoreCase); err != nil {
+		if bad := new(syntax.Error); errors.As(err, &bad) {
+			err = fmt.Errorf("%w; literal searches for the text as it is", err)
+		}
+		return nil, err
+	}
+	if in.Glob != "" {
+		g.glob, err = newPathGlob(in.Glob, ws.Dir())
+	}
+	return g, err
+}
+
+func orDot(path string) string {
+	if path == "" {
+		return "."
+	}
+	return path
+}
+
+func (g *grep) run(ctx context.Context) (openmanus.Result, error) {
+	info, err := stat(g.walk.fsys, g.root, orDot(g.in.Path))
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	if info.IsDir() {
+		err = g.tree(ctx)
+	} else {
+		err = g.files(ctx, []string{g.root})
+	}
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	res := openmanus.TextResult("%s", g.text.String()+g.remarks(info.IsDir()))
+	g.found.Complete = !g.ended && g.walk.remarks() == ""
+	res.Detail = g.found
+	return res, nil
+}
+
+// batch is how many files are searched before it is seen whether that is
+// enough.
+const batch = 256
+
+// tree searches all files below the root, several at once, in order.
+func (g *grep) tree(ctx context.Context) error {
+	names := make([]string, 0, batch)
+	for name := range g.walk.files(ctx, g.root) {
+		if !g.glob.match(name, g.root) {
+			continue
+		}
+		if names = append(names, name); len(names) < batch {
+			continue
+		}
+		if err := g.files(ctx, names); err != nil || g.ended {
+			return err
+		}
+		names = names[:0]
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.files(ctx, names)
+}
+
+// files searches files and adds what it finds to the result.
+func (g *grep) files(ctx context.Context, names []string) error {
+	hits := make([]*fileSearch, len(names))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		group.Go(func() error {
+			hits[i] = g.file(ctx, name)
+			return ctx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, h := range hits {
+		if g.ended {
+			break
+		}
+		if h.err != nil {
+			g.walk.note(names[i], h.err)
+		}
+		if h.binary {
+			g.skipped++
+			continue
+		}
+		g.found.Searched++
+		g.add(h)
+	}
+	return nil
+}
+
+// add adds what was found in a file.
+func (g *grep) add(h *fileSearch) {
+	if h.matches == 0 {
+		return
+	}
+	g.found.Files++
+	switch g.in.Output {
+	case "files":
+		fmt.Fprintf(&g.text, "%s\n", printable(h.name))
+		g.ended = g.found.Files == g.in.Limit
+	case "count":
+		fmt.Fprintf(&g.text, "%s:%d\n", printable(h.name), h.matches)
+		g.found.Matches += h.matches
+		g.ended = g.found.Files == g.in.Limit
+	default:
+		if g.in.Context > 0 && g.text.Len() > 0 {
+			g.text.WriteString("--\n")
+		}
+		lines, n := h.upTo(g.in.Limit - g.found.Matches)
+		g.text.WriteString(lines)
+		g.found.Matches += n
+		g.ended = g.found.Matches == g.in.Limit
+	}
+}
+
+// remarks are what the model must know of the search besides what it found.
+func (g *grep) remarks(tree bool) string {
+	var b strings.Builder
+	switch {
+	case g.ended:
+		fmt.Fprintf(&b, "(it ended at the limit of %d: there may be more; narrow pattern, path or glob, or raise limit)\n", g.in.Limit)
+	case g.found.Files > 0:
+	case !tree && g.skipped > 0:
+		fmt.Fprintf(&b, "%s is a binary file, which is not searched\n", orDot(g.in.Path))
+	default:
+		fmt.Fprintf(&b, "No matches in %d files", g.found.Searched)
+		if g.skipped > 0 {
+			fmt.Fprintf(&b, ", besides %d binary ones", g.skipped)
+		}
+		if tree && g.found.Searched == 0 && (!g.in.Hidden || !g.in.NoIgnore) {
+			b.WriteString("; hidden and no_ignore search more")
+		}
+		b.WriteString(".\n")
+	}
+	return b.String() + g.walk.remarks()
+}

@@ -1,0 +1,174 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// maxHistories is of how many files the edits can be undone.
+const maxHistories = 50
+
+// A history is the Detail of an edit: what it changed, and how all edits so
+// far can be undone.
+type history struct {
+	FileChange
+	Undo []lastEdit `json:"undo"` // the file that was edited last at the end
+}
+
+// A lastEdit names the blob that holds the last edit of a file, a [pastEdit].
+type lastEdit struct {
+	Path string        `json:"path"`
+	Edit openmanus.Ref `json:"edit"`
+}
+
+// A pastEdit is how one edit is undone. It is kept as a blob, and so forms a
+// chain of all edits of the file: an event grows with the number of files,
+// not of edits, and holds no more of a file than what was taken out of it.
+type pastEdit struct {
+	Prev openmanus.Ref `json:"prev,omitempty"` // the edit before
+	At   int           `json:"at"`             // where the edit is
+	Old  []byte        `json:"old,omitempty"`  // what was there
+	Len  int           `json:"len"`            // how many bytes are there now
+	Was  string        `json:"was,omitempty"`  // the hash of the file before; none: there was no file
+	Is   string        `json:"is"`             // and of what the edit left
+}
+
+func readHistory(detail json.RawMessage) (*history, error) {
+	h := new(history)
+	if len(detail) == 0 {
+		return h, nil
+	}
+	if err := json.Unmarshal(detail, h); err != nil {
+		return nil, fmt.Errorf("the edits of this session cannot be read: %w", err)
+	}
+	h.FileChange = FileChange{}
+	return h, nil
+}
+
+// hash names a content. It is not an [openmanus.Ref], which would promise
+// that there is such a blob.
+func hash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// head returns the last edit of a file, or "".
+func (h *history) head(name string) openmanus.Ref {
+	for _, l := range h.Undo {
+		if l.Path == name {
+			return l.Edit
+		}
+	}
+	return ""
+}
+
+// set makes ref the last edit of a file; "" says that there is none.
+func (h *history) set(name string, ref openmanus.Ref) {
+	h.Undo = slices.DeleteFunc(h.Undo, func(l lastEdit) bool { return l.Path == name })
+	if ref != "" {
+		h.Undo = append(h.Undo, lastEdit{name, ref})
+	}
+	h.Undo = h.Undo[max(0, len(h.Undo)-maxHistories):]
+}
+
+// push adds an edit.
+func (h *history) push(ctx context.Context, blobs openmanus.Blobs, name string, ed edit) error {
+	p := pastEdit{Prev: h.head(name), At: ed.old.from, Old: ed.before[ed.old.from:ed.old.to], Len: ed.new.to - ed.new.from, Is: hash(ed.after)}
+	if ed.before != nil {
+		p.Was = hash(ed.before)
+	}
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	ref, err := blobs.Put(ctx, data)
+	if err != nil {
+		return fmt.Errorf("keeping what is needed to undo the edit: %w", err)
+	}
+	h.set(name, ref)
+	return nil
+}
+
+// pop returns the last edit of a file, which has one, and takes it from the
+// history.
+func (h *history) pop(ctx context.Context, blobs openmanus.Blobs, name string) (*pastEdit, error) {
+	ref := h.head(name)
+	data, err := openmanus.ReadBlob(ctx, blobs, ref)
+	if err != nil {
+		return nil, fmt.Errorf("what is needed to undo the edit is gone: %w", err)
+	}
+	var p pastEdit
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("what is needed to undo the edit cannot be read: %w", err)
+	}
+	h.set(name, p.Prev)
+	return &p, nil
+}
+
+var errChanged = errors.New("changed since")
+
+// revert returns what now was before the edit, nil if there was no file. It
+// fails if now is not what the edit left, or if it does not come out right.
+func (p *pastEdit) revert(now []byte) ([]byte, error) {
+	if hash(now) != p.Is {
+		return nil, errChanged
+	}
+	if p.Was == "" {
+		return nil, nil
+	}
+	if p.At < 0 || p.Len < 0 || p.At+p.Len > len(now) {
+		return nil, errors.New("its record is damaged")
+	}
+	before := bytes.Join([][]byte{now[:p.At], p.Old, now[p.At+p.Len:]}, nil)
+	if hash(before) != p.Was {
+		return nil, errors.New("its record is damaged")
+	}
+	return before, nil
+}
+
+func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openmanus.Result, error) {
+	var none openmanus.Result
+	h, err := readHistory(call.Last)
+	if err != nil {
+		return none, err
+	}
+	if h.head(t.name) == "" {
+		return none, refuse("No edit history found for %s.", t.path)
+	}
+	p, err := h.pop(ctx, call.Blobs, t.name)
+	if err != nil {
+		return none, fmt.Errorf("the last edit to %s was not undone: %w", t.path, err)
+	}
+	now, err := readFile(e.ws, t.name, t.path)
+	if err != nil {
+		return none, err
+	}
+	before, err := p.revert(now)
+	switch {
+	case errors.Is(err, errChanged):
+		return none, refuse("The last edit to %s was not undone: the file was changed since by something else, and that would be lost. View the file and edit it instead.", t.path)
+	case err != nil:
+		return none, fmt.Errorf("the last edit to %s was not undone: %w", t.path, err)
+	}
+	said := fmt.Sprintf("Last edit to %s undone successfully. ", t.path)
+	if before == nil {
+		err, said = e.ws.Remove(ctx, t.name), said+"The file is removed: it was not there before."
+	} else {
+		err, said = e.ws.WriteFile(ctx, t.name, before), said+snippet(edit{after: before, new: span{p.At, p.At + len(p.Old)}}, t.path)
+	}
+	if err != nil {
+		return none, fmt.Errorf("undoing the last edit to %s: %w", t.path, err)
+	}
+	h.FileChange = newChange(t.name, now, before)
+	res := openmanus.TextResult("%s", said)
+	res.Detail = h
+	return res, nil
+}

@@ -1,0 +1,48 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+const askHumanDescription = `
+Ask the person you work for, and wait for the answer. Use it when you cannot go on without something that only they know or may decide; do not use it to report progress.
+Example: {"inquire":"There are two files named sales.csv, in old/ and new/. Which one shall I use?"}`
+
+const askHumanSchema = `{
+	"type": "object",
+	"properties": {
+		"inquire": {"type": "string", "description": "The question, with all that is needed to answer it."}
+	},
+	"required": ["inquire"],
+	"additionalProperties": false
+}`
+
+type askHumanInput struct {
+	Inquire string `json:"inquire"`
+}
+
+// NewAskHuman returns the ask_human tool, which puts a question before a
+// person. Nothing waits in the meantime: the call's first run ends with an
+// [openmanus.Ask], and the next one, which has the answer, returns it.
+func NewAskHuman() openmanus.Tool {
+	return openmanus.Func(
+		newSpec("ask_human", askHumanDescription, askHumanSchema, openmanus.Hints{Internal: true, Idempotent: true}),
+		func(_ context.Context, call openmanus.Call, in askHumanInput) (openmanus.Result, error) {
+			question := strings.TrimSpace(in.Inquire)
+			if question == "" {
+				return openmanus.Result{}, errors.New("the argument \"inquire\" is empty: write the question")
+			}
+			if len(call.Answers) == 0 {
+				return openmanus.Result{}, &openmanus.Ask{Question: question}
+			}
+			answer := strings.TrimSpace(call.Answers[len(call.Answers)-1].Text)
+			if answer == "" {
+				answer = "(the person gave an empty answer)"
+			}
+			return openmanus.TextResult("%s", answer), nil
+		})
+}

@@ -1,0 +1,226 @@
+package tools
+
+import (
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// A verdict is what the ignore files say about a file.
+type verdict int8
+
+const (
+	undecided verdict = iota
+	ignored
+	kept // by a rule that begins with "!"
+)
+
+// The ignore files of a directory, the ones that count first first.
+const (
+	dotIgnore  = iota // .ignore
+	gitIgnore         // .gitignore
+	gitExclude        // .git/info/exclude
+	ignoreKinds
+)
+
+// An ignore holds the rules that are in force in a directory: its own, and
+// those of the directories above. The nil ignore has none.
+type ignore struct {
+	up    *ignore
+	dir   string // "." or as [io/fs] has names
+	repo  bool   // git's rules from above end here
+	rules [ignoreKinds][]rule
+}
+
+// match says what becomes of the file or directory called name, which is
+// below ig's directory. The last rule that fits counts, of the nearest
+// directory that has one; what .ignore files say counts more than what git's
+// do. It is the caller's to look at no directory that is ignored.
+func (ig *ignore) match(name string, isDir bool) verdict {
+	base := name[strings.LastIndexByte(name, '/')+1:]
+	for kind := range ignoreKinds {
+		for g := ig; g != nil; g = g.up {
+			rel := name
+			if g.dir != "." {
+				rel = name[len(g.dir)+1:]
+			}
+			for i := len(g.rules[kind]) - 1; i >= 0; i-- {
+				if r := &g.rules[kind][i]; r.match(rel, base, isDir) {
+					return r.verdict
+				}
+			}
+			if g.repo && kind != dotIgnore {
+				break
+			}
+		}
+	}
+	return undecided
+}
+
+// A rule is a line of an ignore file, as gitignore(5) describes them.
+type rule struct {
+	verdict  verdict
+	dirOnly  bool
+	anchored bool   // compared with the path below the file's directory, not with the name
+	literal  string // without wildcards: the pattern
+	suffix   string // "*" and no other wildcard: what follows it
+	glob     string // otherwise: the pattern in doublestar's language
+}
+
+func (r *rule) match(rel, base string, isDir bool) bool {
+	if r.dirOnly && !isDir {
+		return false
+	}
+	subject := base
+	if r.anchored {
+		subject = rel
+	}
+	switch {
+	case r.literal != "":
+		return subject == r.literal
+	case r.suffix != "":
+		return strings.HasSuffix(subject, r.suffix)
+	}
+	return doublestar.MatchUnvalidated(r.glob, subject)
+}
+
+// parseIgnore returns the rules of an ignore file. A line that git does not
+// understand is no rule.
+func parseIgnore(text string) []rule {
+	var rules []rule
+	for line := range strings.Lines(strings.TrimPrefix(text, string(bom))) {
+		if r, ok := parseRule(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")); ok {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+func parseRule(line string) (rule, bool) {
+	r := rule{verdict: ignored}
+	if strings.HasPrefix(line, "#") {
+		return r, false
+	}
+	line = trimSpaces(line)
+	if rest, ok := strings.CutPrefix(line, "!"); ok {
+		r.verdict, line = kept, rest
+	}
+	if rest, ok := strings.CutSuffix(line, "/"); ok {
+		r.dirOnly, line = true, rest
+	}
+	r.anchored = strings.Contains(line, "/")
+	line = strings.TrimPrefix(line, "/")
+	if line == "" {
+		return r, false
+	}
+	switch rest, star := strings.CutPrefix(line, "*"); {
+	case !strings.ContainsAny(line, `*?[\`):
+		r.literal = line
+	case star && !r.anchored && rest != "" && !strings.ContainsAny(rest, `*?[\`):
+		r.suffix = rest
+	default:
+		var ok bool
+		if r.glob, ok = toDoublestar(line); !ok {
+			return r, false
+		}
+	}
+	return r, true
+}
+
+// trimSpaces takes away the spaces at the end that no backslash protects.
+func trimSpaces(line string) string {
+	end := 0
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && i+1 < len(line):
+			i++
+			end = i + 1
+		case line[i] != ' ':
+			end = i + 1
+		}
+	}
+	return line[:end]
+}
+
+// toDoublestar translates a pattern of git's: braces are no wildcards there,
+// classes are written otherwise, and a/** is what is below a. It reports
+// whether the pattern can match at all.
+func toDoublestar(p string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(p); {
+		switch c := p[i]; c {
+		case '\\':
+			if i+1 == len(p) {
+				return "", false
+			}
+			b.WriteString(p[i : i+2])
+			i += 2
+		case '{', '}':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+			i++
+		case '[':
+			class, n, ok := toClass(p[i:])
+			if !ok {
+				return "", false
+			}
+			b.WriteString(class)
+			i += n
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	glob := b.String()
+	if strings.HasSuffix(glob, "/**") {
+		glob += "/*"
+	}
+	return glob, doublestar.ValidatePattern(glob)
+}
+
+var posixClasses = map[string]string{
+	"alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x01-\x1f\x7f", "digit": "0-9",
+	"graph": "!-~", "lower": "a-z", "print": " -~", "punct": "!-/:-@\\[-`{-~", "space": " \t-\r",
+	"upper": "A-Z", "xdigit": "0-9a-fA-F",
+}
+
+// toClass translates the class at the beginning of p and returns its length
+// there. A "]" that comes first is an ordinary character in git's language.
+func toClass(p string) (class string, n int, ok bool) {
+	var b strings.Builder
+	b.WriteByte('[')
+	i := 1
+	if i < len(p) && (p[i] == '!' || p[i] == '^') {
+		b.WriteByte('^')
+		i++
+	}
+	for first := true; i < len(p); first = false {
+		switch c := p[i]; {
+		case c == ']' && !first:
+			b.WriteByte(']')
+			return b.String(), i + 1, true
+		case c == '[' && strings.HasPrefix(p[i:], "[:"):
+			name, _, found := strings.Cut(p[i+2:], ":]")
+			set, known := posixClasses[name]
+			if !found || !known {
+				return "", 0, false
+			}
+			b.WriteString(set)
+			i += len(name) + 4
+			continue
+		case c == '\\' && i+1 < len(p):
+			i++
+			b.WriteByte('\\')
+			b.WriteByte(p[i])
+		case c == '-' && !first && i+1 < len(p) && p[i+1] != ']':
+			b.WriteByte('-')
+		case strings.IndexByte(`]-^!\[`, c) >= 0:
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+		i++
+	}
+	return "", 0, false
+}

@@ -1,0 +1,125 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+const outputDescription = `
+Read a part of a result that was too long to be shown whole. The marker in the shortened result has the ref and the offset at which to begin. With a pattern only the lines that match it are shown, each with the offset at which it begins.
+Examples:
+{"ref":"sha256:0123...","offset":5000}
+{"ref":"sha256:0123...","pattern":"(?i)error"}`
+
+const outputSchema = `{
+	"type": "object",
+	"properties": {
+		"ref": {"type": "string", "description": "The ref from the marker: sha256: and 64 hexadecimal digits."},
+		"offset": {"type": "integer", "minimum": 0, "description": "Where to begin, in bytes; 0 if not given."},
+		"limit": {"type": "integer", "minimum": 1, "maximum": 9000, "description": "How many bytes to show; 9000 if not given."},
+		"pattern": {"type": "string", "description": "A regular expression (RE2 syntax): show only the lines after offset that match it."}
+	},
+	"required": ["ref"],
+	"additionalProperties": false
+}`
+
+type outputInput struct {
+	Ref     string `json:"ref"`
+	Offset  int    `json:"offset"`
+	Limit   int    `json:"limit"`
+	Pattern string `json:"pattern"`
+}
+
+// NewReadOutput returns the read_output tool, which reads results that were
+// kept whole as blobs. Offsets and limits are in bytes; what is shown begins
+// and ends between characters.
+func NewReadOutput() openmanus.Tool {
+	return openmanus.Func(
+		newSpec("read_output", outputDescription, outputSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		func(ctx context.Context, call openmanus.Call, in outputInput) (openmanus.Result, error) {
+			text, err := readOutput(ctx, call.Blobs, in)
+			if err != nil {
+				return openmanus.Result{}, err
+			}
+			return openmanus.TextResult("%s", text), nil
+		})
+}
+
+var refPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+func readOutput(ctx context.Context, blobs openmanus.Blobs, in outputInput) (string, error) {
+	if !refPattern.MatchString(in.Ref) {
+		return "", fmt.Errorf("%s is not a ref: copy it from the marker of the shortened result, sha256: and 64 hexadecimal digits", clip(in.Ref, 100))
+	}
+	data, err := openmanus.ReadBlob(ctx, blobs, openmanus.Ref(in.Ref))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no output %s: copy the ref from the marker of the shortened result", in.Ref)
+	case err != nil:
+		return "", fmt.Errorf("reading the output: %w", err)
+	case in.Offset > len(data):
+		return "", fmt.Errorf("the offset %d is beyond the end: the output has %d bytes", in.Offset, len(data))
+	}
+	if in.Limit == 0 {
+		in.Limit = resultLimit
+	}
+	from := runeAt(data, in.Offset)
+	if in.Pattern != "" {
+		return grepOutput(data, from, in)
+	}
+	to := runeAt(data, min(from+in.Limit, len(data)))
+	if to <= from && from < len(data) { // a character is longer than the limit
+		_, n := utf8.DecodeRune(data[from:])
+		to = from + n
+	}
+	head := fmt.Sprintf("(bytes %d to %d of %d)\n", from, to, len(data))
+	if to < len(data) {
+		head = fmt.Sprintf("(bytes %d to %d of %d; offset %d shows the next ones)\n", from, to, len(data), to)
+	}
+	return head + printable(string(data[from:to])), nil
+}
+
+// runeAt returns the offset at or before i at which a character begins.
+func runeAt(data []byte, i int) int {
+	for n := 0; n < utf8.UTFMax-1 && i > 0 && i < len(data) && !utf8.RuneStart(data[i]); n++ {
+		i--
+	}
+	return i
+}
+
+func grepOutput(data []byte, from int, in outputInput) (string, error) {
+	p, err := newLinePattern(in.Pattern, false, false)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	found := 0
+	for start := from; start < len(data); {
+		end := len(data)
+		if i := bytes.IndexByte(data[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		if p.re.Match(data[start:end]) {
+			line := fmt.Sprintf("%d: %s\n", start, clip(printable(strings.TrimSuffix(string(data[start:end]), "\r")), shownLine))
+			if b.Len() > 0 && b.Len()+len(line) > in.Limit {
+				fmt.Fprintf(&b, "(there is more; offset %d shows the next ones)\n", start)
+				break
+			}
+			b.WriteString(line)
+			found++
+		}
+		start = end + 1
+	}
+	if found == 0 {
+		return fmt.Sprintf("No line matches, from byte %d to %d.", from, len(data)), nil
+	}
+	return b.String(), nil
+}

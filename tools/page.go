@@ -1,0 +1,88 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// A page is some lines of a file. It takes no more memory than that, however
+// large the file and its lines are.
+type page struct {
+	from, to int // the lines that are wanted; to the end if to is negative
+	limit    int // how many bytes there may be, about
+
+	text  strings.Builder // the lines, numbered
+	last  int             // the number of the last of them
+	total int             // how many lines the file has
+	odd   bool            // some of what is shown is not UTF-8
+	full  bool            // there is no room for the next line
+}
+
+// read fills the page and counts the lines of all of r.
+func (p *page) read(ctx context.Context, r *bufio.Reader) error {
+	if head, _ := r.Peek(len(bom)); bytes.Equal(head, bom) {
+		r.Discard(len(bom))
+	}
+	var line []byte // the beginning of this line
+	size := 0       // the length of this line
+	for {
+		part, err := r.ReadSlice('\n')
+		ended := err == nil
+		part = bytes.TrimSuffix(part, []byte("\n"))
+		size += len(part)
+		line = append(line, part[:min(max(0, lineLimit-len(line)), len(part))]...)
+		if ended || err == io.EOF && size > 0 {
+			p.add(line, size)
+			line, size = line[:0], 0
+		}
+		switch {
+		case err == io.EOF:
+			return ctx.Err()
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+	}
+}
+
+// add takes the next line, of which there are size bytes, if it is wanted.
+func (p *page) add(line []byte, size int) {
+	p.total++
+	if p.full || p.total < p.from || p.to >= 0 && p.total > p.to {
+		return
+	}
+	text, more := strings.TrimSuffix(string(line), "\r"), ""
+	if size > len(line) {
+		text = wholeRunes(text)
+		more = fmt.Sprintf(" [... %d more bytes]", size-len(text))
+	}
+	shown := printable(text)
+	if p.text.Len() > 0 && p.text.Len()+len(shown)+len(more) > p.limit {
+		p.full = true
+		return
+	}
+	p.odd = p.odd || shown != text
+	fmt.Fprintf(&p.text, "%6d\t%s%s\n", p.total, shown, more)
+	p.last = p.total
+}
+
+// wholeRunes returns s, which was cut somewhere, without half a character at
+// its end.
+func wholeRunes(s string) string {
+	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
+		if c := s[len(s)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRuneInString(s[len(s)-i:]) {
+				return s[:len(s)-i]
+			}
+			break
+		}
+	}
+	return s
+}

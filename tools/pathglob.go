@@ -1,0 +1,63 @@
+package tools
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// A pathGlob selects files by their paths, as ripgrep's --glob does: a
+// pattern without a slash is compared with the name of the file in whatever
+// directory, one with a slash with the path below the directory that is
+// searched, or below the workspace; "**" stands for any directories, {a,b}
+// for a or b; a leading "!" selects what does not match. The zero pathGlob
+// selects all.
+type pathGlob struct {
+	pattern string
+	base    bool // compared with the name
+	negated bool
+}
+
+// What bounds the time that a pattern can take.
+const (
+	maxGlob   = 500 // bytes
+	maxBraces = 8
+)
+
+// newPathGlob reads a pattern. workspace is the directory that an absolute
+// pattern begins with.
+func newPathGlob(pattern, workspace string) (pathGlob, error) {
+	var g pathGlob
+	p, negated := strings.CutPrefix(pattern, "!")
+	g.negated = negated
+	p = strings.TrimPrefix(p, strings.TrimSuffix(workspace, "/")+"/")
+	p = strings.TrimPrefix(p, "./")
+	g.base = !strings.Contains(p, "/")
+	g.pattern = strings.TrimPrefix(p, "/")
+	switch {
+	case g.pattern == "":
+		return g, fmt.Errorf("the glob %q is empty; an example is **/*.go", pattern)
+	case len(p) > maxGlob || strings.Count(p, "{") > maxBraces:
+		return g, fmt.Errorf("the glob %q is too long; use several calls", clip(pattern, 100))
+	case !doublestar.ValidatePattern(g.pattern):
+		return g, fmt.Errorf("the glob %q is not valid: a [ or { is not closed", pattern)
+	}
+	return g, nil
+}
+
+// match reports whether the file called name, found below root, is selected.
+func (g pathGlob) match(name, root string) bool {
+	if g.pattern == "" {
+		return true
+	}
+	var ok bool
+	if g.base {
+		ok = doublestar.MatchUnvalidated(g.pattern, path.Base(name))
+	} else {
+		ok = doublestar.MatchUnvalidated(g.pattern, name) ||
+			root != "." && doublestar.MatchUnvalidated(g.pattern, strings.TrimPrefix(name, root+"/"))
+	}
+	return ok != g.negated
+}

@@ -1,0 +1,187 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+const planningDescription = `
+Create and manage plans for solving complex tasks. A plan is a list of steps, each not_started, in_progress, completed or blocked.
+Make a plan before work of more than a few steps, mark a step in_progress when you begin it and completed when it is done, and update the plan when you learn that it must change: steps whose text stays the same keep their status.
+Examples:
+{"command":"create","plan_id":"report","title":"Write the report","steps":["Read the data","Find the best months","Write report.md"]}
+{"command":"mark_step","step_index":0,"step_status":"completed","step_notes":"12 rows, March is missing"}
+{"command":"get"}`
+
+const planningSchema = `{
+	"type": "object",
+	"properties": {
+		"command": {"type": "string", "enum": ["create", "update", "list", "get", "set_active", "mark_step", "delete"],
+			"description": "The command to execute."},
+		"plan_id": {"type": "string",
+			"description": "Identifier of the plan. Required for create, update, set_active and delete. Optional for get and mark_step, which use the active plan if it is not given."},
+		"title": {"type": "string",
+			"description": "Title of the plan. Required for create, optional for update."},
+		"steps": {"type": "array", "items": {"type": "string"},
+			"description": "The steps of the plan. Required for create, optional for update, where it replaces the whole list."},
+		"step_index": {"type": "integer",
+			"description": "Index of the step, from 0. Required for mark_step."},
+		"step_status": {"type": "string", "enum": ["not_started", "in_progress", "completed", "blocked"],
+			"description": "The new status of the step. For mark_step."},
+		"step_notes": {"type": "string",
+			"description": "Notes on the step. Optional for mark_step; an empty text removes them."}
+	},
+	"required": ["command"],
+	"additionalProperties": false
+}`
+
+type planningInput struct {
+	Command    string     `json:"command"`
+	PlanID     string     `json:"plan_id"`
+	Title      string     `json:"title"`
+	Steps      []string   `json:"steps"`
+	StepIndex  *int       `json:"step_index"`
+	StepStatus StepStatus `json:"step_status"`
+	StepNotes  *string    `json:"step_notes"`
+}
+
+// NewPlanning returns the planning tool: plans, and how far their steps are.
+// The Detail of its results is a [Plans].
+func NewPlanning() openmanus.Tool {
+	return openmanus.Func(
+		newSpec("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true}),
+		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
+			plans, err := ReadPlans(call.Last)
+			if err != nil {
+				return openmanus.Result{}, err
+			}
+			text, err := plans.run(in)
+			if err != nil {
+				return openmanus.Result{}, err
+			}
+			res := openmanus.TextResult("%s", text)
+			res.Detail = plans
+			return res, nil
+		})
+}
+
+var planCommands = []string{"create", "update", "list", "get", "set_active", "mark_step", "delete"}
+
+func (ps *Plans) run(in planningInput) (string, error) {
+	switch in.Command {
+	case "create":
+		return ps.create(in)
+	case "list":
+		return ps.list(), nil
+	case "update", "set_active", "delete":
+		if in.PlanID == "" {
+			return "", required("plan_id", in.Command)
+		}
+	case "get", "mark_step":
+		if in.PlanID == "" {
+			in.PlanID = ps.Active
+		}
+		if in.PlanID == "" {
+			return "", refuse("No active plan. Please specify a plan_id or set an active plan.")
+		}
+	default:
+		return "", refuse("Unrecognized command: %s. Allowed commands are: %s", in.Command, strings.Join(planCommands, ", "))
+	}
+	p := ps.Find(in.PlanID)
+	if p == nil {
+		return "", refuse("No plan found with ID: %s", in.PlanID)
+	}
+	switch in.Command {
+	case "update":
+		return p.update(in)
+	case "mark_step":
+		return p.markStep(in)
+	case "set_active":
+		ps.Active = p.ID
+		return fmt.Sprintf("Plan '%s' is now the active plan.\n\n%s", p.ID, p), nil
+	case "delete":
+		return ps.delete(p.ID), nil
+	}
+	return p.String(), nil
+}
+
+func (ps *Plans) create(in planningInput) (string, error) {
+	switch {
+	case in.PlanID == "":
+		return "", required("plan_id", "create")
+	case ps.Find(in.PlanID) != nil:
+		return "", refuse("A plan with ID '%s' already exists. Use 'update' to modify existing plans.", in.PlanID)
+	case in.Title == "":
+		return "", required("title", "create")
+	case len(in.Steps) == 0:
+		return "", refuse("Parameter `steps` must be a non-empty list of strings for command: create")
+	}
+	p := Plan{ID: in.PlanID, Title: in.Title}
+	p.setSteps(in.Steps)
+	ps.Plans = append(ps.Plans, p)
+	ps.Active = p.ID
+	return fmt.Sprintf("Plan created successfully with ID: %s\n\n%s", p.ID, &p), nil
+}
+
+func (ps *Plans) list() string {
+	if len(ps.Plans) == 0 {
+		return "No plans available. Create a plan with the 'create' command."
+	}
+	var b strings.Builder
+	b.WriteString("Available plans:\n")
+	for _, p := range ps.Plans {
+		active := ""
+		if p.ID == ps.Active {
+			active = " (active)"
+		}
+		fmt.Fprintf(&b, "• %s%s: %s - %d/%d steps completed\n", p.ID, active, p.Title, p.Count(Completed), len(p.Steps))
+	}
+	return b.String()
+}
+
+func (ps *Plans) delete(id string) string {
+	ps.Plans = slices.DeleteFunc(ps.Plans, func(p Plan) bool { return p.ID == id })
+	if ps.Active == id {
+		ps.Active = ""
+	}
+	return fmt.Sprintf("Plan '%s' has been deleted.", id)
+}
+
+func (p *Plan) update(in planningInput) (string, error) {
+	switch {
+	case in.Steps != nil && len(in.Steps) == 0:
+		return "", refuse("Parameter `steps` must be a non-empty list of strings for command: update")
+	case in.Title == "" && in.Steps == nil:
+		return "", refuse("Parameter `title` or `steps` is required for command: update")
+	}
+	if in.Title != "" {
+		p.Title = in.Title
+	}
+	if in.Steps != nil {
+		p.setSteps(in.Steps)
+	}
+	return fmt.Sprintf("Plan updated successfully: %s\n\n%s", p.ID, p), nil
+}
+
+func (p *Plan) markStep(in planningInput) (string, error) {
+	switch {
+	case in.StepIndex == nil:
+		return "", required("step_index", "mark_step")
+	case *in.StepIndex < 0 || *in.StepIndex >= len(p.Steps):
+		return "", refuse("Invalid step_index: %d. Valid indices range from 0 to %d.", *in.StepIndex, len(p.Steps)-1)
+	case in.StepStatus == "" && in.StepNotes == nil:
+		return "", refuse("Parameter `step_status` or `step_notes` is required for command: mark_step")
+	}
+	s := &p.Steps[*in.StepIndex]
+	if in.StepStatus != "" {
+		s.Status = in.StepStatus
+	}
+	if in.StepNotes != nil {
+		s.Notes = *in.StepNotes
+	}
+	return fmt.Sprintf("Step %d updated in plan '%s'.\n\n%s", *in.StepIndex, p.ID, p), nil
+}
