@@ -1,0 +1,200 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+const (
+	bashTimeout    = 120.0 // seconds
+	bashMaxTimeout = 600.0
+	bashMaxCommand = 1 << 20 // bytes
+)
+
+const bashDescription = `
+Run a command in a bash shell that lives as long as the session. It begins in the workspace; directory, variables, functions and jobs stay from one call to the next.
+The result is what the command printed, standard output and standard error together in the order they came, and a last line with the exit code: [exit code 0].
+- A command may be any script: several lines, pipes, here-documents.
+- There is no terminal and no input: a command that reads gets end of file. Use flags such as -y instead of answering questions.
+- A command that takes longer than timeout (seconds, default 120, at most 600) is killed with everything that it started; what it printed until then is returned, and the shell goes on.
+- What should go on running, such as a server, is put into the background: python3 -m http.server 8000 >server.log 2>&1 &
+  The call returns at once, and the job lives until the shell is restarted or the session ends. Look at it later: tail server.log, jobs, kill %1.
+- "restart": true starts a new shell in the workspace and ends the old one with all its jobs.
+Examples: {"command": "cd src && ls -la"}, {"command": "go test ./...", "timeout": 300}, {"command": "sort data.csv | uniq -c | sort -rn | head -20"}
+To look into files or to change them, prefer the tools made for that.`
+
+const bashSchema = `{
+	"type": "object",
+	"properties": {
+		"command": {"type": "string", "description": "The command to run. May be left out if restart is true."},
+		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 600, "description": "Seconds until the command is killed; 120 if left out."},
+		"restart": {"type": "boolean", "description": "Start a new shell first; background jobs and the state of the old one are lost."}
+	},
+	"additionalProperties": false
+}`
+
+// Bash is the tool bash: one persistent shell for each session, in a
+// workspace. Calls of one session run one after the other. It is safe for
+// concurrent use.
+//
+// The result of a call is the output of the command and, on a line of its own
+// and whatever it is, `[exit code N]`. If the command was killed, because its
+// time was up or the call was cancelled, the output until then comes with an
+// error that says so. The detail is a [BashDetail].
+//
+// A shell that ends (exit, exec, a failure under set -e, a crash) is replaced
+// at the next call by one in the same directory with the same exported
+// variables; the result says what was lost.
+type Bash struct {
+	ws       workspace.Workspace
+	patience time.Duration // how long a shell has to give up a command before it is killed itself
+
+	mu       sync.Mutex
+	sessions map[string]*bashSession
+	closed   bool
+}
+
+var (
+	_ openmanus.Tool = (*Bash)(nil)
+	_ io.Closer      = (*Bash)(nil)
+)
+
+// A BashDetail is the Detail of a result of [Bash].
+type BashDetail struct {
+	Command  string  `json:"command"`
+	ExitCode int     `json:"exit_code"` // 128+n if a signal ended it; -1 if it was killed by us
+	Seconds  float64 `json:"seconds"`
+	TimedOut bool    `json:"timed_out"`
+	Cwd      string  `json:"cwd"` // of the shell, afterwards
+}
+
+// NewBash returns the tool for ws, which must outlive it.
+func NewBash(ws workspace.Workspace) *Bash {
+	return &Bash{ws: ws, patience: 4 * time.Second, sessions: make(map[string]*bashSession)}
+}
+
+// Spec implements [openmanus.Tool].
+func (b *Bash) Spec() openmanus.Spec {
+	return newSpec("bash", bashDescription, bashSchema, openmanus.Hints{Destructive: true})
+}
+
+// Close ends every shell with all that it started. Later calls fail.
+func (b *Bash) Close() error {
+	b.mu.Lock()
+	b.closed = true
+	sessions := b.sessions
+	b.sessions = nil
+	b.mu.Unlock()
+	for _, s := range sessions {
+		s.stop()
+	}
+	return nil
+}
+
+// CloseSession ends the shell of one session, if it has one. A later call of
+// the session begins with a new one.
+func (b *Bash) CloseSession(session string) {
+	b.mu.Lock()
+	s := b.sessions[session]
+	delete(b.sessions, session)
+	b.mu.Unlock()
+	if s != nil {
+		s.stop()
+	}
+}
+
+func (b *Bash) session(name string) (*bashSession, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errors.New("the bash tool is closed")
+	}
+	s := b.sessions[name]
+	if s == nil {
+		s = &bashSession{ws: b.ws, patience: b.patience, turn: make(chan struct{}, 1)}
+		b.sessions[name] = s
+	}
+	return s, nil
+}
+
+type bashInput struct {
+	Command string  `json:"command"`
+	Timeout float64 `json:"timeout"`
+	Restart bool    `json:"restart"`
+}
+
+func (in *bashInput) check() error {
+	blank := strings.TrimSpace(in.Command) == ""
+	switch {
+	case blank && !in.Restart:
+		return errors.New("no command: the argument command is missing or empty")
+	case strings.ContainsRune(in.Command, 0):
+		return errors.New("the command contains a NUL character, which bash cannot read: write it as '\\0' for printf")
+	case len(in.Command) > bashMaxCommand:
+		return fmt.Errorf("the command has %d bytes, more than %d: write the data into a file first, in pieces", len(in.Command), bashMaxCommand)
+	case in.Timeout < 0 || in.Timeout > bashMaxTimeout:
+		return fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v; what takes longer belongs into the background", in.Timeout, bashMaxTimeout)
+	}
+	if blank {
+		in.Command = ""
+	}
+	if in.Timeout == 0 {
+		in.Timeout = bashTimeout
+	}
+	return nil
+}
+
+// Run implements [openmanus.Tool].
+func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	var in bashInput
+	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
+	}
+	if err := in.check(); err != nil {
+		return openmanus.Result{}, err
+	}
+	s, err := b.session(call.Session)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return openmanus.Result{}, ctx.Err()
+	}
+	if in.Restart {
+		s.restart()
+		if in.Command == "" {
+			res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
+			res.Detail = BashDetail{Cwd: b.ws.Dir()}
+			return res, nil
+		}
+	}
+	return s.run(ctx, in, call.Live)
+}
+
+// seconds is how long something took, for people.
+func seconds(since time.Time) float64 {
+	return math.Round(time.Since(since).Seconds()*1000) / 1000
+}
+
+// errNoBash is what to do where there is no bash.
+func errNoBash(err error) error {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no bash here: install it (Debian: apt-get install bash; Alpine: apk add bash; Windows: Git for Windows) and see that it is in PATH: %w", err)
+	}
+	return err
+}

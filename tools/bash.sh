@@ -1,0 +1,131 @@
+# The shell of the bash tool. It runs as `bash -c`, in whatever cage the
+# workspace has, with three pipes and nothing else:
+#
+#   standard input   lines for the relay, below
+#   standard output  what the commands print, on either stream, in order; after
+#                    each command its mark (fd 60)
+#   standard error   records of where the shell stands (fd 61)
+#
+# The shell that runs the commands is interactive, because only such a one can
+# be interrupted and live on; but it has no terminal and shows no prompt. Its
+# input comes from the relay, a child, which can therefore see to the shell
+# while a command runs. Everything here works with bash 3.2.
+
+exec 60>&1 61>&2 63<&0 2>/dev/null
+shell=$$
+
+# What the shell is told first. A record is: the name of the call, the exit
+# status and the shell's flags; NUL; the working directory; NUL; the exported
+# variables; NUL. SIGURG, which by default does nothing, makes the shell give up
+# the command that it runs, after the end of the program that it waits for: it
+# interrupts itself. Commands run with OPENMANUS_CALL in their environment.
+IFS= read -r -d '' setup <<'END'
+unset HISTFILE MAILCHECK PROMPT_COMMAND TMOUT
+set +o history
+set +H
+PS0= PS1= PS2=
+__openmanus_last=
+__openmanus_record() { builtin printf '%s %s %s\0' "$1" "$2" "$3"; builtin pwd; builtin printf '\0'; builtin export -p; builtin printf '\0'; } >&61
+__openmanus_end() {
+builtin local code=$1 call=$2$3 flags=$-
+builtin set +exv
+builtin unset OPENMANUS_CALL
+if [[ $call != "$__openmanus_last" ]]; then __openmanus_last=$call; __openmanus_record "$call" "$code" "$flags"; builtin printf '%s%s' "$2" "$3" >&60; fi
+PS0= PS1= PS2=
+builtin unset PROMPT_COMMAND TMOUT
+builtin return "$code"
+}
+trap '{ __openmanus_record exit $? -; } 2>/dev/null' EXIT
+trap 'if [[ ${OPENMANUS_CALL+set} ]]; then builtin trap - INT; builtin kill -INT $$; fi' URG
+exec 2>&1
+END
+
+# relay carries the lines that begin with '>' (a call) or '+' (something else)
+# to the shell. '!TAG' stops the call with that OPENMANUS_CALL. At the end of
+# the input whoever drives the shell is gone, and everything is ended.
+relay() {
+	local LC_ALL=C line
+	trap '' HUP INT QUIT TERM
+	relay=${BASHPID:-$(exec sh -c 'echo $PPID')}
+	printf '%s' "$setup"
+	while IFS= read -r line <&63; do
+		case $line in
+		'>'*) remember; printf '%s\n' "${line#?}" ;;
+		'+'*) printf '%s\n' "${line#?}" ;;
+		'!'*) kill -URG "$shell"; end "OPENMANUS_CALL=${line#?}" ;;
+		esac
+	done
+	keep=
+	end "OPENMANUS_RUN=${OPENMANUS_RUN:-none}"
+	kill -KILL "$shell"
+}
+
+# remember notes the shell's children: what there is before a call, the jobs in
+# the background, is not the call's.
+remember() {
+	local children=/proc/$shell/task/$shell/children pid
+	keep=
+	if [ -r "$children" ]; then
+		IFS= read -r keep <"$children"
+		return
+	fi
+	look
+	for pid in "${!parent[@]}"; do
+		[ "${parent[pid]}" = "$shell" ] && keep="$keep $pid"
+	done
+}
+
+# end kills what the shell started, but for the relay and what is to be kept,
+# and every process with that variable in its environment, until it finds none.
+end() {
+	local round
+	for round in 1 2 3 4 5 6 7 8 9 10; do
+		look
+		choose "$1"
+		[ -n "$victims" ] || return
+		kill -KILL $victims
+	done
+}
+
+# choose sets victims.
+choose() {
+	local pid at file
+	victims=
+	for pid in "${!parent[@]}"; do
+		at=$pid
+		while [ "$at" -gt 1 ]; do
+			case " $keep $relay " in *" $at "*) break ;; esac
+			if [ "${parent[at]:-0}" = "$shell" ]; then
+				victims="$victims $pid"
+				break
+			fi
+			at=${parent[at]:-0}
+		done
+	done
+	for file in $(grep -lsaF -- "$1" /proc/[0-9]*/environ); do
+		file=${file#/proc/}
+		file=${file%/environ}
+		case " $keep $relay " in *" $file "*) ;; *) [ -n "${parent[file]}" ] && victims="$victims $file" ;; esac
+	done
+}
+
+# look sets parent to the parents of all living processes.
+look() {
+	local file line pid ppid state
+	parent=()
+	if [ ! -r /proc/self/stat ]; then
+		while read -r pid ppid state; do
+			case $state in Z*) ;; *) parent[pid]=$ppid ;; esac
+		done <<<"$(ps -axo pid=,ppid=,state=)"
+		return
+	fi
+	for file in /proc/[0-9]*/stat; do
+		IFS= read -r line <"$file" || continue
+		case $line in *') '*) ;; *) IFS= read -r -d '' line <"$file" ;; esac # a name with a newline in it
+		set -- ${line##*) }
+		pid=${file#/proc/}
+		case $1 in Z | X | '') ;; *) parent[${pid%/stat}]=$2 ;; esac
+	done
+}
+
+exec "$BASH" --noprofile --norc --noediting -i < <(relay) 2>/dev/null 63<&-
