@@ -46,6 +46,9 @@ type Model struct {
 	MaxInputTokens int // see [Config.Limits]
 	Info           Info
 
+	// Unnamed is whether m was chosen for want of a word; Notes say how.
+	Unnamed bool
+
 	// Notes are sentences for the person, above all if the endpoint refuses:
 	// which key was not sent and why, what was chosen for want of a word.
 	Notes []string
@@ -164,6 +167,7 @@ func (c *Config) Choose(ollama func(baseURL string) ([]string, error)) (Model, e
 		return Model{}, c.noModel(fmt.Sprintf("Ollama at %s: it runs, but has no model yet", base))
 	}
 	m, err = c.Model("ollama/" + names[0])
+	m.Unnamed = true
 	m.Notes = append(m.Notes, "nothing names a model: the first one of Ollama at "+base+" is used")
 	return m, err
 }
@@ -281,7 +285,7 @@ func (c *Config) unnamed(s *endpoint, m *Model) error {
 	p, _ := provider("", s.APIType, s.base.text)
 	switch {
 	case p == "openai" && (s.key.text != "" || s.keyEnv.text != "" || c.ambient["OPENAI_API_KEY"] != ""):
-		s.model.text = DefaultModel
+		s.model.text, m.Unnamed = DefaultModel, true
 		m.Notes = append(m.Notes, "nothing names a model: "+DefaultModel+" is used")
 		return nil
 	case p == "openai":

@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package doctor
+
+import "golang.org/x/sys/unix"
+
+// free returns how many bytes can still be written below dir.
+func free(dir string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, err
+	}
+	return st.Bavail * uint64(st.Bsize), nil
+}

@@ -1,0 +1,142 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+)
+
+// shell looks for what the tool bash runs.
+func (c *checker) shell(ctx context.Context) []Finding {
+	const name = "bash"
+	remedy := c.install(thing{name: "bash", names: map[string]string{"winget": "Git.Git"}})
+	path, ok := c.first("bash")
+	if !ok {
+		return one(name, Missing, "not found: no command can be run", remedy)
+	}
+	version, err := c.asked(ctx, path, "--version")
+	if err != nil {
+		return one(name, Missing, path+" does not run: "+err.Error(), remedy)
+	}
+	return one(name, OK, path+", "+version, "")
+}
+
+// python looks for what python_execute runs, and for what draws figures.
+func (c *checker) python(ctx context.Context) []Finding {
+	const name = "python"
+	names := []string{"python3", "python"}
+	remedy := c.install(thing{name: "python3", names: map[string]string{"brew": "python", "pacman": "python", "winget": "Python.Python.3.13"}})
+	if c.Config != nil && c.Config.Python.Interpreter != "" {
+		names = []string{c.Config.Python.Interpreter}
+		remedy = "correct [tools.python] interpreter, which " + c.Config.Origin("tools.python.interpreter").String() + " says, or " + remedy
+	}
+	path, ok := c.first(names...)
+	if !ok {
+		return one(name, Warn, strings.Join(names, ", ")+": not found, so python_execute does not work", remedy)
+	}
+	version, err := c.asked(ctx, path, "--version")
+	switch {
+	case err != nil:
+		return one(name, Warn, path+" does not run, so python_execute does not work: "+err.Error(), remedy)
+	case !strings.HasPrefix(version, "Python 3."):
+		return one(name, Warn, path+" is not Python 3 but says "+version, remedy)
+	}
+	return append(one(name, OK, path+", "+version, ""), c.matplotlib(ctx, path)...)
+}
+
+func (c *checker) matplotlib(ctx context.Context, python string) []Finding {
+	const name = "matplotlib"
+	version, err := c.asked(ctx, python, "-c", "import importlib.metadata as m; print(m.version('matplotlib'))")
+	if err != nil {
+		return one(name, Warn, "not found, so python_execute shows no figures", c.install(thing{name: "python3-matplotlib", names: map[string]string{
+			"brew": "python-matplotlib", "pacman": "python-matplotlib", "apk": "py3-matplotlib", "winget": ""}})+
+			", or "+python+" -m pip install matplotlib")
+	}
+	return one(name, OK, version, "")
+}
+
+func (c *checker) git(ctx context.Context) []Finding {
+	remedy := c.install(thing{name: "git", names: map[string]string{"winget": "Git.Git"}})
+	return c.program(ctx, "git", []string{"git"}, "it is for tasks on repositories", remedy)
+}
+
+// chromium looks for a browser, also where systems keep programs that are not
+// on the path.
+func (c *checker) chromium(ctx context.Context) []Finding {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"}
+	remedy := c.install(thing{name: "chromium", names: map[string]string{"brew": "--cask chromium", "winget": "Google.Chrome"}})
+	const use = "it is for tools that use a browser, of which this version has none yet"
+	for _, path := range []string{
+		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+		`C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe`,
+	} {
+		if _, err := c.Stat(path); err == nil {
+			return one("chromium", OK, path, "") // asking it for its version would open a window
+		}
+	}
+	return c.program(ctx, "chromium", names, use, remedy)
+}
+
+// bubblewrap looks for what a sandbox is made with, and tries it: a container
+// often forbids it.
+func (c *checker) bubblewrap(ctx context.Context) []Finding {
+	const name, use = "bubblewrap", "it is for a sandbox, which this version has none of yet: commands run with your rights"
+	if c.GOOS != "linux" {
+		return one(name, OK, "not for "+c.GOOS, "")
+	}
+	path, ok := c.first("bwrap")
+	if !ok {
+		return one(name, Warn, "not found; "+use, c.install(thing{name: "bubblewrap"}))
+	}
+	if _, err := c.asked(ctx, path, "--unshare-all", "--ro-bind", "/", "/", "--", path, "--version"); err != nil {
+		return one(name, Warn, path+" cannot make a sandbox: "+err.Error(),
+			"allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; "+
+				"in a container, start it with them allowed")
+	}
+	version, err := c.asked(ctx, path, "--version")
+	if err != nil {
+		return one(name, Warn, path+": "+err.Error(), "")
+	}
+	return one(name, OK, path+", "+version, "")
+}
+
+// program looks for a program that nothing depends on.
+func (c *checker) program(ctx context.Context, name string, names []string, use, remedy string) []Finding {
+	path, ok := c.first(names...)
+	if !ok {
+		return one(name, Warn, "not found; "+use, remedy)
+	}
+	version, err := c.asked(ctx, path, "--version")
+	if err != nil {
+		return one(name, Warn, path+" does not run: "+err.Error(), remedy)
+	}
+	return one(name, OK, path+", "+version, "")
+}
+
+// terminal says how the program will be seen.
+func (c *checker) terminal(context.Context) []Finding {
+	const name = "terminal"
+	get := func(v string) string { s, _ := c.Env(v); return s }
+	t := c.Terminal
+	switch {
+	case !t.In && !t.Out && !t.Err:
+		return one(name, OK, "none: nobody can be asked, so what needs approval ends the run with exit code 4", "")
+	case !t.In:
+		return one(name, OK, "standard input is none: nobody can be asked, so what needs approval ends the run with exit code 4", "")
+	}
+	detail := get("TERM")
+	if detail == "" || detail == "dumb" {
+		detail = "plain"
+	}
+	if get("NO_COLOR") != "" {
+		detail += ", no colours (NO_COLOR)"
+	}
+	for _, v := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if l := strings.ToLower(get(v)); l != "" {
+			if c.GOOS != "windows" && !strings.Contains(l, "utf-8") && !strings.Contains(l, "utf8") {
+				return one(name, Warn, detail+", "+v+"="+get(v)+" is not UTF-8, so some characters may look wrong", "export LC_ALL=C.UTF-8")
+			}
+			break
+		}
+	}
+	return one(name, OK, detail, "")
+}
