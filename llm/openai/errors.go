@@ -89,7 +89,7 @@ func transport(err error) *llm.Error {
 	switch {
 	case errors.As(err, &cert):
 		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("its certificate is not trusted: %w", err)}
-	case errors.As(err, &record):
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
 		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("it does not speak TLS (%w): should the base URL begin with http:// ?", err)}
 	case errors.As(err, &dns):
 		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("its name cannot be looked up (%w): is the network up, and the base URL right?", err)}

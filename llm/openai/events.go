@@ -31,8 +31,8 @@ func events(body io.Reader) iter.Seq2[[]byte, error] {
 			data, err := io.ReadAll(r)
 			yield(data, err)
 		case first == '<':
-			page, _ := io.ReadAll(io.LimitReader(r, 4096))
-			yield(nil, wrongf("the response is a web page (%s), not a reply: is the base URL right?", oneLine(string(page), 100)))
+			html, _ := io.ReadAll(io.LimitReader(r, 4096))
+			yield(nil, wrongf("the response is a web page (%s), not a reply: is the base URL right?", oneLine(explain(html).text, 100)))
 		default:
 			stream(r, yield)
 		}

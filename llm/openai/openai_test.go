@@ -19,3 +19,11 @@ func open(client *http.Client) llm.Model {
 }
 
 func TestConformance(t *testing.T) { llmtest.Run(t, os.DirFS("testdata/chat"), open) }
+
+func TestFaults(t *testing.T) {
+	table, err := os.ReadFile("testdata/faults.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	llmtest.RunFaults(t, table, open)
+}

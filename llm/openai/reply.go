@@ -179,6 +179,9 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 		if m := choice.Delta; m != nil {
 			r.say(m, yield)
 		} else if m := choice.Message; m != nil {
+			for i := range m.ToolCalls { // which are whole
+				m.ToolCalls[i].Index = &i
+			}
 			r.say(m, yield)
 		}
 		if stop, _ := ending(choice.Finish); choice.Finish != "" && (r.finish == "" || !stop.Whole()) {
