@@ -1,55 +1,77 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// A putFunc takes what a file says of a key.
-type putFunc func(k key, sub, text string, src Source)
-
-// putFromWorkspace sets what a file says that nobody vouched for.
-func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
-	forbid := func(why string) {
-		e := &Error{Source: src, Key: k.with(sub), Text: why}
-		if !l.refused { // once is enough
-			e.Hint = "a file found in the working directory may come from anybody: set it in your own file, " +
-				"or vouch for this one with --config " + workspaceFile
+// readFiles reads the files there are.
+func (l *loader) readFiles() {
+	file, role := l.src.File, "--config"
+	if file == "" {
+		file, role = l.src.Env.get("OPENMANUS_CONFIG"), "OPENMANUS_CONFIG"
+	}
+	if file != "" {
+		p, err := l.absolute(file, l.src.Dir)
+		if err != nil {
+			l.fail(&Error{Source: Source{From: File, Name: file}, Text: err.Error()})
+		} else if !l.readFile(p, role, l.set) {
+			l.fail(&Error{Source: Source{From: File, Name: p}, Text: "is not there", Hint: "it is named by " + role})
 		}
-		l.refused = true
-		l.fail(e)
-	}
-	now := l.settings[k.with(sub)]
-	v, err := k.kind.parse(strings.TrimSpace(text))
-	switch {
-	case k.workspace == refused:
-		forbid("a workspace may not set it")
-		return
-	case k.workspace == tighter && err == nil && !k.kind.narrow(v, now.value):
-		forbid(fmt.Sprintf("found %s, a workspace may not allow more than %s", quoted(text), now.text))
-		return
-	case k.name == "llm.model" && !l.sameProvider(text):
-		forbid(fmt.Sprintf("found %s, a workspace may not choose another provider", quoted(text)))
 		return
 	}
-	l.set(k, sub, text, src)
+	if dir, err := UserDir(l.goos, l.src.Env); err == nil {
+		l.readFile(filepath.Join(dir, "config.toml"), "user", l.set)
+	}
+	l.readFile(filepath.Join(l.src.Dir, workspaceFile), "workspace", l.putFromWorkspace)
 }
 
-// sameProvider reports whether a workspace may name the model: its requests
-// go where the user's go anyway, or the user chose nothing.
-func (l *loader) sameProvider(model string) bool {
-	named, _ := split(model)
-	was, _ := split(l.text("llm.model"))
+// readFile hands every key of the file to put. It reports whether there is
+// such a file.
+func (l *loader) readFile(path, role string, put putFunc) bool {
+	data, mode, err := readFile(path, role != "workspace")
+	found := !errors.Is(err, fs.ErrNotExist)
+	l.cfg.files = append(l.cfg.files, FileState{Path: path, Role: role, Found: found})
 	switch {
-	case named == "scripted":
+	case !found:
 		return false
-	case named == "", l.text("llm.base_url") != "":
+	case err != nil:
+		l.errs = append(l.errs, err)
 		return true
 	}
-	return l.text("llm.model") == "" || named == was || named == "openai" && was == ""
+	l.read(path, data, put)
+	l.readable(path, mode)
+	return true
 }
+
+// read hands every key in data, the content of a file, to put.
+func (l *loader) read(path string, data []byte, put putFunc) {
+	doc, err := parse(path, data)
+	if err != nil {
+		l.errs = append(l.errs, err)
+		return
+	}
+	before := len(l.errs)
+	l.leaves(path, doc, l.tables(path, doc), put)
+	slices.SortStableFunc(l.errs[before:], func(a, b error) int { return line(a) - line(b) })
+}
+
+// line is where err is in its file.
+func line(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Source.Line
+	}
+	return 0
+}
+
+// A putFunc takes what a file says of a key.
+type putFunc func(k key, sub, text string, src Source)
 
 // tables checks the headers of a file. It returns the paths of the wrong ones,
 // below which nothing else needs to be said.

@@ -1,14 +1,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -196,83 +192,6 @@ func (l *loader) resolve(k key, text string, src Source) string {
 	return p
 }
 
-// environment sets what variables say.
-func (l *loader) environment() {
-	for k, sub := range l.cfg.keys() {
-		for _, name := range k.variables(sub) {
-			if text := l.src.Env.get(name); text != "" {
-				l.set(k, sub, text, Source{From: Environment, Name: name})
-				break
-			}
-		}
-	}
-}
-
-// variables are the names of the environment variables of k, the first of
-// which comes first.
-func (k key) variables(sub string) []string {
-	names := []string{variable(strings.Replace(k.name, "*", sub, 1))}
-	if k.env != "" && !strings.HasPrefix(k.env, "OPENAI_") { // these are for [loader.openAI]
-		names = append(names, k.env)
-	}
-	return names
-}
-
-// openAI lets [llm] have what OPENAI_BASE_URL and OPENAI_API_KEY say, where
-// they are about it. They are set for other programs too: the address counts
-// for [llm] unless it is of another provider, and the key only if the address
-// is OpenAI's or stands in the environment as well.
-func (l *loader) openAI() {
-	if p, _ := provider(l.text("llm.model"), l.text("llm.api_type"), l.text("llm.base_url")); p != "openai" && p != "compat" {
-		return
-	}
-	base := l.cfg.ambient["OPENAI_BASE_URL"]
-	if base != "" && l.settings["llm.base_url"].source.From != Environment {
-		l.set(l.schema["llm.base_url"], "", base, Source{From: Environment, Name: "OPENAI_BASE_URL"})
-	}
-	at := l.settings["llm.base_url"]
-	about := at.source.From != File || sameHost(at.text, openAIBase)
-	own := l.settings["llm.api_key"].source.From == Environment || l.text("llm.api_key_env") != ""
-	if apiKey := l.cfg.ambient["OPENAI_API_KEY"]; apiKey != "" && about && !own {
-		l.set(l.schema["llm.api_key"], "", apiKey, Source{From: Environment, Name: "OPENAI_API_KEY"})
-	}
-}
-
-func (l *loader) flags() {
-	byFlag := map[string]key{}
-	for _, k := range l.keys {
-		if k.flag != "" {
-			byFlag[k.flag] = k
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(l.src.Flags)) {
-		src := Source{From: Flag, Name: "--" + name}
-		k, ok := byFlag[name]
-		if !ok {
-			l.fail(&Error{Source: src, Text: "is no flag that sets a key"})
-			continue
-		}
-		l.set(k, "", l.src.Flags[name], src)
-	}
-}
-
-// unknownVariables warns about variables that look like ours.
-func (l *loader) unknownVariables() {
-	known := []string{"OPENMANUS_CONFIG"}
-	for k, sub := range l.cfg.keys() {
-		known = append(known, k.variables(sub)...)
-	}
-	for _, name := range l.src.EnvNames {
-		if strings.HasPrefix(name, "OPENMANUS_") && !slices.Contains(known, name) {
-			text := "is set and sets no key"
-			if near := didYouMean(nearest(name, known)); near != "" {
-				text += " (" + near + ")"
-			}
-			l.warn(Warning{Source: Source{From: Environment, Name: name}, Text: text})
-		}
-	}
-}
-
 // fill puts the settings into the fields of the Config.
 func (l *loader) fill() {
 	c := l.cfg
@@ -334,64 +253,4 @@ func quotedName(name string) string {
 		return name
 	}
 	return strconv.Quote(name)
-}
-
-// readFiles reads the files there are.
-func (l *loader) readFiles() {
-	file, role := l.src.File, "--config"
-	if file == "" {
-		file, role = l.src.Env.get("OPENMANUS_CONFIG"), "OPENMANUS_CONFIG"
-	}
-	if file != "" {
-		p, err := l.absolute(file, l.src.Dir)
-		if err != nil {
-			l.fail(&Error{Source: Source{From: File, Name: file}, Text: err.Error()})
-		} else if !l.readFile(p, role, l.set) {
-			l.fail(&Error{Source: Source{From: File, Name: p}, Text: "is not there", Hint: "it is named by " + role})
-		}
-		return
-	}
-	if dir, err := UserDir(l.goos, l.src.Env); err == nil {
-		l.readFile(filepath.Join(dir, "config.toml"), "user", l.set)
-	}
-	l.readFile(filepath.Join(l.src.Dir, workspaceFile), "workspace", l.putFromWorkspace)
-}
-
-// readFile hands every key of the file to put. It reports whether there is
-// such a file.
-func (l *loader) readFile(path, role string, put putFunc) bool {
-	data, mode, err := readFile(path, role != "workspace")
-	found := !errors.Is(err, fs.ErrNotExist)
-	l.cfg.files = append(l.cfg.files, FileState{Path: path, Role: role, Found: found})
-	switch {
-	case !found:
-		return false
-	case err != nil:
-		l.errs = append(l.errs, err)
-		return true
-	}
-	l.read(path, data, put)
-	l.readable(path, mode)
-	return true
-}
-
-// read hands every key in data, the content of a file, to put.
-func (l *loader) read(path string, data []byte, put putFunc) {
-	doc, err := parse(path, data)
-	if err != nil {
-		l.errs = append(l.errs, err)
-		return
-	}
-	before := len(l.errs)
-	l.leaves(path, doc, l.tables(path, doc), put)
-	slices.SortStableFunc(l.errs[before:], func(a, b error) int { return line(a) - line(b) })
-}
-
-// line is where err is in its file.
-func line(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Source.Line
-	}
-	return 0
 }

@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// putFromWorkspace sets what a file says that nobody vouched for.
+func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
+	forbid := func(why string) {
+		e := &Error{Source: src, Key: k.with(sub), Text: why}
+		if !l.refused { // once is enough
+			e.Hint = "a file found in the working directory may come from anybody: set it in your own file, " +
+				"or vouch for this one with --config " + workspaceFile
+		}
+		l.refused = true
+		l.fail(e)
+	}
+	now := l.settings[k.with(sub)]
+	v, err := k.kind.parse(strings.TrimSpace(text))
+	switch {
+	case k.workspace == refused:
+		forbid("a workspace may not set it")
+		return
+	case k.workspace == tighter && err == nil && !k.kind.narrow(v, now.value):
+		forbid(fmt.Sprintf("found %s, a workspace may not allow more than %s", quoted(text), now.text))
+		return
+	case k.name == "llm.model" && !l.sameProvider(text):
+		forbid(fmt.Sprintf("found %s, a workspace may not choose another provider", quoted(text)))
+		return
+	}
+	l.set(k, sub, text, src)
+}
+
+// sameProvider reports whether a workspace may name the model: its requests
+// go where the user's go anyway, or the user chose nothing.
+func (l *loader) sameProvider(model string) bool {
+	named, _ := split(model)
+	was, _ := split(l.text("llm.model"))
+	switch {
+	case named == "scripted":
+		return false
+	case named == "", l.text("llm.base_url") != "":
+		return true
+	}
+	return l.text("llm.model") == "" || named == was || named == "openai" && was == ""
+}
