@@ -320,29 +320,3 @@ func TestMessages(t *testing.T) {
 		}
 	}
 }
-
-func FuzzBody(f *testing.F) {
-	data, _ := json.Marshal(conversation(1))
-	f.Add(data, "system", 2)
-	f.Fuzz(func(t *testing.T, data []byte, system string, fixed int) {
-		var messages []llm.Message
-		if json.Unmarshal(data, &messages) != nil {
-			return
-		}
-		m := openai.New(openai.Options{Model: "m"})
-		req := &llm.Request{System: system, Messages: messages, Fixed: fixed}
-		once, err := m.Body(req)
-		if err != nil {
-			return
-		}
-		if !json.Valid(once) {
-			t.Fatalf("not JSON: %s", once)
-		}
-		req.Memo = new(llm.Memo)
-		for range 2 {
-			if b := body(t, m, req); !bytes.Equal(b, once) {
-				t.Fatalf("with memo\n%s\nwithout\n%s", b, once)
-			}
-		}
-	})
-}

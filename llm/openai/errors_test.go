@@ -286,34 +286,3 @@ func TestContextErrorsAreTheContexts(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-// Whatever a server sends: a reply that can be put together, or an error.
-func FuzzResponse(f *testing.F) {
-	f.Add([]byte(hello[strings.Index(hello, "\n\n")+2:]))
-	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"x"}],"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"a":1}}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`))
-	f.Add([]byte("\xef\xbb\xbfdata:{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"a\"}},{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"b\",\"arguments\":\"{\"}}]},\"finish_reason\":\"length\"}]}\r\rdata: [DONE]"))
-	f.Add([]byte(`[{"error":{"code":1e9,"message":"x"}}]`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		m := respond(openai.Options{}, 200, nil, string(data))
-		var r llm.Reply
-		stops := 0
-		for d, err := range m.Stream(t.Context(), &llm.Request{}) {
-			if err != nil {
-				var e *llm.Error
-				if !errors.As(err, &e) || e.Error() == "" || stops > 0 {
-					t.Fatalf("error %v (%T) after %d stops", err, err, stops)
-				}
-				return
-			}
-			if err := r.Add(d); err != nil {
-				t.Fatal(err)
-			}
-			if d.Stop != "" {
-				stops++
-			}
-		}
-		if stops != 1 || r.Usage.Input < 0 || r.Usage.Output < 0 || r.Usage.Cached > r.Usage.Input || r.Usage.Reasoning > r.Usage.Output {
-			t.Fatalf("%d stops, %+v", stops, r)
-		}
-	})
-}

@@ -26,6 +26,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/openai/internal/chat"
 )
 
 // DefaultURL is OpenAI's own address.
@@ -60,7 +61,7 @@ type Model struct {
 	close func()
 	wrong error // in the options: what every request fails with
 
-	reasons, shortIDs bool
+	encoder *chat.Encoder
 }
 
 // New returns the model that opts describe. It connects to nothing; wrong
@@ -69,10 +70,14 @@ func New(opts Options) *Model {
 	if opts.BaseURL == "" {
 		opts.BaseURL = DefaultURL
 	}
-	m := &Model{opts: opts, reasons: reasons(opts.Model), shortIDs: shortIDs(opts.Model)}
-	if opts.Reasoning != nil {
-		m.reasons = *opts.Reasoning
-	}
+	m := &Model{opts: opts, encoder: &chat.Encoder{
+		Model:    opts.Model,
+		Reasons:  reasons(opts),
+		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(opts.Model), // Mistral, Codestral, Mixtral...
+		PDF:      opts.PDF || opts.BaseURL == DefaultURL,
+		Thoughts: opts.Thoughts,
+		NoUsage:  opts.NoUsage,
+	}}
 	m.base, m.wrong = shownURL(opts)
 	client := newClient(opts.HTTPClient)
 	m.close = client.CloseIdleConnections
@@ -119,25 +124,22 @@ func shownURL(opts Options) (*url.URL, error) {
 	u, err := url.Parse(opts.BaseURL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return &url.URL{}, wrongf("the base URL %q is not one: it should look like %s", opts.BaseURL, DefaultURL)
+		return &url.URL{}, chat.Wrongf("the base URL %q is not one: it should look like %s", opts.BaseURL, DefaultURL)
 	case opts.Model == "":
-		return u, wrongf("no model is named for %s", u.Host)
+		return u, chat.Wrongf("no model is named for %s", u.Host)
 	}
 	shown := *u
 	shown.User, shown.RawQuery = nil, ""
 	return &shown, nil
 }
 
-// reasons reports whether a model is, by its name, one of those that take
+// reasons reports whether a model is one of those that take
 // max_completion_tokens and no temperature: o1, o4-mini, gpt-5 and so on.
-func reasons(name string) bool {
-	return regexp.MustCompile(`^([^/]*/)*(o[1-9]|gpt-([5-9]|\d\d))`).MatchString(name)
-}
-
-// shortIDs reports whether a model is one of Mistral's, which take only call
-// ids of nine letters and digits.
-func shortIDs(name string) bool {
-	return regexp.MustCompile(`(?i)stral|xtral`).MatchString(name)
+func reasons(opts Options) bool {
+	if opts.Reasoning != nil {
+		return *opts.Reasoning
+	}
+	return regexp.MustCompile(`^([^/]*/)*(o[1-9]|gpt-([5-9]|\d\d))`).MatchString(opts.Model)
 }
 
 // settled is how long we wait for what may follow the end of a reply (usage,
@@ -159,30 +161,37 @@ func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		timer.Stop()
 		defer timer.Stop()
 
-		r := newReply(m.opts.Model)
-		err = r.read(events(res.Body), yield, func() { timer.Reset(settled) })
-		if r.unheard {
+		last, done, heard, err := chat.Read(res.Body, m.opts.Model, yield, func() { timer.Reset(settled) })
+		if !heard {
 			return
-		}
-		end, broken := r.end()
-		if err == nil || r.finish != "" { // what fails after the reply has ended does not matter
-			err = broken
 		}
 		if err != nil {
 			yield(llm.Delta{}, m.failure(ctx, err))
 			return
 		}
-		yield(end, nil)
-		if r.done { // to its end, so that the connection can be used again
+		yield(last, nil)
+		if done { // to its end, so that the connection can be used again
 			timer.Reset(time.Second / 4)
 			io.CopyN(io.Discard, res.Body, 4096)
 		}
 	}
 }
 
+// Body returns the exact bytes that are sent for req.
+func (m *Model) Body(req *llm.Request) ([]byte, error) {
+	if m.wrong != nil {
+		return nil, m.wrong
+	}
+	body, err := m.encoder.Encode(req)
+	return body.Bytes(), err
+}
+
 // send returns the response to req if it is one of success.
 func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
-	segments, err := m.encode(req)
+	if m.wrong != nil {
+		return nil, m.wrong
+	}
+	body, err := m.encoder.Encode(req)
 	if err != nil {
 		return nil, err
 	}
@@ -190,9 +199,9 @@ func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, err
 	_, err = m.chat.New(ctx, sdk.ChatCompletionNewParams{},
 		option.WithResponseBodyInto(&res),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			r.ContentLength = segments.size()
-			r.GetBody = segments.open
-			r.Body, _ = segments.open()
+			r.ContentLength = body.Size()
+			r.GetBody = body.Open
+			r.Body, _ = body.Open()
 			res, err := next(r)
 			if err == nil && res.StatusCode/100 != 2 {
 				return nil, m.refusal(res)

@@ -1,4 +1,6 @@
-package openai
+// Package chat is the format of Chat Completions: requests to bytes, and bytes
+// to replies and errors. It sends nothing.
+package chat
 
 import (
 	"bytes"
@@ -12,18 +14,20 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// segments are the body of a request, one after the other. Their bytes never
+// Segments are the body of a request, one after the other. Their bytes never
 // change, since a transport may read them after the request has ended.
-type segments [][]byte
+type Segments [][]byte
 
-func (s segments) size() (n int64) {
+// Size is how many bytes there are.
+func (s Segments) Size() (n int64) {
 	for _, b := range s {
 		n += int64(len(b))
 	}
 	return n
 }
 
-func (s segments) open() (io.ReadCloser, error) {
+// Open returns a reader of all bytes, as [http.Request].GetBody wants it.
+func (s Segments) Open() (io.ReadCloser, error) {
 	readers := make([]io.Reader, len(s))
 	for i, b := range s {
 		readers[i] = bytes.NewReader(b)
@@ -31,13 +35,18 @@ func (s segments) open() (io.ReadCloser, error) {
 	return io.NopCloser(io.MultiReader(readers...)), nil
 }
 
-// Body returns the exact bytes that are sent for req.
-func (m *Model) Body(req *llm.Request) ([]byte, error) {
-	s, err := m.encode(req)
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Join(s, nil), nil
+// Bytes are all bytes in one piece.
+func (s Segments) Bytes() []byte { return bytes.Join(s, nil) }
+
+// An Encoder makes the bodies of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo].
+type Encoder struct {
+	Model    string
+	Reasons  bool // takes max_completion_tokens, and no temperature
+	ShortIDs bool // takes only ids of nine letters and digits
+	PDF      bool // takes PDF files
+	Thoughts bool // wants its reasoning_content back
+	NoUsage  bool // refuses stream_options
 }
 
 // kept is what a [llm.Memo] holds of a conversation.
@@ -48,12 +57,9 @@ type kept struct {
 	ends []int  // where each of them ends in text
 }
 
-// encode returns the body for req: what stays the same first, then the
+// Encode returns the body for req: what stays the same first, then the
 // messages, then what is constant, so that the prompt grows only at its end.
-func (m *Model) encode(req *llm.Request) (segments, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
+func (m *Encoder) Encode(req *llm.Request) (Segments, error) {
 	k, _ := req.Memo.Load(m).(*kept)
 	if k == nil {
 		k = new(kept)
@@ -79,7 +85,7 @@ func (m *Model) encode(req *llm.Request) (segments, error) {
 	for i, msg := range req.Messages[fixed:] {
 		b, err := m.message(msg)
 		if err != nil {
-			return nil, wrongf("message %d: %w", fixed+i+1, err)
+			return nil, Wrongf("message %d: %w", fixed+i+1, err)
 		}
 		fresh = append(fresh, b...)
 	}
@@ -91,15 +97,15 @@ func (m *Model) encode(req *llm.Request) (segments, error) {
 		}
 	}
 	tail, err := m.tail(req)
-	return segments{k.head, old, fresh, tail}, err
+	return Segments{k.head, old, fresh, tail}, err
 }
 
 // keep encodes those of the fixed messages that were not encoded before.
-func (m *Model) keep(k *kept, fixed []llm.Message) error {
+func (m *Encoder) keep(k *kept, fixed []llm.Message) error {
 	for i := len(k.ends); i < len(fixed); i++ {
 		b, err := m.message(fixed[i])
 		if err != nil {
-			return wrongf("message %d: %w", i+1, err)
+			return Wrongf("message %d: %w", i+1, err)
 		}
 		k.text = append(k.text, b...)
 		k.ends = append(k.ends, len(k.text))
@@ -107,7 +113,7 @@ func (m *Model) keep(k *kept, fixed []llm.Message) error {
 	return nil
 }
 
-func (m *Model) head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) head(req *llm.Request) ([]byte, error) {
 	type function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
@@ -117,7 +123,7 @@ func (m *Model) head(req *llm.Request) ([]byte, error) {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
 	}
-	head := append([]byte(`{"model":`), mustEncode(m.opts.Model)...)
+	head := append([]byte(`{"model":`), mustEncode(m.Model)...)
 	var tools []tool
 	for _, t := range req.Tools {
 		schema := t.Input
@@ -125,7 +131,7 @@ func (m *Model) head(req *llm.Request) ([]byte, error) {
 			schema = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
 		if !json.Valid(schema) {
-			return nil, wrongf("the schema of the tool %s is not JSON", t.Name)
+			return nil, Wrongf("the schema of the tool %s is not JSON", t.Name)
 		}
 		tools = append(tools, tool{"function", function{t.Name, t.Description, schema}})
 	}
@@ -151,10 +157,10 @@ type settings struct {
 	StreamOptions       any      `json:"stream_options,omitempty"`
 }
 
-func (m *Model) tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) tail(req *llm.Request) ([]byte, error) {
 	s := settings{MaxTokens: req.Settings.MaxTokens, Temperature: req.Settings.Temperature,
 		Effort: req.Settings.Effort, Stream: true}
-	if m.reasons { // which knows no temperature but its own
+	if m.Reasons { // which knows no temperature but its own
 		s.MaxTokens, s.MaxCompletionTokens, s.Temperature = 0, s.MaxTokens, nil
 	}
 	var err error
@@ -163,17 +169,17 @@ func (m *Model) tail(req *llm.Request) ([]byte, error) {
 	}
 	if schema := req.Settings.Schema; len(schema) > 0 {
 		if !json.Valid(schema) {
-			return nil, wrongf("the setting schema is not JSON")
+			return nil, Wrongf("the setting schema is not JSON")
 		}
 		s.ResponseFormat = map[string]any{"type": "json_schema", "json_schema": map[string]any{
 			"name": "reply", "schema": schema, "strict": strict(schema)}}
 	}
-	if !m.opts.NoUsage {
+	if !m.NoUsage {
 		s.StreamOptions = map[string]bool{"include_usage": true}
 	}
 	b, err := encode(s)
 	if err != nil { // a temperature that is no number
-		return nil, wrongf("settings: %w", err)
+		return nil, Wrongf("settings: %w", err)
 	}
 	return append([]byte("],"), b[1:]...), nil
 }
@@ -189,13 +195,13 @@ func toolChoice(req *llm.Request) (any, error) {
 	case choice == "required" && len(req.Tools) > 0:
 		return choice, nil
 	case choice == "required":
-		return nil, wrongf("the setting tool_choice is %q, and there are no tools", choice)
+		return nil, Wrongf("the setting tool_choice is %q, and there are no tools", choice)
 	case named && slices.ContainsFunc(req.Tools, func(t llm.ToolSpec) bool { return t.Name == name }):
 		return map[string]any{"type": "function", "function": map[string]string{"name": name}}, nil
 	case named:
-		return nil, wrongf("the setting tool_choice is %q, and there is no such tool", choice)
+		return nil, Wrongf("the setting tool_choice is %q, and there is no such tool", choice)
 	}
-	return nil, wrongf("the setting tool_choice is %q: it is auto, none, required or tool:NAME", choice)
+	return nil, Wrongf("the setting tool_choice is %q: it is auto, none, required or tool:NAME", choice)
 }
 
 // strict reports whether schema is within what OpenAI enforces to the letter:
@@ -248,7 +254,7 @@ func encode(v any) ([]byte, error) {
 func mustEncode(v any) []byte {
 	b, err := encode(v)
 	if err != nil {
-		panic(fmt.Sprintf("openai: encode %T: %v", v, err))
+		panic(fmt.Sprintf("chat: encode %T: %v", v, err))
 	}
 	return b
 }

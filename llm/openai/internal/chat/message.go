@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ type wireFunction struct {
 // message returns msg as the messages of the wire that say it, each with a
 // comma before it; none, if there is nothing to say. It depends on nothing
 // but msg.
-func (m *Model) message(msg llm.Message) ([]byte, error) {
+func (m *Encoder) message(msg llm.Message) ([]byte, error) {
 	var wire []wireMessage
 	var err error
 	switch msg.Role {
@@ -75,7 +75,7 @@ func (m *Model) message(msg llm.Message) ([]byte, error) {
 }
 
 // said is a message of the user's.
-func (m *Model) said(parts llm.Parts) ([]wireMessage, error) {
+func (m *Encoder) said(parts llm.Parts) ([]wireMessage, error) {
 	var content []wirePart
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -87,7 +87,7 @@ func (m *Model) said(parts llm.Parts) ([]wireMessage, error) {
 			w, ok := m.blob(p)
 			if !ok {
 				return nil, fmt.Errorf("%s cannot be sent to %s: it takes images and text; "+
-					"put the file into the workspace, where tools can read it", describe(p), m.opts.Model)
+					"put the file into the workspace, where tools can read it", describe(p), m.Model)
 			}
 			content = append(content, w)
 		case llm.Unknown:
@@ -119,7 +119,7 @@ func joined(content []wirePart) string {
 
 // replied is a message of the assistant's. One that says nothing is left out:
 // some servers refuse it.
-func (m *Model) replied(parts llm.Parts) ([]wireMessage, error) {
+func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 	w := wireMessage{Role: "assistant"}
 	var text strings.Builder
 	for _, p := range parts {
@@ -127,7 +127,7 @@ func (m *Model) replied(parts llm.Parts) ([]wireMessage, error) {
 		case llm.Text:
 			text.WriteString(p.Text)
 		case llm.Thinking:
-			if m.opts.Thoughts && p.By == m.opts.Model {
+			if m.Thoughts && p.By == m.Model {
 				w.Reasoning += p.Text
 			}
 		case llm.Call:
@@ -151,7 +151,7 @@ func (m *Model) replied(parts llm.Parts) ([]wireMessage, error) {
 
 // results are one message per result, and one of the user's with all their
 // images, since a tool's message takes only text.
-func (m *Model) results(parts llm.Parts) ([]wireMessage, error) {
+func (m *Encoder) results(parts llm.Parts) ([]wireMessage, error) {
 	var wire []wireMessage
 	var seen []wirePart
 	for _, p := range parts {
@@ -168,7 +168,7 @@ func (m *Model) results(parts llm.Parts) ([]wireMessage, error) {
 	return append(wire, userMessage(seen)...), nil
 }
 
-func (m *Model) result(r llm.Result) (string, []wirePart) {
+func (m *Encoder) result(r llm.Result) (string, []wirePart) {
 	var text, images []wirePart
 	say := func(s string) { text = append(text, wirePart{Type: "text", Text: s}) }
 	for _, p := range r.Parts {
@@ -198,14 +198,14 @@ func (m *Model) result(r llm.Result) (string, []wirePart) {
 }
 
 // blob returns b as a part of a message, if it can be one.
-func (m *Model) blob(b llm.Blob) (wirePart, bool) {
+func (m *Encoder) blob(b llm.Blob) (wirePart, bool) {
 	kind := kindOf(b)
 	switch {
 	case isText(kind):
 		return wirePart{Type: "text", Text: fmt.Sprintf("<file name=%q>\n%s\n</file>", b.Name, b.Data)}, true
 	case strings.HasPrefix(kind, "image/"):
 		return wirePart{Type: "image_url", Image: &wireImage{dataURL(kind, b.Data)}}, true
-	case kind == "application/pdf" && (m.opts.PDF || m.opts.BaseURL == DefaultURL):
+	case kind == "application/pdf" && m.PDF:
 		return wirePart{Type: "file", File: &wireFile{cmp.Or(b.Name, "file.pdf"), dataURL(kind, b.Data)}}, true
 	}
 	return wirePart{}, false
@@ -249,8 +249,8 @@ func describe(b llm.Blob) string {
 }
 
 // callID is the id of a call on the wire.
-func (m *Model) callID(id string) string {
-	if !m.shortIDs {
+func (m *Encoder) callID(id string) string {
+	if !m.ShortIDs {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))

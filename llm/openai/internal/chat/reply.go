@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -135,23 +135,31 @@ type call struct {
 	begun bool // its arguments
 }
 
-func newReply(model string) *reply { return &reply{model: model, text: -1, thinking: -1} }
-
-// read yields the deltas of a response, all but the last. It calls finished
-// with every event from the one that ends the reply on.
-func (r *reply) read(events iter.Seq2[[]byte, error], yield func(llm.Delta, error) bool, finished func()) error {
-	for data, err := range events {
+// Read yields the deltas of a response, and returns the last one, or why there
+// is none. done says that the response was read up to [DONE], heard that the
+// deltas were. It calls finished with every event from the one that ends the
+// reply on: what follows may be missing.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
+	r := &reply{model: model, text: -1, thinking: -1}
+	for data, err := range events(body) {
 		if err == nil {
 			err = r.add(data, yield)
 		}
-		if err != nil || r.done || r.unheard {
-			return err
+		if r.unheard {
+			return llm.Delta{}, false, false, nil
+		}
+		if err != nil && r.finish == "" {
+			return llm.Delta{}, false, true, err
+		}
+		if err != nil || r.done {
+			break
 		}
 		if r.finish != "" {
 			finished()
 		}
 	}
-	return nil
+	last, err = r.end()
+	return last, r.done, true, err
 }
 
 // add yields the deltas of one event.
@@ -166,7 +174,7 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 			return e
 		}
 		if err != nil {
-			return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", oneLine(string(data), 100), err)}
+			return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", OneLine(string(data), 100), err)}
 		}
 	}
 	if u := c.Usage.neutral(); u != nil {
@@ -297,7 +305,7 @@ func (r *reply) end() (llm.Delta, error) {
 	case r.finish == "error" || r.finish == "network_error" || r.finish == "insufficient_system_resource":
 		return llm.Delta{}, &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the provider gave up in mid-reply: %s", r.finish)}
 	case !known:
-		return llm.Delta{}, wrongf("the reply ended for a reason that is not known here: %s", oneLine(r.finish, 100))
+		return llm.Delta{}, Wrongf("the reply ended for a reason that is not known here: %s", OneLine(r.finish, 100))
 	case r.refused && stop.Whole():
 		stop = llm.Refusal
 	case stop.Whole() && len(r.calls) > 0:

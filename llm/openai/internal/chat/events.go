@@ -1,4 +1,4 @@
-package openai
+package chat
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ func events(body io.Reader) iter.Seq2[[]byte, error] {
 			yield(data, err)
 		case first == '<':
 			html, _ := io.ReadAll(io.LimitReader(r, 4096))
-			yield(nil, wrongf("the response is a web page (%s), not a reply: is the base URL right?", oneLine(explain(html).text, 100)))
+			yield(nil, Wrongf("the response is a web page (%s), not a reply: is the base URL right?", OneLine(explain(html).text, 100)))
 		default:
 			stream(r, yield)
 		}
@@ -47,7 +47,7 @@ func stream(r io.Reader, yield func([]byte, error) bool) {
 		}
 	}
 	if err := dec.Err(); errors.Is(err, bufio.ErrTooLong) {
-		yield(nil, wrongf("the stream holds an event of more than 32 MiB"))
+		yield(nil, Wrongf("the stream holds an event of more than 32 MiB"))
 	} else if err != nil {
 		yield(nil, err)
 	}
@@ -128,11 +128,13 @@ type limited struct {
 func (l *limited) Read(p []byte) (int, error) {
 	k, err := l.r.Read(p)
 	if l.n -= int64(k); l.n < 0 {
-		return 0, wrongf("the response is longer than %d MiB", maxReply>>20)
+		return 0, Wrongf("the response is longer than %d MiB", maxReply>>20)
 	}
 	return k, err
 }
 
-func wrongf(format string, a ...any) error {
+// Wrongf returns an error of kind [llm.Protocol] that trying again does not
+// help.
+func Wrongf(format string, a ...any) error {
 	return &llm.Error{Kind: llm.Protocol, Permanent: true, Err: fmt.Errorf(format, a...)}
 }
