@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/openai"
 	"github.com/openmanus-go/openmanus/llm/scripted"
@@ -46,12 +45,18 @@ type app struct {
 	chosen map[[2]string]config.Model
 }
 
-// load reads the configuration. flags are by the names of the command line.
-func (t *terminal) load(g *globals, flags map[string]string) (*config.Config, error) {
+// sources are where the configuration comes from. flags are by the names of
+// the command line.
+func (t *terminal) sources(g *globals, flags map[string]string) config.Sources {
 	if g.DataDir != "" {
 		flags["data-dir"] = g.DataDir
 	}
-	cfg, warnings, err := config.Load(config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags})
+	return config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags}
+}
+
+// load reads the configuration.
+func (t *terminal) load(g *globals, flags map[string]string) (*config.Config, error) {
+	cfg, warnings, err := config.Load(t.sources(g, flags))
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -169,7 +174,11 @@ func (a *app) retry(first time.Duration) llm.RetryOptions {
 // choose is the model that is set up for a run: its name, as sessions record
 // it, and what it is.
 func (a *app) choose(ctx context.Context) (string, config.Model, error) {
-	m, err := a.cfg.Choose(func(base string) ([]string, error) { return served(ctx, base) })
+	m, err := a.cfg.Choose(func(base string) ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return doctor.Models(ctx, base, "")
+	})
 	if err != nil {
 		return "", m, usage(err)
 	}
@@ -199,31 +208,6 @@ func hint(m config.Model) func(llm.Kind) string {
 		}
 		return strings.Join(append(hints, m.Notes...), "; ")
 	}
-}
-
-// served returns the names of the models that the server at base has, if it
-// answers soon.
-func served(ctx context.Context, base string) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/models", nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	var list struct{ Data []struct{ ID string } }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&list); err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, m := range list.Data {
-		names = append(names, m.ID)
-	}
-	return names, nil
 }
 
 // newID returns an id that no other session or message has.
