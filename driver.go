@@ -314,7 +314,7 @@ func (d *driver) catchUp(ctx context.Context) error {
 func (d *driver) apply(ev Event) {
 	d.s.Apply(ev)
 	d.seen.Store(ev.Seq)
-	d.hub.publish(ev)
+	d.hub.stored(ev, d.s.Turn)
 }
 
 // start begins what is not done by writing it down: written is what was just

@@ -15,7 +15,8 @@ type hub struct {
 	users   int           // of Local.mu
 
 	mu    sync.Mutex
-	turn  int
+	seq   int64     // what the driver has read
+	turn  int       // what is typed belongs to it; those before are over
 	typed llm.Reply // of the reply on its way
 	subs  []*subscriber
 }
@@ -49,19 +50,49 @@ func (l *Local) publish(session string, b Body) {
 	h := l.hubs[session]
 	l.mu.Unlock()
 	if h != nil {
-		h.publish(Event{Time: Now(), Body: b})
+		h.show(b)
 	}
 }
 
-func (h *hub) publish(ev Event) {
+// begin says what a driver has read when it begins.
+func (h *hub) begin(seq int64, turn int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch b := ev.Body.(type) {
-	case Typing:
-		h.retype(b)
-	case ModelSaid, ModelFailed, Stopped, Interrupted:
+	h.seq, h.turn = seq, turn
+}
+
+// end says that nobody drives any more: what was being typed comes to nothing.
+func (h *hub) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.typed.Message.Parts) > 0 {
 		h.typed = llm.Reply{}
+		h.push(Event{Time: Now(), Body: Typing{Turn: h.turn, Reset: true}})
 	}
+}
+
+// stored shows what the driver has read. Turns before turn are over.
+func (h *hub) stored(ev Event, turn int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seq = ev.Seq
+	if turn > h.turn {
+		h.turn, h.typed = turn, llm.Reply{}
+	}
+	h.push(ev)
+}
+
+// show shows a provisional body, unless it is of a turn that is over.
+func (h *hub) show(b Body) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t, ok := b.(Typing); ok && !h.retype(t) {
+		return
+	}
+	h.push(Event{Time: Now(), Body: b})
+}
+
+func (h *hub) push(ev Event) {
 	for _, s := range h.subs {
 		s.push(news{ev: ev})
 		if s.crowded() {
@@ -70,20 +101,25 @@ func (h *hub) publish(ev Event) {
 	}
 }
 
-// retype keeps what has been typed.
-func (h *hub) retype(t Typing) {
-	if t.Turn != h.turn || t.Reset {
+// retype keeps what has been typed, and reports whether its turn is on.
+func (h *hub) retype(t Typing) bool {
+	if t.Turn < h.turn {
+		return false
+	}
+	if t.Turn > h.turn || t.Reset {
 		h.turn, h.typed = t.Turn, llm.Reply{}
 	}
 	for i, p := range t.Parts {
 		// What the worker shows has been folded once already: it fits.
 		_ = h.typed.Add(llm.Delta{Part: t.Part + i, Piece: p})
 	}
+	return true
 }
 
-// soFar returns all that was typed of the reply on its way, if any.
+// soFar returns all that was typed of the reply on its way: for who has seen
+// nothing of it, or, as a reset, for who may have seen some.
 func (h *hub) soFar(reset bool) []news {
-	if len(h.typed.Message.Parts) == 0 {
+	if len(h.typed.Message.Parts) == 0 && !reset {
 		return nil
 	}
 	t := Typing{Turn: h.turn, Parts: slices.Clone(h.typed.Message.Parts), Reset: reset}
@@ -93,7 +129,7 @@ func (h *hub) soFar(reset bool) []news {
 func (h *hub) subscribe() *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := &subscriber{queue: h.soFar(false), more: make(chan struct{}, 1)}
+	s := &subscriber{since: h.seq, queue: h.soFar(false), more: make(chan struct{}, 1)}
 	s.more <- struct{}{}
 	h.subs = append(h.subs, s)
 	return s
@@ -111,8 +147,19 @@ type news struct {
 	err error
 }
 
+func (n news) stored() bool { return n.err == nil && n.ev.Seq > 0 }
+
+func newer(a, b Event) Event {
+	if a.Seq > b.Seq {
+		return a
+	}
+	return b
+}
+
 // A subscriber is one who watches, with what it has not yet read.
 type subscriber struct {
+	since int64 // what is in queue comes after this event
+
 	mu    sync.Mutex
 	queue []news
 	more  chan struct{} // holds one if there may be something in queue
@@ -121,9 +168,15 @@ type subscriber struct {
 // maxQueue is how much one may leave unread before it is condensed.
 const maxQueue = 1024
 
+// push adds n to the unread. Of stored events in a row the newest is enough,
+// since the reader fetches what lies between.
 func (s *subscriber) push(n news) {
 	s.mu.Lock()
-	s.queue = append(s.queue, n)
+	if i := len(s.queue) - 1; i >= 0 && n.stored() && s.queue[i].stored() {
+		s.queue[i].ev = newer(s.queue[i].ev, n.ev)
+	} else {
+		s.queue = append(s.queue, n)
+	}
 	s.mu.Unlock()
 	select {
 	case s.more <- struct{}{}:
@@ -152,19 +205,23 @@ func (s *subscriber) crowded() bool {
 	return len(s.queue) > maxQueue
 }
 
-// condense leaves of the unread what is stored, and the newest of it alone,
-// since the reader fetches what lies between; and puts soFar behind it.
+// condense leaves of the unread what is stored, the newest alone, and puts
+// soFar behind it.
 func (s *subscriber) condense(soFar []news) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var kept []news
+	var last Event
+	var errs []news
 	for _, n := range s.queue {
-		switch {
-		case n.err != nil:
-			kept = append(kept, n)
-		case n.ev.Seq > 0:
-			kept = append(slices.DeleteFunc(kept, func(m news) bool { return m.err == nil }), n)
+		if n.err != nil {
+			errs = append(errs, n)
+		} else {
+			last = newer(last, n.ev)
 		}
 	}
-	s.queue = append(kept, soFar...)
+	s.queue = nil
+	if last.Seq > 0 {
+		s.queue = append(s.queue, news{ev: last})
+	}
+	s.queue = append(append(s.queue, soFar...), errs...)
 }

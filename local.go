@@ -70,6 +70,8 @@ func (l *Local) hold(ctx context.Context, session string, h *hub) (seq int64, er
 	}
 	d := &driver{Local: l, id: session, s: s, flow: f, hub: h,
 		running: make(map[string]*job), parked: make(map[string]bool), done: make(chan *job)}
+	h.begin(s.Seq, s.Turn)
+	defer h.end()
 	err = d.drive(ctx, lost)
 	return s.Seq, err
 }
@@ -117,8 +119,14 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 			}
 		})
 		last := after
-		upTo := func() bool { // yields what is stored after last
+		upTo := func(seq int64) bool { // yields what is stored after last
+			if seq <= last {
+				return true
+			}
 			for ev, err := range l.Journal.Events(ctx, session, last) {
+				if err == nil && ev.Seq > seq {
+					break
+				}
 				if ctx.Err() != nil || !yield(ev, err) || err != nil {
 					return false
 				}
@@ -126,13 +134,13 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 			}
 			return true
 		}
-		for ok := upTo(); ok; {
+		for ok := upTo(sub.since); ok; {
 			for _, n := range sub.take(ctx) {
 				switch {
 				case n.err != nil, n.ev.Seq == 0:
 					ok = yield(n.ev, n.err) && n.err == nil
-				case n.ev.Seq > last:
-					ok = upTo()
+				default:
+					ok = upTo(n.ev.Seq)
 				}
 				if !ok {
 					return
