@@ -68,6 +68,14 @@ func (db *DB) codec() openmanus.Codec { return openmanus.Codec{Blobs: db} }
 
 // explain adds to an error of the database what to try.
 func (db *DB) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-db.feeds.closed:
+		return ErrClosed
+	default:
+	}
 	if code(err) == 0 {
 		return err
 	}
@@ -215,13 +223,14 @@ func (e *entry) secure() (there []openmanus.Ref, err error) {
 	return there, nil
 }
 
-// publish hands what was added to those who follow. Events with large strings
-// are read from the database, so that few bytes are kept for slow readers.
+// publish hands what was added to those who follow. Events that speak of blobs
+// they read from the database, so that few bytes are kept for slow readers.
 func (db *DB) publish(e *entry) {
 	if !e.added {
 		return
 	}
 	db.feeds.publish(e.session, e.events, len(e.refs) == 0)
+	db.blobs.unpin(e.refs)
 }
 
 // Restore implements [openmanus.Restorer]. Times are kept to the microsecond.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -44,7 +45,7 @@ type blobs struct {
 	dir string
 
 	mu   sync.Mutex
-	pins map[openmanus.Ref]held // what was put by itself
+	pins map[openmanus.Ref][]held // what was put by itself: a name each time
 }
 
 // A held is a second name of a blob.
@@ -53,7 +54,7 @@ type held struct {
 	since time.Time
 }
 
-func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref]held)} }
+func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref][]held)} }
 
 // path returns the file of a blob.
 func (b *blobs) path(ref openmanus.Ref) (string, error) {
@@ -83,10 +84,10 @@ func (b *blobs) put(data []byte) (openmanus.Ref, string, error) {
 	ref := openmanus.RefOf(data)
 	name, err := b.hold(ref)
 	if err == nil {
-		if info, err := os.Stat(name); err == nil && info.Size() == int64(len(data)) {
+		if there, err := os.ReadFile(name); err == nil && bytes.Equal(there, data) {
 			return ref, name, b.sync(ref)
 		}
-		// Something damaged it. It is worth nothing as it is.
+		// It is damaged, and worth nothing as it is.
 		if err := b.remove(ref); err != nil {
 			return "", "", errors.Join(err, os.Remove(name))
 		}
@@ -154,41 +155,63 @@ func (b *blobs) remove(ref openmanus.Ref) error {
 	return removeIfThere(path)
 }
 
-// pin keeps a second name until an event may have come that speaks of the
-// blob, and lets go of those that waited in vain.
-func (b *blobs) pin(ref openmanus.Ref, name string) error {
+// pin keeps a second name until an event comes that speaks of the blob, and
+// lets go of those that have waited for too long.
+func (b *blobs) pin(ref openmanus.Ref, name string) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var errs []error
-	if old, ok := b.pins[ref]; ok {
-		errs = append(errs, removeIfThere(old.name))
-	}
-	b.pins[ref] = held{name, time.Now()}
-	for ref, h := range b.pins {
-		if time.Since(h.since) > holding {
-			delete(b.pins, ref)
-			errs = append(errs, removeIfThere(h.name))
+	b.pins[ref] = append(b.pins[ref], held{name, time.Now()})
+	for ref, names := range b.pins {
+		for len(names) > 0 && time.Since(names[0].since) > holding {
+			err = errors.Join(err, removeIfThere(names[0].name))
+			names = names[1:]
 		}
+		b.setPins(ref, names)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
-// pinned returns the second name of a blob that was put by itself, or "".
+// unpin lets go of one name of each of these blobs, for an event now speaks of
+// them. What cannot be removed is swept up later.
+func (b *blobs) unpin(refs []openmanus.Ref) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, ref := range refs {
+		if names := b.pins[ref]; len(names) > 0 {
+			_ = os.Remove(names[0].name)
+			b.setPins(ref, names[1:])
+		}
+	}
+}
+
+func (b *blobs) setPins(ref openmanus.Ref, names []held) {
+	if len(names) == 0 {
+		delete(b.pins, ref)
+		return
+	}
+	b.pins[ref] = names
+}
+
+// pinned returns a second name of a blob that was put by itself, or "".
 func (b *blobs) pinned(ref openmanus.Ref) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.pins[ref].name
+	if names := b.pins[ref]; len(names) > 0 {
+		return names[len(names)-1].name
+	}
+	return ""
 }
 
-func (b *blobs) close() error {
+func (b *blobs) close() (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var errs []error
-	for _, h := range b.pins {
-		errs = append(errs, removeIfThere(h.name))
+	for _, names := range b.pins {
+		for _, h := range names {
+			err = errors.Join(err, removeIfThere(h.name))
+		}
 	}
 	clear(b.pins)
-	return errors.Join(errs...)
+	return err
 }
 
 // open returns the content of a blob by its own name or one of these.
@@ -228,7 +251,7 @@ func (c *checked) Read(p []byte) (int, error) {
 
 // Put implements [openmanus.Blobs]. The data are as durable as events when it
 // returns. They are kept for an hour, or until Close, for the event that will
-// speak of them, and then as long as a session does.
+// speak of them, and then for as long as a session does.
 func (db *DB) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

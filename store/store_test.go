@@ -39,5 +39,3 @@ func open(t testing.TB, dir string, opts *store.Options) *store.DB {
 	})
 	return db
 }
-
-func play(string) {}

@@ -1,0 +1,86 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+func numbered(from, to int64) (evs []openmanus.Event) {
+	for seq := from; seq <= to; seq++ {
+		evs = append(evs, openmanus.Event{Seq: seq})
+	}
+	return evs
+}
+
+// TestFeedNeverHandsOutEventsWithAGap appends here and elsewhere in turns, and
+// asks after every number.
+func TestFeedNeverHandsOutEventsWithAGap(t *testing.T) {
+	for what, happens := range map[string]func(*feeds){
+		"only here": func(fs *feeds) { fs.publish("s", numbered(1, 3), true); fs.publish("s", numbered(4, 5), true) },
+		"elsewhere, noticed": func(fs *feeds) {
+			fs.publish("s", numbered(1, 3), true)
+			see(fs, 4)
+			fs.publish("s", numbered(5, 5), true)
+		},
+		"elsewhere, not noticed": func(fs *feeds) { fs.publish("s", numbered(1, 3), true); fs.publish("s", numbered(5, 5), true) },
+		"elsewhere, noticed too late": func(fs *feeds) {
+			fs.publish("s", numbered(1, 3), true)
+			fs.publish("s", numbered(5, 5), true)
+			see(fs, 5)
+		},
+		"big ones in between": func(fs *feeds) {
+			fs.publish("s", numbered(1, 3), true)
+			fs.publish("s", numbered(4, 4), false)
+			fs.publish("s", numbered(5, 5), true)
+		},
+		"joined late": func(fs *feeds) { see(fs, 4); fs.publish("s", numbered(5, 5), true) },
+		"deleted and made anew": func(fs *feeds) {
+			fs.publish("s", numbered(1, 9), true)
+			fs.remove("s")
+			fs.publish("s", numbered(1, 5), true)
+		},
+	} {
+		fs := newFeeds()
+		f := fs.join("s")
+		happens(fs)
+		for at := int64(0); at <= 7; at++ {
+			recent, known, _ := fs.since(f, at)
+			if !known {
+				continue // who asks reads the database
+			}
+			for i, ev := range recent {
+				if ev.Seq != at+int64(i)+1 {
+					t.Errorf("%s: after %d it yields %d at place %d", what, at, ev.Seq, i)
+				}
+			}
+			if at < 5 && (len(recent) == 0 || recent[len(recent)-1].Seq != 5) {
+				t.Errorf("%s: after %d it yields %v, and not all up to 5", what, at, recent)
+			}
+		}
+		if _, known, _ := fs.since(f, 4); !known {
+			t.Errorf("%s: the last event is not known to who has just read the one before", what)
+		}
+	}
+}
+
+func see(fs *feeds, n int64) { fs.look([]string{"s"}, map[string]int64{"s": n}) }
+
+func TestFeedKeepsFewEvents(t *testing.T) {
+	fs := newFeeds()
+	f := fs.join("s")
+	for seq := int64(1); seq <= 10*keep; seq += 3 {
+		fs.publish("s", numbered(seq, seq+2), true)
+		if len(f.recent) > keep {
+			t.Fatalf("it keeps %d events", len(f.recent))
+		}
+	}
+	fs.publish("s", numbered(10*keep+3, 20*keep), true)
+	if len(f.recent) > keep {
+		t.Fatalf("it keeps %d events", len(f.recent))
+	}
+	fs.leave("s")
+	if len(fs.of) != 0 || fs.any() {
+		t.Error("a feed that nobody follows is kept")
+	}
+}

@@ -1,0 +1,125 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+// appendOn appends to a session for as long as it lives: pairs of events, now
+// and then with a string that goes to the blobs. What was acknowledged it
+// prints.
+func appendOn(dir, session string) error {
+	ctx := context.Background()
+	db, err := store.Open(dir, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.Append(ctx, session, openmanus.Opened{Flow: "manus"}); err != nil && !errors.Is(err, openmanus.ErrExists) {
+		return err
+	}
+	next := int64(2)
+	for ev, err := range db.Events(ctx, session, 1) {
+		if err != nil {
+			return err
+		}
+		next = ev.Seq + 1
+	}
+	for {
+		evs, err := db.Append(ctx, session, pair(next)...)
+		if err != nil {
+			return err
+		}
+		next = evs[1].Seq + 1
+		fmt.Println(evs[1].Seq)
+	}
+}
+
+// pair is what a child appends at a number.
+func pair(seq int64) []openmanus.Body {
+	text := fmt.Sprint("result of ", seq)
+	if seq%5 == 0 {
+		text = strings.Repeat(text+" ", 1000)
+	}
+	return []openmanus.Body{
+		openmanus.CallStarted{Call: fmt.Sprint("c", seq), Attempt: 1},
+		openmanus.CallDone{Call: fmt.Sprint("c", seq), Parts: llm.Parts{llm.Text{Text: text}}},
+	}
+}
+
+// TestKilledAtAnyMomentLosesNothingThatWasAcknowledged kills processes that
+// append to two sessions of one store, twenty times each, and looks at what is
+// left.
+func TestKilledAtAnyMomentLosesNothingThatWasAcknowledged(t *testing.T) {
+	dir := t.TempDir()
+	acknowledged := make([]int64, 2)
+	for round := range 20 {
+		var wg sync.WaitGroup
+		for i := range acknowledged {
+			c := spawn(t, "append", dir, fmt.Sprint("s", i))
+			wg.Go(func() {
+				for range 1 + rand.IntN(20) {
+					if !c.out.Scan() {
+						t.Errorf("child %d printed no more: %v", i, c.out.Err())
+						break
+					}
+				}
+				c.kill()
+				for {
+					seq, err := strconv.ParseInt(c.out.Text(), 10, 64)
+					if err == nil {
+						acknowledged[i] = seq
+					}
+					if !c.out.Scan() {
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if t.Failed() {
+			return
+		}
+		checkPairs(t, dir, round, acknowledged)
+	}
+	t.Logf("acknowledged: %v", acknowledged)
+}
+
+// checkPairs opens the store as the killed left it.
+func checkPairs(t *testing.T, dir string, round int, acknowledged []int64) {
+	t.Helper()
+	db, err := store.Open(dir, nil)
+	if err != nil {
+		t.Fatalf("round %d: %v", round, err)
+	}
+	defer db.Close()
+	for i, want := range acknowledged {
+		var last int64
+		for ev, err := range db.Events(t.Context(), fmt.Sprint("s", i), 0) {
+			if err != nil || ev.Seq != last+1 {
+				t.Fatalf("round %d, session %d: event %d after %d, %v", round, i, ev.Seq, last, err)
+			}
+			last = ev.Seq
+			if b, ok := ev.Body.(openmanus.CallDone); ok && b.Parts.Text() != pair(ev.Seq - 1)[1].(openmanus.CallDone).Parts.Text() {
+				t.Errorf("round %d, session %d: event %d is not what was appended", round, i, ev.Seq)
+			}
+		}
+		if last < want || last%2 != 1 {
+			t.Errorf("round %d, session %d: the last event is %d, and %d was acknowledged: lost or torn", round, i, last, want)
+		}
+		info, err := db.Session(t.Context(), fmt.Sprint("s", i))
+		if err != nil || info.Events != last {
+			t.Errorf("round %d, session %d: listed with %d events, %v, and has %d", round, i, info.Events, err, last)
+		}
+	}
+}

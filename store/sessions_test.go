@@ -1,0 +1,255 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+func list(t testing.TB, db *store.DB, opts store.ListOptions) (ids []string) {
+	t.Helper()
+	for info, err := range db.Sessions(t.Context(), opts) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, info.ID)
+	}
+	return ids
+}
+
+func session(t testing.TB, db *store.DB, id string) store.Info {
+	t.Helper()
+	info, err := db.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
+	db := open(t, t.TempDir(), nil)
+	evs, err := db.Append(t.Context(), "s", openmanus.Opened{Flow: "manus", Parent: "above"},
+		openmanus.Configured{Model: "openai/small", Workspace: "/old"},
+		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "  Find the three\n\tbest months\x1b[31m ")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := session(t, db, "s")
+	if want := (store.Info{
+		ID: "s", Title: "Find the three best months [31m", Created: evs[0].Time, Updated: evs[2].Time, Events: 3, Last: "user_said",
+		Flow: "manus", Parent: "above", Model: "openai/small", Workspace: "/old",
+	}); !reflect.DeepEqual(first, want) {
+		t.Errorf("the listing says\n%+v, want\n%+v", first, want)
+	}
+	u := llm.Usage{Input: 100, Output: 10, Cached: 50, CacheWrite: 5, Reasoning: 3}
+	add(t, db, "s", openmanus.UserSaid{ID: "2", Message: llm.Say(llm.User, "and the worst")}, openmanus.ModelSaid{Usage: u, Cost: 7})
+	add(t, db, "s", openmanus.ModelFailed{Turn: 1, Usage: u, Cost: 1}, openmanus.ChildDone{Child: "c", Usage: u, Cost: 1000},
+		openmanus.Configured{N: 1, Model: "openai/large", Workspace: "/new"})
+	add(t, db, "s", openmanus.Titled{ID: "1", Title: "Months"}, openmanus.Titled{ID: "2", Title: "The months"}, openmanus.Foreign{Type: "teleported", Stored: "t/1", Content: []byte("{}")})
+	got := session(t, db, "s")
+	if got.Title != "The months" || got.Model != "openai/large" || got.Workspace != "/new" || got.Events != 11 || got.Last != "teleported" {
+		t.Errorf("the listing says %+v", got)
+	}
+	if got.Usage != u.Add(u) || got.Cost != 8 {
+		t.Errorf("the usage is %+v and the cost %d, want %+v and 8", got.Usage, got.Cost, u.Add(u))
+	}
+	if got.Created != first.Created || !got.Updated.After(first.Updated) {
+		t.Errorf("created %v, updated %v", got.Created, got.Updated)
+	}
+}
+
+func TestTitleOfManyWordsIsCut(t *testing.T) {
+	db := open(t, t.TempDir(), nil)
+	for i, words := range []string{strings.Repeat("wörter ", 5000), strings.Repeat("🙂", 5000), strings.Repeat(" ", 50) + strings.Repeat("x", 81)} {
+		id := fmt.Sprint(i)
+		add(t, db, id, openmanus.Opened{}, openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, words)})
+		title := []rune(session(t, db, id).Title)
+		if len(title) > 80 || len(title) < 70 || title[len(title)-1] != '…' {
+			t.Errorf("the title of %.20q is %q", words, string(title))
+		}
+	}
+}
+
+func TestSessionsAreListedByTheirLastChange(t *testing.T) {
+	db := open(t, t.TempDir(), nil)
+	for _, id := range []string{"a", "b", "c"} {
+		add(t, db, id, openmanus.Opened{}, openmanus.Configured{Workspace: "/" + id})
+	}
+	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Workspace: "/b"})
+	add(t, db, "a", openmanus.Noted{ID: "1"})
+	for _, tt := range []struct {
+		opts store.ListOptions
+		want string
+	}{
+		{store.ListOptions{}, "a b.1 c b"},
+		{store.ListOptions{Limit: 2}, "a b.1"},
+		{store.ListOptions{Roots: true}, "a c b"},
+		{store.ListOptions{Parent: "b"}, "b.1"},
+		{store.ListOptions{Workspace: "/b"}, "b.1 b"},
+		{store.ListOptions{Workspace: "/b", Roots: true}, "b"},
+		{store.ListOptions{Parent: "nobody"}, ""},
+	} {
+		if got := strings.Join(list(t, db, tt.opts), " "); got != tt.want {
+			t.Errorf("with %+v: %q, want %q", tt.opts, got, tt.want)
+		}
+	}
+	for range db.Sessions(t.Context(), store.ListOptions{}) {
+		break // may be left, and the store goes on
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for info, err := range db.Sessions(ctx, store.ListOptions{}) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("a list that was cancelled yielded %v, %v", info, err)
+		}
+	}
+	if _, err := db.Session(t.Context(), "nobody"); !errors.Is(err, openmanus.ErrNoSession) {
+		t.Errorf("a session that is not there: %v", err)
+	}
+}
+
+func TestFindTakesAPrefixThatIsUnique(t *testing.T) {
+	db := open(t, t.TempDir(), nil)
+	for _, id := range []string{"abc", "abd", "ab%", "x", "xyz", "ünique", "_a"} {
+		add(t, db, id, openmanus.Opened{}, openmanus.Titled{ID: "1", Title: "about " + id})
+	}
+	for i := range 12 {
+		add(t, db, fmt.Sprintf("many-%02d", i), openmanus.Opened{})
+	}
+	for prefix, want := range map[string]string{"abc": "abc", "x": "x", "xy": "xyz", "ü": "ünique", "ab%": "ab%", "_": "_a"} {
+		if got, err := db.Find(t.Context(), prefix); got != want || err != nil {
+			t.Errorf("%q finds %q, %v, want %q", prefix, got, err, want)
+		}
+	}
+	for _, prefix := range []string{"", "q", "%", "AB"} {
+		if got, err := db.Find(t.Context(), prefix); !errors.Is(err, openmanus.ErrNoSession) {
+			t.Errorf("%q finds %q, %v, want ErrNoSession", prefix, got, err)
+		}
+	}
+	_, err := db.Find(t.Context(), "ab")
+	if err == nil || errors.Is(err, openmanus.ErrNoSession) {
+		t.Fatalf("a prefix of three finds one: %v", err)
+	}
+	for _, s := range []string{`"ab"`, "abc  about abc", "abd  about abd", "ab%  about ab%", "write more"} {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("the error is %q, and does not say %q", err, s)
+		}
+	}
+	if _, err := db.Find(t.Context(), "many"); err == nil || !strings.Contains(err.Error(), "and others") || strings.Count(err.Error(), "many-") != 8 {
+		t.Errorf("the error is %q", err)
+	}
+}
+
+func TestDeleteLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	db := open(t, dir, nil)
+	add(t, db, "s", openmanus.Opened{}, done("1", big("x")))
+	add(t, db, "other", openmanus.Opened{})
+	if err := db.Delete(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range db.Events(t.Context(), "s", 0) {
+		t.Errorf("there is an event: %v, %v", ev, err)
+	}
+	if got := list(t, db, store.ListOptions{}); !slices.Equal(got, []string{"other"}) {
+		t.Errorf("the sessions are %v", got)
+	}
+	if n := files(t, filepath.Join(dir, "locks")); n != 0 {
+		t.Errorf("%d lock files are left", n)
+	}
+	if err := db.Delete(t.Context(), "s"); !errors.Is(err, openmanus.ErrNoSession) {
+		t.Errorf("deleting it again: %v, want ErrNoSession", err)
+	}
+	if _, err := db.Append(t.Context(), "s", openmanus.Noted{ID: "1"}); !errors.Is(err, openmanus.ErrNoSession) {
+		t.Errorf("append to it: %v, want ErrNoSession", err)
+	}
+	add(t, db, "s", openmanus.Opened{}) // the name is free again
+}
+
+func TestDeleteRefusesASessionThatIsDriven(t *testing.T) {
+	dir := t.TempDir()
+	db := open(t, dir, nil)
+	add(t, db, "s", openmanus.Opened{})
+	lease, err := open(t, dir, nil).Lock(t.Context(), "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Delete(t.Context(), "s"); !errors.Is(err, openmanus.ErrDriven) {
+		t.Errorf("delete: %v, want ErrDriven", err)
+	}
+	if err := lease.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Delete(t.Context(), "s"); err != nil {
+		t.Errorf("delete after the release: %v", err)
+	}
+}
+
+func TestFollowersLearnThatTheirSessionWasDeleted(t *testing.T) {
+	dir := t.TempDir()
+	one, two := open(t, dir, nil), open(t, dir, nil)
+	for _, id := range []string{"here", "there"} {
+		add(t, one, id, openmanus.Opened{})
+	}
+	type follower struct {
+		began chan struct{}
+		ended chan error
+	}
+	follow := func(db *store.DB, id string) follower {
+		f := follower{make(chan struct{}), make(chan error, 1)}
+		go func() {
+			for _, err := range db.Follow(t.Context(), id, 0) {
+				if err != nil {
+					f.ended <- err
+					return
+				}
+				close(f.began)
+			}
+			f.ended <- nil
+		}()
+		return f
+	}
+	followers := []follower{follow(one, "here"), follow(two, "here"), follow(one, "there"), follow(two, "there")}
+	for _, f := range followers {
+		<-f.began
+	}
+	for _, id := range []string{"here", "there"} {
+		if err := one.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, f := range followers {
+		if err := <-f.ended; !errors.Is(err, openmanus.ErrNoSession) {
+			t.Errorf("follower %d ended with %v, want ErrNoSession", i, err)
+		}
+	}
+}
+
+func TestRestoreRefusesWhatNoSessionCanBe(t *testing.T) {
+	db := open(t, t.TempDir(), nil)
+	note := openmanus.Noted{ID: "1"}
+	for what, evs := range map[string][]openmanus.Event{
+		"nothing":         nil,
+		"not opened":      {{Seq: 1, Body: note}},
+		"opened twice":    {{Seq: 1, Body: openmanus.Opened{}}, {Seq: 2, Body: openmanus.Opened{}}},
+		"a key twice":     {{Seq: 1, Body: openmanus.Opened{}}, {Seq: 2, Body: note}, {Seq: 3, Body: note}},
+		"provisional":     {{Seq: 1, Body: openmanus.Opened{}}, {Seq: 2, Body: openmanus.Typing{}}},
+		"begins too late": {{Seq: 2, Body: openmanus.Opened{}}},
+	} {
+		if err := db.Restore(t.Context(), "s", evs); err == nil || errors.Is(err, openmanus.ErrExists) {
+			t.Errorf("%s: %v, want an error", what, err)
+		}
+	}
+	if got := list(t, db, store.ListOptions{}); len(got) > 0 {
+		t.Errorf("the sessions are %v", got)
+	}
+}
