@@ -359,14 +359,25 @@ func TestAToolRemembersByItsDetail(t *testing.T) {
 	})
 	c := llmtest.Use("", "count", "{}")
 	m := lines(llmtest.Calls(c, c), llmtest.Use("", "count", `{"x":"fail"}`), llmtest.Say("ok"), c, llmtest.Say("ok"))
-	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{count}}
+	var hinted string
+	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{hinter{count, func(call openmanus.Call) { hinted = string(call.Last) }}}}
 	l, j := begin(t, a, "go")
 	wake(t, l)
 	put(t, j, userSays("2", "again"))
 	wake(t, local(j, a))
-	if got := fmt.Sprintf("%q", last); got != `["" "1" "2" "2"]` {
-		t.Errorf("it remembered %s", got)
+	if got := fmt.Sprintf("%q", last); got != `["" "1" "2" "2"]` || hinted != "2" {
+		t.Errorf("it remembered %s, and %q when asked for hints", got, hinted)
 	}
+}
+
+type hinter struct {
+	openmanus.Tool
+	see func(openmanus.Call)
+}
+
+func (h hinter) Hints(call openmanus.Call) openmanus.Hints {
+	h.see(call)
+	return h.Spec().Hints
 }
 
 // A result that came after an interrupt is not lost.

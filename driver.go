@@ -2,7 +2,6 @@ package openmanus
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -321,6 +320,7 @@ func (d *driver) apply(ev Event) {
 // appended.
 func (d *driver) start(ctx context.Context, written []Body) {
 	a, now := d.flow.Agent(), d.s
+	var s *State // as it is now, for the calls that begin
 	for _, t := range d.flow.Next(now) {
 		switch t.Do {
 		case Reply:
@@ -337,8 +337,9 @@ func (d *driver) start(ctx context.Context, written []Body) {
 			if !claimed(written, t.Call) {
 				continue
 			}
-			s := now.ahead()
-			s.last = map[string]json.RawMessage{now.Call(t.Call).Name: now.last[now.Call(t.Call).Name]}
+			if s == nil {
+				s = now.ahead()
+			}
 			d.launch(ctx, &job{key: t.Call, call: t.Call}, func(ctx context.Context) (Body, error) {
 				return d.use(ctx, d.id, a, s, t.Call)
 			})

@@ -354,7 +354,7 @@ func (s *State) ahead() *State {
 	c.Said = nil
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
-	c.last, c.gone = nil, maps.Clone(s.gone)
+	c.last, c.gone = maps.Clone(s.last), maps.Clone(s.gone)
 	c.Calls = make([]*CallState, len(s.Calls))
 	for i, call := range s.Calls {
 		cc := *call
