@@ -32,7 +32,7 @@ func (b *bench) b5(ctx context.Context) error {
 			return err
 		}
 	}
-	info, err := os.Stat(b.program("openmanus"))
+	info, err := os.Stat(b.cli)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (b *bench) b5(ctx context.Context) error {
 func (b *bench) b5Version(ctx context.Context, t *table) error {
 	one := func(program string, args ...string) func() (launch, error) {
 		return func() (launch, error) {
-			cmd := exec.Command(b.program(program), args...)
+			cmd := exec.Command(program, args...)
 			cmd.Env = childEnv()
 			start := time.Now()
 			if err := cmd.Start(); err != nil {
@@ -55,7 +55,7 @@ func (b *bench) b5Version(ctx context.Context, t *table) error {
 			return launch{ms: since(start, time.Now())}, err
 		}
 	}
-	mine, floor, err := alternate(4*b.pairs, one("openmanus", "version"), one("bare"))
+	mine, floor, err := alternate(4*b.pairs, one(b.cli, "version"), one(b.program("bare")))
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (b *bench) b5Request(ctx context.Context, t *table, replay string, fresh bo
 				return launch{}, err
 			}
 		}
-		cmd, err := b.cli(home, "run", "--model", "compat/steps-0-0", "--quiet", "hi")
+		cmd, err := b.command(home, "run", "--model", "compat/steps-0-0", "--quiet", "hi")
 		if err != nil {
 			return launch{}, err
 		}
@@ -117,14 +117,14 @@ func (b *bench) firstRequest(ctx context.Context, cmd *exec.Cmd) (l launch, err 
 	return l, nil
 }
 
-// cli is a command of the product in a home of its own, that asks the model
+// command is a command of the product in a home of its own, that asks the model
 // server and sends nothing anywhere else.
-func (b *bench) cli(home string, args ...string) (*exec.Cmd, error) {
+func (b *bench) command(home string, args ...string) (*exec.Cmd, error) {
 	work := filepath.Join(home, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(b.program("openmanus"), args...)
+	cmd := exec.Command(b.cli, args...)
 	cmd.Dir = work
 	cmd.Env = append(childEnv(), "HOME="+home, "XDG_DATA_HOME="+filepath.Join(home, "data"), "XDG_CONFIG_HOME="+filepath.Join(home, "config"),
 		"XDG_STATE_HOME="+filepath.Join(home, "state"), "XDG_CACHE_HOME="+filepath.Join(home, "cache"),

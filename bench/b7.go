@@ -126,7 +126,7 @@ func (j *traveller) travel(ctx context.Context) (*server.Run, error) {
 
 // leg runs one process to its end, which is violent if killed.
 func (j *traveller) leg(ctx context.Context, args []string, killed bool) error {
-	cmd, err := j.cli(j.home, args...)
+	cmd, err := j.command(j.home, args...)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (j *traveller) hook(server.Record) {
 }
 
 func (j *traveller) say() error {
-	cmd, err := j.cli(j.home, "sessions", "say", "last", b7Words)
+	cmd, err := j.command(j.home, "sessions", "say", "last", b7Words)
 	if err != nil {
 		return err
 	}

@@ -27,10 +27,11 @@ func main() {
 	tables := flag.String("table", "b1,b2,b5,b7", "which tables to measure, separated by commas")
 	pairs := flag.Int("pairs", 9, "pairs of runs in each comparison, at least 7")
 	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
+	cli := flag.String("cli", "", "the openmanus to measure in B5 and B7 (default: built from this tree, as a release is)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, strings.Split(*tables, ","), *pairs, *dir); err != nil {
+	if err := run(ctx, os.Stdout, strings.Split(*tables, ","), *pairs, *dir, *cli); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -41,10 +42,11 @@ type bench struct {
 	srv   *server.Server
 	out   io.Writer
 	dir   string // for whatever a run leaves behind
+	cli   string // a path
 	pairs int
 }
 
-func run(ctx context.Context, out io.Writer, tables []string, pairs int, parent string) (err error) {
+func run(ctx context.Context, out io.Writer, tables []string, pairs int, parent, cli string) (err error) {
 	known := map[string]func(*bench, context.Context) error{
 		"b1": (*bench).b1, "b2": (*bench).b2, "b5": (*bench).b5, "b7": (*bench).b7,
 	}
@@ -66,7 +68,7 @@ func run(ctx context.Context, out io.Writer, tables []string, pairs int, parent 
 		return err
 	}
 	defer srv.Close()
-	b := &bench{srv: srv, out: out, dir: dir, pairs: pairs}
+	b := &bench{srv: srv, out: out, dir: dir, cli: cli, pairs: pairs}
 	if err := b.build(ctx, slices.Contains(tables, "b5") || slices.Contains(tables, "b7")); err != nil {
 		return err
 	}
@@ -100,12 +102,18 @@ func (b *bench) program(name string) string {
 }
 
 // build makes the peers and, if wanted, the product, as it is released.
-func (b *bench) build(ctx context.Context, cli bool) error {
+func (b *bench) build(ctx context.Context, product bool) error {
 	fmt.Fprintln(os.Stderr, "building the programs …")
 	bin := filepath.Join(b.dir, "bin") + string(filepath.Separator)
-	if err := goBuild(ctx, ".", bin, "./peer/..."); err != nil || !cli {
+	if err := goBuild(ctx, ".", bin, "./peer/..."); err != nil || !product {
 		return err
 	}
+	if b.cli != "" {
+		var err error
+		b.cli, err = filepath.Abs(b.cli)
+		return err
+	}
+	b.cli = b.program("openmanus")
 	return goBuild(ctx, "..", bin, "./cmd/openmanus")
 }
 
