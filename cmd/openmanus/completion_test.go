@@ -1,0 +1,85 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// TestCompletion says of command lines what may stand for their last word.
+// The values of flags and arguments are here the names of what they are.
+func TestCompletion(t *testing.T) {
+	parser, err := kong.New(new(commands), kong.Name("openmanus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := completer{value: func(v *kong.Value) []candidate {
+		if v.Name == "workspace" {
+			return someDir
+		}
+		return []candidate{{"a-" + v.Name, ""}, {"b-" + v.Name, ""}}
+	}}
+	for _, tc := range []struct {
+		name, line, want string // line ends with the word in question, after its last |
+	}{
+		{"nothing yet", "", "run chat sessions tools agents models config doctor demo version completion"},
+		{"a beginning", "co", "config completion"},
+		{"a command is whole", "config", "config"},
+		{"subcommands", "sessions|re", "resume retry request"},
+		{"hidden ones are not offered", "completion|", "bash zsh fish"},
+		{"flags of a command and of all", "tools|--", "--help --config --data-dir --no-color --agent --json"},
+		{"the value of a flag", "run|--model|a", "a-model"},
+		{"the value after =", "run|--model=b", "--model=b-model"},
+		{"as bash splits it", "run|--model|=|b", "b-model"},
+		{"as bash splits it, before the value", "run|--model|=", "a-model b-model"},
+		{"an unknown flag's value", "run|--nonsense=x", ""},
+		{"a value is no argument", "sessions|show|--config|x|", "a-id b-id"},
+		{"a flag without a value", "sessions|show|--json|", "a-id b-id"},
+		{"a short flag", "sessions|log|-f|", "a-id b-id"},
+		{"a second argument", "sessions|approve|x|", "a-call b-call"},
+		{"no further argument", "sessions|show|x|", ""},
+		{"any number of arguments", "sessions|delete|x|y|", "a-id b-id"},
+		{"after --", "sessions|show|--|--", ""},
+		{"a dash is an argument", "sessions|say|x|-|", ""},
+		{"directories", "run|--workspace|w", ":dirs"},
+		{"beyond a command that is not there", "nonsense|", "run chat sessions tools agents models config doctor demo version completion"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var got []string
+			for _, found := range c.complete(parser.Model.Node, strings.Split(tc.line, "|")) {
+				got = append(got, found.text)
+			}
+			if !slices.Equal(got, strings.Fields(tc.want)) {
+				t.Errorf("openmanus %s\n got %v\nwant %v", strings.ReplaceAll(tc.line, "|", " "), got, strings.Fields(tc.want))
+			}
+		})
+	}
+}
+
+// TestHelp says that every command, flag and argument has a word of help.
+func TestHelp(t *testing.T) {
+	parser, err := kong.New(new(commands), kong.Name("openmanus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var look func(n *kong.Node)
+	look = func(n *kong.Node) {
+		if n.Hidden {
+			return
+		}
+		if n.Parent != nil && n.Help == "" {
+			t.Errorf("%s has no help", n.FullPath())
+		}
+		for _, v := range n.Values() {
+			if v.Help == "" {
+				t.Errorf("%s: %s has no help", n.FullPath(), v.Name)
+			}
+		}
+		for _, c := range n.Children {
+			look(c)
+		}
+	}
+	look(parser.Model.Node)
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/config"
+)
+
+// configCmd is openmanus config.
+type configCmd struct {
+	Path  configPathCmd  `cmd:"" help:"Show which files are read, and where sessions are kept."`
+	Show  configShowCmd  `cmd:"" help:"Show every setting and where it comes from. Secrets are masked."`
+	Init  configInitCmd  `cmd:"" help:"Write a file to begin with: every setting, explained and commented out."`
+	Check configCheckCmd `cmd:"" help:"Look for mistakes in the configuration, or in one file."`
+}
+
+// configPathCmd is openmanus config path.
+type configPathCmd struct {
+	listing
+}
+
+// place is where something is kept.
+type place struct {
+	Role  string `json:"role"`
+	Path  string `json:"path"`
+	Found bool   `json:"found"`
+}
+
+// Run implements the command. It works with a configuration that is broken.
+func (c *configPathCmd) Run(t *terminal, g *globals) error {
+	places := t.configFiles(g)
+	if cfg, _, err := t.read(g); err == nil {
+		places = append(places, place{"data", cfg.DataDir, exists(cfg.DataDir)})
+	}
+	tb := &table{head: []string{"WHAT", "STATE", "PATH"}}
+	for _, p := range places {
+		tb.add(p.Role, map[bool]string{true: "there", false: "not there"}[p.Found], p.Path)
+	}
+	return c.print(t, g, places, tb, "There is no home directory, so no file is read; name one with --config.")
+}
+
+// configFiles are the files that are read, the weakest first.
+func (t *terminal) configFiles(g *globals) []place {
+	named, _ := t.env("OPENMANUS_CONFIG")
+	if file := cmp.Or(g.Config, named); file != "" {
+		file = t.abs(file)
+		return []place{{"named", file, exists(file)}}
+	}
+	places := []place{}
+	if user, err := t.userConfig(); err == nil {
+		places = append(places, place{"user", user, exists(user)})
+	}
+	file := filepath.Join(t.dir, "openmanus.toml")
+	return append(places, place{"workspace", file, exists(file)})
+}
+
+// read reads the configuration and prints nothing.
+func (t *terminal) read(g *globals) (*config.Config, []config.Warning, error) {
+	flags := map[string]string{}
+	if g.DataDir != "" {
+		flags["data-dir"] = g.DataDir
+	}
+	return config.Load(config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags})
+}
+
+// userConfig is the user's file.
+func (t *terminal) userConfig() (string, error) {
+	dir, err := config.UserDir("", t.env)
+	return filepath.Join(dir, "config.toml"), err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// configShowCmd is openmanus config show.
+type configShowCmd struct {
+	listing
+}
+
+// Run implements the command.
+func (c *configShowCmd) Run(t *terminal, g *globals) error {
+	cfg, err := t.load(g, map[string]string{})
+	if err != nil {
+		return err
+	}
+	values := []config.Value{}
+	tb := &table{head: []string{"KEY", "VALUE", "SOURCE"}}
+	for v := range cfg.Values() {
+		values = append(values, v)
+		from := v.From
+		if v.Hides != "" {
+			from += ", before " + v.Hides
+		}
+		if v.Note != "" {
+			from += "; " + v.Note
+		}
+		tb.add(v.Key, v.Value, from)
+	}
+	return c.print(t, g, values, tb, "There are no settings.")
+}
+
+// configInitCmd is openmanus config init.
+type configInitCmd struct {
+	File string `arg:"" optional:"" help:"Where. Default: your own configuration file."`
+}
+
+// Run implements the command.
+func (c *configInitCmd) Run(t *terminal, g *globals) error {
+	file := cmp.Or(c.File, g.Config)
+	if file == "" {
+		var err error
+		if file, err = t.userConfig(); err != nil {
+			return usage(fmt.Errorf("%w; say where to write: openmanus config init FILE", err))
+		}
+	}
+	file = t.abs(file)
+	switch err := config.Create(file); {
+	case errors.Is(err, fs.ErrExist):
+		return usage(fmt.Errorf("%s is there already and stays as it is; openmanus config check looks for mistakes in it", file))
+	case err != nil:
+		return usage(err)
+	}
+	fmt.Fprintf(t.out, "wrote %s\n", file)
+	fmt.Fprintln(t.err, "· every line of it is a comment; openmanus config show says what holds")
+	return nil
+}
+
+// configCheckCmd is openmanus config check.
+type configCheckCmd struct {
+	File string `arg:"" optional:"" help:"Check this file alone. Default: all that is read."`
+}
+
+// Run implements the command.
+func (c *configCheckCmd) Run(t *terminal, g *globals) error {
+	if c.File != "" {
+		file := t.abs(c.File)
+		warnings, err := config.Check(file, t.env)
+		for _, w := range warnings {
+			fmt.Fprintf(t.err, "openmanus: warning: %v\n", w)
+		}
+		if err != nil {
+			return usage(err)
+		}
+		_, err = fmt.Fprintf(t.out, "%s is right\n", file)
+		return err
+	}
+	if _, err := t.load(g, map[string]string{}); err != nil {
+		return err
+	}
+	var read []string
+	for _, p := range t.configFiles(g) {
+		if p.Found {
+			read = append(read, p.Path)
+		}
+	}
+	what := "the environment is right, and no file is there (openmanus config init writes one)"
+	if len(read) > 0 {
+		what = strings.Join(read, ", ") + " and the environment are right"
+	}
+	_, err := fmt.Fprintln(t.out, what)
+	return err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
+)
+
+// modelsCmd is openmanus models.
+type modelsCmd struct {
+	listing
+}
+
+// modelInfo is what is set up of a model.
+type modelInfo struct {
+	Name        string   `json:"name"`  // by which --model asks for it
+	Model       string   `json:"model"` // PROVIDER/NAME
+	Default     bool     `json:"default"`
+	Source      string   `json:"source"` // where it is set up
+	Provider    string   `json:"provider"`
+	Endpoint    string   `json:"endpoint"`
+	Key         string   `json:"key"` // where it comes from; "" if there is none
+	Window      int      `json:"window,omitempty"`
+	Output      int      `json:"output,omitempty"`
+	PriceIn     float64  `json:"price_in,omitempty"` // USD per million tokens
+	PriceOut    float64  `json:"price_out,omitempty"`
+	PriceCached float64  `json:"price_cached,omitempty"`
+	Notes       []string `json:"notes,omitempty"`
+	Error       string   `json:"error,omitempty"` // why it cannot be used
+}
+
+// Run implements the command.
+func (c *modelsCmd) Run(t *terminal, g *globals) error {
+	cfg, err := t.load(g, map[string]string{})
+	if err != nil {
+		return err
+	}
+	infos, none := models(cfg)
+	tb := &table{head: []string{"NAME", "MODEL", "KEY", "WINDOW", "PRICE IN/OUT", "SOURCE", "ENDPOINT"}}
+	for _, in := range infos {
+		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), in.Source, in.Endpoint)
+	}
+	empty := "No model is set up."
+	if none != nil {
+		empty = plain(none.Error())
+	}
+	if err := c.print(t, g, infos, tb, empty); err != nil || c.JSON {
+		return err
+	}
+	for _, in := range infos {
+		for _, n := range in.Notes {
+			fmt.Fprintf(t.err, "· %s: %s\n", in.Name, plain(n))
+		}
+		if in.Error != "" {
+			fmt.Fprintf(t.err, "! %s: %s\n", in.Name, plain(in.Error))
+		}
+	}
+	return nil
+}
+
+// models are the models that are set up: that of the run, the profiles, and
+// those that [models] says something of. The error says why there is none of
+// the run, if nothing names one.
+func models(cfg *config.Config) ([]modelInfo, error) {
+	infos := []modelInfo{}
+	m, none := cfg.Model("")
+	if !errors.Is(none, config.ErrNoModel) {
+		in := newModelInfo("default", m, none)
+		in.Default, in.Source = true, originOf(cfg, "run.model", "llm.model")
+		infos = append(infos, in)
+		none = nil
+	}
+	for _, name := range cfg.ProfileNames() {
+		m, err := cfg.Model(name)
+		in := newModelInfo(name, m, err)
+		in.Source = originOf(cfg, "llm."+name+".model", "llm."+strconv.Quote(name)+".model", "llm.model")
+		infos = append(infos, in)
+	}
+	for _, name := range cfg.ModelNames() {
+		if len(infos) > 0 && infos[0].Model == name {
+			continue
+		}
+		m, err := cfg.Model(name)
+		in := newModelInfo(name, m, err)
+		in.Source = "[models]"
+		infos = append(infos, in)
+	}
+	return infos, none
+}
+
+// originOf says where the first of the keys that was set comes from.
+func originOf(cfg *config.Config, keys ...string) string {
+	for _, k := range keys {
+		if cfg.Set(k) {
+			return cfg.Origin(k).String()
+		}
+	}
+	return string(config.Default)
+}
+
+func newModelInfo(name string, m config.Model, err error) modelInfo {
+	if err != nil {
+		return modelInfo{Name: name, Error: err.Error()}
+	}
+	in := modelInfo{Name: name, Model: m.String(), Provider: m.Provider, Endpoint: m.Address(),
+		Window: m.Info.Window, Output: m.Info.Output, Notes: m.Notes,
+		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached)}
+	if m.Key != "" {
+		in.Key = m.KeyAt.String()
+	}
+	return in
+}
+
+// perMillion is the price of a token in dollars per million of them.
+func perMillion(m openmanus.Money) float64 { return float64(m) / 1000 }
+
+func (in modelInfo) key() string {
+	switch {
+	case in.Key != "":
+		return in.Key
+	case in.Error != "":
+		return "?"
+	}
+	return "none"
+}
+
+func (in modelInfo) window() string {
+	if in.Window == 0 {
+		return "?"
+	}
+	return short(in.Window)
+}
+
+func (in modelInfo) price() string {
+	if in.PriceIn == 0 && in.PriceOut == 0 {
+		return "?"
+	}
+	return fmt.Sprintf("$%g/$%g per M", in.PriceIn, in.PriceOut)
+}

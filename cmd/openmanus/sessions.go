@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+// sessionsCmd is openmanus sessions.
+//
+// Its commands exit with 2 if they were called wrongly (no such session, no
+// such call, arguments that do not fit), and with 1 if the session is in no
+// state for what was asked: nothing waits, somebody else was faster, another
+// process drives it.
+type sessionsCmd struct {
+	List      sessionsListCmd      `cmd:"" help:"List sessions, the newest first."`
+	Show      sessionsShowCmd      `cmd:"" help:"Show a conversation: what was said and done, what waits, how it ended."`
+	Log       sessionsLogCmd       `cmd:"" help:"Show every event of a session."`
+	Resume    sessionsResumeCmd    `cmd:"" help:"Go on with a session, from wherever it is."`
+	Say       sessionsSayCmd       `cmd:"" help:"Say something to a session. Whoever drives it hears it."`
+	Approve   sessionsApproveCmd   `cmd:"" help:"Let a call run that waits for approval."`
+	Deny      sessionsDenyCmd      `cmd:"" help:"Keep a call from running that waits for approval."`
+	Answer    sessionsAnswerCmd    `cmd:"" help:"Answer a question of the agent."`
+	Interrupt sessionsInterruptCmd `cmd:"" help:"Interrupt what a session is doing."`
+	Retry     sessionsRetryCmd     `cmd:"" help:"Try again what failed or was stopped."`
+	Fork      sessionsForkCmd      `cmd:"" help:"Copy a session, up to a given event."`
+	Request   sessionsRequestCmd   `cmd:"" help:"Print the exact bytes that were sent to the model, for bug reports."`
+	Export    sessionsExportCmd    `cmd:"" help:"Write a session to one readable text file."`
+	Import    sessionsImportCmd    `cmd:"" help:"Read a session from a file that export wrote."`
+	Delete    sessionsDeleteCmd    `cmd:"" help:"Delete sessions, with all that was kept of them."`
+}
+
+// oneSession is the argument of the commands that are about one session.
+type oneSession struct {
+	ID string `arg:"" help:"The session: its id, the beginning of it, or last for the newest."`
+}
+
+// A session is one that exists, as it is now.
+type session struct {
+	*app
+	id string
+	s  *openmanus.State
+}
+
+// open returns the session. The caller closes it.
+func (c oneSession) open(ctx context.Context, t *terminal, g *globals) (*session, error) {
+	a, err := t.open(g, map[string]string{})
+	if err != nil {
+		return nil, err
+	}
+	x, err := a.session(ctx, c.ID)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// named returns the id of the session that id, the beginning of one, or last
+// names.
+func (a *app) named(ctx context.Context, id string) (string, error) {
+	if id != "last" {
+		full, err := a.find(ctx, id)
+		if errors.Is(err, openmanus.ErrNoSession) {
+			err = usage(fmt.Errorf("%w; openmanus sessions list shows what there is", err))
+		}
+		return full, err
+	}
+	for newest, err := range a.db.Sessions(ctx, store.ListOptions{Limit: 1, Roots: true}) {
+		return newest.ID, err
+	}
+	return "", usage(errors.New("there is no session yet: openmanus run \"what you want done\""))
+}
+
+// session returns the session that id names.
+func (a *app) session(ctx context.Context, id string) (*session, error) {
+	full, err := a.named(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openmanus.Load(ctx, a.db, full)
+	if err != nil {
+		return nil, err
+	}
+	return &session{a, full, s}, nil
+}
+
+// readOnly returns an error if the session is one that can be read and not gone on with.
+func (x *session) readOnly() error {
+	if x.s.Foreign == "" {
+		return nil
+	}
+	return fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be shown, logged and exported, and goes on with a newer version", x.id, oneLine(x.s.Foreign, 40))
+}
+
+// done says on standard output what happened, and on standard error how to go
+// on.
+func (x *session) done(format string, a ...any) error {
+	if _, err := fmt.Fprintln(x.t.out, plain(fmt.Sprintf(format, a...))); err != nil {
+		return err
+	}
+	x.note("whoever drives it goes on; if nobody does: openmanus sessions resume %s", x.id)
+	return nil
+}
+
+// note says something on standard error.
+func (x *session) note(format string, a ...any) {
+	fmt.Fprintln(x.t.err, plain("· "+fmt.Sprintf(format, a...)))
+}
+
+// stands is how the session is, in words.
+func (x *session) stands() string { return describe(x.s) }
+
+// localTime is a time as people read it.
+func localTime(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }

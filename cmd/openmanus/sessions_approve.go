@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
+)
+
+// byPerson is who rules and answers through these commands.
+const byPerson = "person"
+
+// sessionsApproveCmd is openmanus sessions approve.
+type sessionsApproveCmd struct {
+	oneSession
+	Call  string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
+	Input string `help:"Run it with these arguments instead, a JSON object. The agent is told." placeholder:"JSON"`
+}
+
+// Run implements the command.
+func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	call, q, err := x.pending(ctx, c.Call, openmanus.AskRuling)
+	if err != nil {
+		return err
+	}
+	r := openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: q.Hash}
+	if c.Input != "" {
+		if r.Input, err = x.input(call, c.Input); err != nil {
+			return usage(err)
+		}
+	}
+	return x.rule(ctx, call, r)
+}
+
+// input checks the arguments that a person wrote for call.
+func (x *session) input(call *openmanus.CallState, input string) (string, error) {
+	if !json.Valid([]byte(input)) { // a model's slips are mended, a person can be asked
+		return "", errors.New("--input is not valid JSON: write {\"name\": value, …}, in single quotes for the shell")
+	}
+	for _, spec := range x.s.Config.Tools {
+		if spec.Name != call.Name {
+			continue
+		}
+		schema, err := args.Compile(spec.Input)
+		if err != nil {
+			return "", fmt.Errorf("the schema of %s: %w", call.Name, err)
+		}
+		if input, err = schema.Check(input); err != nil {
+			return "", fmt.Errorf("--input does not fit %s: %w", call.Name, err)
+		}
+	}
+	if input == call.Arguments() {
+		return "", nil // as the model wrote them
+	}
+	return input, nil
+}
+
+// sessionsDenyCmd is openmanus sessions deny.
+type sessionsDenyCmd struct {
+	oneSession
+	Call   string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
+	Reason string `help:"Why, for the agent to read." placeholder:"TEXT"`
+}
+
+// Run implements the command.
+func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	call, q, err := x.pending(ctx, c.Call, openmanus.AskRuling)
+	if err != nil {
+		return err
+	}
+	r := openmanus.Ruled{Call: call.ID, By: byPerson, Hash: q.Hash, Reason: "the person said no"}
+	if c.Reason != "" {
+		r.Reason = "the person said: " + c.Reason
+	}
+	return x.rule(ctx, call, r)
+}
+
+// rule appends the ruling, unless there is one.
+func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openmanus.Ruled) error {
+	evs, err := x.db.Append(ctx, x.id, r)
+	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 {
+		return fmt.Errorf("somebody was faster: %s", settled(evs[0]))
+	}
+	if err != nil && !errors.Is(err, openmanus.ErrExists) { // it exists: the same was said already
+		return err
+	}
+	verb := "denied"
+	if r.Allow {
+		verb = "approved"
+	}
+	ran := call.Call
+	if r.Input != "" {
+		ran.Input = r.Input
+	}
+	return x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, summary(ran))
+}
+
+// pending returns the call that waits for a person in the given way: the one
+// with the id, or the only one.
+func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind) (*openmanus.CallState, openmanus.Asked, error) {
+	if err := x.readOnly(); err != nil {
+		return nil, openmanus.Asked{}, err
+	}
+	var found []*openmanus.CallState
+	for _, c := range x.s.Pending() {
+		if question(c).Kind == kind && (id == "" || c.ID == id) {
+			found = append(found, c)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], question(found[0]), nil
+	case len(found) > 1:
+		return nil, openmanus.Asked{}, usage(fmt.Errorf("several calls wait; name one:%s", callList(found)))
+	case id != "":
+		return nil, openmanus.Asked{}, x.whyNot(ctx, id, kind)
+	}
+	return nil, openmanus.Asked{}, fmt.Errorf("nothing waits for %s in session %s, which is %s%s", words(kind), x.id, x.stands(), x.otherwise(kind))
+}
+
+// words is what a kind of question waits for.
+func words(kind openmanus.AskKind) string {
+	if kind == openmanus.AskRuling {
+		return "approval"
+	}
+	return "an answer"
+}
+
+// otherwise names what does wait, if it waits in another way.
+func (x *session) otherwise(kind openmanus.AskKind) string {
+	for _, c := range x.s.Pending() {
+		switch q := question(c); {
+		case q.Kind == kind:
+		case q.Kind == openmanus.AskRuling:
+			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, plain(c.Name), x.id, c.ID)
+		default:
+			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, plain(c.Name), oneLine(q.Question, 80), x.id, c.ID)
+		}
+	}
+	return ""
+}
+
+// whyNot says why the call with the id does not wait for a person.
+func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind) error {
+	name := ""
+	for ev, err := range x.db.Events(ctx, x.id, 0) {
+		if err != nil {
+			return err
+		}
+		switch b := ev.Body.(type) {
+		case openmanus.ModelSaid:
+			for _, c := range b.Message.Calls() {
+				if c.ID == id {
+					name = c.Name
+				}
+			}
+		case openmanus.Ruled:
+			if b.Call == id && kind == openmanus.AskRuling {
+				return errors.New(settled(ev))
+			}
+		case openmanus.Answered:
+			if c := x.s.Call(id); b.Call == id && kind != openmanus.AskRuling && (c == nil || c.Done != nil) {
+				return errors.New(settled(ev))
+			}
+		}
+	}
+	waiting := x.s.Pending()
+	switch c := x.s.Call(id); {
+	case name == "" && len(waiting) > 0:
+		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, oneLine(id, 40), callList(waiting)))
+	case name == "":
+		return usage(fmt.Errorf("session %s has no call %q, and nothing waits in it", x.id, oneLine(id, 40)))
+	case c != nil && c.Done != nil:
+		return fmt.Errorf("%s (%s) is over: %s", id, plain(name), oneLine(c.Done.Parts.Text(), 100))
+	case c == nil:
+		return fmt.Errorf("%s (%s) is over", id, plain(name))
+	}
+	return fmt.Errorf("%s (%s) does not wait for %s%s", id, plain(name), words(kind), x.otherwise(kind))
+}
+
+// settled says who decided what ev says, and when.
+func settled(ev openmanus.Event) string {
+	at := localTime(ev.Time)
+	switch b := ev.Body.(type) {
+	case openmanus.Ruled:
+		verb := "denied"
+		if b.Allow {
+			verb = "allowed"
+		}
+		return fmt.Sprintf("%s was %s by the %s at %s", b.Call, verb, plain(b.By), at)
+	case openmanus.Answered:
+		return fmt.Sprintf("%s was answered by the %s at %s: %s", b.Call, plain(b.By), at, oneLine(b.Text, 100))
+	}
+	return fmt.Sprintf("%s is there since %s", ev.Body.Key(), at)
+}
+
+// callList is the calls that wait, one a line.
+func callList(cs []*openmanus.CallState) string {
+	var b strings.Builder
+	for _, c := range cs {
+		fmt.Fprintf(&b, "\n  %s  %s  %s", c.ID, plain(c.Name), summary(c.Call))
+	}
+	return b.String()
+}

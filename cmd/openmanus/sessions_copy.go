@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// sessionsForkCmd is openmanus sessions fork.
+type sessionsForkCmd struct {
+	At string `arg:"" name:"id" help:"The session, or ID@N for its events up to N: its id, the beginning of it, or last."`
+	To string `help:"The id of the copy." placeholder:"NEWID"`
+}
+
+// Run implements the command.
+func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	id, seq, err := c.parse()
+	if err == nil {
+		err = checkNewID(c.To)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	x, err := oneSession{id}.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if seq > x.s.Seq {
+		return usage(fmt.Errorf("session %s has %d events, and no event %d", x.id, x.s.Seq, seq))
+	}
+	to := cmp.Or(c.To, newSession())
+	if err := openmanus.Fork(ctx, x.db, x.id, seq, to); err != nil {
+		return taken(to, err)
+	}
+	if _, err := fmt.Fprintln(t.out, to); err != nil {
+		return err
+	}
+	x.note("a copy of %s up to event %d; go on with: openmanus sessions resume %s \"…\"", x.id, cmp.Or(seq, x.s.Seq), to)
+	return nil
+}
+
+// parse splits ID@N. N is 0 where there is none: all events.
+func (c *sessionsForkCmd) parse() (id string, seq int64, err error) {
+	i := strings.LastIndexByte(c.At, '@')
+	if i < 0 {
+		return c.At, 0, nil
+	}
+	seq, err = strconv.ParseInt(c.At[i+1:], 10, 64)
+	if err != nil || seq < 1 {
+		return "", 0, fmt.Errorf("%q: after @ stands the number of an event, from 1; openmanus sessions log %s lists them", c.At, c.At[:i])
+	}
+	return c.At[:i], seq, nil
+}
+
+// newIDs are what people may call sessions: what needs no quotes in a shell.
+var newIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// checkNewID says what is wrong with an id that a person chose, if one did.
+func checkNewID(id string) error {
+	if id == "" || newIDs.MatchString(id) && id != "last" {
+		return nil
+	}
+	return fmt.Errorf("%q is no id for a session: letters, digits, dots, dashes and underlines, and not last", id)
+}
+
+// taken is err with what to try if a session has the id already.
+func taken(id string, err error) error {
+	if errors.Is(err, openmanus.ErrExists) {
+		return usage(fmt.Errorf("there is a session %s already; choose another id for the copy with --to NEWID", id))
+	}
+	return err
+}
+
+// sessionsExportCmd is openmanus sessions export.
+type sessionsExportCmd struct {
+	oneSession
+	File  string `arg:"" optional:"" help:"Where to. Default: standard output."`
+	Force bool   `help:"Replace the file if there is one."`
+}
+
+// Run implements the command.
+func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	switch {
+	case c.File != "" && c.File != "-":
+		return c.toFile(ctx, x, t.abs(c.File))
+	case !isTerminal(t.out):
+		return openmanus.Export(ctx, x.db, x.db, x.id, t.out)
+	}
+	var b bytes.Buffer
+	if err := openmanus.Export(ctx, x.db, x.db, x.id, &b); err != nil {
+		return err
+	}
+	return t.writeJSON(b.Bytes())
+}
+
+// toFile writes the session to a file that is there whole or not at all.
+func (c *sessionsExportCmd) toFile(ctx context.Context, x *session, file string) (err error) {
+	if _, err := os.Lstat(file); err == nil && !c.Force {
+		return usage(fmt.Errorf("%s is there already; --force replaces it", file))
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".export-*")
+	if err != nil {
+		return usage(fmt.Errorf("cannot write %s: %w", file, reason(err)))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(openmanus.Export(ctx, x.db, x.db, x.id, f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return fmt.Errorf("cannot write %s: %w", file, reason(err))
+	}
+	x.note("%s is in %s: all that was said and read in it stands there", x.id, file)
+	return nil
+}
+
+// reason is err without the name of the file, which is a temporary one.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
+
+// sessionsImportCmd is openmanus sessions import.
+type sessionsImportCmd struct {
+	File string `arg:"" help:"A file that export wrote, or - for standard input."`
+	To   string `help:"The id of the session. Default: the one it had." placeholder:"NEWID"`
+}
+
+// Run implements the command.
+func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	if err := checkNewID(c.To); err != nil {
+		return usage(err)
+	}
+	var in io.Reader = t.in
+	if c.File != "-" {
+		f, err := os.Open(t.abs(c.File))
+		if err != nil {
+			return usage(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	a, err := t.open(g, map[string]string{})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	id, err := openmanus.Import(ctx, a.db, a.db, c.To, in)
+	if errors.Is(err, openmanus.ErrExists) {
+		return usage(fmt.Errorf("%s: %w; --to NEWID gives the copy an id of its own", c.File, err))
+	}
+	if err != nil {
+		return usage(fmt.Errorf("%s: %w", c.File, err))
+	}
+	x, err := a.session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := x.tame(ctx); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(t.out, plain(id))
+	return err
+}
+
+// tame makes a session that came from elsewhere one that does nothing by
+// itself: what is open in it was allowed by somebody else, or may be going on
+// where it came from; and how much may be done without asking is for who
+// drives it here to say.
+func (x *session) tame(ctx context.Context) error {
+	var bodies []openmanus.Body
+	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
+		bodies = append(bodies, openmanus.Interrupted{ID: newID()})
+		x.note("it was %s, and is interrupted", st)
+	}
+	if mode := x.s.Config.Approve; mode != openmanus.ApproveAsk && mode != openmanus.ApproveReadOnly {
+		c := x.s.Config
+		c.N, c.Approve = c.N+1, openmanus.ApproveAsk
+		bodies = append(bodies, c)
+		x.note("its approval mode was %q, and is %q: resume with --approve to change it", mode, c.Approve)
+	}
+	if len(bodies) > 0 {
+		if _, err := x.db.Append(ctx, x.id, bodies...); err != nil {
+			return err
+		}
+	}
+	x.note("it works in %s, with %s", x.s.Config.Workspace, x.s.Config.Model)
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// sessionsDeleteCmd is openmanus sessions delete.
+type sessionsDeleteCmd struct {
+	IDs []string `arg:"" name:"id" help:"The sessions: their ids, the beginnings of them, or last for the newest."`
+	Yes bool     `short:"y" help:"Do not ask."`
+}
+
+// Run implements the command.
+func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	a, err := t.open(g, map[string]string{})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	var ids []string
+	for _, id := range c.IDs {
+		full, err := a.named(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(ids, full) {
+			ids = append(ids, full)
+		}
+	}
+	if !c.Yes {
+		if err := a.confirm(ctx, ids); err != nil {
+			return err
+		}
+	}
+	var errs []error
+	for _, id := range ids {
+		if err := a.db.Delete(ctx, id); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(t.out, "deleted %s\n", plain(id))
+	}
+	return errors.Join(errs...)
+}
+
+// confirm asks a person whether the sessions are to be deleted.
+func (a *app) confirm(ctx context.Context, ids []string) error {
+	if !isTerminal(a.t.in) || !isTerminal(a.t.err) {
+		return usage(errors.New("what is deleted is gone, and nobody is there to ask: say --yes"))
+	}
+	for _, id := range ids {
+		x, err := a.session(ctx, id)
+		if err != nil {
+			return err
+		}
+		in, err := x.info(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", plain(id), localTime(in.Updated), oneLine(in.Title, 60))
+	}
+	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %d session(s) for good? [y/N] ", len(ids)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return exit{code: exitFailed, err: errors.New("nothing was deleted")}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+// sessionsListCmd is openmanus sessions list.
+type sessionsListCmd struct {
+	Limit int  `help:"At most so many." default:"20" placeholder:"N"`
+	All   bool `help:"All of them, also those that other sessions opened."`
+	listing
+}
+
+// Run implements the command.
+func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	if c.Limit < 1 {
+		return usage(fmt.Errorf("--limit %d: it is a number from 1; --all lists all", c.Limit))
+	}
+	a, err := t.open(g, map[string]string{})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	opts := store.ListOptions{Limit: c.Limit, Roots: true}
+	if c.All {
+		opts = store.ListOptions{}
+	}
+	infos, err := a.infos(ctx, opts)
+	if err != nil {
+		return err
+	}
+	tb := &table{head: []string{"ID", "STATUS", "UPDATED", "STEPS", "TOKENS", "COST", "WORKSPACE", "TITLE"}}
+	for _, in := range infos {
+		cost := ""
+		if in.Usage.Cost > 0 {
+			cost = fmt.Sprintf("$%.2f", in.Usage.Cost)
+		}
+		tb.add(*in.Session, in.stands(), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), cost, in.Workspace, in.Title)
+	}
+	err = c.print(t, g, infos, tb, "There are no sessions yet. Begin one: openmanus run \"what you want done\"\nor see how it goes, without a model: openmanus demo")
+	if err == nil && !c.JSON && !c.All && len(infos) == c.Limit {
+		fmt.Fprintln(t.err, "· these are the newest; --all lists all")
+	}
+	return err
+}
+
+// infos are how the sessions stand, the newest first.
+func (a *app) infos(ctx context.Context, opts store.ListOptions) ([]*sessionInfo, error) {
+	infos := []*sessionInfo{}
+	for kept, err := range a.db.Sessions(ctx, opts) {
+		if err != nil {
+			return nil, err
+		}
+		s, err := openmanus.Load(ctx, a.db, kept.ID)
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, newInfo(kept, s))
+	}
+	return infos, nil
+}
+
+// stands is how the session is, in words.
+func (in *sessionInfo) stands() string {
+	if in.Reason != "" {
+		return in.Status + " (" + in.Reason + ")"
+	}
+	return in.Status
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// sessionsLogCmd is openmanus sessions log.
+type sessionsLogCmd struct {
+	oneSession
+	After  int64 `help:"Begin after this event." placeholder:"N"`
+	Follow bool  `short:"f" help:"Wait for further events until Ctrl-C."`
+	Full   bool  `help:"Show all of each event."`
+	JSON   bool  `name:"json" help:"Print JSON Lines, in the encoding of the journal."`
+}
+
+// Run implements the command.
+func (c *sessionsLogCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	if c.After < 0 {
+		return usage(fmt.Errorf("--after counts events from 1, and %d is none", c.After))
+	}
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	events := x.db.Events
+	if c.Follow {
+		stopped, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		ctx, events = stopped, x.db.Follow
+	}
+	for ev, err := range events(ctx, x.id, c.After) {
+		if err == nil {
+			err = c.show(t, g, ev)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.Follow {
+		return exit{code: exitInterrupted}
+	}
+	return nil
+}
+
+// show prints ev.
+func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error {
+	if c.JSON {
+		data, err := encode(ev)
+		if err != nil {
+			return err
+		}
+		return t.writeJSON(data)
+	}
+	s := t.style(g)
+	what := gist(ev.Body)
+	if c.Full {
+		what = ""
+	}
+	line := fmt.Sprintf("%5d  %s  %s  %s", ev.Seq, s.dim(ev.Time.Local().Format("2006-01-02 15:04:05.000")),
+		s.mark(fmt.Sprintf("%-12s", plain(openmanus.TypeName(ev.Body)))), oneLine(what, 160))
+	if _, err := fmt.Fprintln(t.out, strings.TrimRight(line, " ")); err != nil || !c.Full {
+		return err
+	}
+	var content any = ev.Body
+	if f, ok := ev.Body.(openmanus.Foreign); ok {
+		content = f.Content
+	}
+	data, err := json.MarshalIndent(content, "       ", "  ")
+	if err != nil {
+		return err
+	}
+	return t.writeJSON([]byte("       " + string(data) + "\n"))
+}
+
+// gist is what b says, for one line.
+func gist(b openmanus.Body) string {
+	switch b := b.(type) {
+	case openmanus.Opened:
+		return openedGist(b)
+	case openmanus.Configured:
+		return fmt.Sprintf("%s · %s · approve %s · %d tools", b.Model, b.Workspace, b.Approve, len(b.Tools))
+	case openmanus.UserSaid:
+		return said(b.Message)
+	case openmanus.ModelSaid:
+		return fmt.Sprintf("to %d · %s · %d in, %d out · %s", b.Re, b.Stop, b.Usage.Input, b.Usage.Output, said(b.Message))
+	case openmanus.ModelFailed:
+		return fmt.Sprintf("to %d · %s · %s", b.Re, b.Kind, b.Error)
+	case openmanus.Stopped:
+		return fmt.Sprintf("%s · %s", b.Reason, b.Error)
+	case openmanus.Resumed:
+		return b.ID
+	case openmanus.Interrupted:
+		return b.Said
+	case openmanus.Titled:
+		return b.Title
+	case openmanus.Noted:
+		return b.Text
+	case openmanus.Taken:
+		return "by " + b.Worker
+	case openmanus.ChildOpened:
+		return b.Call + " · " + b.Child
+	case openmanus.ChildDone:
+		return fmt.Sprintf("%s · %s %s · %s", b.Child, b.Status, b.Reason, b.Text)
+	case openmanus.Foreign:
+		return b.Stored + " · of a newer version"
+	}
+	return callGist(b)
+}
+
+func openedGist(b openmanus.Opened) string {
+	text := fmt.Sprintf("%s · version %d", b.Flow, b.Version)
+	if b.Parent != "" {
+		text += " · for " + b.Parent
+	}
+	if b.From != nil {
+		text += fmt.Sprintf(" · from %s at %d", b.From.Session, b.From.Seq)
+	}
+	return text
+}
+
+// callGist is what an event in the life of a call says.
+func callGist(b openmanus.Body) string {
+	switch b := b.(type) {
+	case openmanus.Asked:
+		return fmt.Sprintf("%s · %s · %s", b.Call, b.Kind, b.Question)
+	case openmanus.Answered:
+		return fmt.Sprintf("%s · by %s · %s", b.Call, b.By, b.Text)
+	case openmanus.Ruled:
+		verb := "denied"
+		if b.Allow {
+			verb = "allowed"
+		}
+		text := fmt.Sprintf("%s · %s by %s", b.Call, verb, b.By)
+		for _, more := range []string{b.Rule, b.Reason, b.Input} {
+			if more != "" {
+				text += " · " + more
+			}
+		}
+		return text
+	case openmanus.CallStarted:
+		return fmt.Sprintf("%s · attempt %d · by %s", b.Call, b.Attempt, b.Worker)
+	case openmanus.CallDone:
+		how := "done"
+		if b.IsError {
+			how = "error"
+		}
+		return fmt.Sprintf("%s · %s · %s", b.Call, how, content(b.Parts))
+	case openmanus.CallLate:
+		return fmt.Sprintf("%s · late · %s", b.Call, content(b.Parts))
+	}
+	return ""
+}
+
+// said is what m says, its calls included.
+func said(m llm.Message) string {
+	text := content(m.Parts)
+	for _, c := range m.Calls() {
+		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, oneLine(summary(c), 60))
+	}
+	return text
+}
+
+// content is the text of ps, and what else there is in it.
+func content(ps llm.Parts) string {
+	text := ps.Text()
+	for _, p := range ps {
+		switch p := p.(type) {
+		case llm.Blob:
+			text += " " + blobName(p)
+		case llm.Unknown:
+			text += " [a part of a kind this version does not know]"
+		}
+	}
+	return text
+}
+
+func blobName(b llm.Blob) string {
+	name := b.MIME
+	if b.Name != "" {
+		name = b.Name + ", " + name
+	}
+	return fmt.Sprintf("[%s, %d bytes]", name, len(b.Data))
+}
+
+// encode is an event in the journal's encoding, in a line of its own.
+func encode(ev openmanus.Event) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(ev)
+	return []byte(b.String()), err
+}

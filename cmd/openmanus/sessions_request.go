@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/openai"
+)
+
+// sessionsRequestCmd is openmanus sessions request.
+type sessionsRequestCmd struct {
+	oneSession
+	Seq     int64 `arg:"" help:"The event that is the outcome of the request: one of the type model_said or model_failed."`
+	Neutral bool  `help:"Print it as it is before it is put into the words of the provider."`
+}
+
+// Run implements the command. What it prints has no key in it: keys travel
+// beside the body.
+func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	req, conf, err := x.requestOf(ctx, c.Seq)
+	if err != nil {
+		return err
+	}
+	if c.Neutral || strings.HasPrefix(conf.Model, "scripted:") {
+		return t.printJSON(neutral(req))
+	}
+	model, err := x.wire(conf)
+	if err != nil {
+		return fmt.Errorf("%w\n--neutral prints the request without the model", err)
+	}
+	body, err := model.Body(req)
+	if err != nil {
+		return err
+	}
+	return t.writeJSON(body)
+}
+
+// requestOf returns the request whose outcome is the event seq, and the
+// configuration it was made with: law 6 makes it again from what was stored
+// before it.
+func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openmanus.Configured, error) {
+	var none openmanus.Configured
+	turn, re, err := x.outcome(ctx, seq)
+	if err != nil {
+		return nil, none, err
+	}
+	var s openmanus.State
+	for ev, err := range x.db.Events(ctx, x.id, 0) {
+		if err != nil {
+			return nil, none, err
+		}
+		if ev.Seq > re {
+			break
+		}
+		s.Apply(ev)
+	}
+	// Every agent is of one kind, which decides by the state alone: it takes
+	// neither its model nor its tools to say what was to be done.
+	for _, task := range new(openmanus.Agent).Next(&s) {
+		if task.Do == openmanus.Reply && task.Turn == turn && task.Re == re {
+			return openmanus.NewRequest(&s, task), s.Config, nil
+		}
+	}
+	return nil, none, fmt.Errorf("the request to event %d cannot be made again: the session did not call for one after event %d", seq, re)
+}
+
+// outcome returns what the event seq is the outcome of.
+func (x *session) outcome(ctx context.Context, seq int64) (turn int, re int64, err error) {
+	var asked []string
+	for ev, err := range x.db.Events(ctx, x.id, 0) {
+		if err != nil {
+			return 0, 0, err
+		}
+		switch b := ev.Body.(type) {
+		case openmanus.ModelSaid:
+			turn, re = b.Turn, b.Re
+		case openmanus.ModelFailed:
+			turn, re = b.Turn, b.Re
+		default:
+			continue
+		}
+		if ev.Seq == seq {
+			return turn, re, nil
+		}
+		asked = append(asked, fmt.Sprint(ev.Seq))
+	}
+	if len(asked) == 0 {
+		return 0, 0, fmt.Errorf("session %s has asked no model yet", x.id)
+	}
+	return 0, 0, usage(fmt.Errorf("event %d of session %s is no outcome of asking the model; these are, the last of them: %s", seq, x.id, strings.Join(asked[max(0, len(asked)-10):], ", ")))
+}
+
+// wire is the model that the session's requests went to, without a key: it can
+// say what it sends, and sends nothing.
+func (x *session) wire(c openmanus.Configured) (*openai.Model, error) {
+	provider, name, _ := strings.Cut(c.Model, "/")
+	switch provider {
+	case "openai", "compat", "ollama":
+		return openai.New(openai.Options{Model: name, BaseURL: c.Endpoint}), nil
+	}
+	m, err := x.cfg.ModelAt(c.Model, c.Endpoint) // a profile
+	if err != nil {
+		return nil, err
+	}
+	if m.Provider == "scripted" {
+		return nil, errors.New(c.Model + " is a script, to which nothing is sent")
+	}
+	return openai.New(openai.Options{Model: m.Name, BaseURL: m.BaseURL}), nil
+}
+
+// neutral is a request as JSON.
+func neutral(req *llm.Request) any {
+	return struct {
+		System   string         `json:"system"`
+		Tools    []llm.ToolSpec `json:"tools"`
+		Messages []llm.Message  `json:"messages"`
+		Settings llm.Settings   `json:"settings"`
+	}{req.System, req.Tools, req.Messages, req.Settings}
+}

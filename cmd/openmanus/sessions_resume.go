@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// sessionsResumeCmd is openmanus sessions resume.
+type sessionsResumeCmd struct {
+	oneSession
+	Prompt string `arg:"" optional:"" help:"A new request, or - to read it from standard input. None: go on with what was asked."`
+	File   string `help:"Read the new request from a file." placeholder:"FILE"`
+	runFlags
+	shown
+}
+
+// Run implements the command. Without a flag that says otherwise, the session
+// keeps its model, its workspace, its approval mode and its limits.
+func (c *sessionsResumeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	return t.fail(c.shown, c.run(ctx, t, g))
+}
+
+func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	m, err := c.request(ctx, t)
+	if err != nil {
+		return usage(err)
+	}
+	a, err := t.open(g, c.flags())
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	x, err := a.session(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := x.readOnly(); err != nil {
+		return err
+	}
+	switch st := x.s.Status(); {
+	case m != nil:
+	case len(c.Attach) > 0:
+		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"…\" --attach FILE", x.id))
+	case st == openmanus.Finished:
+		return x.again(c.runFlags, c.shown)
+	case st == openmanus.Idle:
+		return usage(fmt.Errorf("nothing was asked of session %s yet: openmanus sessions resume %s \"what you want done\"", x.id, x.id))
+	}
+	return a.resume(ctx, x.id, c.runFlags, m, c.shown)
+}
+
+// request is the new request, or nil if there is none. Standard input is read
+// for it only where there is one.
+func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanus.UserSaid, error) {
+	if c.Prompt == "" && c.File == "" {
+		return nil, nil
+	}
+	prompt, input, err := (&runCmd{Prompt: c.Prompt, File: c.File}).task(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	m, err := t.request(prompt, c.Attach)
+	if err != nil {
+		return nil, err
+	}
+	if len(input) > 0 {
+		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
+	}
+	return &m, nil
+}
+
+// again tells how a session that is finished ended. It asks no model, and
+// needs none.
+func (x *session) again(f runFlags, sh shown) error {
+	switch sh.Output {
+	case outJSON:
+		if err := x.t.encoder().Encode(summarize(x.id, x.s, []fileChange{})); err != nil {
+			return err
+		}
+	case outText:
+		answer := strings.TrimRight(x.s.Answer, "\n")
+		if isTerminal(x.t.out) {
+			answer = plain(answer)
+		}
+		if _, err := fmt.Fprintln(x.t.out, answer); err != nil {
+			return err
+		}
+	}
+	if !sh.Quiet {
+		what := "nothing is left to do"
+		if len(f.flags()) > 0 {
+			what += ", so the flags change nothing"
+		}
+		x.note("%s was finished before: %s; go on with: openmanus sessions resume %s \"…\"", x.id, what, x.id)
+	}
+	return nil
+}
+
+// sessionsRetryCmd is openmanus sessions retry.
+type sessionsRetryCmd struct {
+	oneSession
+	runFlags
+	shown
+}
+
+// Run implements the command.
+func (c *sessionsRetryCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	return t.fail(c.shown, c.run(ctx, t, g))
+}
+
+func (c *sessionsRetryCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	if len(c.Attach) > 0 {
+		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"…\" --attach FILE", c.ID))
+	}
+	a, err := t.open(g, c.flags())
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	x, err := a.session(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := x.readOnly(); err != nil {
+		return err
+	}
+	switch x.s.Status() {
+	case openmanus.Failed, openmanus.Halted:
+		return a.resume(ctx, x.id, c.runFlags, nil, c.shown)
+	case openmanus.Finished:
+		return fmt.Errorf("there is nothing to retry: session %s is finished; for another answer, copy it up to the request (openmanus sessions fork %s@N; openmanus sessions log %s counts the events) and resume the copy", x.id, x.id, x.id)
+	}
+	return fmt.Errorf("there is nothing to retry: session %s is %s; go on with: openmanus sessions resume %s", x.id, x.stands(), x.id)
+}

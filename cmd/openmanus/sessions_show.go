@@ -1,0 +1,298 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/tools"
+)
+
+// sessionsShowCmd is openmanus sessions show.
+type sessionsShowCmd struct {
+	oneSession
+	JSON bool `name:"json" help:"Print one JSON object: how the session stands."`
+}
+
+// Run implements the command.
+func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	info, err := x.info(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return t.printJSON(info)
+	}
+	tr := &transcript{w: t.out, style: t.style(g), names: make(map[string]string)}
+	tr.header(info)
+	for ev, err := range x.db.Events(ctx, x.id, 0) {
+		if err != nil {
+			return err
+		}
+		tr.event(ev)
+	}
+	tr.footer(x.id, x.s)
+	return tr.err
+}
+
+// sessionInfo is how a session stands.
+type sessionInfo struct {
+	runSummary
+	Title     string            `json:"title"`
+	Created   time.Time         `json:"created"`
+	Updated   time.Time         `json:"updated"`
+	Events    int64             `json:"events"`
+	Agent     string            `json:"agent"`
+	Model     string            `json:"model"`
+	Endpoint  string            `json:"endpoint"`
+	Workspace string            `json:"workspace"`
+	Approve   string            `json:"approve"`
+	Parent    string            `json:"parent"` // the session that opened it, if one did
+	From      *openmanus.Origin `json:"from"`   // what it was copied from
+	Unknown   string            `json:"unknown,omitempty"`
+}
+
+// info is how the session stands.
+func (x *session) info(ctx context.Context) (*sessionInfo, error) {
+	kept, err := x.db.Session(ctx, x.id)
+	if err != nil {
+		return nil, err
+	}
+	return newInfo(kept, x.s), nil
+}
+
+func newInfo(kept store.Info, s *openmanus.State) *sessionInfo {
+	return &sessionInfo{
+		runSummary: summarize(kept.ID, s, []fileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
+		Agent: s.Opened.Flow, Model: s.Config.Model, Endpoint: s.Config.Endpoint, Workspace: s.Config.Workspace,
+		Approve: s.Config.Approve, Parent: s.Opened.Parent, From: s.Opened.From, Unknown: s.Foreign,
+	}
+}
+
+// resultHead is how many lines of a result are shown.
+const resultHead = 3
+
+// A transcript writes a conversation for a person to read. What became of the
+// calls of a reply stands below each of them, however it was mixed in time.
+type transcript struct {
+	w     io.Writer
+	style style
+	calls []*callBlock      // of the last reply, not yet written
+	names map[string]string // of the tools of all calls, by the call's id
+	plans json.RawMessage   // the last Detail of the planning tool
+	err   error             // the first one of writing
+}
+
+// A callBlock is a call and what became of it.
+type callBlock struct {
+	llm.Call
+	lines []string
+}
+
+// painted is text, made plain, in its paint.
+func painted(paint func(string) string, format string, a ...any) string {
+	text := plain(fmt.Sprintf(format, a...))
+	if paint != nil {
+		text = paint(text)
+	}
+	return text
+}
+
+// line writes a line of its own, after the calls that came before it.
+func (tr *transcript) line(paint func(string) string, format string, a ...any) {
+	tr.flush()
+	tr.write(painted(paint, format, a...))
+}
+
+func (tr *transcript) write(text string) {
+	if tr.err == nil {
+		_, tr.err = fmt.Fprintln(tr.w, text)
+	}
+}
+
+// flush writes the calls of the last reply.
+func (tr *transcript) flush() {
+	calls := tr.calls
+	tr.calls = nil
+	for _, c := range calls {
+		tr.write("\n" + tr.style.mark("● ") + tr.style.bold(plain(c.Name)) + "  " + summary(c.Call) + "  " + tr.style.dim("("+c.ID+")"))
+		for _, l := range c.lines {
+			tr.write("  " + l)
+		}
+	}
+}
+
+// below puts a line below a call. A call of an earlier reply is named.
+func (tr *transcript) below(id string, paint func(string) string, format string, a ...any) {
+	text := painted(paint, format, a...)
+	for _, c := range tr.calls {
+		if c.ID == id {
+			c.lines = append(c.lines, text)
+			return
+		}
+	}
+	tr.line(nil, "%s (%s):", tr.names[id], id)
+	tr.write("  " + text)
+}
+
+func (tr *transcript) header(in *sessionInfo) {
+	tr.line(tr.style.bold, "%s  %s", *in.Session, in.Title)
+	tr.line(tr.style.dim, "%s · %s · %s · approve %s · begun %s", in.Agent, in.Model, in.Workspace, in.Approve, localTime(in.Created))
+	if in.Parent != "" {
+		tr.line(tr.style.dim, "for %s", in.Parent)
+	}
+	if in.From != nil {
+		tr.line(tr.style.dim, "copied from %s, event %d", in.From.Session, in.From.Seq)
+	}
+}
+
+func (tr *transcript) event(ev openmanus.Event) {
+	s := tr.style
+	switch b := ev.Body.(type) {
+	case openmanus.UserSaid:
+		tr.line(s.bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(content(b.Message.Parts)), "\n", "\n> "))
+	case openmanus.ModelSaid:
+		tr.said(b)
+	case openmanus.ModelFailed:
+		tr.line(s.red, "! the model failed: %s", b.Error)
+	case openmanus.Stopped:
+		tr.line(s.red, "! stopped (%s): %s", b.Reason, b.Error)
+	case openmanus.Interrupted:
+		tr.line(s.red, "! interrupted")
+	case openmanus.Resumed:
+		tr.line(s.dim, "· resumed")
+	case openmanus.Configured:
+		if b.N > 0 {
+			tr.line(s.dim, "· from here on: %s · %s · approve %s", b.Model, b.Workspace, b.Approve)
+		}
+	case openmanus.ChildOpened:
+		tr.line(s.dim, "· delegated to %s", b.Child)
+	case openmanus.ChildDone:
+		tr.line(s.dim, "· %s is %s: %s", b.Child, b.Status, oneLine(b.Text, 100))
+	case openmanus.Noted:
+		tr.line(s.dim, "· %s", b.Text)
+	case openmanus.Foreign:
+		tr.line(s.dim, "· an event of a newer version: %s", b.Type)
+	default:
+		tr.callEvent(ev.Body)
+	}
+}
+
+func (tr *transcript) said(b openmanus.ModelSaid) {
+	if text := strings.TrimSpace(content(b.Message.Parts)); text != "" {
+		tr.line(nil, "\n%s", text)
+	}
+	if !b.Stop.Whole() {
+		tr.line(tr.style.red, "! the reply is not whole: %s", b.Stop)
+	}
+	tr.flush()
+	for _, c := range b.Message.Calls() {
+		tr.names[c.ID] = c.Name
+		tr.calls = append(tr.calls, &callBlock{Call: c})
+	}
+}
+
+// callEvent shows what became of a call.
+func (tr *transcript) callEvent(b openmanus.Body) {
+	s := tr.style
+	switch b := b.(type) {
+	case openmanus.Asked:
+		tr.below(b.Call, s.mark, "? %s", b.Question)
+	case openmanus.Answered:
+		tr.below(b.Call, s.bold, "> %s", b.Text)
+	case openmanus.Ruled:
+		tr.ruled(b)
+	case openmanus.CallDone:
+		if tr.names[b.Call] == planningTool && !b.IsError {
+			tr.plans = b.Detail
+		}
+		tr.result(b.Call, b.Parts, b.IsError)
+	case openmanus.CallLate:
+		tr.below(b.Call, s.dim, "· came late:")
+		tr.result(b.Call, b.Parts, false)
+	}
+}
+
+// ruled shows a ruling, unless it is one of the gate's that lets a call run.
+func (tr *transcript) ruled(b openmanus.Ruled) {
+	s := tr.style
+	switch {
+	case b.By == byPerson && b.Allow && b.Input != "":
+		tr.below(b.Call, s.dim, "· allowed by the person, with changed arguments: %s", b.Input)
+	case b.By == byPerson && b.Allow:
+		tr.below(b.Call, s.dim, "· allowed by the person")
+	case b.By == byPerson:
+		tr.below(b.Call, s.red, "! not allowed: %s", b.Reason)
+	case !b.Allow:
+		tr.below(b.Call, s.red, "! not allowed by the %s: %s", b.By, b.Reason)
+	}
+}
+
+// result shows the head of a result.
+func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
+	lines := strings.FieldsFunc(plain(content(parts)), func(r rune) bool { return r == '\n' })
+	paint := tr.style.dim
+	if isError {
+		paint = tr.style.red
+	}
+	for i, l := range lines {
+		if i == resultHead {
+			tr.below(id, tr.style.dim, "│ … %d more lines", len(lines)-i)
+			break
+		}
+		tr.below(id, paint, "│ %s", oneLine(l, 160))
+	}
+}
+
+// planningTool is the tool whose results have the plans in their Detail.
+const planningTool = "planning"
+
+// plan shows the active plan, if there is one.
+func (tr *transcript) plan() {
+	ps, err := tools.ReadPlans(tr.plans)
+	if err != nil {
+		tr.line(tr.style.red, "\n! %v", err)
+		return
+	}
+	if p := ps.Find(ps.Active); p != nil {
+		tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
+	}
+}
+
+// footer is the plan, what waits, and how the session stands.
+func (tr *transcript) footer(id string, st *openmanus.State) {
+	tr.plan()
+	tr.line(nil, "")
+	for _, c := range st.Pending() {
+		if q := question(c); q.Kind == openmanus.AskRuling {
+			tr.line(tr.style.mark, "? %s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, c.Name, id, c.ID)
+			tr.line(nil, "%s", indent(readable(c.Arguments()), "    "))
+		} else {
+			tr.line(tr.style.mark, "? %s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", c.ID, c.Name, id, c.ID)
+		}
+	}
+	text := describe(st)
+	if st.Outcome.Error != "" {
+		text += ": " + st.Outcome.Error
+	}
+	tr.line(tr.style.bold, "%s", text)
+	cost := ""
+	if st.Cost > 0 {
+		cost = fmt.Sprintf(" · $%.4f", st.Cost.USD())
+	}
+	tr.line(tr.style.dim, "%d steps · %d tokens in (%d cached), %d out%s · last event %d at %s",
+		st.Steps, st.Usage.Input, st.Usage.Cached, st.Usage.Output, cost, st.Seq, localTime(st.Updated))
+}
+
+func indent(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// The commands in this file and in sessions_approve.go and sessions_answer.go
+// append to a session and do not drive it: they work whether or not another
+// process does.
+
+// sessionsSayCmd is openmanus sessions say.
+type sessionsSayCmd struct {
+	oneSession
+	Text   string   `arg:"" help:"What to say, or - to read it from standard input."`
+	Attach []string `help:"Give the agent a file or an image with it; @path in the text does the same." placeholder:"FILE" sep:"none"`
+}
+
+// Run implements the command.
+func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	text := c.Text
+	if text == "-" {
+		data, err := io.ReadAll(t.in)
+		if err != nil {
+			return fmt.Errorf("reading standard input: %w", err)
+		}
+		text = string(data)
+	}
+	if strings.TrimSpace(text) == "" {
+		return usage(errors.New(`there is nothing to say: openmanus sessions say ID "what to say"`))
+	}
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := x.readOnly(); err != nil {
+		return err
+	}
+	m, err := t.request(text, c.Attach)
+	if err != nil {
+		return err
+	}
+	if _, err := x.db.Append(ctx, x.id, m); err != nil {
+		return err
+	}
+	for _, call := range x.s.Pending() {
+		x.note("%s (%s) was waiting for you: it does not run, and the agent reads this instead", call.ID, call.Name)
+	}
+	return x.done("said to %s", x.id)
+}
+
+// sessionsInterruptCmd is openmanus sessions interrupt.
+type sessionsInterruptCmd struct {
+	oneSession
+}
+
+// Run implements the command.
+func (c *sessionsInterruptCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	x, err := c.open(ctx, t, g)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := x.readOnly(); err != nil {
+		return err
+	}
+	if st := x.s.Status(); st != openmanus.Running && st != openmanus.Waiting {
+		return fmt.Errorf("there is nothing to interrupt: session %s is %s", x.id, x.stands())
+	}
+	if _, err := x.db.Append(ctx, x.id, openmanus.Interrupted{ID: newID()}); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(t.out, "interrupted %s\n", plain(x.id)); err != nil {
+		return err
+	}
+	x.note("say what to do instead: openmanus sessions resume %s \"…\"; or let it go on: openmanus sessions resume %s", x.id, x.id)
+	return nil
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+)
+
+// listing is the flag of every listing.
+type listing struct {
+	JSON bool `name:"json" help:"Print JSON instead of a table."`
+}
+
+// A table is what a listing prints for people. The last column is cut to the
+// width of the terminal, so what is longest stands there.
+type table struct {
+	head []string
+	rows [][]string
+}
+
+// add appends a row. A cell is shown in one line, without control characters;
+// an empty one as a dash.
+func (tb *table) add(cells ...string) {
+	for i, c := range cells {
+		if cells[i] = oneLine(c, 300); cells[i] == "" {
+			cells[i] = "-"
+		}
+	}
+	tb.rows = append(tb.rows, cells)
+}
+
+// print writes the table to standard output.
+func (tb *table) print(t *terminal, g *globals) error {
+	widths := make([]int, len(tb.head))
+	for _, row := range append([][]string{tb.head}, tb.rows...) {
+		for i, c := range row {
+			widths[i] = max(widths[i], columns(c))
+		}
+	}
+	last := len(widths) - 1
+	if room := t.columns(); room > 0 {
+		for _, w := range widths[:last] {
+			room -= w + 2
+		}
+		widths[last] = min(widths[last], max(room, 10))
+	}
+	var b strings.Builder
+	s := t.style(g)
+	for n, row := range append([][]string{tb.head}, tb.rows...) {
+		line := ""
+		for i, c := range row {
+			c = cut(c, widths[i])
+			if i < last {
+				c += strings.Repeat(" ", widths[i]-columns(c)+2)
+			}
+			line += c
+		}
+		if n == 0 {
+			line = s.bold(line)
+		}
+		b.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(t.out, b.String())
+	return err
+}
+
+// print prints v as JSON if that was asked for, and otherwise the table; where
+// there is nothing to list, what to do instead.
+func (l listing) print(t *terminal, g *globals, v any, tb *table, empty string) error {
+	switch {
+	case l.JSON:
+		return t.printJSON(v)
+	case len(tb.rows) == 0:
+		_, err := fmt.Fprintln(t.out, empty)
+		return err
+	}
+	return tb.print(t, g)
+}
+
+// printJSON writes v to standard output, indented.
+func (t *terminal) printJSON(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return t.writeJSON(b.Bytes())
+}
+
+// writeJSON writes encoded JSON to standard output. For a terminal, the
+// control characters that JSON leaves as they are become escapes, which mean
+// the same.
+func (t *terminal) writeJSON(data []byte) error {
+	if isTerminal(t.out) {
+		data = escapeControls(data)
+	}
+	_, err := t.out.Write(data)
+	return err
+}
+
+func escapeControls(data []byte) []byte {
+	var b bytes.Buffer
+	for len(data) > 0 {
+		r, n := utf8.DecodeRune(data)
+		if r >= 0x7f && (unicode.IsControl(r) || plain(string(r)) == "") {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.Write(data[:n])
+		}
+		data = data[n:]
+	}
+	return b.Bytes()
+}
+
+// style is how text looks on standard output.
+func (t *terminal) style(g *globals) style {
+	none, _ := t.env("NO_COLOR")
+	return style{on: isTerminal(t.out) && none == "" && !g.NoColor}
+}
+
+// columns is the width of standard output; 0 if it is no terminal.
+func (t *terminal) columns() int {
+	f, ok := t.out.(*os.File)
+	if !ok || !isTerminal(f) {
+		return 0
+	}
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// columns is how many columns of a terminal text takes.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+func runeColumns(r rune) int {
+	switch k := width.LookupRune(r).Kind(); {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case k == width.EastAsianWide || k == width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// cut returns text cut to n columns.
+func cut(text string, n int) string {
+	if columns(text) <= n {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if n -= runeColumns(r); n < 1 {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// short is a number in few characters: 950, 12k, 3.4M.
+func short(n int) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}

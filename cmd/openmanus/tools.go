@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// toolsCmd is openmanus tools.
+type toolsCmd struct {
+	Name  string `arg:"" optional:"" help:"Show all of this tool."`
+	Agent string `help:"Those of this agent. Default: the configured one." placeholder:"NAME"`
+	listing
+}
+
+// toolInfo is what is known of a tool.
+type toolInfo struct {
+	openmanus.Spec
+	Varies bool `json:"varies,omitempty"` // the hints are those of the worst call
+}
+
+// Run implements the command.
+func (c *toolsCmd) Run(t *terminal, g *globals) error {
+	cfg, err := t.load(g, map[string]string{})
+	if err != nil {
+		return err
+	}
+	infos, err := t.toolsOf(cmp.Or(c.Agent, cfg.Run.Agent))
+	if err != nil {
+		return err
+	}
+	if c.Name != "" {
+		return c.one(t, g, infos)
+	}
+	tb := &table{head: []string{"NAME", "WHAT IT MAY DO", "DESCRIPTION"}}
+	for _, in := range infos {
+		tb.add(in.Name, in.may(), firstLine(in.Description))
+	}
+	return c.print(t, g, infos, tb, "This agent has no tools.")
+}
+
+// one shows all of the tool with the name.
+func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
+	i := slices.IndexFunc(infos, func(in toolInfo) bool { return in.Name == c.Name })
+	if i < 0 {
+		var names []string
+		for _, in := range infos {
+			names = append(names, in.Name)
+		}
+		return usage(fmt.Errorf("there is no tool %q; there are %s", c.Name, strings.Join(names, ", ")))
+	}
+	if c.JSON {
+		return t.printJSON(infos[i])
+	}
+	schema, err := json.MarshalIndent(infos[i].Input, "", "  ")
+	if err != nil {
+		return err
+	}
+	s := t.style(g)
+	_, err = fmt.Fprintf(t.out, "%s  %s\n\n%s\n\n%s\n", s.bold(plain(infos[i].Name)), s.dim(infos[i].may()), plain(infos[i].Description), plain(string(schema)))
+	return err
+}
+
+// toolsOf returns the tools of an agent.
+func (t *terminal) toolsOf(agent string) ([]toolInfo, error) {
+	kind, ok := agents.Find(agent)
+	if !ok {
+		return nil, noAgent(agent)
+	}
+	ws, err := workspace.NewDir(t.dir)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer ws.Close()
+	a, closer := kind.Make(agents.Options{Workspace: ws})
+	defer closer.Close()
+	infos := []toolInfo{}
+	for _, tool := range a.Tools {
+		_, varies := tool.(openmanus.Hinter)
+		infos = append(infos, toolInfo{tool.Spec(), varies})
+	}
+	return infos, nil
+}
+
+// may says in words what the calls of a tool may do.
+func (in toolInfo) may() string {
+	h := in.Hints
+	var words []string
+	add := func(yes bool, word string) {
+		if yes {
+			words = append(words, word)
+		}
+	}
+	add(h.ReadOnly, "reads only")
+	add(h.Edits, "edits files")
+	add(h.Internal, "the session only")
+	add(len(words) == 0 && !h.Final, "anything")
+	add(h.Destructive, "may destroy")
+	add(h.Final, "ends the work")
+	add(h.Idempotent && !h.ReadOnly, "repeatable")
+	add(in.Varies, "depends on the call")
+	return strings.Join(words, ", ")
+}
+
+// firstLine is the first line of text that has something on it.
+func firstLine(text string) string {
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); l != "" {
+			return l
+		}
+	}
+	return ""
+}
