@@ -80,24 +80,7 @@ func glob(ctx context.Context, ws workspace.Workspace, in globInput) (openmanus.
 		return none, err
 	}
 	w := walk{fsys: ws.FS(), hidden: in.Hidden, all: in.NoIgnore}
-	var found []foundFile
-	searched := 0
-	for name, d := range w.files(ctx, root) {
-		searched++
-		if !pattern.match(name, root) {
-			continue
-		}
-		f := foundFile{name: name}
-		if in.Sort == "modified" {
-			info, err := d.Info()
-			if err != nil {
-				w.note(name, err)
-				continue
-			}
-			f.modified = info.ModTime()
-		}
-		found = append(found, f)
-	}
+	found, searched := w.matching(ctx, root, pattern, in.Sort == "modified")
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
@@ -107,6 +90,28 @@ func glob(ctx context.Context, ws workspace.Workspace, in globInput) (openmanus.
 	res := openmanus.TextResult("%s", listing(found, searched, in)+w.remarks())
 	res.Detail = Found{Searched: searched, Files: len(found), Complete: len(found) <= in.Limit && w.remarks() == ""}
 	return res, nil
+}
+
+// matching returns the files below root that match, with their times if those
+// are wanted, and how many files there are.
+func (w *walk) matching(ctx context.Context, root string, pattern pathGlob, times bool) (found []foundFile, searched int) {
+	for name, d := range w.files(ctx, root) {
+		searched++
+		if !pattern.match(name, root) {
+			continue
+		}
+		f := foundFile{name: name}
+		if times {
+			info, err := d.Info()
+			if err != nil {
+				w.note(name, err)
+				continue
+			}
+			f.modified = info.ModTime()
+		}
+		found = append(found, f)
+	}
+	return found, searched
 }
 
 func listing(found []foundFile, searched int, in globInput) string {

@@ -56,9 +56,10 @@ func plainGrep(re *regexp.Regexp, text string, context, limit int) string {
 // looks at each line alone.
 func FuzzGrep(f *testing.F) {
 	for _, pattern := range []string{
-		"b", "^b", "b$", "^$", "", "x*", "[^a]", `\s+b`, `(?s)a.*b`, `\bb\b`, "(a|b)c", `\Ab`, `b\z`, "(?i)SKB", "(?:ab){2,}", "[\n]", `\d+`, "é", `\x{FFFD}`,
+		"b", "^b", "b$", "^$", "", "x*", "[^a]", `\s+b`, `(?s)a.*b`, `\bb\b`, "(a|b)c", `\Ab`, `b\z`, "(?i)SKB", "(?:ab){2,}", "[\n]", `\d+`, "é", `\x{FFFD}`, `(?s)\w.\w`,
 	} {
-		f.Add(pattern, "a\nb\r\n\nab c\nbc\nabab\nskb SKB \u212a\n\nb", uint8(1), uint8(9), uint8(5), false)
+		f.Add(pattern, "a\nb\r\n\nab c\nbc\nabab\nskb SKB\ns\u212ab\n\u017fkb\n\nb", uint8(1), uint8(9), uint8(5), false)
+		f.Add(pattern, "b\xff\n\ufffd", uint8(0), uint8(2), uint8(1), false)
 		f.Add(pattern, "\ufeffb é\xff\nlast line without end", uint8(0), uint8(2), uint8(1), true)
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string, around, limit, chunk uint8, ignoreCase bool) {

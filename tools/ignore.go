@@ -143,8 +143,8 @@ func trimSpaces(line string) string {
 }
 
 // toDoublestar translates a pattern of git's: braces are no wildcards there,
-// classes are written otherwise, and a/** is what is below a. It reports
-// whether the pattern can match at all.
+// classes are written otherwise, stars are many only between slashes, and a/**
+// is what is below a. It reports whether the pattern can match at all.
 func toDoublestar(p string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(p); {
@@ -155,6 +155,13 @@ func toDoublestar(p string) (string, bool) {
 			}
 			b.WriteString(p[i : i+2])
 			i += 2
+		case '*':
+			n := len(p[i:]) - len(strings.TrimLeft(p[i:], "*"))
+			whole := (i == 0 || p[i-1] == '/') && (i+n == len(p) || p[i+n] == '/')
+			if b.WriteByte('*'); n > 1 && whole {
+				b.WriteByte('*')
+			}
+			i += n
 		case '{', '}':
 			b.WriteByte('\\')
 			b.WriteByte(c)

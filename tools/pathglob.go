@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -32,7 +33,7 @@ func newPathGlob(pattern, workspace string) (pathGlob, error) {
 	var g pathGlob
 	p, negated := strings.CutPrefix(pattern, "!")
 	g.negated = negated
-	p = strings.TrimPrefix(p, strings.TrimSuffix(workspace, "/")+"/")
+	p = strings.TrimPrefix(p, strings.TrimSuffix(filepath.ToSlash(workspace), "/")+"/")
 	p = strings.TrimPrefix(p, "./")
 	g.base = !strings.Contains(p, "/")
 	g.pattern = strings.TrimPrefix(p, "/")

@@ -62,7 +62,7 @@ func save(ctx context.Context, ws workspace.Workspace, in saverInput) (openmanus
 	}
 	after := []byte(in.Content)
 	if in.Mode == "a" {
-		after = append(append([]byte{}, before...), after...)
+		after = append(before, after...)
 	}
 	if err := ws.WriteFile(ctx, name, after); err != nil {
 		return openmanus.Result{}, fmt.Errorf("saving %s: %w", in.FilePath, err)
