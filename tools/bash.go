@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -18,8 +16,7 @@ import (
 )
 
 const (
-	bashTimeout    = 120.0 // seconds
-	bashMaxTimeout = 600.0
+	bashTimeout    = 120.0   // seconds
 	bashMaxCommand = 1 << 20 // bytes
 )
 
@@ -60,10 +57,7 @@ const bashSchema = `{
 type Bash struct {
 	ws       workspace.Workspace
 	patience time.Duration // how long a shell has to give up a command before it is killed itself
-
-	mu       sync.Mutex
-	sessions map[string]*bashSession
-	closed   bool
+	sessions procSessions[*bashSession]
 }
 
 var (
@@ -82,7 +76,11 @@ type BashDetail struct {
 
 // NewBash returns the tool for ws, which must outlive it.
 func NewBash(ws workspace.Workspace) *Bash {
-	return &Bash{ws: ws, patience: 4 * time.Second, sessions: make(map[string]*bashSession)}
+	b := &Bash{ws: ws, patience: 4 * time.Second}
+	b.sessions.open = func() *bashSession {
+		return &bashSession{procSlot: newProcSlot(), ws: ws, patience: b.patience}
+	}
+	return b
 }
 
 // Spec implements [openmanus.Tool].
@@ -92,42 +90,13 @@ func (b *Bash) Spec() openmanus.Spec {
 
 // Close ends every shell with all that it started. Later calls fail.
 func (b *Bash) Close() error {
-	b.mu.Lock()
-	b.closed = true
-	sessions := b.sessions
-	b.sessions = nil
-	b.mu.Unlock()
-	for _, s := range sessions {
-		s.stop()
-	}
+	b.sessions.closeAll()
 	return nil
 }
 
 // CloseSession ends the shell of one session, if it has one. A later call of
 // the session begins with a new one.
-func (b *Bash) CloseSession(session string) {
-	b.mu.Lock()
-	s := b.sessions[session]
-	delete(b.sessions, session)
-	b.mu.Unlock()
-	if s != nil {
-		s.stop()
-	}
-}
-
-func (b *Bash) session(name string) (*bashSession, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, errors.New("the bash tool is closed")
-	}
-	s := b.sessions[name]
-	if s == nil {
-		s = &bashSession{ws: b.ws, patience: b.patience, turn: make(chan struct{}, 1)}
-		b.sessions[name] = s
-	}
-	return s, nil
-}
+func (b *Bash) CloseSession(session string) { b.sessions.close(session) }
 
 type bashInput struct {
 	Command string  `json:"command"`
@@ -144,8 +113,8 @@ func (in *bashInput) check() error {
 		return errors.New("the command contains a NUL character, which bash cannot read: write it as '\\0' for printf")
 	case len(in.Command) > bashMaxCommand:
 		return fmt.Errorf("the command has %d bytes, more than %d: write the data into a file first, in pieces", len(in.Command), bashMaxCommand)
-	case in.Timeout < 0 || in.Timeout > bashMaxTimeout:
-		return fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v; what takes longer belongs into the background", in.Timeout, bashMaxTimeout)
+	case in.Timeout < 0 || in.Timeout > procMaxTimeout:
+		return fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v; what takes longer belongs into the background", in.Timeout, procMaxTimeout)
 	}
 	if blank {
 		in.Command = ""
@@ -165,30 +134,25 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	if err := in.check(); err != nil {
 		return openmanus.Result{}, err
 	}
-	s, err := b.session(call.Session)
+	s, err := b.sessions.get(call.Session)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return openmanus.Result{}, ctx.Err()
+	if err := s.take(ctx); err != nil {
+		return openmanus.Result{}, err
 	}
-	if in.Restart {
-		s.restart()
-		if in.Command == "" {
-			res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
-			res.Detail = BashDetail{Cwd: b.ws.Dir()}
-			return res, nil
-		}
+	defer s.leave()
+	if !in.Restart {
+		return s.run(ctx, in, call.Live)
 	}
-	return s.run(ctx, in, call.Live)
-}
-
-// seconds is how long something took, for people.
-func seconds(since time.Time) float64 {
-	return math.Round(time.Since(since).Seconds()*1000) / 1000
+	s.end()
+	s.state = bashState{}
+	if in.Command != "" {
+		return s.run(ctx, in, call.Live)
+	}
+	res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
+	res.Detail = BashDetail{Cwd: b.ws.Dir()}
+	return res, nil
 }
 
 // errNoBash is what to do where there is no bash.

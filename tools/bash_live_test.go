@@ -140,23 +140,21 @@ func TestBashDetail(t *testing.T) {
 // Everything that a command started dies with it when it is given up, wherever
 // it has gone; what earlier commands left in the background lives on.
 func TestBashGivesUpTheWholeTree(t *testing.T) {
-	clan := func(name string) string {
-		return strings.ReplaceAll(`
-			(trap '' HUP INT TERM; exec 9>NAME; sleep 1000) &
-			(exec 9>NAME; setsid sleep 1000 &)
-			(exec 9>NAME; setsid sh -c '(sleep 1000 &); exec sleep 1000' &)
-			(exec 9>NAME; f() { while :; do :; done; }; f) &
-		`, "NAME", name)
-	}
+	const clan = `
+		(trap '' HUP INT TERM; sleep 1000) &
+		(setsid sleep 1000 &)
+		(setsid sh -c '(sleep 1000 &); exec sleep 1000' &)
+		(f() { while :; do sleep 0.1; done; }; f) &
+	`
 	for _, how := range []string{"timeout", "cancel"} {
 		t.Run(how, func(t *testing.T) {
 			ws := newProcWorkspace(t)
 			b := newBash(t, ws)
 			old, young := newLife(t, ws, "old"), newLife(t, ws, "young")
-			bash(t, b, clan("old")+"kept=yes")
+			bash(t, b, "exec 9>old;"+clan+"exec 9>&-; kept=yes")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			in := map[string]any{"command": clan("young") + "exec 9>young; echo ready; sleep 1000"}
+			in := map[string]any{"command": "exec 9>young;" + clan + "echo ready; sleep 1000"}
 			live := newSeenWriter("ready")
 			if how == "timeout" {
 				in["timeout"] = 0.3
@@ -204,7 +202,10 @@ func TestBashManyGivenUpInARow(t *testing.T) {
 	b := newBash(t, newProcWorkspace(t))
 	bash(t, b, "n=0")
 	for i := range 10 {
-		_, err := runProc(t, b, map[string]any{"command": "n=$((n+1)); sleep 1000 & wait; echo not reached", "timeout": 0.02}, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		live := newSeenWriter("ready")
+		go func() { <-live.seen; cancel() }()
+		_, err := runProcIn(t, b, ctx, "s", map[string]any{"command": "n=$((n+1)); echo ready; sleep 1000 & wait; echo not reached"}, live)
 		if err == nil || strings.Contains(err.Error(), "ended") {
 			t.Fatalf("round %d: %v", i, err)
 		}
@@ -252,7 +253,7 @@ func TestBashBackgroundOutputComesWithTheNextCommand(t *testing.T) {
 	ws := newProcWorkspace(t)
 	b := newBash(t, ws)
 	l := newLife(t, ws, "alive")
-	bash(t, b, "mkfifo gate; (exec 9>alive; cat gate) &")
+	bash(t, b, "mkfifo gate; exec 9>alive; cat gate & exec 9>&-")
 	if err := os.WriteFile(filepath.Join(ws.Dir(), "gate"), []byte("from the job\n"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +324,7 @@ func TestBashCloseSession(t *testing.T) {
 	ws := newProcWorkspace(t)
 	b := newBash(t, ws)
 	l := newLife(t, ws, "alive")
-	bash(t, b, "cd /; x=1; (exec 9>"+ws.Dir()+"/alive; sleep 1000) &")
+	bash(t, b, "cd /; x=1; exec 9>"+ws.Dir()+"/alive; sleep 1000 & exec 9>&-")
 	b.CloseSession("other")
 	l.goesOn()
 	b.CloseSession("s")
@@ -342,7 +343,7 @@ func TestBashShellThatDiesBetweenCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.over()
-	<-b.sessions["s"].shell.ended
+	<-b.sessions.byName["s"].shell.ended
 	if got := bash(t, b, "echo $X"); got != "[the shell had ended since the last command; this is a new one]\nkept\n[exit code 0]" {
 		t.Errorf("got %q", got)
 	}
@@ -407,7 +408,7 @@ func TestBashScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	call := bashCall("exec 9>alive; sleep 1000 & (setsid sleep 1000 &); echo ready; sleep 1000", "tag", "a", "b", "")
+	call := newBashCall("exec 9>alive; sleep 1000 & (setsid sleep 1000 &); echo ready; sleep 1000", "").text
 	if _, err := io.WriteString(in, call); err != nil {
 		t.Fatal(err)
 	}

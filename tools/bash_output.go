@@ -132,3 +132,58 @@ func newlineAfter(s string) string {
 	}
 	return s + "\n"
 }
+
+// A procSplitter divides what a process prints at a mark that it writes at
+// the end of a call: what comes before goes to sink, what comes after to rest.
+// Without a mark everything goes to rest. It is not safe for concurrent use.
+type procSplitter struct {
+	sink, rest *procOutput
+	mark       []byte
+	held       []byte // may be the beginning of the mark
+}
+
+// begin starts a call.
+func (s *procSplitter) begin(mark string, sink *procOutput) {
+	s.mark, s.sink, s.held = []byte(mark), sink, nil
+}
+
+// end ends the call, whether or not its mark has come.
+func (s *procSplitter) end() {
+	if s.mark != nil {
+		s.sink.Write(s.held)
+	}
+	s.mark, s.sink, s.held = nil, nil, nil
+}
+
+// write takes what was printed, and reports whether the mark was in it.
+func (s *procSplitter) write(p []byte) bool {
+	if s.mark == nil {
+		s.rest.Write(p)
+		return false
+	}
+	if len(s.held) > 0 {
+		p = append(s.held, p...)
+		s.held = nil
+	}
+	if before, after, ok := bytes.Cut(p, s.mark); ok {
+		s.sink.Write(before)
+		s.mark, s.sink = nil, nil
+		s.rest.Write(after)
+		return true
+	}
+	n := len(p) - overlap(p, s.mark)
+	s.sink.Write(p[:n])
+	s.held = bytes.Clone(p[n:])
+	return false
+}
+
+// overlap is the length of the longest end of p that is a beginning of mark,
+// but not all of it.
+func overlap(p, mark []byte) int {
+	for n := min(len(p), len(mark)-1); n > 0; n-- {
+		if bytes.HasPrefix(mark, p[len(p)-n:]) {
+			return n
+		}
+	}
+	return 0
+}

@@ -2,66 +2,16 @@ package tools
 
 import (
 	"bytes"
+	"crypto/rand"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 )
 
-// A procSplitter divides what a process prints at a mark that it writes at
-// the end of a call: what comes before goes to sink, what comes after to rest.
-// Without a mark everything goes to rest. It is not safe for concurrent use.
-type procSplitter struct {
-	sink, rest *procOutput
-	mark       []byte
-	held       []byte // may be the beginning of the mark
-}
-
-// begin starts a call.
-func (s *procSplitter) begin(mark string, sink *procOutput) {
-	s.mark, s.sink, s.held = []byte(mark), sink, nil
-}
-
-// end ends the call, whether or not its mark has come.
-func (s *procSplitter) end() {
-	if s.mark != nil {
-		s.sink.Write(s.held)
-	}
-	s.mark, s.sink, s.held = nil, nil, nil
-}
-
-// write takes what was printed, and reports whether the mark was in it.
-func (s *procSplitter) write(p []byte) bool {
-	if s.mark == nil {
-		s.rest.Write(p)
-		return false
-	}
-	if len(s.held) > 0 {
-		p = append(s.held, p...)
-		s.held = nil
-	}
-	if before, after, ok := bytes.Cut(p, s.mark); ok {
-		s.sink.Write(before)
-		s.mark, s.sink = nil, nil
-		s.rest.Write(after)
-		return true
-	}
-	n := len(p) - overlap(p, s.mark)
-	s.sink.Write(p[:n])
-	s.held = bytes.Clone(p[n:])
-	return false
-}
-
-// overlap is the length of the longest end of p that is a beginning of mark,
-// but not all of it.
-func overlap(p, mark []byte) int {
-	for n := min(len(p), len(mark)-1); n > 0; n-- {
-		if bytes.HasPrefix(mark, p[len(p)-n:]) {
-			return n
-		}
-	}
-	return 0
-}
+//go:embed bash.sh
+var bashScript string
 
 // bashState is where a shell stands.
 type bashState struct {
@@ -74,19 +24,25 @@ type bashState struct {
 // maxBashRecord is how long a record may be.
 const maxBashRecord = 4 << 20
 
-// bashRecords reads the records that a shell writes; see bash.sh.
-type bashRecords struct{ buf []byte }
+// bashRecords are the records that a shell writes; see bash.sh.
+type bashRecords struct {
+	buf   []byte
+	state *bashState // from the last one; nil if there was none
+	exit  bool       // it is the shell's last
+}
 
-// write takes what was written, and returns the last whole record in it.
-func (r *bashRecords) write(p []byte) (call string, state bashState, ok bool) {
+// write implements procRecords.
+func (r *bashRecords) write(p []byte, mark string) bool {
+	found := false
 	r.buf = append(r.buf, p...)
 	for {
 		fields := bytes.SplitN(r.buf, []byte{0}, 4)
 		if len(fields) < 4 {
 			break
 		}
-		if c, s, err := parseBashRecord(string(fields[0]), string(fields[1]), string(fields[2])); err == nil {
-			call, state, ok = c, s, true
+		call, state, err := parseBashRecord(string(fields[0]), string(fields[1]), string(fields[2]))
+		if exit := call == "exit"; err == nil && (exit || call == mark && mark != "") {
+			r.state, r.exit, found = &state, exit, !exit
 		}
 		r.buf = fields[3]
 	}
@@ -94,7 +50,7 @@ func (r *bashRecords) write(p []byte) (call string, state bashState, ok bool) {
 		r.buf = nil // no record: somebody else writes here
 	}
 	r.buf = bytes.Clone(r.buf)
-	return call, state, ok
+	return found
 }
 
 func parseBashRecord(head, cwd, env string) (string, bashState, error) {
@@ -146,10 +102,12 @@ func bashQuote(s string) string {
 	return b.String()
 }
 
-// bashCall returns the lines that make a shell run a command; see bash.sh. The
-// mark is the two halves put together: neither the shell nor the command ever
+// newBashCall returns a call that makes a shell run a command with the flags
+// e, v and x, as far as they are among flags; see bash.sh.
+//
+// The mark is two halves put together: neither the shell nor the command ever
 // prints them so, not even with set -v.
-func bashCall(command, tag, half1, half2, flags string) string {
+func newBashCall(command, flags string) procCall {
 	var set string
 	for _, f := range "exv" {
 		if strings.ContainsRune(flags, f) {
@@ -159,13 +117,22 @@ func bashCall(command, tag, half1, half2, flags string) string {
 	if set != "" {
 		command = "set -" + set + "\n" + command
 	}
-	end := bashCallEnd(half1, half2)
-	// The second end is for a command that the shell gave up, with its line.
-	return fmt.Sprintf(">OPENMANUS_CALL=%s . /dev/fd/62 62<<<%s </dev/null; %s%s", tag, bashQuote(command), end[1:], end)
+	tag := rand.Text()
+	end, mark := bashFence()
+	return procCall{
+		// The second end is for a command that the shell gave up, with its line.
+		text: fmt.Sprintf(">OPENMANUS_CALL=%s . /dev/fd/62 62<<<%s </dev/null; %s%s", tag, bashQuote(command), end[1:], end),
+		mark: mark,
+		// The shell may lose a line in the moment that it is interrupted: hence
+		// an empty one, and the end once more.
+		stop:  "!" + tag + "\n+\n" + end,
+		fence: bashFence,
+	}
 }
 
-// bashCallEnd returns the line that makes a shell say that a call has ended,
-// unless it has said so.
-func bashCallEnd(half1, half2 string) string {
-	return fmt.Sprintf("+{ __openmanus_end $? %s %s; } 2>/dev/null\n", half1, half2)
+// bashFence returns a line that makes a shell say that a call has ended, unless
+// it has said so.
+func bashFence() (text, mark string) {
+	half1, half2 := rand.Text(), rand.Text()
+	return fmt.Sprintf("+{ __openmanus_end $? %s %s; } 2>/dev/null\n", half1, half2), half1 + half2
 }

@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -124,14 +125,20 @@ declare -rx PWDS="y"
 		var r bashRecords
 		for i := 0; i < len(record); i += chunk {
 			end := min(i+chunk, len(record))
-			call, got, ok := r.write([]byte(record[i:end]))
-			if ok != (end == len(record)) {
+			if ok := r.write([]byte(record[i:end]), "abc"); ok != (end == len(record)) {
 				t.Fatalf("a record after %d of %d bytes: %v", end, len(record), ok)
 			}
-			if ok && (call != "abc" || got != want) {
-				t.Errorf("%s %+v, want %+v", call, got, want)
-			}
 		}
+		if *r.state != want {
+			t.Errorf("%+v, want %+v", *r.state, want)
+		}
+	}
+	var r bashRecords
+	if r.write([]byte(record), "other") || r.state != nil {
+		t.Error("took the record of another call")
+	}
+	if r.write([]byte(strings.Replace(record, "abc", "exit", 1)), "") || r.state == nil {
+		t.Error("did not take the shell's last record as such")
 	}
 }
 
@@ -140,17 +147,12 @@ func FuzzBashRecords(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00a 1 -\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var whole, bytewise bashRecords
-		call1, state1, ok1 := whole.write(data)
-		var call2 string
-		var state2 bashState
-		var ok2 bool
+		found := false
 		for i := range data {
-			if c, s, ok := bytewise.write(data[i : i+1]); ok {
-				call2, state2, ok2 = c, s, ok
-			}
+			found = bytewise.write(data[i:i+1], "abc") || found
 		}
-		if ok1 != ok2 || call1 != call2 || state1 != state2 {
-			t.Errorf("at once %q %+v %v, byte by byte %q %+v %v", call1, state1, ok1, call2, state2, ok2)
+		if whole.write(data, "abc") != found || !reflect.DeepEqual(whole, bytewise) {
+			t.Errorf("at once %+v, byte by byte %+v", whole, bytewise)
 		}
 	})
 }

@@ -1,0 +1,149 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// procMaxTimeout is how many seconds a call of a tool that runs processes may
+// take.
+const procMaxTimeout = 600.0
+
+// seconds is how long something took, for people.
+func seconds(since time.Time) float64 {
+	return math.Round(time.Since(since).Seconds()*1000) / 1000
+}
+
+// givenUp is the error for a call that was stopped.
+func givenUp(ctx context.Context, what string, timeout float64, lost, advice string) error {
+	if lost != "" {
+		lost = "; " + lost
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("interrupted: the %s and everything that it started were killed%s: %w", what, lost, err)
+	}
+	return fmt.Errorf("timed out after %v s: the %s and everything that it started were killed%s. Give a longer timeout (up to %v)%s",
+		timeout, what, lost, procMaxTimeout, advice)
+}
+
+// A procSlot is the place of a session's process: there is one, or none.
+type procSlot struct {
+	turn chan struct{} // held by the call that runs
+
+	mu      sync.Mutex
+	shell   *procShell
+	stopped bool
+}
+
+func newProcSlot() procSlot { return procSlot{turn: make(chan struct{}, 1)} }
+
+// take waits for the slot's turn. The caller gives it back with leave.
+func (s *procSlot) take(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *procSlot) leave() { <-s.turn }
+
+// stop ends the process for good. A call that runs ends with it.
+func (s *procSlot) stop() {
+	s.mu.Lock()
+	s.stopped = true
+	shell := s.shell
+	s.mu.Unlock()
+	if shell != nil {
+		shell.kill()
+	}
+}
+
+// end ends the process. The next call gets a new one.
+func (s *procSlot) end() {
+	s.mu.Lock()
+	shell := s.shell
+	s.shell = nil
+	s.mu.Unlock()
+	if shell != nil {
+		shell.kill()
+	}
+}
+
+// forget forgets a process that has ended.
+func (s *procSlot) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shell = nil
+}
+
+// ready returns the process: the one that is there, or a fresh one. Then lost
+// says whether there was one that has died.
+func (s *procSlot) ready(start func() (*procShell, error)) (shell *procShell, fresh, lost bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil, false, false, errors.New("the session was closed")
+	}
+	if s.shell != nil {
+		select {
+		case <-s.shell.ended:
+			s.shell, lost = nil, true
+		default:
+			return s.shell, false, false, nil
+		}
+	}
+	s.shell, err = start()
+	return s.shell, true, lost, err
+}
+
+// procSessions are the sessions of a tool.
+type procSessions[T interface{ stop() }] struct {
+	open func() T
+
+	mu     sync.Mutex
+	byName map[string]T
+	closed bool
+}
+
+func (s *procSessions[T]) get(name string) (T, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	session, ok := s.byName[name]
+	if s.closed {
+		return session, errors.New("the tool is closed")
+	}
+	if !ok {
+		if s.byName == nil {
+			s.byName = make(map[string]T)
+		}
+		session = s.open()
+		s.byName[name] = session
+	}
+	return session, nil
+}
+
+func (s *procSessions[T]) close(name string) {
+	s.mu.Lock()
+	session, ok := s.byName[name]
+	delete(s.byName, name)
+	s.mu.Unlock()
+	if ok {
+		session.stop()
+	}
+}
+
+func (s *procSessions[T]) closeAll() {
+	s.mu.Lock()
+	sessions := s.byName
+	s.byName, s.closed = nil, true
+	s.mu.Unlock()
+	for _, session := range sessions {
+		session.stop()
+	}
+}
