@@ -20,7 +20,7 @@ const maxHistories = 50
 // far can be undone.
 type history struct {
 	FileChange
-	Undo []lastEdit `json:"undo"` // the file that was edited last at the end
+	Undo []lastEdit `json:"undo,omitempty"` // the file that was edited last at the end
 }
 
 // A lastEdit names the blob that holds the last edit of a file, a [pastEdit].

@@ -124,7 +124,7 @@ func FuzzIgnore(f *testing.F) {
 func escaped(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
-		if strings.IndexByte(`\*?[ !#`, name[i]) >= 0 {
+		if strings.IndexByte(`\*?[ !#{},]`, name[i]) >= 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteByte(name[i])

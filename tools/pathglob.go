@@ -23,8 +23,8 @@ type pathGlob struct {
 
 // What bounds the time that a pattern can take.
 const (
-	maxGlob   = 500 // bytes
-	maxBraces = 8
+	maxGlob         = 500 // bytes
+	maxAlternatives = 256
 )
 
 // newPathGlob reads a pattern. workspace is the directory that an absolute
@@ -40,12 +40,33 @@ func newPathGlob(pattern, workspace string) (pathGlob, error) {
 	switch {
 	case g.pattern == "":
 		return g, fmt.Errorf("the glob %q is empty; an example is **/*.go", pattern)
-	case len(p) > maxGlob || strings.Count(p, "{") > maxBraces:
-		return g, fmt.Errorf("the glob %q is too long; use several calls", clip(pattern, 100))
+	case len(p) > maxGlob || alternatives(p) > maxAlternatives:
+		return g, fmt.Errorf("the glob %q is too long, or has too many alternatives; use several calls", clip(pattern, 100))
 	case !doublestar.ValidatePattern(g.pattern):
 		return g, fmt.Errorf("the glob %q is not valid: a [ or { is not closed", pattern)
 	}
 	return g, nil
+}
+
+// alternatives returns how many patterns without braces p stands for, at
+// least: a match may try them all.
+func alternatives(p string) int {
+	all := 1
+	var open []int // of each group, how many alternatives it has so far
+	for i := 0; i < len(p) && all <= maxAlternatives; i++ {
+		switch last := len(open) - 1; {
+		case p[i] == '\\':
+			i++
+		case p[i] == '{':
+			open = append(open, 1)
+		case p[i] == ',' && last >= 0:
+			open[last]++
+		case p[i] == '}' && last >= 0:
+			all *= open[last]
+			open = open[:last]
+		}
+	}
+	return all
 }
 
 // match reports whether the file called name, found below root, is selected.

@@ -55,7 +55,7 @@ func (s StepStatus) mark() string {
 // ReadPlans returns the plans in the Detail of a result of the planning tool.
 // No detail is no plans.
 func ReadPlans(detail json.RawMessage) (*Plans, error) {
-	ps := new(Plans)
+	ps := &Plans{Plans: []Plan{}}
 	if len(detail) == 0 {
 		return ps, nil
 	}
