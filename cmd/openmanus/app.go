@@ -174,11 +174,7 @@ func (a *app) retry(first time.Duration) llm.RetryOptions {
 // choose is the model that is set up for a run: its name, as sessions record
 // it, and what it is.
 func (a *app) choose(ctx context.Context) (string, config.Model, error) {
-	m, err := a.cfg.Choose(func(base string) ([]string, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		return doctor.Models(ctx, base, "")
-	})
+	m, err := a.cfg.Choose(func(base string) ([]string, error) { return served(ctx, base) })
 	if err != nil {
 		return "", m, usage(err)
 	}
@@ -208,6 +204,14 @@ func hint(m config.Model) func(llm.Kind) string {
 		}
 		return strings.Join(append(hints, m.Notes...), "; ")
 	}
+}
+
+// served returns the names of the models that the server at base has, if it
+// answers soon.
+func served(ctx context.Context, base string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return doctor.Models(ctx, base, "")
 }
 
 // newID returns an id that no other session or message has.

@@ -61,19 +61,21 @@ type printer struct {
 	style style
 	quiet bool // only what needs a person
 
-	mu     sync.Mutex
-	column bool                // the line is not at its beginning
-	typed  strings.Builder     // of the reply on its way
-	shown  string              // the last text that was shown whole
-	tools  map[string]llm.Call // the calls of the last replies, by id
-	begun  map[string]time.Time
-	lines  map[string]int // of live output, by call
-	turn   int
+	mu      sync.Mutex
+	column  bool                // the line is not at its beginning
+	typed   strings.Builder     // of the reply on its way
+	shown   string              // the last text that was shown whole
+	tools   map[string]llm.Call // the calls of the last replies, by id
+	headed  map[string]bool     // those whose head was shown
+	begun   map[string]time.Time
+	lines   map[string]int    // of live output, by call
+	partial map[string]string // the line of it that has not ended
+	turn    int
 }
 
 func newPrinter(w io.Writer, s style, quiet bool) *printer {
-	return &printer{w: w, style: s, quiet: quiet, tools: make(map[string]llm.Call),
-		begun: make(map[string]time.Time), lines: make(map[string]int), turn: -1}
+	return &printer{w: w, style: s, quiet: quiet, tools: make(map[string]llm.Call), headed: make(map[string]bool),
+		begun: make(map[string]time.Time), lines: make(map[string]int), partial: make(map[string]string), turn: -1}
 }
 
 // event shows ev.
@@ -88,7 +90,10 @@ func (p *printer) event(ev openmanus.Event) {
 	case openmanus.ModelFailed:
 		p.typed.Reset()
 		p.line(p.style.red("! the model failed: ") + plain(b.Error))
+	case openmanus.Asked:
+		p.head(b.Call)
 	case openmanus.CallStarted:
+		p.head(b.Call)
 		p.begun[b.Call] = ev.Time
 	case openmanus.Output:
 		p.output(b)
@@ -144,35 +149,51 @@ func (p *printer) said(b openmanus.ModelSaid) {
 	p.freshLine()
 	for _, c := range b.Message.Calls() {
 		p.tools[c.ID] = c
+	}
+}
+
+// head shows what a call is, once.
+func (p *printer) head(id string) {
+	if c, ok := p.tools[id]; ok && !p.headed[id] {
+		p.headed[id] = true
 		p.line(p.style.mark("● ") + p.style.bold(c.Name) + "  " + p.style.dim(summary(c)))
 	}
 }
 
-// output shows what a running call prints, its first lines.
+// output shows what a running call prints, its first lines. A line is shown
+// when it has ended.
 func (p *printer) output(b openmanus.Output) {
-	if p.quiet {
+	if p.quiet || p.lines[b.Call] >= tailLines {
 		return
 	}
-	for _, l := range strings.SplitAfter(plain(b.Text), "\n") {
-		if l == "" || p.lines[b.Call] >= tailLines {
-			continue
+	text := p.partial[b.Call] + plain(b.Text)
+	for p.lines[b.Call] < tailLines {
+		line, rest, ended := strings.Cut(text, "\n")
+		if !ended {
+			break
 		}
-		p.lines[b.Call]++
-		p.line(p.style.dim("  │ " + oneLine(l, 200)))
+		p.outputLine(b.Call, line)
+		text = rest
 	}
+	p.partial[b.Call] = text
+}
+
+func (p *printer) outputLine(call, line string) {
+	p.lines[call]++
+	p.line(p.style.dim("  │ " + clip(line, 200)))
 }
 
 // done shows a result: its end, unless it was seen live.
 func (p *printer) done(at time.Time, b openmanus.CallDone) {
+	p.head(b.Call)
+	if rest := p.partial[b.Call]; rest != "" && p.lines[b.Call] < tailLines {
+		p.outputLine(b.Call, rest)
+	}
+	delete(p.partial, b.Call)
 	name := p.tools[b.Call].Name
-	text := strings.TrimRight(plain(b.Parts.Text()), "\n")
 	if p.lines[b.Call] == 0 || b.IsError {
-		ls := strings.Split(text, "\n")
-		if n := len(ls) - tailLines; n > 0 {
-			ls = append([]string{fmt.Sprintf("… %d lines …", n)}, ls[n:]...)
-		}
-		for _, l := range ls {
-			p.line(p.style.dim("  │ " + oneLine(l, 200)))
+		for _, l := range shortened(name, plain(b.Parts.Text())) {
+			p.line(p.style.dim("  │ " + clip(l, 200)))
 		}
 	}
 	how := "done"
@@ -193,6 +214,7 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 	}
 	p.line(p.style.dim("  └ ") + name + " " + how)
 	delete(p.tools, b.Call)
+	delete(p.headed, b.Call)
 	delete(p.lines, b.Call)
 	delete(p.begun, b.Call)
 }
@@ -272,14 +294,31 @@ func summary(c llm.Call) string {
 	return oneLine(c.Input, 120)
 }
 
-// oneLine is text without line breaks and control characters, in at most n
-// characters.
-func oneLine(text string, n int) string {
-	text = strings.Join(strings.Fields(plain(text)), " ")
+// shortened is the end of a result, or the steps of a plan.
+func shortened(tool, text string) []string {
+	text = strings.TrimRight(text, "\n")
+	if _, steps, ok := strings.Cut(text, "\nSteps:\n"); ok && tool == "planning" {
+		return strings.Split(steps, "\n")
+	}
+	ls := strings.Split(text, "\n")
+	if n := len(ls) - tailLines; n > 0 {
+		ls = append([]string{fmt.Sprintf("… %d lines …", n)}, ls[n:]...)
+	}
+	return ls
+}
+
+// clip is the first n characters of text.
+func clip(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}
 	return text
+}
+
+// oneLine is text without line breaks and control characters, in at most n
+// characters.
+func oneLine(text string, n int) string {
+	return clip(strings.Join(strings.Fields(plain(text)), " "), n)
 }
 
 // question puts something before the person, even if p is quiet.
