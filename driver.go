@@ -240,8 +240,13 @@ func (d *driver) giveWay(ctx context.Context, bodies []Body, why error) error {
 // writing it down.
 func (d *driver) foresee(ctx context.Context, bodies []Body) ([]Body, error) {
 	bodies = slices.Clip(bodies)
-	ahead := d.s.ahead()
-	add := func(b Body) { ahead.Apply(Event{Seq: ahead.Seq + 1, Time: ahead.Updated, Body: b}) }
+	ahead := d.s // copied when there is something to foresee
+	add := func(b Body) {
+		if ahead == d.s {
+			ahead = d.s.ahead()
+		}
+		ahead.Apply(Event{Seq: ahead.Seq + 1, Time: ahead.Updated, Body: b})
+	}
 	for _, b := range bodies {
 		add(b)
 	}

@@ -355,15 +355,19 @@ func (s *State) ahead() *State {
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
 	c.last, c.gone = maps.Clone(s.last), maps.Clone(s.gone)
-	c.Calls = make([]*CallState, len(s.Calls))
-	for i, call := range s.Calls {
-		cc := *call
-		c.Calls[i] = &cc
+	c.Calls = slices.Clone(s.Calls)
+	for i, call := range c.Calls {
+		if call.Done == nil { // what is done does not change
+			open := *call
+			c.Calls[i] = &open
+		}
 	}
-	c.Children = make([]*ChildState, len(s.Children))
-	for i, child := range s.Children {
-		cc := *child
-		c.Children[i] = &cc
+	c.Children = slices.Clone(s.Children)
+	for i, child := range c.Children {
+		if child.Done == nil {
+			open := *child
+			c.Children[i] = &open
+		}
 	}
 	return &c
 }

@@ -1,0 +1,239 @@
+package openmanus_test
+
+import (
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/openmanus-go/openmanus"
+
+// A floor is a package, or all those below a folder ("llm/..."), and what it
+// may import besides the standard library. Imports point down only: adapters
+// do not know each other, and only cmd/openmanus puts things together.
+//
+// Whoever needs another line gives a reason for it. If there is none to give,
+// what one adapter needs of another is passed in as a small interface.
+type floor struct {
+	pkg string
+	may map[string]string // import, or "path/..." → why
+	not []string          // of the standard library
+}
+
+const (
+	speaks   = "the vocabulary of the core"
+	models   = "the vocabulary of models"
+	worlds   = "the vocabulary of workspaces"
+	platform = "what the standard library does not know of the system"
+	casts    = "test data that a person can write by hand"
+)
+
+var floors = []floor{
+	// Floor 0: vocabularies.
+	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
+	{pkg: "internal/args", may: map[string]string{
+		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",
+		"github.com/kaptinlin/jsonrepair":            "arguments that are nearly JSON",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+
+	// Floor 1: the core. It reaches the world through what it is given.
+	{pkg: "", may: map[string]string{
+		module + "/llm":           models,
+		module + "/internal/args": "arguments are checked before a tool runs",
+	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+
+	// Floor 2: adapters, one heavy dependency each.
+	{pkg: "llm/openai", may: map[string]string{
+		module + "/llm":                         models,
+		module + "/llm/openai/internal/chat":    "its own format",
+		"github.com/openai/openai-go/v3":        "the provider's own client",
+		"github.com/openai/openai-go/v3/option": "the provider's own client",
+	}},
+	{pkg: "llm/openai/internal/chat", may: map[string]string{
+		module + "/llm": models,
+		"github.com/openai/openai-go/v3/packages/ssestream": "the provider's own reader of streams",
+		"github.com/dustin/go-humanize":                     "sizes in errors, as people write them",
+	}},
+	{pkg: "llm/scripted", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "tools", may: map[string]string{
+		module:                                 speaks,
+		module + "/llm":                        models,
+		module + "/workspace":                  worlds,
+		module + "/internal/args":              "answers are checked like arguments",
+		"github.com/bmatcuk/doublestar/v4":     "glob patterns with **",
+		"github.com/rogpeppe/go-internal/diff": "the diffs that people see",
+		"golang.org/x/sync/errgroup":           "searching files at once",
+	}},
+	{pkg: "store", may: map[string]string{
+		module:                        speaks,
+		module + "/llm":               models,
+		"modernc.org/sqlite":          "the database, without C",
+		"modernc.org/sqlite/lib":      "its error codes",
+		"github.com/pressly/goose/v3": "migrations",
+		"golang.org/x/sys/...":        platform + ": locks, and file systems that cannot lock",
+	}},
+	{pkg: "config", may: map[string]string{
+		module:                            "the limits and modes that are configured",
+		module + "/llm":                   "the settings that are configured",
+		"github.com/pelletier/go-toml/v2": "TOML that says where an error is",
+		"github.com/pelletier/go-toml/v2/unstable": "the position of each key",
+	}},
+
+	// Floor 2b: agents put together what floor 2 offers.
+	{pkg: "agents", may: map[string]string{
+		module: speaks, module + "/workspace": worlds,
+		module + "/tools": "what the agents can do",
+	}},
+
+	// Suites for implementers, which belong to what they test.
+	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
+	{pkg: "journaltest", may: map[string]string{module: speaks, module + "/llm": models}},
+
+	// Floor 4: the only place that wires.
+	{pkg: "internal/doctor", may: map[string]string{
+		module + "/config":     "what is configured is what it looks for",
+		"golang.org/x/sys/...": platform,
+	}},
+	{pkg: "cmd/openmanus", may: map[string]string{
+		module:                                "it wires",
+		module + "/...":                       "it wires",
+		"github.com/alecthomas/kong":          "flags and help",
+		"github.com/ergochat/readline":        "the prompt of chat",
+		"github.com/google/jsonschema-go/...": "answers that have a schema",
+		"golang.org/x/term":                   "is a person there?",
+		"golang.org/x/text/width":             "how wide a letter is on the screen",
+	}},
+}
+
+func TestImports(t *testing.T) {
+	seen := make(map[string]bool)
+	for file, imports := range imported(t) {
+		pkg := path.Dir(file)
+		if pkg == "." {
+			pkg = ""
+		}
+		i := slices.IndexFunc(floors, func(f floor) bool { return f.pkg == pkg })
+		if i < 0 {
+			t.Errorf("%s: the package %q has no floor: say in import_test.go what it may import, and why", file, pkg)
+			continue
+		}
+		seen[pkg] = true
+		for _, imp := range imports {
+			why, line := floors[i].refuses(imp)
+			if why != "" {
+				t.Errorf("%s imports %s: %s", file, imp, why)
+			}
+			seen[pkg+" "+line] = true
+		}
+	}
+	for _, f := range floors {
+		if !seen[f.pkg] {
+			t.Errorf("the package %q is listed, and is not there", f.pkg)
+		}
+		for line := range f.may {
+			if !seen[f.pkg+" "+line] {
+				t.Errorf("%q may import %s, and does not: take it off the list", f.pkg, line)
+			}
+		}
+	}
+}
+
+// refuses says why a package of f may not import imp, or which line lets it.
+func (f floor) refuses(imp string) (why, line string) {
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") { // the standard library
+		if slices.Contains(f.not, imp) {
+			return fmt.Sprintf("%q is on a floor that does not reach the world", f.pkg), ""
+		}
+		return "", ""
+	}
+	for may := range f.may {
+		if below, all := strings.CutSuffix(may, "/..."); imp == may || all && strings.HasPrefix(imp, below+"/") {
+			return "", may
+		}
+	}
+	return fmt.Sprintf("that is not on the list of %q in import_test.go", f.pkg), ""
+}
+
+// imported returns the imports of every file of this module that is no test,
+// for whatever system the file is.
+func imported(t *testing.T) map[string][]string {
+	all := make(map[string][]string)
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return skip(name)
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range f.Imports {
+			slash := filepath.ToSlash(name)
+			all[slash] = append(all[slash], strings.Trim(imp.Path.Value, `"`))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// skip skips other modules, test data and what is hidden.
+func skip(dir string) error {
+	if dir == "." {
+		return nil
+	}
+	base := filepath.Base(dir)
+	if base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+		return filepath.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); !errors.Is(err, fs.ErrNotExist) {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+// The test that guards the floors can fail.
+func TestImportsThatAreRefused(t *testing.T) {
+	at := func(pkg string) floor {
+		return floors[slices.IndexFunc(floors, func(f floor) bool { return f.pkg == pkg })]
+	}
+	for _, c := range []struct {
+		pkg, imp string
+		refused  bool
+	}{
+		{"llm", "net/http", true},
+		{"llm", "encoding/json", false},
+		{"llm", module, true},
+		{"", "os", true},
+		{"", module + "/workspace", true},
+		{"", module + "/llm", false},
+		{"", module + "/llm/openai", true},
+		{"tools", module + "/store", true},
+		{"store", module + "/tools", true},
+		{"store", "golang.org/x/sys/unix", false},
+		{"store", "golang.org/x/sysadmin", true},
+		{"agents", module + "/llm/openai", true},
+		{"cmd/openmanus", module + "/store", false},
+		{"cmd/openmanus", "example.com/other", true},
+	} {
+		if why, _ := at(c.pkg).refuses(c.imp); (why != "") != c.refused {
+			t.Errorf("%q imports %s: refused %q, want refused: %v", c.pkg, c.imp, why, c.refused)
+		}
+	}
+}

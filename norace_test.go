@@ -1,0 +1,5 @@
+//go:build !race
+
+package openmanus_test
+
+const slowdown = 1
