@@ -77,6 +77,9 @@ func TestBodyIsTheSameWithAndWithoutMemo(t *testing.T) {
 				if fresh := body(t, m, &req); !bytes.Equal(got, fresh) {
 					t.Fatalf("%s, %d messages: with memo\n%s\nwithout\n%s", options.Model, n, got, fresh)
 				}
+				if n > 0 && !bytes.Contains(got, []byte("<b> & \\u2028 é")) {
+					t.Fatalf("letters were escaped that need not be: %s", got)
+				}
 				if !bytes.HasPrefix(got, before) {
 					t.Fatalf("%s, %d messages: the prefix changed:\n%s\nbefore:\n%s", options.Model, n, got, before)
 				}
@@ -87,6 +90,21 @@ func TestBodyIsTheSameWithAndWithoutMemo(t *testing.T) {
 				before = bytes.TrimSuffix(got[:i], []byte(","))
 			}
 		}
+	}
+}
+
+// A message that is fixed in one request and of the moment in the next is
+// that of the next.
+func TestBodyWhenLessIsFixed(t *testing.T) {
+	m := openai.New(openai.Options{Model: "m"})
+	memo := new(llm.Memo)
+	all := conversation(2)
+	body(t, m, &llm.Request{Messages: all, Fixed: len(all), Memo: memo})
+	req := &llm.Request{Messages: append(all[:3:3], llm.Say(llm.User, "else")), Fixed: 3, Memo: memo}
+	got := body(t, m, req)
+	req.Memo = nil
+	if want := body(t, m, req); !bytes.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -233,6 +251,27 @@ func TestSettings(t *testing.T) {
 		b := body(t, openai.New(c.opts), &llm.Request{Settings: settings})
 		if diff := llmtest.Missing(c.want, string(b)); diff != "" {
 			t.Errorf("%+v: %s", c.opts, diff)
+		}
+	}
+}
+
+// OpenAI takes "strict" only for schemas that leave nothing open.
+func TestStrict(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                    true,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                 false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":true}`:                                     false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["b"],"additionalProperties":false}`:                                    false,
+		`{"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":false}`:                                                   false,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}},"required":["a"],"additionalProperties":false}`:           false,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],"additionalProperties":false,"$defs":{"x":{"type":"object"}}}`: false,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"required":["a"],"additionalProperties":false,"$defs":{"x":{"type":"null"}}}`:   true,
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"null"},{"type":"object"}]}},"required":["a"],"additionalProperties":false}`:        false,
+		`true`: false,
+	} {
+		b := body(t, openai.New(openai.Options{Model: "m"}), &llm.Request{Settings: llm.Settings{Schema: json.RawMessage(schema)}})
+		if diff := llmtest.Missing(fmt.Sprintf(`{"response_format":{"json_schema":{"strict":%v}}}`, want), string(b)); diff != "" {
+			t.Errorf("%s: %s", schema, diff)
 		}
 	}
 }

@@ -286,3 +286,23 @@ func TestContextErrorsAreTheContexts(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Providers count reasoning inside the completion or beside it, and some
+// count nonsense.
+func TestUsage(t *testing.T) {
+	for usage, want := range map[string]llm.Usage{
+		`{"prompt_tokens":10,"completion_tokens":7,"total_tokens":17,"completion_tokens_details":{"reasoning_tokens":5}}`: {Input: 10, Output: 7, Reasoning: 5},
+		`{"prompt_tokens":10,"completion_tokens":7,"total_tokens":22,"completion_tokens_details":{"reasoning_tokens":5}}`: {Input: 10, Output: 12, Reasoning: 5}, // xAI
+		`{"prompt_tokens":10,"completion_tokens":2,"completion_tokens_details":{"reasoning_tokens":5}}`:                   {Input: 10, Output: 7, Reasoning: 5},
+		`{"prompt_tokens":10,"completion_tokens":7,"prompt_cache_hit_tokens":4}`:                                          {Input: 10, Output: 7, Cached: 4}, // DeepSeek
+		`{"prompt_tokens":10,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":40,"cache_write_tokens":3}}`:  {Input: 10, Output: 7, Cached: 10, CacheWrite: 3},
+		`{"prompt_tokens":"many","completion_tokens":-7,"total_tokens":1e99}`:                                             {},
+		`{"prompt_tokens":10.0,"completion_tokens":null}`:                                                                 {Input: 10},
+	} {
+		m := respond(openai.Options{}, 200, nil, `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"usage":`+usage+`}`)
+		r, err := llm.Generate(t.Context(), m, &llm.Request{})
+		if err != nil || r.Usage != want {
+			t.Errorf("%s: %+v, error %v; want %+v", usage, r.Usage, err, want)
+		}
+	}
+}

@@ -244,7 +244,7 @@ func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
 	if c.id == "" {
 		c.id, piece.ID = t.ID, t.ID
 	}
-	if name := t.Function.Name; name != "" && name != c.name && !c.begun {
+	if name := t.Function.Name; name != "" && name != c.name {
 		if strings.HasPrefix(name, c.name) { // whole, or told again with more
 			c.name = ""
 		}
