@@ -65,9 +65,10 @@ func (t *terminal) printFindings(g *globals, found []doctor.Finding) error {
 		case doctor.Missing:
 			mark = s.red("missing")
 		}
-		fmt.Fprintf(&b, "%s  %-*s  %s\n", mark, width, f.Name, oneLine(f.Detail, 300))
+		below := "\n" + strings.Repeat(" ", len("missing")+2+width+2)
+		fmt.Fprintf(&b, "%s  %-*s  %s\n", mark, width, f.Name, strings.ReplaceAll(plain(f.Detail), "\n", below))
 		if f.Remedy != "" {
-			fmt.Fprintf(&b, "         %-*s  %s\n", width, "", s.dim("→ "+strings.ReplaceAll(plain(f.Remedy), "\n", "\n"+strings.Repeat(" ", width+13))))
+			fmt.Fprintf(&b, "%s%s\n", below[1:], s.dim("→ "+strings.ReplaceAll(plain(f.Remedy), "\n", below+"  ")))
 		}
 	}
 	_, err := io.WriteString(t.out, b.String())
