@@ -3,12 +3,14 @@ package openmanus
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -49,9 +51,11 @@ func NewSecrets(values map[string]string) *Secrets {
 }
 
 func encodings(v string) []string {
-	js, _ := json.Marshal(v)
-	escaped := string(js[1 : len(js)-1])
-	forms := []string{v, escaped, url.QueryEscape(v), url.PathEscape(v)}
+	forms := []string{v, url.QueryEscape(v), url.PathEscape(v)}
+	for _, html := range []bool{true, false} {
+		once := jsonEscaped(v, html)
+		forms = append(forms, once, jsonEscaped(once, true)) // arguments are JSON within JSON
+	}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
 			// Within longer base64 text the value begins at one of three bit
@@ -66,6 +70,17 @@ func encodings(v string) []string {
 		}
 	}
 	return forms
+}
+
+// jsonEscaped is v as it stands in a JSON string.
+func jsonEscaped(v string, html bool) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if enc.Encode(v) != nil {
+		return v // a string can always be encoded
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
 func (s *Secrets) in(data []byte) bool {
@@ -96,6 +111,27 @@ func (s *Secrets) Replace(text string) string {
 		return text
 	}
 	return string(s.replace([]byte(text)))
+}
+
+// Blobs returns b with every secret replaced in what is put into it. The name
+// that Put returns is that of what was kept.
+func (s *Secrets) Blobs(b Blobs) Blobs {
+	if s == nil {
+		return b
+	}
+	return cleanBlobs{b, s}
+}
+
+type cleanBlobs struct {
+	Blobs
+	secrets *Secrets
+}
+
+func (c cleanBlobs) Put(ctx context.Context, data []byte) (Ref, error) {
+	if c.secrets.in(data) {
+		data = c.secrets.replace(data)
+	}
+	return c.Blobs.Put(ctx, data)
 }
 
 var placeholder = regexp.MustCompile(`\[\[secret:[^\]\n]*\]\]`)

@@ -29,6 +29,10 @@ type Worker struct {
 	// Blobs keep what is large. If nil, the journal does, if it can.
 	Blobs Blobs
 
+	// Secrets are replaced in what calls keep as blobs. The journal replaces
+	// them in events.
+	Secrets *Secrets
+
 	// Name says in the journal who ran a call, such as a host and process.
 	Name string
 
@@ -138,10 +142,10 @@ func (w *Worker) flow(ctx context.Context, session string, s *State) (Flow, erro
 
 func (w *Worker) blobs() Blobs {
 	if w.Blobs != nil {
-		return w.Blobs
+		return w.Secrets.Blobs(w.Blobs)
 	}
 	if b, ok := w.Journal.(Blobs); ok {
-		return b
+		return w.Secrets.Blobs(b)
 	}
 	return new(Memory)
 }

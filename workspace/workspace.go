@@ -97,14 +97,14 @@ func Name(dir, p string) (string, error) {
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("the path %q contains a NUL byte", p)
 	}
+	rel := p
 	if filepath.IsAbs(p) {
-		rel, err := filepath.Rel(dir, p)
-		if err != nil {
+		var err error
+		if rel, err = filepath.Rel(dir, p); err != nil {
 			return "", outside(p, dir)
 		}
-		p = rel
 	}
-	name := path.Clean(filepath.ToSlash(p))
+	name := path.Clean(filepath.ToSlash(rel))
 	if !fs.ValidPath(name) {
 		return "", outside(p, dir)
 	}

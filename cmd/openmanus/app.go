@@ -72,13 +72,14 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := store.Open(cfg.DataDir, &store.Options{Secrets: openmanus.NewSecrets(cfg.Secrets())})
+	secrets := openmanus.NewSecrets(cfg.Secrets())
+	db, err := store.Open(cfg.DataDir, &store.Options{Secrets: secrets})
 	if err != nil {
 		return nil, usage(err)
 	}
 	a := &app{t: t, globals: g, cfg: cfg, db: db, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
-	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
+	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	return a, nil
 }
 
