@@ -34,7 +34,7 @@ func (b *bench) b1Mode(ctx context.Context, stream bool) error {
 	if err != nil {
 		return err
 	}
-	contests := []contest{{ours, eino, 1.0}, {durable, eino, 1.5}, {ours, lcgo, 0}, {durable, lcgo, 0}, {ours, bare(replay), 0}}
+	contests := []contest{{ours, eino, 1.0}, {durable, eino, 1.5}, {ours, lcgo, 0}, {durable, lcgo, 0}, {ours, bare(replay, false), 0}, {durable, bare(replay, true), 0}}
 	levels := make(map[string][]sample)
 	ratios := table{head: []string{"ratio (median of pairs, 95 %)", "step gap p50", "target", "met", "CPU", "RSS"}}
 	for _, c := range contests {
@@ -55,7 +55,7 @@ func (b *bench) b1Mode(ctx context.Context, stream bool) error {
 	}
 	mode := map[bool]string{true: "streamed", false: "plain"}[stream]
 	title := fmt.Sprintf("B1, %s: %d steps, results of %d bytes, %d pairs", mode, b1Steps, b1Size, b.pairs)
-	b1Levels(levels, []string{bare("").name, ours.name, durable.name, eino.name, lcgo.name}).print(b.out, title)
+	b1Levels(levels, []string{bare("", false).name, bare("", true).name, ours.name, durable.name, eino.name, lcgo.name}).print(b.out, title)
 	ratios.print(b.out, "B1, "+mode+": ratios")
 	return nil
 }
@@ -64,7 +64,7 @@ func (b *bench) pair(ctx context.Context, x, y client, stream bool) (xs, ys []sa
 	one := func(c client) func() (sample, error) {
 		return func() (sample, error) { return b.measure(ctx, c, b1Steps, b1Size, stream) }
 	}
-	return alternate(b.pairs, one(x), one(y))
+	return alternate(b.pairs, b.calm(ctx), one(x), one(y))
 }
 
 func ratioRow(c contest, as, bs []sample) []any {

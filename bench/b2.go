@@ -59,7 +59,7 @@ func (b *bench) grow(ctx context.Context, c client, pairs int) (growth, error) {
 	one := func(c client) func() (sample, error) {
 		return func() (sample, error) { return b.measure(ctx, c, b2Steps, b2Size, true) }
 	}
-	mine, floor, err := alternate(pairs, one(c), one(bare(replay)))
+	mine, floor, err := alternate(pairs, b.calm(ctx), one(c), one(bare(replay, false)))
 	if err != nil {
 		return growth{}, err
 	}

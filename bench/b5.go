@@ -55,7 +55,7 @@ func (b *bench) b5Version(ctx context.Context, t *table) error {
 			return launch{ms: since(start, time.Now())}, err
 		}
 	}
-	mine, floor, err := alternate(4*b.pairs, one(b.cli, "version"), one(b.program("bare")))
+	mine, floor, err := alternate(4*b.pairs, b.calm(ctx), one(b.cli, "version"), one(b.program("bare")))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (b *bench) b5Request(ctx context.Context, t *table, replay string, fresh bo
 		cmd.Env = childEnv()
 		return b.firstRequest(ctx, cmd)
 	}
-	ms, floors, err := alternate(2*b.pairs, mine, floor)
+	ms, floors, err := alternate(2*b.pairs, b.calm(ctx), mine, floor)
 	if err != nil {
 		return err
 	}

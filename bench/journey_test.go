@@ -55,12 +55,12 @@ func TestAlternateTakesTurns(t *testing.T) {
 	take := func(name string) func() (string, error) {
 		return func() (string, error) { order.WriteString(name); return name, nil }
 	}
-	as, bs, err := alternate(4, take("A"), take("B"))
+	as, bs, err := alternate(4, nil, take("A"), take("B"))
 	if err != nil || order.String() != "ABBAABBA" || strings.Join(as, "")+strings.Join(bs, "") != "AAAABBBB" {
 		t.Error(order.String(), as, bs, err)
 	}
 	calls, broken := 0, errors.New("broken")
-	_, _, err = alternate(4, take("A"), func() (string, error) { calls++; return "", broken })
+	_, _, err = alternate(4, nil, take("A"), func() (string, error) { calls++; return "", broken })
 	if !errors.Is(err, broken) || calls != 1 {
 		t.Errorf("after an error: %v, %d calls", err, calls)
 	}

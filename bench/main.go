@@ -28,10 +28,12 @@ func main() {
 	pairs := flag.Int("pairs", 9, "pairs of runs in each comparison, at least 7")
 	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
 	cli := flag.String("cli", "", "the openmanus to measure in B5 and B7 (default: built from this tree, as a release is)")
+	quiet := flag.Duration("quiet", 0, "wait before each pair until nobody else uses the machine, for at most so long in all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, strings.Split(*tables, ","), *pairs, *dir, *cli); err != nil {
+	b := &bench{out: os.Stdout, dir: *dir, cli: *cli, pairs: *pairs, patience: patience{left: *quiet}}
+	if err := b.run(ctx, strings.Split(*tables, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -41,34 +43,31 @@ func main() {
 type bench struct {
 	srv   *server.Server
 	out   io.Writer
-	dir   string // for whatever a run leaves behind
-	cli   string // a path
+	dir   string // for whatever a run leaves behind; before run, where to make it
+	cli   string // the product
 	pairs int
+
+	patience patience
 }
 
-func run(ctx context.Context, out io.Writer, tables []string, pairs int, parent, cli string) (err error) {
-	known := map[string]func(*bench, context.Context) error{
-		"b1": (*bench).b1, "b2": (*bench).b2, "b5": (*bench).b5, "b7": (*bench).b7,
-	}
+func (b *bench) run(ctx context.Context, tables []string) (err error) {
+	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b5": b.b5, "b7": b.b7}
 	for _, t := range tables {
 		if known[t] == nil {
 			return fmt.Errorf("there is no table %q; there are b1, b2, b5 and b7", t)
 		}
 	}
-	if pairs < 7 {
-		return fmt.Errorf("%d pairs prove nothing; at least 7", pairs)
+	if b.pairs < 7 {
+		return fmt.Errorf("%d pairs prove nothing; at least 7", b.pairs)
 	}
-	dir, err := os.MkdirTemp(parent, "openmanus-bench-")
-	if err != nil {
+	if b.dir, err = tempDir(b.dir); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	srv, err := server.Listen("127.0.0.1:0", models)
-	if err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if b.srv, err = server.Listen("127.0.0.1:0", models); err != nil {
 		return err
 	}
-	defer srv.Close()
-	b := &bench{srv: srv, out: out, dir: dir, cli: cli, pairs: pairs}
+	defer b.srv.Close()
 	if err := b.build(ctx, slices.Contains(tables, "b5") || slices.Contains(tables, "b7")); err != nil {
 		return err
 	}
@@ -77,12 +76,21 @@ func run(ctx context.Context, out io.Writer, tables []string, pairs int, parent,
 		return err
 	}
 	for _, t := range tables {
-		if err := known[t](b, ctx); err != nil {
+		if err := known[t](ctx); err != nil {
 			return fmt.Errorf("table %s: %w", strings.ToUpper(t), err)
 		}
 	}
-	fmt.Fprintf(out, "\nMeasured in %s.\n", time.Since(start).Round(time.Second))
+	fmt.Fprintf(b.out, "\nMeasured in %s%s.\n", time.Since(start).Round(time.Second), b.patience.report())
 	return nil
+}
+
+// tempDir makes a directory in parent and returns its absolute path.
+func tempDir(parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, "openmanus-bench-")
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
 }
 
 // models finds the scripts of all tables.

@@ -128,8 +128,9 @@ func childEnv() []string {
 	return env
 }
 
-// alternate takes n pairs of measurements in the order A B B A A B B A …
-func alternate[T any](n int, a, b func() (T, error)) (as, bs []T, err error) {
+// alternate takes n pairs of measurements in the order A B B A A B B A …, and
+// calls before, if it is not nil, before each pair.
+func alternate[T any](n int, before func() error, a, b func() (T, error)) (as, bs []T, err error) {
 	take := func(to *[]T, f func() (T, error)) {
 		if err == nil {
 			var m T
@@ -138,6 +139,9 @@ func alternate[T any](n int, a, b func() (T, error)) (as, bs []T, err error) {
 		}
 	}
 	for i := range n {
+		if before != nil && err == nil {
+			err = before()
+		}
 		if i%2 == 0 {
 			take(&as, a)
 			take(&bs, b)
@@ -211,6 +215,17 @@ const (
 	lcgoVersion = "0.1.14"
 )
 
-func bare(replay string) client {
-	return client{name: "net/http, the bytes of openmanus", program: "bare", replay: replay}
+// bare posts the bodies in a file; if durable, it syncs a file as often as
+// openmanus does.
+func bare(replay string, durable bool) client {
+	c := client{name: "net/http", program: "bare", replay: replay, durable: durable}
+	if durable {
+		c.name = "net/http, 2 fsyncs a step"
+	}
+	return c
+}
+
+// calm waits for the machine to be quiet, if that was asked for.
+func (b *bench) calm(ctx context.Context) func() error {
+	return func() error { return b.patience.wait(ctx) }
 }

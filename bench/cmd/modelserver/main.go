@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/openmanus-go/openmanus/bench/server"
 	"github.com/openmanus-go/openmanus/bench/stats"
@@ -29,7 +30,7 @@ func main() {
 }
 
 func run(addr string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	srv, err := server.Listen(addr, server.Steps)
 	if err != nil {

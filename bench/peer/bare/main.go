@@ -1,6 +1,8 @@
 // Bare is the floor: net/http posting bodies that were recorded before, one
-// after the other, reading each answer to its end. Without bodies it ends at
-// once, which is the floor for the start of a process.
+// after the other, reading each answer to its end. With a directory for a
+// database it also writes a file and syncs it, as often as openmanus does and
+// no more. Without bodies it ends at once, which is the floor for the start of
+// a process.
 package main
 
 import (
@@ -10,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 
 	"github.com/openmanus-go/openmanus/bench/peer"
 	"github.com/openmanus-go/openmanus/bench/server"
@@ -30,8 +33,38 @@ func run(ctx context.Context, c peer.Config) error {
 	if err != nil {
 		return err
 	}
+	step := func() error { return nil }
+	if c.DB != "" {
+		log, err := os.Create(filepath.Join(c.DB, "log"))
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		step = func() error { return writeDown(log) }
+	}
+	first := true
 	for body := range bodies {
+		if !first {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		first = false
 		if err := post(ctx, c.URL+"/chat/completions", body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeDown appends as much as a reply and then as a result have, and syncs
+// each.
+func writeDown(log *os.File) error {
+	for range 2 {
+		if _, err := log.Write(make([]byte, 1024)); err != nil {
+			return err
+		}
+		if err := log.Sync(); err != nil {
 			return err
 		}
 	}
