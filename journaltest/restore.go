@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +18,8 @@ func restoreCases() []testCase {
 		{name: "restore leaves alone a session that exists", needs: restorer, run: restoreTwice},
 		{name: "restore refuses numbers with a gap", needs: restorer, run: restoreGap},
 		{name: "restore wakes who follows", needs: restorer, run: restoreFollowed},
+		{name: "a fork keeps what was, and is interrupted", needs: restorer, run: forked},
+		{name: "an exported session is the same in another journal", needs: restorer, run: exported},
 	}
 }
 
@@ -84,4 +87,56 @@ func restoreFollowed(t testing.TB, open Opener) {
 	f := follow(t, j, "s", 0)
 	evs := restore(t, j, "s")
 	same(t, "what the follower got", f.next(len(evs)), evs)
+}
+
+func forked(t testing.TB, open Opener) {
+	j := simple(t, open)
+	add(t, j, "s", Bodies()...)
+	for _, seq := range []int64{1, 7, 0} {
+		to := fmt.Sprint("fork-", seq)
+		if err := openmanus.Fork(t.Context(), j, "s", seq, to); err != nil {
+			t.Fatal(err)
+		}
+		got, want := read(t, j, to, 1), read(t, j, "s", 1)
+		last := len(got) - 1
+		if seq > 0 {
+			want = want[:seq-1]
+		}
+		same(t, "what was copied", got[:last], want)
+		if b, ok := got[last].Body.(openmanus.Interrupted); !ok || b.ID != openmanus.ForkID(to) {
+			t.Errorf("the last event of a fork is %#v", got[last])
+		}
+	}
+}
+
+func exported(t testing.TB, open Opener) {
+	one, two := simple(t, open), simple(t, open)
+	b, ok := one.(openmanus.Blobs)
+	if !ok {
+		b = new(openmanus.Memory)
+	}
+	whole := []byte(strings.Repeat("the whole output, and more than that; ", 1000))
+	ref, err := b.Put(t.Context(), whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	evs := add(t, one, "s", append(Bodies(), openmanus.CallDone{Call: "c9-0", Whole: ref}, said("long", strings.Repeat("wörter ", 5000)))...)
+	var file, again bytes.Buffer
+	if err := openmanus.Export(t.Context(), one, b, "s", &file); err != nil {
+		t.Fatal(err)
+	}
+	c, ok := two.(openmanus.Blobs)
+	if !ok {
+		c = new(openmanus.Memory)
+	}
+	if id, err := openmanus.Import(t.Context(), two, c, "", bytes.NewReader(file.Bytes())); id != "s" || err != nil {
+		t.Fatalf("import: %q, %v", id, err)
+	}
+	same(t, "what was imported", read(t, two, "s", 0), evs)
+	if data, err := openmanus.ReadBlob(t.Context(), c, ref); err != nil || !bytes.Equal(data, whole) {
+		t.Errorf("the whole output came back as %d bytes, %v", len(data), err)
+	}
+	if err := openmanus.Export(t.Context(), two, c, "s", &again); err != nil || !bytes.Equal(again.Bytes(), file.Bytes()) {
+		t.Errorf("what was imported is exported as something else (%v)", err)
+	}
 }
