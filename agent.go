@@ -121,8 +121,35 @@ func open(ctx context.Context, j Journal, session string, o Opened, c Configured
 		bodies = append(bodies, *m)
 	}
 	_, err := j.Append(ctx, session, bodies...)
-	if err == nil || errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
-		return nil
+	if errors.Is(err, ErrExists) {
+		err = sameOpening(ctx, j, session, bodies)
 	}
-	return fmt.Errorf("open session %s: %w", session, err)
+	if err != nil {
+		return fmt.Errorf("open session %s: %w", session, err)
+	}
+	return nil
+}
+
+// sameOpening returns ErrConflict unless session, which exists, begins with
+// bodies.
+func sameOpening(ctx context.Context, j Journal, session string, bodies []Body) error {
+	for ev, err := range j.Events(ctx, session, 0) {
+		switch {
+		case err != nil:
+			return err
+		case len(bodies) == 0:
+			return nil
+		case ev.Body.Key() != bodies[0].Key():
+			return ErrConflict
+		}
+		// The key is taken: nothing is appended, but compared as it is stored.
+		if _, err := j.Append(ctx, session, bodies[0]); !errors.Is(err, ErrExists) || errors.Is(err, ErrConflict) {
+			return err
+		}
+		bodies = bodies[1:]
+	}
+	if len(bodies) > 0 {
+		return ErrConflict
+	}
+	return nil
 }

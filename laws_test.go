@@ -44,6 +44,34 @@ func TestLaw01EveryTaskDoneTwiceIsRecordedOnceAndAsksTheModelOnce(t *testing.T) 
 	}
 }
 
+// Who opens a session again is told whether it is theirs.
+func TestLaw01OpeningASessionTwice(t *testing.T) {
+	a := &openmanus.Agent{Name: "a", Instructions: "be kind"}
+	other := &openmanus.Agent{Name: "a", Instructions: "be brief"}
+	j := new(openmanus.Memory)
+	for _, c := range []struct {
+		name string
+		flow openmanus.Flow
+		m    *openmanus.UserSaid
+		want error
+	}{
+		{"the first time", a, ptr(userSays("1", "go")), nil},
+		{"in the same way", a, ptr(userSays("1", "go")), nil},
+		{"with other words", a, ptr(userSays("1", "stop")), openmanus.ErrConflict},
+		{"with another message", a, ptr(userSays("2", "go")), openmanus.ErrConflict},
+		{"with another flow", &openmanus.Agent{Name: "b"}, ptr(userSays("1", "go")), openmanus.ErrConflict},
+		{"with another configuration", other, ptr(userSays("1", "go")), openmanus.ErrConflict},
+		{"with no message", a, nil, nil},
+	} {
+		if err := openmanus.Open(t.Context(), j, sess, c.flow, c.m); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+	if got := keys(t, j, sess); got != "open config/0 user/1" {
+		t.Errorf("the session has %s", got)
+	}
+}
+
 func TestLaw02AMessageThatArrivesWhileTheModelSpeaksSortsAfterThatReply(t *testing.T) {
 	var j *openmanus.Memory
 	m := &actor{play: func(_ context.Context, n int, req *llm.Request) take {

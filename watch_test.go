@@ -2,6 +2,7 @@ package openmanus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -481,6 +482,22 @@ func TestADriverHearsOthersWhileACallRuns(t *testing.T) {
 	}
 	if got := dialogue(load(t, j, sess).Said[2:3]); got != "tool: waited + three" {
 		t.Error(got)
+	}
+}
+
+// Who watches is told when there is nothing more to be heard.
+func TestWatchingABrokenJournal(t *testing.T) {
+	a := &openmanus.Agent{Name: "a"}
+	j := deaf{new(openmanus.Memory)}
+	if err := openmanus.Open(t.Context(), j, sess, a, nil); err != nil {
+		t.Fatal(err)
+	}
+	var last error
+	for _, err := range local(j, a).Watch(t.Context(), sess, 0) {
+		last = err
+	}
+	if !errors.Is(last, errDeaf) {
+		t.Errorf("it ended with %v, want %v", last, errDeaf)
 	}
 }
 
