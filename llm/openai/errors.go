@@ -30,7 +30,7 @@ func (m *Model) failure(ctx context.Context, err error) error {
 		e = transport(err)
 	}
 	said := *e
-	said.Err = &located{m.opts.Model + " at " + m.base.Host, m.clean(e.Err.Error()), e.Err}
+	said.Err = &located{m.String(), m.clean(e.Err.Error()), e.Err}
 	if m.opts.Hint != nil {
 		if hint := m.opts.Hint(e.Kind); hint != "" {
 			said.Err.(*located).text += "; " + hint

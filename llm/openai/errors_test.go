@@ -216,6 +216,13 @@ func TestErrorsForPeople(t *testing.T) {
 	}
 }
 
+func TestAModelIsPrintedWithoutItsKey(t *testing.T) {
+	m := openai.New(openai.Options{Model: "gpt-4o", Key: "sk-secret"})
+	if s := fmt.Sprintf("%v %+v %s", m, m, m); s != strings.Repeat("gpt-4o at api.openai.com ", 3)[:3*25-1] {
+		t.Errorf("printed: %s", s)
+	}
+}
+
 // Azure wants a version in the query and the key in a header of its own.
 func TestQueryAndHeader(t *testing.T) {
 	var got *http.Request

@@ -101,6 +101,9 @@ func New(opts Options) *Model {
 	return m
 }
 
+// String says which model it is and where, and never the key.
+func (m *Model) String() string { return m.opts.Model + " at " + m.base.Host }
+
 // Close closes the connections that are kept for later requests.
 func (m *Model) Close() error {
 	m.close()

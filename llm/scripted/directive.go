@@ -1,0 +1,139 @@
+package scripted
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+func (p *parser) directive(sec *section, word, rest string) {
+	switch word {
+	case "call":
+		p.call(sec, rest)
+	case "thinking":
+		sec.steps = append(sec.steps, thinking(p.text(rest)))
+	case "stop":
+		sec.stop = llm.Stop(rest)
+		switch sec.stop {
+		case llm.End, llm.ToolUse, llm.Length, llm.Filter, llm.Refusal:
+		default:
+			p.failf("@stop %s: it is end, tool_use, length, filter or refusal", rest)
+		}
+	case "usage":
+		p.usage(sec, rest)
+	case "pace":
+		sec.pace = p.duration(rest)
+	case "fail":
+		p.fail(sec, rest)
+	case "cut":
+		p.cut(sec, rest)
+	case "when":
+		sec.when = append(sec.when, p.condition(rest))
+	case "expect":
+		sec.expect = append(sec.expect, p.condition(rest))
+	default:
+		p.failf("@%s is not known: it is @call, @thinking, @stop, @usage, @pace, @fail, @cut, @when or @expect; a line of text that begins with @ is written with @@", word)
+	}
+}
+
+func (p *parser) duration(s string) time.Duration {
+	d, err := time.ParseDuration(strings.TrimSpace(s))
+	if err != nil || d < 0 {
+		p.failf("%q is no duration such as 20ms or 1s", strings.TrimSpace(s))
+	}
+	return max(d, 0)
+}
+
+func (p *parser) usage(sec *section, rest string) {
+	sec.usage = &llm.Usage{}
+	for _, f := range strings.Fields(rest) {
+		key, value, _ := strings.Cut(f, "=")
+		n, err := strconv.Atoi(value)
+		to := map[string]*int{"input": &sec.usage.Input, "output": &sec.usage.Output, "cached": &sec.usage.Cached,
+			"cache_write": &sec.usage.CacheWrite, "reasoning": &sec.usage.Reasoning}[key]
+		if err != nil || n < 0 || to == nil {
+			p.failf("@usage %s: it is input=N output=N cached=N cache_write=N reasoning=N", f)
+			continue
+		}
+		*to = n
+	}
+}
+
+func (p *parser) fail(sec *section, rest string) {
+	what, rest, _ := strings.Cut(rest, " ")
+	f := fail{err: llm.Error{Kind: llm.Kind(what)}}
+	if status, err := strconv.Atoi(what); err == nil {
+		f.err = ofStatus(status)
+	} else {
+		switch f.err.Kind {
+		case llm.Auth, llm.NoModel, llm.RateLimit, llm.Context, llm.Filtered, llm.Refused, llm.Network, llm.Timeout, llm.Protocol:
+		default:
+			p.failf("@fail %s: after it comes an HTTP status, or auth, model, rate_limit, context, filter, refusal, network, timeout or protocol", what)
+		}
+	}
+	var message string
+	f.times, message = p.options(rest, &f.err.RetryAfter)
+	if message == "" {
+		message = "the script says that this fails"
+	}
+	f.err.Err = errors.New(message)
+	sec.steps = append(sec.steps, f)
+}
+
+func ofStatus(status int) llm.Error {
+	e := llm.Error{Kind: llm.Protocol, Status: status}
+	switch {
+	case status == 401 || status == 403:
+		e.Kind = llm.Auth
+	case status == 404:
+		e.Kind = llm.NoModel
+	case status == 408:
+		e.Kind = llm.Timeout
+	case status == 413:
+		e.Kind = llm.Context
+	case status == 402 || status == 429 || status == 529:
+		e.Kind, e.Permanent = llm.RateLimit, status == 402
+	case status >= 500:
+		e.Kind = llm.Network
+	}
+	return e
+}
+
+func (p *parser) cut(sec *section, rest string) {
+	c := cut{after: -1}
+	if n, after, _ := strings.Cut(rest, " "); n != "" {
+		if bytes, err := strconv.Atoi(n); err == nil && bytes >= 0 {
+			c.after, rest = bytes, after
+		}
+	}
+	c.times, rest = p.options(rest, nil)
+	if rest != "" {
+		p.failf("@cut %s: after it comes a number of bytes, and times=N", rest)
+	}
+	sec.steps = append(sec.steps, c)
+}
+
+// options reads times=N and, if after is not nil, retry-after=D, and returns
+// what follows.
+func (p *parser) options(rest string, after *time.Duration) (times int, message string) {
+	for {
+		word, more, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		key, value, _ := strings.Cut(word, "=")
+		switch {
+		case key == "times" && value != "":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 {
+				p.failf("%s: it is a number from 1 on", word)
+			}
+			times = n
+		case key == "retry-after" && value != "" && after != nil:
+			*after = p.duration(value)
+		default:
+			return times, strings.TrimSpace(rest)
+		}
+		rest = more
+	}
+}
