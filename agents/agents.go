@@ -3,6 +3,7 @@
 package agents
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -15,13 +16,14 @@ import (
 type Options struct {
 	Workspace workspace.Workspace // where they work; required
 	Python    []string            // the interpreter and its arguments; none: python3, then python
+	Answer    json.RawMessage     // the JSON Schema of the answer, an object's; none: the answer is prose
 }
 
 // A Kind is an agent that can be made.
 type Kind struct {
 	Name        string
 	Description string
-	Make        func(Options) (*openmanus.Agent, io.Closer)
+	Make        func(Options) (*openmanus.Agent, io.Closer, error)
 }
 
 // Kinds returns the agents there are, by name.
@@ -44,16 +46,24 @@ func Find(name string) (Kind, bool) {
 const manusDescription = "The general agent: shell, Python, files, search in files, plans, and questions to you."
 
 // Manus returns the general agent. Its model, gate and limits are for the
-// caller to set. The closer ends what its tools keep running.
-func Manus(o Options) (*openmanus.Agent, io.Closer) {
+// caller to set. The closer ends what its tools keep running. The error is
+// about o.Answer.
+func Manus(o Options) (*openmanus.Agent, io.Closer, error) {
 	ts := general(o)
+	if len(o.Answer) > 0 {
+		t, err := tools.NewCompletion(o.Answer)
+		if err != nil {
+			return nil, nil, err
+		}
+		ts = append(ts, t)
+	}
 	return &openmanus.Agent{
 		Name:         "manus",
 		Description:  manusDescription,
 		Instructions: manusInstructions,
 		Tools:        ts,
 		Workspace:    o.Workspace.Dir(),
-	}, closer(ts)
+	}, closer(ts), nil
 }
 
 // general are the tools of the general agent, in the order in which the model
@@ -105,4 +115,5 @@ How you work
 
 How you end
 - When all is done, answer in words, without a call: what you found or made, the files and where they are, and what is left open. Lead with the result. That text is what the person reads.
+- Where there is a tool create_chat_completion, the answer is what you call it with.
 - If the task cannot be done, say so and why, and call terminate with status "failure". Never claim what did not happen.`

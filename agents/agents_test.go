@@ -20,7 +20,10 @@ func manus(t *testing.T, dir string) *openmanus.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, closer := Manus(Options{Workspace: ws})
+	a, closer, err := Manus(Options{Workspace: ws})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := closer.Close(); err != nil {
 			t.Error(err)

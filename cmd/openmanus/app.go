@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,8 @@ type app struct {
 	cfg      *config.Config
 	db       *store.DB
 	local    *openmanus.Local
-	onScreen bool // standard output and standard error are both terminals
+	answer   string // the JSON Schema of the answer, for a session that begins
+	onScreen bool   // standard output and standard error are both terminals
 	retrying func(err error, wait time.Duration)
 
 	mu    sync.Mutex
@@ -98,11 +100,19 @@ func (a *app) Close() error {
 // it.
 type blueprint struct {
 	Agent, Model, Endpoint, Workspace, Approve string
+
+	Answer string // the JSON Schema of the answer, if it has one
 }
 
 func blueprintOf(s *openmanus.State) blueprint {
 	c := s.Config
-	return blueprint{s.Opened.Flow, c.Model, c.Endpoint, c.Workspace, c.Approve}
+	b := blueprint{Agent: s.Opened.Flow, Model: c.Model, Endpoint: c.Endpoint, Workspace: c.Workspace, Approve: c.Approve}
+	for _, t := range c.Tools {
+		if t.Name == "create_chat_completion" {
+			b.Answer = string(t.Input)
+		}
+	}
+	return b
 }
 
 // flow is the agent of a session that exists: as its journal says, whatever is
@@ -130,11 +140,14 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	o := agents.Options{Workspace: ws}
+	o := agents.Options{Workspace: ws, Answer: json.RawMessage(b.Answer)}
 	if p := a.cfg.Python.Interpreter; p != "" {
 		o.Python = []string{p}
 	}
-	agent, closer := kind.Make(o)
+	agent, closer, err := kind.Make(o)
+	if err != nil {
+		return nil, usage(errors.Join(err, ws.Close()))
+	}
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
 	agent.Prices, agent.Settings = m.Prices(), m.Settings
 	agent.Limits, agent.Gate, agent.Approve = a.cfg.Limits(m), openmanus.Mode(b.Approve), b.Approve

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,7 @@ type runCmd struct {
 	Prompt  string `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
 	File    string `help:"Read the task from a file." placeholder:"FILE"`
 	Session string `help:"Go on with this session." placeholder:"ID"`
+	Schema  string `help:"The answer is to be JSON that fits the JSON Schema in this file." placeholder:"FILE"`
 	runFlags
 	shown
 }
@@ -72,6 +74,9 @@ func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return t.fail(c.shown, err)
 	}
 	defer a.Close()
+	if a.answer, err = c.schema(t); err != nil {
+		return t.fail(c.shown, usage(err))
+	}
 	m, err := t.request(prompt, c.Attach)
 	if err != nil {
 		return t.fail(c.shown, err)
@@ -87,6 +92,28 @@ func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return t.fail(c.shown, err)
 	}
 	return t.fail(c.shown, a.resume(ctx, id, c.runFlags, &m, c.shown))
+}
+
+// schema is the JSON Schema of the answer, if there is to be one.
+func (c *runCmd) schema(t *terminal) (string, error) {
+	if c.Schema == "" {
+		return "", nil
+	}
+	if c.Session != "" {
+		return "", errors.New("--schema is for a session that begins: that of --session has its form of answer already")
+	}
+	data, err := os.ReadFile(t.abs(c.Schema))
+	if err != nil {
+		return "", fmt.Errorf("--schema: %w", err)
+	}
+	var top struct{ Type string }
+	if err := json.Unmarshal(data, &top); err != nil {
+		return "", fmt.Errorf("--schema %s: %w", c.Schema, err)
+	}
+	if top.Type != "object" {
+		return "", fmt.Errorf(`--schema %s: it must be the schema of an object: {"type": "object", "properties": …}`, c.Schema)
+	}
+	return string(data), nil
 }
 
 // task is what was asked, and what was piped in beside it.
@@ -147,7 +174,7 @@ func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) 
 	if err != nil {
 		return nil, err
 	}
-	agent, err := a.agent(blueprint{a.cfg.Run.Agent, name, model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve})
+	agent, err := a.agent(blueprint{a.cfg.Run.Agent, name, model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve, a.answer})
 	if err != nil {
 		return nil, err
 	}

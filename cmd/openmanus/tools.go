@@ -78,7 +78,10 @@ func (t *terminal) toolsOf(agent string) ([]toolInfo, error) {
 		return nil, usage(err)
 	}
 	defer ws.Close()
-	a, closer := kind.Make(agents.Options{Workspace: ws})
+	a, closer, err := kind.Make(agents.Options{Workspace: ws})
+	if err != nil {
+		return nil, err
+	}
 	defer closer.Close()
 	infos := []toolInfo{}
 	for _, tool := range a.Tools {
