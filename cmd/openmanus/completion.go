@@ -60,7 +60,7 @@ _openmanus() {
 		case $value in
 		(:files) _files; return ;;
 		(:dirs) _files -/; return ;;
-		(*) found+=("${value//:/\\:}:$help") ;;
+		(*) found+=("${value//:/\\:}${help:+:$help}") ;;
 		esac
 	done < <("${(Q)words[1]}" completion words -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)
 	_describe -V openmanus found
@@ -86,7 +86,8 @@ complete -c openmanus -f -a '(__openmanus_words)'
 `
 
 // completionWordsCmd prints what may stand for the last of the words: a line
-// for each, with a tab and a help text behind it; or :files or :dirs.
+// for each, with a tab and a help text behind it if there is one; or :files or
+// :dirs.
 type completionWordsCmd struct {
 	Words []string `arg:"" optional:""`
 }
@@ -95,7 +96,11 @@ type completionWordsCmd struct {
 func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals, k *kong.Context) error {
 	line := completer{value: func(v *kong.Value) []candidate { return t.valuesOf(ctx, g, v) }}
 	for _, found := range line.complete(k.Model.Node, c.Words) {
-		if _, err := fmt.Fprintf(t.out, "%s\t%s\n", oneLine(found.text, 200), oneLine(found.help, 100)); err != nil {
+		text := oneLine(found.text, 200)
+		if found.help != "" {
+			text += "\t" + oneLine(found.help, 100)
+		}
+		if _, err := fmt.Fprintln(t.out, text); err != nil {
 			return err
 		}
 	}
@@ -265,7 +270,7 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *kong.Value) []ca
 		}
 	case v.Name == "model":
 		if cfg, _, err := t.read(g); err == nil {
-			infos, _ := models(cfg)
+			infos, _ := models(cfg, ollamaModels(ctx))
 			for _, in := range infos {
 				cs = append(cs, candidate{in.Name, in.Model})
 			}

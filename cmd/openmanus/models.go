@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/doctor"
 )
 
 // modelsCmd is openmanus models.
@@ -33,15 +37,15 @@ type modelInfo struct {
 }
 
 // Run implements the command.
-func (c *modelsCmd) Run(t *terminal, g *globals) error {
+func (c *modelsCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {
 		return err
 	}
-	infos, none := models(cfg)
+	infos, none := models(cfg, ollamaModels(ctx))
 	tb := &table{head: []string{"NAME", "MODEL", "KEY", "WINDOW", "PRICE IN/OUT", "SOURCE", "ENDPOINT"}}
 	for _, in := range infos {
-		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), in.Source, in.Endpoint)
+		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), filepath.Base(in.Source), in.Endpoint)
 	}
 	empty := "No model is set up."
 	if none != nil {
@@ -62,16 +66,17 @@ func (c *modelsCmd) Run(t *terminal, g *globals) error {
 }
 
 // models are the models that are set up: that of the run, the profiles, and
-// those that [models] says something of. The error says why there is none of
-// the run, if nothing names one.
-func models(cfg *config.Config) ([]modelInfo, error) {
-	infos := []modelInfo{}
-	m, none := cfg.Model("")
-	if !errors.Is(none, config.ErrNoModel) {
-		in := newModelInfo("default", m, none)
+// those that [models] says something of; where nothing names one, those of the
+// Ollama on this machine. The error says why there is none of the run.
+func models(cfg *config.Config, ollama func(base string) ([]string, error)) (infos []modelInfo, none error) {
+	infos = []modelInfo{}
+	m, err := cfg.Model("")
+	if errors.Is(err, config.ErrNoModel) {
+		infos, none = ollamas(cfg, ollama)
+	} else {
+		in := newModelInfo("default", m, err)
 		in.Default, in.Source = true, originOf(cfg, "run.model", "llm.model")
 		infos = append(infos, in)
-		none = nil
 	}
 	for _, name := range cfg.ProfileNames() {
 		m, err := cfg.Model(name)
@@ -89,6 +94,34 @@ func models(cfg *config.Config) ([]modelInfo, error) {
 		infos = append(infos, in)
 	}
 	return infos, none
+}
+
+// ollamas are the models of the Ollama on this machine, the one that is used
+// first.
+func ollamas(cfg *config.Config, ollama func(base string) ([]string, error)) ([]modelInfo, error) {
+	infos := []modelInfo{}
+	var names []string
+	_, err := cfg.Choose(func(base string) (_ []string, err error) {
+		names, err = ollama(base)
+		return names, err
+	})
+	for i, n := range names {
+		n = "ollama/" + n
+		m, err := cfg.Model(n)
+		in := newModelInfo(n, m, err)
+		in.Default, in.Source = i == 0, "Ollama"
+		infos = append(infos, in)
+	}
+	return infos, err
+}
+
+// ollamaModels returns what asks an Ollama for its models.
+func ollamaModels(ctx context.Context) func(base string) ([]string, error) {
+	return func(base string) ([]string, error) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		return doctor.Models(ctx, base, "")
+	}
 }
 
 // originOf says where the first of the keys that was set comes from.
@@ -120,7 +153,7 @@ func perMillion(m openmanus.Money) float64 { return float64(m) / 1000 }
 func (in modelInfo) key() string {
 	switch {
 	case in.Key != "":
-		return in.Key
+		return filepath.Base(in.Key) // of a file, with its line
 	case in.Error != "":
 		return "?"
 	}
