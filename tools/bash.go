@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os/exec"
 	"strings"
 	"time"
@@ -157,7 +156,7 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 
 // errNoBash is what to do where there is no bash.
 func errNoBash(err error) error {
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("there is no bash here: install it (Debian: apt-get install bash; Alpine: apk add bash; Windows: Git for Windows) and see that it is in PATH: %w", err)
 	}
 	return err

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -412,8 +413,8 @@ func TestBashScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
 	if _, err := io.WriteString(in, call); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.ReadFull(out, make([]byte, len("ready\n"))); err != nil {
-		t.Fatal(err)
+	if said, err := bufio.NewReader(out).ReadString('\n'); err != nil || said != "ready\n" {
+		t.Fatalf("%v: %q", err, said)
 	}
 	in.Close()
 	if err := cmd.Wait(); err == nil {

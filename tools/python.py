@@ -1,97 +1,382 @@
-# Runs the code of the python_execute tool. It reads requests from standard
-# input, a line of JSON each: {"code", "mark": [half, half], "keep"}. What the
-# code prints goes where it goes; at the end comes the mark, and a line of
-# JSON: {"code": exit code, "images": [base64 of PNG]}.
+# The interpreter of the tool python_execute. It runs in whatever cage the
+# workspace has, with three pipes and nothing else:
+#
+#   standard input   requests: a line "run TAG MARK SIZE" with SIZE bytes of
+#                    code behind it, or "stop TAG"
+#   standard output  what the code prints, on either stream, in order; where
+#                    the interpreter is kept, after each request its MARK
+#   standard error   records: "ready", "done MARK EXITCODE", "image SIZE" with
+#                    a PNG behind it, "old VERSION"
+#
+# With the argument "once" it carries out one request as a script and ends like
+# one; with "keep" it carries out one after the other like a notebook. Python 2
+# must be able to read this, to say that it is too old.
 import sys
 
-if sys.version_info < (3, 8):
-    sys.stdout.write("python_execute needs Python 3.8 or newer; this is " + sys.version.split()[0] + "\n")
+if sys.version_info < (3, 7):
+    sys.stderr.write("old " + sys.version.split()[0] + "\n")
     sys.exit(1)
 
-import atexit, base64, io, json, linecache, os, traceback, types, warnings
+in_workspace = sys.path[:1] == [""]
+if in_workspace:  # its files must not stand in for the modules needed here
+    sys.path.pop(0)
+import io
+import linecache
+import os
+import signal
+import traceback
+import types
+import warnings
+
+if in_workspace:
+    sys.path.insert(0, "")
+HERE = (lambda: None).__code__.co_filename  # of the frames to be left out of tracebacks
+MAX_IMAGES = 20  # for one call
+MAX_BYTES = 32 << 20  # of all images
+MAX_PIXELS = 2000  # of the longer side
 
 
-def run(code, module):
-    lines = code.splitlines(True)
-    linecache.cache["<code>"] = (len(code), None, lines, "<code>")
-    try:
-        exec(compile(code, "<code>", "exec"), module.__dict__)
-        return 0
-    except SystemExit as e:
-        if e.code is None:
-            return 0
-        if isinstance(e.code, int):
-            return e.code & 0xFF
-        sys.stderr.write(str(e.code) + "\n")
-        return 1
-    except BaseException as e:
-        tb = e.__traceback__
-        e.__traceback__ = tb.tb_next if tb is not None else None
-        traceback.print_exception(type(e), e, e.__traceback__)
-        return 1
+class Main(types.ModuleType):
+    """The module __main__. Its file is not among its names, as it is not with
+    python -c, but those who start it again in a new process find one: see
+    multiprocessing.spawn."""
+
+    @property
+    def __file__(self):
+        if Main.path is None:
+            raise AttributeError("__file__")
+        return Main.path
+
+    path = None
 
 
-def figures():
-    if "matplotlib.pyplot" not in sys.modules:
-        return []
-    plt = sys.modules["matplotlib.pyplot"]
-    images = []
-    for n in plt.get_fignums()[:10]:
-        data = io.BytesIO()
-        plt.figure(n).savefig(data, format="png", dpi=100)
-        images.append(base64.b64encode(data.getvalue()).decode("ascii"))
-    plt.close("all")
-    return images
+class Output(object):
+    """The pipes to the tool, out of reach of the code."""
+
+    def __init__(self):
+        self.pid = os.getpid()
+        self.requests = os.fdopen(os.dup(0), "rb")
+        self.printed = os.dup(1)
+        self.records = os.dup(2)
+        os.dup2(1, 2)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.close(null)
+        sys.stdin = sys.__stdin__ = open(0, closefd=False)
+        sys.stdout = sys.__stdout__ = unbuffered(1)
+        sys.stderr = sys.__stderr__ = unbuffered(2)
+
+    def record(self, line, data=b""):
+        if os.getpid() == self.pid:  # and not a child that came out of the code
+            write(self.records, line.encode("ascii") + b"\n" + data)
 
 
-def drawn(result):
-    try:
-        result["images"] = figures()
-    except BaseException:
-        traceback.print_exc()
-        result["code"] = result["code"] or 1
+def unbuffered(fd):
+    """A stream that loses nothing if the process is killed, and can print anything."""
+    return io.TextIOWrapper(io.FileIO(fd, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
 
 
-def reply(request, result, out):
-    for stream in (sys.stdout, sys.stderr):
+def write(fd, data):
+    while data:
+        data = data[os.write(fd, data):]
+
+
+def flush():
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
             stream.flush()
-        except Exception:
+        except Exception:  # closed, or replaced by something that is no stream
             pass
-    data = ("".join(request["mark"]) + json.dumps(result) + "\n").encode("utf-8")
-    while data:
-        data = data[os.write(out, data):]
 
 
-def serve():
-    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
-    os.set_inheritable(requests.fileno(), False)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    sys.stdin = open(0, "r", closefd=False)
-    out = os.dup(1)  # the code may close or replace its own
-    pid = os.getpid()
-    warnings.filterwarnings("ignore", message=".*non-interactive.*")
-    module = None
-    for line in requests:
-        request = json.loads(line)
-        if module is None or not request["keep"]:
-            module = types.ModuleType("__main__")
-        sys.modules["__main__"] = module
-        result = {"code": 0, "images": []}
-        if not request["keep"]:
-            # Registered first, so that it runs last: after the code's own
-            # threads have ended and its handlers have run.
-            atexit.register(lambda: os.getpid() == pid and reply(request, result, out))
-        result["code"] = run(request["code"], module)
-        if os.getpid() != pid:  # a child of the code's came out here
-            sys.stdout.flush()
-            os._exit(result["code"])
-        drawn(result)
-        if not request["keep"]:
-            sys.exit(0)
-        reply(request, result, out)
+# Running code
 
 
-serve()
+def run(code, name, module, notebook):
+    """Runs code and returns its exit code."""
+    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+    try:
+        for part in compiled(code, name, notebook):
+            exec(part, module.__dict__)
+        return 0
+    except SystemExit as e:
+        return exit_code(e.code)
+    except BaseException as e:
+        report(e, code)
+        return 130 if isinstance(e, KeyboardInterrupt) else 1
+
+
+def compiled(code, name, notebook):
+    """Compiles code; in a notebook, a last expression so that it shows its value."""
+    import _ast
+    tree = compile(code, name, "exec", _ast.PyCF_ONLY_AST, True)
+    if not (notebook and tree.body and isinstance(tree.body[-1], _ast.Expr)):
+        return [compile(tree, name, "exec", 0, True)]
+    last = _ast.Interactive(body=[tree.body.pop()])
+    return [compile(tree, name, "exec", 0, True), compile(last, name, "single", 0, True)]
+
+
+def exit_code(code):
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    sys.stderr.write(str(code) + "\n")
+    return 1
+
+
+def report(error, code):
+    """Prints a traceback of the code's own frames."""
+    if sys.excepthook is not sys.__excepthook__:
+        tb = error.__traceback__
+        while tb is not None and tb.tb_frame.f_code.co_filename == HERE:
+            tb = tb.tb_next
+        sys.excepthook(type(error), error, tb)
+        return
+    shown = traceback.TracebackException(type(error), error, error.__traceback__)
+    trim(shown)
+    sys.stderr.write("".join(shown.format()))
+    if isinstance(error, EOFError) and "input(" in code:
+        sys.stderr.write("(There is no input here: put the value into the code.)\n")
+    if isinstance(error, SyntaxError) and (error.text or "").lstrip()[:1] in ("!", "%"):
+        sys.stderr.write("(This is Python, without the commands of notebooks: for shell commands use subprocess, or the tool bash.)\n")
+
+
+def trim(shown):
+    shown.stack[:] = [frame for frame in shown.stack if frame.filename != HERE]
+    for other in [shown.__cause__, shown.__context__] + list(getattr(shown, "exceptions", None) or []):
+        if other is not None:
+            trim(other)
+
+
+# Figures
+
+
+class Pyplot(object):
+    """Sees to it that plt.show() sends the figures, once somebody imports
+    matplotlib.pyplot."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "matplotlib.pyplot":
+            return None
+        sys.meta_path.remove(self)
+        import importlib.util
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module):
+                load(module)
+                module.show = show
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def show(*args, **kwargs):
+    if kwargs.get("block") is not False:  # as plt.pause has it
+        send_figures()
+
+
+def send_figures():
+    """Sends the open figures and closes them, as a window would be."""
+    plt = sys.modules.get("matplotlib.pyplot")
+    if plt is None or not hasattr(plt, "get_fignums"):
+        return
+    for number in plt.get_fignums():
+        if Pyplot.sent >= MAX_IMAGES or Pyplot.size >= MAX_BYTES:
+            sys.stderr.write("[figure %d and what follows is not shown: there are too many for one call]\n" % number)
+            break
+        figure = plt.figure(number)
+        data = io.BytesIO()
+        try:
+            dpi = min(figure.dpi, MAX_PIXELS / max(figure.get_size_inches()))
+            figure.savefig(data, format="png", dpi=dpi, bbox_inches="tight")
+        except Exception as e:
+            sys.stderr.write("[figure %d cannot be drawn: %s: %s]\n" % (number, type(e).__name__, e))
+            continue
+        Pyplot.sent += 1
+        Pyplot.size += data.tell()
+        output.record("image %d" % data.tell(), data.getvalue())
+    plt.close("all")
+
+
+# Requests
+
+
+def read_request(stream):
+    """Returns the words of a request and its code; None at the end."""
+    words = stream.readline().decode("ascii").split()
+    if not words:
+        return None, None
+    return words, stream.read(int(words[3])) if words[0] == "run" else b""
+
+
+def main_module():
+    module = Main("__main__")
+    sys.modules["__main__"] = module
+    sys.argv = [""]
+    return module
+
+
+def once(stream):
+    words, code = read_request(stream)
+    if words is None:
+        return
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("code")
+        write(fd, code)
+        Main.path = "/proc/%d/fd/%d" % (os.getpid(), fd)
+    status = run(code.decode("utf-8"), "<code>", main_module(), False)
+    send_figures()
+    sys.exit(status)
+
+
+def keep(stream):
+    """Carries out requests until there are no more."""
+    module, cell = main_module(), 0
+    running = [False]
+
+    def interrupted(signum, frame):
+        if running[0]:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupted)
+    while True:
+        try:
+            words, code = read_request(stream)
+            if words is None:
+                return
+            status = 0
+            if code:
+                cell += 1
+                Pyplot.sent = Pyplot.size = 0
+                signal.signal(signal.SIGINT, interrupted)
+                os.environ["OPENMANUS_CALL"] = words[1]
+                running[0] = True
+                status = run(code.decode("utf-8"), "<cell %d>" % cell, module, True)
+                send_figures()
+        except KeyboardInterrupt:
+            status = 130
+        running[0] = False
+        os.environ.pop("OPENMANUS_CALL", None)
+        flush()
+        if os.getpid() != output.pid:
+            os._exit(status)
+        write(output.printed, words[2].encode("ascii"))
+        output.record("done %s %d" % (words[2], status))
+
+
+# The relay: a child through which the requests of a kept interpreter come, and
+# which can therefore stop one while it is carried out.
+
+
+def relay(stream, sink):
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    interpreter, kept = os.getppid(), set()
+    while True:
+        words, code = read_request(stream)
+        if words is None:
+            break
+        if words[0] == "stop":
+            os.kill(interpreter, signal.SIGINT)
+            end(interpreter, kept, "OPENMANUS_CALL=" + words[1])
+            continue
+        if code:
+            kept = children(interpreter)
+        write(sink, (" ".join(words) + "\n").encode("ascii") + code)
+    # Whoever drives the interpreter is gone.
+    end(interpreter, set(), "OPENMANUS_RUN=" + os.environ.get("OPENMANUS_RUN", "none"))
+    os.kill(interpreter, signal.SIGKILL)
+
+
+def end(interpreter, kept, mark):
+    """Kills what the interpreter started, but for what is kept, and whatever
+    has mark in its environment, until there is none."""
+    if not os.path.exists("/proc/self/stat"):
+        os.kill(interpreter, signal.SIGKILL)  # nobody can tell what it started
+        return
+    for _ in range(20):
+        parents = processes()
+        victims = [p for p in parents if started(p, interpreter, kept, parents) or carries(p, mark)]
+        victims = [p for p in victims if p not in (os.getpid(), interpreter)]
+        if not victims:
+            return
+        for p in victims:
+            try:
+                os.kill(p, signal.SIGKILL)
+            except OSError:  # it is gone, or not ours to kill
+                pass
+
+
+def started(p, interpreter, kept, parents):
+    while p in parents and p not in kept and p != os.getpid():
+        if parents[p] == interpreter:
+            return True
+        p = parents[p]
+    return False
+
+
+def children(p):
+    found = set()
+    try:
+        for task in os.listdir("/proc/%d/task" % p):
+            with open("/proc/%d/task/%s/children" % (p, task)) as f:
+                found.update(int(child) for child in f.read().split())
+        return found
+    except OSError:  # not every kernel has it
+        return set(q for q, parent in processes().items() if parent == p)
+
+
+def processes():
+    """The parents of all living processes."""
+    parents = {}
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return parents
+    for name in names:
+        if name.isdigit():
+            try:
+                with open("/proc/" + name + "/stat", "rb") as f:
+                    state, parent = f.read().rpartition(b")")[2].split()[:2]
+            except (OSError, ValueError):
+                continue
+            if state not in (b"Z", b"X"):
+                parents[int(name)] = int(parent)
+    return parents
+
+
+def carries(p, mark):
+    try:
+        with open("/proc/%d/environ" % p, "rb") as f:
+            return mark.encode("ascii") in f.read()
+    except OSError:
+        return False
+
+
+def through_relay(stream):
+    """Returns where requests come from, once a relay reads them from stream."""
+    if not hasattr(os, "fork"):
+        return stream
+    source, sink = os.pipe()
+    if os.fork() == 0:
+        os.close(source)
+        try:
+            relay(stream, sink)
+        finally:
+            os._exit(0)
+    os.close(sink)
+    stream.close()
+    return os.fdopen(source, "rb")
+
+
+Pyplot.sent = Pyplot.size = 0
+output = Output()
+warnings.filterwarnings("ignore", message=".*non-interactive.*")
+sys.meta_path.insert(0, Pyplot())
+kept = sys.argv[1:] == ["keep"]
+requests = through_relay(output.requests) if kept else output.requests
+output.record("ready")
+(keep if kept else once)(requests)

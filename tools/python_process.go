@@ -2,185 +2,266 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"fmt"
-	"io"
-	"sync"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A pythonProcess is an interpreter that runs python.py.
-type pythonProcess struct {
-	in     *io.PipeWriter
-	out    *pythonWire
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when it has, with err set
-	err    error
+//go:embed python.py
+var pythonRunner string
+
+// pythonBoot gives the runner's own frames a name by which they are known.
+const pythonBoot = `import sys; exec(compile(sys.argv.pop(1), "<python_execute>", "exec"))`
+
+// pythonArgs starts an interpreter: mode is once or keep; see python.py.
+func pythonArgs(program []string, mode string) []string {
+	return append(append([]string{}, program...), "-c", pythonBoot, pythonRunner, mode)
 }
 
-// start starts an interpreter. That there is none shows when it runs.
-func (p *Python) start() *pythonProcess {
-	ctx, cancel := context.WithCancel(p.alive)
-	r, w := io.Pipe()
-	proc := &pythonProcess{in: w, out: &pythonWire{replied: make(chan struct{}, 1)}, cancel: cancel, ended: make(chan struct{})}
-	go func() {
-		defer close(proc.ended)
-		proc.err = p.interpret(ctx, r, proc.out)
-		r.CloseWithError(errPythonEnded)
-	}()
-	return proc
+// pythonEnv: figures are drawn without a screen, and the workspace is not
+// littered with compiled modules.
+func pythonEnv() []string {
+	return []string{"MPLBACKEND=Agg", "PYTHONDONTWRITEBYTECODE=1", "TERM=dumb"}
 }
 
-// errPythonEnded says that an interpreter ended by itself, with exit code 0.
-var errPythonEnded = errors.New("the interpreter has ended")
+// pythonRequest has code run.
+func pythonRequest(tag, mark, code string) string {
+	return fmt.Sprintf("run %s %s %d\n%s", tag, mark, len(code), code)
+}
 
-// interpret runs the interpreter to its end.
-func (p *Python) interpret(ctx context.Context, in io.Reader, out io.Writer) error {
-	tries := [][]string{{"python3"}, {"python"}}
-	if len(p.Interpreter) > 0 {
-		tries = [][]string{p.Interpreter}
+// A pythonSession is the interpreter that a session keeps, if it has one.
+type pythonSession struct {
+	procSlot
+	records *pythonRecords
+}
+
+// A pythonRun is a call of python_execute with one interpreter.
+type pythonRun struct {
+	p       *Python
+	in      pythonInput
+	program []string
+	out     *procOutput
+	began   time.Time
+}
+
+func (r *pythonRun) do(ctx context.Context, s *pythonSession) (openmanus.Result, error) {
+	limited, cancel := context.WithTimeout(ctx, time.Duration(r.in.Timeout*float64(time.Second)))
+	defer cancel()
+	if r.in.Keep {
+		return r.kept(ctx, limited, s)
 	}
-	var err error
-	for _, program := range tries {
-		err = p.ws.Run(ctx, &workspace.Cmd{
-			Args:  append(append([]string{}, program...), "-u", "-c", pythonRunner),
-			Env:   []string{"MPLBACKEND=Agg", "PYTHONUTF8=1", "PYTHONIOENCODING=utf-8:backslashreplace", "PYTHONDONTWRITEBYTECODE=1"},
-			Stdin: in, Stdout: out, Stderr: out,
-		})
-		if err == nil || !notFound(err) {
-			return err
-		}
-	}
-	return err
+	return r.once(ctx, limited)
 }
 
-// kill ends the interpreter with everything that it started, and waits for it.
-func (proc *pythonProcess) kill() {
-	proc.cancel()
-	<-proc.ended
+// once runs the code in a process of its own.
+func (r *pythonRun) once(ctx, limited context.Context) (openmanus.Result, error) {
+	records := new(pythonRecords)
+	err := r.p.ws.Run(limited, &workspace.Cmd{
+		Args:   pythonArgs(r.program, "once"),
+		Env:    pythonEnv(),
+		Stdin:  strings.NewReader(pythonRequest("-", "-", r.in.Code)),
+		Stdout: r.out,
+		Stderr: procWriter(func(p []byte) { records.write(p, "") }),
+	})
+	r.out.finish()
+	end := procEnd{gaveUp: limited.Err() != nil && errors.Is(err, limited.Err()), died: true, err: err}
+	return r.result(ctx, end, records, "")
 }
 
-func (proc *pythonProcess) dead() bool {
-	select {
-	case <-proc.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// A pythonEnd is what python.py says at the end of a request.
-type pythonEnd struct {
-	Code   int      `json:"code"`
-	Images []string `json:"images"` // base64 of PNG
-}
-
-// run has code run, and returns how it ended. If it ended the interpreter, or
-// ctx ended, which kills it, that is the error.
-func (proc *pythonProcess) run(ctx context.Context, in pythonInput, out *procOutput) (pythonEnd, error) {
-	half1, half2 := rand.Text(), rand.Text()
-	request, err := json.Marshal(struct {
-		Code string   `json:"code"`
-		Mark []string `json:"mark"`
-		Keep bool     `json:"keep"`
-	}{in.Code, []string{half1, half2}, in.Keep})
+// kept runs the code in the interpreter that the session keeps.
+func (r *pythonRun) kept(ctx, limited context.Context, s *pythonSession) (openmanus.Result, error) {
+	shell, fresh, lost, err := s.ready(func() (*procShell, error) {
+		s.records = new(pythonRecords)
+		return startProc(r.p.ws, pythonArgs(r.program, "keep"), pythonEnv(), s.records, r.p.patience)
+	})
 	if err != nil {
-		return pythonEnd{}, err
+		return openmanus.Result{}, err
 	}
-	proc.out.begin(half1+half2, out)
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		_, _ = proc.in.Write(append(request, '\n')) // an interpreter that does not read it has ended
-	}()
-	defer func() { <-written }()
-	select {
-	case <-proc.out.replied:
-	case <-proc.ended:
-	case <-ctx.Done():
-		proc.kill()
+	shell.locked(func() { s.records.begin() })
+	end := shell.run(limited, newPythonCall(r.in.Code), r.out)
+	var told pythonRecords
+	shell.locked(func() { told = *s.records })
+	if end.died {
+		s.forget()
 	}
-	if !in.Keep {
-		select { // what it printed has been read when it has ended
-		case <-proc.ended:
-		case <-ctx.Done():
-			proc.kill()
-		}
+	note := ""
+	if lost {
+		note = "[the interpreter had ended since the last call; this is a new one without its variables]\n"
 	}
-	return proc.out.end(ctx, proc)
+	if !fresh && end.between != "" {
+		note += "[printed since the last call:]\n" + newlineAfter(end.between) + "[the output of this call:]\n"
+	}
+	return r.result(ctx, end, &told, note)
 }
 
-// A pythonWire is the output of an interpreter: what the code prints, the mark,
-// and the reply.
-type pythonWire struct {
-	replied chan struct{} // gets one when a reply is complete
-
-	mu       sync.Mutex
-	split    procSplitter
-	between  procOutput // printed while no request runs
-	marked   bool
-	reply    []byte
-	complete bool
+func newPythonCall(code string) procCall {
+	tag, mark := rand.Text(), rand.Text()
+	return procCall{
+		text: pythonRequest(tag, mark, code), mark: mark, stop: "stop " + tag + "\n",
+		fence: func() (string, string) {
+			mark := rand.Text()
+			return pythonRequest("-", mark, ""), mark
+		},
+	}
 }
 
-// maxPythonReply is how long a reply, with its images, may be.
-const maxPythonReply = 64 << 20
+// result says what came of the call.
+func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords, note string) (openmanus.Result, error) {
+	d := PythonDetail{ExitCode: told.code, Seconds: seconds(r.began), Images: len(told.images)}
+	text := note + r.out.text()
+	var err error
+	switch {
+	case end.gaveUp:
+		d.ExitCode, d.TimedOut = -1, ctx.Err() == nil
+		err = givenUp(ctx, "code", r.in.Timeout, r.state(end), "")
+	case end.died && !told.ready:
+		d.ExitCode, err = -1, r.unusable(told, end.err, text)
+	case end.died:
+		d.ExitCode, err = end.code()
+	}
+	if n := len(told.images); n > 0 {
+		text = fmt.Sprintf("%s[figures: %d, as images]", newlineAfter(text), n)
+	}
+	if err == nil && d.ExitCode != 0 {
+		text = fmt.Sprintf("%s[exit code %d]", newlineAfter(text), d.ExitCode)
+	}
+	if err == nil && end.died && r.in.Keep {
+		text = newlineAfter(text) + "[" + r.state(end) + "]"
+	}
+	res := openmanus.Result{Detail: d}
+	if text = strings.TrimRight(text, "\n"); text != "" {
+		res.Parts = append(res.Parts, llm.Text{Text: text})
+	}
+	for i, image := range told.images {
+		res.Parts = append(res.Parts, llm.Blob{MIME: "image/png", Name: fmt.Sprintf("figure-%d.png", i+1), Data: image})
+	}
+	return res, err
+}
 
-func (w *pythonWire) begin(mark string, out *procOutput) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case <-w.replied:
+// state says what became of the variables.
+func (r *pythonRun) state(end procEnd) string {
+	switch {
+	case !r.in.Keep:
+		return ""
+	case end.died:
+		return "the interpreter has ended and its variables are gone"
 	default:
+		return "the variables are kept"
 	}
-	w.marked, w.complete, w.reply = false, false, nil
-	w.split.rest = &w.between
-	w.split.begin(mark, out)
 }
 
-// Write implements [io.Writer]. It never fails.
-func (w *pythonWire) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := len(p)
-	if !w.marked {
-		w.between = procOutput{}
-		if w.marked = w.split.write(p); !w.marked {
-			return n, nil
-		}
-		p = append(w.between.head, w.between.tail...)
+// unusable says why an interpreter has not come up.
+func (r *pythonRun) unusable(told *pythonRecords, err error, printed string) error {
+	reason := ""
+	var exit *workspace.ExitError
+	switch {
+	case told.old != "":
+		reason = "version " + told.old + " is too old, 3.7 is needed"
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) && strings.ContainsRune(r.program[0], filepath.Separator):
+		reason = "not found"
+	case err == nil || errors.As(err, &exit):
+		said := strings.TrimSpace(string(told.other) + printed)
+		reason = clip(fmt.Sprintf("it is no Python 3: it ended with %v %s", cmp.Or(exit, new(workspace.ExitError)), said), 500)
+	case errors.Is(err, context.Canceled):
+		return errors.New("it was closed while it ran")
+	default:
+		return err
 	}
-	if !w.complete && len(w.reply) < maxPythonReply {
-		w.reply = append(w.reply, p...)
-		if i := bytes.IndexByte(w.reply, '\n'); i >= 0 {
-			w.reply, w.complete = w.reply[:i], true
-			w.replied <- struct{}{}
-		}
-	}
-	return n, nil
+	return &errNoPython{strings.Join(r.program, " "), reason}
 }
 
-// end returns the reply, or why there is none.
-func (w *pythonWire) end(ctx context.Context, proc *pythonProcess) (pythonEnd, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var e pythonEnd
-	if !w.complete {
-		w.split.end()
-		if err := ctx.Err(); err != nil {
-			return e, err
+const (
+	maxPythonImages = 64 << 20 // bytes of all images of a call
+	maxPythonOther  = 8 << 10  // bytes of what is no record
+)
+
+// pythonRecords are what an interpreter says of itself; see python.py.
+type pythonRecords struct {
+	buf    []byte
+	ready  bool
+	old    string // its version, if it is too old
+	code   int    // exit code of the call
+	images [][]byte
+	size   int    // of the images
+	skip   int    // how much of an image that is too big is still to come
+	other  []byte // what was no record: the words of a program that is no Python
+}
+
+// begin forgets the last call.
+func (r *pythonRecords) begin() { r.code, r.images, r.size = 0, nil, 0 }
+
+// write implements procRecords.
+func (r *pythonRecords) write(p []byte, mark string) (found bool) {
+	r.buf = append(r.buf, p...)
+	rest := r.buf
+	for {
+		n, done := r.read(rest, mark)
+		if n == 0 {
+			break
 		}
-		if proc.dead() && proc.err != nil {
-			return e, proc.err
+		found = found || done
+		rest = rest[n:]
+	}
+	if !r.ready && len(rest) > maxPythonOther {
+		r.keep(rest)
+		rest = nil
+	}
+	if len(rest) < len(r.buf) {
+		r.buf = bytes.Clone(rest)
+	}
+	return found
+}
+
+// read reads the record at the beginning of p and returns its length, 0 if it
+// has not all come, and whether it is the end of the call with that mark.
+func (r *pythonRecords) read(p []byte, mark string) (n int, done bool) {
+	if r.skip > 0 {
+		n = min(r.skip, len(p))
+		r.skip -= n
+		return n, false
+	}
+	n = bytes.IndexByte(p, '\n') + 1
+	words := strings.Fields(string(p[:n]))
+	switch {
+	case n == 0:
+	case len(words) == 1 && words[0] == "ready":
+		r.ready = true
+	case len(words) == 2 && words[0] == "old":
+		r.old = words[1]
+	case len(words) == 3 && words[0] == "done":
+		if code, err := strconv.Atoi(words[2]); err == nil && words[1] == mark && mark != "" {
+			r.code, done = code, true
 		}
-		return e, errPythonEnded
+	case len(words) == 2 && words[0] == "image":
+		size, err := strconv.Atoi(words[1])
+		if err != nil || size < 0 || size > maxPythonImages-r.size {
+			r.skip = max(0, size)
+			break
+		}
+		if len(p) < n+size {
+			return 0, false
+		}
+		r.images, r.size = append(r.images, bytes.Clone(p[n:n+size])), r.size+size
+		n += size
+	default:
+		r.keep(p[:n])
 	}
-	if err := json.Unmarshal(w.reply, &e); err != nil {
-		return e, fmt.Errorf("the reply of the interpreter: %w", err)
-	}
-	return e, nil
+	return n, done
+}
+
+func (r *pythonRecords) keep(p []byte) {
+	r.other = append(r.other, p[:min(len(p), maxPythonOther-len(r.other))]...)
 }

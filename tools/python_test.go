@@ -1,13 +1,20 @@
 package tools
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"image/png"
-	"regexp"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -15,154 +22,407 @@ import (
 )
 
 // systemPython is the interpreter of the tests: Debian's, which has the
-// matplotlib that make deps installs.
-var systemPython = []string{"/usr/bin/python3"}
+// matplotlib that make deps installs (apt-get install python3-matplotlib).
+const systemPython = "/usr/bin/python3"
 
-func newPython(t *testing.T) *Python {
-	t.Helper()
-	ws, err := workspace.NewDir(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestPython plays the sessions in testdata/python, see playProcs.
+func TestPython(t *testing.T) {
+	playProcs(t, "testdata/python", func(t *testing.T, ws workspace.Workspace) openmanus.Tool { return newPython(t, ws) })
+}
+
+func newPython(t testing.TB, ws workspace.Workspace) *Python {
 	p := NewPython(ws)
-	p.Interpreter = systemPython
-	t.Cleanup(func() { p.Close(); ws.Close() })
+	p.Interpreter = []string{systemPython}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return p
 }
 
-func python(t *testing.T, ctx context.Context, p *Python, in pythonInput) (string, openmanus.Result, error) {
+// python runs code and returns the text of its result.
+func python(t testing.TB, tool openmanus.Tool, code string, keep bool) string {
 	t.Helper()
-	data, err := json.Marshal(in)
+	res, err := runProc(t, tool, map[string]any{"code": code, "keep_state": keep}, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", code, err)
 	}
-	if in.Timeout == 0 {
-		data = bytes.Replace(data, []byte(`,"timeout":0`), nil, 1)
-	}
-	res, err := p.Run(ctx, openmanus.Call{Call: llm.Call{Name: "python_execute", Input: string(data)}, Session: "s"})
-	return res.Parts.Text(), res, err
+	return res.Parts.Text()
 }
 
-func TestPythonShows(t *testing.T) {
-	for _, c := range []struct{ name, code, want string }{
-		{"what is printed (case 27)", "print(1+1)", "2"},
-		{"output and traceback (case 27)", "print('before')\n1/0",
-			"before\nTraceback (most recent call last):\n  File \"<code>\", line 2, in <module>\n    1/0\n" + "ZeroDivisionError: division by zero\n[exit code 1]"},
-		{"both streams in order", "import sys\nprint('a'); print('b', file=sys.stderr); print('c')", "a\nb\nc"},
-		{"the code of sys.exit", "import sys\nprint('x')\nsys.exit(3)", "x\n[exit code 3]"},
-		{"the text of sys.exit", "import sys\nsys.exit('no good')", "no good\n[exit code 1]"},
-		{"that there is no input", "input()", "EOFError: EOF when reading a line\n[exit code 1]"},
-		{"what children print", "import subprocess\nsubprocess.run(['echo', 'child'])", "child"},
-		{"what threads print after the end", "import threading, time\nthreading.Timer(0.05, lambda: print('late')).start()", "late"},
-		{"what is printed at exit", "import atexit\natexit.register(lambda: print('bye'))", "bye"},
-		{"other alphabets", "print('日本語 é')", "日本語 é"},
-		{"os._exit", "import os\nprint('x')\nos._exit(7)", "x\n[exit code 7]"},
-		{"a signal", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "[exit code 137]"},
-		{"a syntax error", "print(", "SyntaxError"},
-		{"a fork that comes out of the code", "import os\nif os.fork() == 0:\n    print('child')\nelse:\n    os.wait()\n    print('parent')", "child\nparent"},
-		{"no output", "x = 1", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, _, err := python(t, t.Context(), newPython(t), pythonInput{Code: c.code})
-			if err != nil {
-				t.Fatal(err)
+func TestPythonShowsOutputAsItComes(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		ws := newProcWorkspace(t)
+		p := newPython(t, ws)
+		if err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"mkfifo", "gate"}}); err != nil {
+			t.Fatal(err)
+		}
+		live := newSeenWriter("one")
+		go func() {
+			<-live.seen
+			_ = os.WriteFile(filepath.Join(ws.Dir(), "gate"), []byte("two"), 0) // else the code hangs, and the test says so
+		}()
+		res, err := runProc(t, p, map[string]any{"code": "print('one', end='')\nprint(open('gate').read())", "keep_state": keep}, live)
+		if err != nil || res.Parts.Text() != "onetwo" || live.String() != "onetwo\n" {
+			t.Errorf("keep %v: %v, result %q, shown %q", keep, err, res.Parts.Text(), live)
+		}
+	}
+}
+
+func TestPythonDetail(t *testing.T) {
+	p := newPython(t, newProcWorkspace(t))
+	for _, keep := range []bool{false, true} {
+		res, err := runProc(t, p, map[string]any{"code": "raise SystemExit(3)", "keep_state": keep}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := res.Detail.(PythonDetail)
+		if d.Seconds <= 0 {
+			t.Error("it took no time")
+		}
+		d.Seconds = 0
+		if d != (PythonDetail{ExitCode: 3}) {
+			t.Errorf("keep %v: detail %+v", keep, d)
+		}
+		res, err = runProc(t, p, map[string]any{"code": "while True: pass", "keep_state": keep, "timeout": 0.4}, nil)
+		if d, ok := res.Detail.(PythonDetail); err == nil || !ok || !d.TimedOut || d.ExitCode != -1 || d.Seconds < 0.4 {
+			t.Errorf("keep %v: %v, detail %+v after the timeout", keep, err, res.Detail)
+		}
+	}
+}
+
+// figure is code that draws, and says so where it cannot.
+const figure = `
+import sys
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    sys.exit("this test needs matplotlib for ` + systemPython + `: make deps, or apt-get install python3-matplotlib")
+`
+
+func TestPythonFigures(t *testing.T) {
+	tests := []struct {
+		name, code, text string
+		images           int
+	}{
+		{"one, open at the end", "plt.plot([1, 3, 2])", "[figures: 1, as images]", 1},
+		{"two, shown one after the other", "plt.plot([1, 2]); plt.show(); plt.plot([2, 1]); plt.show(); print('done')", "done\n[figures: 2, as images]", 2},
+		{"none that was closed", "plt.plot([1]); plt.savefig('kept.png'); plt.close()", "", 0},
+		{"none that was only paused for", "plt.plot([1]); plt.pause(0.01); plt.pause(0.01)", "[figures: 1, as images]", 1},
+		{"before an error", "plt.plot([1]); 1/0", "ZeroDivisionError: division by zero\n[figures: 1, as images]\n[exit code 1]", 1},
+		{"before an exit", "plt.plot([1]); sys.exit(2)", "[figures: 1, as images]\n[exit code 2]", 1},
+		{"one that cannot be drawn", "plt.title('$\\\\nonsense$'); plt.figure(); plt.plot([1])", "[figures: 1, as images]", 1},
+		{"a huge one", "plt.figure(figsize=(300, 100)); plt.plot([1])", "[figures: 1, as images]", 1},
+		{"too many", "for i in range(25): plt.figure(figsize=(1, 1))", "[figure 21 and what follows is not shown: there are too many for one call]\n[figures: 20, as images]", 20},
+	}
+	ws := newProcWorkspace(t)
+	p := newPython(t, ws)
+	for i, tt := range tests {
+		for _, keep := range []bool{false, true} {
+			if !keep && i > 3 {
+				continue // to import matplotlib takes long
 			}
-			got = regexp.MustCompile(`(?m)^ *~\^~\n`).ReplaceAllString(got, "") // newer versions point at the place
-			if c.want == "" && got != "" || !strings.HasSuffix(got, c.want) && !strings.Contains(got, c.want) {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			t.Run(fmt.Sprintf("%s, keep %v", tt.name, keep), func(t *testing.T) {
+				res, err := runProc(t, p, map[string]any{"code": figure + tt.code, "keep_state": keep, "timeout": 300}, nil)
+				if err != nil || !strings.HasSuffix(res.Parts.Text(), tt.text) {
+					t.Errorf("%v, %q, want %q", err, res.Parts.Text(), tt.text)
+				}
+				images := 0
+				for _, part := range res.Parts {
+					if b, ok := part.(llm.Blob); ok {
+						images++
+						checkPNG(t, b, fmt.Sprintf("figure-%d.png", images))
+					}
+				}
+				if images != tt.images || res.Detail.(PythonDetail).Images != images {
+					t.Errorf("%d images, detail %+v; want %d", images, res.Detail, tt.images)
+				}
+			})
+		}
+	}
+}
+
+func checkPNG(t *testing.T, b llm.Blob, name string) {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(b.Data))
+	if err != nil || b.MIME != "image/png" || b.Name != name {
+		t.Fatalf("%s %s: %v", b.MIME, b.Name, err)
+	}
+	if size := img.Bounds().Size(); size.X > 2100 || size.Y > 2100 || size.X < 50 {
+		t.Errorf("%s is %v large", name, size)
+	}
+}
+
+func TestPythonDoesNotImportMatplotlibByItself(t *testing.T) {
+	p := newPython(t, newProcWorkspace(t))
+	for _, keep := range []bool{false, true} {
+		if got := python(t, p, "import sys\nprint([m for m in sys.modules if m.startswith(('matplotlib', 'numpy', 'io.'))])", keep); got != "[]" {
+			t.Errorf("keep %v: %s", keep, got)
+		}
+	}
+}
+
+// Everything that code started dies with it when it is stopped, wherever it has
+// gone; what earlier calls of a kept interpreter left running lives on.
+func TestPythonStopsTheWholeTree(t *testing.T) {
+	clan := func(name string) string {
+		return strings.ReplaceAll(`
+import os, subprocess, time
+alive = os.open("NAME", os.O_WRONLY)
+subprocess.Popen(["sleep", "1000"], pass_fds=[alive])
+subprocess.Popen(["sh", "-c", "trap '' HUP INT TERM; (setsid sleep 1000 &); sleep 1000"], pass_fds=[alive], start_new_session=True)
+if os.fork() == 0:
+    time.sleep(1000)
+`, "NAME", name)
+	}
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keep %v", keep), func(t *testing.T) {
+			ws := newProcWorkspace(t)
+			p := newPython(t, ws)
+			old, young := newLife(t, ws, "old"), newLife(t, ws, "young")
+			python(t, p, clan("old")+"os.close(alive)\nkept = 'yes'", true)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			live := newSeenWriter("ready")
+			go func() { <-live.seen; cancel() }()
+			_, err := runProcIn(t, p, ctx, "s", map[string]any{"code": clan("young") + "print('ready')\ntime.sleep(1000)", "keep_state": keep}, live)
+			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "interrupted") {
+				t.Errorf("%v, want an interruption", err)
 			}
+			if keep {
+				python(t, p, "os.close(alive)", true)
+			}
+			young.over()
+			old.goesOn()
+			if got := python(t, p, "kept", true); got != "'yes'" {
+				t.Errorf("the interpreter did not live on: %q", got)
+			}
+			p.CloseSession("s")
+			old.over()
 		})
 	}
 }
 
-func TestPythonStopsAnEndlessLoop(t *testing.T) {
-	got, res, err := python(t, t.Context(), newPython(t), pythonInput{Code: "print('before', flush=True)\nwhile True: pass", Timeout: 0.5})
-	if err == nil || !strings.Contains(err.Error(), "timed out after 0.5 s") || got != "before" {
-		t.Errorf("%q, %v", got, err)
+func TestPythonKillsAnInterpreterThatDoesNotStop(t *testing.T) {
+	ws := newProcWorkspace(t)
+	p := newPython(t, ws)
+	p.patience = 100 * time.Millisecond
+	_, err := runProc(t, p, map[string]any{"code": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", "keep_state": true, "timeout": 0.5}, nil)
+	if err == nil || !strings.Contains(err.Error(), "its variables are gone") {
+		t.Errorf("%v, want word of the loss", err)
 	}
-	if d := res.Detail.(PythonDetail); !d.TimedOut || d.ExitCode != -1 {
-		t.Errorf("%+v", d)
+	if got := python(t, p, "1", true); got != "1" {
+		t.Errorf("got %q", got)
 	}
 }
 
-func TestPythonKeepsState(t *testing.T) {
-	p := newPython(t)
-	run := func(in pythonInput) string {
-		t.Helper()
-		got, _, err := python(t, t.Context(), p, in)
-		if err != nil {
-			t.Fatal(err)
+func TestPythonManyStoppedInARow(t *testing.T) {
+	p := newPython(t, newProcWorkspace(t))
+	python(t, p, "import time, threading\nn = 0", true)
+	for i := range 10 {
+		ctx, cancel := context.WithCancel(t.Context())
+		live := newSeenWriter("ready")
+		go func() { <-live.seen; cancel() }()
+		_, err := runProcIn(t, p, ctx, "s", map[string]any{"code": "n += 1\nprint('ready')\ntime.sleep(1000)", "keep_state": true}, live)
+		if err == nil || strings.Contains(err.Error(), "ended") {
+			t.Fatalf("round %d: %v", i, err)
 		}
-		return got
 	}
-	run(pythonInput{Code: "x = 41", Keep: true})
-	if got := run(pythonInput{Code: "print(x + 1)", Keep: true}); got != "42" {
-		t.Errorf("%q", got)
-	}
-	if got := run(pythonInput{Code: "print(x)"}); !strings.Contains(got, "NameError") {
-		t.Errorf("a process of its own knows x: %q", got)
-	}
-	if got := run(pythonInput{Code: "1/0", Keep: true}); !strings.Contains(got, "ZeroDivisionError") {
-		t.Errorf("%q", got)
-	}
-	if got := run(pythonInput{Code: "print(x)", Keep: true}); got != "41" {
-		t.Errorf("lost after an error: %q", got)
-	}
-	if got := run(pythonInput{Code: "import os\nos._exit(2)", Keep: true}); !strings.Contains(got, "its variables are gone") {
-		t.Errorf("%q", got)
-	}
-	if got := run(pythonInput{Code: "print(x)", Keep: true}); !strings.Contains(got, "NameError") {
-		t.Errorf("%q", got)
+	if got := python(t, p, "n", true); got != "10" {
+		t.Errorf("%s rounds were counted: an interpreter was lost", got)
 	}
 }
 
-func TestPythonIsInterrupted(t *testing.T) {
-	p := newPython(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	live := writerFunc(func(b []byte) (int, error) { cancel(); return len(b), nil })
-	in, _ := json.Marshal(map[string]any{"code": "print('on')\nwhile True: pass", "keep_state": true})
-	_, err := p.Run(ctx, openmanus.Call{Call: llm.Call{Input: string(in)}, Session: "s", Live: live})
-	if err == nil || !strings.Contains(err.Error(), "interrupted") {
-		t.Error(err)
+func TestPythonSessionsAreApart(t *testing.T) {
+	p := newPython(t, newProcWorkspace(t))
+	var all sync.WaitGroup
+	for i := range 3 {
+		session := fmt.Sprint("s", i)
+		all.Go(func() {
+			for n := range 4 {
+				in := map[string]any{"code": fmt.Sprintf("n = globals().get('n', %d00) + 1\nn", i), "keep_state": true}
+				res, err := runProcIn(t, p, t.Context(), session, in, nil)
+				if want := fmt.Sprint(i*100 + n + 1); err != nil || res.Parts.Text() != want {
+					t.Errorf("%s: %v, %q; want %q", session, err, res.Parts.Text(), want)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestPythonClose(t *testing.T) {
+	ws := newProcWorkspace(t)
+	p := newPython(t, ws)
+	live := newSeenWriter("ready")
+	go func() {
+		<-live.seen
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	_, err := runProc(t, p, map[string]any{"code": "print('ready')\nimport time\ntime.sleep(1000)", "keep_state": true}, live)
+	if err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("%v, want word of the closing", err)
+	}
+	if _, err := runProc(t, p, map[string]any{"code": "1"}, nil); err == nil {
+		t.Error("it works after Close")
 	}
 }
 
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func TestPythonDraws(t *testing.T) {
-	code := "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()\nplt.figure()\nprint('drawn')"
-	got, res, err := python(t, t.Context(), newPython(t), pythonInput{Code: code, Timeout: 120})
-	if err != nil || got != "drawn" {
-		t.Fatalf("%q, %v (make deps installs python3-matplotlib)", got, err)
+func TestPythonBigOutput(t *testing.T) {
+	p := newPython(t, newProcWorkspace(t))
+	for _, keep := range []bool{false, true} {
+		if got := python(t, p, "print('x' * 300_000)", keep); got != strings.Repeat("x", 300_000) {
+			t.Errorf("keep %v: got %d bytes", keep, len(got))
+		}
 	}
-	images := 0
-	for _, part := range res.Parts {
-		if b, ok := part.(llm.Blob); ok {
-			images++
-			if _, err := png.Decode(bytes.NewReader(b.Data)); err != nil {
-				t.Error(err)
+	if got := python(t, p, "x = '"+strings.Repeat("日本", 50_000)+"'\nprint(len(x))", true); got != "100000" {
+		t.Errorf("long code: %.100q", got)
+	}
+}
+
+func TestPythonWithoutPython(t *testing.T) {
+	old := filepath.Join(t.TempDir(), "python2")
+	if err := os.WriteFile(old, []byte("#!/bin/sh\necho 'old 2.7.18' >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stub := filepath.Join(t.TempDir(), "stub")
+	if err := os.WriteFile(stub, []byte("#!/bin/sh\necho 'pyenv: python3: command not found' >&2\nexit 127\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name        string
+		interpreter []string
+		want        string
+	}{
+		{"none in PATH", nil, "there is no Python 3 here (python3: not found; python: not found): install it (Debian: apt-get install python3), or name one"},
+		{"not where it was said to be", []string{"/no/python"}, "(/no/python: not found)"},
+		{"Python 2", []string{old}, "version 2.7.18 is too old, 3.7 is needed"},
+		{"a stub", []string{stub}, "it is no Python 3: it ended with exit status 127 pyenv: python3: command not found"},
+		{"something else", []string{"/bin/true"}, "it is no Python 3: it ended with exit status 0"},
+	}
+	for _, tt := range tests {
+		for _, keep := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, keep %v", tt.name, keep), func(t *testing.T) {
+				ws := newProcWorkspace(t)
+				ws.Env = []string{"PATH=" + t.TempDir()}
+				p := newPython(t, ws)
+				p.Interpreter = tt.interpreter
+				_, err := runProc(t, p, map[string]any{"code": "print(1)", "keep_state": keep}, nil)
+				if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "there is no Python 3 here") {
+					t.Errorf("%v, want %q", err, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// Where there is no python3, python does.
+func TestPythonByItsOtherName(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.Symlink(systemPython, filepath.Join(bin, "python")); err != nil {
+		t.Fatal(err)
+	}
+	ws := newProcWorkspace(t)
+	ws.Env = []string{"PATH=" + bin}
+	p := newPython(t, ws)
+	p.Interpreter = nil
+	for _, keep := range []bool{false, true} {
+		for range 2 {
+			if got := python(t, p, "print('here')", keep); got != "here" {
+				t.Errorf("got %q", got)
 			}
 		}
 	}
-	if images != 2 {
-		t.Errorf("%d images", images)
+}
+
+func TestPythonBadArguments(t *testing.T) {
+	p := newPython(t, newProcWorkspace(t))
+	for want, in := range map[string]map[string]any{
+		"no code":   {"code": " \n"},
+		"more than": {"code": strings.Repeat("#", pythonMaxCode+1)},
+	} {
+		if _, err := runProc(t, p, in, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 
-func TestPythonIsMissing(t *testing.T) {
-	p := newPython(t)
-	p.Interpreter = []string{"no-such-python"}
-	_, _, err := python(t, t.Context(), p, pythonInput{Code: "print(1)"})
-	if err == nil || !strings.Contains(err.Error(), "no-such-python is not found") || !strings.Contains(err.Error(), "apt-get install python3") {
-		t.Error(err)
+// If the program that drives a kept interpreter is killed, its relay ends what
+// the interpreter runs.
+func TestPythonScriptEndsEverythingWhenItsDriverIsGone(t *testing.T) {
+	ws := newProcWorkspace(t)
+	l := newLife(t, ws, "alive")
+	args := pythonArgs([]string{systemPython}, "keep")
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = ws.Dir()
+	cmd.Env = append(os.Environ(), "OPENMANUS_RUN="+t.Name()) // as workspace.Dir does
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	code := "import os, subprocess, time\nos.set_inheritable(os.open('alive', os.O_WRONLY), True)\n" +
+		"subprocess.Popen(['setsid', 'sleep', '1000'], close_fds=False)\nprint('ready')\ntime.sleep(1000)"
+	if _, err := io.WriteString(in, newPythonCall(code).text); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := bufio.NewReader(out).ReadString('\n'); err != nil || said != "ready\n" {
+		t.Fatalf("%v: %q", err, said)
+	}
+	in.Close()
+	if err := cmd.Wait(); err == nil {
+		t.Error("the interpreter ended by itself")
+	}
+	l.over()
+}
+
+func TestPythonRecords(t *testing.T) {
+	stream := "ready\nnoise\nimage 5\na\nb\x00cimage 99999999999\nwhat is too big is skippeddone other 1\n"
+	for _, chunk := range []int{1, 3, len(stream)} {
+		var r pythonRecords
+		for i := 0; i < len(stream); i += chunk {
+			if r.write([]byte(stream[i:min(i+chunk, len(stream))]), "mark") {
+				t.Error("found a mark that is not there")
+			}
+		}
+		if !r.ready || string(r.other) != "noise\n" || len(r.images) != 1 || string(r.images[0]) != "a\nb\x00c" {
+			t.Errorf("by %d bytes: %+v", chunk, r)
+		}
+	}
+	var r pythonRecords
+	if !r.write([]byte("done mark 3\n"), "mark") || r.code != 3 {
+		t.Errorf("did not find the mark: %+v", r)
 	}
 }
 
-func TestPythonPrintsMuch(t *testing.T) {
-	got, _, err := python(t, t.Context(), newPython(t), pythonInput{Code: "print('x' * 300_000)"})
-	if err != nil || len(got) != 300_000 {
-		t.Errorf("%d bytes, %v", len(got), err)
+func FuzzPythonRecords(f *testing.F) {
+	f.Add([]byte("ready\nimage 3\nabcdone mark 7\n"))
+	f.Add([]byte("image -1\nimage 99999999999999999999\nold 2\nx"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var whole, bytewise pythonRecords
+		found := false
+		for i := range data {
+			found = bytewise.write(data[i:i+1], "mark") || found
+		}
+		if whole.write(data, "mark") != found || whole.code != bytewise.code || len(whole.images) != len(bytewise.images) || whole.ready != bytewise.ready {
+			t.Errorf("at once %+v, byte by byte %+v", whole, bytewise)
+		}
+	})
+}
+
+func BenchmarkPythonKept(b *testing.B) {
+	p := newPython(b, newProcWorkspace(b))
+	python(b, p, "1", true)
+	for b.Loop() {
+		python(b, p, "1", true)
 	}
 }

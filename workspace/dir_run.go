@@ -16,8 +16,8 @@ import (
 // value is a list, since a workspace may run within a command of another.
 const marker = "OPENMANUS_RUN"
 
-// Run implements [Runner]. A program that does not exist is an error that is
-// [exec.ErrNotFound]. An [*os.File] as input or output is handed to the
+// Run implements [Runner]. That there is no such program in PATH is an error
+// that is [exec.ErrNotFound]; at a path, [fs.ErrNotExist]. An [*os.File] as input or output is handed to the
 // command itself. Run waits for a writer that is slow, but not for an input
 // that has nothing to read.
 func (d *Dir) Run(ctx context.Context, c *Cmd) error {

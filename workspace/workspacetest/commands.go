@@ -182,8 +182,12 @@ func notFound(b *box) {
 		if err == nil || code(err) >= 0 || !strings.Contains(err.Error(), "no-such-program-here") {
 			b.Errorf("%s: %v, want an error that names it and is no exit status", name, err)
 		}
-		if !errors.Is(err, exec.ErrNotFound) && !errors.Is(err, fs.ErrNotExist) {
-			b.Errorf("%s: %v is neither exec.ErrNotFound nor fs.ErrNotExist", name, err)
+		want := exec.ErrNotFound
+		if strings.Contains(name, "/") {
+			want = fs.ErrNotExist
+		}
+		if !errors.Is(err, want) {
+			b.Errorf("%s: %v is not %q", name, err, want)
 		}
 	}
 	if err := b.ws.Run(b.Context(), &workspace.Cmd{}); err == nil {
