@@ -202,7 +202,7 @@ func TestArgumentsAreCheckedBeforeAToolRuns(t *testing.T) {
 		{"pay", "```json\n{\"sum\":1,\"to\":\"bob\"}\n```", "paid 1 to bob", `{"sum":1,"to":"bob"}`},
 		{"pay", `{"sum":1,"to":"bob",}`, "paid 1 to bob", `{"sum":1,"to":"bob"}`},
 		{"mode", `{"status":"maybe"}`, `must be one of "success", "failure"`, ""},
-		{"fly", `{}`, "Unknown tool 'fly'. The tools are: pay, mode", ""},
+		{"fly", `{}`, "unknown tool 'fly'. The tools are: pay, mode", ""},
 	} {
 		t.Run(c.tool+c.input, func(t *testing.T) {
 			got = nil

@@ -332,13 +332,15 @@ func (l *life) person() {
 	case 2:
 		l.happen(openmanus.Resumed{ID: id, Limits: openmanus.Limits{Steps: n / 5 % 3 * 10}})
 	default:
-		for _, c := range l.s.Pending() {
-			if q := len(c.Questions); q > len(c.Answers) {
-				l.happen(openmanus.Answered{Call: c.ID, N: c.Questions[q-1].N})
-			} else {
-				l.happen(openmanus.Ruled{Call: c.ID, Allow: n%2 == 0, By: "me"})
-			}
-			break
+		pending := l.s.Pending()
+		if len(pending) == 0 {
+			return
+		}
+		c := pending[0]
+		if q := len(c.Questions); q > len(c.Answers) {
+			l.happen(openmanus.Answered{Call: c.ID, N: c.Questions[q-1].N})
+		} else {
+			l.happen(openmanus.Ruled{Call: c.ID, Allow: n%2 == 0, By: "me"})
 		}
 	}
 }

@@ -234,7 +234,7 @@ func TestLaw07EveryCallHasAResultAfterACrashACutADenialAndAVanishedTool(t *testi
 	if runs.Load() != 1 {
 		t.Errorf("%d calls ran, want 1", runs.Load())
 	}
-	for call, words := range map[string]string{"c0-1": "Unknown tool 'gone'", "c0-2": "read-only", "c0-3": "not valid JSON", "c0-4": "done"} {
+	for call, words := range map[string]string{"c0-1": "unknown tool 'gone'", "c0-2": "read-only", "c0-3": "not valid JSON", "c0-4": "done"} {
 		if got, _ := result(t, j, call); !strings.Contains(got, words) {
 			t.Errorf("%s: %q does not say %q", call, got, words)
 		}

@@ -266,7 +266,7 @@ func (w *Worker) prepare(session string, a *Agent, s *State, c *CallState) (Call
 	spec, known := s.specs[c.Name]
 	t := a.tool(c.Name)
 	if !known || t == nil {
-		return Call{}, spec, fmt.Errorf("Unknown tool '%s'. The tools are: %s", c.Name, strings.Join(s.toolNames(), ", "))
+		return Call{}, spec, fmt.Errorf("unknown tool '%s'. The tools are: %s", c.Name, strings.Join(s.toolNames(), ", "))
 	}
 	input, err := w.check(spec, c.Arguments())
 	if err != nil {
