@@ -116,6 +116,21 @@ func TestErrorBodies(t *testing.T) {
 	}
 }
 
+// zeros is a body without end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+func (zeros) Close() error               { return nil }
+
+func TestAnErrorWithoutEndIsRead(t *testing.T) {
+	client := &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 500, Body: zeros{}}, nil
+	})}
+	if e := failure(t, open(client)); e.Status != 500 {
+		t.Errorf("error %v", e)
+	}
+}
+
 func TestErrorsInTheStream(t *testing.T) {
 	for _, c := range []struct {
 		data      string

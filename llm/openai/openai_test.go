@@ -3,7 +3,10 @@ package openai_test
 import (
 	"net/http"
 	"os"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -26,4 +29,32 @@ func TestFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	llmtest.RunFaults(t, table, open)
+}
+
+// A reply that has ended is not held up by what may follow it.
+func TestAReplyThatHasEndedIsNotHeldUp(t *testing.T) {
+	before, _, _ := strings.Cut(hello, "data: [DONE]")
+	for name, c := range map[string]struct {
+		answer string
+		took   time.Duration
+	}{
+		"nothing after finish":      {before + "<stall 1h>\n", 10 * time.Second},
+		"usage after finish":        {before + "<stall 8s>\ndata: {\"choices\":[]}\n\n<stall 8s>\ndata: [DONE]\n\n", 16 * time.Second},
+		"[DONE], and no end":        {hello + "\n<stall 1h>\n", time.Second / 4},
+		"[DONE], and more and more": {hello + "\n" + strings.Repeat("<stall 100ms>\n: more\n", 1000), time.Second / 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &llmtest.Peer{Answers: []string{c.answer}}
+				client := p.Client()
+				begin := time.Now()
+				r, err := llm.Generate(t.Context(), open(client), &llm.Request{})
+				if err != nil || llmtest.Words(r) != "Hello. (end)" || time.Since(begin) != c.took {
+					t.Errorf("after %v: %s, error %v; want it after %v", time.Since(begin), llmtest.Words(r), err, c.took)
+				}
+				client.CloseIdleConnections()
+				p.Wait()
+			})
+		})
+	}
 }

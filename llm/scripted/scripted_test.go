@@ -216,11 +216,15 @@ func TestFailures(t *testing.T) {
 				if s := strings.Join(got, "; "); s != c.want {
 					t.Errorf("got  %s\nwant %s", s, c.want)
 				}
-				if how == "with a memo" { // another conversation counts its own tries
-					first, _, _ := strings.Cut(c.want, "; ")
-					if text, e := ask(t, m, new(llm.Memo)); e == nil || !strings.HasSuffix(first, tell(e)) {
-						t.Errorf("another conversation got %q, error %v; want %s", text, e, first)
-					}
+				// another conversation counts its own tries
+				other := &llm.Request{Messages: []llm.Message{llm.Say(llm.User, "another")}}
+				if memo != nil {
+					other.Memo = new(llm.Memo)
+				}
+				first, _, _ := strings.Cut(c.want, "; ")
+				var e *llm.Error
+				if r, err := llm.Generate(t.Context(), m, other); !errors.As(err, &e) || !strings.HasSuffix(first, tell(e)) {
+					t.Errorf("another conversation got %q, error %v; want %s", r.Message.Text(), err, first)
 				}
 			})
 		}

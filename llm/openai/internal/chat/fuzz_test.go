@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,6 +14,24 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// endless says the same for ever.
+type endless string
+
+func (e endless) Read(p []byte) (n int, err error) {
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
+func TestAResponseWithoutEndIsGivenUp(t *testing.T) {
+	body := endless(": " + strings.Repeat("still here ", 100) + "\n\n")
+	_, _, _, err := chat.Read(body, "m", func(llm.Delta, error) bool { return true }, func() {})
+	if err == nil || err.Error() != "the response is longer than 256 MiB" {
+		t.Errorf("error %v", err)
+	}
+}
 
 // Whatever a conversation holds: a body that is JSON and does not depend on
 // what was kept, or an error.
