@@ -83,3 +83,24 @@ func TestHelp(t *testing.T) {
 	}
 	look(parser.Model.Node)
 }
+
+// FuzzCompletion: whatever stands on the line, what is offered begins as its
+// last word does.
+func FuzzCompletion(f *testing.F) {
+	parser, err := kong.New(new(commands), kong.Name("openmanus"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	c := completer{value: func(v *kong.Value) []candidate { return []candidate{{"a-" + v.Name, ""}} }}
+	for _, line := range []string{"", "run|--model|=", "=|=|=", "--|-|--x=y", "sessions|delete|a|b|", "-q|--|"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		words := strings.Split(line, "|")
+		for _, found := range c.complete(parser.Model.Node, words) {
+			if last := words[len(words)-1]; last != "=" && !strings.HasPrefix(found.text, last) {
+				t.Errorf("%q: %q", line, found.text)
+			}
+		}
+	})
+}

@@ -11,11 +11,6 @@ import (
 )
 
 // sessionsCmd is openmanus sessions.
-//
-// Its commands exit with 2 if they were called wrongly (no such session, no
-// such call, arguments that do not fit), and with 1 if the session is in no
-// state for what was asked: nothing waits, somebody else was faster, another
-// process drives it.
 type sessionsCmd struct {
 	List      sessionsListCmd      `cmd:"" help:"List sessions, the newest first."`
 	Show      sessionsShowCmd      `cmd:"" help:"Show a conversation: what was said and done, what waits, how it ended."`
@@ -32,6 +27,15 @@ type sessionsCmd struct {
 	Export    sessionsExportCmd    `cmd:"" help:"Write a session to one readable text file."`
 	Import    sessionsImportCmd    `cmd:"" help:"Read a session from a file that export wrote."`
 	Delete    sessionsDeleteCmd    `cmd:"" help:"Delete sessions, with all that was kept of them."`
+}
+
+// Help implements [kong.HelpProvider].
+func (sessionsCmd) Help() string {
+	return `A session is named by its id, by the beginning of it if no other begins so, or by last, which is the one that changed last.
+
+say, approve, deny, answer and interrupt work also while another process drives the session, which hears of it. resume and retry drive it themselves; only one process can at a time.
+
+Exit codes: those of run for resume and retry; otherwise 2 for a wrong call (no such session, no such call, arguments that do not fit), and 1 if the session is in no state for it (nothing waits, somebody else was faster, another process drives it).`
 }
 
 // oneSession is the argument of the commands that are about one session.

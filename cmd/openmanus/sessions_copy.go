@@ -179,11 +179,11 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", c.File, err))
 	}
-	x, err := a.session(ctx, id)
+	s, err := openmanus.Load(ctx, a.db, id)
 	if err != nil {
 		return err
 	}
-	if err := x.tame(ctx); err != nil {
+	if err := (&session{a, id, s}).tame(ctx); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(t.out, plain(id))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -49,7 +50,11 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 	case st == openmanus.Idle:
 		return usage(fmt.Errorf("nothing was asked of session %s yet: openmanus sessions resume %s \"what you want done\"", x.id, x.id))
 	}
-	return a.resume(ctx, x.id, c.runFlags, m, c.shown)
+	err = a.resume(ctx, x.id, c.runFlags, m, c.shown)
+	if m != nil && errors.Is(err, openmanus.ErrDriven) {
+		err = fmt.Errorf("%w\nyour request was added to it: whoever drives it reads it", err)
+	}
+	return err
 }
 
 // request is the new request, or nil if there is none. Standard input is read
