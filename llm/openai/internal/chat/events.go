@@ -103,6 +103,9 @@ func (n *newlines) Read(p []byte) (int, error) {
 }
 
 func (n *newlines) convert(p []byte) int {
+	if !n.cr && bytes.IndexByte(p, '\r') < 0 {
+		return len(p)
+	}
 	k := 0
 	for _, c := range p {
 		lf := c == '\n' && n.cr
