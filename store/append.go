@@ -177,6 +177,9 @@ func (e *entry) check(q *queries, id, n int64) (refused bool, err error) {
 		e.refused = fmt.Errorf("restore: there is a session %s: %w", e.session, openmanus.ErrExists)
 		return true, nil
 	}
+	if e.restored {
+		return false, nil // Restore looked at the keys
+	}
 	keys := make([]string, len(e.stored))
 	for i, s := range e.stored {
 		keys[i] = s.Key
@@ -250,12 +253,31 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 		return err
 	}
 	defer e.hand.release()
-	e.restored = true
-	for i, ev := range events {
-		e.events[i].Seq, e.events[i].Time = ev.Seq, ev.Time.UTC().Truncate(time.Microsecond)
+	if err := e.restore(events); err != nil {
+		return fmt.Errorf("restore session %s: %w", session, err)
 	}
 	if err := db.writer.do(ctx, db.writer.jobs, &job{do: e.add, committed: func() { db.publish(e) }}); err != nil {
 		return db.explain(err)
 	}
 	return e.refused
+}
+
+// restore gives an entry the times of these events, and looks whether they are
+// a session.
+func (e *entry) restore(events []openmanus.Event) error {
+	e.restored = true
+	seen := make(map[string]bool, len(events)) // there may be very many
+	for i, ev := range events {
+		key := e.stored[i].Key
+		if seen[key] {
+			return fmt.Errorf("event %d: the key %s is there twice", ev.Seq, key)
+		}
+		seen[key] = true
+		e.events[i].Seq, e.events[i].Time = ev.Seq, ev.Time.UTC().Truncate(time.Microsecond)
+	}
+	var first []string
+	if len(e.stored) > 0 {
+		first = append(first, e.stored[0].Key)
+	}
+	return openmanus.CheckOpening(true, first)
 }

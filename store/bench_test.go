@@ -138,3 +138,23 @@ func BenchmarkBigString(b *testing.B) {
 		n++
 	}
 }
+
+// BenchmarkRestore measures the restoring of a session of 10,000 events.
+func BenchmarkRestore(b *testing.B) {
+	db := open(b, b.TempDir(), nil)
+	var evs []openmanus.Event
+	for n := range 10_000 {
+		body := openmanus.Body(openmanus.Noted{ID: fmt.Sprint(n), Text: strings.Repeat("words ", 100)})
+		if n == 0 {
+			body = openmanus.Opened{}
+		}
+		evs = append(evs, openmanus.Event{Seq: int64(n) + 1, Time: openmanus.Now(), Body: body})
+	}
+	n := 0
+	for b.Loop() {
+		if err := db.Restore(b.Context(), fmt.Sprint("s", n), evs); err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+}

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -20,4 +21,13 @@ func checkOwner(dir string, info fs.FileInfo) error {
 			"run chmod 700 %[1]s, or use another data directory", dir, perm)
 	}
 	return nil
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -31,7 +31,7 @@ const busy = 10 * time.Second
 
 // connections returns the connection that writes and those that read.
 func connections(path string) (write, read *sql.DB) {
-	base := "file:" + escape(path) + fmt.Sprintf("?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL&_dqs=0&_error_rc=1", busy.Milliseconds())
+	base := "file:" + escape(path) + fmt.Sprintf("?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL&_dqs=0&_error_rc=1&_pragma=journal_size_limit(67108864)", busy.Milliseconds())
 	write, read = openDB(base), openDB(base+"&_query_only=1")
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8)

@@ -51,7 +51,7 @@ type job struct {
 const most = 512
 
 // glance is how often the writer looks for what other processes appended.
-const glance = 25 * time.Millisecond
+const glance = 40 * time.Millisecond
 
 func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	conn, err := db.Conn(ctx)

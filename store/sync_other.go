@@ -1,5 +1,0 @@
-//go:build !unix && !windows
-
-package store
-
-func syncDir(string) error { return nil }
