@@ -36,6 +36,10 @@ func TestStatusOfASession(t *testing.T) {
 	started := openmanus.CallStarted{Call: "c0-1", Attempt: 1}
 	done := openmanus.CallDone{Call: "c0-1"}
 	question := openmanus.Asked{Call: "c0-1", N: 1, Kind: openmanus.AskText}
+	ends := says(0, 3, llmtest.Use("c0-1", "end", "{}"), llm.ToolUse)
+	endRuled := openmanus.Ruled{Call: "c0-1", Allow: true, By: "gate", Hints: openmanus.Hints{Final: true}}
+	endDone := openmanus.CallDone{Call: "c0-1"}
+	endFailed := openmanus.CallDone{Call: "c0-1", Detail: []byte(`{"status":"failure"}`)}
 	for _, c := range []struct {
 		name   string
 		events []openmanus.Body
@@ -62,6 +66,9 @@ func TestStatusOfASession(t *testing.T) {
 		{"interrupted when there was nothing to interrupt", []openmanus.Body{openmanus.Interrupted{ID: "1"}}, openmanus.Idle, "[]"},
 		{"interrupted when it was finished", []openmanus.Body{task, says(0, 3, llmtest.Say("hi"), llm.End), openmanus.Interrupted{ID: "1"}}, openmanus.Finished, "[]"},
 		{"resumed when it was finished", []openmanus.Body{task, says(0, 3, llmtest.Say("hi"), llm.End), openmanus.Resumed{ID: "1"}}, openmanus.Finished, "[]"},
+		{"it ended the work", []openmanus.Body{task, ends, endRuled, endDone}, openmanus.Finished, "[]"},
+		{"resumed when it had ended the work", []openmanus.Body{task, ends, endRuled, endDone, openmanus.Resumed{ID: "1"}}, openmanus.Finished, "[]"},
+		{"it ended the work in failure, and is to try again", []openmanus.Body{task, ends, endRuled, endFailed, openmanus.Resumed{ID: "1"}}, openmanus.Running, "[reply]"},
 	} {
 		s := fold(c.events...)
 		var verbs []string
@@ -105,6 +112,10 @@ func TestAnInterruptedReplyIsReadOrTriedAgain(t *testing.T) {
 	if got := dialogue(fold(task, cut, openmanus.Resumed{ID: "1"}).Transcript(9)); got != "user: go" {
 		t.Error(got)
 	}
+	again := fold(task, cut, openmanus.Resumed{ID: "1"}, says(1, 5, llmtest.Say("I look first"), llm.End), userSays("2", "good"))
+	if got := dialogue(again.Transcript(9)); got != "user: go | assistant: I look first | user: good" {
+		t.Error(got)
+	}
 	for _, stop := range []llm.Stop{llm.Length, llm.Filter, llm.Refusal} {
 		said := llmtest.Calls(llmtest.Say("I would"), llmtest.Use("c0-1", "write", "{}"))
 		if stop == llm.Length {
@@ -126,6 +137,35 @@ func TestALateReplyIsPaidForAndNotHeard(t *testing.T) {
 	s := fold(userSays("1", "go"), openmanus.Interrupted{ID: "1"}, late)
 	if s.Usage.Output != 7 || s.Cost != 70 || s.Outcome.Reason != openmanus.ByPerson || len(s.Said) != 0 {
 		t.Errorf("%+v, said %d", s.Outcome, len(s.Said))
+	}
+}
+
+// What makes no sense where it stands changes nothing.
+func TestEventsOutOfPlaceChangeNothing(t *testing.T) {
+	task := userSays("1", "go")
+	calls := says(0, 3, llmtest.Calls(llmtest.Use("c0-1", "read", "{}"), llmtest.Use("c0-2", "write", "{}")), llm.ToolUse)
+	before := []openmanus.Body{task, calls, openmanus.Asked{Call: "c0-2", Kind: openmanus.AskRuling}}
+	want := fold(before...)
+	for _, b := range []openmanus.Body{
+		says(1, 4, llmtest.Say("while calls are open"), llm.End),
+		says(0, 3, llmtest.Say("a second reply to the same"), llm.End),
+		says(7, 4, llmtest.Say("of a turn to come"), llm.End),
+		openmanus.ModelFailed{Turn: 0, Re: 3},
+		openmanus.Stopped{Turn: 5, Re: 3},
+		openmanus.CallStarted{Call: "c0-1", Attempt: 1},
+		openmanus.CallStarted{Call: "c0-2", Attempt: 1},
+		openmanus.CallDone{Call: "c9-9"},
+		openmanus.Ruled{Call: "c9-9", Allow: true},
+		openmanus.Answered{Call: "c0-2"},
+		openmanus.Asked{Call: "c0-1", Kind: openmanus.AskText},
+		openmanus.ChildDone{Child: "nobody"},
+		openmanus.Noted{ID: "1"},
+	} {
+		got := fold(append(before[:len(before):len(before)], b)...)
+		if d, w := dialogue(got.Transcript(99)), dialogue(want.Transcript(99)); d != w || got.Status() != want.Status() || got.Turn != want.Turn ||
+			fmt.Sprint((&openmanus.Agent{}).Next(got)) != fmt.Sprint((&openmanus.Agent{}).Next(want)) {
+			t.Errorf("%T %+v: %s, %s", b, b, got.Status(), d)
+		}
 	}
 }
 
