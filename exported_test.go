@@ -161,7 +161,7 @@ func TestExportWithAnyBitFlippedIsNoticed(t *testing.T) {
 func TestImportOfABigSession(t *testing.T) {
 	j := new(openmanus.Memory)
 	bodies := []openmanus.Body{openmanus.Opened{}}
-	for i := range 10_000 {
+	for i := range 10_000 / slowdown {
 		bodies = append(bodies, openmanus.Noted{ID: fmt.Sprint(i), Text: strings.Repeat("words ", 300)})
 	}
 	if _, err := j.Append(t.Context(), "s", bodies...); err != nil {

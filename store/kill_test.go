@@ -123,3 +123,21 @@ func checkPairs(t *testing.T, dir string, round int, acknowledged []int64) {
 		}
 	}
 }
+
+func TestFollowersSeeWhatAnotherProcessAppends(t *testing.T) {
+	dir := t.TempDir()
+	db := open(t, dir, nil)
+	spawn(t, "append", dir, "s")
+	next := int64(1)
+	for ev, err := range db.Follow(t.Context(), "s", 0) {
+		if err != nil || ev.Seq != next {
+			t.Fatalf("event %d after %d, %v", ev.Seq, next-1, err)
+		}
+		if next++; next > 50 {
+			break
+		}
+		if _, err := db.Append(t.Context(), "s", openmanus.Noted{ID: fmt.Sprint(next)}); err != nil { // and it sees ours
+			t.Fatal(err)
+		}
+	}
+}
