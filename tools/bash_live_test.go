@@ -152,7 +152,7 @@ func TestBashGivesUpTheWholeTree(t *testing.T) {
 			ws := newProcWorkspace(t)
 			b := newBash(t, ws)
 			old, young := newLife(t, ws, "old"), newLife(t, ws, "young")
-			bash(t, b, "exec 9>old;"+clan+"exec 9>&-; kept=yes")
+			bash(t, b, "exec 9>old; sleep 1000 & exec 9>&-; kept=yes")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			in := map[string]any{"command": "exec 9>young;" + clan + "echo ready; sleep 1000"}

@@ -108,6 +108,7 @@ func TestPythonFigures(t *testing.T) {
 	}{
 		{"one, open at the end", "plt.plot([1, 3, 2])", "[figures: 1, as images]", 1},
 		{"two, shown one after the other", "plt.plot([1, 2]); plt.show(); plt.plot([2, 1]); plt.show(); print('done')", "done\n[figures: 2, as images]", 2},
+		{"one, and not again by a child", "plt.plot([1])\nimport os\npid = os.fork()\nif pid: os.waitpid(pid, 0)", "[figures: 1, as images]", 1},
 		{"none that was closed", "plt.plot([1]); plt.savefig('kept.png'); plt.close()", "", 0},
 		{"none that was only paused for", "plt.plot([1]); plt.pause(0.01); plt.pause(0.01)", "[figures: 1, as images]", 1},
 		{"before an error", "plt.plot([1]); 1/0", "ZeroDivisionError: division by zero\n[figures: 1, as images]\n[exit code 1]", 1},
@@ -166,27 +167,34 @@ func TestPythonDoesNotImportMatplotlibByItself(t *testing.T) {
 // Everything that code started dies with it when it is stopped, wherever it has
 // gone; what earlier calls of a kept interpreter left running lives on.
 func TestPythonStopsTheWholeTree(t *testing.T) {
-	clan := func(name string) string {
-		return strings.ReplaceAll(`
+	const job = `
 import os, subprocess, time
-alive = os.open("NAME", os.O_WRONLY)
+alive = os.open("old", os.O_WRONLY)
+subprocess.Popen(["sleep", "1000"], pass_fds=[alive])
+os.close(alive)
+kept = "yes"
+`
+	const clan = `
+import os, subprocess, time
+alive = os.open("young", os.O_WRONLY)
 subprocess.Popen(["sleep", "1000"], pass_fds=[alive])
 subprocess.Popen(["sh", "-c", "trap '' HUP INT TERM; (setsid sleep 1000 &); sleep 1000"], pass_fds=[alive], start_new_session=True)
 if os.fork() == 0:
     time.sleep(1000)
-`, "NAME", name)
-	}
+print("ready")
+time.sleep(1000)
+`
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("keep %v", keep), func(t *testing.T) {
 			ws := newProcWorkspace(t)
 			p := newPython(t, ws)
 			old, young := newLife(t, ws, "old"), newLife(t, ws, "young")
-			python(t, p, clan("old")+"os.close(alive)\nkept = 'yes'", true)
+			python(t, p, job, true)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			live := newSeenWriter("ready")
 			go func() { <-live.seen; cancel() }()
-			_, err := runProcIn(t, p, ctx, "s", map[string]any{"code": clan("young") + "print('ready')\ntime.sleep(1000)", "keep_state": keep}, live)
+			_, err := runProcIn(t, p, ctx, "s", map[string]any{"code": clan, "keep_state": keep}, live)
 			if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "interrupted") {
 				t.Errorf("%v, want an interruption", err)
 			}
