@@ -3,6 +3,7 @@ package openmanus_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"testing"
 	"time"
@@ -136,12 +137,25 @@ func (st *story) detail() json.RawMessage {
 	return []json.RawMessage{nil, json.RawMessage(`{"status":"failure","answer":"no"}`), json.RawMessage(`[1`), json.RawMessage(`null`)}[st.next()%4]
 }
 
+// addNoise adds long seeds, so that a run without fuzzing sees something too.
+func addNoise(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		noise := make([]byte, 600)
+		for i := range noise {
+			noise[i] = byte(r.Uint32())
+		}
+		f.Add(noise)
+	}
+}
+
 // No order of facts makes a state or a flow panic. The next step is a function
 // of the journal, which looking at it does not change; what was foreseen is
 // what happens; and whatever is sent keeps law 7.
 func FuzzNext(f *testing.F) {
 	f.Add([]byte{20, 0, 0, 0, 1, 0, 1, 0, 14, 0, 9, 1, 1, 0, 11, 0, 1, 0, 12, 1, 1, 0, 1, 0, 1, 0})
 	f.Add([]byte{0, 1, 0, 3, 0, 48, 0, 0, 2, 0, 1, 0, 7, 0, 0, 3, 0})
+	addNoise(f)
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		a := &openmanus.Agent{}
 		st := &story{bytes: bytes}
@@ -204,6 +218,7 @@ type life struct {
 	t      *testing.T
 	st     *story
 	s      openmanus.State
+	unseen openmanus.State // the same, which nobody looks at
 	a      *openmanus.Agent
 	asked  []openmanus.Task // replies on their way
 	using  []string         // calls under way
@@ -214,8 +229,41 @@ type life struct {
 func (l *life) happen(b openmanus.Body) {
 	if ev, ok := l.st.event(b); ok {
 		l.s.Apply(ev)
+		l.unseen.Apply(ev)
 		inspect(l.t, l.a, &l.s)
+		l.dream()
 	}
+}
+
+// dream folds ahead what may well happen, and then does not: it leaves no
+// trace in the state.
+func (l *life) dream() {
+	ahead := l.s.Ahead()
+	for n := range int64(6) {
+		var b openmanus.Body
+		tasks := l.a.Next(ahead)
+		if len(tasks) == 0 {
+			b = openmanus.UserSaid{Message: llm.Say(llm.User, "in a dream")}
+		} else {
+			b = dreamt(ahead, tasks[len(tasks)-1])
+		}
+		ahead.Apply(openmanus.Event{Seq: l.s.Seq + 1 + n, Time: l.st.now, Body: b})
+	}
+}
+
+func dreamt(s *openmanus.State, task openmanus.Task) openmanus.Body {
+	switch task.Do {
+	case openmanus.Rule:
+		return openmanus.Ruled{Call: task.Call, Allow: true, By: "gate", Hints: openmanus.Hints{ReadOnly: true}}
+	case openmanus.Use:
+		if !s.Call(task.Call).Running {
+			return openmanus.CallStarted{Call: task.Call, Attempt: 1}
+		}
+		return openmanus.CallDone{Call: task.Call, Detail: json.RawMessage(`"dreamt"`)}
+	case openmanus.Stop:
+		return openmanus.Stopped{Turn: task.Turn, Re: task.Re, Reason: task.Reason}
+	}
+	return openmanus.ModelSaid{Turn: task.Turn, Re: task.Re, Stop: llm.ToolUse, Message: llmtest.Use(fmt.Sprintf("c%d-1", task.Turn), "read", `{"in":"a dream"}`)}
 }
 
 // work does one of the tasks there are, and reports whether there was one.
@@ -351,6 +399,7 @@ func (l *life) person() {
 func FuzzLife(f *testing.F) {
 	f.Add([]byte("0000"))
 	f.Add([]byte{0, 0, 1, 1, 7, 1, 0, 0, 3, 0, 0, 1, 0, 2, 0, 3, 1, 3, 0})
+	addNoise(f)
 	f.Fuzz(func(t *testing.T, bytes []byte) {
 		l := &life{t: t, st: &story{bytes: bytes}, a: &openmanus.Agent{}, before: []llm.Message{}, ran: make(map[string]int)}
 		defer l.st.log(t)
@@ -376,6 +425,9 @@ func FuzzLife(f *testing.F) {
 				t.Fatalf("it does not end: %+v", l.a.Next(&l.s))
 			}
 			l.end()
+		}
+		if !reflect.DeepEqual(&l.s, &l.unseen) {
+			t.Fatalf("looking at the state, or ahead of it, changed it:\n%+v\n%+v", l.s, l.unseen)
 		}
 		if st := l.s.Status(); st != openmanus.Finished && st != openmanus.Waiting {
 			t.Fatalf("it ended as %s: %+v", st, l.s.Outcome)

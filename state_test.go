@@ -169,6 +169,29 @@ func TestEventsOutOfPlaceChangeNothing(t *testing.T) {
 	}
 }
 
+// A call that was given up may end after all. The model hears of it if it did
+// something, and once.
+func TestWhatAGivenUpCallDidIsToldOnce(t *testing.T) {
+	begun := []openmanus.Body{userSays("1", "go"),
+		says(0, 3, llmtest.Calls(llmtest.Use("c0-1", "write", "{}"), llmtest.Use("c0-2", "write", "{}")), llm.ToolUse),
+		openmanus.Ruled{Call: "c0-1", Allow: true, By: "gate"}, openmanus.CallStarted{Call: "c0-1", Attempt: 1}, openmanus.Interrupted{ID: "1"}}
+	words := llm.Parts{llm.Text{Text: "written"}}
+	for _, c := range []struct {
+		name string
+		then []openmanus.Body
+		told int
+	}{
+		{"it succeeded", []openmanus.Body{openmanus.CallDone{Call: "c0-1", Parts: words}}, 1},
+		{"it failed", []openmanus.Body{openmanus.CallDone{Call: "c0-1", Parts: words, IsError: true}}, 0},
+		{"it never ran", []openmanus.Body{openmanus.CallDone{Call: "c0-2", Parts: words}}, 0},
+		{"it is on record as late", []openmanus.Body{openmanus.CallLate{Call: "c0-1", Parts: words}}, 1},
+	} {
+		if s := fold(append(begun[:len(begun):len(begun)], c.then...)...); len(s.Inbox) != c.told {
+			t.Errorf("%s: the model is told %d times, want %d", c.name, len(s.Inbox), c.told)
+		}
+	}
+}
+
 // The note that comes with a message is read before it, by the model alone.
 func TestANoteComesBeforeItsMessage(t *testing.T) {
 	m := userSays("1", "go")
