@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 // TestWrongInput: what is asked wrongly ends with 2, what a session is in no
@@ -95,5 +98,33 @@ func (d *desk) write(name, text string) {
 	d.t.Helper()
 	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o600); err != nil {
 		d.t.Fatal(err)
+	}
+}
+
+// TestFasterElsewhere: between looking and ruling, somebody else ruled. The
+// same ruling is no news; another one is told of, and the first stands.
+func TestFasterElsewhere(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("two.txt", "-- 1 --\n@call file_saver {\"file_path\":\"a\",\"content\":\"\"}\n@call file_saver {\"file_path\":\"b\",\"content\":\"\"}\n")
+	d.run("run", "--model", "scripted:two.txt", "two")
+	var out, errs bytes.Buffer
+	term := &terminal{in: os.Stdin, out: &out, err: &errs, dir: d.dir, env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }}
+	x, err := oneSession{"last"}.open(t.Context(), term, new(globals))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	d.must("sessions", "deny", "last", "c0-1")
+	d.must("sessions", "approve", "last", "c0-2")
+	for i, want := range []string{"somebody was faster: c0-1 was denied by the person at ", ""} {
+		call := x.s.Calls[i]
+		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: question(call).Hash})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("allowing %s: %v, want %q", call.ID, err, want)
+		}
+	}
+	s, err := openmanus.Load(t.Context(), x.db, x.id)
+	if err != nil || s.Calls[0].Ruled.Allow || !s.Calls[1].Ruled.Allow {
+		t.Errorf("the first ruling does not stand: %v", err)
 	}
 }
