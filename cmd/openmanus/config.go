@@ -62,11 +62,7 @@ func (t *terminal) configFiles(g *globals) []place {
 
 // read reads the configuration and prints nothing.
 func (t *terminal) read(g *globals) (*config.Config, []config.Warning, error) {
-	flags := map[string]string{}
-	if g.DataDir != "" {
-		flags["data-dir"] = g.DataDir
-	}
-	return config.Load(config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags})
+	return config.Load(t.sources(g, map[string]string{}))
 }
 
 // userConfig is the user's file.
