@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -84,23 +85,25 @@ func TestHelp(t *testing.T) {
 	look(parser.Model.Node)
 }
 
-// FuzzCompletion: whatever stands on the line, what is offered begins as its
-// last word does.
-func FuzzCompletion(f *testing.F) {
+// TestWhatIsOfferedBeginsAsTheWordDoes, whatever stands on the line. (Not a
+// fuzz target: to instrument the whole program takes minutes.)
+func TestWhatIsOfferedBeginsAsTheWordDoes(t *testing.T) {
 	parser, err := kong.New(new(commands), kong.Name("openmanus"))
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	c := completer{value: func(v *kong.Value) []candidate { return []candidate{{"a-" + v.Name, ""}} }}
-	for _, line := range []string{"", "run|--model|=", "=|=|=", "--|-|--x=y", "sessions|delete|a|b|", "-q|--|"} {
-		f.Add(line)
-	}
-	f.Fuzz(func(t *testing.T, line string) {
-		words := strings.Split(line, "|")
+	pieces := []string{"", "run", "sessions", "delete", "--", "--model", "--x=y", "-q", "=", "a", "a-", "--output", "json", "config", "-", "é", "\x00"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		words := make([]string, 1+random.IntN(6))
+		for i := range words {
+			words[i] = pieces[random.IntN(len(pieces))]
+		}
 		for _, found := range c.complete(parser.Model.Node, words) {
 			if last := words[len(words)-1]; last != "=" && !strings.HasPrefix(found.text, last) {
-				t.Errorf("%q: %q", line, found.text)
+				t.Fatalf("%q: %q", words, found.text)
 			}
 		}
-	})
+	}
 }
