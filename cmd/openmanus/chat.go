@@ -55,7 +55,7 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	defer a.Close()
 	ch := &chat{app: a, flags: c.runFlags, lines: plainLines{t, ctx}}
 	if c.Session != "" {
-		if ch.id, err = a.find(ctx, c.Session); err != nil {
+		if ch.id, err = a.named(ctx, c.Session); err != nil {
 			return err
 		}
 	} else if _, _, err := a.choose(ctx); err != nil {

@@ -159,6 +159,6 @@ func (t *terminal) report(err error) int {
 			return code
 		}
 	}
-	fmt.Fprintf(t.err, "openmanus: %v\n", err)
+	fmt.Fprintf(t.err, "openmanus: %s\n", plain(err.Error()))
 	return code
 }

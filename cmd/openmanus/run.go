@@ -87,7 +87,7 @@ func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if c.Session == "" {
 		return t.fail(c.shown, a.begin(ctx, m, c.shown))
 	}
-	id, err := a.find(ctx, c.Session)
+	id, err := a.named(ctx, c.Session)
 	if err != nil {
 		return t.fail(c.shown, err)
 	}
@@ -225,7 +225,11 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 			return err
 		}
 	}
-	return d.run(ctx)
+	err = d.run(ctx)
+	if m != nil && errors.Is(err, openmanus.ErrDriven) {
+		err = fmt.Errorf("%w\nyour request was added to it: whoever drives it reads it", err)
+	}
+	return err
 }
 
 // limitsOf are the limits that the flags name.

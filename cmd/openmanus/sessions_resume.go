@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -50,11 +49,7 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 	case st == openmanus.Idle:
 		return usage(fmt.Errorf("nothing was asked of session %s yet: openmanus sessions resume %s \"what you want done\"", x.id, x.id))
 	}
-	err = a.resume(ctx, x.id, c.runFlags, m, c.shown)
-	if m != nil && errors.Is(err, openmanus.ErrDriven) {
-		err = fmt.Errorf("%w\nyour request was added to it: whoever drives it reads it", err)
-	}
-	return err
+	return a.resume(ctx, x.id, c.runFlags, m, c.shown)
 }
 
 // request is the new request, or nil if there is none. Standard input is read
