@@ -42,6 +42,14 @@ type commands struct {
 	globals
 }
 
+// versionOnly is the command line for version alone: the whole of it takes
+// longer to build than the answer.
+type versionOnly struct {
+	Version versionCmd `cmd:"" help:"Print the version."`
+
+	globals
+}
+
 // globals are the flags of every command.
 type globals struct {
 	Config  string `help:"Read this configuration file and no other." placeholder:"FILE"`
@@ -113,12 +121,18 @@ func envNames() []string {
 // Main runs the program with the given arguments and returns its exit code.
 func Main(ctx context.Context, args []string, t *terminal) int {
 	var c commands
+	var grammar any = &c
+	flags := &c.globals
+	if len(args) > 0 && args[0] == "version" {
+		var v versionOnly
+		grammar, flags = &v, &v.globals
+	}
 	code := -1
-	parser, err := kong.New(&c,
+	parser, err := kong.New(grammar,
 		kong.Name("openmanus"), kong.Description(about),
 		kong.Writers(t.out, t.err), kong.Exit(func(n int) { code = n }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(t, &c.globals),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(t, flags),
 	)
 	if err != nil {
 		panic(err) // the command line's own description is wrong
