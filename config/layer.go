@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // readFiles reads the files there are.
@@ -176,15 +177,17 @@ func (l *loader) below(path []string) (located, bool) {
 	return located{}, false
 }
 
+// Compiled when they are wanted: repetitions with a count cost what a start
+// need not pay for.
 var (
-	profileName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	modelName   = regexp.MustCompile(`^[a-z]+/[!-~]{1,200}$`)
+	profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
+	modelName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+/[!-~]{1,200}$`) })
 )
 
 // named checks the name that the user chose, and remembers it.
 func (l *loader) named(at located, src Source) bool {
 	if strings.HasPrefix(at.key.name, "llm.") {
-		if !profileName.MatchString(at.sub) || at.sub == "llm" || at.sub == "default" {
+		if !profileName().MatchString(at.sub) || at.sub == "llm" || at.sub == "default" {
 			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a profile: letters, digits, _, . and -, but neither llm nor default, which name [llm]"})
 			return false
 		}
@@ -194,7 +197,7 @@ func (l *loader) named(at located, src Source) bool {
 		}
 		return true
 	}
-	if p, _ := split(at.sub); p == "" || !modelName.MatchString(at.sub) {
+	if p, _ := split(at.sub); p == "" || !modelName().MatchString(at.sub) {
 		l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(providers(), ", "),
 			Hint: "a model at base_url is compat/NAME"})
 		return false

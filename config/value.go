@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -196,12 +197,12 @@ func parseDuration(s string) (any, error) {
 	return d, nil
 }
 
-var decimal = regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,30}))?$`)
+var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,30}))?$`) })
 
 // fixed returns the decimal number s as a whole number of units of which
 // there are 10^digits in 1, if it is one.
 func fixed(s string, digits int) (n int64, whole, ok bool) {
-	m := decimal.FindStringSubmatch(s)
+	m := decimal().FindStringSubmatch(s)
 	if m == nil {
 		return 0, false, false
 	}
