@@ -132,14 +132,15 @@ func refs(s openmanus.Stored) []openmanus.Ref {
 	return s.Refs()
 }
 
-// add is the entry's part in a transaction.
+// add is the entry's part in a transaction. Keys are free nearly always: that
+// one is taken shows when it is inserted.
 func (e *entry) add(q *queries) error {
 	id, n, err := q.find(e.session)
 	if err != nil {
 		return err
 	}
-	if refused, err := e.check(q, id, n); err != nil || refused {
-		return err
+	if e.refused = e.check(n == 0); e.refused != nil {
+		return e.lookUp(q, id)
 	}
 	there, err := e.secure()
 	if err != nil {
@@ -148,18 +149,14 @@ func (e *entry) add(q *queries) error {
 	}
 	e.number(n, q.now)
 	if n == 0 {
-		r, err := q.addSession.Exec(e.session, e.events[0].Time.UnixMicro())
-		if err != nil {
-			return err
-		}
-		if id, err = r.LastInsertId(); err != nil {
+		if id, err = q.open(e.session, e.events[0].Time); err != nil {
 			return err
 		}
 	}
-	for i, s := range e.stored {
-		if _, err := q.addEvent.Exec(id, e.events[i].Seq, e.events[i].Time.UnixMicro(), s.Type, s.Key, string(s.Body)); err != nil {
-			return err
-		}
+	if all, err := e.insert(q, id); err != nil {
+		return err
+	} else if !all {
+		return errors.Join(q.undo(id, n), e.lookUp(q, id))
 	}
 	for _, ref := range there {
 		if _, err := q.addRef.Exec(string(ref), id); err != nil {
@@ -171,34 +168,63 @@ func (e *entry) add(q *queries) error {
 	return e.summary.store(q, id, e.events[last], e.stored[last].Type)
 }
 
-// check finds out whether the entry may be added to a session of n events.
-func (e *entry) check(q *queries, id, n int64) (refused bool, err error) {
-	if e.restored && n > 0 {
-		e.refused = fmt.Errorf("restore: there is a session %s: %w", e.session, openmanus.ErrExists)
-		return true, nil
+// check finds out whether the entry may be the next of a session, or the
+// first, but for the keys that others have.
+func (e *entry) check(first bool) error {
+	switch {
+	case !e.restored:
+		return openmanus.CheckOpening(first, e.keys())
+	case !first:
+		return fmt.Errorf("restore: there is a session %s: %w", e.session, openmanus.ErrExists)
 	}
-	if e.restored {
-		return false, nil // Restore looked at the keys
-	}
+	return nil // Restore looked at the keys
+}
+
+func (e *entry) keys() []string {
 	keys := make([]string, len(e.stored))
 	for i, s := range e.stored {
 		keys[i] = s.Key
-		if n == 0 {
-			continue
-		}
-		if e.taken, err = q.taken(id, s.Key); err != nil {
+	}
+	return keys
+}
+
+// insert adds the events to a session, up to the first whose key is taken.
+func (e *entry) insert(q *queries, id int64) (all bool, err error) {
+	for i, s := range e.stored {
+		r, err := q.addEvent.Exec(id, e.events[i].Seq, e.events[i].Time.UnixMicro(), s.Type, s.Key, string(s.Body))
+		if err != nil {
 			return false, err
 		}
-		if e.taken != nil {
-			e.refused = openmanus.ErrConflict
-			if openmanus.Same(e.taken.Stored, s) {
-				e.refused = openmanus.ErrExists
-			}
-			return true, nil
+		if n, err := r.RowsAffected(); err != nil || n == 0 {
+			return false, err
 		}
 	}
-	e.refused = openmanus.CheckOpening(n == 0, keys)
-	return e.refused != nil, nil
+	return true, nil
+}
+
+// lookUp finds the first event whose key the entry wants, which says why it
+// cannot be added, if there is one.
+func (e *entry) lookUp(q *queries, id int64) (err error) {
+	if e.restored {
+		return nil
+	}
+	for _, s := range e.stored {
+		if e.taken, err = q.taken(id, s.Key); err != nil {
+			return err
+		}
+		if e.taken == nil {
+			continue
+		}
+		e.refused = openmanus.ErrConflict
+		if openmanus.Same(e.taken.Stored, s) {
+			e.refused = openmanus.ErrExists
+		}
+		return nil
+	}
+	if e.refused == nil {
+		return fmt.Errorf("session %s: the database refused an event whose key is free", e.session)
+	}
+	return nil
 }
 
 // number gives the events their numbers and times, unless they have them.

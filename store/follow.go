@@ -76,8 +76,9 @@ func (db *DB) page(ctx context.Context, session string, at, last int64) (page []
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rows, err := db.read.QueryContext(context.WithoutCancel(ctx), `SELECT seq, time, type, key, body FROM events
-		WHERE session = (SELECT id FROM sessions WHERE name = ?) AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, session, at, last, pageEvents)
+	rows, err := db.read.QueryContext(context.WithoutCancel(ctx), `WITH s AS (SELECT id << 32 AS first FROM sessions WHERE name = ?1)
+		SELECT events.id & 0xffffffff, time, type, key, body FROM s JOIN events ON events.id > s.first + min(?2, 0xffffffff) AND events.id <= s.first + min(?3, 0xffffffff)
+		ORDER BY events.id LIMIT ?4`, session, at, last, pageEvents)
 	if err != nil {
 		return nil, db.explain(err)
 	}

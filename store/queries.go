@@ -20,7 +20,7 @@ type queries struct {
 	addSession, addEvent, addRef          *sql.Stmt
 	addTo                                 *sql.Stmt
 	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
-	spoken                                *sql.Stmt
+	deleteAfter, spoken                   *sql.Stmt
 }
 
 func prepare(ctx context.Context, conn *sql.Conn) (*queries, error) {
@@ -52,16 +52,17 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.commit:   "COMMIT",
 		&q.version:  "PRAGMA data_version",
 		&q.session:  "SELECT id, events FROM sessions WHERE name = ?",
-		&q.known:    "SELECT seq, time, type, key, body FROM events WHERE session = ? AND key = ?",
+		&q.known:    "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
 		&q.followed: "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
 		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, model, workspace,
 			input, output, cached, written, reasoning, cost) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0)`,
-		&q.addEvent:     "INSERT INTO events (session, seq, time, type, key, body) VALUES (?, ?, ?, ?, ?, ?)",
+		&q.addEvent:     "INSERT INTO events (session, id, time, type, key, body) VALUES (?1, ?1 << 32 | ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, key) DO NOTHING",
+		&q.deleteAfter:  "DELETE FROM events WHERE id > ?1 << 32 | ?2 AND id < (?1 + 1) << 32",
 		&q.addRef:       "INSERT INTO event_blobs (ref, session) VALUES (?, ?) ON CONFLICT DO NOTHING",
 		&q.addTo:        summarySQL,
 		&q.refsOf:       "SELECT ref FROM event_blobs WHERE session = ?",
 		&q.deleteRefs:   "DELETE FROM event_blobs WHERE session = ?",
-		&q.deleteEvents: "DELETE FROM events WHERE session = ?",
+		&q.deleteEvents: "DELETE FROM events WHERE id > ?1 << 32 AND id < (?1 + 1) << 32",
 		&q.del:          "DELETE FROM sessions WHERE id = ?",
 		&q.spoken:       "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
 	}
@@ -75,6 +76,21 @@ func (q *queries) find(name string) (id, events int64, err error) {
 		return 0, 0, nil
 	}
 	return id, events, err
+}
+
+// open begins a session and returns its number.
+func (q *queries) open(name string, at time.Time) (id int64, err error) {
+	r, err := q.addSession.Exec(name, at.UnixMicro())
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
+// undo takes back what the transaction added to a session of n events.
+func (q *queries) undo(id, n int64) error {
+	_, err := q.deleteAfter.Exec(id, n)
+	return err
 }
 
 // A record is an event as the database has it.

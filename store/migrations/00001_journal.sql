@@ -29,14 +29,16 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_parent ON sessions (parent) WHERE parent <> '';
 
+-- id is session << 32 | seq: the events of a session lie together, and their
+-- order needs no index of its own, which would be one more page to write in
+-- every commit.
 CREATE TABLE events (
+	id      INTEGER PRIMARY KEY,
 	session INTEGER NOT NULL REFERENCES sessions (id),
-	seq     INTEGER NOT NULL,
 	time    INTEGER NOT NULL,
 	type    TEXT    NOT NULL,
 	key     TEXT    NOT NULL,
 	body    TEXT    NOT NULL, -- JSON; large strings are blobs
-	PRIMARY KEY (session, seq),
 	UNIQUE (session, key)
 ) STRICT;
 
