@@ -244,3 +244,39 @@ func TestChatInterruptsTheTurnAndGoesOn(t *testing.T) {
 	s.types("/quit\r")
 	s.leaves(0)
 }
+
+func TestChatGoesBack(t *testing.T) {
+	dir := write(t, "s", `-- any --
+@when user contains first
+First answer.
+-- any --
+@when user contains wrong
+Wrong answer.
+-- any --
+@when user contains right
+@expect conversation not contains wrong
+Right answer.
+`, "other", `-- any --
+Another model's answer.
+`)
+	s := sit(t, dir, "chat", "--model", "scripted:s")
+	s.sees(`/help`)
+	s.types("first\r")
+	s.sees(`First answer\.`)
+	s.types("wrong\r")
+	s.sees(`Wrong answer\.`)
+	s.types("/undo\r")
+	s.sees(`in the new session`)
+	s.types("right\r")
+	s.sees(`Right answer\.`)
+	s.types("/retry\r")
+	s.sees(`in the new session`)
+	s.sees(`Right answer\.`)
+	s.types("/fork\r")
+	s.sees(`in the new session`)
+	s.types("/model scripted:other\r")
+	s.types("go on\r")
+	s.sees(`Another model's answer\.`)
+	s.types("/quit\r")
+	s.leaves(0)
+}
