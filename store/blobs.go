@@ -131,7 +131,7 @@ func (b *blobs) name(ref openmanus.Ref, second string) error {
 		err = os.Link(second, path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return fmt.Errorf("name it (the file system must allow hard links): %w", err)
 	}
 	return b.sync(ref)
 }

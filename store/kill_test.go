@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,13 +58,27 @@ func pair(seq int64) []openmanus.Body {
 	}
 }
 
-// TestKilledAtAnyMomentLosesNothingThatWasAcknowledged kills processes that
-// append to two sessions of one store, twenty times each, and looks at what is
-// left.
+// kills is how many processes the next test kills: 40, or what the environment
+// asks for.
+func kills(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("OPENMANUS_KILLS")
+	if text == "" {
+		return 40
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("OPENMANUS_KILLS: %v", err)
+	}
+	return n
+}
+
+// TestKilledAtAnyMomentLosesNothingThatWasAcknowledged kills processes, two at
+// a time, that append to two sessions of one store, and looks at what is left.
 func TestKilledAtAnyMomentLosesNothingThatWasAcknowledged(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := make([]int64, 2)
-	for round := range 20 {
+	for round := range (kills(t) + 1) / 2 {
 		var wg sync.WaitGroup
 		for i := range acknowledged {
 			c := spawn(t, "append", dir, fmt.Sprint("s", i))

@@ -32,6 +32,9 @@ const busy = 10 * time.Second
 // connections returns the connection that writes and those that read.
 func connections(path string) (write, read *sql.DB) {
 	base := "file:" + escape(path) + fmt.Sprintf("?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL&_dqs=0&_error_rc=1&_pragma=journal_size_limit(67108864)", busy.Milliseconds())
+	if runtime.GOOS == "darwin" { // where fsync alone leaves data in the disk's cache
+		base += "&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)"
+	}
 	write, read = openDB(base), openDB(base+"&_query_only=1")
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8)
