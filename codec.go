@@ -10,7 +10,9 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // bodies are the types of the format and their names in it.
@@ -82,20 +84,33 @@ func (c Codec) Encode(ctx context.Context, b Body) (Stored, error) {
 		return s, fmt.Errorf("encode %s: %w", s.Type, err)
 	}
 	if c.Secrets.in(data) {
-		b = c.Secrets.withoutSigned(b)
-		if data, err = marshal(b); err != nil {
+		if data, err = c.Secrets.clean(b); err != nil {
+			return s, fmt.Errorf("replace secrets in %s: %w", s.Type, err)
+		}
+	}
+	if c.Secrets.in([]byte(s.Key)) || !utf8.ValidString(s.Key) {
+		if s.Key, err = c.keyOf(s, data); err != nil {
 			return s, err
 		}
-		data = c.Secrets.replace(data)
-		s.Key = string(c.Secrets.replace([]byte(s.Key)))
 	}
-	if c.Blobs != nil && len(data) > BigString {
+	if c.Blobs != nil && (len(data) > BigString || bytes.Contains(data, blobMark)) {
 		if data, err = lift(ctx, c.Blobs, data); err != nil {
 			return s, err
 		}
 	}
 	s.Body = data
 	return s, nil
+}
+
+// keyOf returns the key of what will be read from data: the key of a body
+// changes with what is replaced in it.
+func (c Codec) keyOf(s Stored, data []byte) (string, error) {
+	s.Key = string([]rune(c.Secrets.Replace(s.Key))) // all there is of a Foreign; as valid as JSON would make it
+	b, err := Codec{}.Decode(context.Background(), Stored{s.Type, s.Key, data})
+	if err != nil {
+		return "", err
+	}
+	return b.Key(), nil
 }
 
 // Decode returns the body that was stored as s. A type that this version does
@@ -121,41 +136,68 @@ func (c Codec) Decode(ctx context.Context, s Stored) (Body, error) {
 
 func marshal(b Body) ([]byte, error) {
 	if f, ok := b.(Foreign); ok {
+		if !json.Valid(f.Content) {
+			return nil, errors.New("its content is not JSON")
+		}
 		return f.Content, nil
 	}
 	return json.Marshal(b)
 }
 
-// blobMark is the key of the object that stands where a large string was:
-// {"$blob":"sha256:…"}.
-var blobMark = []byte(`"$blob"`)
+// blobKey is the only key of the object that stands where a large string was:
+// {"$blob":"sha256:…"}. An object of somebody else's that looks like one has
+// another $ before it in the journal.
+const blobKey = "$blob"
+
+// blobMark is in the encoding of all that lift may change, and of all that it
+// has changed.
+var blobMark = []byte(blobKey + `"`)
 
 // lift moves the large strings of a JSON document into blobs.
 func lift(ctx context.Context, blobs Blobs, data []byte) ([]byte, error) {
-	return rewrite(data, func(v any) (any, error) {
+	return rewrite(data, func(_ string, v any) (any, error) {
+		if key, like := blobLike(v); like {
+			return map[string]any{"$" + key: v.(map[string]any)[key]}, nil
+		}
 		s, ok := v.(string)
 		if !ok || len(s) <= BigString {
 			return v, nil
 		}
 		ref, err := blobs.Put(ctx, []byte(s))
-		return map[string]any{"$blob": ref}, err
+		return map[string]any{blobKey: ref}, err
 	})
 }
 
 // lower puts them back.
 func lower(ctx context.Context, blobs Blobs, data []byte) ([]byte, error) {
-	return rewrite(data, func(v any) (any, error) {
-		m, ok := v.(map[string]any)
-		if !ok || len(m) != 1 {
+	return rewrite(data, func(_ string, v any) (any, error) {
+		key, like := blobLike(v)
+		if !like {
 			return v, nil
 		}
-		ref, ok := m["$blob"].(string)
+		value := v.(map[string]any)[key]
+		if key != blobKey {
+			return map[string]any{key[1:]: value}, nil
+		}
+		ref, ok := value.(string)
 		if !ok {
-			return v, nil
+			return v, nil // nobody stored that
 		}
 		s, err := ReadBlob(ctx, blobs, Ref(ref))
 		return string(s), err
 	})
+}
+
+// blobLike returns the only key of an object, if it is blobKey with any number
+// of $ before it.
+func blobLike(v any) (key string, ok bool) {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) != 1 {
+		return "", false
+	}
+	for key = range m {
+	}
+	return key, strings.HasSuffix(key, blobKey) && strings.Trim(key[:len(key)-len(blobKey)], "$") == ""
 }
 
 // ReadBlob returns the whole content of a blob.
@@ -168,36 +210,37 @@ func ReadBlob(ctx context.Context, blobs Blobs, ref Ref) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// rewrite applies f to every value of a JSON document, outer ones first.
-func rewrite(data []byte, f func(any) (any, error)) ([]byte, error) {
+// rewrite applies f to every value of a JSON document, outer ones first, with
+// the name of the field that it is, or "".
+func rewrite(data []byte, f func(name string, v any) (any, error)) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any
 	if err := dec.Decode(&v); err != nil {
 		return nil, err
 	}
-	v, err := walk(v, f)
+	v, err := walk("", v, f)
 	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(v)
 }
 
-func walk(v any, f func(any) (any, error)) (any, error) {
-	v, err := f(v)
+func walk(name string, v any, f func(string, any) (any, error)) (any, error) {
+	v, err := f(name, v)
 	if err != nil {
 		return nil, err
 	}
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
-			if v[i], err = walk(v[i], f); err != nil {
+			if v[i], err = walk("", v[i], f); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		for k := range v {
-			if v[k], err = walk(v[k], f); err != nil {
+			if v[k], err = walk(k, v[k], f); err != nil {
 				return nil, err
 			}
 		}

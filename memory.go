@@ -88,7 +88,8 @@ func (m *Memory) Append(ctx context.Context, id string, bodies ...Body) ([]Event
 func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // CheckOpening is for implementers of [Journal]: it reports what is wrong with
-// appending bodies with these keys to a session that is empty, or not.
+// appending bodies with these keys to a session that is empty, or not, before
+// one looks at what is there.
 func CheckOpening(empty bool, keys []string) error {
 	switch {
 	case len(keys) == 0:
@@ -98,10 +99,12 @@ func CheckOpening(empty bool, keys []string) error {
 	case empty && keys[0] != "open":
 		return fmt.Errorf("append %s: the session does not exist: %w", keys[0], ErrNoSession)
 	}
-	for i, k := range keys {
-		if slices.Contains(keys[:i], k) {
+	seen := make(map[string]bool, len(keys))
+	for _, k := range keys {
+		if seen[k] {
 			return fmt.Errorf("append: the key %s is there twice", k)
 		}
+		seen[k] = true
 	}
 	return nil
 }
@@ -147,6 +150,7 @@ func (m *Memory) Events(ctx context.Context, id string, after int64) iter.Seq2[E
 // Follow implements [Journal].
 func (m *Memory) Follow(ctx context.Context, id string, after int64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		after := after
 		for {
 			evs, grown := m.read(id, after)
 			for _, ev := range evs {
@@ -174,16 +178,21 @@ func (m *Memory) Restore(ctx context.Context, id string, events []Event) error {
 	if err != nil {
 		return err
 	}
+	keys := make([]string, len(stored))
+	for i, ev := range events {
+		if ev.Seq != int64(i)+1 {
+			return fmt.Errorf("restore: event %d has number %d", i+1, ev.Seq)
+		}
+		keys[i] = stored[i].Key
+	}
+	if err := CheckOpening(true, keys); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.session(id)
 	if len(s.events) > 0 {
 		return ErrExists
-	}
-	for i, ev := range events {
-		if ev.Seq != int64(i)+1 {
-			return fmt.Errorf("restore: event %d has number %d", i+1, ev.Seq)
-		}
 	}
 	for i, ev := range round {
 		ev.Seq, ev.Time = events[i].Seq, events[i].Time

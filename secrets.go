@@ -17,8 +17,8 @@ import (
 
 // Secrets are values that must not be written down. Each is found as it is,
 // in base64 (in its three alignments), URL-encoded and JSON-escaped, and
-// replaced by a placeholder that names it. The nil Secrets are none. They do
-// not change and are safe for concurrent use.
+// replaced by a placeholder that names it, or by 0 in a number. The nil Secrets
+// are none. They do not change and are safe for concurrent use.
 type Secrets struct {
 	forms []form // longest first
 }
@@ -139,6 +139,43 @@ var placeholder = regexp.MustCompile(`\[\[secret:[^\]\n]*\]\]`)
 // Placeholder returns the first placeholder of a secret in text, or "". What
 // contains one must not be written into a file or run as a command.
 func Placeholder(text string) string { return placeholder.FindString(text) }
+
+// clean returns the encoding of b without secrets. They are looked for in the
+// strings that it decodes to, so that what is left is still an encoding.
+func (s *Secrets) clean(b Body) ([]byte, error) {
+	data, err := marshal(s.withoutSigned(b))
+	if err != nil {
+		return nil, err
+	}
+	return rewrite(data, func(name string, v any) (any, error) {
+		switch v := v.(type) {
+		case string:
+			return s.cleanString(name, v), nil
+		case json.Number:
+			if s.in([]byte(v)) {
+				return json.Number("0"), nil // there are no words in a number
+			}
+		case map[string]any:
+			clean := make(map[string]any, len(v))
+			for k, e := range v {
+				clean[s.Replace(k)] = e
+			}
+			return clean, nil
+		}
+		return v, nil
+	})
+}
+
+// cleanString returns the value of a field without secrets. Fields that hold
+// bytes are in base64, and stay so.
+func (s *Secrets) cleanString(name, v string) string {
+	if name == "data" || strings.HasSuffix(name, "_base64") {
+		if raw, err := base64.StdEncoding.DecodeString(v); err == nil && s.in(raw) {
+			return base64.StdEncoding.EncodeToString(s.replace(raw))
+		}
+	}
+	return s.Replace(v)
+}
 
 // withoutSigned returns b without the parts that a provider signed and that
 // would change: half a signed part is worse than none.

@@ -40,7 +40,7 @@ type State struct {
 	Children []*ChildState
 	Outcome  Outcome // how it ended; the zero Outcome while it has not
 	Answer   string  // the last thing that the agent said since a person spoke
-	Foreign  string  // the type of a body that this version does not know
+	Foreign  string  // what this version does not know: the type of a body, or a newer format
 
 	specs map[string]Spec            // of Config, by name
 	last  map[string]json.RawMessage // Detail of a tool's last success, by name
@@ -127,6 +127,9 @@ func (s *State) Apply(ev Event) {
 	switch e := ev.Body.(type) {
 	case Opened:
 		s.Opened = e
+		if e.Version > FormatVersion {
+			s.Foreign = fmt.Sprintf("opened of version %d", e.Version)
+		}
 	case Configured:
 		s.configure(e)
 	case UserSaid:

@@ -342,6 +342,14 @@ func brokenRest() []breakage {
 				return err
 			}
 		}},
+		{"restore takes a key twice", "restore refuses what no session can be", func(b *broken) {
+			b.restore = func(ctx context.Context, s string, evs []openmanus.Event) error {
+				if len(evs) == 3 {
+					evs = evs[:2]
+				}
+				return b.Memory.Restore(ctx, s, evs)
+			}
+		}},
 		{"restore numbers anew", "restore refuses numbers with a gap", func(b *broken) {
 			b.restore = func(ctx context.Context, s string, evs []openmanus.Event) error {
 				for i := range evs {

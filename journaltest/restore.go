@@ -17,6 +17,7 @@ func restoreCases() []testCase {
 		{name: "restore keeps numbers and times, and the session goes on", needs: restorer, run: restoreOn},
 		{name: "restore leaves alone a session that exists", needs: restorer, run: restoreTwice},
 		{name: "restore refuses numbers with a gap", needs: restorer, run: restoreGap},
+		{name: "restore refuses what no session can be", needs: restorer, run: restoreNonsense},
 		{name: "restore wakes who follows", needs: restorer, run: restoreFollowed},
 		{name: "a fork keeps what was, and is interrupted", needs: restorer, run: forked},
 		{name: "an exported session is the same in another journal", needs: restorer, run: exported},
@@ -54,6 +55,29 @@ func restoreOn(t testing.TB, open Opener) {
 	more := add(t, j, "s", said("u2", "now"))
 	contiguous(t, more, int64(len(evs))+1)
 	same(t, "what was read", read(t, j, "s", 0), append(evs, more...))
+}
+
+func restoreNonsense(t testing.TB, open Opener) {
+	j := simple(t, open)
+	note := openmanus.Noted{ID: "1"}
+	for what, bodies := range map[string][]openmanus.Body{
+		"nothing":      nil,
+		"not opened":   {note},
+		"opened twice": {opening(), opening()},
+		"a key twice":  {opening(), note, note},
+		"provisional":  {opening(), openmanus.Typing{}},
+	} {
+		var evs []openmanus.Event
+		for i, b := range bodies {
+			evs = append(evs, openmanus.Event{Seq: int64(i) + 1, Time: openmanus.Now(), Body: b})
+		}
+		if err := j.(openmanus.Restorer).Restore(t.Context(), "s", evs); err == nil || errors.Is(err, openmanus.ErrExists) {
+			t.Errorf("%s was restored: %v, want an error that says what is wrong", what, err)
+		}
+		if n := len(read(t, j, "s", 0)); n > 0 {
+			t.Fatalf("%s: a restore that failed left %d events", what, n)
+		}
+	}
 }
 
 func restoreTwice(t testing.TB, open Opener) {

@@ -292,18 +292,10 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 // a session.
 func (e *entry) restore(events []openmanus.Event) error {
 	e.restored = true
-	seen := make(map[string]bool, len(events)) // there may be very many
+	keys := make([]string, len(e.stored))
 	for i, ev := range events {
-		key := e.stored[i].Key
-		if seen[key] {
-			return fmt.Errorf("event %d: the key %s is there twice", ev.Seq, key)
-		}
-		seen[key] = true
+		keys[i] = e.stored[i].Key
 		e.events[i].Seq, e.events[i].Time = ev.Seq, ev.Time.UTC().Truncate(time.Microsecond)
 	}
-	var first []string
-	if len(e.stored) > 0 {
-		first = append(first, e.stored[0].Key)
-	}
-	return openmanus.CheckOpening(true, first)
+	return openmanus.CheckOpening(true, keys)
 }

@@ -233,23 +233,3 @@ func TestFollowersLearnThatTheirSessionWasDeleted(t *testing.T) {
 		}
 	}
 }
-
-func TestRestoreRefusesWhatNoSessionCanBe(t *testing.T) {
-	db := open(t, t.TempDir(), nil)
-	note := openmanus.Noted{ID: "1"}
-	for what, evs := range map[string][]openmanus.Event{
-		"nothing":         nil,
-		"not opened":      {{Seq: 1, Body: note}},
-		"opened twice":    {{Seq: 1, Body: openmanus.Opened{}}, {Seq: 2, Body: openmanus.Opened{}}},
-		"a key twice":     {{Seq: 1, Body: openmanus.Opened{}}, {Seq: 2, Body: note}, {Seq: 3, Body: note}},
-		"provisional":     {{Seq: 1, Body: openmanus.Opened{}}, {Seq: 2, Body: openmanus.Typing{}}},
-		"begins too late": {{Seq: 2, Body: openmanus.Opened{}}},
-	} {
-		if err := db.Restore(t.Context(), "s", evs); err == nil || errors.Is(err, openmanus.ErrExists) {
-			t.Errorf("%s: %v, want an error", what, err)
-		}
-	}
-	if got := list(t, db, store.ListOptions{}); len(got) > 0 {
-		t.Errorf("the sessions are %v", got)
-	}
-}

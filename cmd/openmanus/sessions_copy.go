@@ -172,45 +172,65 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return err
 	}
 	defer a.Close()
-	id, err := openmanus.Import(ctx, a.db, a.db, c.To, in)
+	s, err := a.importFrom(ctx, in, c.To)
 	if errors.Is(err, openmanus.ErrExists) {
 		return usage(fmt.Errorf("%s: %w; --to NEWID gives the copy an id of its own", c.File, err))
 	}
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", c.File, err))
 	}
-	s, err := openmanus.Load(ctx, a.db, id)
-	if err != nil {
-		return err
-	}
-	if err := (&session{a, id, s}).tame(ctx); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(t.out, plain(id))
+	_, err = fmt.Fprintln(t.out, plain(s.id))
 	return err
 }
 
-// tame makes a session that came from elsewhere one that does nothing by
-// itself: what is open in it was allowed by somebody else, or may be going on
-// where it came from; and how much may be done without asking is for who
-// drives it here to say.
-func (x *session) tame(ctx context.Context) error {
-	var bodies []openmanus.Body
+// importFrom takes over what export wrote, and what makes it tame, together or
+// not at all.
+func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session, error) {
+	var mem openmanus.Memory // what it is, is known when all of it was read
+	id, err := openmanus.Import(ctx, &mem, a.db, to, in)
+	if err != nil {
+		return nil, err
+	}
+	x := &session{app: a, id: id, s: new(openmanus.State)}
+	var events []openmanus.Event
+	for ev, err := range mem.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, ev)
+		x.s.Apply(ev)
+	}
+	status, mode := x.s.Status(), x.s.Config.Approve
+	for _, b := range x.tame() {
+		ev := openmanus.Event{Seq: x.s.Seq + 1, Time: openmanus.Now(), Body: b}
+		events = append(events, ev)
+		x.s.Apply(ev)
+	}
+	if err := a.db.Restore(ctx, id, events); err != nil {
+		return nil, err
+	}
+	if now := x.s.Status(); now != status {
+		x.note("it was %s, and is interrupted", status)
+	}
+	if now := x.s.Config.Approve; now != mode {
+		x.note("its approval mode was %q, and is %q: resume with --approve to change it", mode, now)
+	}
+	x.note("it works in %s, with %s", x.s.Config.Workspace, x.s.Config.Model)
+	return x, nil
+}
+
+// tame returns what makes a session that came from elsewhere one that does
+// nothing by itself: what is open in it was allowed by somebody else, or may be
+// going on where it came from; and how much may be done without asking is for
+// who drives it here to say.
+func (x *session) tame() (bodies []openmanus.Body) {
 	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
 		bodies = append(bodies, openmanus.Interrupted{ID: newID()})
-		x.note("it was %s, and is interrupted", st)
 	}
 	if mode := x.s.Config.Approve; mode != openmanus.ApproveAsk && mode != openmanus.ApproveReadOnly {
 		c := x.s.Config
 		c.N, c.Approve = c.N+1, openmanus.ApproveAsk
 		bodies = append(bodies, c)
-		x.note("its approval mode was %q, and is %q: resume with --approve to change it", mode, c.Approve)
 	}
-	if len(bodies) > 0 {
-		if _, err := x.db.Append(ctx, x.id, bodies...); err != nil {
-			return err
-		}
-	}
-	x.note("it works in %s, with %s", x.s.Config.Workspace, x.s.Config.Model)
-	return nil
+	return bodies
 }
