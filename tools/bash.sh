@@ -47,6 +47,7 @@ relay() {
 	local LC_ALL=C line
 	trap '' HUP INT QUIT TERM
 	relay=${BASHPID:-$(exec sh -c 'echo $PPID')}
+	began=0
 	printf '%s' "$setup"
 	while IFS= read -r line <&63; do
 		case $line in
@@ -60,13 +61,15 @@ relay() {
 	kill -KILL "$shell"
 }
 
-# remember notes the shell's children: what there is before a call, the jobs in
-# the background, is not the call's.
+# remember notes the shell's children and the time: what there is before a call,
+# the jobs in the background, is not the call's.
 remember() {
-	local children=/proc/$shell/task/$shell/children pid
+	local children=/proc/$shell/task/$shell/children pid rest
 	keep=
 	if [ -r "$children" ]; then
 		IFS= read -r keep <"$children"
+		read -r began rest </proc/uptime
+		began=${began/./} # as the kernel counts: in hundredths of a second
 		return
 	fi
 	look
@@ -76,43 +79,59 @@ remember() {
 }
 
 # end kills what the shell started, but for the relay and what is to be kept,
-# and every process with that variable in its environment, until it finds none.
+# and every process with that variable in its environment, until all of them are
+# dead and it finds no more, or some seconds have passed.
 end() {
-	local round
-	for round in 1 2 3 4 5 6 7 8 9 10; do
+	local killed= pid left
+	SECONDS=0
+	while [ "$SECONDS" -lt 4 ]; do
 		look
 		choose "$1"
-		[ -n "$victims" ] || return
-		kill -KILL $victims
+		left=
+		for pid in $killed; do
+			# A process that dies loses its environment before its files.
+			[ -n "${parent[pid]}" ] && left=yes
+		done
+		[ -n "$victims$left" ] || return
+		if [ -n "$victims" ]; then
+			kill -STOP $victims # none of them shall react to the death of another
+			kill -KILL $victims
+			killed="$killed $victims"
+		fi
 	done
 }
 
 # choose sets victims.
 choose() {
-	local pid at file
+	local pid at file young=
 	victims=
 	for pid in "${!parent[@]}"; do
 		at=$pid
 		while [ "$at" -gt 1 ]; do
-			case " $keep $relay " in *" $at "*) break ;; esac
+			case " $keep $relay " in *" $at "*) continue 2 ;; esac
 			if [ "${parent[at]:-0}" = "$shell" ]; then
 				victims="$victims $pid"
-				break
+				continue 2
 			fi
 			at=${parent[at]:-0}
 		done
+		if [ "$pid" != "$shell" ] && [ "${session[pid]:-0}" = "${session[shell]:-}" ] && [ "${start[pid]}" -ge "$began" ]; then
+			young="$young /proc/$pid/environ"
+		fi
 	done
-	for file in $(grep -lsaF -- "$1" /proc/[0-9]*/environ); do
+	# A copy of the shell whose parent has gone, and which has yet to become
+	# another program, has no such variable.
+	for file in $(grep -lsaF -- "$1" /proc/[0-9]*/environ) ${young:+$(grep -LsaF OPENMANUS_CALL= $young)}; do
 		file=${file#/proc/}
 		file=${file%/environ}
 		case " $keep $relay " in *" $file "*) ;; *) [ -n "${parent[file]}" ] && victims="$victims $file" ;; esac
 	done
 }
 
-# look sets parent to the parents of all living processes.
+# look sets parent, session and start of all living processes.
 look() {
 	local file line pid ppid state
-	parent=()
+	parent=() session=() start=()
 	if [ ! -r /proc/self/stat ]; then
 		while read -r pid ppid state; do
 			case $state in Z*) ;; *) parent[pid]=$ppid ;; esac
@@ -124,7 +143,8 @@ look() {
 		case $line in *') '*) ;; *) IFS= read -r -d '' line <"$file" ;; esac # a name with a newline in it
 		set -- ${line##*) }
 		pid=${file#/proc/}
-		case $1 in Z | X | '') ;; *) parent[${pid%/stat}]=$2 ;; esac
+		pid=${pid%/stat}
+		case $1 in Z | X | '') ;; *) parent[pid]=$2 session[pid]=$4 start[pid]=${20} ;; esac
 	done
 }
 

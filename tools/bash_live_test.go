@@ -146,6 +146,7 @@ func TestBashGivesUpTheWholeTree(t *testing.T) {
 		(setsid sleep 1000 &)
 		(setsid sh -c '(sleep 1000 &); exec sleep 1000' &)
 		(f() { while :; do sleep 0.1; done; }; f) &
+		((while :; do sleep 0.1; done) &)
 	`
 	for _, how := range []string{"timeout", "cancel"} {
 		t.Run(how, func(t *testing.T) {

@@ -24,6 +24,7 @@ import io
 import linecache
 import os
 import signal
+import time
 import traceback
 import types
 import warnings
@@ -274,48 +275,68 @@ def keep(stream):
 def relay(stream, sink):
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    interpreter, kept = os.getppid(), set()
+    interpreter, kept, began = os.getppid(), set(), 0
     while True:
         words, code = read_request(stream)
         if words is None:
             break
         if words[0] == "stop":
             os.kill(interpreter, signal.SIGINT)
-            end(interpreter, kept, "OPENMANUS_CALL=" + words[1])
+            end(interpreter, kept, began, words[1])
             continue
         if code:
-            kept = children(interpreter)
+            kept, began = children(interpreter), now()
         write(sink, (" ".join(words) + "\n").encode("ascii") + code)
     # Whoever drives the interpreter is gone.
-    end(interpreter, set(), "OPENMANUS_RUN=" + os.environ.get("OPENMANUS_RUN", "none"))
+    end(interpreter, set(), 0, None)
     os.kill(interpreter, signal.SIGKILL)
 
 
-def end(interpreter, kept, mark):
-    """Kills what the interpreter started, but for what is kept, and whatever
-    has mark in its environment, until there is none."""
+def end(interpreter, kept, began, tag):
+    """Kills what the interpreter started since then, but for what is kept, until
+    all of it is dead and there is no more, or some seconds have passed. Without
+    a tag, that is everything."""
     if not os.path.exists("/proc/self/stat"):
         os.kill(interpreter, signal.SIGKILL)  # nobody can tell what it started
         return
-    for _ in range(20):
-        parents = processes()
-        victims = [p for p in parents if started(p, interpreter, kept, parents) or carries(p, mark)]
-        victims = [p for p in victims if p not in (os.getpid(), interpreter)]
-        if not victims:
+    mine, killed, deadline = (os.getpid(), interpreter), set(), time.time() + 4
+    while time.time() < deadline:
+        table = processes()
+        victims = [p for p in table if p not in mine and (started(p, interpreter, kept, table) or carries(p, table[p][1] >= began, tag))]
+        for sig in (signal.SIGSTOP, signal.SIGKILL):  # none of them shall react to the death of another
+            for p in victims:
+                try:
+                    os.kill(p, sig)
+                except OSError:  # it is gone, or not ours to kill
+                    pass
+        killed.update(victims)
+        if not killed.intersection(table):
             return
-        for p in victims:
-            try:
-                os.kill(p, signal.SIGKILL)
-            except OSError:  # it is gone, or not ours to kill
-                pass
 
 
-def started(p, interpreter, kept, parents):
-    while p in parents and p not in kept and p != os.getpid():
-        if parents[p] == interpreter:
+def started(p, interpreter, kept, table):
+    """Reports whether a process descends from the interpreter, and not from
+    what is kept or from the relay."""
+    while p in table and p not in kept and p != os.getpid():
+        parent = table[p][0]
+        if parent == interpreter:
             return True
-        p = parents[p]
+        p = parent
     return False
+
+
+def carries(p, young, tag):
+    """Reports whether a process has the tag in its environment; or is young and
+    has none, since it is a mere copy of the interpreter, its parents gone."""
+    try:
+        with open("/proc/%d/environ" % p, "rb") as f:
+            environ = f.read()
+    except OSError:
+        return False
+    ours = os.environ.get("OPENMANUS_RUN", "none").encode() in environ
+    if tag is None:
+        return ours
+    return b"OPENMANUS_CALL=" + tag.encode("ascii") in environ or young and ours and b"OPENMANUS_CALL=" not in environ
 
 
 def children(p):
@@ -326,34 +347,35 @@ def children(p):
                 found.update(int(child) for child in f.read().split())
         return found
     except OSError:  # not every kernel has it
-        return set(q for q, parent in processes().items() if parent == p)
+        return set(q for q, (parent, _) in processes().items() if parent == p)
 
 
 def processes():
-    """The parents of all living processes."""
-    parents = {}
+    """The parents and the times of birth of all living processes."""
+    table = {}
     try:
         names = os.listdir("/proc")
     except OSError:
-        return parents
+        return table
     for name in names:
         if name.isdigit():
             try:
                 with open("/proc/" + name + "/stat", "rb") as f:
-                    state, parent = f.read().rpartition(b")")[2].split()[:2]
-            except (OSError, ValueError):
+                    words = f.read().rpartition(b")")[2].split()
+            except OSError:
                 continue
-            if state not in (b"Z", b"X"):
-                parents[int(name)] = int(parent)
-    return parents
+            if len(words) > 19 and words[0] not in (b"Z", b"X"):
+                table[int(name)] = int(words[1]), int(words[19])
+    return table
 
 
-def carries(p, mark):
+def now():
+    """The time as the kernel counts it: in hundredths of a second."""
     try:
-        with open("/proc/%d/environ" % p, "rb") as f:
-            return mark.encode("ascii") in f.read()
+        with open("/proc/uptime") as f:
+            return int(f.read().split()[0].replace(".", ""))
     except OSError:
-        return False
+        return 0
 
 
 def through_relay(stream):

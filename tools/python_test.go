@@ -180,6 +180,11 @@ alive = os.open("young", os.O_WRONLY)
 subprocess.Popen(["sleep", "1000"], pass_fds=[alive])
 subprocess.Popen(["sh", "-c", "trap '' HUP INT TERM; (setsid sleep 1000 &); sleep 1000"], pass_fds=[alive], start_new_session=True)
 if os.fork() == 0:
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(1000)
+    os._exit(0)
+if os.fork() == 0:
     time.sleep(1000)
 print("ready")
 time.sleep(1000)

@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,7 +26,9 @@ func TestSurvivorThatHoldsTheOutput(t *testing.T) {
 	defer d.Close()
 	var out strings.Builder
 	err := d.Run(t.Context(), &workspace.Cmd{
-		Args:   []string{"sh", "-c", `env -i "$(command -v setsid)" -f "$(command -v sh)" -c 'echo $$; exec sleep 1000'; echo done; exit 3`},
+		Args: []string{"sh", "-c", `mkfifo up
+			env -i "$(command -v setsid)" -f "$(command -v sh)" -c 'echo $$; echo >up; exec sleep 1000'
+			read x <up; echo done; exit 3`},
 		Stdout: &out,
 	})
 	for line := range strings.Lines(out.String()) {
@@ -35,6 +39,41 @@ func TestSurvivorThatHoldsTheOutput(t *testing.T) {
 	var exit *workspace.ExitError
 	if !errors.As(err, &exit) || exit.Code != 3 || !strings.Contains(err.Error(), "still runs") {
 		t.Errorf("%v, want exit status 3 and a word about the survivor; output %q", err, &out)
+	}
+}
+
+// A process that is just becoming another program shows no environment. It is
+// not to be overlooked for that.
+func TestNothingEscapesInTheMomentOfItsStart(t *testing.T) {
+	d := newDir(t, t.TempDir())
+	defer d.Close()
+	for i := range 100 {
+		pipe := filepath.Join(d.Dir(), strconv.Itoa(i))
+		if err := unix.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dead := make(chan error, 1)
+		go func() {
+			f, err := os.Open(pipe)
+			if err == nil {
+				_, err = io.ReadAll(f)
+				f.Close()
+			}
+			dead <- err
+		}()
+		script := "exec 9>" + pipe + "; setsid sleep 1000 & setsid sleep 1000 & setsid setsid sleep 1000 & kill -9 $$"
+		var exit *workspace.ExitError
+		if err := d.Run(t.Context(), &workspace.Cmd{Args: []string{"sh", "-c", script}}); !errors.As(err, &exit) || exit.Signal != "SIGKILL" {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-dead:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("run %d left a process behind", i)
+		}
 	}
 }
 

@@ -13,12 +13,15 @@ func TestParseStat(t *testing.T) {
 			t.Errorf("%q: %+v, %v", name, p, err)
 		}
 	}
+	if p, err := parseStat([]byte("7 (kworker/0:1) S 2 0 0 0 -1 69238880" + tail[len(" S 7 8 9 0 -1 4194560"):])); err != nil || !p.kernel {
+		t.Errorf("a thread of the kernel was read as %+v, %v", p, err)
+	}
 	for _, bad := range []string{"", "42", "42 (sh", "42 (sh)", "42 (sh) S 1 2", "x (sh)" + tail, "0 (sh)" + tail, "-1 (sh)" + tail, ") (42"} {
 		if p, err := parseStat([]byte(bad)); err == nil {
 			t.Errorf("%q was read as %+v", bad, p)
 		}
 	}
-	if p, err := readProcess(os.Getpid()); err != nil || p.pid != os.Getpid() || p.parent != os.Getppid() || p.start == 0 || p.dead() {
+	if p, err := readProcess(os.Getpid()); err != nil || p.pid != os.Getpid() || p.parent != os.Getppid() || p.start == 0 || p.dead() || p.kernel {
 		t.Errorf("this process was read as %+v, %v", p, err)
 	}
 }

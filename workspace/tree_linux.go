@@ -13,9 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deathTime is how long killed processes may take to die. One that hangs in
-// the kernel (a lost network disk) takes longer.
-const deathTime = 10 * time.Second
+const (
+	// deathTime is how long killed processes may take to die. One that hangs
+	// in the kernel (a lost network disk) takes longer.
+	deathTime = 10 * time.Second
+
+	// execTime is how long a process may take to become another program, and
+	// execLooks how often it may be met doing it.
+	execTime  = 250 * time.Millisecond
+	execLooks = 50
+)
 
 // A tree is a command and every process that it started.
 //
@@ -60,7 +67,8 @@ func (t *tree) killLeader() { _ = unix.Kill(t.leader, unix.SIGKILL) }
 // terminate asks every process to end.
 func (t *tree) terminate() error {
 	err := unix.Kill(-t.leader, unix.SIGTERM)
-	for _, p := range t.members() {
+	members, _ := t.members()
+	for _, p := range members {
 		if p.group != t.leader {
 			_ = unix.Kill(p.pid, unix.SIGTERM) // who is gone by now needs no signal
 		}
@@ -72,8 +80,13 @@ func (t *tree) terminate() error {
 // itself has ended.
 func (t *tree) kill() error {
 	_ = unix.Kill(-t.leader, unix.SIGKILL)
-	for deadline := time.Now().Add(deathTime); ; {
-		members := t.members()
+	began, looks := time.Now(), 0
+	for deadline := began.Add(deathTime); ; looks++ {
+		members, unsure := t.members()
+		if len(members) == 0 && unsure && (looks < execLooks || time.Since(began) < execTime) {
+			time.Sleep(100 * time.Microsecond) // there is nothing to wait on
+			continue
+		}
 		if len(members) == 0 {
 			return nil
 		}
@@ -93,31 +106,34 @@ func (t *tree) kill() error {
 	}
 }
 
-// members are the processes of the tree that are alive, but for the leader.
-func (t *tree) members() []process {
-	var found []process
+// members are the processes of the tree that are alive, but for the leader. It
+// is unsure whether they are all if there is one that cannot be told yet.
+func (t *tree) members() (found []process, unsure bool) {
 	var others []process
 	in := map[int]bool{t.leader: true}
 	for _, p := range processes() {
-		switch {
-		case p.pid == t.leader || p.dead() || p.start < t.since || p.pid == os.Getpid():
-		case p.session == t.leader || p.group == t.leader || p.carries(t.mark):
+		if p.pid == t.leader || p.pid == os.Getpid() || p.start < t.since || p.dead() {
+			continue
+		}
+		mine, maybe := p.carries(t.mark)
+		if mine || p.session == t.leader || p.group == t.leader {
 			in[p.pid] = true
 			found = append(found, p)
-		default:
-			others = append(others, p)
+			continue
 		}
+		others = append(others, p)
+		unsure = unsure || maybe
 	}
 	for more := true; more; {
 		more = false
-		for i, p := range others {
+		for _, p := range others {
 			if in[p.parent] && !in[p.pid] {
 				in[p.pid], more = true, true
-				found = append(found, others[i])
+				found = append(found, p)
 			}
 		}
 	}
-	return found
+	return found, unsure
 }
 
 // A process is what the kernel says of one.
@@ -125,14 +141,41 @@ type process struct {
 	pid, parent, group, session int
 	state                       byte
 	start                       uint64 // in clock ticks since boot
+	kernel                      bool   // a thread of the kernel
 }
 
 func (p process) dead() bool { return p.state == 'Z' || p.state == 'X' }
 
-// carries reports whether the process was started with mark in its environment.
-func (p process) carries(mark string) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-	return err == nil && bytes.Contains(env, []byte(mark))
+// carries reports whether the process was started with mark in its environment;
+// or that it cannot be told yet: it shows none while it becomes another program,
+// and while it dies.
+func (p process) carries(mark string) (yes, maybe bool) {
+	env, err := readEnv(p.pid)
+	if err != nil {
+		return false, false // it is gone, or not for us to see
+	}
+	if len(env) > 0 {
+		return bytes.Contains(env, []byte(mark)), false
+	}
+	now, err := readProcess(p.pid)
+	return false, err == nil && now.start == p.start && !now.dead() && !now.kernel
+}
+
+// readEnv reads an environment in one go: between two reads it may vanish, and
+// what was read would pass for the whole.
+func readEnv(pid int) ([]byte, error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	for size := 64 << 10; ; size *= 4 {
+		buf := make([]byte, size)
+		n, err := unix.Pread(fd, buf, 0)
+		if err != nil || n < size {
+			return buf[:max(n, 0)], err
+		}
+	}
 }
 
 // kill kills the process and waits until it is dead.
@@ -175,25 +218,44 @@ func (p process) killByID() error {
 	return nil
 }
 
-// processes are all processes that can be seen.
+// processes are all processes that can be seen. It looks again until it has
+// looked at every process that there is: otherwise one that begins another and
+// ends, while it looks, would hide it.
 func processes() []process {
+	var list []process
+	seen := make(map[int]bool)
+	for began := time.Now(); time.Since(began) < execTime; {
+		news := false
+		for _, pid := range processIDs() {
+			if seen[pid] {
+				continue
+			}
+			seen[pid], news = true, true
+			if p, err := readProcess(pid); err == nil {
+				list = append(list, p)
+			}
+		}
+		if !news {
+			break
+		}
+	}
+	return list
+}
+
+func processIDs() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1) // what was read counts
-	list := make([]process, 0, len(names))
+	ids := make([]int, 0, len(names))
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if p, err := readProcess(pid); err == nil {
-			list = append(list, p)
+		if pid, err := strconv.Atoi(name); err == nil {
+			ids = append(ids, pid)
 		}
 	}
-	return list
+	return ids
 }
 
 // readProcess looks at one process. It is called for every process of the
@@ -204,7 +266,7 @@ func readProcess(pid int) (process, error) {
 		return process{}, err
 	}
 	defer unix.Close(fd)
-	var buf [1024]byte // the name has at most 64 bytes, the 51 numbers 20 each at the very most, 3 as a rule
+	var buf [2048]byte // the name has at most 64 bytes, the 51 numbers at most 20 each
 	n, err := unix.Read(fd, buf[:])
 	if err != nil {
 		return process{}, err
@@ -221,17 +283,19 @@ func parseStat(data []byte) (process, error) {
 		return process{}, errors.New("no process name in parentheses")
 	}
 	f := bytes.Fields(data[end+1:])
-	const state, parent, group, session, start = 0, 1, 2, 3, 19 // fields 3, 4, 5, 6 and 22
+	const state, parent, group, session, flags, start = 0, 1, 2, 3, 6, 19 // fields 3, 4, 5, 6, 9 and 22
 	if len(f) <= start {
 		return process{}, errors.New("too few fields")
 	}
 	p := process{state: f[state][0]}
-	var errs [5]error
+	var errs [6]error
 	p.pid, errs[0] = strconv.Atoi(string(head))
 	p.parent, errs[1] = strconv.Atoi(string(f[parent]))
 	p.group, errs[2] = strconv.Atoi(string(f[group]))
 	p.session, errs[3] = strconv.Atoi(string(f[session]))
 	p.start, errs[4] = strconv.ParseUint(string(f[start]), 10, 64)
+	bits, err := strconv.ParseUint(string(f[flags]), 10, 64)
+	p.kernel, errs[5] = bits&0x200000 != 0, err
 	if p.pid < 1 {
 		errs[0] = errors.New("no process id") // and a signal to 0 or less would go to many
 	}
