@@ -385,6 +385,16 @@ func TestLaw12ASessionFromTheFutureIsReadAndNotDriven(t *testing.T) {
 	}
 }
 
+func TestLaw12ANewerFormatIsReadAndNotDriven(t *testing.T) {
+	m := llmtest.Script(llmtest.Say("ok"))
+	l := local(new(openmanus.Memory))
+	l.Flow = openmanus.Only(&openmanus.Agent{Name: "a", Model: m})
+	put(t, l.Journal, openmanus.Opened{Flow: "a", Version: openmanus.FormatVersion + 1}, openmanus.Configured{}, userSays("1", "go"))
+	if err := l.Wake(t.Context(), sess); err == nil || !strings.Contains(err.Error(), "version 2") || m.Asked.Load() != 0 {
+		t.Errorf("Wake: %v; asked %d times", err, m.Asked.Load())
+	}
+}
+
 // A body of the future that arrives while a session is driven stops it.
 func TestLaw12AnEventFromTheFutureStopsTheDriver(t *testing.T) {
 	var j *openmanus.Memory

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,5 +65,43 @@ func TestSecretsAreFoundInEveryForm(t *testing.T) {
 	}
 	if text := "nothing of the sort"; s.Replace(text) != text {
 		t.Error("too much was replaced")
+	}
+}
+
+// What is cleaned is still what it was: bytes stay bytes, numbers numbers, and
+// the key is that of the body.
+func TestSecretsAreReplacedWithinValues(t *testing.T) {
+	const secret, digits = "hunter2-hunter2", "4111111111111111"
+	c := openmanus.Codec{Secrets: openmanus.NewSecrets(map[string]string{"KEY": secret, "CARD": digits})}
+	notUTF8 := "\xff\xfe " + secret + " \xff"
+	for what, b := range map[string]openmanus.Body{
+		"text that is not UTF-8":       openmanus.CallDone{Call: "c0-0", Parts: llm.Parts{llm.Text{Text: notUTF8}}},
+		"an image":                     openmanus.CallDone{Call: "c0-0", Parts: llm.Parts{llm.Blob{MIME: "image/png", Data: []byte("\x89PNG" + secret)}}},
+		"arguments that are not UTF-8": openmanus.ModelSaid{Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "c0-0", Name: "bash", Input: notUTF8}}}},
+		"a number of a detail":         openmanus.CallDone{Call: "c0-0", Detail: []byte(`{"card":` + digits + `,"more":[` + digits + `0]}`)},
+		"a name in a detail":           openmanus.CallDone{Call: "c0-0", Detail: []byte(`{"` + secret + `":1}`)},
+		"a detail in other letters":    openmanus.CallDone{Call: "c0-0", Detail: []byte(`{"a":"\u003c ` + secret + `"}`)},
+		"an id":                        openmanus.UserSaid{ID: secret, Message: llm.Say(llm.User, "hi")},
+		"a foreign body":               openmanus.Foreign{Type: "teleported", Stored: "teleport/" + secret, Content: []byte(`{"to":"` + secret + `"}`)},
+	} {
+		stored, events, err := c.Round(t.Context(), b)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		plain := string(stored[0].Body) + stored[0].Key
+		for _, found := range regexp.MustCompile(`"(?:text_base64|input_base64|data)":"([^"]*)"`).FindAllStringSubmatch(plain, -1) {
+			raw, err := base64.StdEncoding.DecodeString(found[1])
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			plain += string(raw)
+		}
+		if strings.Contains(plain, secret) || strings.Contains(plain, digits) || !strings.Contains(plain, "[[secret:") && !strings.Contains(plain, ":0") {
+			t.Errorf("%s is stored as %s %s", what, stored[0].Key, plain)
+		}
+		if key := events[0].Body.Key(); key != stored[0].Key {
+			t.Errorf("%s: stored as %q, read as %q", what, stored[0].Key, key)
+		}
 	}
 }
