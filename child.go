@@ -63,7 +63,7 @@ func portion[T ~int | ~int64](limit, n T) T {
 // reserved it. It is safe to open it twice.
 func (w *Worker) OpenChild(ctx context.Context, session string, s *State, t Task) error {
 	id := ChildID(session, t.Child)
-	opened := Opened{Flow: t.Flow, Parent: session, Depth: s.Opened.Depth + 1, Version: FormatVersion}
+	opened := Opened{Flow: t.Flow, Parent: session, Owner: s.Opened.Owner, Depth: s.Opened.Depth + 1, Version: FormatVersion}
 	f, err := w.Flow(ctx, &State{Opened: opened})
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)

@@ -33,6 +33,7 @@ type (
 	Opened struct {
 		Flow    string  `json:"flow"`             // the flow that decides
 		Parent  string  `json:"parent,omitempty"` // the session that asked for this one
+		Owner   string  `json:"owner,omitempty"`  // the user of a server whose session it is
 		Depth   int     `json:"depth,omitempty"`  // how many sessions are above
 		From    *Origin `json:"from,omitempty"`   // if it was forked or imported
 		Version int     `json:"version"`

@@ -22,7 +22,7 @@ func openingBodies() []openmanus.Body {
 	warm := 0.7
 	return []openmanus.Body{
 		openmanus.Opened{
-			Flow: "manus", Parent: "parent", Depth: 1, Version: openmanus.FormatVersion,
+			Flow: "manus", Parent: "parent", Owner: "ann", Depth: 1, Version: openmanus.FormatVersion,
 			From: &openmanus.Origin{Session: "origin", Seq: 12},
 		},
 		openmanus.Configured{

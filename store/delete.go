@@ -50,6 +50,9 @@ func (q *queries) delete(session string) (refs []string, found bool, err error) 
 	if _, err := q.deleteRefs.Exec(id); err != nil {
 		return nil, false, err
 	}
+	if _, err := q.deleteSaid.Exec(id); err != nil {
+		return nil, false, err
+	}
 	if _, err := q.deleteEvents.Exec(id); err != nil {
 		return nil, false, err
 	}

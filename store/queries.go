@@ -21,6 +21,7 @@ type queries struct {
 	addTo                                 *sql.Stmt
 	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
 	deleteAfter, spoken                   *sql.Stmt
+	indexed, addSaid, deleteSaid          *sql.Stmt
 }
 
 func prepare(ctx context.Context, conn *sql.Conn) (*queries, error) {
@@ -54,8 +55,8 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.session:  "SELECT id, events FROM sessions WHERE name = ?",
 		&q.known:    "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
 		&q.followed: "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
-		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, model, workspace,
-			input, output, cached, written, reasoning, cost) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0)`,
+		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, owner, model, workspace,
+			input, output, cached, written, reasoning, cost) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0)`,
 		&q.addEvent:     "INSERT INTO events (session, id, time, type, key, body) VALUES (?1, ?1 << 32 | ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, key) DO NOTHING",
 		&q.deleteAfter:  "DELETE FROM events WHERE id > ?1 << 32 | ?2 AND id < (?1 + 1) << 32",
 		&q.addRef:       "INSERT INTO event_blobs (ref, session) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -64,7 +65,11 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.deleteRefs:   "DELETE FROM event_blobs WHERE session = ?",
 		&q.deleteEvents: "DELETE FROM events WHERE id > ?1 << 32 AND id < (?1 + 1) << 32",
 		&q.del:          "DELETE FROM sessions WHERE id = ?",
-		&q.spoken:       "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
+		&q.indexed:      "UPDATE sessions SET indexed = ?3 WHERE name = ?1 AND indexed = ?2",
+		&q.addSaid: `INSERT INTO said (rowid, text) SELECT sessions.id << 32 | (value ->> 'seq'), value ->> 'text'
+			FROM sessions, json_each(?2) WHERE name = ?1`,
+		&q.deleteSaid: "DELETE FROM said WHERE rowid > ?1 << 32 AND rowid < (?1 + 1) << 32",
+		&q.spoken:     "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
 	}
 }
 

@@ -22,6 +22,7 @@ type Info struct {
 	Last      string    `json:"last"`    // the last one's type, as in docs/events.md
 	Flow      string    `json:"flow"`
 	Parent    string    `json:"parent,omitempty"`
+	Owner     string    `json:"owner,omitempty"`
 	Model     string    `json:"model,omitempty"`     // of the last configuration
 	Workspace string    `json:"workspace,omitempty"` // likewise
 
@@ -35,11 +36,15 @@ type ListOptions struct {
 	Limit     int    // at most so many; 0 is no limit
 	Workspace string // only those that work there
 	Parent    string // only those that this one opened
+	Owner     string // only those of this user
 	Roots     bool   // only those that no other opened
 }
 
-const infoSQL = `SELECT name, iif(title = '', words, title), created, updated, events, last, flow, parent, model, workspace,
-	input, output, cached, written, reasoning, cost FROM sessions`
+const (
+	infoColumns = `name, iif(title = '', words, title), created, updated, events, last, flow, parent, owner, model, workspace,
+		input, output, cached, written, reasoning, cost`
+	infoSQL = "SELECT " + infoColumns + " FROM sessions"
+)
 
 // Sessions yields what is known of sessions, the one that changed last first,
 // as it is now. It ends after the first error.
@@ -49,8 +54,8 @@ func (db *DB) Sessions(ctx context.Context, opts ListOptions) iter.Seq2[Info, er
 		if limit <= 0 {
 			limit = -1
 		}
-		all, err := db.infos(ctx, infoSQL+` WHERE (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '')
-			ORDER BY updated DESC, id DESC LIMIT ?4`, opts.Workspace, opts.Parent, opts.Roots, limit)
+		all, err := db.infos(ctx, infoSQL+` WHERE (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
+			ORDER BY updated DESC, id DESC LIMIT ?5`, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 		if err != nil {
 			yield(Info{}, err)
 			return
@@ -126,11 +131,12 @@ func (db *DB) infos(ctx context.Context, query string, args ...any) (all []Info,
 	return all, db.explain(rows.Err())
 }
 
-func scanInfo(rows *sql.Rows) (i Info, err error) {
+// scanInfo reads a row of infoColumns, and what comes after them into more.
+func scanInfo(rows *sql.Rows, more ...any) (i Info, err error) {
 	var created, updated int64
 	u := &i.Usage
-	err = rows.Scan(&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Model, &i.Workspace,
-		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost)
+	err = rows.Scan(append([]any{&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
+		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost}, more...)...)
 	i.Created, i.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return i, err
 }

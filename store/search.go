@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A Hit is a session in which words were found.
+type Hit struct {
+	Info
+	Seq     int64  `json:"seq"`     // the best event
+	Snippet string `json:"snippet"` // of what was said there; what was found stands between U+E000 and U+E001
+}
+
+// Marks around what was found in a [Hit]'s Snippet: characters for private use,
+// which no text has that was typed by a person.
+const (
+	MarkBegin = "\ue000"
+	MarkEnd   = "\ue001"
+)
+
+// Search returns the sessions in which people or agents said all of these
+// words, or in whose title they stand, the best first. A word is found as part
+// of another; one of fewer than three characters is left out, unless all are,
+// which is an error.
+func (db *DB) Search(ctx context.Context, words string, opts ListOptions) ([]Hit, error) {
+	query, err := matchAll(words)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.indexSaid(ctx); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	limit := opts.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	// bm25 and snippet have to stand beside the match.
+	const search = `WITH found AS (
+			SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
+				snippet(said, 0, ?1, ?2, '…', 64) AS snippet FROM said WHERE said MATCH ?3),
+		best AS (SELECT session, seq, snippet, rank, row_number() OVER (PARTITION BY session ORDER BY rank) AS n FROM found)
+		SELECT ` + infoColumns + `, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
+		WHERE n = 1 AND (?4 = '' OR workspace = ?4) AND (?5 = '' OR parent = ?5) AND (NOT ?6 OR parent = '') AND (?7 = '' OR owner = ?7)
+		ORDER BY rank, updated DESC LIMIT ?8`
+	rows, err := db.read.QueryContext(ctx, search, MarkBegin, MarkEnd, query, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+	if err != nil {
+		return nil, db.explain(err)
+	}
+	var hits []Hit
+	for rows.Next() {
+		var h Hit
+		if h.Info, err = scanInfo(rows, &h.Seq, &h.Snippet); err != nil {
+			break
+		}
+		hits = append(hits, h)
+	}
+	return hits, db.explain(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+// matchAll returns the FTS5 query for texts with all of these words.
+func matchAll(words string) (string, error) {
+	var terms []string
+	for w := range strings.FieldsSeq(strings.ToValidUTF8(words, " ")) {
+		if utf8.RuneCountInString(w) >= 3 {
+			terms = append(terms, `"`+strings.ReplaceAll(w, `"`, `""`)+`"`)
+		}
+	}
+	if len(terms) == 0 {
+		return "", fmt.Errorf("search for %q: %w", words, ErrTooShort)
+	}
+	return strings.Join(terms, " AND "), nil
+}
+
+// ErrTooShort says that there is no word of three characters to search for.
+var ErrTooShort = errors.New("a word to search for has three characters or more")
+
+// indexSaid adds what was said since the last search to the index, a session
+// at a time, so that appends wait for one session at most.
+func (db *DB) indexSaid(ctx context.Context) error {
+	for {
+		rows, err := db.read.QueryContext(ctx, "SELECT name FROM sessions WHERE indexed < events LIMIT 256")
+		names, err := texts(rows, err)
+		if err != nil || len(names) == 0 {
+			return db.explain(err)
+		}
+		for _, name := range names {
+			if err := db.indexSession(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (db *DB) indexSession(ctx context.Context, name string) error {
+	info, indexed, err := db.unindexed(ctx, name)
+	if err != nil {
+		return err
+	}
+	var said []utterance
+	for ev, err := range db.Events(ctx, name, indexed) {
+		if err != nil {
+			return err
+		}
+		if ev.Seq > info {
+			break
+		}
+		if text := spokenIn(ev.Body); text != "" {
+			said = append(said, utterance{ev.Seq, text})
+		}
+	}
+	add := func(q *queries) error { return q.index(name, indexed, info, said) }
+	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: add}))
+}
+
+func (db *DB) unindexed(ctx context.Context, name string) (events, indexed int64, err error) {
+	err = db.read.QueryRowContext(ctx, "SELECT events, indexed FROM sessions WHERE name = ?", name).Scan(&events, &indexed)
+	return events, indexed, db.explain(err)
+}
+
+// An utterance is what was said in an event.
+type utterance struct {
+	Seq  int64  `json:"seq"`
+	Text string `json:"text"`
+}
+
+// maxSaid is how much of one event is searched.
+const maxSaid = 64 << 10
+
+func spokenIn(b openmanus.Body) string {
+	text := ""
+	switch b := b.(type) {
+	case openmanus.UserSaid:
+		text = b.Message.Text()
+	case openmanus.ModelSaid:
+		text = b.Message.Text()
+	case openmanus.Titled:
+		text = b.Title
+	}
+	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
+}
+
+// index adds what was said in a session between two events, unless somebody
+// else has.
+func (q *queries) index(name string, from, to int64, said []utterance) error {
+	r, err := q.indexed.Exec(name, from, to)
+	if err != nil {
+		return err
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 || len(said) == 0 {
+		return err
+	}
+	list, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	_, err = q.addSaid.Exec(name, string(list))
+	return err
+}

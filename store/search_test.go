@@ -1,0 +1,79 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+func TestSearch(t *testing.T) {
+	db := open(t, t.TempDir(), nil)
+	say := func(session, owner string, words ...string) {
+		t.Helper()
+		bodies := []openmanus.Body{openmanus.Opened{Flow: "manus", Owner: owner}}
+		for i, w := range words {
+			bodies = append(bodies, openmanus.UserSaid{ID: string(rune('a' + i)), Message: llm.Say(llm.User, w)})
+		}
+		if _, err := db.Append(t.Context(), session, bodies...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("sales", "ann", "read sales.csv", "find the three best months")
+	say("weather", "ann", "what is the weather in Köln?")
+	say("tea", "bob", "北京的茶馆在哪里")
+	say("long", "bob", strings.Repeat("nothing of note, ", 2000)+"needle")
+
+	search := func(words string, opts store.ListOptions) string {
+		t.Helper()
+		hits, err := db.Search(t.Context(), words, opts)
+		if err != nil {
+			t.Fatalf("%q: %v", words, err)
+		}
+		var ids []string
+		for _, h := range hits {
+			if !strings.Contains(h.Snippet, store.MarkBegin) || !strings.Contains(h.Snippet, store.MarkEnd) || h.Seq < 2 {
+				t.Errorf("%q: event %d, %q", words, h.Seq, h.Snippet)
+			}
+			ids = append(ids, h.ID)
+		}
+		return strings.Join(ids, " ")
+	}
+	for words, want := range map[string]string{
+		"months":         "sales",
+		"BEST month":     "sales",
+		"best weather":   "",
+		"köln":           "weather",
+		"koln?":          "",
+		"茶馆在":            "tea",
+		"needle":         "long",
+		`"quoted" OR (`:  "",
+		`sales.csv"`:     "",
+		"a best of":      "sales",
+		"NEAR(the, AND)": "",
+	} {
+		if got := search(words, store.ListOptions{}); got != want {
+			t.Errorf("%q found %q, want %q", words, got, want)
+		}
+	}
+	if got := search("the", store.ListOptions{Owner: "bob"}); got != "" {
+		t.Errorf("bob found %q", got)
+	}
+	if _, err := db.Search(t.Context(), "a 茶馆 \xff", store.ListOptions{}); !errors.Is(err, store.ErrTooShort) {
+		t.Errorf("short words: %v", err)
+	}
+
+	// What comes later is found, and what is deleted is not.
+	if _, err := db.Append(t.Context(), "tea", openmanus.Titled{ID: "1", Title: "the best tea"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Delete(t.Context(), "sales"); err != nil {
+		t.Fatal(err)
+	}
+	if got := search("best", store.ListOptions{}); got != "tea" {
+		t.Errorf("found %q, want tea alone", got)
+	}
+}
