@@ -45,6 +45,8 @@ var floors = []floor{
 		"github.com/kaptinlin/jsonrepair":            "arguments that are nearly JSON",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 
+	{pkg: "egress"}, // every adapter is given a dialer of it
+
 	// Floor 1: the core. It reaches the world through what it is given.
 	{pkg: "", may: map[string]string{
 		module + "/llm":           models,

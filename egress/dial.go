@@ -1,0 +1,206 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Refused is why something was not connected to: the policy is against it.
+type Refused struct {
+	Host string
+	Port uint16     // 0: of no particular one
+	Addr netip.Addr // which address of the host, if that was what counted
+	Rule string     // which rule, as a sentence without an end
+	Try  string     // what to change where for it to be allowed
+}
+
+func (e *Refused) Error() string {
+	to := e.Host
+	if e.Port != 0 {
+		to = net.JoinHostPort(to, strconv.Itoa(int(e.Port)))
+	}
+	text := fmt.Sprintf("no connection to %s: %s", to, e.Rule)
+	if e.Try != "" {
+		text += "; " + e.Try
+	}
+	return text
+}
+
+// A Resolver finds the addresses of a name. A [net.Resolver] is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// A Dialer connects to what its policy allows. It is safe for concurrent use.
+type Dialer struct {
+	rules *rules
+
+	// Resolver is asked for the addresses of names that are allowed, and of
+	// no others. If nil, the system is. Set it before use.
+	Resolver Resolver
+
+	// local are the addresses of this machine, which are not public
+	// whatever they look like; dial connects to an address that was allowed.
+	// Tests replace them.
+	local func() ([]net.Addr, error)
+	dial  func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
+}
+
+// dialTimeout is how long connecting may take, over all addresses of a host.
+const dialTimeout = 30 * time.Second
+
+// New returns a dialer. The error says what is wrong with the policy.
+func New(p Policy) (*Dialer, error) {
+	r, err := p.read()
+	if err != nil {
+		return nil, err
+	}
+	d := &Dialer{rules: r, local: net.InterfaceAddrs}
+	d.dial = d.connect
+	return d, nil
+}
+
+// Mode is that of the policy.
+func (d *Dialer) Mode() Mode { return d.rules.mode }
+
+// Check reports whether a connection to HOST:PORT may be tried, before its
+// name is resolved. The error is a [*Refused].
+func (d *Dialer) Check(target string) error {
+	_, _, err := d.check(target)
+	return err
+}
+
+func (d *Dialer) check(target string) (host, uint16, error) {
+	h, port, err := readTarget(target)
+	if err != nil {
+		return h, 0, &Refused{Host: clean(target), Rule: err.Error()}
+	}
+	if no := d.rules.host(h, port); no != nil {
+		return h, port, no
+	}
+	if h.name == "" {
+		if no := d.address(h, h.addr, port); no != nil {
+			return h, port, no
+		}
+	}
+	return h, port, nil
+}
+
+// clean is text that may be shown.
+func clean(text string) string {
+	if q := strconv.QuoteToASCII(text); q != `"`+text+`"` {
+		return q
+	}
+	return text
+}
+
+// address decides on an address that h has.
+func (d *Dialer) address(h host, a netip.Addr, port uint16) *Refused {
+	if no := d.rules.address(h, a, port); no != nil {
+		return no
+	}
+	if notPublic(a) != "" || d.rules.has(a, port) {
+		return nil // it was allowed
+	}
+	own, err := d.local()
+	if err != nil {
+		return &Refused{Host: h.String(), Port: port, Addr: a, Rule: "the addresses of this machine are not known: " + err.Error()}
+	}
+	for _, o := range own {
+		if n, ok := o.(*net.IPNet); ok && n.IP.String() == a.String() {
+			return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is this machine", a), Try: d.rules.try("hosts = [%q]", a)}
+		}
+	}
+	return nil
+}
+
+// DialContext connects to HOST:PORT over TCP. The error is a [*Refused] if the
+// policy is against it.
+func (d *Dialer) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, &Refused{Host: clean(target), Rule: "only TCP is allowed, not " + clean(network)}
+	}
+	h, port, err := d.check(target)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	addrs, err := d.resolve(ctx, h, network)
+	if err != nil {
+		return nil, err
+	}
+	var refused, failed []error
+	for i, a := range addrs {
+		if no := d.address(h, a, port); no != nil {
+			refused = append(refused, no)
+			continue
+		}
+		conn, err := d.try(ctx, network, netip.AddrPortFrom(a, port), len(addrs)-i)
+		if err == nil {
+			return conn, nil
+		}
+		failed = append(failed, err)
+	}
+	if len(failed) > 0 {
+		return nil, errors.Join(failed...)
+	}
+	return nil, refused[0]
+}
+
+// try gives one of the addresses that are left its share of the time.
+func (d *Dialer) try(ctx context.Context, network string, to netip.AddrPort, left int) (net.Conn, error) {
+	if at, ok := ctx.Deadline(); ok && left > 1 {
+		share := max(time.Until(at)/time.Duration(left), 2*time.Second)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, share)
+		defer cancel()
+	}
+	return d.dial(ctx, network, to)
+}
+
+// resolve returns the addresses of h, at least one.
+func (d *Dialer) resolve(ctx context.Context, h host, network string) ([]netip.Addr, error) {
+	if h.name == "" {
+		return []netip.Addr{h.addr}, nil
+	}
+	if h.loops() { // such names are nobody's to answer for
+		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
+	}
+	var r Resolver = net.DefaultResolver
+	if d.Resolver != nil {
+		r = d.Resolver
+	}
+	found, err := r.LookupNetIP(ctx, strings.Replace(network, "tcp", "ip", 1), h.name)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s has no address", h.name)
+	}
+	addrs := make([]netip.Addr, len(found))
+	for i, a := range found {
+		addrs[i] = a.Unmap()
+	}
+	return addrs, nil
+}
+
+// connect connects to an address that was allowed, and to no other.
+func (d *Dialer) connect(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
+	nd := net.Dialer{ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || at != to {
+			return fmt.Errorf("%s was allowed, and %s was about to be dialled", to, clean(address))
+		}
+		return nil
+	}}
+	return nd.DialContext(ctx, network, to.String())
+}
