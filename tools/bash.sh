@@ -115,7 +115,7 @@ choose() {
 			fi
 			at=${parent[at]:-0}
 		done
-		if [ "$pid" != "$shell" ] && [ "${session[pid]:-0}" = "${session[shell]:-}" ] && [ "${start[pid]}" -ge "$began" ]; then
+		if [ "$pid" != "$shell" ] && [ "${session[pid]:-0}" = "$shell" ] && [ "${start[pid]}" -ge "$began" ]; then
 			young="$young /proc/$pid/environ"
 		fi
 	done
