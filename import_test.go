@@ -39,6 +39,7 @@ const (
 var floors = []floor{
 	// Floor 0: vocabularies.
 	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "llm/catalogue"},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/args", may: map[string]string{
 		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",

@@ -68,6 +68,8 @@ type Info struct {
 	Vision      *bool
 	Tools       *bool
 	Reasoning   *bool
+	Refuses     string // settings that it does not take, separated by spaces: temperature, effort
+	Pattern     string // the line of the catalogue that it is known by
 }
 
 // Python is how python_execute finds its interpreter.

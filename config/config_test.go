@@ -217,6 +217,37 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
+// A value says where it is from; what a model refuses is not sent to it, and a
+// note says so.
+func TestWhatIsKnownAndRefused(t *testing.T) {
+	path := file(t, "[llm]\nmodel='openai/gpt-5'\ntemperature=0.5\neffort='low'\n[models.'openai/gpt-5']\nwindow=5\n[models.scripted]\nwindow=7\n")
+	cfg, _, err := Load(Sources{File: path,
+		Env: func(name string) (string, bool) { return "sk-something", name == "OPENAI_API_KEY" || name == "HOME" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Catalogue = func(provider, name string) (Info, bool) {
+		return Info{Window: 9, PriceIn: 1, Refuses: "temperature", Pattern: "openai/gpt-5*"}, provider == "openai"
+	}
+	m, err := cfg.Model("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Settings.Temperature != nil || m.Settings.Effort != "low" || !slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "takes no temperature") }) {
+		t.Errorf("%+v, %q", m.Settings, m.Notes)
+	}
+	for key, want := range map[string]Source{
+		"window": {File, path, 6}, "price_in": {From: Catalogued, Name: "openai/gpt-5*"}, "refuses": {From: Catalogued, Name: "openai/gpt-5*"}, "vision": {},
+	} {
+		if got := cfg.InfoAt(m, key); got != want {
+			t.Errorf("%s is from %v, want %v", key, got, want)
+		}
+	}
+	if m, err := cfg.Model("scripted:x.txtar"); err != nil || m.Info.Window != 7 || cfg.InfoAt(m, "window").Line != 8 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 func TestFlagNobodyKnows(t *testing.T) {
 	_, _, err := Load(Sources{Env: empty(t), Flags: map[string]string{"modle": "x"}})
 	if err == nil || err.Error() != "--modle: is no flag that sets a key" {

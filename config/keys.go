@@ -51,7 +51,7 @@ func schema() []section {
 		{"llm", "The endpoint and the model. All of OpenManus' keys work.", llmKeys("llm.")},
 		{"llm.*", "A profile: a model with a name of your own (`--model NAME`). What it does not set it inherits from `[llm]`; " +
 			"`api_key` and `api_key_env` only if it talks to the same host.", llmKeys("llm.*.")},
-		{"models.*", "What is known of a model, by `PROVIDER/NAME`, as in `[models.\"openai/gpt-5-mini\"]`.", modelKeys()},
+		{"models.*", "What is known of a model, by `PROVIDER/NAME`, as in `[models.\"openai/gpt-5-mini\"]`. It comes before what the catalogue knows (`openmanus models known`), value by value. `[models.scripted]` is for all scripts.", modelKeys()},
 		{"tools.python", "How `python_execute` runs code.", []key{
 			{name: "tools.python.interpreter", kind: kindPath, doc: "The Python interpreter: a path, or a name to look for. By default `python3`, then `python`.",
 				at: func(c *Config, _ string) any { return &c.Python.Interpreter }},
@@ -174,6 +174,7 @@ func modelKeys() []key {
 		{name: "models.*.vision", kind: kindBool, doc: "Whether it sees images.", at: at(func(m *Info) any { return &m.Vision })},
 		{name: "models.*.tools", kind: kindBool, doc: "Whether it calls tools.", at: at(func(m *Info) any { return &m.Tools })},
 		{name: "models.*.reasoning", kind: kindBool, doc: "Whether it is a reasoning model.", at: at(func(m *Info) any { return &m.Reasoning })},
+		{name: "models.*.refuses", kind: kindText, doc: "Settings that it does not take, separated by spaces: `temperature`, `effort`. They are left out.", at: at(func(m *Info) any { return &m.Refuses })},
 	}
 }
 

@@ -197,7 +197,7 @@ func (l *loader) named(at located, src Source) bool {
 		}
 		return true
 	}
-	if p, _ := split(at.sub); p == "" || !modelName().MatchString(at.sub) {
+	if p, _ := split(at.sub); at.sub != "scripted" && (p == "" || !modelName().MatchString(at.sub)) {
 		l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(providers(), ", "),
 			Hint: "a model at base_url is compat/NAME"})
 		return false

@@ -186,6 +186,7 @@ func (c *Config) model(s endpoint) (Model, error) {
 		return Model{}, err
 	}
 	if m.Provider == "scripted" {
+		m.Info = c.info(m)
 		m.Name, m.API = c.script(m.Name, s.model.at), ""
 		return m, nil
 	}
@@ -196,6 +197,7 @@ func (c *Config) model(s endpoint) (Model, error) {
 		return Model{}, err
 	}
 	m.Info = c.info(m)
+	m.withoutRefused()
 	return m, nil
 }
 
@@ -285,7 +287,7 @@ func (c *Config) address(s endpoint, m *Model) (err error) {
 // info is what is known of m.
 func (c *Config) info(m Model) Info {
 	var i, known Info
-	if own := c.Models[m.String()]; own != nil {
+	if own := c.Models[m.modelKey()]; own != nil {
 		i = *own
 	}
 	if c.Catalogue != nil {
@@ -295,5 +297,47 @@ func (c *Config) info(m Model) Info {
 		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),
 		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
 		Vision: or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
+		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern,
+	}
+}
+
+// modelKey is the NAME of [models."NAME"] for m; all scripts share one.
+func (m Model) modelKey() string {
+	if m.Provider == "scripted" {
+		return "scripted"
+	}
+	return m.String()
+}
+
+// InfoAt says where a value of m.Info comes from: the key is as in [models],
+// such as "window". It is the zero Source if the value is not known.
+func (c *Config) InfoAt(m Model, key string) Source {
+	if name := "models." + quotedName(m.modelKey()) + "." + key; c.Set(name) {
+		return c.Origin(name)
+	}
+	if i := m.Info; i.Pattern != "" && map[string]bool{
+		"window": i.Window != 0, "output": i.Output != 0, "price_in": i.PriceIn != 0, "price_out": i.PriceOut != 0, "price_cached": i.PriceCached != 0,
+		"vision": i.Vision != nil, "tools": i.Tools != nil, "reasoning": i.Reasoning != nil, "refuses": i.Refuses != "",
+	}[key] {
+		return Source{From: Catalogued, Name: i.Pattern}
+	}
+	return Source{}
+}
+
+// withoutRefused takes out of the settings what m is known to refuse, and says
+// so.
+func (m *Model) withoutRefused() {
+	drop := func(setting string) {
+		m.Notes = append(m.Notes, m.String()+" takes no "+setting+": it is not sent")
+	}
+	for setting := range strings.FieldsSeq(m.Info.Refuses) {
+		switch {
+		case setting == "temperature" && m.Settings.Temperature != nil:
+			m.Settings.Temperature = nil
+			drop(setting)
+		case setting == "effort" && m.Settings.Effort != "":
+			m.Settings.Effort = ""
+			drop(setting)
+		}
 	}
 }

@@ -15,12 +15,13 @@ const (
 	Environment From = "env"
 	Flag        From = "flag"
 	Record      From = "record" // a session: see [Config.ModelAt]
+	Catalogued  From = "catalogue"
 )
 
 // A Source is where a value came from. The zero Source is the default.
 type Source struct {
 	From From
-	Name string // the file's path, the variable's name, or the flag with its dashes
+	Name string // the file's path, the variable's name, the flag with its dashes, or the catalogue's pattern
 	Line int    // in the file, from 1
 }
 
@@ -35,6 +36,8 @@ func (s Source) String() string {
 		return s.Name
 	case Record:
 		return "the session"
+	case Catalogued:
+		return "catalogue " + s.Name
 	}
 	return string(Default)
 }

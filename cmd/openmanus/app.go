@@ -62,6 +62,7 @@ func (t *terminal) load(g *globals, flags map[string]string) (*config.Config, er
 	if err != nil {
 		return nil, usage(err)
 	}
+	cfg.Catalogue = known
 	for _, w := range warnings {
 		fmt.Fprintf(t.err, "openmanus: warning: %v\n", w)
 	}

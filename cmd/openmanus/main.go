@@ -32,7 +32,7 @@ type commands struct {
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
 	Tools      toolsCmd      `cmd:"" help:"List the tools."`
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
-	Models     modelsCmd     `cmd:"" help:"List the models that are set up."`
+	Models     modelsCmd     `cmd:"" help:"List the models that are set up, and what is known of models."`
 	Config     configCmd     `cmd:"" help:"Show, check and begin the configuration."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at what this machine has and lacks."`
 	Demo       demoCmd       `cmd:"" help:"Play a shipped script with the real tools. No model and no key needed."`

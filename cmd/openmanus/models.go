@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -15,6 +18,12 @@ import (
 
 // modelsCmd is openmanus models.
 type modelsCmd struct {
+	List  modelsListCmd  `cmd:"" default:"withargs" help:"List the models that are set up."`
+	Known modelsKnownCmd `cmd:"" help:"List what is known of models by their names: windows, prices, and what they can."`
+}
+
+// modelsListCmd is openmanus models list.
+type modelsListCmd struct {
 	listing
 }
 
@@ -32,20 +41,26 @@ type modelInfo struct {
 	PriceIn     float64  `json:"price_in,omitempty"` // USD per million tokens
 	PriceOut    float64  `json:"price_out,omitempty"`
 	PriceCached float64  `json:"price_cached,omitempty"`
+	Vision      *bool    `json:"vision,omitempty"`
+	Tools       *bool    `json:"tools,omitempty"`
+	Reasoning   *bool    `json:"reasoning,omitempty"`
+	Refuses     string   `json:"refuses,omitempty"`
 	Notes       []string `json:"notes,omitempty"`
 	Error       string   `json:"error,omitempty"` // why it cannot be used
+
+	Sources map[string]string `json:"sources,omitempty"` // where the values from window on come from
 }
 
 // Run implements the command.
-func (c *modelsCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {
 		return err
 	}
 	infos, none := models(cfg, ollamaModels(ctx))
-	tb := &table{head: []string{"NAME", "MODEL", "KEY", "WINDOW", "PRICE IN/OUT", "SOURCE", "ENDPOINT"}}
+	tb := &table{head: []string{"NAME", "MODEL", "KEY", "WINDOW", "PRICE IN/OUT", "CAN", "KNOWN FROM", "SOURCE", "ENDPOINT"}}
 	for _, in := range infos {
-		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), filepath.Base(in.Source), in.Endpoint)
+		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), in.can(), in.knownFrom(), filepath.Base(in.Source), in.Endpoint)
 	}
 	empty := "No model is set up."
 	if none != nil {
@@ -74,13 +89,13 @@ func models(cfg *config.Config, ollama func(base string) ([]string, error)) (inf
 	if errors.Is(err, config.ErrNoModel) {
 		infos, none = ollamas(cfg, ollama)
 	} else {
-		in := newModelInfo("default", m, err)
+		in := newModelInfo(cfg, "default", m, err)
 		in.Default, in.Source = true, originOf(cfg, "run.model", "llm.model")
 		infos = append(infos, in)
 	}
 	for _, name := range cfg.ProfileNames() {
 		m, err := cfg.Model(name)
-		in := newModelInfo(name, m, err)
+		in := newModelInfo(cfg, name, m, err)
 		in.Source = originOf(cfg, "llm."+name+".model", "llm."+strconv.Quote(name)+".model", "llm.model")
 		infos = append(infos, in)
 	}
@@ -89,7 +104,7 @@ func models(cfg *config.Config, ollama func(base string) ([]string, error)) (inf
 			continue
 		}
 		m, err := cfg.Model(name)
-		in := newModelInfo(name, m, err)
+		in := newModelInfo(cfg, name, m, err)
 		in.Source = "[models]"
 		infos = append(infos, in)
 	}
@@ -108,7 +123,7 @@ func ollamas(cfg *config.Config, ollama func(base string) ([]string, error)) ([]
 	for i, n := range names {
 		n = "ollama/" + n
 		m, err := cfg.Model(n)
-		in := newModelInfo(n, m, err)
+		in := newModelInfo(cfg, n, m, err)
 		in.Default, in.Source = i == 0, "Ollama"
 		infos = append(infos, in)
 	}
@@ -134,17 +149,60 @@ func originOf(cfg *config.Config, keys ...string) string {
 	return string(config.Default)
 }
 
-func newModelInfo(name string, m config.Model, err error) modelInfo {
+func newModelInfo(cfg *config.Config, name string, m config.Model, err error) modelInfo {
 	if err != nil {
 		return modelInfo{Name: name, Error: err.Error()}
 	}
 	in := modelInfo{Name: name, Model: m.String(), Provider: m.Provider, Endpoint: m.Address(),
 		Window: m.Info.Window, Output: m.Info.Output, Notes: m.Notes,
-		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached)}
+		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached),
+		Vision: m.Info.Vision, Tools: m.Info.Tools, Reasoning: m.Info.Reasoning, Refuses: m.Info.Refuses, Sources: map[string]string{}}
+	for _, key := range infoKeys {
+		if at := cfg.InfoAt(m, key); at != (config.Source{}) {
+			in.Sources[key] = at.String()
+		}
+	}
 	if m.Key != "" {
 		in.Key = m.KeyAt.String()
 	}
 	return in
+}
+
+// infoKeys are the keys of [models], in the order of the manual.
+var infoKeys = []string{"window", "output", "price_in", "price_out", "price_cached", "vision", "tools", "reasoning", "refuses"}
+
+// can is what a model is known to be able to, in a word each.
+func (in modelInfo) can() string {
+	var words []string
+	for _, c := range []struct {
+		word  string
+		known *bool
+	}{{"vision", in.Vision}, {"tools", in.Tools}, {"reasoning", in.Reasoning}} {
+		switch {
+		case c.known == nil:
+		case *c.known:
+			words = append(words, c.word)
+		default:
+			words = append(words, "no "+c.word)
+		}
+	}
+	return cmp.Or(strings.Join(words, ", "), "?")
+}
+
+// knownFrom is where what is known of a model comes from.
+func (in modelInfo) knownFrom() string {
+	var from []string
+	for _, key := range infoKeys {
+		if s := filepath.Base(in.Sources[key]); in.Sources[key] != "" {
+			if strings.HasPrefix(in.Sources[key], string(config.Catalogued)) {
+				s = string(config.Catalogued)
+			}
+			if !slices.Contains(from, s) {
+				from = append(from, s)
+			}
+		}
+	}
+	return strings.Join(from, ", ")
 }
 
 // perMillion is the price of a token in dollars per million of them.

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/llm/catalogue"
+)
+
+// modelsKnownCmd is openmanus models known.
+type modelsKnownCmd struct {
+	Name string `arg:"" optional:"" help:"Only what is known of this model." placeholder:"PROVIDER/NAME"`
+	listing
+}
+
+// knownModel is a line of the catalogue.
+type knownModel struct {
+	Pattern     string  `json:"pattern"`
+	Window      int     `json:"window,omitempty"`
+	Output      int     `json:"output,omitempty"`
+	PriceIn     float64 `json:"price_in,omitempty"` // USD per million tokens
+	PriceOut    float64 `json:"price_out,omitempty"`
+	PriceCached float64 `json:"price_cached,omitempty"`
+	Vision      bool    `json:"vision"`
+	Tools       bool    `json:"tools"`
+	Reasoning   bool    `json:"reasoning"`
+	Refuses     string  `json:"refuses,omitempty"`
+}
+
+// Run implements the command.
+func (c *modelsKnownCmd) Run(t *terminal, g *globals) error {
+	lines := catalogue.All()
+	if c.Name != "" {
+		provider, name, ok := strings.Cut(c.Name, "/")
+		m, found := catalogue.Find(provider, name)
+		if !ok || !found {
+			return usage(fmt.Errorf("nothing is known of %s: say it in the configuration, under [models.%q]", c.Name, c.Name))
+		}
+		lines = []catalogue.Model{m}
+	}
+	infos := []knownModel{}
+	tb := &table{head: []string{"NAME", "WINDOW", "OUTPUT", "IN", "OUT", "CACHED", "CAN"}}
+	usd := func(m int64) string {
+		if m == 0 {
+			return "?"
+		}
+		return fmt.Sprintf("$%g", perMillion(openmanus.Money(m)))
+	}
+	for _, m := range lines {
+		infos = append(infos, knownModel{m.Pattern, m.Window, m.Output, perMillion(openmanus.Money(m.PriceIn)), perMillion(openmanus.Money(m.PriceOut)),
+			perMillion(openmanus.Money(m.PriceCached)), m.Vision, m.Tools, m.Reasoning, m.Refuses})
+		i := infoOf(m)
+		in := modelInfo{Window: m.Window, Vision: i.Vision, Tools: i.Tools, Reasoning: i.Reasoning}
+		output := modelInfo{Window: m.Output}
+		tb.add(m.Pattern, in.window(), output.window(), usd(m.PriceIn), usd(m.PriceOut), usd(m.PriceCached), in.can())
+	}
+	if err := c.print(t, g, infos, tb, ""); err != nil || c.JSON {
+		return err
+	}
+	fmt.Fprintln(t.err, "Prices are for a million tokens, and were written down, not checked: [models] in the configuration comes before them.")
+	return nil
+}
+
+// known is what the catalogue has on a model, for the configuration.
+func known(provider, name string) (config.Info, bool) {
+	m, ok := catalogue.Find(provider, name)
+	if !ok {
+		return config.Info{}, false
+	}
+	return infoOf(m), true
+}
+
+func infoOf(m catalogue.Model) config.Info {
+	return config.Info{
+		Window: m.Window, Output: m.Output,
+		PriceIn: openmanus.Money(m.PriceIn), PriceOut: openmanus.Money(m.PriceOut), PriceCached: openmanus.Money(m.PriceCached),
+		Vision: &m.Vision, Tools: &m.Tools, Reasoning: &m.Reasoning, Refuses: m.Refuses, Pattern: m.Pattern,
+	}
+}

@@ -1,0 +1,183 @@
+// Package catalogue is what is known of the models there are: how much they
+// read and write, what they cost, what they can. It is data, in models.txt,
+// and the names in it are patterns, so that next month's model of a family is
+// known for what it will be, more or less.
+package catalogue
+
+import (
+	_ "embed"
+	"fmt"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A Model is what is known of the models whose names fit Pattern. Numbers
+// that are zero are not known.
+type Model struct {
+	Pattern string // PROVIDER/NAME, as in [path.Match]; the provider may be *
+
+	Window int // tokens that fit into a request and its reply
+	Output int // tokens of one reply, at most
+
+	// Prices, in billionths of a US dollar for a token: what is read, what is
+	// written, what is read from the provider's cache.
+	PriceIn, PriceOut, PriceCached int64
+
+	Vision    bool // sees images
+	Tools     bool // calls tools
+	Reasoning bool // thinks before it speaks
+
+	// Refuses names the settings that it does not take, separated by spaces:
+	// temperature, effort.
+	Refuses string
+}
+
+//go:embed models.txt
+var data string
+
+var all = sync.OnceValue(func() []Model {
+	models, err := parse(data)
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	return models
+})
+
+// All returns what is known, in the order in which it is looked at.
+func All() []Model { return append([]Model(nil), all()...) }
+
+// Find returns what is known of a provider's model. Of a model that another
+// provider serves than the one who made it, it knows no price.
+//
+// What fits into a request to Ollama is set where Ollama runs, and rarely is
+// what the model could take: for it no window is known.
+func Find(provider, name string) (Model, bool) {
+	provider, name = maker(provider, strings.ToLower(name))
+	for _, m := range all() {
+		by, pattern, _ := strings.Cut(m.Pattern, "/")
+		if by != provider && by != "*" {
+			continue
+		}
+		if ok, _ := path.Match(pattern, name); !ok { // parse has looked at the pattern
+			continue
+		}
+		if provider == "ollama" {
+			m.Window, m.Output = 0, 0
+		}
+		return m, true
+	}
+	return Model{}, false
+}
+
+// maker returns who made a model, and what they call it, if the provider
+// serves models of others under names of its own.
+func maker(provider, name string) (string, string) {
+	switch provider {
+	case "azure":
+		return "openai", name
+	case "bedrock", "vertex":
+		if i := strings.Index(name, "anthropic."); i >= 0 {
+			return "anthropic", strings.TrimPrefix(name[i:], "anthropic.")
+		}
+		if i := strings.Index(name, "amazon."); i >= 0 {
+			return "bedrock", name[i:]
+		}
+		if provider == "vertex" && strings.HasPrefix(name, "claude") {
+			return "anthropic", name
+		}
+		if provider == "vertex" {
+			return "google", name
+		}
+		_, name, _ = strings.Cut(name, ".") // meta.llama3-1-70b
+		return "bedrock", name
+	case "google":
+		return provider, strings.TrimPrefix(name, "models/")
+	case "compat", "ollama":
+		return provider, path.Base(name) // VENDOR/NAME
+	}
+	return provider, name
+}
+
+// parse reads the table.
+func parse(text string) ([]Model, error) {
+	var models []Model
+	for n, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		m, err := row(f)
+		if err != nil {
+			return nil, fmt.Errorf("models.txt:%d: %w", n+1, err)
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+func row(f []string) (m Model, err error) {
+	if len(f) < 6 {
+		return m, fmt.Errorf("%d columns of at least 6", len(f))
+	}
+	m.Pattern = f[0]
+	if _, err := path.Match(m.Pattern, ""); err != nil || strings.Count(m.Pattern, "/") != 1 {
+		return m, fmt.Errorf("%q is no PROVIDER/NAME", m.Pattern)
+	}
+	for i, to := range []*int{&m.Window, &m.Output} {
+		if *to, err = tokens(f[1+i]); err != nil {
+			return m, err
+		}
+	}
+	for i, to := range []*int64{&m.PriceIn, &m.PriceOut, &m.PriceCached} {
+		if *to, err = price(f[3+i]); err != nil {
+			return m, err
+		}
+	}
+	for _, word := range f[6:] {
+		switch refused, no := strings.CutPrefix(word, "-"); {
+		case no:
+			m.Refuses = strings.TrimSpace(m.Refuses + " " + refused)
+		case word == "vision":
+			m.Vision = true
+		case word == "tools":
+			m.Tools = true
+		case word == "reasoning":
+			m.Reasoning = true
+		default:
+			return m, fmt.Errorf("%q is nothing that a model can", word)
+		}
+	}
+	return m, nil
+}
+
+func tokens(s string) (int, error) {
+	if s == "-" {
+		return 0, nil
+	}
+	number, thousands := strings.CutSuffix(s, "k")
+	n, err := strconv.Atoi(number)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("%q is no number of tokens", s)
+	}
+	if thousands {
+		n *= 1000
+	}
+	return n, nil
+}
+
+var decimal = regexp.MustCompile(`^[0-9]+(\.[0-9]{1,3})?$`)
+
+// price turns dollars for a million tokens into billionths for one.
+func price(s string) (int64, error) {
+	if s == "-" {
+		return 0, nil
+	}
+	if !decimal.MatchString(s) {
+		return 0, fmt.Errorf("%q is no price: dollars, with at most three digits after the point", s)
+	}
+	whole, fraction, _ := strings.Cut(s, ".")
+	return strconv.ParseInt(whole+(fraction + "000")[:3], 10, 64)
+}
