@@ -52,6 +52,7 @@ type (
 		Prices    Prices       `json:"prices"`
 		Workspace string       `json:"workspace,omitempty"`
 		Approve   string       `json:"approve,omitempty"` // the gate's mode
+		Sandbox   string       `json:"sandbox,omitempty"` // what calls run in, such as "bubblewrap", or "none"; "": not recorded
 	}
 
 	// UserSaid is input. ID is chosen by the sender, so that sending it
