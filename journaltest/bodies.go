@@ -26,7 +26,7 @@ func openingBodies() []openmanus.Body {
 			From: &openmanus.Origin{Session: "origin", Seq: 12},
 		},
 		openmanus.Configured{
-			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk,
+			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk, Sandbox: "bubblewrap",
 			Tools: []openmanus.Spec{{
 				ToolSpec: llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
 				Hints:    everyHint(),
