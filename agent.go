@@ -25,15 +25,17 @@ type Flow interface {
 // A Task is one thing to do in a session. It is small, because it travels.
 type Task struct {
 	Do     Verb   `json:"do"`
-	Turn   int    `json:"turn,omitempty"`   // Reply, Stop: which outcome this will be
-	Re     int64  `json:"re,omitempty"`     // Reply, Stop: to everything up to this event
+	Turn   int    `json:"turn,omitempty"`   // Reply, Stop, End: which outcome this will be
+	Re     int64  `json:"re,omitempty"`     // Reply, Stop, End: to everything up to this event
 	Nudge  string `json:"nudge,omitempty"`  // Reply: a word of the moment, never part of the record
 	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
 	Child  string `json:"child,omitempty"`  // Delegate: the session to open
 	Flow   string `json:"flow,omitempty"`   // Delegate: the flow to run in it
 	Prompt string `json:"prompt,omitempty"` // Delegate: what to say to it
-	Reason Reason `json:"reason,omitempty"` // Stop
-	Error  string `json:"error,omitempty"`  // Stop
+	Reason Reason `json:"reason,omitempty"` // Stop, End
+	Error  string `json:"error,omitempty"`  // Stop, End
+	Status Status `json:"status,omitempty"` // End: Finished or Failed
+	Text   string `json:"text,omitempty"`   // End: the answer
 }
 
 // A Verb says what to do.
@@ -46,6 +48,7 @@ const (
 	Use      Verb = "use"      // run a call
 	Delegate Verb = "delegate" // run another session to its end
 	Stop     Verb = "stop"     // give up
+	End      Verb = "end"      // declare that the work is done, or has failed
 )
 
 // An Agent is the plainest flow: it lets the model speak, runs the calls it
@@ -65,6 +68,7 @@ type Agent struct {
 	Limits       Limits
 	Workspace    string // its directory, for the record
 	Approve      string // the gate's mode, for the record
+	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
 }
 
 // Agent implements [Flow].
@@ -91,7 +95,7 @@ func (a *Agent) Next(s *State) []Task {
 func (a *Agent) Configured(n int) Configured {
 	c := Configured{
 		N: n, Model: a.ModelName, Endpoint: a.Endpoint, System: a.Instructions, Settings: a.Settings, Limits: a.Limits.Or(DefaultLimits()),
-		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve,
+		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve, FlowEnds: a.FlowEnds,
 	}
 	for _, t := range a.Tools {
 		c.Tools = append(c.Tools, t.Spec())

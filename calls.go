@@ -119,7 +119,7 @@ func (s *State) end(e CallDone) {
 func (s *State) late(seq int64, id string, parts llm.Parts) {
 	name := cmp.Or(s.gone[id], s.nameOf(id), "a call")
 	head := llm.Text{Text: fmt.Sprintf("%s (%s), which had been given up, did finish after all:\n", name, id)}
-	s.Inbox = append(s.Inbox, Note{seq, llm.Message{Role: llm.User, Parts: append(llm.Parts{head}, parts...)}})
+	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: append(llm.Parts{head}, parts...)}})
 	delete(s.gone, id)
 }
 
@@ -183,22 +183,30 @@ func (s *State) Pending() []*CallState {
 }
 
 // CallTasks returns what the open calls call for: each is put before the gate
-// at once; those that only read run together, the others one after the other
-// in the order in which the model made them.
+// at once; those that only read, and those that delegate, run together, the
+// others one after the other in the order in which the model made them.
 func (s *State) CallTasks() []Task {
 	var todo []Task
 	if s.Outcome.Status != "" {
 		return nil
 	}
 	free, reads := true, true // no open call comes before; only calls that read do
+	room := s.room()
 	for _, c := range s.Calls {
 		if c.Done != nil {
 			continue
 		}
-		reads = reads && c.allowed() && c.Hints.ReadOnly && !c.Hints.Final
+		reads = reads && c.allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final
 		switch {
 		case c.Ruled == nil && c.Ruling == nil:
 			todo = append(todo, Task{Do: Rule, Call: c.ID})
+		case c.Hints.Delegates && (free && c.allowed() || reads):
+			if room > 0 || c.Running {
+				todo = append(todo, s.delegation(c))
+			}
+			if !c.Running {
+				room--
+			}
 		case free && c.allowed(), reads:
 			todo = append(todo, Task{Do: Use, Call: c.ID})
 		}

@@ -20,13 +20,18 @@ func (w *Worker) reserve(session string, s *State, t Task) Body {
 	}
 	l := s.Limits.Or(DefaultLimits())
 	stop := func(r Reason, format string, a ...any) Body {
+		if t.Call != "" { // the agent can go on without
+			return *failed(t.Call, "not delegated: "+fmt.Sprintf(format, a...)+"; do it yourself")
+		}
 		return Stopped{Turn: s.Turn, Re: s.Seq, Reason: r, Error: fmt.Sprintf(format, a...)}
 	}
 	open, left := 1, l
 	left.Tokens, left.Money = rest(l.Tokens, s.Usage.Total()), rest(l.Money, s.Cost)
 	for _, c := range s.Children {
 		if c.Done == nil {
-			open++
+			if !s.lost(c) {
+				open++
+			}
 			left.Tokens, left.Money = rest(left.Tokens, max(0, c.Limits.Tokens)), rest(left.Money, max(0, c.Limits.Money))
 		}
 	}
@@ -60,17 +65,18 @@ func portion[T ~int | ~int64](limit, n T) T {
 }
 
 // OpenChild opens the session that t delegates to, as its parent, in state s,
-// reserved it. It is safe to open it twice.
+// reserved it. It is safe to open it twice. An error that is [ErrNoFlow] says
+// that there can be no such session.
 func (w *Worker) OpenChild(ctx context.Context, session string, s *State, t Task) error {
 	id := ChildID(session, t.Child)
 	opened := Opened{Flow: t.Flow, Parent: session, Owner: s.Opened.Owner, Depth: s.Opened.Depth + 1, Version: FormatVersion}
 	f, err := w.Flow(ctx, &State{Opened: opened})
 	if err != nil {
-		return fmt.Errorf("session %s: %w", id, err)
+		return fmt.Errorf("session %s: %w: %w", id, ErrNoFlow, err)
 	}
 	c := f.Agent().Configured(0)
 	if child := s.Child(id); child != nil {
-		c.Limits = child.Limits
+		c.Limits = f.Agent().Limits.within(child.Limits)
 	}
 	m := &UserSaid{ID: "task", Message: llm.Say(llm.User, t.Prompt)}
 	if err := open(ctx, w.Journal, id, opened, c, m); !errors.Is(err, ErrExists) {
@@ -78,6 +84,9 @@ func (w *Worker) OpenChild(ctx context.Context, session string, s *State, t Task
 	}
 	return nil
 }
+
+// ErrNoFlow says that the flow that a session is to have cannot be had.
+var ErrNoFlow = errors.New("it cannot be delegated")
 
 // Report returns the event by which a session hears of a child that has ended,
 // or nil if it has not: law 8.
@@ -95,25 +104,35 @@ func (w *Worker) Report(ctx context.Context, session string, t Task) (Body, erro
 	if o.Status != Finished {
 		text = fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, text)
 	}
-	return ChildDone{Call: t.Call, Child: id, Status: o.Status, Reason: o.Reason, Text: text, Usage: s.Usage, Cost: s.Cost}, nil
+	d := ChildDone{Call: t.Call, Child: id, Status: o.Status, Reason: o.Reason, Text: text, Usage: s.Usage, Cost: s.Cost}
+	if w.Files != nil {
+		if d.Files, err = w.Files(ctx, s); err != nil {
+			return nil, fmt.Errorf("session %s: what it made: %w", id, err)
+		}
+	}
+	return d, nil
 }
 
 // startChild drives a child until it ends or waits for a person. One that
-// waits is left alone until this session is woken again.
+// waits is parked: it goes on when somebody speaks, or this session is woken
+// again.
 func (d *driver) startChild(ctx context.Context, t Task) {
 	child := d.s.Child(ChildID(d.id, t.Child))
-	if d.parked[t.Child] || child == nil || child.Done != nil {
+	if d.parked[t.Child] != nil || child == nil || child.Done != nil {
 		return
 	}
 	s := d.s.ahead()
-	d.launch(ctx, &job{key: "child/" + t.Child, turn: -1}, func(ctx context.Context) (Body, error) {
-		if err := d.OpenChild(ctx, d.id, s, t); err != nil {
-			return nil, err
+	d.launch(ctx, &job{key: "child/" + t.Child, turn: -1, child: &t}, func(ctx context.Context) (Body, error) {
+		err := d.OpenChild(ctx, d.id, s, t)
+		if errors.Is(err, ErrNoFlow) && ctx.Err() == nil {
+			return ChildDone{Call: t.Call, Child: child.Child, Status: Failed, Reason: ByTooling, Text: err.Error()}, nil
 		}
-		if err := d.Wake(ctx, ChildID(d.id, t.Child)); err != nil {
+		if err == nil {
+			err = d.Wake(ctx, child.Child)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return d.Report(ctx, d.id, t)
 	})
-	d.parked[t.Child] = true
 }

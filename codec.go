@@ -19,7 +19,7 @@ import (
 func bodies() map[string]Body {
 	return map[string]Body{
 		"opened": Opened{}, "configured": Configured{}, "user_said": UserSaid{},
-		"model_said": ModelSaid{}, "model_failed": ModelFailed{}, "stopped": Stopped{},
+		"model_said": ModelSaid{}, "model_failed": ModelFailed{}, "stopped": Stopped{}, "ended": Ended{},
 		"resumed": Resumed{}, "interrupted": Interrupted{}, "asked": Asked{}, "answered": Answered{},
 		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
 		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": Taken{},

@@ -23,9 +23,13 @@ type driver struct {
 	memo    *llm.Memo
 	config  int             // Config.N that memo belongs to
 	running map[string]*job // by key
-	parked  map[string]bool // children that wait for a person
 	done    chan *job       // unbuffered: every job is received
 	seen    atomic.Int64    // s.Seq, for the goroutine that listens
+
+	parked    map[string]*park // children that wait, by Task.Child
+	stirred   chan string      // one of parked has been spoken to
+	followers sync.WaitGroup   // of parked
+	idle      map[string]int64 // events of children in which there was nothing to do
 }
 
 // A job is a task under way.
@@ -33,6 +37,7 @@ type job struct {
 	key    string
 	turn   int    // of a reply
 	call   string // of the running of a call
+	child  *Task  // of the driving of a child
 	cancel context.CancelFunc
 	body   Body // what came of it, or nil
 	err    error
@@ -45,6 +50,7 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var listener sync.WaitGroup
 	defer listener.Wait()
+	defer d.followers.Wait()
 	defer cancel()
 	grown, deaf := make(chan struct{}, 1), make(chan error, 1)
 	after := d.s.Seq
@@ -55,7 +61,14 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	if err == nil {
 		err = d.advance(ctx)
 	}
-	for err == nil && len(d.running) > 0 {
+	for err == nil {
+		if len(d.running) == 0 {
+			seq := d.s.Seq
+			if err = d.rest(ctx); err != nil || seq == d.s.Seq && len(d.running) == 0 {
+				break
+			}
+			continue
+		}
 		timer := d.timer()
 		select {
 		case j := <-d.done:
@@ -64,6 +77,8 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 			if err = d.catchUp(ctx); err == nil {
 				err = d.advance(ctx)
 			}
+		case child := <-d.stirred:
+			d.unpark(ctx, child)
 		case <-timer.C:
 			err = d.advance(ctx, Stopped{Turn: d.s.Turn, Re: d.s.Seq, Reason: NoTime, Error: d.s.timeUp()})
 		case why := <-deaf:
@@ -132,7 +147,10 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 	var err error
 	for j != nil {
 		delete(d.running, j.key)
+		driven := j.child != nil && errors.Is(j.err, ErrDriven)
 		switch {
+		case j.child != nil && (j.err == nil && j.body == nil || driven) && !d.isStale(j):
+			err = errors.Join(err, d.wait(ctx, *j.child, driven))
 		case j.err != nil && !d.isStale(j):
 			err = errors.Join(err, j.err)
 		case j.body != nil && !(d.isStale(j) && isFailure(j.body)):
@@ -262,9 +280,14 @@ func (d *driver) foresee(ctx context.Context, bodies []Body) ([]Body, error) {
 				continue
 			}
 			bodies, grew = append(bodies, b), true
-			if stop, ok := b.(Stopped); ok {
-				stop.Re = min(stop.Re, d.s.Seq) // what comes next may be a person's
-				bodies[len(bodies)-1] = stop
+			switch end := b.(type) { // what comes next may be a person's
+			case Stopped:
+				end.Re = min(end.Re, d.s.Seq)
+				bodies[len(bodies)-1] = end
+				return bodies, nil
+			case Ended:
+				end.Re = min(end.Re, d.s.Seq)
+				bodies[len(bodies)-1] = end
 				return bodies, nil
 			}
 			add(b)

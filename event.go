@@ -51,8 +51,9 @@ type (
 		Limits    Limits       `json:"limits"`
 		Prices    Prices       `json:"prices"`
 		Workspace string       `json:"workspace,omitempty"`
-		Approve   string       `json:"approve,omitempty"` // the gate's mode
-		Sandbox   string       `json:"sandbox,omitempty"` // what calls run in, such as "bubblewrap", or "none"; "": not recorded
+		Approve   string       `json:"approve,omitempty"`   // the gate's mode
+		Sandbox   string       `json:"sandbox,omitempty"`   // what calls run in, such as "bubblewrap", or "none"; "": not recorded
+		FlowEnds  bool         `json:"flow_ends,omitempty"` // a reply without calls is no end: the flow says when it has ended
 	}
 
 	// UserSaid is input. ID is chosen by the sender, so that sending it
@@ -93,6 +94,17 @@ type (
 		Re     int64  `json:"re"`
 		Reason Reason `json:"reason"`
 		Error  string `json:"error,omitempty"` // a sentence for people
+	}
+
+	// Ended says that the flow has done what was asked for up to Re, or has
+	// failed to. It ends the session unless somebody spoke after Re.
+	Ended struct {
+		Turn   int    `json:"turn"`
+		Re     int64  `json:"re"`
+		Status Status `json:"status"` // Finished or Failed
+		Reason Reason `json:"reason,omitempty"`
+		Error  string `json:"error,omitempty"` // a sentence for people
+		Text   string `json:"text,omitempty"`  // the answer; none: the last thing that the agent said
 	}
 
 	// Resumed lets a halted session go on. Limits that are not zero replace
@@ -182,6 +194,7 @@ type (
 		Status Status    `json:"status"`
 		Reason Reason    `json:"reason,omitempty"`
 		Text   string    `json:"text"`
+		Files  []string  `json:"files,omitempty"` // made or changed meanwhile, relative to its workspace
 		Usage  llm.Usage `json:"usage"`
 		Cost   Money     `json:"cost,omitempty"`
 	}
@@ -254,6 +267,7 @@ func (b UserSaid) Key() string    { return "user/" + b.ID }
 func (b ModelSaid) Key() string   { return fmt.Sprintf("model/%d", b.Turn) }
 func (b ModelFailed) Key() string { return fmt.Sprintf("model/%d", b.Turn) }
 func (b Stopped) Key() string     { return fmt.Sprintf("model/%d", b.Turn) }
+func (b Ended) Key() string       { return fmt.Sprintf("model/%d", b.Turn) }
 func (b Resumed) Key() string     { return "resume/" + b.ID }
 func (b Interrupted) Key() string { return "interrupt/" + b.ID }
 func (b Asked) Key() string       { return fmt.Sprintf("ask/%s/%d", b.Call, b.N) }
@@ -295,6 +309,23 @@ func (l Limits) Or(m Limits) Limits {
 		Time: either(l.Time, m.Time), Depth: either(l.Depth, m.Depth), FanOut: either(l.FanOut, m.FanOut),
 		Stuck: either(l.Stuck, m.Stuck),
 	}
+}
+
+// within returns l with nothing in it that allows more than m does.
+func (l Limits) within(m Limits) Limits {
+	return Limits{
+		Steps: less(l.Steps, m.Steps), Tokens: less(l.Tokens, m.Tokens), Money: less(l.Money, m.Money),
+		Time: less(l.Time, m.Time), Depth: less(l.Depth, m.Depth), FanOut: less(l.FanOut, m.FanOut),
+		Stuck: less(l.Stuck, m.Stuck),
+	}
+}
+
+// less is the smaller one of two limits, of which 0 and less are none.
+func less[T ~int | ~int64](a, b T) T {
+	if a <= 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 func either[T comparable](a, b T) T {

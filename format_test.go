@@ -35,6 +35,7 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 		answer string
 	}{
 		"v1-conversation.jsonl": {Finished, "March, May and October were the best months."},
+		"v1-flow.jsonl":         {Finished, "The report is written."},
 		"v1-fork.jsonl":         {Halted, "I will look at the file."},
 		"v1-future.jsonl":       {Running, ""},
 		"v1-long.jsonl":         {Finished, "It prints the same line over and over."},

@@ -18,6 +18,7 @@ var madeUp = []openmanus.Spec{
 	{ToolSpec: llm.ToolSpec{Name: "read"}, Hints: openmanus.Hints{ReadOnly: true}},
 	{ToolSpec: llm.ToolSpec{Name: "write"}},
 	{ToolSpec: llm.ToolSpec{Name: "end"}, Hints: openmanus.Hints{Final: true}},
+	{ToolSpec: llm.ToolSpec{Name: "give"}, Hints: openmanus.Hints{Delegates: true}},
 }
 
 // A story is a journal that is made up of bytes: any events in any order, as
@@ -80,7 +81,7 @@ func (st *story) reply(turn int) (llm.Message, llm.Stop) {
 	}
 	for i := range n / 3 % 4 {
 		c := st.next()
-		m.Parts = append(m.Parts, llm.Call{ID: fmt.Sprintf("c%d-%d", turn, i+1), Name: []string{"read", "write", "end", "none"}[c%4], Input: `{}`})
+		m.Parts = append(m.Parts, llm.Call{ID: fmt.Sprintf("c%d-%d", turn, i+1), Name: []string{"read", "write", "end", "none", "give"}[c%5], Input: `{}`})
 	}
 	return m, []llm.Stop{llm.End, llm.ToolUse, llm.End, llm.ToolUse, llm.Length, llm.Filter, llm.Refusal, ""}[n/12%8]
 }
@@ -90,7 +91,7 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 	kind, n := st.next(), st.next()
 	turn, re := s.Turn+[]int{0, 0, 0, 1, -1}[n%5], s.Seq-[]int64{0, 0, 1, 3}[n/5%4]
 	id := fmt.Sprint(n % 50)
-	switch kind % 22 {
+	switch kind % 23 {
 	case 0:
 		return openmanus.UserSaid{ID: id, Message: llm.Say(llm.User, "say "+id)}
 	case 1, 2, 3:
@@ -107,7 +108,7 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 	case 8:
 		return openmanus.Answered{Call: st.call(s), N: n % 3}
 	case 9, 10:
-		return openmanus.Ruled{Call: st.call(s), Allow: n%3 > 0, By: []string{"gate", "me"}[n%2], Hints: openmanus.Hints{ReadOnly: n%4 == 0}}
+		return openmanus.Ruled{Call: st.call(s), Allow: n%3 > 0, By: []string{"gate", "me"}[n%2], Hints: openmanus.Hints{ReadOnly: n%4 == 0, Delegates: n%5 == 0}}
 	case 11:
 		return openmanus.CallStarted{Call: st.call(s), Attempt: 1 + n%3}
 	case 12, 13:
@@ -126,6 +127,9 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 		return openmanus.Taken{N: n % 4}
 	case 20:
 		return openmanus.Configured{N: n % 4, Tools: madeUp[n%4%3:], Limits: openmanus.Limits{Steps: n % 7}}
+	}
+	if kind%23 == 21 {
+		return openmanus.Ended{Turn: turn, Re: re, Status: []openmanus.Status{openmanus.Finished, openmanus.Failed, ""}[n%3], Text: id}
 	}
 	if n == 255 {
 		return openmanus.Foreign{Type: "new", Stored: "new/1"}
@@ -262,6 +266,8 @@ func dreamt(s *openmanus.State, task openmanus.Task) openmanus.Body {
 		return openmanus.CallDone{Call: task.Call, Detail: json.RawMessage(`"dreamt"`)}
 	case openmanus.Stop:
 		return openmanus.Stopped{Turn: task.Turn, Re: task.Re, Reason: task.Reason}
+	case openmanus.Delegate:
+		return openmanus.ChildOpened{Call: task.Call, Child: openmanus.ChildID("s", task.Child)}
 	}
 	return openmanus.ModelSaid{Turn: task.Turn, Re: task.Re, Stop: llm.ToolUse, Message: llmtest.Use(fmt.Sprintf("c%d-1", task.Turn), "read", `{"in":"a dream"}`)}
 }
@@ -281,8 +287,19 @@ func (l *life) work() bool {
 		l.rule(task.Call)
 	case openmanus.Use:
 		l.use(task.Call)
+	case openmanus.Delegate:
+		l.delegate(task)
 	}
 	return true
+}
+
+// delegate opens a child, or ends it.
+func (l *life) delegate(task openmanus.Task) {
+	if id := openmanus.ChildID("s", task.Child); l.s.Child(id) == nil {
+		l.happen(openmanus.ChildOpened{Call: task.Call, Child: id})
+	} else {
+		l.happen(openmanus.ChildDone{Call: task.Call, Child: id, Status: openmanus.Finished, Text: "it is done"})
+	}
 }
 
 // ask sends a request, which has to begin with the one before: law 6.
@@ -446,6 +463,8 @@ func (l *life) end() {
 		l.happen(openmanus.Ruled{Call: task.Call, By: "gate"})
 	case openmanus.Use:
 		l.happen(openmanus.CallDone{Call: task.Call})
+	case openmanus.Delegate:
+		l.delegate(task)
 	default:
 		l.t.Fatalf("%+v at the end", task)
 	}

@@ -69,7 +69,7 @@ func (l *Local) hold(ctx context.Context, session string, h *hub) (seq int64, er
 		return 0, err
 	}
 	d := &driver{Local: l, id: session, s: s, flow: f, hub: h,
-		running: make(map[string]*job), parked: make(map[string]bool), done: make(chan *job)}
+		running: make(map[string]*job), parked: make(map[string]*park), done: make(chan *job), stirred: make(chan string), idle: make(map[string]int64)}
 	h.begin(s.Seq, s.Turn)
 	defer h.end()
 	err = d.drive(ctx, lost)

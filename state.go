@@ -19,12 +19,15 @@ import (
 // it stands changes nothing.
 type State struct {
 	Seq     int64
+	Began   time.Time // when the first event was stored
 	Updated time.Time // when the last event was stored
 
 	Opened Opened
 	Config Configured // the last one
 	Limits Limits     // in force: configured, raised by resuming
 	Title  string
+
+	Requests []string // what people said, in order
 
 	Said  []llm.Message // what the model has seen and said, in the order it did
 	Calls []*CallState  // the calls of the last message in Said, until the next one
@@ -56,6 +59,7 @@ type State struct {
 type Note struct {
 	Seq     int64
 	Message llm.Message
+	Child   string // the session that it is news of, or ""
 }
 
 // An Outcome says how a session ended.
@@ -123,6 +127,9 @@ func (s *State) Apply(ev Event) {
 	if gap := ev.Time.Sub(s.Updated); s.Seq > 0 && gap > 0 && !taken && s.Status() == Running {
 		s.Active += gap
 	}
+	if s.Seq == 0 {
+		s.Began = ev.Time
+	}
 	s.Seq, s.Updated, s.fresh = ev.Seq, ev.Time, byPerson(ev.Body)
 	switch e := ev.Body.(type) {
 	case Opened:
@@ -141,6 +148,8 @@ func (s *State) Apply(ev Event) {
 		s.giveOver(e.Turn, e.Re, Outcome{Failed, Reason(e.Kind), e.Error, e.Status})
 	case Stopped:
 		s.giveOver(e.Turn, e.Re, Outcome{Status: Halted, Reason: e.Reason, Error: e.Error})
+	case Ended:
+		s.ended(e)
 	case Resumed:
 		s.resumed(e)
 	case Interrupted:
@@ -148,9 +157,7 @@ func (s *State) Apply(ev Event) {
 	case Taken:
 		s.Taken++
 	case ChildOpened:
-		if s.Child(e.Child) == nil {
-			s.Children = append(s.Children, &ChildState{ChildOpened: e})
-		}
+		s.childOpened(e)
 	case ChildDone:
 		s.childDone(ev.Seq, e)
 	case Titled:
@@ -190,7 +197,8 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 		}
 	}
 	parts := append(slices.Clone(e.Note), e.Message.Parts...)
-	s.Inbox = append(s.Inbox, Note{seq, llm.Message{Role: llm.User, Parts: parts}})
+	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}})
+	s.Requests = append(s.Requests, e.Message.Text())
 	s.goOn()
 	s.Answer = ""
 }
@@ -259,7 +267,7 @@ func (s *State) modelSaid(e ModelSaid) {
 		}
 		final = final || cs.Hints.Final
 	}
-	if len(calls) == 0 && len(s.Inbox) == 0 {
+	if len(calls) == 0 && len(s.Inbox) == 0 && !s.Config.FlowEnds {
 		s.Outcome = Outcome{Status: Finished}
 	}
 }
@@ -298,6 +306,22 @@ func (s *State) giveOver(turn int, re int64, o Outcome) {
 	s.giveUpAll(fmt.Sprintf("the session was stopped (%s)", o.Reason))
 }
 
+// ended is the end that a flow declares.
+func (s *State) ended(e Ended) {
+	if e.Turn != s.Turn || e.Status != Finished && e.Status != Failed || s.Outcome.Status != "" {
+		return
+	}
+	s.Turn++
+	for _, n := range s.Inbox {
+		if n.Child == "" && n.Seq > e.Re {
+			return // somebody has spoken since
+		}
+	}
+	s.Outcome = Outcome{Status: e.Status, Reason: e.Reason, Error: e.Error}
+	s.Answer = cmp.Or(e.Text, s.Answer)
+	s.giveUpAll("the work has ended")
+}
+
 // giveUpAll gives a result to every call that has none.
 func (s *State) giveUpAll(why string) {
 	for _, c := range s.Calls {
@@ -327,28 +351,8 @@ func (s *State) spend(u llm.Usage, m Money) {
 	s.Usage, s.Cost = s.Usage.Add(u), s.Cost+m
 }
 
-func (s *State) childDone(seq int64, e ChildDone) {
-	c := s.Child(e.Child)
-	if c == nil || c.Done != nil {
-		return
-	}
-	c.Done = &e
-	s.spend(e.Usage, e.Cost)
-	if e.Call == "" || s.gone[e.Call] != "" {
-		text := fmt.Sprintf("%s is %s: %s", e.Child, e.Status, e.Text)
-		s.Inbox = append(s.Inbox, Note{seq, llm.Say(llm.User, text)})
-	}
-}
-
-// Child returns the child with the given session id, or nil.
-func (s *State) Child(id string) *ChildState {
-	for _, c := range s.Children {
-		if c.Child == id {
-			return c
-		}
-	}
-	return nil
-}
+// Last returns the Detail of a tool's last success in the session, or nil.
+func (s *State) Last(tool string) json.RawMessage { return s.last[tool] }
 
 // ahead returns a copy of s that can be folded further without touching s. It
 // is good for [Flow.Next] and its status; it has no past transcript.
@@ -382,7 +386,7 @@ func (s *State) Status() Status {
 		return s.Outcome.Status
 	case s.Open() && len(s.CallTasks()) == 0 && len(s.Pending()) > 0:
 		return Waiting
-	case s.Open(), s.Due():
+	case s.Open(), s.Due(), s.Config.FlowEnds && s.Turn > 0:
 		return Running
 	case s.Turn == 0:
 		return Idle

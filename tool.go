@@ -41,6 +41,7 @@ type Hints struct {
 	Edits       bool `json:"edits,omitempty"`       // changes files of the workspace, and nothing else
 	Internal    bool `json:"internal,omitempty"`    // changes nothing but the session itself; never asked about
 	Final       bool `json:"final,omitempty"`       // ends the agent's work when it succeeds; see Ending
+	Delegates   bool `json:"delegates,omitempty"`   // does not run: a session of its own does the work; its arguments are a Delegation
 }
 
 // A Hinter is a [Tool] whose calls differ in what they may do: Hints returns
@@ -63,8 +64,19 @@ type Call struct {
 	// session: what a tool that remembers puts there survives a crash.
 	Last json.RawMessage
 
+	Children []*ChildState // the sessions that its session has opened so far; not to be changed
+
 	Blobs Blobs     // for what is large; never nil
 	Live  io.Writer // what is written here is shown to people now, and not kept; never nil
+}
+
+// A Delegation is what the arguments of a [Hints].Delegates tool say. The
+// result of such a call is what the session says that was opened for it, and
+// the files it made.
+type Delegation struct {
+	Task    string `json:"task"`
+	Agent   string `json:"agent,omitempty"`   // the flow that does it; none: the one that asks
+	Returns string `json:"returns,omitempty"` // what the answer is to be
 }
 
 // An Answer is what a person said to an [Ask].

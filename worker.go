@@ -40,6 +40,10 @@ type Worker struct {
 	// whole is kept as a blob. 0 means 10,000.
 	MaxOutput int
 
+	// Files, if not nil, returns what a session in state s made or changed
+	// since it began, for its parent to hear of.
+	Files func(ctx context.Context, s *State) ([]string, error)
+
 	// Live, if not nil, gets the provisional bodies of a session as they
 	// come. It must not block.
 	Live func(session string, b Body)
@@ -208,7 +212,7 @@ func (w *Worker) typing(session string, turn int, d llm.Delta) {
 	w.Live(session, t)
 }
 
-// clerical does what needs no time and no world: rulings, claims and stops.
+// clerical does what needs no time and no world: rulings, claims and ends.
 // It returns nil if t is not of that sort or has been done. mine says which
 // calls the caller itself has under way.
 func (w *Worker) clerical(ctx context.Context, session string, a *Agent, s *State, t Task, mine func(call string) bool) (Body, error) {
@@ -220,6 +224,10 @@ func (w *Worker) clerical(ctx context.Context, session string, a *Agent, s *Stat
 	case Stop:
 		if t.Turn == s.Turn {
 			return Stopped{Turn: t.Turn, Re: t.Re, Reason: t.Reason, Error: t.Error}, nil
+		}
+	case End:
+		if t.Turn == s.Turn {
+			return Ended{Turn: t.Turn, Re: t.Re, Status: t.Status, Reason: t.Reason, Error: t.Error, Text: t.Text}, nil
 		}
 	case Delegate:
 		return w.reserve(session, s, t), nil
@@ -275,7 +283,7 @@ func (w *Worker) prepare(session string, a *Agent, s *State, c *CallState) (Call
 	if p := Placeholder(input); p != "" {
 		return Call{}, spec, fmt.Errorf("%s did not run: its arguments contain %s, which stands for a secret that was left out of what you read; the secret itself is not known to you and cannot be written", c.Name, p)
 	}
-	call := Call{Call: c.Call, Session: session, Last: s.last[c.Name], Blobs: w.blobs(), Live: io.Discard}
+	call := Call{Call: c.Call, Session: session, Last: s.last[c.Name], Children: s.Children, Blobs: w.blobs(), Live: io.Discard}
 	call.Input = input
 	for _, ans := range c.Answers {
 		call.Answers = append(call.Answers, Answer{ans.Text, ans.Data})

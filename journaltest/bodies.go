@@ -26,7 +26,7 @@ func openingBodies() []openmanus.Body {
 			From: &openmanus.Origin{Session: "origin", Seq: 12},
 		},
 		openmanus.Configured{
-			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk, Sandbox: "bubblewrap",
+			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk, Sandbox: "bubblewrap", FlowEnds: true,
 			Tools: []openmanus.Spec{{
 				ToolSpec: llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
 				Hints:    everyHint(),
@@ -47,7 +47,7 @@ func openingBodies() []openmanus.Body {
 }
 
 func everyHint() openmanus.Hints {
-	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Final: true}
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Final: true, Delegates: true}
 }
 
 func everyLimit() openmanus.Limits {
@@ -70,6 +70,7 @@ func turnBodies() []openmanus.Body {
 		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7},
 		openmanus.Resumed{ID: "r1", Limits: everyLimit()},
 		openmanus.Stopped{Turn: 2, Re: 6, Reason: openmanus.NoSteps, Error: "50 steps are used up"},
+		openmanus.Ended{Turn: 3, Re: 6, Status: openmanus.Failed, Reason: openmanus.ByAgent, Error: "a step is blocked", Text: "Half of it is done."},
 	}
 }
 
@@ -99,7 +100,7 @@ func otherBodies() []openmanus.Body {
 	usage := llm.Usage{Input: 10, Output: 4, Cached: 5, CacheWrite: 2, Reasoning: 3}
 	return []openmanus.Body{
 		openmanus.ChildOpened{Call: "c0-0", Child: "child", Limits: everyLimit()},
-		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Usage: usage, Cost: 3},
+		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3},
 		openmanus.Taken{N: 0, Worker: "host/43"},
 		openmanus.Titled{ID: "t1", Title: "The best months"},
 		openmanus.Noted{ID: "n1", Text: "kept for the report"},
