@@ -6,11 +6,14 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -18,9 +21,11 @@ import (
 // Secrets are values that must not be written down. Each is found as it is,
 // in base64 (in its three alignments), URL-encoded and JSON-escaped, and
 // replaced by a placeholder that names it, or by 0 in a number. The nil Secrets
-// are none. They do not change and are safe for concurrent use.
+// are none. They are safe for concurrent use.
 type Secrets struct {
-	forms []form // longest first
+	mu     sync.Mutex // held by Add
+	values map[string]string
+	forms  atomic.Pointer[[]form] // longest first
 }
 
 type form struct{ value, placeholder []byte }
@@ -31,23 +36,55 @@ const minSecret = 8
 
 // NewSecrets returns the secrets with the given values by name.
 func NewSecrets(values map[string]string) *Secrets {
-	s := new(Secrets)
+	s := &Secrets{values: maps.Clone(values)}
+	s.prepare()
+	return s
+}
+
+// Add makes value a secret from now on, such as a token that was just given:
+// it is replaced in what is written from here on, and not in what was written.
+// It takes the place of the one with the same name.
+func (s *Secrets) Add(name, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.values == nil {
+		s.values = make(map[string]string)
+	}
+	s.values[name] = value
+	s.prepare()
+}
+
+// prepare finds the forms of the values.
+func (s *Secrets) prepare() {
+	var forms []form
 	seen := make(map[string]bool)
-	for name, v := range values {
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		v := s.values[name]
 		if len(v) < minSecret {
 			continue
 		}
 		for _, f := range encodings(v) {
 			if len(f) >= minSecret && !seen[f] {
 				seen[f] = true
-				s.forms = append(s.forms, form{[]byte(f), []byte("[[secret:" + name + "]]")})
+				forms = append(forms, form{[]byte(f), []byte("[[secret:" + name + "]]")})
 			}
 		}
 	}
-	slices.SortFunc(s.forms, func(a, b form) int {
-		return cmp.Or(len(b.value)-len(a.value), bytes.Compare(a.value, b.value), bytes.Compare(a.placeholder, b.placeholder))
+	slices.SortFunc(forms, func(a, b form) int {
+		return cmp.Or(len(b.value)-len(a.value), bytes.Compare(a.value, b.value))
 	})
-	return s
+	s.forms.Store(&forms)
+}
+
+// all returns the forms to look for.
+func (s *Secrets) all() []form {
+	if s == nil {
+		return nil
+	}
+	if forms := s.forms.Load(); forms != nil {
+		return *forms
+	}
+	return nil
 }
 
 func encodings(v string) []string {
@@ -84,22 +121,11 @@ func jsonEscaped(v string, html bool) string {
 }
 
 func (s *Secrets) in(data []byte) bool {
-	if s == nil {
-		return false
-	}
-	for _, f := range s.forms {
-		if bytes.Contains(data, f.value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.all(), func(f form) bool { return bytes.Contains(data, f.value) })
 }
 
 func (s *Secrets) replace(data []byte) []byte {
-	if s == nil {
-		return data
-	}
-	for _, f := range s.forms {
+	for _, f := range s.all() {
 		data = bytes.ReplaceAll(data, f.value, f.placeholder)
 	}
 	return data
@@ -136,9 +162,25 @@ func (c cleanBlobs) Put(ctx context.Context, data []byte) (Ref, error) {
 
 var placeholder = regexp.MustCompile(`\[\[secret:[^\]\n]*\]\]`)
 
-// Placeholder returns the first placeholder of a secret in text, or "". What
-// contains one must not be written into a file or run as a command.
-func Placeholder(text string) string { return placeholder.FindString(text) }
+// Placeholder returns the first placeholder of a secret in text, or "", also
+// if text is JSON that has it escaped. What contains one must not be written
+// into a file or run as a command.
+func Placeholder(text string) string {
+	if p := placeholder.FindString(text); p != "" || !strings.Contains(text, `\u`) {
+		return p
+	}
+	found := ""
+	_, err := rewrite([]byte(text), func(_ string, v any) (any, error) {
+		if s, ok := v.(string); ok && found == "" {
+			found = placeholder.FindString(s)
+		}
+		return v, nil
+	})
+	if err != nil {
+		return "" // no JSON: what stands there is what it says
+	}
+	return found
+}
 
 // clean returns the encoding of b without secrets. They are looked for in the
 // strings that it decodes to, so that what is left is still an encoding.

@@ -29,8 +29,8 @@ type Worker struct {
 	// Blobs keep what is large. If nil, the journal does, if it can.
 	Blobs Blobs
 
-	// Secrets are replaced in what calls keep as blobs. The journal replaces
-	// them in events.
+	// Secrets are replaced in what calls keep as blobs, and in what is shown
+	// of replies and calls under way. The journal replaces them in events.
 	Secrets *Secrets
 
 	// Name says in the journal who ran a call, such as a host and process.
@@ -173,7 +173,9 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, c Configur
 	if a.Model == nil {
 		return nil, fmt.Errorf("the agent %q has no model", a.Name)
 	}
-	r, err := llm.Collect(ctx, a.Model, req, func(d llm.Delta) { w.typing(session, t.Turn, d) })
+	typed := &typist{w: w, session: session, turn: t.Turn}
+	r, err := llm.Collect(ctx, a.Model, req, typed.delta)
+	typed.end()
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err() // ours, not the model's
 	}
@@ -199,17 +201,6 @@ func own(parts llm.Parts, turn int) {
 			parts[i] = c
 		}
 	}
-}
-
-func (w *Worker) typing(session string, turn int, d llm.Delta) {
-	if w.Live == nil || d.Piece == nil && !d.Reset {
-		return
-	}
-	t := Typing{Turn: turn, Part: d.Part, Reset: d.Reset}
-	if d.Piece != nil {
-		t.Parts = llm.Parts{d.Piece}
-	}
-	w.Live(session, t)
 }
 
 // clerical does what needs no time and no world: rulings, claims and ends.
@@ -351,7 +342,9 @@ func (w *Worker) use(ctx context.Context, session string, a *Agent, s *State, id
 		return *failed(id, c.changed()+err.Error()), nil
 	}
 	if w.Live != nil {
-		call.Live = &liveWriter{w, session, id}
+		live := &liveWriter{w: w, session: session, call: id, clean: w.Secrets.Redactor()}
+		defer live.end()
+		call.Live = live
 	}
 	res, detail, err := run(ctx, a.tool(c.Name), call)
 	if err != nil && ctx.Err() != nil {
@@ -423,15 +416,4 @@ func encodeDetail(detail any) (data json.RawMessage) {
 		sorry(err)
 	}
 	return data
-}
-
-type liveWriter struct {
-	w       *Worker
-	session string
-	call    string
-}
-
-func (l *liveWriter) Write(p []byte) (int, error) {
-	l.w.Live(l.session, Output{l.call, strings.ToValidUTF8(string(p), "\uFFFD")})
-	return len(p), nil
 }

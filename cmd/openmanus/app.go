@@ -76,6 +76,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 		return nil, err
 	}
 	secrets := openmanus.NewSecrets(cfg.Secrets())
+	t.out, t.err = secrets.Writer(t.out), secrets.Writer(t.err) // whatever is said from here on
 	db, err := store.Open(cfg.DataDir, &store.Options{Secrets: secrets})
 	if err != nil {
 		return nil, usage(err)

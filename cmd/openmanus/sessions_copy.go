@@ -101,7 +101,8 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	case c.File != "" && c.File != "-":
 		return c.toFile(ctx, x, t.abs(c.File))
 	case !isTerminal(t.out):
-		return openmanus.Export(ctx, x.db, x.db, x.id, t.out)
+		// The journal has no secrets, and the file is to be as it was summed.
+		return openmanus.Export(ctx, x.db, x.db, x.id, bare(t.out).(io.Writer))
 	}
 	var b bytes.Buffer
 	if err := openmanus.Export(ctx, x.db, x.db, x.id, &b); err != nil {

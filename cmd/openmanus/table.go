@@ -130,7 +130,7 @@ func (t *terminal) style(g *globals) style {
 
 // columns is the width of standard output; 0 if it is no terminal.
 func (t *terminal) columns() int {
-	f, ok := t.out.(*os.File)
+	f, ok := bare(t.out).(*os.File)
 	if !ok || !isTerminal(f) {
 		return 0
 	}
