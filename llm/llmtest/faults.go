@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,9 @@ import (
 
 	"github.com/openmanus-go/openmanus/llm"
 )
+
+//go:embed faults.txtar
+var everyWire []byte
 
 // RunFaults holds an adapter, under [llm.Retry], against a table of what can
 // go wrong on a wire. Every fault ends in a retry that succeeds, in a typed
@@ -27,23 +31,27 @@ import (
 //	reply WORDS      nothing is wrong with it; see [Words]
 //
 // Lines that are "$name" stand for what the beginning of the file says:
-// "$name = text". There must be $good, a stream with the reply "Hello.", and
-// $plain, the same reply without a stream. A section whose name ends in
-// "(plain)" is the same fault without a stream. Where there is none, an
-// answer that is a stream is not tried without, and any other is both.
+// "$name = text". A section whose name ends in "(plain)" is the same fault
+// without a stream. Where there is none, an answer that is a stream is not
+// tried without, and any other is both.
+//
+// What can go wrong on every wire is in the file faults.txtar of this package,
+// in words that table says the meaning of: see there. A section of table
+// stands for the one of that name there; if its first line is "none WHY", the
+// fault does not exist on this wire.
 //
 // The outcome of each is logged as a table.
 func RunFaults(t *testing.T, table []byte, open Open) {
-	a := txtar.Parse(table)
-	words := shorthand(string(a.Comment))
+	own, all := txtar.Parse(table), txtar.Parse(everyWire)
+	words := shorthand(string(all.Comment) + string(own.Comment))
 	rows := map[string]string{}
 	var order []string
 	tried := 0
-	for _, f := range a.Files {
-		rows[f.Name] = words.expand(string(f.Data))
-		if !strings.HasSuffix(f.Name, " (plain)") {
+	for _, f := range append(all.Files, own.Files...) {
+		if _, known := rows[f.Name]; !known && !strings.HasSuffix(f.Name, " (plain)") {
 			order = append(order, f.Name)
 		}
+		rows[f.Name] = words.expand(string(f.Data))
 	}
 	log := []string{fmt.Sprintf("%-52s %-42s %s", "fault", "in a stream", "plain")}
 	for _, name := range order {
@@ -53,7 +61,11 @@ func RunFaults(t *testing.T, table []byte, open Open) {
 			if !ok || i == 0 {
 				row = rows[name]
 			}
-			if cells[i] = "-"; !ok && i == 1 && strings.Contains(row, "text/event-stream") {
+			if why, none := strings.CutPrefix(row, "none "); none {
+				cells[i], _, _ = strings.Cut("none: "+why, "\n")
+				continue
+			}
+			if cells[i] = "-"; !ok && i == 1 && strings.Contains(row, words.expand("$ok\n")) {
 				continue
 			}
 			tried++
@@ -135,8 +147,8 @@ type dictionary map[string]string
 func shorthand(comment string) dictionary {
 	d := dictionary{}
 	for line := range strings.Lines(comment) {
-		if name, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " = "); ok && strings.HasPrefix(name, "$") {
-			d[name] = strings.ReplaceAll(text, `\n`, "\n")
+		if name, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ="); ok && strings.HasPrefix(name, "$") {
+			d[name] = strings.ReplaceAll(strings.TrimPrefix(text, " "), `\n`, "\n")
 		}
 	}
 	return d
@@ -148,9 +160,9 @@ func (d dictionary) expand(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		name, arg, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if text, ok := d[name]; ok {
+		if text, ok := d[name]; ok && text != "" {
 			b.WriteString(d.expand(strings.ReplaceAll(text, "...", arg) + "\n"))
-		} else {
+		} else if !ok {
 			b.WriteString(line)
 		}
 	}

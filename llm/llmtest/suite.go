@@ -35,8 +35,14 @@ var cases embed.FS
 // each of them, wire has a file of the same name with the traffic that the
 // adapter's provider makes of it: under "request.json" what the request's
 // body must contain, under "response" what is answered, in the notation of
-// [Peer]. What the provider has no way to say is a file with "unsupported",
-// and then the request must fail and the error must contain that text.
+// [Peer]. Under "again.json" it may say what must be in a second request, with
+// which the conversation goes on after the reply: what goes back of it.
+//
+// What cannot be asked of the provider is a file with "unsupported": the
+// request must fail, and the error must contain that text. What the provider
+// has no way to answer is a file with "none", which says why. Where it says
+// the same with other words or numbers, its file has a "reply.json" or an
+// "error.json" of its own, which stands for that of the case.
 //
 // The beginning of a case's file says what it is about, and that of a wire's
 // file where its traffic is taken from. Both are printed when it fails.
@@ -49,6 +55,10 @@ func Run(t *testing.T, wire fs.FS, open Open) {
 		name := strings.TrimSuffix(f.Name(), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			c := readCase(t, wire, f.Name())
+			if c.none != "" {
+				t.Logf("not on this wire: %s", c.none)
+				return
+			}
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Logf("What this is about:\n%s\nWhere the traffic is from:\n%s", c.about, c.source)
@@ -85,6 +95,8 @@ type aCase struct {
 	response      string
 	split         [3]string // what comes before a fragment of the arguments, the fragment, what comes after
 	unsupported   string
+	again         string // what a second request must hold
+	none          string // why there is no such traffic
 }
 
 type failure struct {
@@ -114,8 +126,10 @@ func readCase(t *testing.T, wire fs.FS, name string) *aCase {
 			case "ask.json":
 				decode(t, name, f.Data, &c.req)
 			case "reply.json":
+				c.reply = nil
 				decode(t, name, f.Data, &c.reply)
 			case "error.json":
+				c.fails = nil
 				decode(t, name, f.Data, &c.fails)
 			case "request.json":
 				c.wantRequest = text
@@ -125,6 +139,10 @@ func readCase(t *testing.T, wire fs.FS, name string) *aCase {
 				c.split[strings.Index("bfa", f.Name[:1])] = text
 			case "unsupported":
 				c.unsupported = strings.TrimSpace(text)
+			case "again.json":
+				c.again = text
+			case "none":
+				c.none = text
 			default:
 				t.Fatalf("%s: what is %q?", name, f.Name)
 			}
@@ -175,6 +193,7 @@ func (c *aCase) variants() map[string][]string {
 // check asks four times: as it is, and with a memo that is empty, full, and
 // empty again. What is sent must be the same bytes each time.
 func (c *aCase) check(t *testing.T, p *Peer, m llm.Model) {
+	var reply *llm.Reply
 	memo := new(llm.Memo)
 	for i, memo := range []*llm.Memo{nil, memo, memo, new(llm.Memo)} {
 		req := c.req
@@ -192,6 +211,7 @@ func (c *aCase) check(t *testing.T, p *Peer, m llm.Model) {
 			t.Fatalf("it fails: %v", err)
 		default:
 			compare(t, r, c.reply)
+			reply = r
 		}
 		seen := p.Seen()
 		if len(seen) != i+1 {
@@ -203,6 +223,35 @@ func (c *aCase) check(t *testing.T, p *Peer, m llm.Model) {
 	}
 	if diff := Missing(c.wantRequest, string(p.Seen()[0].Body)); diff != "" {
 		t.Errorf("the request: %s\nrequest: %s", diff, p.Seen()[0].Body)
+	}
+	if c.again != "" {
+		c.goOn(t, p, m, reply)
+	}
+}
+
+// goOn asks on after a reply: each of its calls has the result "done", or else
+// the person says "Go on.".
+func (c *aCase) goOn(t *testing.T, p *Peer, m llm.Model, r *llm.Reply) {
+	req := c.req
+	next := llm.Say(llm.User, "Go on.")
+	if calls := r.Message.Calls(); len(calls) > 0 {
+		next = llm.Message{Role: llm.Tool}
+		for _, call := range calls {
+			next.Parts = append(next.Parts, llm.Result{ID: call.ID, Parts: llm.Parts{llm.Text{Text: "done"}}})
+		}
+	}
+	stored, err := json.Marshal(append(c.req.Messages[:len(c.req.Messages):len(c.req.Messages)], r.Message, next))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Messages = nil
+	decode(t, "what a journal keeps", stored, &req.Messages)
+	if _, err := llm.Generate(t.Context(), m, &req); err != nil {
+		t.Fatalf("the second request fails: %v", err)
+	}
+	seen := p.Seen()
+	if diff := Missing(c.again, string(seen[len(seen)-1].Body)); diff != "" {
+		t.Errorf("the second request: %s\nrequest: %s", diff, seen[len(seen)-1].Body)
 	}
 }
 

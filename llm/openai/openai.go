@@ -20,12 +20,12 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"time"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 	"github.com/openmanus-go/openmanus/llm/openai/internal/chat"
 )
 
@@ -56,7 +56,7 @@ type Options struct {
 // A Model is an [llm.Model] that speaks Chat Completions.
 type Model struct {
 	opts  Options
-	base  *url.URL // what is shown of it: no query, no password
+	place wire.Place
 	chat  sdk.ChatCompletionService
 	close func()
 	wrong error // in the options: what every request fails with
@@ -78,8 +78,11 @@ func New(opts Options) *Model {
 		Thoughts: opts.Thoughts,
 		NoUsage:  opts.NoUsage,
 	}}
-	m.base, m.wrong = shownURL(opts)
-	client := newClient(opts.HTTPClient)
+	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
+	m.wrong = wrong
+	m.place = wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
+		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
+	client := wire.Client(opts.HTTPClient)
 	m.close = client.CloseIdleConnections
 	options := []option.RequestOption{
 		option.WithHTTPClient(client),
@@ -102,38 +105,12 @@ func New(opts Options) *Model {
 }
 
 // String says which model it is and where, and never the key.
-func (m *Model) String() string { return m.opts.Model + " at " + m.base.Host }
+func (m *Model) String() string { return m.place.Name }
 
 // Close closes the connections that are kept for later requests.
 func (m *Model) Close() error {
 	m.close()
 	return nil
-}
-
-func newClient(given *http.Client) *http.Client {
-	c := &http.Client{}
-	if given != nil {
-		*c = *given
-	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		t = t.Clone()
-		t.MaxIdleConnsPerHost = 64 // many sessions ask one host
-		c.Transport = t
-	}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return c
-}
-
-func shownURL(opts Options) (*url.URL, error) {
-	u, err := url.Parse(opts.BaseURL)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return &url.URL{}, chat.Wrongf("the base URL %q is not one: it should look like %s", opts.BaseURL, DefaultURL)
-	case opts.Model == "":
-		return u, chat.Wrongf("no model is named for %s", u.Host)
-	}
-	shown := *u
-	shown.User, shown.RawQuery = nil, ""
-	return &shown, nil
 }
 
 // reasons reports whether a model is one of those that take
@@ -145,39 +122,12 @@ func reasons(opts Options) bool {
 	return regexp.MustCompile(`^([^/]*/)*(o[1-9]|gpt-([5-9]|\d\d))`).MatchString(opts.Model)
 }
 
-// settled is how long we wait for what may follow the end of a reply (usage,
-// [DONE], the end of the response), which the reply does not need.
-const settled = 10 * time.Second
-
 // Stream implements [llm.Model].
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		inner, cancel := context.WithCancel(ctx)
-		defer cancel()
-		res, err := m.send(inner, req)
-		if err != nil {
-			yield(llm.Delta{}, m.failure(ctx, err))
-			return
-		}
-		defer res.Body.Close()
-		timer := time.AfterFunc(settled, cancel)
-		timer.Stop()
-		defer timer.Stop()
-
-		last, done, heard, err := chat.Read(res.Body, m.opts.Model, yield, func() { timer.Reset(settled) })
-		if !heard {
-			return
-		}
-		if err != nil {
-			yield(llm.Delta{}, m.failure(ctx, err))
-			return
-		}
-		yield(last, nil)
-		if done { // to its end, so that the connection can be used again
-			timer.Reset(time.Second / 4)
-			io.CopyN(io.Discard, res.Body, 4096)
-		}
-	}
+	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
+	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
+		return chat.Read(body, m.opts.Model, yield, finished)
+	})
 }
 
 // Body returns the exact bytes that are sent for req.
@@ -206,10 +156,10 @@ func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, err
 			r.GetBody = body.Open
 			r.Body, _ = body.Open()
 			res, err := next(r)
-			if err == nil && res.StatusCode/100 != 2 {
-				return nil, m.refusal(res)
+			if err != nil {
+				return nil, err
 			}
-			return res, err
+			return m.place.Check(res)
 		}))
 	return res, err
 }

@@ -4,16 +4,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/base64"
 	"fmt"
-	"mime"
-	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 type wireMessage struct {
@@ -51,25 +47,23 @@ type wireFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// message returns msg as the messages of the wire that say it, each with a
-// comma before it; none, if there is nothing to say. It depends on nothing
-// but msg.
-func (m *Encoder) message(msg llm.Message) ([]byte, error) {
-	var wire []wireMessage
+// Message implements [wire.Format].
+func (m format) Message(msg llm.Message) ([]byte, error) {
+	var out []wireMessage
 	var err error
 	switch msg.Role {
 	case llm.User:
-		wire, err = m.said(msg.Parts)
+		out, err = m.said(msg.Parts)
 	case llm.Assistant:
-		wire, err = m.replied(msg.Parts)
+		out, err = m.replied(msg.Parts)
 	case llm.Tool:
-		wire, err = m.results(msg.Parts)
+		out, err = m.results(msg.Parts)
 	default:
 		err = fmt.Errorf("there is no role %q", msg.Role)
 	}
 	var b []byte
-	for _, w := range wire {
-		b = append(append(b, ','), mustEncode(w)...)
+	for _, w := range out {
+		b = append(append(b, ','), wire.MustJSON(w)...)
 	}
 	return b, err
 }
@@ -86,8 +80,7 @@ func (m *Encoder) said(parts llm.Parts) ([]wireMessage, error) {
 		case llm.Blob:
 			w, ok := m.blob(p)
 			if !ok {
-				return nil, fmt.Errorf("%s cannot be sent to %s: it takes images and text; "+
-					"put the file into the workspace, where tools can read it", describe(p), m.Model)
+				return nil, wire.CannotSend(p, m.Model, "images and text")
 			}
 			content = append(content, w)
 		case llm.Unknown:
@@ -152,7 +145,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 // results are one message per result, and one of the user's with all their
 // images, since a tool's message takes only text.
 func (m *Encoder) results(parts llm.Parts) ([]wireMessage, error) {
-	var wire []wireMessage
+	var out []wireMessage
 	var seen []wirePart
 	for _, p := range parts {
 		r, ok := p.(llm.Result)
@@ -162,10 +155,10 @@ func (m *Encoder) results(parts llm.Parts) ([]wireMessage, error) {
 			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
 		}
 		text, images := m.result(r)
-		wire = append(wire, wireMessage{Role: "tool", ToolCallID: m.callID(r.ID), Content: text})
+		out = append(out, wireMessage{Role: "tool", ToolCallID: m.callID(r.ID), Content: text})
 		seen = append(seen, images...)
 	}
-	return append(wire, userMessage(seen)...), nil
+	return append(out, userMessage(seen)...), nil
 }
 
 func (m *Encoder) result(r llm.Result) (string, []wirePart) {
@@ -178,12 +171,12 @@ func (m *Encoder) result(r llm.Result) (string, []wirePart) {
 		case llm.Blob:
 			switch w, ok := m.blob(p); {
 			case !ok:
-				say("[" + describe(p) + " cannot be shown to you]")
+				say(wire.NotShown(p))
 			case w.Type == "text":
 				say(w.Text)
 			default:
-				say("[" + describe(p) + " follows after the results]")
-				images = append(images, wirePart{Type: "text", Text: "From the result of " + m.callID(r.ID) + ", " + describe(p) + ":"}, w)
+				say("[" + wire.Describe(p) + " follows after the results]")
+				images = append(images, wirePart{Type: "text", Text: "From the result of " + m.callID(r.ID) + ", " + wire.Describe(p) + ":"}, w)
 			}
 		}
 	}
@@ -199,53 +192,16 @@ func (m *Encoder) result(r llm.Result) (string, []wirePart) {
 
 // blob returns b as a part of a message, if it can be one.
 func (m *Encoder) blob(b llm.Blob) (wirePart, bool) {
-	kind := kindOf(b)
+	kind := wire.KindOf(b)
 	switch {
-	case isText(kind):
-		return wirePart{Type: "text", Text: fmt.Sprintf("<file name=%q>\n%s\n</file>", b.Name, b.Data)}, true
+	case wire.IsText(kind):
+		return wirePart{Type: "text", Text: wire.FileText(b)}, true
 	case strings.HasPrefix(kind, "image/"):
-		return wirePart{Type: "image_url", Image: &wireImage{dataURL(kind, b.Data)}}, true
+		return wirePart{Type: "image_url", Image: &wireImage{wire.DataURL(kind, b.Data)}}, true
 	case kind == "application/pdf" && m.PDF:
-		return wirePart{Type: "file", File: &wireFile{cmp.Or(b.Name, "file.pdf"), dataURL(kind, b.Data)}}, true
+		return wirePart{Type: "file", File: &wireFile{cmp.Or(b.Name, "file.pdf"), wire.DataURL(kind, b.Data)}}, true
 	}
 	return wirePart{}, false
-}
-
-func dataURL(kind string, data []byte) string {
-	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
-}
-
-// kindOf is the MIME type of b, from its bytes if they are those of an image
-// or if it is not told.
-func kindOf(b llm.Blob) string {
-	found, _, _ := mime.ParseMediaType(http.DetectContentType(b.Data))
-	told, _, _ := mime.ParseMediaType(b.MIME)
-	if strings.HasPrefix(found, "image/") || told == "" || told == "application/octet-stream" {
-		return found
-	}
-	return told
-}
-
-func isText(kind string) bool {
-	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
-		return true
-	}
-	switch strings.TrimPrefix(strings.TrimPrefix(kind, "application/"), "x-") {
-	case "json", "ndjson", "xml", "javascript", "typescript", "yaml", "toml", "sql", "sh", "shellscript", "python":
-		return true
-	}
-	return false
-}
-
-func describe(b llm.Blob) string {
-	what := "the file"
-	if strings.HasPrefix(kindOf(b), "image/") {
-		what = "the image"
-	}
-	if b.Name != "" {
-		what += fmt.Sprintf(" %q", b.Name)
-	}
-	return fmt.Sprintf("%s (%s, %s)", what, kindOf(b), humanize.Bytes(uint64(len(b.Data))))
 }
 
 // callID is the id of a call on the wire.

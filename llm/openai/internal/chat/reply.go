@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 // chunk is what we read of a chunk of a stream, and of a whole completion.
@@ -70,29 +70,17 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// count is a number of tokens. What is no sensible number is 0: a reply is
-// not lost for its accounting.
-type count int
-
-func (c *count) UnmarshalJSON(data []byte) error {
-	var f float64
-	if json.Unmarshal(data, &f) == nil && f > 0 && f < math.MaxInt32 {
-		*c = count(f)
-	}
-	return nil
-}
-
 type usage struct {
-	Prompt        count `json:"prompt_tokens"`
-	Completion    count `json:"completion_tokens"`
-	Total         count `json:"total_tokens"`
-	CacheHit      count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Prompt        wire.Count `json:"prompt_tokens"`
+	Completion    wire.Count `json:"completion_tokens"`
+	Total         wire.Count `json:"total_tokens"`
+	CacheHit      wire.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
 	PromptDetails struct {
-		Cached count `json:"cached_tokens"`
-		Write  count `json:"cache_write_tokens"`
+		Cached wire.Count `json:"cached_tokens"`
+		Write  wire.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		Reasoning count `json:"reasoning_tokens"`
+		Reasoning wire.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 }
 
@@ -141,7 +129,7 @@ type call struct {
 // reply on: what follows may be missing.
 func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
 	r := &reply{model: model, text: -1, thinking: -1}
-	for data, err := range events(body) {
+	for data, err := range wire.Events(body) {
 		if err == nil {
 			err = r.add(data, yield)
 		}
@@ -170,11 +158,11 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil || len(c.Choices) == 0 {
-		if e := inBand(data); e != nil {
+		if e := wire.InBand(data); e != nil {
 			return e
 		}
 		if err != nil {
-			return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", OneLine(string(data), 100), err)}
+			return wire.NoEvent(data, err)
 		}
 	}
 	if u := c.Usage.neutral(); u != nil {
@@ -197,7 +185,7 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 		}
 	}
 	if r.finish == "" {
-		return errorBeside(data)
+		return wire.ErrorBeside(data)
 	}
 	return nil
 }
@@ -305,7 +293,7 @@ func (r *reply) end() (llm.Delta, error) {
 	case r.finish == "error" || r.finish == "network_error" || r.finish == "insufficient_system_resource":
 		return llm.Delta{}, &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the provider gave up in mid-reply: %s", r.finish)}
 	case !known:
-		return llm.Delta{}, Wrongf("the reply ended for a reason that is not known here: %s", OneLine(r.finish, 100))
+		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.finish, 100))
 	case r.refused && stop.Whole():
 		stop = llm.Refusal
 	case stop.Whole() && len(r.calls) > 0:

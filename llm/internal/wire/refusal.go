@@ -1,4 +1,4 @@
-package chat
+package wire
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func (s said) refine(e *llm.Error) {
 	switch {
 	case has("context_length_exceeded", "exceed_context_size", "string_above_max_length") || tooLong().MatchString(text):
 		e.Kind = llm.Context
-	case has("insufficient_quota", "billing", "insufficient_balance") || e.Status == 402:
+	case has("insufficient_quota", "billing", "insufficient_balance") || e.Status == 402 || noCredit().MatchString(text):
 		e.Kind, e.Permanent = llm.RateLimit, true
 	case has("model_not_found"):
 		e.Kind = llm.NoModel
@@ -73,7 +73,7 @@ func (s said) refine(e *llm.Error) {
 		e.Kind = llm.Filtered
 	case has("rate_limit", "overloaded") && e.Kind == llm.Protocol:
 		e.Kind = llm.RateLimit
-	case has("server_error", "internal_error", "timeout") && e.Kind == llm.Protocol && e.Status == 0:
+	case has("server_error", "internal_error", "api_error", "timeout") && e.Kind == llm.Protocol && e.Status == 0:
 		e.Kind = llm.Network
 	}
 	e.Permanent = e.Permanent || e.Status == http.StatusNotImplemented
@@ -88,6 +88,7 @@ var tooLong = sync.OnceValue(func() *regexp.Regexp {
 		`context window exceeds`, // MiniMax
 		`maximum prompt length`,  // xAI
 		`prompt (is )?too long`,  // Anthropic, Atlas
+		`exceed context limit`,   // Anthropic: with the reply that was asked for
 		`input is too long`,      // Bedrock
 
 		`exceeded model token limit`,                       // Moonshot
@@ -96,6 +97,12 @@ var tooLong = sync.OnceValue(func() *regexp.Regexp {
 		`request too large for .* tokens per min`,          // OpenAI: longer than a minute's allowance
 		`(input|prompt) (length|is|token count).* exceeds`, // GLM, Poolside, SGLang
 	}, "|"))
+})
+
+// noCredit is how providers say that there is no money left, when they have no
+// code for it.
+var noCredit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`credit balance is too low|credits are depleted`) // Anthropic, Google
 })
 
 // explain reads the forms in which servers report errors.
@@ -136,8 +143,8 @@ var page = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)>|<[^>]*>`)
 })
 
-// inBand returns the error that an event is, or nil.
-func inBand(data []byte) error {
+// InBand returns the error that an event is, or nil.
+func InBand(data []byte) error {
 	var ev struct {
 		Error  json.RawMessage `json:"error"`
 		Object string          `json:"object"`
@@ -149,7 +156,7 @@ func inBand(data []byte) error {
 		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
 			return nil
 		}
-		return inBand(list[0])
+		return InBand(list[0])
 	}
 	if json.Unmarshal(data, &ev) != nil {
 		return nil
@@ -172,12 +179,12 @@ func inBand(data []byte) error {
 	return e
 }
 
-// errorBeside is inBand for an event that has choices too.
-func errorBeside(data []byte) error {
+// ErrorBeside is InBand for an event that may hold a part of a reply too.
+func ErrorBeside(data []byte) error {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil
 	}
-	return inBand(data)
+	return InBand(data)
 }
 
 // retryAfter is how long the provider asks to wait, or 0.
@@ -212,4 +219,15 @@ func OneLine(s string, n int) string {
 		s = strings.ToValidUTF8(s[:n], "") + "..."
 	}
 	return s
+}
+
+// Wrongf returns an error of kind [llm.Protocol] that trying again does not
+// help.
+func Wrongf(format string, a ...any) error {
+	return &llm.Error{Kind: llm.Protocol, Permanent: true, Err: fmt.Errorf(format, a...)}
+}
+
+// NoEvent is the error of an event that cannot be read.
+func NoEvent(data []byte, err error) error {
+	return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", OneLine(string(data), 100), err)}
 }

@@ -1,10 +1,9 @@
-package chat
+package wire
 
 import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -17,9 +16,9 @@ import (
 // maxReply bounds what is read of one response.
 const maxReply = 256 << 20
 
-// events yields the data of each event of a response. A response that is no
+// Events yields the data of each event of a response. A response that is no
 // stream but one JSON value is one event.
-func events(body io.Reader) iter.Seq2[[]byte, error] {
+func Events(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		r := bufio.NewReader(&limited{body, maxReply})
 		switch first, err := begin(r); {
@@ -134,10 +133,4 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, Wrongf("the response is longer than %d MiB", maxReply>>20)
 	}
 	return k, err
-}
-
-// Wrongf returns an error of kind [llm.Protocol] that trying again does not
-// help.
-func Wrongf(format string, a ...any) error {
-	return &llm.Error{Kind: llm.Protocol, Permanent: true, Err: fmt.Errorf(format, a...)}
 }

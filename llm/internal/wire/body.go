@@ -1,0 +1,232 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// Segments are the body of a request, one after the other. Their bytes never
+// change, since a transport may read them after the request has ended.
+type Segments [][]byte
+
+// Size is how many bytes there are.
+func (s Segments) Size() (n int64) {
+	for _, b := range s {
+		n += int64(len(b))
+	}
+	return n
+}
+
+// Open returns a reader of all bytes, as [http.Request].GetBody wants it.
+func (s Segments) Open() (io.ReadCloser, error) {
+	readers := make([]io.Reader, len(s))
+	for i, b := range s {
+		readers[i] = bytes.NewReader(b)
+	}
+	return io.NopCloser(io.MultiReader(readers...)), nil
+}
+
+// Bytes are all bytes in one piece.
+func (s Segments) Bytes() []byte { return bytes.Join(s, nil) }
+
+// A Format writes the parts of a request's body.
+type Format interface {
+	// Head is the body up to the first message. It depends on what does
+	// not change under one [llm.Memo].
+	Head(req *llm.Request) ([]byte, error)
+	// Message is msg, with a comma before each message of the wire that it
+	// becomes; nothing, if there is nothing to say. It depends on nothing
+	// but msg, and what it returns is never changed.
+	Message(msg llm.Message) ([]byte, error)
+	// Tail is what follows the last message.
+	Tail(req *llm.Request) ([]byte, error)
+}
+
+// A Body is a request's body in the pieces that grow on their own.
+type Body struct {
+	Head  []byte
+	Fixed []byte // the fixed messages
+	Ends  []int  // where each of them ends in Fixed
+	Fresh []byte // the others
+	Tail  []byte
+}
+
+// Segments are all of b. If bare, nothing stands before the first message, and
+// its comma is left out.
+func (b Body) Segments(bare bool) Segments {
+	fixed, fresh := b.Fixed, b.Fresh
+	switch {
+	case !bare:
+	case len(fixed) > 0:
+		fixed = fixed[1:]
+	case len(fresh) > 0:
+		fresh = fresh[1:]
+	}
+	return Segments{b.Head, fixed, fresh, b.Tail}
+}
+
+// kept is what an [llm.Memo] holds of a conversation.
+type kept struct {
+	mu   sync.Mutex
+	head []byte
+	text []byte // the fixed messages; only ever appended to
+	ends []int  // where each of them ends in text
+}
+
+// Encode writes req, of which f's part is kept in req's memo under key: each
+// message is encoded once.
+func Encode(req *llm.Request, key any, f Format) (Body, error) {
+	k, _ := req.Memo.Load(key).(*kept)
+	if k == nil {
+		k = new(kept)
+		req.Memo.Store(key, k)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.head == nil {
+		head, err := f.Head(req)
+		if err != nil {
+			return Body{}, err
+		}
+		k.head = head
+	}
+	fixed := min(max(req.Fixed, 0), len(req.Messages))
+	if err := k.keep(f, req.Messages[:fixed]); err != nil {
+		return Body{}, err
+	}
+	b := Body{Head: k.head, Ends: k.ends[:fixed:fixed]}
+	if fixed > 0 {
+		b.Fixed = k.text[:k.ends[fixed-1]:k.ends[fixed-1]]
+	}
+	for i, msg := range req.Messages[fixed:] {
+		m, err := f.Message(msg)
+		if err != nil {
+			return Body{}, Wrongf("message %d: %w", fixed+i+1, err)
+		}
+		b.Fresh = append(b.Fresh, m...)
+	}
+	var err error
+	b.Tail, err = f.Tail(req)
+	return b, err
+}
+
+// keep encodes those of the fixed messages that were not encoded before.
+func (k *kept) keep(f Format, fixed []llm.Message) error {
+	for i := len(k.ends); i < len(fixed); i++ {
+		b, err := f.Message(fixed[i])
+		if err != nil {
+			return Wrongf("message %d: %w", i+1, err)
+		}
+		k.text = append(k.text, b...)
+		k.ends = append(k.ends, len(k.text))
+	}
+	return nil
+}
+
+// JSON is json.Marshal that leaves <, > and & as they are.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// MustJSON is JSON for what can always be encoded.
+func MustJSON(v any) []byte {
+	b, err := JSON(v)
+	if err != nil {
+		panic(fmt.Sprintf("wire: encode %T: %v", v, err))
+	}
+	return b
+}
+
+// InputSchema is the schema of t's input, or that of no input if it has none.
+func InputSchema(t llm.ToolSpec) (json.RawMessage, error) {
+	if len(t.Input) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+	}
+	if !json.Valid(t.Input) {
+		return nil, Wrongf("the schema of the tool %s is not JSON", t.Name)
+	}
+	return t.Input, nil
+}
+
+// ToolChoice checks the setting tool_choice of req. mode is "" (nothing to
+// say), "auto", "none", "required", or "tool" for the tool called name.
+func ToolChoice(req *llm.Request) (mode, name string, err error) {
+	choice := req.Settings.ToolChoice
+	name, named := strings.CutPrefix(choice, "tool:")
+	switch {
+	case choice == "" || len(req.Tools) == 0 && (choice == "auto" || choice == "none"):
+		return "", "", nil
+	case choice == "auto" || choice == "none":
+		return choice, "", nil
+	case choice == "required" && len(req.Tools) > 0:
+		return choice, "", nil
+	case choice == "required":
+		return "", "", Wrongf("the setting tool_choice is %q, and there are no tools", choice)
+	case named && slices.ContainsFunc(req.Tools, func(t llm.ToolSpec) bool { return t.Name == name }):
+		return "tool", name, nil
+	case named:
+		return "", "", Wrongf("the setting tool_choice is %q, and there is no such tool", choice)
+	}
+	return "", "", Wrongf("the setting tool_choice is %q: it is auto, none, required or tool:NAME", choice)
+}
+
+// Strict reports whether schema is within what providers enforce to the
+// letter: each object names all its properties as required and allows no
+// others.
+func Strict(schema json.RawMessage) bool {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+		Additional any                        `json:"additionalProperties"`
+		Items      json.RawMessage            `json:"items"`
+		AnyOf      []json.RawMessage          `json:"anyOf"`
+		Defs       map[string]json.RawMessage `json:"$defs"`
+		Type       any                        `json:"type"`
+		Ref        string                     `json:"$ref"`
+	}
+	if json.Unmarshal(schema, &s) != nil || s.Type == nil && s.Ref == "" && s.AnyOf == nil {
+		return false
+	}
+	if s.Type == "object" && (s.Additional != false || len(s.Required) != len(s.Properties)) {
+		return false
+	}
+	inner := slices.Clone(s.AnyOf)
+	for name, p := range s.Properties {
+		if !slices.Contains(s.Required, name) {
+			return false
+		}
+		inner = append(inner, p)
+	}
+	for _, d := range s.Defs {
+		inner = append(inner, d)
+	}
+	if s.Items != nil {
+		inner = append(inner, s.Items)
+	}
+	return !slices.ContainsFunc(inner, func(s json.RawMessage) bool { return !Strict(s) })
+}
+
+// CallID is id as providers take it that take only letters, digits, _ and -:
+// another one, always the same, if it has others, is empty or too long.
+func CallID(id string) string {
+	if 0 < len(id) && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,220 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// Client returns the client to use where given is the one that was asked for,
+// or nil. It follows no redirects, which would take the key elsewhere.
+func Client(given *http.Client) *http.Client {
+	c := &http.Client{}
+	if given != nil {
+		*c = *given
+	} else if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		t = t.Clone()
+		t.MaxIdleConnsPerHost = 64 // many sessions ask one host
+		c.Transport = t
+	}
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
+}
+
+// BaseURL parses a base URL and returns what may be shown of it: no query and
+// no password. example is what a right one looks like.
+func BaseURL(base, model, example string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return &url.URL{}, Wrongf("the base URL %q is not one: it should look like %s", base, example)
+	case model == "":
+		return u, Wrongf("no model is named for %s", u.Host)
+	}
+	shown := *u
+	shown.User, shown.RawQuery = nil, ""
+	return &shown, nil
+}
+
+// settled is how long we wait for what may follow the end of a reply (usage,
+// [DONE], the end of the response), which the reply does not need.
+const settled = 10 * time.Second
+
+// A Reader reads a response: it yields its deltas and returns the last one, or
+// why there is none. done says that the response was read to its end, heard
+// that the deltas were. It calls finished with every event from the one that
+// ends the reply on: what follows may be missing.
+type Reader func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error)
+
+// Stream is a request and its reply. send returns a response of success.
+func (p *Place) Stream(ctx context.Context, send func(context.Context) (*http.Response, error), read Reader) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		inner, cancel := context.WithCancel(ctx)
+		defer cancel()
+		res, err := send(inner)
+		if err != nil {
+			yield(llm.Delta{}, p.Failure(ctx, err))
+			return
+		}
+		defer res.Body.Close()
+		timer := time.AfterFunc(settled, cancel)
+		timer.Stop()
+		defer timer.Stop()
+
+		last, done, heard, err := read(res.Body, yield, func() { timer.Reset(settled) })
+		if !heard {
+			return
+		}
+		if err != nil {
+			yield(llm.Delta{}, p.Failure(ctx, err))
+			return
+		}
+		yield(last, nil)
+		if done { // to its end, so that the connection can be used again
+			timer.Reset(time.Second / 4)
+			io.CopyN(io.Discard, res.Body, 4096)
+		}
+	}
+}
+
+// A Place is where a model is, for its errors.
+type Place struct {
+	Name    string   // of the model, and where it is
+	Secrets []string // which no error shows; "" is none
+	Hint    func(llm.Kind) string
+	NoKey   bool // no credentials are sent
+}
+
+// Failure returns err as the error of a request: ctx's own, or an [*llm.Error]
+// that says where it happened and what to look at.
+func (p *Place) Failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var e *llm.Error
+	if !errors.As(err, &e) {
+		e = transport(err)
+	}
+	said := *e
+	text := p.Name + ": " + p.clean(e.Err.Error())
+	if p.Hint != nil {
+		if hint := p.Hint(e.Kind); hint != "" {
+			text += "; " + hint
+		}
+	}
+	said.Err = &located{text, e.Err}
+	return &said
+}
+
+// located is an error with the place where it happened, and without keys.
+type located struct {
+	text string
+	err  error
+}
+
+func (l *located) Error() string { return l.text }
+func (l *located) Unwrap() error { return l.err }
+
+var keyLike = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(sk|pk|gsk|xai|key)[-_][\w*.-]{8,}`)
+})
+
+// clean takes keys out of what a provider or a library said.
+func (p *Place) clean(s string) string {
+	for _, secret := range p.Secrets {
+		if len(secret) >= 8 {
+			s = strings.ReplaceAll(s, secret, "***")
+		}
+	}
+	return keyLike().ReplaceAllString(s, "$1-***")
+}
+
+// HeaderValues are all values of h, any of which may be a key.
+func HeaderValues(h http.Header) (all []string) {
+	for _, vs := range h {
+		all = append(all, vs...)
+	}
+	return all
+}
+
+// transport is the error of a connection.
+func transport(err error) *llm.Error {
+	var op *url.Error
+	if errors.As(err, &op) { // it repeats the address, with its query
+		err = op.Err
+	}
+	var timeout net.Error
+	var cert *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var dns *net.DNSError
+	var dial *net.OpError
+	errors.As(err, &dial)
+	switch {
+	case dial != nil && dial.Op == "proxyconnect":
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the proxy cannot be reached (%w): are HTTPS_PROXY, HTTP_PROXY and NO_PROXY right?", dial.Err)}
+	case strings.Contains(err.Error(), "Proxy Authentication Required"):
+		return &llm.Error{Kind: llm.Auth, Permanent: true, Err: errors.New("the proxy wants a password: write it into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT")}
+	case errors.As(err, &cert):
+		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("its certificate is not trusted: %w; where a company has its own authority, SSL_CERT_FILE names its certificate", err)}
+	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
+		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("it does not speak TLS (%w): should the base URL begin with http:// ?", err)}
+	case errors.As(err, &dns):
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("its name cannot be looked up (%w): is the network up, and the base URL right?", err)}
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return &llm.Error{Kind: llm.Timeout, Err: fmt.Errorf("no answer in time: %w", err)}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("nothing listens there (%w): is the server running, and the base URL right?", err)}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection was closed in mid-reply: %w", err)}
+	}
+	return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection failed: %w", err)}
+}
+
+// Check returns res, or the error of a response that is not one of success.
+func (p *Place) Check(res *http.Response) (*http.Response, error) {
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	e, why := Refusal(res.StatusCode, res.Header, body)
+	e.Err = errors.New(p.advice(e, res, why))
+	return nil, e
+}
+
+// advice says what to look at.
+func (p *Place) advice(e *llm.Error, res *http.Response, why string) string {
+	switch {
+	case e.Status/100 == 3:
+		return fmt.Sprintf("it redirects to %s: put that into the base URL", OneLine(res.Header.Get("Location"), 200))
+	case e.Kind == llm.Auth && p.NoKey:
+		return "it wants an API key, and none is configured: " + why
+	case e.Kind == llm.Auth:
+		return "it does not accept the API key: " + why
+	case e.Kind == llm.NoModel:
+		return "it has no such model, or no such address (check the model's name and the base URL): " + why
+	case e.Kind == llm.Context:
+		return "the conversation is too long for the model: " + why
+	case e.Kind == llm.RateLimit && e.Permanent:
+		return "there is no credit left: " + why
+	case e.Kind == llm.RateLimit:
+		return "too many requests, or too busy: " + why
+	case e.Status == http.StatusMethodNotAllowed:
+		return "it takes no requests at this address; check the base URL: " + why
+	}
+	return "it answered: " + why
+}
