@@ -1,0 +1,230 @@
+// Package messages is the format of Anthropic's Messages: requests to bytes,
+// and bytes to replies. It sends nothing.
+package messages
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// Thinking is how a model is asked to reason.
+type Thinking string
+
+// The ways. Models that know Adaptive take an effort; the older ones that know
+// Budget take a number of tokens; None cannot reason.
+const (
+	Adaptive Thinking = "adaptive"
+	Budget   Thinking = "budget"
+	None     Thinking = "none"
+)
+
+// An Encoder makes the bodies of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo].
+type Encoder struct {
+	Model    string
+	Output   int // tokens of a reply, where the request names no limit
+	Thinking Thinking
+}
+
+// marker tells Anthropic to cache the request up to the block that it is in.
+const marker = `,"cache_control":{"type":"ephemeral"}`
+
+// Encode returns the body for req.
+//
+// It marks three places for the cache: the end of the instructions; the end of
+// the conversation that stays; and where that ended in the request before
+// this one, since Anthropic looks back only 20 blocks from a mark for what it
+// cached, and one step of an agent can be longer.
+func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
+	b, err := wire.Encode(req, m, format{m})
+	if err != nil {
+		return nil, err
+	}
+	out := wire.Segments{b.Head}
+	from := min(1, len(b.Fixed)) // the comma before the first message
+	for _, at := range marks(req.Messages, b) {
+		out = append(out, b.Fixed[from:at:at], []byte(marker))
+		from = at
+	}
+	out = append(out, b.Fixed[from:])
+	if len(b.Fixed) == 0 && len(b.Fresh) > 0 {
+		b.Fresh = b.Fresh[1:]
+	}
+	return append(out, b.Fresh, b.Tail), nil
+}
+
+// marks are the places in b.Fixed, in order, where a marker belongs: in the
+// last block of the last message that is not the assistant's, and of the last
+// such before the last reply.
+func marks(messages []llm.Message, b wire.Body) (at []int) {
+	replied := true // nothing of the assistant's was passed since the last mark
+	for i, end := range slices.Backward(b.Ends) {
+		begin := 0
+		if i > 0 {
+			begin = b.Ends[i-1]
+		}
+		switch {
+		case messages[i].Role == llm.Assistant:
+			replied = true
+		case replied && end > begin:
+			at = append(at, end-len("}]}")) // within the last block
+			replied = false
+		}
+		if len(at) == 2 {
+			break
+		}
+	}
+	slices.Reverse(at)
+	return at
+}
+
+// format is an Encoder as a [wire.Format].
+type format struct{ *Encoder }
+
+// Head implements [wire.Format].
+func (m format) Head(req *llm.Request) ([]byte, error) {
+	type tool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Schema      json.RawMessage `json:"input_schema"`
+	}
+	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
+	var tools []tool
+	for _, t := range req.Tools {
+		schema, err := wire.InputSchema(t)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool{t.Name, t.Description, schema})
+	}
+	var system []block
+	if req.System != "" {
+		system = append(system, block{Type: "text", Text: req.System})
+	}
+	if s := req.Settings.Schema; len(s) > 0 {
+		if !json.Valid(s) {
+			return nil, wire.Wrongf("the setting schema is not JSON")
+		}
+		if !wire.Strict(s) {
+			system = append(system, block{Type: "text", Text: "Reply with nothing but JSON that fits this schema:\n" + string(s)})
+		}
+	}
+	mark := func(b []byte) []byte { // in the last of a list
+		n := len(b) - len("}]")
+		return append(append(b[:n:n], marker...), "}]"...)
+	}
+	if len(tools) > 0 {
+		b := wire.MustJSON(tools)
+		if len(system) == 0 {
+			b = mark(b)
+		}
+		head = append(append(head, `,"tools":`...), b...)
+	}
+	if len(system) > 0 {
+		head = append(append(head, `,"system":`...), mark(wire.MustJSON(system))...)
+	}
+	return append(head, `,"messages":[`...), nil
+}
+
+// settings are the fields that follow the messages.
+type settings struct {
+	MaxTokens   int      `json:"max_tokens"`
+	Temperature *float64 `json:"temperature,omitempty"`
+	Thinking    any      `json:"thinking,omitempty"`
+	Output      *output  `json:"output_config,omitempty"`
+	ToolChoice  any      `json:"tool_choice,omitempty"`
+	Stream      bool     `json:"stream"`
+}
+
+type output struct {
+	Effort string `json:"effort,omitempty"`
+	Format any    `json:"format,omitempty"`
+}
+
+// Tail implements [wire.Format].
+func (m format) Tail(req *llm.Request) ([]byte, error) {
+	set := req.Settings
+	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: true}
+	if s.MaxTokens == 0 {
+		s.MaxTokens = m.Output
+	}
+	mode, name, err := wire.ToolChoice(req)
+	if err != nil {
+		return nil, err
+	}
+	switch mode {
+	case "required":
+		s.ToolChoice = map[string]string{"type": "any"}
+	case "tool":
+		s.ToolChoice = map[string]string{"type": "tool", "name": name}
+	case "auto", "none":
+		s.ToolChoice = map[string]string{"type": mode}
+	}
+	var o output
+	if set.Effort != "" {
+		forced := mode == "required" || mode == "tool"
+		if err := m.reason(req, &s, &o, forced); err != nil {
+			return nil, err
+		}
+	}
+	if len(set.Schema) > 0 && wire.Strict(set.Schema) {
+		o.Format = map[string]any{"type": "json_schema", "schema": set.Schema}
+	}
+	if o != (output{}) {
+		s.Output = &o
+	}
+	b, err := wire.JSON(s)
+	if err != nil { // a temperature that is no number
+		return nil, wire.Wrongf("settings: %w", err)
+	}
+	return append([]byte("],"), b[1:]...), nil
+}
+
+// reason asks for reasoning. Anthropic takes none where a tool is forced, and
+// none in the middle of a step whose first reply had none.
+func (m format) reason(req *llm.Request, s *settings, o *output, forced bool) error {
+	if m.Thinking == None {
+		return wire.Wrongf("the setting effort is %q, and %s does not reason: leave it out", req.Settings.Effort, m.Model)
+	}
+	thinks := !forced && m.mayThink(req.Messages)
+	if m.Thinking == Adaptive {
+		o.Effort = req.Settings.Effort
+		if thinks {
+			s.Thinking, s.Temperature = map[string]string{"type": "adaptive", "display": "summarized"}, nil
+		}
+		return nil
+	}
+	budget := map[string]int{"low": 2048, "medium": 8192, "high": 24576}[req.Settings.Effort]
+	if budget == 0 {
+		return wire.Wrongf("the setting effort is %q: it is low, medium or high", req.Settings.Effort)
+	}
+	if budget = min(budget, s.MaxTokens-1024); thinks && budget >= 1024 { // the least there is
+		s.Thinking, s.Temperature = map[string]any{"type": "enabled", "budget_tokens": budget}, nil
+	}
+	return nil
+}
+
+// mayThink reports whether a request may ask for thinking: the reply whose
+// calls were answered last, if it is the last thing the assistant said, must
+// begin with thinking of this model's.
+func (m format) mayThink(messages []llm.Message) bool {
+	for _, msg := range slices.Backward(messages) {
+		switch msg.Role {
+		case llm.Tool:
+			continue
+		case llm.User:
+			return true
+		}
+		first := slices.IndexFunc(msg.Parts, func(p llm.Part) bool { _, unknown := p.(llm.Unknown); return !unknown })
+		if first < 0 {
+			continue
+		}
+		t, ok := msg.Parts[first].(llm.Thinking)
+		_, back := m.thought(t)
+		return ok && back || len(msg.Calls()) == 0
+	}
+	return true
+}

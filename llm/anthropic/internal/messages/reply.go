@@ -1,0 +1,304 @@
+package messages
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// event is what we read of an event of a stream, and of a whole message.
+type event struct {
+	Type    string          `json:"type"`
+	Message *event          `json:"message"`
+	Index   int             `json:"index"`
+	Block   *gotBlock       `json:"content_block"`
+	Content []gotBlock      `json:"content"`
+	Delta   json.RawMessage `json:"delta"`
+	Stop    string          `json:"stop_reason"`
+	Usage   *usage          `json:"usage"`
+}
+
+type gotBlock struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	Data      string          `json:"data"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// delta is what an event adds to a block, or says of the end.
+type delta struct {
+	Type      string `json:"type"`
+	Text      string `json:"text"`
+	Thinking  string `json:"thinking"`
+	Signature string `json:"signature"`
+	JSON      string `json:"partial_json"`
+	Stop      string `json:"stop_reason"`
+}
+
+type usage struct {
+	Input   wire.Count `json:"input_tokens"`
+	Write   wire.Count `json:"cache_creation_input_tokens"`
+	Read    wire.Count `json:"cache_read_input_tokens"`
+	Output  wire.Count `json:"output_tokens"`
+	Details struct {
+		Thinking wire.Count `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// add takes over what v says: each event tells the sums so far.
+func (u *usage) add(v usage) {
+	u.Input, u.Output = max(u.Input, v.Input), max(u.Output, v.Output)
+	u.Read, u.Write = max(u.Read, v.Read), max(u.Write, v.Write)
+	u.Details.Thinking = max(u.Details.Thinking, v.Details.Thinking)
+}
+
+func (u usage) neutral() *llm.Usage {
+	return &llm.Usage{Input: int(u.Input + u.Read + u.Write), Output: int(u.Output), Cached: int(u.Read),
+		CacheWrite: int(u.Write), Reasoning: int(min(u.Details.Thinking, u.Output))}
+}
+
+// reply turns events into deltas.
+type reply struct {
+	model  string
+	parts  int // how many there are
+	blocks map[int]*begun
+	calls  bool // there are any
+
+	stop  string // why it ended, once it did
+	usage *usage
+	done  bool // message_stop came
+
+	yield   func(llm.Delta, error) bool
+	unheard bool // nobody listens any more
+}
+
+// begun is a block as far as it came.
+type begun struct {
+	part int // which part it is, or -1 if it is none
+	kind string
+	raw  json.RawMessage // the input that a call began with
+	said bool            // a fragment of its input came
+}
+
+// Read is a [wire.Reader] for the model of that name.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
+	r := &reply{model: model, blocks: map[int]*begun{}, yield: yield}
+	for data, err := range wire.Events(body) {
+		if err == nil {
+			err = r.add(data)
+		}
+		if r.unheard {
+			return llm.Delta{}, false, false, nil
+		}
+		if err != nil && r.stop == "" {
+			return llm.Delta{}, false, true, err
+		}
+		if err != nil || r.done {
+			break
+		}
+		if r.stop != "" {
+			finished()
+		}
+	}
+	last, err = r.end()
+	return last, r.done, true, err
+}
+
+// add yields the deltas of one event.
+func (r *reply) add(data []byte) error {
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil || e.Type == "error" || e.Type == "" {
+		if e := wire.InBand(data); e != nil {
+			return e
+		}
+		if err != nil {
+			return wire.NoEvent(data, err)
+		}
+	}
+	switch e.Type {
+	case "message_start":
+		if e.Message != nil && e.Message.Usage != nil {
+			r.count(e.Message.Usage)
+		}
+	case "content_block_start":
+		if e.Block != nil {
+			r.begin(e.Index, *e.Block)
+		}
+	case "content_block_delta":
+		return r.extend(e.Index, e.Delta)
+	case "content_block_stop":
+		r.close(r.blocks[e.Index])
+	case "message_delta":
+		var d delta
+		if err := json.Unmarshal(e.Delta, &d); err != nil && len(e.Delta) > 0 {
+			return wire.NoEvent(data, err)
+		}
+		r.count(e.Usage)
+		r.stopped(d.Stop)
+	case "message_stop":
+		r.done = r.stop != ""
+	case "message": // whole
+		for i, b := range e.Content {
+			r.begin(i, b)
+			r.close(r.blocks[i])
+		}
+		r.count(e.Usage)
+		r.stopped(e.Stop)
+	}
+	return nil
+}
+
+func (r *reply) count(u *usage) {
+	if u != nil && r.usage == nil {
+		r.usage = new(usage)
+	}
+	if u != nil {
+		r.usage.add(*u)
+	}
+}
+
+// stopped keeps the reason why the reply ended; the first, unless a later one
+// is worse.
+func (r *reply) stopped(why string) {
+	if stop, _ := ending(why); why != "" && (r.stop == "" || !stop.Whole()) {
+		for i := range len(r.blocks) { // those that were not closed
+			if why == "tool_use" || why == "end_turn" {
+				r.close(r.blocks[i])
+			}
+		}
+		r.stop = why
+	}
+}
+
+func (r *reply) send(part int, p llm.Part) {
+	r.unheard = r.unheard || !r.yield(llm.Delta{Part: part, Piece: p}, nil)
+}
+
+// begin begins block i.
+func (r *reply) begin(i int, b gotBlock) {
+	if r.blocks[i] != nil {
+		return
+	}
+	next := &begun{part: -1, kind: b.Type}
+	r.blocks[i] = next
+	var p llm.Part
+	switch b.Type {
+	case "text":
+		p = llm.Text{Text: b.Text}
+	case "thinking":
+		p = llm.Thinking{Text: b.Thinking, Opaque: seal(sealed{Signature: b.Signature}), By: r.model}
+	case "redacted_thinking":
+		p = llm.Thinking{Opaque: seal(sealed{Redacted: b.Data}), By: r.model}
+	case "tool_use":
+		next.raw, r.calls = b.Input, true
+		p = llm.Call{ID: b.ID, Name: b.Name}
+	default: // the work of tools that run at Anthropic, which are not asked for
+		return
+	}
+	if t, ok := p.(llm.Text); ok && t.Text == "" {
+		return // until it has some: see extend
+	}
+	next.part = r.parts
+	r.parts++
+	r.send(next.part, p)
+}
+
+func seal(s sealed) json.RawMessage {
+	if s == (sealed{}) {
+		return nil
+	}
+	return wire.MustJSON(s)
+}
+
+// extend adds a fragment to block i.
+func (r *reply) extend(i int, raw json.RawMessage) error {
+	var d delta
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return wire.NoEvent(raw, err)
+	}
+	b := r.blocks[i]
+	if b == nil { // a server that leaves out the beginning
+		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}[d.Type]
+		r.begin(i, gotBlock{Type: kind})
+		b = r.blocks[i]
+	}
+	if b.kind == "text" && b.part < 0 && d.Text != "" {
+		b.part = r.parts
+		r.parts++
+	}
+	if b.part < 0 {
+		return nil
+	}
+	switch {
+	case d.Type == "text_delta" && b.kind == "text" && d.Text != "":
+		r.send(b.part, llm.Text{Text: d.Text})
+	case d.Type == "thinking_delta" && b.kind == "thinking":
+		r.send(b.part, llm.Thinking{Text: d.Thinking})
+	case d.Type == "signature_delta" && b.kind == "thinking":
+		r.send(b.part, llm.Thinking{Opaque: seal(sealed{Signature: d.Signature})})
+	case d.Type == "input_json_delta" && b.kind == "tool_use" && d.JSON != "":
+		b.said = true
+		r.send(b.part, llm.Call{Input: d.JSON})
+	}
+	return nil
+}
+
+// close ends a block: a call of which no fragment came has the input that it
+// began with.
+func (r *reply) close(b *begun) {
+	if b == nil || b.kind != "tool_use" || b.said || r.unheard {
+		return
+	}
+	b.said = true
+	text := string(b.raw)
+	if text == "" || text == "null" {
+		text = "{}"
+	}
+	var s string
+	if json.Unmarshal(b.raw, &s) == nil && s != "" { // the text of it, from a server that is not Anthropic's
+		text = s
+	}
+	r.send(b.part, llm.Call{Input: text})
+}
+
+// ending is what a stop_reason means.
+func ending(why string) (stop llm.Stop, known bool) {
+	switch why {
+	case "end_turn", "stop_sequence":
+		return llm.End, true
+	case "tool_use":
+		return llm.ToolUse, true
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.Length, true
+	case "refusal":
+		return llm.Refusal, true
+	}
+	return "", false
+}
+
+// end returns the last delta, or why the reply is none.
+func (r *reply) end() (llm.Delta, error) {
+	stop, known := ending(r.stop)
+	switch {
+	case r.stop == "":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a stop_reason")}
+	case !known:
+		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.stop, 100))
+	case stop.Whole() && r.calls:
+		stop = llm.ToolUse
+	case stop.Whole():
+		stop = llm.End
+	}
+	last := llm.Delta{Stop: stop}
+	if r.usage != nil {
+		last.Usage = r.usage.neutral()
+	}
+	return last, nil
+}
