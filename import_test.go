@@ -33,6 +33,7 @@ const (
 	models   = "the vocabulary of models"
 	worlds   = "the vocabulary of workspaces"
 	platform = "what the standard library does not know of the system"
+	shared   = "what the adapters of models have in common"
 	casts    = "test data that a person can write by hand"
 )
 
@@ -55,17 +56,27 @@ var floors = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 
 	// Floor 2: adapters, one heavy dependency each.
+	{pkg: "llm/internal/wire", may: map[string]string{
+		module + "/llm": models,
+		"github.com/openai/openai-go/v3/packages/ssestream": "a provider's own reader of event streams",
+		"github.com/dustin/go-humanize":                     "sizes in errors, as people write them",
+	}},
 	{pkg: "llm/openai", may: map[string]string{
 		module + "/llm":                         models,
+		module + "/llm/internal/wire":           shared,
 		module + "/llm/openai/internal/chat":    "its own format",
 		"github.com/openai/openai-go/v3":        "the provider's own client",
 		"github.com/openai/openai-go/v3/option": "the provider's own client",
 	}},
-	{pkg: "llm/openai/internal/chat", may: map[string]string{
-		module + "/llm": models,
-		"github.com/openai/openai-go/v3/packages/ssestream": "the provider's own reader of streams",
-		"github.com/dustin/go-humanize":                     "sizes in errors, as people write them",
+	{pkg: "llm/openai/internal/chat", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/anthropic", may: map[string]string{
+		module + "/llm":                                 models,
+		module + "/llm/internal/wire":                   shared,
+		module + "/llm/anthropic/internal/messages":     "its own format",
+		"github.com/anthropics/anthropic-sdk-go":        "the provider's own client",
+		"github.com/anthropics/anthropic-sdk-go/option": "the provider's own client",
 	}},
+	{pkg: "llm/anthropic/internal/messages", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "tools", may: map[string]string{
 		module:                                 speaks,

@@ -11,6 +11,8 @@ func (c *Config) credential(s endpoint, m *Model) error {
 	openAIKey := sourced{c.ambient["OPENAI_API_KEY"], Source{From: Environment, Name: "OPENAI_API_KEY"}}
 	speaks := m.Provider == "openai" || m.Provider == "compat"
 	said := m.BaseAt.From != File && (m.BaseAt.From != Record || loopback(m.BaseURL)) // by the person, where m is
+	vendorKey, has := c.vendorKey(m, said)
+	inherited := s.key.text == "" || s.key.at == c.Origin("llm.api_key")
 	switch {
 	case s.key.text != "" && s.key.at.From == Environment && s.key.at != openAIKey.at:
 		m.take(s.key)
@@ -20,6 +22,8 @@ func (c *Config) credential(s endpoint, m *Model) error {
 			return fmt.Errorf("%s: api_key_env names %s, which is not set", s.keyEnv.at, s.keyEnv.text)
 		}
 		m.take(sourced{key, Source{From: Environment, Name: s.keyEnv.text}})
+	case has && inherited:
+		m.take(vendorKey)
 	case s.key.text != "" && s.key.at != openAIKey.at && c.belongs(s, m):
 		m.take(s.key)
 	case speaks && openAIKey.text != "" && (said || sameHost(m.BaseURL, openAIBase)):
@@ -53,7 +57,7 @@ func (m *Model) withheld(s endpoint, openAIKey sourced) {
 			"say --base-url %s", to, m.Address()))
 		return
 	}
-	if openAIKey.text != "" && m.BaseAt.From == File && m.Provider != "ollama" {
+	if openAIKey.text != "" && m.BaseAt.From == File && (m.Provider == "openai" || m.Provider == "compat") {
 		m.Notes = append(m.Notes, fmt.Sprintf("OPENAI_API_KEY is not sent %s, which %s names: if it is meant for it, write "+
 			"api_key_env = \"OPENAI_API_KEY\" there", to, m.BaseAt))
 	}
@@ -61,8 +65,8 @@ func (m *Model) withheld(s endpoint, openAIKey sourced) {
 
 // checkKey looks at the key and the way it goes.
 func (m *Model) checkKey() error {
-	if m.Key == "" && m.Provider == "openai" && sameHost(m.BaseURL, openAIBase) {
-		return fmt.Errorf("%s needs a key: set OPENAI_API_KEY, or api_key in [llm] of your configuration", m)
+	if err := m.needsKey(); err != nil {
+		return err
 	}
 	if _, err := parseKey(string(m.Key)); err != nil {
 		return fmt.Errorf("%s: %w", m.KeyAt, err)

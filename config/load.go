@@ -114,7 +114,7 @@ func newLoader(src Sources) *loader {
 	}
 	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{},
 		dir: src.Dir, settings: l.settings, ambient: map[string]string{}}
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"} {
+	for _, name := range ambientVariables() {
 		l.cfg.ambient[name] = strings.TrimSpace(src.Env.get(name))
 	}
 	return l

@@ -32,7 +32,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // A Model is one that can be asked: everything that an adapter needs, and
 // where it came from.
 type Model struct {
-	Provider string // "openai", "compat", "ollama" or "scripted"
+	Provider string // "openai", "compat", "ollama", "anthropic", "google", "azure", "bedrock", "vertex" or "scripted"
 	Name     string // as the provider knows it; of "scripted" the file's path
 	Profile  string // the NAME of [llm.NAME], if that was asked for
 
@@ -40,7 +40,9 @@ type Model struct {
 	BaseAt  Source
 	Key     Secret // "" if there is none: many endpoints need none
 	KeyAt   Source
-	API     string // "chat"
+	API     string // what is spoken: "chat" or "responses" where the provider has both, "" where there is no choice
+
+	APIVersion string // Azure's; "" for its newest interface
 
 	Settings       llm.Settings
 	MaxInputTokens int // see [Config.Limits]
@@ -79,9 +81,10 @@ var ErrNoModel = errors.New("no model is configured")
 //   - "" is the one of the run: run.model, else that of [llm];
 //   - "llm" or "default" is that of [llm];
 //   - the NAME of a section [llm.NAME] is that profile;
-//   - PROVIDER/NAME is a model of openai, compat (an OpenAI-compatible
-//     endpoint) or ollama; it takes the endpoint of [llm] if that is of the
-//     same provider, and else the provider's own;
+//   - PROVIDER/NAME is a model of openai, anthropic, google, azure, bedrock,
+//     vertex, ollama or compat (an OpenAI-compatible endpoint); it takes the
+//     endpoint of [llm] if that is of the same provider, and else the
+//     provider's own;
 //   - scripted:FILE is a script;
 //   - any other name is a model at the endpoint of [llm].
 //
@@ -92,6 +95,7 @@ var ErrNoModel = errors.New("no model is configured")
 // variable puts in its place; a profile inherits it if it talks to the same
 // host. OPENAI_API_KEY goes to OpenAI, and to an address that a flag or the
 // environment names, but not to one from a file: there, api_key_env says so.
+// The usual variables of other providers go to their own hosts likewise.
 func (c *Config) Model(name string) (Model, error) {
 	return c.model(c.endpoint(name))
 }
@@ -224,7 +228,7 @@ func (c *Config) served(s endpoint, m *Model) error {
 		at = s.model.at.String() + ": " + at
 	}
 	switch m.Provider {
-	case "openai", "compat", "ollama", "scripted":
+	case "openai", "compat", "ollama", "scripted", "anthropic":
 	default:
 		return fmt.Errorf("%s: %s is not in this version yet; if an endpoint of it speaks OpenAI's Chat Completions, "+
 			"set [llm] base_url to it and call the model compat/%s", at, m.Provider, or(m.Name, "NAME"))
@@ -259,6 +263,9 @@ func (c *Config) address(s endpoint, m *Model) (err error) {
 	m.BaseURL, m.BaseAt = s.base.text, s.base.at
 	if m.BaseURL != "" {
 		return nil
+	}
+	if v, ok := vendorOf(m.Provider); ok {
+		return c.vendorAddress(m, v)
 	}
 	ambient := c.ambient["OPENAI_BASE_URL"]
 	switch m.Provider {

@@ -18,10 +18,7 @@ const (
 )
 
 // providers are the words that can stand before the slash of a model's name.
-func providers() []string { return append([]string{"openai", "compat", "ollama"}, laterProviders()...) }
-
-// laterProviders are known by name and not spoken to yet.
-func laterProviders() []string { return []string{"anthropic", "google", "bedrock", "azure", "vertex"} }
+func providers() []string { return append([]string{"openai", "compat", "ollama"}, vendors()...) }
 
 // split returns the provider that model names and the rest; "" and model if
 // it names none.
@@ -52,6 +49,9 @@ func provider(model, apiType, base string) (string, string) {
 		return "bedrock", name
 	case "ollama":
 		return "ollama", name
+	}
+	if at := vendorAt(base); at != "" {
+		return at, name
 	}
 	if base != "" && !sameHost(base, openAIBase) {
 		return "compat", name

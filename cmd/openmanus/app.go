@@ -20,7 +20,6 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/openai"
 	"github.com/openmanus-go/openmanus/llm/scripted"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -174,8 +173,7 @@ func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
 		}
 		return llm.Retry(script.Model(), a.retry(50*time.Millisecond)), m, nil
 	}
-	model := openai.New(openai.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
-	return llm.Retry(model, a.retry(0)), m, nil
+	return llm.Retry(adapt(m), a.retry(0)), m, nil
 }
 
 // retry says how models are asked again, and has each time shown.
@@ -200,26 +198,6 @@ func (a *app) choose(ctx context.Context) (string, config.Model, error) {
 	name := cmp.Or(m.Profile, m.String())
 	a.chosen[[2]string{name, m.BaseURL}] = m
 	return name, m, nil
-}
-
-// hint returns what can be said of m's configuration when it is refused.
-func hint(m config.Model) func(llm.Kind) string {
-	return func(k llm.Kind) string {
-		var hints []string
-		switch {
-		case k == llm.Auth && m.Key == "":
-			hints = append(hints, "no key is set for "+m.Address())
-		case k == llm.Auth:
-			hints = append(hints, "the key is from "+m.KeyAt.String())
-		case k == llm.NoModel:
-			hints = append(hints, "openmanus models shows where the name comes from")
-		case k == llm.Network, k == llm.Timeout:
-			hints = append(hints, "the address is from "+m.BaseAt.String())
-		default:
-			return ""
-		}
-		return strings.Join(append(hints, m.Notes...), "; ")
-	}
 }
 
 // served returns the names of the models that the server at base has, if it

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/openai"
 )
 
 // sessionsRequestCmd is openmanus sessions request.
@@ -101,20 +101,19 @@ func (x *session) outcome(ctx context.Context, seq int64) (turn int, re int64, e
 
 // wire is the model that the session's requests went to, without a key: it can
 // say what it sends, and sends nothing.
-func (x *session) wire(c openmanus.Configured) (*openai.Model, error) {
-	provider, name, _ := strings.Cut(c.Model, "/")
-	switch provider {
-	case "openai", "compat", "ollama":
-		return openai.New(openai.Options{Model: name, BaseURL: c.Endpoint}), nil
+func (x *session) wire(c openmanus.Configured) (adapter, error) {
+	m, err := x.cfg.ModelAt(c.Model, c.Endpoint)
+	provider, name, named := strings.Cut(c.Model, "/")
+	if err != nil && named { // it needs no key to say what it would send
+		m, err = config.Model{Provider: provider, Name: name, BaseURL: c.Endpoint}, nil
 	}
-	m, err := x.cfg.ModelAt(c.Model, c.Endpoint) // a profile
 	if err != nil {
 		return nil, err
 	}
 	if m.Provider == "scripted" {
 		return nil, errors.New(c.Model + " is a script, to which nothing is sent")
 	}
-	return openai.New(openai.Options{Model: m.Name, BaseURL: m.BaseURL}), nil
+	return adapt(m), nil
 }
 
 // neutral is a request as JSON.

@@ -182,7 +182,8 @@ func (c *checker) described(name string, bad State, m config.Model) []Finding {
 	return list
 }
 
-// endpoints asks each endpoint once for each key, all at the same time.
+// endpoints asks each endpoint once for each key, all at the same time: those
+// that have a list of models as OpenAI has it.
 func (c *checker) endpoints(ctx context.Context, models []config.Model) []Finding {
 	type door struct {
 		base string
@@ -192,7 +193,7 @@ func (c *checker) endpoints(ctx context.Context, models []config.Model) []Findin
 	asked := map[door][]config.Model{}
 	for _, m := range models {
 		d := door{m.BaseURL, m.Key}
-		if m.Provider == "scripted" || c.Models == nil {
+		if c.Models == nil || !slices.Contains([]string{"openai", "compat", "ollama"}, m.Provider) {
 			continue
 		}
 		if asked[d] == nil {

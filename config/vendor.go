@@ -1,0 +1,156 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A vendor is what is usual of a provider that has an address and a key of
+// its own.
+type vendor struct {
+	base     string   // its address; "" if each customer has another
+	baseVars []string // variables that name another one
+	keyVars  []string // variables that have its key; the first that is set counts
+	hosts    []string // where the key may go: hosts, or their endings if they begin with a dot
+	keyless  bool     // it can do without a key: there are other credentials
+}
+
+// vendorOf returns the vendor behind a provider; ok is false where any address
+// and any key may be meant.
+func vendorOf(provider string) (v vendor, ok bool) {
+	switch provider {
+	case "anthropic":
+		return vendor{base: "https://api.anthropic.com", baseVars: []string{"ANTHROPIC_BASE_URL"},
+			keyVars: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"}, hosts: []string{"api.anthropic.com"}}, true
+	case "google":
+		return vendor{base: "https://generativelanguage.googleapis.com", baseVars: []string{"GOOGLE_GEMINI_BASE_URL"},
+			keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, hosts: []string{"generativelanguage.googleapis.com"}}, true
+	case "azure":
+		return vendor{baseVars: []string{"AZURE_OPENAI_ENDPOINT"}, keyVars: []string{"AZURE_OPENAI_API_KEY"},
+			hosts: []string{".azure.com", ".azure-api.net", ".azure.us", ".azure.cn"}}, true
+	case "bedrock":
+		return vendor{keyVars: []string{"AWS_BEARER_TOKEN_BEDROCK"}, hosts: []string{".amazonaws.com", ".amazonaws.com.cn"}, keyless: true}, true
+	case "vertex":
+		return vendor{hosts: []string{".googleapis.com"}, keyless: true}, true
+	}
+	return vendor{}, false
+}
+
+// vendors are the providers that vendorOf knows.
+func vendors() []string { return []string{"anthropic", "google", "azure", "bedrock", "vertex"} }
+
+// ambientVariables are variables of other programs that matter here.
+func ambientVariables() []string {
+	all := []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION",
+		"AWS_REGION", "AWS_DEFAULT_REGION", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION",
+		"ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION", "OLLAMA_API_KEY"}
+	for _, p := range vendors() {
+		v, _ := vendorOf(p)
+		all = append(append(all, v.baseVars...), v.keyVars...)
+	}
+	return all
+}
+
+// vendorAt returns the provider that is at base, if that is one's own address.
+func vendorAt(base string) string {
+	h := host(base)
+	if strings.HasSuffix(h, "aiplatform.googleapis.com") {
+		return "vertex"
+	}
+	for _, p := range []string{"anthropic", "google", "azure"} {
+		if v, _ := vendorOf(p); v.owns(base) {
+			return p
+		}
+	}
+	if strings.HasPrefix(h, "bedrock-runtime.") {
+		return "bedrock"
+	}
+	return ""
+}
+
+// owns reports whether base is at one of v's hosts.
+func (v vendor) owns(base string) bool {
+	h := host(base)
+	for _, own := range v.hosts {
+		if h == own || strings.HasPrefix(own, ".") && strings.HasSuffix(h, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// ambientFirst returns the first of the variables that is set.
+func (c *Config) ambientFirst(names ...string) sourced {
+	for _, n := range names {
+		if v := c.ambient[n]; v != "" {
+			return sourced{v, Source{From: Environment, Name: n}}
+		}
+	}
+	return sourced{}
+}
+
+// vendorAddress finds where m of a vendor is, if nothing of ours says so.
+func (c *Config) vendorAddress(m *Model, v vendor) error {
+	if at := c.ambientFirst(v.baseVars...); at.text != "" {
+		m.BaseURL, m.BaseAt = at.text, at.at
+		if err := checkURL(at.text); err != nil {
+			return fmt.Errorf("%s: found %s, %w", at.at, quoted(masked(at.text)), err)
+		}
+		return nil
+	}
+	switch m.Provider {
+	case "azure":
+		return fmt.Errorf("%s needs the address of your resource: set AZURE_OPENAI_ENDPOINT or [llm] base_url, such as https://NAME.openai.azure.com", m)
+	case "bedrock":
+		region := c.ambientFirst("AWS_REGION", "AWS_DEFAULT_REGION")
+		if region.text == "" {
+			return fmt.Errorf("%s needs a region: set AWS_REGION, or [llm] base_url to https://bedrock-runtime.REGION.amazonaws.com", m)
+		}
+		m.BaseURL, m.BaseAt = "https://bedrock-runtime."+region.text+".amazonaws.com", region.at
+		return c.checkedRegion(m, region)
+	case "vertex":
+		project := c.ambientFirst("GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID")
+		region := c.ambientFirst("GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION", "CLOUD_ML_REGION")
+		if project.text == "" {
+			return fmt.Errorf("%s needs a project: set GOOGLE_CLOUD_PROJECT, and GOOGLE_CLOUD_LOCATION unless it is global", m)
+		}
+		location := or(region.text, "global")
+		m.BaseURL = "https://" + location + "-aiplatform.googleapis.com/v1/projects/" + project.text + "/locations/" + location
+		if location == "global" {
+			m.BaseURL = "https://aiplatform.googleapis.com/v1/projects/" + project.text + "/locations/global"
+		}
+		m.BaseAt = or(region.at, project.at)
+		return c.checkedRegion(m, project)
+	}
+	m.BaseURL = v.base
+	return nil
+}
+
+// checkedRegion reports a region or project that makes no address.
+func (c *Config) checkedRegion(m *Model, from sourced) error {
+	if err := checkURL(m.BaseURL); err != nil || strings.ContainsAny(from.text, "/ .@:") {
+		return fmt.Errorf("%s: found %s, which is none", from.at, quoted(from.text))
+	}
+	return nil
+}
+
+// vendorKey returns the key of the environment that may be sent to where m is.
+func (c *Config) vendorKey(m *Model, said bool) (sourced, bool) {
+	v, _ := vendorOf(m.Provider)
+	key := c.ambientFirst(v.keyVars...)
+	return key, key.text != "" && (said && m.BaseURL != v.base || v.owns(m.BaseURL))
+}
+
+// needsKey is the error of a model that has no key and cannot do without.
+func (m *Model) needsKey() error {
+	v, ok := vendorOf(m.Provider)
+	switch {
+	case m.Key != "":
+		return nil
+	case m.Provider == "openai" && sameHost(m.BaseURL, openAIBase):
+		return fmt.Errorf("%s needs a key: set OPENAI_API_KEY, or api_key in [llm] of your configuration", m)
+	case ok && !v.keyless && v.owns(m.BaseURL):
+		return fmt.Errorf("%s needs a key: set %s, or api_key in [llm] of your configuration", m, v.keyVars[0])
+	}
+	return nil
+}
