@@ -123,6 +123,8 @@ func (c *Config) keys() iter.Seq2[key, string] {
 				subs = c.profiles
 			case "models.*":
 				subs = c.models
+			case "users.*":
+				subs = c.users
 			}
 			for _, sub := range subs {
 				for _, k := range s.keys {

@@ -17,7 +17,8 @@ type Config struct {
 	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
 	Models   map[string]*Info // [models."PROVIDER/NAME"]
 	Python   Python           // [tools.python]
-	MCP      MCP              // [mcp]
+	Serve    Serve
+	Users    map[string]*User // [users.NAME]
 
 	// Catalogue, if it is not nil, tells what is known of a model. [models]
 	// in the configuration comes before it, value by value.
@@ -28,6 +29,7 @@ type Config struct {
 	settings map[string]setting // by name: whatever was set, and defaults
 	profiles []string           // in the order of the files
 	models   []string           // likewise
+	users    []string           // likewise
 	ambient  map[string]string  // variables of other programs that matter here
 	secrets  []secret
 }
@@ -78,13 +80,6 @@ type Python struct {
 	Interpreter string // a path, or a name to look for; "": python3, then python
 }
 
-// MCP is what is configured of MCP besides the servers, which [MCPServers]
-// reads.
-type MCP struct {
-	File       string // an mcp.json to read first, absolute; "": none
-	DeferAbove int    // tools above which they are found, not listed
-}
-
 // Limits are the limits of a session that m answers to. [openmanus.Limits]
 // counts what is read and written together: max_input_tokens of m and
 // budget_tokens are both held by the smaller of the two.
@@ -114,3 +109,6 @@ func (c *Config) ProfileNames() []string { return c.profiles }
 // ModelNames are the names of [models."PROVIDER/NAME"], in the order of the
 // files.
 func (c *Config) ModelNames() []string { return c.models }
+
+// UserNames are the names of [users.NAME], in the order of the files.
+func (c *Config) UserNames() []string { return c.users }

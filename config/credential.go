@@ -152,11 +152,11 @@ func (l *loader) secrets() []secret {
 	return all
 }
 
-// keyEnvs are the variables that api_key_env names.
+// keyEnvs are the variables that api_key_env and token_env name.
 func (c *Config) keyEnvs() []string {
 	var names []string
 	for s := range c.ordered() {
-		if lastName(s.key.name) == "api_key_env" {
+		if last := lastName(s.key.name); last == "api_key_env" || last == "token_env" {
 			names = append(names, s.text)
 		}
 	}

@@ -20,7 +20,7 @@ func TestKeys(t *testing.T) {
 		}
 		seen[what+name] = key
 	}
-	cfg := &Config{LLM: new(LLM), Profiles: map[string]*LLM{"NAME": {}}, Models: map[string]*Info{"NAME": {}}}
+	cfg := &Config{LLM: new(LLM), Profiles: map[string]*LLM{"NAME": {}}, Models: map[string]*Info{"NAME": {}}, Users: map[string]*User{"NAME": {}}}
 	for k := range allKeys() {
 		once("name", k.name, k.name)
 		for _, v := range k.variables("NAME") {
@@ -60,10 +60,9 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 		if text == "" {
 			text = k.kind.name[strings.LastIndexByte(k.kind.name, ' ')+1:]
 		}
-		name := k.variables("fast")[0]
-		if strings.HasPrefix(k.name, "models.") {
-			name = k.variables("openai/x")[0]
-		}
+		first, _, _ := strings.Cut(k.name, ".")
+		sub := map[string]string{"llm": "fast", "models": "openai/x", "users": "ann"}[first]
+		name := k.variables(sub)[0]
 		home := t.TempDir()
 		env := func(n string) (string, bool) {
 			switch n {
@@ -74,7 +73,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			}
 			return "", false
 		}
-		file := file(t, "[llm.fast]\n[models.'openai/x']\n")
+		file := file(t, "[llm.fast]\n[models.'openai/x']\n[users.ann]\n")
 		before, _, err := Load(Sources{File: file, Dir: home, Env: empty(t)})
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +84,6 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			continue
 		}
 		s := k
-		sub := map[bool]string{true: "fast", false: "openai/x"}[strings.HasPrefix(k.name, "llm.")]
 		was, is := reflect.ValueOf(s.at(before, forStar(k, sub))), reflect.ValueOf(s.at(after, forStar(k, sub)))
 		if reflect.DeepEqual(was.Elem().Interface(), is.Elem().Interface()) {
 			t.Errorf("%s=%s changes nothing", name, text)

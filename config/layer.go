@@ -143,7 +143,7 @@ type located struct {
 func (l *loader) find(path []string) (located, bool) {
 	var sub string
 	names := slices.Clone(path)
-	if len(path) == 3 && (path[0] == "llm" || path[0] == "models") {
+	if len(path) == 3 && (path[0] == "llm" || path[0] == "models" || path[0] == "users") {
 		sub, names[1] = path[1], "*"
 	}
 	for _, n := range names {
@@ -194,6 +194,17 @@ func (l *loader) named(at located, src Source) bool {
 		if l.cfg.Profiles[at.sub] == nil {
 			l.cfg.Profiles[at.sub] = new(LLM)
 			l.cfg.profiles = append(l.cfg.profiles, at.sub)
+		}
+		return true
+	}
+	if strings.HasPrefix(at.key.name, "users.") {
+		if !profileName().MatchString(at.sub) {
+			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a user: letters, digits, _, . and -"})
+			return false
+		}
+		if l.cfg.Users[at.sub] == nil {
+			l.cfg.Users[at.sub] = new(User)
+			l.cfg.users = append(l.cfg.users, at.sub)
 		}
 		return true
 	}

@@ -32,8 +32,8 @@ type Sources struct {
 	EnvNames []string
 
 	// Flags are the flags that were given, by name without dashes: agent,
-	// approve, base-url, budget-tokens, data-dir, max-cost, max-steps, mcp-config,
-	// model, timeout, workspace.
+	// approve, base-url, budget-tokens, data-dir, max-cost, max-steps, model,
+	// timeout, workspace.
 	Flags map[string]string
 
 	// GOOS is the system whose places count; "" is this one.
@@ -112,7 +112,7 @@ func newLoader(src Sources) *loader {
 		l.keys = append(l.keys, k)
 		l.schema[k.name] = k
 	}
-	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{},
+	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{}, Users: map[string]*User{},
 		dir: src.Dir, settings: l.settings, ambient: map[string]string{}}
 	for _, name := range ambientVariables() {
 		l.cfg.ambient[name] = strings.TrimSpace(src.Env.get(name))

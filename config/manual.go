@@ -28,6 +28,8 @@ func heading(section string) string {
 		return "`[llm.NAME]`"
 	case "models.*":
 		return "`[models.\"PROVIDER/NAME\"]`"
+	case "users.*":
+		return "`[users.NAME]`"
 	}
 	return "`[" + section + "]`"
 }
