@@ -119,6 +119,12 @@ func Open(ctx context.Context, j Journal, session string, f Flow, m *UserSaid) e
 	return open(ctx, j, session, Opened{Flow: f.Agent().Name, Version: FormatVersion}, f.Agent().Configured(0), m)
 }
 
+// OpenFor is Open for a user of a server: the session and its children are
+// theirs.
+func OpenFor(ctx context.Context, j Journal, owner, session string, f Flow, m *UserSaid) error {
+	return open(ctx, j, session, Opened{Flow: f.Agent().Name, Owner: owner, Version: FormatVersion}, f.Agent().Configured(0), m)
+}
+
 func open(ctx context.Context, j Journal, session string, o Opened, c Configured, m *UserSaid) error {
 	bodies := []Body{o, c}
 	if m != nil {

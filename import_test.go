@@ -87,15 +87,6 @@ var floors = []floor{
 		"github.com/rogpeppe/go-internal/diff": "the diffs that people see",
 		"golang.org/x/sync/errgroup":           "searching files at once",
 	}},
-	{pkg: "mcp", may: map[string]string{
-		module:                    speaks,
-		module + "/llm":           models,
-		module + "/workspace":     worlds + ": servers are commands that run there",
-		module + "/internal/args": "arguments and answers are checked",
-		"github.com/modelcontextprotocol/go-sdk/...": "the official SDK: the protocol and its transports",
-		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
-		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
-	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,
@@ -121,6 +112,15 @@ var floors = []floor{
 	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
 	{pkg: "journaltest", may: map[string]string{module: speaks, module + "/llm": models}},
+
+	// Floor 3: surfaces append, wake and follow.
+	{pkg: "server", may: map[string]string{
+		module: speaks, module + "/llm": models,
+		module + "/internal/args":                          "what people write for a tool is checked as what models do",
+		module + "/store":                                  "lists and searches sessions",
+		"github.com/danielgtaylor/huma/v2":                 "OpenAPI from Go types, validation, problem documents",
+		"github.com/danielgtaylor/huma/v2/adapters/humago": "it, over the standard library",
+	}},
 
 	// Floor 4: the only place that wires.
 	{pkg: "internal/doctor", may: map[string]string{

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+type eventsRequest struct {
+	OneSession
+	After int64 `query:"after" minimum:"0" doc:"Begin after this event. Default: with the first one."`
+	Last  int64 `header:"Last-Event-ID" minimum:"0" doc:"What a browser sends when it connects again; it goes before after."`
+}
+
+// events follows a session for as long as the client does. What is typed and
+// printed comes as it does, without an id, and is forgotten.
+func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamResponse, error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	done, ok := userOf(ctx).stream()
+	if !ok {
+		return nil, huma.Error429TooManyRequests("you have too many streams open")
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer done()
+		r, w := humago.Unwrap(hc)
+		s.metrics.streams.Add(1)
+		defer s.metrics.streams.Add(-1)
+		newStream(w).follow(r.Context(), s.Local.Watch(r.Context(), in.ID, max(in.After, in.Last)))
+	}}, nil
+}
+
+// A stream writes server-sent events: see
+// https://html.spec.whatwg.org/multipage/server-sent-events.html.
+type stream struct {
+	ctl *http.ResponseController
+
+	mu  sync.Mutex
+	w   http.ResponseWriter
+	buf bytes.Buffer
+}
+
+const (
+	beat      = 15 * time.Second // between comments that keep the connection while nothing happens
+	writeTime = 30 * time.Second // for one event: who reads slower is gone, and may come back
+)
+
+func newStream(w http.ResponseWriter) *stream {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	return &stream{w: w, ctl: http.NewResponseController(w)}
+}
+
+// follow writes events until the client has gone, or there are no more.
+func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, error]) {
+	if s.write("retry: 1000\n\n") != nil {
+		return
+	}
+	beats := time.NewTicker(beat)
+	defer beats.Stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var beating sync.WaitGroup
+	defer beating.Wait()
+	defer cancel()
+	beating.Go(func() {
+		for {
+			select {
+			case <-beats.C:
+				if s.write(":\n\n") != nil {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	for ev, err := range events {
+		if err != nil {
+			// The client connects again, and is told by the answer to that.
+			_ = s.event(0, "error", &huma.ErrorModel{Title: "the session cannot be followed", Detail: err.Error()})
+			return
+		}
+		if s.event(ev.Seq, openmanus.TypeName(ev.Body), ev) != nil {
+			return
+		}
+	}
+}
+
+// event writes one event. Those without a sequence number have no id, so that
+// who comes back begins after the last one that was stored.
+func (s *stream) event(seq int64, typ string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if seq > 0 {
+		return s.write("id: ", strconv.FormatInt(seq, 10), "\nevent: ", typ, "\ndata: ", string(data), "\n\n")
+	}
+	return s.write("event: ", typ, "\ndata: ", string(data), "\n\n")
+}
+
+func (s *stream) write(pieces ...string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buf.Reset()
+	for _, p := range pieces {
+		s.buf.WriteString(p)
+	}
+	// A writer that knows no deadlines, as in tests, waits for its reader.
+	if err := s.ctl.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+		return err
+	}
+	return s.ctl.Flush()
+}
+
+type logRequest struct {
+	OneSession
+	After int64 `query:"after" minimum:"0" doc:"Begin after this event."`
+	Limit int   `query:"limit" default:"1000" minimum:"1" maximum:"10000"`
+}
+
+// log returns events that are there, as the journal encodes them.
+func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage], error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	var all []json.RawMessage
+	for ev, err := range s.Store.Events(ctx, in.ID, in.After) {
+		if err != nil {
+			return nil, err
+		}
+		data, err := json.Marshal(ev)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, data); len(all) == in.Limit {
+			break
+		}
+	}
+	return listOf(all), nil
+}

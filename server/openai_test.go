@@ -1,0 +1,137 @@
+package server_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+)
+
+var update = flag.Bool("update", false, "write docs/openapi.json")
+
+// The description of the API that is checked in is that of the server.
+func TestOpenAPIIsCheckedIn(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	status, served := x.send(annsToken, "GET", "/api/v1/openapi.json", nil)
+	if status != 200 {
+		t.Fatalf("%d %s", status, served)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, served, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	b.WriteByte('\n')
+	file := filepath.Join("..", "docs", "openapi.json")
+	if *update {
+		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil || !bytes.Equal(kept, b.Bytes()) {
+		t.Errorf("%s is not what the server serves (%v): go test ./server -run OpenAPI -update", file, err)
+	}
+}
+
+func chat(text string) map[string]any {
+	return map[string]any{"model": "manus", "messages": []any{map[string]any{"role": "user", "content": text}}}
+}
+
+// saves is a model that writes a file and says so.
+func saves() llm.Model {
+	return llmtest.Script(
+		llm.Message{Role: llm.Assistant, Parts: append(llmtest.Say("I will write it.").Parts, llmtest.Use("", "file_saver", map[string]any{"file_path": "x", "content": "y"}).Parts...)},
+		llmtest.Say("It is written."),
+	)
+}
+
+func TestChatCompletion(t *testing.T) {
+	x := open(t, t.TempDir(), saves())
+	out := x.call("POST", "/v1/chat/completions", chat("write"), 200)
+	choice := out["choices"].([]any)[0].(map[string]any)
+	if choice["message"].(map[string]any)["content"] != "It is written." || choice["finish_reason"] != "stop" || out["object"] != "chat.completion" {
+		t.Errorf("got %v", out)
+	}
+	items := x.call("GET", "/api/v1/sessions", nil, 200)["items"].([]any)
+	if len(items) != 1 || items[0].(map[string]any)["approve"] != "all" {
+		t.Errorf("the sessions are %v", items)
+	}
+}
+
+// Nobody can be asked: what would be is refused, and the agent goes on.
+func TestChatCompletionRefusesWhatNeedsAPerson(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(
+		llmtest.Use("", "file_saver", map[string]any{"file_path": "x", "content": "y"}),
+		llmtest.Use("", "ask_human", map[string]any{"inquire": "may I?"}),
+		llmtest.Say("I could not."),
+	))
+	out := x.callAs(bobsToken, "POST", "/v1/chat/completions", chat("write"), 200)
+	if got := out["choices"].([]any)[0].(map[string]any)["message"].(map[string]any)["content"]; got != "I could not." {
+		t.Errorf("got %v", out)
+	}
+	if files, _ := filepath.Glob(filepath.Join(x.dir, "bob", "*", "x")); len(files) > 0 {
+		t.Errorf("it wrote %v", files)
+	}
+}
+
+func TestChatCompletionFails(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Use("", "terminate", map[string]any{"status": "failure"})))
+	out := x.call("POST", "/v1/chat/completions", chat("write"), 500)
+	if msg := out["error"].(map[string]any)["message"].(string); !strings.Contains(msg, "failed") {
+		t.Errorf("got %v", out)
+	}
+}
+
+// The official client of OpenAI works as it is: see testdata/openai.mjs.
+func TestOfficialClient(t *testing.T) {
+	node, modules := nodeModules(t)
+	x := open(t, t.TempDir(), echo())
+	cmd := exec.Command(node, filepath.Join("testdata", "openai.mjs"), x.url+"/v1", annsToken)
+	cmd.Env = append(os.Environ(), "OPENMANUS_MODULES="+modules)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// echo says back the last thing that it was told.
+func echo() llm.Model {
+	return modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+		text := req.Messages[len(req.Messages)-1].Text()
+		return func(yield func(llm.Delta, error) bool) {
+			for _, word := range strings.SplitAfter(text, " ") {
+				if !yield(llm.Delta{Piece: llm.Text{Text: word}}, nil) {
+					return
+				}
+			}
+			yield(llm.Delta{Stop: llm.End}, nil)
+		}
+	})
+}
+
+// nodeModules returns Node, and where the official client is.
+func nodeModules(t *testing.T) (node, dir string) {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "bin", "openai"))
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, "node_modules", "openai", "package.json"))
+	}
+	if err == nil {
+		node, err = exec.LookPath("node")
+	}
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("make deps installs what this needs: %v", err)
+		}
+		t.Skipf("make deps installs what this needs: %v", err)
+	}
+	return node, dir
+}

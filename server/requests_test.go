@@ -1,0 +1,347 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+)
+
+// A wrong is a request that must get its answer, and leave everything as it
+// was.
+type wrong struct {
+	what, method, path string
+	header             map[string]string // Token: none, or another's
+	body               string
+	want               int
+	says               string // in the answer
+}
+
+// TestHundredRequests sends what a web page of somebody else, another user, or
+// nobody in particular may send.
+func TestHundredRequests(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("done")))
+	id := x.session(map[string]any{"workspace": "w"})
+	x.call("POST", "/api/v1/sessions/"+id+"/messages", say("hi"), 202)
+	x.until(id, "finished")
+	secret := filepath.Join(x.dir, "secret.txt")
+	files := map[string]string{secret: "the secret", filepath.Join(x.dir, "ann", "w", "in.txt"): "inside", filepath.Join(x.dir, "ann", "other.txt"): "another's"}
+	for name, data := range files {
+		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(secret, filepath.Join(x.dir, "ann", "w", "link")); err != nil {
+		t.Fatal(err)
+	}
+	before := x.call("GET", "/api/v1/sessions/"+id, nil, 200)
+
+	var all []wrong
+	for _, more := range [][]wrong{rebinding(), crossOrigin(id), foreign(id), tokens(id), traversal(id), bodies(id), nonsense(id)} {
+		all = append(all, more...)
+	}
+	if len(all) < 100 {
+		t.Errorf("only %d requests", len(all))
+	}
+	for _, w := range all {
+		status, header, body := x.raw(w)
+		if status != w.want || !strings.Contains(body, w.says) {
+			t.Errorf("%s: %s %.80s: %d, want %d and %q\n%.300s", w.what, w.method, w.path, status, w.want, w.says, body)
+		}
+		if strings.Contains(body, "the secret") || strings.Contains(body, "another's") {
+			t.Errorf("%s: it tells a secret", w.what)
+		}
+		if status >= 400 && header.Get("Content-Type") != "application/problem+json" && status != 405 && !strings.HasPrefix(w.path, "/v1") {
+			t.Errorf("%s: no problem document, but %s", w.what, header.Get("Content-Type"))
+		}
+		if header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Content-Security-Policy") == "" || header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: the headers are %v", w.what, header)
+		}
+	}
+	after := x.call("GET", "/api/v1/sessions/"+id, nil, 200)
+	if after["events"] != before["events"] {
+		t.Errorf("there are %v events, and were %v", after["events"], before["events"])
+	}
+	if data, _ := os.ReadFile(secret); string(data) != "the secret" {
+		t.Error("a file outside was changed")
+	}
+}
+
+// raw sends a request that no client would.
+func (x *site) raw(w wrong) (int, http.Header, string) {
+	x.t.Helper()
+	u, err := url.Parse(x.url)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer conn.Close()
+	header := map[string]string{"Host": u.Host, "Authorization": "Bearer " + annsToken, "Content-Length": fmt.Sprint(len(w.body)), "Content-Type": "application/json"}
+	for k, v := range w.header {
+		header[k] = v
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\n", w.method, w.path)
+	for k, v := range header {
+		if v != "" {
+			fmt.Fprintf(&b, "%s: %s\r\n", k, v)
+		}
+	}
+	b.WriteString("Connection: close\r\n\r\n" + w.body)
+	if _, err := conn.Write(b.Bytes()); err != nil {
+		x.t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		x.t.Fatalf("%s: %v", w.what, err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		x.t.Fatalf("%s: %v", w.what, err)
+	}
+	return resp.StatusCode, resp.Header, string(data)
+}
+
+func rebinding() (all []wrong) {
+	for _, host := range []string{"evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1", "[::ffff:8.8.8.8]", "0.0.0.0"} {
+		all = append(all, wrong{what: "DNS rebinding", method: "GET", path: "/api/v1/sessions", header: map[string]string{"Host": host}, want: 421})
+	}
+	return all
+}
+
+// A page of another site has the cookie sent along, but not the token.
+func crossOrigin(id string) (all []wrong) {
+	for _, origin := range []string{"http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1", "file://"} {
+		for method, path := range map[string]string{"POST": "/api/v1/sessions/" + id + "/messages", "DELETE": "/api/v1/sessions/" + id, "PUT": "/api/v1/sessions/" + id + "/files/x"} {
+			all = append(all, wrong{what: "CSRF", method: method, path: path, header: map[string]string{"Origin": origin}, body: `{"text":"delete everything"}`, want: 403})
+		}
+	}
+	for _, site := range []string{"cross-site", "same-site"} {
+		all = append(all, wrong{what: "CSRF", method: "POST", path: "/api/v1/sessions", header: map[string]string{"Sec-Fetch-Site": site}, body: `{}`, want: 403})
+	}
+	return all
+}
+
+// about are requests about a session.
+func about(id string) []wrong {
+	p := "/api/v1/sessions/" + id
+	return []wrong{
+		{method: "GET", path: p}, {method: "PATCH", path: p, body: `{"title":"mine"}`}, {method: "DELETE", path: p},
+		{method: "POST", path: p + "/fork", body: `{}`}, {method: "GET", path: p + "/export"},
+		{method: "POST", path: p + "/messages", body: `{"text":"hi"}`}, {method: "POST", path: p + "/rulings", body: `{"call":"c0-1","allow":true}`},
+		{method: "POST", path: p + "/answers", body: `{"call":"c0-1","answer":"x"}`}, {method: "POST", path: p + "/interrupt"}, {method: "POST", path: p + "/retry", body: `{}`},
+		{method: "GET", path: p + "/events"}, {method: "GET", path: p + "/log"}, {method: "GET", path: p + "/files"}, {method: "GET", path: p + "/files/in.txt"},
+		{method: "PUT", path: p + "/files/in.txt", body: "x"}, {method: "GET", path: p + "/blobs/sha256:" + strings.Repeat("0", 64)},
+	}
+}
+
+// What belongs to somebody else is as if it were not there.
+func foreign(id string) (all []wrong) {
+	for _, w := range about(id) {
+		w.what, w.want, w.header = "another's session", 404, map[string]string{"Authorization": "Bearer " + bobsToken}
+		all = append(all, w)
+	}
+	for _, w := range about("20010101-0000-nosuch") {
+		w.what, w.want = "an unknown session", 404
+		all = append(all, w)
+	}
+	return all
+}
+
+func tokens(id string) (all []wrong) {
+	for _, auth := range []string{"", "Bearer", "Bearer ", "Bearer wrong", "Basic YW5uOng=", "bearer " + annsToken[1:], "Bearer " + annsToken + "x"} {
+		all = append(all, wrong{what: "no valid token", method: "GET", path: "/api/v1/sessions", header: map[string]string{"Authorization": auth}, want: 401})
+	}
+	return append(all,
+		wrong{what: "a made-up cookie", method: "GET", path: "/api/v1/sessions/" + id, header: map[string]string{"Authorization": "", "Cookie": "openmanus=" + annsToken}, want: 401},
+		wrong{what: "a token in the address of the API", method: "GET", path: "/api/v1/sessions?token=" + annsToken, header: map[string]string{"Authorization": ""}, want: 401},
+		wrong{what: "a wrong link", method: "GET", path: "/?token=wrong", header: map[string]string{"Authorization": ""}, want: 401},
+		wrong{what: "the page without a cookie", method: "GET", path: "/", header: map[string]string{"Authorization": ""}, want: 401},
+		wrong{what: "metrics without a token", method: "GET", path: "/metrics", header: map[string]string{"Authorization": ""}, want: 401},
+		wrong{what: "the API of OpenAI without a token", method: "POST", path: "/v1/chat/completions", header: map[string]string{"Authorization": ""}, body: `{}`, want: 401},
+	)
+}
+
+func traversal(id string) (all []wrong) {
+	for _, p := range []string{
+		"%2e%2e/other.txt", "%2e%2e%2fother.txt", "..%2f..%2fsecret.txt", "..%5cother.txt", "a%2f..%2f..%2fother.txt", "%2fetc%2fpasswd", "link", "link%2f..",
+		"in.txt%00.png", "%2e%2e", "nul%00", "%252e%252e%252fother.txt", "C:%5cWindows",
+	} {
+		w := wrong{what: "a way out of the workspace", method: "GET", path: "/api/v1/sessions/" + id + "/files/" + p, want: 422}
+		if p == "..%5cother.txt" || p == "C:%5cWindows" {
+			w.want = 404 // a name like any other, where these are no separators
+		}
+		all = append(all, w)
+	}
+	return append(all,
+		wrong{what: "a link out, written", method: "PUT", path: "/api/v1/sessions/" + id + "/files/%2e%2e%2fother.txt", body: "x", want: 422},
+		wrong{what: "a workspace outside", method: "POST", path: "/api/v1/sessions", body: `{"workspace":"../bob"}`, want: 422, says: "workspace"},
+		wrong{what: "a workspace outside", method: "POST", path: "/api/v1/sessions", body: `{"workspace":"/etc"}`, want: 422, says: "workspace"},
+		wrong{what: "a workspace that is a link", method: "POST", path: "/api/v1/sessions", body: `{"workspace":"w/link"}`, want: 422, says: "workspace"},
+	)
+}
+
+func bodies(id string) []wrong {
+	p := "/api/v1/sessions/" + id
+	return []wrong{
+		{what: "no JSON", method: "POST", path: p + "/messages", body: "text=hi", want: 400},
+		{what: "half of it", method: "POST", path: p + "/messages", body: `{"text":"h`, want: 400},
+		{what: "nothing", method: "POST", path: p + "/messages", body: "", want: 400},
+		{what: "a list", method: "POST", path: p + "/messages", body: "[]", want: 422},
+		{what: "no text", method: "POST", path: p + "/messages", body: "{}", want: 422, says: "text"},
+		{what: "empty text", method: "POST", path: p + "/messages", body: `{"text":"  "}`, want: 422, says: "text"},
+		{what: "text that is none", method: "POST", path: p + "/messages", body: `{"text":7}`, want: 422, says: "body.text"},
+		{what: "a field too many", method: "POST", path: p + "/messages", body: `{"text":"hi","sudo":true}`, want: 422, says: "sudo"},
+		{what: "a wild id", method: "POST", path: p + "/messages", body: `{"text":"hi","id":"a/b"}`, want: 422, says: "body.id"},
+		{what: "an attachment that is no base64", method: "POST", path: p + "/messages", body: `{"text":"hi","attachments":[{"name":"x","data":"?"}]}`, want: 422, says: "attachments[0]"},
+		{what: "an attachment of no use", method: "POST", path: p + "/messages", body: `{"text":"hi","attachments":[{"name":"x","data":"/w=="}]}`, want: 422, says: "attachments[0]"},
+		{what: "a call that is not there", method: "POST", path: p + "/rulings", body: `{"call":"c9-9","allow":true}`, want: 422, says: "body.call"},
+		{what: "a ruling without a verdict", method: "POST", path: p + "/rulings", body: `{"call":"c0-1"}`, want: 422, says: "allow"},
+		{what: "an answer to nothing", method: "POST", path: p + "/answers", body: `{"call":"c9-9","answer":"x"}`, want: 422, says: "body.call"},
+		{what: "an unknown agent", method: "POST", path: "/api/v1/sessions", body: `{"agent":"nobody"}`, want: 422, says: "body.agent"},
+		{what: "an unknown mode", method: "POST", path: "/api/v1/sessions", body: `{"approve":"yolo"}`, want: 422, says: "body.approve"},
+		{what: "a limit below none", method: "POST", path: "/api/v1/sessions", body: `{"limits":{"steps":-5}}`, want: 422, says: "steps"},
+		{what: "more than is allowed", method: "POST", path: "/api/v1/sessions", header: map[string]string{"Authorization": "Bearer " + bobsToken}, body: `{"approve":"all"}`, want: 422, says: "approve"},
+		{what: "an empty title", method: "PATCH", path: p, body: `{"title":""}`, want: 422, says: "title"},
+		{what: "2 MiB where a line is wanted", method: "PATCH", path: p, body: `{"title":"` + strings.Repeat("x", 2<<20) + `"}`, want: 413},
+		{what: "chat without messages", method: "POST", path: "/v1/chat/completions", body: `{"model":"manus","messages":[]}`, want: 400, says: "messages"},
+		{what: "chat with an unknown agent", method: "POST", path: "/v1/chat/completions", body: `{"model":"gpt-9","messages":[{"role":"user","content":"hi"}]}`, want: 400, says: "model"},
+		{what: "an image from the web", method: "POST", path: "/v1/chat/completions", body: `{"model":"manus","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x/y.png"}}]}]}`, want: 400, says: "data:"},
+		{what: "a response that goes on from nothing", method: "POST", path: "/v1/responses", body: `{"model":"manus","input":"hi","previous_response_id":"resp_x"}`, want: 400, says: "previous_response_id"},
+	}
+}
+
+func nonsense(id string) []wrong {
+	p := "/api/v1/sessions/" + id
+	return []wrong{
+		{what: "an unknown route", method: "GET", path: "/api/v2/sessions", want: 404},
+		{what: "an unknown route of OpenAI", method: "POST", path: "/v1/embeddings", body: "{}", want: 404},
+		{what: "an unknown query", method: "GET", path: p + "/log?limt=5", want: 422, says: "limt"},
+		{what: "a limit of nothing", method: "GET", path: p + "/log?limit=0", want: 422, says: "limit"},
+		{what: "a number that is none", method: "GET", path: p + "/events?after=x", want: 422, says: "after"},
+		{what: "a last event that is none", method: "GET", path: p + "/events", header: map[string]string{"Last-Event-ID": "x"}, want: 422},
+		{what: "a blob by another name", method: "GET", path: p + "/blobs/md5:0", want: 422, says: "ref"},
+		{what: "a session with a slash", method: "GET", path: "/api/v1/sessions/a%2fb", want: 404},
+		{what: "an upgrade to a WebSocket", method: "GET", path: p + "/events?after=x", header: map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Origin": "http://evil.example"}, want: 422},
+	}
+}
+
+// Tens of megabytes are refused while they come, and a request that never
+// ends is given up.
+func TestHugeBody(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	id := x.session(nil)
+	req, err := http.NewRequestWithContext(t.Context(), "POST", x.url+"/api/v1/sessions/"+id+"/messages", io.LimitReader(zeros{}, 1<<30))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+annsToken)
+	resp, err := x.http.Client().Do(req)
+	if err != nil {
+		return // it hung up while we were sending
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("1 GiB gets %d", resp.StatusCode)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '0'
+	}
+	return len(p), nil
+}
+
+// A user has so many streams, and a closed one makes room.
+func TestStreamsAreCounted(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	id := x.callAs(bobsToken, "POST", "/api/v1/sessions", map[string]any{}, 201)["id"].(string)
+	path := "/api/v1/sessions/" + id + "/events"
+	for range x.events(bobsToken, id, 0, "") {
+		for range x.events(bobsToken, id, 0, "") {
+			x.callAs(bobsToken, "GET", path, nil, 429)
+			break
+		}
+		break
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		resp, err := http.NewRequestWithContext(t.Context(), "GET", x.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Header.Set("Authorization", "Bearer "+bobsToken)
+		got, err := x.http.Client().Do(resp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode == 200 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the streams are closed, and still count: %d", got.StatusCode)
+		}
+	}
+}
+
+// The link with the token gives a cookie, which the page lives on, and leaves
+// no token in the address.
+func TestLogin(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	status, header, _ := x.raw(wrong{method: "GET", path: "/?token=" + annsToken, header: map[string]string{"Authorization": ""}})
+	cookie := header.Get("Set-Cookie")
+	if status != http.StatusSeeOther || header.Get("Location") != "/" || strings.Contains(cookie, annsToken) ||
+		!strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
+		t.Fatalf("%d %v", status, header)
+	}
+	value, _, _ := strings.Cut(cookie, ";")
+	if status, _, body := x.raw(wrong{method: "GET", path: "/api/v1/sessions", header: map[string]string{"Authorization": "", "Cookie": value}}); status != 200 {
+		t.Errorf("with the cookie: %d %s", status, body)
+	}
+}
+
+// What runs in a browser comes for saving alone, whatever it is called.
+func TestFilesCannotRun(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	id := x.session(map[string]any{"workspace": "w"})
+	evil := "<script>alert(1)</script>"
+	for _, name := range []string{"a.html", "a.htm", "a.xhtml", "a.svg", "a.js", "a.mjs", "a.xml", "a.shtml", "a.swf", "a.txt", "a", "<img src=x onerror=alert(1)>.html", `a";filename="b.html`, "a\nb.html"} {
+		path := "/api/v1/sessions/" + id + "/files/" + url.PathEscape(name)
+		x.call("PUT", path, evil, 204)
+		for _, query := range []string{"", "?inline=true"} {
+			_, header, body := x.raw(wrong{method: "GET", path: path + query})
+			kind := header.Get("Content-Type")
+			if body != evil || strings.Contains(kind, "html") || strings.Contains(kind, "javascript") || !strings.HasPrefix(header.Get("Content-Security-Policy"), "sandbox") {
+				t.Errorf("%q%s comes as %s with %v: %s", name, query, kind, header, body)
+			}
+			if query == "" && !strings.HasPrefix(header.Get("Content-Disposition"), "attachment") {
+				t.Errorf("%q comes as %s", name, header.Get("Content-Disposition"))
+			}
+		}
+	}
+	status, header, body := x.raw(wrong{method: "GET", path: "/api/v1/sessions/" + id + "/files/a.txt", header: map[string]string{"Range": "bytes=1-6"}})
+	if status != 206 || body != "script" || header.Get("Content-Range") != fmt.Sprintf("bytes 1-6/%d", len(evil)) {
+		t.Errorf("a range: %d %q %v", status, body, header)
+	}
+	if items := x.call("GET", "/api/v1/sessions/"+id+"/files", nil, 200)["items"].([]any); len(items) != 14 {
+		t.Errorf("%d files are listed", len(items))
+	}
+}
