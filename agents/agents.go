@@ -30,7 +30,6 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"manus", manusDescription, Manus},
-		{"mcp", mcpDescription, MCP},
 	}
 }
 

@@ -90,5 +90,3 @@ func TestFind(t *testing.T) {
 		t.Error("found nobody")
 	}
 }
-
-func jsonOf(v any) (json.RawMessage, error) { return json.Marshal(v) }

@@ -13,9 +13,6 @@ import (
 type Plans struct {
 	Active string `json:"active,omitempty"` // the ID of the plan that is meant where none is named
 	Plans  []Plan `json:"plans"`            // in the order in which they were made
-
-	Revision int `json:"revision,omitempty"` // how often steps were set, of a planner
-	LastID   int `json:"last_id,omitempty"`  // the highest Step.ID so far, of a planner
 }
 
 // A Plan is a list of steps towards a goal.
@@ -25,17 +22,11 @@ type Plan struct {
 	Steps []Step `json:"steps"`
 }
 
-// A Step is one step of a plan. What comes after Notes only a planner says:
-// see [NewPlanner].
+// A Step is one step of a plan.
 type Step struct {
 	Text   string     `json:"text"`
 	Status StepStatus `json:"status"`
 	Notes  string     `json:"notes,omitempty"`
-
-	ID         int    `json:"id,omitempty"`         // from 1; no other step of the session ever has it
-	Agent      string `json:"agent,omitempty"`      // who does it
-	After      []int  `json:"after,omitzero"`       // the IDs of the steps that it needs; nil: all before it
-	Acceptance string `json:"acceptance,omitempty"` // what is so when it is done
 }
 
 // StepStatus is how far a step is.
@@ -49,8 +40,7 @@ const (
 	Blocked    StepStatus = "blocked"
 )
 
-// Mark is how a plan shows a status.
-func (s StepStatus) Mark() string {
+func (s StepStatus) mark() string {
 	switch s {
 	case InProgress:
 		return "[→]"
@@ -110,8 +100,7 @@ func (p *Plan) String() string {
 	fmt.Fprintf(&b, "Status: %d completed, %d in progress, %d blocked, %d not started\n\nSteps:\n",
 		done, p.Count(InProgress), p.Count(Blocked), p.Count(NotStarted))
 	for i, s := range p.Steps {
-		fmt.Fprintf(&b, "%d. %s %s\n", i, s.Status.Mark(), s.Text)
-		b.WriteString(p.terms(i))
+		fmt.Fprintf(&b, "%d. %s %s\n", i, s.Status.mark(), s.Text)
 		if s.Notes != "" {
 			fmt.Fprintf(&b, "   Notes: %s\n", s.Notes)
 		}
@@ -120,38 +109,29 @@ func (p *Plan) String() string {
 }
 
 // setSteps replaces the steps. One whose text was there before keeps its
-// status, notes and ID, wherever it moved. It returns the steps that are no
-// longer there.
-func (p *Plan) setSteps(steps []Step) (left []Step) {
+// status and notes, wherever it moved.
+func (p *Plan) setSteps(texts []string) {
 	old, used := p.Steps, make([]bool, len(p.Steps))
-	steps = slices.Clone(steps)
+	steps := make([]Step, len(texts))
 	take := func(i, j int) {
-		used[j] = true
-		steps[i].Status, steps[i].Notes, steps[i].ID = old[j].Status, old[j].Notes, old[j].ID
+		steps[i], used[j] = old[j], true
 	}
-	stays := func(i int) bool { return i < len(old) && old[i].Text == steps[i].Text }
-	for i := range steps {
-		steps[i].Status = NotStarted
-		if stays(i) {
+	for i, text := range texts {
+		steps[i] = Step{Text: text, Status: NotStarted}
+		if i < len(old) && old[i].Text == text {
 			take(i, i)
 		}
 	}
-	for i := range steps {
-		if stays(i) {
+	for i, text := range texts {
+		if i < len(old) && old[i].Text == text {
 			continue
 		}
 		for j := range old {
-			if !used[j] && old[j].Text == steps[i].Text {
+			if !used[j] && old[j].Text == text {
 				take(i, j)
 				break
 			}
 		}
 	}
 	p.Steps = steps
-	for j, s := range old {
-		if !used[j] {
-			left = append(left, s)
-		}
-	}
-	return left
 }

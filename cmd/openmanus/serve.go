@@ -1,0 +1,196 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/server"
+)
+
+// serveCmd is openmanus serve.
+type serveCmd struct {
+	Addr  string `help:"Where to listen: HOST:PORT. Port 0 picks one." placeholder:"HOST:PORT"`
+	Model string `help:"The model of sessions that name none." placeholder:"PROVIDER/NAME"`
+}
+
+// Help implements [kong.HelpProvider].
+func (serveCmd) Help() string {
+	return `The first line on standard output is the link to open, with your token. Programs send it as "Authorization: Bearer TOKEN"; the API is described at /api/v1/openapi.json, and speaks as OpenAI's does under /v1, with agents for models.
+
+It ends with Ctrl-C or SIGTERM: what runs is recorded, and goes on at the next start.`
+}
+
+// Run implements the command.
+func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	flags := map[string]string{}
+	for name, v := range map[string]string{"addr": c.Addr, "model": c.Model} {
+		if v != "" {
+			flags[name] = v
+		}
+	}
+	a, err := t.open(g, flags)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	users, err := a.users()
+	if err != nil {
+		return usage(err)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	s, err := server.New(ctx, server.Options{
+		Store: a.db, Local: a.local, Host: serveHost{a}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version,
+		Log: slog.New(slog.NewTextHandler(t.err, nil)),
+	})
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Serve.Addr)
+	if err != nil {
+		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
+	}
+	for _, u := range users {
+		if _, err := fmt.Fprintf(t.out, "http://%s/?token=%s\n", reachable(l.Addr().String()), u.Token); err != nil {
+			return errors.Join(err, l.Close())
+		}
+		break // others know their tokens
+	}
+	return s.Serve(ctx, l)
+}
+
+// reachable is an address to open: that of this machine, if it listens on all
+// of its addresses.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// hosts are the names of the server, besides those of this machine itself.
+func (a *app) hosts() []string {
+	hosts := a.cfg.Serve.Hosts
+	if host, _, err := net.SplitHostPort(a.cfg.Serve.Addr); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	return hosts
+}
+
+// users are who may use the server: those of the configuration, or one whose
+// token is kept in the data directory.
+func (a *app) users() ([]server.User, error) {
+	root := cmp.Or(a.cfg.Serve.Root, filepath.Join(a.cfg.DataDir, "workspaces"))
+	var all []server.User
+	for _, name := range a.cfg.UserNames() {
+		u := a.cfg.Users[name]
+		token := string(u.Token)
+		if u.TokenEnv != "" {
+			if token, _ = a.t.env(u.TokenEnv); token == "" {
+				return nil, fmt.Errorf("users.%s.token_env: %s is not set", name, u.TokenEnv)
+			}
+		}
+		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name), Sessions: a.cfg.Serve.Sessions})
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	token, err := keptToken(filepath.Join(a.cfg.DataDir, "serve.token"))
+	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: a.cfg.Serve.Sessions}}, err
+}
+
+// keptToken returns the token in a file, and makes one if there is none.
+func keptToken(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var b [20]byte
+	rand.Read(b[:])
+	token := strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+}
+
+// serveHost makes for a server what its sessions need.
+type serveHost struct{ *app }
+
+// Open implements [server.Host].
+func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) error {
+	if _, ok := agents.Find(cmp.Or(n.Agent, h.cfg.Run.Agent)); !ok {
+		return &server.FieldError{Field: "agent", Err: noAgent(n.Agent)}
+	}
+	name, endpoint := n.Model, ""
+	if name == "" {
+		chosen, m, err := h.choose(ctx)
+		if err != nil {
+			return &server.FieldError{Field: "model", Err: err}
+		}
+		name, endpoint = chosen, m.BaseURL
+	} else if m, err := h.cfg.Model(name); err != nil {
+		return &server.FieldError{Field: "model", Err: err}
+	} else {
+		endpoint = m.BaseURL
+	}
+	agent, err := h.agent(blueprint{Agent: cmp.Or(n.Agent, h.cfg.Run.Agent), Model: name, Endpoint: endpoint, Workspace: n.Workspace, Approve: cmp.Or(n.Approve, openmanus.ApproveAsk)})
+	if err != nil {
+		return err
+	}
+	one := *agent
+	one.Limits = n.Limits.Or(agent.Limits)
+	return openmanus.OpenFor(ctx, h.db, n.Owner, id, &one, nil)
+}
+
+// Environment implements [server.Host].
+func (h serveHost) Environment(dir string) llm.Parts { return environment(os.DirFS(dir), dir) }
+
+// Catalogue implements [server.Host].
+func (h serveHost) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
+	seen := make(map[string]bool)
+	for _, k := range agents.Kinds() {
+		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.cfg.Run.Agent}
+		list, err := h.t.toolsOf(k.Name)
+		if err != nil {
+			return c, err
+		}
+		for _, tool := range list {
+			in.Tools = append(in.Tools, tool.Name)
+			if !seen[tool.Name] {
+				seen[tool.Name] = true
+				c.Tools = append(c.Tools, server.ToolInfo{Name: tool.Name, Description: tool.Description, Hints: tool.Hints})
+			}
+		}
+		c.Agents = append(c.Agents, in)
+	}
+	infos, _ := models(h.cfg, ollamaModels(ctx)) // that there is none is what the list says
+	for _, m := range infos {
+		name := m.Name
+		if m.Default {
+			name = m.Model
+		}
+		c.Models = append(c.Models, server.ModelInfo{Name: name, Default: m.Default})
+	}
+	return c, nil
+}

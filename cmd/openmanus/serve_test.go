@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A serving is a running openmanus serve.
+type serving struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	dir  string
+	api  string
+	auth string
+}
+
+const servedScript = `A session over HTTP.
+-- reply --
+@call bash {"command": "echo '| June |' > report.md"}
+-- reply --
+June was best.
+`
+
+// serve starts the program on a port of its own.
+func serve(t *testing.T, dir, addr string) *serving {
+	t.Helper()
+	cmd := exec.Command("openmanus", "serve", "--addr", addr, "--model", "scripted:"+filepath.Join(dir, "s"))
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s := &serving{t: t, cmd: cmd, dir: dir}
+	t.Cleanup(s.kill)
+	link, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("it printed no link: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "link"), []byte(link), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base, token, ok := strings.Cut(strings.TrimSpace(link), "/?token=")
+	if !ok {
+		t.Fatalf("the link is %q", link)
+	}
+	s.api, s.auth = base, "Bearer "+token
+	return s
+}
+
+func (s *serving) kill() {
+	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Wait()
+}
+
+func (s *serving) call(method, path, body string) map[string]any {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.api+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", s.auth)
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	out := make(map[string]any)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	if err != nil || resp.StatusCode >= 300 {
+		s.t.Fatalf("%s %s: %d %v\n%s", method, path, resp.StatusCode, err, data)
+	}
+	return out
+}
+
+// until reads a session's events until one of the type comes.
+func (s *serving) until(id, event string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), "GET", s.api+"/api/v1/sessions/"+id+"/events", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", s.auth)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if lines.Text() == "event: "+event {
+			return
+		}
+	}
+	s.t.Fatalf("the events of %s ended without %s", id, event)
+}
+
+// A server is killed while a call waits for a person. The next one knows the
+// same token, and the ruling lets the session go on.
+func TestServeIsKilled(t *testing.T) {
+	dir := write(t, "s", servedScript)
+	s := serve(t, dir, "127.0.0.1:0")
+	id := s.call("POST", "/api/v1/sessions", `{"workspace":"w","approve":"ask"}`)["id"].(string)
+	s.call("POST", "/api/v1/sessions/"+id+"/messages", `{"text":"write"}`)
+	s.until(id, "asked")
+	s.kill()
+
+	auth := s.auth
+	s = serve(t, dir, "127.0.0.1:0")
+	if s.auth != auth {
+		t.Error("the token changed")
+	}
+	call := s.call("GET", "/api/v1/sessions/"+id, "")["waiting"].([]any)[0].(map[string]any)["call"].(string)
+	s.call("POST", "/api/v1/sessions/"+id+"/rulings", `{"call":"`+call+`","allow":true}`)
+	s.until(id, "call_done")
+	if x := s.call("GET", "/api/v1/sessions/"+id+"?wait=60", ""); x["status"] != "finished" {
+		t.Errorf("it is %v", x)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, ".home/.local/share/openmanus/workspaces/w/report.md")); err != nil || string(data) != "| June |\n" {
+		t.Errorf("report.md: %q, %v", data, err)
+	}
+
+	// It ends when it is told to, and says nothing against it.
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Errorf("interrupted, it ended with %v", err)
+	}
+}
+
+// The lines of docs/api.md do what they say.
+func TestTaskInTenLines(t *testing.T) {
+	for _, tool := range []string{"curl", "jq"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CI") != "" {
+				t.Fatalf("make deps installs %s: %v", tool, err)
+			}
+			t.Skipf("make deps installs %s: %v", tool, err)
+		}
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(doc, []byte("```sh\n"))
+	lines, _, ok := bytes.Cut(rest, []byte("```"))
+	if !ok {
+		t.Fatal("there are no lines in docs/api.md")
+	}
+	s := serve(t, write(t, "s", servedScript), "127.0.0.1:0")
+	cmd := exec.Command("bash", "-euc", string(lines))
+	cmd.Dir = s.dir
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.HasSuffix(out, []byte("June was best.\n| June |\n")) || !bytes.Contains(out, []byte("bash {")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestServeSaysWhatIsWrong(t *testing.T) {
+	dir := write(t, "c", "[users.ann]\ntoken = \"short\"\n")
+	for want, args := range map[string][]string{
+		"another address: openmanus serve --addr": {"--addr", "256.0.0.1:1"},
+		"a token has 16 bytes or more":            {"--config", filepath.Join(dir, "c")},
+	} {
+		cmd := exec.Command("openmanus", append([]string{"serve"}, args...)...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != exitUsage || !bytes.Contains(out, []byte(want)) {
+			t.Errorf("serve %v: %v\n%s", args, err, out)
+		}
+	}
+}
