@@ -45,9 +45,6 @@ func (l *loader) checkLLM(profile string) {
 	} else if base, ok := get("base_url"); ok {
 		l.checkURL(base)
 	}
-	if api, ok := get("api"); ok && api.text == "responses" {
-		warn(api, notYet+": Chat Completions are spoken")
-	}
 	apiKey, hasKey := get("api_key")
 	env, hasEnv := get("api_key_env")
 	if hasKey && hasEnv && apiKey.source.Name == env.source.Name {

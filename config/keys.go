@@ -141,7 +141,7 @@ func llmKeys(prefix string) []key {
 		{name: "api_key_env", kind: kindText, at: at(func(l *LLM) any { return &l.APIKeyEnv }),
 			doc: "The environment variable that has the key of that endpoint, instead of `api_key`."},
 		{name: "api", kind: choice("chat", "responses"), at: at(func(l *LLM) any { return &l.API }),
-			doc: "What is spoken to an `openai` model: Chat Completions (`chat`), or Responses (`responses`: not in this version yet)."},
+			doc: "What is spoken to an `openai` or `azure` model: Chat Completions (`chat`) or Responses (`responses`). By default Responses at OpenAI's own address, and Chat Completions elsewhere. `chat` has an `ollama` model asked in the same way instead of its own."},
 		{name: "api_type", kind: kindText, at: at(func(l *LLM) any { return &l.APIType }),
 			doc: "OpenManus' word for the provider: `ollama`; `azure` and `aws` are not in this version yet; anything else is an OpenAI-compatible endpoint."},
 		{name: "api_version", kind: kindText, doc: "Azure's.", later: notYet + ": it is for Azure"},

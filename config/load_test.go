@@ -213,6 +213,9 @@ func model(m Model, err error) string {
 	if m.BaseURL != "" {
 		fmt.Fprintf(&b, "at %s (%s)\n", m.BaseURL, m.BaseAt)
 	}
+	if m.API != "" && m.API != "chat" {
+		fmt.Fprintf(&b, "by %s\n", m.API)
+	}
 	if m.Key != "" {
 		fmt.Fprintf(&b, "with key %s (%s)\n", string(m.Key), m.KeyAt)
 	}

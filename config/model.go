@@ -178,7 +178,7 @@ func (c *Config) Choose(ollama func(baseURL string) ([]string, error)) (Model, e
 
 // model makes a Model of an endpoint.
 func (c *Config) model(s endpoint) (Model, error) {
-	m := Model{Profile: s.profile, API: "chat", MaxInputTokens: s.MaxInputTokens,
+	m := Model{Profile: s.profile, MaxInputTokens: s.MaxInputTokens,
 		Settings: llm.Settings{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Effort: s.Effort}}
 	if s.model.text == "" {
 		if err := c.unnamed(&s, &m); err != nil {
@@ -186,12 +186,15 @@ func (c *Config) model(s endpoint) (Model, error) {
 		}
 	}
 	m.Provider, m.Name = provider(s.model.text, s.APIType, s.base.text)
+	if named, _ := split(s.model.text); m.Provider == "compat" && named == "" && s.API == "responses" {
+		m.Provider = "openai"
+	}
 	if err := c.served(s, &m); err != nil {
 		return Model{}, err
 	}
 	if m.Provider == "scripted" {
 		m.Info = c.info(m)
-		m.Name, m.API = c.script(m.Name, s.model.at), ""
+		m.Name = c.script(m.Name, s.model.at)
 		return m, nil
 	}
 	if err := c.address(s, &m); err != nil {
@@ -200,6 +203,7 @@ func (c *Config) model(s endpoint) (Model, error) {
 	if err := c.credential(s, &m); err != nil {
 		return Model{}, err
 	}
+	m.API = spoken(m, s.API)
 	m.Info = c.info(m)
 	m.withoutRefused()
 	return m, nil
@@ -244,6 +248,26 @@ func (c *Config) served(s endpoint, m *Model) error {
 		m.Notes = append(m.Notes, "there is no profile "+quoted(m.Name)+", so it was taken for a model's name (did you mean "+near+"?)")
 	}
 	return nil
+}
+
+// spoken is what is spoken to m, where its provider knows more than one thing.
+func spoken(m Model, said string) string {
+	switch m.Provider {
+	case "compat":
+		return "chat"
+	case "openai":
+		if said == "" && sameHost(m.BaseURL, openAIBase) {
+			return "responses"
+		}
+		return or(said, "chat")
+	case "azure":
+		return or(said, "chat")
+	case "ollama":
+		if said == "chat" {
+			return said
+		}
+	}
+	return ""
 }
 
 // script returns the path of a script.

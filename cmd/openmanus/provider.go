@@ -27,7 +27,7 @@ func adapt(m config.Model) adapter {
 		}
 		return anthropic.New(o)
 	}
-	return openai.New(openai.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
+	return openai.New(openai.Options{Model: m.Name, API: m.API, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 }
 
 // hint returns what can be said of m's configuration when it is refused.

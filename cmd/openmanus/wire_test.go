@@ -23,6 +23,7 @@ func TestForeignServer(t *testing.T) {
 		env   []string
 	}{
 		{"openai/gpt-4.1", []string{"OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL=" + url + "/v1"}},
+		{"openai/gpt-5", []string{"OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL=" + url + "/v1", "OPENMANUS_LLM_API=responses"}},
 		{"anthropic/claude-sonnet-4-5", []string{"ANTHROPIC_API_KEY=not-a-key-at-all", "ANTHROPIC_BASE_URL=" + url}},
 	} {
 		t.Run(c.model, func(t *testing.T) { report(t, c.model, c.env) })

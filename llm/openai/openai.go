@@ -1,16 +1,19 @@
-// Package openai is the adapter for OpenAI Chat Completions, which OpenAI and
-// nearly every other provider and local server speak.
+// Package openai is the adapter for OpenAI's two interfaces: Chat Completions,
+// which nearly every other provider and local server speak too, and Responses.
 //
-//	model := openai.New(openai.Options{Model: "gpt-4.1", Key: key})
+//	model := openai.New(openai.Options{Model: "gpt-5", Key: key, API: openai.Responses})
 //	local := openai.New(openai.Options{Model: "qwen3", BaseURL: "http://localhost:11434/v1"})
 //
 // It always asks for a stream, and accepts a plain reply. It asks once: wrap
 // it in [llm.Retry]. What is encoded of a conversation is kept in the
 // request's [llm.Memo] and sent again as it is.
 //
+// Responses stores nothing at OpenAI: the reasoning comes back encrypted, and
+// goes along with the next request. A result that is an error begins with
+// "Error:".
+//
 // Chat Completions has no place for some things. Images in the results of
-// tools follow in a message of the user's. Text files are sent as text. A
-// result that is an error begins with "Error:".
+// tools follow in a message of the user's. Text files are sent as text.
 package openai
 
 import (
@@ -23,19 +26,28 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 	"github.com/openmanus-go/openmanus/llm/openai/internal/chat"
+	items "github.com/openmanus-go/openmanus/llm/openai/internal/responses"
 )
 
 // DefaultURL is OpenAI's own address.
 const DefaultURL = "https://api.openai.com/v1"
 
+// The interfaces.
+const (
+	Chat      = "chat"
+	Responses = "responses"
+)
+
 // Options say which model to ask, and where. Only Model is required.
 type Options struct {
 	Model   string // as the endpoint names it
-	BaseURL string // up to /chat/completions; a query, such as Azure's api-version, is kept; "": DefaultURL
+	API     string // Chat or Responses; "": Chat
+	BaseURL string // up to /chat/completions or /responses; a query, such as Azure's api-version, is kept; "": DefaultURL
 	Key     string // sent as bearer token; "": none is sent
 	Header  http.Header
 
@@ -47,21 +59,25 @@ type Options struct {
 	PDF       bool  // the endpoint takes PDF files; OpenAI's own does without saying so here
 	Thoughts  bool  // the endpoint wants the reasoning_content that it sent back, as DeepSeek does
 	NoUsage   bool  // the endpoint refuses stream_options
+	Summaries bool  // Responses is asked for the reasoning in words, which OpenAI gives to verified organizations alone
 
 	// Hint, if not nil, returns a sentence for errors of a kind that only
 	// who configured the model can write, such as where its key came from.
 	Hint func(llm.Kind) string
 }
 
-// A Model is an [llm.Model] that speaks Chat Completions.
+// A Model is an [llm.Model] that speaks Chat Completions or Responses.
 type Model struct {
 	opts  Options
 	place wire.Place
-	chat  sdk.ChatCompletionService
 	close func()
 	wrong error // in the options: what every request fails with
 
-	encoder *chat.Encoder
+	encoder interface {
+		Encode(*llm.Request) (wire.Segments, error)
+	}
+	post func(context.Context, ...option.RequestOption) error
+	read func(io.Reader, string, func(llm.Delta, error) bool, func()) (llm.Delta, bool, bool, error)
 }
 
 // New returns the model that opts describe. It connects to nothing; wrong
@@ -70,14 +86,7 @@ func New(opts Options) *Model {
 	if opts.BaseURL == "" {
 		opts.BaseURL = DefaultURL
 	}
-	m := &Model{opts: opts, encoder: &chat.Encoder{
-		Model:    opts.Model,
-		Reasons:  reasons(opts),
-		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(opts.Model), // Mistral, Codestral, Mixtral...
-		PDF:      opts.PDF || opts.BaseURL == DefaultURL,
-		Thoughts: opts.Thoughts,
-		NoUsage:  opts.NoUsage,
-	}}
+	m := &Model{opts: opts}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
 	m.wrong = wrong
 	m.place = wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
@@ -100,8 +109,36 @@ func New(opts Options) *Model {
 			options = append(options, option.WithHeader(name, v))
 		}
 	}
-	m.chat = sdk.NewChatCompletionService(options...) // reads no environment, unlike sdk.NewClient
+	m.speak(options)
 	return m
+}
+
+// speak sets m up for its interface. The SDK's services read no environment,
+// unlike sdk.NewClient.
+func (m *Model) speak(options []option.RequestOption) {
+	if m.opts.API == Responses {
+		service := responses.NewResponseService(options...)
+		m.post = func(ctx context.Context, options ...option.RequestOption) error {
+			_, err := service.New(ctx, responses.ResponseNewParams{}, options...)
+			return err
+		}
+		m.encoder, m.read = &items.Encoder{Model: m.opts.Model, Reasons: reasons(m.opts), Summary: m.opts.Summaries}, items.Read
+		return
+	}
+	service := sdk.NewChatCompletionService(options...)
+	m.post = func(ctx context.Context, options ...option.RequestOption) error {
+		_, err := service.New(ctx, sdk.ChatCompletionNewParams{}, options...)
+		return err
+	}
+	m.read = chat.Read
+	m.encoder = &chat.Encoder{
+		Model:    m.opts.Model,
+		Reasons:  reasons(m.opts),
+		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(m.opts.Model), // Mistral, Codestral, Mixtral...
+		PDF:      m.opts.PDF || m.opts.BaseURL == DefaultURL,
+		Thoughts: m.opts.Thoughts,
+		NoUsage:  m.opts.NoUsage,
+	}
 }
 
 // String says which model it is and where, and never the key.
@@ -126,7 +163,7 @@ func reasons(opts Options) bool {
 func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
 	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return chat.Read(body, m.opts.Model, yield, finished)
+		return m.read(body, m.opts.Model, yield, finished)
 	})
 }
 
@@ -149,7 +186,7 @@ func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, err
 		return nil, err
 	}
 	var res *http.Response
-	_, err = m.chat.New(ctx, sdk.ChatCompletionNewParams{},
+	err = m.post(ctx,
 		option.WithResponseBodyInto(&res),
 		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 			r.ContentLength = body.Size()

@@ -21,10 +21,21 @@ func open(client *http.Client) llm.Model {
 	return openai.New(openai.Options{Model: "gpt-4o", BaseURL: "http://model.test/v1", Key: "sk-test-0123456789", HTTPClient: client})
 }
 
+func openResponses(client *http.Client) llm.Model {
+	return openai.New(openai.Options{API: openai.Responses, Model: "gpt-5", BaseURL: "http://model.test/v1", Key: "sk-test-0123456789", HTTPClient: client})
+}
+
 func TestConformance(t *testing.T) { llmtest.Run(t, os.DirFS("testdata/chat"), open) }
 
-func TestFaults(t *testing.T) {
-	table, err := os.ReadFile("testdata/faults.txtar")
+func TestConformanceOfResponses(t *testing.T) {
+	llmtest.Run(t, os.DirFS("testdata/responses"), openResponses)
+}
+
+func TestFaults(t *testing.T)            { faults(t, "testdata/faults.txtar", open) }
+func TestFaultsOfResponses(t *testing.T) { faults(t, "testdata/responses-faults.txtar", openResponses) }
+
+func faults(t *testing.T, file string, open llmtest.Open) {
+	table, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,111 @@
+// Package responses is the format of OpenAI's Responses: requests to bytes,
+// and bytes to replies. It sends nothing.
+package responses
+
+import (
+	"encoding/json"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// An Encoder makes the bodies of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo].
+type Encoder struct {
+	Model   string
+	Reasons bool // gives its reasoning, and takes no temperature
+	Summary bool // asks for its reasoning in words, which OpenAI gives to verified organizations alone
+}
+
+// Encode returns the body for req. Nothing of it is to be stored at the
+// provider: the reasoning comes back encrypted, and goes along again.
+func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
+	b, err := wire.Encode(req, m, format{m})
+	if err != nil {
+		return nil, err
+	}
+	return b.Segments(true), nil
+}
+
+// format is an Encoder as a [wire.Format].
+type format struct{ *Encoder }
+
+// Head implements [wire.Format].
+func (m format) Head(req *llm.Request) ([]byte, error) {
+	type tool struct {
+		Type        string          `json:"type"`
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+		Strict      bool            `json:"strict"` // true if it is left out
+	}
+	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
+	if req.System != "" {
+		head = append(append(head, `,"instructions":`...), wire.MustJSON(req.System)...)
+	}
+	var tools []tool
+	for _, t := range req.Tools {
+		schema, err := wire.InputSchema(t)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool{"function", t.Name, t.Description, schema, false})
+	}
+	if len(tools) > 0 {
+		head = append(append(head, `,"tools":`...), wire.MustJSON(tools)...)
+	}
+	return append(head, `,"input":[`...), nil
+}
+
+// settings are the fields that follow the messages.
+type settings struct {
+	MaxTokens   int        `json:"max_output_tokens,omitempty"`
+	Temperature *float64   `json:"temperature,omitempty"`
+	Reasoning   *reasoning `json:"reasoning,omitempty"`
+	ToolChoice  any        `json:"tool_choice,omitempty"`
+	Text        any        `json:"text,omitempty"`
+	Include     []string   `json:"include,omitempty"`
+	Store       bool       `json:"store"`
+	Stream      bool       `json:"stream"`
+}
+
+type reasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// Tail implements [wire.Format].
+func (m format) Tail(req *llm.Request) ([]byte, error) {
+	set := req.Settings
+	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: true}
+	if m.Reasons {
+		s.Temperature, s.Include = nil, []string{"reasoning.encrypted_content"}
+	}
+	r := reasoning{Effort: set.Effort}
+	if m.Reasons && m.Summary {
+		r.Summary = "auto"
+	}
+	if r != (reasoning{}) {
+		s.Reasoning = &r
+	}
+	mode, name, err := wire.ToolChoice(req)
+	switch {
+	case err != nil:
+		return nil, err
+	case mode == "tool":
+		s.ToolChoice = map[string]string{"type": "function", "name": name}
+	case mode != "":
+		s.ToolChoice = mode
+	}
+	if schema := set.Schema; len(schema) > 0 {
+		if !json.Valid(schema) {
+			return nil, wire.Wrongf("the setting schema is not JSON")
+		}
+		s.Text = map[string]any{"format": map[string]any{"type": "json_schema", "name": "reply", "schema": schema, "strict": wire.Strict(schema)}}
+	}
+	b, err := wire.JSON(s)
+	if err != nil { // a temperature that is no number
+		return nil, wire.Wrongf("settings: %w", err)
+	}
+	return append([]byte("],"), b[1:]...), nil
+}

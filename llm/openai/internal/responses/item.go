@@ -1,0 +1,210 @@
+package responses
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// item is what a conversation is made of.
+type item struct {
+	Type    string `json:"type"`
+	Role    string `json:"role,omitempty"` // of a message
+	Phase   string `json:"phase,omitempty"`
+	Content []part `json:"content,omitempty"`
+
+	CallID    string  `json:"call_id,omitempty"` // of a function_call and its output
+	Name      string  `json:"name,omitempty"`
+	Arguments *string `json:"arguments,omitempty"`
+	Output    any     `json:"output,omitempty"` // a string, or []part
+
+	ID        string  `json:"id,omitempty"` // of reasoning
+	Summary   *[]part `json:"summary,omitempty"`
+	Encrypted string  `json:"encrypted_content,omitempty"`
+}
+
+// part is a piece of an item.
+type part struct {
+	Type  string `json:"type"`
+	Text  string `json:"text,omitempty"`
+	Image string `json:"image_url,omitempty"`
+	Name  string `json:"filename,omitempty"`
+	Data  string `json:"file_data,omitempty"`
+}
+
+// Message implements [wire.Format].
+func (m format) Message(msg llm.Message) ([]byte, error) {
+	var items []item
+	var err error
+	switch msg.Role {
+	case llm.User:
+		items, err = m.said(msg.Parts)
+	case llm.Assistant:
+		items, err = m.replied(msg.Parts)
+	case llm.Tool:
+		items, err = results(msg.Parts)
+	default:
+		err = fmt.Errorf("there is no role %q", msg.Role)
+	}
+	var b []byte
+	for _, it := range items {
+		b = append(append(b, ','), wire.MustJSON(it)...)
+	}
+	return b, err
+}
+
+// said is a message of the user's.
+func (m format) said(parts llm.Parts) ([]item, error) {
+	var content []part
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				content = append(content, part{Type: "input_text", Text: p.Text})
+			}
+		case llm.Blob:
+			b, ok := blob(p)
+			if !ok {
+				return nil, wire.CannotSend(p, m.Model, "images, PDF and text")
+			}
+			content = append(content, b)
+		case llm.Unknown:
+		default:
+			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
+		}
+	}
+	if len(content) == 0 {
+		return nil, nil
+	}
+	return []item{{Type: "message", Role: "user", Content: content}}, nil
+}
+
+// sealed is what a part needs to go back: of [llm.Thinking] the first two, of
+// [llm.Text] the last.
+type sealed struct {
+	ID        string `json:"id,omitempty"`
+	Encrypted string `json:"encrypted_content,omitempty"`
+	Phase     string `json:"phase,omitempty"`
+}
+
+func seal(s sealed) json.RawMessage {
+	if s == (sealed{}) {
+		return nil
+	}
+	return wire.MustJSON(s)
+}
+
+// unseal returns what was sealed by this model, or nothing.
+func (m format) unseal(opaque json.RawMessage, by string) (s sealed) {
+	if by != m.Model || json.Unmarshal(opaque, &s) != nil {
+		return sealed{}
+	}
+	return s
+}
+
+// replied is a message of the assistant's.
+func (m format) replied(parts llm.Parts) (items []item, err error) {
+	last := 0 // how many items there are up to the last that is no reasoning
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				items = append(items, item{Type: "message", Role: "assistant", Phase: m.unseal(p.Opaque, p.By).Phase,
+					Content: []part{{Type: "output_text", Text: p.Text}}})
+				last = len(items)
+			}
+		case llm.Thinking:
+			if s := m.unseal(p.Opaque, p.By); s.Encrypted != "" {
+				summary := []part{}
+				if p.Text != "" {
+					summary = append(summary, part{Type: "summary_text", Text: p.Text})
+				}
+				items = append(items, item{Type: "reasoning", ID: s.ID, Summary: &summary, Encrypted: s.Encrypted})
+			}
+		case llm.Call:
+			input := cmp.Or(strings.TrimSpace(p.Input), "{}")
+			if input == strings.TrimSpace(p.Input) {
+				input = p.Input
+			}
+			items = append(items, item{Type: "function_call", CallID: callID(p.ID), Name: p.Name, Arguments: &input})
+			last = len(items)
+		case llm.Unknown:
+		default:
+			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+		}
+	}
+	return items[:last], nil // reasoning of which nothing came is refused
+}
+
+func callID(id string) string { return wire.CallID(id) }
+
+// results are the results of tools.
+func results(parts llm.Parts) (items []item, err error) {
+	for _, p := range parts {
+		r, ok := p.(llm.Result)
+		if _, unknown := p.(llm.Unknown); unknown {
+			continue
+		} else if !ok {
+			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
+		}
+		items = append(items, item{Type: "function_call_output", CallID: callID(r.ID), Output: result(r)})
+	}
+	return items, nil
+}
+
+// result is a string, or a list if there is more than text.
+func result(r llm.Result) any {
+	var content []part
+	say := func(s string) { content = append(content, part{Type: "input_text", Text: s}) }
+	more := false
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				say(p.Text)
+			}
+		case llm.Blob:
+			if b, ok := blob(p); ok {
+				content = append(content, b)
+				more = more || b.Type != "input_text"
+			} else {
+				say(wire.NotShown(p))
+			}
+		}
+	}
+	if len(content) == 0 {
+		say("(no output)")
+	}
+	if r.IsError && !strings.HasPrefix(content[0].Text, "Error") {
+		content = append([]part{{Type: "input_text", Text: "Error:"}}, content...)
+		if content[1].Text != "" {
+			content[1].Text, content = "Error: "+content[1].Text, content[1:]
+		}
+	}
+	if more {
+		return content
+	}
+	texts := make([]string, len(content))
+	for i, p := range content {
+		texts[i] = p.Text
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// blob returns b as a part, if it can be one.
+func blob(b llm.Blob) (part, bool) {
+	kind := wire.KindOf(b)
+	switch {
+	case wire.IsText(kind):
+		return part{Type: "input_text", Text: wire.FileText(b)}, true
+	case strings.HasPrefix(kind, "image/"):
+		return part{Type: "input_image", Image: wire.DataURL(kind, b.Data)}, true
+	case kind == "application/pdf":
+		return part{Type: "input_file", Name: cmp.Or(b.Name, "file.pdf"), Data: wire.DataURL(kind, b.Data)}, true
+	}
+	return part{}, false
+}

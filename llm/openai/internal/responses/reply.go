@@ -1,0 +1,321 @@
+package responses
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// event is what we read of an event of a stream, and of a whole response.
+type event struct {
+	Type     string          `json:"type"`
+	Object   string          `json:"object"`
+	Index    int             `json:"output_index"`
+	Summary  int             `json:"summary_index"`
+	Delta    json.RawMessage `json:"delta"`
+	Item     *gotItem        `json:"item"`
+	Response *response       `json:"response"`
+}
+
+type response struct {
+	Object string          `json:"object"`
+	Status string          `json:"status"`
+	Error  json.RawMessage `json:"error"`
+	Output []gotItem       `json:"output"`
+	Why    struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage *usage `json:"usage"`
+}
+
+type gotItem struct {
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Phase     string          `json:"phase"`
+	Arguments json.RawMessage `json:"arguments"`
+	Encrypted string          `json:"encrypted_content"`
+	Content   []gotPart       `json:"content"`
+	Summary   []gotPart       `json:"summary"`
+}
+
+type gotPart struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+type usage struct {
+	Input   wire.Count `json:"input_tokens"`
+	Output  wire.Count `json:"output_tokens"`
+	Details struct {
+		Cached wire.Count `json:"cached_tokens"`
+		Write  wire.Count `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning wire.Count `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (u *usage) neutral() *llm.Usage {
+	if u == nil {
+		return nil
+	}
+	return &llm.Usage{Input: int(u.Input), Output: int(u.Output), Cached: int(min(u.Details.Cached, u.Input)),
+		CacheWrite: int(min(u.Details.Write, u.Input)), Reasoning: int(min(u.OutputDetails.Reasoning, u.Output))}
+}
+
+// reply turns events into deltas.
+type reply struct {
+	model   string
+	parts   int // how many there are
+	items   map[int]*begun
+	calls   bool // there are any
+	refused bool
+
+	ended string // "completed" or why it is incomplete, once it ended
+	usage *llm.Usage
+
+	yield   func(llm.Delta, error) bool
+	unheard bool // nobody listens any more
+}
+
+// begun is an item as far as it came.
+type begun struct {
+	part    int // which part it is, or -1 if it is none yet
+	kind    string
+	said    bool // a fragment of it came
+	closed  bool
+	summary int  // which of the summaries of its reasoning came last
+}
+
+// Read is a [wire.Reader] for the model of that name.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
+	r := &reply{model: model, items: map[int]*begun{}, yield: yield}
+	for data, err := range wire.Events(body) {
+		if err == nil {
+			err = r.add(data)
+		}
+		if r.unheard {
+			return llm.Delta{}, false, false, nil
+		}
+		if err != nil && r.ended == "" {
+			return llm.Delta{}, false, true, err
+		}
+		if err != nil || r.ended != "" {
+			break
+		}
+	}
+	last, err = r.end()
+	return last, err == nil, true, err
+}
+
+// add yields the deltas of one event.
+func (r *reply) add(data []byte) error {
+	if string(data) == "[DONE]" { // of servers that are not OpenAI's
+		return nil
+	}
+	var e event
+	if err := json.Unmarshal(data, &e); err != nil || e.Type == "error" || e.Type == "" && e.Object != "response" {
+		if e := wire.InBand(data); e != nil {
+			return e
+		}
+		if err != nil {
+			return wire.NoEvent(data, err)
+		}
+	}
+	switch e.Type {
+	case "response.output_item.added":
+		if e.Item != nil {
+			r.begin(e.Index, *e.Item)
+		}
+	case "response.output_item.done":
+		if e.Item != nil {
+			r.begin(e.Index, *e.Item)
+			r.close(r.items[e.Index], *e.Item)
+		}
+	case "response.completed", "response.incomplete", "response.failed":
+		if e.Response == nil {
+			return wire.NoEvent(data, errors.New("there is no response in it"))
+		}
+		return r.finish(*e.Response, strings.TrimPrefix(e.Type, "response."))
+	case "":
+		var whole response
+		if err := json.Unmarshal(data, &whole); err != nil {
+			return wire.NoEvent(data, err)
+		}
+		if e.Object == "response" {
+			return r.finish(whole, whole.Status)
+		}
+	default:
+		return r.extend(e)
+	}
+	return nil
+}
+
+func (r *reply) send(part int, p llm.Part) {
+	r.unheard = r.unheard || !r.yield(llm.Delta{Part: part, Piece: p}, nil)
+}
+
+// begin begins item i, unless it has begun.
+func (r *reply) begin(i int, it gotItem) {
+	if r.items[i] != nil {
+		return
+	}
+	b := &begun{part: -1, kind: it.Type}
+	r.items[i] = b
+	switch it.Type {
+	case "function_call":
+		r.calls = true
+		r.say(b, llm.Call{ID: it.CallID, Name: it.Name})
+	case "reasoning":
+		r.say(b, llm.Thinking{Opaque: seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+	}
+}
+
+// say yields a fragment of an item, whose part it begins if it has none.
+func (r *reply) say(b *begun, p llm.Part) {
+	if b.part < 0 {
+		b.part = r.parts
+		r.parts++
+	}
+	r.send(b.part, p)
+}
+
+// extend adds a fragment to an item.
+func (r *reply) extend(e event) error {
+	kind := map[string]string{"response.output_text.delta": "message", "response.refusal.delta": "message",
+		"response.function_call_arguments.delta": "function_call", "response.reasoning_summary_text.delta": "reasoning",
+		"response.reasoning_text.delta": "reasoning"}[e.Type]
+	if kind == "" {
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(e.Delta, &text); err != nil {
+		return wire.NoEvent(e.Delta, err)
+	}
+	r.begin(e.Index, gotItem{Type: kind})
+	b := r.items[e.Index]
+	if text == "" || b.kind != kind {
+		return nil
+	}
+	b.said = true
+	switch kind {
+	case "message":
+		r.refused = r.refused || e.Type == "response.refusal.delta"
+		r.say(b, llm.Text{Text: text})
+	case "function_call":
+		r.say(b, llm.Call{Input: text})
+	case "reasoning":
+		if e.Summary > b.summary {
+			b.summary, text = e.Summary, "\n\n"+text
+		}
+		r.say(b, llm.Thinking{Text: text, By: r.model})
+	}
+	return nil
+}
+
+// close adds to an item what only its end says, and all of it if no fragments
+// came.
+func (r *reply) close(b *begun, it gotItem) {
+	if r.unheard || b.closed || b.kind != it.Type {
+		return
+	}
+	b.closed = true
+	switch it.Type {
+	case "message":
+		var texts []string
+		for _, p := range it.Content {
+			r.refused = r.refused || p.Refusal != ""
+			texts = append(texts, p.Text+p.Refusal)
+		}
+		text := strings.Join(texts, "")
+		if b.said {
+			text = ""
+		}
+		if opaque := seal(sealed{Phase: it.Phase}); text != "" || opaque != nil && b.part >= 0 {
+			r.say(b, llm.Text{Text: text, Opaque: opaque, By: r.model})
+		}
+	case "function_call":
+		if !b.said {
+			r.say(b, llm.Call{ID: it.CallID, Name: it.Name, Input: arguments(it.Arguments)})
+		}
+	case "reasoning":
+		var texts []string
+		for _, p := range append(it.Summary, it.Content...) {
+			texts = append(texts, p.Text)
+		}
+		text := strings.Join(texts, "\n\n")
+		if b.said {
+			text = ""
+		}
+		r.say(b, llm.Thinking{Text: text, Opaque: seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+	}
+}
+
+// arguments are a string, or the object itself.
+func arguments(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// finish takes over what the end of a response says.
+func (r *reply) finish(res response, status string) error {
+	for i, it := range res.Output { // for what was not told before
+		r.begin(i, it)
+		r.close(r.items[i], it)
+	}
+	r.usage = res.Usage.neutral()
+	switch status {
+	case "completed":
+		r.ended = status
+	case "incomplete":
+		r.ended = res.Why.Reason
+		if r.ended == "" {
+			r.ended = status
+		}
+	case "failed", "cancelled":
+		if err := wire.InBand(append(append([]byte(`{"type":"error","error":`), orNull(res.Error)...), '}')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// end returns the last delta, or why the reply is none.
+func (r *reply) end() (llm.Delta, error) {
+	last := llm.Delta{Usage: r.usage}
+	switch r.ended {
+	case "":
+		return last, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without response.completed")}
+	case "completed":
+		switch last.Stop = llm.End; {
+		case r.refused:
+			last.Stop = llm.Refusal
+		case r.calls:
+			last.Stop = llm.ToolUse
+		}
+	case "max_output_tokens":
+		last.Stop = llm.Length
+	case "content_filter":
+		last.Stop = llm.Filter
+	default:
+		return last, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.ended, 100))
+	}
+	return last, nil
+}
