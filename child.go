@@ -69,6 +69,9 @@ func portion[T ~int | ~int64](limit, n T) T {
 // that there can be no such session.
 func (w *Worker) OpenChild(ctx context.Context, session string, s *State, t Task) error {
 	id := ChildID(session, t.Child)
+	for _, err := range w.Journal.Events(ctx, id, 0) {
+		return err // it has been opened
+	}
 	opened := Opened{Flow: t.Flow, Parent: session, Owner: s.Opened.Owner, Depth: s.Opened.Depth + 1, Version: FormatVersion}
 	f, err := w.Flow(ctx, &State{Opened: opened})
 	if err != nil {

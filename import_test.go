@@ -90,6 +90,15 @@ var floors = []floor{
 		"github.com/rogpeppe/go-internal/diff": "the diffs that people see",
 		"golang.org/x/sync/errgroup":           "searching files at once",
 	}},
+	{pkg: "mcp", may: map[string]string{
+		module:                    speaks,
+		module + "/llm":           models,
+		module + "/workspace":     worlds + ": servers are commands that run there",
+		module + "/internal/args": "arguments and answers are checked",
+		"github.com/modelcontextprotocol/go-sdk/...": "the official SDK: the protocol and its transports",
+		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
+		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
+	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,

@@ -233,7 +233,7 @@ func (s *State) resumed(e Resumed) {
 
 func (s *State) modelSaid(e ModelSaid) {
 	s.spend(e.Usage, e.Cost)
-	if e.Turn != s.Turn || !s.Due() {
+	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
 		return // nobody waits for it any more
 	}
 	calls, text := e.Message.Calls(), e.Message.Text()
@@ -397,6 +397,12 @@ func (s *State) Status() Status {
 // Due reports whether there is something that the model has yet to answer.
 func (s *State) Due() bool {
 	return s.Outcome.Status == "" && !s.Open() && (len(s.Inbox) > 0 || len(s.Calls) > 0)
+}
+
+// mayReply reports whether a flow that ends its session itself may have the
+// model speak: it may at any time when no call is open.
+func (s *State) mayReply() bool {
+	return s.Config.FlowEnds && s.Outcome.Status == "" && !s.Open()
 }
 
 // Transcript returns what the model sees if it is asked about everything up to

@@ -30,6 +30,7 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"manus", manusDescription, Manus},
+		{"mcp", mcpDescription, MCP},
 	}
 }
 

@@ -90,3 +90,5 @@ func TestFind(t *testing.T) {
 		t.Error("found nobody")
 	}
 }
+
+func jsonOf(v any) (json.RawMessage, error) { return json.Marshal(v) }

@@ -17,6 +17,7 @@ type Config struct {
 	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
 	Models   map[string]*Info // [models."PROVIDER/NAME"]
 	Python   Python           // [tools.python]
+	MCP      MCP              // [mcp]
 	Serve    Serve
 	Users    map[string]*User // [users.NAME]
 
@@ -78,6 +79,13 @@ type Info struct {
 // Python is how python_execute finds its interpreter.
 type Python struct {
 	Interpreter string // a path, or a name to look for; "": python3, then python
+}
+
+// MCP is what is configured of MCP besides the servers, which [MCPServers]
+// reads.
+type MCP struct {
+	File       string // an mcp.json to read first, absolute; "": none
+	DeferAbove int    // tools above which they are found, not listed
 }
 
 // Limits are the limits of a session that m answers to. [openmanus.Limits]

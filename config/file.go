@@ -192,7 +192,12 @@ func (s lineStarts) of(it unstable.Iterator) int {
 	if !it.Next() {
 		return 0
 	}
-	i, found := slices.BinarySearch(s, int(it.Node().Raw.Offset))
+	return s.at(int(it.Node().Raw.Offset))
+}
+
+// at returns the line of an offset, from 1.
+func (s lineStarts) at(offset int) int {
+	i, found := slices.BinarySearch(s, offset)
 	if found {
 		i++
 	}

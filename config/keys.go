@@ -67,7 +67,13 @@ func schema() []section {
 		{"search", "OpenManus' web search settings.", searchKeys()},
 		{"sandbox", "OpenManus' sandbox settings.", sandboxKeys()},
 		{"daytona", "OpenManus' cloud sandbox, which there is none of here.", daytonaKeys()},
-		{"mcp", "OpenManus' own MCP server.", []key{
+		{"mcp", "MCP servers, which are themselves configured in `mcp.json`.", []key{
+			{name: "mcp.file", kind: kindPath, flag: "mcp-config",
+				doc: "A file of MCP servers to read before the others: `mcp.json` in the user's directory, and `mcp.json` and `config/mcp.json` in the working directory.",
+				at:  func(c *Config, _ string) any { return &c.MCP.File }},
+			{name: "mcp.defer_above", kind: kindCount, std: "40", workspace: free,
+				doc: "How many tools of MCP servers are described in every request, at most. If there are more, the model searches for them instead.",
+				at:  func(c *Config, _ string) any { return &c.MCP.DeferAbove }},
 			{name: "mcp.server_reference", kind: kindText, doc: "A Python module.", later: never + ": it names a Python module", workspace: free},
 		}},
 		{"runflow", "OpenManus' planning flow.", []key{

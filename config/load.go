@@ -32,8 +32,8 @@ type Sources struct {
 	EnvNames []string
 
 	// Flags are the flags that were given, by name without dashes: agent,
-	// approve, base-url, budget-tokens, data-dir, max-cost, max-steps, model,
-	// timeout, workspace.
+	// approve, base-url, budget-tokens, data-dir, max-cost, max-steps, mcp-config,
+	// model, timeout, workspace.
 	Flags map[string]string
 
 	// GOOS is the system whose places count; "" is this one.

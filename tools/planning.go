@@ -43,7 +43,7 @@ type planningInput struct {
 	Command    string     `json:"command"`
 	PlanID     string     `json:"plan_id"`
 	Title      string     `json:"title"`
-	Steps      []string   `json:"steps"`
+	Steps      []newStep  `json:"steps"`
 	StepIndex  *int       `json:"step_index"`
 	StepStatus StepStatus `json:"step_status"`
 	StepNotes  *string    `json:"step_notes"`
@@ -121,7 +121,7 @@ func (ps *Plans) create(in planningInput) (string, error) {
 		return "", refuse("Parameter `steps` must be a non-empty list of strings for command: create")
 	}
 	p := Plan{ID: in.PlanID, Title: in.Title}
-	p.setSteps(in.Steps)
+	p.setSteps(stepsOf(in.Steps))
 	ps.Plans = append(ps.Plans, p)
 	ps.Active = p.ID
 	return fmt.Sprintf("Plan created successfully with ID: %s\n\n%s", p.ID, &p), nil
@@ -162,7 +162,7 @@ func (p *Plan) update(in planningInput) (string, error) {
 		p.Title = in.Title
 	}
 	if in.Steps != nil {
-		p.setSteps(in.Steps)
+		p.setSteps(stepsOf(in.Steps))
 	}
 	return fmt.Sprintf("Plan updated successfully: %s\n\n%s", p.ID, p), nil
 }

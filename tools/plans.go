@@ -13,6 +13,9 @@ import (
 type Plans struct {
 	Active string `json:"active,omitempty"` // the ID of the plan that is meant where none is named
 	Plans  []Plan `json:"plans"`            // in the order in which they were made
+
+	Revision int `json:"revision,omitempty"` // how often steps were set, of a planner
+	LastID   int `json:"last_id,omitempty"`  // the highest Step.ID so far, of a planner
 }
 
 // A Plan is a list of steps towards a goal.
@@ -22,11 +25,17 @@ type Plan struct {
 	Steps []Step `json:"steps"`
 }
 
-// A Step is one step of a plan.
+// A Step is one step of a plan. What comes after Notes only a planner says:
+// see [NewPlanner].
 type Step struct {
 	Text   string     `json:"text"`
 	Status StepStatus `json:"status"`
 	Notes  string     `json:"notes,omitempty"`
+
+	ID         int    `json:"id,omitempty"`         // from 1; no other step of the session ever has it
+	Agent      string `json:"agent,omitempty"`      // who does it
+	After      []int  `json:"after,omitzero"`       // the IDs of the steps that it needs; nil: all before it
+	Acceptance string `json:"acceptance,omitempty"` // what is so when it is done
 }
 
 // StepStatus is how far a step is.
@@ -40,7 +49,8 @@ const (
 	Blocked    StepStatus = "blocked"
 )
 
-func (s StepStatus) mark() string {
+// Mark is how a plan shows a status.
+func (s StepStatus) Mark() string {
 	switch s {
 	case InProgress:
 		return "[→]"
@@ -100,7 +110,8 @@ func (p *Plan) String() string {
 	fmt.Fprintf(&b, "Status: %d completed, %d in progress, %d blocked, %d not started\n\nSteps:\n",
 		done, p.Count(InProgress), p.Count(Blocked), p.Count(NotStarted))
 	for i, s := range p.Steps {
-		fmt.Fprintf(&b, "%d. %s %s\n", i, s.Status.mark(), s.Text)
+		fmt.Fprintf(&b, "%d. %s %s\n", i, s.Status.Mark(), s.Text)
+		b.WriteString(p.terms(i))
 		if s.Notes != "" {
 			fmt.Fprintf(&b, "   Notes: %s\n", s.Notes)
 		}
@@ -109,29 +120,38 @@ func (p *Plan) String() string {
 }
 
 // setSteps replaces the steps. One whose text was there before keeps its
-// status and notes, wherever it moved.
-func (p *Plan) setSteps(texts []string) {
+// status, notes and ID, wherever it moved. It returns the steps that are no
+// longer there.
+func (p *Plan) setSteps(steps []Step) (left []Step) {
 	old, used := p.Steps, make([]bool, len(p.Steps))
-	steps := make([]Step, len(texts))
+	steps = slices.Clone(steps)
 	take := func(i, j int) {
-		steps[i], used[j] = old[j], true
+		used[j] = true
+		steps[i].Status, steps[i].Notes, steps[i].ID = old[j].Status, old[j].Notes, old[j].ID
 	}
-	for i, text := range texts {
-		steps[i] = Step{Text: text, Status: NotStarted}
-		if i < len(old) && old[i].Text == text {
+	stays := func(i int) bool { return i < len(old) && old[i].Text == steps[i].Text }
+	for i := range steps {
+		steps[i].Status = NotStarted
+		if stays(i) {
 			take(i, i)
 		}
 	}
-	for i, text := range texts {
-		if i < len(old) && old[i].Text == text {
+	for i := range steps {
+		if stays(i) {
 			continue
 		}
 		for j := range old {
-			if !used[j] && old[j].Text == text {
+			if !used[j] && old[j].Text == steps[i].Text {
 				take(i, j)
 				break
 			}
 		}
 	}
 	p.Steps = steps
+	for j, s := range old {
+		if !used[j] {
+			left = append(left, s)
+		}
+	}
+	return left
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -13,20 +14,20 @@ func TestStepsKeepTheirStatus(t *testing.T) {
 		name      string
 		was, want []Step
 	}{
-		{"moved to the end", []Step{{"a", Completed, "x"}, {"b", Blocked, ""}}, []Step{{"b", Blocked, ""}, {"a", Completed, "x"}}},
-		{"doubled", []Step{{"a", Completed, ""}}, []Step{{"n", NotStarted, ""}, {"a", Completed, ""}, {"a", NotStarted, ""}}},
-		{"twins", []Step{{"a", Completed, ""}, {"a", InProgress, ""}}, []Step{{"n", NotStarted, ""}, {"a", InProgress, ""}, {"a", Completed, ""}}},
-		{"twins that stay", []Step{{"a", Completed, ""}, {"a", InProgress, ""}}, []Step{{"a", Completed, ""}, {"a", InProgress, ""}}},
-		{"other words", []Step{{"a", Completed, "x"}}, []Step{{"A", NotStarted, ""}}},
+		{"moved to the end", []Step{{Text: "a", Status: Completed, Notes: "x"}, {Text: "b", Status: Blocked, Notes: ""}}, []Step{{Text: "b", Status: Blocked, Notes: ""}, {Text: "a", Status: Completed, Notes: "x"}}},
+		{"doubled", []Step{{Text: "a", Status: Completed, Notes: ""}}, []Step{{Text: "n", Status: NotStarted, Notes: ""}, {Text: "a", Status: Completed, Notes: ""}, {Text: "a", Status: NotStarted, Notes: ""}}},
+		{"twins", []Step{{Text: "a", Status: Completed, Notes: ""}, {Text: "a", Status: InProgress, Notes: ""}}, []Step{{Text: "n", Status: NotStarted, Notes: ""}, {Text: "a", Status: InProgress, Notes: ""}, {Text: "a", Status: Completed, Notes: ""}}},
+		{"twins that stay", []Step{{Text: "a", Status: Completed, Notes: ""}, {Text: "a", Status: InProgress, Notes: ""}}, []Step{{Text: "a", Status: Completed, Notes: ""}, {Text: "a", Status: InProgress, Notes: ""}}},
+		{"other words", []Step{{Text: "a", Status: Completed, Notes: "x"}}, []Step{{Text: "A", Status: NotStarted, Notes: ""}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := Plan{Steps: slices.Clone(tt.was)}
-			var texts []string
+			var steps []Step
 			for _, s := range tt.want {
-				texts = append(texts, s.Text)
+				steps = append(steps, Step{Text: s.Text})
 			}
-			p.setSteps(texts)
-			if !slices.Equal(p.Steps, tt.want) {
+			p.setSteps(steps)
+			if !reflect.DeepEqual(p.Steps, tt.want) {
 				t.Errorf("got %v, want %v", p.Steps, tt.want)
 			}
 		})

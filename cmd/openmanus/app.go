@@ -21,6 +21,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/scripted"
+	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -35,6 +36,12 @@ type app struct {
 	answer   string // the JSON Schema of the answer, for a session that begins
 	onScreen bool   // standard output and standard error are both terminals
 	retrying func(err error, wait time.Duration)
+
+	mcpServers []config.MCPServer // as configured
+	mcpOnce    sync.Once
+	mcp        *mcp.Client // once mcpOnce is done
+	mcpErr     error
+	mcpClose   []io.Closer
 
 	mu    sync.Mutex
 	made  map[blueprint]*openmanus.Agent
@@ -74,13 +81,19 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets := openmanus.NewSecrets(cfg.Secrets())
+	servers, err := t.servers(cfg)
+	if err != nil {
+		return nil, err
+	}
+	hidden := cfg.Secrets()
+	t.mcpSecrets(servers, hidden)
+	secrets := openmanus.NewSecrets(hidden)
 	t.out, t.err = secrets.Writer(t.out), secrets.Writer(t.err) // whatever is said from here on
 	db, err := store.Open(cfg.DataDir, &store.Options{Secrets: secrets})
 	if err != nil {
 		return nil, usage(err)
 	}
-	a := &app{t: t, globals: g, cfg: cfg, db: db, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
+	a := &app{t: t, globals: g, cfg: cfg, db: db, mcpServers: servers, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
 	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	return a, nil
@@ -91,7 +104,7 @@ func (a *app) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var errs []error
-	for _, c := range a.close {
+	for _, c := range append(a.close, a.mcpClose...) {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(append(errs, a.db.Close())...)
@@ -152,6 +165,9 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
 	agent.Prices, agent.Settings = m.Prices(), m.Settings
 	agent.Limits, agent.Gate, agent.Approve = a.cfg.Limits(m), openmanus.Mode(b.Approve), b.Approve
+	if err := a.withMCP(agent); err != nil {
+		return nil, errors.Join(err, closer.Close(), ws.Close())
+	}
 	a.made[b] = agent
 	a.close = append(a.close, closer, ws)
 	return agent, nil

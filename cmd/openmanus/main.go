@@ -33,6 +33,7 @@ type commands struct {
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
 	Tools      toolsCmd      `cmd:"" help:"List the tools."`
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
+	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`
 	Models     modelsCmd     `cmd:"" help:"List the models that are set up, and what is known of models."`
 	Config     configCmd     `cmd:"" help:"Show, check and begin the configuration."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at what this machine has and lacks."`

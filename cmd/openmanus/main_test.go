@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(leakless{m}, map[string]func(){"openmanus": main})
+	testscript.Main(leakless{m}, map[string]func(){"openmanus": main, "mcpserver": mcpServer})
 }
 
 // leakless is a run of tests after which no goroutine is left.

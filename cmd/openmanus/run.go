@@ -19,6 +19,7 @@ type runFlags struct {
 	Model        string   `help:"The model: PROVIDER/NAME, a profile of the configuration, or scripted:FILE." placeholder:"PROVIDER/NAME"`
 	BaseURL      string   `help:"The endpoint of that model." placeholder:"URL"`
 	Workspace    string   `help:"Where the agent works. Default: the current directory." placeholder:"DIR"`
+	MCPConfig    string   `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
 	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
 	MaxSteps     int      `help:"Stop after so many replies of the model." placeholder:"N"`
 	BudgetTokens int      `help:"Stop when the session has used so many tokens." placeholder:"N"`
@@ -38,7 +39,7 @@ func (f runFlags) flags() map[string]string {
 	m := make(map[string]string)
 	for name, v := range map[string]string{
 		"agent": f.Agent, "model": f.Model, "base-url": f.BaseURL, "workspace": f.Workspace,
-		"max-cost": f.MaxCost, "timeout": f.Timeout, "approve": f.Approve,
+		"max-cost": f.MaxCost, "mcp-config": f.MCPConfig, "timeout": f.Timeout, "approve": f.Approve,
 	} {
 		if v != "" {
 			m[name] = v

@@ -1,0 +1,365 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/mcp"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// mcpCmd is openmanus mcp.
+type mcpCmd struct {
+	Add     mcpAddCmd     `cmd:"" help:"Add an MCP server: openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL. To add it is to approve it."`
+	List    mcpListCmd    `cmd:"" help:"List the MCP servers that are configured."`
+	Test    mcpTestCmd    `cmd:"" help:"Connect to an MCP server, sign in if it wants that, and list its tools."`
+	Approve mcpApproveCmd `cmd:"" help:"Approve an MCP server that was found in a workspace, or tools that changed."`
+	Remove  mcpRemoveCmd  `cmd:"" help:"Remove an MCP server that was added, and what was approved and granted for it."`
+}
+
+// mcpFlags are the flags of every command about MCP servers.
+type mcpFlags struct {
+	MCPConfig string `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
+}
+
+func (f mcpFlags) load(t *terminal, g *globals) (*config.Config, []config.MCPServer, error) {
+	flags := map[string]string{}
+	if f.MCPConfig != "" {
+		flags["mcp-config"] = f.MCPConfig
+	}
+	cfg, err := t.load(g, flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := t.servers(cfg)
+	return cfg, list, err
+}
+
+// one returns the server with the name.
+func (f mcpFlags) one(t *terminal, g *globals, name string) (*config.Config, config.MCPServer, error) {
+	cfg, list, err := f.load(t, g)
+	if err != nil {
+		return nil, config.MCPServer{}, err
+	}
+	var names []string
+	for _, s := range list {
+		if s.Name == name {
+			return cfg, s, nil
+		}
+		names = append(names, s.Name)
+	}
+	if len(names) == 0 {
+		return nil, config.MCPServer{}, usage(fmt.Errorf("there is no MCP server %q, nor any other: openmanus mcp add NAME -- COMMAND ARG…", name))
+	}
+	return nil, config.MCPServer{}, usage(fmt.Errorf("there is no MCP server %q; there are %s", name, strings.Join(names, ", ")))
+}
+
+// mcpAddCmd is openmanus mcp add.
+type mcpAddCmd struct {
+	Name   string   `arg:"" help:"What to call it. Its tools are called mcp_NAME_TOOL."`
+	Target []string `arg:"" help:"The command and its arguments, after --; or the URL." passthrough:"partial"`
+	Env    []string `help:"Give the command a variable: KEY=VALUE. A value such as \"$${NAME}\" is read from your environment when it starts." placeholder:"KEY=VALUE" sep:"none"`
+	Header []string `help:"Send a header with every request to the URL: KEY=VALUE." placeholder:"KEY=VALUE" sep:"none"`
+	Sse    bool     `help:"The URL speaks the older transport alone."`
+	Trust  bool     `help:"Believe what it says of its tools: those that it calls read-only are not asked about."`
+}
+
+// mcpEntry is an entry of an mcp.json.
+type mcpEntry struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Dir     string            `json:"cwd,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Trust   bool              `json:"trust,omitempty"`
+}
+
+// Run implements the command.
+func (c *mcpAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	entry, err := c.entry(t)
+	if err != nil {
+		return usage(err)
+	}
+	path, err := config.MCPFile("", t.env)
+	if err != nil {
+		return usage(err)
+	}
+	if err := config.AddMCP(path, c.Name, entry); errors.Is(err, fs.ErrExist) {
+		return usage(fmt.Errorf("%w; openmanus mcp remove %s removes it", err, c.Name))
+	} else if err != nil {
+		return usage(err)
+	}
+	cfg, s, err := mcpFlags{}.one(t, g, c.Name)
+	if err != nil {
+		return errors.Join(err, config.RemoveMCP(path, c.Name))
+	}
+	if err := approvals(cfg).Approve(serverConfig(s)); err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, plain(serverConfig(s).Shown()))
+	st, err := t.try(ctx, cfg, s, nil)
+	if err != nil {
+		return err
+	}
+	if st.Err != nil {
+		fmt.Fprintf(t.err, "openmanus: warning: it cannot be used yet: %s\n", plain(st.Err.Error()))
+		return nil
+	}
+	fmt.Fprintf(t.out, "It has %d tools.\n", len(st.Tools))
+	return nil
+}
+
+// entry is what is to be written down.
+func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
+	target := c.Target
+	if len(target) > 0 && target[0] == "--" {
+		target = target[1:]
+	}
+	if len(target) == 0 {
+		return e, errors.New("what is to be added? openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL")
+	}
+	if e.Env, err = pairs("--env", c.Env); err != nil {
+		return e, err
+	}
+	if e.Headers, err = pairs("--header", c.Header); err != nil {
+		return e, err
+	}
+	e.Trust = c.Trust
+	if !strings.Contains(target[0], "://") {
+		if len(e.Headers) > 0 || c.Sse {
+			return e, errors.New("--header and --sse are for a server with a URL")
+		}
+		e.Command, e.Args, e.Dir = target[0], target[1:], t.dir
+		return e, nil
+	}
+	switch {
+	case len(target) > 1:
+		return e, fmt.Errorf("a URL stands alone, and %q follows it", target[1])
+	case len(e.Env) > 0:
+		return e, errors.New("--env is for a server that is a command")
+	}
+	e.URL = target[0]
+	if c.Sse {
+		e.Type = "sse"
+	}
+	return e, config.CheckMCPURL(e.URL)
+}
+
+// pairs are the KEY=VALUE of a flag.
+func pairs(flag string, list []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, kv := range list {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("%s %s: write KEY=VALUE", flag, kv)
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// try connects to one server, lets f use the connection, and says how the
+// server stands.
+func (t *terminal) try(ctx context.Context, cfg *config.Config, s config.MCPServer, f func(*mcp.Client) error) (mcp.Status, error) {
+	ws, err := workspace.NewDir(t.dir)
+	if err != nil {
+		return mcp.Status{}, usage(err)
+	}
+	defer ws.Close()
+	full, err := t.expanded(s)
+	if err != nil {
+		return mcp.Status{}, usage(err)
+	}
+	o := t.mcpOptions(cfg, ws)
+	o.Servers, o.Say = []mcp.ServerConfig{full}, nil
+	o.SignIn.Show = t.showLink
+	c := mcp.NewClient(o)
+	defer c.Close()
+	c.Start(ctx)
+	if st := c.Status()[0]; st.Err != nil {
+		return st, ctx.Err()
+	}
+	if f != nil {
+		if err := f(c); err != nil {
+			return mcp.Status{}, err
+		}
+	}
+	return c.Status()[0], ctx.Err()
+}
+
+// mcpListCmd is openmanus mcp list.
+type mcpListCmd struct {
+	listing
+	mcpFlags
+}
+
+// mcpInfo is what is known of a server without asking it.
+type mcpInfo struct {
+	Name     string `json:"name"`
+	State    string `json:"state"` // "approved", "not approved" or "disabled"
+	Trust    bool   `json:"trust"`
+	Shown    string `json:"shown"`
+	Source   string `json:"source"`
+	Identity string `json:"identity"`
+}
+
+// Run implements the command.
+func (c *mcpListCmd) Run(t *terminal, g *globals) error {
+	cfg, list, err := c.load(t, g)
+	if err != nil {
+		return err
+	}
+	infos := []mcpInfo{}
+	tb := &table{head: []string{"NAME", "STATE", "FROM", "WHAT IT IS"}}
+	for _, s := range list {
+		sc := serverConfig(s)
+		in := mcpInfo{Name: s.Name, State: "approved", Trust: s.Trust, Shown: sc.Shown(), Source: s.Source.String(), Identity: sc.ID}
+		ok, err := approvals(cfg).Approved(sc.ID)
+		switch {
+		case err != nil:
+			return err
+		case s.Disabled:
+			in.State = "disabled"
+		case s.Found && !ok:
+			in.State = "not approved"
+		}
+		infos = append(infos, in)
+		tb.add(in.Name, in.State, in.Source, in.Shown)
+	}
+	return c.print(t, g, infos, tb, "There are no MCP servers. Add one: openmanus mcp add NAME -- COMMAND ARG…")
+}
+
+// mcpTestCmd is openmanus mcp test.
+type mcpTestCmd struct {
+	Name string `arg:"" help:"The server."`
+	listing
+	mcpFlags
+}
+
+// mcpTested is what was seen of a server.
+type mcpTested struct {
+	Name     string        `json:"name"`
+	Software string        `json:"software"`
+	Protocol string        `json:"protocol"`
+	Millis   int64         `json:"connected_ms"`
+	Tools    []mcpToolInfo `json:"tools"`
+	Notes    []string      `json:"notes"`
+}
+
+type mcpToolInfo struct {
+	Name        string `json:"name"`
+	Original    string `json:"original"`
+	Held        string `json:"held,omitempty"`
+	Description string `json:"description"`
+}
+
+// Run implements the command.
+func (c *mcpTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	cfg, s, err := c.one(t, g, c.Name)
+	if err != nil {
+		return err
+	}
+	sc := serverConfig(s)
+	if ok, err := approvals(cfg).Approved(sc.ID); err != nil || s.Found && !ok {
+		return errors.Join(err, usage(fmt.Errorf("%s was found in %s and nobody approved it: openmanus mcp approve %s\n  %s", s.Name, s.Source, s.Name, plain(sc.Shown()))))
+	}
+	st, err := t.try(ctx, cfg, s, nil)
+	if err != nil {
+		return err
+	}
+	if st.Err != nil {
+		return fmt.Errorf("%s: %w", s.Name, st.Err)
+	}
+	seen := mcpTested{Name: s.Name, Software: st.Software, Protocol: st.Protocol, Millis: st.Took.Milliseconds(), Tools: []mcpToolInfo{}, Notes: append([]string{}, st.Notes...)}
+	tb := &table{head: []string{"TOOL", "STATE", "DESCRIPTION"}}
+	for _, tool := range st.Tools {
+		seen.Tools = append(seen.Tools, mcpToolInfo{tool.Name, tool.Original, tool.Held, tool.Description})
+		tb.add(tool.Name, map[bool]string{true: "held", false: "offered"}[tool.Held != ""], firstLine(tool.Description))
+	}
+	if !c.JSON {
+		fmt.Fprintf(t.err, "%s: connected in %s to %s, which speaks MCP %s\n", plain(s.Name), st.Took.Round(time.Millisecond), plain(st.Software), plain(st.Protocol))
+		for _, n := range st.Notes {
+			fmt.Fprintf(t.err, "  %s\n", plain(n))
+		}
+	}
+	return c.print(t, g, seen, tb, "It has no tools.")
+}
+
+// mcpApproveCmd is openmanus mcp approve.
+type mcpApproveCmd struct {
+	Name string `arg:"" help:"The server."`
+	mcpFlags
+}
+
+// Run implements the command.
+func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	cfg, s, err := c.one(t, g, c.Name)
+	if err != nil {
+		return err
+	}
+	sc := serverConfig(s)
+	fmt.Fprintf(t.out, "%s: %s\n", plain(s.Name), plain(sc.Shown()))
+	known := approvals(cfg)
+	if ok, err := known.Approved(sc.ID); err != nil {
+		return err
+	} else if !ok {
+		if err := known.Approve(sc); err != nil {
+			return err
+		}
+	}
+	var held []mcp.ToolStatus
+	st, err := t.try(ctx, cfg, s, func(client *mcp.Client) error {
+		held = slices.DeleteFunc(client.Status()[0].Tools, func(tool mcp.ToolStatus) bool { return tool.Held == "" })
+		return client.Approve(s.Name)
+	})
+	if err != nil {
+		return err
+	}
+	if st.Err != nil {
+		return fmt.Errorf("the server is approved, but its tools could not be looked at: %w", st.Err)
+	}
+	for _, tool := range held {
+		fmt.Fprintf(t.out, "  %s: %s. Now:\n    %s\n", plain(tool.Name), plain(tool.Held), strings.ReplaceAll(plain(tool.Description), "\n", "\n    "))
+	}
+	_, err = fmt.Fprintf(t.out, "Approved, with its %d tools as they are now.\n", len(st.Tools))
+	return err
+}
+
+// mcpRemoveCmd is openmanus mcp remove.
+type mcpRemoveCmd struct {
+	Name string `arg:"" help:"The server."`
+	mcpFlags
+}
+
+// Run implements the command.
+func (c *mcpRemoveCmd) Run(t *terminal, g *globals) error {
+	cfg, s, err := c.one(t, g, c.Name)
+	if err != nil {
+		return err
+	}
+	if err := approvals(cfg).Revoke(s.Name); err != nil {
+		return err
+	}
+	in := mcp.SignIn{Dir: filepath.Join(mcpDir(cfg), "granted")}
+	if err := in.Forget(serverConfig(s)); err != nil {
+		return err
+	}
+	if s.Found || s.Source.Name == cfg.MCP.File {
+		_, err := fmt.Fprintf(t.out, "What was approved for %s is forgotten. It stands in %s, which is not ours to change.\n", plain(s.Name), s.Source)
+		return err
+	}
+	if err := config.RemoveMCP(s.Source.Name, s.Name); err != nil {
+		return usage(err)
+	}
+	_, err = fmt.Fprintf(t.out, "Removed %s from %s.\n", plain(s.Name), s.Source.Name)
+	return err
+}

@@ -1,0 +1,128 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A jsonNode is a JSON value that knows on which line it stands.
+type jsonNode struct {
+	kind    string // in words: "an object", "an array", "a string", "a number", "true", "false", "null"
+	line    int    // on which it ends, or begins if it is an object or an array
+	text    string // of a string, or as it is written
+	number  float64
+	members []jsonMember // of an object, or, without names, of an array
+}
+
+type jsonMember struct {
+	name  string
+	value *jsonNode
+}
+
+// member returns the value of the name, or nil.
+func (n *jsonNode) member(name string) *jsonNode {
+	for _, m := range n.members {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// A jsonError is what is wrong with a JSON text, and where.
+type jsonError struct {
+	line int
+	text string
+}
+
+// maxJSONDepth is deeper than any file of ours.
+const maxJSONDepth = 20
+
+// parseJSON reads a JSON text. A name that an object has twice is an error.
+func parseJSON(data []byte) (*jsonNode, *jsonError) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(data)), lines: lineIndex(data)}
+	p.dec.UseNumber()
+	n, err := p.value(0)
+	if err == nil {
+		if _, more := p.dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("something follows its end")
+		}
+	}
+	if err == nil {
+		return n, nil
+	}
+	line := p.line()
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		line = p.lines.at(int(syntax.Offset))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ends too early")
+	}
+	return nil, &jsonError{line, err.Error()}
+}
+
+type jsonParser struct {
+	dec   *json.Decoder
+	lines lineStarts
+}
+
+func (p *jsonParser) line() int { return p.lines.at(int(p.dec.InputOffset())) }
+
+func (p *jsonParser) value(depth int) (*jsonNode, error) {
+	t, err := p.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	n := &jsonNode{line: p.line()}
+	switch t := t.(type) {
+	case string:
+		n.kind, n.text = "a string", t
+	case json.Number:
+		n.kind, n.text = "a number", t.String()
+		n.number, _ = t.Float64() // out of range is infinite, which nothing here allows
+	case bool:
+		n.kind = fmt.Sprint(t)
+		n.text = n.kind
+	case nil:
+		n.kind = "null"
+	case json.Delim:
+		if depth == maxJSONDepth {
+			return nil, fmt.Errorf("it is nested more than %d deep", maxJSONDepth)
+		}
+		n.kind = map[json.Delim]string{'{': "an object", '[': "an array"}[t]
+		return n, p.inside(n, depth+1)
+	}
+	return n, nil
+}
+
+// inside reads the members of n up to its end.
+func (p *jsonParser) inside(n *jsonNode, depth int) error {
+	seen := map[string]bool{}
+	for p.dec.More() {
+		var m jsonMember
+		if n.kind == "an object" {
+			t, err := p.dec.Token()
+			if err != nil {
+				return err
+			}
+			m.name, _ = t.(string) // the decoder takes nothing else here
+			if seen[m.name] {
+				return fmt.Errorf("it has %s twice", quoted(m.name))
+			}
+			seen[m.name] = true
+		}
+		v, err := p.value(depth)
+		if err != nil {
+			return err
+		}
+		m.value = v
+		n.members = append(n.members, m)
+	}
+	_, err := p.dec.Token()
+	return err
+}

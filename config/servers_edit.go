@@ -1,0 +1,149 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ErrNoServer says that a file has no MCP server of the name.
+var ErrNoServer = errors.New("there is no such MCP server")
+
+// AddMCP writes the entry of a server into the mcp.json at path, which is
+// made if it is not there. What else is in it stays, in its order. A name that
+// is taken is an error that is [fs.ErrExist].
+func AddMCP(path, name string, entry any) error {
+	data, err := json.Marshal(entry)
+	if err != nil {
+		return err
+	}
+	return editMCP(path, func(servers orderedObject) (orderedObject, error) {
+		if slices.ContainsFunc(servers, func(m orderedMember) bool { return m.name == name }) {
+			return nil, fmt.Errorf("%s has a server %q: %w", path, name, fs.ErrExist)
+		}
+		return append(servers, orderedMember{name, data}), nil
+	})
+}
+
+// RemoveMCP takes the server with the name out of the mcp.json at path.
+func RemoveMCP(path, name string) error {
+	return editMCP(path, func(servers orderedObject) (orderedObject, error) {
+		kept := slices.DeleteFunc(slices.Clone(servers), func(m orderedMember) bool { return m.name == name })
+		if len(kept) == len(servers) {
+			return nil, fmt.Errorf("%s: %q: %w", path, name, ErrNoServer)
+		}
+		return kept, nil
+	})
+}
+
+func editMCP(path string, edit func(orderedObject) (orderedObject, error)) error {
+	data, mode, err := readFile(path, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		data, mode, err = []byte("{}"), 0o600, nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, _, errs := ParseMCP(path, data); len(errs) > 0 {
+		return errs
+	}
+	var top, servers orderedObject
+	if err := json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &top); err != nil {
+		return err
+	}
+	i := slices.IndexFunc(top, func(m orderedMember) bool { return m.name == "mcpServers" })
+	if i < 0 {
+		i = len(top)
+		top = append(top, orderedMember{"mcpServers", []byte("{}")})
+	}
+	if err := json.Unmarshal(top[i].value, &servers); err != nil {
+		return err
+	}
+	if servers, err = edit(servers); err != nil {
+		return err
+	}
+	if top[i].value, err = json.Marshal(servers); err != nil {
+		return err
+	}
+	out, err := json.MarshalIndent(top, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(path, append(out, '\n'), mode.Perm())
+}
+
+// replaceFile writes a file beside path and puts it in its place.
+func replaceFile(path string, data []byte, mode fs.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// An orderedObject is a JSON object that keeps the order of its members.
+type orderedObject []orderedMember
+
+type orderedMember struct {
+	name  string
+	value json.RawMessage
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (o *orderedObject) UnmarshalJSON(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return errors.Join(err, errors.New("it is no object"))
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		m := orderedMember{name: t.(string)} // the decoder takes nothing else here
+		if err := dec.Decode(&m.value); err != nil {
+			return err
+		}
+		*o = append(*o, m)
+	}
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (o orderedObject) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}

@@ -1,0 +1,286 @@
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A definition is all that a model or a person is shown of a server's tool.
+type definition struct {
+	Name        string               `json:"name"`
+	Title       string               `json:"title,omitempty"`
+	Description string               `json:"description,omitempty"`
+	Input       any                  `json:"input,omitempty"`
+	Output      any                  `json:"output,omitempty"`
+	Annotations *sdk.ToolAnnotations `json:"annotations,omitempty"`
+}
+
+func define(t *sdk.Tool) definition {
+	return definition{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations}
+}
+
+// hash is another one for every other definition, to the byte.
+func (d definition) hash() string {
+	data, err := json.Marshal(d)
+	if err != nil {
+		return "" // it came as JSON: this does not happen, and an empty hash equals none that was approved
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// differs names what is another in d than it was in old.
+func (d definition) differs(old definition) string {
+	var parts []string
+	for _, p := range []struct {
+		name string
+		a, b any
+	}{
+		{"title", old.Title, d.Title}, {"description", old.Description, d.Description}, {"schema", old.Input, d.Input},
+		{"output schema", old.Output, d.Output}, {"hints", old.Annotations, d.Annotations},
+	} {
+		a, _ := json.Marshal(p.a)
+		b, _ := json.Marshal(p.b)
+		if string(a) != string(b) {
+			parts = append(parts, p.name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Identity is what a server is approved as: another one whenever something
+// else would be started or spoken to. Values are as configured, before
+// variables in them are replaced.
+func Identity(s ServerConfig) string {
+	data, err := json.Marshal([]any{s.Name, s.Command, s.Args, s.Env, s.Dir, s.URL, s.Headers, s.Type})
+	if err != nil {
+		panic(err) // strings always encode
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// Shown is what a person approves: the exact command, or the URL, in one
+// line, with the names of what is added to its environment or requests.
+func (s ServerConfig) Shown() string {
+	what, extra, kind := s.URL, s.Headers, "header"
+	if s.URL == "" {
+		words := []string{}
+		for _, w := range append([]string{s.Command}, s.Args...) {
+			words = append(words, word(w))
+		}
+		what, extra, kind = strings.Join(words, " ")+"  (in "+word(s.Dir)+")", s.Env, "variable"
+	} else {
+		what = word(what)
+	}
+	var names []string
+	for name := range extra {
+		names = append(names, word(name))
+	}
+	if slices.Sort(names); len(names) > 0 {
+		what += fmt.Sprintf("  (%s %s)", kind, strings.Join(names, ", "))
+	}
+	return what
+}
+
+// word is a word of a command as a shell would take it; what cannot be seen
+// is shown escaped.
+func word(w string) string {
+	if w != "" && !strings.ContainsFunc(w, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@,+%~?&{}$", r))
+	}) {
+		return w
+	}
+	return fmt.Sprintf("%+q", w)
+}
+
+// Approvals are which servers and tools a person approved, in a file. They
+// are safe for concurrent use; processes that share the file see what the
+// others wrote.
+type Approvals struct {
+	path string
+	mu   sync.Mutex
+}
+
+// NewApprovals returns the approvals in the file at path, which need not be
+// there yet.
+func NewApprovals(path string) *Approvals { return &Approvals{path: path} }
+
+// An approval is what was approved of one server.
+type approval struct {
+	Name  string                `json:"name"`
+	Shown string                `json:"shown"`
+	At    time.Time             `json:"at"`
+	Seen  bool                  `json:"seen"` // its tools were
+	Tools map[string]definition `json:"tools,omitempty"`
+}
+
+func (a *Approvals) load() (map[string]*approval, error) {
+	all := map[string]*approval{}
+	data, err := os.ReadFile(a.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w (without this file, every server is approved anew)", a.path, err)
+	}
+	return all, nil
+}
+
+// change rewrites the file.
+func (a *Approvals) change(f func(map[string]*approval) bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockFile(a.path + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := a.load()
+	if err != nil || !f(all) {
+		return err
+	}
+	return writePrivate(a.path, all)
+}
+
+// writePrivate replaces the file with v as JSON, readable by its owner alone.
+func writePrivate(path string, v any) error {
+	data, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with the mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Approved reports whether the server with the identity was approved.
+func (a *Approvals) Approved(id string) (bool, error) {
+	all, err := a.load()
+	return all[id] != nil, err
+}
+
+// Approve approves a server. Its tools are as they are when they are first
+// seen from now on.
+func (a *Approvals) Approve(s ServerConfig) error {
+	return a.change(func(all map[string]*approval) bool {
+		all[s.ID] = &approval{Name: s.Name, Shown: s.Shown(), At: time.Now().UTC()}
+		return true
+	})
+}
+
+// Revoke forgets every server with the name.
+func (a *Approvals) Revoke(name string) error {
+	return a.change(func(all map[string]*approval) bool {
+		before := len(all)
+		for id, s := range all {
+			if s.Name == name {
+				delete(all, id)
+			}
+		}
+		return len(all) < before
+	})
+}
+
+// judge says of each tool whether it is held, and why. The tools of a server
+// that are seen for the first time are approved with it.
+func (l *link) judge(list *listing) error {
+	if l.c.opts.Approvals == nil || l.cfg.ID == "" {
+		return nil
+	}
+	all, err := l.c.opts.Approvals.load()
+	if err != nil {
+		return err
+	}
+	known := all[l.cfg.ID]
+	if known == nil || !known.Seen {
+		return l.approve(list.tools, true)
+	}
+	var added []*remote
+	for _, t := range list.tools {
+		old, ok := known.Tools[t.tool]
+		switch {
+		case ok && old.hash() == t.hash:
+		case ok:
+			t.held = "its " + t.def.differs(old) + " changed since it was approved"
+		case l.cfg.Trust:
+			added = append(added, t)
+		default:
+			t.held = "it was not there when the server was approved"
+		}
+		if t.held != "" {
+			list.note(fmt.Sprintf("the tool %q is held: %s (openmanus mcp approve %s)", line(t.tool, 60), t.held, word(l.cfg.Name)))
+		}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	return l.approve(added, false)
+}
+
+// approve records tools as they are. If they are the first, they count only
+// if no other process was faster.
+func (l *link) approve(tools []*remote, first bool) error {
+	faster := false
+	err := l.c.opts.Approvals.change(func(all map[string]*approval) bool {
+		known := all[l.cfg.ID]
+		if known == nil {
+			known = &approval{Name: l.cfg.Name, Shown: l.cfg.Shown(), At: time.Now().UTC()}
+			all[l.cfg.ID] = known
+		}
+		if faster = first && known.Seen; faster {
+			return false
+		}
+		if known.Seen = true; known.Tools == nil {
+			known.Tools = map[string]definition{}
+		}
+		for _, t := range tools {
+			known.Tools[t.tool] = t.def
+		}
+		return true
+	})
+	if err == nil && faster {
+		return l.judge(&listing{tools: tools})
+	}
+	return err
+}
+
+// Approve approves all that the server with the name offers now.
+func (c *Client) Approve(name string) error {
+	l := c.link(name)
+	if l == nil || l.known() == nil {
+		return fmt.Errorf("the server %q is not connected", name)
+	}
+	if c.opts.Approvals == nil {
+		return nil
+	}
+	if err := c.opts.Approvals.Approve(l.cfg); err != nil {
+		return err
+	}
+	l.changed()
+	return l.approve(l.known().tools, false)
+}

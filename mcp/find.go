@@ -1,0 +1,283 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// The names of the tools by which agents reach the others.
+const (
+	nameFind      = "find_tools"
+	nameUse       = "use_tool"
+	nameResources = "mcp_resources"
+	namePrompts   = "mcp_prompts"
+)
+
+type findArgs struct {
+	Query string `json:"query" jsonschema:"Words for what the tool is to do, or its name. Empty: the names of all tools."`
+	Limit int    `json:"limit,omitempty" jsonschema:"How many tools to describe, at most. Default 5."`
+}
+
+// findTool describes the tools that fit. Its text depends on the names of the
+// servers alone, so that it is the same in every session.
+func (c *Client) findTool() openmanus.Tool {
+	var names []string
+	for _, l := range c.links {
+		names = append(names, line(l.cfg.Name, 40))
+	}
+	spec := openmanus.Spec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true}, ToolSpec: llm.ToolSpec{Name: nameFind,
+		Description: "Find tools of the connected MCP servers (" + some(names) + ") by what they do, with the schemas of their arguments. Those that are not among your own tools are called with " + nameUse + "."}}
+	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in findArgs) (openmanus.Result, error) {
+		c.freshen(ctx)
+		tools, held := c.offered()
+		for _, l := range c.links {
+			if l.known() != nil {
+				l.news(ctx, call.Session)
+			}
+		}
+		return openmanus.Result{Parts: text("%s", describe(in, tools, held, c.missing())), Source: "mcp"}, nil
+	})
+}
+
+// freshen asks the servers again whose list is out of date, or that are not
+// connected and may be tried.
+func (c *Client) freshen(ctx context.Context) {
+	for _, l := range c.links {
+		l.connected(ctx) // one that fails is among the missing
+	}
+}
+
+// missing says which servers are not there.
+func (c *Client) missing() []string {
+	var names []string
+	for _, l := range c.links {
+		if s := l.status(); s.Err != nil {
+			names = append(names, fmt.Sprintf("the server %s is not connected: %s", clean(s.Name), line(s.Err.Error(), 200)))
+		}
+	}
+	return names
+}
+
+// maxFound bounds what one search shows.
+const (
+	maxFound     = 20
+	maxFoundText = 24 << 10
+)
+
+func describe(in findArgs, tools, held []*remote, missing []string) string {
+	var b strings.Builder
+	found := search(in.Query, tools)
+	if in.Query == "" || len(found) == 0 {
+		found = nil
+		if in.Query != "" {
+			b.WriteString("No tool fits these words. ")
+		}
+		fmt.Fprintf(&b, "There are %d tools:\n", len(tools))
+		for _, t := range tools {
+			if b.Len() > maxFoundText {
+				b.WriteString("… and more: search for them\n")
+				break
+			}
+			b.WriteString(t.spec.Name + "\n")
+		}
+	}
+	for i, t := range found {
+		entry := fmt.Sprintf("## %s\n%s\nArguments, as JSON Schema: %s\n\n", t.spec.Name, t.spec.Description, t.spec.Input)
+		if i == min(cmp.Or(max(0, in.Limit), 5), maxFound) || i > 0 && b.Len()+len(entry) > maxFoundText {
+			fmt.Fprintf(&b, "%d more fit: %s\n", len(found)-i, some(namesOf(found[i:])))
+			break
+		}
+		b.WriteString(entry)
+	}
+	for _, t := range held {
+		fmt.Fprintf(&b, "%s is held: %s. A person can approve it.\n", t.spec.Name, t.held)
+	}
+	for _, m := range missing {
+		b.WriteString(m + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func namesOf(tools []*remote) []string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.spec.Name)
+	}
+	return names
+}
+
+// search returns the tools that fit the words of query, the best ones first:
+// rare words count for more, and a word in a name for more than one in a
+// description.
+func search(query string, tools []*remote) []*remote {
+	words := wordsOf(query)
+	docs := make([][]string, len(tools))
+	in := map[string]int{} // word → how many tools have it
+	for i, t := range tools {
+		docs[i] = wordsOf(t.spec.Description + " " + string(t.spec.Input))
+		seen := map[string]bool{}
+		for _, w := range slices.Concat(docs[i], wordsOf(t.spec.Name)) {
+			if !seen[w] {
+				seen[w] = true
+				in[w]++
+			}
+		}
+	}
+	type hit struct {
+		tool  *remote
+		score float64
+	}
+	var hits []hit
+	for i, t := range tools {
+		score := 0.0
+		name := wordsOf(t.spec.Name)
+		for _, w := range words {
+			rare := math.Log(1 + float64(len(tools))/float64(max(1, in[w])))
+			if slices.Contains(name, w) {
+				score += 4 * rare
+			}
+			n := 0.0
+			for _, d := range docs[i] {
+				if d == w {
+					n++
+				}
+			}
+			score += rare * n / (n + 1.2)
+		}
+		if strings.EqualFold(strings.TrimSpace(query), t.spec.Name) {
+			score += 1000
+		}
+		if score > 0 {
+			hits = append(hits, hit{t, score})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	found := make([]*remote, len(hits))
+	for i, h := range hits {
+		found[i] = h.tool
+	}
+	return found
+}
+
+// wordsOf are the words of text, without case, an ending s, and what only
+// joins words.
+func wordsOf(text string) []string {
+	var words []string
+	lower := false
+	var b strings.Builder
+	end := func() {
+		if w := strings.ToLower(b.String()); len(w) > 1 && w != "mcp" && w != "the" && w != "to" && w != "of" && w != "and" && w != "in" {
+			if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
+				w = w[:len(w)-1]
+			}
+			words = append(words, w)
+		}
+		b.Reset()
+	}
+	for _, r := range text {
+		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
+		if !letter || lower && unicode.IsUpper(r) { // camelCase is two words
+			end()
+		}
+		if letter {
+			b.WriteRune(r)
+		}
+		lower = unicode.IsLower(r)
+	}
+	end()
+	return words
+}
+
+type useArgs struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+var useSchema = json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as find_tools gives it."},"arguments":{"type":"object","description":"Its arguments, as its own schema wants them.","additionalProperties":true}},"required":["name","arguments"]}`)
+
+// A useTool calls any tool of the servers by its name.
+type useTool struct {
+	c    *Client
+	spec openmanus.Spec
+}
+
+func (c *Client) useTool() openmanus.Tool {
+	return &useTool{c, openmanus.Spec{ToolSpec: llm.ToolSpec{Name: nameUse, Input: useSchema,
+		Description: "Call a tool that " + nameFind + " has described."}}}
+}
+
+// Spec implements [openmanus.Tool].
+func (u *useTool) Spec() openmanus.Spec { return u.spec }
+
+// Hints implements [openmanus.Hinter]: those of the tool that is called.
+func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
+	if t, _, err := u.c.meant(call); err == nil {
+		return t.spec.Hints
+	}
+	return openmanus.Hints{}
+}
+
+// Run implements [openmanus.Tool].
+func (u *useTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	t, input, err := u.c.meant(call)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	return t.run(ctx, call, json.RawMessage(input))
+}
+
+// meant returns the tool that a call of use_tool is for, and its arguments as
+// they fit. The error is for the model.
+func (c *Client) meant(call openmanus.Call) (*remote, string, error) {
+	var in useArgs
+	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+		return nil, "", fmt.Errorf("arguments: %w", err)
+	}
+	tools, held := c.offered()
+	is := func(t *remote) bool { return t.spec.Name == in.Name }
+	if i := slices.IndexFunc(held, is); i >= 0 {
+		return nil, "", fmt.Errorf("%s is held: %s. A person can look at it and approve it: openmanus mcp approve %s", in.Name, held[i].held, word(held[i].server))
+	}
+	i := slices.IndexFunc(tools, is)
+	if i < 0 {
+		near := search(in.Name, tools)
+		if len(near) == 0 {
+			return nil, "", fmt.Errorf("no MCP server has a tool %q; %s lists them", line(in.Name, 80), nameFind)
+		}
+		return nil, "", fmt.Errorf("no MCP server has a tool %q; near are %s", line(in.Name, 80), some(namesOf(near[:min(3, len(near))])))
+	}
+	input, err := tools[i].fits(string(in.Arguments))
+	if err != nil {
+		return nil, "", fmt.Errorf("%s did not run: %w. Its arguments, as JSON Schema: %s", in.Name, err, tools[i].spec.Input)
+	}
+	return tools[i], input, nil
+}
+
+// Gate returns a gate that rules on what use_tool is to call as g does on a
+// call of that tool itself, and denies what could not run. A nil g asks about
+// whatever changes something.
+func (c *Client) Gate(g openmanus.Gate) openmanus.Gate {
+	if g == nil {
+		g = openmanus.Mode(openmanus.ApproveAsk)
+	}
+	return openmanus.GateFunc(func(ctx context.Context, call openmanus.Call, spec openmanus.Spec) (openmanus.Verdict, error) {
+		if call.Name != nameUse {
+			return g.Rule(ctx, call, spec)
+		}
+		t, input, err := c.meant(call)
+		if err != nil {
+			return openmanus.Verdict{Rule: "arguments", Reason: err.Error()}, nil
+		}
+		call.Name, call.Input = t.spec.Name, input
+		return g.Rule(ctx, call, t.spec)
+	})
+}

@@ -1,0 +1,223 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A flight is a call on its way. It outlasts the attempts of the call's tool:
+// one ends when the server asks the person something, and the next brings the
+// answer.
+type flight struct {
+	link  *link
+	key   callKey
+	token string // by which the server reports progress
+
+	legacy atomic.Bool // the server cannot take the same call twice for one
+	cancel context.CancelCauseFunc
+	limit  *limit
+	asks   chan *question // unbuffered: to whoever waits
+	done   chan struct{}
+	out    any // once done is closed
+	err    error
+
+	mu      sync.Mutex
+	live    io.Writer
+	open    *question          // what was asked last, until it is answered
+	answers []openmanus.Answer // to what the server asks again
+}
+
+// A callKey is a call of a session.
+type callKey struct{ session, call, server string }
+
+// maxFlight is how long a call may wait for a person.
+const maxFlight = time.Hour
+
+var (
+	errTimeLimit = errors.New("the time limit was reached")
+	errAbandoned = errors.New("nobody answered")
+)
+
+// flight returns the call's flight if it is under way, and begins it otherwise.
+func (l *link) flight(call openmanus.Call, do func(context.Context, *flight) (any, error)) (*flight, error) {
+	key := callKey{call.Session, call.ID, l.cfg.Name}
+	l.c.mu.Lock()
+	f := l.c.flights[key]
+	l.c.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	f = &flight{link: l, key: key, asks: make(chan *question), done: make(chan struct{}), live: call.Live, answers: call.Answers}
+	if len(call.Answers) > 0 {
+		if sess, _ := l.session(); sess == nil || version(sess) <= legacy {
+			return nil, fmt.Errorf("the MCP server %s asked a question in a call that is no longer under way: it may or may not have happened; look before you try again", clean(l.cfg.Name))
+		}
+	}
+	ctx, cancel := context.WithCancelCause(l.c.life)
+	f.cancel = cancel
+	f.limit = newLimit(l.cfg.Timeout, func() { cancel(errTimeLimit) })
+	l.begin(f)
+	ctx = context.WithValue(ctx, flightKey{}, f)
+	if !l.c.background(func() {
+		defer close(f.done)
+		defer cancel(nil)
+		defer f.limit.stop()
+		defer l.finish(f)
+		if f.out, f.err = do(ctx, f); f.err != nil && ctx.Err() != nil {
+			f.err = context.Cause(ctx)
+		}
+	}) {
+		l.finish(f)
+		cancel(nil)
+		return nil, errClosed
+	}
+	return f, nil
+}
+
+type flightKey struct{}
+
+func (l *link) begin(f *flight) {
+	l.mu.Lock()
+	l.seq++
+	f.token = "p" + strconv.Itoa(l.seq)
+	l.progress[f.token] = f
+	l.mu.Unlock()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.c.flights[f.key] = f
+}
+
+func (l *link) finish(f *flight) {
+	l.mu.Lock()
+	delete(l.progress, f.token)
+	l.mu.Unlock()
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if l.c.flights[f.key] == f {
+		delete(l.c.flights, f.key)
+	}
+}
+
+// wait hands over the last answer of call, if the flight waits for one, and
+// returns what comes next: the result, or a question as an [openmanus.Ask].
+func (f *flight) wait(ctx context.Context, call openmanus.Call) (any, error) {
+	f.mu.Lock()
+	q := f.open
+	f.live = call.Live
+	f.mu.Unlock()
+	if q != nil {
+		if len(call.Answers) <= q.before {
+			return nil, q.ask("")
+		}
+		reply, err := q.answer(call.Answers[len(call.Answers)-1])
+		if err != nil {
+			q.before = len(call.Answers)
+			return nil, q.ask(err.Error())
+		}
+		f.mu.Lock()
+		f.open = nil
+		f.mu.Unlock()
+		f.limit.start()
+		q.reply <- reply
+	}
+	select {
+	case q := <-f.asks:
+		q.before = len(call.Answers)
+		f.mu.Lock()
+		f.open, f.live = q, io.Discard
+		f.mu.Unlock()
+		f.limit.wait(maxFlight, func() { f.cancel(errAbandoned) })
+		return nil, q.ask("")
+	case <-f.done:
+		return f.out, f.err
+	case <-ctx.Done():
+		f.cancel(context.Canceled)
+		<-f.done
+		return nil, ctx.Err()
+	}
+}
+
+// A limit ends a call that says nothing for too long. What it waits for a
+// person does not count.
+type limit struct {
+	d    time.Duration
+	mu   sync.Mutex
+	t    *time.Timer
+	end  func()
+	left time.Duration // progress prolongs a call up to this
+	last time.Time
+}
+
+// prolonged is how many times its limit a call may take that reports progress.
+const prolonged = 10
+
+func newLimit(d time.Duration, end func()) *limit {
+	return &limit{d: d, t: time.AfterFunc(d, end), end: end, left: d * (prolonged - 1), last: time.Now()}
+}
+
+// progress begins the limit anew, as long as there is something left.
+func (l *limit) progress() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	used := time.Since(l.last)
+	if l.left -= used; l.left > 0 && l.t.Stop() {
+		l.t.Reset(l.d)
+		l.last = time.Now()
+	}
+}
+
+func (l *limit) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Stop()
+}
+
+func (l *limit) start() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Stop()
+	l.t, l.last = time.AfterFunc(l.d, l.end), time.Now()
+}
+
+// wait counts to another limit meanwhile.
+func (l *limit) wait(d time.Duration, end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Stop()
+	l.t = time.AfterFunc(d, end)
+}
+
+// onProgress shows what the server says of a call's progress.
+func (l *link) onProgress(p *sdk.ProgressNotificationParams) {
+	token, _ := p.ProgressToken.(string)
+	l.mu.Lock()
+	f := l.progress[token]
+	l.mu.Unlock()
+	if f == nil {
+		return
+	}
+	f.limit.progress()
+	f.mu.Lock()
+	live := f.live
+	f.mu.Unlock()
+	if live == nil {
+		return
+	}
+	of := ""
+	if p.Total > 0 {
+		of = "/" + strconv.FormatFloat(p.Total, 'g', 6, 64)
+	}
+	about := strconv.FormatFloat(p.Progress, 'g', 6, 64) + of + " " + line(p.Message, 200)
+	fmt.Fprintln(live, strings.TrimSpace(about)) // shown now, or not at all
+}

@@ -1,0 +1,209 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A remote is a tool of a server, as it was when the server was last asked.
+type remote struct {
+	link *link
+	origin
+	def   definition
+	hash  string
+	size  int
+	held  string          // why it is not offered; "": it is
+	check json.RawMessage // the schema of its arguments
+	spec  openmanus.Spec  // its name is given when it is offered
+}
+
+// Spec implements [openmanus.Tool].
+func (r *remote) Spec() openmanus.Spec { return r.spec }
+
+// Run implements [openmanus.Tool].
+func (r *remote) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	return r.run(ctx, call, json.RawMessage(call.Input))
+}
+
+// run calls the tool with arguments that fit its schema.
+func (r *remote) run(ctx context.Context, call openmanus.Call, input json.RawMessage) (openmanus.Result, error) {
+	if _, err := r.link.connected(ctx); err != nil {
+		return openmanus.Result{}, r.link.unreachable(err)
+	}
+	now := r.link.known().byName[r.tool]
+	switch {
+	case now == nil:
+		return openmanus.Result{}, fmt.Errorf("the server %s no longer has this tool; %s lists those it has", clean(r.server), nameFind)
+	case now.hash != r.hash && now.held != "":
+		return openmanus.Result{}, fmt.Errorf("the server %s changed this tool (%s), and nobody approved that yet: it cannot be used. A person can look at it: openmanus mcp approve %s", clean(r.server), now.def.differs(r.def), word(r.server))
+	}
+	res, err := r.link.call(ctx, call, r.tool, input)
+	if note := r.link.news(ctx, call.Session); note != "" {
+		res.Parts = append(slices.Clip(res.Parts), llm.Text{Text: "\n" + note})
+	}
+	return res, err
+}
+
+// unreachable says to the model that the server is not there.
+func (l *link) unreachable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("the MCP server %s cannot be reached: %w", clean(l.cfg.Name), err)
+}
+
+// fits returns arguments as they fit the tool's schema, or what is wrong with
+// them, for the model.
+func (r *remote) fits(input string) (string, error) {
+	s, err := args.Compile(r.check)
+	if err != nil {
+		return "", err
+	}
+	return s.Check(input)
+}
+
+// call calls a tool of the server, or goes on with a call that asked a person.
+func (l *link) call(ctx context.Context, call openmanus.Call, tool string, input json.RawMessage) (openmanus.Result, error) {
+	f, err := l.flight(call, func(ctx context.Context, f *flight) (any, error) {
+		return l.request(ctx, f, func(ctx context.Context, sess *sdk.ClientSession) (any, error) {
+			p := &sdk.CallToolParams{Name: tool, Arguments: input}
+			p.SetProgressToken(f.token)
+			return sess.CallTool(ctx, p)
+		})
+	})
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	out, err := f.wait(ctx, call)
+	if err != nil {
+		return openmanus.Result{}, l.explain(err)
+	}
+	return l.result(tool, out.(*sdk.CallToolResult))
+}
+
+// request sends a request over the connection there is. If the server says
+// that it does not know that connection any more, it was not carried out: it
+// is sent once more over a new one.
+func (l *link) request(ctx context.Context, f *flight, send func(context.Context, *sdk.ClientSession) (any, error)) (any, error) {
+	for again := false; ; again = true {
+		sess, err := l.connected(ctx)
+		if err != nil {
+			return nil, l.unreachable(err)
+		}
+		f.legacy.Store(version(sess) <= legacy)
+		out, err := send(ctx, sess)
+		if !again && errors.Is(err, sdk.ErrSessionMissing) {
+			l.drop(sess, err)
+			l.mu.Lock()
+			l.nextTry = l.since // that the server forgot us is no failure to start
+			l.mu.Unlock()
+			continue
+		}
+		return out, err
+	}
+}
+
+func version(sess *sdk.ClientSession) string {
+	if r := sess.InitializeResult(); r != nil {
+		return r.ProtocolVersion
+	}
+	return legacy
+}
+
+// explain says to the model what became of a call that failed.
+func (l *link) explain(err error) error {
+	var ask *openmanus.Ask
+	name := clean(l.cfg.Name)
+	switch {
+	case errors.As(err, &ask), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, errTimeLimit):
+		return fmt.Errorf("the MCP server %s did not answer within %s: this may or may not have happened; look before you try again", name, l.cfg.Timeout)
+	case errors.Is(err, sdk.ErrConnectionClosed), strings.Contains(err.Error(), "EOF"), strings.Contains(err.Error(), "client is closing"):
+		return fmt.Errorf("the MCP server %s ended while it worked on this: it may or may not have happened; look before you try again. It is started again at the next call", name)
+	}
+	return fmt.Errorf("the MCP server %s: %s", name, line(err.Error(), 2000))
+}
+
+type toldKey struct{ session, server string }
+
+// maxTold is how many sessions are remembered for what they heard.
+const maxTold = 10000
+
+// hear notes which tools of the server the session knows, and returns those
+// that it knew before, or nil at the first time.
+func (l *link) hear(session string, now map[string]bool) (before map[string]bool) {
+	c := l.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := toldKey{session, l.cfg.Name}
+	before = c.told[k]
+	if len(c.told) > maxTold {
+		clear(c.told)
+	}
+	c.told[k] = now
+	return before
+}
+
+// news is what a session is told with a result: which tools of the server came
+// and went since it last heard of them.
+func (l *link) news(ctx context.Context, session string) string {
+	l.mu.Lock()
+	stale := l.stale && l.sess != nil
+	l.mu.Unlock()
+	if stale {
+		if _, err := l.connected(ctx); err != nil {
+			return "" // the next call says so
+		}
+	}
+	list := l.known()
+	l.c.name(list.tools)
+	now := map[string]bool{}
+	for _, t := range list.tools {
+		if t.held == "" {
+			now[t.spec.Name] = true
+		}
+	}
+	before := l.hear(session, now)
+	if before == nil {
+		return ""
+	}
+	var came, went []string
+	for name := range now {
+		if !before[name] {
+			came = append(came, name)
+		}
+	}
+	for name := range before {
+		if !now[name] {
+			went = append(went, name)
+		}
+	}
+	var lines []string
+	if slices.Sort(came); len(came) > 0 {
+		lines = append(lines, fmt.Sprintf("New tools available: %s (%s describes them, %s calls them)", some(came), nameFind, nameUse))
+	}
+	if slices.Sort(went); len(went) > 0 {
+		lines = append(lines, "Tools no longer available: "+some(went))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// some is a list of names, the first ones if it is long.
+func some(names []string) string {
+	const most = 20
+	if n := len(names) - most; n > 0 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,274 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+const plannerDescription = `
+Make the plan for a task, and change it. Other agents do its steps, each with nothing before it but the step, the task, and what the steps it depends on came to: say in a step what it needs to know.
+A step is a text, or an object with the text and, where they matter: agent, who does it; depends_on, the indices (from 0, in this list) of the steps that it needs; acceptance, one sentence that is true when it is done, which somebody else checks. A step without depends_on comes after all before it; those that need none of each other are done at the same time: write "depends_on": [] for a step that needs none.
+To change a plan, give the whole list again with update: steps whose text stays the same keep their status, and what is completed stays in the plan. A blocked step that stays is tried again.
+The status of steps is set as they are done, not by you.
+The agents:
+`
+
+const plannerExample = `Examples:
+{"command":"create","plan_id":"report","title":"Write the report","steps":[{"text":"Read sales.csv and find the best months","agent":"AGENT","acceptance":"months.json names three months"},{"text":"Find out how others report","depends_on":[]},"Write report.md"]}
+{"command":"get"}`
+
+// plannerSchema is the schema of the planner's tool; the first %s is the list
+// of the agents.
+const plannerSchema = `{
+	"type": "object",
+	"properties": {
+		"command": {"type": "string", "enum": ["create", "update", "list", "get"],
+			"description": "The command to execute."},
+		"plan_id": {"type": "string",
+			"description": "Identifier of the plan. Required for create. Optional for update and get, which use the active plan if it is not given."},
+		"title": {"type": "string",
+			"description": "Title of the plan. Required for create, optional for update."},
+		"steps": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {
+				"text": {"type": "string", "description": "What is to be done."},
+				"agent": {"type": "string", "enum": %s, "description": "Who does it. Default: the first."},
+				"depends_on": {"type": "array", "items": {"type": "integer"}, "description": "Indices of the steps that it needs."},
+				"acceptance": {"type": "string", "description": "A sentence that is true when it is done."}
+			}, "required": ["text"], "additionalProperties": false}]},
+			"description": "The steps of the plan. Required for create, optional for update, where it replaces the whole list."}
+	},
+	"required": ["command"],
+	"additionalProperties": false
+}`
+
+// MaxPlanSteps is how many steps a planner's plan has at most.
+const MaxPlanSteps = 50
+
+// NewPlanner returns the planning tool of who plans for others: steps have
+// agents, dependencies and acceptance sentences, and their status is not the
+// planner's to set. Its results are those of the planning tool; the Detail is
+// a [Plans] whose steps have IDs. It panics without an agent, which is a
+// programmer's mistake.
+func NewPlanner(agents []Assistant) openmanus.Tool {
+	if len(agents) == 0 {
+		panic("tools.NewPlanner: there is nobody to do the steps")
+	}
+	var names []string
+	var b strings.Builder
+	b.WriteString(plannerDescription)
+	for _, a := range agents {
+		names = append(names, a.Name)
+		fmt.Fprintf(&b, "- %s: %s\n", a.Name, oneLine(a.Description))
+	}
+	b.WriteString(strings.Replace(plannerExample, "AGENT", names[0], 1))
+	list, err := json.Marshal(names)
+	if err != nil {
+		panic("tools.NewPlanner: " + err.Error()) // strings always encode
+	}
+	spec := newSpec("planning", b.String(), fmt.Sprintf(plannerSchema, list), openmanus.Hints{Internal: true, Idempotent: true})
+	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
+		plans, err := ReadPlans(call.Last)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		text, err := plans.plan(in, names)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		res := openmanus.TextResult("%s", text)
+		res.Detail = plans
+		return res, nil
+	})
+}
+
+// A newStep is a step as a model writes it: a text, or an object.
+type newStep struct {
+	Text       string `json:"text"`
+	Agent      string `json:"agent"`
+	DependsOn  []int  `json:"depends_on"` // nil: all before it
+	Acceptance string `json:"acceptance"`
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *newStep) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &s.Text)
+	}
+	type object newStep
+	return json.Unmarshal(data, (*object)(s))
+}
+
+// stepsOf are the steps without what only a planner knows.
+func stepsOf(news []newStep) []Step {
+	var steps []Step
+	for _, n := range news {
+		steps = append(steps, Step{Text: n.Text})
+	}
+	return steps
+}
+
+// plan does a planner's command.
+func (ps *Plans) plan(in planningInput, agents []string) (string, error) {
+	if in.PlanID == "" && in.Command == "update" {
+		in.PlanID = ps.Active
+	}
+	if err := checkSteps(in.Steps, agents); err != nil {
+		return "", err
+	}
+	p := ps.Find(in.PlanID)
+	if in.Command != "update" || p == nil {
+		text, err := ps.run(in)
+		if p := ps.Find(in.PlanID); in.Command == "create" && err == nil {
+			ps.arrange(p, in.Steps)
+			text = fmt.Sprintf("Plan created successfully with ID: %s\n\n%s", p.ID, p)
+		}
+		return text, err
+	}
+	was := slices.Clone(p.Steps)
+	if _, err := p.update(in); err != nil {
+		return "", err
+	}
+	if in.Steps != nil {
+		ps.arrange(p, in.Steps)
+		p.keepDone(was)
+	}
+	ps.Active = p.ID
+	return fmt.Sprintf("Plan updated successfully: %s\n\n%s", p.ID, p), nil
+}
+
+// arrange gives the steps their IDs and what else news says of them.
+func (ps *Plans) arrange(p *Plan, news []newStep) {
+	ps.Revision++
+	for i := range p.Steps {
+		if p.Steps[i].ID == 0 {
+			ps.LastID++
+			p.Steps[i].ID = ps.LastID
+		}
+		if p.Steps[i].Status == Blocked { // it is tried again
+			p.Steps[i].Status, p.Steps[i].Notes = NotStarted, ""
+		}
+	}
+	for i, n := range news {
+		s := &p.Steps[i]
+		s.Agent, s.Acceptance, s.After = n.Agent, n.Acceptance, nil
+		if n.DependsOn == nil {
+			continue
+		}
+		s.After = []int{}
+		for _, j := range n.DependsOn {
+			s.After = append(s.After, p.Steps[j].ID)
+		}
+	}
+}
+
+// keepDone puts what was completed, and was left out of the plan, at its
+// beginning.
+func (p *Plan) keepDone(was []Step) {
+	var kept []Step
+	for _, s := range was {
+		if s.Status == Completed && !slices.ContainsFunc(p.Steps, func(n Step) bool { return n.ID == s.ID }) {
+			kept = append(kept, s)
+		}
+	}
+	p.Steps = append(kept, p.Steps...)
+}
+
+// Step returns the step with the ID, or nil.
+func (p *Plan) Step(id int) *Step {
+	for i := range p.Steps {
+		if p.Steps[i].ID == id {
+			return &p.Steps[i]
+		}
+	}
+	return nil
+}
+
+// terms are the lines of step i on who does it, after what, and when it is
+// done.
+func (p *Plan) terms(i int) string {
+	s := p.Steps[i]
+	var terms []string
+	if s.Agent != "" {
+		terms = append(terms, "by "+s.Agent)
+	}
+	if s.After != nil {
+		var after []string
+		for _, id := range s.After {
+			at := slices.IndexFunc(p.Steps, func(s Step) bool { return s.ID == id })
+			after = append(after, fmt.Sprint(at))
+		}
+		terms = append(terms, "after "+cmp.Or(strings.Join(after, ", "), "nothing"))
+	}
+	if s.Acceptance != "" {
+		terms = append(terms, "done when "+s.Acceptance)
+	}
+	if len(terms) == 0 {
+		return ""
+	}
+	return "   (" + strings.Join(terms, "; ") + ")\n"
+}
+
+// checkSteps refuses steps that nobody could do.
+func checkSteps(news []newStep, agents []string) error {
+	if len(news) > MaxPlanSteps {
+		return refuse("The plan has %d steps; at most %d are possible. Put steps together.", len(news), MaxPlanSteps)
+	}
+	for i, n := range news {
+		if strings.TrimSpace(n.Text) == "" {
+			return refuse("Step %d is empty: say what is to be done.", i)
+		}
+		if n.Agent != "" && !slices.Contains(agents, n.Agent) {
+			return refuse("Step %d is for the agent '%s', which there is not. The agents are: %s", i, n.Agent, strings.Join(agents, ", "))
+		}
+		for _, j := range n.DependsOn {
+			if j < 0 || j >= len(news) || j == i {
+				return refuse("Step %d depends on step %d. It can depend on the other ones of 0 to %d.", i, j, len(news)-1)
+			}
+		}
+	}
+	return cycle(news)
+}
+
+// cycle refuses steps that wait for each other: it takes away, again and
+// again, those that need nothing that is left.
+func cycle(news []newStep) error {
+	left := make(map[int]bool)
+	for i := range news {
+		left[i] = true
+	}
+	free := func(i int) bool {
+		if news[i].DependsOn == nil {
+			for j := range i {
+				if left[j] {
+					return false
+				}
+			}
+			return true
+		}
+		return !slices.ContainsFunc(news[i].DependsOn, func(j int) bool { return left[j] })
+	}
+	for grew := true; grew; {
+		grew = false
+		for i := range news {
+			if left[i] && free(i) {
+				delete(left, i)
+				grew = true
+			}
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	var names []string
+	for i := range news {
+		if left[i] {
+			names = append(names, fmt.Sprint(i))
+		}
+	}
+	return refuse("The steps %s wait for each other: change depends_on. A step without depends_on waits for all before it.", strings.Join(names, ", "))
+}
