@@ -130,7 +130,8 @@ type (
 		Question string          `json:"question"`
 		Schema   json.RawMessage `json:"schema,omitempty"` // of the answer; none: any text
 		Input    string          `json:"input,omitempty"`  // the arguments as they would run, if not the model's own
-		Hash     string          `json:"hash,omitempty"`   // of the call's name and arguments, which are what is shown
+		Shown    string          `json:"shown,omitempty"`  // what will come of it, if the arguments alone do not say: a diff
+		Hash     string          `json:"hash,omitempty"`   // of all that is shown: the call's name, arguments and Shown
 		Hints    Hints           `json:"hints"`
 	}
 

@@ -24,6 +24,7 @@ require (
 	golang.org/x/text v0.43.0
 	golang.org/x/tools v0.51.0
 	modernc.org/sqlite v1.60.1
+	mvdan.cc/sh/v3 v3.14.1
 )
 
 require (

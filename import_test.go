@@ -99,6 +99,12 @@ var floors = []floor{
 		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
 		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
 	}},
+	{pkg: "gate", may: map[string]string{
+		module:                             speaks,
+		module + "/egress":                 "hosts are named as where they are dialled",
+		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
+		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
+	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,

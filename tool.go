@@ -48,6 +48,13 @@ type Hints struct {
 // those of one call, whose arguments fit the schema.
 type Hinter interface{ Hints(call Call) Hints }
 
+// A Shower is a [Tool] that can show what would come of a call, for the person
+// who is asked whether it may run: a diff, say. Show changes nothing. "" means
+// that the arguments say it all; an error, that the call would fail, and why.
+type Shower interface {
+	Show(ctx context.Context, call Call) (string, error)
+}
+
 // An Ending is the Detail of a [Hints].Final tool's result.
 type Ending struct {
 	Status string `json:"status,omitempty"` // "failure", or success

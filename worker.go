@@ -248,14 +248,57 @@ func (w *Worker) rule(ctx context.Context, session string, a *Agent, s *State, i
 	if call.Input != c.Input {
 		repaired = call.Input
 	}
-	sum := Fingerprint(c.Name, call.Input)
 	if v.Ask {
-		return Asked{Call: c.ID, Kind: AskRuling, Question: v.Reason, Input: repaired, Hash: sum, Hints: spec.Hints}, nil
+		shown, err := w.show(ctx, a.tool(c.Name), call)
+		if err != nil {
+			return *failed(c.ID, err.Error()), nil // nobody need be asked for that
+		}
+		return Asked{Call: c.ID, Kind: AskRuling, Question: v.Reason, Input: repaired, Shown: shown, Hash: fingerprint(call, shown), Hints: spec.Hints}, nil
 	}
-	return Ruled{Call: c.ID, Allow: v.Allow, By: gateName, Rule: v.Rule, Reason: v.Reason, Input: repaired, Hash: sum, Hints: spec.Hints}, nil
+	return Ruled{Call: c.ID, Allow: v.Allow, By: gateName, Rule: v.Rule, Reason: v.Reason, Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints}, nil
 }
 
-// Fingerprint is the hash of what a person is shown when asked about a call.
+// show returns what would come of a call, if its tool can tell.
+func (w *Worker) show(ctx context.Context, t Tool, call Call) (shown string, err error) {
+	s, ok := t.(Shower)
+	if !ok {
+		return "", nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			shown, err = "", fmt.Errorf("%s crashed: %v", call.Name, p)
+		}
+	}()
+	shown, err = s.Show(ctx, call)
+	return w.Secrets.Replace(strings.ToValidUTF8(shown, "\uFFFD")), err
+}
+
+// fingerprint is the hash of all that a person is shown of a call.
+func fingerprint(call Call, shown string) string {
+	if shown != "" {
+		shown = "\x00" + shown
+	}
+	return Fingerprint(call.Name, call.Input+shown)
+}
+
+// stale says why a call that a person allowed must not run: what they were
+// shown is not what would come of it now.
+func (w *Worker) stale(ctx context.Context, t Tool, c *CallState, call Call) error {
+	if c.Ruling == nil || c.Ruling.Shown == "" || c.Ruled.Input != "" || c.Attempts > 1 {
+		return nil
+	}
+	shown, err := w.show(ctx, t, call)
+	if err != nil {
+		return err
+	}
+	if fingerprint(call, shown) != c.Ruling.Hash {
+		return fmt.Errorf("%s did not run: what it is about has changed since the person allowed it. Look at it as it is now, and make the call again if it is still right", c.Name)
+	}
+	return nil
+}
+
+// Fingerprint is the hash of the name and the arguments of a call: of all that
+// a person is shown of one that no [Shower] shows.
 func Fingerprint(tool, input string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(tool+"\x00"+input)))
 }
@@ -340,6 +383,9 @@ func (w *Worker) use(ctx context.Context, session string, a *Agent, s *State, id
 	call, _, err := w.prepare(session, a, s, c)
 	if err != nil {
 		return *failed(id, c.changed()+err.Error()), nil
+	}
+	if err := w.stale(ctx, a.tool(c.Name), c, call); err != nil {
+		return *failed(id, err.Error()), nil
 	}
 	if w.Live != nil {
 		live := &liveWriter{w: w, session: session, call: id, clean: w.Secrets.Redactor()}

@@ -78,7 +78,7 @@ func callBodies() []openmanus.Body {
 	ref := openmanus.RefOf([]byte("the whole output"))
 	return []openmanus.Body{
 		openmanus.Asked{
-			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Hash: "sha256:00",
+			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00",
 			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, Hints: everyHint(),
 		},
 		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me"},

@@ -62,12 +62,13 @@ type editorInput struct {
 func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	e := &editor{ws: ws}
 	spec := newSpec("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true})
-	return hinted{openmanus.Func(spec, e.run), func(call openmanus.Call) openmanus.Hints {
+	hints := func(call openmanus.Call) openmanus.Hints {
 		if argument(call, "command") == "view" {
 			return openmanus.Hints{ReadOnly: true, Idempotent: true}
 		}
 		return spec.Hints
-	}}
+	}
+	return hinted{openmanus.Func(spec, e.run), hints, e.show}
 }
 
 type editor struct {

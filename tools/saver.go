@@ -2,9 +2,11 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -39,7 +41,7 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result, error) {
 		return save(ctx, ws, in)
 	})
-	return hinted{tool, func(call openmanus.Call) openmanus.Hints {
+	hints := func(call openmanus.Call) openmanus.Hints {
 		h := spec.Hints
 		if argument(call, "mode") == "a" {
 			h.Destructive = false
@@ -47,31 +49,56 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 			h.Idempotent = true
 		}
 		return h
+	}
+	return hinted{tool, hints, func(_ context.Context, call openmanus.Call) (string, error) {
+		var in saverInput
+		if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+			return "", fmt.Errorf("arguments: %w", err)
+		}
+		p, err := planSave(ws, in)
+		if err != nil || p.unread {
+			return "", err
+		}
+		return unified(p.name, p.before, p.after), nil
 	}}
 }
 
+// A planned save is what is about to be done to a file.
+type plannedSave struct {
+	name          string
+	before, after []byte
+	unread        bool // before is too large to be read
+}
+
+func planSave(ws workspace.Workspace, in saverInput) (p plannedSave, err error) {
+	if p.name, err = workspace.Name(ws.Dir(), in.FilePath); err != nil {
+		return p, err
+	}
+	p.before, err = readFile(ws, p.name, in.FilePath)
+	p.unread = in.Mode != "a" && errors.Is(err, errTooLarge)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !p.unread {
+		return p, err
+	}
+	p.after = []byte(in.Content)
+	if in.Mode == "a" {
+		p.after = append(slices.Clip(p.before), p.after...)
+	}
+	return p, nil
+}
+
 func save(ctx context.Context, ws workspace.Workspace, in saverInput) (openmanus.Result, error) {
-	name, err := workspace.Name(ws.Dir(), in.FilePath)
+	p, err := planSave(ws, in)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	before, err := readFile(ws, name, in.FilePath)
-	unread := in.Mode != "a" && errors.Is(err, errTooLarge)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !unread {
-		return openmanus.Result{}, err
-	}
-	after := []byte(in.Content)
-	if in.Mode == "a" {
-		after = append(before, after...)
-	}
-	if err := ws.WriteFile(ctx, name, after); err != nil {
+	if err := ws.WriteFile(ctx, p.name, p.after); err != nil {
 		return openmanus.Result{}, fmt.Errorf("saving %s: %w", in.FilePath, err)
 	}
 	res := openmanus.TextResult("Content successfully saved to %s", in.FilePath)
-	if unread {
-		res.Detail = FileChange{Path: name, Change: Modified, Bytes: len(after)}
+	if p.unread {
+		res.Detail = FileChange{Path: p.name, Change: Modified, Bytes: len(p.after)}
 	} else {
-		res.Detail = newChange(name, before, after)
+		res.Detail = newChange(p.name, p.before, p.after)
 	}
 	return res, nil
 }

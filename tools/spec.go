@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -24,14 +25,24 @@ func newSpec(name, description, schema string, h openmanus.Hints) openmanus.Spec
 	}
 }
 
-// hinted is a tool whose calls differ in what they may do.
+// hinted is a tool whose calls differ in what they may do, and which shows
+// what that would be, if show is not nil.
 type hinted struct {
 	openmanus.Tool
 	hints func(openmanus.Call) openmanus.Hints
+	show  func(context.Context, openmanus.Call) (string, error)
 }
 
 // Hints implements [openmanus.Hinter].
 func (h hinted) Hints(call openmanus.Call) openmanus.Hints { return h.hints(call) }
+
+// Show implements [openmanus.Shower].
+func (h hinted) Show(ctx context.Context, call openmanus.Call) (string, error) {
+	if h.show == nil {
+		return "", nil
+	}
+	return h.show(ctx, call)
+}
 
 // A refusal is an error in the words of OpenManus, which models know.
 type refusal string

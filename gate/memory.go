@@ -1,0 +1,224 @@
+package gate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A Decision is what a person decided for good.
+type Decision struct {
+	Key       string    `json:"key"` // what it is about: a hash of all that they were shown
+	Allow     bool      `json:"allow"`
+	What      string    `json:"what"`                // for people
+	Tool      string    `json:"tool,omitempty"`      // of a call
+	Workspace string    `json:"workspace,omitempty"` // of a call
+	Session   string    `json:"session,omitempty"`   // where it was decided
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+	Forgotten bool      `json:"forgotten,omitempty"` // it holds no longer
+}
+
+// rule is the decision as the rule of a verdict.
+func (d Decision) rule() string {
+	verb := "denied"
+	if d.Allow {
+		verb = "allowed"
+	}
+	text := fmt.Sprintf("remembered %.8s: %s by %s at %s", d.Key, verb, d.By, d.At.UTC().Format("2006-01-02 15:04"))
+	if d.Session != "" {
+		text += " in " + d.Session
+	}
+	return text
+}
+
+// Key returns the name under which parts are remembered. Other parts, and the
+// same ones in another order, have another.
+func Key(parts ...string) string {
+	data, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // texts can always be encoded
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// CallKey returns the key of the call c, which waits for approval in the
+// session s: of its arguments, its tool as the model sees it, and where it
+// would run. It is "" for a call that cannot be decided on for good, because
+// what it does depends on the moment.
+func CallKey(s *openmanus.State, c *openmanus.CallState) string {
+	i := slices.IndexFunc(s.Config.Tools, func(t openmanus.Spec) bool { return t.Name == c.Name })
+	if c.Ruling == nil || c.Ruling.Shown != "" || i < 0 {
+		return ""
+	}
+	return key(s.Config.Workspace, s.Config.Sandbox, s.Config.Tools[i], c.Ruling.Hash)
+}
+
+func key(workspace, sandbox string, spec openmanus.Spec, hash string) string {
+	return Key("call", workspace, sandbox, spec.Name, spec.Description, string(spec.Input), hash)
+}
+
+// A Memory keeps decisions in a file of JSON Lines that only grows, mode 0600.
+// Any number of processes may share it. It is safe for concurrent use. A nil
+// Memory remembers nothing.
+type Memory struct {
+	path string
+
+	mu   sync.Mutex
+	read os.FileInfo // the file, when it was read
+	by   map[string]Decision
+	list []string // keys, in the order in which they were decided
+}
+
+// Open returns the memory in the file path, which need not exist.
+func Open(path string) *Memory { return &Memory{path: path} }
+
+// maxMemory is the size above which a file is not taken for a memory.
+const maxMemory = 64 << 20
+
+// Recall returns the decision with the key, if there is one. A file that
+// others can write, or that is damaged, is an error.
+func (m *Memory) Recall(key string) (Decision, bool, error) {
+	if m == nil {
+		return Decision{}, false, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(); err != nil {
+		return Decision{}, false, err
+	}
+	d, ok := m.by[key]
+	return d, ok && !d.Forgotten, nil
+}
+
+// All returns the decisions that hold, the oldest first.
+func (m *Memory) All() ([]Decision, error) {
+	if m == nil {
+		return nil, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(); err != nil {
+		return nil, err
+	}
+	var all []Decision
+	for _, k := range m.list {
+		if d := m.by[k]; !d.Forgotten {
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// Remember keeps d. It takes the place of what was decided under its key.
+func (m *Memory) Remember(d Decision) error {
+	if m == nil {
+		return errors.New("there is no place to remember decisions in")
+	}
+	if d.Key == "" {
+		return errors.New("this cannot be decided for good: what it does depends on the moment")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.load(); err != nil {
+		return err
+	}
+	line, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(m.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(m.path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	// A line that a crash left unfinished is ended first. One write is one
+	// line, also among several processes.
+	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
+		last := make([]byte, 1)
+		if _, err := f.ReadAt(last, size-1); err == nil && last[0] != '\n' {
+			line = append([]byte("\n"), line...)
+		}
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Forget lets the decision with the key hold no longer.
+func (m *Memory) Forget(d Decision) error {
+	d.Forgotten, d.At = true, time.Now().UTC()
+	return m.Remember(d)
+}
+
+// load reads the file, if it has changed.
+func (m *Memory) load() error {
+	f, err := os.Open(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		m.read, m.by, m.list = nil, nil, nil
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remembered decisions: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("remembered decisions: %w", err)
+	}
+	if m.read != nil && os.SameFile(info, m.read) && info.Size() == m.read.Size() && info.ModTime().Equal(m.read.ModTime()) {
+		return nil
+	}
+	if why := notOwn(info); why != "" {
+		return fmt.Errorf("remembered decisions: %s %s, and so is not believed; look at it, then: chmod 600 %s", m.path, why, m.path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxMemory+1))
+	if err != nil {
+		return fmt.Errorf("remembered decisions: %w", err)
+	}
+	if len(data) > maxMemory {
+		return fmt.Errorf("remembered decisions: %s has more than %d bytes", m.path, maxMemory)
+	}
+	by, list, err := decisions(data)
+	if err != nil {
+		return fmt.Errorf("remembered decisions: %s: %w", m.path, err)
+	}
+	m.read, m.by, m.list = info, by, list
+	return nil
+}
+
+// decisions reads the lines of a memory. What a crash cut off is no line.
+func decisions(data []byte) (map[string]Decision, []string, error) {
+	by := make(map[string]Decision)
+	var list []string
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		var d Decision
+		switch err := json.NewDecoder(bytes.NewReader(bytes.TrimRight(line, "\n"))).Decode(&d); {
+		case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+			continue
+		case err != nil || d.Key == "":
+			return nil, nil, fmt.Errorf("line %d is damaged: remove it", n)
+		}
+		if _, ok := by[d.Key]; !ok {
+			list = append(list, d.Key)
+		}
+		by[d.Key] = d
+	}
+	return by, list, nil
+}

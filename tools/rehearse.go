@@ -1,0 +1,43 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// show returns the diff that an edit would make: it is done in a workspace
+// where nothing is written.
+func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) {
+	var in editorInput
+	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+		return "", fmt.Errorf("arguments: %w", err)
+	}
+	call.Blobs, call.Live = unkept{call.Blobs}, io.Discard
+	res, err := (&editor{ws: rehearsed{e.ws}}).run(ctx, call, in)
+	if err != nil {
+		return "", err
+	}
+	h, ok := res.Detail.(*history)
+	if !ok {
+		return "", nil
+	}
+	return h.Diff, nil
+}
+
+// rehearsed is a workspace in which nothing is written.
+type rehearsed struct{ workspace.Workspace }
+
+func (rehearsed) WriteFile(context.Context, string, []byte) error { return nil }
+func (rehearsed) Remove(context.Context, string) error            { return nil }
+
+// unkept are blobs of which none is kept.
+type unkept struct{ openmanus.Blobs }
+
+func (unkept) Put(_ context.Context, data []byte) (openmanus.Ref, error) {
+	return openmanus.RefOf(data), nil
+}
