@@ -44,6 +44,16 @@ type Dir struct {
 	// not change after the first use.
 	Env []string
 
+	// Cage, if it is not nil, starts the commands instead: what is said of
+	// commands above does not hold then. Close closes it. It must not change
+	// after the first use.
+	Cage Cage
+
+	// Guard, if it is not nil, is asked before a file is written or removed.
+	// It gets the name without symbolic links; its error is the reason why
+	// not. It must not change after the first use.
+	Guard func(name string) error
+
 	path string
 	root *os.Root
 
@@ -54,7 +64,10 @@ type Dir struct {
 	runs   sync.WaitGroup
 }
 
-var _ Workspace = (*Dir)(nil)
+var (
+	_ Workspace = (*Dir)(nil)
+	_ Sandboxed = (*Dir)(nil)
+)
 
 // NewDir returns the workspace in the directory at path, which must exist.
 func NewDir(path string) (*Dir, error) {
@@ -88,6 +101,15 @@ func NewDir(path string) (*Dir, error) {
 // Dir is the absolute path of the workspace, without symbolic links.
 func (d *Dir) Dir() string { return d.path }
 
+// Sandbox is the name of the cage in which commands run, such as "bubblewrap";
+// it is empty if they run with the rights of this process.
+func (d *Dir) Sandbox() string {
+	if d.Cage == nil {
+		return ""
+	}
+	return d.Cage.Name()
+}
+
 // Close kills what still runs, waits until it is dead, and makes every later
 // use fail with [fs.ErrClosed].
 func (d *Dir) Close() error {
@@ -96,7 +118,11 @@ func (d *Dir) Close() error {
 	d.mu.Unlock()
 	d.close()
 	d.runs.Wait()
-	return d.root.Close()
+	var err error
+	if d.Cage != nil {
+		err = d.Cage.Close()
+	}
+	return join(err, d.root.Close())
 }
 
 // begin counts a Run. It returns a context that ends with ctx or with the

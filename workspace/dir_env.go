@@ -43,9 +43,9 @@ func (d *Dir) environ(extra []string, mark string) []string {
 	return append(env, mark)
 }
 
-// lookPath finds the program that a command with the environment env means by
+// LookPath finds the program that a command with the environment env means by
 // name.
-func lookPath(name string, env []string) (string, error) {
+func LookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || runtime.GOOS == "windows" {
 		return name, nil // os/exec does the rest
 	}

@@ -29,6 +29,9 @@ func (d *Dir) WriteFile(ctx context.Context, name string, data []byte) error {
 	if err != nil {
 		return pathError("write", name, err)
 	}
+	if err := d.guarded(target); err != nil {
+		return pathError("write", name, err)
+	}
 	old, err := d.replaceable(target)
 	if err != nil {
 		return pathError("write", name, err)
@@ -64,6 +67,9 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 		err = errors.New("it is a directory")
 	}
 	if err == nil {
+		err = d.guarded(target)
+	}
+	if err == nil {
 		err = d.root.Remove(target)
 	}
 	if err != nil {
@@ -87,6 +93,13 @@ func (d *Dir) usable(ctx context.Context, op, name string) error {
 		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	return nil
+}
+
+func (d *Dir) guarded(name string) error {
+	if d.Guard == nil {
+		return nil
+	}
+	return d.Guard(name)
 }
 
 // replaceable returns what is at target, nil if nothing is, and an error if it

@@ -33,9 +33,9 @@ func (d *Dir) Run(ctx context.Context, c *Cmd) error {
 	if err != nil {
 		return err
 	}
-	stopped := t.wait(running, c.Grace)
-	killErr := t.kill()
-	status := t.status()
+	stopped := wait(running, t, c.Grace)
+	killErr := t.Kill()
+	status := t.Status()
 	err = errors.Join(pipes.finish(), killErr)
 	switch {
 	case !stopped:
@@ -59,19 +59,9 @@ func join(a, b error) error {
 }
 
 // start starts c.
-func (d *Dir) start(c *Cmd) (*tree, *pipes, error) {
+func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	if len(c.Args) == 0 {
 		return nil, nil, errors.New("a command without a program")
-	}
-	token := rand.Text()
-	mark := marker + "=" + token
-	if outer := os.Getenv(marker); outer != "" {
-		mark = marker + "=" + outer + ":" + token
-	}
-	env := d.environ(c.Env, mark)
-	prog, err := lookPath(c.Args[0], env)
-	if err != nil {
-		return nil, nil, err
 	}
 	dir := d.path
 	if filepath.IsAbs(c.Dir) {
@@ -79,30 +69,73 @@ func (d *Dir) start(c *Cmd) (*tree, *pipes, error) {
 	} else if c.Dir != "" {
 		dir = filepath.Join(dir, filepath.FromSlash(c.Dir))
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, nil, fmt.Errorf("the working directory %s does not exist: %w", dir, fs.ErrNotExist)
+	cage := d.Cage
+	if cage == nil {
+		cage = bare{d}
 	}
-	x := exec.Command(prog)
-	x.Args, x.Dir, x.Env = c.Args, dir, env
+	x := new(exec.Cmd)
 	pipes, err := connect(x, c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", c.Args[0], err)
 	}
-	t := &tree{cmd: x, mark: token}
-	if err := t.start(); err != nil {
+	p, err := cage.Start(x, c, dir)
+	if err != nil {
 		pipes.abandon()
-		return nil, nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+		return nil, nil, err
 	}
 	pipes.begin()
-	return t, pipes, nil
+	return p, pipes, nil
+}
+
+// bare is the cage of a Dir that has none.
+type bare struct{ d *Dir }
+
+// Start implements [Cage].
+func (b bare) Start(x *exec.Cmd, c *Cmd, dir string) (Process, error) {
+	token := rand.Text()
+	mark := marker + "=" + token
+	if outer := os.Getenv(marker); outer != "" {
+		mark = marker + "=" + outer + ":" + token
+	}
+	env := b.d.environ(c.Env, mark)
+	prog, err := LookPath(c.Args[0], env)
+	if err != nil {
+		return nil, err
+	}
+	if err := IsDir(dir); err != nil {
+		return nil, err
+	}
+	y := exec.Command(prog)
+	y.Args, y.Dir, y.Env = c.Args, dir, env
+	y.Stdin, y.Stdout, y.Stderr = x.Stdin, x.Stdout, x.Stderr
+	t := &tree{cmd: y, mark: token}
+	if err := t.start(); err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+	}
+	return t, nil
+}
+
+// Name implements [Cage].
+func (bare) Name() string { return "" }
+
+// Close implements [Cage].
+func (bare) Close() error { return nil }
+
+// IsDir returns an error that says so if the working directory dir is not
+// there.
+func IsDir(dir string) error {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("the working directory %s does not exist: %w", dir, fs.ErrNotExist)
+	}
+	return nil
 }
 
 // wait waits until the command itself has ended, and reports whether it was
 // stopped because ctx ended. Then the command has the time grace to end itself.
-func (t *tree) wait(ctx context.Context, grace time.Duration) (stopped bool) {
+func wait(ctx context.Context, t Process, grace time.Duration) (stopped bool) {
 	ended := make(chan struct{})
 	go func() {
-		t.waitLeader()
+		t.Wait()
 		close(ended)
 	}()
 	select {
@@ -110,7 +143,7 @@ func (t *tree) wait(ctx context.Context, grace time.Duration) (stopped bool) {
 		return false
 	case <-ctx.Done():
 	}
-	if grace > 0 && t.terminate() == nil {
+	if grace > 0 && t.Terminate() == nil {
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		select {
@@ -119,7 +152,7 @@ func (t *tree) wait(ctx context.Context, grace time.Duration) (stopped bool) {
 		case <-timer.C:
 		}
 	}
-	t.killLeader()
+	t.Stop()
 	<-ended
 	return true
 }

@@ -48,8 +48,8 @@ func (t *tree) start() error {
 	return nil
 }
 
-// waitLeader returns when the command itself has ended.
-func (t *tree) waitLeader() {
+// Wait returns when the command itself has ended.
+func (t *tree) Wait() {
 	for {
 		err := unix.Waitid(unix.P_PID, t.leader, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
@@ -58,14 +58,14 @@ func (t *tree) waitLeader() {
 	}
 }
 
-// status reaps the command and says how it ended.
-func (t *tree) status() error { return exitStatus(t.cmd.Wait()) }
+// Status reaps the command and says how it ended.
+func (t *tree) Status() error { return exitStatus(t.cmd.Wait()) }
 
-// killLeader kills the command itself.
-func (t *tree) killLeader() { _ = unix.Kill(t.leader, unix.SIGKILL) }
+// Stop kills the command itself.
+func (t *tree) Stop() { _ = unix.Kill(t.leader, unix.SIGKILL) }
 
-// terminate asks every process to end.
-func (t *tree) terminate() error {
+// Terminate asks every process to end.
+func (t *tree) Terminate() error {
 	err := unix.Kill(-t.leader, unix.SIGTERM)
 	members, _ := t.members()
 	for _, p := range members {
@@ -76,9 +76,9 @@ func (t *tree) terminate() error {
 	return err
 }
 
-// kill kills every process, and looks again until there is none. The command
+// Kill kills every process, and looks again until there is none. The command
 // itself has ended.
-func (t *tree) kill() error {
+func (t *tree) Kill() error {
 	_ = unix.Kill(-t.leader, unix.SIGKILL)
 	began, looks := time.Now(), 0
 	for deadline := began.Add(deathTime); ; looks++ {

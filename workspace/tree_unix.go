@@ -24,16 +24,16 @@ func (t *tree) start() error {
 	return t.cmd.Start()
 }
 
-func (t *tree) waitLeader() { t.ended = t.cmd.Wait() }
+func (t *tree) Wait() { t.ended = t.cmd.Wait() }
 
-func (t *tree) status() error { return exitStatus(t.ended) }
+func (t *tree) Status() error { return exitStatus(t.ended) }
 
-func (t *tree) killLeader() { _ = t.cmd.Process.Kill() }
+func (t *tree) Stop() { _ = t.cmd.Process.Kill() }
 
-func (t *tree) terminate() error { return syscall.Kill(-t.cmd.Process.Pid, syscall.SIGTERM) }
+func (t *tree) Terminate() error { return syscall.Kill(-t.cmd.Process.Pid, syscall.SIGTERM) }
 
-// kill kills the group and waits until nobody in it can be signalled.
-func (t *tree) kill() error {
+// Kill kills the group and waits until nobody in it can be signalled.
+func (t *tree) Kill() error {
 	for deadline := time.Now().Add(deathTime); ; {
 		if syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL) != nil {
 			return nil

@@ -61,17 +61,17 @@ func (t *tree) assign() error {
 	return nil
 }
 
-func (t *tree) waitLeader() { t.ended = t.cmd.Wait() }
+func (t *tree) Wait() { t.ended = t.cmd.Wait() }
 
-func (t *tree) status() error { return exitStatus(t.ended) }
+func (t *tree) Status() error { return exitStatus(t.ended) }
 
-func (t *tree) killLeader() { _ = windows.TerminateJobObject(t.job, 137) }
+func (t *tree) Stop() { _ = windows.TerminateJobObject(t.job, 137) }
 
-// terminate: there is no signal here that programs without a window heed.
-func (t *tree) terminate() error { return errors.ErrUnsupported }
+// Terminate: there is no signal here that programs without a window heed.
+func (t *tree) Terminate() error { return errors.ErrUnsupported }
 
-// kill ends what is left: the last handle of the job is closed.
-func (t *tree) kill() error {
+// Kill ends what is left: the last handle of the job is closed.
+func (t *tree) Kill() error {
 	return errors.Join(windows.TerminateJobObject(t.job, 137), windows.CloseHandle(t.job))
 }
 

@@ -58,6 +58,21 @@ type Runner interface {
 	Run(ctx context.Context, cmd *Cmd) error
 }
 
+// Sandboxed is a [Workspace] that may run its commands in a cage.
+type Sandboxed interface {
+	// Sandbox is the name of the cage, such as "bubblewrap", or "" if there
+	// is none.
+	Sandbox() string
+}
+
+// SandboxOf is the name of the cage of w, or "" if it has none.
+func SandboxOf(w Runner) string {
+	if s, ok := w.(Sandboxed); ok {
+		return s.Sandbox()
+	}
+	return ""
+}
+
 // A Cmd is a command to run. It reads like [os/exec.Cmd]. A Cmd is used once.
 type Cmd struct {
 	Args []string // the program, looked up in PATH, and its arguments
