@@ -114,12 +114,13 @@ func (d *Dir) Sandbox() string {
 // use fail with [fs.ErrClosed].
 func (d *Dir) Close() error {
 	d.mu.Lock()
+	first := !d.closed
 	d.closed = true
 	d.mu.Unlock()
 	d.close()
 	d.runs.Wait()
 	var err error
-	if d.Cage != nil {
+	if first && d.Cage != nil {
 		err = d.Cage.Close()
 	}
 	return join(err, d.root.Close())

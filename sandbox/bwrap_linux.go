@@ -1,0 +1,286 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// A bubblewrap is a cage of namespaces.
+type bubblewrap struct {
+	*house
+	program string   // bwrap
+	args    []string // the same for every command
+	filter  string   // the file with the seccomp program
+}
+
+// insideID is the user and group that root's commands believe to be: programs
+// that think they are root try what only root can do.
+const insideID = 1000
+
+func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
+	program, err := exec.LookPath("bwrap")
+	if err != nil {
+		return nil, fmt.Errorf("%w: the program bwrap is not in PATH", ErrNone)
+	}
+	h, err := newHouse(o, "/home/agent")
+	if err != nil {
+		return nil, err
+	}
+	b := &bubblewrap{house: h, program: program, filter: h.private.at("filter")}
+	if err := b.build(ctx); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// build makes the parts, and tries them.
+func (b *bubblewrap) build(ctx context.Context) error {
+	if b.view.uid == 0 {
+		b.view.uid, b.view.gid = insideID, insideID
+	}
+	if err := b.furnish(); err != nil {
+		return err
+	}
+	filter, err := sysFilter{sockets: true, ipc: true}.encoded()
+	if err == nil {
+		err = os.WriteFile(b.filter, filter, 0o600)
+	}
+	if err == nil {
+		b.args, err = b.arguments()
+	}
+	if err != nil {
+		return err
+	}
+	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
+	b.paths = map[string]string{"/tmp": b.private.at("tmp"), "/var/tmp": b.private.at("tmp"), b.view.home: b.private.at("home")}
+	return b.tryOut(ctx)
+}
+
+// Name implements [workspace.Cage].
+func (b *bubblewrap) Name() string { return string(Bubblewrap) }
+
+// arguments are those of bwrap for every command. What is mounted last covers
+// what was mounted before. The root is a directory of ours, which has the
+// places to mount on: one mount instead of many steps.
+func (b *bubblewrap) arguments() ([]string, error) {
+	v, root := b.view, b.private.at("root")
+	args := []string{
+		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "openmanus",
+		"--uid", strconv.Itoa(v.uid), "--gid", strconv.Itoa(v.gid),
+		"--seccomp", "3", "--info-fd", "4", "--block-fd", "5",
+		"--ro-bind", root, "/",
+	}
+	if b.o.Network != AllNetwork {
+		args = append(args, "--unshare-net")
+	}
+	var places []string
+	mount := func(how, from, to string) {
+		args = append(args, how, from, to)
+		places = append(places, to)
+	}
+	places = append(places, "/proc", "/dev", "/var", "/run")
+	for _, dir := range v.read {
+		mount("--ro-bind", dir, dir)
+	}
+	mount("--ro-bind", b.private.at("etc"), "/etc")
+	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "268435456", "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
+	mount("--bind", b.private.at("tmp"), "/tmp")
+	mount("--bind", b.private.at("home"), v.home)
+	mount("--bind", v.ws, v.ws)
+	for _, dir := range v.hide {
+		args = append(args, "--ro-bind", b.private.at("empty"), dir)
+	}
+	if b.o.Network == AllNetwork {
+		for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
+			if data, err := os.ReadFile(name); err == nil {
+				if err := os.WriteFile(b.private.at(name), data, 0o644); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if b.o.Network == Hosts {
+		exe, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		mount("--ro-bind", b.private.at("proxy"), proxyDir)
+		mount("--ro-bind", exe, forwarderPath)
+	}
+	return args, b.lay(root, places)
+}
+
+// lay makes the places to mount on below root.
+func (b *bubblewrap) lay(root string, places []string) error {
+	for link, target := range b.view.links {
+		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
+			return err
+		}
+	}
+	for _, place := range places {
+		if within("/tmp", place) && place != "/tmp" {
+			root = b.private.dir // the place is below the private tmp
+		} else {
+			root = b.private.at("root")
+		}
+		if b.covered(place) {
+			continue
+		}
+		if info, err := os.Stat(place); err == nil && !info.IsDir() || place == forwarderPath {
+			if err := touch(filepath.Join(root, place)); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(root, place), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Symlink("/tmp", filepath.Join(b.private.at("root"), "var/tmp")); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Chmod(b.private.at("tmp"), 0o1777)
+}
+
+// covered reports whether the place is there by being in a directory that is
+// visible.
+func (b *bubblewrap) covered(place string) bool {
+	return slices.ContainsFunc(b.view.read, func(dir string) bool { return place != dir && within(dir, place) })
+}
+
+func touch(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, nil, 0o644)
+}
+
+// Start implements [workspace.Cage].
+func (b *bubblewrap) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.Process, error) {
+	env, err := b.prepare(c, dir)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := b.ends(x)
+	if err != nil {
+		return nil, err
+	}
+	x.Path, x.Env, x.Dir = b.program, env, "/"
+	x.Args = slices.Concat([]string{"bwrap"}, b.args, b.guard.mounts(), []string{"--chdir", dir, "--"}, b.wrapped(c.Args))
+	p, err := begin(b.limits.starter, x)
+	closeAll(ends.theirs)
+	if err == nil {
+		err = b.release(p, ends)
+	}
+	ends.close()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+	}
+	b.running(p)
+	return p, nil
+}
+
+// ends are the descriptors beside the standard ones: the filter, where bwrap
+// tells the process id of the cage, and what the cage waits for.
+type ends struct {
+	theirs []*os.File
+	info   *os.File
+	block  *os.File
+}
+
+func (e *ends) close() { closeAll([]*os.File{e.info, e.block}) }
+
+func (b *bubblewrap) ends(x *exec.Cmd) (*ends, error) {
+	filter, err := os.Open(b.filter)
+	if err != nil {
+		return nil, err
+	}
+	infoR, infoW, err := os.Pipe()
+	if err != nil {
+		filter.Close()
+		return nil, err
+	}
+	blockR, blockW, err := os.Pipe()
+	if err != nil {
+		closeAll([]*os.File{filter, infoR, infoW})
+		return nil, err
+	}
+	x.ExtraFiles = []*os.File{filter, infoW, blockR}
+	return &ends{theirs: x.ExtraFiles, info: infoR, block: blockW}, nil
+}
+
+// release gets hold of the cage, gives it its limits, and lets the command
+// begin.
+func (b *bubblewrap) release(p *process, e *ends) error {
+	var info struct {
+		Child int `json:"child-pid"`
+	}
+	err := json.NewDecoder(e.info).Decode(&info)
+	if err != nil || info.Child <= 0 {
+		p.abandon()
+		return fmt.Errorf("bubblewrap could not make the sandbox (%v); what it said stands in the command's error output", err)
+	}
+	if err = p.hold(info.Child); err == nil {
+		err = b.limits.impose(info.Child)
+	}
+	if err == nil {
+		_, err = e.block.Write([]byte{1})
+	}
+	if err != nil {
+		p.abandon()
+	}
+	return err
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// tryOut runs a command.
+func (b *bubblewrap) tryOut(ctx context.Context) error {
+	var said bytes.Buffer
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	x := &exec.Cmd{Stderr: w}
+	p, err := b.Start(x, &workspace.Cmd{Args: []string{"true"}}, b.view.ws)
+	w.Close()
+	if err == nil {
+		stop := context.AfterFunc(ctx, p.Stop)
+		p.Wait()
+		stop()
+		err = errors.Join(p.Kill(), p.Status())
+	}
+	_, _ = said.ReadFrom(r) // what was said is for the error below
+	r.Close()
+	if err != nil {
+		return fmt.Errorf("%w: bwrap does not work here: %s", ErrNone, strings.TrimSpace(said.String()+" ("+err.Error()+")"))
+	}
+	return nil
+}
+
+// sorted is for what people read.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+var _ = unix.SIGKILL

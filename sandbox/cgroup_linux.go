@@ -1,0 +1,305 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A cgroup limits what all commands of a cage use together.
+type cgroup struct {
+	dirs []string // of version 1, one for each controller; of version 2, one
+	v2   *os.File // the directory of version 2
+}
+
+// newCgroup makes a cgroup, or says why there is none.
+func newCgroup(name string, o Options) (*cgroup, error) {
+	mounts, err := cgroupMounts()
+	if err != nil {
+		return nil, err
+	}
+	if mounts["memory"] != "" && mounts["pids"] != "" {
+		return newCgroup1(mounts, name, o)
+	}
+	if mounts[""] != "" {
+		return newCgroup2(mounts[""], name, o)
+	}
+	return nil, errors.New("no cgroups are mounted")
+}
+
+// cgroupMounts returns this process's own cgroup for each controller of
+// version 1, and for version 2 under the name "".
+func cgroupMounts() (map[string]string, error) {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, err
+	}
+	infos, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	return parseCgroups(string(own), string(infos)), nil
+}
+
+// parseCgroups reads /proc/PID/cgroup and /proc/PID/mountinfo.
+func parseCgroups(own, infos string) map[string]string {
+	type mount struct{ root, point string }
+	mounts := make(map[string]mount)
+	for line := range strings.Lines(infos) {
+		before, after, ok := strings.Cut(line, " - ")
+		f, g := strings.Fields(before), strings.Fields(after)
+		if !ok || len(f) < 5 || len(g) < 3 {
+			continue
+		}
+		switch g[0] {
+		case "cgroup2":
+			mounts[""] = mount{f[3], f[4]}
+		case "cgroup":
+			for _, option := range strings.Split(g[2], ",") {
+				mounts[option] = mount{f[3], f[4]}
+			}
+		}
+	}
+	dirs := make(map[string]string)
+	for line := range strings.Lines(own) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) < 3 {
+			continue
+		}
+		for _, controller := range strings.Split(f[1], ",") {
+			m, ok := mounts[controller]
+			if !ok {
+				continue
+			}
+			path := f[2]
+			if m.root != "/" {
+				path = strings.TrimPrefix(path, m.root)
+			}
+			dirs[controller] = filepath.Join(m.point, path)
+		}
+	}
+	return dirs
+}
+
+func newCgroup1(mounts map[string]string, name string, o Options) (_ *cgroup, err error) {
+	c := new(cgroup)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	for _, controller := range []string{"memory", "pids", "cpu", "freezer"} {
+		if mounts[controller] == "" {
+			continue
+		}
+		dir := filepath.Join(mounts[controller], name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, fmt.Errorf("the cgroup cannot be made: %w", err)
+		}
+		c.dirs = append(c.dirs, dir)
+		for _, s := range settings1(controller, o) {
+			if err := write(filepath.Join(dir, s.file), s.value); err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+type setting struct {
+	file, value string
+	optional    bool
+}
+
+func settings1(controller string, o Options) []setting {
+	switch controller {
+	case "memory":
+		return []setting{{"memory.limit_in_bytes", fmt.Sprint(o.Memory), false}, {"memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory), true}}
+	case "pids":
+		return []setting{{"pids.max", fmt.Sprint(o.Processes), false}}
+	case "cpu":
+		if o.CPUs > 0 {
+			return []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
+		}
+		return []setting{{"cpu.shares", "512", true}}
+	}
+	return nil
+}
+
+// newCgroup2 makes a cgroup in the nearest one above our own that lets us: a
+// cgroup that has processes cannot have children with limits.
+func newCgroup2(own, name string, o Options) (*cgroup, error) {
+	var why error
+	for dir := own; strings.HasPrefix(dir, "/sys/fs/cgroup"); dir = filepath.Dir(dir) {
+		controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+		if err != nil {
+			return nil, err
+		}
+		have := " " + strings.TrimSpace(string(controllers)) + " "
+		if !strings.Contains(have, " memory ") || !strings.Contains(have, " pids ") {
+			continue
+		}
+		c, err := makeCgroup2(filepath.Join(dir, name), strings.Contains(have, " cpu "), o)
+		if err == nil {
+			return c, nil
+		}
+		why = errors.Join(why, err)
+	}
+	if why == nil {
+		why = fmt.Errorf("above %s, no cgroup has the controllers memory and pids", own)
+	}
+	return nil, why
+}
+
+func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("the cgroup cannot be made: %w", err)
+	}
+	c := &cgroup{dirs: []string{dir}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	settings := []setting{{"memory.max", fmt.Sprint(o.Memory), false}, {"memory.swap.max", "0", true}, {"pids.max", fmt.Sprint(o.Processes), false}}
+	if cpu && o.CPUs > 0 {
+		settings = append(settings, setting{"cpu.max", fmt.Sprintf("%d 100000", int(o.CPUs*100000)), false})
+	} else if cpu {
+		settings = append(settings, setting{"cpu.weight", "50", true})
+	}
+	for _, s := range settings {
+		if err := write(filepath.Join(dir, s.file), s.value); err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
+			return nil, err
+		}
+	}
+	if c.v2, err = os.Open(dir); err != nil {
+		return nil, err
+	}
+	return c, c.tryOut()
+}
+
+// tryOut sees whether a process may be started there: to be let write is not
+// enough, the cgroup from which it comes counts as well.
+func (c *cgroup) tryOut() error {
+	attr := &os.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(c.v2.Fd())}}
+	p, err := os.StartProcess("/bin/true", []string{"true"}, attr)
+	if err != nil {
+		return fmt.Errorf("no process can be started in the cgroup %s: %w", c.dirs[0], err)
+	}
+	_, err = p.Wait()
+	return err
+}
+
+// enter moves the calling thread into a cgroup of version 1, and so what it
+// starts.
+func (c *cgroup) enter() error {
+	if c == nil || c.v2 != nil {
+		return nil
+	}
+	return moveThread(c.dirs)
+}
+
+// leave moves the calling thread to where it came from.
+func (c *cgroup) leave() error {
+	if c == nil || c.v2 != nil {
+		return nil
+	}
+	var parents []string
+	for _, dir := range c.dirs {
+		parents = append(parents, filepath.Dir(dir))
+	}
+	return moveThread(parents)
+}
+
+func moveThread(dirs []string) error {
+	for _, dir := range dirs {
+		if err := write(filepath.Join(dir, "tasks"), strconv.Itoa(unix.Gettid())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attr has a process started in a cgroup of version 2.
+func (c *cgroup) attr(attr *syscall.SysProcAttr) {
+	if c != nil && c.v2 != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(c.v2.Fd())
+	}
+}
+
+// kill kills every process in the cgroup.
+func (c *cgroup) kill() {
+	if c == nil || len(c.dirs) == 0 {
+		return
+	}
+	if c.v2 != nil && write(filepath.Join(c.dirs[0], "cgroup.kill"), "1") == nil {
+		return
+	}
+	data, _ := os.ReadFile(filepath.Join(c.dirs[0], "cgroup.procs")) // if it is gone, so are they
+	for _, field := range bytes.Fields(data) {
+		if pid, err := strconv.Atoi(string(field)); err == nil && pid != os.Getpid() {
+			_ = unix.Kill(pid, unix.SIGKILL) // it may be dead
+		}
+	}
+}
+
+// Close removes the cgroup. Its last process may still be dying.
+func (c *cgroup) Close() error {
+	if c == nil {
+		return nil
+	}
+	var errs []error
+	if c.v2 != nil {
+		errs = append(errs, c.v2.Close())
+	}
+	for _, dir := range c.dirs {
+		errs = append(errs, removeCgroup(dir))
+	}
+	return errors.Join(errs...)
+}
+
+func removeCgroup(dir string) error {
+	for deadline := time.Now().Add(2 * time.Second); ; {
+		err := unix.Rmdir(dir)
+		if err == nil || errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
+			return &fs.PathError{Op: "rmdir", Path: dir, Err: err}
+		}
+		runtime.Gosched()
+		time.Sleep(time.Millisecond) // there is nothing to wait on
+	}
+}
+
+// removeCgroups removes the cgroups of a cage whose process was killed.
+func removeCgroups(name string) {
+	mounts, err := cgroupMounts()
+	if err != nil {
+		return
+	}
+	for _, dir := range mounts {
+		for ; strings.HasPrefix(dir, "/sys/fs/cgroup/"); dir = filepath.Dir(dir) {
+			_ = unix.Rmdir(filepath.Join(dir, name)) // most are not there
+		}
+	}
+}
+
+func write(file, text string) error { return os.WriteFile(file, []byte(text), 0) }
+
+func owner(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}

@@ -1,0 +1,180 @@
+package sandbox
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// disarm makes a git directory harmless that a command has made: no hooks, and
+// of its configuration what git init and git clone write. A file .git may name
+// a git directory in the workspace alone.
+func (g *guard) disarm(dir string) error {
+	info, err := g.root.Lstat(dir)
+	if err != nil {
+		return nil // it has gone
+	}
+	if !info.IsDir() {
+		if to, ok := strings.CutPrefix(strings.TrimSpace(readSmall(g.root, dir)), "gitdir:"); ok && info.Mode().IsRegular() && g.inside(dir, strings.TrimSpace(to)) {
+			return nil
+		}
+		return g.take(dir)
+	}
+	for _, name := range g.gitNames(dir) {
+		if err := g.disarmFile(name); err != nil {
+			return fmt.Errorf("git's %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (g *guard) disarmFile(name string) error {
+	now := g.stat(name)
+	if now == (inode{}) || g.clean[name] == now {
+		return nil
+	}
+	switch path.Base(name) {
+	case "hooks":
+		if err := g.disarmHooks(name); err != nil {
+			return err
+		}
+	case "attributes":
+		return g.take(name)
+	default:
+		if err := g.disarmConfig(name); err != nil {
+			return err
+		}
+	}
+	g.clean[name] = g.stat(name)
+	return nil
+}
+
+// disarmHooks takes away every hook but the samples, which git does not run.
+func (g *guard) disarmHooks(dir string) error {
+	if info, err := g.root.Lstat(dir); err == nil && !info.IsDir() {
+		return g.take(dir)
+	}
+	entries, err := fs.ReadDir(g.root.FS(), dir)
+	if err != nil {
+		return nil //nolint:nilerr // it has gone
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".sample") {
+			continue
+		}
+		if err := g.take(path.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *guard) disarmConfig(name string) error {
+	if info, err := g.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return g.take(name)
+	}
+	text := readSmall(g.root, name)
+	harmless := harmlessConfig(text)
+	if harmless == text {
+		return nil
+	}
+	if err := g.take(name); err != nil {
+		return err
+	}
+	return g.root.WriteFile(name, []byte(harmless), 0o644)
+}
+
+// inside reports whether a path that is written in the file at name stays in
+// the workspace.
+func (g *guard) inside(name, to string) bool {
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(g.ws, path.Dir(name), to)
+	}
+	if real, err := filepath.EvalSymlinks(to); err == nil {
+		to = real
+	}
+	return within(g.ws, filepath.Clean(to))
+}
+
+// harmlessConfig returns the lines of a git configuration that make git run
+// nothing and read nothing else.
+func harmlessConfig(text string) string {
+	var out strings.Builder
+	section := ""
+	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, maxTreeFile)
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case strings.HasPrefix(line, "["):
+			end := strings.IndexByte(line, ']')
+			if end != len(line)-1 {
+				section = "" // something stands behind it, or it does not end
+				continue
+			}
+			section = strings.ToLower(strings.Fields(line[1:end] + " x")[0])
+			if !harmlessSections[section] {
+				section = ""
+				continue
+			}
+		case line == "" || line[0] == '#' || line[0] == ';':
+		case section == "" || strings.HasSuffix(line, "\\") || !harmlessLine(section, line):
+			continue
+		}
+		out.WriteString(lines.Text() + "\n")
+	}
+	return out.String()
+}
+
+var harmlessSections = map[string]bool{"core": true, "user": true, "remote": true, "branch": true, "init": true, "extensions": true, "submodule": true, "pull": true, "push": true}
+
+var harmlessKeys = map[string]bool{
+	"core.repositoryformatversion": true, "core.filemode": true, "core.bare": true, "core.logallrefupdates": true, "core.ignorecase": true,
+	"core.precomposeunicode": true, "core.symlinks": true, "core.autocrlf": true, "core.eol": true,
+	"user.name": true, "user.email": true, "remote.url": true, "remote.fetch": true, "remote.pushurl": true, "remote.tagopt": true,
+	"branch.remote": true, "branch.merge": true, "branch.rebase": true, "init.defaultbranch": true,
+	"extensions.objectformat": true, "extensions.refstorage": true, "submodule.url": true, "submodule.active": true,
+	"pull.rebase": true, "push.default": true,
+}
+
+func harmlessLine(section, line string) bool {
+	key, value, _ := strings.Cut(line, "=")
+	key = section + "." + strings.ToLower(strings.TrimSpace(key))
+	value = strings.Trim(strings.TrimSpace(value), `"`)
+	return harmlessKeys[key] && !(strings.HasSuffix(key, "url") && (strings.Contains(value, "::") || strings.HasPrefix(value, "-")))
+}
+
+// gitConfig is the configuration of git in the cage: who the person is, from
+// their own, and that the workspace is theirs.
+func gitConfig() string {
+	name, email := "OpenManus", "openmanus@localhost"
+	if home, err := os.UserHomeDir(); err == nil {
+		data, _ := os.ReadFile(filepath.Join(home, ".gitconfig")) // none: nobody said who they are
+		section := ""
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimSpace(line)
+			key, value, _ := strings.Cut(line, "=")
+			switch {
+			case strings.HasPrefix(line, "["):
+				section = strings.ToLower(line)
+			case section == "[user]" && strings.EqualFold(strings.TrimSpace(key), "name"):
+				name = gitValue(value, name)
+			case section == "[user]" && strings.EqualFold(strings.TrimSpace(key), "email"):
+				email = gitValue(value, email)
+			}
+		}
+	}
+	return fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n[safe]\n\tdirectory = *\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n", name, email)
+}
+
+func gitValue(value, otherwise string) string {
+	value = strings.Trim(strings.TrimSpace(value), `"`)
+	if value == "" || strings.ContainsAny(value, "\"\\\n") {
+		return otherwise
+	}
+	return value
+}

@@ -1,0 +1,263 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// protected are the names in a workspace that other programs take orders from,
+// outside the sandbox: shells, editors, agents. They are read-only, and where
+// they do not exist they are not to be made.
+var protected = []string{
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile",
+	".zlogin", ".zlogout", ".inputrc", ".envrc", ".gitconfig", ".ripgreprc",
+	".vscode", ".idea", ".zed", ".devcontainer", ".vim", ".vimrc", ".nvimrc", ".exrc", ".nvim.lua", ".dir-locals.el", ".editorrc",
+	".claude", ".codex", ".cursor", ".gemini", ".openmanus", "openmanus.toml", ".mcp.json", ".aider.conf.yml", ".continue",
+}
+
+// gitProtected are the names in a git directory that git takes orders from.
+var gitProtected = []string{"hooks", "config", "config.worktree", "info/attributes"}
+
+// guarded is the [workspace.Dir.Guard] of a caged workspace: what commands may
+// not write, the file tools may not either.
+func guarded(name string) error {
+	parts := strings.Split(name, "/")
+	if slices.Contains(protected, parts[0]) {
+		return fmt.Errorf("%s is protected: programs outside the sandbox take orders from it", parts[0])
+	}
+	if i := slices.Index(parts, ".git"); i >= 0 {
+		return errors.New("the files of git are protected: use git in the tool bash")
+	}
+	return nil
+}
+
+// A guard sees to it that what is protected in a workspace stays as it is.
+//
+// Where the cage can mount, what exists is mounted read-only. The guard looks
+// at the rest: it takes away what was made, and puts back what was changed. It
+// reaches into the workspace by [os.Root], and so never outside.
+type guard struct {
+	ws    string
+	root  *os.Root
+	warn  func(string)
+	mount bool // what exists is mounted read-only
+
+	mu     sync.Mutex
+	was    map[string]tree  // what is protected, as it was; nil if it was not there
+	gits   map[string]inode // git directories that were there
+	fresh  map[string]bool  // git directories that were made since
+	clean  map[string]inode // files of these that were found harmless
+	taken  string           // where what was taken away is
+	number int              // of what was taken away
+	told   map[string]bool  // what was warned of
+}
+
+// An inode says which file it is, and whether it changed.
+type inode struct {
+	dev, ino  uint64
+	size      int64
+	sec, nsec int64
+}
+
+func newGuard(v *view, warn func(string)) (*guard, error) {
+	root, err := os.OpenRoot(v.ws)
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{ws: v.ws, root: root, warn: warn, was: make(map[string]tree), gits: make(map[string]inode),
+		fresh: make(map[string]bool), clean: make(map[string]inode), told: make(map[string]bool)}
+	for _, name := range protected {
+		g.was[name] = g.read(name)
+	}
+	for _, dir := range g.find() {
+		g.gits[dir] = g.stat(dir)
+		for _, name := range g.gitNames(dir) {
+			g.was[name] = g.read(name)
+		}
+	}
+	return g, nil
+}
+
+// Close lets go of the workspace.
+func (g *guard) Close() error { return g.root.Close() }
+
+// gitNames are the protected names of a git directory, or the file .git that
+// names one.
+func (g *guard) gitNames(dir string) []string {
+	if info, err := g.root.Lstat(dir); err == nil && !info.IsDir() {
+		return []string{dir}
+	}
+	var names []string
+	for _, name := range gitProtected {
+		names = append(names, dir+"/"+name)
+	}
+	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config", "modules/*/*/hooks", "worktrees/*/config.worktree"} {
+		found, _ := fs.Glob(g.root.FS(), dir+"/"+pattern) // the patterns are right
+		names = append(names, found...)
+	}
+	return names
+}
+
+// mounts are the arguments of bwrap that make read-only what is there.
+func (g *guard) mounts() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mount = true
+	var args []string
+	for _, name := range sorted(g.was) {
+		if g.was[name] == nil {
+			continue
+		}
+		if info, err := g.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			at := filepath.Join(g.ws, name)
+			args = append(args, "--ro-bind", at, at)
+		}
+	}
+	return args
+}
+
+// restore puts everything back as it was; far means also in directories that
+// take time to find.
+func (g *guard) restore(far bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	for _, name := range sorted(g.was) {
+		errs = append(errs, g.putBack(name))
+	}
+	if far {
+		for _, dir := range g.find() {
+			if _, old := g.gits[dir]; !old {
+				g.fresh[dir] = true
+			}
+		}
+	} else if _, old := g.gits[".git"]; !old && g.stat(".git") != (inode{}) {
+		g.fresh[".git"] = true
+	}
+	for dir := range g.fresh {
+		errs = append(errs, g.disarm(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// putBack puts one name back.
+func (g *guard) putBack(name string) error {
+	was := g.was[name]
+	if was != nil && g.mount && g.sameParent(name) {
+		return nil // it is mounted read-only: who changed it did so outside
+	}
+	if was == nil && g.stat(name) == (inode{}) || was != nil && was.unchanged(g, name) {
+		return nil
+	}
+	if err := g.take(name); err != nil {
+		return fmt.Errorf("%s was changed in the sandbox and cannot be put back: %w", name, err)
+	}
+	if was == nil {
+		return nil
+	}
+	if err := g.root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if err := was.write(g.root, name); err != nil {
+		return fmt.Errorf("%s was changed in the sandbox and cannot be put back: %w", name, err)
+	}
+	g.was[name] = g.read(name)
+	return nil
+}
+
+// sameParent reports whether the directory of name is the one that it was: a
+// directory in which something is mounted cannot be removed, but renamed.
+func (g *guard) sameParent(name string) bool {
+	for dir, was := range g.gits {
+		if within(dir, name) {
+			now := g.stat(dir)
+			return now.dev == was.dev && now.ino == was.ino
+		}
+	}
+	return true
+}
+
+// take takes name away. What it was is kept outside the workspace, as far as
+// it is not large, and a person is told.
+func (g *guard) take(name string) error {
+	content := g.read(name)
+	if content == nil && g.stat(name) == (inode{}) {
+		return nil
+	}
+	if g.taken == "" {
+		dir, err := os.MkdirTemp("", "openmanus-taken-")
+		if err != nil {
+			return err
+		}
+		g.taken = dir
+	}
+	g.number++
+	kept := fmt.Sprintf("%d-%s", g.number, strings.ReplaceAll(name, "/", "-"))
+	if root, err := os.OpenRoot(g.taken); err == nil && g.number < 1000 {
+		_ = content.write(root, kept) // what cannot be kept goes
+		root.Close()
+	}
+	if !g.told[name] {
+		g.told[name] = true
+		g.warn(fmt.Sprintf("the sandbox took away %s, which programs outside take orders from; what it was is in %s", filepath.Join(g.ws, name), filepath.Join(g.taken, kept)))
+	}
+	return g.root.RemoveAll(name)
+}
+
+// stat is the zero inode if there is nothing.
+func (g *guard) stat(name string) inode {
+	info, err := g.root.Lstat(name)
+	if err != nil {
+		return inode{}
+	}
+	return inodeOf(info)
+}
+
+func inodeOf(info fs.FileInfo) inode {
+	st, ok := info.Sys().(*unixStat)
+	if !ok {
+		return inode{}
+	}
+	return inode{uint64(st.Dev), st.Ino, st.Size, int64(st.Ctim.Sec), int64(st.Ctim.Nsec)}
+}
+
+// maxFind is in how many directories git directories are looked for.
+const maxFind = 2000
+
+// find returns the git directories, and the files that stand for one, of the
+// workspace: breadth first, as far as maxFind goes.
+func (g *guard) find() []string {
+	var found []string
+	queue := []string{"."}
+	for n := 0; len(queue) > 0 && n < maxFind; n++ {
+		dir := queue[0]
+		queue = queue[1:]
+		f, err := g.root.Open(dir)
+		if err != nil {
+			continue
+		}
+		entries, _ := f.ReadDir(-1) // what was read counts
+		f.Close()
+		for _, e := range entries {
+			name := path.Join(dir, e.Name())
+			switch {
+			case e.Name() == ".git":
+				found = append(found, name)
+			case e.IsDir() && e.Name() != "node_modules":
+				queue = append(queue, name)
+			}
+		}
+	}
+	return found
+}
+
+var _ = unix.O_RDONLY

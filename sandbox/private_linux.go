@@ -1,0 +1,177 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// privatePrefix begins the names of private directories and of cgroups.
+const privatePrefix = "openmanus-cage-"
+
+// A private directory holds what a cage is made of: tmp and home, which
+// commands may write, etc and root, which they see read-only, and the proxy's
+// socket. Nobody else may enter it. It goes away with the cage, and if this
+// process is killed, when the next cage is made.
+type private struct {
+	dir  string
+	lock *os.File
+}
+
+func newPrivate() (*private, error) {
+	sweepPrivate()
+	dir, err := os.MkdirTemp("", privatePrefix)
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	p := &private{dir: dir}
+	if p.lock, err = os.OpenFile(p.at("lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		err = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	for _, sub := range []string{"tmp", "home", "root", "etc", "empty", "taken"} {
+		err = errors.Join(err, os.Mkdir(p.at(sub), 0o755))
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (p *private) at(names ...string) string {
+	return filepath.Join(append([]string{p.dir}, names...)...)
+}
+
+// name is what is unique about it.
+func (p *private) name() string { return filepath.Base(p.dir) }
+
+// Close removes the directory.
+func (p *private) Close() error {
+	err := removeAll(p.dir)
+	if p.lock != nil {
+		err = errors.Join(err, p.lock.Close())
+	}
+	return err
+}
+
+// removeAll removes a tree, also where a command made directories that may not
+// be entered (Go's module cache is read-only).
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	// What cannot be walked cannot be removed, and that is reported below.
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// sweepPrivate removes what cages left behind whose process was killed.
+func sweepPrivate() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), privatePrefix+"*")) // the pattern is right
+	for _, dir := range dirs {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || owner(info) != os.Geteuid() {
+			continue
+		}
+		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			_ = removeAll(dir) // another process may be at it
+			removeCgroups(filepath.Base(dir))
+		}
+		f.Close()
+	}
+}
+
+// furnish copies what programs need of /etc, and writes what is different in
+// the cage.
+func (p *private) furnish(v *view) error {
+	for _, pattern := range etcNames {
+		names, _ := filepath.Glob(filepath.Join("/etc", pattern)) // the patterns are right
+		for _, name := range names {
+			if err := copyTree(name, p.at("etc", strings.TrimPrefix(name, "/etc"))); err != nil {
+				return fmt.Errorf("a copy of %s: %w", name, err)
+			}
+		}
+	}
+	passwd := fmt.Sprintf("agent:x:%d:%d:agent:%s:/bin/bash\n", v.uid, v.gid, v.home)
+	group := fmt.Sprintf("agent:x:%d:\n", v.gid)
+	if v.uid != 0 {
+		passwd = "root:x:0:0:root:/root:/bin/bash\n" + passwd
+	}
+	if v.gid != 0 {
+		group = "root:x:0:\n" + group
+	}
+	for name, text := range map[string]string{
+		"passwd":        passwd + "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+		"group":         group + "nogroup:x:65534:\n",
+		"hosts":         "127.0.0.1 localhost\n::1 localhost\n",
+		"hostname":      "openmanus\n",
+		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+		"shells":        "/bin/sh\n/bin/bash\n",
+	} {
+		if err := os.WriteFile(p.at("etc", name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(p.at("home", ".gitconfig"), []byte(gitConfig()), 0o644)
+}
+
+// copyTree copies what everybody may read: files, directories and symbolic
+// links.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // what cannot be read is not for everybody
+		}
+		info, err := d.Info()
+		if err != nil || d.Type() != fs.ModeSymlink && info.Mode().Perm()&0o004 == 0 {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case d.Type() == fs.ModeSymlink:
+			return copyLink(path, target)
+		case !d.Type().IsRegular() || info.Size() > 4<<20:
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil
+		}
+		return os.WriteFile(target, data, 0o644)
+	})
+}
+
+func copyLink(path, target string) error {
+	text, err := os.Readlink(path)
+	if err != nil {
+		return nil // it has gone meanwhile
+	}
+	if err := os.Symlink(text, target); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Offsets into struct seccomp_data.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArgs   = 16
+)
+
+// A sysFilter says which system calls a command may make. What is not on the
+// list fails with ENOSYS, so that programs fall back as they do on an older
+// kernel.
+type sysFilter struct {
+	sockets bool // may have sockets other than pairs
+	ipc     bool // may have System V IPC and POSIX message queues
+}
+
+// commonCalls are allowed whatever their arguments are. What is missing, and
+// why: namespaces and mounts (unshare, setns, mount…: new kernel surface),
+// ptrace, process_vm_* and pidfd_getfd (other processes' memory), keyctl (keys
+// are not kept apart by namespaces), bpf, perf_event_open, userfaultfd and
+// io_uring (kernel surface), the clock, modules, swap, reboot and the like.
+var commonCalls = []uintptr{
+	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK, unix.SYS_MMAP, unix.SYS_MPROTECT,
+	unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN,
+	unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_SCHED_YIELD, unix.SYS_MREMAP,
+	unix.SYS_MSYNC, unix.SYS_MINCORE, unix.SYS_MADVISE, unix.SYS_DUP, unix.SYS_NANOSLEEP, unix.SYS_GETITIMER,
+	unix.SYS_SETITIMER, unix.SYS_GETPID, unix.SYS_SENDFILE, unix.SYS_CONNECT, unix.SYS_ACCEPT, unix.SYS_SENDTO,
+	unix.SYS_RECVFROM, unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SHUTDOWN, unix.SYS_BIND, unix.SYS_LISTEN,
+	unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_SETSOCKOPT, unix.SYS_GETSOCKOPT, unix.SYS_EXECVE, unix.SYS_EXIT,
+	unix.SYS_WAIT4, unix.SYS_KILL, unix.SYS_UNAME, unix.SYS_FCNTL, unix.SYS_FLOCK, unix.SYS_FSYNC, unix.SYS_FDATASYNC,
+	unix.SYS_TRUNCATE, unix.SYS_FTRUNCATE, unix.SYS_GETCWD, unix.SYS_CHDIR, unix.SYS_FCHDIR, unix.SYS_FCHMOD,
+	unix.SYS_FCHOWN, unix.SYS_UMASK, unix.SYS_GETTIMEOFDAY, unix.SYS_GETRLIMIT, unix.SYS_GETRUSAGE, unix.SYS_SYSINFO,
+	unix.SYS_TIMES, unix.SYS_GETUID, unix.SYS_GETGID, unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_GETEUID, unix.SYS_GETEGID,
+	unix.SYS_SETPGID, unix.SYS_GETPPID, unix.SYS_SETSID, unix.SYS_SETREUID, unix.SYS_SETREGID, unix.SYS_GETGROUPS,
+	unix.SYS_SETGROUPS, unix.SYS_SETRESUID, unix.SYS_GETRESUID, unix.SYS_SETRESGID, unix.SYS_GETRESGID, unix.SYS_GETPGID,
+	unix.SYS_SETFSUID, unix.SYS_SETFSGID, unix.SYS_GETSID, unix.SYS_CAPGET, unix.SYS_CAPSET, unix.SYS_RT_SIGPENDING,
+	unix.SYS_RT_SIGTIMEDWAIT, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_SIGSUSPEND, unix.SYS_SIGALTSTACK, unix.SYS_STATFS,
+	unix.SYS_FSTATFS, unix.SYS_GETPRIORITY, unix.SYS_SETPRIORITY, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_GETPARAM,
+	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_GETSCHEDULER, unix.SYS_SCHED_GET_PRIORITY_MAX,
+	unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_RR_GET_INTERVAL, unix.SYS_MLOCK, unix.SYS_MUNLOCK, unix.SYS_MLOCKALL,
+	unix.SYS_MUNLOCKALL, unix.SYS_PRCTL, unix.SYS_SETRLIMIT, unix.SYS_SYNC, unix.SYS_GETTID, unix.SYS_READAHEAD,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_GETXATTR, unix.SYS_LGETXATTR, unix.SYS_FGETXATTR,
+	unix.SYS_LISTXATTR, unix.SYS_LLISTXATTR, unix.SYS_FLISTXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
+	unix.SYS_FREMOVEXATTR, unix.SYS_TKILL, unix.SYS_FUTEX, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_GETAFFINITY,
+	unix.SYS_IO_SETUP, unix.SYS_IO_DESTROY, unix.SYS_IO_GETEVENTS, unix.SYS_IO_SUBMIT, unix.SYS_IO_CANCEL,
+	unix.SYS_REMAP_FILE_PAGES, unix.SYS_GETDENTS64, unix.SYS_SET_TID_ADDRESS, unix.SYS_RESTART_SYSCALL,
+	unix.SYS_FADVISE64, unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_GETTIME, unix.SYS_TIMER_GETOVERRUN,
+	unix.SYS_TIMER_DELETE, unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_EXIT_GROUP,
+	unix.SYS_EPOLL_CTL, unix.SYS_TGKILL, unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_GET_MEMPOLICY, unix.SYS_WAITID,
+	unix.SYS_IOPRIO_SET, unix.SYS_IOPRIO_GET, unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_INOTIFY_RM_WATCH, unix.SYS_OPENAT,
+	unix.SYS_MKDIRAT, unix.SYS_FCHOWNAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_LINKAT, unix.SYS_SYMLINKAT,
+	unix.SYS_READLINKAT, unix.SYS_FCHMODAT, unix.SYS_FACCESSAT, unix.SYS_PSELECT6, unix.SYS_PPOLL,
+	unix.SYS_SET_ROBUST_LIST, unix.SYS_GET_ROBUST_LIST, unix.SYS_SPLICE, unix.SYS_TEE, unix.SYS_SYNC_FILE_RANGE,
+	unix.SYS_VMSPLICE, unix.SYS_UTIMENSAT, unix.SYS_EPOLL_PWAIT, unix.SYS_TIMERFD_CREATE, unix.SYS_FALLOCATE,
+	unix.SYS_TIMERFD_SETTIME, unix.SYS_TIMERFD_GETTIME, unix.SYS_ACCEPT4, unix.SYS_SIGNALFD4, unix.SYS_EVENTFD2,
+	unix.SYS_EPOLL_CREATE1, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_INOTIFY_INIT1, unix.SYS_PREADV, unix.SYS_PWRITEV,
+	unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_RECVMMSG, unix.SYS_PRLIMIT64, unix.SYS_SYNCFS, unix.SYS_SENDMMSG, unix.SYS_GETCPU,
+	unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_GETATTR, unix.SYS_RENAMEAT2, unix.SYS_SECCOMP, unix.SYS_GETRANDOM,
+	unix.SYS_MEMFD_CREATE, unix.SYS_EXECVEAT, unix.SYS_MEMBARRIER, unix.SYS_MLOCK2, unix.SYS_COPY_FILE_RANGE,
+	unix.SYS_PREADV2, unix.SYS_PWRITEV2, unix.SYS_PKEY_MPROTECT, unix.SYS_PKEY_ALLOC, unix.SYS_PKEY_FREE, unix.SYS_STATX,
+	unix.SYS_IO_PGETEVENTS, unix.SYS_RSEQ, unix.SYS_PIDFD_SEND_SIGNAL, unix.SYS_PIDFD_OPEN, unix.SYS_CLOSE_RANGE,
+	unix.SYS_OPENAT2, unix.SYS_FACCESSAT2, unix.SYS_PROCESS_MADVISE, unix.SYS_EPOLL_PWAIT2,
+	unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF, unix.SYS_FUTEX_WAITV,
+	unix.SYS_CACHESTAT, unix.SYS_FCHMODAT2, unix.SYS_MAP_SHADOW_STACK, unix.SYS_FUTEX_WAKE, unix.SYS_FUTEX_WAIT,
+	unix.SYS_FUTEX_REQUEUE, unix.SYS_MSEAL, unix.SYS_SETXATTRAT, unix.SYS_GETXATTRAT, unix.SYS_LISTXATTRAT,
+	unix.SYS_REMOVEXATTRAT, unix.SYS_SOCKETPAIR,
+}
+
+var ipcCalls = []uintptr{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SHMDT, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL,
+	unix.SYS_SEMTIMEDOP, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN,
+	unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY, unix.SYS_MQ_GETSETATTR,
+}
+
+// newNamespaces are the flags of clone that make namespaces.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+const (
+	allow = unix.SECCOMP_RET_ALLOW
+	deny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	none  = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+)
+
+// program is the filter as classic BPF.
+func (f sysFilter) program() []unix.SockFilter {
+	var p bpf
+	p.load(dataArch)
+	p.unless(auditArch, unix.SECCOMP_RET_KILL_PROCESS)
+	p.load(dataNumber)
+	p.foreign()
+	p.call(unix.SYS_CLONE, func(b *bpf) { b.load(dataArgs); b.ifAny(newNamespaces, deny) })
+	p.call(unix.SYS_IOCTL, func(b *bpf) {
+		b.load(dataArgs + 8)
+		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} {
+			b.when(request, deny)
+		}
+	})
+	p.call(unix.SYS_SOCKET, f.socket)
+	p.call(unix.SYS_PERSONALITY, func(b *bpf) {
+		b.load(dataArgs)
+		for _, persona := range []uint32{0, 0x20000, 0x40000, 0xffffffff} { // Linux, with the name of 2.6, without randomised addresses, a question
+			b.when(persona, allow)
+		}
+		b.always(deny)
+	})
+	device := func(arg uint32) func(*bpf) {
+		return func(b *bpf) {
+			b.load(dataArgs + 8*arg)
+			b.mask(unix.S_IFMT)
+			b.when(unix.S_IFCHR, deny)
+			b.when(unix.S_IFBLK, deny)
+		}
+	}
+	p.call(unix.SYS_MKNODAT, device(2))
+	p.legacy(device(1))
+	calls := slices.Concat(commonCalls, archCalls)
+	if f.ipc {
+		calls = append(calls, ipcCalls...)
+	}
+	for _, n := range calls {
+		p.when(uint32(n), allow)
+	}
+	p.when(uint32(unix.SYS_CLONE3), none)
+	for _, n := range forbiddenCalls {
+		p.when(uint32(n), deny)
+	}
+	p.always(none)
+	return p
+}
+
+// forbiddenCalls fail with EPERM: programs that meet ENOSYS here would say that
+// the kernel is too old.
+var forbiddenCalls = []uintptr{
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_PTRACE,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_SYSLOG,
+	unix.SYS_CLOCK_SETTIME, unix.SYS_SETTIMEOFDAY, unix.SYS_REBOOT, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
+}
+
+// socket allows the families that programs need: what namespaces keep apart.
+func (f sysFilter) socket(b *bpf) {
+	if !f.sockets {
+		b.always(deny)
+		return
+	}
+	b.load(dataArgs + 8)
+	b.mask(0xf)
+	b.when(unix.SOCK_RAW, deny)
+	b.when(unix.SOCK_PACKET, deny)
+	b.load(dataArgs)
+	for _, family := range []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6} {
+		b.when(family, allow)
+	}
+	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 3, unix.AF_NETLINK)
+	b.load(dataArgs + 16)
+	b.when(unix.NETLINK_ROUTE, allow) // which interfaces there are
+	b.always(deny)
+}
+
+// encoded is the filter as bubblewrap reads it.
+func (f sysFilter) encoded() ([]byte, error) {
+	var b bytes.Buffer
+	err := binary.Write(&b, binary.NativeEndian, f.program())
+	return b.Bytes(), err
+}
+
+// A bpf is a program under construction. The number of the system call is what
+// is loaded between two statements.
+type bpf []unix.SockFilter
+
+func (b *bpf) add(code uint16, jt, jf uint8, k uint32) {
+	*b = append(*b, unix.SockFilter{Code: code, Jt: jt, Jf: jf, K: k})
+}
+
+func (b *bpf) load(offset uint32)   { b.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, offset) }
+func (b *bpf) mask(bits uint32)     { b.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, 0, 0, bits) }
+func (b *bpf) always(result uint32) { b.add(unix.BPF_RET|unix.BPF_K, 0, 0, result) }
+
+// when returns result if what is loaded is k.
+func (b *bpf) when(k, result uint32) {
+	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 1, k)
+	b.always(result)
+}
+
+// unless returns result if what is loaded is not k.
+func (b *bpf) unless(k, result uint32) {
+	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 1, 0, k)
+	b.always(result)
+}
+
+// ifAny returns result if any of the bits is set in what is loaded.
+func (b *bpf) ifAny(bits, result uint32) {
+	b.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, 0, 1, bits)
+	b.always(result)
+}
+
+// call rules on one system call: by what rule says of its arguments, and where
+// that says nothing the call is allowed. A rule has at most 254 statements.
+func (b *bpf) call(number uintptr, rule func(*bpf)) {
+	var inner bpf
+	rule(&inner)
+	if n := len(inner); inner[n-1].Code != unix.BPF_RET|unix.BPF_K || n > 1 && inner[n-2].Code&0x07 == unix.BPF_JMP {
+		inner.always(allow)
+	}
+	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, uint8(len(inner)), uint32(number))
+	*b = append(*b, inner...)
+}

@@ -1,0 +1,24 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_X86_64
+
+// archCalls are the system calls that this architecture has besides.
+var archCalls = []uintptr{
+	unix.SYS_OPEN, unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_POLL, unix.SYS_ACCESS, unix.SYS_PIPE, unix.SYS_SELECT,
+	unix.SYS_DUP2, unix.SYS_PAUSE, unix.SYS_ALARM, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_GETDENTS, unix.SYS_RENAME,
+	unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_CREAT, unix.SYS_LINK, unix.SYS_UNLINK, unix.SYS_SYMLINK, unix.SYS_READLINK,
+	unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_GETPGRP, unix.SYS_UTIME, unix.SYS_ARCH_PRCTL, unix.SYS_TIME,
+	unix.SYS_EPOLL_CREATE, unix.SYS_EPOLL_WAIT, unix.SYS_UTIMES, unix.SYS_INOTIFY_INIT, unix.SYS_FUTIMESAT,
+	unix.SYS_NEWFSTATAT, unix.SYS_SIGNALFD, unix.SYS_EVENTFD,
+}
+
+// foreign refuses the calls of the ABI x32, which have other numbers.
+func (b *bpf) foreign() {
+	b.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, 0, 1, 0x40000000)
+	b.always(none)
+}
+
+// legacy rules on mknod.
+func (b *bpf) legacy(device func(*bpf)) { b.call(unix.SYS_MKNOD, device) }

@@ -1,0 +1,14 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const auditArch = unix.AUDIT_ARCH_AARCH64
+
+// archCalls are the system calls that this architecture has besides.
+var archCalls = []uintptr{unix.SYS_FSTATAT}
+
+// foreign: there is no second ABI with numbers of its own.
+func (b *bpf) foreign() {}
+
+// legacy: there is no mknod.
+func (b *bpf) legacy(func(*bpf)) {}
