@@ -68,6 +68,7 @@ type Agent struct {
 	Limits       Limits
 	Workspace    string // its directory, for the record
 	Approve      string // the gate's mode, for the record
+	Sandbox      string // what calls run in, for the record
 	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
 }
 
@@ -95,7 +96,7 @@ func (a *Agent) Next(s *State) []Task {
 func (a *Agent) Configured(n int) Configured {
 	c := Configured{
 		N: n, Model: a.ModelName, Endpoint: a.Endpoint, System: a.Instructions, Settings: a.Settings, Limits: a.Limits.Or(DefaultLimits()),
-		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve, FlowEnds: a.FlowEnds,
+		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
 	}
 	for _, t := range a.Tools {
 		c.Tools = append(c.Tools, t.Spec())

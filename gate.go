@@ -30,7 +30,7 @@ func (f GateFunc) Rule(ctx context.Context, c Call, s Spec) (Verdict, error) { r
 
 // The modes of [Mode].
 const (
-	ApproveAsk      = "ask"      // whatever changes something is asked about
+	ApproveAsk      = "ask"      // whatever changes something outside a sandbox is asked about
 	ApproveEdits    = "edits"    // edits of the workspace's files are allowed, the rest is asked about
 	ApproveAll      = "all"      // everything is allowed
 	ApproveReadOnly = "readonly" // whatever changes something is denied
@@ -52,6 +52,8 @@ func (m Mode) Rule(_ context.Context, call Call, spec Spec) (Verdict, error) {
 		v.Allow = true
 	case m == ApproveReadOnly:
 		v.Reason = "this session is read-only: " + call.Name + " changes something"
+	case h.Sandboxed:
+		v.Allow, v.Rule = true, v.Rule+": in the sandbox"
 	default:
 		v.Ask, v.Reason = true, "May "+call.Name+" run?"
 	}

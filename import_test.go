@@ -105,6 +105,10 @@ var floors = []floor{
 		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
 		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
 	}},
+	{pkg: "sandbox", may: map[string]string{
+		module + "/workspace":  worlds,
+		"golang.org/x/sys/...": platform + ": namespaces, Landlock, seccomp, cgroups",
+	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,

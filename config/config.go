@@ -20,6 +20,7 @@ type Config struct {
 	MCP      MCP              // [mcp]
 	Serve    Serve
 	Users    map[string]*User // [users.NAME]
+	Sandbox  Sandbox          // [sandbox]
 
 	// Catalogue, if it is not nil, tells what is known of a model. [models]
 	// in the configuration comes before it, value by value.
@@ -86,6 +87,31 @@ type Python struct {
 type MCP struct {
 	File       string // an mcp.json to read first, absolute; "": none
 	DeferAbove int    // tools above which they are found, not listed
+}
+
+// Sandbox is what commands run in. Zero values are not set.
+type Sandbox struct {
+	Kind    string // as in sandbox.Kind
+	Network string // as in sandbox.Network
+	Hosts   []string
+	Read    []string
+	Image   string
+	Memory  int64 // bytes
+	CPUs    float64
+
+	useDocker, useNetwork *bool // OpenManus'
+}
+
+// openManus gives the sandbox what OpenManus' switches say, where nothing else
+// does.
+func (c *Config) openManus() {
+	s := &c.Sandbox
+	if s.useDocker != nil && *s.useDocker && !c.Set("sandbox.kind") {
+		s.Kind = "docker"
+	}
+	if s.useNetwork != nil && *s.useNetwork && !c.Set("sandbox.network") {
+		s.Network = "allow"
+	}
 }
 
 // Limits are the limits of a session that m answers to. [openmanus.Limits]

@@ -65,7 +65,7 @@ func schema() []section {
 			{name: "browser.proxy.password", kind: kindSecret, doc: "The user's password.", later: notYet},
 		}},
 		{"search", "OpenManus' web search settings.", searchKeys()},
-		{"sandbox", "OpenManus' sandbox settings.", sandboxKeys()},
+		{"sandbox", "What commands run in: `bash`, `python_execute` and all that they start.", sandboxKeys()},
 		{"daytona", "OpenManus' cloud sandbox, which there is none of here.", daytonaKeys()},
 		{"mcp", "MCP servers, which are themselves configured in `mcp.json`.", []key{
 			{name: "mcp.file", kind: kindPath, flag: "mcp-config",
@@ -210,15 +210,28 @@ func searchKeys() []key {
 }
 
 func sandboxKeys() []key {
-	const open = notYet + ": there is no sandbox, commands run with your own rights"
 	return []key{
-		{name: "sandbox.use_sandbox", kind: kindBool, doc: "Whether commands run in a sandbox.", later: open},
-		{name: "sandbox.image", kind: kindText, doc: "The container's image.", later: notYet},
-		{name: "sandbox.work_dir", kind: kindPath, doc: "The workspace's path in the container.", later: notYet},
-		{name: "sandbox.memory_limit", kind: kindText, doc: "Memory, such as `512m`.", later: notYet},
-		{name: "sandbox.cpu_limit", kind: kindNumber, doc: "Processors.", later: notYet},
-		{name: "sandbox.timeout", kind: kindCount, doc: "Seconds that one command may take.", later: notYet},
-		{name: "sandbox.network_enabled", kind: kindBool, doc: "Whether commands reach the network.", later: notYet},
+		{name: "sandbox.kind", kind: choice("auto", "bubblewrap", "landlock", "docker", "gvisor", "none"), std: "auto", flag: "sandbox",
+			doc: "`auto`: bubblewrap, and where that does not work Landlock. `docker`, `gvisor`: a container of `image`. `none`: commands run with your own rights.",
+			at:  func(c *Config, _ string) any { return &c.Sandbox.Kind }},
+		{name: "sandbox.network", kind: choice("none", "hosts", "allow"), std: "none",
+			doc: "What commands reach: `none`, their own loopback interface alone; `hosts`, what `hosts` lists, through a proxy; `allow`, everything that this machine reaches, and then you are asked about commands.",
+			at:  func(c *Config, _ string) any { return &c.Sandbox.Network }},
+		{name: "sandbox.hosts", kind: kindList, doc: "What the network `hosts` lets through: names (`example.com`), names and all below them (`.example.com`), addresses, each with a port (`:8443`) or without (80 and 443).",
+			at: func(c *Config, _ string) any { return &c.Sandbox.Hosts }},
+		{name: "sandbox.read", kind: kindList, doc: "Directories and files that commands see besides, read-only: absolute, or with `~/`.",
+			at: func(c *Config, _ string) any { return &c.Sandbox.Read }},
+		{name: "sandbox.image", kind: kindText, doc: "The container's image. By default `python:3.12-slim`.", at: func(c *Config, _ string) any { return &c.Sandbox.Image }},
+		{name: "sandbox.memory_limit", kind: kindSize, doc: "Memory of all commands together, such as `512m` or `4g`. By default three quarters of the machine's.",
+			at: func(c *Config, _ string) any { return &c.Sandbox.Memory }},
+		{name: "sandbox.cpu_limit", kind: kindNumber, doc: "Processors, such as `1.5`. By default all, behind other programs.",
+			at: func(c *Config, _ string) any { return &c.Sandbox.CPUs }},
+		{name: "sandbox.use_sandbox", kind: kindBool, doc: "OpenManus' switch: `true` is the kind `docker`, unless `kind` is set. Commands run in a sandbox anyway.",
+			at: func(c *Config, _ string) any { return &c.Sandbox.useDocker }},
+		{name: "sandbox.work_dir", kind: kindPath, doc: "OpenManus' path of the workspace in the container.", later: never + ": the workspace has the same path inside as outside"},
+		{name: "sandbox.timeout", kind: kindCount, doc: "OpenManus' time limit of one command.", later: never + ": every call has a time limit of its own"},
+		{name: "sandbox.network_enabled", kind: kindBool, doc: "OpenManus' switch: `true` is the network `allow`, unless `network` is set.",
+			at: func(c *Config, _ string) any { return &c.Sandbox.useNetwork }},
 	}
 }
 

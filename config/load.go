@@ -207,6 +207,7 @@ func (l *loader) fill() {
 			assign(s.key.at(c, s.sub), s.value)
 		}
 	}
+	c.openManus()
 	for _, name := range c.Redact {
 		if v := l.src.Env.get(name); v != "" && len(v) < shortestSecret {
 			l.warn(Warning{c.Origin("redact"), "redact", name + fmt.Sprintf(" has fewer than %d characters: that is too short to be recognised, and is not kept out", shortestSecret)})
@@ -232,6 +233,10 @@ func assign(field, value any) {
 	case **bool:
 		b := value.(bool)
 		*f = &b
+	case *int64:
+		*f = value.(int64)
+	case *float64:
+		*f = *value.(*float64)
 	case **float64:
 		*f = value.(*float64)
 	case *[]string:

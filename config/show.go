@@ -93,6 +93,8 @@ func (k key) example() string {
 		return "true"
 	case kindList.name:
 		return "[]"
+	case kindSize.name:
+		return `"4g"`
 	}
 	if strings.HasPrefix(k.kind.name, "one of ") {
 		words := strings.Split(strings.TrimPrefix(k.kind.name, "one of "), ", ")

@@ -57,6 +57,7 @@ var (
 	kindHeat     = kind{name: "number", want: "a number", toml: tomlNumber, parse: parseFloat("a number from 0 to 2", 0, 2)}
 	kindDollars  = kind{name: "USD", want: "a number", toml: tomlNumber, parse: parseDollars, narrow: fewer[openmanus.Money]}
 	kindPrice    = kind{name: "USD per million tokens", want: "a number", toml: tomlNumber, parse: parsePrice}
+	kindSize     = kind{name: "size", want: "text such as \"512m\", or a number of bytes", toml: tomlSize, parse: parseSize}
 	kindDuration = kind{name: "duration", want: "text such as \"90s\", or a number of seconds", toml: tomlDuration, parse: parseDuration, narrow: fewer[time.Duration]}
 )
 
@@ -156,6 +157,29 @@ func tomlList(v any) (string, bool) {
 	}
 	data, err := json.Marshal(vs)
 	return string(data), err == nil
+}
+
+func tomlSize(v any) (string, bool) {
+	if n, ok := v.(int64); ok {
+		return strconv.FormatInt(n, 10), true
+	}
+	return tomlText(v)
+}
+
+// parseSize reads a number of bytes, with a unit as Docker has them or without.
+func parseSize(s string) (any, error) {
+	number, shift := strings.TrimSuffix(strings.ToLower(s), "b"), 0
+	for i, unit := range []string{"k", "m", "g", "t"} {
+		if n, ok := strings.CutSuffix(number, unit); ok {
+			number, shift = n, 10*(i+1)
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n > 1<<62>>shift || n<<shift < 1<<20 {
+		return nil, errors.New(`allowed: a size from "1m", such as "512m" or "4g"`)
+	}
+	return n << shift, nil
 }
 
 // parseList reads a JSON list of strings, or words between commas.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,10 +30,9 @@ type house struct {
 	view    *view
 	limits  *limits
 	guard   *guard
-	env     []string          // of every command
-	paths   map[string]string // directories that are elsewhere inside: name, where it really is
-	proxy   net.Listener
-	forward bool // commands run below a forwarder
+	env     []string           // of every command
+	paths   map[string]string  // directories that are elsewhere inside: name, where it really is
+	proxy   context.CancelFunc // ends it; nil if there is none
 	serving sync.WaitGroup
 
 	mu    sync.Mutex
@@ -65,6 +65,9 @@ func newHouse(o Options, home string) (_ *house, err error) {
 	return h, h.serve()
 }
 
+// Contained implements [workspace.Cage].
+func (h *house) Contained() bool { return h.o.Network != AllNetwork }
+
 // furnish fills the private directory.
 func (h *house) furnish() error { return h.private.furnish(h.view) }
 
@@ -80,11 +83,13 @@ func (h *house) serve() error {
 	if err != nil {
 		return fmt.Errorf("the proxy's socket: %w", err)
 	}
-	h.proxy, h.forward = l, true
+	ctx, cancel := context.WithCancel(context.Background())
+	h.proxy = cancel
 	h.serving.Go(func() {
-		if err := h.o.Proxy(l); err != nil && !errors.Is(err, net.ErrClosed) {
+		if err := h.o.Proxy(ctx, l); err != nil && ctx.Err() == nil {
 			h.o.Warn(fmt.Sprintf("the sandbox's proxy has ended: %v", err))
 		}
+		l.Close()
 	})
 	return nil
 }
@@ -93,9 +98,7 @@ func (h *house) serve() error {
 func (h *house) Close() error {
 	var errs []error
 	if h.proxy != nil {
-		if err := h.proxy.Close(); !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
+		h.proxy()
 		h.serving.Wait()
 	}
 	h.watch.Wait()

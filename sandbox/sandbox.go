@@ -60,9 +60,9 @@ type Options struct {
 
 	Network Network // "": NoNetwork
 
-	// Proxy serves an HTTP and SOCKS5 proxy on the listener until it is
-	// closed. It is the only way out of the cage if Network is Hosts.
-	Proxy func(net.Listener) error
+	// Proxy serves an HTTP and SOCKS5 proxy on the listener until ctx ends.
+	// It is the only way out of the cage if Network is Hosts.
+	Proxy func(ctx context.Context, l net.Listener) error
 
 	Read []string // directories and files that are visible besides, read-only
 	Hide []string // directories that are not, even where they lie below what is

@@ -106,7 +106,7 @@ var passedOn = []string{"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ"}
 // environ is the environment of every command, but for what depends on the
 // kind of the cage.
 func (v *view) environ(o Options) []string {
-	env := []string{"PATH=" + v.path(), "USER=agent", "LOGNAME=agent", "SHELL=/bin/bash", "OPENMANUS_SANDBOX=1"}
+	env := []string{"PATH=" + v.path(), "USER=agent", "LOGNAME=agent", "SHELL=/bin/bash"}
 	for _, name := range passedOn {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

@@ -84,7 +84,7 @@ func NewBash(ws workspace.Workspace) *Bash {
 
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.Spec {
-	return newSpec("bash", bashDescription, bashSchema, openmanus.Hints{Destructive: true})
+	return newSpec("bash", bashDescription, bashSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)})
 }
 
 // Close ends every shell with all that it started. Later calls fail.

@@ -85,7 +85,7 @@ func NewPython(ws workspace.Workspace) *Python {
 
 // Spec implements [openmanus.Tool].
 func (p *Python) Spec() openmanus.Spec {
-	return newSpec("python_execute", pythonDescription, pythonSchema, openmanus.Hints{Destructive: true})
+	return newSpec("python_execute", pythonDescription, pythonSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)})
 }
 
 // Close ends every interpreter that is kept. Later calls fail.

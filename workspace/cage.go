@@ -8,6 +8,9 @@ type Cage interface {
 	// Name says which cage it is, in a word.
 	Name() string
 
+	// Contained: see [Sandboxed].
+	Contained() bool
+
 	// Start starts c in the working directory dir, as x: x has its input and
 	// output and nothing else. That there is no such program in PATH is an
 	// error that is [exec.ErrNotFound]; at a path, [io/fs.ErrNotExist], as it

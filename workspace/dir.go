@@ -110,6 +110,9 @@ func (d *Dir) Sandbox() string {
 	return d.Cage.Name()
 }
 
+// Contained implements [Sandboxed].
+func (d *Dir) Contained() bool { return d.Cage != nil && d.Cage.Contained() }
+
 // Close kills what still runs, waits until it is dead, and makes every later
 // use fail with [fs.ErrClosed].
 func (d *Dir) Close() error {

@@ -118,6 +118,9 @@ func (b bare) Start(x *exec.Cmd, c *Cmd, dir string) (Process, error) {
 // Name implements [Cage].
 func (bare) Name() string { return "" }
 
+// Contained implements [Cage].
+func (bare) Contained() bool { return false }
+
 // Close implements [Cage].
 func (bare) Close() error { return nil }
 

@@ -63,14 +63,16 @@ type Sandboxed interface {
 	// Sandbox is the name of the cage, such as "bubblewrap", or "" if there
 	// is none.
 	Sandbox() string
+
+	// Contained reports whether what a command does stays inside: it changes
+	// nothing but the workspace, and reaches nobody who was not named before.
+	Contained() bool
 }
 
-// SandboxOf is the name of the cage of w, or "" if it has none.
-func SandboxOf(w Runner) string {
-	if s, ok := w.(Sandboxed); ok {
-		return s.Sandbox()
-	}
-	return ""
+// Contained reports whether what commands of w do stays inside a cage.
+func Contained(w Runner) bool {
+	s, ok := w.(Sandboxed)
+	return ok && s.Contained()
 }
 
 // A Cmd is a command to run. It reads like [os/exec.Cmd]. A Cmd is used once.

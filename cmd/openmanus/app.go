@@ -22,8 +22,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/scripted"
 	"github.com/openmanus-go/openmanus/mcp"
+	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/store"
-	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // An app is the program put together: configuration, store, agents.
@@ -113,14 +113,14 @@ func (a *app) Close() error {
 // A blueprint is what an agent is made from: what a session's journal says of
 // it.
 type blueprint struct {
-	Agent, Model, Endpoint, Workspace, Approve string
+	Agent, Model, Endpoint, Workspace, Approve, Sandbox string
 
 	Answer string // the JSON Schema of the answer, if it has one
 }
 
 func blueprintOf(s *openmanus.State) blueprint {
 	c := s.Config
-	b := blueprint{Agent: s.Opened.Flow, Model: c.Model, Endpoint: c.Endpoint, Workspace: c.Workspace, Approve: c.Approve}
+	b := blueprint{Agent: s.Opened.Flow, Model: c.Model, Endpoint: c.Endpoint, Workspace: c.Workspace, Approve: c.Approve, Sandbox: kindOf(c.Sandbox)}
 	for _, t := range c.Tools {
 		if t.Name == "create_chat_completion" {
 			b.Answer = string(t.Input)
@@ -150,7 +150,7 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws, err := workspace.NewDir(b.Workspace)
+	ws, err := a.workspace(b.Workspace, b.Sandbox)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -168,6 +168,7 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if err := a.withMCP(agent); err != nil {
 		return nil, errors.Join(err, closer.Close(), ws.Close())
 	}
+	agent.Sandbox = cmp.Or(ws.Sandbox(), string(sandbox.None))
 	a.made[b] = agent
 	a.close = append(a.close, closer, ws)
 	return agent, nil

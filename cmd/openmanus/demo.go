@@ -43,7 +43,7 @@ func (c *demoCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) 
 		return err
 	}
 	a, err := t.open(&globals{DataDir: filepath.Join(dir, "data"), NoColor: g.NoColor}, runFlags{
-		Agent: "manus", Model: "scripted:" + script, Workspace: ws, Approve: "all",
+		Agent: "manus", Model: "scripted:" + script, Workspace: ws, Approve: "edits",
 	}.flags())
 	if err != nil {
 		return err

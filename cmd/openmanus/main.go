@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 const about = `An agent that does what you ask, with tools, on your own machine.
@@ -36,6 +38,7 @@ type commands struct {
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`
 	Models     modelsCmd     `cmd:"" help:"List the models that are set up, and what is known of models."`
 	Config     configCmd     `cmd:"" help:"Show, check and begin the configuration."`
+	Sandbox    sandboxCmd    `cmd:"" help:"Try what commands run in."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at what this machine has and lacks."`
 	Demo       demoCmd       `cmd:"" help:"Play a shipped script with the real tools. No model and no key needed."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
@@ -103,6 +106,7 @@ type terminal struct {
 }
 
 func main() {
+	sandbox.Main()
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "openmanus: the current directory is gone: "+err.Error())

@@ -25,6 +25,7 @@ type runFlags struct {
 	BudgetTokens int      `help:"Stop when the session has used so many tokens." placeholder:"N"`
 	MaxCost      string   `help:"Stop when the session has cost so much, in US dollars." placeholder:"USD"`
 	Timeout      string   `help:"Stop after so much time at work, such as 90s or 1h." placeholder:"DURATION"`
+	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Approve      string   `help:"What may be done without asking: ask (nothing that changes something), edits (of files), all, readonly (nothing is changed, nor asked)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
@@ -39,7 +40,7 @@ func (f runFlags) flags() map[string]string {
 	m := make(map[string]string)
 	for name, v := range map[string]string{
 		"agent": f.Agent, "model": f.Model, "base-url": f.BaseURL, "workspace": f.Workspace,
-		"max-cost": f.MaxCost, "mcp-config": f.MCPConfig, "timeout": f.Timeout, "approve": f.Approve,
+		"max-cost": f.MaxCost, "mcp-config": f.MCPConfig, "timeout": f.Timeout, "approve": f.Approve, "sandbox": f.Sandbox,
 	} {
 		if v != "" {
 			m[name] = v
@@ -175,7 +176,7 @@ func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) 
 	if err != nil {
 		return nil, err
 	}
-	agent, err := a.agent(blueprint{a.cfg.Run.Agent, name, model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve, a.answer})
+	agent, err := a.agent(blueprint{a.cfg.Run.Agent, name, model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve, a.cfg.Sandbox.Kind, a.answer})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) 
 	if err := openmanus.Open(ctx, a.db, d.id, agent, m); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.print.remark("session %s · %s · %s · approve %s", d.id, agent.ModelName, agent.Workspace, agent.Approve)
+	d.print.remark("session %s · %s · %s · approve %s · sandbox %s", d.id, agent.ModelName, agent.Workspace, agent.Approve, agent.Sandbox)
 	return d, nil
 }
 
@@ -266,6 +267,9 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	if f.Approve != "" {
 		b.Approve = f.Approve
 	}
+	if f.Sandbox != "" {
+		b.Sandbox = f.Sandbox
+	}
 	limits = limits && a.limitsOf(f) != (openmanus.Limits{})
 	if b == was && !limits {
 		return nil, nil
@@ -276,7 +280,7 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	}
 	c := s.Config
 	c.N++
-	c.Model, c.Endpoint, c.Workspace, c.Approve = b.Model, b.Endpoint, b.Workspace, b.Approve
+	c.Model, c.Endpoint, c.Workspace, c.Approve, c.Sandbox = b.Model, b.Endpoint, b.Workspace, b.Approve, agent.Sandbox
 	c.Prices, c.Settings, c.Limits = agent.Prices, agent.Settings, s.Limits
 	if limits {
 		c.Limits = a.limitsOf(f).Or(s.Limits)

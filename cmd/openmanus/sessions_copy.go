@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 // sessionsForkCmd is openmanus sessions fork.
@@ -228,9 +229,13 @@ func (x *session) tame() (bodies []openmanus.Body) {
 	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
 		bodies = append(bodies, openmanus.Interrupted{ID: newID()})
 	}
-	if mode := x.s.Config.Approve; mode != openmanus.ApproveAsk && mode != openmanus.ApproveReadOnly {
-		c := x.s.Config
-		c.N, c.Approve = c.N+1, openmanus.ApproveAsk
+	c := x.s.Config
+	bold := c.Approve != openmanus.ApproveAsk && c.Approve != openmanus.ApproveReadOnly
+	if bold {
+		c.Approve = openmanus.ApproveAsk
+	}
+	if uncaged := c.Sandbox == string(sandbox.None); bold || uncaged {
+		c.N, c.Sandbox = c.N+1, ""
 		bodies = append(bodies, c)
 	}
 	return bodies
