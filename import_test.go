@@ -80,6 +80,12 @@ var floors = []floor{
 		"github.com/anthropics/anthropic-sdk-go/option": "the provider's own client",
 	}},
 	{pkg: "llm/anthropic/internal/messages", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/google", may: map[string]string{
+		module + "/llm":                        models,
+		module + "/llm/internal/wire":          shared,
+		module + "/llm/google/internal/gemini": "its own format",
+	}},
+	{pkg: "llm/google/internal/gemini", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "tools", may: map[string]string{
 		module:                                 speaks,

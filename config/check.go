@@ -40,8 +40,9 @@ func (l *loader) checkLLM(profile string) {
 
 	apiType, typed := get("api_type")
 	p, _ := provider("", apiType.text, "")
-	if typed && (p == "azure" || p == "bedrock") {
+	if typed && p == "bedrock" {
 		warn(apiType, quoted(apiType.text)+" "+notYet)
+	} else if typed && p == "azure" { // whose example has a placeholder: looked at when it is used
 	} else if base, ok := get("base_url"); ok {
 		l.checkURL(base)
 	}

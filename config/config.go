@@ -57,6 +57,7 @@ type LLM struct {
 	APIKeyEnv      string // the variable that has the key
 	API            string // "chat" or "responses"
 	APIType        string // OpenManus': "azure", "aws", "ollama", …
+	APIVersion     string // Azure's
 	MaxTokens      int    // of a reply
 	MaxInputTokens int    // of a session
 	Temperature    *float64

@@ -27,7 +27,7 @@ func (c *Config) llm() endpoint {
 func (c *Config) ask(name string, at Source) endpoint {
 	s := c.llm()
 	if !c.sharesEndpoint(name) {
-		s.base, s.key, s.keyEnv, s.APIType, s.API = sourced{}, sourced{}, sourced{}, "", ""
+		s.base, s.key, s.keyEnv, s.APIType, s.APIVersion, s.API = sourced{}, sourced{}, sourced{}, "", "", ""
 	}
 	s.model = sourced{name, at}
 	return s
@@ -68,6 +68,7 @@ func (c *Config) profile(name string) endpoint {
 		s.key, s.keyEnv = get("api_key"), get("api_key_env")
 	}
 	s.API, s.APIType, s.Effort = or(own.API, s.API), or(own.APIType, s.APIType), or(own.Effort, s.Effort)
+	s.APIVersion = or(own.APIVersion, s.APIVersion)
 	s.MaxTokens, s.MaxInputTokens = or(own.MaxTokens, s.MaxTokens), or(own.MaxInputTokens, s.MaxInputTokens)
 	s.Temperature = or(own.Temperature, s.Temperature)
 	return s

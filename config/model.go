@@ -204,6 +204,9 @@ func (c *Config) model(s endpoint) (Model, error) {
 		return Model{}, err
 	}
 	m.API = spoken(m, s.API)
+	if m.Provider == "azure" {
+		m.APIVersion = or(s.APIVersion, c.ambientFirst("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION").text)
+	}
 	m.Info = c.info(m)
 	m.withoutRefused()
 	return m, nil
@@ -232,7 +235,7 @@ func (c *Config) served(s endpoint, m *Model) error {
 		at = s.model.at.String() + ": " + at
 	}
 	switch m.Provider {
-	case "openai", "compat", "ollama", "scripted", "anthropic":
+	case "openai", "compat", "ollama", "scripted", "anthropic", "google", "azure":
 	default:
 		return fmt.Errorf("%s: %s is not in this version yet; if an endpoint of it speaks OpenAI's Chat Completions, "+
 			"set [llm] base_url to it and call the model compat/%s", at, m.Provider, or(m.Name, "NAME"))
@@ -285,6 +288,11 @@ func (c *Config) script(file string, at Source) string {
 // address finds where m is.
 func (c *Config) address(s endpoint, m *Model) (err error) {
 	m.BaseURL, m.BaseAt = s.base.text, s.base.at
+	if m.BaseURL != "" && m.Provider == "azure" {
+		if err := checkURL(m.BaseURL); err != nil {
+			return fmt.Errorf("%s: found %s, %w", m.BaseAt, quoted(masked(m.BaseURL)), err)
+		}
+	}
 	if m.BaseURL != "" {
 		return nil
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ type vendor struct {
 	base     string   // its address; "" if each customer has another
 	baseVars []string // variables that name another one
 	keyVars  []string // variables that have its key; the first that is set counts
-	hosts    []string // where the key may go: hosts, or their endings if they begin with a dot
+	hosts    []string // where the key may go: nobody but the provider is there; * stands for one name without dots
 	keyless  bool     // it can do without a key: there are other credentials
 }
 
@@ -27,11 +28,11 @@ func vendorOf(provider string) (v vendor, ok bool) {
 			keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, hosts: []string{"generativelanguage.googleapis.com"}}, true
 	case "azure":
 		return vendor{baseVars: []string{"AZURE_OPENAI_ENDPOINT"}, keyVars: []string{"AZURE_OPENAI_API_KEY"},
-			hosts: []string{".azure.com", ".azure-api.net", ".azure.us", ".azure.cn"}}, true
+			hosts: []string{"*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com", "*.openai.azure.us", "*.openai.azure.cn"}}, true
 	case "bedrock":
-		return vendor{keyVars: []string{"AWS_BEARER_TOKEN_BEDROCK"}, hosts: []string{".amazonaws.com", ".amazonaws.com.cn"}, keyless: true}, true
+		return vendor{keyVars: []string{"AWS_BEARER_TOKEN_BEDROCK"}, hosts: []string{"bedrock-runtime.*.amazonaws.com", "bedrock-runtime-fips.*.amazonaws.com", "bedrock-runtime.*.amazonaws.com.cn"}, keyless: true}, true
 	case "vertex":
-		return vendor{hosts: []string{".googleapis.com"}, keyless: true}, true
+		return vendor{hosts: []string{"aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"}, keyless: true}, true
 	}
 	return vendor{}, false
 }
@@ -53,17 +54,10 @@ func ambientVariables() []string {
 
 // vendorAt returns the provider that is at base, if that is one's own address.
 func vendorAt(base string) string {
-	h := host(base)
-	if strings.HasSuffix(h, "aiplatform.googleapis.com") {
-		return "vertex"
-	}
-	for _, p := range []string{"anthropic", "google", "azure"} {
+	for _, p := range vendors() {
 		if v, _ := vendorOf(p); v.owns(base) {
 			return p
 		}
-	}
-	if strings.HasPrefix(h, "bedrock-runtime.") {
-		return "bedrock"
 	}
 	return ""
 }
@@ -71,12 +65,14 @@ func vendorAt(base string) string {
 // owns reports whether base is at one of v's hosts.
 func (v vendor) owns(base string) bool {
 	h := host(base)
-	for _, own := range v.hosts {
-		if h == own || strings.HasPrefix(own, ".") && strings.HasSuffix(h, own) {
-			return true
+	return slices.ContainsFunc(v.hosts, func(own string) bool {
+		before, after, any := strings.Cut(own, "*")
+		if !any || len(h) <= len(before)+len(after) {
+			return h == own
 		}
-	}
-	return false
+		return strings.HasPrefix(h, before) && strings.HasSuffix(h, after) &&
+			!strings.Contains(h[len(before):len(h)-len(after)], ".")
+	})
 }
 
 // ambientFirst returns the first of the variables that is set.
@@ -135,10 +131,13 @@ func (c *Config) checkedRegion(m *Model, from sourced) error {
 }
 
 // vendorKey returns the key of the environment that may be sent to where m is.
+// A session's address is none of the person's: at Azure, say, anybody can have
+// one.
 func (c *Config) vendorKey(m *Model, said bool) (sourced, bool) {
 	v, _ := vendorOf(m.Provider)
 	key := c.ambientFirst(v.keyVars...)
-	return key, key.text != "" && (said && m.BaseURL != v.base || v.owns(m.BaseURL))
+	owned := v.owns(m.BaseURL) && (m.BaseAt.From != Record || v.base != "")
+	return key, key.text != "" && (owned || said && m.BaseURL != v.base)
 }
 
 // needsKey is the error of a model that has no key and cannot do without.

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic"
+	"github.com/openmanus-go/openmanus/llm/google"
 	"github.com/openmanus-go/openmanus/llm/openai"
 )
 
@@ -26,8 +29,36 @@ func adapt(m config.Model) adapter {
 			o.Key, o.Token = "", o.Key
 		}
 		return anthropic.New(o)
+	case "google":
+		return google.New(google.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 	}
-	return openai.New(openai.Options{Model: m.Name, API: m.API, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
+	o := openai.Options{Model: m.Name, API: m.API, BaseURL: m.BaseURL, Key: string(m.Key), Reasoning: m.Info.Reasoning, Hint: hint(m)}
+	if m.Provider == "azure" {
+		o.BaseURL, o.Key, o.Header = azure(m), "", http.Header{"Api-Key": {string(m.Key)}}
+	}
+	return openai.New(o)
+}
+
+// azure is where m is at Azure: at the address of a deployment, as it was
+// given; at that of a resource, by the interface that has no versions, or, if
+// a version is named, at the deployment called like the model.
+func azure(m config.Model) string {
+	base := strings.TrimRight(m.BaseURL, "/")
+	switch {
+	case strings.Contains(base, "/openai/"):
+	case m.APIVersion == "":
+		return base + "/openai/v1"
+	default:
+		base = strings.TrimSuffix(base, "/openai") + "/openai/deployments/" + url.PathEscape(m.Name)
+	}
+	version := m.APIVersion
+	if version == "" && strings.Contains(base, "/deployments/") {
+		version = "2024-10-21" // the last that was not called a preview
+	}
+	if version == "" {
+		return base
+	}
+	return base + "?api-version=" + url.QueryEscape(version)
 }
 
 // hint returns what can be said of m's configuration when it is refused.

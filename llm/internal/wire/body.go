@@ -43,10 +43,11 @@ type Format interface {
 	// Head is the body up to the first message. It depends on what does
 	// not change under one [llm.Memo].
 	Head(req *llm.Request) ([]byte, error)
-	// Message is msg, with a comma before each message of the wire that it
-	// becomes; nothing, if there is nothing to say. It depends on nothing
-	// but msg, and what it returns is never changed.
-	Message(msg llm.Message) ([]byte, error)
+	// Message is messages[i], with a comma before each message of the wire
+	// that it becomes; nothing, if there is nothing to say. It depends on
+	// that message and those before it alone, and what it returns is never
+	// changed.
+	Message(messages []llm.Message, i int) ([]byte, error)
 	// Tail is what follows the last message.
 	Tail(req *llm.Request) ([]byte, error)
 }
@@ -107,10 +108,10 @@ func Encode(req *llm.Request, key any, f Format) (Body, error) {
 	if fixed > 0 {
 		b.Fixed = k.text[:k.ends[fixed-1]:k.ends[fixed-1]]
 	}
-	for i, msg := range req.Messages[fixed:] {
-		m, err := f.Message(msg)
+	for i := fixed; i < len(req.Messages); i++ {
+		m, err := f.Message(req.Messages, i)
 		if err != nil {
-			return Body{}, Wrongf("message %d: %w", fixed+i+1, err)
+			return Body{}, Wrongf("message %d: %w", i+1, err)
 		}
 		b.Fresh = append(b.Fresh, m...)
 	}
@@ -122,7 +123,7 @@ func Encode(req *llm.Request, key any, f Format) (Body, error) {
 // keep encodes those of the fixed messages that were not encoded before.
 func (k *kept) keep(f Format, fixed []llm.Message) error {
 	for i := len(k.ends); i < len(fixed); i++ {
-		b, err := f.Message(fixed[i])
+		b, err := f.Message(fixed, i)
 		if err != nil {
 			return Wrongf("message %d: %w", i+1, err)
 		}

@@ -218,3 +218,21 @@ func (p *Place) advice(e *llm.Error, res *http.Response, why string) string {
 	}
 	return "it answered: " + why
 }
+
+// Post sends body to url as JSON, and returns the response if it is one of
+// success.
+func (p *Place) Post(ctx context.Context, client *http.Client, url string, header http.Header, body Segments) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		return nil, Wrongf("the base URL makes no address: %w", err)
+	}
+	r.Header = header
+	r.Header.Set("Content-Type", "application/json")
+	r.ContentLength, r.GetBody = body.Size(), body.Open
+	r.Body, _ = body.Open()
+	res, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	return p.Check(res)
+}

@@ -25,6 +25,9 @@ func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	said := explain(body)
 	e := &llm.Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
 	said.refine(e)
+	if e.RetryAfter == 0 && e.Kind == llm.RateLimit {
+		e.RetryAfter = said.delay()
+	}
 	return e, cmp.Or(said.text, http.StatusText(status))
 }
 
@@ -49,6 +52,16 @@ func kindOfStatus(status int) llm.Kind {
 // said is what an error's body says: words for people, and codes.
 type said struct{ text, codes string }
 
+// delay is how long Google asks to wait, which it does in the body, or 0.
+func (s said) delay() time.Duration {
+	m := regexp.MustCompile(`"retrydelay":\s*"([0-9.]{1,12}s)"`).FindStringSubmatch(s.codes)
+	if m == nil {
+		return 0
+	}
+	d, _ := time.ParseDuration(m[1])
+	return d
+}
+
 // refine makes e what the body says it is, where the status is too coarse.
 func (s said) refine(e *llm.Error) {
 	text := strings.ToLower(s.text)
@@ -67,7 +80,7 @@ func (s said) refine(e *llm.Error) {
 		e.Kind, e.Permanent = llm.RateLimit, true
 	case has("model_not_found"):
 		e.Kind = llm.NoModel
-	case has("invalid_api_key", "authentication_error"):
+	case has("invalid_api_key", "api_key_invalid", "authentication_error"):
 		e.Kind = llm.Auth
 	case has("content_filter", "content_policy"):
 		e.Kind = llm.Filtered
@@ -122,7 +135,7 @@ func explain(body []byte) said {
 		case json.Unmarshal(raw, &list) == nil && len(list) > 0:
 			look(list[0], depth+1)
 		case json.Unmarshal(raw, &object) == nil:
-			for _, key := range []string{"code", "type", "status", "innererror"} {
+			for _, key := range []string{"code", "type", "status", "innererror", "details", "__type"} {
 				codes = append(codes, strings.ToLower(string(object[key])))
 			}
 			for _, key := range []string{"error", "message", "msg", "detail", "error_message"} {

@@ -44,7 +44,8 @@ type source struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(msg llm.Message) ([]byte, error) {
+func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+	msg := messages[i]
 	w := wireMessage{Role: "user"}
 	var err error
 	switch msg.Role {

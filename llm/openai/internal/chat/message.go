@@ -48,7 +48,8 @@ type wireFunction struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(msg llm.Message) ([]byte, error) {
+func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+	msg := messages[i]
 	var out []wireMessage
 	var err error
 	switch msg.Role {

@@ -37,7 +37,8 @@ type part struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(msg llm.Message) ([]byte, error) {
+func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+	msg := messages[i]
 	var items []item
 	var err error
 	switch msg.Role {

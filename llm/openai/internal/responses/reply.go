@@ -91,7 +91,7 @@ type begun struct {
 	kind    string
 	said    bool // a fragment of it came
 	closed  bool
-	summary int  // which of the summaries of its reasoning came last
+	summary int // which of the summaries of its reasoning came last
 }
 
 // Read is a [wire.Reader] for the model of that name.

@@ -1,0 +1,141 @@
+// Package gemini is the format of Google's generateContent: requests to bytes,
+// and bytes to replies. It sends nothing.
+package gemini
+
+import (
+	"encoding/json"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// Thinking is how a model is asked to reason.
+type Thinking string
+
+// The ways: by a level, by a number of tokens, or not at all.
+const (
+	Level  Thinking = "level"
+	Budget Thinking = "budget"
+	None   Thinking = "none"
+)
+
+// An Encoder makes the bodies of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo].
+type Encoder struct {
+	Model    string
+	Thinking Thinking
+}
+
+// Encode returns the body for req.
+func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
+	b, err := wire.Encode(req, m, format{m})
+	if err != nil {
+		return nil, err
+	}
+	return b.Segments(true), nil
+}
+
+// format is an Encoder as a [wire.Format].
+type format struct{ *Encoder }
+
+// Head implements [wire.Format].
+func (m format) Head(req *llm.Request) ([]byte, error) {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Schema      json.RawMessage `json:"parametersJsonSchema"`
+	}
+	head := []byte{'{'}
+	if req.System != "" {
+		head = append(append(head, `"systemInstruction":`...), wire.MustJSON(content{Parts: []part{{Text: req.System}}})...)
+		head = append(head, ',')
+	}
+	var functions []function
+	for _, t := range req.Tools {
+		schema, err := wire.InputSchema(t)
+		if err != nil {
+			return nil, err
+		}
+		functions = append(functions, function{t.Name, t.Description, schema})
+	}
+	if len(functions) > 0 {
+		head = append(append(head, `"tools":[{"functionDeclarations":`...), wire.MustJSON(functions)...)
+		head = append(head, `}],`...)
+	}
+	return append(head, `"contents":[`...), nil
+}
+
+// settings are the fields that follow the messages.
+type settings struct {
+	Tools      any        `json:"toolConfig,omitempty"`
+	Generation generation `json:"generationConfig,omitzero"`
+}
+
+type generation struct {
+	MaxTokens   int             `json:"maxOutputTokens,omitempty"`
+	Temperature *float64        `json:"temperature,omitempty"`
+	MIME        string          `json:"responseMimeType,omitempty"`
+	Schema      json.RawMessage `json:"responseJsonSchema,omitempty"`
+	Thinking    *thinking       `json:"thinkingConfig,omitempty"`
+}
+
+type thinking struct {
+	Include bool   `json:"includeThoughts"`
+	Level   string `json:"thinkingLevel,omitempty"`
+	Budget  int    `json:"thinkingBudget,omitempty"`
+}
+
+// Tail implements [wire.Format].
+func (m format) Tail(req *llm.Request) ([]byte, error) {
+	set := req.Settings
+	s := settings{Generation: generation{MaxTokens: set.MaxTokens, Temperature: set.Temperature}}
+	if schema := set.Schema; len(schema) > 0 {
+		if !json.Valid(schema) {
+			return nil, wire.Wrongf("the setting schema is not JSON")
+		}
+		s.Generation.MIME, s.Generation.Schema = "application/json", schema
+	}
+	var err error
+	if s.Generation.Thinking, err = m.thinking(set.Effort); err != nil {
+		return nil, err
+	}
+	mode, name, err := wire.ToolChoice(req)
+	if err != nil {
+		return nil, err
+	}
+	if mode != "" {
+		calling := map[string]any{"mode": map[string]string{"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}[mode]}
+		if mode == "tool" {
+			calling["allowedFunctionNames"] = []string{name}
+		}
+		s.Tools = map[string]any{"functionCallingConfig": calling}
+	}
+	b, err := wire.JSON(s)
+	switch {
+	case err != nil: // a temperature that is no number
+		return nil, wire.Wrongf("settings: %w", err)
+	case string(b) == "{}":
+		return []byte("]}"), nil
+	}
+	return append([]byte("],"), b[1:]...), nil
+}
+
+// thinking asks for the thoughts of a model that has any.
+func (m format) thinking(effort string) (*thinking, error) {
+	t := &thinking{Include: true}
+	switch {
+	case m.Thinking == None && effort != "":
+		return nil, wire.Wrongf("the setting effort is %q, and %s does not reason: leave it out", effort, m.Model)
+	case m.Thinking == None:
+		return nil, nil
+	case effort == "":
+	case m.Thinking == Level:
+		t.Level = effort
+	default:
+		t.Budget = map[string]int{"low": 1024, "medium": 8192, "high": 24576}[effort]
+		if t.Budget == 0 {
+			return nil, wire.Wrongf("the setting effort is %q: it is low, medium or high", effort)
+		}
+	}
+	return t, nil
+}

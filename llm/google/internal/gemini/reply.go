@@ -1,0 +1,220 @@
+package gemini
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// chunk is what we read of a chunk of a stream, and of a whole response.
+type chunk struct {
+	Candidates []struct {
+		Index   int `json:"index"`
+		Content struct {
+			Parts []gotPart `json:"parts"`
+		} `json:"content"`
+		Finish  string `json:"finishReason"`
+		Message string `json:"finishMessage"`
+	} `json:"candidates"`
+	Feedback struct {
+		Block string `json:"blockReason"`
+	} `json:"promptFeedback"`
+	Usage *usage `json:"usageMetadata"`
+}
+
+type gotPart struct {
+	Text      string `json:"text"`
+	Thought   bool   `json:"thought"`
+	Signature string `json:"thoughtSignature"`
+	Call      *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+}
+
+type usage struct {
+	Prompt   wire.Count `json:"promptTokenCount"`
+	ToolUse  wire.Count `json:"toolUsePromptTokenCount"`
+	Cached   wire.Count `json:"cachedContentTokenCount"`
+	Output   wire.Count `json:"candidatesTokenCount"`
+	Thoughts wire.Count `json:"thoughtsTokenCount"`
+}
+
+func (u *usage) neutral() *llm.Usage {
+	if u == nil {
+		return nil
+	}
+	in := u.Prompt + u.ToolUse
+	return &llm.Usage{Input: int(in), Output: int(u.Output + u.Thoughts), Cached: int(min(u.Cached, in)), Reasoning: int(u.Thoughts)}
+}
+
+// reply turns chunks into deltas.
+type reply struct {
+	model   string
+	parts   int    // how many there are
+	kind    string // of the last one: "text", "thought" or "call"
+	calls   bool   // there are any
+	finish  string // why it ended, once it did
+	message string // in words
+	usage   *llm.Usage
+
+	yield   func(llm.Delta, error) bool
+	unheard bool // nobody listens any more
+}
+
+// Read is a [wire.Reader] for the model of that name.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
+	r := &reply{model: model, yield: yield}
+	for data, err := range wire.Events(body) {
+		if err == nil {
+			err = r.add(data)
+		}
+		if r.unheard {
+			return llm.Delta{}, false, false, nil
+		}
+		if err != nil && r.finish == "" {
+			return llm.Delta{}, false, true, err
+		}
+		if err != nil {
+			break
+		}
+		if r.finish != "" {
+			finished()
+		}
+	}
+	last, err = r.end()
+	return last, err == nil, true, err
+}
+
+// add yields the deltas of one event, which may be a list of chunks.
+func (r *reply) add(data []byte) error {
+	if data[0] == '[' {
+		var list []json.RawMessage
+		if err := json.Unmarshal(data, &list); err != nil {
+			return wire.NoEvent(data, err)
+		}
+		for _, one := range list {
+			if err := r.addOne(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.addOne(data)
+}
+
+func (r *reply) addOne(data []byte) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil || len(c.Candidates) == 0 {
+		if e := wire.InBand(data); e != nil {
+			return e
+		}
+		if err != nil {
+			return wire.NoEvent(data, err)
+		}
+	}
+	if u := c.Usage.neutral(); u != nil {
+		r.usage = u
+	}
+	if c.Feedback.Block != "" && r.finish == "" {
+		r.finish = "SAFETY"
+	}
+	for _, candidate := range c.Candidates {
+		if candidate.Index != 0 {
+			continue
+		}
+		for _, p := range candidate.Content.Parts {
+			r.say(p)
+		}
+		if stop := ending(candidate.Finish); candidate.Finish != "" && (r.finish == "" || !stop.Whole()) {
+			r.finish, r.message = candidate.Finish, candidate.Message
+		}
+	}
+	if r.finish == "" {
+		return wire.ErrorBeside(data)
+	}
+	return nil
+}
+
+// say yields one part. Text and thoughts go on where they are of the kind of
+// the part before; a signature without words belongs to that part as well.
+func (r *reply) say(p gotPart) {
+	opaque := seal(p.Signature)
+	switch {
+	case p.Call != nil:
+		r.calls = true
+		r.send("call", llm.Call{ID: p.Call.ID, Name: p.Call.Name, Input: args(p.Call.Args), Opaque: opaque, By: by(r.model, opaque)})
+	case p.Thought && (p.Text != "" || opaque != nil):
+		r.send("thought", llm.Thinking{Text: p.Text, Opaque: opaque, By: r.model})
+	case p.Text != "" || opaque != nil:
+		r.send("text", llm.Text{Text: p.Text, Opaque: opaque, By: by(r.model, opaque)})
+	}
+}
+
+func by(model string, opaque json.RawMessage) string {
+	if opaque == nil {
+		return ""
+	}
+	return model
+}
+
+func (r *reply) send(kind string, p llm.Part) {
+	if r.unheard {
+		return
+	}
+	if kind == "call" || kind != r.kind {
+		r.parts++
+	}
+	r.kind = kind
+	r.unheard = !r.yield(llm.Delta{Part: r.parts - 1, Piece: p}, nil)
+}
+
+// args is the input of a call.
+func args(raw json.RawMessage) string {
+	var s string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "{}"
+	case json.Unmarshal(raw, &s) == nil:
+		return s
+	}
+	return string(raw)
+}
+
+// ending is what a finishReason means; "" if it is none of a reply.
+func ending(finish string) llm.Stop {
+	switch finish {
+	case "STOP", "FUNCTION_CALL": // the second from servers that imitate Google
+		return llm.End
+	case "MAX_TOKENS":
+		return llm.Length
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
+		return llm.Filter
+	}
+	return ""
+}
+
+// end returns the last delta, or why the reply is none.
+func (r *reply) end() (llm.Delta, error) {
+	stop := ending(r.finish)
+	switch {
+	case r.finish == "":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a finishReason")}
+	case r.finish == "MALFORMED_FUNCTION_CALL", r.finish == "UNEXPECTED_TOOL_CALL", r.finish == "TOO_MANY_TOOL_CALLS",
+		r.finish == "MALFORMED_RESPONSE", r.finish == "MISSING_THOUGHT_SIGNATURE", r.finish == "OTHER":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the model wrote what Google cannot read: %s",
+			wire.OneLine(cmp.Or(r.message, r.finish), 200))}
+	case stop == "":
+		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.finish, 100))
+	case stop == llm.End && r.calls:
+		stop = llm.ToolUse
+	}
+	return llm.Delta{Stop: stop, Usage: r.usage}, nil
+}
