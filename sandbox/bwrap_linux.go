@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -56,7 +54,7 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if err := b.furnish(); err != nil {
 		return err
 	}
-	filter, err := sysFilter{sockets: true, ipc: true}.encoded()
+	filter, err := sysFilter{inet: true, unix: true, ipc: true}.encoded()
 	if err == nil {
 		err = os.WriteFile(b.filter, filter, 0o600)
 	}
@@ -67,6 +65,9 @@ func (b *bubblewrap) build(ctx context.Context) error {
 		return err
 	}
 	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
+	if b.o.Network == Hosts {
+		b.env = append(b.env, proxyEnv()...)
+	}
 	b.paths = map[string]string{"/tmp": b.private.at("tmp"), "/var/tmp": b.private.at("tmp"), b.view.home: b.private.at("home")}
 	return b.tryOut(ctx)
 }
@@ -120,7 +121,7 @@ func (b *bubblewrap) arguments() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		mount("--ro-bind", b.private.at("proxy"), proxyDir)
+		mount("--bind", b.private.at("proxy"), proxyDir)
 		mount("--ro-bind", exe, forwarderPath)
 	}
 	return args, b.lay(root, places)
@@ -282,5 +283,3 @@ func (b *bubblewrap) tryOut(ctx context.Context) error {
 
 // sorted is for what people read.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-var _ = unix.SIGKILL

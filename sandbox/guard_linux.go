@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // protected are the names in a workspace that other programs take orders from,
@@ -259,5 +257,3 @@ func (g *guard) find() []string {
 	}
 	return found
 }
-
-var _ = unix.O_RDONLY

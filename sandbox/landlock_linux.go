@@ -2,13 +2,259 @@ package sandbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func newLandlock(context.Context, Options) (workspace.Cage, error)  { return nil, errors.New("todo") }
-func newContainer(context.Context, Options) (workspace.Cage, error) { return nil, errors.New("todo") }
+// leastABI is the version of Landlock that is needed: that of Linux 6.12,
+// which keeps commands from sending signals outside.
+const leastABI = 6
 
-// Main x
-func Main() {}
+// A landlock is a cage without namespaces. A supervisor, which is this program
+// again (see [Main]), restricts itself, starts the command, and ends with it
+// everything that it started.
+type landlock struct {
+	*house
+	program string // this one
+	cage    lockedCage
+}
+
+// A lockedCage is what the supervisor is told of the cage.
+type lockedCage struct {
+	Read   []string // directories and files that may be read
+	Write  []string // directories that may be written
+	Device []string // files that may be written
+	Net    bool     // may have sockets of the internet
+}
+
+// A lockedCommand is what the supervisor is told.
+type lockedCommand struct {
+	lockedCage
+	Args []string
+	Path string // of the program
+}
+
+func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
+	if abi := landlockABI(); abi < leastABI {
+		return nil, fmt.Errorf("%w: Landlock has version %d here, and %d is needed (Linux 6.12, with landlock among its security modules)", ErrNone, abi, leastABI)
+	}
+	if o.Network == Hosts {
+		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not have: install bubblewrap`, ErrNone)
+	}
+	h, err := newHouse(o, "")
+	if err != nil {
+		return nil, err
+	}
+	l := &landlock{house: h}
+	if err := l.build(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+func (l *landlock) build() (err error) {
+	if len(l.view.hide) > 0 {
+		return fmt.Errorf("%w: %s is in the workspace, and Landlock cannot hide it: choose another workspace, or install bubblewrap", ErrNone, l.view.hide[0])
+	}
+	if l.program, err = os.Executable(); err != nil {
+		return err
+	}
+	l.view.home = l.private.at("home")
+	if err := os.WriteFile(l.private.at("home", ".gitconfig"), []byte(gitConfig()), 0o644); err != nil {
+		return err
+	}
+	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.at("tmp"))
+	l.cage = lockedCage{
+		Read:   append(l.view.read, etcFiles()...),
+		Write:  []string{l.view.ws, l.private.at("tmp"), l.view.home},
+		Device: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
+		Net:    l.o.Network == AllNetwork,
+	}
+	for _, name := range []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "sys"} {
+		l.cage.Read = append(l.cage.Read, "/proc/"+name)
+	}
+	l.cage.Read = append(l.cage.Read, "/sys/devices/system/cpu")
+	if l.cage.Net {
+		l.cage.Read = append(l.cage.Read, "/etc/resolv.conf")
+	}
+	l.paths = map[string]string{l.private.at("tmp"): l.private.at("tmp"), l.view.home: l.view.home}
+	return nil
+}
+
+// etcFiles are what may be read in /etc: what has a copy in other cages, and
+// the accounts.
+func etcFiles() []string {
+	var found []string
+	for _, pattern := range append([]string{"passwd", "group", "nsswitch.conf", "hosts", "shells"}, etcNames...) {
+		names, _ := filepath.Glob("/etc/" + pattern) // the patterns are right
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o004 != 0 {
+				found = append(found, name)
+			}
+		}
+	}
+	return found
+}
+
+// Name implements [workspace.Cage].
+func (l *landlock) Name() string { return string(Landlock) }
+
+// Start implements [workspace.Cage].
+func (l *landlock) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.Process, error) {
+	env, err := l.prepare(c, dir)
+	if err != nil {
+		return nil, err
+	}
+	path := c.Args[0]
+	if !strings.Contains(path, "/") {
+		if path, err = workspace.LookPath(path, env); err != nil {
+			return nil, err
+		}
+	}
+	spec, err := json.Marshal(lockedCommand{l.cage, c.Args, path})
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	x.Path, x.Args, x.Env, x.Dir = l.program, []string{supervisorName}, env, dir
+	x.ExtraFiles = []*os.File{r}
+	p, err := begin(l.limits.starter, x)
+	r.Close()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+	}
+	p.supervised = true
+	if err = p.hold(x.Process.Pid); err == nil {
+		err = l.limits.impose(x.Process.Pid)
+	}
+	if err == nil {
+		_, err = w.Write(spec)
+	}
+	if err != nil {
+		p.abandon()
+		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+	}
+	l.running(p)
+	return p, nil
+}
+
+func landlockABI() int {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(abi)
+}
+
+// What may be done to files, as Landlock names it.
+const (
+	lockRead  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_EXECUTE
+	lockFile  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	lockWrite = lockRead | lockFile | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
+	lockAll = lockWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+)
+
+// restrict restricts the calling thread, and what it starts, for good.
+func (c lockedCage) restrict() error {
+	attr := unix.LandlockRulesetAttr{
+		Handled_access_fs: lockAll,
+		Scoped:            unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
+	}
+	if !c.Net {
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	const size = 24 // of the attributes that version 6 has
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock: %w", errno)
+	}
+	defer unix.Close(int(fd))
+	for _, rule := range []struct {
+		names  []string
+		access uint64
+	}{{c.Read, lockRead}, {c.Write, lockWrite}, {c.Device, unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}} {
+		for _, name := range rule.names {
+			if err := lockRule(int(fd), name, rule.access); err != nil {
+				return fmt.Errorf("landlock: %s: %w", name, err)
+			}
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %w", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
+		return fmt.Errorf("landlock: %w", errno)
+	}
+	return errors.Join(dropCapabilities(), sysFilter{inet: c.Net}.install())
+}
+
+func lockRule(ruleset int, name string, access uint64) error {
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil // it has gone: there is nothing to allow
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= lockFile
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// dropCapabilities takes every capability from the calling thread, and from
+// root that of getting them back.
+func dropCapabilities() error {
+	for c := 0; c <= 63; c++ {
+		if unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) != nil {
+			break // there are no more, or it has none to drop
+		}
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capset(&header, &data[0]); err != nil {
+		return fmt.Errorf("capabilities: %w", err)
+	}
+	return nil
+}
+
+// install sets the filter for the calling thread.
+func (f sysFilter) install() error {
+	program := f.program()
+	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
+}
+
+func newContainer(_ context.Context, o Options) (workspace.Cage, error) {
+	return nil, fmt.Errorf("%w: %s is not in this version yet", ErrNone, o.Kind)
+}

@@ -28,5 +28,5 @@ func advice() string {
 	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets commands do whatever you can do."
 }
 
-// Main does nothing here.
+// Main does nothing here: no part of a sandbox is this program again.
 func Main() {}

@@ -31,6 +31,8 @@ type process struct {
 	ended chan struct{}
 	after func() error // when everything is dead
 
+	supervised bool // the root kills all that is below it when it gets SIGTERM
+
 	mu     sync.Mutex
 	reason error // why it was killed, if it was not asked for
 }
@@ -90,6 +92,10 @@ func (p *process) Terminate() error {
 
 // Stop implements [workspace.Process].
 func (p *process) Stop() {
+	if p.supervised {
+		_ = unix.PidfdSendSignal(p.fd, unix.SIGTERM, nil, 0) // it may be dead
+		return
+	}
 	if p.fd >= 0 {
 		_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // it may be dead
 	}
@@ -109,7 +115,10 @@ func (p *process) stopFor(err error) {
 // Kill implements [workspace.Process].
 func (p *process) Kill() error {
 	p.Stop()
-	err := p.waitDead()
+	err := p.waitDead(deathTime)
+	if err != nil && p.supervised {
+		err = p.killFromOutside()
+	}
 	p.mu.Lock()
 	reason := p.reason
 	if p.reason == nil {
@@ -122,8 +131,8 @@ func (p *process) Kill() error {
 }
 
 // waitDead waits until the root is dead, and so everything below it.
-func (p *process) waitDead() error {
-	for deadline := time.Now().Add(deathTime); ; {
+func (p *process) waitDead(limit time.Duration) error {
+	for deadline := time.Now().Add(limit); ; {
 		left := time.Until(deadline).Milliseconds()
 		if left <= 0 {
 			return fmt.Errorf("the sandbox's process %d does not die: it hangs in the kernel", p.root)
@@ -136,6 +145,22 @@ func (p *process) waitDead() error {
 			return fmt.Errorf("process %d: %w", p.root, err)
 		}
 	}
+}
+
+// killFromOutside kills a supervisor that does not do its work, and what is
+// below it.
+func (p *process) killFromOutside() error {
+	for range 100 {
+		found := descendants(p.root)
+		for _, pid := range found {
+			_ = unix.Kill(pid, unix.SIGKILL) // it may be dead
+		}
+		if len(found) == 0 {
+			break
+		}
+	}
+	_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // it may be dead
+	return p.waitDead(deathTime)
 }
 
 // Status implements [workspace.Process]. The cage tells how the command ended

@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 }
 
 // kinds are the cages of this machine.
-var kinds = []sandbox.Kind{sandbox.Bubblewrap}
+var kinds = []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock}
 
 func TestConforms(t *testing.T) {
 	for _, kind := range kinds {

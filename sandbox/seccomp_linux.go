@@ -19,8 +19,9 @@ const (
 // list fails with ENOSYS, so that programs fall back as they do on an older
 // kernel.
 type sysFilter struct {
-	sockets bool // may have sockets other than pairs
-	ipc     bool // may have System V IPC and POSIX message queues
+	inet bool // may have sockets of the internet
+	unix bool // may have sockets in the file system
+	ipc  bool // may have System V IPC and POSIX message queues
 }
 
 // commonCalls are allowed whatever their arguments are. What is missing, and
@@ -149,18 +150,20 @@ var forbiddenCalls = []uintptr{
 
 // socket allows the families that programs need: what namespaces keep apart.
 func (f sysFilter) socket(b *bpf) {
-	if !f.sockets {
-		b.always(deny)
-		return
-	}
 	b.load(dataArgs + 8)
 	b.mask(0xf)
 	b.when(unix.SOCK_RAW, deny)
 	b.when(unix.SOCK_PACKET, deny)
 	b.load(dataArgs)
-	for _, family := range []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6} {
-		b.when(family, allow)
+	if f.unix {
+		b.when(unix.AF_UNIX, allow)
 	}
+	if !f.inet {
+		b.always(deny)
+		return
+	}
+	b.when(unix.AF_INET, allow)
+	b.when(unix.AF_INET6, allow)
 	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 3, unix.AF_NETLINK)
 	b.load(dataArgs + 16)
 	b.when(unix.NETLINK_ROUTE, allow) // which interfaces there are

@@ -1,0 +1,152 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervisorName is the name by which this program is called to be a
+// supervisor.
+const supervisorName = "openmanus-sandbox"
+
+// Main makes this process a part of a sandbox, if it was started to be one, and
+// does not return then. A program that uses this package calls it first thing
+// in its main, a test in its TestMain.
+func Main() {
+	switch filepath.Base(os.Args[0]) {
+	case supervisorName:
+		code, err := supervise()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "sandbox:", err)
+		}
+		os.Exit(code)
+	case forwarderName:
+		os.Exit(forward(os.Args[1:]))
+	}
+}
+
+// supervise starts a command in a cage of Landlock, and returns its exit
+// status when everything that it started is dead. If whoever started the
+// supervisor dies, or sends SIGTERM, it kills everything.
+func supervise() (int, error) {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, unix.SIGTERM)
+	err := errors.Join(
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), // whoever loses its parent becomes ours
+		unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0))
+	if err != nil {
+		return 1, err
+	}
+	var cmd lockedCommand
+	spec := os.NewFile(3, "spec")
+	if err := json.NewDecoder(spec).Decode(&cmd); err != nil {
+		return 1, fmt.Errorf("what is to be done: %w", err) // whoever started us is dead, or it was not us whom they meant
+	}
+	spec.Close()
+	child, err := cmd.start()
+	if err != nil {
+		return 127, err
+	}
+	ended := make(chan int, 1)
+	go func() { ended <- reap(child) }()
+	code := 128 + int(unix.SIGKILL)
+	select {
+	case code = <-ended:
+	case <-stop:
+	}
+	killChildren()
+	return code, nil
+}
+
+// start starts the command from a thread that is restricted.
+func (c lockedCommand) start() (int, error) {
+	type result struct {
+		pid int
+		err error
+	}
+	done := make(chan result)
+	go func() {
+		runtime.LockOSThread() // for good
+		if err := c.restrict(); err != nil {
+			done <- result{0, err}
+			return
+		}
+		pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
+			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+		if err != nil {
+			err = fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+		}
+		done <- result{pid, err}
+		select {} // a thread that ends has its children re-parented, and its signals sent
+	}()
+	r := <-done
+	return r.pid, r.err
+}
+
+// reap waits for children until child has ended, and returns its exit status
+// as shells count.
+func reap(child int) int {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return 1
+		case pid == child && status.Signaled():
+			return 128 + int(status.Signal())
+		case pid == child && status.Exited():
+			return status.ExitStatus()
+		}
+	}
+}
+
+// killChildren kills children until there are none; those of theirs become
+// ours.
+func killChildren() {
+	for {
+		pids := children()
+		for _, pid := range pids {
+			_ = unix.Kill(pid, unix.SIGKILL) // it is ours, and dead at worst
+		}
+		for {
+			if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 && !errors.Is(err, unix.EINTR) {
+				break
+			}
+		}
+		if len(pids) == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond) // for them to die
+	}
+}
+
+// children are the processes whose parent is this one.
+func children() []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is right
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for _, field := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
