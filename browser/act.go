@@ -1,0 +1,270 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
+)
+
+// readyTime is how long an action waits for its element.
+const readyTime = 5 * time.Second
+
+// The functions that run in the page, each a file that can be read.
+var (
+	//go:embed js/ready.js
+	readyJS string
+	//go:embed js/hit.js
+	hitJS string
+	//go:embed js/prepare.js
+	prepareJS string
+	//go:embed js/options.js
+	optionsJS string
+	//go:embed js/select.js
+	selectJS string
+	//go:embed js/scroll.js
+	scrollJS string
+)
+
+// A blocked is why an element cannot be acted upon yet.
+type blocked string
+
+func (b blocked) Error() string { return string(b) }
+
+// point waits until an element is visible, still, enabled and not covered, and
+// returns a place where it can be hit; at, if not nil, is a place within it.
+func (t *Tab) point(ctx context.Context, el *Element, at *Point) (Point, error) {
+	until, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	var why blocked
+	for {
+		p, err := t.tryPoint(until, el, at)
+		if err == nil || !errors.As(err, &why) {
+			if until.Err() != nil && ctx.Err() == nil && why != "" {
+				return p, why
+			}
+			return p, err
+		}
+		// It may come with the next frame that is drawn.
+		if err := t.drawn(until); err != nil && ctx.Err() != nil {
+			return p, cause(ctx, err)
+		}
+		if until.Err() != nil {
+			return p, why
+		}
+	}
+}
+
+func (t *Tab) tryPoint(ctx context.Context, el *Element, at *Point) (Point, error) {
+	id, err := t.object(ctx, el.ref)
+	if err != nil {
+		return Point{}, err
+	}
+	scroll, err := el.s.send("DOM.scrollIntoViewIfNeeded", map[string]any{"backendNodeId": el.node})
+	if err != nil {
+		return Point{}, err
+	}
+	var not string
+	if err := t.callOn(ctx, el.s, id, readyJS, &not); err != nil {
+		return Point{}, err
+	}
+	if not != "" {
+		return Point{}, blocked(not)
+	}
+	if err := scroll(ctx, nil); err != nil && errors.Is(staleOr(err), errStale) {
+		return Point{}, blocked("it has no place on the page: it is hidden, or was taken away")
+	}
+	var q quads
+	if err := el.s.Call(ctx, "DOM.getContentQuads", map[string]any{"backendNodeId": el.node}, &q); err != nil {
+		return Point{}, blocked("it has no place on the page: it is hidden, or was taken away")
+	}
+	local, ok := q.middle()
+	if !ok {
+		return Point{}, blocked("it has no size: it is hidden")
+	}
+	if at != nil && len(q.Quads[0]) == 8 {
+		local = Point{q.Quads[0][0] + at.X, q.Quads[0][1] + at.Y}
+	}
+	return t.uncovered(ctx, el, id, local)
+}
+
+// uncovered checks that what would be hit at a place is the element, in its
+// own process and in those around it, and returns the place in the tab's view.
+func (t *Tab) uncovered(ctx context.Context, el *Element, id runtime.RemoteObjectID, local Point) (Point, error) {
+	if err := t.hits(ctx, el.ref, id, local); err != nil {
+		return local, err
+	}
+	for s := el.s; s != t.s && s.parent != nil && s.parent.id != ""; s = s.parent {
+		o, err := t.originIn(ctx, s)
+		if err != nil {
+			return local, err
+		}
+		local.X, local.Y = local.X+o.at.X, local.Y+o.at.Y
+		if err := t.hits(ctx, ref{s.parent, o.frame, o.node}, "", local); err != nil {
+			return local, err
+		}
+	}
+	return local, nil
+}
+
+// owner is the element of a frame that has a process of its own.
+type owner struct {
+	node  cdp.BackendNodeID
+	frame cdp.FrameID // that it stands in
+	at    Point       // where the frame's view begins
+}
+
+func (t *Tab) originIn(ctx context.Context, s *session) (owner, error) {
+	var o owner
+	var res struct {
+		Node cdp.BackendNodeID `json:"backendNodeId"`
+	}
+	if err := s.parent.Call(ctx, "DOM.getFrameOwner", map[string]any{"frameId": s.target}, &res); err != nil {
+		return o, staleOr(err)
+	}
+	o.node, o.frame = res.Node, cdp.FrameID(s.parent.target)
+	var box struct {
+		Model struct {
+			Content []float64 `json:"content"`
+		} `json:"model"`
+	}
+	if err := s.parent.Call(ctx, "DOM.getBoxModel", map[string]any{"backendNodeId": o.node}, &box); err != nil || len(box.Model.Content) < 2 {
+		return o, blocked("its frame is hidden")
+	}
+	o.at = Point{box.Model.Content[0], box.Model.Content[1]}
+	return o, nil
+}
+
+// hits checks that what is at a place of a process is a node, or in it.
+func (t *Tab) hits(ctx context.Context, r ref, id runtime.RemoteObjectID, at Point) error {
+	var hit struct {
+		Node  cdp.BackendNodeID `json:"backendNodeId"`
+		Frame cdp.FrameID       `json:"frameId"`
+	}
+	err := r.s.Call(ctx, "DOM.getNodeForLocation", map[string]any{"x": int(at.X), "y": int(at.Y), "includeUserAgentShadowDOM": false}, &hit)
+	if err != nil {
+		return blocked("it is outside of the view, and cannot be scrolled there")
+	}
+	if hit.Node == r.node {
+		return nil
+	}
+	if hit.Frame != "" && hit.Frame != r.frame {
+		return blocked("it is covered by something outside of its frame: close that, or scroll")
+	}
+	if id == "" {
+		if id, err = t.object(ctx, r); err != nil {
+			return err
+		}
+	}
+	other, err := t.object(ctx, ref{r.s, r.frame, hit.Node})
+	if err != nil { // of another frame, which lies over it
+		return blocked("it is covered by something that is no part of its document")
+	}
+	var cover string
+	if err := t.callOn(ctx, r.s, id, hitJS, &cover, other); err != nil {
+		return err
+	}
+	if cover != "" {
+		return blocked("it is covered by " + cover + ": close that, or scroll")
+	}
+	return nil
+}
+
+// A Button is one of a mouse, and how often it is pressed.
+type Button struct {
+	Right bool
+	Count int    // 0: once
+	At    *Point // within the element; nil: its middle
+}
+
+// Click clicks on an element and waits until what that set off has come to
+// rest.
+func (t *Tab) Click(ctx context.Context, el *Element, how Button) (Outcome, error) {
+	return t.do(ctx, el, func(ctx context.Context) error {
+		p, err := t.point(ctx, el, how.At)
+		if err != nil {
+			return err
+		}
+		return t.press(ctx, p, how)
+	})
+}
+
+// ClickAt clicks at a place in the view.
+func (t *Tab) ClickAt(ctx context.Context, p Point, how Button) (Outcome, error) {
+	return t.do(ctx, nil, func(ctx context.Context) error { return t.press(ctx, p, how) })
+}
+
+// Hover moves the mouse over an element.
+func (t *Tab) Hover(ctx context.Context, el *Element) (Outcome, error) {
+	return t.do(ctx, el, func(ctx context.Context) error {
+		p, err := t.point(ctx, el, nil)
+		if err != nil {
+			return err
+		}
+		return t.mouse(ctx, mouse(input.DispatchMouseEventTypeMouseMoved, p))
+	})
+}
+
+// do does something to the page, and waits until what it set off has come to
+// rest. A dialog that opens meanwhile ends it, and is an outcome.
+func (t *Tab) do(ctx context.Context, el *Element, what func(context.Context) error) (Outcome, error) {
+	ctx, done, err := t.act(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer done()
+	was := t.before()
+	err = cause(ctx, what(ctx))
+	if el != nil {
+		t.release(el.s)
+	}
+	if err != nil && !errors.Is(err, errDialog) && !errors.Is(err, errGone) {
+		return Outcome{}, err
+	}
+	out, err := t.after(ctx, was)
+	return out, cause(ctx, err)
+}
+
+func mouse(kind input.DispatchMouseEventType, p Point) input.DispatchMouseEventParams {
+	return input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y}
+}
+
+// press moves the mouse to a place and clicks there. The events are sent
+// without waiting in between: they are taken in that order.
+func (t *Tab) press(ctx context.Context, p Point, how Button) error {
+	button, buttons := input.MouseButtonLeft, int64(1)
+	if how.Right {
+		button, buttons = input.MouseButtonRight, 2
+	}
+	events := []input.DispatchMouseEventParams{mouse(input.DispatchMouseEventTypeMouseMoved, p)}
+	for n := range max(1, how.Count) {
+		down, up := mouse(input.DispatchMouseEventTypeMousePressed, p), mouse(input.DispatchMouseEventTypeMouseReleased, p)
+		down.Button, down.Buttons, down.ClickCount = button, buttons, int64(n+1)
+		up.Button, up.ClickCount = button, int64(n+1)
+		events = append(events, down, up)
+	}
+	return t.mouse(ctx, events...)
+}
+
+// mouse sends events of the mouse, and waits until the page has taken them.
+func (t *Tab) mouse(ctx context.Context, events ...input.DispatchMouseEventParams) error {
+	var waits []func(context.Context, any) error
+	for _, e := range events {
+		wait, err := t.s.send(input.CommandDispatchMouseEvent, e)
+		if err != nil {
+			return err
+		}
+		waits = append(waits, wait)
+	}
+	for _, wait := range waits {
+		if err := wait(ctx, nil); err != nil {
+			return cause(ctx, fmt.Errorf("the mouse: %w", err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// this: the element that is meant; hit: what is where it would be clicked.
+// Returns what covers it, or "".
+function (hit) {
+	const up = n => n.assignedSlot || n.parentNode || n.host || null;
+	const within = (n, of) => { for (; n; n = up(n)) if (n === of) return true; return false; };
+	if (within(hit, this)) return "";
+	// What is slotted into a closed root does not say so.
+	const slotted = el => [...el.querySelectorAll("slot")].some(s => s.assignedElements({flatten: true}).some(a => within(hit, a)));
+	if (this.querySelectorAll && slotted(this)) return "";
+	if (this.shadowRoot && slotted(this.shadowRoot)) return "";
+	// A click on its label is a click on it, and so is one on what it is painted by.
+	for (const l of this.labels || []) if (within(hit, l)) return "";
+	if (within(this, hit) && this.matches("input, option")) {
+		const a = this.getBoundingClientRect(), b = (hit.getBoundingClientRect ? hit : hit.parentElement).getBoundingClientRect();
+		if (b.width <= a.width + 40 && b.height <= a.height + 40) return "";
+	}
+	if (this.matches("area")) return "";
+	let el = hit.nodeType === 1 ? hit : hit.parentElement || hit.host;
+	if (!el) return "something else";
+	let s = "<" + el.localName;
+	if (el.id) s += " id=" + JSON.stringify(el.id);
+	if (typeof el.className === "string" && el.className) s += " class=" + JSON.stringify(el.className.slice(0, 60));
+	s += ">";
+	const text = (el.innerText || "").trim().replace(/\s+/g, " ").slice(0, 60);
+	return text ? s + " " + JSON.stringify(text) : s;
+}

@@ -1,0 +1,41 @@
+// this: an element that text is to go into. Returns how it goes in: "type" it,
+// "set" if it was set, or throws what is wrong.
+function (text) {
+	const el = this;
+	const tell = () => {
+		el.dispatchEvent(new Event("input", {bubbles: true, composed: true}));
+		el.dispatchEvent(new Event("change", {bubbles: true, composed: true}));
+	};
+	if (el.matches(":disabled")) throw new Error("it is disabled");
+	if (el.readOnly) throw new Error("it is read-only");
+	const set = ["date", "time", "datetime-local", "month", "week", "color", "range"];
+	if (el.localName === "input" && set.includes(el.type)) {
+		el.focus();
+		el.value = text;
+		if (text !== "" && el.value !== text && (el.type !== "range" || Number(el.value) !== Number(text))) {
+			const form = {date: "2026-11-21", time: "17:30", "datetime-local": "2026-11-21T17:30", month: "2026-11", week: "2026-W47", color: "#ff8800", range: `a number from ${el.min || 0} to ${el.max || 100}, in steps of ${el.step || 1}`};
+			throw new Error(`a field for a ${el.type} does not take ${JSON.stringify(text)}: it takes the form ${form[el.type]}`);
+		}
+		tell();
+		return "set";
+	}
+	if (el.localName === "input" && ["checkbox", "radio", "button", "submit", "reset", "image"].includes(el.type)) throw new Error(`text does not go into an input of the type ${el.type}: click it`);
+	if (el.localName === "input" && el.type === "file") throw new Error("a file goes into it with upload_file");
+	if (el.localName === "select") throw new Error("one chooses from it with select_dropdown_option");
+	el.focus({preventScroll: true});
+	if (el.localName === "input" || el.localName === "textarea") {
+		el.select();
+		return "type";
+	}
+	if (el.isContentEditable) {
+		const range = el.ownerDocument.createRange();
+		range.selectNodeContents(el);
+		const sel = el.getRootNode().getSelection ? el.getRootNode().getSelection() : el.ownerDocument.getSelection();
+		sel.removeAllRanges();
+		sel.addRange(range);
+		return "type";
+	}
+	const inner = el.querySelector("input, textarea, [contenteditable]") || el.shadowRoot && el.shadowRoot.querySelector("input, textarea, [contenteditable]");
+	if (inner && inner !== el) throw new Error("text does not go into it: use the field within it");
+	return "type";
+}

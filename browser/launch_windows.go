@@ -1,0 +1,32 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+)
+
+// give hands the browser its ends of the pipe as handles, which it takes from
+// a switch. Ours are not passed on.
+func (p *pipe) give(cmd *exec.Cmd) error {
+	for _, f := range []*os.File{p.r, p.w} {
+		if err := syscall.SetHandleInformation(syscall.Handle(f.Fd()), syscall.HANDLE_FLAG_INHERIT, 0); err != nil {
+			return err
+		}
+	}
+	r, w := syscall.Handle(p.theirR.Fd()), syscall.Handle(p.theirW.Fd())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		AdditionalInheritedHandles: []syscall.Handle{r, w},
+		CreationFlags:              syscall.CREATE_NEW_PROCESS_GROUP,
+	}
+	cmd.Args = slices.Insert(cmd.Args, 1, fmt.Sprintf("--remote-debugging-io-pipes=%d,%d", r, w))
+	return nil
+}
+
+// killGroup kills the browser. Its other processes end with it.
+func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
+
+// canSandbox reports whether Chromium's own sandbox can work for this user.
+func canSandbox() bool { return true }

@@ -1,0 +1,108 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// shared is the browser of all tests that do not break theirs.
+var shared *Browser
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	b, err := Start(context.Background(), testOptions())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err, "\nThe tests need a Chromium: make deps installs it.")
+		return 1
+	}
+	shared = b
+	code := m.Run()
+	if err := b.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	return code
+}
+
+// testOptions are for root, which is who tests in a container.
+func testOptions() Options { return Options{NoSandbox: !canSandbox()} }
+
+// site is a local site: the pages of testdata/site, and what needs a program.
+func site(t testing.TB, more map[string]http.HandlerFunc) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir("testdata/site")))
+	for pattern, h := range more {
+		mux.HandleFunc(pattern, h)
+	}
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// elsewhere is the same site under another name, which is another origin.
+func elsewhere(t testing.TB, url string) string {
+	t.Helper()
+	_, port, err := net.SplitHostPort(url[len("http://"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://localhost:" + port
+}
+
+// open opens a page in a tab that is closed with the test.
+func open(t testing.TB, url string) (context.Context, *Tab) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	tab, err := shared.Open(ctx, url)
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tab.Close(ctx)
+		cancel()
+	})
+	return ctx, tab
+}
+
+// look returns the page as it is now.
+func look(t testing.TB, ctx context.Context, tab *Tab) *Page {
+	t.Helper()
+	p, err := tab.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// find returns the element whose line has the words.
+func find(t testing.TB, p *Page, words ...string) *Element {
+	t.Helper()
+	e := p.Find(words...)
+	if e == nil {
+		t.Fatalf("there is no element with %q:\n%s", words, p)
+	}
+	return e
+}
+
+func html(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<!doctype html>", body)
+	}
+}
