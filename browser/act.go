@@ -39,7 +39,7 @@ func (b blocked) Error() string { return string(b) }
 // point waits until an element is visible, still, enabled and not covered, and
 // returns a place where it can be hit; at, if not nil, is a place within it.
 func (t *Tab) point(ctx context.Context, el *Element, at *Point) (Point, error) {
-	until, cancel := context.WithTimeout(ctx, readyTime)
+	until, cancel := context.WithTimeout(ctx, t.b.patience)
 	defer cancel()
 	var why blocked
 	for {
@@ -96,38 +96,49 @@ func (t *Tab) tryPoint(ctx context.Context, el *Element, at *Point) (Point, erro
 // uncovered checks that what would be hit at a place is the element, in its
 // own process and in those around it, and returns the place in the tab's view.
 func (t *Tab) uncovered(ctx context.Context, el *Element, id runtime.RemoteObjectID, local Point) (Point, error) {
-	if err := t.hits(ctx, el.ref, id, local); err != nil {
-		return local, err
-	}
+	var around []owner
+	at := local
 	for s := el.s; s != t.s && s.parent != nil && s.parent.id != ""; s = s.parent {
-		o, err := t.originIn(ctx, s)
+		o, err := t.ownerOf(ctx, s, at)
 		if err != nil {
-			return local, err
+			return at, err
 		}
+		at.X, at.Y = at.X+o.at.X, at.Y+o.at.Y
+		around = append(around, o)
+	}
+	if err := t.hits(ctx, el.ref, id, local); err != nil {
+		return at, err
+	}
+	for _, o := range around {
 		local.X, local.Y = local.X+o.at.X, local.Y+o.at.Y
-		if err := t.hits(ctx, ref{s.parent, o.frame, o.node}, "", local); err != nil {
-			return local, err
+		if err := t.hits(ctx, o.ref, "", local); err != nil {
+			return at, err
 		}
 	}
-	return local, nil
+	return at, nil
 }
 
 // owner is the element of a frame that has a process of its own.
 type owner struct {
-	node  cdp.BackendNodeID
-	frame cdp.FrameID // that it stands in
-	at    Point       // where the frame's view begins
+	ref
+	at Point // where the frame's view begins
 }
 
-func (t *Tab) originIn(ctx context.Context, s *session) (owner, error) {
-	var o owner
+// ownerOf finds the element of a frame, and scrolls a place of the frame into
+// view.
+func (t *Tab) ownerOf(ctx context.Context, s *session, place Point) (owner, error) {
+	o := owner{ref: ref{s: s.parent, frame: cdp.FrameID(s.parent.target)}}
 	var res struct {
 		Node cdp.BackendNodeID `json:"backendNodeId"`
 	}
 	if err := s.parent.Call(ctx, "DOM.getFrameOwner", map[string]any{"frameId": s.target}, &res); err != nil {
 		return o, staleOr(err)
 	}
-	o.node, o.frame = res.Node, cdp.FrameID(s.parent.target)
+	o.node = res.Node
+	scroll := map[string]any{"backendNodeId": o.node, "rect": map[string]float64{"x": place.X - 5, "y": place.Y - 5, "width": 10, "height": 10}}
+	if err := s.parent.Call(ctx, "DOM.scrollIntoViewIfNeeded", scroll, nil); err != nil {
+		return o, blocked("its frame is hidden")
+	}
 	var box struct {
 		Model struct {
 			Content []float64 `json:"content"`
@@ -146,7 +157,17 @@ func (t *Tab) hits(ctx context.Context, r ref, id runtime.RemoteObjectID, at Poi
 		Node  cdp.BackendNodeID `json:"backendNodeId"`
 		Frame cdp.FrameID       `json:"frameId"`
 	}
-	err := r.s.Call(ctx, "DOM.getNodeForLocation", map[string]any{"x": int(at.X), "y": int(at.Y), "includeUserAgentShadowDOM": false}, &hit)
+	// It wants a place in the document, not in the view.
+	var m struct {
+		View struct {
+			X float64 `json:"pageX"`
+			Y float64 `json:"pageY"`
+		} `json:"cssLayoutViewport"`
+	}
+	if err := r.s.Call(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
+		return err
+	}
+	err := r.s.Call(ctx, "DOM.getNodeForLocation", map[string]any{"x": int(at.X + m.View.X), "y": int(at.Y + m.View.Y)}, &hit)
 	if err != nil {
 		return blocked("it is outside of the view, and cannot be scrolled there")
 	}
@@ -186,12 +207,33 @@ type Button struct {
 // rest.
 func (t *Tab) Click(ctx context.Context, el *Element, how Button) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
-		p, err := t.point(ctx, el, how.At)
+		p, err := t.reach(ctx, el, how.At)
 		if err != nil {
 			return err
 		}
 		return t.press(ctx, p, how)
 	})
+}
+
+// reach moves the mouse to an element, and again if the element moved away
+// from it, as it does when a menu closes that the mouse has left.
+func (t *Tab) reach(ctx context.Context, el *Element, at *Point) (Point, error) {
+	for try := 0; ; try++ {
+		p, err := t.point(ctx, el, at)
+		if err != nil {
+			return p, err
+		}
+		if err := t.mouse(ctx, mouse(input.DispatchMouseEventTypeMouseMoved, p)); err != nil {
+			return p, err
+		}
+		again, err := t.tryPoint(ctx, el, at)
+		if err == nil && again == p {
+			return p, nil
+		}
+		if try == 5 {
+			return p, blocked("it moves away from the mouse")
+		}
+	}
 }
 
 // ClickAt clicks at a place in the view.
@@ -202,11 +244,8 @@ func (t *Tab) ClickAt(ctx context.Context, p Point, how Button) (Outcome, error)
 // Hover moves the mouse over an element.
 func (t *Tab) Hover(ctx context.Context, el *Element) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
-		p, err := t.point(ctx, el, nil)
-		if err != nil {
-			return err
-		}
-		return t.mouse(ctx, mouse(input.DispatchMouseEventTypeMouseMoved, p))
+		_, err := t.reach(ctx, el, nil)
+		return err
 	})
 }
 

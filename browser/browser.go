@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	cdpbrowser "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
@@ -50,6 +51,8 @@ type Browser struct {
 	proc *process // nil if it was not started here
 	dir  string   // where downloads land
 
+	patience time.Duration // how long an action waits for its element
+
 	mu        sync.Mutex
 	tabs      []*Tab // in the order in which they were opened
 	active    *Tab
@@ -66,7 +69,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 1280), cmp.Or(o.Height, 900)
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	b := &Browser{downloads: make(map[string]*Download), changed: make(chan struct{})}
+	b := &Browser{patience: readyTime, downloads: make(map[string]*Download), changed: make(chan struct{})}
 	var tr chromedp.Transport
 	if o.URL != "" {
 		var err error

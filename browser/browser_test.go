@@ -12,10 +12,10 @@ func TestFormInShadowRootInFrame(t *testing.T) {
 	var other string
 	url := site(t, map[string]http.HandlerFunc{
 		"/outer": func(w http.ResponseWriter, r *http.Request) {
-			html(fmt.Sprintf(`<title>Outer</title><h1>Outer page</h1><p style="height:100px">above</p>
+			serve(fmt.Sprintf(`<title>Outer</title><h1>Outer page</h1><p style="height:100px">above</p>
 				<iframe src="%s/inner" width=500 height=300 style="border:7px solid;margin:11px"></iframe><button>Outer button</button>`, other))(w, r)
 		},
-		"/inner": html(`<p>Inner page</p><div id=host></div><script>
+		"/inner": serve(`<p>Inner page</p><div id=host></div><script>
 			const root = document.querySelector("#host").attachShadow({mode: "closed"});
 			root.innerHTML = '<form><label>Name <input name=n></label><label>Colour <select><option>red<option>blue</select></label><label><input type=checkbox> I agree</label><button>Send</button></form><p id=out></p>';
 			root.querySelector("form").onsubmit = e => { e.preventDefault();

@@ -21,6 +21,8 @@ type Element struct {
 	InView bool
 
 	ref
+	listens bool // there is no other reason to list it than that it listens for clicks
+	stands  bool // it stands for others, which are listed
 }
 
 // ref says which node of which process an element is.
@@ -73,15 +75,22 @@ func build(captures []*capture, m *metrics, idx *index) []item {
 	b := &builder{captures: captures, idx: idx, scale: m.scale(), view: Rect{0, 0, m.View.ClientWidth, m.View.ClientHeight}}
 	b.document(0, 0, Rect{}, 0)
 	b.flush(0)
-	return unlabelled(b.items)
+	items := unlabelled(b.items)
+	for _, it := range items {
+		if it.el != nil {
+			b.number(it.el)
+		}
+	}
+	return items
 }
 
-// unlabelled leaves out the texts that only say what the element beside them
-// is called.
+// unlabelled leaves out the elements that stand for others, which are listed,
+// and the texts that only say what the element beside them is called.
 func unlabelled(items []item) []item {
 	named := func(i int, text string) bool {
 		return i >= 0 && i < len(items) && items[i].el != nil && items[i].el.Name == text
 	}
+	items = slices.DeleteFunc(items, func(it item) bool { return it.el != nil && it.el.stands })
 	var kept []item
 	for i, it := range items {
 		if it.el == nil && (named(i-1, it.text) || named(i+1, it.text)) {
@@ -118,7 +127,7 @@ func (b *builder) document(ci, di int, offset Rect, depth int) {
 		}
 		switch d.Nodes.NodeType[i] {
 		case 3:
-			if within[i] == nil {
+			if within[i] == nil || within[i].listens {
 				b.text(ci, di, i, offset, depth)
 			}
 		case 1:
@@ -163,14 +172,16 @@ func (b *builder) element(ci, di, i int, offset Rect, depth int, within []*Eleme
 	if !laid && !file || c.style(d, i, styleVisibility) == "hidden" && !file {
 		return tag == "select" || tag == "svg"
 	}
-	usable := c.usable(d, i, tag, within[i], b.view, box)
+	usable, listens := c.usable(d, i, tag, within[i], b.view, box)
 	if usable && !file && (box.W <= 0 || box.H <= 0 || box.X+box.W < -offset.far() || box.Y+box.H < offset.Y-1) && tag != "a" {
 		usable = file
 	}
 	if usable {
 		el := c.describe(d, i, tag)
-		el.ref, el.Box, el.InView = ref{c.s, d.frame, node}, box, b.sees(box) && laid
-		b.number(el)
+		el.ref, el.Box, el.InView, el.listens = ref{c.s, d.frame, node}, box, b.sees(box) && laid, listens
+		if within[i] != nil && within[i].listens {
+			within[i].stands = true
+		}
 		b.flush(depth)
 		b.items = append(b.items, item{el: el, inner: depth, box: box, see: el.InView})
 		within[i] = el

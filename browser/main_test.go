@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	shared = b
+	b.patience = 1500 * time.Millisecond
 	code := m.Run()
 	if err := b.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -41,13 +43,15 @@ func run(m *testing.M) int {
 // testOptions are for root, which is who tests in a container.
 func testOptions() Options { return Options{NoSandbox: !canSandbox()} }
 
-// site is a local site: the pages of testdata/site, and what needs a program.
-func site(t testing.TB, more map[string]http.HandlerFunc) string {
+// site is a local site of these pages.
+func site(t testing.TB, pages map[string]http.HandlerFunc) string {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/", http.FileServer(http.Dir("testdata/site")))
-	for pattern, h := range more {
-		mux.HandleFunc(pattern, h)
+	for path, h := range pages {
+		if strings.HasSuffix(path, "/") {
+			path += "{$}"
+		}
+		mux.HandleFunc(path, h)
 	}
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -100,7 +104,7 @@ func find(t testing.TB, p *Page, words ...string) *Element {
 	return e
 }
 
-func html(body string) http.HandlerFunc {
+func serve(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, "<!doctype html>", body)

@@ -73,6 +73,14 @@ func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
 		out.Dialogs, t.said = t.said, nil
 		out.Chooser, out.Closed, out.Loading = t.chooser != nil, t.closed, t.busy(was.moment)
 	})
+	if out.Tab != nil {
+		if err := out.Tab.started(ctx); err != nil {
+			return out, err
+		}
+		if lerr := out.Tab.loaded(ctx); lerr != nil && !errors.Is(lerr, errGone) && !errors.Is(lerr, errDialog) {
+			err = errors.Join(err, lerr)
+		}
+	}
 	if out.Closed && errors.Is(err, errGone) || errors.Is(err, errDialog) {
 		err = nil
 	}
@@ -82,8 +90,6 @@ func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
 // settle waits until the page has run what was due and no page, frame or
 // request that began since then is on its way; each for a limited time.
 func (t *Tab) settle(ctx context.Context, was before) error {
-	ctx, cancel := context.WithTimeout(ctx, loadTime)
-	defer cancel()
 	for round := range 4 {
 		if err := t.drawn(ctx); err != nil {
 			return err
@@ -173,13 +179,16 @@ func (t *Tab) loads(since int64) bool {
 // page that is busy is not waited for long.
 func (t *Tab) drawn(ctx context.Context) error {
 	const due = `new Promise(done => {
-		setTimeout(done, 500);
-		setTimeout(() => requestAnimationFrame(() => setTimeout(done)));
+		const end = () => done(window.closed);
+		setTimeout(end, 500);
+		setTimeout(() => requestAnimationFrame(() => setTimeout(end)));
 	})`
 	short, cancel := context.WithTimeout(ctx, frameTime)
 	defer cancel()
-	_, err := cdp.Call(short, t.s, runtime.Evaluate, runtime.EvaluateParams{Expression: due, AwaitPromise: ptr(true), ReturnByValue: ptr(true)})
+	res, err := cdp.Call(short, t.s, runtime.Evaluate, runtime.EvaluateParams{Expression: due, AwaitPromise: ptr(true), ReturnByValue: ptr(true)})
 	switch {
+	case err == nil && res.Result != nil && string(res.Result.Value) == "true":
+		return cause(ctx, t.b.wait(ctx, func() bool { return t.stop() != nil })) // it closes itself
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
@@ -206,12 +215,7 @@ func (t *Tab) Go(ctx context.Context, url string) (Outcome, error) {
 		out, _ := t.after(context.WithoutCancel(ctx), was)
 		return out, err
 	}
-	err = t.loaded(ctx)
-	out, aerr := t.after(ctx, was)
-	if err == nil {
-		err = aerr
-	}
-	return out, cause(ctx, err)
+	return t.arrived(ctx, was)
 }
 
 // navigate goes to a page and waits until it answers.
@@ -287,10 +291,19 @@ func (t *Tab) leave(ctx context.Context, do func(context.Context) error) (Outcom
 	t.b.wait(begun, func() bool {
 		return t.stop() != nil || t.loads(was.moment) || t.url != was.url || t.loader != was.loader
 	})
-	if err := t.loaded(ctx); err != nil {
-		return Outcome{}, cause(ctx, err)
+	return t.arrived(ctx, was)
+}
+
+// arrived waits until a page has loaded that was gone to.
+func (t *Tab) arrived(ctx context.Context, was before) (Outcome, error) {
+	err := t.loaded(ctx)
+	was.moment = t.b.note(nil) // what loads still has been waited for
+	out, aerr := t.after(ctx, was)
+	if err == nil {
+		err = aerr
 	}
-	return t.after(ctx, was)
+	t.b.note(func() { out.Loading = len(t.loading) > 0 })
+	return out, cause(ctx, err)
 }
 
 // netError says in words what Chromium's error means.

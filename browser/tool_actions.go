@@ -102,11 +102,13 @@ func (r *runner) address() (string, error) {
 		raw = "https://" + raw
 	}
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("%s is no address", raw)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" {
+	case u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("%s: only http and https addresses are opened", raw)
+	case u.Host == "":
+		return "", fmt.Errorf("%s is no address", raw)
 	}
 	if r.tool.cfg.Check != nil {
 		if err := r.tool.cfg.Check(u); err != nil {

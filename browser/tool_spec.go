@@ -111,7 +111,7 @@ func (a action) check(p params) error {
 		names = append(names, w)
 	}
 	verb := "is"
-	if len(names) > 1 {
+	if len(names) > 1 || names[0] == "Keys" {
 		verb = "are"
 	}
 	return fmt.Errorf("%s %s required for '%s' action", strings.Join(names, " and "), verb, p.Action)

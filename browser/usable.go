@@ -14,52 +14,53 @@ var rolesInUse = map[string]bool{
 }
 
 // usable reports whether a node is listed. in is the listed element that it is
-// in.
-func (c *capture) usable(d *document, i int, tag string, in *Element, view, box Rect) bool {
+// in. listens says that nothing but a listener for clicks speaks for it.
+func (c *capture) usable(d *document, i int, tag string, in *Element, view, box Rect) (usable, listens bool) {
 	has := func(name string) bool { _, ok := c.attr(d, i, name); return ok }
 	switch tag {
 	case "button", "select", "textarea", "summary", "input", "canvas", "embed", "object":
 		kind, _ := c.attr(d, i, "type")
-		return !strings.EqualFold(kind, "hidden")
+		return !strings.EqualFold(kind, "hidden"), false
 	case "a", "area":
 		if has("href") {
-			return true
+			return true, false
 		}
 	case "video", "audio":
-		return has("controls")
+		return has("controls"), false
 	case "html", "body", "label":
 		// A label stands for its field, which is listed.
-		return false
+		return false, false
 	}
 	if v, ok := c.attr(d, i, "contenteditable"); ok && !strings.EqualFold(v, "false") {
-		return true
+		return true, false
 	}
 	if ax := c.ax[d.Nodes.BackendNodeID[i]]; ax != nil && !ax.Ignored && rolesInUse[ax.Role.text()] {
-		return true
+		return true, false
 	}
 	if role, ok := c.attr(d, i, "role"); ok && rolesInUse[role] {
-		return true
+		return true, false
 	}
 	if v, _ := c.attr(d, i, "draggable"); v == "true" {
-		return true
+		return true, false
 	}
 	if v, ok := c.attr(d, i, "tabindex"); ok && !strings.HasPrefix(v, "-") && in == nil {
-		return true
+		return true, false
 	}
 	return c.listens(d, i, in, view, box)
 }
 
 // listens reports whether a node that is nothing by itself looks as if it
-// could be clicked. What handles the clicks of half the page does not.
-func (c *capture) listens(d *document, i int, in *Element, view, box Rect) bool {
+// could be clicked: it has a hand for a pointer, or listens. What handles the
+// clicks of half the page does not.
+func (c *capture) listens(d *document, i int, in *Element, view, box Rect) (usable, listens bool) {
 	pointer := c.style(d, i, styleCursor) == "pointer"
 	if p := d.Nodes.ParentIndex[i]; pointer && p >= 0 && c.style(d, int(p), styleCursor) == "pointer" {
 		pointer = false // it has it from its parent
 	}
 	if d.clicks[int64(i)] {
-		return pointer || box.W*box.H < view.W*view.H/2
+		return pointer || box.W*box.H < view.W*view.H/2, !pointer
 	}
-	return pointer && in == nil
+	return pointer && in == nil, false
 }
 
 // describe says what an element is.
