@@ -130,6 +130,16 @@ var floors = []floor{
 		"github.com/pelletier/go-toml/v2/unstable": "the position of each key",
 	}},
 
+	{pkg: "browser", may: map[string]string{
+		module:                             speaks,
+		module + "/llm":                    models,
+		module + "/workspace":              worlds,
+		"github.com/chromedp/chromedp":     "the transports to a browser",
+		"github.com/chromedp/chromedp/...": "the WebSocket to one that runs, and what keys are",
+		"github.com/chromedp/cdproto":      "the messages of its protocol",
+		"github.com/chromedp/cdproto/...":  "the types of its protocol",
+	}},
+
 	// Floor 2b: agents put together what floor 2 offers.
 	{pkg: "agents", may: map[string]string{
 		module: speaks, module + "/workspace": worlds,

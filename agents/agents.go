@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/tools"
@@ -17,6 +18,20 @@ type Options struct {
 	Workspace workspace.Workspace // where they work; required
 	Python    []string            // the interpreter and its arguments; none: python3, then python
 	Answer    json.RawMessage     // the JSON Schema of the answer, an object's; none: the answer is prose
+	Web       []openmanus.Tool    // the tools of the web: browser_use, web_search, web_fetch, …
+}
+
+// web returns those of o.Web with these names, in this order.
+func (o Options) web(names ...string) []openmanus.Tool {
+	var ts []openmanus.Tool
+	for _, name := range names {
+		for _, t := range o.Web {
+			if t.Spec().Name == name {
+				ts = append(ts, t)
+			}
+		}
+	}
+	return ts
 }
 
 // A Kind is an agent that can be made.
@@ -30,6 +45,7 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"manus", manusDescription, Manus},
+		{"browser", browserDescription, Browser},
 		{"mcp", mcpDescription, MCP},
 	}
 }
@@ -72,7 +88,7 @@ func Manus(o Options) (*openmanus.Agent, io.Closer, error) {
 func general(o Options) []openmanus.Tool {
 	python := tools.NewPython(o.Workspace)
 	python.Interpreter = o.Python
-	return []openmanus.Tool{
+	return slices.Concat([]openmanus.Tool{
 		tools.NewBash(o.Workspace),
 		python,
 		tools.NewEditor(o.Workspace),
@@ -80,10 +96,11 @@ func general(o Options) []openmanus.Tool {
 		tools.NewGrep(o.Workspace),
 		tools.NewGlob(o.Workspace),
 		tools.NewReadOutput(),
+	}, o.web("web_search", "web_fetch", "crawl", "browser_use"), []openmanus.Tool{
 		tools.NewPlanning(),
 		tools.NewAskHuman(),
 		tools.NewTerminate(),
-	}
+	})
 }
 
 // closer closes the tools that can be.

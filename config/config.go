@@ -17,6 +17,9 @@ type Config struct {
 	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
 	Models   map[string]*Info // [models."PROVIDER/NAME"]
 	Python   Python           // [tools.python]
+	Browser  Browser          // [browser]
+	Search   Search           // [search]
+	Web      Web              // [web]
 	MCP      MCP              // [mcp]
 	Serve    Serve
 	Users    map[string]*User // [users.NAME]
@@ -90,6 +93,7 @@ type MCP struct {
 	DeferAbove int    // tools above which they are found, not listed
 }
 
+<<<<<<< HEAD
 // Sandbox is what commands run in. Zero values are not set.
 type Sandbox struct {
 	Kind    string // as in sandbox.Kind
@@ -113,6 +117,38 @@ func (c *Config) openManus() {
 	if s.useNetwork != nil && *s.useNetwork && !c.Set("sandbox.network") {
 		s.Network = "allow"
 	}
+=======
+// Browser is how browser_use finds and runs its browser.
+type Browser struct {
+	Headless        bool
+	Sandbox         bool // Chromium's own
+	DisableSecurity bool
+	Args            []string
+	Path            string // the program; "": one that is found
+	Profile         string // "": a new one
+	WSS, CDP        string // a browser that runs
+}
+
+// Search is how web_search searches.
+type Search struct {
+	Engine     string
+	Fallback   []string
+	RetryDelay int // seconds
+	MaxRetries int
+	Lang       string
+	Country    string
+	SearXNG    string // an address
+	Brave      Secret
+	Tavily     Secret
+	Serper     Secret
+}
+
+// Web is what the tools of the web reach.
+type Web struct {
+	Network string // "none", "hosts" or "allow"
+	Hosts   []string
+	Robots  bool
+>>>>>>> 91c05e5 (cmd, agents, config: give agents a browser)
 }
 
 // Limits are the limits of a session that m answers to. [openmanus.Limits]

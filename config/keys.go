@@ -58,14 +58,20 @@ func schema() []section {
 		}},
 		{"serve", "What `openmanus serve` does.", serveKeys()},
 		{"users.*", "Who may use the server, by name. Without any there is one user, `local`, whose token is kept in the data directory.", userKeys()},
-		{"browser", "OpenManus' browser settings.", browserKeys()},
+		{"browser", "The browser of `browser_use`. All of OpenManus' keys work, but for what is said here.", browserKeys()},
 		{"browser.proxy", "OpenManus' proxy for the browser.", []key{
 			{name: "browser.proxy.server", kind: kindURL, doc: "The proxy.", later: notYet},
 			{name: "browser.proxy.username", kind: kindText, doc: "Its user.", later: notYet},
 			{name: "browser.proxy.password", kind: kindSecret, doc: "The user's password.", later: notYet},
 		}},
+<<<<<<< HEAD
 		{"search", "OpenManus' web search settings.", searchKeys()},
 		{"sandbox", "What commands run in: `bash`, `python_execute` and all that they start.", sandboxKeys()},
+=======
+		{"search", "How `web_search` searches. All of OpenManus' keys work.", searchKeys()},
+		{"web", "What the tools of the web may do.", webKeys()},
+		{"sandbox", "OpenManus' sandbox settings.", sandboxKeys()},
+>>>>>>> 91c05e5 (cmd, agents, config: give agents a browser)
 		{"daytona", "OpenManus' cloud sandbox, which there is none of here.", daytonaKeys()},
 		{"mcp", "MCP servers, which are themselves configured in `mcp.json`.", []key{
 			{name: "mcp.file", kind: kindPath, flag: "mcp-config",
@@ -188,25 +194,69 @@ func modelKeys() []key {
 }
 
 func browserKeys() []key {
+	at := func(field func(*Browser) any) func(*Config, string) any {
+		return func(c *Config, _ string) any { return field(&c.Browser) }
+	}
 	return []key{
-		{name: "browser.headless", kind: kindBool, doc: "Whether the browser has no window.", later: notYet},
-		{name: "browser.disable_security", kind: kindBool, doc: "Whether the browser's own protection is off.", later: notYet},
-		{name: "browser.extra_chromium_args", kind: kindList, doc: "Arguments for Chromium.", later: notYet},
-		{name: "browser.chrome_instance_path", kind: kindPath, doc: "The Chromium to start.", later: notYet},
-		{name: "browser.wss_url", kind: kindText, doc: "A browser to connect to by WebSocket.", later: notYet},
-		{name: "browser.cdp_url", kind: kindText, doc: "A browser to connect to by CDP.", later: notYet},
-		{name: "browser.max_content_length", kind: kindCount, doc: "Characters of a page that are read, at most.", later: notYet, workspace: free},
+		{name: "browser.headless", kind: kindBool, std: "true", doc: "Whether the browser has no window. With one, a person can watch and take over.",
+			at: at(func(b *Browser) any { return &b.Headless })},
+		{name: "browser.sandbox", kind: kindBool, std: "true", doc: "Whether Chromium's own sandbox is on. It cannot be for root, for whom no browser starts then; `false` gives a page that breaks out of Chromium your rights.",
+			at: at(func(b *Browser) any { return &b.Sandbox })},
+		{name: "browser.disable_security", kind: kindBool, std: "false", doc: "Whether the browser's own protection is off: pages may read each other, and certificates are not checked.",
+			at: at(func(b *Browser) any { return &b.DisableSecurity })},
+		{name: "browser.extra_chromium_args", kind: kindList, doc: "More arguments for Chromium.",
+			at: at(func(b *Browser) any { return &b.Args })},
+		{name: "browser.chrome_instance_path", kind: kindPath, doc: "The Chromium to start. By default one that is found.",
+			at: at(func(b *Browser) any { return &b.Path })},
+		{name: "browser.profile", kind: kindPath, doc: "The profile directory, with cookies and log-ins. One browser at a time can use it. By default each session has a new one.",
+			at: at(func(b *Browser) any { return &b.Profile })},
+		{name: "browser.wss_url", kind: kindText, doc: "A running browser to connect to, by the WebSocket of its protocol. What it connects to is its own affair: `[web]` does not hold for it.",
+			at: at(func(b *Browser) any { return &b.WSS })},
+		{name: "browser.cdp_url", kind: kindText, doc: "A running browser to connect to, such as `http://127.0.0.1:9222` of one that was started with `--remote-debugging-port=9222`. As for `wss_url`.",
+			at: at(func(b *Browser) any { return &b.CDP })},
+		{name: "browser.max_content_length", kind: kindCount, doc: "Characters of a page that are read, at most.", later: "has no effect: a long result is cut, and can be read on", workspace: free},
 	}
 }
 
 func searchKeys() []key {
+	at := func(field func(*Search) any) func(*Config, string) any {
+		return func(c *Config, _ string) any { return field(&c.Search) }
+	}
 	return []key{
-		{name: "search.engine", kind: kindText, doc: "The search engine.", later: notYet, workspace: free},
-		{name: "search.fallback_engines", kind: kindList, doc: "The engines to try when it fails, in order.", later: notYet, workspace: free},
-		{name: "search.retry_delay", kind: kindNatural, doc: "Seconds between two rounds of them.", later: notYet, workspace: free},
-		{name: "search.max_retries", kind: kindNatural, doc: "Rounds, at most.", later: notYet, workspace: free},
-		{name: "search.lang", kind: kindText, doc: "The language of results, such as `en`.", later: notYet, workspace: free},
-		{name: "search.country", kind: kindText, doc: "The country of results, such as `us`.", later: notYet, workspace: free},
+		{name: "search.engine", kind: kindText, std: "Google", doc: "The engine that is asked first: Google, DuckDuckGo, Baidu, Bing, SearXNG, Brave, Tavily or Serper.", workspace: free,
+			at: at(func(s *Search) any { return &s.Engine })},
+		{name: "search.fallback_engines", kind: kindList, std: "DuckDuckGo,Baidu,Bing", doc: "The engines to try when it fails, in order. The others follow.", workspace: free,
+			at: at(func(s *Search) any { return &s.Fallback })},
+		{name: "search.retry_delay", kind: kindNatural, std: "60", doc: "Seconds between two rounds of them, and for which an engine that limits us is left alone, at least.", workspace: free,
+			at: at(func(s *Search) any { return &s.RetryDelay })},
+		{name: "search.max_retries", kind: kindNatural, std: "3", doc: "Rounds after the first, at most.", workspace: free,
+			at: at(func(s *Search) any { return &s.MaxRetries })},
+		{name: "search.lang", kind: kindText, std: "en", doc: "The language of results, such as `en`.", workspace: free,
+			at: at(func(s *Search) any { return &s.Lang })},
+		{name: "search.country", kind: kindText, std: "us", doc: "The country of results, such as `us`.", workspace: free,
+			at: at(func(s *Search) any { return &s.Country })},
+		{name: "search.searxng_url", kind: kindText, doc: "The address of a SearXNG, which then can be asked. It has to allow the format JSON.",
+			at: at(func(s *Search) any { return &s.SearXNG })},
+		{name: "search.brave_api_key", kind: kindSecret, env: "BRAVE_API_KEY", doc: "A key for Brave's search, which then is asked first.",
+			at: at(func(s *Search) any { return &s.Brave })},
+		{name: "search.tavily_api_key", kind: kindSecret, env: "TAVILY_API_KEY", doc: "A key for Tavily, likewise.",
+			at: at(func(s *Search) any { return &s.Tavily })},
+		{name: "search.serper_api_key", kind: kindSecret, env: "SERPER_API_KEY", doc: "A key for Serper, likewise.",
+			at: at(func(s *Search) any { return &s.Serper })},
+	}
+}
+
+func webKeys() []key {
+	return []key{
+		{name: "web.network", kind: choice("none", "hosts", "allow"), std: "allow", workspace: tighter,
+			doc: "What `browser_use`, `web_search` and `web_fetch` reach: `allow`, every public host and those of `hosts`; `hosts`, these alone; `none`.",
+			at:  func(c *Config, _ string) any { return &c.Web.Network }},
+		{name: "web.hosts", kind: kindList,
+			doc: "Hosts, such as `example.com`, `.example.com` (with all below it), `10.0.0.0/8` or `localhost:3000`. Private addresses and those of this machine are reached only if they stand here.",
+			at:  func(c *Config, _ string) any { return &c.Web.Hosts }},
+		{name: "web.robots", kind: kindBool, std: "true",
+			doc: "Whether `web_fetch` and `crawl` keep to what sites ask of robots (robots.txt).",
+			at:  func(c *Config, _ string) any { return &c.Web.Robots }},
 	}
 }
 

@@ -230,6 +230,8 @@ func assign(field, value any) {
 		*f = Secret(value.(string))
 	case *int:
 		*f = value.(int)
+	case *bool:
+		*f = value.(bool)
 	case **bool:
 		b := value.(bool)
 		*f = &b

@@ -81,6 +81,10 @@ func (k key) example() string {
 	switch {
 	case k.std != "" && k.kind.toml != nil && (k.kind.name == kindLimit.name || k.kind.name == kindDollars.name):
 		return k.std
+	case k.std != "" && k.kind.name == kindBool.name:
+		return k.std
+	case k.std != "" && k.kind.name == kindList.name:
+		return `["` + strings.ReplaceAll(k.std, ",", `", "`) + `"]`
 	case k.std != "":
 		return fmt.Sprintf("%q", k.std)
 	}

@@ -30,7 +30,7 @@ func (c *agentsCmd) Run(t *terminal, g *globals) error {
 	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "DESCRIPTION"}}
 	for _, k := range agents.Kinds() {
 		in := agentInfo{Name: k.Name, Description: k.Description, Tools: []string{}, Default: k.Name == cfg.Run.Agent}
-		list, err := t.toolsOf(k.Name)
+		list, err := t.toolsOf(cfg, k.Name)
 		if err != nil {
 			return err
 		}

@@ -158,19 +158,24 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if p := a.cfg.Python.Interpreter; p != "" {
 		o.Python = []string{p}
 	}
-	agent, closer, err := kind.Make(o)
+	web, err := newWeb(a.cfg, ws, m.Info.Vision != nil && *m.Info.Vision)
 	if err != nil {
 		return nil, usage(errors.Join(err, ws.Close()))
+	}
+	o.Web = web.tools
+	agent, closer, err := kind.Make(o)
+	if err != nil {
+		return nil, usage(errors.Join(err, web.Close(), ws.Close()))
 	}
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
 	agent.Prices, agent.Settings = m.Prices(), m.Settings
 	agent.Limits, agent.Gate, agent.Approve = a.cfg.Limits(m), openmanus.Mode(b.Approve), b.Approve
 	if err := a.withMCP(agent); err != nil {
-		return nil, errors.Join(err, closer.Close(), ws.Close())
+		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
 	}
 	agent.Sandbox = cmp.Or(ws.Sandbox(), string(sandbox.None))
 	a.made[b] = agent
-	a.close = append(a.close, closer, ws)
+	a.close = append(a.close, closer, web, ws)
 	return agent, nil
 }
 

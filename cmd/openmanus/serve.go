@@ -171,7 +171,7 @@ func (h serveHost) Catalogue(ctx context.Context) (c server.Catalogue, err error
 	seen := make(map[string]bool)
 	for _, k := range agents.Kinds() {
 		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.cfg.Run.Agent}
-		list, err := h.t.toolsOf(k.Name)
+		list, err := h.t.toolsOf(h.cfg, k.Name)
 		if err != nil {
 			return c, err
 		}

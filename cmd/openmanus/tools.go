@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -31,7 +32,7 @@ func (c *toolsCmd) Run(t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	infos, err := t.toolsOf(cmp.Or(c.Agent, cfg.Run.Agent))
+	infos, err := t.toolsOf(cfg, cmp.Or(c.Agent, cfg.Run.Agent))
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 }
 
 // toolsOf returns the tools of an agent.
-func (t *terminal) toolsOf(agent string) ([]toolInfo, error) {
+func (t *terminal) toolsOf(cfg *config.Config, agent string) ([]toolInfo, error) {
 	kind, ok := agents.Find(agent)
 	if !ok {
 		return nil, noAgent(agent)
@@ -78,7 +79,12 @@ func (t *terminal) toolsOf(agent string) ([]toolInfo, error) {
 		return nil, usage(err)
 	}
 	defer ws.Close()
-	a, closer, err := kind.Make(agents.Options{Workspace: ws})
+	web, err := newWeb(cfg, ws, false)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer web.Close()
+	a, closer, err := kind.Make(agents.Options{Workspace: ws, Web: web.tools})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/browser"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// A web is the tools of the web, and what they reach it through.
+type web struct {
+	cfg    *config.Config
+	dialer *egress.Dialer
+	tools  []openmanus.Tool
+	tool   *browser.Tool
+
+	mu    sync.Mutex
+	proxy string // the address of the proxy that browsers use; "": there is none yet
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// newWeb makes the tools of the web for a workspace. Nothing runs until one of
+// them is used.
+func newWeb(cfg *config.Config, ws workspace.Workspace, vision bool) (*web, error) {
+	d, err := egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
+	if err != nil {
+		return nil, err
+	}
+	w := &web{cfg: cfg, dialer: d}
+	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Vision: vision})
+	w.tools = append(w.tools, w.tool)
+	return w, nil
+}
+
+// Close ends the browsers, and then the proxy.
+func (w *web) Close() error {
+	err := w.tool.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil {
+		w.stop()
+		<-w.done
+	}
+	return err
+}
+
+// start starts a browser as it is configured.
+func (w *web) start(ctx context.Context) (*browser.Browser, error) {
+	b := w.cfg.Browser
+	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args}
+	if slices.Contains(b.Args, "--no-sandbox") {
+		o.NoSandbox = true
+	}
+	if o.URL == "" {
+		var err error
+		if o.Proxy, err = w.listen(); err != nil {
+			return nil, err
+		}
+	}
+	return browser.Start(ctx, o)
+}
+
+// listen starts the proxy, if it does not run, and returns its address.
+func (w *web) listen() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.proxy != "" {
+		return w.proxy, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", errors.New("the browser's way out cannot be opened: " + err.Error())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.stop, w.done, w.proxy = cancel, make(chan struct{}), "http://"+l.Addr().String()
+	go func() {
+		defer close(w.done)
+		p := egress.Proxy{Dialer: w.dialer}
+		p.Serve(ctx, l) // it ends with ctx
+	}()
+	return w.proxy, nil
+}
