@@ -93,7 +93,6 @@ type MCP struct {
 	DeferAbove int    // tools above which they are found, not listed
 }
 
-<<<<<<< HEAD
 // Sandbox is what commands run in. Zero values are not set.
 type Sandbox struct {
 	Kind    string // as in sandbox.Kind
@@ -117,7 +116,8 @@ func (c *Config) openManus() {
 	if s.useNetwork != nil && *s.useNetwork && !c.Set("sandbox.network") {
 		s.Network = "allow"
 	}
-=======
+}
+
 // Browser is how browser_use finds and runs its browser.
 type Browser struct {
 	Headless        bool
@@ -148,7 +148,6 @@ type Web struct {
 	Network string // "none", "hosts" or "allow"
 	Hosts   []string
 	Robots  bool
->>>>>>> 91c05e5 (cmd, agents, config: give agents a browser)
 }
 
 // Limits are the limits of a session that m answers to. [openmanus.Limits]

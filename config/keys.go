@@ -64,14 +64,9 @@ func schema() []section {
 			{name: "browser.proxy.username", kind: kindText, doc: "Its user.", later: notYet},
 			{name: "browser.proxy.password", kind: kindSecret, doc: "The user's password.", later: notYet},
 		}},
-<<<<<<< HEAD
-		{"search", "OpenManus' web search settings.", searchKeys()},
-		{"sandbox", "What commands run in: `bash`, `python_execute` and all that they start.", sandboxKeys()},
-=======
 		{"search", "How `web_search` searches. All of OpenManus' keys work.", searchKeys()},
 		{"web", "What the tools of the web may do.", webKeys()},
-		{"sandbox", "OpenManus' sandbox settings.", sandboxKeys()},
->>>>>>> 91c05e5 (cmd, agents, config: give agents a browser)
+		{"sandbox", "What commands run in: `bash`, `python_execute` and all that they start.", sandboxKeys()},
 		{"daytona", "OpenManus' cloud sandbox, which there is none of here.", daytonaKeys()},
 		{"mcp", "MCP servers, which are themselves configured in `mcp.json`.", []key{
 			{name: "mcp.file", kind: kindPath, flag: "mcp-config",
