@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runIn runs the binary in a directory of its own, with the settings of the
+// tests: root has no sandbox in the browser, and this machine may be reached.
+func runIn(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("openmanus", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=",
+		"OPENMANUS_BROWSER_SANDBOX=false", "OPENMANUS_WEB_HOSTS=127.0.0.1:*,localhost:*")
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	t.Logf("%s", said.String())
+	return string(out), err
+}
+
+// A form in a closed shadow root in a frame of another origin is filled in by
+// openmanus run, and what the page then says is reported.
+func TestRunFillsInAForm(t *testing.T) {
+	var url, other string
+	mux := http.NewServeMux()
+	page := func(path string, body func() string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprint(w, "<!doctype html>", body())
+		})
+	}
+	page("/order", func() string {
+		return `<title>Order</title><h1>Order here</h1><iframe src="` + other + `/form" width=600 height=300></iframe>`
+	})
+	page("/form", func() string {
+		return `<div id=host></div><script>
+			const root = host.attachShadow({mode: "closed"});
+			root.innerHTML = "<form><label>Name <input name=n></label><label>Size <select><option>small<option>large</select></label><button>Send</button></form><p></p>";
+			root.querySelector("form").onsubmit = e => { e.preventDefault(); root.querySelector("p").textContent = "Order 4711 for " + root.querySelector("input").value + ", " + root.querySelector("select").value; };
+		</script>`
+	})
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	url = s.URL
+	other = strings.Replace(url, "127.0.0.1", "localhost", 1)
+	dir := t.TempDir()
+	script := `Fills in a form.
+
+-- 1 --
+@call browser_use {"action": "go_to_url", "url": "` + url + `/order"}
+-- 2 --
+@expect results contains [0]<input> Name
+@expect results contains [2]<button> Send
+@call browser_use {"action": "input_text", "index": 0, "text": "Ann"}
+@call browser_use {"action": "select_dropdown_option", "index": 1, "text": "large"}
+@call browser_use {"action": "click_element", "index": 2}
+-- 3 --
+@expect results contains Order 4711 for Ann, large
+The page says: Order 4711 for Ann, large.
+`
+	if err := os.WriteFile(filepath.Join(dir, "form.txt"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runIn(t, dir, "run", "--model", "scripted:form.txt", "--approve", "all", "Order a large one for Ann")
+	if err != nil || out != "The page says: Order 4711 for Ann, large.\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+}
+
+// An address of this machine is not opened unless the configuration allows it.
+func TestRunReachesNoPrivateAddress(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was reached") }))
+	defer s.Close()
+	dir := t.TempDir()
+	script := `Tries.
+
+-- 1 --
+@call browser_use {"action": "go_to_url", "url": "` + s.URL + `/"}
+-- 2 --
+@expect errors contains [web]
+It is refused.
+`
+	if err := os.WriteFile(filepath.Join(dir, "try.txt"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OPENMANUS_WEB_NETWORK", "allow")
+	cmd := exec.Command("openmanus", "run", "--model", "scripted:try.txt", "--approve", "all", "Try")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "OPENMANUS_BROWSER_SANDBOX=false")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "It is refused.") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
