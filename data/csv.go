@@ -1,0 +1,214 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/unicode"
+)
+
+func readCSV(ctx context.Context, data []byte, o Options) (*Table, error) {
+	text, note, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return separated(ctx, text, delimiter(text), note, o)
+}
+
+func readTSV(ctx context.Context, data []byte, o Options) (*Table, error) {
+	text, note, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return separated(ctx, text, '\t', note, o)
+}
+
+// decode makes UTF-8 of what a spreadsheet may have written: UTF-16 by its
+// mark, else GB18030 if the bytes fit it, else Windows-1252.
+func decode(data []byte) (text []byte, note string, err error) {
+	switch {
+	case bytes.HasPrefix(data, []byte("\ufeff")):
+		data = data[3:]
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		text, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
+		return text, "", err
+	}
+	if utf8.Valid(data) {
+		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+			return nil, "", errors.New("it is not text, and not one of " + formats)
+		}
+		return data, "", nil
+	}
+	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
+		return nil, "", errors.New("it is not text, and not one of " + formats)
+	}
+	for _, c := range []struct {
+		name string
+		enc  encoding.Encoding
+	}{{"GB18030", simplifiedchinese.GB18030}, {"Windows-1252", charmap.Windows1252}} {
+		text, err = c.enc.NewDecoder().Bytes(data)
+		if err == nil && !bytes.ContainsRune(text, utf8.RuneError) && plausible(text, c.name) {
+			return text, "the file is not UTF-8 and was read as " + c.name, nil
+		}
+	}
+	text, err = charmap.ISO8859_1.NewDecoder().Bytes(data)
+	return text, "the file is not UTF-8 and was read as Latin-1", err
+}
+
+// plausible looks whether text that was read as GB18030 is Chinese: other
+// encodings of Europe's letters sometimes fit it too.
+func plausible(text []byte, name string) bool {
+	if name != "GB18030" {
+		return true
+	}
+	chinese, other := 0, 0
+	for _, r := range string(text[:min(len(text), 64<<10)]) {
+		switch {
+		case r < 0x80:
+		case r >= 0x4e00 && r < 0xa000, r >= 0x3000 && r < 0x3040, r >= 0xff00 && r < 0xfff0:
+			chinese++
+		default:
+			other++
+		}
+	}
+	return chinese > 4*other && chinese > 1
+}
+
+// delimiter is the one that most of the first lines agree on.
+func delimiter(text []byte) rune {
+	best, most := ',', 0
+	lines := strings.SplitN(string(text[:min(len(text), 64<<10)]), "\n", 21)
+	if len(lines) > 20 {
+		lines = lines[:20]
+	}
+	for _, d := range []rune{',', ';', '\t', '|'} {
+		counts := make(map[int]int)
+		for _, l := range lines {
+			if n := unquoted(l, d); n > 0 {
+				counts[n]++
+			}
+		}
+		for n, lines := range counts {
+			if score := lines*1000 + min(n, 999); score > most {
+				best, most = d, score
+			}
+		}
+	}
+	return best
+}
+
+func unquoted(line string, d rune) int {
+	n, quoted := 0, false
+	for _, r := range line {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == d && !quoted:
+			n++
+		}
+	}
+	return n
+}
+
+func separated(ctx context.Context, text []byte, comma rune, note string, o Options) (*Table, error) {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma, r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = comma, -1, true, true
+	head, err := r.Read()
+	if err == io.EOF {
+		return nil, errors.New("the file is empty")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c := cells{max: o.MaxCells}
+	ragged := 0
+	if headless(head) {
+		note = join(note, "the file has no line of names: columns are numbered")
+		c.add(head)
+	} else {
+		for _, name := range head {
+			c.widen(strings.TrimSpace(name))
+		}
+	}
+	width := len(head)
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		row, err := r.Read()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(row) != width {
+			ragged++
+		}
+		if len(row) > width+1000 {
+			return nil, fmt.Errorf("row %d has %d fields, the first line has %d", n+2, len(row), width)
+		}
+		if !c.add(row) {
+			break
+		}
+	}
+	t, err := c.table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ragged > 0 {
+		note = join(note, fmt.Sprintf("%d rows have more or fewer fields than the first line", ragged))
+	}
+	if note != "" {
+		t.Notes = append([]string{note}, t.Notes...)
+	}
+	return t, nil
+}
+
+// headless reports whether the first line is data: a name is never a number.
+func headless(head []string) bool {
+	filled := 0
+	for _, s := range head {
+		if s = strings.TrimSpace(s); s == "" {
+			continue
+		}
+		filled++
+		if _, _, ok := number(s, false); !ok {
+			return false
+		}
+	}
+	return filled > 0 && len(head) > 1 && !yearsAcross(head)
+}
+
+// yearsAcross reports whether numbers are the names of columns: 2019, 2020, …
+func yearsAcross(head []string) bool {
+	last := 0.0
+	for _, s := range head {
+		s = strings.TrimSpace(s)
+		if s == "" {
+			return false
+		}
+		v, _, ok := number(s, false)
+		if !ok || v < 1000 || v > 2300 || v != float64(int(v)) || v <= last {
+			return false
+		}
+		last = v
+	}
+	return true
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

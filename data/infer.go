@@ -1,0 +1,194 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// missing are the ways in which files say that there is no value.
+var missing = map[string]bool{
+	"": true, "na": true, "n/a": true, "nan": true, "null": true, "none": true, "nil": true,
+	"-": true, "--": true, "#n/a": true, "?": true, ".": true, "<na>": true, "#value!": true, "#div/0!": true,
+}
+
+func isMissing(s string) bool { return len(s) <= 8 && missing[strings.ToLower(s)] }
+
+// infer makes a column of what stands in its cells. The cells are trimmed in
+// place and may be kept.
+func infer(name string, cells []string) (*Column, []string) {
+	some := false
+	for i, s := range cells {
+		s = strings.TrimSpace(s)
+		if isMissing(s) {
+			s = ""
+		}
+		some = some || s != ""
+		cells[i] = s
+	}
+	c := &Column{Name: name}
+	if some {
+		if nums, unit, notes, ok := numbers(name, cells); ok {
+			c.Kind, c.Nums, c.Unit = Number, nums, unit
+			if years(name, nums) {
+				c.Kind, c.Unit = Time, Year
+				for i, y := range nums {
+					if !math.IsNaN(y) {
+						nums[i] = float64(time.Date(int(y), 1, 1, 0, 0, 0, 0, time.UTC).Unix())
+					}
+				}
+			}
+			return c, notes
+		}
+		if secs, unit, notes, ok := times(name, cells); ok {
+			c.Kind, c.Nums, c.Unit = Time, secs, unit
+			return c, notes
+		}
+	}
+	c.Texts = cells
+	return c, nil
+}
+
+// strayed is the share of cells that may be no number in a column of numbers;
+// each is noted and becomes missing.
+const strayed = 0.01
+
+// numbers reads the cells as numbers, if nearly all of them are.
+func numbers(name string, cells []string) (nums []float64, unit Unit, notes []string, ok bool) {
+	nums = make([]float64, len(cells))
+	bad, filled, example := 0, 0, ""
+	european := commaDecimals(cells)
+	for i, s := range cells {
+		if s == "" {
+			nums[i] = math.NaN()
+			continue
+		}
+		filled++
+		if identifier(s) {
+			return nil, "", nil, false
+		}
+		v, u, ok := number(s, european)
+		if !ok {
+			if bad++; filled > 20 && float64(bad) > strayed*float64(len(cells)) || filled <= 20 && bad > 1 {
+				return nil, "", nil, false
+			}
+			v, example = math.NaN(), s
+		} else if unit == "" {
+			unit = u
+		}
+		nums[i] = v
+	}
+	if float64(bad) > strayed*float64(filled) {
+		return nil, "", nil, false
+	}
+	if bad > 0 {
+		notes = append(notes, fmt.Sprintf("column %q: %d values are not numbers and count as missing, such as %q", name, bad, clip(example, 40)))
+	}
+	if european {
+		notes = append(notes, fmt.Sprintf("column %q: the comma is read as the decimal mark", name))
+	}
+	return nums, unit, notes, true
+}
+
+// identifier reports whether s has digits that are a name, not a quantity:
+// with leading zeros, as postcodes and article numbers have them.
+func identifier(s string) bool {
+	return len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9'
+}
+
+var commaDecimal = regexp.MustCompile(`^[-+]?(\d{1,3}(\.\d{3})+|\d+),(\d{1,2}|\d{4,})$`)
+var anyComma = regexp.MustCompile(`^[-+]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?$`)
+
+// commaDecimals reports whether the cells have a comma as decimal mark: all
+// could, and one must.
+func commaDecimals(cells []string) bool {
+	sure, seen := false, 0
+	for _, s := range cells {
+		if s == "" {
+			continue
+		}
+		if !anyComma.MatchString(s) {
+			return false
+		}
+		sure = sure || commaDecimal.MatchString(s)
+		if seen++; seen > 200 && !sure {
+			return false
+		}
+	}
+	return sure
+}
+
+var thousands = regexp.MustCompile(`^\d{1,3}([, '\x{00a0}\x{202f}’]\d{3})+(\.\d+)?$`)
+
+// number reads one number as people write it: 1,234.5 and $3 and 12% and (7).
+func number(s string, european bool) (v float64, unit Unit, ok bool) {
+	if european {
+		s = strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
+	}
+	if c := s[0]; c >= '0' && c <= '9' || c == '-' || c == '.' || c == '+' {
+		if v, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(v, 0) && !strings.ContainsAny(s, "xX_pP") {
+			return v, "", true
+		}
+	}
+	if len(s) > 40 {
+		return 0, "", false
+	}
+	negative := false
+	if strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {
+		negative, s = true, s[1:len(s)-1]
+	}
+	if r, found := strings.CutPrefix(s, "-"); found {
+		negative, s = !negative, r
+	} else if r, found := strings.CutPrefix(s, "−"); found {
+		negative, s = !negative, r
+	}
+	for _, u := range []Unit{Percent, "$", "€", "£", "¥", "₹", "元"} {
+		r, before := strings.CutPrefix(s, string(u))
+		r, after := strings.CutSuffix(r, string(u))
+		if before || after {
+			unit, s = u, strings.TrimSpace(r)
+			break
+		}
+	}
+	if thousands.MatchString(s) {
+		s = strings.NewReplacer(",", "", " ", "", "'", "", "’", "", "\u00a0", "", "\u202f", "").Replace(s)
+	}
+	if s == "" || s[0] < '.' || s[0] > '9' || s[0] == '/' || strings.ContainsAny(s, "xX_pP") {
+		return 0, "", false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(v, 0) {
+		return 0, "", false
+	}
+	if negative {
+		v = -v
+	}
+	return v, unit, true
+}
+
+// years reports whether a column of whole numbers is one of years, by its
+// name and its values.
+func years(name string, nums []float64) bool {
+	switch n := strings.ToLower(strings.TrimSpace(name)); {
+	case n == "year", n == "years", n == "yr", n == "jahr", n == "année", n == "año", strings.HasSuffix(n, "年"), n == "年份",
+		strings.HasSuffix(n, " year"), strings.HasSuffix(n, "_year"):
+	default:
+		return false
+	}
+	for _, v := range nums {
+		if !math.IsNaN(v) && (v != math.Trunc(v) || v < 1000 || v > 2300) {
+			return false
+		}
+	}
+	return true
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,385 @@
+package insight
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Test is a measure and the probability of one as large, in either
+// direction, if there were nothing behind it. P is NaN where it is undefined.
+type Test struct {
+	Value float64
+	P     float64
+	N     int
+}
+
+var undefined = math.NaN()
+
+// Pearson is the linear correlation of x and y with its t-test.
+func Pearson(x, y []float64) Test {
+	n := len(x)
+	t := Test{undefined, undefined, n}
+	if n < 3 {
+		return t
+	}
+	t.Value = max(-1, min(1, stat.Correlation(x, y, nil)))
+	if math.IsNaN(t.Value) {
+		return t
+	}
+	df := float64(n - 2)
+	t.P = studentP(t.Value*math.Sqrt(df/(1-t.Value*t.Value)), df)
+	return t
+}
+
+// Spearman is the correlation of the ranks of x and y; its p-value is that of
+// the t approximation, with ties.
+func Spearman(x, y []float64) Test { return Pearson(Ranks(x), Ranks(y)) }
+
+// studentP is the two-sided p-value of t.
+func studentP(t, df float64) float64 {
+	switch {
+	case df <= 0 || math.IsNaN(t):
+		return undefined
+	case math.IsInf(t, 0):
+		return 0
+	}
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(t))
+}
+
+func normalP(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
+
+// Ranks are those of x from 1, ties sharing their mean.
+func Ranks(x []float64) []float64 {
+	order := sorted(x)
+	ranks := make([]float64, len(x))
+	for i := 0; i < len(order); {
+		j := i
+		for j < len(order) && x[order[j]] == x[order[i]] {
+			j++
+		}
+		for _, k := range order[i:j] {
+			ranks[k] = float64(i+j+1) / 2
+		}
+		i = j
+	}
+	return ranks
+}
+
+// sorted are the indices of x in the order of its values.
+func sorted(x []float64) []int {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	return order
+}
+
+// Kendall is the rank correlation tau-b of x and y, in n log n, with the
+// normal approximation corrected for ties. With x the times it is the
+// Mann-Kendall test for a trend.
+func Kendall(x, y []float64) Test {
+	n := len(x)
+	t := Test{undefined, undefined, n}
+	if n < 3 {
+		return t
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(x[a], x[b]), cmp.Compare(y[a], y[b])) })
+	ys := make([]float64, n)
+	for i, k := range order {
+		ys[i] = y[k]
+	}
+	tx := tieSums(n, func(i, j int) bool { return x[order[i]] == x[order[j]] })
+	txy := tieSums(n, func(i, j int) bool { return x[order[i]] == x[order[j]] && ys[i] == ys[j] })
+	discordant := inversions(ys, make([]float64, n)) // sorts ys
+	ty := tieSums(n, func(i, j int) bool { return ys[i] == ys[j] })
+	nf := float64(n)
+	n0 := nf * (nf - 1) / 2
+	s := n0 - tx.pairs - ty.pairs + txy.pairs - 2*discordant
+	t.Value = s / math.Sqrt((n0-tx.pairs)*(n0-ty.pairs))
+	v := (nf*(nf-1)*(2*nf+5)-tx.cubic-ty.cubic)/18 +
+		tx.triples*ty.triples/(9*nf*(nf-1)*(nf-2)) + 4*tx.pairs*ty.pairs/(2*nf*(nf-1))
+	if v > 0 {
+		t.P = normalP(s / math.Sqrt(v))
+	}
+	return t
+}
+
+type ties struct{ pairs, triples, cubic float64 }
+
+// tieSums sums over the runs of equal neighbours.
+func tieSums(n int, same func(i, j int) bool) (t ties) {
+	for i := 0; i < n; {
+		j := i + 1
+		for j < n && same(i, j) {
+			j++
+		}
+		k := float64(j - i)
+		t.pairs += k * (k - 1) / 2
+		t.triples += k * (k - 1) * (k - 2)
+		t.cubic += k * (k - 1) * (2*k + 5)
+		i = j
+	}
+	return t
+}
+
+// inversions sorts y and counts the pairs that were out of order.
+func inversions(y, buf []float64) float64 {
+	if len(y) < 2 {
+		return 0
+	}
+	m := len(y) / 2
+	n := inversions(y[:m], buf[:m]) + inversions(y[m:], buf[m:])
+	copy(buf, y)
+	i, j := 0, m
+	for k := range y {
+		if j == len(y) || i < m && buf[i] <= buf[j] {
+			y[k] = buf[i]
+			i++
+		} else {
+			y[k] = buf[j]
+			n += float64(m - i)
+			j++
+		}
+	}
+	return n
+}
+
+// TheilSen is the line through the median of the slopes between all points,
+// which a few wild values do not move. Of more than 500 points it takes 500
+// in even steps.
+func TheilSen(x, y []float64) (slope, intercept float64) {
+	x, y = thin(x, y, 500)
+	var slopes []float64
+	for i := range x {
+		for j := range i {
+			if x[i] != x[j] {
+				slopes = append(slopes, (y[i]-y[j])/(x[i]-x[j]))
+			}
+		}
+	}
+	if len(slopes) == 0 {
+		return undefined, undefined
+	}
+	slope = Median(slopes)
+	rest := make([]float64, len(x))
+	for i := range x {
+		rest[i] = y[i] - slope*x[i]
+	}
+	return slope, Median(rest)
+}
+
+func thin(x, y []float64, most int) (_, _ []float64) {
+	if len(x) <= most {
+		return x, y
+	}
+	var tx, ty []float64
+	for k := range most {
+		i := k * (len(x) - 1) / (most - 1)
+		tx, ty = append(tx, x[i]), append(ty, y[i])
+	}
+	return tx, ty
+}
+
+// Median is the middle of x, which it does not change.
+func Median(x []float64) float64 { return Quantile(x, 0.5) }
+
+// Quantile interpolates between the order statistics, as R's type 7 does.
+func Quantile(x []float64, p float64) float64 {
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return quantile(s, p)
+}
+
+func quantile(s []float64, p float64) float64 {
+	if len(s) == 0 {
+		return undefined
+	}
+	h := p * float64(len(s)-1)
+	i := int(h)
+	if i+1 >= len(s) {
+		return s[len(s)-1]
+	}
+	return s[i] + (h-float64(i))*(s[i+1]-s[i])
+}
+
+// MAD is the median absolute deviation of x, scaled to the standard deviation
+// of a normal distribution.
+func MAD(x []float64) float64 {
+	m := Median(x)
+	d := make([]float64, len(x))
+	for i, v := range x {
+		d[i] = math.Abs(v - m)
+	}
+	return 1.4826 * Median(d)
+}
+
+// A Fit is a linear model by least squares.
+type Fit struct {
+	Coef, SE, T, P []float64 // the intercept first, then one for each variable
+	R2, AdjR2      float64
+	Sigma          float64 // residual standard error
+	F, FP          float64
+}
+
+// LeastSquares fits y = b0 + b1 x1 + … by a QR decomposition.
+func LeastSquares(y []float64, xs ...[]float64) (*Fit, error) {
+	n, k := len(y), len(xs)+1
+	if n <= k {
+		return nil, errors.New("a linear model needs more rows than variables")
+	}
+	a := mat.NewDense(n, k, nil)
+	for i := range n {
+		a.Set(i, 0, 1)
+		for j, x := range xs {
+			a.Set(i, j+1, x[i])
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(a)
+	var b mat.VecDense
+	if err := qr.SolveVecTo(&b, false, mat.NewVecDense(n, y)); err != nil {
+		var c mat.Condition
+		if !errors.As(err, &c) || math.IsInf(float64(c), 1) {
+			return nil, errors.New("the variables of the linear model depend on each other")
+		}
+	}
+	var fitted mat.VecDense
+	fitted.MulVec(a, &b)
+	rss, tss, mean := 0.0, 0.0, stat.Mean(y, nil)
+	for i, v := range y {
+		rss += (v - fitted.AtVec(i)) * (v - fitted.AtVec(i))
+		tss += (v - mean) * (v - mean)
+	}
+	var full, inv mat.Dense
+	qr.RTo(&full)
+	r := full.Slice(0, k, 0, k)
+	eye := mat.NewDiagDense(k, slices.Repeat([]float64{1}, k))
+	if err := inv.Solve(r, eye); err != nil {
+		var c mat.Condition
+		if !errors.As(err, &c) || math.IsInf(float64(c), 1) {
+			return nil, errors.New("the variables of the linear model depend on each other")
+		}
+	}
+	df := float64(n - k)
+	f := &Fit{R2: 1 - rss/tss, Sigma: math.Sqrt(rss / df)}
+	f.AdjR2 = 1 - (1-f.R2)*float64(n-1)/df
+	f.F = (tss - rss) / float64(k-1) / (rss / df)
+	f.FP = fP(f.F, float64(k-1), df)
+	for j := range k {
+		v := 0.0
+		for l := range k {
+			v += inv.At(j, l) * inv.At(j, l)
+		}
+		se := f.Sigma * math.Sqrt(v)
+		f.Coef, f.SE = append(f.Coef, b.AtVec(j)), append(f.SE, se)
+		f.T, f.P = append(f.T, b.AtVec(j)/se), append(f.P, studentP(b.AtVec(j)/se, df))
+	}
+	return f, nil
+}
+
+// fP is the probability of an F as large.
+func fP(f, d1, d2 float64) float64 {
+	switch {
+	case d1 <= 0 || d2 <= 0 || math.IsNaN(f) || f < 0:
+		return undefined
+	case math.IsInf(f, 1):
+		return 0
+	}
+	// The survival function by the distribution's symmetry keeps small values.
+	return distuv.F{D1: d2, D2: d1}.CDF(1 / f)
+}
+
+// KruskalWallis tests whether groups differ in location.
+func KruskalWallis(groups ...[]float64) Test {
+	var all []float64
+	filled := 0
+	for _, g := range groups {
+		all = append(all, g...)
+		if len(g) > 0 {
+			filled++
+		}
+	}
+	n := float64(len(all))
+	t := Test{undefined, undefined, len(all)}
+	if filled < 2 || len(all) < 3 {
+		return t
+	}
+	ranks, h, at := Ranks(all), 0.0, 0
+	for _, g := range groups {
+		if len(g) == 0 {
+			continue
+		}
+		sum := 0.0
+		for range g {
+			sum += ranks[at]
+			at++
+		}
+		h += sum * sum / float64(len(g))
+	}
+	slices.Sort(all)
+	tied := 0.0
+	for i := 0; i < len(all); {
+		j := i
+		for j < len(all) && all[j] == all[i] {
+			j++
+		}
+		k := float64(j - i)
+		tied += k*k*k - k
+		i = j
+	}
+	if tied == n*n*n-n {
+		return t // all values are equal
+	}
+	t.Value = (12/(n*(n+1))*h - 3*(n+1)) / (1 - tied/(n*n*n-n))
+	t.P = distuv.ChiSquared{K: float64(filled - 1)}.Survival(t.Value)
+	return t
+}
+
+// BrownForsythe tests whether groups differ in spread.
+func BrownForsythe(groups ...[]float64) Test {
+	t := Test{undefined, undefined, 0}
+	var means []float64
+	var dev [][]float64
+	total := 0.0
+	for _, g := range groups {
+		if len(g) < 2 {
+			continue
+		}
+		m := Median(g)
+		d := make([]float64, len(g))
+		for i, v := range g {
+			d[i] = math.Abs(v - m)
+			total += d[i]
+		}
+		t.N += len(g)
+		dev, means = append(dev, d), append(means, stat.Mean(d, nil))
+	}
+	if len(dev) < 2 {
+		return t
+	}
+	between, within, mean := 0.0, 0.0, total/float64(t.N)
+	for i, d := range dev {
+		between += float64(len(d)) * (means[i] - mean) * (means[i] - mean)
+		for _, v := range d {
+			within += (v - means[i]) * (v - means[i])
+		}
+	}
+	d1, d2 := float64(len(dev)-1), float64(t.N-len(dev))
+	if within == 0 {
+		return t
+	}
+	t.Value = between / d1 / (within / d2)
+	t.P = fP(t.Value, d1, d2)
+	return t
+}

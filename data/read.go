@@ -1,0 +1,186 @@
+package data
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+)
+
+// Options say what to read, and how much at most.
+type Options struct {
+	Table    string // the sheet of a workbook, the table of a database; none: the first that has rows
+	MaxBytes int64  // of the file; 0 means 256 MiB
+	MaxCells int    // rows times columns; 0 means 20 million. Rows beyond it are left out, and noted
+}
+
+// The formats that [Read] knows, by the ending of the file's name.
+const formats = "CSV, TSV, JSON, JSON lines, Parquet, XLSX and SQLite"
+
+// Read reads the table in the named file of fsys. What the file is, its first
+// bytes say, and its name where they do not. Cancelling ctx ends it.
+func Read(ctx context.Context, fsys fs.FS, name string, o Options) (t *Table, err error) {
+	o.MaxBytes, o.MaxCells = cmp.Or(o.MaxBytes, 256<<20), cmp.Or(o.MaxCells, 20_000_000)
+	data, err := readFile(ctx, fsys, name, o.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	// The libraries below are for files that their own kind wrote; a hostile
+	// one may make them panic, which is no reason for us to.
+	defer func() {
+		if p := recover(); p != nil {
+			t, err = nil, fmt.Errorf("%s: the file is broken (%v)", name, p)
+		}
+	}()
+	t, err = reader(name, data)(ctx, data, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t.Name = path.Base(name) + t.Name
+	if len(t.Columns) == 0 {
+		return nil, fmt.Errorf("%s: there is no table in it", name)
+	}
+	return t, nil
+}
+
+func readFile(ctx context.Context, fsys fs.FS, name string, limit int64) ([]byte, error) {
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a directory", name)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s has %s; at most %s are read: make a smaller extract of it first", name,
+			humanize.IBytes(uint64(info.Size())), humanize.IBytes(uint64(limit)))
+	}
+	var b bytes.Buffer
+	b.Grow(int(info.Size()) + bytes.MinRead)
+	if _, err := io.Copy(&b, io.LimitReader(&live{ctx, f}, limit+1)); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if int64(b.Len()) > limit {
+		return nil, fmt.Errorf("%s grew while it was read", name)
+	}
+	return b.Bytes(), nil
+}
+
+// A live reader ends with its context.
+type live struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (l *live) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.r.Read(p)
+}
+
+type readFunc func(ctx context.Context, data []byte, o Options) (*Table, error)
+
+// reader is how a file is read.
+func reader(name string, data []byte) readFunc {
+	switch {
+	case bytes.HasPrefix(data, []byte("PAR1")):
+		return readParquet
+	case bytes.HasPrefix(data, []byte("SQLite format 3\x00")):
+		return readSQLite
+	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
+		return readXLSX
+	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
+		return refuse("an old Excel file (.xls), or an encrypted one: save it as XLSX without a password, or as CSV")
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		return refuse("compressed with gzip: unpack it first (gunzip)")
+	}
+	switch strings.ToLower(path.Ext(name)) {
+	case ".json", ".jsonl", ".ndjson":
+		return readJSON
+	case ".tsv", ".tab":
+		return readTSV
+	case ".parquet", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db":
+		return refuse("its first bytes are not those of such a file; it may be cut off or encrypted")
+	case ".csv", ".txt":
+		return readCSV
+	}
+	if trimmed := bytes.TrimLeft(data[:min(len(data), 512)], " \t\r\n\ufeff"); len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') {
+		return readJSON
+	}
+	return readCSV
+}
+
+func refuse(why string) readFunc {
+	return func(context.Context, []byte, Options) (*Table, error) { return nil, errors.New(why) }
+}
+
+// cells collects a table of which nobody said what it is, column by column.
+type cells struct {
+	names   []string
+	columns [][]string
+	rows    int
+	max     int // rows times columns
+	cut     bool
+}
+
+// add adds a row; a shorter one is filled up, of a longer one the rest is
+// given a column without a name. It returns false if the table is full.
+func (c *cells) add(row []string) bool {
+	for len(c.names) < len(row) {
+		c.widen(fmt.Sprintf("column %d", len(c.names)+1))
+	}
+	if (c.rows+1)*max(len(c.names), 1) > c.max {
+		c.cut = true
+		return false
+	}
+	for i := range c.columns {
+		v := ""
+		if i < len(row) {
+			v = row[i]
+		}
+		c.columns[i] = append(c.columns[i], v)
+	}
+	c.rows++
+	return true
+}
+
+func (c *cells) widen(name string) {
+	c.names = append(c.names, name)
+	c.columns = append(c.columns, make([]string, c.rows))
+}
+
+// table infers what the columns are.
+func (c *cells) table(ctx context.Context) (*Table, error) {
+	t := &Table{}
+	seen := make(map[string]int)
+	for i, name := range c.names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if name = strings.Join(strings.Fields(name), " "); name == "" {
+			name = fmt.Sprintf("column %d", i+1)
+		}
+		if seen[name]++; seen[name] > 1 {
+			name = fmt.Sprintf("%s (%d)", name, seen[name])
+		}
+		col, notes := infer(name, c.columns[i])
+		t.Columns = append(t.Columns, col)
+		t.Notes = append(t.Notes, notes...)
+	}
+	if c.cut {
+		t.Notes = append(t.Notes, fmt.Sprintf("only the first %s rows were read: the table is larger than %s cells", FormatNumber(float64(c.rows)), FormatNumber(float64(c.max))))
+	}
+	return t, nil
+}

@@ -1,0 +1,166 @@
+package data
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// readSQLite reads a table or view. The database is looked at in memory: the
+// file is not locked and not written.
+func readSQLite(ctx context.Context, data []byte, o Options) (t *Table, err error) {
+	var note string
+	if len(data) > 20 && data[18] == 2 { // a write-ahead log is another file
+		data[18], data[19] = 1, 1
+		note = "the database has a write-ahead log: what is not yet in the main file is not seen"
+	}
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := deserialize(conn, data); err != nil {
+		return nil, err
+	}
+	if _, err := conn.ExecContext(ctx, "pragma trusted_schema=off; pragma query_only=on"); err != nil {
+		return nil, err
+	}
+	tables, err := sqliteTables(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	name := o.Table
+	if name == "" {
+		if name, err = largest(ctx, conn, tables); err != nil {
+			return nil, err
+		}
+	} else if !slices.Contains(tables, name) {
+		return nil, fmt.Errorf("there is no table %q; there are %s", name, strings.Join(tables, ", "))
+	}
+	if t, err = readQuery(ctx, conn, "select * from "+ident(name), o.MaxCells); err != nil {
+		return nil, fmt.Errorf("table %q: %w", name, err)
+	}
+	t.Name, t.Tables = " ["+name+"]", tables
+	if len(tables) > 1 {
+		t.Notes = append(t.Notes, fmt.Sprintf("table %q was read; the tables are %s", name, strings.Join(tables, ", ")))
+	}
+	if note != "" {
+		t.Notes = append(t.Notes, note)
+	}
+	return t, nil
+}
+
+func deserialize(conn *sql.Conn, data []byte) error {
+	return conn.Raw(func(c any) error {
+		d, ok := c.(interface{ Deserialize(buf []byte) error })
+		if !ok {
+			return errors.New("the SQLite driver cannot open a database in memory")
+		}
+		return d.Deserialize(data)
+	})
+}
+
+func ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+func sqliteTables(ctx context.Context, conn *sql.Conn) (names []string, err error) {
+	rows, err := conn.QueryContext(ctx, "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by type, name")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n string
+		if err := rows.Scan(&n); err != nil {
+			return nil, err
+		}
+		names = append(names, n)
+	}
+	if len(names) == 0 && rows.Err() == nil {
+		return nil, errors.New("the database has no tables")
+	}
+	return names, rows.Err()
+}
+
+// largest is the first of the tables with the most rows.
+func largest(ctx context.Context, conn *sql.Conn, names []string) (string, error) {
+	best, most := names[0], -1
+	for _, n := range names {
+		var rows int
+		if err := conn.QueryRowContext(ctx, "select count(*) from "+ident(n)).Scan(&rows); err != nil {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			continue // a view of what is not there; asked for by name, it says so
+		}
+		if rows > most {
+			best, most = n, rows
+		}
+	}
+	return best, nil
+}
+
+func readQuery(ctx context.Context, conn *sql.Conn, query string, limit int) (*Table, error) {
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	c := cells{max: limit}
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		c.widen(n)
+	}
+	values, row := make([]any, len(names)), make([]string, len(names))
+	at := make([]any, len(names))
+	for i := range values {
+		at[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(at...); err != nil {
+			return nil, err
+		}
+		for i, v := range values {
+			row[i] = sqlCell(v)
+		}
+		if !c.add(row) {
+			break
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return c.table(ctx)
+}
+
+func sqlCell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return fmt.Sprintf("(%d bytes)", len(v))
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case time.Time:
+		return v.Format(time.RFC3339Nano)
+	}
+	return fmt.Sprint(v)
+}

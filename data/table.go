@@ -1,0 +1,206 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Kind is what the values of a column are.
+type Kind int
+
+// The kinds of columns.
+const (
+	Text Kind = iota
+	Number
+	Time
+)
+
+func (k Kind) String() string { return [...]string{"text", "number", "time"}[k] }
+
+// A Unit is how fine the times of a column are, or in what its numbers are
+// written.
+type Unit string
+
+// The units. Those of numbers are the sign that stood beside them.
+const (
+	Year    Unit = "year"
+	Month   Unit = "month"
+	Quarter Unit = "quarter"
+	Day     Unit = "day"
+	Second  Unit = "second"
+	Percent Unit = "%"
+)
+
+// A Column is one variable of a table. Its values are in Nums, or in Texts if
+// its kind is [Text]; the other is nil.
+type Column struct {
+	Name  string
+	Kind  Kind
+	Unit  Unit      // none: plain numbers, or text
+	Nums  []float64 // times are seconds since 1970 in UTC; NaN is missing
+	Texts []string  // "" is missing
+}
+
+// Len is the number of rows.
+func (c *Column) Len() int { return max(len(c.Nums), len(c.Texts)) }
+
+// Missing reports whether row i has no value.
+func (c *Column) Missing(i int) bool {
+	if c.Kind == Text {
+		return c.Texts[i] == ""
+	}
+	return math.IsNaN(c.Nums[i])
+}
+
+// Label is the value of row i as people write it; "" if it is missing.
+func (c *Column) Label(i int) string {
+	switch {
+	case c.Missing(i):
+		return ""
+	case c.Kind == Text:
+		return c.Texts[i]
+	case c.Kind == Time:
+		return FormatTime(c.Nums[i], c.Unit)
+	case c.Unit == Percent:
+		return FormatNumber(c.Nums[i]) + "%"
+	}
+	return FormatNumber(c.Nums[i])
+}
+
+// Distinct is how many different values there are, missing ones left out. It
+// stops counting at limit, unless that is 0.
+func (c *Column) Distinct(limit int) int {
+	seen := make(map[any]struct{})
+	for i := range c.Len() {
+		switch {
+		case c.Missing(i):
+			continue
+		case c.Kind == Text:
+			seen[c.Texts[i]] = struct{}{}
+		default:
+			seen[c.Nums[i]] = struct{}{}
+		}
+		if limit > 0 && len(seen) >= limit {
+			break
+		}
+	}
+	return len(seen)
+}
+
+// A Table is named columns of one length.
+type Table struct {
+	Name    string // the file, and the sheet or table within it
+	Columns []*Column
+	Tables  []string // what else the file has: the names of all sheets or tables
+	Notes   []string // what people should know: guesses, rows left out
+}
+
+// Rows is the number of rows.
+func (t *Table) Rows() int {
+	if len(t.Columns) == 0 {
+		return 0
+	}
+	return t.Columns[0].Len()
+}
+
+// Column returns the column of that name, in any case and with spaces around
+// it, or nil.
+func (t *Table) Column(name string) *Column {
+	if i := slices.IndexFunc(t.Columns, func(c *Column) bool { return c.Name == name }); i >= 0 {
+		return t.Columns[i]
+	}
+	i := slices.IndexFunc(t.Columns, func(c *Column) bool {
+		return strings.EqualFold(strings.TrimSpace(c.Name), strings.TrimSpace(name))
+	})
+	if i < 0 {
+		return nil
+	}
+	return t.Columns[i]
+}
+
+// Find is [Table.Column] with an error that names the columns there are.
+func (t *Table) Find(name string) (*Column, error) {
+	if c := t.Column(name); c != nil {
+		return c, nil
+	}
+	return nil, fmt.Errorf("%s has no column %q; it has %s", t.Name, name, t.names())
+}
+
+func (t *Table) names() string {
+	var names []string
+	for _, c := range t.Columns {
+		if len(names) == 40 {
+			names = append(names, fmt.Sprintf("and %d more", len(t.Columns)-40))
+			break
+		}
+		names = append(names, strconv.Quote(c.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// FormatNumber writes a number for people: at most 6 significant digits for a
+// fraction, all digits of a whole number, groups of three.
+func FormatNumber(v float64) string {
+	switch a := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "–"
+	case a != 0 && (a < 1e-4 || a >= 1e15):
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	case v == math.Trunc(v):
+		return group(strconv.FormatFloat(v, 'f', 0, 64))
+	case a >= 100_000:
+		return group(strconv.FormatFloat(v, 'f', 1, 64))
+	}
+	s := strconv.FormatFloat(v, 'g', 6, 64)
+	if f, err := strconv.ParseFloat(s, 64); err == nil {
+		s = strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	return group(s)
+}
+
+// group puts a comma before every third digit of five and more.
+func group(s string) string {
+	whole, frac, _ := strings.Cut(s, ".")
+	sign := ""
+	if strings.HasPrefix(whole, "-") {
+		sign, whole = "-", whole[1:]
+	}
+	if len(whole) > 4 {
+		for i := len(whole) - 3; i > 0; i -= 3 {
+			whole = whole[:i] + "," + whole[i:]
+		}
+	}
+	if frac != "" {
+		whole += "." + frac
+	}
+	return sign + whole
+}
+
+// FormatTime writes a time, in seconds since 1970, as fine as the unit.
+func FormatTime(sec float64, u Unit) string {
+	t := UnixTime(sec)
+	switch u {
+	case Year:
+		return t.Format("2006")
+	case Quarter:
+		return fmt.Sprintf("%d-Q%d", t.Year(), (int(t.Month())+2)/3)
+	case Month:
+		return t.Format("2006-01")
+	case Day:
+		return t.Format("2006-01-02")
+	}
+	if t.Second() == 0 {
+		return t.Format("2006-01-02 15:04")
+	}
+	return t.Format("2006-01-02 15:04:05")
+}
+
+// UnixTime is the time sec seconds after 1970, in UTC, to the microsecond.
+func UnixTime(sec float64) time.Time {
+	whole, frac := math.Modf(sec)
+	return time.Unix(int64(whole), int64(math.Round(frac*1e6))*1000).UTC()
+}

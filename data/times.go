@@ -1,0 +1,204 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// A layout is a way to write times.
+type layout struct {
+	format string
+	unit   Unit
+}
+
+// layouts are tried in order; the first that fits every cell is it.
+var layouts = []layout{
+	{"2006-01-02", Day},
+	{time.RFC3339Nano, Second},
+	{"2006-01-02 15:04:05", Second},
+	{"2006-01-02T15:04:05", Second},
+	{"2006-01-02 15:04", Second},
+	{"2006-01-02T15:04", Second},
+	{"2006-01-02 15:04:05Z07:00", Second},
+	{"2006-01-02 15:04:05 -0700 MST", Second},
+	{"2006-01-02 15:04:05 MST", Second},
+	{"2006-01", Month},
+	{"2006/1/2", Day},
+	{"2006/1/2 15:04", Second},
+	{"2006/1/2 15:04:05", Second},
+	{"2006/01", Month},
+	{"2006.1.2", Day},
+	{"1/2/2006", Day},
+	{"2/1/2006", Day},
+	{"1/2/06", Day},
+	{"2/1/06", Day},
+	{"1/2/2006 15:04", Second},
+	{"2/1/2006 15:04", Second},
+	{"1/2/2006 15:04:05", Second},
+	{"2/1/2006 15:04:05", Second},
+	{"1/2/2006 3:04 PM", Second},
+	{"1/2/2006 3:04:05 PM", Second},
+	{"2.1.2006", Day},
+	{"2.1.2006 15:04", Second},
+	{"2-1-2006", Day},
+	{"1-2-06", Day},
+	{"2-Jan-2006", Day},
+	{"2-Jan-06", Day},
+	{"2 Jan 2006", Day},
+	{"2 January 2006", Day},
+	{"Jan 2 2006", Day},
+	{"Jan 2, 2006", Day},
+	{"January 2, 2006", Day},
+	{"Mon, 02 Jan 2006 15:04:05 MST", Second},
+	{"Mon Jan 2 15:04:05 2006", Second},
+	{"Jan 2006", Month},
+	{"January 2006", Month},
+	{"Jan-06", Month},
+	{"Jan-2006", Month},
+	{"2006年1月2日", Day},
+	{"2006年1月", Month},
+	{"2006年", Year},
+	{"2006-002", Day},
+}
+
+// times reads the cells as times, if all of them are, in one way of writing.
+func times(name string, cells []string) (secs []float64, unit Unit, notes []string, ok bool) {
+	for _, s := range cells {
+		if s != "" && !timelike(s) {
+			return nil, "", nil, false
+		}
+	}
+	if secs, ok = parseAll(cells, quarter); ok {
+		return secs, Quarter, nil, true
+	}
+	for i, l := range layouts {
+		if secs, ok = parseAll(cells, l.parse); !ok {
+			continue
+		}
+		if twin, has := swapped(l.format); has && i+1 < len(layouts) {
+			if other, also := parseAll(cells, layout{twin, l.unit}.parse); also && !equal(secs, other) {
+				notes = append(notes, fmt.Sprintf("column %q: dates such as %q are read as month/day", name, first(cells)))
+			}
+		}
+		return secs, fineness(secs, l.unit), notes, true
+	}
+	return nil, "", nil, false
+}
+
+// timelike is a quick look: times have digits and are short.
+func timelike(s string) bool { return len(s) <= 40 && strings.ContainsAny(s, "0123456789") }
+
+func (l layout) parse(s string) (float64, bool) {
+	t, err := time.Parse(l.format, s)
+	if err != nil || t.Year() < 1 {
+		return 0, false
+	}
+	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, true
+}
+
+// swapped is the layout in which day and month have changed places.
+func swapped(format string) (string, bool) {
+	if rest, ok := strings.CutPrefix(format, "1/2/"); ok {
+		return "2/1/" + rest, true
+	}
+	return "", false
+}
+
+// quarter reads 2024Q1, 2024-Q1, 2024 Q1 and Q1 2024.
+func quarter(s string) (float64, bool) {
+	var y, q int
+	clean := strings.ToUpper(strings.NewReplacer("-", "", " ", "", "/", "").Replace(s))
+	switch {
+	case len(clean) != 6:
+		return 0, false
+	case clean[0] == 'Q':
+		clean = clean[2:] + clean[:2]
+	}
+	if clean[4] != 'Q' || clean[5] < '1' || clean[5] > '4' {
+		return 0, false
+	}
+	q = int(clean[5] - '0')
+	for _, d := range clean[:4] {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		y = y*10 + int(d-'0')
+	}
+	return float64(time.Date(y, time.Month(3*q-2), 1, 0, 0, 0, 0, time.UTC).Unix()), y >= 1000
+}
+
+func parseAll(cells []string, parse func(string) (float64, bool)) ([]float64, bool) {
+	var secs []float64
+	for i, s := range cells {
+		if s == "" {
+			if secs != nil {
+				secs[i] = math.NaN()
+			}
+			continue
+		}
+		v, ok := parse(s)
+		if !ok {
+			return nil, false
+		}
+		if secs == nil {
+			secs = make([]float64, len(cells))
+			for j := range i {
+				secs[j] = math.NaN()
+			}
+		}
+		secs[i] = v
+	}
+	return secs, secs != nil
+}
+
+// fineness is the coarsest unit that loses nothing: days that are all the
+// first of a month are months, and so on. A single time stays what it was.
+func fineness(secs []float64, u Unit) Unit {
+	const day = 86400
+	months, whole, n := true, true, 0
+	distinct := math.NaN()
+	for _, s := range secs {
+		if math.IsNaN(s) {
+			continue
+		}
+		if s != distinct {
+			distinct = s
+			n++
+		}
+		if math.Mod(s, day) != 0 {
+			whole = false
+			break
+		}
+		months = months && UnixTime(s).Day() == 1
+	}
+	switch {
+	case n < 2:
+		return u
+	case u == Second && whole:
+		u = Day
+	}
+	if u == Day && months {
+		u = Month
+	}
+	return u
+}
+
+func equal(a, b []float64) bool {
+	for i := range a {
+		if a[i] != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+func first(cells []string) string {
+	for _, s := range cells {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
