@@ -2,6 +2,7 @@ package insight
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -197,7 +198,7 @@ func cloud(w words, set Set, s Series) []Insight {
 		if slope, at := TheilSen(s.X, s.Y); c.Stats["pearson_p"] < significant && !math.IsNaN(slope) {
 			lo, hi := slices.Min(s.X), slices.Max(s.X)
 			c.Marks = []Mark{{Kind: "line", Series: s.Name, X: lo, Y: at + slope*lo, X2: hi, Y2: at + slope*hi,
-				Label: "r = " + short(c.Stats["pearson"])}}
+				Label: fmt.Sprintf("r = %.2f", c.Stats["pearson"])}}
 		}
 		found = append(found, c)
 	}
