@@ -1,0 +1,137 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/data"
+	"github.com/openmanus-go/openmanus/data/insight"
+)
+
+// profile describes a table: its columns, and its first rows.
+func (v *visualization) profile(ctx context.Context, it item) (openmanus.Result, error) {
+	it.normal()
+	if it.Data == "" {
+		return openmanus.Result{}, errors.New("give the file to describe in data")
+	}
+	name, err := v.find(it.Data)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	t, err := data.Read(ctx, v.ws.FS(), name, data.Options{Table: it.Table})
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s rows, %d columns\n", t.Name, data.FormatNumber(float64(t.Rows())), len(t.Columns))
+	if len(t.Tables) > 1 {
+		fmt.Fprintf(&b, "tables: %s\n", strings.Join(t.Tables, ", "))
+	}
+	const most = 60
+	for i, c := range t.Columns {
+		if i == most {
+			fmt.Fprintf(&b, "… and %d more columns\n", len(t.Columns)-most)
+			break
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", c.Name, describe(c))
+	}
+	for _, n := range t.Notes {
+		fmt.Fprintf(&b, "Note: %s\n", n)
+	}
+	b.WriteString("\nThe first rows:\n" + head(t, 5))
+	return openmanus.TextResult("%s", b.String()), nil
+}
+
+// describe says what is in a column, in one line.
+func describe(c *data.Column) string {
+	missing := 0
+	for i := range c.Len() {
+		if c.Missing(i) {
+			missing++
+		}
+	}
+	s := c.Kind.String()
+	if c.Unit != "" {
+		s += " (" + string(c.Unit) + ")"
+	}
+	if missing == c.Len() {
+		return "empty"
+	}
+	if c.Kind == data.Text {
+		s += ", " + frequent(c)
+	} else {
+		v := slices.DeleteFunc(slices.Clone(c.Nums), math.IsNaN)
+		slices.Sort(v)
+		write := data.FormatNumber
+		if c.Kind == data.Time {
+			write = func(x float64) string { return data.FormatTime(x, c.Unit) }
+			s += fmt.Sprintf(", %s to %s", write(v[0]), write(v[len(v)-1]))
+		} else {
+			sum := 0.0
+			for _, x := range v {
+				sum += x
+			}
+			s += fmt.Sprintf(", %s to %s, mean %s, median %s", write(v[0]), write(v[len(v)-1]), write(sum/float64(len(v))), write(insight.Quantile(v, 0.5)))
+		}
+		s += fmt.Sprintf(", %s different", data.FormatNumber(float64(c.Distinct(0))))
+	}
+	if missing > 0 {
+		s += fmt.Sprintf("; %s missing (%.1f%%)", data.FormatNumber(float64(missing)), 100*float64(missing)/float64(c.Len()))
+	}
+	return s
+}
+
+// frequent are the values that come most often.
+func frequent(c *data.Column) string {
+	count := make(map[string]int)
+	for _, s := range c.Texts {
+		if s != "" {
+			count[s]++
+		}
+	}
+	values := make([]string, 0, len(count))
+	for s := range count {
+		values = append(values, s)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		if count[a] != count[b] {
+			return count[b] - count[a]
+		}
+		return strings.Compare(a, b)
+	})
+	var top []string
+	for _, s := range values[:min(len(values), 5)] {
+		top = append(top, fmt.Sprintf("%q %d×", clip(s, 40), count[s]))
+	}
+	return fmt.Sprintf("%s different: %s", data.FormatNumber(float64(len(values))), strings.Join(top, ", "))
+}
+
+// head is the first rows of a table, in Markdown.
+func head(t *data.Table, n int) string {
+	var b strings.Builder
+	cols := t.Columns[:min(len(t.Columns), 20)]
+	row := func(cell func(c *data.Column) string) {
+		for _, c := range cols {
+			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(clip(cell(c), 40)) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	row(func(c *data.Column) string { return c.Name })
+	row(func(*data.Column) string { return "---" })
+	for i := range min(n, t.Rows()) {
+		row(func(c *data.Column) string { return c.Label(i) })
+	}
+	return b.String()
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
