@@ -140,6 +140,47 @@ var floors = []floor{
 		"github.com/chromedp/cdproto/...":  "the types of its protocol",
 	}},
 
+	// Data: tables, what is to be seen in them, how it is drawn and told.
+	{pkg: "data", may: map[string]string{
+		"github.com/dustin/go-humanize":                "sizes in errors, as people write them",
+		"github.com/parquet-go/parquet-go":             "Parquet",
+		"github.com/parquet-go/parquet-go/format":      "the units of its times",
+		"github.com/xuri/excelize/v2":                  "XLSX",
+		"modernc.org/sqlite":                           "SQLite, without C",
+		"golang.org/x/text/encoding":                   "CSV that is not UTF-8",
+		"golang.org/x/text/encoding/charmap":           "CSV that is not UTF-8",
+		"golang.org/x/text/encoding/simplifiedchinese": "CSV that is not UTF-8",
+		"golang.org/x/text/encoding/unicode":           "CSV that is not UTF-8",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/insight", may: map[string]string{
+		module + "/data":                 "what it looks at",
+		"gonum.org/v1/gonum/mat":         "linear algebra",
+		"gonum.org/v1/gonum/stat":        "statistics",
+		"gonum.org/v1/gonum/stat/distuv": "distributions, for p-values",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/chart", may: map[string]string{
+		module + "/data":                     "what it draws",
+		module + "/data/insight":             "what it draws onto it",
+		"github.com/go-text/typesetting/...": "letters of all scripts, in both directions",
+		"golang.org/x/image/math/fixed":      "the numbers of typesetting",
+		"golang.org/x/image/vector":          "shapes to pixels",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/report", may: map[string]string{
+		module + "/data":               "the tables in a report",
+		module + "/data/chart":         "the charts in a report",
+		module + "/workspace":          "where Chromium prints to",
+		"github.com/yuin/goldmark/...": "Markdown",
+		"github.com/yuin/goldmark":     "Markdown",
+	}, not: []string{"net", "os", "os/exec"}},
+	{pkg: "analysis", may: map[string]string{
+		module:                       speaks,
+		module + "/llm":              models,
+		module + "/workspace":        worlds,
+		module + "/data":             "what its tools are about",
+		module + "/data/...":         "what its tools are about",
+		"golang.org/x/sync/errgroup": "charts at once",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+
 	// Floor 2b: agents put together what floor 2 offers.
 	{pkg: "agents", may: map[string]string{
 		module: speaks, module + "/workspace": worlds,
