@@ -1,5 +1,3 @@
-//go:build unix
-
 package mcp
 
 import (
@@ -21,7 +19,16 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if s := os.Getenv("MCP_CONFORMANCE_SCENARIO"); s != "" { // the suite drives us
+		if err := conformanceClient(s, os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // programs are servers that run in this process: a [workspace.Runner] whose
 // commands are functions, by their names.

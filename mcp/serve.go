@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// HTTPOptions are how a [Server] is reached over HTTP.
+type HTTPOptions struct {
+	Token string   // what clients show as "Authorization: Bearer TOKEN"; "": anybody may come
+	Hosts []string // names that requests may be addressed to, besides those of this machine; without a port
+}
+
+// maxRequest is how large a request of a client may be.
+const maxRequest = 4 << 20
+
+// idle is how long a session of an older client is kept that says nothing.
+const idle = time.Hour
+
+// Handler serves streamable HTTP, in all versions of the protocol. A page of
+// another origin, a name that is not this machine's, and who has not the token
+// are refused.
+func (s *Server) Handler(o HTTPOptions) http.Handler {
+	get := func(*http.Request) *sdk.Server { return s.mcp }
+	now := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxRequest, PropagateRequestCancellation: true})
+	old := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{MaxRequestBodyBytes: maxRequest, SessionTimeout: idle, EventStore: sdk.NewMemoryEventStore(nil)})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status, why := o.refuses(r); status != 0 {
+			if status == http.StatusUnauthorized {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+			}
+			http.Error(w, why, status)
+			return
+		}
+		current, err := isCurrent(w, r)
+		switch {
+		case err != nil:
+			http.Error(w, "the request cannot be read", http.StatusRequestEntityTooLarge)
+		case current:
+			now.ServeHTTP(w, r)
+		default:
+			old.ServeHTTP(w, r)
+		}
+	})
+}
+
+// refuses says why a request is not served, or 0.
+func (o HTTPOptions) refuses(r *http.Request) (status int, why string) {
+	if !o.named(r.Host) {
+		return http.StatusForbidden, "this server is not called " + r.Host
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return http.StatusForbidden, "pages of another origin are not served"
+		}
+	}
+	if o.Token == "" {
+		return 0, ""
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got, want := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(o.Token))
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return http.StatusUnauthorized, "show the token: Authorization: Bearer TOKEN"
+	}
+	return 0, ""
+}
+
+// named reports whether a request may be addressed to host.
+func (o HTTPOptions) named(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	return loopback(name) || slices.Contains(o.Hosts, name)
+}
+
+// isCurrent reports whether a request is of a version without sessions.
+func isCurrent(w http.ResponseWriter, r *http.Request) (bool, error) {
+	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" {
+		return v > legacy, nil
+	}
+	if r.Method != http.MethodPost || r.Header.Get("Mcp-Session-Id") != "" {
+		return false, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		return false, errors.Join(err, r.Body.Close())
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return r.Header.Get("Mcp-Method") != "" || bytes.Contains(body, []byte("io.modelcontextprotocol/protocolVersion")), nil
+}
