@@ -207,13 +207,14 @@ var floors = []floor{
 		"golang.org/x/sys/...": platform,
 	}},
 	{pkg: "cmd/openmanus", may: map[string]string{
-		module:                                "it wires",
-		module + "/...":                       "it wires",
-		"github.com/alecthomas/kong":          "flags and help",
-		"github.com/ergochat/readline":        "the prompt of chat",
-		"github.com/google/jsonschema-go/...": "answers that have a schema",
-		"golang.org/x/term":                   "is a person there?",
-		"golang.org/x/text/width":             "how wide a letter is on the screen",
+		module:                       "it wires",
+		module + "/...":              "it wires",
+		"github.com/alecthomas/kong": "flags and help",
+		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
+		"github.com/ergochat/readline":               "the prompt of chat",
+		"github.com/google/jsonschema-go/...":        "answers that have a schema",
+		"golang.org/x/term":                          "is a person there?",
+		"golang.org/x/text/width":                    "how wide a letter is on the screen",
 	}},
 }
 

@@ -90,6 +90,8 @@ type Python struct {
 // reads.
 type MCP struct {
 	File       string // an mcp.json to read first, absolute; "": none
+	Token      Secret // for clients of openmanus mcp serve --http; "": a new one each time
+	Sandbox    bool   // servers that are programs run in the sandbox of commands
 	DeferAbove int    // tools above which they are found, not listed
 }
 

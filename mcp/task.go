@@ -93,10 +93,14 @@ func (t Tasks) run(ctx context.Context, call openmanus.Call, prompt string) (ope
 // drive has the session do its work, and tells of its progress. If the client
 // gives up, the session is interrupted.
 func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error {
+	before, err := openmanus.Load(ctx, t.Journal, id)
+	if err != nil {
+		return err
+	}
 	watch, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		for ev, err := range t.Watch(watch, id, 0) {
+		for ev, err := range t.Watch(watch, id, before.Seq) {
 			if err != nil {
 				return // what is shown of progress is not all that matters
 			}
@@ -105,7 +109,7 @@ func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error 
 			}
 		}
 	})
-	err := t.Runtime.Wake(ctx, id)
+	err = t.Runtime.Wake(ctx, id)
 	stop()
 	watching.Wait()
 	if ctx.Err() != nil {

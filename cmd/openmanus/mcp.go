@@ -21,6 +21,7 @@ type mcpCmd struct {
 	List    mcpListCmd    `cmd:"" help:"List the MCP servers that are configured."`
 	Test    mcpTestCmd    `cmd:"" help:"Connect to an MCP server, sign in if it wants that, and list its tools."`
 	Approve mcpApproveCmd `cmd:"" help:"Approve an MCP server that was found in a workspace, or tools that changed."`
+	Serve   mcpServeCmd   `cmd:"" help:"Offer the tools, and the agent itself, to an MCP client."`
 	Remove  mcpRemoveCmd  `cmd:"" help:"Remove an MCP server that was added, and what was approved and granted for it."`
 }
 

