@@ -154,6 +154,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 	}
 	if u == nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
+		if strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = w.Write([]byte(stranger)) // who has gone needs no page
+			return
+		}
 		writeProblem(w, http.StatusUnauthorized, "who are you? Open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
 		return
 	}

@@ -20,6 +20,7 @@ func (s *Server) routes() {
 	op(s, http.MethodDelete, one, "delete-session", "Delete a session that nobody drives", s.remove, sessions, status(http.StatusNoContent))
 	op(s, http.MethodPost, one+"/fork", "fork-session", "Copy a session, up to an event", s.fork, sessions, status(http.StatusCreated))
 	op(s, http.MethodGet, one+"/export", "export-session", "A session as one readable text file", s.export, sessions, produces("application/jsonl"))
+	op(s, http.MethodGet, one+"/share", "share-session", "A session as one page that opens from disk", s.share, sessions, produces("text/html"))
 
 	op(s, http.MethodPost, one+"/messages", "send-message", "Say something to a session; it goes on", s.say, acts, status(http.StatusAccepted), large)
 	op(s, http.MethodPost, one+"/rulings", "rule", "Allow or deny a call that waits for approval", s.rule, acts, status(http.StatusAccepted))

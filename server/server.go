@@ -1,5 +1,5 @@
 // Package server puts sessions behind HTTP: an API to build on, events as they
-// happen, and the API of OpenAI with agents for models.
+// happen, the API of OpenAI with agents for models, and a page.
 //
 // A surface appends, wakes and follows, and nothing else: everything here can
 // be done from the command line too, at the same time, with the same sessions.
@@ -111,7 +111,6 @@ type Options struct {
 	Users   []User
 	Hosts   []string // under which names it may be reached, beside loopback ones
 	Version string
-	Page    http.Handler // everything beside the API; nil is nothing
 	Log     *slog.Logger // nil discards
 }
 
@@ -147,9 +146,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here; see /api/v1/openapi.json")
 	})
-	if o.Page != nil {
-		mux.Handle("/", o.Page)
-	}
+	mux.Handle("/", new(page))
 	s.handler = s.guard(mux)
 	return s, nil
 }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"flag"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+var pictures = flag.Bool("pictures", false, "keep the pictures of the page in docs/pictures")
+
+const pageScript = `A person at the page. The output tries what pages must not do.
+-- reply --
+I'll look at the data first, and make a plan: $$x^2$$
+@call bash {"command": "printf 'month,revenue\\n2025-06,42800\\n' > sales.csv; touch '<img src=x onerror=pwned=1>.txt'; echo '<img src=x onerror=pwned=1><script>pwned=1</script>'; for i in 1 2 3; do echo line $i; done"}
+-- reply --
+@call planning {"command": "create", "plan_id": "p", "title": "<b onmouseover=pwned=1>Best</b> months", "steps": ["Look", "Compute", "Write report.md"]}
+-- reply --
+@call ask_human {"inquire": "Which currency? <img src=x onerror=pwned=1>"}
+-- reply --
+@call str_replace_editor {"command": "create", "path": "report.md", "file_text": "# Best months\n\n| month | revenue |\n|---|---|\n| June | 42,800 |\n\n<img src=x onerror=pwned=1> [x](javascript:pwned=1)\n"}
+-- reply --
+The best month is June <img src=x onerror=pwned=1> <script>pwned=1</script> [here](javascript:pwned=1) ![beacon](http://127.0.0.1:9/x.png).
+
+| month | revenue |
+|---|---|
+| June | 42,800 |
+`
+
+// TestPage is a person at the page, in a real browser: testdata/page.mjs.
+func TestPage(t *testing.T) {
+	modules, err := filepath.Abs(filepath.Join("..", "..", "bin", "playwright"))
+	if err == nil {
+		_, err = os.Stat(filepath.Join(modules, "node_modules", "playwright-core"))
+	}
+	chromium, lookErr := exec.LookPath("chromium")
+	node, nodeErr := exec.LookPath("node")
+	for _, err := range []error{err, lookErr, nodeErr} {
+		if err != nil && os.Getenv("CI") != "" {
+			t.Fatalf("make deps installs what this needs: %v", err)
+		}
+		if err != nil {
+			t.Skipf("make deps installs what this needs: %v", err)
+		}
+	}
+	kept := t.TempDir()
+	if *pictures {
+		if kept, err = filepath.Abs(filepath.Join("..", "..", "docs", "pictures")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := write(t, "s", pageScript)
+	s := serve(t, dir, "127.0.0.1:0")
+	link, err := os.ReadFile(filepath.Join(dir, "link"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := url.Parse(s.api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(node, filepath.Join("testdata", "page.mjs"), string(link[:len(link)-1]), kept)
+	cmd.Env = append(os.Environ(), "OPENMANUS_MODULES="+modules, "CHROMIUM="+chromium)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	last := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		switch last = lines.Text(); last {
+		case "kill":
+			s.kill()
+		case "start":
+			s = serve(t, dir, addr.Host)
+		}
+		_, _ = io.WriteString(in, "\n") // who has ended needs no answer
+	}
+	if err := cmd.Wait(); err != nil || last != "ok" {
+		t.Errorf("%v, after %q", err, last)
+	}
+}

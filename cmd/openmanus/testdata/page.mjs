@@ -1,0 +1,163 @@
+// A person at the page. Arguments: the link, a directory for pictures. Where it
+// prints a line it waits for one: the test kills the server, or starts it.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import fs from "node:fs";
+import path from "node:path";
+import readline from "node:readline";
+
+const require = createRequire(path.join(process.env.OPENMANUS_MODULES, "x.js"));
+const { chromium } = require("playwright-core");
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+const [link, pictures] = process.argv.slice(2);
+const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+async function tell(what) {
+  console.log(what);
+  const { value, done } = await lines.next();
+  assert.ok(!done, what);
+  return value;
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, locale: "en-US" });
+context.setDefaultTimeout(60_000);
+const wrong = [];
+async function newPage(url) {
+  const page = await context.newPage();
+  page.on("pageerror", (e) => wrong.push(e.message));
+  page.on("dialog", (d) => (wrong.push("dialog: " + d.message()), d.dismiss()));
+  page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|503|Failed to load resource/.test(m.text()) && wrong.push(m.text()));
+  if (url) await page.goto(url);
+  return page;
+}
+const picture = (page, name) => page.screenshot({ path: path.join(pictures, name + ".png") });
+const answerOf = (page) => page.getByRole("log").getByText("The best month is June");
+
+// axe finds nothing serious.
+async function accessible(page, what) {
+  await page.evaluate(axe); // as the debugger does, since the page lets no foreign script in
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  assert.deepEqual(serious.map((v) => [v.id, v.nodes[0].html.slice(0, 200)]), [], what);
+}
+
+// A whole task, with the keyboard alone.
+const page = await newPage(link);
+assert.ok(!page.url().includes("token"), "the token stays in the address");
+await picture(page, "start");
+await accessible(page, "start page");
+await page.keyboard.type("Find the best month");
+await page.keyboard.press("Control+Enter");
+const allow = page.getByRole("button", { name: "Allow", exact: true });
+await allow.waitFor();
+assert.match(await page.locator(".ask .exact").innerText(), /^printf/);
+await picture(page, "approval");
+await accessible(page, "approval");
+const url = page.url();
+
+// A second tab sees the same, and what is settled in one goes in the other.
+const second = await newPage(url);
+await second.getByRole("button", { name: "Allow", exact: true }).waitFor();
+await allow.focus();
+await page.keyboard.press("Enter");
+await second.getByRole("textbox", { name: "Answer" }).waitFor();
+
+// The server dies and comes back while the page is open.
+await tell("kill");
+await page.getByText("The connection is gone").waitFor();
+await tell("start");
+await page.getByText("The connection is gone").waitFor({ state: "hidden" });
+const answer = page.getByRole("textbox", { name: "Answer" });
+await answer.fill("euro");
+await page.keyboard.press("Enter");
+
+// Reloaded in the middle, nothing is lost and nothing is there twice.
+await allow.waitFor();
+await page.reload();
+await allow.click();
+await answerOf(page).waitFor();
+await answerOf(second).waitFor();
+for (const p of [page, second]) {
+  assert.equal(await p.locator("details.call").count(), 4);
+  assert.equal(await p.locator("article.user").count(), 1);
+  assert.equal(await answerOf(p).count(), 1);
+}
+await second.close();
+await picture(page, "done");
+await accessible(page, "session");
+
+// What runs in tool output, titles and file names is text.
+assert.equal(await page.locator("img[src='x']").count(), 0);
+assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
+for (const c of await page.locator("details.call").all()) await c.locator("summary").click();
+await page.getByText("<img src=x onerror=").first().waitFor();
+
+// The agent's computer: plan, terminal, files, download.
+await page.getByRole("tab", { name: "Plan" }).click();
+await page.getByText("Write report.md").last().waitFor();
+await page.getByRole("tab", { name: "Terminal" }).click();
+await page.locator(".terminal", { hasText: "line 3" }).waitFor();
+await picture(page, "terminal");
+await page.getByRole("tab", { name: "Files" }).click();
+await page.getByRole("button", { name: "report.md", exact: true }).click();
+await page.locator(".preview table").waitFor();
+await picture(page, "files");
+const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".preview").getByRole("link", { name: "Download" }).click()]);
+assert.match(fs.readFileSync(await download.path(), "utf8"), /June \| 42,800/);
+await accessible(page, "files");
+
+// The past: before the plan there was none.
+const slider = page.getByRole("slider");
+await slider.focus();
+await slider.fill("5");
+await page.getByText("This is how it was").waitFor();
+assert.equal(await answerOf(page).count(), 0);
+assert.equal(await page.locator("details.call").count(), 1);
+await page.keyboard.press("Escape");
+await answerOf(page).waitFor();
+
+// A copy, and saying it anew.
+await page.locator("article.user").hover();
+await page.getByRole("button", { name: "Edit and say anew" }).click();
+await page.waitForURL((u) => u.hash !== new URL(url).hash);
+assert.equal(await page.getByRole("textbox", { name: /^Say something/ }).inputValue(), "Find the best month");
+await page.goto(url);
+
+// Saved as one file, it opens from disk and asks nobody.
+await page.getByLabel("More").click();
+const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save as a page" }).click()]);
+const file = path.join(pictures, "saved.html");
+await saved.saveAs(file);
+const offline = await (await browser.newContext({ offline: true })).newPage();
+offline.on("pageerror", (e) => wrong.push("saved: " + e.message));
+await offline.goto("file://" + file);
+await offline.getByRole("log").getByText("The best month is June").waitFor();
+fs.rmSync(file);
+
+// In the dark, in Chinese, on a telephone.
+await page.getByRole("button", { name: "Light or dark" }).click();
+await page.getByRole("button", { name: "中文" }).click();
+await page.getByRole("tab", { name: "终端" }).waitFor();
+await picture(page, "dark");
+await accessible(page, "dark");
+await page.getByRole("button", { name: "English" }).click();
+await page.setViewportSize({ width: 390, height: 800 });
+await answerOf(page).waitFor();
+assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it is wider than the telephone");
+await page.getByRole("button", { name: "The agent's computer" }).click();
+await page.getByRole("tab", { name: "Files" }).waitFor();
+await picture(page, "phone");
+await accessible(page, "phone");
+
+// Found again, and deleted.
+await page.setViewportSize({ width: 1280, height: 800 });
+await page.getByRole("link", { name: "OpenManus" }).click();
+await page.getByRole("searchbox").fill("best month is June");
+await page.locator(".history mark").first().waitFor();
+await picture(page, "history");
+
+assert.deepEqual(wrong, []);
+await browser.close();
+console.log("ok");
+process.exit(0); // whatever still listens

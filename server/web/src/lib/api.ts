@@ -1,0 +1,125 @@
+// Requests to the server that this page came from.
+
+import type { Event } from "./events";
+
+export interface Usage {
+  input_tokens: number;
+  output_tokens: number;
+  cached_tokens: number;
+  cost_usd: number;
+}
+
+export interface Waiting {
+  call: string;
+  tool: string;
+  kind: "ruling" | "text";
+  question: string;
+  input: string;
+  schema?: any;
+}
+
+export interface Session {
+  id: string;
+  title: string;
+  agent: string;
+  model: string;
+  workspace: string;
+  approve: string;
+  status: "idle" | "running" | "waiting" | "finished" | "failed" | "stopped";
+  reason?: string;
+  error?: string;
+  answer?: string;
+  children?: string[];
+  updated: string;
+  events: number;
+  steps: number;
+  usage: Usage;
+  waiting?: Waiting[];
+  found?: { event: number; snippet: string };
+}
+
+export interface File {
+  path: string;
+  bytes: number;
+  modified: string;
+}
+
+export interface Named {
+  name: string;
+  description?: string;
+  default?: boolean;
+}
+
+export interface Attachment {
+  name: string;
+  mime: string;
+  data: string;
+}
+
+/** A request that was refused, in the server's words. */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const base = "api/v1";
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method };
+  if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { "Content-Type": "application/json" };
+  }
+  const resp = await fetch(base + path, init);
+  const text = await resp.text();
+  if (!resp.ok) throw new Refused(resp.status, problem(text) || resp.statusText);
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+function problem(text: string): string {
+  try {
+    const p = JSON.parse(text);
+    const first = p.errors?.[0];
+    return first ? `${(first.location ?? "").replace("body.", "")}: ${first.message}` : p.detail;
+  } catch {
+    return text.slice(0, 300);
+  }
+}
+
+const at = (id: string) => "/sessions/" + encodeURIComponent(id);
+
+export const api = {
+  sessions: (q: string) => call<{ items: Session[] }>("GET", "/sessions?limit=100" + (q ? "&q=" + encodeURIComponent(q) : "")).then((r) => r.items),
+  session: (id: string) => call<Session>("GET", at(id)),
+  log: (id: string, after: number) => call<{ items: Event[] }>("GET", `${at(id)}/log?after=${after}&limit=10000`).then((r) => r.items),
+  create: (s: object) => call<Session>("POST", "/sessions", s),
+  say: (id: string, m: { id: string; text: string; attachments?: Attachment[] }) => call<{ seq: number }>("POST", at(id) + "/messages", m),
+  rule: (id: string, r: { call: string; allow: boolean; input?: unknown; reason?: string }) => call("POST", at(id) + "/rulings", r),
+  answer: (id: string, a: { call: string; answer: unknown }) => call("POST", at(id) + "/answers", a),
+  interrupt: (id: string) => call("POST", at(id) + "/interrupt"),
+  retry: (id: string) => call("POST", at(id) + "/retry", {}),
+  fork: (id: string, seq: number) => call<Session>("POST", at(id) + "/fork", { at: seq }),
+  rename: (id: string, title: string) => call<Session>("PATCH", at(id), { title }),
+  remove: (id: string) => call("DELETE", at(id)),
+  files: (id: string) => call<{ items: File[]; partial?: boolean }>("GET", at(id) + "/files"),
+  upload: async (id: string, name: string, data: globalThis.Blob) => {
+    const resp = await fetch(base + at(id) + "/files/" + encodeURIComponent(name), { method: "PUT", body: data });
+    if (!resp.ok) throw new Refused(resp.status, problem(await resp.text()));
+  },
+  agents: () => call<{ items: Named[] }>("GET", "/agents").then((r) => r.items),
+  models: () => call<{ items: Named[] }>("GET", "/models").then((r) => r.items),
+  fileURL: (id: string, path: string, inline: boolean) => base + at(id) + "/files/" + path.split("/").map(encodeURIComponent).join("%2F") + (inline ? "?inline=true" : ""),
+  blobURL: (id: string, ref: string) => base + at(id) + "/blobs/" + ref,
+  exportURL: (id: string) => base + at(id) + "/export",
+  shareURL: (id: string) => base + at(id) + "/share",
+  eventsURL: (id: string, after: number) => `${base}${at(id)}/events?after=${after}`,
+};
+
+/** An id that nothing else has. */
+export function newID(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(10)), (b) => b.toString(36).padStart(2, "0")).join("");
+}

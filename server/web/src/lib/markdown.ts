@@ -1,0 +1,63 @@
+// Markdown of agents, as HTML that can do nothing: no scripts, no styles, and
+// nothing that is loaded from elsewhere, which would tell that somebody reads.
+
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+
+const marked = new Marked({ gfm: true, breaks: false, async: false });
+
+const allowed = {
+  ALLOWED_TAGS: [
+    "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "em", "strong", "del", "a", "img", "table", "thead",
+    "tbody", "tr", "th", "td", "input", "sup", "sub", "kbd", "details", "summary",
+  ],
+  ALLOWED_ATTR: ["href", "title", "alt", "src", "align", "start", "type", "checked", "disabled", "class"],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+  ALLOW_DATA_ATTR: false,
+};
+
+/** Code, with a way to copy it, is made of this by the page. */
+export function render(text: string): DocumentFragment {
+  const html = marked.parse(text) as string;
+  const root = DOMPurify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
+  for (const img of root.querySelectorAll("img")) {
+    const a = document.createElement("a");
+    a.href = img.getAttribute("src") ?? "";
+    a.textContent = "🖼 " + (img.alt || a.href);
+    img.replaceWith(a);
+  }
+  for (const a of root.querySelectorAll("a")) {
+    a.target = "_blank";
+    a.rel = "noopener noreferrer nofollow";
+  }
+  for (const input of root.querySelectorAll("input")) {
+    if (input.type === "checkbox") input.disabled = true;
+    else input.remove();
+  }
+  return root;
+}
+
+const inMaths = /\$\$([^$]+)\$\$|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)/g;
+
+/** Draws the formulas in an element, if there are any; the library comes then. */
+export async function maths(el: HTMLElement): Promise<void> {
+  if (!/\$\$|\\\[|\\\(/.test(el.textContent ?? "")) return;
+  const { default: temml } = await import("temml");
+  const walk = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
+  const texts: Text[] = [];
+  while (walk.nextNode()) {
+    const t = walk.currentNode as Text;
+    if (!t.parentElement?.closest("code, pre")) texts.push(t);
+  }
+  for (const t of texts) {
+    const pieces: (Node | string)[] = [];
+    let at = 0;
+    for (const m of t.data.matchAll(inMaths)) {
+      const out = document.createElement("span");
+      temml.render((m[1] ?? m[2] ?? m[3])!, out, { displayMode: m[3] === undefined, throwOnError: false, trust: false });
+      pieces.push(t.data.slice(at, m.index), out);
+      at = m.index + m[0].length;
+    }
+    if (at > 0) t.replaceWith(...pieces, t.data.slice(at));
+  }
+}

@@ -1,0 +1,16 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vite";
+
+// Names without hashes: the server tells browsers by an ETag what is new.
+export default defineConfig({
+  plugins: [svelte()],
+  base: "./",
+  build: {
+    outDir: "dist",
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    rollupOptions: {
+      output: { entryFileNames: "app.js", chunkFileNames: "[name].js", assetFileNames: "[name][extname]" },
+    },
+  },
+});
