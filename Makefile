@@ -1,11 +1,17 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: build run test deps check race fuzz cross bench soak live clean
+.PHONY: web serve build run test deps check race fuzz cross bench soak live clean
 
 build: ## bin/openmanus
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
 
 run: deps build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"
+
+serve: deps build ## the page, at the link that it prints
+	bin/openmanus serve
+
+web: deps ## server/web/dist, which is checked in
+	@scripts/web
 
 test: deps ## every test
 	go test ./...
@@ -17,7 +23,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./egress/...
+	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./egress/... ./server
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
 	@scripts/fuzz "$(or $(FUZZTIME),10s)"
