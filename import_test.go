@@ -172,6 +172,18 @@ var floors = []floor{
 		"github.com/yuin/goldmark/...": "Markdown",
 		"github.com/yuin/goldmark":     "Markdown",
 	}, not: []string{"net", "os", "os/exec"}},
+	{pkg: "document", may: map[string]string{
+		module:                          speaks,
+		module + "/llm":                 models,
+		module + "/workspace":           worlds,
+		module + "/data":                "tables are read as it reads them",
+		"github.com/dustin/go-humanize": "sizes, as people write them",
+		"github.com/ledongthuc/pdf":     "PDF",
+		"github.com/xuri/excelize/v2":   "XLSX",
+		"golang.org/x/image/bmp":        "the size of an image",
+		"golang.org/x/image/tiff":       "the size of an image",
+		"golang.org/x/image/webp":       "the size of an image",
+	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "analysis", may: map[string]string{
 		module:                       speaks,
 		module + "/llm":              models,

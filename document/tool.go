@@ -1,0 +1,116 @@
+package document
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+const description = `
+Read a document of the workspace as text: PDF, DOCX, PPTX, XLSX, CSV, JSON lines, Parquet, SQLite, images (shown, if the model can look), zip and tar archives (their files, and the small texts among them). Every page, slide, sheet or file has a head such as "--- page 3 ---". What could not be read is said at the end. For plain text and code use str_replace_editor; to compute with tables use data_visualization or Python.
+Examples: {"path":"contract.pdf","pages":"2-5"}, {"path":"results.xlsx"}`
+
+const schema = `{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "description": "The document."},
+		"pages": {"type": "string", "pattern": "^ *[0-9]+ *(- *[0-9]* *)?$", "description": "Only these pages, slides, sheets or files: 3, 2-5, or 7- for all from 7 on."}
+	},
+	"required": ["path"],
+	"additionalProperties": false
+}`
+
+// A Detail is the Detail of a result of read_document.
+type Detail struct {
+	Path   string   `json:"path"`
+	Format string   `json:"format"`
+	About  string   `json:"about"`
+	Parts  []string `json:"parts,omitempty"` // their labels
+	Notes  []string `json:"notes,omitempty"`
+}
+
+// NewTool returns the tool read_document, which reads documents of ws. The
+// Detail of its results is a [Detail].
+func NewTool(ws workspace.Workspace) openmanus.Tool {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, []byte(schema)); err != nil {
+		panic(fmt.Sprintf("document: the schema of read_document: %v", err))
+	}
+	spec := openmanus.Spec{
+		ToolSpec: llm.ToolSpec{Name: "read_document", Description: strings.TrimSpace(description), Input: compact.Bytes()},
+		Hints:    openmanus.Hints{ReadOnly: true, Idempotent: true},
+	}
+	type input struct {
+		Path  string `json:"path"`
+		Pages string `json:"pages"`
+	}
+	return openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in input) (openmanus.Result, error) {
+		name, err := workspace.Name(ws.Dir(), in.Path)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		o, err := selection(in.Pages)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		d, err := Read(ctx, ws.FS(), name, o)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		return result(name, d, in.Pages), nil
+	})
+}
+
+// selection reads 3, 2-5 and 7-.
+func selection(pages string) (o Options, err error) {
+	if pages = strings.ReplaceAll(pages, " ", ""); pages == "" {
+		return o, nil
+	}
+	from, to, ranged := strings.Cut(pages, "-")
+	if o.From, err = strconv.Atoi(from); err != nil || o.From < 1 {
+		return o, fmt.Errorf("pages %q: write 3, 2-5, or 7-; they count from 1", pages)
+	}
+	switch {
+	case !ranged:
+		o.To = o.From
+	case to != "":
+		if o.To, err = strconv.Atoi(to); err != nil || o.To < o.From {
+			return o, fmt.Errorf("pages %q: write 3, 2-5, or 7-; they count from 1", pages)
+		}
+	}
+	return o, nil
+}
+
+func result(name string, d *Document, pages string) openmanus.Result {
+	detail := Detail{Path: name, Format: d.Format, About: d.About, Notes: d.Notes}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s\n", name, d.Format, d.About)
+	for _, p := range d.Parts {
+		detail.Parts = append(detail.Parts, p.Label)
+		fmt.Fprintf(&b, "\n--- %s ---\n%s\n", p.Label, strings.TrimRight(p.Text, "\n"))
+	}
+	if len(d.Parts) == 0 && d.Image == nil {
+		fmt.Fprintf(&b, "\nThere is no text")
+		if pages != "" {
+			fmt.Fprintf(&b, " in %s", pages)
+		}
+		b.WriteString(".\n")
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "\nNote: %s\n", n)
+	}
+	res := openmanus.TextResult("%s", b.String())
+	res.Detail = detail
+	if d.Image != nil {
+		res.Parts = append(res.Parts, llm.Blob{MIME: d.MIME, Name: path.Base(name), Data: d.Image})
+	}
+	return res
+}
