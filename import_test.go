@@ -192,6 +192,16 @@ var floors = []floor{
 		module + "/data/...":         "what its tools are about",
 		"golang.org/x/sync/errgroup": "charts at once",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "web", may: map[string]string{
+		module:          speaks,
+		module + "/llm": models,
+		"github.com/JohannesKaufmann/html-to-markdown/v2/...": "Markdown of HTML",
+		"github.com/andybalholm/brotli":                       "pages that come in it",
+		"github.com/andybalholm/cascadia":                     "what is where on a page",
+		"github.com/go-shiori/go-readability":                 "the main part of a page",
+		"golang.org/x/net/html":                               "pages as browsers read them",
+		"golang.org/x/net/html/charset":                       "pages that are not in UTF-8",
+	}},
 
 	// Floor 2b: agents put together what floor 2 offers.
 	{pkg: "agents", may: map[string]string{

@@ -158,7 +158,7 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if p := a.cfg.Python.Interpreter; p != "" {
 		o.Python = []string{p}
 	}
-	web, err := newWeb(a.cfg, ws, m.Info.Vision != nil && *m.Info.Vision)
+	web, err := newWebTools(a.cfg, ws, m.Info.Vision != nil && *m.Info.Vision)
 	if err != nil {
 		return nil, usage(errors.Join(err, ws.Close()))
 	}

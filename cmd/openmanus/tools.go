@@ -79,7 +79,7 @@ func (t *terminal) toolsOf(cfg *config.Config, agent string) ([]toolInfo, error)
 		return nil, usage(err)
 	}
 	defer ws.Close()
-	web, err := newWeb(cfg, ws, false)
+	web, err := newWebTools(cfg, ws, false)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -7,16 +7,18 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/browser"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/web"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A web is the tools of the web, and what they reach it through.
-type web struct {
+// webTools are the tools of the web, and what they reach it through.
+type webTools struct {
 	cfg    *config.Config
 	dialer *egress.Dialer
 	tools  []openmanus.Tool
@@ -30,19 +32,33 @@ type web struct {
 
 // newWeb makes the tools of the web for a workspace. Nothing runs until one of
 // them is used.
-func newWeb(cfg *config.Config, ws workspace.Workspace, vision bool) (*web, error) {
+func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webTools, error) {
 	d, err := egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
 	if err != nil {
 		return nil, err
 	}
-	w := &web{cfg: cfg, dialer: d}
-	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Vision: vision})
-	w.tools = append(w.tools, w.tool)
+	w := &webTools{cfg: cfg, dialer: d}
+	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots}
+	c := cfg.Search
+	search := web.SearchTool{Reader: reader, Lang: c.Lang, Country: c.Country, Searcher: &web.Searcher{
+		Client: d.Client(), Delay: time.Duration(c.RetryDelay) * time.Second, Rounds: c.MaxRetries,
+		Engines: web.Engines(c.Engine, c.Fallback, web.Keys{SearXNG: c.SearXNG, Brave: string(c.Brave), Tavily: string(c.Tavily), Serper: string(c.Serper)}),
+	}}
+	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Vision: vision, Markdown: web.Markdown,
+		Search: func(ctx context.Context, query string) (text, first string, err error) {
+			q := web.Query{Text: query, Count: 1, Lang: c.Lang, Country: c.Country}
+			hits, err := search.Search(ctx, q, true)
+			if err != nil {
+				return "", "", err
+			}
+			return web.Format(q, hits), hits[0].URL, nil
+		}})
+	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), w.tool}
 	return w, nil
 }
 
 // Close ends the browsers, and then the proxy.
-func (w *web) Close() error {
+func (w *webTools) Close() error {
 	err := w.tool.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +70,7 @@ func (w *web) Close() error {
 }
 
 // start starts a browser as it is configured.
-func (w *web) start(ctx context.Context) (*browser.Browser, error) {
+func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	b := w.cfg.Browser
 	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args}
 	if slices.Contains(b.Args, "--no-sandbox") {
@@ -70,7 +86,7 @@ func (w *web) start(ctx context.Context) (*browser.Browser, error) {
 }
 
 // listen starts the proxy, if it does not run, and returns its address.
-func (w *web) listen() (string, error) {
+func (w *webTools) listen() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.proxy != "" {

@@ -64,7 +64,7 @@ func (c *checker) git(ctx context.Context) []Finding {
 func (c *checker) chromium(ctx context.Context) []Finding {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"}
 	remedy := c.install(thing{name: "chromium", names: map[string]string{"brew": "--cask chromium", "winget": "Google.Chrome"}})
-	const use = "it is for tools that use a browser, of which this version has none yet"
+	const use = "so browser_use does not work"
 	for _, path := range []string{
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
 		`C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe`,
