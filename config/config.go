@@ -13,6 +13,7 @@ type Config struct {
 	Redact  []string // names of environment variables whose values are secrets
 
 	Run      Run
+	Approval Approval
 	LLM      *LLM             // [llm]
 	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
 	Models   map[string]*Info // [models."PROVIDER/NAME"]
@@ -51,6 +52,10 @@ type Run struct {
 	MaxCost   openmanus.Money
 	Timeout   time.Duration
 }
+
+// Approval has the rules of [approval], as texts. What they mean is for who
+// rules by them.
+type Approval struct{ Deny, Ask, Allow []string }
 
 // LLM is a section [llm] or [llm.NAME]. Zero values are not set.
 type LLM struct {

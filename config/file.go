@@ -21,6 +21,16 @@ import (
 // keys: 0.3 s here at worst, minutes for 1 MiB.
 const maxFile = 64 << 10
 
+// Content returns the content of the configuration file at path, as it would be
+// read.
+func Content(path string) ([]byte, error) {
+	data, _, err := readFile(path, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = &Error{Source: Source{From: File, Name: path}, Text: "is not there"}
+	}
+	return data, err
+}
+
 // readFile returns the content of the file at path. If it is to be trusted, it
 // must be what its owner wrote. A file that is not there is [fs.ErrNotExist];
 // other errors are [*Error].

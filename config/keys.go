@@ -14,6 +14,7 @@ type trust int
 const (
 	refused trust = iota // nothing
 	tighter              // set a value that allows no more
+	adds                 // add to the list: what it says allows no more
 	free                 // set it
 )
 
@@ -48,6 +49,7 @@ func schema() []section {
 	return []section{
 		{"", "Keys that stand before the first section.", generalKeys()},
 		{"run", "What a run does unless its flags say otherwise.", runKeys()},
+		{"approval", "What is allowed, asked about and denied, before `run.approve` counts: see [Approval](#approval).", approvalKeys()},
 		{"llm", "The endpoint and the model. All of OpenManus' keys work.", llmKeys("llm.")},
 		{"llm.*", "A profile: a model with a name of your own (`--model NAME`). What it does not set it inherits from `[llm]`; " +
 			"`api_key` and `api_key_env` only if it talks to the same host.", llmKeys("llm.*.")},
@@ -131,6 +133,17 @@ func runKeys() []key {
 		{name: "run.timeout", kind: kindDuration, std: std.Time.String(), flag: "timeout", workspace: tighter,
 			doc: "Time at work on one request, at most, such as `90s` or `1h30m`; a bare number counts seconds. -1: no limit.",
 			at:  func(c *Config, _ string) any { return &c.Run.Timeout }},
+	}
+}
+
+func approvalKeys() []key {
+	return []key{
+		{name: "approval.deny", kind: kindList, workspace: adds, doc: "Rules for calls that never run.",
+			at: func(c *Config, _ string) any { return &c.Approval.Deny }},
+		{name: "approval.ask", kind: kindList, workspace: adds, doc: "Rules for calls that you are asked about, also where everything is allowed.",
+			at: func(c *Config, _ string) any { return &c.Approval.Ask }},
+		{name: "approval.allow", kind: kindList, doc: "Rules for calls that need no question.",
+			at: func(c *Config, _ string) any { return &c.Approval.Allow }},
 	}
 }
 

@@ -36,6 +36,9 @@ func (l *loader) readFiles() {
 // such a file.
 func (l *loader) readFile(path, role string, put putFunc) bool {
 	data, mode, err := readFile(path, role != "workspace")
+	if err == nil && role == "user" {
+		err = ownFile(path)
+	}
 	found := !errors.Is(err, fs.ErrNotExist)
 	l.cfg.files = append(l.cfg.files, FileState{Path: path, Role: role, Found: found})
 	switch {
@@ -44,6 +47,10 @@ func (l *loader) readFile(path, role string, put putFunc) bool {
 	case err != nil:
 		l.errs = append(l.errs, err)
 		return true
+	}
+	if role == "workspace" && l.src.Trusted != nil && l.src.Trusted(path, data) {
+		l.cfg.files[len(l.cfg.files)-1].Trusted = true
+		put = l.set
 	}
 	l.read(path, data, put)
 	l.readable(path, mode)

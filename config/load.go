@@ -36,6 +36,10 @@ type Sources struct {
 	// model, timeout, workspace.
 	Flags map[string]string
 
+	// Trusted reports whether somebody vouched for the content of the
+	// workspace's file: then it may say what any file may. If nil, nobody did.
+	Trusted func(path string, content []byte) bool
+
 	// GOOS is the system whose places count; "" is this one.
 	GOOS string
 }
@@ -45,6 +49,8 @@ type FileState struct {
 	Path  string
 	Role  string // "--config", "user" or "workspace"
 	Found bool
+
+	Trusted bool // a workspace's file that somebody vouched for
 }
 
 // workspaceFile is the name of the file that is looked for in [Sources].Dir.

@@ -72,6 +72,8 @@ func (k key) meaning() string {
 		doc += " *A workspace may set it.*"
 	case tighter:
 		doc += " *A workspace may lower it.*"
+	case adds:
+		doc += " *A workspace may add to it.*"
 	}
 	return doc
 }

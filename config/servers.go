@@ -91,6 +91,9 @@ func (r *mcpReader) file(path string, must, found bool) {
 	}
 	r.read = append(r.read, path)
 	data, _, err := readFile(path, !found)
+	if err == nil && !must && !found {
+		err = ownFile(path)
+	}
 	if errors.Is(err, fs.ErrNotExist) && !must {
 		return
 	}

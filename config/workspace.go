@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +13,7 @@ func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
 		e := &Error{Source: src, Key: k.with(sub), Text: why}
 		if !l.refused { // once is enough
 			e.Hint = "a file found in the working directory may come from anybody: set it in your own file, " +
-				"or vouch for this one with --config " + workspaceFile
+				"or vouch for this one as it is now: openmanus config trust"
 		}
 		l.refused = true
 		l.fail(e)
@@ -29,7 +31,20 @@ func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
 		forbid(fmt.Sprintf("found %s, a workspace may not choose another provider", quoted(text)))
 		return
 	}
+	if k.workspace == adds && err == nil {
+		text = added(now.value, v.([]string))
+	}
 	l.set(k, sub, text, src)
+}
+
+// added is the text of a list that has more behind was, which may be nil.
+func added(was any, more []string) string {
+	list, _ := was.([]string)
+	data, err := json.Marshal(slices.Concat(list, more))
+	if err != nil {
+		panic(err) // texts can always be encoded
+	}
+	return string(data)
 }
 
 // sameProvider reports whether a workspace may name the model: its requests

@@ -18,6 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/scripted"
@@ -59,7 +60,7 @@ func (t *terminal) sources(g *globals, flags map[string]string) config.Sources {
 	if g.DataDir != "" {
 		flags["data-dir"] = g.DataDir
 	}
-	return config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags}
+	return config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags, Trusted: t.trusts}
 }
 
 // load reads the configuration.
@@ -69,6 +70,9 @@ func (t *terminal) load(g *globals, flags map[string]string) (*config.Config, er
 		return nil, usage(err)
 	}
 	cfg.Catalogue = known
+	if _, err := t.newGate(cfg, gate.Options{}); err != nil {
+		return nil, err
+	}
 	for _, w := range warnings {
 		fmt.Fprintf(t.err, "openmanus: warning: %v\n", w)
 	}
@@ -169,7 +173,10 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	}
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
 	agent.Prices, agent.Settings = m.Prices(), m.Settings
-	agent.Limits, agent.Gate, agent.Approve = a.cfg.Limits(m), openmanus.Mode(b.Approve), b.Approve
+	agent.Limits, agent.Approve = a.cfg.Limits(m), b.Approve
+	if agent.Gate, err = a.gate(agent, ""); err != nil {
+		return nil, errors.Join(err, closer.Close(), ws.Close())
+	}
 	if err := a.withMCP(agent); err != nil {
 		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
 	}

@@ -18,6 +18,7 @@ type configCmd struct {
 	Show  configShowCmd  `cmd:"" help:"Show every setting and where it comes from. Secrets are masked."`
 	Init  configInitCmd  `cmd:"" help:"Write a file to begin with: every setting, explained and commented out."`
 	Check configCheckCmd `cmd:"" help:"Look for mistakes in the configuration, or in one file."`
+	Trust configTrustCmd `cmd:"" help:"Vouch for the configuration of a working directory, as it is now."`
 }
 
 // configPathCmd is openmanus config path.

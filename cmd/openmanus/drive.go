@@ -143,6 +143,7 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 			return s, nil
 		}
 		d.waitShown(ctx, s.Seq)
+		d.person.lasting = func(c *openmanus.CallState) bool { return rememberable(s, c) }
 		if err := d.decide(ctx, s); err != nil {
 			return nil, err
 		}

@@ -33,6 +33,7 @@ type commands struct {
 	Chat       chatCmd       `cmd:"" help:"Talk with an agent."`
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
+	Approvals  approvalsCmd  `cmd:"" help:"List and take back what you allowed or denied for good."`
 	Tools      toolsCmd      `cmd:"" help:"List the tools."`
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`

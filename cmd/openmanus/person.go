@@ -17,6 +17,8 @@ type person struct {
 	print *printer
 	ask   func(ctx context.Context, prompt string) (string, error) // io.EOF: they left
 	all   bool                                                     // they allowed everything in this session
+
+	lasting func(c *openmanus.CallState) bool // whether c can be decided on for good
 }
 
 // ask prints prompt and reads a line of standard input. It returns early when
@@ -72,7 +74,11 @@ func (d *drive) decide(ctx context.Context, s *openmanus.State) error {
 		if err != nil {
 			return err
 		}
-		if _, err := d.db.Append(ctx, d.id, body); err != nil && !errors.Is(err, openmanus.ErrExists) {
+		_, err = d.db.Append(ctx, d.id, body)
+		if r, ok := body.(openmanus.Ruled); err == nil && ok && r.Rule == forGood {
+			err = d.remember(d.id, s, c, r.Allow)
+		}
+		if err != nil && !errors.Is(err, openmanus.ErrExists) {
 			return err
 		}
 	}
@@ -131,9 +137,17 @@ func (p *person) rule(ctx context.Context, c *openmanus.CallState, q openmanus.A
 		return r, nil
 	}
 	p.print.question("%s", q.Question)
-	p.print.block(readable(c.Arguments()))
+	if q.Shown != "" {
+		p.print.block(strings.TrimRight(q.Shown, "\n"))
+	} else {
+		p.print.block(readable(c.Arguments()))
+	}
+	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", p.lasting != nil && p.lasting(c)
+	if lasting {
+		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
+	}
 	for {
-		line, err := p.ask(ctx, "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ")
+		line, err := p.ask(ctx, prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -146,6 +160,15 @@ func (p *person) rule(ctx context.Context, c *openmanus.CallState, q openmanus.A
 			p.all, r.Allow = true, true
 		case "n", "no":
 			r.Reason = "the person said no"
+		case "always", "never":
+			if !lasting {
+				p.print.question("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] can allow edits")
+				continue
+			}
+			r.Rule, r.Allow = forGood, word == "always"
+			if !r.Allow {
+				r.Reason = "the person does not want it, now or later"
+			}
 		default:
 			r.Reason = "the person said: " + strings.TrimSpace(line)
 		}

@@ -142,7 +142,7 @@ Done with it.
 func TestPersonAllows(t *testing.T) {
 	dir := write(t, "s", makeFile)
 	s := sit(t, dir, "run", "--model", "scripted:s", "make a file")
-	s.sees(`\? May file_saver run\?`)
+	s.sees(`\? May file_saver change`)
 	s.sees(`content: \r\n.*one\r\n.*two`) // all of it is shown
 	s.sees(`\[y\]es`)
 	s.types("y\r")
@@ -222,7 +222,7 @@ Third answer.
 	s.types("/nonsense\r")
 	s.sees(`no command /nonsense`)
 	s.types("third\r")
-	s.sees(`May file_saver run`)
+	s.sees(`May file_saver change`)
 	s.types("y\r")
 	s.sees(`Third answer\.`)
 	s.sees(`> `)

@@ -17,8 +17,9 @@ const byPerson = "person"
 // sessionsApproveCmd is openmanus sessions approve.
 type sessionsApproveCmd struct {
 	oneSession
-	Call  string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
-	Input string `help:"Run it with these arguments instead, a JSON object. The agent is told." placeholder:"JSON"`
+	Call   string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
+	Input  string `help:"Run it with these arguments instead, a JSON object. The agent is told." placeholder:"JSON"`
+	Always bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
 }
 
 // Run implements the command.
@@ -33,6 +34,12 @@ func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		return err
 	}
 	r := openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: q.Hash}
+	if c.Always && c.Input != "" {
+		return usage(errors.New("--always is for the call as the agent made it, and --input changes it: leave one out"))
+	}
+	if err := x.lasting(&r, call, c.Always); err != nil {
+		return err
+	}
 	if c.Input != "" {
 		if r.Input, err = x.input(call, c.Input); err != nil {
 			return usage(err)
@@ -69,6 +76,7 @@ type sessionsDenyCmd struct {
 	oneSession
 	Call   string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
 	Reason string `help:"Why, for the agent to read." placeholder:"TEXT"`
+	Never  bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
 }
 
 // Run implements the command.
@@ -86,7 +94,22 @@ func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if c.Reason != "" {
 		r.Reason = "the person said: " + c.Reason
 	}
+	if err := x.lasting(&r, call, c.Never); err != nil {
+		return err
+	}
 	return x.rule(ctx, call, r)
+}
+
+// lasting makes r one that holds for good, if it is to be.
+func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever bool) error {
+	switch {
+	case !forever:
+		return nil
+	case !rememberable(x.s, call):
+		return usage(errors.New("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] of your configuration can"))
+	}
+	r.Rule = forGood
+	return nil
 }
 
 // rule appends the ruling, unless there is one.
@@ -101,6 +124,12 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	verb := "denied"
 	if r.Allow {
 		verb = "approved"
+	}
+	if r.Rule == forGood {
+		if err := x.remember(x.id, x.s, call, r.Allow); err != nil {
+			return fmt.Errorf("%s %s, and it could not be remembered: %w", verb, call.ID, err)
+		}
+		verb += " for good"
 	}
 	ran := call.Call
 	if r.Input != "" {

@@ -222,8 +222,8 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 func (p *printer) ruled(b openmanus.Ruled) {
 	if !b.Allow {
 		p.line(p.style.red("! not allowed: ") + plain(b.Reason) + p.style.dim(" ("+b.By+")"))
-	} else if b.Rule == "" {
-		p.line(p.style.dim("· allowed by " + b.By))
+	} else if b.Rule == "" || b.Rule == forGood || strings.HasPrefix(b.Rule, "remembered ") {
+		p.line(p.style.dim(strings.TrimRight("· allowed by "+b.By+", "+plain(b.Rule), ", ")))
 	}
 }
 

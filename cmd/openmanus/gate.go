@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/gate"
+)
+
+// memory is where what was decided for good is kept: beside the user's
+// configuration. It is nil where there is no home.
+func (t *terminal) memory() *gate.Memory {
+	dir, err := config.UserDir("", t.env)
+	if err != nil {
+		return nil
+	}
+	return gate.Open(filepath.Join(dir, "approvals.jsonl"))
+}
+
+// sandboxedTools are the tools whose calls run in the sandbox of a session.
+func sandboxedTools() []string { return []string{"bash", "python_execute"} }
+
+// gate is what rules on the calls of an agent.
+func (a *app) gate(agent *openmanus.Agent, sandbox string) (openmanus.Gate, error) {
+	return a.t.newGate(a.cfg, gate.Options{Mode: openmanus.Mode(agent.Approve), Workspace: agent.Workspace, Sandbox: sandbox})
+}
+
+func (t *terminal) newGate(cfg *config.Config, o gate.Options) (*gate.Gate, error) {
+	o.Rules, o.Sandboxed, o.Memory = gate.Rules(cfg.Approval), sandboxedTools(), t.memory()
+	g, err := gate.New(o)
+	if err != nil {
+		key, _, _ := strings.Cut(err.Error(), ":")
+		return nil, usage(fmt.Errorf("%s: approval.%w", cfg.Origin("approval."+key), err))
+	}
+	return g, nil
+}
+
+// remember keeps what a person decided about a call for good.
+func (a *app) remember(session string, s *openmanus.State, c *openmanus.CallState, allow bool) error {
+	return a.t.memory().Remember(gate.Decision{
+		Key: gate.CallKey(s, c), Allow: allow, Tool: c.Name, What: a.local.Secrets.Replace(oneLine(summary(c.Call), 200)),
+		Workspace: s.Config.Workspace, Session: session, By: byPerson, At: time.Now().UTC(),
+	})
+}
+
+// rememberable reports whether c can be decided on for good.
+func rememberable(s *openmanus.State, c *openmanus.CallState) bool { return gate.CallKey(s, c) != "" }
+
+// forGood is the [openmanus.Ruled].Rule of what a person decided for good.
+const forGood = "remembered from now on"
+
+// trustKey is what is remembered of a configuration file that somebody vouched
+// for: its place and its content.
+func trustKey(path string, content []byte) string { return gate.Key("config", path, string(content)) }
+
+// trusts reports whether somebody vouched for a file.
+func (t *terminal) trusts(path string, content []byte) bool {
+	d, known, err := t.memory().Recall(trustKey(path, content))
+	if err != nil {
+		fmt.Fprintf(t.err, "openmanus: warning: %v\n", err)
+	}
+	return known && d.Allow
+}
+
+// approvalsCmd is openmanus approvals.
+type approvalsCmd struct {
+	List   approvalsListCmd   `cmd:"" default:"withargs" help:"List what was decided for good."`
+	Forget approvalsForgetCmd `cmd:"" help:"Take decisions back: you are asked again."`
+}
+
+// Help implements [kong.HelpProvider].
+func (approvalsCmd) Help() string {
+	return `What you allowed or denied for good: single calls, bound to all that you were shown of them, and configuration files, bound to their content. Rules that you wrote are in the configuration: openmanus config show.`
+}
+
+// approvalsListCmd is openmanus approvals list.
+type approvalsListCmd struct {
+	listing
+}
+
+// A remembered is a decision as approvals lists it.
+type remembered struct {
+	ID        string    `json:"id"`
+	Allow     bool      `json:"allow"`
+	Tool      string    `json:"tool,omitempty"`
+	What      string    `json:"what"`
+	Workspace string    `json:"workspace,omitempty"`
+	Session   string    `json:"session,omitempty"`
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+}
+
+// shortKey is how many letters of a key are shown.
+const shortKey = 12
+
+// Run implements the command.
+func (c *approvalsListCmd) Run(t *terminal, g *globals) error {
+	all, err := t.memory().All()
+	if err != nil {
+		return usage(err)
+	}
+	values := []remembered{}
+	tb := &table{head: []string{"ID", "DECIDED", "SINCE", "WHERE", "WHAT"}}
+	for _, d := range all {
+		values = append(values, remembered{d.Key[:min(shortKey, len(d.Key))], d.Allow, d.Tool, d.What, d.Workspace, d.Session, d.By, d.At})
+		verb := "denied"
+		if d.Allow {
+			verb = "allowed"
+		}
+		tb.add(d.Key[:min(shortKey, len(d.Key))], verb, localTime(d.At), d.Workspace, strings.TrimSpace(d.Tool+"  "+d.What))
+	}
+	return c.print(t, g, values, tb, "Nothing was decided for good.")
+}
+
+// approvalsForgetCmd is openmanus approvals forget.
+type approvalsForgetCmd struct {
+	ID  []string `arg:"" optional:"" help:"The decisions, as approvals list names them, or the beginning of their names."`
+	All bool     `help:"All of them."`
+}
+
+// Run implements the command.
+func (c *approvalsForgetCmd) Run(t *terminal) error {
+	if c.All == (len(c.ID) > 0) {
+		return usage(errors.New("name the decisions to take back, or --all; openmanus approvals lists them"))
+	}
+	m := t.memory()
+	all, err := m.All()
+	if err != nil {
+		return usage(err)
+	}
+	var taken []gate.Decision
+	for _, id := range c.ID {
+		found := matching(all, id)
+		if len(found) != 1 {
+			return usage(fmt.Errorf("%d decisions begin with %q; openmanus approvals lists them", len(found), id))
+		}
+		taken = append(taken, found...)
+	}
+	if c.All {
+		taken = all
+	}
+	for _, d := range taken {
+		if err := m.Forget(d); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(t.out, plain(fmt.Sprintf("forgot %.*s: %s %s", shortKey, d.Key, d.Tool, d.What))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func matching(all []gate.Decision, id string) (found []gate.Decision) {
+	for _, d := range all {
+		if strings.HasPrefix(d.Key, id) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// configTrustCmd is openmanus config trust.
+type configTrustCmd struct {
+	File string `arg:"" optional:"" help:"The file. Default: openmanus.toml in the current directory."`
+	Yes  bool   `help:"Do not ask: I have read it."`
+}
+
+// Help implements [kong.HelpProvider].
+func (configTrustCmd) Help() string {
+	return `A configuration that was found in a working directory may say little: it may have come from anybody. This lets it say what your own file may, as it is now; when it changes, it is again a file that was found. openmanus approvals takes it back.`
+}
+
+// Run implements the command.
+func (c *configTrustCmd) Run(ctx context.Context, t *terminal) error {
+	file := c.File
+	if file == "" {
+		file = "openmanus.toml"
+	}
+	file = t.abs(file)
+	content, err := config.Content(file)
+	if err != nil {
+		return usage(err)
+	}
+	if warnings, err := config.Check(file, t.env); err != nil {
+		return usage(fmt.Errorf("%w (%d warnings)", err, len(warnings)))
+	}
+	if !c.Yes {
+		if !isTerminal(t.in) || !isTerminal(t.err) {
+			return usage(fmt.Errorf("%s is shown before it is vouched for, and nobody is there to read it; if you have read it: --yes", file))
+		}
+		newPrinter(t.err, style{}, false).block(string(content))
+		answer, err := t.ask(ctx, "Let this hold as your own configuration, in "+filepath.Dir(file)+"? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
+			return exit{code: exitFailed, err: errors.New("it stays a file that was found")}
+		}
+	}
+	d := gate.Decision{Key: trustKey(file, content), Allow: true, What: "configuration " + file, By: byPerson, At: time.Now().UTC()}
+	if err := t.memory().Remember(d); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.out, "%s holds as it is now\n", plain(file))
+	return err
+}
