@@ -28,8 +28,12 @@ type facts struct {
 // touched are the paths that a call may be about.
 func (f facts) touched() []string { return slices.Concat(f.paths, f.named, f.writes) }
 
-// shellTool is the tool whose argument "command" is a script.
-const shellTool = "bash"
+// The tools that run what the model writes. The argument "command" of the
+// first is a script.
+const (
+	shellTool  = "bash"
+	pythonTool = "python_execute"
+)
 
 // look finds out what a call does. dir is the workspace.
 func look(dir string, call openmanus.Call, h openmanus.Hints) facts {

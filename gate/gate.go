@@ -15,10 +15,7 @@ type Options struct {
 	Mode      openmanus.Mode // the zero Mode is ask
 	Rules     Rules
 	Workspace string // absolute
-	Sandbox   string // what calls run in; "" or "none": nothing
-
-	// Sandboxed are the tools whose calls run in the sandbox.
-	Sandboxed []string
+	Sandbox   string // what calls run in whose hints say so; "" or "none": nothing
 
 	// Memory has what was decided for good. If nil, nothing was.
 	Memory *Memory
@@ -95,7 +92,7 @@ func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
 	switch {
 	case h.ReadOnly || g.o.Mode == openmanus.ApproveAll:
 		return yes(mode)
-	case g.sandboxed() && slices.Contains(g.o.Sandboxed, f.tool):
+	case g.sandboxed() && h.Sandboxed:
 		return yes("sandbox " + g.o.Sandbox)
 	case f.edits && !f.protected && g.o.Mode == openmanus.ApproveEdits:
 		return yes(mode)
@@ -133,7 +130,7 @@ func (g *Gate) question(f facts) string {
 	default:
 		q += "run"
 	}
-	if slices.Contains(g.o.Sandboxed, f.tool) && !g.sandboxed() {
+	if (f.tool == shellTool || f.tool == pythonTool) && !g.sandboxed() {
 		q += ", outside a sandbox"
 	}
 	return q + "?"

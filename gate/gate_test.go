@@ -18,7 +18,7 @@ func call(tool string, args map[string]any) (openmanus.Call, openmanus.Spec) {
 		panic(err)
 	}
 	hints := map[string]openmanus.Hints{
-		"bash": {Destructive: true}, "python_execute": {Destructive: true},
+		"bash": {Destructive: true, Sandboxed: true}, "python_execute": {Destructive: true, Sandboxed: true},
 		"file_saver": {Edits: true, Destructive: true}, "str_replace_editor": {Edits: true},
 		"view": {ReadOnly: true, Idempotent: true}, "grep": {ReadOnly: true}, "fetch": {ReadOnly: true},
 		"browser": {}, "ask_human": {Internal: true}, "terminate": {Final: true, Internal: true},
@@ -79,7 +79,7 @@ func TestModes(t *testing.T) {
 		var got []string
 		for _, sandbox := range []string{"none", "bubblewrap"} {
 			for _, mode := range []openmanus.Mode{openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll} {
-				word, _ := verdict(t, Options{Mode: mode, Workspace: "/work/space", Sandbox: sandbox, Sandboxed: []string{"bash", "python_execute"}}, c.tool, c.args)
+				word, _ := verdict(t, Options{Mode: mode, Workspace: "/work/space", Sandbox: sandbox}, c.tool, c.args)
 				got = append(got, word)
 			}
 		}
@@ -202,7 +202,7 @@ func TestRules(t *testing.T) {
 // A freeze is kept by code: nothing that is allowed, remembered or sandboxed
 // changes anything in the mode readonly.
 func TestReadOnlyIsReadOnly(t *testing.T) {
-	o := Options{Mode: openmanus.ApproveReadOnly, Workspace: "/work/space", Sandbox: "bubblewrap", Sandboxed: []string{"bash"},
+	o := Options{Mode: openmanus.ApproveReadOnly, Workspace: "/work/space", Sandbox: "bubblewrap",
 		Rules: Rules{Allow: []string{"command:psql *", "tool:*", "edit:**"}}, Memory: Open(filepath.Join(t.TempDir(), "m"))}
 	c, spec := call("bash", bash("psql -c 'drop table users'"))
 	if err := o.Memory.Remember(Decision{Key: key(o.Workspace, o.Sandbox, spec, openmanus.Fingerprint(c.Name, c.Input)), Allow: true, By: "person"}); err != nil {
@@ -247,8 +247,8 @@ func TestProtectedBehindALink(t *testing.T) {
 }
 
 func TestQuestions(t *testing.T) {
-	none := Options{Workspace: "/w", Sandbox: "none", Sandboxed: []string{"bash"}}
-	caged := Options{Workspace: "/w", Sandbox: "bubblewrap", Sandboxed: []string{"bash"}, Rules: Rules{Ask: []string{"command:git push *"}}}
+	none := Options{Workspace: "/w", Sandbox: "none"}
+	caged := Options{Workspace: "/w", Sandbox: "bubblewrap", Rules: Rules{Ask: []string{"command:git push *"}}}
 	for _, c := range []struct {
 		o    Options
 		tool string

@@ -173,14 +173,13 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	}
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
 	agent.Prices, agent.Settings = m.Prices(), m.Settings
-	agent.Limits, agent.Approve = a.cfg.Limits(m), b.Approve
-	if agent.Gate, err = a.gate(agent, ""); err != nil {
+	agent.Limits, agent.Approve, agent.Sandbox = a.cfg.Limits(m), b.Approve, cmp.Or(ws.Sandbox(), string(sandbox.None))
+	if agent.Gate, err = a.gate(agent); err != nil {
 		return nil, errors.Join(err, closer.Close(), ws.Close())
 	}
 	if err := a.withMCP(agent); err != nil {
 		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
 	}
-	agent.Sandbox = cmp.Or(ws.Sandbox(), string(sandbox.None))
 	a.made[b] = agent
 	a.close = append(a.close, closer, web, ws)
 	return agent, nil

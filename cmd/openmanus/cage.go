@@ -34,9 +34,9 @@ func (t *terminal) cage(cfg *config.Config, dir, kind string) (sandbox.Options, 
 	if o.Network != sandbox.Hosts {
 		return o, nil
 	}
-	dialer, err := egress.New(egress.Policy{Mode: egress.Hosts, Hosts: c.Hosts})
+	dialer, err := egress.New(egress.Policy{Mode: egress.Hosts, Hosts: c.Hosts, Section: "[sandbox]"})
 	if err != nil {
-		return o, fmt.Errorf("[sandbox] hosts: %w", err)
+		return o, err
 	}
 	o.Proxy = (&egress.Proxy{Dialer: dialer}).Serve
 	return o, nil

@@ -386,7 +386,7 @@ func (d *drive) explain(s *openmanus.State) error {
 			q := question(c)
 			fmt.Fprintf(&b, "\n  %s: %s", c.Name, oneLine(summary(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
-				fmt.Fprintf(&b, "\n    openmanus sessions approve %s %s", d.id, c.ID)
+				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), d.id, c.ID)
 			} else {
 				fmt.Fprintf(&b, "\n    openmanus sessions answer %s %s \"…\"", d.id, c.ID)
 			}

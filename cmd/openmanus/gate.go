@@ -23,16 +23,13 @@ func (t *terminal) memory() *gate.Memory {
 	return gate.Open(filepath.Join(dir, "approvals.jsonl"))
 }
 
-// sandboxedTools are the tools whose calls run in the sandbox of a session.
-func sandboxedTools() []string { return []string{"bash", "python_execute"} }
-
 // gate is what rules on the calls of an agent.
-func (a *app) gate(agent *openmanus.Agent, sandbox string) (openmanus.Gate, error) {
-	return a.t.newGate(a.cfg, gate.Options{Mode: openmanus.Mode(agent.Approve), Workspace: agent.Workspace, Sandbox: sandbox})
+func (a *app) gate(agent *openmanus.Agent) (openmanus.Gate, error) {
+	return a.t.newGate(a.cfg, gate.Options{Mode: openmanus.Mode(agent.Approve), Workspace: agent.Workspace, Sandbox: agent.Sandbox})
 }
 
 func (t *terminal) newGate(cfg *config.Config, o gate.Options) (*gate.Gate, error) {
-	o.Rules, o.Sandboxed, o.Memory = gate.Rules(cfg.Approval), sandboxedTools(), t.memory()
+	o.Rules, o.Memory = gate.Rules(cfg.Approval), t.memory()
 	g, err := gate.New(o)
 	if err != nil {
 		key, _, _ := strings.Cut(err.Error(), ":")

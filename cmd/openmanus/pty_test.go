@@ -33,7 +33,7 @@ func sit(t *testing.T, dir string, args ...string) *sitting {
 	t.Helper()
 	cmd := exec.Command("openmanus", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "TERM=dumb", "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "TERM=dumb", "NO_COLOR=1", "OPENMANUS_SANDBOX_KIND=none")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
 	if err != nil {
 		t.Fatal(err)

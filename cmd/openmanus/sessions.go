@@ -15,6 +15,7 @@ type sessionsCmd struct {
 	List      sessionsListCmd      `cmd:"" help:"List sessions, the newest first."`
 	Show      sessionsShowCmd      `cmd:"" help:"Show a conversation: what was said and done, what waits, how it ended."`
 	Log       sessionsLogCmd       `cmd:"" help:"Show every event of a session."`
+	Audit     sessionsAuditCmd     `cmd:"" help:"Show who or what let each call run, under which rule, and what came of it."`
 	Resume    sessionsResumeCmd    `cmd:"" help:"Go on with a session, from wherever it is."`
 	Say       sessionsSayCmd       `cmd:"" help:"Say something to a session. Whoever drives it hears it."`
 	Approve   sessionsApproveCmd   `cmd:"" help:"Let a call run that waits for approval."`

@@ -29,6 +29,7 @@ func newDesk(t *testing.T, env map[string]string) *desk {
 		env = map[string]string{}
 	}
 	env["HOME"] = filepath.Join(dir, ".home")
+	env["OPENMANUS_SANDBOX_KIND"] = "none" // so that there is something to approve
 	env["LocalAppData"], env["AppData"], env["USERPROFILE"] = env["HOME"], env["HOME"], env["HOME"]
 	return &desk{t, dir, env}
 }

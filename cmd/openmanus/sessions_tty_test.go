@@ -10,7 +10,7 @@ import (
 
 // deskAt is another window on the directory of a sitting.
 func deskAt(t *testing.T, dir string) *desk {
-	return &desk{t, dir, map[string]string{"HOME": filepath.Join(dir, ".home")}}
+	return &desk{t, dir, map[string]string{"HOME": filepath.Join(dir, ".home"), "OPENMANUS_SANDBOX_KIND": "none"}}
 }
 
 // TestSteerFromAnotherWindow: whoever drives a session hears what is said,
