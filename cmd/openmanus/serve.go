@@ -154,7 +154,7 @@ func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) err
 	} else {
 		endpoint = m.BaseURL
 	}
-	agent, err := h.agent(blueprint{Agent: cmp.Or(n.Agent, h.cfg.Run.Agent), Model: name, Endpoint: endpoint, Workspace: n.Workspace, Approve: cmp.Or(n.Approve, openmanus.ApproveAsk)})
+	agent, err := h.agent(blueprint{Agent: cmp.Or(n.Agent, h.cfg.Run.Agent), Model: name, Endpoint: endpoint, Workspace: n.Workspace, Approve: cmp.Or(n.Approve, openmanus.ApproveAsk), Sandbox: h.cfg.Sandbox.Kind})
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func serve(t *testing.T, dir, addr string) *serving {
 	t.Helper()
 	cmd := exec.Command("openmanus", "serve", "--addr", addr, "--model", "scripted:"+filepath.Join(dir, "s"))
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "OPENMANUS_SANDBOX_KIND=none")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
