@@ -74,7 +74,7 @@ func TestMCPServeOverStdio(t *testing.T) {
 	}{
 		{"asked and allowed", nil, serve, []string{
 			`"bash","file_saver","glob"`, `{"editor":["view","create","str_replace","insert","undo_edit"]}`, `{"progress":"I make it.; file_saver`,
-			`{"asked":"May file_saver run?\nfile_saver {\"file_path\": \"made.txt\"`, `{"error":false,"text":["That was it."],"structured":{"session":`,
+			`{"asked":"May file_saver change made.txt?\nfile_saver {\"file_path\": \"made.txt\"`, `{"error":false,"text":["That was it."],"structured":{"session":`,
 			`{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`}, nil},
 		{"asked and denied", []string{"SAY=deny"}, serve, []string{`{"asked":`, `"text":["That was it."]`}, []string{`{"file":`}},
 		{"who cannot be asked changes nothing", []string{"MUTE=1"}, serve, []string{`"text":["That was it."]`}, []string{`{"asked":`, `{"file":`}},
@@ -119,7 +119,7 @@ func TestMCPServeOverHTTP(t *testing.T) {
 		t.Fatalf("it prints %q, %q", url, lines.Text())
 	}
 	seen := driven(t, dir, []string{"URL=" + url, "TOKEN=" + token})
-	for _, w := range []string{`{"asked":"May file_saver run?`, `{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`} {
+	for _, w := range []string{`{"asked":"May file_saver change made.txt?`, `{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`} {
 		if !strings.Contains(seen, w) {
 			t.Errorf("not seen: %s\n%s", w, seen)
 		}
