@@ -142,12 +142,12 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.openAI(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.HandleFunc("GET /metrics", s.metrics.serve)
+	mux.HandleFunc("GET /metrics", s.serveMetrics)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here; see /api/v1/openapi.json")
 	})
 	mux.Handle("/", new(page))
-	s.handler = s.guard(mux)
+	s.handler = s.metrics.count(s.guard(mux))
 	return s, nil
 }
 

@@ -490,3 +490,17 @@ type modelFunc func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 func (f modelFunc) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return f(ctx, req)
 }
+
+func TestMetrics(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("hello")))
+	id := x.session(nil)
+	x.call("POST", "/api/v1/sessions/"+id+"/messages", say("hi"), 202)
+	x.until(id, "finished")
+	x.call("GET", "/api/v1/nowhere", nil, 404)
+	_, data := x.send(annsToken, "GET", "/metrics", nil)
+	for _, want := range []string{"\nopenmanus_sessions 1\n", "\nopenmanus_http_requests_total{code=\"404\"} 1\n", "\nopenmanus_http_requests_total{code=\"201\"} 1\n", "# TYPE go_goroutines gauge\n"} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("there is no %q in\n%s", want, data)
+		}
+	}
+}

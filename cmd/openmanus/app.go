@@ -224,6 +224,8 @@ func (a *app) choose(ctx context.Context) (string, config.Model, error) {
 		fmt.Fprintf(a.t.err, "openmanus: %s\n", n)
 	}
 	name := cmp.Or(m.Profile, m.String())
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.chosen[[2]string{name, m.BaseURL}] = m
 	return name, m, nil
 }

@@ -43,6 +43,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			flags[name] = v
 		}
 	}
+	out := t.out // on which tokens are not secrets
 	a, err := t.open(g, flags)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
 	for _, u := range users {
-		if _, err := fmt.Fprintf(t.out, "http://%s/?token=%s\n", reachable(l.Addr().String()), u.Token); err != nil {
+		if _, err := fmt.Fprintf(out, "http://%s/?token=%s\n", reachable(l.Addr().String()), u.Token); err != nil {
 			return errors.Join(err, l.Close())
 		}
 		break // others know their tokens
