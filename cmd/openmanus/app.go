@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -37,6 +38,8 @@ type app struct {
 	answer   string // the JSON Schema of the answer, for a session that begins
 	onScreen bool   // standard output and standard error are both terminals
 	retrying func(err error, wait time.Duration)
+
+	wrongEndpoint atomic.Bool // see noting
 
 	mcpServers []config.MCPServer // as configured
 	mcpOnce    sync.Once
@@ -199,9 +202,9 @@ func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
 		if err != nil {
 			return nil, m, usage(err)
 		}
-		return llm.Retry(script.Model(), a.retry(50*time.Millisecond)), m, nil
+		return a.capable(llm.Retry(script.Model(), a.retry(50*time.Millisecond)), m), m, nil
 	}
-	return llm.Retry(adapt(m), a.retry(0)), m, nil
+	return a.capable(llm.Retry(a.noting(adapt(m)), a.retry(0)), m), m, nil
 }
 
 // retry says how models are asked again, and has each time shown.

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // output says how a run tells what came of it.
@@ -315,7 +316,11 @@ func (d *drive) report(s *openmanus.State) error {
 	if !d.Quiet {
 		d.footer(s, sum, d.before.partial || after.partial)
 	}
-	if c := code(s); c != exitFinished {
+	c := code(s)
+	if c == exitFailed && s.Outcome.Reason == openmanus.Reason(llm.Network) && d.wrongEndpoint.Load() {
+		c = exitUsage
+	}
+	if c != exitFinished {
 		return exit{c, d.explain(s), true}
 	}
 	return nil

@@ -1,16 +1,22 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic"
 	"github.com/openmanus-go/openmanus/llm/google"
 	"github.com/openmanus-go/openmanus/llm/openai"
+	"github.com/openmanus-go/openmanus/llm/scripted"
 )
 
 // An adapter is a model at an endpoint, without retries: it can say what it
@@ -59,6 +65,69 @@ func azure(m config.Model) string {
 		return base
 	}
 	return base + "?api-version=" + url.QueryEscape(version)
+}
+
+// capable returns model with what it is known to lack made up for: tools are
+// used by way of text, and images are read by the model of [llm.vision].
+func (a *app) capable(model llm.Model, m config.Model) llm.Model {
+	not := func(can *bool) bool { return can != nil && !*can }
+	if not(m.Info.Tools) {
+		model = llm.PromptTools(model)
+	}
+	if !not(m.Info.Vision) {
+		return model
+	}
+	if m.Profile == "vision" || !slices.Contains(a.cfg.ProfileNames(), "vision") {
+		return llm.ReadImages(model, nil, "")
+	}
+	eye, err := a.cfg.Model("vision")
+	switch {
+	case err != nil: // said when it is needed
+		return llm.ReadImages(model, broken{err}, "vision")
+	case not(eye.Info.Vision) && eye.Provider != "scripted": // [models.scripted] is for all scripts
+		return llm.ReadImages(model, broken{fmt.Errorf("%s is known to see no images", eye)}, eye.String())
+	case eye.Provider == "scripted":
+		script, err := scripted.Open(eye.Name)
+		if err != nil {
+			return llm.ReadImages(model, broken{err}, eye.String())
+		}
+		return llm.ReadImages(model, script.Model(), eye.String())
+	}
+	return llm.ReadImages(model, llm.Retry(a.noting(adapt(eye)), a.retry(0)), eye.String())
+}
+
+// noting is a model that notes when its endpoint turns out to be set up
+// wrongly: nobody is there, or nobody who is trusted.
+func (a *app) noting(m adapter) llm.Model { return noted{m, &a.wrongEndpoint} }
+
+type noted struct {
+	adapter
+	wrong *atomic.Bool
+}
+
+// Stream implements [llm.Model].
+func (n noted) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for d, err := range n.adapter.Stream(ctx, req) {
+			var e *llm.Error
+			if errors.As(err, &e) && e.Kind == llm.Network && e.Permanent {
+				n.wrong.Store(true)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// broken is a model that cannot be asked.
+type broken struct{ why error }
+
+// Stream implements [llm.Model].
+func (b broken) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		yield(llm.Delta{}, &llm.Error{Kind: llm.Auth, Permanent: true, Err: fmt.Errorf("[llm.vision]: %w", b.why)})
+	}
 }
 
 // hint returns what can be said of m's configuration when it is refused.

@@ -64,7 +64,7 @@ type Options struct {
 // A Model is an [llm.Model] that speaks Messages.
 type Model struct {
 	opts    Options
-	place   wire.Place
+	place   *wire.Place
 	options []option.RequestOption
 	via     wire.Once[option.RequestOption]
 	close   func()
@@ -89,7 +89,7 @@ func New(opts Options) *Model {
 	}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
 	m.wrong = wrong
-	m.place = wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint,
+	m.place = &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint,
 		NoKey:   opts.Key == "" && opts.Token == "" && opts.Header == nil && opts.Via == nil,
 		Secrets: append([]string{opts.Key, opts.Token}, wire.HeaderValues(opts.Header)...)}
 	if opts.Via != nil {

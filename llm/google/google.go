@@ -61,7 +61,7 @@ type Options struct {
 // A Model is an [llm.Model] that speaks generateContent.
 type Model struct {
 	opts    Options
-	place   wire.Place
+	place   *wire.Place
 	client  *http.Client
 	url     string
 	wrong   error // in the options: what every request fails with
@@ -79,7 +79,7 @@ func New(opts Options) *Model {
 	}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
 	m.wrong = wrong
-	m.place = wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Token == nil && opts.Header == nil,
+	m.place = &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Token == nil && opts.Header == nil,
 		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
 	m.url = opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse"
 	return m

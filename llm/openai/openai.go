@@ -69,7 +69,7 @@ type Options struct {
 // A Model is an [llm.Model] that speaks Chat Completions or Responses.
 type Model struct {
 	opts  Options
-	place wire.Place
+	place *wire.Place
 	close func()
 	wrong error // in the options: what every request fails with
 
@@ -89,7 +89,7 @@ func New(opts Options) *Model {
 	m := &Model{opts: opts}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
 	m.wrong = wrong
-	m.place = wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
+	m.place = &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
 		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
 	client := wire.Client(opts.HTTPClient)
 	m.close = client.CloseIdleConnections

@@ -69,3 +69,23 @@ func TestAReplyThatHasEndedIsNotHeldUp(t *testing.T) {
 		})
 	}
 }
+
+// An endpoint that never answered is taken for a wrong one, and not asked
+// again. One that did is, since it will come back.
+func TestAnEndpointThatAnsweredOnceIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &llmtest.Peer{Answers: []string{"<no refused>", strings.Replace(hello, "\n\n", "\nConnection: close\n\n", 1), "<no refused>", "<no dns>", hello}}
+		client := p.Client()
+		m := llm.Retry(open(client), llm.RetryOptions{})
+		if _, err := llm.Generate(t.Context(), m, &llm.Request{}); llm.KindOf(err) != llm.Network || p.Asked() != 1 {
+			t.Errorf("before it answered: %v, asked %d times", err, p.Asked())
+		}
+		for range 2 {
+			if r, err := llm.Generate(t.Context(), m, &llm.Request{}); err != nil || llmtest.Words(r) != "Hello. (end)" {
+				t.Errorf("after it answered: %v", err)
+			}
+		}
+		client.CloseIdleConnections()
+		p.Wait()
+	})
+}

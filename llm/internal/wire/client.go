@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -97,6 +98,8 @@ type Place struct {
 	Secrets []string // which no error shows; "" is none
 	Hint    func(llm.Kind) string
 	NoKey   bool // no credentials are sent
+
+	reached atomic.Bool // it answered, once
 }
 
 // Failure returns err as the error of a request: ctx's own, or an [*llm.Error]
@@ -107,7 +110,10 @@ func (p *Place) Failure(ctx context.Context, err error) error {
 	}
 	var e *llm.Error
 	if !errors.As(err, &e) {
-		e = transport(err)
+		var away bool
+		if e, away = transport(err); away && !p.reached.Load() {
+			e.Permanent = true // what never answered is more likely to be wrong than to be down
+		}
 	}
 	said := *e
 	text := p.Name + ": " + p.clean(e.Err.Error())
@@ -151,8 +157,8 @@ func HeaderValues(h http.Header) (all []string) {
 	return all
 }
 
-// transport is the error of a connection.
-func transport(err error) *llm.Error {
+// transport is the error of a connection. It reports whether nobody is there.
+func transport(err error) (e *llm.Error, away bool) {
 	var op *url.Error
 	if errors.As(err, &op) { // it repeats the address, with its query
 		err = op.Err
@@ -165,27 +171,28 @@ func transport(err error) *llm.Error {
 	errors.As(err, &dial)
 	switch {
 	case dial != nil && dial.Op == "proxyconnect":
-		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the proxy cannot be reached (%w): are HTTPS_PROXY, HTTP_PROXY and NO_PROXY right?", dial.Err)}
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the proxy cannot be reached (%w): are HTTPS_PROXY, HTTP_PROXY and NO_PROXY right?", dial.Err)}, true
 	case strings.Contains(err.Error(), "Proxy Authentication Required"):
-		return &llm.Error{Kind: llm.Auth, Permanent: true, Err: errors.New("the proxy wants a password: write it into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT")}
+		return &llm.Error{Kind: llm.Auth, Permanent: true, Err: errors.New("the proxy wants a password: write it into HTTPS_PROXY, as http://USER:PASSWORD@HOST:PORT")}, false
 	case errors.As(err, &cert):
-		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("its certificate is not trusted: %w; where a company has its own authority, SSL_CERT_FILE names its certificate", err)}
+		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("its certificate is not trusted: %w; where a company has its own authority, SSL_CERT_FILE names its certificate", err)}, false
 	case errors.As(err, &record), strings.Contains(err.Error(), "HTTP response to HTTPS client"):
-		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("it does not speak TLS (%w): should the base URL begin with http:// ?", err)}
+		return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf("it does not speak TLS (%w): should the base URL begin with http:// ?", err)}, false
 	case errors.As(err, &dns):
-		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("its name cannot be looked up (%w): is the network up, and the base URL right?", err)}
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("its name cannot be looked up (%w): is the network up, and the base URL right?", err)}, true
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return &llm.Error{Kind: llm.Timeout, Err: fmt.Errorf("no answer in time: %w", err)}
+		return &llm.Error{Kind: llm.Timeout, Err: fmt.Errorf("no answer in time: %w", err)}, false
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("nothing listens there (%w): is the server running, and the base URL right?", err)}
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("nothing listens there (%w): is the server running, and the base URL right?", err)}, true
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection was closed in mid-reply: %w", err)}
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection was closed in mid-reply: %w", err)}, false
 	}
-	return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection failed: %w", err)}
+	return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection failed: %w", err)}, false
 }
 
 // Check returns res, or the error of a response that is not one of success.
 func (p *Place) Check(res *http.Response) (*http.Response, error) {
+	p.reached.Store(true)
 	if res.StatusCode/100 == 2 {
 		return res, nil
 	}

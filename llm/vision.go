@@ -1,0 +1,148 @@
+package llm
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"mime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ReadImages returns a Model that has the images of a conversation read by
+// reader, which people know by name, for m, which cannot see: the reading goes
+// in as text, which says what it is and who wrote it. Each image is read once under one
+// [Memo]. What reader used counts with the reply that it was for.
+//
+// If reader is nil, the text says that there is an image which m cannot see.
+func ReadImages(m, reader Model, name string) Model { return &blind{m, reader, name} }
+
+type blind struct {
+	model, reader Model
+	name          string
+}
+
+// Stream implements [Model].
+func (b *blind) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
+	return func(yield func(Delta, error) bool) {
+		read := &readings{}
+		if kept, ok := req.Memo.Load(b).(*readings); ok {
+			read = kept
+		} else {
+			req.Memo.Store(b, read)
+		}
+		told := *req
+		var used Usage
+		var err error
+		told.Messages, err = b.tell(ctx, read, req.Messages, &used)
+		if err != nil {
+			yield(Delta{Usage: &used}, err)
+			return
+		}
+		for d, err := range b.model.Stream(ctx, &told) {
+			if d.Usage != nil {
+				sum := d.Usage.Add(used)
+				d.Usage = &sum
+			}
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readings are what is known of the images of one conversation.
+type readings struct {
+	mu   sync.Mutex
+	text map[[sha256.Size]byte]string
+}
+
+// tell returns the messages without images. Those without any stay as they
+// are.
+func (b *blind) tell(ctx context.Context, read *readings, messages []Message, used *Usage) ([]Message, error) {
+	read.mu.Lock() // so that each image is read once
+	defer read.mu.Unlock()
+	out := slices.Clone(messages)
+	for i, msg := range out {
+		parts, err := b.parts(ctx, read, msg.Parts, used)
+		if err != nil {
+			return nil, err
+		}
+		out[i].Parts = parts
+	}
+	return out, nil
+}
+
+func (b *blind) parts(ctx context.Context, read *readings, parts Parts, used *Usage) (Parts, error) {
+	out := parts
+	put := func(i int, p Part) {
+		if &out[0] == &parts[0] {
+			out = slices.Clone(parts)
+		}
+		out[i] = p
+	}
+	for i, p := range parts {
+		switch p := p.(type) {
+		case Blob:
+			if kind, _, _ := mime.ParseMediaType(p.MIME); !strings.HasPrefix(kind, "image/") {
+				continue
+			}
+			text, err := b.read(ctx, read, p, used)
+			if err != nil {
+				return nil, err
+			}
+			put(i, Text{Text: text})
+		case Result:
+			inner, err := b.parts(ctx, read, p.Parts, used)
+			if err != nil {
+				return nil, err
+			}
+			if len(inner) > 0 && &inner[0] != &p.Parts[0] {
+				p.Parts = inner
+				put(i, p)
+			}
+		}
+	}
+	return out, nil
+}
+
+const readingAsk = "Someone who cannot see this image has to work with it. Write down what is on it: what it is, all its text word for word, " +
+	"numbers and tables as they are, how things lie to each other, and of a screen what can be clicked or typed into, and where in pixels. " +
+	"Guess nothing, and say what cannot be made out."
+
+// read returns the text that stands for an image.
+func (b *blind) read(ctx context.Context, read *readings, img Blob, used *Usage) (string, error) {
+	name := "an image"
+	if img.Name != "" {
+		name = fmt.Sprintf("the image %q", img.Name)
+	}
+	if b.reader == nil {
+		return fmt.Sprintf("[Here is %s, of type %s. You cannot see images, and no model is set up to read them to you.]", name, img.MIME), nil
+	}
+	key := sha256.Sum256(img.Data)
+	text, known := read.text[key]
+	if !known {
+		r, err := Generate(ctx, b.reader, &Request{Messages: []Message{{Role: User, Parts: Parts{Text{Text: readingAsk}, img}}}})
+		*used = used.Add(r.Usage)
+		if err == nil && !r.Stop.Whole() && r.Stop != Length {
+			err = &Error{Kind: Refused, Err: fmt.Errorf("it stopped with %q", r.Stop)}
+		}
+		var e *Error
+		if errors.As(err, &e) {
+			said := *e
+			said.Err = fmt.Errorf("%s, reading %s for a model that cannot see: %w", b.name, name, e.Err)
+			return "", &said
+		} else if err != nil {
+			return "", err
+		}
+		text = strings.TrimSpace(r.Message.Text())
+		if read.text == nil {
+			read.text = map[[sha256.Size]byte]string{}
+		}
+		read.text[key] = text
+	}
+	return fmt.Sprintf("[Here is %s. You cannot see it; another model, %s, read it to you:\n%s\n(end of the reading)]", name, b.name, text), nil
+}
