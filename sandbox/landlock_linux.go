@@ -73,7 +73,7 @@ func (l *landlock) build() (err error) {
 	if err := os.WriteFile(l.private.at("home", ".gitconfig"), []byte(gitConfig()), 0o644); err != nil {
 		return err
 	}
-	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.at("tmp"))
+	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.at("tmp"), "GIT_CONFIG_NOSYSTEM=1")
 	l.cage = lockedCage{
 		Read:   append(l.view.read, etcFiles()...),
 		Write:  []string{l.view.ws, l.private.at("tmp"), l.view.home},

@@ -10,5 +10,5 @@ var archCalls = []uintptr{unix.SYS_FSTATAT}
 // foreign: there is no second ABI with numbers of its own.
 func (b *bpf) foreign() {}
 
-// legacy: there is no mknod.
+// legacy: there are no older forms.
 func (b *bpf) legacy(func(*bpf)) {}
