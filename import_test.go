@@ -115,6 +115,10 @@ var floors = []floor{
 		module + "/workspace":  worlds,
 		"golang.org/x/sys/...": platform + ": namespaces, Landlock, seccomp, cgroups",
 	}},
+	{pkg: "sandbox/attempts", may: map[string]string{
+		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
+		"golang.org/x/sys/...": platform + ": what is planted outside",
+	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,

@@ -100,7 +100,7 @@ func (b *bubblewrap) arguments() ([]string, error) {
 		mount("--ro-bind", dir, dir)
 	}
 	mount("--ro-bind", b.private.at("etc"), "/etc")
-	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "268435456", "--tmpfs", "/dev/shm", "--remount-ro", "/dev")
+	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "268435456", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/proc")
 	mount("--bind", b.private.at("tmp"), "/tmp")
 	mount("--bind", b.private.at("home"), v.home)
 	mount("--bind", v.ws, v.ws)

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -188,7 +187,7 @@ func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
 	return c, c.tryOut()
 }
 
-// tryOut sees whether a process may be started there: to be let write is not
+// tryOut sees whether a process may be moved there: to be let write is not
 // enough, the cgroup from which it comes counts as well.
 func (c *cgroup) tryOut() error {
 	attr := &os.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(c.v2.Fd())}}
@@ -200,57 +199,17 @@ func (c *cgroup) tryOut() error {
 	return err
 }
 
-// enter moves the calling thread into a cgroup of version 1, and so what it
-// starts.
-func (c *cgroup) enter() error {
-	if c == nil || c.v2 != nil {
+// add moves a process into the cgroup, and so what it will start.
+func (c *cgroup) add(pid int) error {
+	if c == nil {
 		return nil
 	}
-	return moveThread(c.dirs)
-}
-
-// leave moves the calling thread to where it came from.
-func (c *cgroup) leave() error {
-	if c == nil || c.v2 != nil {
-		return nil
-	}
-	var parents []string
 	for _, dir := range c.dirs {
-		parents = append(parents, filepath.Dir(dir))
-	}
-	return moveThread(parents)
-}
-
-func moveThread(dirs []string) error {
-	for _, dir := range dirs {
-		if err := write(filepath.Join(dir, "tasks"), strconv.Itoa(unix.Gettid())); err != nil {
+		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// attr has a process started in a cgroup of version 2.
-func (c *cgroup) attr(attr *syscall.SysProcAttr) {
-	if c != nil && c.v2 != nil {
-		attr.UseCgroupFD, attr.CgroupFD = true, int(c.v2.Fd())
-	}
-}
-
-// kill kills every process in the cgroup.
-func (c *cgroup) kill() {
-	if c == nil || len(c.dirs) == 0 {
-		return
-	}
-	if c.v2 != nil && write(filepath.Join(c.dirs[0], "cgroup.kill"), "1") == nil {
-		return
-	}
-	data, _ := os.ReadFile(filepath.Join(c.dirs[0], "cgroup.procs")) // if it is gone, so are they
-	for _, field := range bytes.Fields(data) {
-		if pid, err := strconv.Atoi(string(field)); err == nil && pid != os.Getpid() {
-			_ = unix.Kill(pid, unix.SIGKILL) // it may be dead
-		}
-	}
 }
 
 // Close removes the cgroup. Its last process may still be dying.

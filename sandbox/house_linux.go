@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -42,6 +43,10 @@ type house struct {
 }
 
 func newHouse(o Options, home string) (_ *house, err error) {
+	// What we were left by who started us is not for commands.
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
+		return nil, fmt.Errorf("descriptors: %w", err)
+	}
 	h := &house{o: o, procs: make(map[*process]bool)}
 	defer func() {
 		if err != nil {

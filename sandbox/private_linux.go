@@ -25,7 +25,7 @@ type private struct {
 
 func newPrivate() (*private, error) {
 	sweepPrivate()
-	dir, err := os.MkdirTemp("", privatePrefix)
+	dir, err := os.MkdirTemp("", "openmanus-new-") // who sweeps does not look for it before it is locked
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,12 @@ func newPrivate() (*private, error) {
 	p := &private{dir: dir}
 	if p.lock, err = os.OpenFile(p.at("lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		err = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err == nil {
+		p.dir = filepath.Join(filepath.Dir(dir), privatePrefix+filepath.Base(dir)[len("openmanus-new-"):])
+		if err = os.Rename(dir, p.dir); err != nil {
+			p.dir = dir
+		}
 	}
 	for _, sub := range []string{"tmp", "home", "root", "etc", "empty", "taken"} {
 		err = errors.Join(err, os.Mkdir(p.at(sub), 0o755))

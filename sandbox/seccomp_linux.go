@@ -117,6 +117,7 @@ func (f sysFilter) program() []unix.SockFilter {
 	device := func(arg uint32) func(*bpf) {
 		return func(b *bpf) {
 			b.load(dataArgs + 8*arg)
+			b.ifAny(unix.S_ISUID|unix.S_ISGID, deny)
 			b.mask(unix.S_IFMT)
 			b.when(unix.S_IFCHR, deny)
 			b.when(unix.S_IFBLK, deny)

@@ -6,14 +6,12 @@ import (
 	"syscall"
 )
 
-// A starter is a thread that starts the commands of a cage: they are in its
-// cgroup from their first moment, and are killed when it ends, as it does with
-// this process. To move a thread between cgroups takes long; so there is one
-// for all commands.
+// A starter is a thread that starts the commands of a cage. They are killed
+// when it ends, and so when this process does: a thread of Go's own choice
+// could end earlier.
 type starter struct {
-	group *cgroup
 	work  chan startWork
-	ended chan error
+	ended chan struct{}
 }
 
 type startWork struct {
@@ -21,31 +19,18 @@ type startWork struct {
 	done chan error
 }
 
-func newStarter(group *cgroup) (*starter, error) {
-	s := &starter{group: group, work: make(chan startWork), ended: make(chan error, 1)}
-	ready := make(chan error)
+func newStarter() *starter {
+	s := &starter{work: make(chan startWork), ended: make(chan struct{})}
 	go func() {
-		runtime.LockOSThread() // and if it cannot be moved back, the thread ends with this function
-		if err := group.enter(); err != nil {
-			ready <- err
-			return
-		}
-		ready <- nil
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(s.ended)
 		for w := range s.work {
 			w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			group.attr(w.cmd.SysProcAttr)
 			w.done <- w.cmd.Start()
 		}
-		err := group.leave()
-		if err == nil {
-			runtime.UnlockOSThread()
-		}
-		s.ended <- err
 	}()
-	if err := <-ready; err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s
 }
 
 // start starts cmd.
@@ -58,5 +43,6 @@ func (s *starter) start(cmd *exec.Cmd) error {
 // Close ends the thread.
 func (s *starter) Close() error {
 	close(s.work)
-	return <-s.ended
+	<-s.ended
+	return nil
 }
