@@ -171,7 +171,9 @@ const (
 )
 
 // restrict restricts the calling thread, and what it starts, for good.
-func (c lockedCage) restrict() error {
+//
+// It returns the descriptor at which the kernel asks.
+func (c lockedCage) restrict() (int, error) {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs: lockAll,
 		Scoped:            unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
@@ -182,7 +184,7 @@ func (c lockedCage) restrict() error {
 	const size = 24 // of the attributes that version 6 has
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if errno != 0 {
-		return fmt.Errorf("landlock: %w", errno)
+		return -1, fmt.Errorf("landlock: %w", errno)
 	}
 	defer unix.Close(int(fd))
 	for _, rule := range []struct {
@@ -191,17 +193,20 @@ func (c lockedCage) restrict() error {
 	}{{c.Read, lockRead}, {c.Write, lockWrite}, {c.Device, unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}} {
 		for _, name := range rule.names {
 			if err := lockRule(int(fd), name, rule.access); err != nil {
-				return fmt.Errorf("landlock: %s: %w", name, err)
+				return -1, fmt.Errorf("landlock: %s: %w", name, err)
 			}
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no new privileges: %w", err)
+		return -1, fmt.Errorf("no new privileges: %w", err)
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
-		return fmt.Errorf("landlock: %w", errno)
+		return -1, fmt.Errorf("landlock: %w", errno)
 	}
-	return errors.Join(dropCapabilities(), sysFilter{inet: c.Net}.install())
+	if err := dropCapabilities(); err != nil {
+		return -1, err
+	}
+	return sysFilter{inet: c.Net, asks: true}.install()
 }
 
 func lockRule(ruleset int, name string, access uint64) error {
@@ -244,15 +249,16 @@ func dropCapabilities() error {
 	return nil
 }
 
-// install sets the filter for the calling thread.
-func (f sysFilter) install() error {
+// install sets the filter for the calling thread, and returns where the kernel
+// asks.
+func (f sysFilter) install() (int, error) {
 	program := f.program()
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
-		return fmt.Errorf("seccomp: %w", errno)
+		return -1, fmt.Errorf("seccomp: %w", errno)
 	}
-	return nil
+	return int(fd), nil
 }
 
 func newContainer(_ context.Context, o Options) (workspace.Cage, error) {

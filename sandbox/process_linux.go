@@ -94,6 +94,8 @@ func (p *process) Terminate() error {
 func (p *process) Stop() {
 	if p.supervised {
 		_ = unix.PidfdSendSignal(p.fd, unix.SIGTERM, nil, 0) // it may be dead
+		_ = unix.PidfdSendSignal(p.fd, unix.SIGCONT, nil, 0)
+		go p.insist()
 		return
 	}
 	if p.fd >= 0 {
@@ -115,10 +117,7 @@ func (p *process) stopFor(err error) {
 // Kill implements [workspace.Process].
 func (p *process) Kill() error {
 	p.Stop()
-	err := p.waitDead(deathTime)
-	if err != nil && p.supervised {
-		err = p.killFromOutside()
-	}
+	err := p.waitDead()
 	p.mu.Lock()
 	reason := p.reason
 	if p.reason == nil {
@@ -131,8 +130,8 @@ func (p *process) Kill() error {
 }
 
 // waitDead waits until the root is dead, and so everything below it.
-func (p *process) waitDead(limit time.Duration) error {
-	for deadline := time.Now().Add(limit); ; {
+func (p *process) waitDead() error {
+	for deadline := time.Now().Add(deathTime); ; {
 		left := time.Until(deadline).Milliseconds()
 		if left <= 0 {
 			return fmt.Errorf("the sandbox's process %d does not die: it hangs in the kernel", p.root)
@@ -147,9 +146,13 @@ func (p *process) waitDead(limit time.Duration) error {
 	}
 }
 
-// killFromOutside kills a supervisor that does not do its work, and what is
-// below it.
-func (p *process) killFromOutside() error {
+// insist kills a supervisor that does not do its work, and what is below it.
+func (p *process) insist() {
+	select {
+	case <-p.ended:
+		return
+	case <-time.After(deathTime / 2):
+	}
 	for range 100 {
 		found := descendants(p.root)
 		for _, pid := range found {
@@ -159,8 +162,11 @@ func (p *process) killFromOutside() error {
 			break
 		}
 	}
-	_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // it may be dead
-	return p.waitDead(deathTime)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fd >= 0 {
+		_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // it may be dead
+	}
 }
 
 // Status implements [workspace.Process]. The cage tells how the command ended

@@ -21,6 +21,7 @@ const (
 type sysFilter struct {
 	inet bool // may have sockets of the internet
 	unix bool // may have sockets in the file system
+	asks bool // somebody is asked about the modes, owners and times of files
 	ipc  bool // may have System V IPC and POSIX message queues
 }
 
@@ -90,6 +91,7 @@ const (
 	allow = unix.SECCOMP_RET_ALLOW
 	deny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	none  = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	ask   = unix.SECCOMP_RET_USER_NOTIF
 )
 
 // program is the filter as classic BPF.
@@ -124,11 +126,12 @@ func (f sysFilter) program() []unix.SockFilter {
 		}
 	}
 	p.call(unix.SYS_MKNODAT, device(2))
+	f.metadata(&p)
 	p.call(unix.SYS_FCHMOD, setID(1))
 	p.call(unix.SYS_FCHMODAT, setID(2))
 	p.call(unix.SYS_FCHMODAT2, setID(2))
 	p.call(unix.SYS_OPENAT, setIDOpen(2))
-	p.legacy(device(1))
+	p.legacy(device(1), f.asks)
 	calls := slices.Concat(commonCalls, archCalls)
 	if f.ipc {
 		calls = append(calls, ipcCalls...)
@@ -163,6 +166,25 @@ func setIDOpen(flags uint32) func(*bpf) {
 		b.load(dataArgs + 8*(flags+1))
 		b.ifAny(unix.S_ISUID|unix.S_ISGID, deny)
 		b.always(allow)
+	}
+}
+
+// metadata has somebody asked about what changes a file and is not writing.
+func (f sysFilter) metadata(p *bpf) {
+	if !f.asks {
+		return
+	}
+	for n, mode := range map[uintptr]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2} {
+		p.call(n, func(b *bpf) { setID(mode)(b); b.always(ask) })
+	}
+	for _, n := range []uintptr{unix.SYS_UTIMENSAT, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT} {
+		p.when(uint32(n), ask)
+	}
+	for _, n := range []uintptr{
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
+		unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
+	} {
+		p.when(uint32(n), unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTSUP))
 	}
 }
 

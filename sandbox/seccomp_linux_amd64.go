@@ -21,9 +21,28 @@ func (b *bpf) foreign() {
 }
 
 // legacy rules on the calls that have a newer form.
-func (b *bpf) legacy(device func(*bpf)) {
+func (b *bpf) legacy(device func(*bpf), asks bool) {
+	if asks {
+		b.call(unix.SYS_CHMOD, func(b *bpf) { setID(1)(b); b.always(ask) })
+		b.when(unix.SYS_CHOWN, ask)
+		b.when(unix.SYS_LCHOWN, ask)
+		for _, n := range []uint32{unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT} {
+			b.when(n, none)
+		}
+	}
 	b.call(unix.SYS_MKNOD, device)
 	b.call(unix.SYS_CHMOD, setID(1))
 	b.call(unix.SYS_CREAT, setID(1))
 	b.call(unix.SYS_OPEN, setIDOpen(1))
+}
+
+// legacyCall names a call that has a newer form.
+func legacyCall(n int32) string {
+	switch n {
+	case unix.SYS_CHMOD:
+		return "chmod"
+	case unix.SYS_CHOWN, unix.SYS_LCHOWN:
+		return "chown"
+	}
+	return ""
 }

@@ -11,4 +11,7 @@ var archCalls = []uintptr{unix.SYS_FSTATAT}
 func (b *bpf) foreign() {}
 
 // legacy: there are no older forms.
-func (b *bpf) legacy(func(*bpf)) {}
+func (b *bpf) legacy(func(*bpf), bool) {}
+
+// legacyCall: there are none.
+func legacyCall(int32) string { return "" }

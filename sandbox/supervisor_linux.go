@@ -76,12 +76,14 @@ func (c lockedCommand) start() (int, error) {
 		err error
 	}
 	done := make(chan result)
-	go func() {
+	restricted := func() {
 		runtime.LockOSThread() // for good
-		if err := c.restrict(); err != nil {
+		listener, err := c.restrict()
+		if err != nil {
 			done <- result{0, err}
 			return
 		}
+		go c.answer(listener)
 		pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 		})
@@ -89,7 +91,17 @@ func (c lockedCommand) start() (int, error) {
 			err = fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 		}
 		done <- result{pid, err}
-		select {} // a thread that ends has its children re-parented, and its signals sent
+		select {} // what a thread started gets a signal when it ends
+	}
+	go func() {
+		// The first thread stands for the process when signals are sent to it:
+		// it stays unrestricted, so that commands may not.
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			go restricted()
+			select {}
+		}
+		restricted()
 	}()
 	r := <-done
 	return r.pid, r.err

@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Landlock does not rule on the mode, owner and times of files. So the kernel
+// asks the supervisor, which is not restricted, about the calls that change
+// them, and the supervisor makes them itself, for files below the directories
+// that the command may write: on the file that it has opened, whatever becomes
+// of the name.
+
+// A notification is struct seccomp_notif.
+type notification struct {
+	id         uint64
+	pid, flags uint32
+	nr         int32
+	arch       uint32
+	ip         uint64
+	args       [6]uint64
+}
+
+// A notifyReply is struct seccomp_notif_resp.
+type notifyReply struct {
+	id    uint64
+	val   int64
+	errno int32
+	flags uint32
+}
+
+const (
+	notifyReceive = 0xc0502100
+	notifySend    = 0xc0182101
+	notifyValid   = 0x40082102
+)
+
+// answer answers the kernel's questions until there can be none any more.
+func (c lockedCage) answer(listener int) {
+	for {
+		var n notification
+		errno := ioctl(listener, notifyReceive, unsafe.Pointer(&n))
+		switch {
+		case errno == unix.EINTR || errno == unix.ENOENT: // who asked is dead
+			continue
+		case errno != 0:
+			return
+		}
+		reply := notifyReply{id: n.id}
+		var refused unix.Errno
+		if err := c.carryOut(listener, &n); errors.As(err, &refused) {
+			reply.errno = -int32(refused)
+		} else if err != nil {
+			reply.errno = -int32(unix.EPERM)
+		}
+		ioctl(listener, notifySend, unsafe.Pointer(&reply)) // who asked may be dead
+	}
+}
+
+func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
+	return errno
+}
+
+// carryOut makes a call.
+func (c lockedCage) carryOut(listener int, n *notification) error {
+	a := n.args
+	call := metadataCall{listener: listener, n: n, dir: unix.AT_FDCWD}
+	switch uintptr(uint32(n.nr)) {
+	case unix.SYS_FCHMOD:
+		call.dir, call.empty, call.mode = int32(a[0]), true, a[1]
+	case unix.SYS_FCHMODAT:
+		call.dir, call.path, call.mode = int32(a[0]), a[1], a[2]
+	case unix.SYS_FCHMODAT2:
+		call.dir, call.path, call.mode, call.flags = int32(a[0]), a[1], a[2], a[3]
+	case unix.SYS_UTIMENSAT:
+		call.dir, call.path, call.empty, call.times, call.isTimes, call.flags = int32(a[0]), a[1], a[1] == 0, a[2], true, a[3]
+	case unix.SYS_FCHOWN:
+		return sameOwner(a[1], a[2])
+	case unix.SYS_FCHOWNAT:
+		return sameOwner(a[2], a[3])
+	default:
+		switch legacyCall(n.nr) {
+		case "chmod":
+			call.path, call.mode = a[0], a[1]
+		case "chown":
+			return sameOwner(a[1], a[2])
+		default:
+			return unix.ENOSYS
+		}
+	}
+	return call.do(c.Write)
+}
+
+// sameOwner lets a file be given to whoever has it.
+func sameOwner(uid, gid uint64) error {
+	mine := func(id uint64, own int) bool { return uint32(id) == ^uint32(0) || int(uint32(id)) == own }
+	if mine(uid, os.Getuid()) && mine(gid, os.Getgid()) {
+		return nil
+	}
+	return unix.EPERM
+}
+
+// A metadataCall is one that changes the mode or the times of a file.
+type metadataCall struct {
+	listener int
+	n        *notification
+	dir      int32  // a descriptor, or AT_FDCWD
+	path     uint64 // where it is in their memory
+	empty    bool   // the file is dir itself
+	flags    uint64
+	mode     uint64
+	isTimes  bool
+	times    uint64 // where they are in their memory; 0: now
+}
+
+func (m metadataCall) do(writable []string) error {
+	times := []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
+	if m.isTimes && m.times != 0 {
+		raw, err := m.memory(m.times, int(unsafe.Sizeof(times[0]))*2)
+		if err != nil {
+			return err
+		}
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&times[0])), len(raw)), raw)
+	}
+	fd, err := m.open()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if errno := ioctl(m.listener, notifyValid, unsafe.Pointer(&m.n.id)); errno != 0 {
+		return unix.ESRCH // it died, and what was opened may be another's
+	}
+	own := fmt.Sprintf("/proc/self/fd/%d", fd)
+	where, err := os.Readlink(own)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(writable, func(dir string) bool { return within(dir, where) }) {
+		return unix.EPERM
+	}
+	if m.isTimes {
+		return unix.UtimesNanoAt(unix.AT_FDCWD, own, times, 0)
+	}
+	return unix.Fchmodat(unix.AT_FDCWD, own, uint32(m.mode)&0o1777, 0)
+}
+
+// open opens the file, without any rights to it.
+func (m metadataCall) open() (int, error) {
+	name := fmt.Sprintf("/proc/%d/cwd", m.n.pid)
+	if m.dir != unix.AT_FDCWD {
+		name = fmt.Sprintf("/proc/%d/fd/%d", m.n.pid, m.dir)
+	}
+	how := unix.O_PATH | unix.O_CLOEXEC
+	if !m.empty {
+		raw, err := m.memory(m.path, unix.PathMax)
+		if err != nil {
+			return -1, err
+		}
+		end := bytes.IndexByte(raw, 0)
+		switch {
+		case end < 0:
+			return -1, unix.ENAMETOOLONG
+		case end == 0 && m.flags&unix.AT_EMPTY_PATH == 0:
+			return -1, unix.ENOENT
+		case raw[0] == '/':
+			name = string(raw[:end])
+		case end > 0:
+			name += "/" + string(raw[:end])
+		}
+		if m.flags&unix.AT_SYMLINK_NOFOLLOW != 0 {
+			how |= unix.O_NOFOLLOW
+		}
+	}
+	return unix.Open(name, how, 0)
+}
+
+// memory reads at most n bytes of their memory.
+func (m metadataCall) memory(at uint64, n int) ([]byte, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", m.n.pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, n)
+	read, err := f.ReadAt(buf, int64(at))
+	if read == 0 {
+		return nil, errors.Join(unix.EFAULT, err)
+	}
+	return buf[:read], nil
+}
