@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/openmanus-go/openmanus/egress"
@@ -37,4 +38,29 @@ func cageFor(t *testing.T, kind sandbox.Kind) attempts.Cage {
 		t.Fatal(err)
 	}
 	return attempts.Cage{Kind: kind, Proxy: (&egress.Proxy{Dialer: d}).Serve}
+}
+
+// Without a cage the same attempts get out: they can fail. Only those are made
+// here that harm nobody.
+func TestAttemptsGetOutOfNoCage(t *testing.T) {
+	harmless := []string{
+		"a new file outside", "a file outside, overwritten", "through a symbolic link", "through a hard link", "a file outside", "our environment",
+		"processes outside, listed", "a process outside, killed", "TCP to this machine's loopback", "UDP to this machine", "an abstract socket",
+		"System V shared memory outside", "a hook of git", "a new git directory", "a shell's start-up file that is there",
+		"editors' settings that are not there", "programs with the set-user-ID bit", "protected files, by the file tools", "an endless file",
+	}
+	var some []attempts.Attempt
+	for _, a := range attempts.All() {
+		if slices.Contains(harmless, a.Name) {
+			some = append(some, a)
+		}
+	}
+	if len(some) != len(harmless) {
+		t.Fatalf("%d of %d attempts are there", len(some), len(harmless))
+	}
+	for _, r := range (attempts.Cage{Kind: sandbox.None}).Run(t.Context(), some) {
+		if r.Breach == nil {
+			t.Errorf("%s: it did not get out: %v", r.Name, r.Fault)
+		}
+	}
 }

@@ -186,6 +186,20 @@ func (f sysFilter) metadata(p *bpf) {
 	} {
 		p.when(uint32(n), unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTSUP))
 	}
+	for n, who := range map[uintptr]uint32{
+		unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1, unix.SYS_SCHED_SETAFFINITY: 0, unix.SYS_SCHED_SETSCHEDULER: 0,
+		unix.SYS_SCHED_SETPARAM: 0, unix.SYS_SCHED_SETATTR: 0, unix.SYS_PRLIMIT64: 0,
+	} {
+		p.call(n, func(b *bpf) { // of the calling thread alone: other processes of the user are within reach
+			b.load(dataArgs + 8*who)
+			b.when(0, allow)
+			if n == unix.SYS_PRLIMIT64 {
+				b.load(dataArgs + 16)
+				b.when(0, allow) // a question
+			}
+			b.always(deny)
+		})
+	}
 }
 
 // forbiddenCalls fail with EPERM: programs that meet ENOSYS here would say that
