@@ -23,7 +23,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./egress/... ./server
+	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./egress/... ./gate/... ./server
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
 	@scripts/fuzz "$(or $(FUZZTIME),10s)"

@@ -257,7 +257,7 @@ func TestFlagNobodyKnows(t *testing.T) {
 
 func TestErrorsAreTyped(t *testing.T) {
 	path := file(t, "[run]\n\nmax_stepz = 1\n")
-	_, err := Check(path, empty(t))
+	_, _, err := Check(path, empty(t))
 	var e *Error
 	if !errors.As(err, &e) || e.Source != (Source{File, path, 3}) || e.Key != "run.max_stepz" || e.Hint != "did you mean run.max_steps?" {
 		t.Errorf("%+v", err)
@@ -280,7 +280,7 @@ func TestCheck(t *testing.T) {
 		return "nonsense", true
 	}
 	path := file(t, "[run]\nmax_steps = 5\n[mcp]\nserver_reference = 'x'\n")
-	warnings, err := Check(path, env)
+	_, warnings, err := Check(path, env)
 	if err != nil || len(warnings) != 1 || warnings[0].Key != "mcp.server_reference" {
 		t.Errorf("%v, %v", warnings, err)
 	}

@@ -86,15 +86,14 @@ func Load(src Sources) (*Config, []Warning, error) {
 
 // Check loads the file alone, as --config would, and says what is wrong with
 // it. The environment is asked for nothing but directories.
-func Check(file string, env Lookup) ([]Warning, error) {
+func Check(file string, env Lookup) (*Config, []Warning, error) {
 	only := func(name string) (string, bool) {
 		if strings.HasPrefix(name, "OPENMANUS_") || strings.HasPrefix(name, "OPENAI_") {
 			return "", false
 		}
 		return env.get(name), true
 	}
-	_, warnings, err := Load(Sources{File: file, Dir: filepath.Dir(file), Env: only})
-	return warnings, err
+	return Load(Sources{File: file, Dir: filepath.Dir(file), Env: only})
 }
 
 type loader struct {

@@ -149,6 +149,8 @@ type ruleRequest struct {
 		Allow  bool            `json:"allow"`
 		Input  json.RawMessage `json:"input,omitempty" doc:"Run it with these arguments instead. The agent is told."`
 		Reason string          `json:"reason,omitempty" maxLength:"10000" doc:"For the agent, if it may not run."`
+
+		Remember bool `json:"remember,omitempty" doc:"Decide so for good: this very call, with these arguments, in this workspace."`
 	}
 }
 
@@ -158,6 +160,13 @@ func (s *Server) rule(ctx context.Context, in *ruleRequest) (*acted, error) {
 		return nil, err
 	}
 	r := openmanus.Ruled{Call: c.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: q.Hash}
+	keep, err := s.lasting(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if keep != nil {
+		r.Rule = "remembered from now on"
+	}
 	switch {
 	case !r.Allow && in.Body.Reason != "":
 		r.Reason = "the person said: " + in.Body.Reason
@@ -168,7 +177,36 @@ func (s *Server) rule(ctx context.Context, in *ruleRequest) (*acted, error) {
 			return nil, &FieldError{"input", err}
 		}
 	}
-	return s.settle(ctx, in.ID, r)
+	done, err := s.settle(ctx, in.ID, r)
+	if err == nil && keep != nil {
+		err = keep(r.By, r.Allow)
+	}
+	return done, err
+}
+
+// lasting returns what keeps the decision that was asked for, or nil if it is
+// for this once.
+func (s *Server) lasting(ctx context.Context, in *ruleRequest) (keep func(by string, allow bool) error, err error) {
+	if !in.Body.Remember {
+		return nil, nil
+	}
+	h, ok := s.Host.(Rememberer)
+	if !ok {
+		return nil, &FieldError{"remember", errors.New("nothing is remembered here")}
+	}
+	if len(in.Body.Input) > 0 {
+		return nil, &FieldError{"remember", errors.New("it is for the call as the agent made it, and input changes that")}
+	}
+	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
+		if c := st.Call(in.Body.Call); c != nil {
+			keep = h.Lasting(in.ID, st, c)
+		}
+		return nil
+	})
+	if err == nil && keep == nil {
+		err = &FieldError{"remember", errors.New("an edit cannot be decided on for good: what it does depends on the file")}
+	}
+	return keep, err
 }
 
 // fit checks the arguments that a person wrote for c.

@@ -39,6 +39,15 @@ type Host interface {
 	Catalogue(ctx context.Context) (Catalogue, error)
 }
 
+// A Rememberer is a [Host] that can keep what people decide about calls for
+// good.
+type Rememberer interface {
+	// Lasting returns what keeps a decision about c, which waits for a
+	// ruling in the session with the state s, or nil if c cannot be decided
+	// on for good. It holds on to neither.
+	Lasting(session string, s *openmanus.State, c *openmanus.CallState) func(by string, allow bool) error
+}
+
 // A NewSession says what a session is to be. What is empty is as configured.
 type NewSession struct {
 	Owner     string

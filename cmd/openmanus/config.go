@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/gate"
 )
 
 // configCmd is openmanus config.
@@ -139,7 +140,10 @@ type configCheckCmd struct {
 func (c *configCheckCmd) Run(t *terminal, g *globals) error {
 	if c.File != "" {
 		file := t.abs(c.File)
-		warnings, err := config.Check(file, t.env)
+		cfg, warnings, err := config.Check(file, t.env)
+		if err == nil {
+			_, err = t.newGate(cfg, gate.Options{})
+		}
 		for _, w := range warnings {
 			fmt.Fprintf(t.err, "openmanus: warning: %v\n", w)
 		}

@@ -40,10 +40,29 @@ func (t *terminal) newGate(cfg *config.Config, o gate.Options) (*gate.Gate, erro
 
 // remember keeps what a person decided about a call for good.
 func (a *app) remember(session string, s *openmanus.State, c *openmanus.CallState, allow bool) error {
-	return a.t.memory().Remember(gate.Decision{
-		Key: gate.CallKey(s, c), Allow: allow, Tool: c.Name, What: a.local.Secrets.Replace(oneLine(summary(c.Call), 200)),
-		Workspace: s.Config.Workspace, Session: session, By: byPerson, At: time.Now().UTC(),
-	})
+	d := a.decision(session, s, c)
+	d.Allow, d.By, d.At = allow, byPerson, time.Now().UTC()
+	return a.t.memory().Remember(d)
+}
+
+// decision is one about c that is still to be made.
+func (a *app) decision(session string, s *openmanus.State, c *openmanus.CallState) gate.Decision {
+	return gate.Decision{
+		Key: gate.CallKey(s, c), Tool: c.Name, What: a.local.Secrets.Replace(oneLine(summary(c.Call), 200)),
+		Workspace: s.Config.Workspace, Session: session,
+	}
+}
+
+// Lasting implements [server.Rememberer].
+func (h serveHost) Lasting(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
+	if !rememberable(s, c) {
+		return nil
+	}
+	d := h.decision(session, s, c)
+	return func(by string, allow bool) error {
+		d.Allow, d.By, d.At = allow, by, time.Now().UTC()
+		return h.t.memory().Remember(d)
+	}
 }
 
 // rememberable reports whether c can be decided on for good.
@@ -184,8 +203,12 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal) error {
 	if err != nil {
 		return usage(err)
 	}
-	if warnings, err := config.Check(file, t.env); err != nil {
-		return usage(fmt.Errorf("%w (%d warnings)", err, len(warnings)))
+	cfg, _, err := config.Check(file, t.env)
+	if err == nil {
+		_, err = t.newGate(cfg, gate.Options{})
+	}
+	if err != nil {
+		return usage(err)
 	}
 	if !c.Yes {
 		if !isTerminal(t.in) || !isTerminal(t.err) {

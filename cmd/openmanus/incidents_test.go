@@ -171,6 +171,30 @@ func TestApprovalAfterAKill(t *testing.T) {
 	}
 }
 
+// A person says yes for good, and is not asked again about the same; nor can
+// they say so of an edit.
+func TestPersonDecidesForGood(t *testing.T) {
+	i := newIncident(t, "-- 1 --\n@call bash {\"command\": \"echo again >> log\"}\n-- 2 --\nDone.\n")
+	s := sit(t, i.dir, "run", "--model", "scripted:s", "work")
+	s.sees(`\[always\] or \[never\] this very call`)
+	s.types("always\r")
+	s.sees(`Done\.`)
+	s.leaves(0)
+	if out, code := i.run("run", "--model", "scripted:s", "work"); code != 0 {
+		t.Errorf("asked again: exit code %d\n%s", code, out)
+	}
+	i.there("log", "again\nagain\n")
+
+	i = newIncident(t, "-- 1 --\n@call file_saver {\"file_path\": \"a\", \"content\": \"b\"}\n-- 2 --\nDone.\n")
+	s = sit(t, i.dir, "run", "--model", "scripted:s", "work")
+	s.sees(`  \[y\]es, \[n\]o, \[a\]ll`)
+	s.types("always\r")
+	s.sees(`an edit cannot be decided on for good`)
+	s.types("y\r")
+	s.sees(`Done\.`)
+	s.leaves(0)
+}
+
 // A secret that a tool printed is not written back in place of itself: what
 // holds a placeholder is refused, by every tool that writes, with the reason.
 func TestPlaceholderIsNotWritten(t *testing.T) {

@@ -143,7 +143,7 @@ func TestPersonAllows(t *testing.T) {
 	dir := write(t, "s", makeFile)
 	s := sit(t, dir, "run", "--model", "scripted:s", "make a file")
 	s.sees(`\? May file_saver change`)
-	s.sees(`content: \r\n.*one\r\n.*two`) // all of it is shown
+	s.sees(`\+one\r\n.*\+two`) // all of it is shown
 	s.sees(`\[y\]es`)
 	s.types("y\r")
 	s.sees(`Done with it\.`)

@@ -130,13 +130,17 @@ func TestServeIsKilled(t *testing.T) {
 		t.Error("the token changed")
 	}
 	call := s.call("GET", "/api/v1/sessions/"+id, "")["waiting"].([]any)[0].(map[string]any)["call"].(string)
-	s.call("POST", "/api/v1/sessions/"+id+"/rulings", `{"call":"`+call+`","allow":true}`)
+	s.call("POST", "/api/v1/sessions/"+id+"/rulings", `{"call":"`+call+`","allow":true,"remember":true}`)
 	s.until(id, "call_done")
 	if x := s.call("GET", "/api/v1/sessions/"+id+"?wait=60", ""); x["status"] != "finished" {
 		t.Errorf("it is %v", x)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, ".home/.local/share/openmanus/workspaces/w/report.md")); err != nil || string(data) != "| June |\n" {
 		t.Errorf("report.md: %q, %v", data, err)
+	}
+
+	if d := deskAt(t, dir); !strings.Contains(d.must("approvals"), "allowed") || !strings.Contains(d.must("sessions", "audit", "last"), "remembered from now on") {
+		t.Error("what was decided for good was not kept")
 	}
 
 	// It ends when it is told to, and says nothing against it.
