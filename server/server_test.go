@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -219,7 +220,7 @@ type sent struct {
 func (x *site) events(token, id string, after int64, last string) func(func(sent) bool) {
 	x.t.Helper()
 	return func(yield func(sent) bool) {
-		ctx, cancel := context.WithCancel(x.t.Context())
+		ctx, cancel := context.WithTimeout(x.t.Context(), time.Minute) // an event that never comes is to fail, not to hang
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, "GET", fmt.Sprintf("%s/api/v1/sessions/%s/events?after=%d", x.url, id, after), nil)
 		if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A serving is a running openmanus serve.
@@ -93,7 +95,9 @@ func (s *serving) call(method, path, body string) map[string]any {
 // until reads a session's events until one of the type comes.
 func (s *serving) until(id, event string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), "GET", s.api+"/api/v1/sessions/"+id+"/events", nil)
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute) // an event that never comes is to fail, not to hang
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", s.api+"/api/v1/sessions/"+id+"/events", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
