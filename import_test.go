@@ -197,8 +197,10 @@ var floors = []floor{
 		"golang.org/x/sync/errgroup": "charts at once",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "web", may: map[string]string{
-		module:          speaks,
-		module + "/llm": models,
+		module:                           speaks,
+		module + "/workspace":            worlds,
+		"golang.org/x/text/unicode/norm": "words that are the same are compared as such",
+		module + "/llm":                  models,
 		"github.com/JohannesKaufmann/html-to-markdown/v2/...": "Markdown of HTML",
 		"github.com/andybalholm/brotli":                       "pages that come in it",
 		"github.com/andybalholm/cascadia":                     "what is where on a page",

@@ -46,6 +46,7 @@ func Kinds() []Kind {
 	return []Kind{
 		{"manus", manusDescription, Manus},
 		{"browser", browserDescription, Browser},
+		{"research", researchDescription, Research},
 		{"mcp", mcpDescription, MCP},
 	}
 }

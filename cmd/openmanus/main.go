@@ -31,6 +31,7 @@ Exit codes:
 type commands struct {
 	Run        runCmd        `cmd:"" help:"Give a task, and get the answer."`
 	Chat       chatCmd       `cmd:"" help:"Talk with an agent."`
+	Research   researchCmd   `cmd:"" help:"Find something out on the web, and write a report whose quotations are checked."`
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and take back what you allowed or denied for good."`

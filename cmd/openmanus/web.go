@@ -53,7 +53,7 @@ func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webT
 			}
 			return web.Format(q, hits), hits[0].URL, nil
 		}})
-	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), w.tool}
+	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), web.NewResearch(reader, ws, ws.Dir()), w.tool}
 	return w, nil
 }
 

@@ -100,3 +100,45 @@ It is refused.
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
+
+// A piece of research writes a report; a false quotation is caught on the way.
+func TestResearch(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<title>The tower</title><p>The tower is 330 metres high.</p>")
+	}))
+	defer s.Close()
+	dir := t.TempDir()
+	script := `Finds out how high a tower is.
+
+-- 1 --
+@expect task contains max_depth 1, time_limit_seconds 60
+@call research {"command": "plan", "questions": ["How high?"], "max_depth": 1, "time_limit_seconds": 60}
+-- 2 --
+@call research {"command": "read", "urls": ["` + s.URL + `/tower"]}
+-- 3 --
+@expect results contains The tower is 330 metres high.
+@call research {"command": "note", "question": 1, "page": "p1", "claim": "It is 331 m high.", "quote": "The tower is 331 metres high."}
+-- 4 --
+@expect errors contains not on the page p1
+@call research {"command": "note", "question": 1, "page": "p1", "claim": "It is 330 m high.", "quote": "The tower is 330 metres high."}
+-- 5 --
+@call research {"command": "report", "title": "The tower", "summary": "330 m.", "sections": [{"heading": "Height", "claims": [{"text": "It is 330 m high.", "notes": [1]}, {"text": "It is green."}]}]}
+-- 6 --
+@expect results contains 1 claims with checked quotations, 1 marked as unsupported
+It is 330 m high: see report.md.
+`
+	if err := os.WriteFile(filepath.Join(dir, "s.txt"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runIn(t, dir, "research", "--model", "scripted:s.txt", "--depth", "1", "--time", "60s", "How high is the tower?")
+	if err != nil || out != "It is 330 m high: see report.md.\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+	for _, name := range []string{"report.md", "report.html"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil || !strings.Contains(string(data), "The tower is 330 metres high.") || strings.Contains(string(data), "331") || !strings.Contains(string(data), "[unsupported]") {
+			t.Errorf("%s: %v\n%s", name, err, data)
+		}
+	}
+}

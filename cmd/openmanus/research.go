@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// researchCmd is openmanus research.
+type researchCmd struct {
+	Question string        `arg:"" optional:"" help:"What is to be found out."`
+	Depth    int           `help:"How many questions may follow from each other, 1 to 5." default:"2" placeholder:"N"`
+	Time     time.Duration `help:"After so long no more pages are read." default:"10m" placeholder:"DURATION"`
+	runFlags
+	shown
+}
+
+// Run implements the command. The report is in report.md and report.html.
+func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	question := strings.TrimSpace(c.Question)
+	switch {
+	case question == "":
+		return t.fail(c.shown, usage(errors.New(`there is no question: openmanus research "what you want to know"`)))
+	case c.Depth < 1 || c.Depth > 5:
+		return t.fail(c.shown, usage(fmt.Errorf("--depth %d: allowed: 1 to 5", c.Depth)))
+	case c.Time < time.Second:
+		return t.fail(c.shown, usage(fmt.Errorf("--time %v: allowed: from 1s", c.Time)))
+	case c.Agent != "" && c.Agent != "research":
+		return t.fail(c.shown, usage(errors.New("--agent: openmanus research has an agent of its own; openmanus run takes another")))
+	}
+	c.Agent = "research"
+	a, err := t.open(g, c.flags())
+	if err != nil {
+		return t.fail(c.shown, err)
+	}
+	defer a.Close()
+	prompt := fmt.Sprintf("%s\n\n(Research it: max_depth %d, time_limit_seconds %d.)", question, c.Depth, int(c.Time.Seconds()))
+	m, err := t.request(prompt, c.Attach)
+	if err != nil {
+		return t.fail(c.shown, err)
+	}
+	return t.fail(c.shown, a.begin(ctx, m, c.shown))
+}

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// Says reports whether a text has a quotation word for word. Spaces, line
+// breaks, the shape of quotation marks and dashes, ligatures and the markup of
+// Markdown do not count; every letter and digit, their case and the other
+// marks do. "..." and "[…]" stand for nothing: a quotation is in one piece.
+func Says(text, quotation string) bool {
+	q := plain(quotation)
+	return q != "" && strings.Contains(" "+plain(text)+" ", " "+q+" ")
+}
+
+// plain is text as it is compared: its words with one space between them. A
+// word is what stands between spaces, without the marks at its ends.
+func plain(s string) string {
+	s = norm.NFKC.String(s)
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\u00ad' || unicode.Is(unicode.Cf, r): // soft hyphens and the like
+		case strings.ContainsRune("‘’‚‛′`", r):
+			b.WriteByte('\'')
+		case strings.ContainsRune("“”„‟″«»", r):
+			b.WriteByte('"')
+		case unicode.Is(unicode.Pd, r):
+			b.WriteByte('-')
+		case strings.ContainsRune(`*_#>|\`, r):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	var words []string
+	for _, w := range strings.Fields(b.String()) {
+		if w = strings.Trim(w, `"'.,;:!?()[]…`); w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Check reports whether a saved page has a quotation word for word: the page
+// is made anew from the bytes that were kept.
+func (r *Reader) Check(ctx context.Context, blobs openmanus.Blobs, s Saved, quotation string) (bool, error) {
+	rc, err := blobs.Get(ctx, s.Blob)
+	if err != nil {
+		return false, fmt.Errorf("the saved page %s: %w", s.URL, err)
+	}
+	defer rc.Close()
+	data, err := io.ReadAll(rc)
+	if err != nil {
+		return false, fmt.Errorf("the saved page %s: %w", s.URL, err)
+	}
+	b := &Body{URL: s.URL, Param: s.Type, Data: data}
+	if b.Type, _, err = mime.ParseMediaType(s.Type); err != nil {
+		b.Type = s.Type
+	}
+	p, err := r.Page(ctx, b)
+	if err != nil {
+		return false, err
+	}
+	return Says(p.Text, quotation), nil
+}
