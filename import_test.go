@@ -80,6 +80,12 @@ var floors = []floor{
 		"github.com/anthropics/anthropic-sdk-go/option": "the provider's own client",
 	}},
 	{pkg: "llm/anthropic/internal/messages", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/ollama", may: map[string]string{
+		module + "/llm":                        models,
+		module + "/llm/internal/wire":          shared,
+		module + "/llm/ollama/internal/native": "its own format",
+	}},
+	{pkg: "llm/ollama/internal/native", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/google", may: map[string]string{
 		module + "/llm":                        models,
 		module + "/llm/internal/wire":          shared,

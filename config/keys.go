@@ -195,7 +195,7 @@ func modelKeys() []key {
 		return func(c *Config, name string) any { return field(c.Models[name]) }
 	}
 	return []key{
-		{name: "models.*.window", kind: kindCount, doc: "Tokens that fit into a request and its reply.", at: at(func(m *Info) any { return &m.Window })},
+		{name: "models.*.window", kind: kindCount, doc: "Tokens that fit into a request and its reply. A model of Ollama is loaded with so many, by default 32,768 at most.", at: at(func(m *Info) any { return &m.Window })},
 		{name: "models.*.output", kind: kindCount, doc: "Tokens of one reply, at most.", at: at(func(m *Info) any { return &m.Output })},
 		{name: "models.*.price_in", kind: kindPrice, doc: "What tokens that are read cost, in US dollars per million.", at: at(func(m *Info) any { return &m.PriceIn })},
 		{name: "models.*.price_out", kind: kindPrice, doc: "Tokens that are written.", at: at(func(m *Info) any { return &m.PriceOut })},

@@ -323,6 +323,11 @@ func (c *Config) address(s endpoint, m *Model) (err error) {
 	return nil
 }
 
+// ollamaWindow is the window that a model of Ollama is loaded with unless
+// [models] says otherwise: few machines have room for all that a model could
+// have, and Ollama's own default is too small for an agent.
+const ollamaWindow = 32768
+
 // info is what is known of m.
 func (c *Config) info(m Model) Info {
 	var i, known Info
@@ -331,6 +336,9 @@ func (c *Config) info(m Model) Info {
 	}
 	if c.Catalogue != nil {
 		known, _ = c.Catalogue(m.Provider, m.Name)
+	}
+	if m.Provider == "ollama" && m.API == "" && (known.Window == 0 || known.Window > ollamaWindow) {
+		known.Window = ollamaWindow
 	}
 	return Info{
 		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),

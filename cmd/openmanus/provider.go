@@ -15,6 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic"
 	"github.com/openmanus-go/openmanus/llm/google"
+	"github.com/openmanus-go/openmanus/llm/ollama"
 	"github.com/openmanus-go/openmanus/llm/openai"
 	"github.com/openmanus-go/openmanus/llm/scripted"
 )
@@ -35,6 +36,10 @@ func adapt(m config.Model) adapter {
 			o.Key, o.Token = "", o.Key
 		}
 		return anthropic.New(o)
+	case "ollama":
+		if m.API != openai.Chat {
+			return ollama.New(ollama.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Window: m.Info.Window, Hint: hint(m)})
+		}
 	case "google":
 		return google.New(google.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 	}

@@ -26,6 +26,7 @@ func TestForeignServer(t *testing.T) {
 		{"openai/gpt-5", []string{"OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL=" + url + "/v1", "OPENMANUS_LLM_API=responses"}},
 		{"anthropic/claude-sonnet-4-5", []string{"ANTHROPIC_API_KEY=not-a-key-at-all", "ANTHROPIC_BASE_URL=" + url}},
 		{"google/gemini-2.5-pro", []string{"GEMINI_API_KEY=not-a-key-at-all", "GOOGLE_GEMINI_BASE_URL=" + url}},
+		{"ollama/qwen3", []string{"OLLAMA_HOST=" + url}},
 		{"azure/gpt-4.1", []string{"AZURE_OPENAI_API_KEY=not-a-key-at-all", "AZURE_OPENAI_ENDPOINT=" + url, "OPENAI_API_VERSION=2024-10-21"}},
 	} {
 		t.Run(c.model, func(t *testing.T) { report(t, c.model, c.env) })

@@ -106,6 +106,7 @@ type reply struct {
 	text     int // which part is the prose, or -1
 	thinking int // which part is the thinking, or -1
 	calls    []*call
+	tags     tags
 
 	finish  string // why it ended, once it did
 	refused bool
@@ -180,6 +181,9 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 			}
 			r.say(m, yield)
 		}
+		if choice.Finish != "" && r.tags.held != "" {
+			r.say(r.tags.rest(), yield)
+		}
 		if stop, _ := ending(choice.Finish); choice.Finish != "" && (r.finish == "" || !stop.Whole()) {
 			r.finish = choice.Finish
 		}
@@ -197,7 +201,11 @@ func (r *reply) say(m *message, yield func(llm.Delta, error) bool) {
 	if thought := cmp.Or(string(m.Thoughts), string(m.Reasoning)); thought != "" && !r.unheard {
 		send(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
 	}
-	for _, s := range []string{string(m.Content), m.Refusal} {
+	thought, text := r.tags.split(string(m.Content))
+	if thought != "" && !r.unheard {
+		send(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+	}
+	for _, s := range []string{text, m.Refusal} {
 		if s != "" && !r.unheard {
 			send(r.at(&r.text), llm.Text{Text: s})
 		}

@@ -1,0 +1,269 @@
+// Package native is the format of Ollama's own interface, /api/chat: requests
+// to bytes, and bytes to replies. It sends nothing.
+package native
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// An Encoder makes the bodies of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo].
+type Encoder struct {
+	Model  string
+	Window int // tokens that the model is loaded with; 0: what Ollama is set to
+}
+
+// Encode returns the body for req.
+func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
+	b, err := wire.Encode(req, m, format{m})
+	if err != nil {
+		return nil, err
+	}
+	return b.Segments(req.System == ""), nil
+}
+
+// format is an Encoder as a [wire.Format].
+type format struct{ *Encoder }
+
+type message struct {
+	Role     string   `json:"role"`
+	Content  string   `json:"content"`
+	Thinking string   `json:"thinking,omitempty"`
+	Images   []string `json:"images,omitempty"`
+	Calls    []call   `json:"tool_calls,omitempty"`
+	ToolName string   `json:"tool_name,omitempty"`
+}
+
+type call struct {
+	Function struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// Head implements [wire.Format].
+func (m format) Head(req *llm.Request) ([]byte, error) {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	type tool struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
+	var tools []tool
+	for _, t := range req.Tools {
+		schema, err := wire.InputSchema(t)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool{"function", function{t.Name, t.Description, schema}})
+	}
+	if req.Settings.ToolChoice == "none" { // which Ollama cannot be told
+		tools = nil
+	}
+	if len(tools) > 0 {
+		head = append(append(head, `,"tools":`...), wire.MustJSON(tools)...)
+	}
+	head = append(head, `,"messages":[`...)
+	if req.System != "" {
+		head = append(head, wire.MustJSON(message{Role: "system", Content: req.System})...)
+	}
+	return head, nil
+}
+
+// settings are the fields that follow the messages.
+type settings struct {
+	Format  json.RawMessage `json:"format,omitempty"`
+	Think   any             `json:"think,omitempty"`
+	Options options         `json:"options,omitzero"`
+	Stream  bool            `json:"stream"`
+}
+
+type options struct {
+	Window      int      `json:"num_ctx,omitempty"`
+	MaxTokens   int      `json:"num_predict,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+}
+
+// Tail implements [wire.Format].
+func (m format) Tail(req *llm.Request) ([]byte, error) {
+	set := req.Settings
+	s := settings{Stream: true, Options: options{m.Window, set.MaxTokens, set.Temperature}}
+	switch mode, _, err := wire.ToolChoice(req); {
+	case err != nil:
+		return nil, err
+	case mode == "required", mode == "tool":
+		return nil, wire.Wrongf("the setting tool_choice is %q, and Ollama cannot be made to use a tool: leave it at auto", set.ToolChoice)
+	}
+	if len(set.Schema) > 0 {
+		if !json.Valid(set.Schema) {
+			return nil, wire.Wrongf("the setting schema is not JSON")
+		}
+		s.Format = set.Schema
+	}
+	if set.Effort != "" {
+		s.Think = true
+		if strings.Contains(m.Model, "gpt-oss") { // the only one that knows how much
+			s.Think = set.Effort
+		}
+	}
+	b, err := wire.JSON(s)
+	if err != nil { // a temperature that is no number
+		return nil, wire.Wrongf("settings: %w", err)
+	}
+	return append([]byte("],"), b[1:]...), nil
+}
+
+// Message implements [wire.Format].
+func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+	var out []message
+	var err error
+	switch msg := messages[i]; msg.Role {
+	case llm.User:
+		out, err = m.said(msg.Parts)
+	case llm.Assistant:
+		out, err = m.replied(msg.Parts)
+	case llm.Tool:
+		out, err = results(msg.Parts, names(messages[:i]))
+	default:
+		err = fmt.Errorf("there is no role %q", msg.Role)
+	}
+	var b []byte
+	for _, w := range out {
+		b = append(append(b, ','), wire.MustJSON(w)...)
+	}
+	return b, err
+}
+
+// said is a message of the user's.
+func (m format) said(parts llm.Parts) ([]message, error) {
+	w := message{Role: "user"}
+	var text []string
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			if p.Text != "" {
+				text = append(text, p.Text)
+			}
+		case llm.Blob:
+			switch kind := wire.KindOf(p); {
+			case wire.IsText(kind):
+				text = append(text, wire.FileText(p))
+			case image(kind):
+				w.Images = append(w.Images, base64.StdEncoding.EncodeToString(p.Data))
+			default:
+				return nil, wire.CannotSend(p, m.Model, "images and text")
+			}
+		case llm.Unknown:
+		default:
+			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
+		}
+	}
+	if w.Content = strings.Join(text, "\n\n"); w.Content == "" && w.Images == nil {
+		return nil, nil
+	}
+	return []message{w}, nil
+}
+
+func image(kind string) bool { return strings.HasPrefix(kind, "image/") }
+
+// replied is a message of the assistant's. One that says nothing is left out.
+func (m format) replied(parts llm.Parts) ([]message, error) {
+	w := message{Role: "assistant"}
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			w.Content += p.Text
+		case llm.Thinking:
+			if p.By == m.Model {
+				w.Thinking += p.Text
+			}
+		case llm.Call:
+			var c call
+			c.Function.Name, c.Function.Args = p.Name, input(p.Input)
+			w.Calls = append(w.Calls, c)
+		case llm.Unknown:
+		default:
+			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+		}
+	}
+	if w.Content == "" && w.Calls == nil {
+		return nil, nil
+	}
+	return []message{w}, nil
+}
+
+// input is the input of a call as an object; what is none goes back in one.
+func input(text string) json.RawMessage {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return json.RawMessage("{}")
+	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
+		return json.RawMessage(trimmed)
+	}
+	return wire.MustJSON(map[string]string{"invalid_json": text})
+}
+
+// names are the names of the tools that the calls of the last reply are of, by
+// the calls' ids.
+func names(before []llm.Message) map[string]string {
+	all := map[string]string{}
+	for _, msg := range slices.Backward(before) {
+		if msg.Role == llm.Assistant {
+			for _, c := range msg.Calls() {
+				all[c.ID] = c.Name
+			}
+			break
+		}
+	}
+	return all
+}
+
+// results are one message per result. Images go out in it.
+func results(parts llm.Parts, names map[string]string) (out []message, err error) {
+	for _, p := range parts {
+		r, ok := p.(llm.Result)
+		if _, unknown := p.(llm.Unknown); unknown {
+			continue
+		} else if !ok {
+			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
+		}
+		w := message{Role: "tool", ToolName: names[r.ID]}
+		var text []string
+		for _, p := range r.Parts {
+			switch p := p.(type) {
+			case llm.Text:
+				text = append(text, p.Text)
+			case llm.Blob:
+				switch kind := wire.KindOf(p); {
+				case wire.IsText(kind):
+					text = append(text, wire.FileText(p))
+				case image(kind):
+					text = append(text, "["+wire.Describe(p)+" is with this result]")
+					w.Images = append(w.Images, base64.StdEncoding.EncodeToString(p.Data))
+				default:
+					text = append(text, wire.NotShown(p))
+				}
+			}
+		}
+		if w.Content = strings.Join(text, "\n\n"); w.Content == "" {
+			w.Content = "(no output)"
+		}
+		if r.IsError && !strings.HasPrefix(w.Content, "Error") {
+			w.Content = "Error: " + w.Content
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}

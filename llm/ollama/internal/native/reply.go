@@ -1,0 +1,164 @@
+package native
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// chunk is what we read of a line of a response, which may be its only one.
+type chunk struct {
+	Message struct {
+		Content  string `json:"content"`
+		Thinking string `json:"thinking"`
+		Calls    []struct {
+			ID       string `json:"id"`
+			Function struct {
+				Name string          `json:"name"`
+				Args json.RawMessage `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
+	} `json:"message"`
+	Done   bool       `json:"done"`
+	Reason string     `json:"done_reason"`
+	Input  wire.Count `json:"prompt_eval_count"`
+	Output wire.Count `json:"eval_count"`
+}
+
+// maxLine bounds one line of a response.
+const maxLine = 32 << 20
+
+// lines yields the JSON values of a response, one after the other.
+func lines(body io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		s := bufio.NewScanner(body)
+		s.Buffer(nil, maxLine)
+		none := true
+		for s.Scan() {
+			line := bytes.TrimSpace(bytes.TrimPrefix(s.Bytes(), []byte("\xef\xbb\xbf")))
+			if len(line) == 0 {
+				continue
+			}
+			none = false
+			if line[0] == '<' {
+				yield(nil, wire.Wrongf("the response is a web page, not a reply: is the base URL right?"))
+				return
+			}
+			if !yield(line, nil) {
+				return
+			}
+		}
+		switch err := s.Err(); {
+		case errors.Is(err, bufio.ErrTooLong):
+			yield(nil, wire.Wrongf("the stream holds a line of more than 32 MiB"))
+		case err != nil:
+			yield(nil, err)
+		case none:
+			yield(nil, &llm.Error{Kind: llm.Protocol, Err: errors.New("the response is empty")})
+		}
+	}
+}
+
+// reply turns chunks into deltas.
+type reply struct {
+	model string
+	parts int    // how many there are
+	kind  string // of the last one: "text", "thought" or "call"
+	calls bool   // there are any
+	end   *chunk // the last, once it came
+
+	yield   func(llm.Delta, error) bool
+	unheard bool // nobody listens any more
+}
+
+// Read is a [wire.Reader] for the model of that name.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, _ func()) (last llm.Delta, done, heard bool, err error) {
+	r := &reply{model: model, yield: yield}
+	for data, err := range lines(body) {
+		if err == nil {
+			err = r.add(data)
+		}
+		if r.unheard {
+			return llm.Delta{}, false, false, nil
+		}
+		if err != nil {
+			return llm.Delta{}, false, true, err
+		}
+		if r.end != nil {
+			break
+		}
+	}
+	last, err = r.last()
+	return last, err == nil, true, err
+}
+
+// add yields the deltas of one line.
+func (r *reply) add(data []byte) error {
+	var c chunk
+	if err := wire.InBand(data); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return wire.NoEvent(data, err)
+	}
+	if c.Message.Thinking != "" {
+		r.send("thought", llm.Thinking{Text: c.Message.Thinking, By: r.model})
+	}
+	if c.Message.Content != "" {
+		r.send("text", llm.Text{Text: c.Message.Content})
+	}
+	for _, t := range c.Message.Calls {
+		r.calls = true
+		r.send("call", llm.Call{ID: t.ID, Name: t.Function.Name, Input: args(t.Function.Args)})
+	}
+	if c.Done {
+		r.end = &c
+	}
+	return nil
+}
+
+func (r *reply) send(kind string, p llm.Part) {
+	if r.unheard {
+		return
+	}
+	if kind == "call" || kind != r.kind {
+		r.parts++
+	}
+	r.kind = kind
+	r.unheard = !r.yield(llm.Delta{Part: r.parts - 1, Piece: p}, nil)
+}
+
+// args is the input of a call.
+func args(raw json.RawMessage) string {
+	var s string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+		return "{}"
+	case json.Unmarshal(raw, &s) == nil:
+		return s
+	}
+	return string(raw)
+}
+
+// last returns the last delta, or why the reply is none.
+func (r *reply) last() (llm.Delta, error) {
+	if r.end == nil {
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without done")}
+	}
+	d := llm.Delta{Stop: llm.End, Usage: &llm.Usage{Input: int(r.end.Input), Output: int(r.end.Output)}}
+	switch why := r.end.Reason; {
+	case why == "length":
+		d.Stop = llm.Length
+	case why != "" && why != "stop" && why != "tool_calls":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply was not finished: " + wire.OneLine(why, 100))}
+	case r.calls:
+		d.Stop = llm.ToolUse
+	}
+	return d, nil
+}
