@@ -32,9 +32,9 @@ func browsers() []string {
 }
 
 // PDF prints a page without scripts, [Page].Print, into the named file of the
-// workspace. It runs the Chromium of the machine there, with scripts and the
-// network off, for at most two minutes. For that time the page is a hidden
-// file beside the PDF.
+// workspace. It runs the Chromium of the machine there, without the network,
+// for at most two minutes; the policy in the page lets no script run. For that
+// time the page is a hidden file beside the PDF.
 func PDF(ctx context.Context, ws workspace.Workspace, print []byte, name string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -71,7 +71,7 @@ func PDF(ctx context.Context, ws workspace.Workspace, print []byte, name string)
 
 func printWith(ctx context.Context, ws workspace.Workspace, program, page, name string, uncaged bool) (said string, err error) {
 	args := []string{program, "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-dev-shm-usage", "--no-pdf-header-footer",
-		"--blink-settings=scriptEnabled=false", "--host-resolver-rules=MAP * ~NOTFOUND", "--print-to-pdf=" + absolute(ws, name), fileURL(absolute(ws, page))}
+		"--host-resolver-rules=MAP * ~NOTFOUND", "--print-to-pdf=" + absolute(ws, name), fileURL(absolute(ws, page))}
 	if uncaged {
 		args = append(args[:1:1], append([]string{"--no-sandbox"}, args[1:]...)...)
 	}
