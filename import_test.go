@@ -182,17 +182,19 @@ var floors = []floor{
 		"github.com/yuin/goldmark/...": "Markdown",
 		"github.com/yuin/goldmark":     "Markdown",
 	}, not: []string{"net", "os", "os/exec"}},
+	{pkg: "document/internal/ooxml", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "document", may: map[string]string{
-		module:                          speaks,
-		module + "/llm":                 models,
-		module + "/workspace":           worlds,
-		module + "/data":                "tables are read as it reads them",
-		"github.com/dustin/go-humanize": "sizes, as people write them",
-		"github.com/ledongthuc/pdf":     "PDF",
-		"github.com/xuri/excelize/v2":   "XLSX",
-		"golang.org/x/image/bmp":        "the size of an image",
-		"golang.org/x/image/tiff":       "the size of an image",
-		"golang.org/x/image/webp":       "the size of an image",
+		module:                              speaks,
+		module + "/llm":                     models,
+		module + "/workspace":               worlds,
+		module + "/data":                    "tables are read as it reads them",
+		module + "/document/internal/ooxml": "its own format",
+		"github.com/dustin/go-humanize":     "sizes, as people write them",
+		"github.com/ledongthuc/pdf":         "PDF",
+		"github.com/xuri/excelize/v2":       "XLSX",
+		"golang.org/x/image/bmp":            "the size of an image",
+		"golang.org/x/image/tiff":           "the size of an image",
+		"golang.org/x/image/webp":           "the size of an image",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "analysis", may: map[string]string{
 		module:                       speaks,
@@ -218,7 +220,9 @@ var floors = []floor{
 	// Floor 2b: agents put together what floor 2 offers.
 	{pkg: "agents", may: map[string]string{
 		module: speaks, module + "/workspace": worlds,
-		module + "/tools": "what the agents can do",
+		module + "/tools":    "what the agents can do",
+		module + "/analysis": "what the agents can do",
+		module + "/document": "what the agents can do",
 	}},
 
 	// Suites for implementers, which belong to what they test.

@@ -45,6 +45,7 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"manus", manusDescription, Manus},
+		{"data_analysis", dataDescription, DataAnalysis},
 		{"browser", browserDescription, Browser},
 		{"research", researchDescription, Research},
 		{"mcp", mcpDescription, MCP},
@@ -97,7 +98,7 @@ func general(o Options) []openmanus.Tool {
 		tools.NewGrep(o.Workspace),
 		tools.NewGlob(o.Workspace),
 		tools.NewReadOutput(),
-	}, o.web("web_search", "web_fetch", "crawl", "browser_use"), []openmanus.Tool{
+	}, o.reading(), o.web("web_search", "web_fetch", "crawl", "browser_use"), []openmanus.Tool{
 		tools.NewPlanning(),
 		tools.NewAskHuman(),
 		tools.NewTerminate(),
@@ -124,7 +125,7 @@ const manusInstructions = `You are OpenManus, an agent that does what a person a
 How you work
 - Begin with what is there: look at the files and facts that the task names before you decide. Do not guess what you can check.
 - Do the task, all of it, and no more than it. For a task of several parts, keep a plan with the planning tool and mark what is done; for a small one, just do it.
-- Prefer the tool made for the purpose: the editor and file_saver for files, grep and glob to find things, python_execute to compute and to read data, bash for everything else. Independent calls that only read may be made together.
+- Prefer the tool made for the purpose: the editor and file_saver for files, grep and glob to find things, read_document for PDF, Office files and archives, data_visualization for tables and charts, data_report for a report in HTML and PDF, python_execute to compute, bash for everything else. Independent calls that only read may be made together.
 - After a change, check it: read the file, run the program, look at the numbers. What you report as done, you have seen done.
 - When something fails, read the error, and change what you do. Do not repeat a call that has failed as it was.
 - Files belong in the workspace, under paths relative to it, unless the person says otherwise. Do not touch what the task does not need.

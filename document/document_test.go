@@ -332,17 +332,3 @@ func TestTool(t *testing.T) {
 		t.Error(h)
 	}
 }
-
-// FuzzXML: our readers of WordprocessingML and DrawingML end on anything.
-func FuzzXML(f *testing.F) {
-	f.Add([]byte(docxHead + "<w:p><w:t>x</w:t></w:p><w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>"))
-	f.Add([]byte("<a:tr><a:tc></a:tr></a:tc><a:t>"))
-	f.Add([]byte("</w:tbl></w:tbl><w:br w:type='page'/>"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		w := word{page: 1, add: func(int, string, string) {}}
-		if w.read(data) == nil {
-			w.flush()
-		}
-		_, _ = drawn(data) // that it ends is what counts
-	})
-}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/xuri/excelize/v2"
+
+	"github.com/openmanus-go/openmanus/document/internal/ooxml"
 )
 
 // zip finds out what a zip file is: a document, or an archive.
@@ -65,12 +67,11 @@ func (r *reader) docx(files map[string]*zip.File) error {
 	if err != nil {
 		return err
 	}
-	w := word{page: 1, add: r.add}
-	if err := w.read(body); err != nil {
+	pages, err := ooxml.Word(body, 1, func(n int, text string) { r.add(n, fmt.Sprintf("page %d", n), text) })
+	if err != nil {
 		return fmt.Errorf("word/document.xml: %w", err)
 	}
-	w.flush()
-	r.doc.Format, r.doc.About = "DOCX", fmt.Sprintf("%d page%s, as far as the file says", w.page, plural(w.page))
+	r.doc.Format, r.doc.About = "DOCX", fmt.Sprintf("%d page%s, as far as the file says", pages, plural(pages))
 	for _, extra := range []struct{ name, label string }{{"word/footnotes.xml", "footnotes"}, {"word/endnotes.xml", "endnotes"}, {"word/comments.xml", "comments"}} {
 		if files[extra.name] == nil {
 			continue
@@ -80,157 +81,14 @@ func (r *reader) docx(files map[string]*zip.File) error {
 			r.note("%v", err)
 			continue
 		}
-		notes := word{page: w.page, add: func(n int, _, text string) { r.add(n, extra.label, text) }}
-		if err := notes.read(data); err != nil {
+		if _, err := ooxml.Word(data, pages, func(n int, text string) { r.add(n, extra.label, text) }); err != nil {
 			r.note("%s: %v", extra.name, err)
 		}
-		notes.flush()
 	}
 	if n := strings.Count(string(body), "<pic:pic"); n > 0 {
 		r.note("%d picture%s in it not shown: unpack the file (it is a zip; word/media)", n, plural(n))
 	}
 	return nil
-}
-
-// A word reads WordprocessingML.
-type word struct {
-	page int
-	add  func(n int, label, text string)
-
-	out   strings.Builder
-	para  strings.Builder
-	style string
-	list  bool
-	cells []string
-	cell  []string
-	depth int // of tables
-	rows  int
-}
-
-func (w *word) read(data []byte) error {
-	d := xml.NewDecoder(bytes.NewReader(data))
-	var inText, deleted bool
-	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch t := tok.(type) {
-		case xml.StartElement:
-			switch t.Name.Local {
-			case "t":
-				inText = !deleted
-			case "delText", "instrText":
-				inText = false
-			case "tab":
-				w.para.WriteByte('\t')
-			case "br":
-				if attr(t, "type") == "page" {
-					w.turn()
-				} else {
-					w.para.WriteByte('\n')
-				}
-			case "lastRenderedPageBreak":
-				w.turn()
-			case "pStyle":
-				w.style = attr(t, "val")
-			case "numPr":
-				w.list = true
-			case "tbl":
-				w.depth++
-				w.rows = 0
-			case "tr":
-				w.cells = nil
-			case "tc":
-				w.cell = nil
-			}
-		case xml.EndElement:
-			switch t.Name.Local {
-			case "t":
-				inText = false
-			case "p":
-				w.endParagraph()
-			case "tc":
-				w.cells = append(w.cells, strings.Join(w.cell, " "))
-			case "tr":
-				w.endRow()
-			case "tbl":
-				w.depth--
-				w.out.WriteByte('\n')
-			}
-		case xml.CharData:
-			if inText {
-				w.para.Write(t)
-			}
-		}
-	}
-}
-
-func attr(t xml.StartElement, name string) string {
-	for _, a := range t.Attr {
-		if a.Name.Local == name {
-			return a.Value
-		}
-	}
-	return ""
-}
-
-// turn begins a page, in the middle of a paragraph or not.
-func (w *word) turn() {
-	if w.depth > 0 {
-		return // a table stays with the page it began on
-	}
-	w.out.WriteString(w.para.String())
-	w.para.Reset()
-	w.flush()
-	w.page++
-}
-
-func (w *word) flush() {
-	if s := strings.TrimSpace(w.out.String()); s != "" {
-		w.add(w.page, fmt.Sprintf("page %d", w.page), s)
-	}
-	w.out.Reset()
-}
-
-func (w *word) endParagraph() {
-	text := strings.TrimSpace(w.para.String())
-	w.para.Reset()
-	style, list := strings.ToLower(w.style), w.list
-	w.style, w.list = "", false
-	if w.depth > 0 {
-		if text != "" {
-			w.cell = append(w.cell, text)
-		}
-		return
-	}
-	if text == "" {
-		return
-	}
-	switch {
-	case style == "title":
-		text = "# " + text
-	case strings.HasPrefix(style, "heading") && len(style) == 8 && style[7] >= '1' && style[7] <= '6':
-		text = strings.Repeat("#", int(style[7]-'0')) + " " + text
-	case list:
-		w.out.WriteString("- " + text + "\n")
-		return
-	}
-	w.out.WriteString(text + "\n\n")
-}
-
-func (w *word) endRow() {
-	if len(w.cells) == 0 {
-		return
-	}
-	w.out.WriteString("| " + strings.Join(w.cells, " | ") + " |\n")
-	if w.rows++; w.rows == 1 && w.depth == 1 {
-		w.out.WriteString(strings.Repeat("| --- ", len(w.cells)) + "|\n")
-	}
-	w.cells = nil
 }
 
 // pptx reads the slides in their order, with the speaker's notes.
@@ -250,7 +108,7 @@ func (r *reader) pptx(files map[string]*zip.File) error {
 			r.note("slide %d: %v", n, err)
 			continue
 		}
-		text, err := drawn(data)
+		text, err := ooxml.Drawing(data)
 		if err != nil {
 			r.note("slide %d: %v", n, err)
 		}
@@ -333,72 +191,13 @@ func (r *reader) notes(files map[string]*zip.File, slide string) string {
 		if err != nil {
 			return ""
 		}
-		text, err := drawn(data)
+		text, err := ooxml.Drawing(data)
 		if err != nil {
 			return ""
 		}
 		return strings.TrimSpace(text)
 	}
 	return ""
-}
-
-// drawn reads the text of DrawingML: a line for each paragraph, a row of bars
-// for each row of a table. The number of the slide in its corner is left out.
-func drawn(data []byte) (string, error) {
-	d := xml.NewDecoder(bytes.NewReader(data))
-	var out, para strings.Builder
-	var inText, field bool
-	var cells []string
-	inCell := false
-	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			return out.String(), nil
-		}
-		if err != nil {
-			return out.String(), err
-		}
-		switch t := tok.(type) {
-		case xml.StartElement:
-			switch t.Name.Local {
-			case "t":
-				inText = !field
-			case "fld":
-				field = attr(t, "type") == "slidenum"
-			case "br":
-				para.WriteByte('\n')
-			case "tc":
-				inCell = true
-				cells = append(cells, "")
-			}
-		case xml.EndElement:
-			switch t.Name.Local {
-			case "t":
-				inText = false
-			case "fld":
-				field = false
-			case "p":
-				text := strings.TrimSpace(para.String())
-				para.Reset()
-				switch {
-				case text == "":
-				case inCell && len(cells) > 0:
-					cells[len(cells)-1] = strings.TrimSpace(cells[len(cells)-1] + " " + text)
-				default:
-					out.WriteString(text + "\n")
-				}
-			case "tc":
-				inCell = false
-			case "tr":
-				out.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-				cells = nil
-			}
-		case xml.CharData:
-			if inText {
-				para.Write(t)
-			}
-		}
-	}
 }
 
 // sheetRows is how many rows of a sheet are text; more are for a program.

@@ -37,7 +37,7 @@ func trend(w words, set Set, s Series) (Insight, bool) {
 	}
 	k := Kendall(s.X, s.Y)
 	slope, at := TheilSen(s.X, s.Y)
-	if math.IsNaN(k.P) || math.IsNaN(slope) {
+	if math.IsNaN(k.P) || math.IsNaN(k.Value) || math.IsNaN(slope) {
 		return Insight{}, false
 	}
 	rest := make([]float64, len(s.Y))
