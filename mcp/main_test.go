@@ -49,6 +49,8 @@ func (p programs) Run(ctx context.Context, cmd *workspace.Cmd) error {
 	return f(ctx, in, out)
 }
 
+type sdkServer = sdk.Server
+
 // again is another handle of a file, as a process of its own has one.
 func again(f *os.File) *os.File {
 	fd, err := dup(f)

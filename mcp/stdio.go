@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -209,12 +210,20 @@ func (l *link) dialProgram(ctx context.Context, protocol string) (*sdk.ClientSes
 	p.end()
 	p.out.Close()
 	switch {
-	case died != nil && p.started():
+	case died != nil && p.started() && hungUp(err):
 		return nil, nil, fmt.Errorf("it did not start: %w (%w)", died, errSilent)
+	case died != nil && p.started():
+		return nil, nil, fmt.Errorf("it did not start: %w", err)
 	case died != nil:
 		return nil, nil, fmt.Errorf("it did not start: %w", died)
 	}
 	return nil, nil, err
+}
+
+// hungUp reports whether err is that the other side is gone, which says
+// nothing of why.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }
 
 // started reports whether a program that ended was running before.

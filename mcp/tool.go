@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
@@ -123,16 +124,17 @@ func version(sess *sdk.ClientSession) string {
 // explain says to the model what became of a call that failed.
 func (l *link) explain(err error) error {
 	var ask *openmanus.Ask
+	var said *jsonrpc.Error
 	name := clean(l.cfg.Name)
 	switch {
 	case errors.As(err, &ask), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, errTimeLimit):
 		return fmt.Errorf("the MCP server %s did not answer within %s: this may or may not have happened; look before you try again", name, l.cfg.Timeout)
-	case errors.Is(err, sdk.ErrConnectionClosed), strings.Contains(err.Error(), "EOF"), strings.Contains(err.Error(), "client is closing"):
-		return fmt.Errorf("the MCP server %s ended while it worked on this: it may or may not have happened; look before you try again. It is started again at the next call", name)
+	case errors.As(err, &said):
+		return fmt.Errorf("the MCP server %s: %s", name, line(said.Message, 2000))
 	}
-	return fmt.Errorf("the MCP server %s: %s", name, line(err.Error(), 2000))
+	return fmt.Errorf("the MCP server %s broke off while it worked on this (%s): it may or may not have happened; look before you try again. It is started again at the next call", name, line(err.Error(), 300))
 }
 
 type toldKey struct{ session, server string }
