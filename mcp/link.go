@@ -192,6 +192,7 @@ func (l *link) drop(sess *sdk.ClientSession, why error) {
 func (l *link) close() error {
 	select { // an attempt to connect is over soon: its context has ended
 	case <-l.turn:
+		defer func() { l.turn <- struct{}{} }()
 	case <-time.After(l.cfg.StartTimeout):
 	}
 	l.mu.Lock()
