@@ -28,5 +28,15 @@ func advice() string {
 	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets commands do whatever you can do."
 }
 
+// Explain says in words what commands can and cannot do in the cage that o asks
+// for.
+func Explain(ctx context.Context, o Options) (string, error) {
+	ws, err := Open(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	return "There is no sandbox: commands can do whatever you can do.\n", ws.Close()
+}
+
 // Main does nothing here: no part of a sandbox is this program again.
 func Main() {}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os/exec"
 	"os/signal"
 	"syscall"
@@ -14,7 +15,9 @@ import (
 
 // sandboxCmd is openmanus sandbox.
 type sandboxCmd struct {
-	Run sandboxRunCmd `cmd:"" help:"Run a command as a session in this directory would."`
+	Explain sandboxExplainCmd `cmd:"" help:"Say in words what commands can and cannot do."`
+	Run     sandboxRunCmd     `cmd:"" help:"Run a command as a session in this directory would."`
+	Check   sandboxCheckCmd   `cmd:"" help:"Try to break out in every known way, on this machine."`
 }
 
 // cageFlags are the flags of the commands below openmanus sandbox.
@@ -39,6 +42,23 @@ func asUsage(err error) error {
 		return nil
 	}
 	return usage(err)
+}
+
+// sandboxExplainCmd is openmanus sandbox explain.
+type sandboxExplainCmd struct{ cageFlags }
+
+// Run implements the command.
+func (c *sandboxExplainCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	o, err := c.options(t, g)
+	if err != nil {
+		return err
+	}
+	text, err := sandbox.Explain(ctx, o)
+	if err != nil {
+		return usage(err)
+	}
+	_, err = io.WriteString(t.out, text)
+	return err
 }
 
 // sandboxRunCmd is openmanus sandbox run.

@@ -317,45 +317,64 @@ func (l *limited) String() string {
 // listen plants a listener outside, and returns what says whether anybody came.
 func (t *try) listen(network, address string) (net.Addr, func() error, error) {
 	var mu sync.Mutex
-	came := false
-	note := func() { mu.Lock(); came = true; mu.Unlock() }
-	check := func() error {
-		mu.Lock()
-		defer mu.Unlock()
-		if came {
-			return reached("it reached a listener outside: %s %s", network, address)
-		}
-		return nil
-	}
+	came := 0
+	note := func() { mu.Lock(); came++; mu.Unlock() }
+	var addr net.Addr
 	if strings.HasPrefix(network, "udp") {
 		c, err := net.ListenPacket(network, address)
 		if err != nil {
 			return nil, nil, err
 		}
 		t.clean = append(t.clean, func() { c.Close() })
+		addr = c.LocalAddr()
 		go func() {
 			buf := make([]byte, 100)
-			if _, _, err := c.ReadFrom(buf); err == nil {
+			for {
+				_, from, err := c.ReadFrom(buf)
+				if err != nil {
+					return
+				}
 				note()
+				_, _ = c.WriteTo([]byte(t.canary), from) // it may have gone
 			}
 		}()
-		return c.LocalAddr(), check, nil
-	}
-	l, err := net.Listen(network, address)
-	if err != nil {
-		return nil, nil, err
-	}
-	t.clean = append(t.clean, func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			note()
-			_, _ = io.WriteString(c, t.canary) // it may have hung up
-			c.Close()
+	} else {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			return nil, nil, err
 		}
-	}()
-	return l.Addr(), check, nil
+		t.clean = append(t.clean, func() { l.Close() })
+		addr = l.Addr()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				note()
+				_, _ = io.WriteString(c, t.canary) // it may have hung up
+				c.Close()
+			}
+		}()
+	}
+	return addr, func() error {
+		// We come last: when we were answered, all others have been counted.
+		c, err := net.Dial(network, addr.String())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if strings.HasPrefix(network, "udp") {
+			_, err = c.Write([]byte("x"))
+		}
+		if _, rerr := c.Read(make([]byte, 100)); err != nil || rerr != nil {
+			return fmt.Errorf("the listener does not answer: %w", errors.Join(err, rerr))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if came > 1 {
+			return reached("it reached a listener outside: %s %s", network, addr)
+		}
+		return nil
+	}, nil
 }

@@ -79,7 +79,8 @@ func reading() []Attempt {
 		tells("a file outside through links", `ln -s "$OUT/canary" c; cat c; ln "$OUT/canary" h; cat h; cat "/proc/1/root$OUT/canary" "/proc/self/root$OUT/canary"`, nil),
 		tells("a directory outside, listed", `ls -R "$OUT" "$OUT/.."; find / -name 'canary*' -maxdepth 5 2>/dev/null | grep -q canary && cat $(find / -name canary -maxdepth 6 2>/dev/null)`, nil),
 		tells("our environment", `env; cat /proc/*/environ /proc/$PPID/environ; ps eww; set`, func(t *try) error {
-			return errors.Join(os.Setenv("OPENMANUS_ATTEMPT_SECRET_"+filepath.Base(t.top)[18:], t.canary))
+			_, err := t.sleeper()
+			return errors.Join(err, os.Setenv("OPENMANUS_ATTEMPT_SECRET_"+filepath.Base(t.top)[18:], t.canary))
 		}),
 		Attempt{Name: "variables that make programs load others", try: func(t *try) error {
 			names := []string{"LD_PRELOAD", "BASH_ENV", "PROMPT_COMMAND", "GIT_SSH_COMMAND", "PAGER", "PYTHONSTARTUP", "NODE_OPTIONS", "PERL5OPT", "GIT_CONFIG_GLOBAL"}
@@ -150,6 +151,7 @@ for name in ('mem','maps','environ','cmdline','auxv','fd/0','cwd/canary','root/e
 func (t *try) sleeper() (*exec.Cmd, error) {
 	cmd := exec.Command("sleep", "1000")
 	cmd.Args[0] = t.canary
+	cmd.Env = []string{"SECRET=" + t.canary}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

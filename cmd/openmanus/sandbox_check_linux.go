@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/sandbox/attempts"
+)
+
+// Run implements the command. It fails if anything got out, or could not be
+// tried, or if there is no sandbox to try.
+func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	dialer, err := egress.New(egress.Policy{Mode: egress.Hosts, Hosts: []string{"allowed.example:*"}})
+	if err != nil {
+		return err
+	}
+	all := attempts.All()
+	tb := &table{head: []string{"SANDBOX", "CLASS", "ATTEMPT", "OUTCOME", "MS"}}
+	var rows []checkRow
+	var summary []string
+	bad, had := 0, 0
+	for _, kind := range c.kinds() {
+		if err := canHave(ctx, kind); err != nil {
+			summary = append(summary, fmt.Sprintf("%s: cannot be had here: %v", kind, err))
+			continue
+		}
+		had++
+		held := 0
+		for _, r := range (attempts.Cage{Kind: kind, Proxy: (&egress.Proxy{Dialer: dialer}).Serve}).Run(ctx, all) {
+			row := checkRow{string(kind), r.Class, r.Name, outcome(r), r.Took.Milliseconds()}
+			rows = append(rows, row)
+			tb.add(row.Sandbox, row.Class, row.Attempt, oneLine(row.Outcome, 200), fmt.Sprint(row.MS))
+			if r.Held() {
+				held++
+			}
+		}
+		bad += len(all) - held
+		summary = append(summary, fmt.Sprintf("%s: %d of %d attempts were held", kind, held, len(all)))
+	}
+	if err := c.print(t, g, rows, tb, ""); err != nil {
+		return err
+	}
+	fmt.Fprintln(t.err, strings.Join(summary, "\n"))
+	switch {
+	case ctx.Err() != nil:
+		return exit{code: exitInterrupted}
+	case had == 0:
+		return exit{code: exitFailed, err: errors.New("there is no sandbox on this machine")}
+	case bad > 0:
+		return exit{code: exitFailed, err: fmt.Errorf("%d attempts got out or could not be made", bad)}
+	}
+	return nil
+}
+
+// checkRow is one attempt, as it is printed.
+type checkRow struct {
+	Sandbox string `json:"sandbox"`
+	Class   string `json:"class"`
+	Attempt string `json:"attempt"`
+	Outcome string `json:"outcome"`
+	MS      int64  `json:"ms"`
+}
+
+func (c *sandboxCheckCmd) kinds() []sandbox.Kind {
+	if c.Sandbox != "" {
+		return []sandbox.Kind{sandbox.Kind(c.Sandbox)}
+	}
+	return []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock}
+}
+
+func outcome(r attempts.Result) string {
+	switch {
+	case r.Breach != nil:
+		return "GOT OUT: " + r.Breach.Error()
+	case r.Fault != nil:
+		return "NOT TRIED: " + r.Fault.Error()
+	}
+	return "held"
+}
+
+// canHave says why a kind of sandbox cannot be had.
+func canHave(ctx context.Context, kind sandbox.Kind) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "openmanus-check-")
+	if err != nil {
+		return err
+	}
+	_, err = sandbox.Explain(ctx, sandbox.Options{Dir: dir, Kind: kind})
+	return errors.Join(err, os.RemoveAll(dir))
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"runtime"
+)
+
+// Run implements the command.
+func (c *sandboxCheckCmd) Run() error {
+	return usage(errors.New("there is no sandbox to try on " + runtime.GOOS))
+}

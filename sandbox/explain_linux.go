@@ -1,0 +1,63 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Explain says in words what commands can and cannot do in the cage that o asks
+// for. It makes one to know.
+func Explain(ctx context.Context, o Options) (text string, err error) {
+	ws, err := Open(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, ws.Close()) }()
+	switch cage := ws.Cage.(type) {
+	case *bubblewrap:
+		return cage.explain(cage.Name(), "Namespaces of their own for processes, network, IPC, mounts and users; a list of system calls; no privileges."), nil
+	case *landlock:
+		return cage.explain(cage.Name(), "Landlock, a list of system calls, no privileges. No namespaces: /proc and sockets are closed instead, so a server on localhost does not work."), nil
+	}
+	return "There is no sandbox: commands can do whatever you can do.\n", nil
+}
+
+func (h *house) explain(name, how string) string {
+	var b strings.Builder
+	say := func(head string, lines ...string) {
+		fmt.Fprintf(&b, "%s\n", head)
+		for _, l := range lines {
+			fmt.Fprintf(&b, "  %s\n", l)
+		}
+		b.WriteString("\n")
+	}
+	say("The sandbox is "+name+".", how, "Whatever a command started dies with it, and with this program.")
+	say("Commands write", h.view.ws+" (the workspace)", h.view.home+" (HOME, private, gone afterwards)", "a temporary directory of their own")
+	say("Commands read besides", append(slices.Clone(h.view.read), "what programs need of /etc: certificates, time zone, loader, no accounts or keys")...)
+	say("They see nothing else: not your home directory, not other disks, not other processes.")
+	say("They may not change, nor make, what programs outside take orders from:", wrap(protected)+", and in a git directory "+wrap(gitProtected)+".",
+		"Where this cannot be mounted read-only, it is put back as soon as it changes.")
+	network := map[Network]string{
+		NoNetwork: "none, but their own loopback interface", Hosts: "the hosts that are listed, through a proxy, and nothing else",
+		AllNetwork: "whatever this machine reaches; you are asked about each command",
+	}[h.o.Network]
+	say("Network: " + network + ".")
+	cpus := "all processors, behind other programs"
+	if h.o.CPUs > 0 {
+		cpus = fmt.Sprintf("%g processors", h.o.CPUs)
+	}
+	say("All commands together have", fmt.Sprintf("%d MB of memory, %d processes, %s (%s)", h.o.Memory>>20, h.o.Processes, cpus, h.limits.words()),
+		fmt.Sprintf("files of at most %d MB, and %d MB stay free on the disk", h.o.FileSize>>20, h.o.Reserve>>20))
+	var names []string
+	for _, kv := range h.env {
+		key, _, _ := strings.Cut(kv, "=")
+		names = append(names, key)
+	}
+	say("Their environment has", wrap(names))
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func wrap(words []string) string { return strings.Join(words, ", ") }
