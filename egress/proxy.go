@@ -46,8 +46,8 @@ const (
 	maxHeader    = 64 << 10
 )
 
-// Serve serves what l accepts until ctx ends or l fails, and closes l. When it
-// returns, every connection is closed.
+// Serve serves what l accepts until ctx ends or l fails, and closes l and every
+// connection.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &serving{Proxy: p, ctx: ctx, http: newQueue(l.Addr()), slots: make(chan struct{}, either(p.MaxConns, 256)), idle: either(p.Idle, 10*time.Minute)}
@@ -120,7 +120,7 @@ func (s *serving) accept(l net.Listener) error {
 		if err != nil {
 			return err
 		}
-		pc := &conn{Conn: c, r: bufio.NewReaderSize(c, 16<<10), freed: func() { <-s.slots }}
+		pc := &conn{Conn: c, r: bufio.NewReaderSize(c, 16<<10), freed: sync.OnceFunc(func() { <-s.slots })}
 		s.wait.Go(func() {
 			unwatch := context.AfterFunc(s.ctx, func() { pc.Close() })
 			defer unwatch()
@@ -170,8 +170,7 @@ type conn struct {
 	// tunnel is what it was connected to, if plain HTTP is spoken within.
 	tunnel string
 
-	once  sync.Once
-	freed func()
+	freed func() // when it is closed; once
 }
 
 type connKey struct{}
@@ -181,13 +180,8 @@ func (c *conn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
 // Close implements [net.Conn]. It may be called again.
 func (c *conn) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(func() {
-		if c.freed != nil {
-			c.freed()
-		}
-	})
-	return err
+	c.freed()
+	return c.Conn.Close()
 }
 
 // CloseWrite says that no more will be written.
@@ -328,14 +322,12 @@ func (s *serving) connect(w http.ResponseWriter, r *http.Request) {
 		said = bytes.Clone(said)
 		down.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(said), down.r), 16<<10)
 	}
-	s.wait.Go(func() {
-		unwatch := context.AfterFunc(s.ctx, func() { down.Close(); up.Close() })
-		defer unwatch()
-		if _, err := io.WriteString(down, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
-			down.Close()
-			up.Close()
-			return
-		}
-		s.tunnel(down, up, r.Host)
-	})
+	unwatch := context.AfterFunc(s.ctx, func() { down.Close(); up.Close() })
+	defer unwatch()
+	if _, err := io.WriteString(down, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		down.Close()
+		up.Close()
+		return
+	}
+	s.tunnel(down, up, r.Host)
 }

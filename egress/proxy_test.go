@@ -56,7 +56,7 @@ func newBench(t *testing.T, mode Mode, tune ...func(*Proxy)) *bench {
 	t.Cleanup(b.plain.Close)
 	b.echo = echo(t)
 
-	d := dialer(t, Policy{Mode: mode, Hosts: []string{"good.example", "good.example:7000"}, Section: "[sandbox]"})
+	d := dialer(t, Policy{Mode: mode, Hosts: []string{"good.example", "good.example:7000", "inside.example"}, Section: "[sandbox]"})
 	d.Resolver = names{"good.example": {addrs("93.184.215.14")}, "evil.example": {addrs("93.184.215.15")}, "inside.example": {addrs("127.0.0.1")}}
 	d.dial = func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
 		l := map[uint16]net.Listener{443: b.good.Listener, 80: b.plain.Listener, 7000: b.echo}[to.Port()]
@@ -183,6 +183,9 @@ func TestProxyRefuses(t *testing.T) {
 	for name, said := range map[string]string{
 		"a host that is not allowed":  "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
 		"the host of the header":      "CONNECT evil.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n",
+		"an allowed host, inside":     "CONNECT inside.example:443 HTTP/1.1\r\nHost: inside.example:443\r\n\r\n",
+		"GET of it":                   "GET http://inside.example/ HTTP/1.1\r\nHost: inside.example\r\n\r\n",
+		"SOCKS: an allowed, inside":   socksSaid("inside.example", 443),
 		"another port":                "CONNECT good.example:22 HTTP/1.1\r\nHost: good.example:22\r\n\r\n",
 		"no port":                     "CONNECT good.example HTTP/1.1\r\nHost: good.example\r\n\r\n",
 		"a NUL":                       "CONNECT evil.example\x00.good.example:443 HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -38,7 +39,11 @@ func (t *terminal) cage(cfg *config.Config, dir, kind string) (sandbox.Options, 
 	if err != nil {
 		return o, err
 	}
-	o.Proxy = (&egress.Proxy{Dialer: dialer}).Serve
+	o.Proxy = (&egress.Proxy{Dialer: dialer, Refused: func(err error) {
+		if errors.As(err, new(*egress.Refused)) { // clients of CONNECT do not show why
+			o.Warn(err.Error())
+		}
+	}}).Serve
 	return o, nil
 }
 

@@ -436,8 +436,11 @@ func isTerminal(w any) bool {
 
 // bare is w without what keeps secrets out of it.
 func bare(w any) any {
-	if u, ok := w.(interface{ Unwrap() io.Writer }); ok {
-		return u.Unwrap()
+	for {
+		u, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = u.Unwrap()
 	}
-	return w
 }

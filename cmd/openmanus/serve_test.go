@@ -143,7 +143,7 @@ func TestServeIsKilled(t *testing.T) {
 		t.Errorf("report.md: %q, %v", data, err)
 	}
 
-	if d := deskAt(t, dir); !strings.Contains(d.must("approvals"), "allowed") || !strings.Contains(d.must("sessions", "audit", "last"), "remembered from now on") {
+	if d := (&desk{t, dir, map[string]string{"HOME": filepath.Join(dir, ".home")}}); !strings.Contains(d.must("approvals"), "allowed") || !strings.Contains(d.must("sessions", "audit", "last"), "remembered from now on") {
 		t.Error("what was decided for good was not kept")
 	}
 
