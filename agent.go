@@ -25,8 +25,8 @@ type Flow interface {
 // A Task is one thing to do in a session. It is small, because it travels.
 type Task struct {
 	Do     Verb   `json:"do"`
-	Turn   int    `json:"turn,omitempty"`   // Reply, Stop, End: which outcome this will be
-	Re     int64  `json:"re,omitempty"`     // Reply, Stop, End: to everything up to this event
+	Turn   int    `json:"turn,omitempty"`   // Reply, Stop, End, Compact: which outcome this will be
+	Re     int64  `json:"re,omitempty"`     // Reply, Stop, End, Compact: to everything up to this event
 	Nudge  string `json:"nudge,omitempty"`  // Reply: a word of the moment, never part of the record
 	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
 	Child  string `json:"child,omitempty"`  // Delegate: the session to open
@@ -49,6 +49,8 @@ const (
 	Delegate Verb = "delegate" // run another session to its end
 	Stop     Verb = "stop"     // give up
 	End      Verb = "end"      // declare that the work is done, or has failed
+	Elide    Verb = "elide"    // put references in place of large results
+	Compact  Verb = "compact"  // put a summary in place of what was said
 )
 
 // An Agent is the plainest flow: it lets the model speak, runs the calls it
@@ -62,6 +64,9 @@ type Agent struct {
 	ModelName    string // PROVIDER/NAME, for the record
 	Endpoint     string // where the model answers, for the record
 	Prices       Prices
+	Window       Window
+	Counter      llm.Counter // of the model's tokens; nil: half the bytes
+	Summarizer   Helper      // writes summaries; the zero Helper: the model itself
 	Tools        []Tool
 	Gate         Gate // nil asks about whatever changes something
 	Settings     llm.Settings
@@ -70,6 +75,14 @@ type Agent struct {
 	Approve      string // the gate's mode, for the record
 	Sandbox      string // what calls run in, for the record
 	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
+}
+
+// A Helper is another model than an agent's own, for one kind of work.
+type Helper struct {
+	Model  llm.Model
+	Name   string // PROVIDER/NAME, for the record
+	Prices Prices
+	Window Window
 }
 
 // Agent implements [Flow].
@@ -89,6 +102,9 @@ func (a *Agent) Next(s *State) []Task {
 	if reason, why := s.Spent(); reason != "" {
 		return []Task{{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
 	}
+	if t, full := s.makeRoom(); full {
+		return []Task{t}
+	}
 	return []Task{{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}}
 }
 
@@ -96,7 +112,7 @@ func (a *Agent) Next(s *State) []Task {
 func (a *Agent) Configured(n int) Configured {
 	c := Configured{
 		N: n, Model: a.ModelName, Endpoint: a.Endpoint, System: a.Instructions, Settings: a.Settings, Limits: a.Limits.Or(DefaultLimits()),
-		Prices: a.Prices, Workspace: a.Workspace, Approve: a.Approve, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
+		Prices: a.Prices, Window: a.Window, Workspace: a.Workspace, Approve: a.Approve, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
 	}
 	for _, t := range a.Tools {
 		c.Tools = append(c.Tools, t.Spec())

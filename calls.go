@@ -93,6 +93,12 @@ func (s *State) callDone(seq int64, e CallDone) {
 		if s.last == nil {
 			s.last = make(map[string]json.RawMessage)
 		}
+		if c.Hints.Keep && !bytes.Equal(s.last[c.Name], e.Detail) {
+			if s.kept == nil {
+				s.kept = make(map[string]string)
+			}
+			s.kept[c.Name] = e.Parts.Text()
+		}
 		s.last[c.Name] = e.Detail
 	}
 	if c.Hints.Final && len(s.Inbox) == 0 {

@@ -23,6 +23,7 @@ func bodies() map[string]Body {
 		"resumed": Resumed{}, "interrupted": Interrupted{}, "asked": Asked{}, "answered": Answered{},
 		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
 		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": Taken{},
+		"elided": Elided{}, "compacted": Compacted{},
 		"titled": Titled{}, "noted": Noted{},
 		"typing": Typing{}, "output": Output{},
 	}

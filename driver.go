@@ -21,7 +21,7 @@ type driver struct {
 	flow    Flow
 	hub     *hub
 	memo    *llm.Memo
-	config  int             // Config.N that memo belongs to
+	config  [3]int          // the configuration and the cuts that memo belongs to
 	running map[string]*job // by key
 	done    chan *job       // unbuffered: every job is received
 	seen    atomic.Int64    // s.Seq, for the goroutine that listens
@@ -285,6 +285,10 @@ func (d *driver) foresee(ctx context.Context, bodies []Body) ([]Body, error) {
 				end.Re = min(end.Re, d.s.Seq)
 				bodies[len(bodies)-1] = end
 				return bodies, nil
+			case ModelFailed:
+				end.Re = min(end.Re, d.s.Seq)
+				bodies[len(bodies)-1] = end
+				return bodies, nil
 			case Ended:
 				end.Re = min(end.Re, d.s.Seq)
 				bodies[len(bodies)-1] = end
@@ -357,9 +361,14 @@ func (d *driver) start(ctx context.Context, written []Body) {
 			}
 			req := NewRequest(now, t)
 			req.Memo = d.memory()
-			config := now.Config
+			then := now.ahead()
 			d.launch(ctx, &job{key: "reply", turn: t.Turn}, func(ctx context.Context) (Body, error) {
-				return d.reply(ctx, d.id, a, config, t, req)
+				return d.reply(ctx, d.id, a, then, t, req)
+			})
+		case Compact:
+			then := now.ahead()
+			d.launch(ctx, &job{key: "compact", turn: t.Turn}, func(ctx context.Context) (Body, error) {
+				return d.compact(ctx, a, then, t, nil)
 			})
 		case Use:
 			if !claimed(written, t.Call) {
@@ -392,8 +401,9 @@ func (d *driver) launch(ctx context.Context, j *job, do func(context.Context) (B
 
 // memory is what adapters remember of the session under its configuration.
 func (d *driver) memory() *llm.Memo {
-	if d.memo == nil || d.config != d.s.Config.N {
-		d.memo, d.config = new(llm.Memo), d.s.Config.N
+	now := [3]int{d.s.Config.N, d.s.elisions, d.s.compactions}
+	if d.memo == nil || d.config != now {
+		d.memo, d.config = new(llm.Memo), now
 	}
 	return d.memo
 }

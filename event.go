@@ -50,6 +50,7 @@ type (
 		Settings  llm.Settings `json:"settings"`
 		Limits    Limits       `json:"limits"`
 		Prices    Prices       `json:"prices"`
+		Window    Window       `json:"window,omitzero"`
 		Workspace string       `json:"workspace,omitempty"`
 		Approve   string       `json:"approve,omitempty"`   // the gate's mode
 		Sandbox   string       `json:"sandbox,omitempty"`   // what calls run in, such as "bubblewrap", or "none"; "": not recorded
@@ -200,6 +201,28 @@ type (
 		Cost   Money     `json:"cost,omitempty"`
 	}
 
+	// Elided is a declared cut: results of calls give way to references. The
+	// journal keeps what they were.
+	Elided struct {
+		N     int       `json:"n"` // how many came before
+		Calls []Elision `json:"calls"`
+	}
+
+	// Compacted is a declared cut: what the model has seen and said, up to
+	// the results of the calls of a reply, gives way to a summary. The
+	// journal keeps what it was.
+	Compacted struct {
+		N       int       `json:"n"`                 // how many came before
+		UpTo    int64     `json:"up_to"`             // the reply
+		Keep    []int64   `json:"keep,omitempty"`    // of what people said until then, what stays word for word, before the summary
+		Summary string    `json:"summary"`           // the whole message that takes the place
+		Whole   Ref       `json:"whole,omitempty"`   // what was left out, as text
+		Refused string    `json:"refused,omitempty"` // what the provider said, if it took the request for too large
+		Usage   llm.Usage `json:"usage"`             // of writing the summary
+		Cost    Money     `json:"cost,omitempty"`
+		By      string    `json:"by,omitempty"` // the model that wrote it
+	}
+
 	// Taken says that another worker took over a session that was under
 	// way: the time before it does not count.
 	Taken struct {
@@ -238,6 +261,13 @@ type (
 		Text string `json:"text"`
 	}
 )
+
+// An Elision is what stands in place of a call's result.
+type Elision struct {
+	Call  string `json:"call"`
+	Text  string `json:"text"`
+	Whole Ref    `json:"whole,omitempty"` // the result's text
+}
 
 // Foreign is a body of a type that this version does not know. It is kept
 // unharmed; a session that has one can be read and exported, not driven.
@@ -279,6 +309,8 @@ func (b CallDone) Key() string    { return "done/" + b.Call }
 func (b CallLate) Key() string    { return "late/" + b.Call }
 func (b ChildOpened) Key() string { return "child/" + b.Child }
 func (b ChildDone) Key() string   { return "childdone/" + b.Child }
+func (b Elided) Key() string      { return fmt.Sprintf("elide/%d", b.N) }
+func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
 func (b Taken) Key() string       { return fmt.Sprintf("take/%d", b.N) }
 func (b Titled) Key() string      { return "title/" + b.ID }
 func (b Noted) Key() string       { return "note/" + b.ID }
@@ -357,6 +389,14 @@ type Prices struct {
 func (p Prices) Cost(u llm.Usage) Money {
 	cached := either(p.Cached, p.Input)
 	return Money(u.Input-u.Cached)*p.Input + Money(u.Cached)*cached + Money(u.Output)*p.Output
+}
+
+// A Window is how much a model reads and writes at once, in tokens. The zero
+// value is not known: nothing is left out then until the provider refuses.
+type Window struct {
+	Tokens int `json:"tokens,omitempty"` // of a request and its reply
+	Reply  int `json:"reply,omitempty"`  // of the reply, at most; 0: an eighth
+	Share  int `json:"share,omitempty"`  // percent of the room for requests from which on something is left out; 0: 80
 }
 
 // A Status says how a session stands.

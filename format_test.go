@@ -34,6 +34,7 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 		status Status
 		answer string
 	}{
+		"v1-compacted.jsonl":    {Finished, "March, May and October."},
 		"v1-conversation.jsonl": {Finished, "March, May and October were the best months."},
 		"v1-flow.jsonl":         {Finished, "The report is written."},
 		"v1-fork.jsonl":         {Halted, "I will look at the file."},
@@ -97,7 +98,7 @@ func TestFormatIsWrittenDown(t *testing.T) {
 			}
 		}
 	}
-	for _, of := range []any{Spec{}, Hints{}, Limits{}, Prices{}, Origin{}, Configured{}.Settings, ModelSaid{}.Usage, ModelSaid{}.Message} {
+	for _, of := range []any{Spec{}, Hints{}, Limits{}, Prices{}, Window{}, Elision{}, Origin{}, Configured{}.Settings, ModelSaid{}.Usage, ModelSaid{}.Message} {
 		for _, field := range fields(reflect.TypeOf(of)) {
 			if !strings.Contains(string(data), "`"+field+"`") {
 				t.Errorf("docs/events.md does not name the field %s of %T", field, of)

@@ -47,12 +47,16 @@ type State struct {
 
 	specs map[string]Spec            // of Config, by name
 	last  map[string]json.RawMessage // Detail of a tool's last success, by name
+	kept  map[string]string          // the last result of tools that ask to have it kept, by name
 	gone  map[string]string          // calls that were given up, and their tool
 	cut   *ModelSaid                 // an unfinished reply: read if a person speaks, asked again if resumed
+	cutAt int64                      // its event
 	past  []trace                    // of the replies since a person spoke, for stuck detection
 	fresh bool                       // the last event came from a person
 
 	settled bool // the last of past has the results of Calls
+
+	gauge
 }
 
 // A Note is a message waiting to be read.
@@ -60,6 +64,9 @@ type Note struct {
 	Seq     int64
 	Message llm.Message
 	Child   string // the session that it is news of, or ""
+
+	person bool // said it
+	weight int  // in tokens
 }
 
 // An Outcome says how a session ended.
@@ -82,6 +89,8 @@ type CallState struct {
 	Running   bool       // started, and neither done nor asking
 	Done      *CallDone
 	Asking    bool // waits for a person
+
+	weight int // of what came of it, in tokens
 }
 
 // Arguments returns what the call runs with: the model's, unless they were
@@ -142,7 +151,7 @@ func (s *State) Apply(ev Event) {
 	case UserSaid:
 		s.userSaid(ev.Seq, e)
 	case ModelSaid:
-		s.modelSaid(e)
+		s.modelSaid(ev.Seq, e)
 	case ModelFailed:
 		s.spend(e.Usage, e.Cost)
 		s.giveOver(e.Turn, e.Re, Outcome{Failed, Reason(e.Kind), e.Error, e.Status})
@@ -156,6 +165,10 @@ func (s *State) Apply(ev Event) {
 		s.interrupted(ev.Seq, e)
 	case Taken:
 		s.Taken++
+	case Elided:
+		s.elided(e)
+	case Compacted:
+		s.compacted(ev.Seq, e)
 	case ChildOpened:
 		s.childOpened(e)
 	case ChildDone:
@@ -168,6 +181,7 @@ func (s *State) Apply(ev Event) {
 		s.applyCall(ev)
 	}
 	s.settle()
+	s.weigh()
 }
 
 // byPerson reports whether b is a person's doing, rather than a worker's.
@@ -183,6 +197,7 @@ func byPerson(b Body) bool {
 
 func (s *State) configure(e Configured) {
 	s.Config, s.Limits = e, e.Limits.Or(DefaultLimits())
+	s.reweigh()
 	s.specs = make(map[string]Spec, len(e.Tools))
 	for _, t := range e.Tools {
 		s.specs[t.Name] = t
@@ -197,7 +212,7 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 		}
 	}
 	parts := append(slices.Clone(e.Note), e.Message.Parts...)
-	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}})
+	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}, person: true})
 	s.Requests = append(s.Requests, e.Message.Text())
 	s.goOn()
 	s.Answer = ""
@@ -212,7 +227,7 @@ func (s *State) readCut() {
 	s.cut = nil
 	said.Message.Parts = slices.DeleteFunc(slices.Clone(said.Message.Parts), isCall)
 	if len(said.Message.Parts) > 0 {
-		s.take(said)
+		s.take(s.cutAt, said)
 	}
 }
 
@@ -231,7 +246,7 @@ func (s *State) resumed(e Resumed) {
 	}
 }
 
-func (s *State) modelSaid(e ModelSaid) {
+func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.spend(e.Usage, e.Cost)
 	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
 		return // nobody waits for it any more
@@ -242,7 +257,7 @@ func (s *State) modelSaid(e ModelSaid) {
 	s.Steps++
 	switch {
 	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:
-		s.cut, s.Answer = &e, cmp.Or(text, s.Answer)
+		s.cut, s.cutAt, s.Answer = &e, seq, cmp.Or(text, s.Answer)
 		s.giveOver(e.Turn, e.Re, unfinished(e.Stop))
 		if s.Outcome.Status == "" {
 			s.readCut() // somebody has spoken since
@@ -254,7 +269,7 @@ func (s *State) modelSaid(e ModelSaid) {
 	}
 	s.Turn++
 	s.Answer = cmp.Or(text, s.Answer)
-	s.take(e)
+	s.take(seq, e)
 	final := false
 	for _, c := range calls {
 		cs := &CallState{Call: c, Hints: s.specs[c.Name].Hints}
@@ -283,8 +298,9 @@ func unfinished(stop llm.Stop) Outcome {
 	return Outcome{Status: Halted, Reason: NoTokens, Error: "the reply was cut off at the model's output limit"}
 }
 
-// take adds to the record what e had seen, and e.
-func (s *State) take(e ModelSaid) {
+// take adds to the record what e, which was event seq, had seen, and e.
+func (s *State) take(seq int64, e ModelSaid) {
+	s.mark(seq, e)
 	s.Said = append(s.unseen(s.Said, e.Re), e.Message)
 	for len(s.Inbox) > 0 && s.Inbox[0].Seq <= e.Re {
 		s.Inbox = s.Inbox[1:]
@@ -340,7 +356,7 @@ func (s *State) interrupted(seq int64, e Interrupted) {
 	if !s.Open() {
 		s.Turn++ // a reply that is on its way counts no more
 		if e.Said != "" {
-			s.cut = &ModelSaid{Re: seq - 1, Message: llm.Say(llm.Assistant, e.Said)}
+			s.cut, s.cutAt = &ModelSaid{Re: seq - 1, Message: llm.Say(llm.Assistant, e.Said)}, seq
 		}
 	}
 	s.giveUpAll("the person interrupted")
@@ -354,14 +370,13 @@ func (s *State) spend(u llm.Usage, m Money) {
 // Last returns the Detail of a tool's last success in the session, or nil.
 func (s *State) Last(tool string) json.RawMessage { return s.last[tool] }
 
-// ahead returns a copy of s that can be folded further without touching s. It
-// is good for [Flow.Next] and its status; it has no past transcript.
+// ahead returns a copy of s that can be folded further without touching s.
 func (s *State) ahead() *State {
 	c := *s
-	c.Said = nil
+	c.Said, c.marks = slices.Clip(s.Said), slices.Clip(s.marks)
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
-	c.last, c.gone = maps.Clone(s.last), maps.Clone(s.gone)
+	c.last, c.gone, c.kept = maps.Clone(s.last), maps.Clone(s.gone), maps.Clone(s.kept)
 	c.Calls = slices.Clone(s.Calls)
 	for i, call := range c.Calls {
 		if call.Done == nil { // what is done does not change
@@ -407,7 +422,8 @@ func (s *State) mayReply() bool {
 
 // Transcript returns what the model sees if it is asked about everything up to
 // seq: its own past, the results of its calls, and the notes in its inbox. A
-// later transcript begins with it.
+// later transcript begins with it, unless something was cut in between: see
+// [Elided] and [Compacted].
 func (s *State) Transcript(seq int64) []llm.Message {
 	return s.unseen(slices.Clip(s.Said), seq)
 }
@@ -415,13 +431,7 @@ func (s *State) Transcript(seq int64) []llm.Message {
 // unseen appends to msgs what was not yet seen at seq.
 func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
 	if len(s.Calls) > 0 {
-		m := llm.Message{Role: llm.Tool}
-		for _, c := range s.Calls {
-			if c.Done != nil {
-				m.Parts = append(m.Parts, llm.Result{ID: c.ID, Parts: c.Done.Parts, IsError: c.Done.IsError})
-			}
-		}
-		msgs = append(msgs, m)
+		msgs = append(msgs, s.results())
 	}
 	for _, n := range s.Inbox {
 		if n.Seq <= seq {
@@ -429,4 +439,15 @@ func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
 		}
 	}
 	return msgs
+}
+
+// results is the message with what came of the calls.
+func (s *State) results() llm.Message {
+	m := llm.Message{Role: llm.Tool}
+	for _, c := range s.Calls {
+		if c.Done != nil {
+			m.Parts = append(m.Parts, llm.Result{ID: c.ID, Parts: c.Done.Parts, IsError: c.Done.IsError})
+		}
+	}
+	return m
 }

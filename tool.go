@@ -41,6 +41,7 @@ type Hints struct {
 	Edits       bool `json:"edits,omitempty"`       // changes files of the workspace, and nothing else
 	Internal    bool `json:"internal,omitempty"`    // changes nothing but the session itself; never asked about
 	Sandboxed   bool `json:"sandboxed,omitempty"`   // does all that it does in a sandbox; not asked about
+	Keep        bool `json:"keep,omitempty"`        // its last result outlives a compaction word for word
 	Final       bool `json:"final,omitempty"`       // ends the agent's work when it succeeds; see Ending
 	Delegates   bool `json:"delegates,omitempty"`   // does not run: a session of its own does the work; its arguments are a Delegation
 }

@@ -88,7 +88,12 @@ func (w *Worker) Do(ctx context.Context, session string, t Task) error {
 		if t.Turn != s.Turn {
 			return nil
 		}
-		body, err = w.reply(ctx, session, f.Agent(), s.Config, t, NewRequest(s, t))
+		body, err = w.reply(ctx, session, f.Agent(), s, t, NewRequest(s, t))
+	case Compact:
+		if t.Turn != s.Turn {
+			return nil
+		}
+		body, err = w.compact(ctx, f.Agent(), s, t, nil)
 	case Use:
 		body, err = w.claim(s, t.Call, nil)
 		if _, start := body.(CallStarted); start {
@@ -130,6 +135,9 @@ func (w *Worker) load(ctx context.Context, session string) (*State, Flow, error)
 		return nil, nil, err
 	}
 	f, err := w.flow(ctx, session, s)
+	if err == nil {
+		s.countWith(f.Agent().Counter)
+	}
 	return s, f, err
 }
 
@@ -168,8 +176,11 @@ func NewRequest(s *State, t Task) *llm.Request {
 	return req
 }
 
-// reply asks the model. It returns the outcome, or the context's error.
-func (w *Worker) reply(ctx context.Context, session string, a *Agent, c Configured, t Task, req *llm.Request) (Body, error) {
+// reply asks the model, in state s. It returns the outcome, or the context's
+// error. If the provider takes the request for too large, the outcome is a
+// compaction, but not twice in a row.
+func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, t Task, req *llm.Request) (Body, error) {
+	c := s.Config
 	if a.Model == nil {
 		return nil, fmt.Errorf("the agent %q has no model", a.Name)
 	}
@@ -180,6 +191,15 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, c Configur
 		return nil, ctx.Err() // ours, not the model's
 	}
 	cost := c.Prices.Cost(r.Usage)
+	if err != nil && llm.KindOf(err) == llm.Context {
+		if !s.refused {
+			if b, e := w.compact(ctx, a, s, t, err); b != nil || e != nil {
+				return b, e
+			}
+		} else {
+			err = &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%w; older parts of the conversation have been left out already", err)}
+		}
+	}
 	if err != nil {
 		f := ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.KindOf(err), Error: err.Error(), Usage: r.Usage, Cost: cost}
 		if e := (*llm.Error)(nil); errors.As(err, &e) {
@@ -212,7 +232,12 @@ func (w *Worker) clerical(ctx context.Context, session string, a *Agent, s *Stat
 		return w.rule(ctx, session, a, s, t.Call)
 	case Use:
 		return w.claim(s, t.Call, mine)
+	case Elide:
+		return w.elide(context.WithoutCancel(ctx), s)
 	case Stop:
+		if t.Turn == s.Turn && t.Reason == Reason(llm.Context) {
+			return ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.Context, Error: t.Error}, nil
+		}
 		if t.Turn == s.Turn {
 			return Stopped{Turn: t.Turn, Re: t.Re, Reason: t.Reason, Error: t.Error}, nil
 		}

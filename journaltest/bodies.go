@@ -34,6 +34,7 @@ func openingBodies() []openmanus.Body {
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
 			Limits:   everyLimit(),
 			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250},
+			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
 		},
 		openmanus.UserSaid{
 			ID: "u1",
@@ -47,7 +48,7 @@ func openingBodies() []openmanus.Body {
 }
 
 func everyHint() openmanus.Hints {
-	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Final: true, Delegates: true}
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Keep: true, Final: true, Delegates: true}
 }
 
 func everyLimit() openmanus.Limits {
@@ -101,6 +102,9 @@ func otherBodies() []openmanus.Body {
 	return []openmanus.Body{
 		openmanus.ChildOpened{Call: "c0-0", Child: "child", Limits: everyLimit()},
 		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3},
+		openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-1", Text: "[left out]", Whole: openmanus.RefOf([]byte("gone"))}}},
+		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
+			Usage: usage, Cost: 9, By: "openai/gpt"},
 		openmanus.Taken{N: 0, Worker: "host/43"},
 		openmanus.Titled{ID: "t1", Title: "The best months"},
 		openmanus.Noted{ID: "n1", Text: "kept for the report"},

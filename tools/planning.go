@@ -53,7 +53,7 @@ type planningInput struct {
 // The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		newSpec("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true}),
+		newSpec("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true, Keep: true}),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)
 			if err != nil {

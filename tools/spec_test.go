@@ -78,6 +78,7 @@ func TestHints(t *testing.T) {
 		edits = openmanus.Hints{Edits: true}
 		reads = openmanus.Hints{ReadOnly: true, Idempotent: true}
 		plans = openmanus.Hints{Internal: true, Idempotent: true}
+		keeps = openmanus.Hints{Internal: true, Idempotent: true, Keep: true}
 		ends  = openmanus.Hints{Internal: true, Idempotent: true, Final: true}
 	)
 	tools := newSession(t).tools
@@ -96,7 +97,7 @@ func TestHints(t *testing.T) {
 		{"grep", `{"pattern":"a"}`, reads},
 		{"glob", `{"pattern":"a"}`, reads},
 		{"read_output", `{"ref":"a"}`, reads},
-		{"planning", `{"command":"create"}`, plans},
+		{"planning", `{"command":"create"}`, keeps},
 		{"ask_human", `{"inquire":"a"}`, plans},
 		{"terminate", `{"status":"success"}`, ends},
 		{"create_chat_completion", `{"response":"a"}`, ends},

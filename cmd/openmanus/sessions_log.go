@@ -105,6 +105,8 @@ func gist(b openmanus.Body) string {
 		return b.Title
 	case openmanus.Noted:
 		return b.Text
+	case openmanus.Elided, openmanus.Compacted:
+		return cutGist(b)
 	case openmanus.Taken:
 		return "by " + b.Worker
 	case openmanus.ChildOpened:
@@ -115,6 +117,21 @@ func gist(b openmanus.Body) string {
 		return b.Stored + " · of a newer version"
 	}
 	return callGist(b)
+}
+
+// cutGist says what was left out to make room.
+func cutGist(b openmanus.Body) string {
+	switch b := b.(type) {
+	case openmanus.Elided:
+		return fmt.Sprintf("to make room, the model no longer sees %d old results whole", len(b.Calls))
+	case openmanus.Compacted:
+		text := fmt.Sprintf("to make room, the model sees a summary of what came before %d", b.UpTo)
+		if b.Refused != "" {
+			text += "; the provider said: " + oneLine(b.Refused, 100)
+		}
+		return text
+	}
+	return ""
 }
 
 func openedGist(b openmanus.Opened) string {

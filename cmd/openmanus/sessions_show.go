@@ -176,6 +176,8 @@ func (tr *transcript) event(ev openmanus.Event) {
 		if b.N > 0 {
 			tr.line(s.dim, "· from here on: %s · %s · approve %s", b.Model, b.Workspace, b.Approve)
 		}
+	case openmanus.Elided, openmanus.Compacted:
+		tr.line(s.dim, "· %s", cutGist(b))
 	case openmanus.ChildOpened:
 		tr.line(s.dim, "· delegated to %s", b.Child)
 	case openmanus.ChildDone:

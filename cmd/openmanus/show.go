@@ -103,6 +103,10 @@ func (p *printer) event(ev openmanus.Event) {
 		p.line(p.style.dim("· late result of " + b.Call + ": " + oneLine(b.Parts.Text(), 100)))
 	case openmanus.Ruled:
 		p.ruled(b)
+	case openmanus.Elided:
+		p.line(p.style.dim("· " + cutGist(b)))
+	case openmanus.Compacted:
+		p.line(p.style.dim("· " + cutGist(b)))
 	case openmanus.Stopped:
 		p.line(p.style.red("! stopped: ") + plain(b.Error))
 	case openmanus.Interrupted:
