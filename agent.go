@@ -66,6 +66,7 @@ type Agent struct {
 	Prices       Prices
 	Window       Window
 	Counter      llm.Counter // of the model's tokens; nil: half the bytes
+	Fallbacks    []Helper    // whose replies may come in place of the model's: for what they cost
 	Summarizer   Helper      // writes summaries; the zero Helper: the model itself
 	Tools        []Tool
 	Gate         Gate // nil asks about whatever changes something
@@ -102,7 +103,7 @@ func (a *Agent) Next(s *State) []Task {
 	if reason, why := s.Spent(); reason != "" {
 		return []Task{{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
 	}
-	if t, full := s.makeRoom(); full {
+	if t, full := s.MakeRoom(); full {
 		return []Task{t}
 	}
 	return []Task{{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}}

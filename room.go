@@ -8,11 +8,11 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// makeRoom returns the task that comes before the next request, if that would
+// MakeRoom returns the task that comes before the next request, if that would
 // be too large: law 6 knows two declared cuts. Results that are old and large
 // give way to references first; then what is older to a summary. Each task
 // leaves less to be cut, so that there is an end to it.
-func (s *State) makeRoom() (t Task, full bool) {
+func (s *State) MakeRoom() (t Task, full bool) {
 	w := s.Config.Window
 	room, size := w.room(), s.size()
 	if room == 0 || size <= w.threshold() {

@@ -190,7 +190,13 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, 
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err() // ours, not the model's
 	}
-	cost := c.Prices.Cost(r.Usage)
+	by, prices := c.Model, c.Prices
+	for _, h := range a.Fallbacks {
+		if h.Name == r.By {
+			by, prices = h.Name, h.Prices
+		}
+	}
+	cost := prices.Cost(r.Usage)
 	if err != nil && llm.KindOf(err) == llm.Context {
 		if !s.refused {
 			if b, e := w.compact(ctx, a, s, t, err); b != nil || e != nil {
@@ -208,7 +214,7 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, 
 		return f, nil
 	}
 	own(r.Message.Parts, t.Turn)
-	return ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Usage: r.Usage, Cost: cost, By: c.Model}, nil
+	return ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Usage: r.Usage, Cost: cost, By: by}, nil
 }
 
 // own gives calls ids of ours: providers repeat theirs, or give none.

@@ -75,6 +75,9 @@ func (f *PlanFlow) reply(s *openmanus.State, nudge string) []openmanus.Task {
 	if word := s.Nudge(); word != "" {
 		nudge += "\n\n" + word
 	}
+	if t, full := s.MakeRoom(); full {
+		return []openmanus.Task{t}
+	}
 	return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: nudge}}
 }
 

@@ -18,6 +18,7 @@ type Config struct {
 	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
 	Models   map[string]*Info // [models."PROVIDER/NAME"]
 	Python   Python           // [tools.python]
+	Context  Context          // [context]
 	Browser  Browser          // [browser]
 	Search   Search           // [search]
 	Web      Web              // [web]
@@ -50,6 +51,7 @@ type Run struct {
 	MaxSteps  int    // here and in the next three, a negative number is no limit
 	Tokens    int
 	MaxCost   openmanus.Money
+	DayCost   openmanus.Money // of all sessions in one day; 0: no limit
 	Timeout   time.Duration
 }
 
@@ -70,6 +72,15 @@ type LLM struct {
 	MaxInputTokens int    // of a session
 	Temperature    *float64
 	Effort         string
+	IdleTimeout    time.Duration // without a word of a reply; 0: the default; below 0: none
+	Timeout        time.Duration // of one reply; 0 or below: none
+	Fallback       string        // the model that is asked when this one fails, as for [Config.Model]
+}
+
+// Context is how conversations are kept within the window.
+type Context struct {
+	CompactAt  int    // percent of the room
+	Summarizer string // who writes summaries, as for [Config.Model]; "": the model itself
 }
 
 // Info is what is known of a model. Zero values are not known.

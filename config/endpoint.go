@@ -71,6 +71,7 @@ func (c *Config) profile(name string) endpoint {
 	s.APIVersion = or(own.APIVersion, s.APIVersion)
 	s.MaxTokens, s.MaxInputTokens = or(own.MaxTokens, s.MaxTokens), or(own.MaxInputTokens, s.MaxInputTokens)
 	s.Temperature = or(own.Temperature, s.Temperature)
+	s.IdleTimeout, s.Timeout, s.Fallback = or(own.IdleTimeout, s.IdleTimeout), or(own.Timeout, s.Timeout), own.Fallback
 	return s
 }
 

@@ -54,6 +54,14 @@ func schema() []section {
 		{"llm.*", "A profile: a model with a name of your own (`--model NAME`). What it does not set it inherits from `[llm]`; " +
 			"`api_key` and `api_key_env` only if it talks to the same host.", llmKeys("llm.*.")},
 		{"models.*", "What is known of a model, by `PROVIDER/NAME`, as in `[models.\"openai/gpt-5-mini\"]`. It comes before what the catalogue knows (`openmanus models known`), value by value. `[models.scripted]` is for all scripts.", modelKeys()},
+		{"context", "How a long conversation is kept within the model's window (`models.*.window`): old large results give way to references, then what is old to a summary.", []key{
+			{name: "context.compact_at", kind: kindShare, std: "80", workspace: free,
+				doc: "How full, in percent of the room for requests, it may be before something is left out.",
+				at:  func(c *Config, _ string) any { return &c.Context.CompactAt }},
+			{name: "context.summarizer", kind: kindText,
+				doc: "The model that writes summaries: a profile `NAME`, or `PROVIDER/NAME`. By default the agent's own.",
+				at:  func(c *Config, _ string) any { return &c.Context.Summarizer }},
+		}},
 		{"tools.python", "How `python_execute` runs code.", []key{
 			{name: "tools.python.interpreter", kind: kindPath, doc: "The Python interpreter: a path, or a name to look for. By default `python3`, then `python`.",
 				at: func(c *Config, _ string) any { return &c.Python.Interpreter }},
@@ -130,6 +138,9 @@ func runKeys() []key {
 		{name: "run.max_cost", kind: kindDollars, std: fmt.Sprint(std.Money.USD()), flag: "max-cost", workspace: tighter,
 			doc: "US dollars spent in one session, at most, if prices are known. -1: no limit.",
 			at:  func(c *Config, _ string) any { return &c.Run.MaxCost }},
+		{name: "run.max_cost_per_day", kind: kindDollars,
+			doc: "US dollars that all sessions of this data directory together spend in one day (of UTC), at most, if prices are known. By default there is no limit.",
+			at:  func(c *Config, _ string) any { return &c.Run.DayCost }},
 		{name: "run.timeout", kind: kindDuration, std: std.Time.String(), flag: "timeout", workspace: tighter,
 			doc: "Time at work on one request, at most, such as `90s` or `1h30m`; a bare number counts seconds. -1: no limit.",
 			at:  func(c *Config, _ string) any { return &c.Run.Timeout }},
@@ -180,6 +191,12 @@ func llmKeys(prefix string) []key {
 			doc: "How random replies are, from 0 to 2. By default the model's own."},
 		{name: "effort", kind: choice("low", "medium", "high"), workspace: free, at: at(func(l *LLM) any { return &l.Effort }),
 			doc: "How much a reasoning model thinks. By default its own."},
+		{name: "idle_timeout", kind: kindDuration, at: at(func(l *LLM) any { return &l.IdleTimeout }),
+			doc: "How long a model may say nothing before it is asked again: `5m` by default; more for a large prompt on a slow machine. -1: for ever."},
+		{name: "timeout", kind: kindDuration, at: at(func(l *LLM) any { return &l.Timeout }),
+			doc: "How long one reply may take in all before it is asked for again. By default as long as it likes."},
+		{name: "fallback", kind: kindText, at: at(func(l *LLM) any { return &l.Fallback }),
+			doc: "The model that is asked when this one fails for good: a profile `NAME`, or `PROVIDER/NAME`. It may have one, too."},
 	}
 	for i := range keys {
 		if strings.Contains(prefix, "*") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -45,7 +46,10 @@ type Model struct {
 	APIVersion string // Azure's; "" for its newest interface
 
 	Settings       llm.Settings
-	MaxInputTokens int // see [Config.Limits]
+	MaxInputTokens int           // see [Config.Limits]
+	IdleTimeout    time.Duration // see [LLM]
+	Timeout        time.Duration
+	Fallback       string
 	Info           Info
 
 	// Unnamed is whether m was chosen for want of a word; Notes say how.
@@ -67,6 +71,12 @@ func (m Model) String() string {
 
 // Address is BaseURL for people to read: without a password.
 func (m Model) Address() string { return masked(m.BaseURL) }
+
+// Window is how much m reads and writes at once, and when something is left
+// out.
+func (c *Config) Window(m Model) openmanus.Window {
+	return openmanus.Window{Tokens: m.Info.Window, Reply: or(m.Settings.MaxTokens, m.Info.Output), Share: c.Context.CompactAt}
+}
 
 // Prices are what m costs; zero where it is not known.
 func (m Model) Prices() openmanus.Prices {
@@ -178,7 +188,7 @@ func (c *Config) Choose(ollama func(baseURL string) ([]string, error)) (Model, e
 
 // model makes a Model of an endpoint.
 func (c *Config) model(s endpoint) (Model, error) {
-	m := Model{Profile: s.profile, MaxInputTokens: s.MaxInputTokens,
+	m := Model{Profile: s.profile, MaxInputTokens: s.MaxInputTokens, IdleTimeout: s.IdleTimeout, Timeout: s.Timeout, Fallback: s.Fallback,
 		Settings: llm.Settings{MaxTokens: s.MaxTokens, Temperature: s.Temperature, Effort: s.Effort}}
 	if s.model.text == "" {
 		if err := c.unnamed(&s, &m); err != nil {

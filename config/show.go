@@ -79,7 +79,7 @@ func plain(doc string) string { return strings.ReplaceAll(doc, "`", "") }
 // example is a value of k as TOML.
 func (k key) example() string {
 	switch {
-	case k.std != "" && k.kind.toml != nil && (k.kind.name == kindLimit.name || k.kind.name == kindDollars.name):
+	case k.std != "" && k.kind.toml != nil && (k.kind.name == kindLimit.name || k.kind.name == kindDollars.name || k.kind.name == kindShare.name):
 		return k.std
 	case k.std != "" && k.kind.name == kindBool.name:
 		return k.std
@@ -93,6 +93,8 @@ func (k key) example() string {
 		return "1000"
 	case kindPrice.name, kindHeat.name:
 		return "0.5"
+	case kindDollars.name, kindDuration.name:
+		return "-1"
 	case kindBool.name:
 		return "true"
 	case kindList.name:

@@ -51,6 +51,7 @@ var (
 	kindCount    = kind{name: "whole number", want: "a whole number", toml: tomlInt, parse: parseInt("a whole number from 1", 1, false)}
 	kindNatural  = kind{name: "whole number", want: "a whole number", toml: tomlInt, parse: parseInt("a whole number from 0", 0, false)}
 	kindLimit    = kind{name: "whole number", want: "a whole number", toml: tomlInt, parse: parseInt("a whole number from 1, or -1 for no limit", 1, true), narrow: fewer[int]}
+	kindShare    = kind{name: "percent", want: "a whole number", toml: tomlInt, parse: parseShare}
 	kindBool     = kind{name: "true or false", want: "true or false", toml: tomlBool, parse: parseBool}
 	kindList     = kind{name: "list", want: "a list of texts", toml: tomlList, parse: parseList}
 	kindNumber   = kind{name: "number", want: "a number", toml: tomlNumber, parse: parseFloat("a number from 0", 0, 1e9)}
@@ -118,6 +119,14 @@ func parseInt(allowed string, least int, none bool) func(string) (any, error) {
 		}
 		return n, nil
 	}
+}
+
+func parseShare(s string) (any, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 10 || n > 95 {
+		return nil, errors.New("allowed: a whole number from 10 to 95")
+	}
+	return n, nil
 }
 
 func tomlBool(v any) (string, bool) {

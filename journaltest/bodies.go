@@ -48,7 +48,7 @@ func openingBodies() []openmanus.Body {
 }
 
 func everyHint() openmanus.Hints {
-	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Keep: true, Final: true, Delegates: true}
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Delegates: true}
 }
 
 func everyLimit() openmanus.Limits {

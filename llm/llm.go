@@ -220,6 +220,9 @@ type Delta struct {
 	Stop Stop
 	// Usage counts the tokens of the request; the last one given counts.
 	Usage *Usage
+	// By is which model speaks from here on, if it is not the one that was
+	// asked: see [Failover].
+	By string
 }
 
 // Stop is why a reply ended.

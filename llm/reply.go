@@ -14,6 +14,7 @@ type Reply struct {
 	Message Message
 	Stop    Stop
 	Usage   Usage
+	By      string // which model it is from, if not from the one that was asked
 
 	grow []*strings.Builder // of the part with the same index, so that adding costs what is added
 }
@@ -32,6 +33,9 @@ func (r *Reply) Add(d Delta) error {
 	}
 	if d.Stop != "" {
 		r.Stop, r.grow = d.Stop, nil
+	}
+	if d.By != "" {
+		r.By = d.By
 	}
 	if d.Usage != nil {
 		r.Usage = *d.Usage

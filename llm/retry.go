@@ -16,6 +16,7 @@ type RetryOptions struct {
 	Backoff   time.Duration // the first wait, doubled each time; 0: 1 s
 	MaxWait   time.Duration // the longest wait, also if the provider asks for more; 0: 120 s
 	IdleLimit time.Duration // of each attempt, see [Watchdog]; 0: 5 minutes; below 0: none
+	Limit     time.Duration // of each attempt, see [Deadline]; 0 or below: none
 
 	// OnRetry, if not nil, is called before each wait with the error of the
 	// attempt that failed, counted from 1.
@@ -37,6 +38,9 @@ func Retry(m Model, opts RetryOptions) Model {
 	opts.MaxWait = cmp.Or(opts.MaxWait, 120*time.Second)
 	if opts.IdleLimit >= 0 {
 		m = Watchdog(m, cmp.Or(opts.IdleLimit, 5*time.Minute))
+	}
+	if opts.Limit > 0 {
+		m = Deadline(m, opts.Limit)
 	}
 	return &retrier{m, opts}
 }

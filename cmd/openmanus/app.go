@@ -21,8 +21,6 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/doctor"
-	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/scripted"
 	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/store"
@@ -30,14 +28,15 @@ import (
 
 // An app is the program put together: configuration, store, agents.
 type app struct {
-	t        *terminal
-	globals  *globals
-	cfg      *config.Config
-	db       *store.DB
-	local    *openmanus.Local
-	answer   string // the JSON Schema of the answer, for a session that begins
-	onScreen bool   // standard output and standard error are both terminals
-	retrying func(err error, wait time.Duration)
+	t         *terminal
+	globals   *globals
+	cfg       *config.Config
+	db        *store.DB
+	local     *openmanus.Local
+	answer    string // the JSON Schema of the answer, for a session that begins
+	onScreen  bool   // standard output and standard error are both terminals
+	retrying  func(err error, wait time.Duration)
+	switching func(err error, to string)
 
 	wrongEndpoint atomic.Bool // see noting
 
@@ -175,10 +174,13 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 		return nil, usage(errors.Join(err, web.Close(), ws.Close()))
 	}
 	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
-	agent.Prices, agent.Settings = m.Prices(), m.Settings
+	agent.Prices, agent.Settings, agent.Window = m.Prices(), m.Settings, a.cfg.Window(m)
+	if err := a.helpers(agent, m); err != nil {
+		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
+	}
 	agent.Limits, agent.Approve, agent.Sandbox = a.cfg.Limits(m), b.Approve, cmp.Or(ws.Sandbox(), string(sandbox.None))
 	if agent.Gate, err = a.gate(agent); err != nil {
-		return nil, errors.Join(err, closer.Close(), ws.Close())
+		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
 	}
 	if err := a.withMCP(agent); err != nil {
 		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
@@ -186,34 +188,6 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	a.made[b] = agent
 	a.close = append(a.close, closer, web, ws)
 	return agent, nil
-}
-
-// model makes the model with the given name, at an endpoint if that is not "".
-func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
-	m, chosen := a.chosen[[2]string{name, endpoint}]
-	if !chosen {
-		var err error
-		if m, err = a.cfg.ModelAt(name, endpoint); err != nil {
-			return nil, m, usage(err)
-		}
-	}
-	if m.Provider == "scripted" {
-		script, err := scripted.Open(m.Name)
-		if err != nil {
-			return nil, m, usage(err)
-		}
-		return a.capable(llm.Retry(script.Model(), a.retry(50*time.Millisecond)), m), m, nil
-	}
-	return a.capable(llm.Retry(a.noting(adapt(m)), a.retry(0)), m), m, nil
-}
-
-// retry says how models are asked again, and has each time shown.
-func (a *app) retry(first time.Duration) llm.RetryOptions {
-	return llm.RetryOptions{Backoff: first, OnRetry: func(err error, wait time.Duration, _ int) {
-		if a.retrying != nil {
-			a.retrying(err, wait)
-		}
-	}}
 }
 
 // choose is the model that is set up for a run: its name, as sessions record

@@ -64,6 +64,7 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	a.retrying = func(err error, wait time.Duration) {
 		d.print.remark("the model did not answer (%v); again in %s", err, wait.Round(100*time.Millisecond))
 	}
+	a.switching = func(err error, to string) { d.print.remark("the model failed (%v); %s is asked instead", err, to) }
 	return d, nil
 }
 

@@ -281,7 +281,7 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	c := s.Config
 	c.N++
 	c.Model, c.Endpoint, c.Workspace, c.Approve, c.Sandbox = b.Model, b.Endpoint, b.Workspace, b.Approve, agent.Sandbox
-	c.Prices, c.Settings, c.Limits = agent.Prices, agent.Settings, s.Limits
+	c.Prices, c.Settings, c.Window, c.Limits = agent.Prices, agent.Settings, agent.Window, s.Limits
 	if limits {
 		c.Limits = a.limitsOf(f).Or(s.Limits)
 	}

@@ -66,6 +66,10 @@ func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openm
 	// Every agent is of one kind, which decides by the state alone: it takes
 	// neither its model nor its tools to say what was to be done.
 	for _, task := range new(openmanus.Agent).Next(&s) {
+		switch task.Do {
+		case openmanus.Elide, openmanus.Compact: // that the request was made shows that there was room
+			task = openmanus.Task{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}
+		}
 		if task.Do == openmanus.Reply && task.Turn == turn && task.Re == re {
 			return openmanus.NewRequest(&s, task), s.Config, nil
 		}

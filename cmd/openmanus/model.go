@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/scripted"
+)
+
+// model makes the model with the given name, at an endpoint if that is not "",
+// and those that are asked when it fails.
+func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
+	m, chosen := a.chosen[[2]string{name, endpoint}]
+	if !chosen {
+		var err error
+		if m, err = a.cfg.ModelAt(name, endpoint); err != nil {
+			return nil, m, usage(err)
+		}
+	}
+	model, err := a.patient(m)
+	if err != nil {
+		return nil, m, err
+	}
+	others, err := a.fallbacks(m)
+	if err != nil || len(others) == 0 {
+		return model, m, err
+	}
+	var named []llm.Named
+	for _, o := range others {
+		other, err := a.patient(o)
+		if err != nil {
+			return nil, m, err
+		}
+		named = append(named, llm.Named{Name: o.String(), Model: other})
+	}
+	return llm.Failover(model, func(err error, to string) {
+		if a.switching != nil {
+			a.switching(err, to)
+		}
+	}, named...), m, nil
+}
+
+// patient makes m, with retries.
+func (a *app) patient(m config.Model) (llm.Model, error) {
+	opts := a.retry(0)
+	opts.IdleLimit, opts.Limit = m.IdleTimeout, m.Timeout
+	if m.Provider == "scripted" {
+		script, err := scripted.Open(m.Name)
+		if err != nil {
+			return nil, usage(err)
+		}
+		opts.Backoff = 50 * time.Millisecond
+		return a.capable(llm.Retry(script.Model(), opts), m), nil
+	}
+	return a.capable(llm.Retry(a.noting(adapt(m)), opts), m), nil
+}
+
+// retry says how models are asked again, and has each time shown.
+func (a *app) retry(first time.Duration) llm.RetryOptions {
+	return llm.RetryOptions{Backoff: first, OnRetry: func(err error, wait time.Duration, _ int) {
+		if a.retrying != nil {
+			a.retrying(err, wait)
+		}
+	}}
+}
+
+// fallbacks are the models that are asked one after the other when m fails.
+func (a *app) fallbacks(m config.Model) (others []config.Model, err error) {
+	names := []string{m.String()}
+	for m.Fallback != "" {
+		if m, err = a.cfg.Model(m.Fallback); err != nil {
+			return nil, usage(fmt.Errorf("fallback: %w", err))
+		}
+		if slices.Contains(names, m.String()) {
+			return nil, usage(fmt.Errorf("the fallback of models goes in a circle: %s, %s", strings.Join(names, ", "), m))
+		}
+		names, others = append(names, m.String()), append(others, m)
+	}
+	return others, nil
+}
+
+// helpers gives an agent, whose model is m, the models beside its own.
+func (a *app) helpers(agent *openmanus.Agent, m config.Model) error {
+	others, err := a.fallbacks(m)
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		agent.Fallbacks = append(agent.Fallbacks, openmanus.Helper{Name: o.String(), Prices: o.Prices()})
+	}
+	name := a.cfg.Context.Summarizer
+	if name == "" {
+		return nil
+	}
+	model, s, err := a.model(name, "")
+	if err != nil {
+		return fmt.Errorf("context.summarizer: %w", err)
+	}
+	agent.Summarizer = openmanus.Helper{Model: model, Name: s.String(), Prices: s.Prices(), Window: a.cfg.Window(s)}
+	return nil
+}
