@@ -41,6 +41,10 @@ var floors = []floor{
 	// Floor 0: vocabularies.
 	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/catalogue"},
+	{pkg: "llm/tokens", may: map[string]string{
+		module + "/llm":                          models,
+		"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, and how text is cut",
+	}},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/args", may: map[string]string{
 		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",

@@ -43,7 +43,9 @@ func (s says) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta,
 }
 
 func TestFailover(t *testing.T) {
-	fault := func(k llm.Kind, status int) error { return &llm.Error{Kind: k, Status: status, Err: errors.New(string(k))} }
+	fault := func(k llm.Kind, status int) error {
+		return &llm.Error{Kind: k, Status: status, Err: errors.New(string(k))}
+	}
 	for _, tt := range []struct {
 		name          string
 		first, second says

@@ -10,6 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/scripted"
+	"github.com/openmanus-go/openmanus/llm/tokens"
 )
 
 // model makes the model with the given name, at an endpoint if that is not "",
@@ -86,6 +87,7 @@ func (a *app) fallbacks(m config.Model) (others []config.Model, err error) {
 
 // helpers gives an agent, whose model is m, the models beside its own.
 func (a *app) helpers(agent *openmanus.Agent, m config.Model) error {
+	agent.Counter = tokens.For(m.Provider, m.Name)
 	others, err := a.fallbacks(m)
 	if err != nil {
 		return err
