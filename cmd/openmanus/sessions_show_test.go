@@ -51,12 +51,12 @@ func TestShow(t *testing.T) {
 var (
 	aSession = regexp.MustCompile(`\d{8}-\d{4}-[a-z2-7]{5}`)
 	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`)
-	tokens   = regexp.MustCompile(`\d+ tokens in`)
+	tokensIn = regexp.MustCompile(`\d+ tokens in`)
 )
 
 // timeless is text without what differs from run to run.
 func (d *desk) timeless(text string) string {
 	text = strings.ReplaceAll(text, d.dir, "DIR")
-	text = tokens.ReplaceAllString(text, "N tokens in")
+	text = tokensIn.ReplaceAllString(text, "N tokens in")
 	return aTime.ReplaceAllString(aSession.ReplaceAllString(text, "ID"), "TIME")
 }
