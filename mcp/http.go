@@ -46,12 +46,18 @@ func (l *link) dialHTTP(ctx context.Context) (*sdk.ClientSession, func() error, 
 			return nil, nil, reason(err, status)
 		}
 	}
-	sess, err := l.client().Connect(ctx, &sdk.SSEClientTransport{Endpoint: l.cfg.URL, HTTPClient: web.client(), MaxEventSize: maxMessage}, &sdk.ClientSessionOptions{ProtocolVersion: legacy})
+	// The older transport hears the server by one request, which lasts as
+	// long as the connection, and longer than ctx.
+	live, stop := context.WithCancel(context.WithoutCancel(ctx))
+	early := context.AfterFunc(ctx, stop)
+	sess, err := l.client().Connect(live, &sdk.SSEClientTransport{Endpoint: l.cfg.URL, HTTPClient: web.client(), MaxEventSize: maxMessage}, &sdk.ClientSessionOptions{ProtocolVersion: legacy})
+	early()
 	if err != nil {
+		stop()
 		web.base.CloseIdleConnections()
 		return nil, nil, reason(err, int(web.status.Load()))
 	}
-	return sess, end(sess), nil
+	return sess, func() error { defer stop(); return end(sess)() }, nil
 }
 
 // reason is err with what to try.
