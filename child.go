@@ -79,9 +79,14 @@ func (w *Worker) OpenChild(ctx context.Context, session string, s *State, t Task
 	}
 	c := f.Agent().Configured(0)
 	if child := s.Child(id); child != nil {
-		c.Limits = f.Agent().Limits.within(child.Limits)
+		c.Limits = f.Agent().Limits.Within(child.Limits)
 	}
 	m := &UserSaid{ID: "task", Message: llm.Say(llm.User, t.Prompt)}
+	if w.Note != nil {
+		if m.Note, err = w.Note(ctx, c); err != nil {
+			return fmt.Errorf("session %s: %w: %w", id, ErrNoFlow, err)
+		}
+	}
 	if err := open(ctx, w.Journal, id, opened, c, m); !errors.Is(err, ErrExists) {
 		return err
 	}

@@ -344,8 +344,8 @@ func (l Limits) Or(m Limits) Limits {
 	}
 }
 
-// within returns l with nothing in it that allows more than m does.
-func (l Limits) within(m Limits) Limits {
+// Within returns l with nothing in it that allows more than m does.
+func (l Limits) Within(m Limits) Limits {
 	return Limits{
 		Steps: less(l.Steps, m.Steps), Tokens: less(l.Tokens, m.Tokens), Money: less(l.Money, m.Money),
 		Time: less(l.Time, m.Time), Depth: less(l.Depth, m.Depth), FanOut: less(l.FanOut, m.FanOut),

@@ -227,6 +227,8 @@ var floors = []floor{
 		module + "/tools":    "what the agents can do",
 		module + "/analysis": "what the agents can do",
 		module + "/document": "what the agents can do",
+		module + "/llm":      models,
+		"go.yaml.in/yaml/v3": "the front matter of agents and skills",
 	}},
 
 	// Suites for implementers, which belong to what they test.

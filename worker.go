@@ -44,6 +44,10 @@ type Worker struct {
 	// since it began, for its parent to hear of.
 	Files func(ctx context.Context, s *State) ([]string, error)
 
+	// Note, if not nil, returns what a session that another one opens is
+	// told before its task: see [UserSaid].
+	Note func(ctx context.Context, c Configured) (llm.Parts, error)
+
 	// Live, if not nil, gets the provisional bodies of a session as they
 	// come. It must not block.
 	Live func(session string, b Body)

@@ -19,6 +19,9 @@ type Options struct {
 	Python    []string            // the interpreter and its arguments; none: python3, then python
 	Answer    json.RawMessage     // the JSON Schema of the answer, an object's; none: the answer is prose
 	Web       []openmanus.Tool    // the tools of the web: browser_use, web_search, web_fetch, …
+	Delegates []tools.Assistant   // whom they may give work to; none: they do it themselves
+	Skills    []Skill             // what they can read up on
+	Extra     []openmanus.Tool    // what they get besides, such as the tools of MCP servers; who made them closes them
 }
 
 // web returns those of o.Web with these names, in this order.
@@ -39,16 +42,22 @@ type Kind struct {
 	Name        string
 	Description string
 	Make        func(Options) (*openmanus.Agent, io.Closer, error)
+	Hidden      bool // made by flows, not chosen by people
+
+	// File is where the agent was read from, or nil if it is built in.
+	File *File
 }
 
-// Kinds returns the agents there are, by name.
+// Kinds returns the agents that are built in.
 func Kinds() []Kind {
 	return []Kind{
-		{"manus", manusDescription, Manus},
-		{"data_analysis", dataDescription, DataAnalysis},
-		{"browser", browserDescription, Browser},
-		{"research", researchDescription, Research},
-		{"mcp", mcpDescription, MCP},
+		{Name: "manus", Description: manusDescription, Make: Manus},
+		{Name: "swe", Description: sweDescription, Make: SWE},
+		{Name: "data_analysis", Description: dataDescription, Make: DataAnalysis},
+		{Name: "browser", Description: browserDescription, Make: Browser},
+		{Name: "research", Description: researchDescription, Make: Research},
+		{Name: "mcp", Description: mcpDescription, Make: MCP},
+		{Name: "critic", Description: criticDescription, Make: Critic, Hidden: true},
 	}
 }
 
@@ -65,10 +74,22 @@ func Find(name string) (Kind, bool) {
 const manusDescription = "The general agent: shell, Python, files, search in files, plans, and questions to you."
 
 // Manus returns the general agent. Its model, gate and limits are for the
-// caller to set. The closer ends what its tools keep running. The error is
-// about o.Answer.
+// caller to set, as those of the others. The closer ends what its tools keep
+// running. The error is about o.Answer.
 func Manus(o Options) (*openmanus.Agent, io.Closer, error) {
-	ts := general(o)
+	return o.agent("manus", manusDescription, manusInstructions, general(o))
+}
+
+// agent puts an agent together.
+func (o Options) agent(name, description, instructions string, ts []openmanus.Tool) (*openmanus.Agent, io.Closer, error) {
+	own := closer(ts)
+	ts = append(ts, o.Extra...)
+	if len(o.Delegates) > 0 {
+		ts = append(ts, tools.NewDelegate(o.Delegates))
+	}
+	if len(o.Skills) > 0 {
+		ts = append(ts, newSkillTool(o.Skills))
+	}
 	if len(o.Answer) > 0 {
 		t, err := tools.NewCompletion(o.Answer)
 		if err != nil {
@@ -77,12 +98,8 @@ func Manus(o Options) (*openmanus.Agent, io.Closer, error) {
 		ts = append(ts, t)
 	}
 	return &openmanus.Agent{
-		Name:         "manus",
-		Description:  manusDescription,
-		Instructions: manusInstructions,
-		Tools:        ts,
-		Workspace:    o.Workspace.Dir(),
-	}, closer(ts), nil
+		Name: name, Description: description, Instructions: instructions, Tools: ts, Workspace: o.Workspace.Dir(),
+	}, own, nil
 }
 
 // general are the tools of the general agent, in the order in which the model

@@ -16,20 +16,7 @@ func Browser(o Options) (*openmanus.Agent, io.Closer, error) {
 	ts := o.web("browser_use", "web_search", "web_fetch")
 	ts = append(ts, tools.NewEditor(o.Workspace), tools.NewFileSaver(o.Workspace), tools.NewReadOutput(),
 		tools.NewPlanning(), tools.NewAskHuman(), tools.NewTerminate())
-	if len(o.Answer) > 0 {
-		t, err := tools.NewCompletion(o.Answer)
-		if err != nil {
-			return nil, nil, err
-		}
-		ts = append(ts, t)
-	}
-	return &openmanus.Agent{
-		Name:         "browser",
-		Description:  browserDescription,
-		Instructions: browserInstructions,
-		Tools:        ts,
-		Workspace:    o.Workspace.Dir(),
-	}, closer(ts), nil
+	return o.agent("browser", browserDescription, browserInstructions, ts)
 }
 
 const browserInstructions = `You are OpenManus, an agent that does what a person asks of it in a web browser.

@@ -26,20 +26,7 @@ func DataAnalysis(o Options) (*openmanus.Agent, io.Closer, error) {
 	ts := append(o.reading(),
 		analysis.NewPreparation(python), python, tools.NewBash(o.Workspace), tools.NewEditor(o.Workspace), tools.NewFileSaver(o.Workspace),
 		tools.NewGrep(o.Workspace), tools.NewGlob(o.Workspace), tools.NewReadOutput(), tools.NewPlanning(), tools.NewAskHuman(), tools.NewTerminate())
-	if len(o.Answer) > 0 {
-		t, err := tools.NewCompletion(o.Answer)
-		if err != nil {
-			return nil, nil, err
-		}
-		ts = append(ts, t)
-	}
-	return &openmanus.Agent{
-		Name:         "data_analysis",
-		Description:  dataDescription,
-		Instructions: dataInstructions,
-		Tools:        ts,
-		Workspace:    o.Workspace.Dir(),
-	}, closer(ts), nil
+	return o.agent("data_analysis", dataDescription, dataInstructions, ts)
 }
 
 const dataInstructions = `You are an analyst who answers questions about data in a person's workspace, with tools.

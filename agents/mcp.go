@@ -13,21 +13,7 @@ const mcpDescription = "Works with the tools of MCP servers alone."
 // caller adds, and what it needs to ask and to end. Its model, gate and limits
 // are for the caller to set as well.
 func MCP(o Options) (*openmanus.Agent, io.Closer, error) {
-	ts := []openmanus.Tool{tools.NewReadOutput(), tools.NewAskHuman(), tools.NewTerminate()}
-	if len(o.Answer) > 0 {
-		t, err := tools.NewCompletion(o.Answer)
-		if err != nil {
-			return nil, nil, err
-		}
-		ts = append(ts, t)
-	}
-	return &openmanus.Agent{
-		Name:         "mcp",
-		Description:  mcpDescription,
-		Instructions: mcpInstructions,
-		Tools:        ts,
-		Workspace:    o.Workspace.Dir(),
-	}, closer(ts), nil
+	return o.agent("mcp", mcpDescription, mcpInstructions, []openmanus.Tool{tools.NewReadOutput(), tools.NewAskHuman(), tools.NewTerminate()})
 }
 
 const mcpInstructions = `You are OpenManus, an agent that does what a person asks of it with the tools of MCP servers.

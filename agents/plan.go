@@ -43,7 +43,7 @@ func (f *PlanFlow) plan(s *openmanus.State) *plan {
 			return f.progress(*p, ps.Revision, s.Children)
 		}
 	}
-	if s.Steps < maxDrafts && s.Due() {
+	if s.Turn == 0 || s.Steps < maxDrafts && (s.Due() || s.Open()) {
 		return nil
 	}
 	p := f.progress(defaultPlan(s.Requests), 0, s.Children)
@@ -298,4 +298,18 @@ func clip(text string, n int) string {
 		return text
 	}
 	return string([]rune(text)[:n]) + "..."
+}
+
+// Progress is the plan of a session of a [PlanFlow], with the statuses of its
+// steps as they are; nil if it has none, or is another session.
+func Progress(s *openmanus.State) *tools.Plan {
+	if !s.Config.FlowEnds || !slices.ContainsFunc(s.Config.Tools, func(t openmanus.Spec) bool { return t.Name == planning }) {
+		return nil
+	}
+	f := &PlanFlow{Critic: "critic"}
+	p := f.plan(s)
+	if p == nil {
+		return nil
+	}
+	return &p.Plan
 }

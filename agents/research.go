@@ -15,20 +15,7 @@ const researchDescription = "Deep research: searches, reads, and writes a report
 func Research(o Options) (*openmanus.Agent, io.Closer, error) {
 	ts := append(o.web("research", "web_search", "web_fetch", "crawl", "browser_use"),
 		tools.NewReadOutput(), tools.NewAskHuman(), tools.NewTerminate())
-	if len(o.Answer) > 0 {
-		t, err := tools.NewCompletion(o.Answer)
-		if err != nil {
-			return nil, nil, err
-		}
-		ts = append(ts, t)
-	}
-	return &openmanus.Agent{
-		Name:         "research",
-		Description:  researchDescription,
-		Instructions: researchInstructions,
-		Tools:        ts,
-		Workspace:    o.Workspace.Dir(),
-	}, closer(ts), nil
+	return o.agent("research", researchDescription, researchInstructions, ts)
 }
 
 const researchInstructions = `You are OpenManus, an agent that finds out what a person wants to know, on the web, and writes a report on it that can be checked.

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/openmanus-go/openmanus/agents"
-)
+import "fmt"
 
 // agentsCmd is openmanus agents.
 type agentsCmd struct {
@@ -18,6 +13,24 @@ type agentInfo struct {
 	Description string   `json:"description"`
 	Tools       []string `json:"tools"`
 	Default     bool     `json:"default"`
+	From        string   `json:"from"`            // built in, user or workspace
+	Path        string   `json:"path,omitempty"`  // of its file
+	Model       string   `json:"model,omitempty"` // if it has one of its own
+	Error       string   `json:"error,omitempty"` // why it cannot be used here
+}
+
+// Help implements [kong.HelpProvider].
+func (agentsCmd) Help() string {
+	return `Besides those that are built in there are your own: agents/NAME.md in the workspace, or in your configuration directory (openmanus config path). A file has front matter between two lines ---, with any of
+
+  name, description   (the name of the file, if there is none)
+  model               PROVIDER/NAME or a profile
+  tools               names of tools; default: those of manus
+  agents              whom it may give work to
+  approve             ask, edits, all or readonly
+  max_steps, budget_tokens, max_cost, timeout
+
+and below it what the agent is told. A file of the workspace never allows more than the run does: of approve and the limits, the stricter one holds, and its model has to be of the same provider.`
 }
 
 // Run implements the command.
@@ -26,28 +39,27 @@ func (c *agentsCmd) Run(t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
+	tm := t.newTeam(cfg.Run.Workspace)
+	t.warn(tm)
 	infos := []agentInfo{}
-	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "DESCRIPTION"}}
-	for _, k := range agents.Kinds() {
-		in := agentInfo{Name: k.Name, Description: k.Description, Tools: []string{}, Default: k.Name == cfg.Run.Agent}
-		list, err := t.toolsOf(cfg, k.Name)
+	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "FROM", "DESCRIPTION"}}
+	for _, k := range tm.kinds {
+		if k.Hidden {
+			continue
+		}
+		in := agentInfo{Name: k.Name, Description: k.Description, Tools: []string{}, Default: k.Name == cfg.Run.Agent, From: "built in"}
+		if k.File != nil {
+			in.From, in.Path, in.Model = k.File.From, k.File.Path, k.File.Model
+		}
+		list, err := t.toolsOf(cfg, k)
 		if err != nil {
-			return err
+			in.Error = err.Error()
 		}
 		for _, tool := range list {
 			in.Tools = append(in.Tools, tool.Name)
 		}
 		infos = append(infos, in)
-		tb.add(in.Name, map[bool]string{true: "yes"}[in.Default], fmt.Sprint(len(in.Tools)), in.Description)
+		tb.add(in.Name, map[bool]string{true: "yes"}[in.Default], fmt.Sprint(len(in.Tools)), in.From, in.Description)
 	}
 	return c.print(t, g, infos, tb, "There are no agents.")
-}
-
-// noAgent is the error for an agent that there is none of.
-func noAgent(name string) error {
-	var names []string
-	for _, k := range agents.Kinds() {
-		names = append(names, k.Name)
-	}
-	return usage(fmt.Errorf("there is no agent %q; there is %s", name, strings.Join(names, ", ")))
 }

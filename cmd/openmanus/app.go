@@ -37,6 +37,7 @@ type app struct {
 	onScreen  bool   // standard output and standard error are both terminals
 	retrying  func(err error, wait time.Duration)
 	switching func(err error, to string)
+	staff     string // whom the agent of a session that begins may give work to, with commas between
 
 	wrongEndpoint atomic.Bool // see noting
 
@@ -45,6 +46,9 @@ type app struct {
 	mcp        *mcp.Client // once mcpOnce is done
 	mcpErr     error
 	mcpClose   []io.Closer
+
+	teamMu sync.Mutex
+	teams  map[string]*team // by workspace
 
 	mu    sync.Mutex
 	made  map[blueprint]*openmanus.Agent
@@ -101,7 +105,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	}
 	a := &app{t: t, globals: g, cfg: cfg, db: db, mcpServers: servers, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
-	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
+	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Files: a.filesOf, Note: a.noteOf, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	return a, nil
 }
 
@@ -116,31 +120,6 @@ func (a *app) Close() error {
 	return errors.Join(append(errs, a.db.Close())...)
 }
 
-// A blueprint is what an agent is made from: what a session's journal says of
-// it.
-type blueprint struct {
-	Agent, Model, Endpoint, Workspace, Approve, Sandbox string
-
-	Answer string // the JSON Schema of the answer, if it has one
-}
-
-func blueprintOf(s *openmanus.State) blueprint {
-	c := s.Config
-	b := blueprint{Agent: s.Opened.Flow, Model: c.Model, Endpoint: c.Endpoint, Workspace: c.Workspace, Approve: c.Approve, Sandbox: kindOf(c.Sandbox)}
-	for _, t := range c.Tools {
-		if t.Name == "create_chat_completion" {
-			b.Answer = string(t.Input)
-		}
-	}
-	return b
-}
-
-// flow is the agent of a session that exists: as its journal says, whatever is
-// configured today.
-func (a *app) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, error) {
-	return a.agent(blueprintOf(s))
-}
-
 // agent makes the agent of b, or returns the one that was made.
 func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	a.mu.Lock()
@@ -148,11 +127,15 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if made := a.made[b]; made != nil {
 		return made, nil
 	}
-	kind, ok := agents.Find(b.Agent)
+	kind, ok := a.team(b.Workspace).find(flowName(b.Agent))
 	if !ok {
-		return nil, usage(fmt.Errorf("there is no agent %q; openmanus agents lists them", b.Agent))
+		return nil, a.team(b.Workspace).noAgent(flowName(b.Agent))
 	}
-	model, m, err := a.model(b.Model, b.Endpoint)
+	_, m, err := a.model(b.Model, b.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	helpers, err := a.delegates(b)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +143,7 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	o := agents.Options{Workspace: ws, Answer: json.RawMessage(b.Answer)}
+	o := agents.Options{Workspace: ws, Answer: json.RawMessage(b.Answer), Delegates: helpers, Skills: a.team(b.Workspace).skills}
 	if p := a.cfg.Python.Interpreter; p != "" {
 		o.Python = []string{p}
 	}
@@ -173,17 +156,14 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if err != nil {
 		return nil, usage(errors.Join(err, web.Close(), ws.Close()))
 	}
-	agent.Model, agent.ModelName, agent.Endpoint = model, b.Model, b.Endpoint
-	agent.Prices, agent.Settings, agent.Window = m.Prices(), m.Settings, a.cfg.Window(m)
-	if err := a.helpers(agent, m); err != nil {
+	agent.Sandbox = cmp.Or(ws.Sandbox(), string(sandbox.None))
+	if err := a.outfit(agent, b); err != nil {
 		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
 	}
-	agent.Limits, agent.Approve, agent.Sandbox = a.cfg.Limits(m), b.Approve, cmp.Or(ws.Sandbox(), string(sandbox.None))
-	if agent.Gate, err = a.gate(agent); err != nil {
-		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
-	}
-	if err := a.withMCP(agent); err != nil {
-		return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
+	if !kind.Hidden && (kind.File == nil || len(kind.File.Tools) == 0) {
+		if err := a.withMCP(agent); err != nil {
+			return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
+		}
 	}
 	a.made[b] = agent
 	a.close = append(a.close, closer, web, ws)

@@ -53,6 +53,7 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
+	a.staff = strings.Join(c.Delegate, ",")
 	ch := &chat{app: a, flags: c.runFlags, lines: plainLines{t, ctx}}
 	if c.Session != "" {
 		if ch.id, err = a.named(ctx, c.Session); err != nil {
@@ -186,7 +187,7 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 		fmt.Fprintln(c.t.out, plain(s.Answer))
 	}
 	if s.Status() != openmanus.Finished {
-		return exit{code: code(s), err: errors.New(describe(s) + ": " + s.Outcome.Error + " (/retry goes on)"), reported: true}
+		return exit{code: code(s, d.waiting), err: errors.New(describe(s, d.waiting) + ": " + s.Outcome.Error + " (/retry goes on)"), reported: true}
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -264,8 +263,11 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *kong.Value) []ca
 		return someFile
 	case kind == "DIR":
 		return someDir
-	case v.Name == "agent":
-		for _, k := range agents.Kinds() {
+	case v.Name == "agent", v.Name == "agents", v.Name == "delegate":
+		for _, k := range t.newTeam(t.dir).kinds {
+			if k.Hidden {
+				continue
+			}
 			cs = append(cs, candidate{k.Name, k.Description})
 		}
 	case v.Name == "model":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -43,6 +44,10 @@ type drive struct {
 	before  scan
 	from    int64   // the last event before this request
 	person  *person // who answers; nil if nobody is there
+	below   *below
+	asks    chan struct{}        // a session below asks
+	plan    *planView            // what is drawn of a plan; nil if there is none
+	waiting []openmanus.Question // what waits where the run ends
 
 	mu    sync.Mutex
 	seen  int64         // the last stored event that was shown
@@ -55,11 +60,11 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	if err != nil {
 		return nil, usage(fmt.Errorf("workspace: %w", err))
 	}
-	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{})}
+	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{}), asks: make(chan struct{}, 1)}
 	d.print = newPrinter(a.t.err, a.style(), s.Quiet)
 	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
-		d.person = &person{ask: a.t.ask, print: d.print}
+		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
 	}
 	a.retrying = func(err error, wait time.Duration) {
 		d.print.remark("the model did not answer (%v); again in %s", err, wait.Round(100*time.Millisecond))
@@ -70,11 +75,16 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 
 // scan looks at the files of the workspace.
 func (d *drive) scan() scan {
-	own, err := filepath.Rel(d.root.Name(), d.cfg.DataDir)
+	return scanFiles(context.Background(), d.files, ownDir(d.root.Name(), d.cfg.DataDir))
+}
+
+// ownDir is the directory of the program's own data as seen from a workspace.
+func ownDir(workspace, data string) string {
+	own, err := filepath.Rel(workspace, data)
 	if err != nil {
-		own = ""
+		return ""
 	}
-	return scanFiles(context.Background(), d.files, filepath.ToSlash(own))
+	return filepath.ToSlash(own)
 }
 
 // Close lets go of the workspace.
@@ -102,11 +112,18 @@ func (d *drive) once(ctx context.Context) (*openmanus.State, error) {
 	defer watching.Wait()
 	defer unwatch()
 	var watchErr error
+	d.below = newBelow(watch, d)
+	defer d.below.all.Wait()
+	defer unwatch()
+	if err := d.below.watchAll(watch); err != nil {
+		return nil, d.failure(err)
+	}
 	watching.Go(func() { watchErr = d.follow(watch) })
 
 	s, err := d.untilDone(ctx)
 	if err == nil {
 		d.waitShown(watch, s.Seq)
+		d.below.settle(watch)
 	}
 	unwatch()
 	watching.Wait()
@@ -130,24 +147,64 @@ func (d *drive) failure(err error) error {
 
 // untilDone wakes the session until it has ended, or waits and nobody answers.
 func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
+	last := int64(-1)
 	for {
-		if err := d.local.Wake(ctx, d.id); err != nil {
+		if err := d.wake(ctx); err != nil {
 			return nil, err
 		}
-		s, err := openmanus.Load(ctx, d.db, d.id)
+		nodes, err := openmanus.Tree(ctx, d.db, d.id)
 		if err != nil {
 			return nil, err
 		}
-		if s.Status() == openmanus.Running {
-			continue // somebody spoke while the driver was leaving
+		s, seq := nodes[0].State, int64(0)
+		for _, n := range nodes {
+			seq += n.State.Seq
 		}
-		if s.Status() != openmanus.Waiting || d.person == nil {
+		if d.waiting, err = openmanus.Questions(ctx, d.db, d.id); err != nil {
+			return nil, err
+		}
+		switch st := standing(s, d.waiting); {
+		case st == openmanus.Running && seq == last:
+			return nil, errors.New("nothing is left to do, and yet it has not ended")
+		case st == openmanus.Running:
+			last = seq
+			continue // somebody spoke while the driver was leaving
+		case st != openmanus.Waiting || d.person == nil:
 			return s, nil
 		}
 		d.waitShown(ctx, s.Seq)
-		d.person.lasting = func(c *openmanus.CallState) bool { return rememberable(s, c) }
-		if err := d.decide(ctx, s); err != nil {
+		d.below.settle(ctx)
+		if err := d.decide(ctx, d.waiting); err != nil {
 			return nil, err
+		}
+	}
+}
+
+// wake drives the session until nothing is left to do. What those below ask
+// meanwhile is put before the person while the others go on.
+func (d *drive) wake(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- d.local.Wake(ctx, d.id) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-d.asks:
+		}
+		if d.person == nil {
+			continue
+		}
+		qs, err := openmanus.Questions(ctx, d.db, d.id)
+		if err == nil {
+			qs = slices.DeleteFunc(qs, func(q openmanus.Question) bool { return q.Session == d.id })
+			err = d.decide(ctx, qs)
+		}
+		if err != nil {
+			cancel()
+			<-done
+			return err
 		}
 	}
 }
@@ -155,6 +212,9 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 // follow shows what happens, from d.seen on.
 func (d *drive) follow(ctx context.Context) error {
 	enc := d.t.encoder()
+	if err := d.drawPlan(ctx); err != nil {
+		return err
+	}
 	for ev, err := range d.local.Watch(ctx, d.id, d.seen) {
 		if err != nil {
 			return err
@@ -165,6 +225,12 @@ func (d *drive) follow(ctx context.Context) error {
 			}
 		}
 		d.print.event(ev)
+		if c, ok := ev.Body.(openmanus.ChildOpened); ok {
+			d.below.watch(c.Child, "", 0)
+		}
+		if d.plan != nil {
+			d.plan.event(ev)
+		}
 		if ev.Seq > 0 {
 			d.mu.Lock()
 			d.seen = ev.Seq
@@ -244,6 +310,8 @@ type usageSummary struct {
 }
 
 type waitingEntry struct {
+	Session  string `json:"session,omitempty"` // if it is one below
+	Path     string `json:"path,omitempty"`    // of who asks, if it is one below
 	Call     string `json:"call"`
 	Tool     string `json:"tool"`
 	Kind     string `json:"kind"`
@@ -251,15 +319,19 @@ type waitingEntry struct {
 	Input    string `json:"input,omitempty"`
 }
 
-func summarize(id string, s *openmanus.State, files []fileChange) runSummary {
+func summarize(id string, s *openmanus.State, qs []openmanus.Question, files []fileChange) runSummary {
 	sum := runSummary{
-		Session: &id, Status: string(s.Status()), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
+		Session: &id, Status: string(standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
 		Usage: usageSummary{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
 		Files: files, Error: s.Outcome.Error,
 	}
-	for _, c := range s.Pending() {
-		q := question(c)
-		sum.Waiting = append(sum.Waiting, waitingEntry{c.ID, c.Name, string(q.Kind), q.Question, c.Arguments()})
+	for _, w := range qs {
+		q := question(w.Call)
+		e := waitingEntry{Call: w.Call.ID, Tool: w.Call.Name, Kind: string(q.Kind), Question: q.Question, Input: w.Call.Arguments()}
+		if e.Path = asker(id, w); e.Path != "" {
+			e.Session = w.Session
+		}
+		sum.Waiting = append(sum.Waiting, e)
 	}
 	return sum
 }
@@ -276,9 +348,9 @@ func question(c *openmanus.CallState) openmanus.Asked {
 }
 
 // code is the exit code that tells how s ended.
-func code(s *openmanus.State) int {
+func code(s *openmanus.State, qs []openmanus.Question) int {
 	o := s.Outcome
-	switch s.Status() {
+	switch standing(s, qs) {
 	case openmanus.Finished:
 		return exitFinished
 	case openmanus.Waiting:
@@ -303,21 +375,23 @@ func (d *drive) report(s *openmanus.State) error {
 	after := d.scan()
 	files := changes(d.before, after)
 	shown := d.print.flush()
-	sum := summarize(d.id, s, files)
+	sum := summarize(d.id, s, d.waiting, files)
 	switch d.Output {
 	case outJSON:
 		if err := d.t.encoder().Encode(sum); err != nil {
 			return err
 		}
 	case outText:
-		if answered(s) && !(d.onScreen && shown == s.Answer) {
+		if text, ok := planOutcome(s, d.waiting); ok {
+			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(text), "\n"))
+		} else if answered(s) && !(d.onScreen && shown == s.Answer) {
 			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(s.Answer), "\n"))
 		}
 	}
 	if !d.Quiet {
 		d.footer(s, sum, d.before.partial || after.partial)
 	}
-	c := code(s)
+	c := code(s, d.waiting)
 	if c == exitFailed && s.Outcome.Reason == openmanus.Reason(llm.Network) && d.wrongEndpoint.Load() {
 		c = exitUsage
 	}
@@ -359,7 +433,7 @@ func (d *drive) footer(s *openmanus.State, sum runSummary, partial bool) {
 	if s.Cost > 0 {
 		cost = fmt.Sprintf(" · $%.4f", s.Cost.USD())
 	}
-	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, cost)
+	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, cost)
 	if s.Status() == openmanus.Finished && !d.passing {
 		d.print.remark("go on with: openmanus run --session %s \"…\"", d.id)
 	}
@@ -373,8 +447,8 @@ func sizeOf(f fileChange) string {
 }
 
 // describe is how s stands, in words.
-func describe(s *openmanus.State) string {
-	text := string(s.Status())
+func describe(s *openmanus.State, qs []openmanus.Question) string {
+	text := string(standing(s, qs))
 	if s.Outcome.Reason != "" {
 		text += " (" + string(s.Outcome.Reason) + ")"
 	}
@@ -384,17 +458,17 @@ func describe(s *openmanus.State) string {
 // explain says why a run did not finish, and how to go on.
 func (d *drive) explain(s *openmanus.State) error {
 	o := s.Outcome
-	switch s.Status() {
+	switch standing(s, d.waiting) {
 	case openmanus.Waiting:
 		var b strings.Builder
 		b.WriteString("waits for a person, and nobody is there")
-		for _, c := range s.Pending() {
-			q := question(c)
-			fmt.Fprintf(&b, "\n  %s: %s", c.Name, oneLine(summary(c.Call), 100))
+		for _, w := range d.waiting {
+			c, q := w.Call, question(w.Call)
+			fmt.Fprintf(&b, "\n  %s%s: %s", above(asker(d.id, w)), c.Name, oneLine(summary(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
-				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), d.id, c.ID)
+				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), w.Session, c.ID)
 			} else {
-				fmt.Fprintf(&b, "\n    openmanus sessions answer %s %s \"…\"", d.id, c.ID)
+				fmt.Fprintf(&b, "\n    openmanus sessions answer %s %s \"…\"", w.Session, c.ID)
 			}
 		}
 		fmt.Fprintf(&b, "\nthen: openmanus sessions resume %s", d.id)
@@ -409,6 +483,14 @@ func (d *drive) explain(s *openmanus.State) error {
 		return fmt.Errorf("interrupted; go on with: openmanus sessions resume %s", d.id)
 	}
 	return fmt.Errorf("stopped: %s; go on with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
+}
+
+// above is who asks, before what is asked.
+func above(who string) string {
+	if who == "" {
+		return ""
+	}
+	return who + ": "
 }
 
 // larger is the flag that raises the limit that was reached.

@@ -125,9 +125,9 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, t *terminal, s *mcp.Server,
 // mcpServer is the server of the configured agent's tools, and of the agent.
 func (a *app) mcpServer() (*mcp.Server, error) {
 	run := a.cfg.Run
-	kind, ok := agents.Find(run.Agent)
-	if !ok {
-		return nil, noAgent(run.Agent)
+	kind, ok := a.team(run.Workspace).find(run.Agent)
+	if !ok || kind.Hidden {
+		return nil, a.team(run.Workspace).noAgent(run.Agent)
 	}
 	ws, err := a.workspace(run.Workspace, a.cfg.Sandbox.Kind)
 	if err != nil {
@@ -187,7 +187,7 @@ func (x *exhibit) open(ctx context.Context, id, prompt string) error {
 		return err
 	}
 	said.ID = "task"
-	said.Note = environment(root.FS(), agent.Workspace)
+	said.Note = x.environment(root.FS(), agent.Workspace)
 	return openmanus.Open(ctx, x.db, id, agent, &said)
 }
 
@@ -268,7 +268,7 @@ func (x *exhibit) session(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk
 		}
 		events = append(events, ev)
 	}
-	return x.json(r.Params.URI, map[string]any{"summary": summarize(id, s, []fileChange{}), "events": events})
+	return x.json(r.Params.URI, map[string]any{"summary": summarize(id, s, nil, []fileChange{}), "events": events})
 }
 
 // maxResource is how large a file is that a client may read.

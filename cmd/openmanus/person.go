@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/openmanus-go/openmanus"
 )
@@ -16,9 +17,7 @@ import (
 type person struct {
 	print *printer
 	ask   func(ctx context.Context, prompt string) (string, error) // io.EOF: they left
-	all   bool                                                     // they allowed everything in this session
-
-	lasting func(c *openmanus.CallState) bool // whether c can be decided on for good
+	all   map[string]bool                                          // the sessions in which they allowed everything
 }
 
 // ask prints prompt and reads a line of standard input. It returns early when
@@ -56,12 +55,15 @@ type lineRead struct {
 	err  error
 }
 
-// decide puts what is pending in s before the person, and appends what they
-// say, until nothing is pending any more or somebody else was faster.
-func (d *drive) decide(ctx context.Context, s *openmanus.State) error {
-	for _, c := range s.Pending() {
-		waiting, cancel := d.untilMoved(ctx)
-		body, err := d.person.consider(waiting, c)
+// decide puts questions before the person, and appends what they say, until
+// somebody else was faster or the person has left.
+func (d *drive) decide(ctx context.Context, qs []openmanus.Question) error {
+	defer d.print.release()
+	for _, q := range qs {
+		waiting, cancel := d.untilMoved(ctx, q)
+		d.print.hold()
+		body, err := d.person.consider(waiting, q, asker(d.id, q))
+		d.print.release()
 		moved := context.Cause(waiting) == errMoved
 		cancel()
 		if errors.Is(err, io.EOF) {
@@ -74,9 +76,9 @@ func (d *drive) decide(ctx context.Context, s *openmanus.State) error {
 		if err != nil {
 			return err
 		}
-		_, err = d.db.Append(ctx, d.id, body)
+		_, err = d.db.Append(ctx, q.Session, body)
 		if r, ok := body.(openmanus.Ruled); err == nil && ok && r.Rule == forGood {
-			err = d.remember(d.id, s, c, r.Allow)
+			err = d.remember(q.Session, q.State, q.Call, r.Allow)
 		}
 		if err != nil && !errors.Is(err, openmanus.ErrExists) {
 			return err
@@ -88,29 +90,42 @@ func (d *drive) decide(ctx context.Context, s *openmanus.State) error {
 // errMoved says that the session went on without the person.
 var errMoved = errors.New("the session went on")
 
-// untilMoved returns a context that ends when the session goes on.
-func (d *drive) untilMoved(ctx context.Context) (context.Context, context.CancelFunc) {
+// untilMoved returns a context that ends when the session that asks goes on,
+// or the one that is driven has ended.
+func (d *drive) untilMoved(ctx context.Context, q openmanus.Question) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.mu.Lock()
-	moved := d.moved
+	after := d.seen
 	d.mu.Unlock()
-	go func() {
-		select {
-		case <-moved:
-			cancel(errMoved)
-		case <-ctx.Done():
+	var following sync.WaitGroup
+	following.Go(func() {
+		for ev, err := range d.db.Follow(ctx, d.id, after) {
+			if _, halted := ev.Body.(openmanus.Interrupted); err != nil || halted || q.Session == d.id {
+				cancel(errMoved)
+			}
 		}
-	}()
-	return ctx, func() { cancel(nil) }
+	})
+	if q.Session != d.id {
+		following.Go(func() {
+			for range d.db.Follow(ctx, q.Session, q.State.Seq) {
+				cancel(errMoved)
+			}
+		})
+	}
+	return ctx, func() {
+		cancel(nil)
+		following.Wait()
+	}
 }
 
-// consider asks the person about c and returns what they said.
-func (p *person) consider(ctx context.Context, c *openmanus.CallState) (openmanus.Body, error) {
-	q := question(c)
+// consider asks the person about a call of a session and returns what they
+// said. who is the path of who asks, if that is not the session they talk to.
+func (p *person) consider(ctx context.Context, w openmanus.Question, who string) (openmanus.Body, error) {
+	c, q := w.Call, question(w.Call)
 	if q.Kind == openmanus.AskRuling {
-		return p.rule(ctx, c, q)
+		return p.rule(ctx, w, who, q)
 	}
-	p.print.question("%s", q.Question)
+	p.print.question("%s%s", above(who), q.Question)
 	for {
 		text, err := p.ask(ctx, "> ")
 		if err != nil {
@@ -130,19 +145,20 @@ func (p *person) consider(ctx context.Context, c *openmanus.CallState) (openmanu
 
 // rule asks whether c may run: all of it is shown, since that is what is
 // allowed.
-func (p *person) rule(ctx context.Context, c *openmanus.CallState, q openmanus.Asked) (openmanus.Body, error) {
+func (p *person) rule(ctx context.Context, w openmanus.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
+	c := w.Call
 	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
-	if p.all {
+	if p.all[w.Session] {
 		r.Allow = true
 		return r, nil
 	}
-	p.print.question("%s", q.Question)
+	p.print.question("%s%s", above(who), q.Question)
 	if q.Shown != "" {
 		p.print.block(strings.TrimRight(q.Shown, "\n"))
 	} else {
 		p.print.block(readable(c.Arguments()))
 	}
-	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", p.lasting != nil && p.lasting(c)
+	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", rememberable(w.State, c)
 	if lasting {
 		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
 	}
@@ -157,7 +173,7 @@ func (p *person) rule(ctx context.Context, c *openmanus.CallState, q openmanus.A
 		case "y", "yes":
 			r.Allow = true
 		case "a", "all":
-			p.all, r.Allow = true, true
+			p.all[w.Session], r.Allow = true, true
 		case "n", "no":
 			r.Reason = "the person said no"
 		case "always", "never":

@@ -26,6 +26,7 @@ type runFlags struct {
 	MaxCost      string   `help:"Stop when the session has cost so much, in US dollars." placeholder:"USD"`
 	Timeout      string   `help:"Stop after so much time at work, such as 90s or 1h." placeholder:"DURATION"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
+	Delegate     []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
 	Approve      string   `help:"What may be done without asking: ask (nothing that changes something), edits (of files), all, readonly (nothing is changed, nor asked)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
@@ -79,6 +80,7 @@ func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if a.answer, err = c.schema(t); err != nil {
 		return t.fail(c.shown, usage(err))
 	}
+	a.staff = strings.Join(c.Delegate, ",")
 	m, err := t.request(prompt, c.Attach)
 	if err != nil {
 		return t.fail(c.shown, err)
@@ -176,7 +178,9 @@ func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) 
 	if err != nil {
 		return nil, err
 	}
-	agent, err := a.agent(blueprint{a.cfg.Run.Agent, name, model.BaseURL, a.cfg.Run.Workspace, a.cfg.Run.Approve, a.cfg.Sandbox.Kind, a.answer})
+	agent, err := a.begins(blueprint{
+		Agent: a.cfg.Run.Agent, Model: name, Endpoint: model.BaseURL, Workspace: a.cfg.Run.Workspace, Approve: a.cfg.Run.Approve, Sandbox: a.cfg.Sandbox.Kind, Answer: a.answer, Delegates: a.staff,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +188,7 @@ func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) 
 	if err != nil {
 		return nil, err
 	}
-	m.Note = environment(d.files, agent.Workspace)
+	m.Note = a.environment(d.files, agent.Workspace)
 	if err := openmanus.Open(ctx, a.db, d.id, agent, m); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -249,8 +253,8 @@ func (a *app) limitsOf(f runFlags) openmanus.Limits {
 // reconfigured is the configuration that flags ask for, if it is another than
 // that of the session. Limits belong to it if a new request comes with it.
 func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, limits bool) ([]openmanus.Body, error) {
-	if f.Agent != "" && f.Agent != s.Opened.Flow {
-		return nil, usage(fmt.Errorf("the session is one of the agent %s: another agent needs a session of its own", s.Opened.Flow))
+	if name := flowName(s.Opened.Flow); f.Agent != "" && f.Agent != name {
+		return nil, usage(fmt.Errorf("the session is one of the agent %s: another agent needs a session of its own", name))
 	}
 	was := blueprintOf(s)
 	b := was
@@ -274,10 +278,11 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	if b == was && !limits {
 		return nil, nil
 	}
-	agent, err := a.agent(b)
+	flow, err := a.flowOf(b)
 	if err != nil {
 		return nil, err
 	}
+	agent := flow.Agent()
 	c := s.Config
 	c.N++
 	c.Model, c.Endpoint, c.Workspace, c.Approve, c.Sandbox = b.Model, b.Endpoint, b.Workspace, b.Approve, agent.Sandbox

@@ -140,8 +140,9 @@ type serveHost struct{ *app }
 
 // Open implements [server.Host].
 func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) error {
-	if _, ok := agents.Find(cmp.Or(n.Agent, h.cfg.Run.Agent)); !ok {
-		return &server.FieldError{Field: "agent", Err: noAgent(n.Agent)}
+	tm, kind := h.team(n.Workspace), cmp.Or(n.Agent, h.cfg.Run.Agent)
+	if k, ok := tm.find(kind); !ok || k.Hidden {
+		return &server.FieldError{Field: "agent", Err: tm.noAgent(kind)}
 	}
 	name, endpoint := n.Model, ""
 	if name == "" {
@@ -155,7 +156,7 @@ func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) err
 	} else {
 		endpoint = m.BaseURL
 	}
-	agent, err := h.agent(blueprint{Agent: cmp.Or(n.Agent, h.cfg.Run.Agent), Model: name, Endpoint: endpoint, Workspace: n.Workspace, Approve: cmp.Or(n.Approve, openmanus.ApproveAsk), Sandbox: h.cfg.Sandbox.Kind})
+	agent, err := h.begins(blueprint{Agent: kind, Model: name, Endpoint: endpoint, Workspace: n.Workspace, Approve: cmp.Or(n.Approve, openmanus.ApproveAsk), Sandbox: h.cfg.Sandbox.Kind})
 	if err != nil {
 		return err
 	}
@@ -165,14 +166,17 @@ func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) err
 }
 
 // Environment implements [server.Host].
-func (h serveHost) Environment(dir string) llm.Parts { return environment(os.DirFS(dir), dir) }
+func (h serveHost) Environment(dir string) llm.Parts { return h.environment(os.DirFS(dir), dir) }
 
 // Catalogue implements [server.Host].
 func (h serveHost) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
 	seen := make(map[string]bool)
 	for _, k := range agents.Kinds() {
+		if k.Hidden {
+			continue
+		}
 		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.cfg.Run.Agent}
-		list, err := h.t.toolsOf(h.cfg, k.Name)
+		list, err := h.t.toolsOf(h.cfg, k)
 		if err != nil {
 			return c, err
 		}

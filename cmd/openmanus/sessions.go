@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -49,6 +50,7 @@ type session struct {
 	*app
 	id string
 	s  *openmanus.State
+	qs []openmanus.Question // what waits in it and below
 }
 
 // open returns the session. The caller closes it.
@@ -91,7 +93,8 @@ func (a *app) session(ctx context.Context, id string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &session{a, full, s}, nil
+	qs, err := openmanus.Questions(ctx, a.db, full)
+	return &session{a, full, s, qs}, err
 }
 
 // readOnly returns an error if the session is one that can be read and not gone on with.
@@ -108,7 +111,8 @@ func (x *session) done(format string, a ...any) error {
 	if _, err := fmt.Fprintln(x.t.out, plain(fmt.Sprintf(format, a...))); err != nil {
 		return err
 	}
-	x.note("whoever drives it goes on; if nobody does: openmanus sessions resume %s", x.id)
+	top, _, _ := strings.Cut(x.id, ".") // sessions below are driven by the one on top
+	x.note("whoever drives it goes on; if nobody does: openmanus sessions resume %s", top)
 	return nil
 }
 
@@ -118,7 +122,7 @@ func (x *session) note(format string, a ...any) {
 }
 
 // stands is how the session is, in words.
-func (x *session) stands() string { return describe(x.s) }
+func (x *session) stands() string { return describe(x.s, x.qs) }
 
 // localTime is a time as people read it.
 func localTime(at time.Time) string { return at.Local().Format("2006-01-02 15:04") }

@@ -144,17 +144,23 @@ func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind
 	if err := x.readOnly(); err != nil {
 		return nil, openmanus.Asked{}, err
 	}
-	var found []*openmanus.CallState
-	for _, c := range x.s.Pending() {
-		if question(c).Kind == kind && (id == "" || c.ID == id) {
-			found = append(found, c)
+	var found []openmanus.Question
+	for _, own := range []bool{true, false} { // those below count where the session itself does not ask
+		for _, w := range x.qs {
+			if own == (w.Session == x.id) && question(w.Call).Kind == kind && (id == "" || w.Call.ID == id) {
+				found = append(found, w)
+			}
+		}
+		if len(found) > 0 {
+			break
 		}
 	}
 	switch {
 	case len(found) == 1:
-		return found[0], question(found[0]), nil
+		x.id, x.s = found[0].Session, found[0].State
+		return found[0].Call, question(found[0].Call), nil
 	case len(found) > 1:
-		return nil, openmanus.Asked{}, usage(fmt.Errorf("several calls wait; name one:%s", callList(found)))
+		return nil, openmanus.Asked{}, usage(fmt.Errorf("several calls wait; name one:%s", x.callList(found)))
 	case id != "":
 		return nil, openmanus.Asked{}, x.whyNot(ctx, id, kind)
 	}
@@ -171,13 +177,14 @@ func words(kind openmanus.AskKind) string {
 
 // otherwise names what does wait, if it waits in another way.
 func (x *session) otherwise(kind openmanus.AskKind) string {
-	for _, c := range x.s.Pending() {
+	for _, w := range x.qs {
+		c := w.Call
 		switch q := question(c); {
 		case q.Kind == kind:
 		case q.Kind == openmanus.AskRuling:
-			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, plain(c.Name), x.id, c.ID)
+			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, plain(c.Name), w.Session, c.ID)
 		default:
-			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, plain(c.Name), oneLine(q.Question, 80), x.id, c.ID)
+			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, plain(c.Name), oneLine(q.Question, 80), w.Session, c.ID)
 		}
 	}
 	return ""
@@ -207,10 +214,10 @@ func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind)
 			}
 		}
 	}
-	waiting := x.s.Pending()
+	waiting := x.qs
 	switch c := x.s.Call(id); {
 	case name == "" && len(waiting) > 0:
-		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, oneLine(id, 40), callList(waiting)))
+		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, oneLine(id, 40), x.callList(waiting)))
 	case name == "":
 		return usage(fmt.Errorf("session %s has no call %q, and nothing waits in it", x.id, oneLine(id, 40)))
 	case c != nil && c.Done != nil:
@@ -237,11 +244,15 @@ func settled(ev openmanus.Event) string {
 	return fmt.Sprintf("%s is there since %s", ev.Body.Key(), at)
 }
 
-// callList is the calls that wait, one a line.
-func callList(cs []*openmanus.CallState) string {
+// callList is the calls that wait, one a line, those below by their session.
+func (x *session) callList(qs []openmanus.Question) string {
 	var b strings.Builder
-	for _, c := range cs {
-		fmt.Fprintf(&b, "\n  %s  %s  %s", c.ID, plain(c.Name), summary(c.Call))
+	for _, w := range qs {
+		name := w.Call.ID
+		if w.Session != x.id {
+			name = w.Session + " " + name
+		}
+		fmt.Fprintf(&b, "\n  %s  %s  %s", name, plain(w.Call.Name), summary(w.Call.Call))
 	}
 	return b.String()
 }

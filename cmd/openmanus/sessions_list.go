@@ -59,7 +59,11 @@ func (a *app) infos(ctx context.Context, opts store.ListOptions) ([]*sessionInfo
 		if err != nil {
 			return nil, err
 		}
-		infos = append(infos, newInfo(kept, s))
+		qs, err := openmanus.Questions(ctx, a.db, kept.ID)
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, newInfo(kept, s, qs))
 	}
 	return infos, nil
 }

@@ -77,11 +77,14 @@ func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanu
 func (x *session) again(f runFlags, sh shown) error {
 	switch sh.Output {
 	case outJSON:
-		if err := x.t.encoder().Encode(summarize(x.id, x.s, []fileChange{})); err != nil {
+		if err := x.t.encoder().Encode(summarize(x.id, x.s, nil, []fileChange{})); err != nil {
 			return err
 		}
 	case outText:
 		answer := strings.TrimRight(x.s.Answer, "\n")
+		if text, ok := planOutcome(x.s, nil); ok {
+			answer = text
+		}
 		if isTerminal(x.t.out) {
 			answer = plain(answer)
 		}

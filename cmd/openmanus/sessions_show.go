@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/tools"
@@ -42,7 +43,7 @@ func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		}
 		tr.event(ev)
 	}
-	tr.footer(x.id, x.s)
+	tr.footer(x)
 	return tr.err
 }
 
@@ -69,12 +70,12 @@ func (x *session) info(ctx context.Context) (*sessionInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newInfo(kept, x.s), nil
+	return newInfo(kept, x.s, x.qs), nil
 }
 
-func newInfo(kept store.Info, s *openmanus.State) *sessionInfo {
+func newInfo(kept store.Info, s *openmanus.State, qs []openmanus.Question) *sessionInfo {
 	return &sessionInfo{
-		runSummary: summarize(kept.ID, s, []fileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
+		runSummary: summarize(kept.ID, s, qs, []fileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
 		Agent: s.Opened.Flow, Model: s.Config.Model, Endpoint: s.Config.Endpoint, Workspace: s.Config.Workspace,
 		Approve: s.Config.Approve, Parent: s.Opened.Parent, From: s.Opened.From, Unknown: s.Foreign,
 	}
@@ -180,6 +181,10 @@ func (tr *transcript) event(ev openmanus.Event) {
 		tr.line(s.dim, "· %s", cutGist(b))
 	case openmanus.ChildOpened:
 		tr.line(s.dim, "· delegated to %s", b.Child)
+	case openmanus.Ended:
+		if b.Text != "" {
+			tr.line(nil, "\n%s", b.Text)
+		}
 	case openmanus.ChildDone:
 		tr.line(s.dim, "· %s is %s: %s", b.Child, b.Status, oneLine(b.Text, 100))
 	case openmanus.Noted:
@@ -261,7 +266,11 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 const planningTool = "planning"
 
 // plan shows the active plan, if there is one.
-func (tr *transcript) plan() {
+func (tr *transcript) plan(st *openmanus.State) {
+	if p := agents.Progress(st); p != nil {
+		tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
+		return
+	}
 	ps, err := tools.ReadPlans(tr.plans)
 	if err != nil {
 		tr.line(tr.style.red, "\n! %v", err)
@@ -273,18 +282,20 @@ func (tr *transcript) plan() {
 }
 
 // footer is the plan, what waits, and how the session stands.
-func (tr *transcript) footer(id string, st *openmanus.State) {
-	tr.plan()
+func (tr *transcript) footer(x *session) {
+	st := x.s
+	tr.plan(st)
 	tr.line(nil, "")
-	for _, c := range st.Pending() {
+	for _, w := range x.qs {
+		who, c := above(asker(x.id, w)), w.Call
 		if q := question(c); q.Kind == openmanus.AskRuling {
-			tr.line(tr.style.mark, "? %s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, c.Name, id, c.ID)
+			tr.line(tr.style.mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
 			tr.line(nil, "%s", indent(readable(c.Arguments()), "    "))
 		} else {
-			tr.line(tr.style.mark, "? %s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", c.ID, c.Name, id, c.ID)
+			tr.line(tr.style.mark, "? %s%s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", who, c.ID, c.Name, w.Session, c.ID)
 		}
 	}
-	text := describe(st)
+	text := describe(st, x.qs)
 	if st.Outcome.Error != "" {
 		text += ": " + st.Outcome.Error
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -71,6 +72,8 @@ type printer struct {
 	lines   map[string]int    // of live output, by call
 	partial map[string]string // the line of it that has not ended
 	turn    int
+	plans   bool          // what is delegated is shown as a plan
+	kept    *bytes.Buffer // what is held back while the person is asked
 }
 
 func newPrinter(w io.Writer, s style, quiet bool) *printer {
@@ -113,8 +116,13 @@ func (p *printer) event(ev openmanus.Event) {
 		p.typed.Reset()
 		p.line(p.style.red("! interrupted"))
 	case openmanus.ChildOpened:
-		p.line(p.style.dim("· delegated to " + b.Child))
+		if !p.plans {
+			p.line(p.style.dim("· delegated to " + b.Child))
+		}
 	case openmanus.ChildDone:
+		if p.plans {
+			return
+		}
 		p.line(p.style.dim(fmt.Sprintf("· %s is %s: %s", b.Child, b.Status, oneLine(b.Text, 100))))
 	}
 }
@@ -244,13 +252,13 @@ func (p *printer) line(text string) {
 		return
 	}
 	p.freshLine()
-	fmt.Fprintln(p.w, text)
+	fmt.Fprintln(p.out(), text)
 }
 
 // freshLine ends the line that was begun, if any.
 func (p *printer) freshLine() {
 	if p.column {
-		fmt.Fprintln(p.w)
+		fmt.Fprintln(p.out())
 		p.column = false
 	}
 }
@@ -259,7 +267,7 @@ func (p *printer) write(text string) {
 	if text == "" {
 		return
 	}
-	io.WriteString(p.w, text)
+	io.WriteString(p.out(), text)
 	p.column = !strings.HasSuffix(text, "\n")
 }
 

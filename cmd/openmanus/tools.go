@@ -32,7 +32,12 @@ func (c *toolsCmd) Run(t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	infos, err := t.toolsOf(cfg, cmp.Or(c.Agent, cfg.Run.Agent))
+	tm, name := t.newTeam(cfg.Run.Workspace), cmp.Or(c.Agent, cfg.Run.Agent)
+	kind, ok := tm.find(name)
+	if !ok {
+		return tm.noAgent(name)
+	}
+	infos, err := t.toolsOf(cfg, kind)
 	if err != nil {
 		return err
 	}
@@ -69,11 +74,7 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 }
 
 // toolsOf returns the tools of an agent.
-func (t *terminal) toolsOf(cfg *config.Config, agent string) ([]toolInfo, error) {
-	kind, ok := agents.Find(agent)
-	if !ok {
-		return nil, noAgent(agent)
-	}
+func (t *terminal) toolsOf(cfg *config.Config, kind agents.Kind) ([]toolInfo, error) {
 	ws, err := workspace.NewDir(t.dir)
 	if err != nil {
 		return nil, usage(err)

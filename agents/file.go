@@ -1,0 +1,221 @@
+package agents
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/tools"
+)
+
+// A File is an agent that a person wrote down: Markdown, whose front matter
+// says what it has and whose text is its instructions.
+type File struct {
+	Path string // where it stands
+	From string // "workspace" or "user"
+
+	Name        string
+	Description string
+	Model       string   // PROVIDER/NAME or a profile; "": that of the run
+	Tools       []string // by name; none: those of the general agent
+	Agents      []string // whom it may give work to
+	Approve     string   // one of the modes of openmanus.Mode; "": that of the run
+	Limits      openmanus.Limits
+	Text        string // the instructions
+}
+
+// front is the front matter of a [File].
+type front struct {
+	Name        string   `yaml:"name"`
+	Description string   `yaml:"description"`
+	Model       string   `yaml:"model"`
+	Tools       words    `yaml:"tools"`
+	Agents      words    `yaml:"agents"`
+	Approve     string   `yaml:"approve"`
+	MaxSteps    int      `yaml:"max_steps"`
+	Tokens      int      `yaml:"budget_tokens"`
+	MaxCost     float64  `yaml:"max_cost"`
+	Timeout     duration `yaml:"timeout"`
+}
+
+// words is a list, or a text of words between commas.
+type words []string
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (w *words) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.ScalarNode {
+		return n.Decode((*[]string)(w))
+	}
+	*w = strings.FieldsFunc(n.Value, func(r rune) bool { return r == ',' || r == ' ' })
+	return nil
+}
+
+type duration time.Duration
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (d *duration) UnmarshalYAML(n *yaml.Node) error {
+	v, err := time.ParseDuration(n.Value)
+	if err != nil || v <= 0 {
+		return fmt.Errorf("line %d: %q is no duration such as 90s or 1h", n.Line, n.Value)
+	}
+	*d = duration(v)
+	return nil
+}
+
+// fileName is what agents and skills may be called.
+var fileName = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
+
+// maxFile is how large a file of instructions may be, in bytes.
+const maxFile = 256 << 10
+
+// ParseFile reads an agent's file. Its name is that in the front matter, or
+// else that of the file.
+func ParseFile(name string, data []byte) (*File, error) {
+	var f front
+	text, err := split(data, &f)
+	if err != nil {
+		return nil, err
+	}
+	f.Name = either(f.Name, strings.TrimSuffix(path.Base(name), ".md"))
+	switch {
+	case !fileName.MatchString(f.Name) || len(f.Name) > 64:
+		return nil, fmt.Errorf("the name %q must be small letters and digits, in words that are joined by - or _", f.Name)
+	case strings.TrimSpace(text) == "":
+		return nil, errors.New("there is no text below the front matter: it is what the agent is told")
+	case !slices.Contains([]string{"", openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll}, f.Approve):
+		return nil, fmt.Errorf("approve: %q is none of ask, edits, all, readonly", f.Approve)
+	case f.MaxSteps < 0 || f.Tokens < 0 || f.MaxCost < 0:
+		return nil, errors.New("a limit cannot be negative: leave it out for that of the run")
+	}
+	return &File{
+		Path: name, Name: f.Name, Description: oneLine(either(f.Description, "An agent of your own.")), Model: f.Model, Tools: f.Tools, Agents: f.Agents, Approve: f.Approve,
+		Limits: openmanus.Limits{Steps: f.MaxSteps, Tokens: f.Tokens, Money: openmanus.Money(f.MaxCost * float64(openmanus.Dollar)), Time: time.Duration(f.Timeout)},
+		Text:   strings.TrimSpace(text),
+	}, nil
+}
+
+// split reads the front matter of a file into v, and returns what follows.
+func split(data []byte, v any) (string, error) {
+	if len(data) > maxFile {
+		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), maxFile)
+	}
+	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
+	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
+	if !ok {
+		return string(data), nil
+	}
+	head, text, ok := bytes.Cut(rest, []byte("\n---\n"))
+	if !ok {
+		if head, ok = bytes.CutSuffix(bytes.TrimRight(rest, "\n"), []byte("\n---")); !ok {
+			return "", errors.New("the front matter has no end: a line ---")
+		}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(head))
+	if err := dec.Decode(v); err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("the front matter: %w", err)
+	}
+	return string(text), nil
+}
+
+// Files reads the agents in the folder agents of dir. What cannot be read is
+// in problems, and the others are there all the same.
+func Files(dir fs.FS, from string) (files []*File, problems []error) {
+	entries, err := fs.ReadDir(dir, "agents")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, []error{err}
+	}
+	for _, e := range entries {
+		name := path.Join("agents", e.Name())
+		if e.IsDir() || path.Ext(name) != ".md" || strings.EqualFold(e.Name(), "README.md") {
+			continue
+		}
+		data, err := readFile(dir, name)
+		if err == nil {
+			var f *File
+			if f, err = ParseFile(name, data); err == nil {
+				f.From = from
+				files = append(files, f)
+				continue
+			}
+		}
+		problems = append(problems, fmt.Errorf("%s: %w", name, err))
+	}
+	return files, problems
+}
+
+// readFile reads a file that should not be large.
+func readFile(dir fs.FS, name string) ([]byte, error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// Kind returns the agent of the file.
+func (f *File) Kind() Kind {
+	return Kind{Name: f.Name, Description: f.Description, File: f, Make: func(o Options) (*openmanus.Agent, io.Closer, error) {
+		all := append(general(o), o.Extra...)
+		ts := all
+		if len(f.Tools) > 0 {
+			var err error
+			if ts, err = f.choose(all); err != nil {
+				return nil, nil, err
+			}
+		}
+		o.Extra = nil
+		return o.agent(f.Name, f.Description, f.Text, ts)
+	}}
+}
+
+// choose returns the tools that the file names, and those to ask and to end.
+func (f *File) choose(all []openmanus.Tool) ([]openmanus.Tool, error) {
+	var ts []openmanus.Tool
+	var names []string
+	wanted := append(slices.Clone(f.Tools), "terminate", "read_output")
+	for _, t := range all {
+		name := t.Spec().Name
+		names = append(names, name)
+		if slices.Contains(wanted, name) {
+			ts = append(ts, t)
+		}
+	}
+	for _, name := range f.Tools {
+		if !slices.Contains(names, name) && name != "delegate" && name != "skill" {
+			return nil, fmt.Errorf("%s: there is no tool %q; there are %s", f.Path, name, strings.Join(names, ", "))
+		}
+	}
+	return ts, nil
+}
+
+// assistants are the agents with these names, as those who may give them work
+// read of them.
+func Assistants(kinds []Kind, names []string) ([]tools.Assistant, error) {
+	var as []tools.Assistant
+	for _, name := range names {
+		i := slices.IndexFunc(kinds, func(k Kind) bool { return sameName(k.Name, name) && !k.Hidden })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no agent %q", name)
+		}
+		as = append(as, tools.Assistant{Name: kinds[i].Name, Description: kinds[i].Description})
+	}
+	return as, nil
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,155 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Skill is a folder with a SKILL.md in the Agent Skills format: how to do
+// something, with the files that it takes. The name and the description are in
+// every request; the text is read when it is used.
+type Skill struct {
+	Name        string
+	Description string
+	Dir         string // the folder, as tools find it
+	From        string // "workspace" or "user"
+
+	files  fs.FS
+	folder string // in files
+}
+
+// maxSkillFiles is how many files of a skill are listed.
+const maxSkillFiles = 50
+
+// Skills reads the skills in the folders of dir that are named, whose path is
+// root. What cannot be read is in problems. What a skill says of tools that
+// need no approval has no effect.
+func Skills(dir fs.FS, root, from string, folders ...string) (skills []Skill, problems []error) {
+	for _, folder := range folders {
+		entries, err := fs.ReadDir(dir, folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
+		}
+		for _, e := range entries {
+			at := path.Join(folder, e.Name())
+			data, err := readFile(dir, path.Join(at, "SKILL.md"))
+			if errors.Is(err, fs.ErrNotExist) || !e.IsDir() {
+				continue
+			}
+			if err == nil {
+				var s Skill
+				if s, err = parseSkill(e.Name(), data); err == nil {
+					s.files, s.folder, s.From, s.Dir = dir, at, from, root+"/"+at
+					skills = append(skills, s)
+					continue
+				}
+			}
+			problems = append(problems, fmt.Errorf("%s/SKILL.md: %w", at, err))
+		}
+	}
+	return skills, problems
+}
+
+func parseSkill(folder string, data []byte) (Skill, error) {
+	var f struct{ Name, Description string }
+	_, err := split(data, &f)
+	switch {
+	case err != nil:
+		return Skill{}, err
+	case f.Name != folder:
+		return Skill{}, fmt.Errorf("the name %q is not that of the folder", f.Name)
+	case !fileName.MatchString(f.Name) || len(f.Name) > 64:
+		return Skill{}, fmt.Errorf("the name %q must be small letters and digits, in words that are joined by -", f.Name)
+	case strings.TrimSpace(f.Description) == "":
+		return Skill{}, errors.New("it has no description, by which a model would know when to use it")
+	}
+	return Skill{Name: f.Name, Description: clip(oneLine(f.Description), 1024)}, nil
+}
+
+// newSkillTool returns the tool by which an agent reads skills.
+func newSkillTool(skills []Skill) openmanus.Tool {
+	var names []string
+	var b strings.Builder
+	b.WriteString("Read how something is done here. When a task fits one of these skills, read it before you begin, and do as it says as far as the task and the person allow.\n")
+	for _, s := range skills {
+		names = append(names, s.Name)
+		fmt.Fprintf(&b, "- %s: %s\n", s.Name, s.Description)
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		panic("agents: " + err.Error()) // strings always encode
+	}
+	schema := `{"type":"object","properties":{"name":{"type":"string","enum":` + string(list) + `,"description":"Which skill."},"file":{"type":"string","description":"One of its files, instead of its text."}},"required":["name"],"additionalProperties":false}`
+	spec := openmanus.Spec{
+		ToolSpec: llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
+		Hints:    openmanus.Hints{ReadOnly: true, Idempotent: true},
+	}
+	return openmanus.Func(spec, func(_ context.Context, _ openmanus.Call, in struct{ Name, File string }) (openmanus.Result, error) {
+		i := slices.IndexFunc(skills, func(s Skill) bool { return s.Name == in.Name })
+		if i < 0 {
+			return openmanus.Result{}, fmt.Errorf("there is no skill %q now; there are %s", in.Name, strings.Join(names, ", "))
+		}
+		if in.File != "" {
+			return skills[i].file(in.File)
+		}
+		return skills[i].read()
+	})
+}
+
+// file returns one of the skill's files.
+func (s Skill) file(name string) (openmanus.Result, error) {
+	name = strings.TrimPrefix(path.Clean(strings.TrimPrefix(name, s.Dir+"/")), "./")
+	if !fs.ValidPath(name) {
+		return openmanus.Result{}, fmt.Errorf("%q is no file of the skill %s", name, s.Name)
+	}
+	data, err := readFile(s.files, path.Join(s.folder, name))
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	res := openmanus.TextResult("%s", strings.ToValidUTF8(string(data), "\uFFFD"))
+	res.Source = s.Dir + "/" + name
+	return res, nil
+}
+
+// read returns the text of the skill, and which files there are.
+func (s Skill) read() (openmanus.Result, error) {
+	data, err := readFile(s.files, path.Join(s.folder, "SKILL.md"))
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	var head struct{}
+	text, err := split(data, &head)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "The skill %s, in %s:\n\n%s\n", s.Name, s.Dir, strings.TrimSpace(text))
+	var files []string
+	err = fs.WalkDir(s.files, s.folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Base(name) == "SKILL.md" {
+			return err
+		}
+		if files = append(files, strings.TrimPrefix(name, s.folder+"/")); len(files) == maxSkillFiles {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	if len(files) > 0 {
+		b.WriteString("\nFiles beside it, to be read where the text calls for them:\n- " + strings.Join(files, "\n- ") + "\n")
+	}
+	res := openmanus.TextResult("%s", b.String())
+	res.Source = s.Dir
+	return res, nil
+}

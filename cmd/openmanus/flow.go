@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/tools"
+)
+
+// flowCmd is openmanus flow.
+type flowCmd struct {
+	Prompt      string   `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
+	File        string   `help:"Read the task from a file." placeholder:"FILE"`
+	Agents      []string `help:"Who does the steps; what names nobody goes to the first. Default: the agent of --agent, or manus." placeholder:"NAME,…"`
+	MaxParallel int      `help:"Steps at once, at most." default:"4" placeholder:"N"`
+	Replans     int      `help:"How often the plan may be changed because a step is blocked." default:"3" placeholder:"N"`
+	Plan        string   `help:"Do the plan in this file: JSON as --plan-only prints it, or a list with a step on each line." placeholder:"FILE"`
+	PlanOnly    bool     `help:"Make the plan, print it and do nothing of it."`
+	runFlags
+	shown
+}
+
+// Help implements [kong.HelpProvider].
+func (flowCmd) Help() string {
+	return `A planner makes a plan; agents do its steps, each in a session of its own, independent ones at the same time. A step that fails is blocked, and the planner changes the plan; what is done stays done. Standard output is "Plan completed:" and the summary, or "Plan not completed:" and how far each step is.
+
+A step goes to the agent that the plan names for it, or that it is tagged with: [swe] Mend the parser. A step that has an acceptance sentence is checked by a critic, which looks at the files and changes nothing.
+
+Exit codes: those of run; 1 also if a step stays blocked.`
+}
+
+// Run implements the command.
+func (c *flowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	return t.fail(c.shown, c.run(ctx, t, g))
+}
+
+func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	plan, err := c.readPlan(t)
+	if err != nil {
+		return usage(err)
+	}
+	task := runCmd{Prompt: c.Prompt, File: c.File}
+	if c.Prompt == "" && c.File == "" && plan != nil {
+		task.Prompt = "Do what the plan says."
+	}
+	prompt, input, err := task.task(ctx, t)
+	if err != nil {
+		return usage(errors.New(strings.Replace(err.Error(), "openmanus run", "openmanus flow", 1)))
+	}
+	if c.MaxParallel < 1 || c.Replans < 0 {
+		return usage(errors.New("--max-parallel is a number from 1, and --replans one from 0"))
+	}
+	a, err := t.open(g, c.flags())
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	m, err := t.request(prompt, c.Attach)
+	if err != nil {
+		return err
+	}
+	if len(input) > 0 {
+		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
+	}
+	return c.begin(ctx, a, m, plan)
+}
+
+// begin opens the session and drives it.
+func (c *flowCmd) begin(ctx context.Context, a *app, m openmanus.UserSaid, plan []byte) error {
+	flow, err := c.flow(a)
+	if err != nil {
+		return err
+	}
+	d, err := a.openFlow(ctx, flow, &m, c.shown)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if plan != nil {
+		if err := a.prefill(ctx, d.id, plan, c.names(a)); err != nil {
+			return err
+		}
+	}
+	return d.run(ctx)
+}
+
+// names are the agents that do the steps.
+func (c *flowCmd) names(a *app) []string {
+	if len(c.Agents) > 0 {
+		return c.Agents
+	}
+	return []string{a.cfg.Run.Agent}
+}
+
+// flow is what the session is opened with.
+func (c *flowCmd) flow(a *app) (string, error) {
+	as, err := agents.Assistants(a.team(a.cfg.Run.Workspace).kinds, c.names(a))
+	if err != nil {
+		return "", usage(fmt.Errorf("%w; there is %s", err, strings.Join(a.team(a.cfg.Run.Workspace).names(), ", ")))
+	}
+	var names []string
+	for _, as := range as {
+		names = append(names, as.Name)
+	}
+	params := url.Values{"agents": {strings.Join(names, ",")}, "parallel": {strconv.Itoa(c.MaxParallel)}, "replans": {strconv.Itoa(c.Replans)}}
+	if c.PlanOnly {
+		params.Set("only", "1")
+	}
+	return "plan?" + strings.ReplaceAll(params.Encode(), "%2C", ","), nil
+}
+
+// readPlan reads the plan that was given, if one was.
+func (c *flowCmd) readPlan(t *terminal) ([]byte, error) {
+	if c.Plan == "" {
+		return nil, nil
+	}
+	if c.PlanOnly {
+		return nil, errors.New("--plan gives the plan, and --plan-only asks for one: use one of them")
+	}
+	data, err := os.ReadFile(t.abs(c.Plan))
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	return data, nil
+}
+
+// openFlow opens a session of a flow as the configuration says, with a first
+// request.
+func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, sh shown) (*drive, error) {
+	name, model, err := a.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := blueprint{Agent: flow, Model: name, Endpoint: model.BaseURL, Workspace: a.cfg.Run.Workspace, Approve: a.cfg.Run.Approve, Sandbox: a.cfg.Sandbox.Kind}
+	f, err := a.flowOf(b)
+	if err != nil {
+		return nil, err
+	}
+	d, err := a.newDrive(newSession(), b.Workspace, sh)
+	if err != nil {
+		return nil, err
+	}
+	m.Note = a.environment(d.files, b.Workspace)
+	if err := openmanus.Open(ctx, a.db, d.id, f, m); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.print.remark("session %s · %s · %s · approve %s", d.id, name, b.Workspace, b.Approve)
+	return d, nil
+}
+
+// prefill writes down that the person made the plan: as if the planner had
+// called its tool with it.
+func (a *app) prefill(ctx context.Context, id string, plan []byte, names []string) error {
+	s, err := openmanus.Load(ctx, a.db, id)
+	if err != nil {
+		return err
+	}
+	f, err := a.flowOf(blueprintOf(s))
+	if err != nil {
+		return err
+	}
+	args, err := tools.ReadPlan(plan, f.(*agents.PlanFlow).Agents)
+	if err != nil {
+		return usage(fmt.Errorf("--plan: %w", err))
+	}
+	call := llm.Call{ID: "c0-1", Name: "planning", Input: string(json.RawMessage(args))}
+	_, err = a.db.Append(ctx, id, openmanus.ModelSaid{
+		Turn: 0, Re: s.Seq, Stop: llm.ToolUse, By: byPerson, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}},
+	})
+	return err
+}

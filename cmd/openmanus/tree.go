@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// What a session delegates to others is shown below it, each line behind who
+// it is; what those ask reaches the person like a question of its own.
+
+// A below is the showing of the sessions below one.
+type below struct {
+	d       *drive
+	ctx     context.Context
+	all     sync.WaitGroup
+	mu      sync.Mutex
+	watched map[string]bool
+	shown   map[string]int64 // the last event of each that was shown
+	moved   chan struct{}    // closed and replaced when shown grows
+}
+
+func newBelow(ctx context.Context, d *drive) *below {
+	return &below{d: d, ctx: ctx, watched: make(map[string]bool), shown: make(map[string]int64), moved: make(chan struct{})}
+}
+
+// settle waits until all that has happened is shown.
+func (b *below) settle(ctx context.Context) {
+	b.mu.Lock()
+	ids := slices.Collect(maps.Keys(b.watched))
+	b.mu.Unlock()
+	for _, id := range ids {
+		s, err := openmanus.Load(ctx, b.d.db, id)
+		if err != nil {
+			continue // it never began
+		}
+		for {
+			b.mu.Lock()
+			seen, moved := b.shown[id], b.moved
+			b.mu.Unlock()
+			if seen >= s.Seq {
+				break
+			}
+			select {
+			case <-moved:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (b *below) tick(id string, seq int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if seq > b.shown[id] {
+		b.shown[id] = seq
+		close(b.moved)
+		b.moved = make(chan struct{})
+	}
+}
+
+// watch shows a session below, from an event on, and all that it opens.
+func (b *below) watch(id, path string, after int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watched[id] {
+		return
+	}
+	b.watched[id], b.shown[id] = true, after
+	b.all.Go(func() {
+		var p *printer
+		for ev, err := range b.d.local.Watch(b.ctx, id, after) {
+			if err != nil {
+				b.d.print.remark("%s can no longer be watched: %v", id, err)
+				return
+			}
+			if ev.Seq == 0 {
+				continue // several speak at once: each is shown when it is done
+			}
+			if o, ok := ev.Body.(openmanus.Opened); ok {
+				path = labelOf(path, id, o.Flow)
+			}
+			if p == nil {
+				p = newPrinter(&lineWriter{to: b.d.print, head: path}, b.d.print.style, b.d.print.quiet)
+			}
+			b.event(p, path, ev)
+			b.tick(id, ev.Seq)
+		}
+	})
+}
+
+// labelOf is how the session id is called on the screen, below path.
+func labelOf(path, id, flow string) string {
+	name := id[strings.LastIndexByte(id, '.')+1:]
+	label := flowName(flow) + " " + name
+	if path != "" {
+		label = path + " > " + label
+	}
+	return label
+}
+
+func (b *below) event(p *printer, path string, ev openmanus.Event) {
+	switch body := ev.Body.(type) {
+	case openmanus.Asked:
+		select {
+		case b.d.asks <- struct{}{}:
+		default:
+		}
+	case openmanus.ChildOpened:
+		b.watch(body.Child, path, 0)
+	}
+	p.event(ev)
+}
+
+// watchAll shows what is open below the session already.
+func (b *below) watchAll(ctx context.Context) error {
+	nodes, err := openmanus.Tree(ctx, b.d.db, b.d.id)
+	if errors.Is(err, openmanus.ErrNoSession) {
+		return nil
+	}
+	for _, n := range nodes[min(1, len(nodes)):] {
+		path := ""
+		for i, flow := range n.Path[1:] {
+			parts := strings.Split(strings.TrimPrefix(n.Session, b.d.id+"."), ".")
+			path = labelOf(path, parts[min(i, len(parts)-1)], flow)
+		}
+		b.watch(n.Session, path, n.State.Seq)
+	}
+	return err
+}
+
+// A lineWriter writes whole lines to a printer, behind a head.
+type lineWriter struct {
+	to   *printer
+	head string
+	rest []byte
+}
+
+func (w *lineWriter) Write(data []byte) (int, error) {
+	w.rest = append(w.rest, data...)
+	for {
+		i := bytes.IndexByte(w.rest, '\n')
+		if i < 0 {
+			return len(data), nil
+		}
+		w.to.below(w.head, string(w.rest[:i]))
+		w.rest = w.rest[i+1:]
+	}
+}
+
+// below writes a line of a session below this one.
+func (p *printer) below(head, line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.TrimSpace(line) != "" {
+		p.line(p.style.dim("["+plain(head)+"] ") + line)
+	}
+}
+
+// hold keeps back what is written until release, so that a question stays the
+// last thing on the screen.
+func (p *printer) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil {
+		p.freshLine()
+		p.kept = new(bytes.Buffer)
+	}
+}
+
+func (p *printer) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept != nil {
+		io.Copy(p.w, p.kept)
+		p.kept = nil
+	}
+}
+
+// out is where what is shown goes for now.
+func (p *printer) out() io.Writer {
+	if p.kept != nil {
+		return p.kept
+	}
+	return p.w
+}
+
+// standing is how a session stands together with those below it.
+func standing(s *openmanus.State, qs []openmanus.Question) openmanus.Status {
+	if st := s.Status(); st != openmanus.Running || len(qs) == 0 {
+		return st
+	}
+	return openmanus.Waiting
+}
+
+// asker is who asks a question, in words: "" if it is the session itself.
+func asker(root string, q openmanus.Question) string {
+	if q.Session == root {
+		return ""
+	}
+	var names []string
+	for _, flow := range q.Path {
+		names = append(names, flowName(flow))
+	}
+	return strings.Join(names, " > ") + " (" + strings.TrimPrefix(q.Session, root+".") + ")"
+}
+
+// maxTold is how many files a session tells its parent of.
+const maxTold = 50
+
+// clockStep is how much the times of files may lag behind the clock.
+const clockStep = 4 * time.Millisecond
+
+// filesOf returns the files of the workspace that changed since a session
+// began. What others changed meanwhile is among them.
+func (a *app) filesOf(ctx context.Context, s *openmanus.State) ([]string, error) {
+	root, err := os.OpenRoot(s.Config.Workspace)
+	if errors.Is(err, fs.ErrNotExist) || s.Config.Workspace == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var files []string
+	for name, f := range scanFiles(ctx, root.FS(), ownDir(root.Name(), a.cfg.DataDir)).files {
+		if !f.time.Before(s.Began.Add(-clockStep)) {
+			files = append(files, name)
+		}
+	}
+	slices.Sort(files)
+	return files[:min(len(files), maxTold)], nil
+}
