@@ -170,7 +170,7 @@ func (b *builder) element(ci, di, i int, offset Rect, depth int, within []*Eleme
 		file = strings.EqualFold(kind, "file")
 	}
 	if !laid && !file || c.style(d, i, styleVisibility) == "hidden" && !file {
-		return tag == "select" || tag == "svg"
+		return tag == "select"
 	}
 	usable, listens := c.usable(d, i, tag, within[i], b.view, box)
 	if usable && !file && (box.W <= 0 || box.H <= 0 || box.X+box.W < -offset.far() || box.Y+box.H < offset.Y-1) && tag != "a" {
@@ -186,7 +186,7 @@ func (b *builder) element(ci, di, i int, offset Rect, depth int, within []*Eleme
 		b.items = append(b.items, item{el: el, inner: depth, box: box, see: el.InView})
 		within[i] = el
 	}
-	return tag == "select" || tag == "svg" || tag == "textarea" || tag == "input"
+	return tag == "select" || tag == "textarea" || tag == "input"
 }
 
 // far is how far to the left something may be and still be reached.

@@ -1,0 +1,161 @@
+package browser
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image/jpeg"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A tab whose page has crashed says so, and is usable again.
+func TestCrashedTab(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title><button>OK</button>")})
+	p := newPlayer(t, Config{})
+	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
+	p.settled()
+	tab := shared.Active()
+	tab.s.send("Page.crash", nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := shared.wait(ctx, func() bool { return tab.crashed }); err != nil {
+		t.Fatal(err)
+	}
+	p.run(`{"action":"click_element","index":0}`)
+	if p.err == nil || !strings.Contains(p.err.Error(), "has crashed: refresh it, or go elsewhere") {
+		t.Fatalf("%s, %v", p.said, p.err)
+	}
+	p.run(`{"action":"refresh"}`)
+	if p.err != nil || !strings.Contains(p.said, "Title: Fine") {
+		t.Fatalf("%s, %v", p.said, p.err)
+	}
+	tab.s.send("Page.crash", nil)
+	if err := shared.wait(ctx, func() bool { return tab.crashed }); err != nil {
+		t.Fatal(err)
+	}
+	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
+	if p.err != nil || !strings.Contains(p.said, "[0]<button> OK") {
+		t.Fatalf("%s, %v", p.said, p.err)
+	}
+}
+
+// A browser that dies is started again, and the model is told; so it is when
+// the session goes on in another process.
+func TestDeadBrowser(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title>")})
+	p := newPlayer(t, Config{})
+	started := 0
+	p.tool.cfg.Start = func(ctx context.Context) (*Browser, error) {
+		started++
+		return Start(ctx, testOptions())
+	}
+	defer p.tool.Close()
+	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
+	p.settled()
+	b := p.tool.slots["s"].b
+	dir := b.dir
+	killGroup(b.proc.cmd)
+	<-b.Dead()
+	p.run(`{"action":"get_text"}`)
+	if p.err != nil || !strings.Contains(p.said, "The browser had died and was started again") || !strings.Contains(p.said, "The last page was "+url+"/") {
+		t.Fatalf("%s, %v", p.said, p.err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what it left is there: %v", err)
+	}
+	if err := p.tool.Forget("s"); err != nil {
+		t.Fatal(err)
+	}
+	p.last, _ = json.Marshal(Detail{URL: url + "/"})
+	p.run(`{"action":"get_text"}`)
+	if p.err != nil || started != 3 || !strings.Contains(p.said, "This is a new browser") || !strings.Contains(p.said, url) {
+		t.Fatalf("%d: %s, %v", started, p.said, p.err)
+	}
+}
+
+func TestNoBrowser(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if path, err := Find(); err == nil {
+		t.Skip("there is one in a place of its own: " + path)
+	} else if !errors.Is(err, ErrNoBrowser) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Start(t.Context(), Options{Path: "/nowhere/chromium", NoSandbox: true}); err == nil || !strings.Contains(err.Error(), "/nowhere/chromium cannot be run") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Start(t.Context(), Options{URL: "http://127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "no browser answers at http://127.0.0.1:1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Root has no sandbox in Chromium: nothing is started without one unasked.
+func TestRootNeedsToSaySo(t *testing.T) {
+	if canSandbox() {
+		t.Skip("this is not root")
+	}
+	if _, err := Start(t.Context(), Options{}); !errors.Is(err, errNoSandbox) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A call that is given up ends at once, and the browser goes on.
+func TestCancelled(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/slow": slow, "/": serve("<title>Fine</title>")})
+	_, tab := open(t, url+"/")
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := tab.b.moment
+	go func() {
+		tab.b.wait(t.Context(), func() bool { return tab.b.moment > asked+3 })
+		cancel()
+	}()
+	if _, err := tab.Go(ctx, url+"/slow"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	if out, err := tab.Go(t.Context(), url+"/"); err != nil || out.Loading {
+		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+// A model that sees gets the view with the elements' numbers drawn on it.
+func TestMarkedScreenshot(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve(`<body style="margin:0"><button style="position:absolute;left:100px;top:50px;width:200px;height:40px;background:#fff;border:0"></button>`)})
+	ctx, tab := open(t, url+"/")
+	p := look(t, ctx, tab)
+	data, err := tab.Marked(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := jpeg.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, g, b, _ := img.At(200, 50).RGBA() // on the frame of the element
+	if r>>8 < 120 || g>>8 > 120 || b>>8 > 120 {
+		t.Errorf("the frame is %d %d %d", r>>8, g>>8, b>>8)
+	}
+	pl := newPlayer(t, Config{Vision: true})
+	res, err := pl.tool.Run(t.Context(), callOf(`{"action":"go_to_url","url":"`+url+`/"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if blob, ok := res.Parts[len(res.Parts)-1].(llm.Blob); !ok || blob.MIME != "image/jpeg" {
+		t.Errorf("there is no picture: %T", res.Parts[len(res.Parts)-1])
+	}
+}
+
+// The page is small for the model, however large it is: what is in view first.
+func TestLargePage(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve(largePage(1600))})
+	ctx, tab := open(t, url+"/")
+	p := look(t, ctx, tab)
+	if s := p.String(); len(s) > 8300 || !strings.Contains(s, "[0]<a> Link 0\n") || !strings.Contains(s, "more elements and") {
+		t.Errorf("%d bytes:\n%.600s", len(s), s)
+	}
+}
