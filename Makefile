@@ -23,7 +23,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./egress/... ./gate/... ./server
+	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./browser/... ./egress/... ./gate/... ./server
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
 	@scripts/fuzz "$(or $(FUZZTIME),10s)"
@@ -37,6 +37,9 @@ bench: ## tables of speed and memory against peers
 soak: ## long: fuzzing for an hour a target, and 1,000 kills
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
 	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
+
+live: ## asks every search engine once, over the network
+	go test -tags live -count=1 -v -run TestLive ./web
 
 clean:
 	rm -rf bin dist

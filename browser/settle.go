@@ -210,10 +210,8 @@ func (t *Tab) Go(ctx context.Context, url string) (Outcome, error) {
 	}
 	defer done()
 	was := t.before()
-	err = t.navigate(ctx, url)
-	if err != nil {
-		out, _ := t.after(context.WithoutCancel(ctx), was)
-		return out, err
+	if err := t.navigate(ctx, url); err != nil {
+		return Outcome{}, err
 	}
 	return t.arrived(ctx, was)
 }
@@ -228,9 +226,12 @@ func (t *Tab) navigate(ctx context.Context, url string) error {
 		IsDownload bool         `json:"isDownload"`
 	}
 	err := t.s.Call(long, "Page.navigate", map[string]string{"url": url}, &res)
+	if err != nil && long.Err() != nil { // nobody waits for it any more
+		t.s.send("Page.stopLoading", nil)
+		t.b.note(func() { clear(t.loading) })
+	}
 	switch {
 	case err != nil && long.Err() != nil && ctx.Err() == nil:
-		t.s.send("Page.stopLoading", nil)
 		return fmt.Errorf("%s did not answer within %v", url, 2*loadTime)
 	case err != nil:
 		return cause(ctx, fmt.Errorf("%s: %w", url, err))
