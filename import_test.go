@@ -90,6 +90,18 @@ var floors = []floor{
 		module + "/llm/ollama/internal/native": "its own format",
 	}},
 	{pkg: "llm/ollama/internal/native", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/bedrock", may: map[string]string{
+		module + "/llm":                              models,
+		module + "/llm/internal/wire":                shared,
+		module + "/llm/bedrock/internal/converse":    "its own format",
+		"github.com/aws/aws-sdk-go-v2/aws":           "the provider's own client",
+		"github.com/aws/aws-sdk-go-v2/aws/signer/v4": "the provider's own client: signatures",
+		"github.com/aws/aws-sdk-go-v2/config":        "the provider's own client: credentials",
+	}},
+	{pkg: "llm/bedrock/internal/converse", may: map[string]string{
+		module + "/llm": models, module + "/llm/internal/wire": shared,
+		"github.com/aws/aws-sdk-go-v2/aws/protocol/...": "the provider's own framing of events",
+	}},
 	{pkg: "llm/google", may: map[string]string{
 		module + "/llm":                        models,
 		module + "/llm/internal/wire":          shared,

@@ -36,13 +36,10 @@ func (l *loader) checkLLM(profile string) {
 		s, ok := l.settings[prefix+name]
 		return s, ok
 	}
-	warn := func(s setting, text string) { l.warn(Warning{s.source, s.key.with(profile), text}) }
 
 	apiType, typed := get("api_type")
 	p, _ := provider("", apiType.text, "")
-	if typed && p == "bedrock" {
-		warn(apiType, quoted(apiType.text)+" "+notYet)
-	} else if typed && p == "azure" { // whose example has a placeholder: looked at when it is used
+	if typed && (p == "azure" || p == "bedrock") { // whose examples have no address: looked at when it is used
 	} else if base, ok := get("base_url"); ok {
 		l.checkURL(base)
 	}

@@ -24,6 +24,8 @@ func (c *Config) credential(s endpoint, m *Model) error {
 		m.take(sourced{key, Source{From: Environment, Name: s.keyEnv.text}})
 	case has && inherited:
 		m.take(vendorKey)
+	case m.Provider == "bedrock" && !strings.HasPrefix(s.key.text, "ABSK") && !strings.HasPrefix(s.key.text, "bedrock-api-key-"):
+		// OpenManus wants an api_key here, and does not use it.
 	case s.key.text != "" && s.key.at != openAIKey.at && c.belongs(s, m):
 		m.take(s.key)
 	case speaks && openAIKey.text != "" && (said || sameHost(m.BaseURL, openAIBase)):

@@ -44,6 +44,7 @@ type Model struct {
 	API     string // what is spoken: "chat" or "responses" where the provider has both, "" where there is no choice
 
 	APIVersion string // Azure's; "" for its newest interface
+	Region     string // Bedrock's, where the endpoint does not name it
 
 	Settings       llm.Settings
 	MaxInputTokens int           // see [Config.Limits]
@@ -214,6 +215,9 @@ func (c *Config) model(s endpoint) (Model, error) {
 		return Model{}, err
 	}
 	m.API = spoken(m, s.API)
+	if m.Provider == "bedrock" {
+		m.Region = c.ambientFirst("AWS_REGION", "AWS_DEFAULT_REGION").text
+	}
 	if m.Provider == "azure" {
 		m.APIVersion = or(s.APIVersion, c.ambientFirst("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION").text)
 	}
@@ -245,7 +249,7 @@ func (c *Config) served(s endpoint, m *Model) error {
 		at = s.model.at.String() + ": " + at
 	}
 	switch m.Provider {
-	case "openai", "compat", "ollama", "scripted", "anthropic", "google", "azure":
+	case "openai", "compat", "ollama", "scripted", "anthropic", "google", "azure", "bedrock":
 	default:
 		return fmt.Errorf("%s: %s is not in this version yet; if an endpoint of it speaks OpenAI's Chat Completions, "+
 			"set [llm] base_url to it and call the model compat/%s", at, m.Provider, or(m.Name, "NAME"))
@@ -298,7 +302,10 @@ func (c *Config) script(file string, at Source) string {
 // address finds where m is.
 func (c *Config) address(s endpoint, m *Model) (err error) {
 	m.BaseURL, m.BaseAt = s.base.text, s.base.at
-	if m.BaseURL != "" && m.Provider == "azure" {
+	if m.BaseURL != "" && m.Provider == "bedrock" && !strings.Contains(m.BaseURL, "://") { // as in OpenManus' example
+		m.BaseURL = "https://" + m.BaseURL
+	}
+	if m.BaseURL != "" && (m.Provider == "azure" || m.Provider == "bedrock") {
 		if err := checkURL(m.BaseURL); err != nil {
 			return fmt.Errorf("%s: found %s, %w", m.BaseAt, quoted(masked(m.BaseURL)), err)
 		}

@@ -86,6 +86,12 @@ func TestWrongSettings(t *testing.T) {
 			[]string{"proxy", "HTTP_PROXY"}},
 		"an authority that nobody knows": {"openai/gpt-5", []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + tls.URL}, 0,
 			[]string{"certificate is not trusted", "SSL_CERT_FILE", "OPENAI_BASE_URL"}},
+		"no region": {"bedrock/amazon.nova-pro-v1:0", []string{"AWS_REGION=", "AWS_DEFAULT_REGION="}, 0, []string{"AWS_REGION"}},
+		"no credentials of AWS": {"bedrock/amazon.nova-pro-v1:0", []string{"AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true", "AWS_ACCESS_KEY_ID=", "AWS_PROFILE="}, 0,
+			[]string{"no AWS credentials", "AWS_ACCESS_KEY_ID", "AWS_REGION"}},
+		"AWS' key": {"bedrock/amazon.nova-pro-v1:0", []string{"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=" + key,
+			"OPENMANUS_LLM_MODEL=bedrock/x", "OPENMANUS_LLM_BASE_URL=" + answer(403, `{"message":"The security token included in the request is invalid."}`)}, 1,
+			[]string{"security token", "OPENMANUS_LLM_BASE_URL"}},
 	} {
 		asked.Store(0)
 		out, errs, code := asks(t, c.model, c.env...)

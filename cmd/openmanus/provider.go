@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic"
+	"github.com/openmanus-go/openmanus/llm/bedrock"
 	"github.com/openmanus-go/openmanus/llm/google"
 	"github.com/openmanus-go/openmanus/llm/ollama"
 	"github.com/openmanus-go/openmanus/llm/openai"
@@ -40,6 +41,8 @@ func adapt(m config.Model) adapter {
 		if m.API != openai.Chat {
 			return ollama.New(ollama.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Window: m.Info.Window, Hint: hint(m)})
 		}
+	case "bedrock":
+		return bedrock.New(bedrock.Options{Model: m.Name, Region: m.Region, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 	case "google":
 		return google.New(google.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 	}
@@ -140,6 +143,8 @@ func hint(m config.Model) func(llm.Kind) string {
 	return func(k llm.Kind) string {
 		var hints []string
 		switch {
+		case k == llm.Auth && m.Key == "" && m.Provider == "bedrock":
+			hints = append(hints, "the region is from "+m.BaseAt.String())
 		case k == llm.Auth && m.Key == "":
 			hints = append(hints, "no key is set for "+m.Address())
 		case k == llm.Auth:

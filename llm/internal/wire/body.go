@@ -75,6 +75,43 @@ func (b Body) Segments(bare bool) Segments {
 	return Segments{b.Head, fixed, fresh, b.Tail}
 }
 
+// Marked are all of b with a marker for a cache in two places at most, each so
+// many bytes (back) before the end of a message: of the last fixed one that is
+// not the assistant's, and of the last such before the last reply, which is
+// where the request before this one had its last. The first skip bytes of the
+// messages are left out.
+func (b Body) Marked(messages []llm.Message, skip, back int, marker []byte) Segments {
+	out := Segments{b.Head}
+	for _, at := range b.marks(messages) {
+		out = append(out, b.Fixed[skip:at-back:at-back], marker)
+		skip = at - back
+	}
+	return append(out, b.Fixed[skip:], b.Fresh, b.Tail)
+}
+
+// marks are the ends of the messages that get a marker, in order.
+func (b Body) marks(messages []llm.Message) (at []int) {
+	replied := true // nothing of the assistant's was passed since the last mark
+	for i, end := range slices.Backward(b.Ends) {
+		begin := 0
+		if i > 0 {
+			begin = b.Ends[i-1]
+		}
+		switch {
+		case messages[i].Role == llm.Assistant:
+			replied = true
+		case replied && end > begin:
+			at = append(at, end)
+			replied = false
+		}
+		if len(at) == 2 {
+			break
+		}
+	}
+	slices.Reverse(at)
+	return at
+}
+
 // kept is what an [llm.Memo] holds of a conversation.
 type kept struct {
 	mu   sync.Mutex

@@ -20,7 +20,7 @@ const maxReply = 256 << 20
 // stream but one JSON value is one event.
 func Events(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		r := bufio.NewReader(&limited{body, maxReply})
+		r := bufio.NewReader(Limit(body))
 		switch first, err := begin(r); {
 		case err == io.EOF:
 			yield(nil, &llm.Error{Kind: llm.Protocol, Err: errors.New("the response is empty")})
@@ -120,6 +120,10 @@ func (n *newlines) convert(p []byte) int {
 	}
 	return k
 }
+
+// Limit returns a reader of body that fails where it becomes longer than any
+// reply.
+func Limit(body io.Reader) io.Reader { return &limited{body, maxReply} }
 
 // limited fails when more than n bytes were read.
 type limited struct {

@@ -78,7 +78,7 @@ func (s said) refine(e *llm.Error) {
 		e.Kind = llm.Context
 	case has("insufficient_quota", "billing", "insufficient_balance") || e.Status == 402 || noCredit().MatchString(text):
 		e.Kind, e.Permanent = llm.RateLimit, true
-	case has("model_not_found"):
+	case has("model_not_found") || strings.Contains(text, "model identifier is invalid"): // the second is Bedrock
 		e.Kind = llm.NoModel
 	case has("invalid_api_key", "api_key_invalid", "authentication_error"):
 		e.Kind = llm.Auth

@@ -43,42 +43,10 @@ func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := wire.Segments{b.Head}
-	from := min(1, len(b.Fixed)) // the comma before the first message
-	for _, at := range marks(req.Messages, b) {
-		out = append(out, b.Fixed[from:at:at], []byte(marker))
-		from = at
-	}
-	out = append(out, b.Fixed[from:])
 	if len(b.Fixed) == 0 && len(b.Fresh) > 0 {
 		b.Fresh = b.Fresh[1:]
 	}
-	return append(out, b.Fresh, b.Tail), nil
-}
-
-// marks are the places in b.Fixed, in order, where a marker belongs: in the
-// last block of the last message that is not the assistant's, and of the last
-// such before the last reply.
-func marks(messages []llm.Message, b wire.Body) (at []int) {
-	replied := true // nothing of the assistant's was passed since the last mark
-	for i, end := range slices.Backward(b.Ends) {
-		begin := 0
-		if i > 0 {
-			begin = b.Ends[i-1]
-		}
-		switch {
-		case messages[i].Role == llm.Assistant:
-			replied = true
-		case replied && end > begin:
-			at = append(at, end-len("}]}")) // within the last block
-			replied = false
-		}
-		if len(at) == 2 {
-			break
-		}
-	}
-	slices.Reverse(at)
-	return at
+	return b.Marked(req.Messages, min(1, len(b.Fixed)), len("}]}"), []byte(marker)), nil // within the last block
 }
 
 // format is an Encoder as a [wire.Format].

@@ -80,7 +80,7 @@ type reply struct {
 // Read is a [wire.Reader] for the model of that name.
 func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, _ func()) (last llm.Delta, done, heard bool, err error) {
 	r := &reply{model: model, yield: yield}
-	for data, err := range lines(body) {
+	for data, err := range lines(wire.Limit(body)) {
 		if err == nil {
 			err = r.add(data)
 		}

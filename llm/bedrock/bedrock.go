@@ -1,0 +1,205 @@
+// Package bedrock is the adapter for Converse, by which Amazon Bedrock offers
+// the models of all its vendors.
+//
+//	model := bedrock.New(bedrock.Options{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Region: "us-east-1"})
+//
+// Requests are signed with the credentials that AWS' own tools use, from the
+// environment, the shared files, or the machine. It asks once: wrap it in
+// [llm.Retry]. What is encoded of a conversation is kept in the request's
+// [llm.Memo], and marked for the cache of the models that have one.
+//
+// With a tool_choice of "none" no tools are sent. A schema goes into the
+// instructions. An effort gives Claude a budget for thinking, and takes its
+// temperature away; of other models it is refused.
+package bedrock
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/bedrock/internal/converse"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// Options say which model to ask, and where. Model is required, and Region or
+// BaseURL.
+type Options struct {
+	Model   string // an id, an inference profile's, or an ARN
+	Region  string // where BaseURL names none
+	BaseURL string // "": Amazon's own for the region
+	Key     string // an API key of Bedrock's, sent as bearer token; "": requests are signed
+
+	// Credentials sign the requests. If nil, they are those that AWS' own
+	// tools would use.
+	Credentials aws.CredentialsProvider
+
+	// HTTPClient is used if it is not nil. It should have no Timeout, which
+	// would cut long replies. Redirects are never followed.
+	HTTPClient *http.Client
+
+	// Hint, if not nil, returns a sentence for errors of a kind that only
+	// who configured the model can write.
+	Hint func(llm.Kind) string
+}
+
+// A Model is an [llm.Model] that speaks Converse.
+type Model struct {
+	opts        Options
+	place       *wire.Place
+	client      *http.Client
+	credentials wire.Once[aws.CredentialsProvider]
+	wrong       error // in the options: what every request fails with
+	encoder     *converse.Encoder
+}
+
+// New returns the model that opts describe. It connects to nothing; wrong
+// options are reported by the first request.
+func New(opts Options) *Model {
+	if opts.BaseURL == "" {
+		opts.BaseURL = "https://bedrock-runtime." + opts.Region + ".amazonaws.com"
+	}
+	if !strings.Contains(opts.BaseURL, "://") {
+		opts.BaseURL = "https://" + opts.BaseURL
+	}
+	opts.BaseURL = strings.TrimRight(opts.BaseURL, "/")
+	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, "https://bedrock-runtime.us-east-1.amazonaws.com")
+	if r := region(shown.Host); r != "" {
+		opts.Region = r
+	}
+	if opts.Region == "" && opts.Key == "" && wrong == nil {
+		wrong = wire.Wrongf("no region is named for %s", opts.Model)
+	}
+	claude := strings.Contains(opts.Model, "anthropic.claude")
+	m := &Model{opts: opts, client: wire.Client(opts.HTTPClient), wrong: wrong,
+		encoder: &converse.Encoder{Model: opts.Model, Caches: claude || strings.Contains(opts.Model, "amazon.nova"),
+			Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(opts.Model)},
+		place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, Secrets: []string{opts.Key}}}
+	m.credentials.Get = m.find
+	return m
+}
+
+// region is the region that a host of Amazon's is in.
+func region(host string) string {
+	if m := regexp.MustCompile(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.`).FindStringSubmatch(host); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// find finds the credentials that AWS' own tools would use.
+func (m *Model) find(ctx context.Context) (aws.CredentialsProvider, error) {
+	if m.opts.Credentials != nil {
+		return m.opts.Credentials, nil
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(m.opts.Region))
+	if err != nil {
+		return nil, err
+	}
+	return cfg.Credentials, nil
+}
+
+// String says which model it is and where.
+func (m *Model) String() string { return m.place.Name }
+
+// Close closes the connections that are kept for later requests.
+func (m *Model) Close() error {
+	m.client.CloseIdleConnections()
+	return nil
+}
+
+// Stream implements [llm.Model].
+func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
+	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
+		return converse.Read(body, m.opts.Model, yield, finished)
+	})
+}
+
+// Body returns the exact bytes that are sent for req.
+func (m *Model) Body(req *llm.Request) ([]byte, error) {
+	if m.wrong != nil {
+		return nil, m.wrong
+	}
+	body, err := m.encoder.Encode(req)
+	return body.Bytes(), err
+}
+
+// send returns the response to req if it is one of success.
+func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
+	if m.wrong != nil {
+		return nil, m.wrong
+	}
+	body, err := m.encoder.Encode(req)
+	if err != nil {
+		return nil, err
+	}
+	at := m.opts.BaseURL + "/model/" + strings.ReplaceAll(url.PathEscape(m.opts.Model), ":", "%3A") + "/converse-stream"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	if err != nil {
+		return nil, wire.Wrongf("the base URL makes no address: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.ContentLength, r.GetBody = body.Size(), body.Open
+	r.Body, _ = body.Open()
+	if err := m.sign(ctx, r, body); err != nil {
+		return nil, err
+	}
+	res, err := m.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if res, err = m.place.Check(res); err != nil {
+		return nil, err
+	}
+	if kind := res.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
+		res.Body.Close()
+		return nil, wire.Wrongf("the response is a web page, not a reply: is the base URL right?")
+	}
+	return res, nil
+}
+
+// sign puts the credentials into r.
+func (m *Model) sign(ctx context.Context, r *http.Request, body wire.Segments) error {
+	if m.opts.Key != "" {
+		r.Header.Set("Authorization", "Bearer "+m.opts.Key)
+		return nil
+	}
+	failed := func(err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &llm.Error{Kind: llm.Auth, Permanent: true, Err: fmt.Errorf(
+			"there are no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or AWS_BEARER_TOKEN_BEDROCK (%w)", err)}
+	}
+	provider, err := m.credentials.Do(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	if provider == nil {
+		return failed(errors.New("none are configured"))
+	}
+	credentials, err := provider.Retrieve(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	sum := sha256.New()
+	for _, b := range body {
+		sum.Write(b)
+	}
+	return v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(sum.Sum(nil)), "bedrock", m.opts.Region, time.Now())
+}

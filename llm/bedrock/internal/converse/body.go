@@ -1,0 +1,323 @@
+// Package converse is the format of Amazon Bedrock's Converse: requests to
+// bytes, and bytes to replies. It sends nothing.
+package converse
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// An Encoder makes the bodies of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo].
+type Encoder struct {
+	Model  string
+	Caches bool // takes marks for the cache
+	Thinks bool // takes a budget for thinking, as Claude does
+}
+
+// point tells Bedrock to cache the request up to it.
+const point = `{"cachePoint":{"type":"default"}}`
+
+// Encode returns the body for req, with a mark for the cache at the end of
+// what stays and where that ended in the request before this one.
+//
+// Roles must alternate. So each message leaves its list of blocks open: what
+// the same side says next goes into it, and the other side closes it.
+func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
+	b, err := wire.Encode(req, m, format{m})
+	if err != nil {
+		return nil, err
+	}
+	if len(b.Fixed)+len(b.Fresh) == 0 {
+		return nil, wire.Wrongf("there is nothing in the conversation that could be sent")
+	}
+	if !m.Caches {
+		return wire.Segments{b.Head, b.Fixed, b.Fresh, b.Tail}, nil
+	}
+	return b.Marked(req.Messages, 0, 0, []byte(","+point)), nil
+}
+
+// format is an Encoder as a [wire.Format].
+type format struct{ *Encoder }
+
+// Head implements [wire.Format].
+func (m format) Head(req *llm.Request) ([]byte, error) {
+	head := []byte{'{'}
+	if tools, err := m.tools(req); err != nil {
+		return nil, err
+	} else if tools != nil {
+		head = append(append(append(head, `"toolConfig":`...), tools...), ',')
+	}
+	system := req.System
+	if s := req.Settings.Schema; len(s) > 0 {
+		if !json.Valid(s) {
+			return nil, wire.Wrongf("the setting schema is not JSON")
+		}
+		system = strings.TrimSpace(system + "\n\nReply with nothing but JSON that fits this schema:\n" + string(s))
+	}
+	if system != "" {
+		head = append(append(head, `"system":[`...), wire.MustJSON(block{Text: &system})...)
+		if m.Caches {
+			head = append(head, ","+point...)
+		}
+		head = append(head, "],"...)
+	}
+	return append(head, `"messages":[`...), nil
+}
+
+// tools are the tools and the choice among them. There is no choice of none:
+// then no tools are sent.
+func (m format) tools(req *llm.Request) ([]byte, error) {
+	type spec struct {
+		Name        string                     `json:"name"`
+		Description string                     `json:"description,omitempty"`
+		Schema      map[string]json.RawMessage `json:"inputSchema"`
+	}
+	mode, name, err := wire.ToolChoice(req)
+	if err != nil || mode == "none" || len(req.Tools) == 0 {
+		return nil, err
+	}
+	var specs []map[string]spec
+	for _, t := range req.Tools {
+		schema, err := wire.InputSchema(t)
+		if err != nil {
+			return nil, err
+		}
+		specs = append(specs, map[string]spec{"toolSpec": {t.Name, t.Description, map[string]json.RawMessage{"json": schema}}})
+	}
+	config := map[string]any{"tools": specs}
+	switch mode {
+	case "auto":
+		config["toolChoice"] = map[string]any{"auto": struct{}{}}
+	case "required":
+		config["toolChoice"] = map[string]any{"any": struct{}{}}
+	case "tool":
+		config["toolChoice"] = map[string]any{"tool": map[string]string{"name": name}}
+	}
+	return wire.MustJSON(config), nil
+}
+
+// settings are the fields that follow the messages.
+type settings struct {
+	Inference  inference      `json:"inferenceConfig,omitzero"`
+	Additional map[string]any `json:"additionalModelRequestFields,omitempty"`
+}
+
+type inference struct {
+	MaxTokens   int      `json:"maxTokens,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+}
+
+// Tail implements [wire.Format].
+func (m format) Tail(req *llm.Request) ([]byte, error) {
+	set := req.Settings
+	s := settings{Inference: inference{set.MaxTokens, set.Temperature}}
+	if set.Effort != "" {
+		budget := map[string]int{"low": 2048, "medium": 8192, "high": 24576}[set.Effort]
+		switch {
+		case !m.Thinks:
+			return nil, wire.Wrongf("the setting effort is %q, and it is not known how %s is told: leave it out", set.Effort, m.Model)
+		case budget == 0:
+			return nil, wire.Wrongf("the setting effort is %q: it is low, medium or high", set.Effort)
+		case set.MaxTokens == 0:
+			s.Inference.MaxTokens = budget + 8192 // which has to be more
+		}
+		if budget = min(budget, s.Inference.MaxTokens-1024); budget >= 1024 && set.ToolChoice != "required" && !strings.HasPrefix(set.ToolChoice, "tool:") {
+			s.Additional = map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": budget}}
+			s.Inference.Temperature = nil
+		}
+	}
+	b, err := wire.JSON(s)
+	switch {
+	case err != nil: // a temperature that is no number
+		return nil, wire.Wrongf("settings: %w", err)
+	case string(b) == "{}":
+		return []byte("]}]}"), nil
+	}
+	return append([]byte("]}],"), b[1:]...), nil
+}
+
+// block is a piece of a message.
+type block struct {
+	Text      *string    `json:"text,omitempty"`
+	Image     *file      `json:"image,omitempty"`
+	Document  *file      `json:"document,omitempty"`
+	ToolUse   *toolUse   `json:"toolUse,omitempty"`
+	Result    *result    `json:"toolResult,omitempty"`
+	Reasoning *reasoning `json:"reasoningContent,omitempty"`
+}
+
+type file struct {
+	Format string            `json:"format"`
+	Name   string            `json:"name,omitempty"`
+	Source map[string]string `json:"source"`
+}
+
+type toolUse struct {
+	ID    string          `json:"toolUseId"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type result struct {
+	ID      string  `json:"toolUseId"`
+	Content []block `json:"content"`
+	Status  string  `json:"status,omitempty"`
+}
+
+type reasoning struct {
+	Text     *reasoningText `json:"reasoningText,omitempty"`
+	Redacted string         `json:"redactedContent,omitempty"`
+}
+
+type reasoningText struct {
+	Text      string `json:"text"`
+	Signature string `json:"signature,omitempty"`
+}
+
+// Message implements [wire.Format].
+func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+	blocks, err := m.blocks(messages[i])
+	if err != nil || len(blocks) == 0 {
+		return nil, err
+	}
+	list := wire.MustJSON(blocks)
+	list = list[1 : len(list)-1]
+	role, before := side(messages[i]), m.before(messages[:i])
+	switch {
+	case before == role:
+		return append([]byte{','}, list...), nil
+	case before != "":
+		return append([]byte(`]},{"role":"`+role+`","content":[`), list...), nil
+	}
+	return append([]byte(`{"role":"`+role+`","content":[`), list...), nil
+}
+
+func side(msg llm.Message) string {
+	if msg.Role == llm.Assistant {
+		return "assistant"
+	}
+	return "user"
+}
+
+// before is the side whose list of blocks is open, or "".
+func (m format) before(messages []llm.Message) string {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if blocks, _ := m.blocks(messages[i]); len(blocks) > 0 {
+			return side(messages[i])
+		}
+	}
+	return ""
+}
+
+func (m format) blocks(msg llm.Message) (blocks []block, err error) {
+	for _, p := range msg.Parts {
+		var b block
+		ok := true
+		switch p := p.(type) {
+		case llm.Unknown:
+			continue
+		case llm.Text:
+			b.Text, ok = &p.Text, strings.TrimSpace(p.Text) != ""
+		case llm.Blob:
+			if b, ok = blob(p); !ok {
+				return nil, wire.CannotSend(p, m.Model, "PNG, JPEG, GIF and WebP images, PDF and text")
+			}
+		case llm.Thinking:
+			b, ok = m.thought(p)
+		case llm.Call:
+			b.ToolUse = &toolUse{wire.CallID(p.ID), p.Name, input(p.Input)}
+		case llm.Result:
+			b.Result = outcome(p)
+		default:
+			return nil, fmt.Errorf("a message cannot hold a %T", p)
+		}
+		if ok {
+			blocks = append(blocks, b)
+		}
+	}
+	if n := len(blocks); n > 0 && msg.Role == llm.Assistant && blocks[n-1].Reasoning != nil {
+		return nil, nil // nothing came of it, and it cannot stand last
+	}
+	return blocks, nil
+}
+
+// sealed is what a [llm.Thinking] needs to go back.
+type sealed struct {
+	Signature string `json:"signature,omitempty"`
+	Redacted  string `json:"redacted,omitempty"`
+}
+
+// thought is t for the model that made it.
+func (m format) thought(t llm.Thinking) (block, bool) {
+	var s sealed
+	switch {
+	case t.By != m.Model || json.Unmarshal(t.Opaque, &s) != nil:
+		return block{}, false
+	case s.Redacted != "":
+		return block{Reasoning: &reasoning{Redacted: s.Redacted}}, true
+	}
+	return block{Reasoning: &reasoning{Text: &reasoningText{t.Text, s.Signature}}}, s.Signature != ""
+}
+
+// input is the input of a call as an object; what is none goes back in one.
+func input(text string) json.RawMessage {
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return json.RawMessage("{}")
+	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
+		return json.RawMessage(trimmed)
+	}
+	return wire.MustJSON(map[string]string{"invalid_json": text})
+}
+
+func outcome(r llm.Result) *result {
+	out := &result{ID: wire.CallID(r.ID)}
+	say := func(s string) {
+		if strings.TrimSpace(s) != "" {
+			out.Content = append(out.Content, block{Text: &s})
+		}
+	}
+	for _, p := range r.Parts {
+		switch p := p.(type) {
+		case llm.Text:
+			say(p.Text)
+		case llm.Blob:
+			if b, ok := blob(p); ok {
+				out.Content = append(out.Content, b)
+			} else {
+				say(wire.NotShown(p))
+			}
+		}
+	}
+	if out.Content == nil {
+		say("(no output)")
+	}
+	if r.IsError {
+		out.Status = "error"
+	}
+	return out
+}
+
+// blob returns b as a block, if it can be one.
+func blob(b llm.Blob) (block, bool) {
+	kind := wire.KindOf(b)
+	source := map[string]string{"bytes": base64.StdEncoding.EncodeToString(b.Data)}
+	switch kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return block{Image: &file{Format: strings.TrimPrefix(kind, "image/"), Source: source}}, true
+	case "application/pdf":
+		return block{Document: &file{Format: "pdf", Name: "document", Source: source}}, true
+	}
+	if wire.IsText(kind) {
+		text := wire.FileText(b)
+		return block{Text: &text}, true
+	}
+	return block{}, false
+}

@@ -1,0 +1,248 @@
+package converse
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
+	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
+)
+
+// event is what we read of an event of any type.
+type event struct {
+	Index int `json:"contentBlockIndex"`
+	Start struct {
+		ToolUse *struct {
+			ID   string `json:"toolUseId"`
+			Name string `json:"name"`
+		} `json:"toolUse"`
+	} `json:"start"`
+	Delta struct {
+		Text    *string `json:"text"`
+		ToolUse *struct {
+			Input string `json:"input"`
+		} `json:"toolUse"`
+		Reasoning *struct {
+			Text      string `json:"text"`
+			Signature string `json:"signature"`
+			Redacted  string `json:"redactedContent"`
+		} `json:"reasoningContent"`
+	} `json:"delta"`
+	Stop  string `json:"stopReason"`
+	Usage *usage `json:"usage"`
+}
+
+type usage struct {
+	Input  wire.Count `json:"inputTokens"`
+	Output wire.Count `json:"outputTokens"`
+	Read   wire.Count `json:"cacheReadInputTokens"`
+	Write  wire.Count `json:"cacheWriteInputTokens"`
+}
+
+// reply turns events into deltas.
+type reply struct {
+	model  string
+	parts  int // how many there are
+	blocks map[int]*begun
+	calls  bool // there are any
+	stop   string
+	usage  *llm.Usage
+	done   bool // what comes last came
+
+	yield   func(llm.Delta, error) bool
+	unheard bool // nobody listens any more
+}
+
+// begun is a block as far as it came.
+type begun struct {
+	part int
+	kind string // "text", "thought" or "call"
+	said bool   // a fragment of it came
+}
+
+// Read is a [wire.Reader] for the model of that name, of a response in
+// Amazon's framing of events.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
+	r := &reply{model: model, blocks: map[int]*begun{}, yield: yield}
+	dec := eventstream.NewDecoder()
+	body = wire.Limit(body)
+	for !r.done {
+		var m eventstream.Message
+		if m, err = dec.Decode(body, nil); err == nil {
+			err = r.add(m)
+		}
+		if r.unheard {
+			return llm.Delta{}, false, false, nil
+		}
+		if err == io.EOF || err != nil && r.stop != "" {
+			break
+		}
+		if err != nil {
+			return llm.Delta{}, false, true, framing(err)
+		}
+		if r.stop != "" {
+			finished()
+		}
+	}
+	last, err = r.end()
+	return last, err == nil, true, err
+}
+
+// framing is the error of bytes that are no event.
+func framing(err error) error {
+	var e *llm.Error
+	var length eventstream.LengthError
+	var sum eventstream.ChecksumError
+	switch {
+	case errors.As(err, &e):
+		return err
+	case errors.As(err, &length):
+		return wire.Wrongf("the response is not in Amazon's framing (%w): is the base URL right?", err)
+	case errors.As(err, &sum):
+		return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("an event of the stream is damaged: %w", err)}
+	}
+	return err
+}
+
+func header(m eventstream.Message, name string) string {
+	if v := m.Headers.Get(name); v != nil {
+		return v.String()
+	}
+	return ""
+}
+
+// add yields the deltas of one event.
+func (r *reply) add(m eventstream.Message) error {
+	if header(m, eventstreamapi.MessageTypeHeader) != eventstreamapi.EventMessageType {
+		code := header(m, eventstreamapi.ExceptionTypeHeader) + header(m, eventstreamapi.ErrorCodeHeader)
+		return exception(code, m.Payload)
+	}
+	var e event
+	if err := json.Unmarshal(m.Payload, &e); err != nil {
+		return wire.NoEvent(m.Payload, err)
+	}
+	switch kind := header(m, eventstreamapi.EventTypeHeader); kind {
+	case "contentBlockStart":
+		if t := e.Start.ToolUse; t != nil && r.blocks[e.Index] == nil {
+			r.calls = true
+			r.say(e.Index, "call", llm.Call{ID: t.ID, Name: t.Name})
+		}
+	case "contentBlockDelta":
+		r.extend(e)
+	case "contentBlockStop":
+		r.close(e.Index)
+	case "messageStop":
+		if stop, _ := ending(e.Stop); r.stop == "" || !stop.Whole() {
+			r.stop = e.Stop
+		}
+	case "metadata":
+		if u := e.Usage; u != nil {
+			r.usage = &llm.Usage{Input: int(u.Input + u.Read + u.Write), Output: int(u.Output), Cached: int(u.Read), CacheWrite: int(u.Write)}
+		}
+		r.done = r.stop != ""
+	}
+	return nil
+}
+
+// exception is the error of an event that says what went wrong.
+func exception(code string, payload []byte) error {
+	var said struct{ Message string }
+	text := wire.OneLine(string(payload), 200)
+	if json.Unmarshal(bytes.TrimSpace(payload), &said) == nil && said.Message != "" {
+		text = wire.OneLine(said.Message, 300)
+	}
+	e := &llm.Error{Kind: llm.Network, Err: fmt.Errorf("it reports an error in the stream: %s: %s", code, text)}
+	switch {
+	case strings.Contains(strings.ToLower(text), "too long"):
+		e.Kind = llm.Context
+	case strings.HasPrefix(strings.ToLower(code), "throttling"):
+		e.Kind = llm.RateLimit
+	case strings.HasPrefix(strings.ToLower(code), "validation"):
+		e.Kind, e.Permanent = llm.Protocol, true
+	}
+	return e
+}
+
+// say yields a fragment of block i, which it begins if it has not begun.
+func (r *reply) say(i int, kind string, p llm.Part) {
+	b := r.blocks[i]
+	if b == nil {
+		b = &begun{part: r.parts, kind: kind}
+		r.blocks[i] = b
+		r.parts++
+	}
+	if b.kind == kind && !r.unheard {
+		r.unheard = !r.yield(llm.Delta{Part: b.part, Piece: p}, nil)
+	}
+}
+
+func (r *reply) extend(e event) {
+	d := e.Delta
+	switch {
+	case d.Text != nil && *d.Text != "":
+		r.say(e.Index, "text", llm.Text{Text: *d.Text})
+	case d.ToolUse != nil:
+		r.calls = true
+		r.say(e.Index, "call", llm.Call{Input: d.ToolUse.Input})
+		if b := r.blocks[e.Index]; b.kind == "call" && d.ToolUse.Input != "" {
+			b.said = true
+		}
+	case d.Reasoning != nil:
+		p := llm.Thinking{Text: d.Reasoning.Text, By: r.model}
+		if s := (sealed{d.Reasoning.Signature, d.Reasoning.Redacted}); s != (sealed{}) {
+			p.Opaque = wire.MustJSON(s)
+		}
+		r.say(e.Index, "thought", p)
+	}
+}
+
+// close ends block i: a call of which no fragment came has no arguments.
+func (r *reply) close(i int) {
+	if b := r.blocks[i]; b != nil && b.kind == "call" && !b.said {
+		b.said = true
+		r.say(i, "call", llm.Call{Input: "{}"})
+	}
+}
+
+// ending is what a stopReason means.
+func ending(why string) (stop llm.Stop, known bool) {
+	switch why {
+	case "end_turn", "stop_sequence":
+		return llm.End, true
+	case "tool_use":
+		return llm.ToolUse, true
+	case "max_tokens", "model_context_window_exceeded":
+		return llm.Length, true
+	case "guardrail_intervened", "content_filtered":
+		return llm.Filter, true
+	}
+	return "", false
+}
+
+// end returns the last delta, or why the reply is none.
+func (r *reply) end() (llm.Delta, error) {
+	stop, known := ending(r.stop)
+	switch {
+	case r.stop == "":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a stopReason")}
+	case r.stop == "malformed_model_output", r.stop == "malformed_tool_use":
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote what Bedrock cannot read: " + r.stop)}
+	case !known:
+		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.stop, 100))
+	case stop.Whole() && r.calls:
+		for i := range r.blocks {
+			r.close(i)
+		}
+		stop = llm.ToolUse
+	case stop.Whole():
+		stop = llm.End
+	}
+	return llm.Delta{Stop: stop, Usage: r.usage}, nil
+}
