@@ -306,7 +306,7 @@ func sandboxKeys() []key {
 		{name: "sandbox.image", kind: kindText, doc: "The container's image. By default `python:3.12-slim`.", at: func(c *Config, _ string) any { return &c.Sandbox.Image }},
 		{name: "sandbox.memory_limit", kind: kindSize, doc: "Memory of all commands together, such as `512m` or `4g`. By default three quarters of the machine's.",
 			at: func(c *Config, _ string) any { return &c.Sandbox.Memory }},
-		{name: "sandbox.cpu_limit", kind: kindNumber, doc: "Processors, such as `1.5`. By default all, behind other programs.",
+		{name: "sandbox.cpu_limit", kind: kindNumber, doc: "Processors, such as `1.5`. By default all.",
 			at: func(c *Config, _ string) any { return &c.Sandbox.CPUs }},
 		{name: "sandbox.use_sandbox", kind: kindBool, doc: "OpenManus' switch: `true` is the kind `docker`, unless `kind` is set. Commands run in a sandbox anyway.",
 			at: func(c *Config, _ string) any { return &c.Sandbox.useDocker }},

@@ -97,9 +97,9 @@ func newCgroup1(mounts map[string]string, name string, o Options) (_ *cgroup, er
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	for _, controller := range []string{"memory", "pids", "cpu", "freezer"} {
-		if mounts[controller] == "" {
-			continue
+	for _, controller := range []string{"memory", "pids", "cpu"} {
+		if mounts[controller] == "" || controller == "cpu" && o.CPUs == 0 {
+			continue // without a limit, a group would only be one among the programs of this machine
 		}
 		dir := filepath.Join(mounts[controller], name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -127,10 +127,7 @@ func settings1(controller string, o Options) []setting {
 	case "pids":
 		return []setting{{"pids.max", fmt.Sprint(o.Processes), false}}
 	case "cpu":
-		if o.CPUs > 0 {
-			return []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
-		}
-		return []setting{{"cpu.shares", "512", true}}
+		return []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
 	}
 	return nil
 }
@@ -173,8 +170,6 @@ func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
 	settings := []setting{{"memory.max", fmt.Sprint(o.Memory), false}, {"memory.swap.max", "0", true}, {"pids.max", fmt.Sprint(o.Processes), false}}
 	if cpu && o.CPUs > 0 {
 		settings = append(settings, setting{"cpu.max", fmt.Sprintf("%d 100000", int(o.CPUs*100000)), false})
-	} else if cpu {
-		settings = append(settings, setting{"cpu.weight", "50", true})
 	}
 	for _, s := range settings {
 		if err := write(filepath.Join(dir, s.file), s.value); err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {

@@ -45,7 +45,7 @@ func (h *house) explain(name, how string) string {
 		AllNetwork: "whatever this machine reaches; you are asked about each command",
 	}[h.o.Network]
 	say("Network: " + network + ".")
-	cpus := "all processors, behind other programs"
+	cpus := "all processors"
 	if h.o.CPUs > 0 {
 		cpus = fmt.Sprintf("%g processors", h.o.CPUs)
 	}

@@ -70,7 +70,7 @@ type Options struct {
 
 	Memory    int64   // bytes that all commands have together; 0: three quarters of the machine's
 	Processes int     // processes and threads, likewise; 0: 2048
-	CPUs      float64 // processors, likewise; 0: all, with half the weight of other programs
+	CPUs      float64 // processors, likewise; 0: all
 	FileSize  int64   // bytes that a file can grow to; 0: 8 GiB
 	Reserve   int64   // bytes that must stay free on the workspace's disk; 0: a twentieth, 2 GiB at most
 

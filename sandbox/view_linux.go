@@ -18,7 +18,7 @@ var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "
 // find their parts. No accounts, hosts, keys or services. Files that are not
 // readable for everybody are left out.
 var etcNames = []string{
-	"alternatives", "ca-certificates", "ssl/certs", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted",
+	"alternatives", "ca-certificates", "ssl/certs/ca-certificates.crt", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted",
 	"crypto-policies/back-ends", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "protocols",
 	"services", "mime.types", "os-release", "lsb-release", "debian_version", "alpine-release", "redhat-release", "fonts", "java*",
 	"python*", "matplotlibrc", "perl", "terminfo", "magic", "magic.mime", "inputrc", "gprofng.rc", "ImageMagick*", "maven", "ruby*", "php", "R",
@@ -112,9 +112,10 @@ func (v *view) environ(o Options) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	for _, name := range []string{"SSL_CERT_FILE", "SSL_CERT_DIR"} {
-		if value := os.Getenv(name); value != "" && v.visible(value) {
-			env = append(env, name+"="+value)
+	for _, file := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"} {
+		if _, err := os.Stat(file); err == nil && (v.visible(file) || within("/etc", file)) {
+			env = append(env, "SSL_CERT_FILE="+file)
+			break
 		}
 	}
 	return append(env, o.Env...)
