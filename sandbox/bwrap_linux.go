@@ -100,6 +100,14 @@ func (b *bubblewrap) arguments() ([]string, error) {
 		mount("--ro-bind", dir, dir)
 	}
 	mount("--ro-bind", b.private.at("etc"), "/etc")
+	for _, dir := range etcMounts {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			args = append(args, "--ro-bind", dir, dir)
+			if err := os.MkdirAll(b.private.at(dir), 0o755); err != nil {
+				return nil, err
+			}
+		}
+	}
 	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "268435456", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/proc")
 	mount("--bind", b.private.at("tmp"), "/tmp")
 	mount("--bind", b.private.at("home"), v.home)

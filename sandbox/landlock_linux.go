@@ -103,7 +103,7 @@ func etcFiles() []string {
 			}
 		}
 	}
-	return found
+	return append(found, etcMounts...)
 }
 
 // Name implements [workspace.Cage].

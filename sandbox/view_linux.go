@@ -18,11 +18,15 @@ var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "
 // find their parts. No accounts, hosts, keys or services. Files that are not
 // readable for everybody are left out.
 var etcNames = []string{
-	"alternatives", "ca-certificates", "ssl/certs/ca-certificates.crt", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted",
+	"ca-certificates", "ssl/certs/ca-certificates.crt", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted",
 	"crypto-policies/back-ends", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "protocols",
-	"services", "mime.types", "os-release", "lsb-release", "debian_version", "alpine-release", "redhat-release", "fonts", "java*",
+	"services", "mime.types", "os-release", "lsb-release", "debian_version", "alpine-release", "redhat-release", "java*",
 	"python*", "matplotlibrc", "perl", "terminfo", "magic", "magic.mime", "inputrc", "gprofng.rc", "ImageMagick*", "maven", "ruby*", "php", "R",
 }
+
+// etcMounts are directories of /etc that are mounted instead: they have hundreds
+// of links to programs and fonts, and nothing else.
+var etcMounts = []string{"/etc/alternatives", "/etc/fonts"}
 
 // A view is what a command sees, and what it is told.
 type view struct {
