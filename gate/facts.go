@@ -17,6 +17,7 @@ type facts struct {
 	tool      string
 	script             // of a shell's command
 	paths     []string // slash-separated: relative to the workspace, or absolute if outside
+	real      []string // those of them that links lead to
 	named     []string // words of a script that may be paths
 	hosts     []string
 	edits     bool // it changes files of the workspace, and nothing else
@@ -26,7 +27,7 @@ type facts struct {
 }
 
 // touched are the paths that a call may be about.
-func (f facts) touched() []string { return slices.Concat(f.paths, f.named, f.writes) }
+func (f facts) touched() []string { return slices.Concat(f.paths, f.real, f.named, f.writes) }
 
 // The tools that run what the model writes. The argument "command" of the
 // first is a script.
@@ -45,9 +46,12 @@ func look(dir string, call openmanus.Call, h openmanus.Hints) facts {
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		f.argument(dir, name, args[name])
 	}
-	f.protected = f.edits && slices.ContainsFunc(f.paths, func(p string) bool {
-		return Protected(p) || Protected(resolved(dir, p))
-	})
+	for _, p := range f.paths {
+		if real := resolved(dir, p); real != p {
+			f.real = append(f.real, real)
+		}
+	}
+	f.protected = f.changes && slices.ContainsFunc(slices.Concat(f.paths, f.real), Protected)
 	return f
 }
 

@@ -239,7 +239,8 @@ func TestProtectedBehindALink(t *testing.T) {
 		t.Skip("no symbolic links here")
 	}
 	o := Options{Mode: openmanus.ApproveEdits, Workspace: dir}
-	for name, want := range map[string]string{"harmless/hooks/pre-commit": "ask", "harmless/new/file": "ask", "other/file": "allow"} {
+	o.Rules = Rules{Deny: []string{"path:.git/hooks"}, Allow: []string{"tool:file_saver", "edit:harmless/**"}}
+	for name, want := range map[string]string{"harmless/hooks/pre-commit": "deny", "harmless/new/file": "ask", "other/file": "allow"} {
 		if got, v := verdict(t, o, "file_saver", file(name)); got != want {
 			t.Errorf("%s: %s by %s", name, got, v.Rule)
 		}

@@ -106,14 +106,17 @@ func covers(rules []rule, kind string, f facts) (rule, bool) {
 		}
 		return n > 0
 	}
-	ok := false
+	ok, paths := false, slices.Concat(f.paths, f.real)
+	if f.protected {
+		return last, false // no rule is as plain as a question
+	}
 	switch kind {
 	case "tool":
 		ok = all(1, func(r rule, _ int) bool { return wild(r.pattern, f.tool) })
 	case "command":
 		ok = f.plain && all(len(f.commands), func(r rule, i int) bool { return r.fits(f.commands[i].words) })
 	case "path", "edit":
-		ok = f.edits && !f.protected && all(len(f.paths), func(r rule, i int) bool { return r.fitsPath(f.paths[i]) })
+		ok = f.edits && all(len(paths), func(r rule, i int) bool { return r.fitsPath(paths[i]) })
 	case "host":
 		ok = !f.destroys && len(f.paths) == 0 && all(len(f.hosts), func(r rule, i int) bool { return r.fitsHost(f.hosts[i]) })
 	}
