@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -262,8 +261,8 @@ func drive(t *testing.T, w *openmanus.Worker, id string) {
 	t.Fatal("it does not end")
 }
 
-// What is no secret stays as it is: in the sources of Go, a line of them is
-// changed in a hundred at most, and in truth none.
+// What is no secret stays as it is: in the sources of this program, not a line
+// is changed.
 func TestNothingElseIsReplaced(t *testing.T) {
 	values := make(map[string]string)
 	for i := range 40 {
@@ -271,8 +270,8 @@ func TestNothingElseIsReplaced(t *testing.T) {
 	}
 	s := openmanus.NewSecrets(values)
 	lines, size := 0, 0
-	err := filepath.WalkDir(filepath.Join(runtime.GOROOT(), "src", "net"), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || size > 5<<20 {
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || size > 5<<20 || filepath.Ext(p) != ".go" {
 			return err
 		}
 		data, err := os.ReadFile(p)

@@ -34,10 +34,10 @@ func readRule(text string) (rule, error) {
 	kind, pattern, ok := strings.Cut(text, ":")
 	r := rule{kind: strings.TrimSpace(kind), pattern: strings.TrimSpace(pattern), text: text}
 	if !ok || !slices.Contains([]string{"tool", "command", "path", "edit", "host"}, r.kind) {
-		return r, fmt.Errorf("%q is no rule: it begins with tool:, command:, path:, edit: or host:", text)
+		return r, fmt.Errorf("%q is no rule: it begins with one of tool: command: path: edit: host: and no other word", text)
 	}
 	if r.pattern == "" {
-		return r, fmt.Errorf("%q is no rule: nothing stands behind %s:", text, r.kind)
+		return r, fmt.Errorf("%q is no rule: nothing stands behind %q", text, r.kind+":")
 	}
 	var err error
 	switch r.kind {
