@@ -72,6 +72,9 @@ func (f *PlanFlow) reply(s *openmanus.State, nudge string) []openmanus.Task {
 	if reason, why := s.Spent(); reason != "" {
 		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
 	}
+	if t, full := s.MakeRoom(); full {
+		return []openmanus.Task{t}
+	}
 	if word := s.Nudge(); word != "" {
 		nudge += "\n\n" + word
 	}

@@ -1,0 +1,170 @@
+package agents
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+const reviewer = `---
+name: reviewer
+description: Reads changes
+  and says what is wrong.
+model: openai/gpt-5-mini
+tools: bash, grep
+agents: [swe]
+approve: readonly
+max_steps: 12
+budget_tokens: 50000
+max_cost: 0.5
+timeout: 10m
+---
+You read changes.
+`
+
+func TestAnAgentsFile(t *testing.T) {
+	f, err := ParseFile("agents/x.md", []byte(reviewer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := openmanus.Limits{Steps: 12, Tokens: 50000, Money: openmanus.Dollar / 2, Time: 10 * time.Minute}
+	if f.Name != "reviewer" || f.Description != "Reads changes and says what is wrong." || f.Model != "openai/gpt-5-mini" || f.Approve != "readonly" || f.Limits != want || f.Text != "You read changes." {
+		t.Errorf("%+v", f)
+	}
+	if strings.Join(f.Tools, " ") != "bash grep" || strings.Join(f.Agents, " ") != "swe" {
+		t.Errorf("%q %q", f.Tools, f.Agents)
+	}
+	ws, err := workspace.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	a, closer, err := f.Kind().Make(Options{Workspace: ws})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	var names []string
+	for _, tool := range a.Tools {
+		names = append(names, tool.Spec().Name)
+	}
+	if got := strings.Join(names, " "); got != "bash grep read_output terminate" || a.Instructions != "You read changes." {
+		t.Errorf("%s: %s", got, a.Instructions)
+	}
+}
+
+func TestAFileWithoutFrontMatterIsNamedByItself(t *testing.T) {
+	f, err := ParseFile("agents/poet.md", []byte("\xef\xbb\xbfYou write verse.\r\n"))
+	if err != nil || f.Name != "poet" || f.Text != "You write verse." || f.Description == "" {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+func TestAgentsFilesThatAreWrong(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"no text":        {"---\nname: a\n---\n", "no text below"},
+		"no end":         {"---\nname: a\nYou are.", "has no end"},
+		"a bad name":     {"---\nname: A B\n---\nx", `the name "A B"`},
+		"a path":         {"---\nname: ../a\n---\nx", "the name"},
+		"a bad mode":     {"---\napprove: yolo\n---\nx", `"yolo" is none of`},
+		"a bad limit":    {"---\nmax_steps: -1\n---\nx", "cannot be negative"},
+		"a bad duration": {"---\ntimeout: soon\n---\nx", `"soon" is no duration`},
+		"no YAML":        {"---\n{\n---\nx", "the front matter"},
+		"much":           {strings.Repeat("x", maxFile+1), "more than"},
+	} {
+		if _, err := ParseFile("agents/x.md", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzParseFile(f *testing.F) {
+	f.Add([]byte(reviewer))
+	f.Add([]byte("---\n---\n"))
+	f.Add([]byte("---\na: &a [*a]\n---\nx"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := ParseFile("agents/x.md", data)
+		if err == nil && (file.Text == "" || !fileName.MatchString(file.Name)) {
+			t.Errorf("%+v", file)
+		}
+	})
+}
+
+func TestFilesOfAFolder(t *testing.T) {
+	dir := fstest.MapFS{
+		"agents/reviewer.md": {Data: []byte(reviewer)}, "agents/README.md": {Data: []byte("About agents.")},
+		"agents/broken.md": {Data: []byte("---\n")}, "agents/notes.txt": {Data: []byte("x")},
+	}
+	files, problems := Files(dir, "workspace")
+	if len(files) != 1 || files[0].From != "workspace" || len(problems) != 1 || !strings.Contains(problems[0].Error(), "agents/broken.md") {
+		t.Errorf("%v %v", files, problems)
+	}
+	if files, problems := Files(fstest.MapFS{}, "user"); files != nil || problems != nil {
+		t.Errorf("%v %v", files, problems)
+	}
+}
+
+// A skill's name and description are in the prompt, its text is read when it
+// is used, and so are its files, and no others.
+func TestSkills(t *testing.T) {
+	dir := fstest.MapFS{
+		"skills/brew-tea/SKILL.md":     {Data: []byte("---\nname: brew-tea\ndescription: Makes tea. Use it when somebody is thirsty.\nallowed-tools: Bash(*)\n---\nBoil water.\n")},
+		"skills/brew-tea/ref/sorts.md": {Data: []byte("Assam, Darjeeling")},
+		"skills/other/SKILL.md":        {Data: []byte("---\nname: another\ndescription: x\n---\nx")},
+		"skills/mute/SKILL.md":         {Data: []byte("---\nname: mute\n---\nx")},
+		"skills/README.md":             {Data: []byte("x")},
+		"secret.txt":                   {Data: []byte("hunter2")},
+	}
+	skills, problems := Skills(dir, "/w", "workspace", "skills", ".agents/skills")
+	if len(skills) != 1 || len(problems) != 2 {
+		t.Fatalf("%v %v", skills, problems)
+	}
+	tool := newSkillTool(skills)
+	if d := tool.Spec().Description; !strings.Contains(d, "brew-tea: Makes tea.") || strings.Contains(d, "Boil") {
+		t.Errorf("%s", d)
+	}
+	for input, want := range map[string]string{
+		`{"name":"brew-tea"}`:                                          "Boil water.\n\nFiles beside it, to be read where the text calls for them:\n- ref/sorts.md",
+		`{"name":"brew-tea","file":"ref/sorts.md"}`:                    "Assam",
+		`{"name":"brew-tea","file":"/w/skills/brew-tea/ref/sorts.md"}`: "Assam",
+		`{"name":"brew-tea","file":"../../secret.txt"}`:                "is no file of the skill",
+		`{"name":"brew-tea","file":"nothing.md"}`:                      "file does not exist",
+		`{"name":"gone"}`:                                              "there is no skill",
+	} {
+		res, err := tool.Run(t.Context(), openmanus.Call{Call: llm.Call{Name: "skill", Input: input}})
+		got := res.Parts.Text()
+		if err != nil {
+			got += err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s", input, got)
+		}
+	}
+}
+
+// Whatever is built in has a head that fits, and tools in order.
+func TestEveryAgentCanBeMade(t *testing.T) {
+	ws, err := workspace.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	for _, k := range Kinds() {
+		a, closer, err := k.Make(Options{Workspace: ws})
+		if err != nil {
+			t.Errorf("%s: %v", k.Name, err)
+			continue
+		}
+		if a.Name != k.Name || a.Description != k.Description || a.Instructions == "" {
+			t.Errorf("%s: %+v", k.Name, a)
+		}
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
