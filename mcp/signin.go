@@ -72,7 +72,8 @@ type signer struct {
 	loaded bool
 	source oauth2.TokenSource // of what was granted before
 	inner  *auth.AuthorizationCodeHandler
-	back   string // the address on this machine to which the browser returns
+	back   string                     // the address on this machine to which the browser returns
+	open   map[string]chan url.Values // who waits for it, by the state of the link
 }
 
 // TokenSource implements [auth.OAuthHandler].
@@ -167,12 +168,9 @@ func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 	if s.inner != nil {
 		return s.inner, nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free now
-	if err != nil {
+	if err := s.listen(); err != nil {
 		return nil, err
 	}
-	s.back = "http://" + l.Addr().String() + "/callback"
-	l.Close()
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: s.back, AuthorizationCodeFetcher: s.fetch, Client: s.client, RequestRefreshToken: true,
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
@@ -192,8 +190,48 @@ func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 			c.PreregisteredClient.ClientSecretAuth = &oauthex.ClientSecretAuth{ClientSecret: secret}
 		}
 	}
-	s.inner, err = auth.NewAuthorizationCodeHandler(c)
-	return s.inner, err
+	inner, err := auth.NewAuthorizationCodeHandler(c)
+	s.inner = inner
+	return inner, err
+}
+
+// listen waits for browsers that come back, until the client is closed.
+func (s *signer) listen() error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s.back, s.open = "http://"+l.Addr().String()+"/callback", map[string]chan url.Values{}
+	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: s}
+	c := s.link.c
+	if !c.background(func() {
+		defer context.AfterFunc(c.life, func() { srv.Close() })()
+		srv.Serve(l) // until it is closed
+	}) {
+		l.Close()
+		return errClosed
+	}
+	return nil
+}
+
+// ServeHTTP takes what a browser brings back, if it is for a link that was
+// shown.
+func (s *signer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	s.mu.Lock()
+	got := s.open[q.Get("state")]
+	home := s.back == "http://"+r.Host+r.URL.Path
+	s.mu.Unlock()
+	if got == nil || !home {
+		http.NotFound(w, r)
+		return
+	}
+	select {
+	case got <- q:
+	default: // it came before
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, "Done. You can close this page.\n")
 }
 
 // signInTime is how long a person has to sign in.
@@ -205,31 +243,15 @@ func (s *signer) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.Au
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
 		return nil, fmt.Errorf("it wants a page to be opened that is not safe to open: %s", line(a.URL, 100))
 	}
-	back, err := url.Parse(s.back)
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", back.Host)
-	if err != nil {
-		return nil, err
-	}
-	got := make(chan url.Values, 1)
-	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if r.URL.Path != back.Path || r.Host != back.Host || q.Get("state") == "" || q.Get("state") != u.Query().Get("state") {
-			http.NotFound(w, r)
-			return
-		}
-		select {
-		case got <- q:
-		default:
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "Done. You can close this page.\n")
-	})}
-	served := make(chan struct{})
-	go func() { defer close(served); srv.Serve(l) }()
-	defer func() { srv.Shutdown(context.WithoutCancel(ctx)); <-served }()
+	state, got := u.Query().Get("state"), make(chan url.Values, 1)
+	s.mu.Lock()
+	s.open[state] = got
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, state)
+	}()
 	if lim, _ := ctx.Value(limitKey{}).(*limit); lim != nil {
 		lim.wait(2*signInTime, func() {})
 		defer lim.start()
