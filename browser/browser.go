@@ -43,6 +43,8 @@ type Options struct {
 	DisableSecurity bool     // pages may read each other, and certificates are not checked
 	Args            []string // more arguments for the program
 	Width, Height   int      // of the view, in CSS pixels; 0: 1280, 900
+
+	root bool // as if root ran it
 }
 
 // A Browser is a Chromium that runs. It is safe for concurrent use.

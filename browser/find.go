@@ -13,14 +13,16 @@ import (
 var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install chromium, brew install --cask chromium, winget install Google.Chrome), name it ([browser] chrome_instance_path), or connect to one that runs ([browser] cdp_url)")
 
 // Find returns the path of the Chromium that [Start] would start.
-func Find() (string, error) {
+func Find() (string, error) { return search(exec.LookPath, os.Stat) }
+
+func search(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge"} {
-		if path, err := exec.LookPath(name); err == nil {
+		if path, err := lookPath(name); err == nil {
 			return path, nil
 		}
 	}
 	for _, path := range places() {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		if info, err := stat(path); err == nil && !info.IsDir() {
 			return path, nil
 		}
 	}

@@ -34,7 +34,7 @@ func launch(o *Options) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !o.NoSandbox && !canSandbox() {
+	if !o.NoSandbox && (o.root || !canSandbox()) {
 		return nil, errNoSandbox
 	}
 	p := &process{said: &tail{max: 16 << 10}, exited: make(chan struct{})}
@@ -69,7 +69,7 @@ func launch(o *Options) (*process, error) {
 }
 
 // errNoSandbox says why a browser was not started.
-var errNoSandbox = errors.New("Chromium has no sandbox of its own when it is run by root: run openmanus as another user, or, where a page may do what it likes as root, such as in a container of its own, set [browser] sandbox = false")
+var errNoSandbox = refuse("Chromium has no sandbox of its own when it is run by root: run openmanus as another user, or, where a page may do what it likes as root, such as in a container of its own, set [browser] sandbox = false")
 
 // end ends the process, after it was asked to, and removes what it left.
 func (p *process) end(ctx context.Context) error {

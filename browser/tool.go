@@ -173,7 +173,7 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	}
 	a, ok := actions[in.Action]
 	if !ok {
-		return openmanus.Result{}, fmt.Errorf("Unknown action: %s", in.Action)
+		return openmanus.Result{}, refuse("Unknown action: %s", in.Action)
 	}
 	if err := a.check(in); err != nil {
 		return openmanus.Result{}, err
@@ -279,13 +279,13 @@ func (r *runner) explain(ctx, limited context.Context, err error) error {
 	var b blocked
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil && ctx.Err() == nil:
-		return fmt.Errorf("Browser action '%s' failed: it was not done within %v", r.in.Action, actionTime)
+		return refuse("Browser action '%s' failed: it was not done within %v", r.in.Action, actionTime)
 	case r.in.Index != nil && (errors.Is(err, errStale) || errors.As(err, &b)):
-		return fmt.Errorf("Browser action '%s' failed: element %d: %w", r.in.Action, *r.in.Index, err)
+		return refuse("Browser action '%s' failed: element %d: %w", r.in.Action, *r.in.Index, err)
 	case errors.Is(err, errDialog):
-		return fmt.Errorf("Browser action '%s' failed: %w (handle_dialog)", r.in.Action, err)
+		return refuse("Browser action '%s' failed: %w (handle_dialog)", r.in.Action, err)
 	}
-	return fmt.Errorf("Browser action '%s' failed: %w", r.in.Action, err)
+	return refuse("Browser action '%s' failed: %w", r.in.Action, err)
 }
 
 // result is text and the page as it is now.

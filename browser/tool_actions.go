@@ -83,9 +83,9 @@ func (r *runner) element(ctx context.Context, t *Tab, index *int) (*Element, err
 		return el, nil
 	}
 	if known {
-		return nil, fmt.Errorf("Element with index %d not found: it is no longer on the page", *index)
+		return nil, refuse("Element with index %d not found: it is no longer on the page", *index)
 	}
-	return nil, fmt.Errorf("Element with index %d not found", *index)
+	return nil, refuse("Element with index %d not found", *index)
 }
 
 // address makes a URL of what a model wrote, and refuses what is none of the
@@ -292,7 +292,7 @@ func (r *runner) scroll(ctx context.Context, t *Tab, up bool) (string, error) {
 
 func (r *runner) scrollTo(ctx context.Context, t *Tab) (string, error) {
 	if _, err := t.ScrollTo(ctx, *r.in.Text); err != nil {
-		return "", fmt.Errorf("Failed to scroll to text: %s: %w", *r.in.Text, err)
+		return "", refuse("Failed to scroll to text: %s: %w", *r.in.Text, err)
 	}
 	return fmt.Sprintf("Scrolled to text: '%s'", *r.in.Text), nil
 }

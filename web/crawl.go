@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -75,7 +74,7 @@ func (r *Reader) Crawl(ctx context.Context, call openmanus.Call, from []string, 
 		}
 	}
 	if len(level) == 0 {
-		return nil, errors.New("No valid URLs provided")
+		return nil, refuse("No valid URLs provided")
 	}
 	var all []Crawled
 	for d := 0; d <= depth && len(level) > 0 && len(all) < most; d++ {

@@ -47,7 +47,7 @@ type Limited struct {
 func (l *Limited) Error() string { return l.Why }
 
 // ErrNothing is the error of a search that no engine answers.
-var ErrNothing = errors.New("All search engines failed to return results after multiple retries.")
+var ErrNothing = refuse("All search engines failed to return results after multiple retries.")
 
 // A Searcher asks engines, one after the other until one answers. One that
 // fails is left for the next at once, and rests for a while. It is safe for
