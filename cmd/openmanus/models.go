@@ -19,6 +19,7 @@ import (
 // modelsCmd is openmanus models.
 type modelsCmd struct {
 	List  modelsListCmd  `cmd:"" default:"withargs" help:"List the models that are set up."`
+	Check modelsCheckCmd `cmd:"" help:"Ask each model that is set up one short question, and say what works."`
 	Known modelsKnownCmd `cmd:"" help:"List what is known of models by their names: windows, prices, and what they can."`
 }
 

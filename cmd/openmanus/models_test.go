@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -29,5 +31,44 @@ func TestModelsOfOllama(t *testing.T) {
 	}
 	if out := d.must("completion", "words", "--", "run", "--model", "ollama/q"); out != "ollama/qwen3:8b\tollama/qwen3:8b\n" {
 		t.Errorf("completion offers %q", out)
+	}
+}
+
+// TestModelsCheck: what works is said of each model, and a wrong key is exit
+// code 2 after one request.
+func TestModelsCheck(t *testing.T) {
+	asked := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case strings.Contains(string(body), `"model":"blind"`) && strings.Contains(string(body), "image_url"):
+			http.Error(w, `{"error":{"message":"this model takes no image_url"}}`, http.StatusBadRequest)
+		case strings.Contains(string(body), `"model":"locked"`):
+			http.Error(w, `{"error":{"message":"no such key"}}`, http.StatusUnauthorized)
+		default:
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, chunk := range []string{
+				`{"choices":[{"index":0,"delta":{"role":"assistant","tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"report","arguments":""}}]}}]}`,
+				`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"colour\":\"red\"}"}}]}}]}`,
+				`{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":50,"completion_tokens":5,"total_tokens":55,"prompt_tokens_details":{"cached_tokens":40}}}`,
+				`[DONE]`,
+			} {
+				fmt.Fprintf(w, "data: %s\n\n", chunk)
+			}
+		}
+	}))
+	defer srv.Close()
+	d := newDesk(t, map[string]string{"OPENMANUS_LLM_BASE_URL": srv.URL + "/v1", "OPENMANUS_LLM_API_KEY": "sk-x"})
+	out := d.must("models", "check", "compat/able")
+	if !regexp.MustCompile(`(?m)^compat/able +compat/able +yes +\d+ ms +yes +yes +yes +yes +-$`).MatchString(out) {
+		t.Errorf("%s", out)
+	}
+	if out := d.must("models", "check", "compat/blind", "--json"); !strings.Contains(out, `"vision": "no"`) || !strings.Contains(out, `"tools": "yes"`) {
+		t.Errorf("%s", out)
+	}
+	asked = 0
+	if _, _, code := d.run("models", "check", "compat/locked"); code != exitUsage || asked != 1 {
+		t.Errorf("exit code %d after %d requests", code, asked)
 	}
 }
