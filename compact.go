@@ -59,8 +59,14 @@ func (w *Worker) compact(ctx context.Context, a *Agent, s *State, t Task, refuse
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is left out: %w", err)
 	}
+	if stop := w.broke(ctx, t); stop != nil {
+		return stop, nil
+	}
 	r, h, err := summarize(ctx, a, s, c, room)
 	cost := h.Prices.Cost(r.Usage)
+	if e := w.pay(ctx, cost); e != nil {
+		return nil, e
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

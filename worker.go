@@ -33,6 +33,9 @@ type Worker struct {
 	// of replies and calls under way. The journal replaces them in events.
 	Secrets *Secrets
 
+	// Purse, if not nil, bounds what all sessions spend together.
+	Purse Purse
+
 	// Name says in the journal who ran a call, such as a host and process.
 	Name string
 
@@ -188,6 +191,9 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, 
 	if a.Model == nil {
 		return nil, fmt.Errorf("the agent %q has no model", a.Name)
 	}
+	if stop := w.broke(ctx, t); stop != nil {
+		return stop, nil
+	}
 	typed := &typist{w: w, session: session, turn: t.Turn}
 	r, err := llm.Collect(ctx, a.Model, req, typed.delta)
 	typed.end()
@@ -201,6 +207,9 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, 
 		}
 	}
 	cost := prices.Cost(r.Usage)
+	if e := w.pay(ctx, cost); e != nil {
+		return nil, e
+	}
 	if err != nil && llm.KindOf(err) == llm.Context {
 		if !s.refused {
 			if b, e := w.compact(ctx, a, s, t, err); b != nil || e != nil {

@@ -18,6 +18,9 @@ type RetryOptions struct {
 	IdleLimit time.Duration // of each attempt, see [Watchdog]; 0: 5 minutes; below 0: none
 	Limit     time.Duration // of each attempt, see [Deadline]; 0 or below: none
 
+	// Limiter, if not nil, is shared with all who ask with the same key.
+	Limiter *Limiter
+
 	// OnRetry, if not nil, is called before each wait with the error of the
 	// attempt that failed, counted from 1.
 	OnRetry func(err error, wait time.Duration, attempt int)
@@ -57,7 +60,12 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 			if shown && !yield(Delta{Reset: true}, nil) {
 				return
 			}
+			if err := r.opts.Limiter.wait(ctx, r.opts.MaxWait); err != nil {
+				yield(Delta{}, err)
+				return
+			}
 			some, done, err := attemptOnce(ctx, r.model, req, yield)
+			r.opts.Limiter.heard(err)
 			if done {
 				return
 			}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,7 +38,8 @@ type app struct {
 	onScreen  bool   // standard output and standard error are both terminals
 	retrying  func(err error, wait time.Duration)
 	switching func(err error, to string)
-	staff     string // whom the agent of a session that begins may give work to, with commas between
+	staff     string   // whom the agent of a session that begins may give work to, with commas between
+	limiters  sync.Map // of llm.Limiter, by endpoint and key
 
 	wrongEndpoint atomic.Bool // see noting
 
@@ -106,6 +108,9 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	a := &app{t: t, globals: g, cfg: cfg, db: db, mcpServers: servers, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
 	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Files: a.filesOf, Note: a.noteOf, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
+	if cfg.Run.DayCost > 0 {
+		a.local.Purse = dayPurse{dir: cfg.DataDir, limit: cfg.Run.DayCost, now: time.Now}
+	}
 	return a, nil
 }
 
@@ -174,6 +179,9 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 // it, and what it is.
 func (a *app) choose(ctx context.Context) (string, config.Model, error) {
 	m, err := a.cfg.Choose(func(base string) ([]string, error) { return served(ctx, base) })
+	if own := a.ownModel(a.cfg.Run.Agent); own != "" && !a.cfg.Set("run.model") {
+		m, err = a.cfg.Model(own)
+	}
 	if err != nil {
 		return "", m, usage(err)
 	}
@@ -185,6 +193,15 @@ func (a *app) choose(ctx context.Context) (string, config.Model, error) {
 	defer a.mu.Unlock()
 	a.chosen[[2]string{name, m.BaseURL}] = m
 	return name, m, nil
+}
+
+// ownModel is the profile with the name of an agent, if there is one: its
+// model, where nobody names another.
+func (a *app) ownModel(agent string) string {
+	if slices.Contains(a.cfg.ProfileNames(), agent) {
+		return agent
+	}
+	return ""
 }
 
 // served returns the names of the models that the server at base has, if it

@@ -52,6 +52,9 @@ func (a *app) childBlueprint(ctx context.Context, o openmanus.Opened) (blueprint
 	b := blueprintOf(parent)
 	b.Agent, b.Answer = o.Flow, ""
 	name, params := flowParams(o.Flow)
+	if own := a.ownModel(name); own != "" && own != b.Model {
+		b.Model, b.Endpoint = own, ""
+	}
 	if model := params.Get("model"); model != "" && model != b.Model {
 		b.Model, b.Endpoint = model, ""
 	}

@@ -49,6 +49,7 @@ func (a *app) model(name, endpoint string) (llm.Model, config.Model, error) {
 // patient makes m, with retries.
 func (a *app) patient(m config.Model) (llm.Model, error) {
 	opts := a.retry(0)
+	opts.Limiter = a.limiter(m)
 	opts.IdleLimit, opts.Limit = m.IdleTimeout, m.Timeout
 	if m.Provider == "scripted" {
 		script, err := scripted.Open(m.Name)
@@ -59,6 +60,12 @@ func (a *app) patient(m config.Model) (llm.Model, error) {
 		return a.capable(llm.Retry(script.Model(), opts), m), nil
 	}
 	return a.capable(llm.Retry(a.noting(adapt(m)), opts), m), nil
+}
+
+// limiter is what all models at one endpoint with one key share.
+func (a *app) limiter(m config.Model) *llm.Limiter {
+	l, _ := a.limiters.LoadOrStore([2]string{m.BaseURL, string(m.Key)}, new(llm.Limiter))
+	return l.(*llm.Limiter)
 }
 
 // retry says how models are asked again, and has each time shown.

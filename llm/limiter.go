@@ -1,0 +1,67 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// A Limiter is what all who ask with one key share: when the provider tells
+// one of them to wait, all wait, rather than each be told. It can also keep
+// requests apart. The zero Limiter is ready. It is safe for concurrent use,
+// and must not be copied.
+type Limiter struct {
+	// Apart is the least time between the beginnings of two requests.
+	Apart time.Duration
+
+	mu    sync.Mutex
+	next  time.Time // when the next request may begin
+	pause time.Time // until when all wait
+}
+
+// wait returns when a request may begin, or ctx's error. A pause of more than
+// most is not waited for here: who is refused then says so.
+func (l *Limiter) wait(ctx context.Context, most time.Duration) error {
+	if l == nil {
+		return nil
+	}
+	for {
+		d := l.reserve(most)
+		if d <= 0 {
+			return nil
+		}
+		if err := sleep(ctx, d); err != nil {
+			return err
+		}
+	}
+}
+
+// reserve takes the next place, if its time has come, and returns how long to
+// wait before asking again.
+func (l *Limiter) reserve(most time.Duration) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if d := l.pause.Sub(now); d > 0 && d <= most {
+		return d
+	}
+	if d := l.next.Sub(now); d > 0 {
+		return d
+	}
+	l.next = now.Add(l.Apart)
+	return 0
+}
+
+// heard remembers how long the provider told one to wait.
+func (l *Limiter) heard(err error) {
+	var e *Error
+	if l == nil || !errors.As(err, &e) || e.Kind != RateLimit || e.RetryAfter <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(e.RetryAfter); until.After(l.pause) {
+		l.pause = until
+	}
+}
