@@ -73,7 +73,7 @@ func TestMCPServeOverStdio(t *testing.T) {
 		want, not []string
 	}{
 		{"asked and allowed", nil, serve, []string{
-			`"bash","file_saver","glob"`, `{"editor":["view","create","str_replace","insert","undo_edit"]}`, `{"progress":"I make it.; file_saver`,
+			`"file_saver","glob"`, `{"editor":["view","create","str_replace","insert","undo_edit"]}`, `{"progress":"I make it.; file_saver`,
 			`{"asked":"May file_saver change made.txt?\nfile_saver {\"file_path\": \"made.txt\"`, `{"error":false,"text":["That was it."],"structured":{"session":`,
 			`{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`}, nil},
 		{"asked and denied", []string{"SAY=deny"}, serve, []string{`{"asked":`, `"text":["That was it."]`}, []string{`{"file":`}},
