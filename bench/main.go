@@ -24,7 +24,7 @@ import (
 )
 
 func main() {
-	tables := flag.String("table", "b1,b2,b5,b7,delegation", "which tables to measure, separated by commas")
+	tables := flag.String("table", "b1,b2,b5,b7,delegation,data", "which tables to measure, separated by commas")
 	pairs := flag.Int("pairs", 9, "pairs of runs in each comparison, at least 7")
 	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
 	cli := flag.String("cli", "", "the openmanus to measure in B5 and B7 (default: built from this tree, as a release is)")
@@ -51,10 +51,10 @@ type bench struct {
 }
 
 func (b *bench) run(ctx context.Context, tables []string) (err error) {
-	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b5": b.b5, "b7": b.b7, "delegation": b.delegation}
+	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b5": b.b5, "b7": b.b7, "delegation": b.delegation, "data": b.data}
 	for _, t := range tables {
 		if known[t] == nil {
-			return fmt.Errorf("there is no table %q; there are b1, b2, b5, b7 and delegation", t)
+			return fmt.Errorf("there is no table %q; there are b1, b2, b5, b7, delegation and data", t)
 		}
 	}
 	if b.pairs < 7 {
@@ -68,7 +68,7 @@ func (b *bench) run(ctx context.Context, tables []string) (err error) {
 		return err
 	}
 	defer b.srv.Close()
-	if err := b.build(ctx, slices.Contains(tables, "b5") || slices.Contains(tables, "b7")); err != nil {
+	if err := b.build(ctx, slices.ContainsFunc(tables, func(t string) bool { return t != "data" }), slices.Contains(tables, "b5") || slices.Contains(tables, "b7")); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -109,8 +109,11 @@ func (b *bench) program(name string) string {
 	return filepath.Join(b.dir, "bin", name)
 }
 
-// build makes the peers and, if wanted, the product, as it is released.
-func (b *bench) build(ctx context.Context, product bool) error {
+// build makes the peers and the product, if they are wanted, as released.
+func (b *bench) build(ctx context.Context, peers, product bool) error {
+	if !peers {
+		return nil
+	}
 	fmt.Fprintln(os.Stderr, "building the programs …")
 	bin := filepath.Join(b.dir, "bin") + string(filepath.Separator)
 	if err := goBuild(ctx, ".", bin, "./peer/..."); err != nil || !product {

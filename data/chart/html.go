@@ -130,7 +130,7 @@ func colours(n int) []string {
 }
 
 func (a Axis) option(scale bool) object {
-	o := object{"type": "value", "name": a.Name, "scale": scale, "nameTextStyle": object{"color": hex(soft)}}
+	o := object{"type": "value", "name": a.Name, "scale": scale, "nameTextStyle": object{"color": hex(soft), "align": "left"}}
 	switch {
 	case a.Kind == data.Time:
 		o["type"], o["name"] = "time", ""
@@ -145,7 +145,7 @@ func (a Axis) option(scale bool) object {
 func (f *Figure) axesOption(o object) {
 	bars := f.Kind == Bar || f.Kind == Histogram || f.Kind == Area || f.Kind == Dual
 	x, y := f.X.option(true), f.Y.option(!bars)
-	x["nameLocation"], x["nameGap"] = "middle", 32
+	x["nameLocation"], x["nameGap"], x["nameTextStyle"] = "middle", 32, object{"color": hex(soft)}
 	_, _, lo, hi := (&plot{Figure: f}).ranges(false)
 	if s, _ := numberScale(lo, hi, 6, f.Y.Log); !math.IsInf(s.lo, 0) {
 		y["min"], y["max"] = s.lo, s.hi
@@ -159,7 +159,7 @@ func (f *Figure) axesOption(o object) {
 	}
 	if f.Kind == Dual {
 		second := f.Y2.option(true)
-		second["splitLine"] = object{"show": false}
+		second["splitLine"], second["nameTextStyle"] = object{"show": false}, object{"color": hex(soft), "align": "right"}
 		o["yAxis"] = []object{y, second}
 	}
 	if f.Kind == Scatter {
@@ -311,7 +311,7 @@ func (f *Figure) pieOption(o object) {
 	}
 	o["legend"] = object{"orient": "vertical", "right": 24, "top": "middle", "type": "scroll"}
 	o["series"] = []object{{"type": "pie", "radius": []string{"38%", "68%"}, "center": []string{"38%", "56%"}, "data": slices,
-		"label": object{"formatter": "{b}\n{d}%"}, "itemStyle": object{"borderColor": "#fff", "borderWidth": 2}}}
+		"label": object{"formatter": "{b} {d}%"}, "itemStyle": object{"borderColor": "#fff", "borderWidth": 2}}}
 }
 
 func (f *Figure) heatOption(o object) {

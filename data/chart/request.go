@@ -318,7 +318,10 @@ func (r *resolved) chooseSeries(c columns) *data.Column {
 		return nil
 	}
 	texts := mentioned(c.texts, r.Title)
-	for _, t := range append(texts, c.texts...) {
+	if r.kind != Scatter { // a cloud is looked at whole, unless the title says otherwise
+		texts = append(texts, c.texts...)
+	}
+	for _, t := range texts {
 		if n := t.Distinct(10); n > 1 && n < 10 {
 			return t
 		}

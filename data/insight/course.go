@@ -334,9 +334,10 @@ func rss(y, x1 []float64, x2 ...[]float64) (float64, []float64) {
 	return sum, rest
 }
 
-// volatility is how much values change from one to the next.
+// volatility is how much values change from one to the next, as a share: of
+// values that come near 0 it says nothing.
 func volatility(w words, set Set, s Series) (Insight, bool) {
-	if len(s.Y) < 20 || set.XKind != data.Time || slices.Min(s.Y) <= 0 {
+	if len(s.Y) < 20 || set.XKind != data.Time || slices.Min(s.Y) <= 0 || !(slices.Min(s.Y) > 0.1*stat.Mean(s.Y, nil)) {
 		return Insight{}, false
 	}
 	changes := make([]float64, len(s.Y)-1)

@@ -188,9 +188,9 @@ func categories(w words, set Set, s Series) []Insight {
 }
 
 func cloud(w words, set Set, s Series) []Insight {
-	name := s.Name
-	if name == "" {
-		name = set.YName
+	name := set.YName
+	if s.Name != "" {
+		name += " (" + s.Name + ")"
 	}
 	var found []Insight
 	if c, ok := correlation(w, set.XName, name, s.X, s.Y, len(set.Series) > 1); ok {

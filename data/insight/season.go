@@ -17,7 +17,8 @@ type season struct {
 	relative bool
 	names    []string // of the positions; none: numbers
 	en, zh   string   // the period in words
-	strength float64  // from 0 to 1: what of the variation around the trend is the pattern's
+	position func(x float64) int
+	strength float64 // from 0 to 1: what of the variation around the trend is the pattern's
 	test     Test
 	rest     []float64 // without trend and pattern, relative or not; 0 where the trend is a guess
 	adjusted []float64 // without the pattern
@@ -104,7 +105,7 @@ func (c cycle) fit(s Series) (season, bool) {
 	if round < 2 || n < 5*round/2 {
 		return season{}, false
 	}
-	got := season{period: c.period, names: c.names, en: c.en, zh: c.zh, relative: relative(s.Y)}
+	got := season{period: c.period, names: c.names, en: c.en, zh: c.zh, position: c.position, relative: relative(s.Y)}
 	y := s.Y
 	if got.relative {
 		y = make([]float64, n)
@@ -212,15 +213,13 @@ func (c season) insight(w words, set Set, s Series) Insight {
 	ins.Text = w.of(s, set) + w.say("a pattern that repeats every %[1]s: highest in %[3]s (%[4]s against the trend), lowest in %[5]s (%[6]s); strength %.2[7]f of 1 (Kruskal-Wallis, %[8]s)",
 		"每%[2]s重复的季节性：%[3]s最高（相对趋势%[4]s），%[5]s最低（%[6]s）；强度%.2[7]f（满分1，Kruskal-Wallis，%[8]s）",
 		c.en, c.zh, c.name(w, top), size(top), c.name(w, bottom), size(bottom), c.strength, pv(c.test.P))
-	// The last peak shows where in the round it is.
-	best := -1
-	for i := len(s.X) - 1; i >= 0 && i >= len(s.X)-len(s.X)/3; i-- {
-		if best < 0 || s.Y[i] > s.Y[best] {
-			best = i
+	// The last time that it was highest shows where in the round that is.
+	last, best := false, 0
+	for i := len(s.X) - 1; i >= 0 && !(last && c.position(s.X[i]) != top); i-- {
+		if c.position(s.X[i]) == top && (!last || s.Y[i] > s.Y[best]) {
+			last, best = true, i
 		}
 	}
-	if best >= 0 {
-		ins.Marks = []Mark{{Kind: "point", Series: s.Name, X: s.X[best], Y: s.Y[best], Label: w.say("%s peak", "%s高峰", c.name(w, top))}}
-	}
+	ins.Marks = []Mark{{Kind: "point", Series: s.Name, X: s.X[best], Y: s.Y[best], Label: w.say("%s peak", "%s高峰", c.name(w, top))}}
 	return ins
 }

@@ -23,6 +23,8 @@ var ErrNoChromium = errors.New("there is no Chromium to make the PDF with: insta
 func browsers() []string {
 	list := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge"}
 	switch runtime.GOOS {
+	case "linux": // beside Debian's wrapper, which reads files that a sandbox may not show
+		list = append([]string{"/usr/lib/chromium/chromium"}, list...)
 	case "darwin":
 		list = append(list, "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
 	case "windows":

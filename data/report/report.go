@@ -125,7 +125,14 @@ func (b *builder) render(md goldmark.Markdown, doc ast.Node, source []byte, head
 	if err != nil {
 		return nil, err
 	}
-	v := map[string]any{"Title": b.o.Title, "Lang": b.o.Lang, "Body": template.HTML(body.String()), "Charts": b.figures, "Contents": contents(heads), "Heading": "Contents"}
+	// The contents stand below the title.
+	head, rest, titled := strings.Cut(body.String(), "</h1>\n")
+	if titled {
+		head += "</h1>\n"
+	} else {
+		head, rest = "", head
+	}
+	v := map[string]any{"Title": b.o.Title, "Lang": b.o.Lang, "Head": template.HTML(head), "Body": template.HTML(rest), "Charts": b.figures, "Contents": contents(heads), "Heading": "Contents"}
 	if b.o.Lang == "zh" {
 		v["Heading"] = "目录"
 	}
@@ -200,6 +207,7 @@ nav ol{margin:4px 0}
 </head>
 <body>
 <main dir="auto">
+{{.Head}}
 {{if .Contents}}<nav><b>{{.Heading}}</b><ol>{{range .Contents}}<li><a href="#{{.ID}}">{{.Text}}</a></li>{{end}}</ol></nav>{{end}}
 {{.Body}}
 </main>
