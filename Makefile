@@ -23,7 +23,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./browser/... ./egress/... ./gate/... ./server
+	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./browser/... ./egress/... ./gate/... ./server ./data ./data/insight ./document/... ./analysis
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
 	@scripts/fuzz "$(or $(FUZZTIME),10s)"
