@@ -223,6 +223,15 @@ func (t *Tab) reach(ctx context.Context, el *Element, at *Point) (Point, error) 
 		if err != nil {
 			return p, err
 		}
+		// The browser finds the process that an event is for by what was
+		// drawn last: after scrolling, each has to have drawn.
+		for s := el.s; s != t.s && s != nil; s = s.parent {
+			for range 2 {
+				if err := errors.Join(t.drawnIn(ctx, s), t.drawn(ctx)); err != nil {
+					return p, err
+				}
+			}
+		}
 		if err := t.mouse(ctx, mouse(input.DispatchMouseEventTypeMouseMoved, p)); err != nil {
 			return p, err
 		}

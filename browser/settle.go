@@ -177,7 +177,10 @@ func (t *Tab) loads(since int64) bool {
 
 // drawn waits until the page has run what was due, and has drawn a frame. A
 // page that is busy is not waited for long.
-func (t *Tab) drawn(ctx context.Context) error {
+func (t *Tab) drawn(ctx context.Context) error { return t.drawnIn(ctx, t.s) }
+
+// drawnIn is drawn for one of the page's processes.
+func (t *Tab) drawnIn(ctx context.Context, s *session) error {
 	const due = `new Promise(done => {
 		const end = () => done(window.closed);
 		setTimeout(end, 500);
@@ -185,7 +188,7 @@ func (t *Tab) drawn(ctx context.Context) error {
 	})`
 	short, cancel := context.WithTimeout(ctx, frameTime)
 	defer cancel()
-	res, err := cdp.Call(short, t.s, runtime.Evaluate, runtime.EvaluateParams{Expression: due, AwaitPromise: ptr(true), ReturnByValue: ptr(true)})
+	res, err := cdp.Call(short, s, runtime.Evaluate, runtime.EvaluateParams{Expression: due, AwaitPromise: ptr(true), ReturnByValue: ptr(true)})
 	switch {
 	case err == nil && res.Result != nil && string(res.Result.Value) == "true":
 		return cause(ctx, t.b.wait(ctx, func() bool { return t.stop() != nil })) // it closes itself
