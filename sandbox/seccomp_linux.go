@@ -213,6 +213,13 @@ var forbiddenCalls = []uintptr{
 
 // socket allows the families that programs need: what namespaces keep apart.
 func (f sysFilter) socket(b *bpf) {
+	b.load(dataArgs)
+	if f.inet {
+		b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 4, unix.AF_NETLINK)
+		b.load(dataArgs + 16)
+		b.when(unix.NETLINK_ROUTE, allow) // which interfaces there are
+		b.always(deny)
+	}
 	b.load(dataArgs + 8)
 	b.mask(0xf)
 	b.when(unix.SOCK_RAW, deny)
@@ -221,15 +228,10 @@ func (f sysFilter) socket(b *bpf) {
 	if f.unix {
 		b.when(unix.AF_UNIX, allow)
 	}
-	if !f.inet {
-		b.always(deny)
-		return
+	if f.inet {
+		b.when(unix.AF_INET, allow)
+		b.when(unix.AF_INET6, allow)
 	}
-	b.when(unix.AF_INET, allow)
-	b.when(unix.AF_INET6, allow)
-	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 3, unix.AF_NETLINK)
-	b.load(dataArgs + 16)
-	b.when(unix.NETLINK_ROUTE, allow) // which interfaces there are
 	b.always(deny)
 }
 
