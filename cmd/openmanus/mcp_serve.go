@@ -142,10 +142,15 @@ func (a *app) mcpServer() (*mcp.Server, error) {
 		return nil, usage(errors.Join(err, ws.Close()))
 	}
 	a.close = append(a.close, closer, ws)
+	agent.Approve, agent.Sandbox = run.Approve, ws.Sandbox()
+	rules, err := a.gate(agent)
+	if err != nil {
+		return nil, usage(err)
+	}
 	x := &exhibit{app: a, before: map[string]scan{}}
 	tools := append(agent.Tools, mcp.NewTask(mcp.Tasks{Journal: a.db, Runtime: a.local, Watch: a.local.Watch, Open: x.open, Files: x.changed}))
 	s := mcp.NewServer(mcp.ServerOptions{
-		Name: "openmanus", Version: thisBuild().Version, Tools: tools, Gate: openmanus.Mode(run.Approve), Blobs: a.db, Secrets: a.local.Secrets,
+		Name: "openmanus", Version: thisBuild().Version, Tools: tools, Gate: rules, Blobs: a.db, Secrets: a.local.Secrets,
 		Instructions: "Tools that work in " + run.Workspace + ". run_task has an agent do a whole task there.",
 	})
 	x.add(s.MCP())
