@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 
@@ -157,18 +156,3 @@ func (o *Options) complete() error {
 	}
 	return o.machine()
 }
-
-// closers closes what was made, the last first.
-type closers []io.Closer
-
-func (c closers) Close() error {
-	var errs []error
-	for i := len(c) - 1; i >= 0; i-- {
-		errs = append(errs, c[i].Close())
-	}
-	return errors.Join(errs...)
-}
-
-type closeFunc func() error
-
-func (f closeFunc) Close() error { return f() }
