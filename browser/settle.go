@@ -55,6 +55,9 @@ func (t *Tab) before() before {
 // was. A dialog that is open ends the waiting, and is no error.
 func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
 	err := t.settle(ctx, was)
+	if err == nil {
+		t.landed(ctx, was)
+	}
 	out := Outcome{}
 	t.b.note(func() {
 		if t.url != was.url || t.loader != was.loader {
@@ -85,6 +88,17 @@ func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
 		err = nil
 	}
 	return out, err
+}
+
+// landed waits until it is known what became of a navigation that led to no
+// page: mostly, a download is about to begin. One that was given up is not
+// waited for long.
+func (t *Tab) landed(ctx context.Context, was before) {
+	short, cancel := context.WithTimeout(ctx, frameTime)
+	defer cancel()
+	t.b.wait(short, func() bool {
+		return t.went <= was.moment || t.loader != was.loader || t.url != was.url || len(t.b.downloads) > len(was.loads) || t.stop() != nil
+	})
 }
 
 // settle waits until the page has run what was due and no page, frame or

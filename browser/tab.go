@@ -28,6 +28,7 @@ type Tab struct {
 
 	// Guarded by b.mu.
 	frames   []*session // of frames that have a process of their own
+	went     int64      // the moment at which a frame last set out for another document
 	closed   bool
 	crashed  bool
 	leaving  bool // it was asked to go to another page
@@ -166,7 +167,7 @@ func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 			t.loading[ev.FrameID] = t.b.moment
 		case "Page.frameStartedNavigating":
 			if !strings.Contains(strings.ToLower(ev.NavigationType), "samedocument") {
-				t.loading[ev.FrameID] = t.b.moment
+				t.loading[ev.FrameID], t.went = t.b.moment, t.b.moment
 			} else {
 				delete(t.loading, ev.FrameID)
 			}
