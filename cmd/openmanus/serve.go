@@ -67,11 +67,9 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
-	for _, u := range users {
-		if _, err := fmt.Fprintf(out, "http://%s/?token=%s\n", reachable(l.Addr().String()), u.Token); err != nil {
-			return errors.Join(err, l.Close())
-		}
-		break // others know their tokens
+	// Others than the first know their tokens.
+	if _, err := fmt.Fprintf(out, "http://%s/?token=%s\n", reachable(l.Addr().String()), users[0].Token); err != nil {
+		return errors.Join(err, l.Close())
 	}
 	return s.Serve(ctx, l)
 }
