@@ -53,6 +53,9 @@ var floors = []floor{
 
 	{pkg: "egress"}, // every adapter is given a dialer of it
 
+	{pkg: "internal/xlsx"},
+	{pkg: "internal/coldstart"},
+
 	// Floor 1: the core. It reaches the world through what it is given.
 	{pkg: "", may: map[string]string{
 		module + "/llm":           models,
@@ -171,7 +174,7 @@ var floors = []floor{
 		"github.com/dustin/go-humanize":                "sizes in errors, as people write them",
 		"github.com/parquet-go/parquet-go":             "Parquet",
 		"github.com/parquet-go/parquet-go/format":      "the units of its times",
-		"github.com/xuri/excelize/v2":                  "XLSX",
+		module + "/internal/xlsx":                      "XLSX",
 		"modernc.org/sqlite":                           "SQLite, without C",
 		"golang.org/x/text/encoding":                   "CSV that is not UTF-8",
 		"golang.org/x/text/encoding/charmap":           "CSV that is not UTF-8",
@@ -207,7 +210,7 @@ var floors = []floor{
 		module + "/document/internal/ooxml": "its own format",
 		"github.com/dustin/go-humanize":     "sizes, as people write them",
 		"github.com/ledongthuc/pdf":         "PDF",
-		"github.com/xuri/excelize/v2":       "XLSX",
+		module + "/internal/xlsx":           "XLSX",
 		"golang.org/x/image/bmp":            "the size of an image",
 		"golang.org/x/image/tiff":           "the size of an image",
 		"golang.org/x/image/webp":           "the size of an image",

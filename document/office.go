@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
-	"github.com/xuri/excelize/v2"
 
 	"github.com/openmanus-go/openmanus/document/internal/ooxml"
+	"github.com/openmanus-go/openmanus/internal/xlsx"
 )
 
 // zip finds out what a zip file is: a document, or an archive.
@@ -204,12 +204,11 @@ func (r *reader) notes(files map[string]*zip.File, slide string) string {
 const sheetRows = 2000
 
 func (r *reader) xlsx() error {
-	f, err := excelize.OpenReader(bytes.NewReader(r.data), excelize.Options{UnzipSizeLimit: 8 * unpacked, UnzipXMLSizeLimit: 8 * unpacked})
+	f, err := xlsx.Open(r.data, 8*unpacked)
 	if err != nil {
 		return fmt.Errorf("it cannot be read as XLSX: %w", err)
 	}
-	defer f.Close()
-	sheets := f.GetSheetList()
+	sheets := f.Sheets
 	r.doc.Format, r.doc.About = "XLSX", fmt.Sprintf("%d sheet%s: %s", len(sheets), plural(len(sheets)), strings.Join(sheets, ", "))
 	for i, sheet := range sheets {
 		if !r.wants(i+1) || r.full() {
@@ -222,31 +221,23 @@ func (r *reader) xlsx() error {
 	return r.ctx.Err()
 }
 
-func (r *reader) sheet(f *excelize.File, n int, name string) error {
-	rows, err := f.Rows(name)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func (r *reader) sheet(f *xlsx.Book, n int, name string) error {
 	var b strings.Builder
 	k, last := 0, 0
-	for rows.Next() {
-		k++
-		if k%512 == 0 && r.ctx.Err() != nil {
+	clean := strings.NewReplacer("\n", " ", "|", `\|`)
+	for row, err := range f.Rows(name) {
+		if err != nil {
+			return err
+		}
+		if k = row.N; k%512 == 0 && r.ctx.Err() != nil {
 			return r.ctx.Err()
 		}
 		if k > sheetRows || b.Len() > r.o.MaxText {
 			continue
 		}
-		cells, err := rows.Columns()
-		if err != nil {
-			return err
-		}
-		if len(cells) == 0 {
-			continue
-		}
+		cells := row.Cells
 		for j, c := range cells {
-			cells[j] = strings.NewReplacer("\n", " ", "|", `\|`).Replace(c)
+			cells[j] = clean.Replace(strings.TrimSuffix(c, " 00:00:00")) // of a date without a time
 		}
 		if last != k-1 {
 			fmt.Fprintf(&b, "(row %d)\n", k)
@@ -259,8 +250,8 @@ func (r *reader) sheet(f *excelize.File, n int, name string) error {
 	}
 	if b.Len() == 0 {
 		r.note("sheet %q is empty", name)
-		return rows.Error()
+		return nil
 	}
 	r.add(n, fmt.Sprintf("sheet %d %q", n, name), b.String())
-	return rows.Error()
+	return nil
 }

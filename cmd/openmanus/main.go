@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/openmanus-go/openmanus/internal/coldstart"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
@@ -109,6 +110,7 @@ type terminal struct {
 }
 
 func main() {
+	coldstart.Over()
 	sandbox.Main()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -162,8 +162,15 @@ func (t *try) sleeper() (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// alive fails if a process of ours was hurt.
+// alive fails if a process of ours was hurt. Who was killed may take a moment to
+// die.
 func alive(pid int) error {
+	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
+		defer unix.Close(fd)
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 100); err == nil && n > 0 {
+			return reached("it killed a process outside")
+		}
+	}
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return reached("it killed a process outside")
