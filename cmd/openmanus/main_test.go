@@ -7,9 +7,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	testscript.Main(leakless{m}, map[string]func(){"openmanus": main, "mcpserver": mcpServer})
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/mcp"
-	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // mcpCmd is openmanus mcp.
@@ -171,9 +170,9 @@ func pairs(flag string, list []string) (map[string]string, error) {
 // try connects to one server, lets f use the connection, and says how the
 // server stands.
 func (t *terminal) try(ctx context.Context, cfg *config.Config, s config.MCPServer, f func(*mcp.Client) error) (mcp.Status, error) {
-	ws, err := workspace.NewDir(t.dir)
+	ws, err := t.serverPlace(ctx, cfg)
 	if err != nil {
-		return mcp.Status{}, usage(err)
+		return mcp.Status{}, err
 	}
 	defer ws.Close()
 	full, err := t.expanded(s)

@@ -86,14 +86,25 @@ func (a *app) mcpClient(ctx context.Context) (*mcp.Client, error) {
 	return a.mcp, a.mcpErr
 }
 
-func (a *app) connectMCP(ctx context.Context) (*mcp.Client, error) {
+// serverPlace is where servers that are programs run: in the sandbox, if the
+// configuration says so.
+func (t *terminal) serverPlace(ctx context.Context, cfg *config.Config) (*workspace.Dir, error) {
 	kind := string(sandbox.None)
-	if a.cfg.MCP.Sandbox {
-		kind = a.cfg.Sandbox.Kind
+	if cfg.MCP.Sandbox {
+		kind = cfg.Sandbox.Kind
 	}
-	ws, err := a.workspace(a.t.dir, kind)
+	o, err := t.cage(cfg, t.dir, kind)
 	if err != nil {
 		return nil, usage(err)
+	}
+	ws, err := sandbox.Open(ctx, o)
+	return ws, asUsage(err)
+}
+
+func (a *app) connectMCP(ctx context.Context) (*mcp.Client, error) {
+	ws, err := a.t.serverPlace(ctx, a.cfg)
+	if err != nil {
+		return nil, err
 	}
 	o := a.t.mcpOptions(a.cfg, ws)
 	for _, s := range a.mcpServers {
