@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -27,7 +28,24 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if wait := os.Getenv("MCP_BEGIN_AFTER"); wait != "" { // a server of BenchmarkConnect
+		if err := beginAfter(wait); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m)
+}
+
+// beginAfter is a server that takes its time to begin.
+func beginAfter(wait string) error {
+	d, err := time.ParseDuration(wait)
+	if err != nil {
+		return err
+	}
+	time.Sleep(d)
+	return newServer(tool("t", "")).Run(context.Background(), &sdk.StdioTransport{})
 }
 
 // programs are servers that run in this process: a [workspace.Runner] whose
