@@ -157,11 +157,22 @@ func (a *app) mayStart(ctx context.Context, s config.MCPServer) (use, recorded b
 			plain(s.Name), s.Source, plain(s.Name), plain(c.Shown()))
 		return false, false, nil
 	}
-	line, err := a.t.ask(ctx, fmt.Sprintf("%s wants to use the MCP server %s:\n  %s\nIt runs with your rights. Approve it? [y/N] ", s.Source, plain(s.Name), plain(c.Shown())))
+	line, err := a.t.ask(ctx, fmt.Sprintf("%s wants to use the MCP server %s:\n  %s\n%sApprove it? [y/N] ", s.Source, plain(s.Name), plain(c.Shown()), a.reach(c)))
 	if err != nil || !isYes(line) {
 		return false, false, nil // nobody said yes
 	}
 	return true, true, known.Approve(c)
+}
+
+// reach says what the server can do, if it is a program.
+func (a *app) reach(c mcp.ServerConfig) string {
+	switch {
+	case c.Command == "":
+		return ""
+	case a.cfg.MCP.Sandbox && a.cfg.Sandbox.Kind != string(sandbox.None):
+		return "It runs in the sandbox. "
+	}
+	return "It runs with your rights. "
 }
 
 func isYes(line string) bool {
