@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -58,9 +59,16 @@ func (p *private) at(names ...string) string {
 // name is what is unique about it.
 func (p *private) name() string { return filepath.Base(p.dir) }
 
-// Close removes the directory.
+// Close removes the directory, the lock last: who is killed on the way leaves
+// what the next sweep knows.
 func (p *private) Close() error {
-	err := removeAll(p.dir)
+	entries, err := os.ReadDir(p.dir)
+	for _, e := range entries {
+		if e.Name() != "lock" {
+			err = errors.Join(err, removeAll(p.at(e.Name())))
+		}
+	}
+	err = errors.Join(err, removeAll(p.dir))
 	if p.lock != nil {
 		err = errors.Join(err, p.lock.Close())
 	}
@@ -83,6 +91,10 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
+// half is how old a directory without a lock is that nobody is about to remove:
+// its removal was cut short.
+const half = 10 * time.Minute
+
 // sweepPrivate removes what cages left behind whose process was killed.
 func sweepPrivate() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), privatePrefix+"*")) // the pattern is right
@@ -92,6 +104,10 @@ func sweepPrivate() {
 			continue
 		}
 		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|unix.O_NOFOLLOW, 0)
+		if errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > half {
+			_ = removeAll(dir) // as below
+			removeCgroups(filepath.Base(dir))
+		}
 		if err != nil {
 			continue
 		}

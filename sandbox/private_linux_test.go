@@ -1,0 +1,55 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// What a process left behind that was killed is removed by the next one: with a
+// lock that nobody holds at once, and without one when it is old enough not to
+// be somebody's who is at it. What is locked stays.
+func TestSweepPrivate(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	held, err := newPrivate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plant := func(name string, lock bool, age time.Duration) string {
+		dir := filepath.Join(os.TempDir(), privatePrefix+name)
+		if err := os.MkdirAll(filepath.Join(dir, "home", "x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if lock {
+			if err := os.WriteFile(filepath.Join(dir, "lock"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(dir, at, at); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	killed := plant("killed", true, 0)
+	cut := plant("cut", false, time.Hour)
+	going := plant("going", false, 0)
+	p, err := newPrivate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]bool{killed: false, cut: false, going: true, held.dir: true, p.dir: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s is there: %v, want %v", filepath.Base(dir), err == nil, want)
+		}
+	}
+	for _, p := range []*private{held, p} {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(p.dir); err == nil {
+			t.Error("a directory is there after its end")
+		}
+	}
+}
