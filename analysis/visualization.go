@@ -250,5 +250,6 @@ func find(ws workspace.Workspace, p string) (string, error) {
 			return n, nil
 		}
 	}
-	return "", fmt.Errorf("No such file or directory: %s", p) //nolint // the words of OpenManus
+	//lint:ignore ST1005 the words of OpenManus
+	return "", fmt.Errorf("No such file or directory: %s", p)
 }

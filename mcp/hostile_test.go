@@ -130,7 +130,7 @@ func hostiles() []hostile {
 		bomb += fmt.Sprintf(`,"d%d":{"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
 	}
 	bomb = `{"type":"object","properties":{"x":{"$ref":"#/$defs/d40"}},` + bomb + `}}`
-	odd := "\x1b[2Jevil\x1b]0;title\x07‮\u200b"
+	odd := "\x1b[2Jevil\x1b]0;title\x07\u202e\u200b"
 	names := func(want string) func(*testing.T, *Client) {
 		return func(t *testing.T, c *Client) {
 			if got := names(c.Tools()); !strings.Contains(got, want) {
@@ -177,7 +177,7 @@ func hostiles() []hostile {
 		{name: "has a schema that is none", list: lists(toolJSON("t", "", `{"type":"array"}`)), result: "fine"},
 		{name: "paints with its names", list: lists(toolJSON(odd, odd, plainObject)), result: "fine", check: func(t *testing.T, c *Client) {
 			for _, s := range c.Status()[1].Tools {
-				if all := s.Name + s.Original + s.Description; strings.ContainsAny(all, "\x1b\x07‮\u200b") {
+				if all := s.Name + s.Original + s.Description; strings.ContainsAny(all, "\x1b\x07\u202e\u200b") {
 					t.Errorf("shown: %q", all)
 				}
 			}

@@ -96,7 +96,7 @@ func TestEveryChangeOfAToolIsHeld(t *testing.T) {
 			})}
 			known := NewApprovals(filepath.Join(t.TempDir(), "approved.json"))
 			first, _ := start(t, p, Options{Approvals: known}, "s")
-			old := find(t, first, "mcp_s_send") // approved at first sight
+			find(t, first, "mcp_s_send") // approved at first sight
 			if err := first.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestEveryChangeOfAToolIsHeld(t *testing.T) {
 			if find(t, again, "mcp_s_send"); heard.String() != "" {
 				t.Fatalf("the same tool is held: %s", heard)
 			}
-			old = find(t, again, "mcp_s_send")
+			old := find(t, again, "mcp_s_send")
 
 			now = approvedTool()
 			mutate(now)

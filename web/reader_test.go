@@ -136,12 +136,14 @@ func TestReadWhatGoesWrong(t *testing.T) {
 		z.Close()
 	}
 	url, r := local(t, map[string]http.HandlerFunc{
-		"/loop":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", 302) },
+		"/loop":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) },
 		"/large": func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2<<20)) },
 		"/bomb":  bomb,
 		"/never": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
-		"/file":  func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) },
-		"/deep":  sends("text/html", strings.Repeat("<div>", 2000)),
+		"/file": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		},
+		"/deep": sends("text/html", strings.Repeat("<div>", 2000)),
 	})
 	r.MaxBytes = 1 << 20
 	for address, want := range map[string]string{

@@ -257,7 +257,7 @@ func bend(x, y []float64) (best kink, ok bool) {
 	for i := range x {
 		scaled[i] = (x[i] - x[0]) / (x[n-1] - x[0])
 	}
-	straight, rest := rss(y, scaled)
+	straight, _ := rss(y, scaled)
 	if !(straight > 0) {
 		return best, false
 	}
@@ -275,7 +275,7 @@ func bend(x, y []float64) (best kink, ok bool) {
 		return best, false
 	}
 	hingeAt(hinge, scaled, scaled[at])
-	_, rest = rss(y, scaled, hinge)
+	_, rest := rss(y, scaled, hinge)
 	df := effective(rest) - 4
 	if df < 2 {
 		return best, false
