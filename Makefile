@@ -23,7 +23,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./browser/... ./egress/... ./gate/... ./server ./data ./data/insight ./document/... ./analysis
+	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server ./document/...
 	CGO_ENABLED=1 go test -race -skip TestConformance/client ./mcp # that side of the suite measures times
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
