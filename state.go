@@ -105,6 +105,18 @@ func (c *CallState) Arguments() string {
 	return c.Input
 }
 
+// Question is what the call waits for, or waited for last: one of its own, or
+// whether it may run. It is the zero Asked if nobody was asked.
+func (c *CallState) Question() Asked {
+	if n := len(c.Questions); n > len(c.Answers) {
+		return c.Questions[n-1]
+	}
+	if c.Ruling != nil {
+		return *c.Ruling
+	}
+	return Asked{}
+}
+
 // A ChildState is how far a child has come.
 type ChildState struct {
 	ChildOpened

@@ -143,11 +143,11 @@ func (t Tasks) question(ctx context.Context, id string, c *openmanus.CallState) 
 	if !CanAsk(ctx) {
 		return fmt.Errorf("the session %s waits for a person, and this client cannot ask one: openmanus sessions show %s", id, id)
 	}
-	if n := len(c.Questions); n > len(c.Answers) {
-		q := c.Questions[n-1]
+	q := c.Question()
+	if q.Kind == openmanus.AskText {
 		return &openmanus.Ask{Question: q.Question, Schema: q.Schema}
 	}
-	return &openmanus.Ask{Question: c.Ruling.Question + "\n" + c.Name + " " + cut(c.Arguments(), 8000), Schema: rulingSchema}
+	return &openmanus.Ask{Question: q.Question + "\n" + c.Name + " " + cut(c.Arguments(), 8000), Schema: rulingSchema}
 }
 
 // answer passes on the last of the answers, if the session has not had it.

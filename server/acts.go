@@ -293,7 +293,7 @@ func (s *Server) pending(ctx context.Context, id, call string, kind openmanus.As
 		if found == nil {
 			return &FieldError{"call", fmt.Errorf("the session has no open call %q", call)}
 		}
-		c, q, specs = *found, question(found), st.Config.Tools
+		c, q, specs = *found, found.Question(), st.Config.Tools
 		switch {
 		case q.Kind != kind && !found.Asking && found.Done == nil && found.Ruled == nil:
 			return huma.Error409Conflict(fmt.Sprintf("the call %s waits for nobody", call))

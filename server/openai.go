@@ -189,7 +189,7 @@ var errGone = errors.New("the client has gone")
 func (t *turn) decide(ctx context.Context) error {
 	for _, c := range t.state.Pending() {
 		var b openmanus.Body
-		switch q := question(c); q.Kind {
+		switch q := c.Question(); q.Kind {
 		case openmanus.AskRuling:
 			b = openmanus.Ruled{Call: c.ID, By: "policy", Rule: "nobody can be asked", Reason: "this needs a person's approval, and nobody can be asked here", Hash: q.Hash}
 		default:

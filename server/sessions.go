@@ -111,7 +111,7 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 			x.Children = append(x.Children, c.Child)
 		}
 		for _, c := range st.Pending() {
-			q := question(c)
+			q := c.Question()
 			w := Waiting{Call: c.ID, Tool: c.Name, Kind: string(q.Kind), Question: q.Question, Input: c.Arguments()}
 			if len(q.Schema) > 0 {
 				w.Schema = q.Schema
@@ -121,17 +121,6 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 		return nil
 	})
 	return x, err
-}
-
-// question is what c waits for.
-func question(c *openmanus.CallState) openmanus.Asked {
-	if n := len(c.Questions); n > len(c.Answers) {
-		return c.Questions[n-1]
-	}
-	if c.Ruling != nil {
-		return *c.Ruling
-	}
-	return openmanus.Asked{}
 }
 
 // mine returns what is known of a session of the user who asks. To others it

@@ -326,7 +326,7 @@ func summarize(id string, s *openmanus.State, qs []openmanus.Question, files []f
 		Files: files, Error: s.Outcome.Error,
 	}
 	for _, w := range qs {
-		q := question(w.Call)
+		q := w.Call.Question()
 		e := waitingEntry{Call: w.Call.ID, Tool: w.Call.Name, Kind: string(q.Kind), Question: q.Question, Input: w.Call.Arguments()}
 		if e.Path = asker(id, w); e.Path != "" {
 			e.Session = w.Session
@@ -334,17 +334,6 @@ func summarize(id string, s *openmanus.State, qs []openmanus.Question, files []f
 		sum.Waiting = append(sum.Waiting, e)
 	}
 	return sum
-}
-
-// question is what c waits for.
-func question(c *openmanus.CallState) openmanus.Asked {
-	if n := len(c.Questions); n > len(c.Answers) {
-		return c.Questions[n-1]
-	}
-	if c.Ruling != nil {
-		return *c.Ruling
-	}
-	return openmanus.Asked{}
 }
 
 // code is the exit code that tells how s ended.
@@ -463,7 +452,7 @@ func (d *drive) explain(s *openmanus.State) error {
 		var b strings.Builder
 		b.WriteString("waits for a person, and nobody is there")
 		for _, w := range d.waiting {
-			c, q := w.Call, question(w.Call)
+			c, q := w.Call, w.Call.Question()
 			fmt.Fprintf(&b, "\n  %s%s: %s", above(asker(d.id, w)), c.Name, oneLine(summary(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
 				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), w.Session, c.ID)

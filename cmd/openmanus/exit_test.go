@@ -118,7 +118,7 @@ func TestFasterElsewhere(t *testing.T) {
 	d.must("sessions", "approve", "last", "c0-2")
 	for i, want := range []string{"somebody was faster: c0-1 was denied by the person at ", ""} {
 		call := x.s.Calls[i]
-		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: question(call).Hash})
+		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: call.Question().Hash})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("allowing %s: %v, want %q", call.ID, err, want)
 		}

@@ -121,7 +121,7 @@ func (d *drive) untilMoved(ctx context.Context, q openmanus.Question) (context.C
 // consider asks the person about a call of a session and returns what they
 // said. who is the path of who asks, if that is not the session they talk to.
 func (p *person) consider(ctx context.Context, w openmanus.Question, who string) (openmanus.Body, error) {
-	c, q := w.Call, question(w.Call)
+	c, q := w.Call, w.Call.Question()
 	if q.Kind == openmanus.AskRuling {
 		return p.rule(ctx, w, who, q)
 	}

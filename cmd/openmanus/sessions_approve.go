@@ -147,7 +147,7 @@ func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind
 	var found []openmanus.Question
 	for _, own := range []bool{true, false} { // those below count where the session itself does not ask
 		for _, w := range x.qs {
-			if own == (w.Session == x.id) && question(w.Call).Kind == kind && (id == "" || w.Call.ID == id) {
+			if own == (w.Session == x.id) && w.Call.Question().Kind == kind && (id == "" || w.Call.ID == id) {
 				found = append(found, w)
 			}
 		}
@@ -158,7 +158,7 @@ func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind
 	switch {
 	case len(found) == 1:
 		x.id, x.s = found[0].Session, found[0].State
-		return found[0].Call, question(found[0].Call), nil
+		return found[0].Call, found[0].Call.Question(), nil
 	case len(found) > 1:
 		return nil, openmanus.Asked{}, usage(fmt.Errorf("several calls wait; name one:%s", x.callList(found)))
 	case id != "":
@@ -179,7 +179,7 @@ func words(kind openmanus.AskKind) string {
 func (x *session) otherwise(kind openmanus.AskKind) string {
 	for _, w := range x.qs {
 		c := w.Call
-		switch q := question(c); {
+		switch q := c.Question(); {
 		case q.Kind == kind:
 		case q.Kind == openmanus.AskRuling:
 			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, plain(c.Name), w.Session, c.ID)

@@ -288,7 +288,7 @@ func (tr *transcript) footer(x *session) {
 	tr.line(nil, "")
 	for _, w := range x.qs {
 		who, c := above(asker(x.id, w)), w.Call
-		if q := question(c); q.Kind == openmanus.AskRuling {
+		if q := c.Question(); q.Kind == openmanus.AskRuling {
 			tr.line(tr.style.mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
 			tr.line(nil, "%s", indent(readable(c.Arguments()), "    "))
 		} else {
