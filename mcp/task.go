@@ -97,21 +97,25 @@ func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error 
 	if err != nil {
 		return err
 	}
-	watch, stop := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for ev, err := range t.Watch(watch, id, before.Seq) {
+	last := before.Seq
+	tell := func(events iter.Seq2[openmanus.Event, error]) {
+		for ev, err := range events {
 			if err != nil {
 				return // what is shown of progress is not all that matters
 			}
 			if text := headline(ev.Body); text != "" {
 				fmt.Fprintln(call.Live, text)
 			}
+			last = max(last, ev.Seq)
 		}
-	})
+	}
+	watch, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { tell(t.Watch(watch, id, before.Seq)) })
 	err = t.Runtime.Wake(ctx, id)
 	stop()
 	watching.Wait()
+	tell(t.Journal.Events(ctx, id, last)) // what came too late to be watched
 	if ctx.Err() != nil {
 		late := context.WithoutCancel(ctx)
 		_, ierr := t.Journal.Append(late, id, openmanus.Interrupted{ID: "client " + newCall()})
@@ -178,8 +182,8 @@ func (t Tasks) answer(ctx context.Context, id string, answers []openmanus.Answer
 	}
 	c, a := pending[0], answers[len(answers)-1]
 	var body openmanus.Body
-	if n := len(c.Questions); n > len(c.Answers) {
-		body = openmanus.Answered{Call: c.ID, N: c.Questions[n-1].N, Text: a.Text, Data: a.Data, By: byClient}
+	if q := c.Question(); q.Kind == openmanus.AskText {
+		body = openmanus.Answered{Call: c.ID, N: q.N, Text: a.Text, Data: a.Data, By: byClient}
 	} else {
 		var said struct{ Decision, Reason string }
 		if err := json.Unmarshal(a.Data, &said); err != nil {
