@@ -44,12 +44,18 @@ func (t *Tab) point(ctx context.Context, el *Element, at *Point) (Point, error) 
 	var why blocked
 	for {
 		p, err := t.tryPoint(until, el, at)
-		if err == nil || !errors.As(err, &why) {
-			if until.Err() != nil && ctx.Err() == nil && why != "" {
-				return p, why
-			}
+		var now blocked
+		switch {
+		case err == nil:
+			return p, nil
+		case ctx.Err() != nil:
+			return p, cause(ctx, err)
+		case until.Err() != nil && why != "":
+			return p, why // what failed for want of time says nothing of the page
+		case !errors.As(err, &now):
 			return p, err
 		}
+		why = now
 		// It may come with the next frame that is drawn.
 		if err := t.drawn(until); err != nil && ctx.Err() != nil {
 			return p, cause(ctx, err)
