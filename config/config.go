@@ -85,16 +85,17 @@ type Context struct {
 
 // Info is what is known of a model. Zero values are not known.
 type Info struct {
-	Window      int             // tokens
-	Output      int             // tokens of one reply, at most
-	PriceIn     openmanus.Money // per token, as the next two
-	PriceOut    openmanus.Money
-	PriceCached openmanus.Money
-	Vision      *bool
-	Tools       *bool
-	Reasoning   *bool
-	Refuses     string // settings that it does not take, separated by spaces: temperature, effort
-	Pattern     string // the line of the catalogue that it is known by
+	Window          int             // tokens
+	Output          int             // tokens of one reply, at most
+	PriceIn         openmanus.Money // per token, as the next three
+	PriceOut        openmanus.Money
+	PriceCached     openmanus.Money
+	PriceCacheWrite openmanus.Money
+	Vision          *bool
+	Tools           *bool
+	Reasoning       *bool
+	Refuses         string // settings that it does not take, separated by spaces: temperature, effort
+	Pattern         string // the line of the catalogue that it is known by
 }
 
 // Python is how python_execute finds its interpreter.

@@ -210,7 +210,7 @@ func TestCatalogue(t *testing.T) {
 	if want := (openmanus.Prices{Input: 1250, Output: 2}); m.Prices() != want {
 		t.Errorf("prices %v, want %v", m.Prices(), want)
 	}
-	all := Info{Window: 1, Output: 2, PriceIn: 3, PriceOut: 4, PriceCached: 5, Vision: &yes, Tools: &no, Reasoning: &yes}
+	all := Info{Window: 1, Output: 2, PriceIn: 3, PriceOut: 4, PriceCached: 5, PriceCacheWrite: 6, Vision: &yes, Tools: &no, Reasoning: &yes}
 	cfg.Catalogue = func(string, string) (Info, bool) { return all, true }
 	if m, err := cfg.Model("openai/other"); err != nil || m.Info != all {
 		t.Errorf("%+v, %v; want what the catalogue knows: %+v", m.Info, err, all)

@@ -217,6 +217,7 @@ func modelKeys() []key {
 		{name: "models.*.price_in", kind: kindPrice, doc: "What tokens that are read cost, in US dollars per million.", at: at(func(m *Info) any { return &m.PriceIn })},
 		{name: "models.*.price_out", kind: kindPrice, doc: "Tokens that are written.", at: at(func(m *Info) any { return &m.PriceOut })},
 		{name: "models.*.price_cached", kind: kindPrice, doc: "Tokens that are read from the provider's cache. By default as `price_in`.", at: at(func(m *Info) any { return &m.PriceCached })},
+		{name: "models.*.price_cache_write", kind: kindPrice, doc: "Tokens that are read and written to the provider's cache. By default as `price_in`.", at: at(func(m *Info) any { return &m.PriceCacheWrite })},
 		{name: "models.*.vision", kind: kindBool, doc: "Whether it sees images.", at: at(func(m *Info) any { return &m.Vision })},
 		{name: "models.*.tools", kind: kindBool, doc: "Whether it calls tools.", at: at(func(m *Info) any { return &m.Tools })},
 		{name: "models.*.reasoning", kind: kindBool, doc: "Whether it is a reasoning model.", at: at(func(m *Info) any { return &m.Reasoning })},

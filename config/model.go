@@ -360,6 +360,7 @@ func (c *Config) info(m Model) Info {
 	return Info{
 		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),
 		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
+		PriceCacheWrite: or(i.PriceCacheWrite, known.PriceCacheWrite),
 		Vision: or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
 		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern,
 	}
@@ -380,7 +381,7 @@ func (c *Config) InfoAt(m Model, key string) Source {
 		return c.Origin(name)
 	}
 	if i := m.Info; i.Pattern != "" && map[string]bool{
-		"window": i.Window != 0, "output": i.Output != 0, "price_in": i.PriceIn != 0, "price_out": i.PriceOut != 0, "price_cached": i.PriceCached != 0,
+		"window": i.Window != 0, "output": i.Output != 0, "price_in": i.PriceIn != 0, "price_out": i.PriceOut != 0, "price_cached": i.PriceCached != 0, "price_cache_write": i.PriceCacheWrite != 0,
 		"vision": i.Vision != nil, "tools": i.Tools != nil, "reasoning": i.Reasoning != nil, "refuses": i.Refuses != "",
 	}[key] {
 		return Source{From: Catalogued, Name: i.Pattern}

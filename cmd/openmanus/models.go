@@ -30,24 +30,25 @@ type modelsListCmd struct {
 
 // modelInfo is what is set up of a model.
 type modelInfo struct {
-	Name        string   `json:"name"`  // by which --model asks for it
-	Model       string   `json:"model"` // PROVIDER/NAME
-	Default     bool     `json:"default"`
-	Source      string   `json:"source"` // where it is set up
-	Provider    string   `json:"provider"`
-	Endpoint    string   `json:"endpoint"`
-	Key         string   `json:"key"` // where it comes from; "" if there is none
-	Window      int      `json:"window,omitempty"`
-	Output      int      `json:"output,omitempty"`
-	PriceIn     float64  `json:"price_in,omitempty"` // USD per million tokens
-	PriceOut    float64  `json:"price_out,omitempty"`
-	PriceCached float64  `json:"price_cached,omitempty"`
-	Vision      *bool    `json:"vision,omitempty"`
-	Tools       *bool    `json:"tools,omitempty"`
-	Reasoning   *bool    `json:"reasoning,omitempty"`
-	Refuses     string   `json:"refuses,omitempty"`
-	Notes       []string `json:"notes,omitempty"`
-	Error       string   `json:"error,omitempty"` // why it cannot be used
+	Name            string   `json:"name"`  // by which --model asks for it
+	Model           string   `json:"model"` // PROVIDER/NAME
+	Default         bool     `json:"default"`
+	Source          string   `json:"source"` // where it is set up
+	Provider        string   `json:"provider"`
+	Endpoint        string   `json:"endpoint"`
+	Key             string   `json:"key"` // where it comes from; "" if there is none
+	Window          int      `json:"window,omitempty"`
+	Output          int      `json:"output,omitempty"`
+	PriceIn         float64  `json:"price_in,omitempty"` // USD per million tokens
+	PriceOut        float64  `json:"price_out,omitempty"`
+	PriceCached     float64  `json:"price_cached,omitempty"`
+	PriceCacheWrite float64  `json:"price_cache_write,omitempty"`
+	Vision          *bool    `json:"vision,omitempty"`
+	Tools           *bool    `json:"tools,omitempty"`
+	Reasoning       *bool    `json:"reasoning,omitempty"`
+	Refuses         string   `json:"refuses,omitempty"`
+	Notes           []string `json:"notes,omitempty"`
+	Error           string   `json:"error,omitempty"` // why it cannot be used
 
 	Sources map[string]string `json:"sources,omitempty"` // where the values from window on come from
 }
@@ -156,7 +157,7 @@ func newModelInfo(cfg *config.Config, name string, m config.Model, err error) mo
 	}
 	in := modelInfo{Name: name, Model: m.String(), Provider: m.Provider, Endpoint: m.Address(),
 		Window: m.Info.Window, Output: m.Info.Output, Notes: m.Notes,
-		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached),
+		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached), PriceCacheWrite: perMillion(m.Info.PriceCacheWrite),
 		Vision: m.Info.Vision, Tools: m.Info.Tools, Reasoning: m.Info.Reasoning, Refuses: m.Info.Refuses, Sources: map[string]string{}}
 	for _, key := range infoKeys {
 		if at := cfg.InfoAt(m, key); at != (config.Source{}) {
@@ -170,7 +171,7 @@ func newModelInfo(cfg *config.Config, name string, m config.Model, err error) mo
 }
 
 // infoKeys are the keys of [models], in the order of the manual.
-var infoKeys = []string{"window", "output", "price_in", "price_out", "price_cached", "vision", "tools", "reasoning", "refuses"}
+var infoKeys = []string{"window", "output", "price_in", "price_out", "price_cached", "price_cache_write", "vision", "tools", "reasoning", "refuses"}
 
 // can is what a model is known to be able to, in a word each.
 func (in modelInfo) can() string {

@@ -17,16 +17,17 @@ type modelsKnownCmd struct {
 
 // knownModel is a line of the catalogue.
 type knownModel struct {
-	Pattern     string  `json:"pattern"`
-	Window      int     `json:"window,omitempty"`
-	Output      int     `json:"output,omitempty"`
-	PriceIn     float64 `json:"price_in,omitempty"` // USD per million tokens
-	PriceOut    float64 `json:"price_out,omitempty"`
-	PriceCached float64 `json:"price_cached,omitempty"`
-	Vision      bool    `json:"vision"`
-	Tools       bool    `json:"tools"`
-	Reasoning   bool    `json:"reasoning"`
-	Refuses     string  `json:"refuses,omitempty"`
+	Pattern         string  `json:"pattern"`
+	Window          int     `json:"window,omitempty"`
+	Output          int     `json:"output,omitempty"`
+	PriceIn         float64 `json:"price_in,omitempty"` // USD per million tokens
+	PriceOut        float64 `json:"price_out,omitempty"`
+	PriceCached     float64 `json:"price_cached,omitempty"`
+	PriceCacheWrite float64 `json:"price_cache_write,omitempty"`
+	Vision          bool    `json:"vision"`
+	Tools           bool    `json:"tools"`
+	Reasoning       bool    `json:"reasoning"`
+	Refuses         string  `json:"refuses,omitempty"`
 }
 
 // Run implements the command.
@@ -41,7 +42,7 @@ func (c *modelsKnownCmd) Run(t *terminal, g *globals) error {
 		lines = []catalogue.Model{m}
 	}
 	infos := []knownModel{}
-	tb := &table{head: []string{"NAME", "WINDOW", "OUTPUT", "IN", "OUT", "CACHED", "CAN"}}
+	tb := &table{head: []string{"NAME", "WINDOW", "OUTPUT", "IN", "OUT", "CACHED", "WRITE", "CAN"}}
 	usd := func(m int64) string {
 		if m == 0 {
 			return "?"
@@ -50,11 +51,11 @@ func (c *modelsKnownCmd) Run(t *terminal, g *globals) error {
 	}
 	for _, m := range lines {
 		infos = append(infos, knownModel{m.Pattern, m.Window, m.Output, perMillion(openmanus.Money(m.PriceIn)), perMillion(openmanus.Money(m.PriceOut)),
-			perMillion(openmanus.Money(m.PriceCached)), m.Vision, m.Tools, m.Reasoning, m.Refuses})
+			perMillion(openmanus.Money(m.PriceCached)), perMillion(openmanus.Money(m.PriceCacheWrite)), m.Vision, m.Tools, m.Reasoning, m.Refuses})
 		i := infoOf(m)
 		in := modelInfo{Window: m.Window, Vision: i.Vision, Tools: i.Tools, Reasoning: i.Reasoning}
 		output := modelInfo{Window: m.Output}
-		tb.add(m.Pattern, in.window(), output.window(), usd(m.PriceIn), usd(m.PriceOut), usd(m.PriceCached), in.can())
+		tb.add(m.Pattern, in.window(), output.window(), usd(m.PriceIn), usd(m.PriceOut), usd(m.PriceCached), usd(m.PriceCacheWrite), in.can())
 	}
 	if err := c.print(t, g, infos, tb, ""); err != nil || c.JSON {
 		return err
@@ -75,7 +76,7 @@ func known(provider, name string) (config.Info, bool) {
 func infoOf(m catalogue.Model) config.Info {
 	return config.Info{
 		Window: m.Window, Output: m.Output,
-		PriceIn: openmanus.Money(m.PriceIn), PriceOut: openmanus.Money(m.PriceOut), PriceCached: openmanus.Money(m.PriceCached),
+		PriceIn: openmanus.Money(m.PriceIn), PriceOut: openmanus.Money(m.PriceOut), PriceCached: openmanus.Money(m.PriceCached), PriceCacheWrite: openmanus.Money(m.PriceCacheWrite),
 		Vision: &m.Vision, Tools: &m.Tools, Reasoning: &m.Reasoning, Refuses: m.Refuses, Pattern: m.Pattern,
 	}
 }

@@ -23,8 +23,9 @@ type Model struct {
 	Output int // tokens of one reply, at most
 
 	// Prices, in billionths of a US dollar for a token: what is read, what is
-	// written, what is read from the provider's cache.
-	PriceIn, PriceOut, PriceCached int64
+	// written, what is read from the provider's cache, and what is read and
+	// written to it. Of the last two, what is not known is as the first.
+	PriceIn, PriceOut, PriceCached, PriceCacheWrite int64
 
 	Vision    bool // sees images
 	Tools     bool // calls tools
@@ -91,8 +92,7 @@ func maker(provider, name string) (string, string) {
 		if provider == "vertex" {
 			return "google", name
 		}
-		_, name, _ = strings.Cut(name, ".") // meta.llama3-1-70b
-		return "bedrock", name
+		return "bedrock", vendor.ReplaceAllString(name, "")
 	case "google":
 		return provider, strings.TrimPrefix(name, "models/")
 	case "compat", "ollama":
@@ -100,6 +100,10 @@ func maker(provider, name string) (string, string) {
 	}
 	return provider, name
 }
+
+// vendor is what Bedrock puts before the name of a model: meta.llama3-1-70b, and
+// us.meta.llama3-1-70b where several regions answer.
+var vendor = regexp.MustCompile(`^((us|us-gov|eu|apac|jp|au|ca|global)\.)?[a-z0-9]+\.`)
 
 // parse reads the table.
 func parse(text string) ([]Model, error) {
@@ -119,8 +123,8 @@ func parse(text string) ([]Model, error) {
 }
 
 func row(f []string) (m Model, err error) {
-	if len(f) < 6 {
-		return m, fmt.Errorf("%d columns of at least 6", len(f))
+	if len(f) < 7 {
+		return m, fmt.Errorf("%d columns of at least 7", len(f))
 	}
 	m.Pattern = f[0]
 	if _, err := path.Match(m.Pattern, ""); err != nil || strings.Count(m.Pattern, "/") != 1 {
@@ -131,12 +135,12 @@ func row(f []string) (m Model, err error) {
 			return m, err
 		}
 	}
-	for i, to := range []*int64{&m.PriceIn, &m.PriceOut, &m.PriceCached} {
+	for i, to := range []*int64{&m.PriceIn, &m.PriceOut, &m.PriceCached, &m.PriceCacheWrite} {
 		if *to, err = price(f[3+i]); err != nil {
 			return m, err
 		}
 	}
-	for _, word := range f[6:] {
+	for _, word := range f[7:] {
 		switch refused, no := strings.CutPrefix(word, "-"); {
 		case no:
 			m.Refuses = strings.TrimSpace(m.Refuses + " " + refused)

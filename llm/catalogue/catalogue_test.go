@@ -24,6 +24,9 @@ func TestFind(t *testing.T) {
 		{"bedrock", "us.anthropic.claude-sonnet-4-20250514-v1:0", "anthropic/claude-sonnet-4*"},
 		{"bedrock", "eu.amazon.nova-pro-v1:0", "bedrock/amazon.nova-pro*"},
 		{"bedrock", "meta.llama3-1-70b-instruct-v1:0", "*/llama3*"},
+		{"bedrock", "us.meta.llama4-maverick-17b-instruct-v1:0", "*/llama4*"},
+		{"bedrock", "openai.gpt-oss-120b-1:0", "*/gpt-oss*"},
+		{"bedrock", "global.anthropic.claude-haiku-4-5-20251001-v1:0", "anthropic/claude-haiku-4*"},
 		{"vertex", "claude-3-7-sonnet@20250219", "anthropic/claude-3-7-sonnet*"},
 		{"vertex", "gemini-2.5-pro", "google/gemini-2.5-pro*"},
 		{"google", "models/gemini-2.5-flash", "google/gemini-2.5-flash*"},
@@ -79,7 +82,7 @@ func TestFiguresMakeSense(t *testing.T) {
 	for _, m := range All() {
 		switch {
 		case m.Window < 4000, m.Output >= m.Window,
-			m.PriceOut < m.PriceIn, m.PriceCached > m.PriceIn,
+			m.PriceOut < m.PriceIn, m.PriceCached > m.PriceIn, m.PriceCacheWrite > 0 && m.PriceCacheWrite < m.PriceIn,
 			strings.HasPrefix(m.Pattern, "*") && m.PriceIn != 0:
 			t.Errorf("%+v", m)
 		}
@@ -88,14 +91,14 @@ func TestFiguresMakeSense(t *testing.T) {
 
 func TestWrongLines(t *testing.T) {
 	for line, want := range map[string]string{
-		"openai/x 1k 1k 1 1":            "5 columns",
-		"x 1k 1k 1 1 1":                 "no PROVIDER/NAME",
-		"openai/[ 1k 1k 1 1 1":          "no PROVIDER/NAME",
-		"openai/x k 1k 1 1 1":           "no number of tokens",
-		"openai/x 1k 0 1 1 1":           "no number of tokens",
-		"openai/x 1k 1k 1.2345 1 1":     "no price",
-		"openai/x 1k 1k -1 1 1":         "no price",
-		"openai/x 1k 1k 1 1 1 telepath": "nothing that a model can",
+		"openai/x 1k 1k 1 1 1":            "6 columns",
+		"x 1k 1k 1 1 1 -":                 "no PROVIDER/NAME",
+		"openai/[ 1k 1k 1 1 1 -":          "no PROVIDER/NAME",
+		"openai/x k 1k 1 1 1 -":           "no number of tokens",
+		"openai/x 1k 0 1 1 1 -":           "no number of tokens",
+		"openai/x 1k 1k 1.2345 1 1 -":     "no price",
+		"openai/x 1k 1k -1 1 1 -":         "no price",
+		"openai/x 1k 1k 1 1 1 - telepath": "nothing that a model can",
 	} {
 		if _, err := parse("# a line\n" + line); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "models.txt:2") {
 			t.Errorf("%s: %v, want %s", line, err, want)
