@@ -2,14 +2,17 @@ package chart
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"html/template"
+	"html"
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/data"
 	"github.com/openmanus-go/openmanus/data/insight"
@@ -20,26 +23,26 @@ var echarts []byte
 
 // ECharts is the script that draws [Figure.Option], Apache ECharts 6.1.0
 // (Apache License 2.0). A page needs it once.
-func ECharts() (template.JS, error) {
+func ECharts() (string, error) {
 	z, err := gzip.NewReader(bytes.NewReader(echarts))
 	if err != nil {
 		return "", err
 	}
 	js, err := io.ReadAll(z)
-	return template.JS(js), err // ours, not the data's
+	return string(js), err
 }
 
 const page = `<!doctype html>
-<html lang="{{.Lang}}">
+<html lang="{lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:">
-<title>{{.Figure.Title}}</title>
+<title>{title}</title>
 <style>
 body{margin:0;background:#fff;color:#1f2937;font:15px/1.5 "Noto Sans","Helvetica Neue",Arial,"PingFang SC","Microsoft YaHei",sans-serif}
 main{max-width:1200px;margin:0 auto;padding:20px 24px}
-#chart{width:100%;height:{{.Height}}px}
+#chart{width:100%;height:{height}px}
 h2{font-size:16px;margin:24px 0 8px}
 li{margin:4px 0}
 small{color:#4b5563}
@@ -47,15 +50,14 @@ small{color:#4b5563}
 </head>
 <body>
 <main>
-<div id="chart" role="img" aria-label="{{.Figure.Title}}"></div>
-{{with .Figure.Note}}<small dir="auto">{{.}}</small>{{end}}
-{{if .Figure.Insights}}<h2>{{.Heading}}</h2>
-<ol>{{range .Figure.Insights}}<li dir="auto">{{.Text}}</li>{{end}}</ol>{{end}}
+<div id="chart" role="img" aria-label="{title}"></div>
+{note}
+{insights}
 </main>
-<script>{{.Script}}</script>
+<script>{script}</script>
 <script>
 const chart = echarts.init(document.getElementById("chart"), null, {renderer: "canvas"});
-chart.setOption({{.Option}});
+chart.setOption({option});
 addEventListener("resize", () => chart.resize());
 </script>
 </body>
@@ -65,22 +67,31 @@ addEventListener("resize", () => chart.resize());
 // HTML is a page with the chart, on which one can point, zoom and switch
 // series off, and its insights. It loads nothing from anywhere.
 func (f *Figure) HTML() ([]byte, error) {
-	t, err := template.New("chart").Parse(page)
-	if err != nil {
-		return nil, err
-	}
 	script, err := ECharts()
 	if err != nil {
 		return nil, err
 	}
-	_, h := f.size()
-	lang := f.Lang
-	if lang == "" {
-		lang = "en"
+	option, err := f.MarshalOption()
+	if err != nil {
+		return nil, err
 	}
-	var b bytes.Buffer
-	err = t.Execute(&b, map[string]any{"Figure": f, "Lang": lang, "Height": h, "Heading": f.say("What is to be seen", "数据洞察"), "Script": script, "Option": f.Option()})
-	return b.Bytes(), err
+	_, height := f.size()
+	var note, insights string
+	if f.Note != "" {
+		note = `<small dir="auto">` + html.EscapeString(f.Note) + `</small>`
+	}
+	if len(f.Insights) > 0 {
+		insights = "<h2>" + f.say("What is to be seen", "数据洞察") + "</h2>\n<ol>"
+		for _, in := range f.Insights {
+			insights += `<li dir="auto">` + html.EscapeString(in.Text) + "</li>"
+		}
+		insights += "</ol>"
+	}
+	out := strings.NewReplacer(
+		"{lang}", html.EscapeString(cmp.Or(f.Lang, "en")), "{title}", html.EscapeString(f.Title), "{height}", strconv.FormatFloat(height, 'g', -1, 64),
+		"{note}", note, "{insights}", insights, "{script}", script, "{option}", option,
+	).Replace(page)
+	return []byte(out), nil
 }
 
 type object = map[string]any
@@ -366,10 +377,10 @@ func (f *Figure) boxOption(o object) {
 }
 
 // MarshalOption is [Figure.Option] as JSON that can stand in a script.
-func (f *Figure) MarshalOption() (template.JS, error) {
+func (f *Figure) MarshalOption() (string, error) {
 	b, err := json.Marshal(f.Option())
 	if err != nil {
 		return "", fmt.Errorf("the chart %q: %w", f.Title, err)
 	}
-	return template.JS(b), nil // json.Marshal escapes <, > and &
+	return string(b), nil // json.Marshal escapes <, > and &
 }

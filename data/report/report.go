@@ -12,7 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"io/fs"
 	"strings"
 
@@ -121,10 +121,6 @@ func (b *builder) render(md goldmark.Markdown, doc ast.Node, source []byte, head
 	if err := md.Renderer().Render(&body, source, doc); err != nil {
 		return nil, err
 	}
-	t, err := template.New("report").Parse(page)
-	if err != nil {
-		return nil, err
-	}
 	// The contents stand below the title.
 	head, rest, titled := strings.Cut(body.String(), "</h1>\n")
 	if titled {
@@ -132,51 +128,70 @@ func (b *builder) render(md goldmark.Markdown, doc ast.Node, source []byte, head
 	} else {
 		head, rest = "", head
 	}
-	v := map[string]any{"Title": b.o.Title, "Lang": b.o.Lang, "Head": template.HTML(head), "Body": template.HTML(rest), "Charts": b.figures, "Contents": contents(heads), "Heading": "Contents"}
-	if b.o.Lang == "zh" {
-		v["Heading"] = "目录"
-	}
+	var faces, scripts string
+	csp := ""
 	if print {
-		faces, err := chart.FontFaces(body.String() + b.o.Title)
+		var err error
+		if faces, err = chart.FontFaces(body.String() + b.o.Title); err != nil {
+			return nil, err
+		}
+	} else if len(b.figures) > 0 {
+		js, err := chart.ECharts()
 		if err != nil {
 			return nil, err
 		}
-		v["Faces"] = template.CSS(faces)
-	} else if len(b.figures) > 0 {
-		if v["Script"], err = chart.ECharts(); err != nil {
-			return nil, err
-		}
+		csp, scripts = "script-src 'unsafe-inline'; ", "<script>"+js+"</script>\n"+b.script()
 	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, v); err != nil {
-		return nil, fmt.Errorf("the report: %w", err)
-	}
-	return out.Bytes(), nil
+	out := strings.NewReplacer(
+		"{lang}", html.EscapeString(b.o.Lang), "{title}", html.EscapeString(b.o.Title), "{csp}", csp, "{faces}", faces,
+		"{head}", head, "{contents}", b.contents(heads), "{body}", rest, "{scripts}", scripts,
+	).Replace(page)
+	return []byte(out), nil
 }
 
-// contents are the headings of the second level, if there are enough of them
+// contents lists the headings of the second level, if there are enough of them
 // to look for something.
-func contents(heads []heading) (list []heading) {
+func (b *builder) contents(heads []heading) string {
+	var list strings.Builder
+	n := 0
 	for _, h := range heads {
 		if h.Level == 2 {
-			list = append(list, h)
+			fmt.Fprintf(&list, `<li><a href="#%s">%s</a></li>`, html.EscapeString(h.ID), html.EscapeString(h.Text))
+			n++
 		}
 	}
-	if len(list) < 5 {
-		return nil
+	if n < 5 {
+		return ""
 	}
-	return list
+	title := "Contents"
+	if b.o.Lang == "zh" {
+		title = "目录"
+	}
+	return "<nav><b>" + title + "</b><ol>" + list.String() + "</ol></nav>"
+}
+
+// script draws the charts.
+func (b *builder) script() string {
+	var list strings.Builder
+	for _, f := range b.figures {
+		fmt.Fprintf(&list, "\n{id: %q, option: %s},", f.id, f.option)
+	}
+	return `<script>
+const charts = [` + list.String() + `
+].map(c => { const e = echarts.init(document.getElementById(c.id)); e.setOption(c.option); return e; });
+addEventListener("resize", () => charts.forEach(c => c.resize()));
+</script>`
 }
 
 const page = `<!doctype html>
-<html lang="{{.Lang}}">
+<html lang="{lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {{if .Script}}script-src 'unsafe-inline'; {{end}}style-src 'unsafe-inline'; font-src data:; img-src data: blob:">
-<title>{{.Title}}</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {csp}style-src 'unsafe-inline'; font-src data:; img-src data: blob:">
+<title>{title}</title>
 <style>
-{{.Faces}}
+{faces}
 :root{--ink:#1f2937;--soft:#4b5563;--line:#e5e7eb;--link:#0072b2}
 *{box-sizing:border-box}
 body{margin:0;background:#fff;color:var(--ink);font:16px/1.6 "Noto Sans","Helvetica Neue",Arial,"PingFang SC","Microsoft YaHei","Noto Sans CJK SC","Chart Fallback",sans-serif}
@@ -207,17 +222,11 @@ nav ol{margin:4px 0}
 </head>
 <body>
 <main dir="auto">
-{{.Head}}
-{{if .Contents}}<nav><b>{{.Heading}}</b><ol>{{range .Contents}}<li><a href="#{{.ID}}">{{.Text}}</a></li>{{end}}</ol></nav>{{end}}
-{{.Body}}
+{head}
+{contents}
+{body}
 </main>
-{{if .Script}}<script>{{.Script}}</script>
-<script>
-const charts = [{{range .Charts}}
-{id: {{.ID}}, option: {{.Option}}},{{end}}
-].map(c => { const e = echarts.init(document.getElementById(c.id)); e.setOption(c.option); return e; });
-addEventListener("resize", () => charts.forEach(c => c.resize()));
-</script>{{end}}
+{scripts}
 </body>
 </html>
 `

@@ -46,8 +46,7 @@ type shown struct {
 
 // A live chart is one that a script draws.
 type live struct {
-	ID     string
-	Option any
+	id, option string
 }
 
 // RegisterFuncs implements goldmark's renderer.NodeRenderer.
@@ -100,8 +99,12 @@ func (b *builder) show(address, caption string) string {
 	case s.figure != nil && b.print:
 		body = string(s.svg)
 	case s.figure != nil:
+		option, err := s.figure.MarshalOption()
+		if err != nil {
+			return fmt.Sprintf(`<p class="missing">%s: %s</p>`, html.EscapeString(address), html.EscapeString(err.Error()))
+		}
 		id := fmt.Sprintf("chart-%d", len(b.figures)+1)
-		b.figures = append(b.figures, live{id, s.figure.Option()})
+		b.figures = append(b.figures, live{id, option})
 		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s" style="height:%dpx"></div>`, id, html.EscapeString(s.figure.Title), 520)
 	case s.table != nil:
 		body = table(s.table)
