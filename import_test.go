@@ -46,6 +46,8 @@ var floors = []floor{
 		"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, and how text is cut",
 	}},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
+	{pkg: "internal/near"},
+	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
 	{pkg: "internal/args", may: map[string]string{
 		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",
 		"github.com/kaptinlin/jsonrepair":            "arguments that are nearly JSON",
@@ -153,6 +155,7 @@ var floors = []floor{
 		"golang.org/x/sys/...":        platform + ": locks, and file systems that cannot lock",
 	}},
 	{pkg: "config", may: map[string]string{
+		module + "/internal/near":         "what a mistyped name was meant to be",
 		module:                            "the limits and modes that are configured",
 		module + "/llm":                   "the settings that are configured",
 		"github.com/pelletier/go-toml/v2": "TOML that says where an error is",
@@ -266,9 +269,8 @@ var floors = []floor{
 		"golang.org/x/sys/...": platform,
 	}},
 	{pkg: "cmd/openmanus", may: map[string]string{
-		module:                       "it wires",
-		module + "/...":              "it wires",
-		"github.com/alecthomas/kong": "flags and help",
+		module:          "it wires",
+		module + "/...": "it wires",
 		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
 		"github.com/ergochat/readline":               "the prompt of chat",
 		"github.com/google/jsonschema-go/...":        "answers that have a schema",

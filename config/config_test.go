@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/near"
 )
 
 // empty is an environment of nothing but a home directory.
@@ -362,7 +363,7 @@ func TestNearest(t *testing.T) {
 		"modle": "model", "MODEL": "model", "maxsteps": "max_steps", "max-steps": "max_steps", "aprove": "approve",
 		"timout": "timeout", "": "", "zebra": "", "x": "", strings.Repeat("m", 1000): "",
 	} {
-		if got := nearest(name, words); got != want {
+		if got := near.Nearest(name, words); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

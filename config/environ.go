@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/near"
 )
 
 // environment sets what variables say.
@@ -75,7 +77,7 @@ func (l *loader) unknownVariables() {
 	for _, name := range l.src.EnvNames {
 		if strings.HasPrefix(name, "OPENMANUS_") && !slices.Contains(known, name) {
 			text := "is set and sets no key"
-			if near := didYouMean(nearest(name, known)); near != "" {
+			if near := didYouMean(near.Nearest(name, known)); near != "" {
 				text += " (" + near + ")"
 			}
 			l.warn(Warning{Source: Source{From: Environment, Name: name}, Text: text})

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/openmanus-go/openmanus/internal/near"
 )
 
 // readFiles reads the files there are.
@@ -249,7 +251,7 @@ func (l *loader) suggest(path []string, what string) string {
 		}
 	}
 	if what == "section" {
-		return nearest(strings.Join(path, "."), sections)
+		return near.Nearest(strings.Join(path, "."), sections)
 	}
 	up, last := path[:len(path)-1], path[len(path)-1]
 	var same []string
@@ -258,7 +260,7 @@ func (l *loader) suggest(path []string, what string) string {
 			same = append(same, lastName(name))
 		}
 	}
-	if near := nearest(last, same); near != "" {
+	if near := near.Nearest(last, same); near != "" {
 		return shown(append(slices.Clone(up), near))
 	}
 	for _, name := range all {
@@ -266,7 +268,7 @@ func (l *loader) suggest(path []string, what string) string {
 			return name
 		}
 	}
-	return nearest(strings.Join(path, "."), all)
+	return near.Nearest(strings.Join(path, "."), all)
 }
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/near"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -261,7 +262,7 @@ func (c *Config) served(s endpoint, m *Model) error {
 		return fmt.Errorf("%s: there is no provider %s; there are %s. For an OpenAI-compatible endpoint set [llm] base_url",
 			at, quoted(first), strings.Join(providers(), ", "))
 	}
-	if near := nearest(m.Name, c.profiles); near != "" && s.profile == "" && s.model.text == m.Name && len(s.model.text) > 2 {
+	if near := near.Nearest(m.Name, c.profiles); near != "" && s.profile == "" && s.model.text == m.Name && len(s.model.text) > 2 {
 		m.Notes = append(m.Notes, "there is no profile "+quoted(m.Name)+", so it was taken for a model's name (did you mean "+near+"?)")
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/near"
 )
 
 // An MCPServer is an entry of an mcp.json: how one MCP server is reached.
@@ -223,7 +225,7 @@ func (p *mcpParser) field(s *MCPServer, key string, f jsonMember) {
 	case "name", "description", "$schema":
 	default:
 		w := Warning{p.at(f.value), key, "is not known here, and has no effect"}
-		if hint := didYouMean(nearest(f.name, mcpFields)); hint != "" {
+		if hint := didYouMean(near.Nearest(f.name, mcpFields)); hint != "" {
 			w.Text += " (" + hint + ")"
 		}
 		p.warnings = append(p.warnings, w)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/near"
 )
 
 // A kind is what values a key takes. Every value has a text, which is how it
@@ -78,7 +79,7 @@ func choice(words ...string) kind {
 		narrow: func(v, limit any) bool {
 			return slices.Index(words, v.(string)) <= slices.Index(words, limit.(string))
 		},
-		near: func(s string) string { return nearest(s, words) },
+		near: func(s string) string { return near.Nearest(s, words) },
 	}
 }
 

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // agentsCmd is openmanus agents.
 type agentsCmd struct {
@@ -19,7 +22,7 @@ type agentInfo struct {
 	Error       string   `json:"error,omitempty"` // why it cannot be used here
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (agentsCmd) Help() string {
 	return `Besides those that are built in there are your own: agents/NAME.md in the workspace, or in your configuration directory (openmanus config path). A file has front matter between two lines ---, with any of
 
@@ -34,7 +37,7 @@ and below it what the agent is told. A file of the workspace never allows more t
 }
 
 // Run implements the command.
-func (c *agentsCmd) Run(t *terminal, g *globals) error {
+func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {
 		return err

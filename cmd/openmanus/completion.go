@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
+	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -28,13 +26,19 @@ type (
 )
 
 // Run implements the command.
-func (completionBashCmd) Run(t *terminal) error { return t.script(bashScript) }
+func (completionBashCmd) Run(_ context.Context, t *terminal, _ *globals) error {
+	return t.script(bashScript)
+}
 
 // Run implements the command.
-func (completionZshCmd) Run(t *terminal) error { return t.script(zshScript) }
+func (completionZshCmd) Run(_ context.Context, t *terminal, _ *globals) error {
+	return t.script(zshScript)
+}
 
 // Run implements the command.
-func (completionFishCmd) Run(t *terminal) error { return t.script(fishScript) }
+func (completionFishCmd) Run(_ context.Context, t *terminal, _ *globals) error {
+	return t.script(fishScript)
+}
 
 func (t *terminal) script(text string) error {
 	_, err := fmt.Fprint(t.out, text)
@@ -92,9 +96,9 @@ type completionWordsCmd struct {
 }
 
 // Run implements the command.
-func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals, k *kong.Context) error {
-	line := completer{value: func(v *kong.Value) []candidate { return t.valuesOf(ctx, g, v) }}
-	for _, found := range line.complete(k.Model.Node, c.Words) {
+func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	line := completer{value: func(v *cli.Value) []candidate { return t.valuesOf(ctx, g, v) }}
+	for _, found := range line.complete(cli.New("openmanus", about, new(commands)), c.Words) {
 		text := oneLine(found.text, 200)
 		if found.help != "" {
 			text += "\t" + oneLine(found.help, 100)
@@ -117,30 +121,30 @@ var (
 
 // A completer says what may stand on a command line.
 type completer struct {
-	value func(v *kong.Value) []candidate // of a flag or an argument
+	value func(v *cli.Value) []candidate // of a flag or an argument
 }
 
 // complete returns what the last of the words may be.
-func (c *completer) complete(root *kong.Node, words []string) []candidate {
+func (c *completer) complete(root *cli.Command, words []string) []candidate {
 	words = joined(words)
 	last := words[len(words)-1]
 	at, flag, n, ended := walk(root, words[:len(words)-1])
 	name, value, assigned := strings.Cut(last, "=")
 	switch {
 	case flag != nil:
-		return beginning(c.value(flag.Value), last, "")
+		return beginning(c.value(flag), last, "")
 	case !ended && assigned && strings.HasPrefix(last, "-"):
-		if f := flagOf(at, name); f != nil {
-			return beginning(c.value(f.Value), value, name+"=")
+		if f := at.Flag(name); f != nil {
+			return beginning(c.value(f), value, name+"=")
 		}
 		return nil
 	case !ended && strings.HasPrefix(last, "-"):
 		return beginning(flags(at), last, "")
-	case len(at.Children) > 0:
+	case len(at.Commands) > 0:
 		return beginning(children(at), last, "")
-	case len(at.Positional) > 0:
-		p := at.Positional[min(n, len(at.Positional)-1)]
-		if n < len(at.Positional) || p.IsCumulative() {
+	case len(at.Args) > 0:
+		p := at.Args[min(n, len(at.Args)-1)]
+		if n < len(at.Args) || p.Many {
 			return beginning(c.value(p), last, "")
 		}
 	}
@@ -170,7 +174,7 @@ func joined(words []string) []string {
 // walk follows words from root. It returns the command they lead to, the flag
 // whose value comes next, if one does, how many arguments there were, and
 // whether flags have ended.
-func walk(root *kong.Node, words []string) (at *kong.Node, flag *kong.Flag, n int, ended bool) {
+func walk(root *cli.Command, words []string) (at *cli.Command, flag *cli.Value, n int, ended bool) {
 	at = root
 	for _, w := range words {
 		switch {
@@ -179,13 +183,12 @@ func walk(root *kong.Node, words []string) (at *kong.Node, flag *kong.Flag, n in
 		case w == "--" && !ended:
 			ended = true
 		case strings.HasPrefix(w, "-") && w != "-" && !ended:
-			if f := flagOf(at, w); f != nil && !f.IsBool() && !f.IsCounter() {
+			if f := at.Flag(w); f != nil && !f.Switch() {
 				flag = f
 			}
 		default:
-			i := slices.IndexFunc(at.Children, func(c *kong.Node) bool { return c.Name == w || slices.Contains(c.Aliases, w) })
-			if i >= 0 {
-				at, n = at.Children[i], 0
+			if below := at.Command(w); below != nil {
+				at, n = below, 0
 			} else {
 				n++
 			}
@@ -194,32 +197,21 @@ func walk(root *kong.Node, words []string) (at *kong.Node, flag *kong.Flag, n in
 	return at, flag, n, ended
 }
 
-// flagOf returns the flag of a command or of those above it that is written
-// as word.
-func flagOf(at *kong.Node, word string) *kong.Flag {
-	for _, group := range at.AllFlags(false) {
-		for _, f := range group {
-			if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
-				return f
-			}
-		}
+// flags are those of a command and of all above it.
+func flags(at *cli.Command) []candidate {
+	if at == nil {
+		return []candidate{{"--help", ""}}
 	}
-	return nil
-}
-
-func flags(at *kong.Node) []candidate {
-	var cs []candidate
-	for _, group := range at.AllFlags(true) {
-		for _, f := range group {
-			cs = append(cs, candidate{"--" + f.Name, f.Help})
-		}
+	cs := flags(at.Parent)
+	for _, f := range at.Flags {
+		cs = append(cs, candidate{"--" + f.Name, f.Help})
 	}
 	return cs
 }
 
-func children(at *kong.Node) []candidate {
+func children(at *cli.Command) []candidate {
 	var cs []candidate
-	for _, c := range at.Children {
+	for _, c := range at.Commands {
 		if !c.Hidden {
 			cs = append(cs, candidate{c.Name, c.Help})
 		}
@@ -244,15 +236,12 @@ func beginning(cs []candidate, word, head string) []candidate {
 // valuesOf returns the values that v may have, as far as they are known. What
 // cannot be read offers nothing: there is nobody to tell in the middle of a
 // command line.
-func (t *terminal) valuesOf(ctx context.Context, g *globals, v *kong.Value) []candidate {
+func (t *terminal) valuesOf(ctx context.Context, g *globals, v *cli.Value) []candidate {
 	var cs []candidate
-	kind := v.Name
-	if v.Flag != nil {
-		kind = cmp.Or(v.Flag.PlaceHolder, v.Name)
-	}
+	kind := cmp.Or(v.Placeholder, v.Name)
 	switch {
-	case v.Enum != "":
-		for _, word := range v.EnumSlice() {
+	case v.Enum != nil:
+		for _, word := range v.Enum {
 			if word != "" {
 				cs = append(cs, candidate{word, ""})
 			}

@@ -6,17 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"github.com/openmanus-go/openmanus/internal/cli"
 )
 
 // TestCompletion says of command lines what may stand for their last word.
 // The values of flags and arguments are here the names of what they are.
 func TestCompletion(t *testing.T) {
-	parser, err := kong.New(new(commands), kong.Name("openmanus"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := completer{value: func(v *kong.Value) []candidate {
+	line := cli.New("openmanus", about, new(commands))
+	c := completer{value: func(v *cli.Value) []candidate {
 		if v.Name == "workspace" {
 			return someDir
 		}
@@ -49,7 +46,7 @@ func TestCompletion(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, found := range c.complete(parser.Model.Node, strings.Split(tc.line, "|")) {
+			for _, found := range c.complete(line, strings.Split(tc.line, "|")) {
 				got = append(got, found.text)
 			}
 			if !slices.Equal(got, strings.Fields(tc.want)) {
@@ -59,40 +56,37 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestHelp says that every command, flag and argument has a word of help.
+// TestHelp says that every command, flag and argument has a word of help, and
+// that every command can be run.
 func TestHelp(t *testing.T) {
-	parser, err := kong.New(new(commands), kong.Name("openmanus"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var look func(n *kong.Node)
-	look = func(n *kong.Node) {
-		if n.Hidden {
+	var look func(c *cli.Command)
+	look = func(c *cli.Command) {
+		if c.Hidden {
 			return
 		}
-		if n.Parent != nil && n.Help == "" {
-			t.Errorf("%s has no help", n.FullPath())
+		if c.Help == "" {
+			t.Errorf("%s has no help", c.Path())
 		}
-		for _, v := range n.Values() {
+		for _, v := range slices.Concat(c.Flags, c.Args) {
 			if v.Help == "" {
-				t.Errorf("%s: %s has no help", n.FullPath(), v.Name)
+				t.Errorf("%s: %s has no help", c.Path(), v.Name)
 			}
 		}
-		for _, c := range n.Children {
-			look(c)
+		if _, ok := c.Target().(command); !ok && len(c.Commands) == 0 {
+			t.Errorf("%s has no Run of the right shape", c.Path())
+		}
+		for _, below := range c.Commands {
+			look(below)
 		}
 	}
-	look(parser.Model.Node)
+	look(cli.New("openmanus", about, new(commands)))
 }
 
 // TestWhatIsOfferedBeginsAsTheWordDoes, whatever stands on the line. (Not a
 // fuzz target: to instrument the whole program takes minutes.)
 func TestWhatIsOfferedBeginsAsTheWordDoes(t *testing.T) {
-	parser, err := kong.New(new(commands), kong.Name("openmanus"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := completer{value: func(v *kong.Value) []candidate { return []candidate{{"a-" + v.Name, ""}} }}
+	line := cli.New("openmanus", about, new(commands))
+	c := completer{value: func(v *cli.Value) []candidate { return []candidate{{"a-" + v.Name, ""}} }}
 	pieces := []string{"", "run", "sessions", "delete", "--", "--model", "--x=y", "-q", "=", "a", "a-", "--output", "json", "config", "-", "é", "\x00"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -100,7 +94,7 @@ func TestWhatIsOfferedBeginsAsTheWordDoes(t *testing.T) {
 		for i := range words {
 			words[i] = pieces[random.IntN(len(pieces))]
 		}
-		for _, found := range c.complete(parser.Model.Node, words) {
+		for _, found := range c.complete(line, words) {
 			if last := words[len(words)-1]; last != "=" && !strings.HasPrefix(found.text, last) {
 				t.Fatalf("%q: %q", words, found.text)
 			}

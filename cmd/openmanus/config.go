@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ type place struct {
 }
 
 // Run implements the command. It works with a configuration that is broken.
-func (c *configPathCmd) Run(t *terminal, g *globals) error {
+func (c *configPathCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	places := t.configFiles(g)
 	if cfg, _, err := t.read(g); err == nil {
 		places = append(places, place{"data", cfg.DataDir, exists(cfg.DataDir)})
@@ -84,7 +85,7 @@ type configShowCmd struct {
 }
 
 // Run implements the command.
-func (c *configShowCmd) Run(t *terminal, g *globals) error {
+func (c *configShowCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {
 		return err
@@ -111,7 +112,7 @@ type configInitCmd struct {
 }
 
 // Run implements the command.
-func (c *configInitCmd) Run(t *terminal, g *globals) error {
+func (c *configInitCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	file := cmp.Or(c.File, g.Config)
 	if file == "" {
 		var err error
@@ -137,7 +138,7 @@ type configCheckCmd struct {
 }
 
 // Run implements the command.
-func (c *configCheckCmd) Run(t *terminal, g *globals) error {
+func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if c.File != "" {
 		file := t.abs(c.File)
 		cfg, warnings, err := config.Check(file, t.env)

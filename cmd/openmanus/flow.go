@@ -29,7 +29,7 @@ type flowCmd struct {
 	shown
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (flowCmd) Help() string {
 	return `A planner makes a plan; agents do its steps, each in a session of its own, independent ones at the same time. A step that fails is blocked, and the planner changes the plan; what is done stays done. Standard output is "Plan completed:" and the summary, or "Plan not completed:" and how far each step is.
 

@@ -90,7 +90,7 @@ type approvalsCmd struct {
 	Forget approvalsForgetCmd `cmd:"" help:"Take decisions back: you are asked again."`
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (approvalsCmd) Help() string {
 	return `What you allowed or denied for good: single calls, bound to all that you were shown of them, and configuration files, bound to their content. Rules that you wrote are in the configuration: openmanus config show.`
 }
@@ -116,7 +116,7 @@ type remembered struct {
 const shortKey = 12
 
 // Run implements the command.
-func (c *approvalsListCmd) Run(t *terminal, g *globals) error {
+func (c *approvalsListCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	all, err := t.memory().All()
 	if err != nil {
 		return usage(err)
@@ -141,7 +141,7 @@ type approvalsForgetCmd struct {
 }
 
 // Run implements the command.
-func (c *approvalsForgetCmd) Run(t *terminal) error {
+func (c *approvalsForgetCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	if c.All == (len(c.ID) > 0) {
 		return usage(errors.New("name the decisions to take back, or --all; openmanus approvals lists them"))
 	}
@@ -187,13 +187,13 @@ type configTrustCmd struct {
 	Yes  bool   `help:"Do not ask: I have read it."`
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (configTrustCmd) Help() string {
 	return `A configuration that was found in a working directory may say little: it may have come from anybody. This lets it say what your own file may, as it is now; when it changes, it is again a file that was found. openmanus approvals takes it back.`
 }
 
 // Run implements the command.
-func (c *configTrustCmd) Run(ctx context.Context, t *terminal) error {
+func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error {
 	file := c.File
 	if file == "" {
 		file = "openmanus.toml"

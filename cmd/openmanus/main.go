@@ -10,8 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/alecthomas/kong"
-
+	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/internal/coldstart"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
@@ -47,14 +46,6 @@ type commands struct {
 	Demo       demoCmd       `cmd:"" help:"Play a shipped script with the real tools. No model and no key needed."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for your shell."`
-
-	globals
-}
-
-// versionOnly is the command line for version alone: the whole of it takes
-// longer to build than the answer.
-type versionOnly struct {
-	Version versionCmd `cmd:"" help:"Print the version."`
 
 	globals
 }
@@ -131,44 +122,26 @@ func envNames() []string {
 
 // Main runs the program with the given arguments and returns its exit code.
 func Main(ctx context.Context, args []string, t *terminal) int {
-	var c commands
-	var grammar any = &c
-	flags := &c.globals
-	if len(args) > 0 && args[0] == "version" {
-		var v versionOnly
-		grammar, flags = &v, &v.globals
-	}
-	code := -1
-	parser, err := kong.New(grammar,
-		kong.Name("openmanus"), kong.Description(about),
-		kong.Writers(t.out, t.err), kong.Exit(func(n int) { code = n }),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(t, flags),
-	)
-	if err != nil {
-		panic(err) // the command line's own description is wrong
-	}
+	var all commands
+	line := cli.New("openmanus", about, &all)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	k, err := parser.Parse(args)
-	if code >= 0 {
-		return code // --help
+	named, err := line.Parse(args)
+	if errors.Is(err, cli.ErrHelp) {
+		return t.report(named.WriteHelp(t.out, min(t.columns(), 100)))
 	}
 	if err != nil {
-		fmt.Fprintf(t.err, "openmanus: %v\nTry: openmanus %s--help\n", err, commandOf(err))
+		fmt.Fprintf(t.err, "openmanus: %v\nTry: %s --help\n", err, strings.TrimSpace("openmanus "+named.Path()))
 		return exitUsage
 	}
-	return t.report(k.Run())
+	return t.report(named.Target().(command).Run(ctx, t, &all.globals))
 }
 
-// commandOf is the command that was being parsed when err happened.
-func commandOf(err error) string {
-	var p *kong.ParseError
-	if errors.As(err, &p) && p.Context != nil && p.Context.Command() != "" {
-		return p.Context.Command() + " "
-	}
-	return ""
+// A command can be given to the program; its fields are what can be given to
+// it.
+type command interface {
+	Run(ctx context.Context, t *terminal, g *globals) error
 }
 
 // report prints err, if there is something to say, and returns its exit code.

@@ -65,7 +65,7 @@ func (f mcpFlags) one(t *terminal, g *globals, name string) (*config.Config, con
 type mcpAddCmd struct {
 	Name   string   `arg:"" help:"What to call it. Its tools are called mcp_NAME_TOOL."`
 	Target []string `arg:"" help:"The command and its arguments, after --; or the URL." passthrough:"partial"`
-	Env    []string `help:"Give the command a variable: KEY=VALUE. A value such as \"$${NAME}\" is read from your environment when it starts." placeholder:"KEY=VALUE" sep:"none"`
+	Env    []string `help:"Give the command a variable: KEY=VALUE. A value such as \"${NAME}\" is read from your environment when it starts." placeholder:"KEY=VALUE" sep:"none"`
 	Header []string `help:"Send a header with every request to the URL: KEY=VALUE." placeholder:"KEY=VALUE" sep:"none"`
 	Sse    bool     `help:"The URL speaks the older transport alone."`
 	Trust  bool     `help:"Believe what it says of its tools: those that it calls read-only are not asked about."`
@@ -213,7 +213,7 @@ type mcpInfo struct {
 }
 
 // Run implements the command.
-func (c *mcpListCmd) Run(t *terminal, g *globals) error {
+func (c *mcpListCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, list, err := c.load(t, g)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ type mcpRemoveCmd struct {
 }
 
 // Run implements the command.
-func (c *mcpRemoveCmd) Run(t *terminal, g *globals) error {
+func (c *mcpRemoveCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, s, err := c.one(t, g, c.Name)
 	if err != nil {
 		return err

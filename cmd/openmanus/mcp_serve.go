@@ -46,7 +46,7 @@ type mcpServeCmd struct {
 	Approve      string   `help:"What may be done: ask, edits, all, readonly. Default: the person at the client is asked; where that cannot be, readonly." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (mcpServeCmd) Help() string {
 	return `Clients get the tools of the agent, and run_task, by which the agent itself does a task. Sessions and their files are resources.
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -31,7 +32,7 @@ type knownModel struct {
 }
 
 // Run implements the command.
-func (c *modelsKnownCmd) Run(t *terminal, g *globals) error {
+func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	lines := catalogue.All()
 	if c.Name != "" {
 		provider, name, ok := strings.Cut(c.Name, "/")

@@ -8,6 +8,6 @@ import (
 )
 
 // Run implements the command.
-func (c *sandboxCheckCmd) Run() error {
+func (c *sandboxCheckCmd) Run(context.Context, *terminal, *globals) error {
 	return usage(errors.New("there is no sandbox to try on " + runtime.GOOS))
 }

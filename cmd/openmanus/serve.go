@@ -28,7 +28,7 @@ type serveCmd struct {
 	Model string `help:"The model of sessions that name none." placeholder:"PROVIDER/NAME"`
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (serveCmd) Help() string {
 	return `The first line on standard output is the link to open, with your token. Programs send it as "Authorization: Bearer TOKEN"; the API is described at /api/v1/openapi.json, and speaks as OpenAI's does under /v1, with agents for models.
 

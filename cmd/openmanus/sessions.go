@@ -31,7 +31,7 @@ type sessionsCmd struct {
 	Delete    sessionsDeleteCmd    `cmd:"" help:"Delete sessions, with all that was kept of them."`
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (sessionsCmd) Help() string {
 	return `A session is named by its id, by the beginning of it if no other begins so, or by last, which is the one that changed last.
 

@@ -20,7 +20,7 @@ type sessionsAuditCmd struct {
 	listing
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (sessionsAuditCmd) Help() string {
 	return `Of every call, in this session and those that it opened: who or what let it run or not, when, and by which rule; what it ran in; and what came of it.`
 }

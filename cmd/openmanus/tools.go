@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ type toolInfo struct {
 }
 
 // Run implements the command.
-func (c *toolsCmd) Run(t *terminal, g *globals) error {
+func (c *toolsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	cfg, err := t.load(g, map[string]string{})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -23,7 +24,7 @@ type build struct {
 }
 
 // Run implements the command.
-func (c *versionCmd) Run(t *terminal) error {
+func (c *versionCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	b := thisBuild()
 	if c.JSON {
 		return t.printJSON(b)

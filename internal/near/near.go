@@ -1,10 +1,11 @@
-package config
+// Package near finds what somebody meant who has mistyped a word.
+package near
 
 import "strings"
 
-// nearest returns the candidate that is most like name and near enough to be
-// what was meant, or "".
-func nearest(name string, candidates []string) string {
+// Nearest returns the candidate that is most like name and near enough to be
+// what was meant, or "". Letters are compared without regard to case.
+func Nearest(name string, candidates []string) string {
 	name = strings.ToLower(name)
 	best, at := "", 1+max(2, len(name)/3)
 	if len(name) > 64 {

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// WriteHelp writes what can be given to a command and what it does, in lines
+// of at most width letters, or 80 if that is less than 40.
+func (c *Command) WriteHelp(w io.Writer, width int) error {
+	if width < 40 {
+		width = 80
+	}
+	h := help{width: width}
+	h.wrap("Usage: ", c.usage(), "       ")
+	h.paragraphs(c.Help)
+	if t, ok := c.Target().(interface{ Help() string }); ok {
+		h.paragraphs(t.Help())
+	}
+	h.section("Arguments:", c.argRows())
+	h.section("Commands:", c.commandRows())
+	root := c
+	for root.Parent != nil {
+		root = root.Parent
+	}
+	everywhere := append([]row{{"  -h, --help", "This help."}}, flagRows(root.Flags)...)
+	if c == root {
+		h.section("Flags of every command:", everywhere)
+	} else {
+		h.section("Flags:", c.flagRows())
+		h.section("Flags of every command:", everywhere)
+	}
+	if len(c.Commands) > 0 {
+		h.paragraphs("More of each: " + strings.TrimSpace(root.Name+" "+c.Path()) + " COMMAND --help")
+	}
+	_, err := io.WriteString(w, h.b.String())
+	return err
+}
+
+// usage is the line that says what may follow each other.
+func (c *Command) usage() string {
+	line := c.Name
+	for at := c.Parent; at != nil; at = at.Parent {
+		line = at.Name + " " + line
+	}
+	switch {
+	case c.usual != nil:
+		line += " [COMMAND]"
+	case len(c.Commands) > 0:
+		line += " COMMAND"
+	}
+	for _, a := range c.Args {
+		line += " " + a.shape()
+	}
+	return line + " [FLAGS]"
+}
+
+// shape is how an argument stands in a usage line.
+func (v *Value) shape() string {
+	s := "<" + v.Name + ">"
+	if v.Many {
+		s += " ..."
+	}
+	if v.Optional {
+		s = "[" + s + "]"
+	}
+	return s
+}
+
+// placeholder stands for the value of a flag.
+func (v *Value) placeholder() string {
+	switch {
+	case v.Placeholder != "":
+		return v.Placeholder
+	case v.Enum != nil:
+		return strings.ToUpper(v.Name)
+	}
+	return "VALUE"
+}
+
+// A row is something and what it is.
+type row struct{ name, help string }
+
+func (c *Command) argRows() (rows []row) {
+	for _, a := range c.Args {
+		if a.Help != "" {
+			rows = append(rows, row{"  " + a.shape(), a.Help})
+		}
+	}
+	return rows
+}
+
+func (c *Command) commandRows() (rows []row) {
+	for _, below := range c.Commands {
+		if !below.Hidden {
+			rows = append(rows, row{"  " + below.Name, below.Help})
+		}
+	}
+	return rows
+}
+
+// flagRows are the flags of c, and of those above it but for the topmost.
+func (c *Command) flagRows() []row {
+	var rows []row
+	for at := c; at.Parent != nil; at = at.Parent {
+		rows = append(rows, flagRows(at.Flags)...)
+	}
+	return rows
+}
+
+func flagRows(flags []*Value) (rows []row) {
+	for _, f := range flags {
+		name := "      --" + f.Name
+		if f.Short != "" {
+			name = "  -" + f.Short + ", --" + f.Name
+		}
+		help := f.Help
+		if !f.Switch() {
+			name += "=" + f.placeholder()
+			if f.Default != "" && !strings.Contains(help, "Default:") {
+				help += " Default: " + f.Default + "."
+			}
+		}
+		rows = append(rows, row{name, help})
+	}
+	return rows
+}
+
+// A help is a page that is being written.
+type help struct {
+	b     strings.Builder
+	width int
+}
+
+// section writes rows in two columns under a title.
+func (h *help) section(title string, rows []row) {
+	if rows == nil {
+		return
+	}
+	wide := 0
+	for _, r := range rows {
+		wide = max(wide, utf8.RuneCountInString(r.name))
+	}
+	wide = min(wide, h.width/2)
+	h.b.WriteString("\n" + title + "\n")
+	blank := strings.Repeat(" ", wide+4)
+	for _, r := range rows {
+		head := r.name + strings.Repeat(" ", max(0, wide+4-utf8.RuneCountInString(r.name)))
+		if utf8.RuneCountInString(r.name) > wide {
+			h.b.WriteString(r.name + "\n")
+			head = blank
+		}
+		h.wrap(head, r.help, blank)
+	}
+}
+
+// paragraphs writes text whose paragraphs are parted by empty lines. Lines
+// that are indented stay as they are.
+func (h *help) paragraphs(text string) {
+	if text == "" {
+		return
+	}
+	for _, p := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+		h.b.WriteByte('\n')
+		var run []string
+		flush := func() {
+			if run != nil {
+				h.wrap("", strings.Join(run, " "), "")
+			}
+			run = nil
+		}
+		for _, line := range strings.Split(p, "\n") {
+			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
+				flush()
+				h.b.WriteString(line + "\n")
+			} else {
+				run = append(run, line)
+			}
+		}
+		flush()
+	}
+}
+
+// wrap writes words in lines that are not too long: the first behind head, the
+// others behind indent.
+func (h *help) wrap(head, words, indent string) {
+	line, n, begun := head, utf8.RuneCountInString(head), false
+	for _, word := range strings.Fields(words) {
+		l := utf8.RuneCountInString(word)
+		if begun && n+1+l > h.width {
+			h.b.WriteString(line + "\n")
+			line, n, begun = indent, len(indent), false
+		}
+		if begun {
+			line, n = line+" ", n+1
+		}
+		line, n, begun = line+word, n+l, true
+	}
+	h.b.WriteString(strings.TrimRight(line, " ") + "\n")
+}

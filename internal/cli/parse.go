@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/internal/near"
+)
+
+// ErrHelp is returned by [Command.Parse] where -h or --help was given.
+var ErrHelp = errors.New("help was asked for")
+
+// Parse reads the words of a command line, without the program's name, into
+// the struct that it was made of. It returns the command that was named, also
+// with an error: the one that was being read. It is called once.
+func (c *Command) Parse(words []string) (*Command, error) {
+	r := reading{at: c, words: words}
+	for len(r.words) > 0 {
+		if err := r.next(); err != nil {
+			return r.at, err
+		}
+	}
+	return r.at, r.end()
+}
+
+// A reading is what has been read of a command line.
+type reading struct {
+	at    *Command
+	words []string // to be read
+	args  int      // how many of at's have a value
+	ended bool     // no flags follow
+}
+
+func (r *reading) next() error {
+	word := r.words[0]
+	r.words = r.words[1:]
+	switch {
+	case r.ended || !strings.HasPrefix(word, "-") || word == "-":
+		return r.word(word)
+	case word == "--":
+		r.ended = true
+		return nil
+	case word == "--help" || word == "-h":
+		return ErrHelp
+	case strings.HasPrefix(word, "--"):
+		return r.long(word)
+	}
+	return r.short(word)
+}
+
+// word reads what is no flag.
+func (r *reading) word(word string) error {
+	if len(r.at.Commands) > 0 && !r.ended {
+		if below := r.at.Command(word); below != nil {
+			r.at = below
+			return nil
+		}
+	}
+	names := r.at.names()
+	if r.at.usual != nil {
+		r.at = r.at.usual
+	}
+	if r.args == len(r.at.Args) {
+		return fmt.Errorf("unexpected argument %s%s", word, meant(word, names))
+	}
+	a := r.at.Args[r.args]
+	if err := a.set(word); err != nil {
+		return fmt.Errorf("%s: %w", a.shape(), err)
+	}
+	if !a.Many {
+		r.args++
+	}
+	r.ended = r.ended || a.rest
+	return nil
+}
+
+func (r *reading) long(word string) error {
+	name, value, has := strings.Cut(word, "=")
+	f, err := r.flag(name)
+	if err != nil {
+		return err
+	}
+	if !has {
+		if value, err = r.value(f, name); err != nil {
+			return err
+		}
+	}
+	if err := f.set(value); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// short reads -x, -x VALUE, -xVALUE, and -xy for -x -y.
+func (r *reading) short(word string) error {
+	name, rest := word[:2], word[2:]
+	f, err := r.flag(name)
+	if err != nil {
+		return err
+	}
+	value := strings.TrimPrefix(rest, "=")
+	if f.Switch() && rest != "" && value == rest {
+		r.words = slices.Insert(slices.Clone(r.words), 0, "-"+rest)
+		rest = ""
+	}
+	if rest == "" {
+		if value, err = r.value(f, name); err != nil {
+			return err
+		}
+	}
+	if err := f.set(value); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// flag finds a flag, if need be of the command that is meant where none is
+// named.
+func (r *reading) flag(word string) (*Value, error) {
+	if f := r.at.Flag(word); f != nil {
+		return f, nil
+	}
+	if r.at.usual != nil {
+		if f := r.at.usual.Flag(word); f != nil {
+			r.at = r.at.usual
+			return f, nil
+		}
+	}
+	words := []string{"--help"}
+	for at := r.at; at != nil; at = at.Parent {
+		for _, f := range at.Flags {
+			words = append(words, "--"+f.Name)
+		}
+	}
+	return nil, fmt.Errorf("unknown flag %s%s", word, meant(word, words))
+}
+
+// value is the value of a flag that has none behind an equals sign.
+func (r *reading) value(f *Value, name string) (string, error) {
+	switch {
+	case f.Switch():
+		return "true", nil
+	case len(r.words) == 0:
+		return "", fmt.Errorf("%s needs a value: %s=%s", name, name, f.placeholder())
+	}
+	word := r.words[0]
+	if strings.HasPrefix(word, "-") && word != "-" && r.at.Flag(strings.SplitN(word, "=", 2)[0]) != nil {
+		return "", fmt.Errorf("%s needs a value, and %s is a flag: if it is meant, write %s=%s", name, word, name, word)
+	}
+	r.words = r.words[1:]
+	return word, nil
+}
+
+// end checks that nothing is missing.
+func (r *reading) end() error {
+	if r.at.usual != nil {
+		r.at = r.at.usual
+	}
+	if len(r.at.Commands) > 0 {
+		return fmt.Errorf("expected one of %s", strings.Join(r.at.names(), ", "))
+	}
+	var missing []string
+	for _, a := range r.at.Args {
+		if !a.Optional && !a.given {
+			missing = append(missing, a.shape())
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("expected %s", strings.Join(missing, " "))
+	}
+	return nil
+}
+
+// meant asks whether another word was meant.
+func meant(word string, words []string) string {
+	if best := near.Nearest(word, words); best != "" {
+		return ", did you mean " + strconv.Quote(best) + "?"
+	}
+	return ""
+}
+
+// reset gives v its default.
+func (v *Value) reset() error {
+	switch v.into.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
+	case reflect.Slice:
+		if v.into.Type().Elem().Kind() == reflect.String {
+			break
+		}
+		fallthrough
+	default:
+		return fmt.Errorf("values of the type %s are not read", v.into.Type())
+	}
+	if v.Default == "" {
+		return nil
+	}
+	err := v.set(v.Default)
+	v.given = false
+	return err
+}
+
+// set reads text into v. The first value of several takes the place of the
+// default.
+func (v *Value) set(text string) error {
+	if v.Enum != nil && !slices.Contains(v.Enum, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.TrimPrefix(strings.Join(v.Enum, ", "), ", "))
+	}
+	first := !v.given
+	v.given = true
+	switch v.into.Kind() {
+	case reflect.String:
+		v.into.SetString(text)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%q is neither true nor false", text)
+		}
+		v.into.SetBool(b)
+	case reflect.Slice:
+		if first {
+			v.into.SetZero()
+		}
+		parts := []string{text}
+		if !v.whole {
+			parts = strings.Split(text, ",")
+		}
+		v.into.Set(reflect.AppendSlice(v.into, reflect.ValueOf(parts)))
+	default:
+		if v.into.Type() == reflect.TypeFor[time.Duration]() {
+			d, err := time.ParseDuration(text)
+			if err != nil {
+				return fmt.Errorf("%q is no duration such as 90s, 10m or 1h", text)
+			}
+			v.into.SetInt(int64(d))
+			return nil
+		}
+		n, err := strconv.ParseInt(text, 10, v.into.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("%q is no whole number", text)
+		}
+		v.into.SetInt(n)
+	}
+	return nil
+}
