@@ -42,9 +42,11 @@ var floors = []floor{
 	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/catalogue"},
 	{pkg: "llm/tokens", may: map[string]string{
-		module + "/llm":                          models,
-		"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, and how text is cut",
+		module + "/llm":                     models,
+		module + "/llm/tokens/internal/bpe": "the vocabularies, and how text is cut",
 	}},
+	{pkg: "llm/tokens/internal/bpe", not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/near"},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
