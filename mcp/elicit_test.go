@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -117,25 +118,43 @@ func TestCancel(t *testing.T) {
 	says(t, c, "mcp_s_t", `{}`, "t {}")
 }
 
-// Progress is shown, and prolongs a call.
+// Progress is shown.
 func TestProgress(t *testing.T) {
 	c, _ := start(t, programs{"s": serving(func() *sdk.Server {
 		s := newServer()
 		s.AddTool(tool("slow", ""), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			for i := range 8 { // longer than the limit of a call that says nothing
-				time.Sleep(300 * time.Millisecond)
+			for i := range 8 {
 				r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 8, Message: "at\x1b[31m work"})
 			}
 			return said1("done")
 		})
 		return s
-	})}, Options{Servers: []ServerConfig{{Name: "s", Command: "s", Timeout: 2 * time.Second}}})
+	})}, Options{}, "s")
 	live := new(listener)
 	in := call("c", "mcp_s_slow", `{}`)
 	in.Live = writer(func(p []byte) { live.say(string(p)) })
 	res, err := find(t, c, "mcp_s_slow").Run(t.Context(), in)
 	if err != nil || res.Parts.Text() != "done" || !strings.Contains(live.String(), "3/8 at work\n") {
 		t.Errorf("%q, %v, shown: %s", res.Parts.Text(), err, live)
+	}
+}
+
+// Progress prolongs a call, up to ten times its limit; silence ends it.
+func TestProgressProlongsACall(t *testing.T) {
+	for reports, want := range map[int]time.Duration{0: 2, 3: 5, 100: 19} { // seconds, with a report in each
+		synctest.Test(t, func(t *testing.T) {
+			began, ended := time.Now(), make(chan time.Duration, 1)
+			f := &flight{limit: newLimit(2*time.Second, func() { ended <- time.Since(began) })}
+			l := &link{progress: map[string]*flight{"p1": f}}
+			for range reports {
+				time.Sleep(time.Second)
+				l.onProgress(&sdk.ProgressNotificationParams{ProgressToken: "p1"})
+				l.onProgress(&sdk.ProgressNotificationParams{ProgressToken: "another"})
+			}
+			if took := <-ended; took.Round(time.Second) != want*time.Second {
+				t.Errorf("after %d reports it ended in %s, want %ds", reports, took, want)
+			}
+		})
 	}
 }
 

@@ -38,7 +38,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "tmp"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.run=TestAttempts$|TestConforms", "-test.timeout=5m")
+	cmd := exec.CommandContext(t.Context(), program, "-test.run=TestAttempts$|TestConforms", "-test.timeout=9m")
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + filepath.Join(dir, "tmp"), asNobody + "=1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

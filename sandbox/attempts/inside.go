@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -151,99 +150,11 @@ func kernel() []Attempt {
 
 func resources() []Attempt {
 	return []Attempt{
-		Attempt{Name: "more memory than there is to be had", try: func(t *try) error {
-			t.options = func(o *sandbox.Options) { o.Memory = 256 << 20 }
-			ws, err := t.open()
-			if err != nil {
-				return err
-			}
-			out := new(limited)
-			// In pieces, by several processes: neither must get it.
-			err = ws.Run(t.ctx, &workspace.Cmd{Args: []string{"/usr/bin/python3", "-c", "import os,sys,time\nfor i in range(6): \n  if os.fork()==0: break\nprint('" + tried + "',flush=True)\nb=[]\nfor i in range(40):\n  b.append(bytearray(os.urandom(1<<20)*5)); time.sleep(0.02)\ntime.sleep(1)\nprint('REACHED',flush=True)\nos.wait()\n"}, Stdout: out, Stderr: out})
-			if !strings.Contains(out.String(), tried) {
-				return fmt.Errorf("the attempt could not be made: %w: %s", err, out)
-			}
-			if n := strings.Count(out.String(), "REACHED"); n > 1 {
-				return reached("%d processes got 200 MB each, of 256 MB", n)
-			}
-			return nil
-		}},
-		Attempt{Name: "a fork bomb", try: func(t *try) error {
-			t.options = func(o *sandbox.Options) { o.Processes = 100 }
-			if os.Getuid() != 0 && t.cage.Kind == sandbox.Landlock {
-				// All processes of the user count there.
-				t.options = func(o *sandbox.Options) { o.Processes = 100 + len(own()) }
-			}
-			out, err := t.py("n=0\nfor i in range(600):\n  try:\n    if os.fork()==0:\n      time.sleep(100); os._exit(0)\n    n+=1\n  except OSError: break\nprint('COUNT',n,'.')\nsys.stdout.flush()")
-			if err != nil {
-				return err
-			}
-			var n int
-			if _, err := fmt.Sscanf(out[strings.Index(out, "COUNT"):], "COUNT %d", &n); err != nil || n > 150 {
-				return reached("it started %d processes, of 100", n)
-			}
-			return nil
-		}},
-		Attempt{Name: "a full disk", try: func(t *try) error {
-			dir, err := os.MkdirTemp("/dev/shm", "openmanus-attempt-")
-			if err != nil {
-				return err
-			}
-			t.clean = append(t.clean, func() { os.RemoveAll(dir) })
-			t.dir = dir
-			var room unix.Statfs_t
-			if err := unix.Statfs(dir, &room); err != nil {
-				return err
-			}
-			t.options = func(o *sandbox.Options) {
-				o.Reserve = int64(room.Bavail)*int64(room.Bsize) - 64<<20
-				o.Memory = 2 << 30
-			}
-			ws, err := t.open()
-			if err != nil {
-				return err
-			}
-			err = ws.Run(t.ctx, &workspace.Cmd{Args: []string{"sh", "-c", "i=0; while [ $i -lt 64 ]; do head -c 16000000 /dev/zero > f$i; sleep 0.05; i=$((i+1)); done"}})
-			var sum int64
-			entries, _ := os.ReadDir(dir) // it is there
-			for _, e := range entries {
-				if info, err := e.Info(); err == nil {
-					sum += info.Size()
-				}
-			}
-			if err == nil || sum > 700<<20 {
-				return reached("it wrote %d MB, with room for 64", sum>>20)
-			}
-			return nil
-		}},
-		Attempt{Name: "an endless file", try: func(t *try) error {
-			t.options = func(o *sandbox.Options) { o.FileSize = 16 << 20 }
-			if _, err := t.sh("trap '' XFSZ; head -c 64000000 /dev/zero > big; truncate -s 1T huge"); err != nil {
-				return err
-			}
-			for _, name := range []string{"big", "huge"} {
-				if info, err := os.Stat(filepath.Join(t.dir, name)); err == nil && info.Size() > 16<<20 {
-					return reached("%s has %d bytes, of 16 MB", name, info.Size())
-				}
-			}
-			return nil
-		}},
-		Attempt{Name: "a gigabyte of output without a line", try: func(t *try) error {
-			ws, err := t.open()
-			if err != nil {
-				return err
-			}
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			out := new(limited)
-			if err := ws.Run(t.ctx, &workspace.Cmd{Args: []string{"head", "-c", "1073741824", "/dev/zero"}, Stdout: out}); err != nil || out.n != 1<<30 {
-				return fmt.Errorf("the attempt could not be made: %w, %d bytes", err, out.n)
-			}
-			if runtime.ReadMemStats(&after); after.Sys > before.Sys+256<<20 {
-				return reached("it made this process grow by %d MB", (after.Sys-before.Sys)>>20)
-			}
-			return nil
-		}},
+		{Name: "more memory than there is to be had", try: tooMuchMemory},
+		{Name: "a fork bomb", try: forkBomb},
+		{Name: "a full disk", try: fullDisk},
+		{Name: "an endless file", try: endlessFile},
+		{Name: "a gigabyte of output without a line", try: endlessLine},
 		survivor("a daemon", "(setsid sh -c 'exec sleep 1000' &) ; echo ready", false),
 		survivor("a daemon that forked twice and forgot its environment", "env -i /usr/bin/setsid -f /bin/sh -c 'sleep 1000 & exec sleep 1000' 2>/dev/null; echo ready", false),
 		survivor("a process that ignores SIGTERM", "trap '' TERM HUP INT; echo ready; while :; do sleep 1; done", true),
@@ -252,6 +163,113 @@ func resources() []Attempt {
 		survivor("a process that kills its supervisor", "setsid sh -c 'trap \"\" TERM HUP; sleep 1000' & kill -9 $PPID 1; echo ready; sleep 1000", true),
 		survivor("processes that are stopped", "(sleep 1000 & kill -STOP $!); echo ready", false),
 	}
+}
+
+// tooMuchMemory takes memory in pieces, by several processes: of 256 MB no two
+// of them may get 200.
+func tooMuchMemory(t *try) error {
+	t.options = func(o *sandbox.Options) { o.Memory = 256 << 20 }
+	ws, err := t.open()
+	if err != nil {
+		return err
+	}
+	out := new(limited)
+	err = ws.Run(t.ctx, &workspace.Cmd{Args: []string{"/usr/bin/python3", "-c", "import os,sys,time\nfor i in range(6): \n  if os.fork()==0: break\nprint('" + tried + "',flush=True)\nb=[]\nfor i in range(40):\n  b.append(bytearray(os.urandom(1<<20)*5)); time.sleep(0.02)\ntime.sleep(1)\nprint('REACHED',flush=True)\nos.wait()\n"}, Stdout: out, Stderr: out})
+	if !strings.Contains(out.String(), tried) {
+		return fmt.Errorf("the attempt could not be made: %w: %s", err, out)
+	}
+	if n := strings.Count(out.String(), "REACHED"); n > 1 {
+		return reached("%d processes got 200 MB each, of 256 MB", n)
+	}
+	return nil
+}
+
+// forkBomb starts processes until it cannot.
+func forkBomb(t *try) error {
+	t.options = func(o *sandbox.Options) { o.Processes = 100 }
+	if os.Getuid() != 0 && t.cage.Kind == sandbox.Landlock {
+		// All processes of the user count there.
+		t.options = func(o *sandbox.Options) { o.Processes = 100 + len(own()) }
+	}
+	out, err := t.py("n=0\nfor i in range(600):\n  try:\n    if os.fork()==0:\n      time.sleep(100); os._exit(0)\n    n+=1\n  except OSError: break\nprint('COUNT',n,'.')\nsys.stdout.flush()")
+	if err != nil {
+		return err
+	}
+	_, count, _ := strings.Cut(out, "COUNT")
+	var n int
+	if _, err := fmt.Sscan(count, &n); err != nil {
+		return fmt.Errorf("the attempt could not be made: %w: %s", err, out)
+	}
+	if n > 150 {
+		return reached("it started %d processes, of 100", n)
+	}
+	return nil
+}
+
+// fullDisk writes a gigabyte where there is room for 64 MB.
+func fullDisk(t *try) error {
+	dir, err := os.MkdirTemp("/dev/shm", "openmanus-attempt-")
+	if err != nil {
+		return err
+	}
+	t.clean = append(t.clean, func() { os.RemoveAll(dir) })
+	t.dir = dir
+	var room unix.Statfs_t
+	if err := unix.Statfs(dir, &room); err != nil {
+		return err
+	}
+	t.options = func(o *sandbox.Options) {
+		o.Reserve = int64(room.Bavail)*int64(room.Bsize) - 64<<20
+		o.Memory = 2 << 30
+	}
+	ws, err := t.open()
+	if err != nil {
+		return err
+	}
+	err = ws.Run(t.ctx, &workspace.Cmd{Args: []string{"sh", "-c", "i=0; while [ $i -lt 64 ]; do head -c 16000000 /dev/zero > f$i; sleep 0.05; i=$((i+1)); done"}})
+	var sum int64
+	entries, _ := os.ReadDir(dir) // it is there
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			sum += info.Size()
+		}
+	}
+	if err == nil || sum > 700<<20 {
+		return reached("it wrote %d MB, with room for 64", sum>>20)
+	}
+	return nil
+}
+
+// endlessFile makes files longer than they may be.
+func endlessFile(t *try) error {
+	t.options = func(o *sandbox.Options) { o.FileSize = 16 << 20 }
+	if _, err := t.sh("trap '' XFSZ; head -c 64000000 /dev/zero > big; truncate -s 1T huge"); err != nil {
+		return err
+	}
+	for _, name := range []string{"big", "huge"} {
+		if info, err := os.Stat(filepath.Join(t.dir, name)); err == nil && info.Size() > 16<<20 {
+			return reached("%s has %d bytes, of 16 MB", name, info.Size())
+		}
+	}
+	return nil
+}
+
+// endlessLine prints a gigabyte, which must not lie in our memory.
+func endlessLine(t *try) error {
+	ws, err := t.open()
+	if err != nil {
+		return err
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out := new(limited)
+	if err := ws.Run(t.ctx, &workspace.Cmd{Args: []string{"head", "-c", "1073741824", "/dev/zero"}, Stdout: out}); err != nil || out.n != 1<<30 {
+		return fmt.Errorf("the attempt could not be made: %w, %d bytes", err, out.n)
+	}
+	if runtime.ReadMemStats(&after); after.Sys > before.Sys+256<<20 {
+		return reached("it made this process grow by %d MB", (after.Sys-before.Sys)>>20)
+	}
+	return nil
 }
 
 // own are the processes of this user.
@@ -305,13 +323,13 @@ func survivor(name, script string, cancelled bool) Attempt {
 		}
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-t.ctx.Done():
 			return reached("the call hangs")
 		}
 		select {
 		case <-dead:
 			return nil
-		case <-time.After(10 * time.Second):
+		case <-t.ctx.Done():
 			return reached("it lives on")
 		}
 	}}
@@ -452,7 +470,7 @@ func fileTool(name, script string, names ...string) Attempt {
 				if err != nil {
 					return err
 				}
-			case <-time.After(20 * time.Second):
+			case <-t.ctx.Done():
 				return reached("%q hangs them", name)
 			}
 		}

@@ -219,12 +219,16 @@ func reaching() []Attempt {
 			return err
 		}),
 		onProcess("a process outside, its limits and priority", func(t *try, pid int) error {
-			_, err := t.py(fmt.Sprintf("import resource\nfor f in (lambda: resource.prlimit(%[1]d,resource.RLIMIT_CORE,(0,0)), lambda: os.setpriority(os.PRIO_PROCESS,%[1]d,19), lambda: os.sched_setaffinity(%[1]d,{0})):\n  try: f()\n  except OSError as e: print(e)", pid))
+			before, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
 			if err != nil {
 				return err
 			}
-			if nice, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && nice != 20-0 && nice != 20 {
-				return reached("its priority is %d", nice)
+			_, err = t.py(fmt.Sprintf("import resource\nfor f in (lambda: resource.prlimit(%[1]d,resource.RLIMIT_CORE,(0,0)), lambda: os.setpriority(os.PRIO_PROCESS,%[1]d,19), lambda: os.sched_setaffinity(%[1]d,{0})):\n  try: f()\n  except OSError as e: print(e)", pid))
+			if err != nil {
+				return err
+			}
+			if now, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err == nil && now != before {
+				return reached("its priority is %d and was %d", now, before)
 			}
 			return nil
 		}),
