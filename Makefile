@@ -14,7 +14,7 @@ web: deps ## server/web/dist, which is checked in
 	@scripts/web
 
 test: deps ## every test
-	go test ./...
+	go test -timeout 30m ./...
 
 deps: ## what the tests and tools need beside Go, git and make
 	@scripts/deps
@@ -23,8 +23,8 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server ./document/...
-	CGO_ENABLED=1 go test -race -skip TestConformance/client ./mcp # that side of the suite measures times
+	CGO_ENABLED=1 go test -race -timeout 30m . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server ./document/...
+	CGO_ENABLED=1 go test -race -timeout 30m -skip TestConformance/client ./mcp # that side of the suite measures times
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
 	@scripts/fuzz "$(or $(FUZZTIME),10s)"
