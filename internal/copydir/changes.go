@@ -1,0 +1,179 @@
+package copydir
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// The values of [Change].Change.
+const (
+	Created  = "created"
+	Modified = "modified"
+	Deleted  = "deleted"
+)
+
+// A Change is a file or link that differs.
+type Change struct {
+	Path   string `json:"path"`
+	Change string `json:"change"`
+	Bytes  int64  `json:"bytes"` // the size now
+}
+
+// A tree is what is below a directory.
+type tree struct {
+	root  *os.Root
+	items map[string]item
+}
+
+// An item is a file, a link or a directory.
+type item struct {
+	info fs.FileInfo
+	link string // where a link leads
+}
+
+func (i item) isDir() bool  { return i.info != nil && i.info.IsDir() }
+func (i item) isLink() bool { return i.info != nil && i.info.Mode()&fs.ModeSymlink != 0 }
+
+// read returns what is below dir. The caller closes its root.
+func read(ctx context.Context, dir string, skip func(string) bool) (*tree, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	t := &tree{root: root, items: make(map[string]item)}
+	err = Options{Skip: skip}.walk(ctx, root.FS(), func(name string, info fs.FileInfo, err error) error {
+		if err != nil || info == nil {
+			return nil // what cannot be read was not copied
+		}
+		it := item{info: info}
+		if it.isLink() {
+			if it.link, err = root.Readlink(name); err != nil {
+				return nil
+			}
+		}
+		t.items[name] = it
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return t, nil
+}
+
+// same reports whether there is the same at name in both.
+func same(a, b *tree, name string) (bool, error) {
+	x, there := a.items[name]
+	y, too := b.items[name]
+	if !there || !too {
+		return there == too, nil
+	}
+	switch {
+	case x.isDir() && y.isDir():
+		return true, nil
+	case x.info.Mode() != y.info.Mode() || x.link != y.link:
+		return false, nil
+	case x.isLink() || !x.info.Mode().IsRegular():
+		return true, nil
+	case x.info.Size() != y.info.Size():
+		return false, nil
+	}
+	return sameContent(a.root, b.root, name)
+}
+
+// sameContent compares files. One that cannot be read is like no other.
+func sameContent(a, b *os.Root, name string) (bool, error) {
+	f, err := openFile(a, name)
+	if err != nil {
+		return false, nil
+	}
+	defer f.Close()
+	g, err := openFile(b, name)
+	if err != nil {
+		return false, nil
+	}
+	defer g.Close()
+	return equal(bufio.NewReaderSize(f, 64<<10), bufio.NewReaderSize(g, 64<<10))
+}
+
+func equal(a, b *bufio.Reader) (bool, error) {
+	for {
+		x, err1 := a.Peek(32 << 10)
+		y, err2 := b.Peek(32 << 10)
+		if !bytes.Equal(x, y) {
+			return false, nil
+		}
+		if err1 != nil || err2 != nil {
+			err := errors.Join(notEOF(err1), notEOF(err2))
+			return err == nil, err
+		}
+		a.Discard(len(x))
+		b.Discard(len(y))
+	}
+}
+
+func notEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// Changes returns which files and links of dir are not as in base, by name.
+func Changes(ctx context.Context, base, dir string, skip func(name string) bool) ([]Change, error) {
+	a, err := read(ctx, base, skip)
+	if err != nil {
+		return nil, err
+	}
+	defer a.root.Close()
+	b, err := read(ctx, dir, skip)
+	if err != nil {
+		return nil, err
+	}
+	defer b.root.Close()
+	return changes(ctx, a, b)
+}
+
+func changes(ctx context.Context, a, b *tree) ([]Change, error) {
+	names := make(map[string]bool)
+	for name := range maps.Keys(a.items) {
+		names[name] = true
+	}
+	for name := range maps.Keys(b.items) {
+		names[name] = true
+	}
+	list := []Change{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if ok, err := same(a, b, name); ok || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		list = append(list, changeOf(a.items[name], b.items[name], name)...)
+	}
+	return list, nil
+}
+
+// changeOf is the change of one name, of whose kinds directories do not count.
+func changeOf(was, now item, name string) []Change {
+	file := func(i item) bool { return i.info != nil && !i.isDir() }
+	switch {
+	case file(was) && file(now):
+		return []Change{{name, Modified, now.info.Size()}}
+	case file(now):
+		return []Change{{name, Created, now.info.Size()}}
+	case file(was):
+		return []Change{{name, Deleted, 0}}
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+// Package copydir copies a directory, says what was changed in a copy, and
+// brings the changes back into a directory that others may have changed
+// meanwhile, whose changes stay.
+//
+// What is told of is regular files, with their permissions, symbolic links,
+// which are never followed, and directories. Sockets, pipes and devices are
+// left out. Names are slash-separated and relative to the directory.
+package copydir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what is copied. The zero Options copy everything.
+type Options struct {
+	Bytes int64                  // a larger directory is not copied; 0: no limit
+	Files int                    // nor one with more files; 0: no limit
+	Skip  func(name string) bool // what is not copied, nor what is below it; nil: nothing
+}
+
+// Copied says what was copied.
+type Copied struct {
+	Files int      `json:"files"`
+	Bytes int64    `json:"bytes"`
+	Left  []string `json:"left,omitempty"` // what was left out, and why: the first maxLeft
+}
+
+const maxLeft = 50
+
+// A TooLarge is the error for a directory that is beyond the limits.
+type TooLarge struct {
+	Dir   string
+	Limit string
+}
+
+func (e *TooLarge) Error() string { return fmt.Sprintf("%s has more than %s", e.Dir, e.Limit) }
+
+// Copy copies the directory src to dst. There is nothing at dst until all of
+// it is there; what was there before is removed. On file systems that can, the
+// copy shares its blocks with src until one of them is changed.
+func Copy(ctx context.Context, dst, src string, o Options) (c Copied, err error) {
+	if err := o.measure(ctx, src); err != nil {
+		return Copied{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
+		return Copied{}, err
+	}
+	part := dst + ".part"
+	if err := errors.Join(removeAll(part), removeAll(dst)); err != nil {
+		return Copied{}, err
+	}
+	if err := os.Mkdir(part, 0o700); err != nil {
+		return Copied{}, err
+	}
+	if c, err = o.copyAll(ctx, part, src); err != nil {
+		return Copied{}, errors.Join(err, removeAll(part))
+	}
+	return c, os.Rename(part, dst)
+}
+
+// measure returns an error if src is beyond the limits.
+func (o Options) measure(ctx context.Context, src string) error {
+	var files int
+	var bytes int64
+	return o.walk(ctx, os.DirFS(src), func(_ string, info fs.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return nil
+		}
+		files, bytes = files+1, bytes+info.Size()
+		return o.within(src, files, bytes)
+	})
+}
+
+func (o Options) within(dir string, files int, bytes int64) error {
+	switch {
+	case o.Files > 0 && files > o.Files:
+		return &TooLarge{dir, fmt.Sprintf("%d files", o.Files)}
+	case o.Bytes > 0 && bytes > o.Bytes:
+		return &TooLarge{dir, fmt.Sprintf("%d MiB", o.Bytes>>20)}
+	}
+	return nil
+}
+
+// walk calls see with what is below the root of fsys, in the order of names:
+// files, links and directories, without the root. An error of see ends it.
+func (o Options) walk(ctx context.Context, fsys fs.FS, see func(name string, info fs.FileInfo, err error) error) error {
+	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if name == "." {
+			return err
+		}
+		if o.Skip != nil && o.Skip(name) {
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if err != nil { // a directory that cannot be read
+			return see(name, nil, err)
+		}
+		info, err := d.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it is gone by now
+		}
+		return see(name, info, err)
+	})
+}
+
+// copyAll copies what is in src into the directory dst.
+func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err error) {
+	from, err := os.OpenRoot(src)
+	if err != nil {
+		return c, err
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(dst)
+	if err != nil {
+		return c, err
+	}
+	defer to.Close()
+	dirs := []string{}
+	modes := make(map[string]fs.FileInfo)
+	leave := func(name string, why any) {
+		if len(c.Left) < maxLeft {
+			c.Left = append(c.Left, fmt.Sprintf("%s: %v", name, why))
+		}
+	}
+	err = o.walk(ctx, from.FS(), func(name string, info fs.FileInfo, err error) error {
+		switch {
+		case err != nil:
+			leave(name, cause(err))
+			return nil
+		case info.IsDir():
+			dirs, modes[name] = append(dirs, name), info
+			return to.Mkdir(name, 0o700)
+		case info.Mode()&fs.ModeSymlink != 0:
+			c.Files++
+			return copyLink(to, from, name)
+		case !info.Mode().IsRegular():
+			leave(name, "it is no file")
+			return nil
+		}
+		n, err := copyFile(to, from, name, info)
+		if errors.Is(err, errUnread) {
+			leave(name, cause(err))
+			return nil
+		}
+		c.Files, c.Bytes = c.Files+1, c.Bytes+n
+		return errors.Join(err, o.within(src, c.Files, c.Bytes))
+	})
+	for _, name := range slices.Backward(dirs) { // what is in them has been written
+		if err == nil {
+			err = errors.Join(to.Chmod(name, modes[name].Mode().Perm()), to.Chtimes(name, time.Time{}, modes[name].ModTime()))
+		}
+	}
+	return c, err
+}
+
+// errUnread is in the error for a file that could not be read.
+var errUnread = errors.New("it cannot be read")
+
+func cause(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func copyLink(to, from *os.Root, name string) error {
+	target, err := from.Readlink(name)
+	if err != nil {
+		return err
+	}
+	return to.Symlink(target, name)
+}
+
+// copyFile copies a regular file, with its permissions and its time.
+func copyFile(to, from *os.Root, name string, info fs.FileInfo) (n int64, err error) {
+	r, err := openFile(from, name)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errUnread, err)
+	}
+	defer r.Close()
+	w, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	n, err = io.Copy(w, r) // on Linux by copy_file_range, which shares blocks where it can
+	err = errors.Join(err, w.Chmod(info.Mode().Perm()), w.Close())
+	return n, errors.Join(err, to.Chtimes(name, time.Time{}, info.ModTime()))
+}
+
+// openFile opens a regular file, and nothing that is put there meanwhile.
+func openFile(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, f.Close(), errors.New(name+" is no file"))
+	}
+	return f, nil
+}
+
+// removeAll removes a directory also where some below it may not be written.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error { // what cannot be changed, the next line tells of
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(name, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// Remove removes a copy; it is no error if there is none.
+func Remove(dir string) error { return errors.Join(removeAll(dir+".part"), removeAll(dir)) }
+
+// parents returns the directories that name is in, the outermost first.
+func parents(name string) []string {
+	var all []string
+	for at := path.Dir(name); at != "." && at != "/"; at = path.Dir(at) {
+		all = append(all, at)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// below reports whether name is dir or in it.
+func below(dir, name string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package copydir
+
+import "io/fs"
+
+const openNonblock = 0
+
+func owner(fs.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }
