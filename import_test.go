@@ -57,6 +57,7 @@ var floors = []floor{
 
 	{pkg: "egress"}, // every adapter is given a dialer of it
 
+	{pkg: "internal/copydir"},
 	{pkg: "internal/xlsx"},
 	{pkg: "internal/coldstart"},
 
@@ -244,11 +245,12 @@ var floors = []floor{
 	// Floor 2b: agents put together what floor 2 offers.
 	{pkg: "agents", may: map[string]string{
 		module: speaks, module + "/workspace": worlds,
-		module + "/tools":    "what the agents can do",
-		module + "/analysis": "what the agents can do",
-		module + "/document": "what the agents can do",
-		module + "/llm":      models,
-		"go.yaml.in/yaml/v3": "the front matter of agents and skills",
+		module + "/tools":            "what the agents can do",
+		module + "/analysis":         "what the agents can do",
+		module + "/document":         "what the agents can do",
+		module + "/llm":              models,
+		module + "/internal/copydir": "attempts are made in copies",
+		"go.yaml.in/yaml/v3":         "the front matter of agents and skills",
 	}},
 
 	// Suites for implementers, which belong to what they test.

@@ -58,6 +58,7 @@ func Kinds() []Kind {
 		{Name: "research", Description: researchDescription, Make: Research},
 		{Name: "mcp", Description: mcpDescription, Make: MCP},
 		{Name: "critic", Description: criticDescription, Make: Critic, Hidden: true},
+		{Name: "judge", Description: judgeDescription, Make: Judge, Hidden: true},
 	}
 }
 

@@ -300,16 +300,23 @@ func clip(text string, n int) string {
 	return string([]rune(text)[:n]) + "..."
 }
 
-// Progress is the plan of a session of a [PlanFlow], with the statuses of its
-// steps as they are; nil if it has none, or is another session.
+// Progress is how far a session of a [PlanFlow] or an [EvaluateFlow] is, as a
+// plan with the statuses of its steps as they are; nil if it has none yet, or
+// is another session.
 func Progress(s *openmanus.State) *tools.Plan {
-	if !s.Config.FlowEnds || !slices.ContainsFunc(s.Config.Tools, func(t openmanus.Spec) bool { return t.Name == planning }) {
-		return nil
+	has := func(tool string) bool {
+		return slices.ContainsFunc(s.Config.Tools, func(t openmanus.Spec) bool { return t.Name == tool })
 	}
-	f := &PlanFlow{Critic: "critic"}
-	p := f.plan(s)
-	if p == nil {
-		return nil
+	switch {
+	case !s.Config.FlowEnds:
+	case has(copying):
+		if r := readRound(s); r != nil {
+			return r.progress()
+		}
+	case has(planning):
+		if p := (&PlanFlow{Critic: "critic"}).plan(s); p != nil {
+			return &p.Plan
+		}
 	}
-	return &p.Plan
+	return nil
 }

@@ -44,6 +44,11 @@ const (
 	maxDiff   = 64 << 10
 )
 
+// Diff returns the change of a file from before to after as people read it,
+// of which nil is no file: "" if one of them is large or not text. A long one
+// is cut at its end.
+func Diff(name string, before, after []byte) string { return unified(name, before, after) }
+
 func unified(name string, before, after []byte) string {
 	if len(before) > maxDiffed || len(after) > maxDiffed || isBinary(before) || isBinary(after) {
 		return ""

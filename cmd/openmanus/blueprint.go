@@ -99,10 +99,13 @@ func (a *app) flow(ctx context.Context, s *openmanus.State) (openmanus.Flow, err
 		}
 	}
 	f, err := a.flowOf(b)
-	if agent, ok := f.(*openmanus.Agent); ok && s.Opened.Parent != "" {
-		return a.asChild(agent, b), err
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	if agent, ok := f.(*openmanus.Agent); ok && s.Opened.Parent != "" {
+		return a.asChild(agent, b), nil
+	}
+	return f, nil
 }
 
 // asChild is an agent as sessions of others open it: its limits are its share,
@@ -122,6 +125,8 @@ func (a *app) flowOf(b blueprint) (openmanus.Flow, error) {
 	switch name {
 	case "plan":
 		return a.planFlow(b, params)
+	case "evaluate":
+		return a.evaluateFlow(b, params)
 	}
 	return a.agent(b)
 }
@@ -249,11 +254,6 @@ func (a *app) environment(ws fs.FS, dir string) llm.Parts {
 	}
 	text := strings.ToValidUTF8(string(bytes.TrimSpace(data)), "\uFFFD")
 	return append(parts, llm.Text{Text: "<file name=\"AGENTS.md\">\nHow things are done in this workspace, by those who keep it. The person's own words come before it, and it allows nothing that they did not.\n\n" + text + cut + "\n</file>\n\n"})
-}
-
-// place is where a session works that others opened: here where they do.
-func (a *app) place(_ context.Context, _ *blueprint, _ openmanus.Opened, _ url.Values) error {
-	return nil
 }
 
 // drafted is b with what the file of its agent says: a workspace's never

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -80,16 +79,19 @@ func (c *flowCmd) begin(ctx context.Context, a *app, m openmanus.UserSaid, plan 
 	if err != nil {
 		return err
 	}
-	d, err := a.openFlow(ctx, flow, &m, c.shown)
+	var made []openmanus.Body
+	if plan != nil {
+		said, err := prefilled(flow, plan)
+		if err != nil {
+			return err
+		}
+		made = append(made, said)
+	}
+	d, err := a.openFlow(ctx, flow, &m, c.shown, made...)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if plan != nil {
-		if err := a.prefill(ctx, d.id, plan, c.names(a)); err != nil {
-			return err
-		}
-	}
 	return d.run(ctx)
 }
 
@@ -134,8 +136,8 @@ func (c *flowCmd) readPlan(t *terminal) ([]byte, error) {
 }
 
 // openFlow opens a session of a flow as the configuration says, with a first
-// request.
-func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, sh shown) (*drive, error) {
+// request, and what else is to be in its journal from the beginning.
+func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, sh shown, made ...openmanus.Body) (*drive, error) {
 	name, model, err := a.choose(ctx)
 	if err != nil {
 		return nil, err
@@ -150,31 +152,28 @@ func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, 
 		return nil, err
 	}
 	m.Note = a.environment(d.files, b.Workspace)
-	if err := openmanus.Open(ctx, a.db, d.id, f, m); err != nil {
-		return nil, errors.Join(err, d.Close())
+	bodies := append([]openmanus.Body{openmanus.Opened{Flow: f.Agent().Name, Version: openmanus.FormatVersion}, f.Agent().Configured(0), *m}, made...)
+	if _, err := a.db.Append(ctx, d.id, bodies...); err != nil {
+		return nil, errors.Join(fmt.Errorf("open session %s: %w", d.id, err), d.Close())
 	}
 	d.print.remark("session %s · %s · %s · approve %s", d.id, name, b.Workspace, b.Approve)
 	return d, nil
 }
 
-// prefill writes down that the person made the plan: as if the planner had
-// called its tool with it.
-func (a *app) prefill(ctx context.Context, id string, plan []byte, names []string) error {
-	s, err := openmanus.Load(ctx, a.db, id)
+// afterOpening is the third event of a session that [app.openFlow] opened: the
+// request.
+const afterOpening = 3
+
+// prefilled is what a journal has of a plan that the person made: as if the
+// planner had called its tool with it.
+func prefilled(flow string, plan []byte) (openmanus.Body, error) {
+	_, params := flowParams(flow)
+	args, err := tools.ReadPlan(plan, strings.Split(params.Get("agents"), ","))
 	if err != nil {
-		return err
+		return nil, usage(fmt.Errorf("--plan: %w", err))
 	}
-	f, err := a.flowOf(blueprintOf(s))
-	if err != nil {
-		return err
-	}
-	args, err := tools.ReadPlan(plan, f.(*agents.PlanFlow).Agents)
-	if err != nil {
-		return usage(fmt.Errorf("--plan: %w", err))
-	}
-	call := llm.Call{ID: "c0-1", Name: "planning", Input: string(json.RawMessage(args))}
-	_, err = a.db.Append(ctx, id, openmanus.ModelSaid{
-		Turn: 0, Re: s.Seq, Stop: llm.ToolUse, By: byPerson, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}},
-	})
-	return err
+	call := llm.Call{ID: "c0-1", Name: "planning", Input: string(args)}
+	return openmanus.ModelSaid{
+		Turn: 0, Re: afterOpening, Stop: llm.ToolUse, By: byPerson, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}},
+	}, nil
 }

@@ -31,6 +31,7 @@ Exit codes:
 type commands struct {
 	Run        runCmd        `cmd:"" help:"Give a task, and get the answer."`
 	Flow       flowCmd       `cmd:"" help:"Have a task planned, and its steps done by agents."`
+	Evaluate   evaluateCmd   `cmd:"" help:"Have a task done several times over, and keep the best."`
 	Chat       chatCmd       `cmd:"" help:"Talk with an agent."`
 	Research   researchCmd   `cmd:"" help:"Find something out on the web, and write a report whose quotations are checked."`
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`

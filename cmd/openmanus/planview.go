@@ -111,24 +111,28 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 	}
 }
 
-// planOutcome is what a flow that plans has to say, under its heading; false if s
-// is no such session, or may still go on.
+// planOutcome is what a flow that plans or evaluates has to say, under its
+// heading; false if s is no such session, or may still go on.
 func planOutcome(s *openmanus.State, qs []openmanus.Question) (string, bool) {
 	name, params := flowParams(s.Opened.Flow)
+	what, is := map[string]string{"plan": "Plan", "evaluate": "Evaluation"}[name]
 	st := standing(s, qs)
-	if name != "plan" || st == openmanus.Waiting || st == openmanus.Running {
+	if !is || st == openmanus.Waiting || st == openmanus.Running {
 		return "", false
 	}
-	switch p := agents.Progress(s); {
-	case st == openmanus.Finished && params.Get("only") != "":
-		return s.Answer, true
-	case st == openmanus.Finished:
-		return "Plan completed:\n\n" + s.Answer, true
-	case s.Outcome.Reason == openmanus.ByAgent:
-		return "Plan not completed:\n\n" + s.Answer, true
-	case p == nil:
-		return "Plan not completed:\n\n" + s.Outcome.Error, true
-	default:
-		return "Plan not completed:\n\n" + s.Outcome.Error + "\n\n" + strings.TrimSpace(p.String()), true
+	p := agents.Progress(s)
+	if s.Outcome.Reason != openmanus.ByAgent && st != openmanus.Finished {
+		text := what + " not completed:\n\n" + s.Outcome.Error
+		if p != nil {
+			text += "\n\n" + strings.TrimSpace(p.String())
+		}
+		return text, true
 	}
+	switch {
+	case st != openmanus.Finished:
+		what += " not"
+	case params.Get("only") != "":
+		return s.Answer, true
+	}
+	return what + " completed:\n\n" + s.Answer, true
 }

@@ -258,6 +258,9 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	}
 	was := blueprintOf(s)
 	b := was
+	if f.Workspace != "" && flowName(s.Opened.Flow) == "evaluate" && a.cfg.Run.Workspace != was.Workspace {
+		return nil, usage(fmt.Errorf("the attempts of this session are copies of %s: another workspace needs a session of its own", was.Workspace))
+	}
 	if f.Model != "" || f.BaseURL != "" {
 		name, m, err := a.choose(ctx)
 		if err != nil {

@@ -1,0 +1,225 @@
+package agents
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// An EvaluateFlow has a task done several times over, each time in a copy of
+// the workspace of its own, has a critic compare what came of it, and brings
+// what the best attempt changed into the workspace. Its sessions end as
+// finished only if an attempt did the task and its files are there.
+//
+// A round is one such comparison. What the person says while it is under way
+// is done in another one, that begins with the workspace as it is then.
+type EvaluateFlow struct {
+	Evaluator *openmanus.Agent // made by [Evaluator]
+	Attempts  []Attempt        // at least one
+	Judge     string           // the flow that compares, with the schema of a [Judgement] as its answer
+	Parallel  int              // attempts at once, at most; 0 means 4
+}
+
+// An Attempt says how a task is attempted.
+type Attempt struct {
+	Agent string `json:"agent"`           // the flow that does it
+	Model string `json:"model,omitempty"` // of that session; "": as of the evaluation
+	Hint  string `json:"hint,omitempty"`  // said beside the task
+}
+
+// maxJudged is how often the critic is asked.
+const maxJudged = 2
+
+// Agent implements [openmanus.Flow].
+func (f *EvaluateFlow) Agent() *openmanus.Agent { return f.Evaluator }
+
+// Next implements [openmanus.Flow].
+func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
+	if s.Outcome.Status != "" || s.Foreign != "" || s.Turn == 0 && len(s.Inbox) == 0 {
+		return nil
+	}
+	if s.Open() {
+		return s.CallTasks()
+	}
+	r := readRound(s)
+	todo := f.underWay(s, r)
+	switch c := failedCall(s); {
+	case heard(s) || r == nil && c == nil:
+		if len(todo) > 0 {
+			return todo
+		}
+		return f.copy(s)
+	case c != nil && s.Steps > 0:
+		return f.end(s, r, "", "it was not done: "+c.Done.Parts.Text())
+	case c != nil && c.Name == copying: // resumed
+		return f.copy(s)
+	case r.kept != nil && len(r.kept.Conflicts) > 0 && again(s):
+		return f.call(s, keeping, keepInput{r.kept.Attempt, r.kept.Why})
+	case r.kept != nil:
+		return f.end(s, r, r.kept.Why, r.kept.trouble())
+	}
+	if todo = append(todo, f.begin(s, r, len(todo))...); len(todo) > 0 {
+		return todo
+	}
+	return f.settle(s, r)
+}
+
+// underWay are the tasks of the sessions that are open.
+func (f *EvaluateFlow) underWay(s *openmanus.State, r *round) (todo []openmanus.Task) {
+	for _, c := range s.OpenChildren() {
+		t := openmanus.Task{Do: openmanus.Delegate, Child: nameOf(c)}
+		if r != nil {
+			if n := slices.Index(r.attempts, c); n >= 0 {
+				t = f.attempt(s, r, n)
+			} else if slices.Contains(r.judges, c) {
+				t = f.judge(s, r, nameOf(c))
+			}
+		}
+		todo = append(todo, t)
+	}
+	return todo
+}
+
+// begin are the tasks of the attempts that can begin, besides open ones.
+func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []openmanus.Task) {
+	most := cmp.Or(f.Parallel, 4)
+	if l := s.Limits.Or(openmanus.DefaultLimits()).FanOut; l > 0 {
+		most = min(most, l)
+	}
+	for n := range r.Attempts {
+		if r.attempts[n] != nil || open+len(todo) >= most {
+			continue
+		}
+		if stop := spent(s); stop != nil {
+			if open > 0 {
+				return todo // what is under way comes to its end
+			}
+			return stop
+		}
+		todo = append(todo, f.attempt(s, r, n))
+	}
+	return todo
+}
+
+// spent stops a session that has used up what it may. The flow's own steps ask
+// no model, and do not count.
+func spent(s *openmanus.State) []openmanus.Task {
+	reason, why := s.Spent()
+	switch reason {
+	case "", openmanus.NoSteps, openmanus.Stuck:
+		return nil
+	}
+	return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
+}
+
+// settle goes on when every attempt of a round has ended.
+func (f *EvaluateFlow) settle(s *openmanus.State, r *round) []openmanus.Task {
+	done := r.finished()
+	switch {
+	case len(done) == 0:
+		return f.giveUp(s, r, "no attempt did the task", f.copy)
+	case len(done) > 1 && r.judgement == nil && (len(r.judges) < maxJudged || again(s)):
+		if stop := spent(s); stop != nil {
+			return stop
+		}
+		return []openmanus.Task{f.judge(s, r, fmt.Sprintf("judge-%d-%d", r.Number, len(r.judges)+1))}
+	case len(done) > 1 && r.judgement == nil:
+		return f.giveUp(s, r, "the critic did not say which attempt is the best", nil)
+	}
+	best, why := r.choose()
+	if best == 0 {
+		return f.giveUp(s, r, "the critic found that no attempt does the task", f.copy)
+	}
+	if s.Config.Approve == openmanus.ApproveReadOnly && len(r.attempts[best-1].Done.Files) == 0 {
+		return f.end(s, r, why, "")
+	}
+	return f.call(s, keeping, keepInput{Attempt: best, Why: why})
+}
+
+// again reports whether somebody resumed the session after it had said that
+// it failed: there is no news since.
+func again(s *openmanus.State) bool { return s.Steps == 0 && len(s.Inbox) == 0 }
+
+// giveUp says why a round came to nothing, and ends the session; or, if
+// somebody resumed it after that, tries again.
+func (f *EvaluateFlow) giveUp(s *openmanus.State, r *round, why string, retry func(*openmanus.State) []openmanus.Task) []openmanus.Task {
+	switch {
+	case len(s.Inbox) > 0:
+		return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: why}}
+	case s.Steps == 0 && retry != nil:
+		return retry(s)
+	}
+	return f.end(s, r, "", why)
+}
+
+// end ends the session: as failed, if why says so.
+func (f *EvaluateFlow) end(s *openmanus.State, r *round, reason, why string) []openmanus.Task {
+	t := openmanus.Task{Do: openmanus.End, Turn: s.Turn, Re: s.Seq, Status: openmanus.Finished, Text: r.summary(reason)}
+	if why != "" {
+		t.Status, t.Reason, t.Error = openmanus.Failed, openmanus.ByAgent, oneLine(why)
+		t.Text = strings.TrimSpace(oneLine(why) + "\n\n" + t.Text)
+	}
+	return []openmanus.Task{t}
+}
+
+// copy begins a round.
+func (f *EvaluateFlow) copy(s *openmanus.State) []openmanus.Task {
+	return f.call(s, copying, struct{}{})
+}
+
+// call has the evaluator make a call: [caller] does as it is told.
+func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openmanus.Task {
+	if stop := spent(s); stop != nil {
+		return stop
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: openmanus.ByTooling, Error: err.Error()}}
+	}
+	return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: toldToCall + tool + " " + string(data)}}
+}
+
+// failedCall is the last call, if it came to nothing.
+func failedCall(s *openmanus.State) *openmanus.CallState {
+	if len(s.Calls) == 0 {
+		return nil
+	}
+	c := s.Calls[len(s.Calls)-1]
+	if c.Done == nil || !c.Done.IsError {
+		return nil
+	}
+	return c
+}
+
+// attempt is the task of the n-th attempt, from 0.
+func (f *EvaluateFlow) attempt(s *openmanus.State, r *round, n int) openmanus.Task {
+	a := r.Attempts[n]
+	params := url.Values{"copy": {fmt.Sprintf("%d-%d", r.Number, n+1)}}
+	if a.Model != "" {
+		params.Set("model", a.Model)
+	}
+	t := openmanus.Task{Do: openmanus.Delegate, Child: attemptName(r.Number, n), Flow: a.Agent + "?" + params.Encode(), Prompt: strings.Join(s.Requests, "\n\n")}
+	if a.Hint != "" {
+		t.Prompt += "\n\nHow to go about it: " + a.Hint
+	}
+	return t
+}
+
+func attemptName(round, n int) string { return fmt.Sprintf("attempt-%d-%d", round, n+1) }
+
+// judge is the task of comparing.
+func (f *EvaluateFlow) judge(s *openmanus.State, r *round, name string) openmanus.Task {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The task that was attempted:\n\n%s\n\nThe directory before/ has the files as they were.\n", strings.Join(s.Requests, "\n\n"))
+	for _, n := range r.finished() {
+		d := r.attempts[n-1].Done
+		fmt.Fprintf(&b, "\nAttempt %d: its files are in attempt-%d/, what it changed is in attempt-%d.diff. It reports:\n<report>\n%s\n</report>\n", n, n, n, clip(d.Text, 8000))
+	}
+	b.WriteString("\nWhich of them do the task, and how well?")
+	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Judge + "?" + url.Values{"copy": {fmt.Sprint(r.Number)}}.Encode(), Prompt: b.String()}
+}

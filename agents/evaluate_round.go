@@ -1,0 +1,269 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/tools"
+)
+
+// A Round is the Detail of what copy_workspace comes to: a round begins.
+type Round struct {
+	Number   int       `json:"round"` // from 1
+	Dir      string    `json:"dir"`   // where the copies are
+	Attempts []Attempt `json:"attempts"`
+	Files    int       `json:"files"`
+	Bytes    int64     `json:"bytes"`
+	Left     []string  `json:"left,omitempty"` // what was not copied, and why
+}
+
+// A round is a Round together with what came of it.
+type round struct {
+	Round
+	attempts  []*openmanus.ChildState // by attempt; nil: not begun
+	judges    []*openmanus.ChildState // in the order in which they were asked
+	judgement *Judgement              // nil: there is none yet
+	kept      *Kept                   // nil: nothing was kept yet
+}
+
+// A Judgement is what the critic answers that compares attempts.
+type Judgement struct {
+	Attempts []Score `json:"attempts"`
+	Reason   string  `json:"reason"` // why the best is the best
+}
+
+// A Score is what the critic says of an attempt.
+type Score struct {
+	Attempt int     `json:"attempt"` // from 1
+	Done    bool    `json:"done"`    // it does the task
+	Score   float64 `json:"score"`   // how well, from 0 to 100
+	Reason  string  `json:"reason"`
+}
+
+// readRound is the last round that was begun, or nil.
+func readRound(s *openmanus.State) *round {
+	r := new(round)
+	if data := s.Last(copying); data == nil || json.Unmarshal(data, &r.Round) != nil || r.Number == 0 {
+		return nil
+	}
+	r.attempts = make([]*openmanus.ChildState, len(r.Attempts))
+	judge := fmt.Sprintf("judge-%d-", r.Number)
+	for _, c := range s.Children {
+		name := nameOf(c)
+		if strings.HasPrefix(name, judge) {
+			r.judges = append(r.judges, c)
+		}
+		for n := range r.attempts {
+			if name == attemptName(r.Number, n) {
+				r.attempts[n] = c
+			}
+		}
+	}
+	for _, c := range r.judges {
+		if r.judgement == nil && c.Done != nil && c.Done.Status == openmanus.Finished {
+			r.judgement = readJudgement(c.Done.Text, r.finished())
+		}
+	}
+	var k Kept
+	if data := s.Last(keeping); data != nil && json.Unmarshal(data, &k) == nil && k.Round == r.Number {
+		r.kept = &k
+	}
+	return r
+}
+
+// readJudgement returns what a critic said of these attempts: nil, if it is
+// not about each of them, once.
+func readJudgement(text string, attempts []int) *Judgement {
+	var j Judgement
+	if json.Unmarshal([]byte(text), &j) != nil || len(j.Attempts) != len(attempts) {
+		return nil
+	}
+	for _, n := range attempts {
+		i := slices.IndexFunc(j.Attempts, func(s Score) bool { return s.Attempt == n })
+		if i < 0 || j.Attempts[i].Score < 0 || j.Attempts[i].Score > 100 {
+			return nil
+		}
+	}
+	return &j
+}
+
+// finished are the attempts that say that they did the task, from 1.
+func (r *round) finished() (done []int) {
+	for n, c := range r.attempts {
+		if c != nil && c.Done != nil && c.Done.Status == openmanus.Finished {
+			done = append(done, n+1)
+		}
+	}
+	return done
+}
+
+// score is what the critic says of an attempt, or nil.
+func (r *round) score(n int) *Score {
+	if r.judgement == nil {
+		return nil
+	}
+	for i := range r.judgement.Attempts {
+		if s := &r.judgement.Attempts[i]; s.Attempt == n {
+			return s
+		}
+	}
+	return nil
+}
+
+// choose returns the best attempt, and why: the one with the highest score
+// that does the task; of equal ones the one that cost least, then the first.
+// It is 0 if none does.
+func (r *round) choose() (best int, why string) {
+	done := r.finished()
+	switch {
+	case len(r.Attempts) == 1:
+		return done[0], "it is the only attempt"
+	case len(done) == 1:
+		return done[0], "no other attempt finished"
+	}
+	tie := false
+	for _, n := range done {
+		switch s := r.score(n); {
+		case !s.Done:
+		case best == 0 || s.Score > r.score(best).Score:
+			best, tie = n, false
+		case s.Score == r.score(best).Score:
+			tie = true
+			if r.cheaper(n, best) {
+				best = n
+			}
+		}
+	}
+	if best == 0 {
+		return 0, ""
+	}
+	if why = oneLine(r.judgement.Reason); why == "" {
+		why = oneLine(r.score(best).Reason)
+	}
+	if tie {
+		why += " (another one is as good; this one cost less, or came first)"
+	}
+	return best, why
+}
+
+func (r *round) cheaper(a, b int) bool {
+	x, y := r.attempts[a-1].Done, r.attempts[b-1].Done
+	if x.Cost != y.Cost {
+		return x.Cost < y.Cost
+	}
+	return x.Usage.Total() < y.Usage.Total()
+}
+
+// best is the attempt that was kept, or would be; 0 if there is none.
+func (r *round) best() int {
+	switch done := r.finished(); {
+	case r.kept != nil:
+		return r.kept.Attempt
+	case len(done) == 0, len(done) > 1 && r.judgement == nil:
+		return 0
+	}
+	n, _ := r.choose()
+	return n
+}
+
+// summary is the answer: that of the best attempt, what became of its files,
+// and what was said of each.
+func (r *round) summary(why string) string {
+	if r == nil {
+		return ""
+	}
+	var b strings.Builder
+	if n := r.best(); n > 0 {
+		fmt.Fprintf(&b, "%s\n\n", strings.TrimSpace(r.attempts[n-1].Done.Text))
+		if why != "" {
+			fmt.Fprintf(&b, "Attempt %d is the best: %s\n\n", n, why)
+		}
+	}
+	b.WriteString("Attempts:\n")
+	for n := range r.Attempts {
+		st := r.attemptStep(n)
+		fmt.Fprintf(&b, "%d. %s %s\n", n+1, st.Status.Mark(), st.Text)
+		if st.Notes != "" {
+			fmt.Fprintf(&b, "   %s\n", st.Notes)
+		}
+	}
+	if r.kept != nil {
+		b.WriteString("\n" + r.kept.String())
+	}
+	fmt.Fprintf(&b, "\nThe copies are in %s", r.Dir)
+	return b.String()
+}
+
+// attemptStep is the n-th attempt, from 0, as a step of a plan.
+func (r *round) attemptStep(n int) tools.Step {
+	a, c := r.Attempts[n], r.attempts[n]
+	st := tools.Step{ID: n + 2, Text: a.String(), Agent: a.Agent, Status: tools.NotStarted}
+	switch {
+	case c == nil:
+		return st
+	case c.Done == nil:
+		st.Status = tools.InProgress
+		return st
+	case c.Done.Status != openmanus.Finished:
+		st.Status, st.Notes = tools.Blocked, clip(oneLine(c.Done.Text), 300)
+		return st
+	}
+	st.Status = tools.Completed
+	if s := r.score(n + 1); s != nil {
+		st.Notes = fmt.Sprintf("%g of 100: %s", s.Score, clip(oneLine(s.Reason), 300))
+		if !s.Done {
+			st.Status, st.Notes = tools.Blocked, "it does not do the task: "+clip(oneLine(s.Reason), 300)
+		}
+	}
+	return st
+}
+
+// String is how an attempt is called.
+func (a Attempt) String() string {
+	text := a.Agent
+	if a.Model != "" {
+		text += " with " + a.Model
+	}
+	if a.Hint != "" {
+		text += ": " + clip(oneLine(a.Hint), 80)
+	}
+	return text
+}
+
+// progress is a round as a plan that people look at.
+func (r *round) progress() *tools.Plan {
+	p := &tools.Plan{ID: fmt.Sprintf("round-%d", r.Number), Title: fmt.Sprintf("%d attempts, of which the best is kept", len(r.Attempts))}
+	if len(r.Attempts) == 1 {
+		p.Title = "One attempt, in a copy"
+	}
+	p.Steps = append(p.Steps, tools.Step{ID: 1, Text: "Copy the workspace", Status: tools.Completed})
+	ended := 0
+	for n := range r.Attempts {
+		if p.Steps = append(p.Steps, r.attemptStep(n)); r.attempts[n] != nil && r.attempts[n].Done != nil {
+			ended++
+		}
+	}
+	if len(r.Attempts) > 1 {
+		st := tools.Step{ID: len(p.Steps) + 1, Text: "Compare them", Agent: "judge", Status: tools.NotStarted}
+		switch {
+		case r.judgement != nil:
+			st.Status, st.Notes = tools.Completed, clip(oneLine(r.judgement.Reason), 300)
+		case len(r.judges) > 0 && r.judges[len(r.judges)-1].Done == nil:
+			st.Status = tools.InProgress
+		case len(r.judges) >= maxJudged:
+			st.Status, st.Notes = tools.Blocked, "the critic did not say which is the best"
+		case ended == len(r.Attempts) && len(r.finished()) == 1:
+			st.Status, st.Notes = tools.Completed, "there is only one to look at"
+		}
+		p.Steps = append(p.Steps, st)
+	}
+	st := tools.Step{ID: len(p.Steps) + 1, Text: "Keep the best", Status: tools.NotStarted}
+	if r.kept != nil {
+		st.Status, st.Notes = tools.Completed, fmt.Sprintf("attempt %d", r.kept.Attempt)
+	}
+	p.Steps = append(p.Steps, st)
+	return p
+}

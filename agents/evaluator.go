@@ -1,0 +1,151 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// The tools of an [EvaluateFlow].
+const (
+	copying = "copy_workspace"
+	keeping = "keep_attempt"
+)
+
+// Evaluator returns the agent of an [EvaluateFlow] with these attempts. It
+// asks no model: the flow says what it does. Its name, gate and limits are for
+// the caller to set.
+func Evaluator(attempts []Attempt, c Copies) *openmanus.Agent {
+	return &openmanus.Agent{
+		Name:        "evaluate",
+		Description: "Has a task done several times over, and keeps what came of the best attempt.",
+		Model:       caller{},
+		Fallbacks:   []openmanus.Helper{{Name: callerName}}, // its replies cost nothing
+		Tools:       []openmanus.Tool{newCopyTool(attempts, c), keepTool{c}},
+		FlowEnds:    true,
+	}
+}
+
+// callerName is who speaks in an evaluation.
+const callerName = "evaluate"
+
+// toldToCall is before the call that a [caller] is to make.
+const toldToCall = "call: "
+
+// A caller is the model of a flow that decides by itself: it says the word of
+// the moment, or makes the call that the word spells out.
+type caller struct{}
+
+// Stream implements [llm.Model].
+func (caller) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		d := llm.Delta{By: callerName}
+		stop := llm.End
+		word := req.Messages[len(req.Messages)-1].Text()
+		if call, ok := strings.CutPrefix(word, toldToCall); ok {
+			name, input, _ := strings.Cut(call, " ")
+			d.Piece, stop = llm.Call{ID: "1", Name: name, Input: input}, llm.ToolUse
+		} else {
+			d.Piece = llm.Text{Text: word}
+		}
+		if yield(d, nil) {
+			yield(llm.Delta{Stop: stop, Usage: &llm.Usage{}}, nil)
+		}
+	}
+}
+
+func newCopyTool(attempts []Attempt, c Copies) openmanus.Tool {
+	spec := openmanus.Spec{
+		ToolSpec: llm.ToolSpec{Name: copying, Description: "Copy the workspace, for the attempts that follow.", Input: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
+		Hints:    openmanus.Hints{Internal: true, Idempotent: true},
+	}
+	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, _ struct{}) (openmanus.Result, error) {
+		r := Round{Attempts: attempts}
+		if call.Last != nil {
+			var last Round
+			if err := json.Unmarshal(call.Last, &last); err != nil {
+				return openmanus.Result{}, fmt.Errorf("the last round: %w", err)
+			}
+			r.Number = last.Number
+		}
+		r.Number++
+		r.Dir = c.Dir(call.Session, r.Number)
+		copied, err := c.begin(ctx, call.Session, r.Number)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		r.Files, r.Bytes, r.Left = copied.Files, copied.Bytes, copied.Left
+		res := openmanus.TextResult("Copied %d files (%.1f MiB) to %s", r.Files, float64(r.Bytes)/(1<<20), r.Dir)
+		if len(r.Left) > 0 {
+			res = openmanus.TextResult("%s; left out: %s", res.Parts.Text(), strings.Join(r.Left, "; "))
+		}
+		res.Detail = r
+		return res, nil
+	})
+}
+
+// keepInput are the arguments of keep_attempt.
+type keepInput struct {
+	Attempt int    `json:"attempt"` // from 1
+	Why     string `json:"why"`
+}
+
+// A keepTool is keep_attempt: it brings what an attempt changed into the
+// workspace.
+type keepTool struct{ copies Copies }
+
+// Spec implements [openmanus.Tool].
+func (keepTool) Spec() openmanus.Spec {
+	return openmanus.Spec{
+		ToolSpec: llm.ToolSpec{Name: keeping, Description: "Bring what an attempt changed into the workspace.", Input: json.RawMessage(`{"type":"object","properties":{"attempt":{"type":"integer","minimum":1},"why":{"type":"string"}},"required":["attempt","why"],"additionalProperties":false}`)},
+		Hints:    openmanus.Hints{Edits: true, Idempotent: true},
+	}
+}
+
+// Show implements [openmanus.Shower].
+func (t keepTool) Show(ctx context.Context, call openmanus.Call) (string, error) {
+	in, round, err := t.arguments(call)
+	if err != nil {
+		return "", err
+	}
+	return t.copies.show(ctx, call.Session, round, in.Attempt)
+}
+
+// Run implements [openmanus.Tool].
+func (t keepTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	in, round, err := t.arguments(call)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	merged, err := t.copies.merge(call.Session, round, in.Attempt).Do(ctx)
+	if err != nil {
+		return openmanus.Result{}, fmt.Errorf("attempt %d is not kept, or not all of it: %w; openmanus sessions resume tries again, the copies are in %s", in.Attempt, err, t.copies.Dir(call.Session, round))
+	}
+	k := Kept{Round: round, Attempt: in.Attempt, Why: in.Why, Merged: *merged, From: t.copies.attempt(call.Session, round, in.Attempt)}
+	res := openmanus.TextResult("%s", k.String())
+	res.Detail = k
+	return res, nil
+}
+
+// arguments are those of a call, and the round that it belongs to: the last
+// of which an attempt with that number was opened.
+func (t keepTool) arguments(call openmanus.Call) (in keepInput, round int, err error) {
+	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+		return in, 0, fmt.Errorf("arguments: %w", err)
+	}
+	for _, c := range call.Children {
+		var r, n int
+		if _, err := fmt.Sscanf(nameOf(c), "attempt-%d-%d", &r, &n); err == nil && n == in.Attempt {
+			round = max(round, r)
+		}
+	}
+	if round == 0 {
+		return in, 0, fmt.Errorf("there is no attempt %d", in.Attempt)
+	}
+	return in, round, nil
+}
