@@ -34,6 +34,7 @@ const (
 	worlds   = "the vocabulary of workspaces"
 	platform = "what the standard library does not know of the system"
 	shared   = "what the adapters of models have in common"
+	byHand   = "schemas that are written by hand"
 	casts    = "test data that a person can write by hand"
 )
 
@@ -117,7 +118,9 @@ var floors = []floor{
 	}},
 	{pkg: "llm/google/internal/gemini", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
+		module + "/internal/toolspec":          byHand,
 		module:                                 speaks,
 		module + "/llm":                        models,
 		module + "/workspace":                  worlds,
@@ -209,6 +212,7 @@ var floors = []floor{
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "document/internal/ooxml", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "document", may: map[string]string{
+		module + "/internal/toolspec":       byHand,
 		module:                              speaks,
 		module + "/llm":                     models,
 		module + "/workspace":               worlds,
@@ -222,14 +226,16 @@ var floors = []floor{
 		"golang.org/x/image/webp":           "the size of an image",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "analysis", may: map[string]string{
-		module:                       speaks,
-		module + "/llm":              models,
-		module + "/workspace":        worlds,
-		module + "/data":             "what its tools are about",
-		module + "/data/...":         "what its tools are about",
-		"golang.org/x/sync/errgroup": "charts at once",
+		module + "/internal/toolspec": byHand,
+		module:                        speaks,
+		module + "/llm":               models,
+		module + "/workspace":         worlds,
+		module + "/data":              "what its tools are about",
+		module + "/data/...":          "what its tools are about",
+		"golang.org/x/sync/errgroup":  "charts at once",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "web", may: map[string]string{
+		module + "/internal/toolspec":    byHand,
 		module:                           speaks,
 		module + "/workspace":            worlds,
 		"golang.org/x/text/unicode/norm": "words that are the same are compared as such",

@@ -6,22 +6,3 @@
 // Files are read and written through the workspace. Nothing is loaded from
 // the network, and no program is run save the Chromium that makes a PDF.
 package analysis
-
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"strings"
-
-	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/llm"
-)
-
-// newSpec returns a spec whose schema is written by hand.
-func newSpec(name, description, schema string, h openmanus.Hints) openmanus.Spec {
-	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(schema)); err != nil {
-		panic(fmt.Sprintf("analysis: the schema of %s: %v", name, err))
-	}
-	return openmanus.Spec{ToolSpec: llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()}, Hints: h}
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
 const preparationDescription = `
@@ -31,7 +32,7 @@ func NewPreparation(python openmanus.Tool) openmanus.Tool { return &preparation{
 
 // Spec implements [openmanus.Tool]. What the code does, nobody can promise.
 func (p *preparation) Spec() openmanus.Spec {
-	return newSpec("visualization_preparation", preparationDescription, preparationSchema, p.python.Spec().Hints)
+	return toolspec.New("visualization_preparation", preparationDescription, preparationSchema, p.python.Spec().Hints)
 }
 
 // Run implements [openmanus.Tool].

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/data/report"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -51,7 +52,7 @@ type Report struct {
 // that ws can run; without one, the result says so and the HTML is there.
 func NewReport(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		newSpec("data_report", reportDescription, reportSchema, openmanus.Hints{Edits: true, Idempotent: true}),
+		toolspec.New("data_report", reportDescription, reportSchema, openmanus.Hints{Edits: true, Idempotent: true}),
 		func(ctx context.Context, _ openmanus.Call, in reportInput) (openmanus.Result, error) {
 			return makeReport(ctx, ws, in)
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/data/chart"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -116,7 +117,7 @@ func NewVisualization(ws workspace.Workspace) openmanus.Tool { return &visualiza
 
 // Spec implements [openmanus.Tool].
 func (v *visualization) Spec() openmanus.Spec {
-	return newSpec("data_visualization", visualizationDescription, visualizationSchema, openmanus.Hints{Edits: true})
+	return toolspec.New("data_visualization", visualizationDescription, visualizationSchema, openmanus.Hints{Edits: true})
 }
 
 // Hints implements [openmanus.Hinter]: a profile changes nothing.

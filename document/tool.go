@@ -1,15 +1,14 @@
 package document
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -40,14 +39,7 @@ type Detail struct {
 // NewTool returns the tool read_document, which reads documents of ws. The
 // Detail of its results is a [Detail].
 func NewTool(ws workspace.Workspace) openmanus.Tool {
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, []byte(schema)); err != nil {
-		panic(fmt.Sprintf("document: the schema of read_document: %v", err))
-	}
-	spec := openmanus.Spec{
-		ToolSpec: llm.ToolSpec{Name: "read_document", Description: strings.TrimSpace(description), Input: compact.Bytes()},
-		Hints:    openmanus.Hints{ReadOnly: true, Idempotent: true},
-	}
+	spec := toolspec.New("read_document", description, schema, openmanus.Hints{ReadOnly: true, Idempotent: true})
 	type input struct {
 		Path  string `json:"path"`
 		Pages string `json:"pages"`

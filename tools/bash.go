@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -84,7 +85,7 @@ func NewBash(ws workspace.Workspace) *Bash {
 
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.Spec {
-	return newSpec("bash", bashDescription, bashSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)})
+	return toolspec.New("bash", bashDescription, bashSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)})
 }
 
 // Close ends every shell with all that it started. Later calls fail.

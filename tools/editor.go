@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -61,7 +62,7 @@ type editorInput struct {
 // undone, without limit. The texts that edits removed are kept as blobs.
 func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	e := &editor{ws: ws}
-	spec := newSpec("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true})
+	spec := toolspec.New("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true})
 	hints := func(call openmanus.Call) openmanus.Hints {
 		if argument(call, "command") == "view" {
 			return openmanus.Hints{ReadOnly: true, Idempotent: true}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -47,7 +48,7 @@ type globInput struct {
 // of its results is a [Found].
 func NewGlob(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		newSpec("glob", globDescription, globSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		toolspec.New("glob", globDescription, globSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
 		func(ctx context.Context, _ openmanus.Call, in globInput) (openmanus.Result, error) {
 			return glob(ctx, ws, in)
 		})

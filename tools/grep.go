@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -68,7 +69,7 @@ type Found struct {
 // its results is a [Found].
 func NewGrep(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		newSpec("grep", grepDescription, grepSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		toolspec.New("grep", grepDescription, grepSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
 		func(ctx context.Context, _ openmanus.Call, in grepInput) (openmanus.Result, error) {
 			g, err := newGrep(ws, in)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
 const plannerDescription = `
@@ -70,7 +71,7 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 	if err != nil {
 		panic("tools.NewPlanner: " + err.Error()) // strings always encode
 	}
-	spec := newSpec("planning", b.String(), fmt.Sprintf(plannerSchema, list), openmanus.Hints{Internal: true, Idempotent: true})
+	spec := toolspec.New("planning", b.String(), fmt.Sprintf(plannerSchema, list), openmanus.Hints{Internal: true, Idempotent: true})
 	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 		plans, err := ReadPlans(call.Last)
 		if err != nil {

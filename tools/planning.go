@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
 const planningDescription = `
@@ -53,7 +54,7 @@ type planningInput struct {
 // The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		newSpec("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true, Keep: true}),
+		toolspec.New("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true, Keep: true}),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -85,7 +86,7 @@ func NewPython(ws workspace.Workspace) *Python {
 
 // Spec implements [openmanus.Tool].
 func (p *Python) Spec() openmanus.Spec {
-	return newSpec("python_execute", pythonDescription, pythonSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)})
+	return toolspec.New("python_execute", pythonDescription, pythonSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)})
 }
 
 // Close ends every interpreter that is kept. Later calls fail.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -37,7 +38,7 @@ type saverInput struct {
 // NewFileSaver returns the file_saver tool, which writes files of ws. The
 // Detail of its results is a [FileChange].
 func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
-	spec := newSpec("file_saver", saverDescription, saverSchema, openmanus.Hints{Edits: true, Destructive: true})
+	spec := toolspec.New("file_saver", saverDescription, saverSchema, openmanus.Hints{Edits: true, Destructive: true})
 	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result, error) {
 		return save(ctx, ws, in)
 	})

@@ -1,29 +1,11 @@
 package tools
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/llm"
 )
-
-// newSpec returns a spec whose schema is written by hand: what the model
-// reads is worth choosing word by word. It panics if schema is not JSON,
-// which is a programmer's mistake.
-func newSpec(name, description, schema string, h openmanus.Hints) openmanus.Spec {
-	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(schema)); err != nil {
-		panic(fmt.Sprintf("tools: the schema of %s: %v", name, err))
-	}
-	return openmanus.Spec{
-		ToolSpec: llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()},
-		Hints:    h,
-	}
-}
 
 // hinted is a tool whose calls differ in what they may do, and which shows
 // what that would be, if show is not nil.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -102,7 +103,7 @@ type researchInput struct {
 func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 	// It changes the session's notes and writes reports that are its own.
 	hints := openmanus.Hints{Internal: true, Idempotent: true}
-	return openmanus.Func(newSpec("research", researchDescription, researchSchema, hints),
+	return openmanus.Func(toolspec.New("research", researchDescription, researchSchema, hints),
 		func(ctx context.Context, call openmanus.Call, in researchInput) (openmanus.Result, error) {
 			var s Research
 			if len(call.Last) > 0 {

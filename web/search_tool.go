@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
 const searchDescription = `
@@ -45,7 +46,7 @@ func NewSearch(t SearchTool) openmanus.Tool {
 		Country string `json:"country"`
 		Fetch   bool   `json:"fetch_content"`
 	}
-	return openmanus.Func(newSpec("web_search", searchDescription, searchSchema, reads),
+	return openmanus.Func(toolspec.New("web_search", searchDescription, searchSchema, reads),
 		func(ctx context.Context, _ openmanus.Call, in input) (openmanus.Result, error) {
 			if strings.TrimSpace(in.Query) == "" {
 				return openmanus.Result{}, fmt.Errorf("the argument \"query\" is empty: write what to search for")

@@ -1,25 +1,14 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 )
-
-// newSpec returns a spec whose schema is written by hand. It panics if schema
-// is not JSON, which is a programmer's mistake.
-func newSpec(name, description, schema string, h openmanus.Hints) openmanus.Spec {
-	var b bytes.Buffer
-	if err := json.Compact(&b, []byte(schema)); err != nil {
-		panic(fmt.Sprintf("web: the schema of %s: %v", name, err))
-	}
-	return openmanus.Spec{ToolSpec: llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()}, Hints: h}
-}
 
 // reads is what tools claim that only read.
 var reads = openmanus.Hints{ReadOnly: true, Idempotent: true}
@@ -68,7 +57,7 @@ func NewFetch(r *Reader) openmanus.Tool {
 		URL   string `json:"url"`
 		Links bool   `json:"links"`
 	}
-	return openmanus.Func(newSpec("web_fetch", fetchDescription, fetchSchema, reads),
+	return openmanus.Func(toolspec.New("web_fetch", fetchDescription, fetchSchema, reads),
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 			p, err := r.Read(ctx, in.URL)
 			if err != nil {

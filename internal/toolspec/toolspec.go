@@ -1,0 +1,24 @@
+// Package toolspec makes the specs of tools whose schemas are written by hand:
+// what a model reads is worth choosing word by word.
+package toolspec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// New returns the spec of a tool. Space around the description and within the
+// schema goes. It panics if schema is not JSON, which is a programmer's
+// mistake.
+func New(name, description, schema string, h openmanus.Hints) openmanus.Spec {
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(schema)); err != nil {
+		panic(fmt.Sprintf("the schema of the tool %s: %v", name, err))
+	}
+	return openmanus.Spec{ToolSpec: llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()}, Hints: h}
+}
