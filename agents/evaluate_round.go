@@ -251,7 +251,7 @@ func (r *round) progress() *tools.Plan {
 		switch {
 		case r.judgement != nil:
 			st.Status, st.Notes = tools.Completed, clip(oneLine(r.judgement.Reason), 300)
-		case len(r.judges) > 0 && r.judges[len(r.judges)-1].Done == nil:
+		case len(r.judges) > 0 && (len(r.judges) < maxJudged || r.judges[len(r.judges)-1].Done == nil):
 			st.Status = tools.InProgress
 		case len(r.judges) >= maxJudged:
 			st.Status, st.Notes = tools.Blocked, "the critic did not say which is the best"
