@@ -228,7 +228,6 @@ var floors = []floor{
 	{pkg: "analysis", may: map[string]string{
 		module + "/internal/toolspec": byHand,
 		module:                        speaks,
-		module + "/llm":               models,
 		module + "/workspace":         worlds,
 		module + "/data":              "what its tools are about",
 		module + "/data/...":          "what its tools are about",
