@@ -28,7 +28,7 @@ type evaluateCmd struct {
 	shown
 }
 
-// Help implements [kong.HelpProvider].
+// Help is more of the command.
 func (evaluateCmd) Help() string {
 	return `The task is done several times over, each time in a session and a copy of the workspace of its own. A critic compares what came of it with the task and with each other; what the best attempt changed is brought into the workspace. Standard output is "Evaluation completed:", the answer of the best attempt, and what was said of each; or "Evaluation not completed:" and why.
 
