@@ -16,9 +16,8 @@ package anthropic
 
 import (
 	"context"
-	"io"
-	"iter"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,25 +52,19 @@ type Options struct {
 	// who configured the model can write, such as where its key came from.
 	Hint func(llm.Kind) string
 
-	// Via, if not nil, returns how requests reach a cloud that has the model:
-	// an option of the SDK that comes after all others. It is asked once,
-	// by the first request; a request that finds it fail asks again.
-	Via func(context.Context) (option.RequestOption, error)
-	// Where says where that is, for errors; used with Via.
-	Where string
+	// Vertex says that BaseURL is where Google Vertex has Claude: it ends in
+	// /publishers/anthropic.
+	Vertex bool
+	// Bearer, if not nil, returns the bearer token of a request, as Vertex
+	// wants it.
+	Bearer func(context.Context) (string, error)
 }
 
-// A Model is an [llm.Model] that speaks Messages.
-type Model struct {
-	opts    Options
-	place   *wire.Place
-	options []option.RequestOption
-	via     wire.Once[option.RequestOption]
-	close   func()
-	wrong   error // in the options: what every request fails with
+// A Model is an [llm.Model] that speaks Messages. Body returns the exact bytes
+// that are sent for a request, and Close closes the connections that are kept.
+type Model struct{ adapter }
 
-	encoder *messages.Encoder
-}
+type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
@@ -80,54 +73,74 @@ func New(opts Options) *Model {
 		opts.BaseURL = DefaultURL
 	}
 	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
-	m := &Model{opts: opts, encoder: &messages.Encoder{Model: opts.Model, Output: opts.Output, Thinking: messages.Thinking(opts.Thinking)}}
+	encoder := &messages.Encoder{Model: opts.Model, Output: opts.Output, Thinking: messages.Thinking(opts.Thinking), Vertex: opts.Vertex}
 	if opts.Output == 0 {
-		m.encoder.Output = output(opts.Model)
+		encoder.Output = output(opts.Model)
 	}
 	if opts.Thinking == "" {
-		m.encoder.Thinking = thinking(opts.Model)
+		encoder.Thinking = thinking(opts.Model)
+	}
+	opts.Header = opts.Header.Clone()
+	noKey := opts.Key == "" && opts.Token == "" && opts.Header == nil && opts.Bearer == nil
+	if opts.Header == nil {
+		opts.Header = http.Header{}
 	}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	m.wrong = wrong
-	m.place = &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint,
-		NoKey:   opts.Key == "" && opts.Token == "" && opts.Header == nil && opts.Via == nil,
-		Secrets: append([]string{opts.Key, opts.Token}, wire.HeaderValues(opts.Header)...)}
-	if opts.Via != nil {
-		m.place.Name = opts.Model + " at " + opts.Where
-		m.via.Get = opts.Via
+	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient), Encode: encoder.Encode, Read: messages.Read,
+		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: noKey,
+			Secrets: append([]string{opts.Key, opts.Token}, wire.HeaderValues(opts.Header)...)}}
+	if encoder.Thinking == messages.Budget { // between calls too, as the newer ones do anyway
+		opts.Header.Add("anthropic-beta", "interleaved-thinking-2025-05-14")
 	}
-	client := wire.Client(opts.HTTPClient)
-	m.close = client.CloseIdleConnections
-	m.options = []option.RequestOption{
+	if opts.Vertex {
+		x.Send = opts.vertex(x.Place, x.Client)
+	} else {
+		x.Send = opts.messages(x.Place, x.Client)
+	}
+	return &Model{wire.New(x)}
+}
+
+// messages is what sends bodies to Anthropic, through its SDK.
+func (o Options) messages(place *wire.Place, client *http.Client) func(context.Context, wire.Segments) (*http.Response, error) {
+	options := []option.RequestOption{
 		option.WithHTTPClient(client),
-		option.WithBaseURL(opts.BaseURL + "/"),
+		option.WithBaseURL(o.BaseURL + "/"),
 		option.WithMaxRetries(0),
 		option.WithoutOpenTelemetry(),
 	}
-	if opts.Key != "" {
-		m.options = append(m.options, option.WithAPIKey(opts.Key))
+	if o.Key != "" {
+		options = append(options, option.WithAPIKey(o.Key))
 	}
-	if opts.Token != "" {
-		m.options = append(m.options, option.WithAuthToken(opts.Token))
+	if o.Token != "" {
+		options = append(options, option.WithAuthToken(o.Token))
 	}
-	for name, values := range opts.Header {
+	for name, values := range o.Header {
 		for _, v := range values {
-			m.options = append(m.options, option.WithHeader(name, v))
+			options = append(options, option.WithHeaderAdd(name, v))
 		}
 	}
-	if m.encoder.Thinking == messages.Budget { // between calls too, as the newer ones do anyway
-		m.options = append(m.options, option.WithHeader("anthropic-beta", "interleaved-thinking-2025-05-14"))
+	service := sdk.NewMessageService(options...) // reads no environment, unlike sdk.NewClient
+	return func(ctx context.Context, body wire.Segments) (res *http.Response, err error) {
+		send := place.Send(body)
+		err = service.NewStreaming(ctx, sdk.MessageNewParams{}, option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+			res, err = send(r, next)
+			return res, err
+		})).Err()
+		return res, err
 	}
-	return m
 }
 
-// String says which model it is and where, and never the key.
-func (m *Model) String() string { return m.place.Name }
-
-// Close closes the connections that are kept for later requests.
-func (m *Model) Close() error {
-	m.close()
-	return nil
+// vertex is what sends bodies to Google, whose address names the model. The
+// SDK's own package for it would bring all of gRPC.
+func (o Options) vertex(place *wire.Place, client *http.Client) func(context.Context, wire.Segments) (*http.Response, error) {
+	at := o.BaseURL + "/models/" + url.PathEscape(o.Model) + ":streamRawPredict"
+	return func(ctx context.Context, body wire.Segments) (*http.Response, error) {
+		header := o.Header.Clone()
+		if err := wire.Bearer(ctx, header, o.Bearer); err != nil {
+			return nil, err
+		}
+		return place.Post(ctx, client, at, header, body)
+	}
 }
 
 // version returns the family and version that a model's name tells, such as
@@ -165,54 +178,4 @@ func thinking(model string) messages.Thinking {
 		return messages.Budget
 	}
 	return messages.Adaptive
-}
-
-// Stream implements [llm.Model].
-func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
-	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return messages.Read(body, m.opts.Model, yield, finished)
-	})
-}
-
-// Body returns the exact bytes that are sent for req, to Anthropic itself.
-func (m *Model) Body(req *llm.Request) ([]byte, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	return body.Bytes(), err
-}
-
-// send returns the response to req if it is one of success.
-func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	if err != nil {
-		return nil, err
-	}
-	var res *http.Response
-	options := append(slices.Clone(m.options), option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		r.ContentLength = body.Size()
-		r.GetBody = body.Open
-		r.Body, _ = body.Open()
-		got, err := next(r)
-		if err != nil {
-			return nil, err
-		}
-		res, err = m.place.Check(got)
-		return res, err
-	}))
-	if m.opts.Via != nil {
-		via, err := m.via.Do(ctx)
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, via)
-	}
-	service := sdk.NewMessageService(options...) // reads no environment, unlike sdk.NewClient
-	err = service.NewStreaming(ctx, sdk.MessageNewParams{}).Err()
-	return res, err
 }

@@ -19,8 +19,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -57,14 +55,18 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
-// A Model is an [llm.Model] that speaks Converse.
-type Model struct {
+// A Model is an [llm.Model] that speaks Converse. Body returns the exact bytes
+// that are sent for a request, and Close closes the connections that are kept.
+type Model struct{ adapter }
+
+type adapter = wire.Adapter
+
+// sender sends requests with what AWS wants to see.
+type sender struct {
 	opts        Options
 	place       *wire.Place
 	client      *http.Client
 	credentials wire.Once[aws.CredentialsProvider]
-	wrong       error // in the options: what every request fails with
-	encoder     *converse.Encoder
 }
 
 // New returns the model that opts describe. It connects to nothing; wrong
@@ -85,12 +87,13 @@ func New(opts Options) *Model {
 		wrong = wire.Wrongf("no region is named for %s", opts.Model)
 	}
 	claude := strings.Contains(opts.Model, "anthropic.claude")
-	m := &Model{opts: opts, client: wire.Client(opts.HTTPClient), wrong: wrong,
-		encoder: &converse.Encoder{Model: opts.Model, Caches: claude || strings.Contains(opts.Model, "amazon.nova"),
-			Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(opts.Model)},
+	encoder := &converse.Encoder{Model: opts.Model, Caches: claude || strings.Contains(opts.Model, "amazon.nova"),
+		Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(opts.Model)}
+	m := &sender{opts: opts, client: wire.Client(opts.HTTPClient),
 		place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, Secrets: []string{opts.Key}}}
 	m.credentials.Get = m.find
-	return m
+	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: m.place, Wrong: wrong, Client: m.client,
+		Encode: encoder.Encode, Send: m.send, Read: converse.Read})}
 }
 
 // region is the region that a host of Amazon's is in.
@@ -102,7 +105,7 @@ func region(host string) string {
 }
 
 // find finds the credentials that AWS' own tools would use.
-func (m *Model) find(ctx context.Context) (aws.CredentialsProvider, error) {
+func (m *sender) find(ctx context.Context) (aws.CredentialsProvider, error) {
 	if m.opts.Credentials != nil {
 		return m.opts.Credentials, nil
 	}
@@ -113,57 +116,18 @@ func (m *Model) find(ctx context.Context) (aws.CredentialsProvider, error) {
 	return cfg.Credentials, nil
 }
 
-// String says which model it is and where.
-func (m *Model) String() string { return m.place.Name }
-
-// Close closes the connections that are kept for later requests.
-func (m *Model) Close() error {
-	m.client.CloseIdleConnections()
-	return nil
-}
-
-// Stream implements [llm.Model].
-func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
-	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return converse.Read(body, m.opts.Model, yield, finished)
-	})
-}
-
-// Body returns the exact bytes that are sent for req.
-func (m *Model) Body(req *llm.Request) ([]byte, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	return body.Bytes(), err
-}
-
-// send returns the response to req if it is one of success.
-func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
+// send returns the response to body if it is one of success.
+func (m *sender) send(ctx context.Context, body wire.Segments) (*http.Response, error) {
+	at := m.opts.BaseURL + "/model/" + strings.ReplaceAll(url.PathEscape(m.opts.Model), ":", "%3A") + "/converse-stream"
+	r, err := wire.NewRequest(ctx, at, nil, body)
 	if err != nil {
 		return nil, err
 	}
-	at := m.opts.BaseURL + "/model/" + strings.ReplaceAll(url.PathEscape(m.opts.Model), ":", "%3A") + "/converse-stream"
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
-	if err != nil {
-		return nil, wire.Wrongf("the base URL makes no address: %w", err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.ContentLength, r.GetBody = body.Size(), body.Open
-	r.Body, _ = body.Open()
 	if err := m.sign(ctx, r, body); err != nil {
 		return nil, err
 	}
-	res, err := m.client.Do(r)
+	res, err := m.place.Do(m.client, r)
 	if err != nil {
-		return nil, err
-	}
-	if res, err = m.place.Check(res); err != nil {
 		return nil, err
 	}
 	if kind := res.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
@@ -174,7 +138,7 @@ func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, err
 }
 
 // sign puts the credentials into r.
-func (m *Model) sign(ctx context.Context, r *http.Request, body wire.Segments) error {
+func (m *sender) sign(ctx context.Context, r *http.Request, body wire.Segments) error {
 	if m.opts.Key != "" {
 		r.Header.Set("Authorization", "Bearer "+m.opts.Key)
 		return nil

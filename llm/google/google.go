@@ -18,8 +18,6 @@ package google
 
 import (
 	"context"
-	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -58,31 +56,47 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
-// A Model is an [llm.Model] that speaks generateContent.
-type Model struct {
-	opts    Options
-	place   *wire.Place
-	client  *http.Client
-	url     string
-	wrong   error // in the options: what every request fails with
-	encoder *gemini.Encoder
-}
+// A Model is an [llm.Model] that speaks generateContent. Body returns the exact
+// bytes that are sent for a request, and Close closes the connections that are
+// kept.
+type Model struct{ adapter }
+
+type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
 func New(opts Options) *Model {
 	opts.BaseURL = base(opts.BaseURL)
 	opts.Model = strings.TrimPrefix(opts.Model, "models/")
-	m := &Model{opts: opts, client: wire.Client(opts.HTTPClient), encoder: &gemini.Encoder{Model: opts.Model, Thinking: gemini.Thinking(opts.Thinking)}}
+	encoder := &gemini.Encoder{Model: opts.Model, Thinking: gemini.Thinking(opts.Thinking)}
 	if opts.Thinking == "" {
-		m.encoder.Thinking = thinking(opts.Model)
+		encoder.Thinking = thinking(opts.Model)
 	}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	m.wrong = wrong
-	m.place = &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Token == nil && opts.Header == nil,
+	place := &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Token == nil && opts.Header == nil,
 		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
-	m.url = opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse"
-	return m
+	client := wire.Client(opts.HTTPClient)
+	at := opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse"
+	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Encode: encoder.Encode, Read: gemini.Read,
+		Send: func(ctx context.Context, body wire.Segments) (*http.Response, error) {
+			header, err := opts.header(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return place.Post(ctx, client, at, header, body)
+		}})}
+}
+
+// header is what goes along with a request.
+func (o *Options) header(ctx context.Context) (http.Header, error) {
+	header := http.Header{}
+	for name, values := range o.Header {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	if o.Key != "" {
+		header.Set("X-Goog-Api-Key", o.Key)
+	}
+	return header, wire.Bearer(ctx, header, o.Token)
 }
 
 // base completes a base URL. What names Google's interface in the manner of
@@ -108,56 +122,4 @@ func thinking(model string) gemini.Thinking {
 		return gemini.None
 	}
 	return gemini.Level
-}
-
-// String says which model it is and where, and never the key.
-func (m *Model) String() string { return m.place.Name }
-
-// Close closes the connections that are kept for later requests.
-func (m *Model) Close() error {
-	m.client.CloseIdleConnections()
-	return nil
-}
-
-// Stream implements [llm.Model].
-func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
-	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return gemini.Read(body, m.opts.Model, yield, finished)
-	})
-}
-
-// Body returns the exact bytes that are sent for req.
-func (m *Model) Body(req *llm.Request) ([]byte, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	return body.Bytes(), err
-}
-
-// send returns the response to req if it is one of success.
-func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	if err != nil {
-		return nil, err
-	}
-	header := http.Header{}
-	for name, values := range m.opts.Header {
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	if m.opts.Key != "" {
-		header.Set("X-Goog-Api-Key", m.opts.Key)
-	}
-	if m.opts.Token != nil {
-		token, err := m.opts.Token(ctx)
-		if err != nil {
-			return nil, &llm.Error{Kind: llm.Auth, Permanent: true, Err: err}
-		}
-		header.Set("Authorization", "Bearer "+token)
-	}
-	return m.place.Post(ctx, m.client, m.url, header, body)
 }

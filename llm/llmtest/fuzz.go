@@ -10,15 +10,15 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Reader reads the response of a provider in one wire format: it yields what
-// comes of it but for the last delta, calls finished when it has begun to be
-// read no further, and reports whether it was listened to until the end.
-type Reader func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, again, heard bool, err error)
+// A Reader reads the response of a model in one wire format: it yields what
+// comes of it but for the last delta, calls finished with every event from the
+// one that ends the reply on, and reports whether it was heard.
+type Reader func(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, heard bool, err error)
 
 // FuzzBody is the fuzz target of what writes requests in a wire format:
 // whatever a conversation holds, it gives a body that is JSON and does not
 // depend on what was kept, or an error.
-func FuzzBody(f *testing.F, encode func(*llm.Request) ([]byte, error)) {
+func FuzzBody[Body interface{ Bytes() []byte }](f *testing.F, encode func(*llm.Request) (Body, error)) {
 	f.Add([]byte(`[{"role":"user","parts":[{"type":"text","text":"a"},{"type":"blob","mime":"image/png","data":"iVBORw0KGgo="}]},
 		{"role":"assistant","parts":[{"type":"thinking","text":"x","opaque":{},"by":"m"},{"type":"call","id":"a","name":"f","input":"{"}]},
 		{"role":"tool","parts":[{"type":"result","id":"a","parts":[{"type":"blob","data":"R0lGODlh"},{"type":"text","text_base64":"/w=="}]}]}]`), "system", 2)
@@ -28,17 +28,18 @@ func FuzzBody(f *testing.F, encode func(*llm.Request) ([]byte, error)) {
 			return
 		}
 		req := &llm.Request{System: system, Messages: conversation, Fixed: fixed}
-		once, err := encode(req)
+		body, err := encode(req)
 		if err != nil {
 			return
 		}
+		once := body.Bytes()
 		if !json.Valid(once) {
 			t.Fatalf("not JSON: %s", once)
 		}
 		req.Memo = new(llm.Memo)
 		for range 2 {
-			if b, err := encode(req); err != nil || !bytes.Equal(b, once) {
-				t.Fatalf("with memo\n%s\nwithout\n%s\nerror %v", b, once, err)
+			if b, err := encode(req); err != nil || !bytes.Equal(b.Bytes(), once) {
+				t.Fatalf("with memo\n%s\nwithout\n%s\nerror %v", b.Bytes(), once, err)
 			}
 		}
 	})
@@ -52,7 +53,7 @@ func FuzzResponse(f *testing.F, read Reader, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var r llm.Reply
-		last, _, heard, err := read(bytes.NewReader(data), func(d llm.Delta, err error) bool {
+		last, heard, err := read(bytes.NewReader(data), "m", func(d llm.Delta, err error) bool {
 			if err == nil {
 				err = r.Add(d)
 			}

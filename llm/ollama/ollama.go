@@ -13,8 +13,6 @@ package ollama
 
 import (
 	"context"
-	"io"
-	"iter"
 	"net/http"
 	"strings"
 
@@ -42,14 +40,11 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
-// A Model is an [llm.Model] that runs in Ollama.
-type Model struct {
-	opts    Options
-	place   *wire.Place
-	client  *http.Client
-	wrong   error // in the options: what every request fails with
-	encoder *native.Encoder
-}
+// A Model is an [llm.Model] that runs in Ollama. Body returns the exact bytes
+// that are sent for a request, and Close closes the connections that are kept.
+type Model struct{ adapter }
+
+type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
@@ -59,49 +54,14 @@ func New(opts Options) *Model {
 	}
 	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	return &Model{opts: opts, client: wire.Client(opts.HTTPClient), wrong: wrong,
-		encoder: &native.Encoder{Model: opts.Model, Window: opts.Window},
-		place:   &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "", Secrets: []string{opts.Key}}}
-}
-
-// String says which model it is and where.
-func (m *Model) String() string { return m.place.Name }
-
-// Close closes the connections that are kept for later requests.
-func (m *Model) Close() error {
-	m.client.CloseIdleConnections()
-	return nil
-}
-
-// Stream implements [llm.Model].
-func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
-	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return native.Read(body, m.opts.Model, yield, finished)
-	})
-}
-
-// Body returns the exact bytes that are sent for req.
-func (m *Model) Body(req *llm.Request) ([]byte, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	return body.Bytes(), err
-}
-
-// send returns the response to req if it is one of success.
-func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	if err != nil {
-		return nil, err
-	}
 	header := http.Header{}
-	if m.opts.Key != "" {
-		header.Set("Authorization", "Bearer "+m.opts.Key)
+	if opts.Key != "" {
+		header.Set("Authorization", "Bearer "+opts.Key)
 	}
-	return m.place.Post(ctx, m.client, m.opts.BaseURL+"/api/chat", header, body)
+	place := &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "", Secrets: []string{opts.Key}}
+	client, encoder := wire.Client(opts.HTTPClient), &native.Encoder{Model: opts.Model, Window: opts.Window}
+	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Encode: encoder.Encode, Read: native.Read,
+		Send: func(ctx context.Context, body wire.Segments) (*http.Response, error) {
+			return place.Post(ctx, client, opts.BaseURL+"/api/chat", header, body)
+		}})}
 }

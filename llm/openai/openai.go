@@ -18,8 +18,6 @@ package openai
 
 import (
 	"context"
-	"io"
-	"iter"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -66,19 +64,12 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
-// A Model is an [llm.Model] that speaks Chat Completions or Responses.
-type Model struct {
-	opts  Options
-	place *wire.Place
-	close func()
-	wrong error // in the options: what every request fails with
+// A Model is an [llm.Model] that speaks Chat Completions or Responses. Body
+// returns the exact bytes that are sent for a request, and Close closes the
+// connections that are kept.
+type Model struct{ adapter }
 
-	encoder interface {
-		Encode(*llm.Request) (wire.Segments, error)
-	}
-	post func(context.Context, ...option.RequestOption) error
-	read func(io.Reader, string, func(llm.Delta, error) bool, func()) (llm.Delta, bool, bool, error)
-}
+type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
@@ -86,15 +77,12 @@ func New(opts Options) *Model {
 	if opts.BaseURL == "" {
 		opts.BaseURL = DefaultURL
 	}
-	m := &Model{opts: opts}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	m.wrong = wrong
-	m.place = &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
-		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
-	client := wire.Client(opts.HTTPClient)
-	m.close = client.CloseIdleConnections
+	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient),
+		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
+			Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}}
 	options := []option.RequestOption{
-		option.WithHTTPClient(client),
+		option.WithHTTPClient(x.Client),
 		option.WithBaseURL(opts.BaseURL),
 		option.WithMaxRetries(0),
 		option.WithAPIKey(opts.Key),
@@ -109,94 +97,47 @@ func New(opts Options) *Model {
 			options = append(options, option.WithHeader(name, v))
 		}
 	}
-	m.speak(options)
-	return m
+	post := opts.speak(&x, options)
+	x.Send = func(ctx context.Context, body wire.Segments) (res *http.Response, err error) {
+		err = post(ctx, option.WithResponseBodyInto(&res), option.WithMiddleware(x.Place.Send(body)))
+		return res, err
+	}
+	return &Model{wire.New(x)}
 }
 
-// speak sets m up for its interface. The SDK's services read no environment,
-// unlike sdk.NewClient.
-func (m *Model) speak(options []option.RequestOption) {
-	if m.opts.API == Responses {
+// speak sets x up for its interface, and returns what sends a request. The
+// SDK's services read no environment, unlike sdk.NewClient.
+func (o *Options) speak(x *wire.Exchange, options []option.RequestOption) (post func(context.Context, ...option.RequestOption) error) {
+	if o.API == Responses {
 		service := responses.NewResponseService(options...)
-		m.post = func(ctx context.Context, options ...option.RequestOption) error {
+		encoder := &items.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}
+		x.Encode, x.Read = encoder.Encode, items.Read
+		return func(ctx context.Context, options ...option.RequestOption) error {
 			_, err := service.New(ctx, responses.ResponseNewParams{}, options...)
 			return err
 		}
-		m.encoder, m.read = &items.Encoder{Model: m.opts.Model, Reasons: reasons(m.opts), Summary: m.opts.Summaries}, items.Read
-		return
 	}
 	service := sdk.NewChatCompletionService(options...)
-	m.post = func(ctx context.Context, options ...option.RequestOption) error {
+	encoder := &chat.Encoder{
+		Model:    o.Model,
+		Reasons:  reasons(o),
+		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(o.Model), // Mistral, Codestral, Mixtral...
+		PDF:      o.PDF || o.BaseURL == DefaultURL,
+		Thoughts: o.Thoughts,
+		NoUsage:  o.NoUsage,
+	}
+	x.Encode, x.Read = encoder.Encode, chat.Read
+	return func(ctx context.Context, options ...option.RequestOption) error {
 		_, err := service.New(ctx, sdk.ChatCompletionNewParams{}, options...)
 		return err
 	}
-	m.read = chat.Read
-	m.encoder = &chat.Encoder{
-		Model:    m.opts.Model,
-		Reasons:  reasons(m.opts),
-		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(m.opts.Model), // Mistral, Codestral, Mixtral...
-		PDF:      m.opts.PDF || m.opts.BaseURL == DefaultURL,
-		Thoughts: m.opts.Thoughts,
-		NoUsage:  m.opts.NoUsage,
-	}
-}
-
-// String says which model it is and where, and never the key.
-func (m *Model) String() string { return m.place.Name }
-
-// Close closes the connections that are kept for later requests.
-func (m *Model) Close() error {
-	m.close()
-	return nil
 }
 
 // reasons reports whether a model is one of those that take
 // max_completion_tokens and no temperature: o1, o4-mini, gpt-5 and so on.
-func reasons(opts Options) bool {
+func reasons(opts *Options) bool {
 	if opts.Reasoning != nil {
 		return *opts.Reasoning
 	}
 	return regexp.MustCompile(`^([^/]*/)*(o[1-9]|gpt-([5-9]|\d\d))`).MatchString(opts.Model)
-}
-
-// Stream implements [llm.Model].
-func (m *Model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	send := func(ctx context.Context) (*http.Response, error) { return m.send(ctx, req) }
-	return m.place.Stream(ctx, send, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return m.read(body, m.opts.Model, yield, finished)
-	})
-}
-
-// Body returns the exact bytes that are sent for req.
-func (m *Model) Body(req *llm.Request) ([]byte, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	return body.Bytes(), err
-}
-
-// send returns the response to req if it is one of success.
-func (m *Model) send(ctx context.Context, req *llm.Request) (*http.Response, error) {
-	if m.wrong != nil {
-		return nil, m.wrong
-	}
-	body, err := m.encoder.Encode(req)
-	if err != nil {
-		return nil, err
-	}
-	var res *http.Response
-	err = m.post(ctx,
-		option.WithResponseBodyInto(&res),
-		option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			r.ContentLength = body.Size()
-			r.GetBody = body.Open
-			r.Body, _ = body.Open()
-			res, err := next(r)
-			if err != nil {
-				return nil, err
-			}
-			return m.place.Check(res)
-		}))
-	return res, err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,12 @@ func (s Segments) Open() (io.ReadCloser, error) {
 		readers[i] = bytes.NewReader(b)
 	}
 	return io.NopCloser(io.MultiReader(readers...)), nil
+}
+
+// put makes s the body of r.
+func (s Segments) put(r *http.Request) {
+	r.ContentLength, r.GetBody = s.Size(), s.Open
+	r.Body, _ = s.Open()
 }
 
 // Bytes are all bytes in one piece.
@@ -188,17 +195,6 @@ func MustJSON(v any) []byte {
 		panic(fmt.Sprintf("wire: encode %T: %v", v, err))
 	}
 	return b
-}
-
-// InputSchema is the schema of t's input, or that of no input if it has none.
-func InputSchema(t llm.ToolSpec) (json.RawMessage, error) {
-	if len(t.Input) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
-	}
-	if !json.Valid(t.Input) {
-		return nil, Wrongf("the schema of the tool %s is not JSON", t.Name)
-	}
-	return t.Input, nil
 }
 
 // ToolChoice checks the setting tool_choice of req. mode is "" (nothing to

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -16,7 +15,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -49,47 +47,6 @@ func BaseURL(base, model, example string) (*url.URL, error) {
 	shown := *u
 	shown.User, shown.RawQuery = nil, ""
 	return &shown, nil
-}
-
-// settled is how long we wait for what may follow the end of a reply (usage,
-// [DONE], the end of the response), which the reply does not need.
-const settled = 10 * time.Second
-
-// A Reader reads a response: it yields its deltas and returns the last one, or
-// why there is none. done says that the response was read to its end, heard
-// that the deltas were. It calls finished with every event from the one that
-// ends the reply on: what follows may be missing.
-type Reader func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error)
-
-// Stream is a request and its reply. send returns a response of success.
-func (p *Place) Stream(ctx context.Context, send func(context.Context) (*http.Response, error), read Reader) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		inner, cancel := context.WithCancel(ctx)
-		defer cancel()
-		res, err := send(inner)
-		if err != nil {
-			yield(llm.Delta{}, p.Failure(ctx, err))
-			return
-		}
-		defer res.Body.Close()
-		timer := time.AfterFunc(settled, cancel)
-		timer.Stop()
-		defer timer.Stop()
-
-		last, done, heard, err := read(res.Body, yield, func() { timer.Reset(settled) })
-		if !heard {
-			return
-		}
-		if err != nil {
-			yield(llm.Delta{}, p.Failure(ctx, err))
-			return
-		}
-		yield(last, nil)
-		if done { // to its end, so that the connection can be used again
-			timer.Reset(time.Second / 4)
-			io.CopyN(io.Discard, res.Body, 4096)
-		}
-	}
 }
 
 // A Place is where a model is, for its errors.
@@ -226,20 +183,64 @@ func (p *Place) advice(e *llm.Error, res *http.Response, why string) string {
 	return "it answered: " + why
 }
 
-// Post sends body to url as JSON, and returns the response if it is one of
-// success.
-func (p *Place) Post(ctx context.Context, client *http.Client, url string, header http.Header, body Segments) (*http.Response, error) {
+// Bearer puts the token of a request into its header, if there is one to get.
+func Bearer(ctx context.Context, header http.Header, token func(context.Context) (string, error)) error {
+	if token == nil {
+		return nil
+	}
+	t, err := token(ctx)
+	if e := (*llm.Error)(nil); errors.As(err, &e) {
+		return err
+	}
+	if err != nil {
+		return &llm.Error{Kind: llm.Auth, Permanent: true, Err: err}
+	}
+	header.Set("Authorization", "Bearer "+t)
+	return nil
+}
+
+// NewRequest returns the request that sends body to url as JSON.
+func NewRequest(ctx context.Context, url string, header http.Header, body Segments) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return nil, Wrongf("the base URL makes no address: %w", err)
 	}
-	r.Header = header
+	for name, values := range header {
+		r.Header[http.CanonicalHeaderKey(name)] = values
+	}
 	r.Header.Set("Content-Type", "application/json")
-	r.ContentLength, r.GetBody = body.Size(), body.Open
-	r.Body, _ = body.Open()
+	body.put(r)
+	return r, nil
+}
+
+// Post sends body to url as JSON, and returns the response if it is one of
+// success.
+func (p *Place) Post(ctx context.Context, client *http.Client, url string, header http.Header, body Segments) (*http.Response, error) {
+	r, err := NewRequest(ctx, url, header, body)
+	if err != nil {
+		return nil, err
+	}
+	return p.Do(client, r)
+}
+
+// Do sends r, and returns the response if it is one of success.
+func (p *Place) Do(client *http.Client, r *http.Request) (*http.Response, error) {
 	res, err := client.Do(r)
 	if err != nil {
 		return nil, err
 	}
 	return p.Check(res)
+}
+
+// Send is middleware for a provider's SDK: it sends body in place of what the
+// SDK made, and returns the response if it is one of success.
+func (p *Place) Send(body Segments) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	return func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		body.put(r)
+		res, err := next(r)
+		if err != nil {
+			return nil, err
+		}
+		return p.Check(res)
+	}
 }

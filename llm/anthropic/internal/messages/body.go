@@ -27,6 +27,7 @@ type Encoder struct {
 	Model    string
 	Output   int // tokens of a reply, where the request names no limit
 	Thinking Thinking
+	Vertex   bool // for Google Vertex
 }
 
 // marker tells Anthropic to cache the request up to the block that it is in.
@@ -60,25 +61,25 @@ func (m format) Head(req *llm.Request) ([]byte, error) {
 		Schema      json.RawMessage `json:"input_schema"`
 	}
 	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
-	var tools []tool
-	for _, t := range req.Tools {
-		schema, err := wire.InputSchema(t)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, tool{t.Name, t.Description, schema})
+	if m.Vertex { // whose address names the model
+		head = []byte(`{"anthropic_version":"vertex-2023-10-16"`)
+	}
+	tools, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
+		return tool{t.Name, t.Description, schema}
+	})
+	if err != nil {
+		return nil, err
 	}
 	var system []block
 	if req.System != "" {
 		system = append(system, block{Type: "text", Text: req.System})
 	}
-	if s := req.Settings.Schema; len(s) > 0 {
-		if !json.Valid(s) {
-			return nil, wire.Wrongf("the setting schema is not JSON")
-		}
-		if !wire.Strict(s) {
-			system = append(system, block{Type: "text", Text: "Reply with nothing but JSON that fits this schema:\n" + string(s)})
-		}
+	schema, err := wire.Schema(req)
+	if err != nil {
+		return nil, err
+	}
+	if schema != nil && !wire.Strict(schema) {
+		system = append(system, block{Type: "text", Text: "Reply with nothing but JSON that fits this schema:\n" + string(schema)})
 	}
 	mark := func(b []byte) []byte { // in the last of a list
 		n := len(b) - len("}]")
@@ -144,11 +145,7 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 	if o != (output{}) {
 		s.Output = &o
 	}
-	b, err := wire.JSON(s)
-	if err != nil { // a temperature that is no number
-		return nil, wire.Wrongf("settings: %w", err)
-	}
-	return append([]byte("],"), b[1:]...), nil
+	return wire.Tail("]", s)
 }
 
 // reason asks for reasoning. Anthropic takes none where a tool is forced, and
@@ -165,9 +162,9 @@ func (m format) reason(req *llm.Request, s *settings, o *output, forced bool) er
 		}
 		return nil
 	}
-	budget := map[string]int{"low": 2048, "medium": 8192, "high": 24576}[req.Settings.Effort]
-	if budget == 0 {
-		return wire.Wrongf("the setting effort is %q: it is low, medium or high", req.Settings.Effort)
+	budget, err := wire.Budget(req.Settings.Effort, 2048)
+	if err != nil {
+		return err
 	}
 	if budget = min(budget, s.MaxTokens-1024); thinks && budget >= 1024 { // the least there is
 		s.Thinking, s.Temperature = map[string]any{"type": "enabled", "budget_tokens": budget}, nil

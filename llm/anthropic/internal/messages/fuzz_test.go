@@ -1,12 +1,10 @@
 package messages_test
 
 import (
-	"io"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic/internal/messages"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
@@ -15,16 +13,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func FuzzBody(f *testing.F) {
 	e := &messages.Encoder{Model: "m", Output: 100}
-	llmtest.FuzzBody(f, func(req *llm.Request) ([]byte, error) {
-		b, err := e.Encode(req)
-		return b.Bytes(), err
-	})
+	llmtest.FuzzBody(f, e.Encode)
 }
 
 func FuzzResponse(f *testing.F) {
-	llmtest.FuzzResponse(f, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return messages.Read(body, "m", yield, finished)
-	},
+	llmtest.FuzzResponse(f, messages.Read,
 		"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{}}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{}\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":3}}\n\n",
 		"{\"type\":\"message\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"x\",\"signature\":\"s\"},{\"type\":\"text\",\"text\":\"a\"}],\"stop_reason\":\"end_turn\"}",
 	)

@@ -1,10 +1,8 @@
 package messages
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -45,52 +43,31 @@ type source struct {
 
 // Message implements [wire.Format].
 func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
-	msg := messages[i]
-	w := wireMessage{Role: "user"}
-	var err error
-	switch msg.Role {
-	case llm.User:
-		w.Content, err = m.said(msg.Parts)
-	case llm.Assistant:
-		w.Role = "assistant"
-		w.Content, err = m.replied(msg.Parts)
-	case llm.Tool:
-		w.Content, err = m.results(msg.Parts)
-	default:
-		err = fmt.Errorf("there is no role %q", msg.Role)
+	one := func(role string, content []block, err error) ([]wireMessage, error) {
+		if err != nil || len(content) == 0 {
+			return nil, err
+		}
+		return []wireMessage{{role, content}}, nil
 	}
-	if err != nil || len(w.Content) == 0 {
-		return nil, err
-	}
-	return append([]byte{','}, wire.MustJSON(w)...), nil
+	return wire.Turn(messages[i], func(said llm.Parts) ([]wireMessage, error) {
+		content, err := wire.Said(said, prose, blob, m.Model, "JPEG, PNG, GIF and WebP images, PDF and text")
+		return one("user", content, err)
+	}, func(replied llm.Parts) ([]wireMessage, error) {
+		content, err := m.replied(replied)
+		return one("assistant", content, err)
+	}, func(found []llm.Result) ([]wireMessage, error) {
+		return one("user", results(found), nil)
+	})
 }
 
-// said is a message of the user's.
-func (m format) said(parts llm.Parts) (content []block, err error) {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			content = appendText(content, p.Text)
-		case llm.Blob:
-			b, ok := blob(p)
-			if !ok {
-				return nil, wire.CannotSend(p, m.Model, "JPEG, PNG, GIF and WebP images, PDF and text")
-			}
-			content = append(content, b)
-		case llm.Unknown:
-		default:
-			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
-		}
-	}
-	return content, nil
-}
+func prose(s string) block { return block{Type: "text", Text: s} }
 
 // appendText adds text, if it has any: Anthropic refuses blocks of white space.
 func appendText(content []block, text string) []block {
 	if strings.TrimSpace(text) == "" {
 		return content
 	}
-	return append(content, block{Type: "text", Text: text})
+	return append(content, prose(text))
 }
 
 // replied is a message of the assistant's.
@@ -104,10 +81,10 @@ func (m format) replied(parts llm.Parts) (content []block, err error) {
 				content = append(content, b)
 			}
 		case llm.Call:
-			content = append(content, block{Type: "tool_use", ID: wire.CallID(p.ID), Name: p.Name, Input: input(p.Input)})
+			content = append(content, block{Type: "tool_use", ID: wire.CallID(p.ID), Name: p.Name, Input: wire.CallInput(p.Input)})
 		case llm.Unknown:
 		default:
-			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
 	if len(content) > 0 && strings.HasSuffix(content[len(content)-1].Type, "thinking") {
@@ -116,46 +93,18 @@ func (m format) replied(parts llm.Parts) (content []block, err error) {
 	return content, nil
 }
 
-// sealed is what a [llm.Thinking] needs to go back.
-type sealed struct {
-	Signature string `json:"signature,omitempty"`
-	Redacted  string `json:"redacted,omitempty"`
-}
-
 // thought is t for the model that made it.
 func (m format) thought(t llm.Thinking) (block, bool) {
-	var s sealed
-	if t.By != m.Model || json.Unmarshal(t.Opaque, &s) != nil {
-		return block{}, false
-	}
+	s := wire.Unseal[wire.Thought](t.Opaque, t.By, m.Model)
 	if s.Redacted != "" {
 		return block{Type: "redacted_thinking", Data: s.Redacted}, true
 	}
 	return block{Type: "thinking", Thinking: &t.Text, Signature: s.Signature}, s.Signature != ""
 }
 
-// input is the input of a call as an object. What is none goes back in one, in
-// the way that Anthropic's documentation has it.
-func input(text string) json.RawMessage {
-	trimmed := bytes.TrimSpace([]byte(text))
-	switch {
-	case len(trimmed) == 0:
-		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid(trimmed):
-		return trimmed
-	}
-	return wire.MustJSON(map[string]string{"INVALID_JSON": text})
-}
-
 // results are the results of tools.
-func (m format) results(parts llm.Parts) (content []block, err error) {
-	for _, p := range parts {
-		r, ok := p.(llm.Result)
-		if _, unknown := p.(llm.Unknown); unknown {
-			continue
-		} else if !ok {
-			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
-		}
+func results(found []llm.Result) (content []block) {
+	for _, r := range found {
 		b := block{Type: "tool_result", ToolUseID: wire.CallID(r.ID), IsError: r.IsError}
 		for _, p := range r.Parts {
 			switch p := p.(type) {
@@ -174,7 +123,7 @@ func (m format) results(parts llm.Parts) (content []block, err error) {
 		}
 		content = append(content, b)
 	}
-	return content, nil
+	return content
 }
 
 // blob returns b as a block, if it can be one.
@@ -183,7 +132,7 @@ func blob(b llm.Blob) (block, bool) {
 	encoded := func() *source { return &source{"base64", kind, base64.StdEncoding.EncodeToString(b.Data)} }
 	switch {
 	case wire.IsText(kind):
-		return block{Type: "text", Text: wire.FileText(b)}, true
+		return prose(wire.FileText(b)), true
 	case kind == "image/jpeg", kind == "image/png", kind == "image/gif", kind == "image/webp":
 		return block{Type: "image", Source: encoded()}, true
 	case kind == "application/pdf":

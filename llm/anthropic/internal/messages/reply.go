@@ -66,17 +66,14 @@ func (u usage) neutral() *llm.Usage {
 
 // reply turns events into deltas.
 type reply struct {
+	wire.Voice
 	model  string
-	parts  int // how many there are
 	blocks map[int]*begun
 	calls  bool // there are any
 
 	stop  string // why it ended, once it did
 	usage *usage
 	done  bool // message_stop came
-
-	yield   func(llm.Delta, error) bool
-	unheard bool // nobody listens any more
 }
 
 // begun is a block as far as it came.
@@ -87,32 +84,16 @@ type begun struct {
 	said bool            // a fragment of its input came
 }
 
-// Read is a [wire.Reader] for the model of that name.
-func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
-	r := &reply{model: model, blocks: map[int]*begun{}, yield: yield}
-	for data, err := range wire.Events(body) {
-		if err == nil {
-			err = r.add(data)
-		}
-		if r.unheard {
-			return llm.Delta{}, false, false, nil
-		}
-		if err != nil && r.stop == "" {
-			return llm.Delta{}, false, true, err
-		}
-		if err != nil || r.done {
-			break
-		}
-		if r.stop != "" {
-			finished()
-		}
-	}
-	last, err = r.end()
-	return last, r.done, true, err
+// Read is a [wire.Reader].
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
 }
 
-// add yields the deltas of one event.
-func (r *reply) add(data []byte) error {
+// Ended implements [wire.Reply].
+func (r *reply) Ended() (ended, over bool) { return r.stop != "", r.done }
+
+// Add implements [wire.Reply].
+func (r *reply) Add(data []byte) error {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil || e.Type == "error" || e.Type == "" {
 		if e := wire.InBand(data); e != nil {
@@ -177,10 +158,6 @@ func (r *reply) stopped(why string) {
 	}
 }
 
-func (r *reply) send(part int, p llm.Part) {
-	r.unheard = r.unheard || !r.yield(llm.Delta{Part: part, Piece: p}, nil)
-}
-
 // begin begins block i.
 func (r *reply) begin(i int, b gotBlock) {
 	if r.blocks[i] != nil {
@@ -193,9 +170,9 @@ func (r *reply) begin(i int, b gotBlock) {
 	case "text":
 		p = llm.Text{Text: b.Text}
 	case "thinking":
-		p = llm.Thinking{Text: b.Thinking, Opaque: seal(sealed{Signature: b.Signature}), By: r.model}
+		p = llm.Thinking{Text: b.Thinking, Opaque: wire.Seal(wire.Thought{Signature: b.Signature}), By: r.model}
 	case "redacted_thinking":
-		p = llm.Thinking{Opaque: seal(sealed{Redacted: b.Data}), By: r.model}
+		p = llm.Thinking{Opaque: wire.Seal(wire.Thought{Redacted: b.Data}), By: r.model}
 	case "tool_use":
 		next.raw, r.calls = b.Input, true
 		p = llm.Call{ID: b.ID, Name: b.Name}
@@ -205,16 +182,8 @@ func (r *reply) begin(i int, b gotBlock) {
 	if t, ok := p.(llm.Text); ok && t.Text == "" {
 		return // until it has some: see extend
 	}
-	next.part = r.parts
-	r.parts++
-	r.send(next.part, p)
-}
-
-func seal(s sealed) json.RawMessage {
-	if s == (sealed{}) {
-		return nil
-	}
-	return wire.MustJSON(s)
+	next.part = r.Part()
+	r.Say(next.part, p)
 }
 
 // extend adds a fragment to block i.
@@ -230,22 +199,21 @@ func (r *reply) extend(i int, raw json.RawMessage) error {
 		b = r.blocks[i]
 	}
 	if b.kind == "text" && b.part < 0 && d.Text != "" {
-		b.part = r.parts
-		r.parts++
+		b.part = r.Part()
 	}
 	if b.part < 0 {
 		return nil
 	}
 	switch {
 	case d.Type == "text_delta" && b.kind == "text" && d.Text != "":
-		r.send(b.part, llm.Text{Text: d.Text})
+		r.Say(b.part, llm.Text{Text: d.Text})
 	case d.Type == "thinking_delta" && b.kind == "thinking":
-		r.send(b.part, llm.Thinking{Text: d.Thinking})
+		r.Say(b.part, llm.Thinking{Text: d.Thinking})
 	case d.Type == "signature_delta" && b.kind == "thinking":
-		r.send(b.part, llm.Thinking{Opaque: seal(sealed{Signature: d.Signature})})
+		r.Say(b.part, llm.Thinking{Opaque: wire.Seal(wire.Thought{Signature: d.Signature})})
 	case d.Type == "input_json_delta" && b.kind == "tool_use" && d.JSON != "":
 		b.said = true
-		r.send(b.part, llm.Call{Input: d.JSON})
+		r.Say(b.part, llm.Call{Input: d.JSON})
 	}
 	return nil
 }
@@ -253,7 +221,7 @@ func (r *reply) extend(i int, raw json.RawMessage) error {
 // close ends a block: a call of which no fragment came has the input that it
 // began with.
 func (r *reply) close(b *begun) {
-	if b == nil || b.kind != "tool_use" || b.said || r.unheard {
+	if b == nil || b.kind != "tool_use" || b.said {
 		return
 	}
 	b.said = true
@@ -265,7 +233,7 @@ func (r *reply) close(b *begun) {
 	if json.Unmarshal(b.raw, &s) == nil && s != "" { // the text of it, from a server that is not Anthropic's
 		text = s
 	}
-	r.send(b.part, llm.Call{Input: text})
+	r.Say(b.part, llm.Call{Input: text})
 }
 
 // ending is what a stop_reason means.
@@ -283,8 +251,8 @@ func ending(why string) (stop llm.Stop, known bool) {
 	return "", false
 }
 
-// end returns the last delta, or why the reply is none.
-func (r *reply) end() (llm.Delta, error) {
+// Last implements [wire.Reply].
+func (r *reply) Last() (llm.Delta, error) {
 	stop, known := ending(r.stop)
 	switch {
 	case r.stop == "":

@@ -54,11 +54,12 @@ func (m format) Head(req *llm.Request) ([]byte, error) {
 		head = append(append(append(head, `"toolConfig":`...), tools...), ',')
 	}
 	system := req.System
-	if s := req.Settings.Schema; len(s) > 0 {
-		if !json.Valid(s) {
-			return nil, wire.Wrongf("the setting schema is not JSON")
-		}
-		system = strings.TrimSpace(system + "\n\nReply with nothing but JSON that fits this schema:\n" + string(s))
+	schema, err := wire.Schema(req)
+	if err != nil {
+		return nil, err
+	}
+	if schema != nil {
+		system = strings.TrimSpace(system + "\n\nReply with nothing but JSON that fits this schema:\n" + string(schema))
 	}
 	if system != "" {
 		head = append(append(head, `"system":[`...), wire.MustJSON(block{Text: &system})...)
@@ -82,13 +83,11 @@ func (m format) tools(req *llm.Request) ([]byte, error) {
 	if err != nil || mode == "none" || len(req.Tools) == 0 {
 		return nil, err
 	}
-	var specs []map[string]spec
-	for _, t := range req.Tools {
-		schema, err := wire.InputSchema(t)
-		if err != nil {
-			return nil, err
-		}
-		specs = append(specs, map[string]spec{"toolSpec": {t.Name, t.Description, map[string]json.RawMessage{"json": schema}}})
+	specs, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) map[string]spec {
+		return map[string]spec{"toolSpec": {t.Name, t.Description, map[string]json.RawMessage{"json": schema}}}
+	})
+	if err != nil {
+		return nil, err
 	}
 	config := map[string]any{"tools": specs}
 	switch mode {
@@ -118,13 +117,14 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{Inference: inference{set.MaxTokens, set.Temperature}}
 	if set.Effort != "" {
-		budget := map[string]int{"low": 2048, "medium": 8192, "high": 24576}[set.Effort]
-		switch {
-		case !m.Thinks:
+		if !m.Thinks {
 			return nil, wire.Wrongf("the setting effort is %q, and it is not known how %s is told: leave it out", set.Effort, m.Model)
-		case budget == 0:
-			return nil, wire.Wrongf("the setting effort is %q: it is low, medium or high", set.Effort)
-		case set.MaxTokens == 0:
+		}
+		budget, err := wire.Budget(set.Effort, 2048)
+		if err != nil {
+			return nil, err
+		}
+		if set.MaxTokens == 0 {
 			s.Inference.MaxTokens = budget + 8192 // which has to be more
 		}
 		if budget = min(budget, s.Inference.MaxTokens-1024); budget >= 1024 && set.ToolChoice != "required" && !strings.HasPrefix(set.ToolChoice, "tool:") {
@@ -132,14 +132,7 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 			s.Inference.Temperature = nil
 		}
 	}
-	b, err := wire.JSON(s)
-	switch {
-	case err != nil: // a temperature that is no number
-		return nil, wire.Wrongf("settings: %w", err)
-	case string(b) == "{}":
-		return []byte("]}]}"), nil
-	}
-	return append([]byte("]}],"), b[1:]...), nil
+	return wire.Tail("]}]", s)
 }
 
 // block is a piece of a message.
@@ -231,7 +224,7 @@ func (m format) blocks(msg llm.Message) (blocks []block, err error) {
 		case llm.Thinking:
 			b, ok = m.thought(p)
 		case llm.Call:
-			b.ToolUse = &toolUse{wire.CallID(p.ID), p.Name, input(p.Input)}
+			b.ToolUse = &toolUse{wire.CallID(p.ID), p.Name, wire.CallInput(p.Input)}
 		case llm.Result:
 			b.Result = outcome(p)
 		default:
@@ -247,34 +240,13 @@ func (m format) blocks(msg llm.Message) (blocks []block, err error) {
 	return blocks, nil
 }
 
-// sealed is what a [llm.Thinking] needs to go back.
-type sealed struct {
-	Signature string `json:"signature,omitempty"`
-	Redacted  string `json:"redacted,omitempty"`
-}
-
 // thought is t for the model that made it.
 func (m format) thought(t llm.Thinking) (block, bool) {
-	var s sealed
-	switch {
-	case t.By != m.Model || json.Unmarshal(t.Opaque, &s) != nil:
-		return block{}, false
-	case s.Redacted != "":
+	s := wire.Unseal[wire.Thought](t.Opaque, t.By, m.Model)
+	if s.Redacted != "" {
 		return block{Reasoning: &reasoning{Redacted: s.Redacted}}, true
 	}
 	return block{Reasoning: &reasoning{Text: &reasoningText{t.Text, s.Signature}}}, s.Signature != ""
-}
-
-// input is the input of a call as an object; what is none goes back in one.
-func input(text string) json.RawMessage {
-	trimmed := strings.TrimSpace(text)
-	switch {
-	case trimmed == "":
-		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
-		return json.RawMessage(trimmed)
-	}
-	return wire.MustJSON(map[string]string{"invalid_json": text})
 }
 
 func outcome(r llm.Result) *result {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
@@ -48,16 +49,13 @@ type usage struct {
 
 // reply turns events into deltas.
 type reply struct {
+	wire.Voice
 	model  string
-	parts  int // how many there are
 	blocks map[int]*begun
 	calls  bool // there are any
 	stop   string
 	usage  *llm.Usage
 	done   bool // what comes last came
-
-	yield   func(llm.Delta, error) bool
-	unheard bool // nobody listens any more
 }
 
 // begun is a block as far as it came.
@@ -67,42 +65,32 @@ type begun struct {
 	said bool   // a fragment of it came
 }
 
-// Read is a [wire.Reader] for the model of that name, of a response in
-// Amazon's framing of events.
-func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
-	r := &reply{model: model, blocks: map[int]*begun{}, yield: yield}
-	dec := eventstream.NewDecoder()
-	body = wire.Limit(body)
-	for !r.done {
-		var m eventstream.Message
-		if m, err = dec.Decode(body, nil); err == nil {
-			err = r.add(m)
-		}
-		if r.unheard {
-			return llm.Delta{}, false, false, nil
-		}
-		if err == io.EOF || err != nil && r.stop != "" {
-			break
-		}
-		if err != nil {
-			return llm.Delta{}, false, true, framing(err)
-		}
-		if r.stop != "" {
-			finished()
+// Read is a [wire.Reader] of a response in Amazon's framing of events.
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(frames(wire.Limit(body)), &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
+}
+
+// frames yields the events of a response.
+func frames(body io.Reader) iter.Seq2[eventstream.Message, error] {
+	return func(yield func(eventstream.Message, error) bool) {
+		dec := eventstream.NewDecoder()
+		for {
+			m, err := dec.Decode(body, nil)
+			if err == io.EOF || !yield(m, framing(err)) || err != nil {
+				return
+			}
 		}
 	}
-	last, err = r.end()
-	return last, err == nil, true, err
 }
+
+// Ended implements [wire.Reply].
+func (r *reply) Ended() (ended, over bool) { return r.stop != "", r.done }
 
 // framing is the error of bytes that are no event.
 func framing(err error) error {
-	var e *llm.Error
 	var length eventstream.LengthError
 	var sum eventstream.ChecksumError
 	switch {
-	case errors.As(err, &e):
-		return err
 	case errors.As(err, &length):
 		return wire.Wrongf("the response is not in Amazon's framing (%w): is the base URL right?", err)
 	case errors.As(err, &sum):
@@ -118,8 +106,8 @@ func header(m eventstream.Message, name string) string {
 	return ""
 }
 
-// add yields the deltas of one event.
-func (r *reply) add(m eventstream.Message) error {
+// Add implements [wire.Reply].
+func (r *reply) Add(m eventstream.Message) error {
 	if header(m, eventstreamapi.MessageTypeHeader) != eventstreamapi.EventMessageType {
 		code := header(m, eventstreamapi.ExceptionTypeHeader) + header(m, eventstreamapi.ErrorCodeHeader)
 		return exception(code, m.Payload)
@@ -174,12 +162,11 @@ func exception(code string, payload []byte) error {
 func (r *reply) say(i int, kind string, p llm.Part) {
 	b := r.blocks[i]
 	if b == nil {
-		b = &begun{part: r.parts, kind: kind}
+		b = &begun{part: r.Part(), kind: kind}
 		r.blocks[i] = b
-		r.parts++
 	}
-	if b.kind == kind && !r.unheard {
-		r.unheard = !r.yield(llm.Delta{Part: b.part, Piece: p}, nil)
+	if b.kind == kind {
+		r.Say(b.part, p)
 	}
 }
 
@@ -195,11 +182,8 @@ func (r *reply) extend(e event) {
 			b.said = true
 		}
 	case d.Reasoning != nil:
-		p := llm.Thinking{Text: d.Reasoning.Text, By: r.model}
-		if s := (sealed{d.Reasoning.Signature, d.Reasoning.Redacted}); s != (sealed{}) {
-			p.Opaque = wire.MustJSON(s)
-		}
-		r.say(e.Index, "thought", p)
+		r.say(e.Index, "thought", llm.Thinking{Text: d.Reasoning.Text, By: r.model,
+			Opaque: wire.Seal(wire.Thought{Signature: d.Reasoning.Signature, Redacted: d.Reasoning.Redacted})})
 	}
 }
 
@@ -226,8 +210,8 @@ func ending(why string) (stop llm.Stop, known bool) {
 	return "", false
 }
 
-// end returns the last delta, or why the reply is none.
-func (r *reply) end() (llm.Delta, error) {
+// Last implements [wire.Reply].
+func (r *reply) Last() (llm.Delta, error) {
 	stop, known := ending(r.stop)
 	switch {
 	case r.stop == "":

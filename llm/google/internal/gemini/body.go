@@ -50,13 +50,11 @@ func (m format) Head(req *llm.Request) ([]byte, error) {
 		head = append(append(head, `"systemInstruction":`...), wire.MustJSON(content{Parts: []part{{Text: req.System}}})...)
 		head = append(head, ',')
 	}
-	var functions []function
-	for _, t := range req.Tools {
-		schema, err := wire.InputSchema(t)
-		if err != nil {
-			return nil, err
-		}
-		functions = append(functions, function{t.Name, t.Description, schema})
+	functions, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) function {
+		return function{t.Name, t.Description, schema}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(functions) > 0 {
 		head = append(append(head, `"tools":[{"functionDeclarations":`...), wire.MustJSON(functions)...)
@@ -89,13 +87,13 @@ type thinking struct {
 func (m format) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{Generation: generation{MaxTokens: set.MaxTokens, Temperature: set.Temperature}}
-	if schema := set.Schema; len(schema) > 0 {
-		if !json.Valid(schema) {
-			return nil, wire.Wrongf("the setting schema is not JSON")
-		}
-		s.Generation.MIME, s.Generation.Schema = "application/json", schema
-	}
 	var err error
+	if s.Generation.Schema, err = wire.Schema(req); err != nil {
+		return nil, err
+	}
+	if s.Generation.Schema != nil {
+		s.Generation.MIME = "application/json"
+	}
 	if s.Generation.Thinking, err = m.thinking(set.Effort); err != nil {
 		return nil, err
 	}
@@ -110,14 +108,7 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 		}
 		s.Tools = map[string]any{"functionCallingConfig": calling}
 	}
-	b, err := wire.JSON(s)
-	switch {
-	case err != nil: // a temperature that is no number
-		return nil, wire.Wrongf("settings: %w", err)
-	case string(b) == "{}":
-		return []byte("]}"), nil
-	}
-	return append([]byte("],"), b[1:]...), nil
+	return wire.Tail("]", s)
 }
 
 // thinking asks for the thoughts of a model that has any.
@@ -132,9 +123,9 @@ func (m format) thinking(effort string) (*thinking, error) {
 	case m.Thinking == Level:
 		t.Level = effort
 	default:
-		t.Budget = map[string]int{"low": 1024, "medium": 8192, "high": 24576}[effort]
-		if t.Budget == 0 {
-			return nil, wire.Wrongf("the setting effort is %q: it is low, medium or high", effort)
+		var err error
+		if t.Budget, err = wire.Budget(effort, 1024); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil

@@ -46,45 +46,22 @@ type result struct {
 
 // Message implements [wire.Format].
 func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
-	c := content{Role: "user"}
-	var err error
-	switch msg := messages[i]; msg.Role {
-	case llm.User:
-		c.Parts, err = m.said(msg.Parts)
-	case llm.Assistant:
-		c.Role = "model"
-		c.Parts, err = m.replied(msg.Parts)
-	case llm.Tool:
-		c.Parts, err = results(msg.Parts, names(messages[:i]))
-	default:
-		err = fmt.Errorf("there is no role %q", msg.Role)
-	}
-	if err != nil || len(c.Parts) == 0 {
-		return nil, err
-	}
-	return append([]byte{','}, wire.MustJSON(c)...), nil
-}
-
-// said is a message of the user's.
-func (m format) said(parts llm.Parts) (all []part, err error) {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				all = append(all, part{Text: p.Text})
-			}
-		case llm.Blob:
-			b, ok := blob(p)
-			if !ok {
-				return nil, wire.CannotSend(p, m.Model, "PNG, JPEG, WebP and HEIC images, sound, film, PDF and text")
-			}
-			all = append(all, b)
-		case llm.Unknown:
-		default:
-			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
+	one := func(role string, parts []part, err error) ([]content, error) {
+		if err != nil || len(parts) == 0 {
+			return nil, err
 		}
+		return []content{{role, parts}}, nil
 	}
-	return all, nil
+	return wire.Turn(messages[i], func(said llm.Parts) ([]content, error) {
+		parts, err := wire.Said(said, func(s string) part { return part{Text: s} }, blob, m.Model, "PNG, JPEG, WebP and HEIC images, sound, film, PDF and text")
+		return one("user", parts, err)
+	}, func(replied llm.Parts) ([]content, error) {
+		parts, err := m.replied(replied)
+		return one("model", parts, err)
+	}, func(found []llm.Result) ([]content, error) {
+		parts, err := results(found, wire.CallNames(messages[:i]))
+		return one("user", parts, err)
+	})
 }
 
 // sealed is what a part needs to go back.
@@ -92,20 +69,9 @@ type sealed struct {
 	Signature string `json:"signature"`
 }
 
-func seal(signature string) json.RawMessage {
-	if signature == "" {
-		return nil
-	}
-	return wire.MustJSON(sealed{signature})
-}
-
-// unseal returns the signature that this model gave, or nothing.
-func (m format) unseal(opaque json.RawMessage, by string) string {
-	var s sealed
-	if by != m.Model || json.Unmarshal(opaque, &s) != nil {
-		return ""
-	}
-	return s.Signature
+// signature is the one that this model gave, or nothing.
+func (m format) signature(opaque json.RawMessage, by string) string {
+	return wire.Unseal[sealed](opaque, by, m.Model).Signature
 }
 
 // foreign stands for the signature of a call that another model made: without
@@ -119,15 +85,15 @@ func (m format) replied(parts llm.Parts) (all []part, err error) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
-			if sig := m.unseal(p.Opaque, p.By); p.Text != "" || sig != "" {
+			if sig := m.signature(p.Opaque, p.By); p.Text != "" || sig != "" {
 				all = append(all, part{Text: p.Text, Signature: sig})
 			}
 		case llm.Thinking:
-			if sig := m.unseal(p.Opaque, p.By); sig != "" {
+			if sig := m.signature(p.Opaque, p.By); sig != "" {
 				all = append(all, part{Text: p.Text, Thought: true, Signature: sig})
 			}
 		case llm.Call:
-			c := part{Call: &call{p.Name, input(p.Input)}, Signature: m.unseal(p.Opaque, p.By)}
+			c := part{Call: &call{p.Name, wire.CallInput(p.Input)}, Signature: m.signature(p.Opaque, p.By)}
 			if first && c.Signature == "" && m.Thinking == Level {
 				c.Signature = foreign
 			}
@@ -135,51 +101,17 @@ func (m format) replied(parts llm.Parts) (all []part, err error) {
 			all = append(all, c)
 		case llm.Unknown:
 		default:
-			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
 	return all, nil
 }
 
-// input is the input of a call as an object; what is none goes back in one.
-func input(text string) json.RawMessage {
-	trimmed := bytes.TrimSpace([]byte(text))
-	switch {
-	case len(trimmed) == 0:
-		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid(trimmed):
-		return trimmed
-	}
-	return wire.MustJSON(map[string]string{"invalid_json": text})
-}
-
-// names are the names of the tools that the calls of the last reply are of, by
-// the calls' ids.
-func names(before []llm.Message) map[string]string {
-	all := map[string]string{}
-	for _, msg := range slices.Backward(before) {
-		if msg.Role != llm.Assistant {
-			continue
-		}
-		for _, c := range msg.Calls() {
-			all[c.ID] = c.Name
-		}
-		break
-	}
-	return all
-}
-
 // results are the results of tools. What is no text follows after them, each
 // after the words that say where it is from.
-func results(parts llm.Parts, names map[string]string) (all []part, err error) {
+func results(found []llm.Result, names map[string]string) (all []part, err error) {
 	var seen []part
-	for _, p := range parts {
-		r, ok := p.(llm.Result)
-		if _, unknown := p.(llm.Unknown); unknown {
-			continue
-		} else if !ok {
-			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
-		}
+	for _, r := range found {
 		name, called := names[r.ID]
 		if !called {
 			return nil, fmt.Errorf("the result of %q answers no call of the reply before", r.ID)
@@ -216,10 +148,7 @@ func outcome(r llm.Result, name string) (string, []part) {
 			}
 		}
 	}
-	if len(text) == 0 {
-		return "(no output)", blobs
-	}
-	return strings.Join(text, "\n\n"), blobs
+	return wire.ResultText(text, false), blobs
 }
 
 // blob returns b as a part, if it can be one. Google takes no GIF: its first

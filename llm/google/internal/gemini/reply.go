@@ -56,44 +56,24 @@ func (u *usage) neutral() *llm.Usage {
 
 // reply turns chunks into deltas.
 type reply struct {
+	wire.Voice
 	model   string
-	parts   int    // how many there are
-	kind    string // of the last one: "text", "thought" or "call"
 	calls   bool   // there are any
 	finish  string // why it ended, once it did
 	message string // in words
 	usage   *llm.Usage
-
-	yield   func(llm.Delta, error) bool
-	unheard bool // nobody listens any more
 }
 
-// Read is a [wire.Reader] for the model of that name.
-func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
-	r := &reply{model: model, yield: yield}
-	for data, err := range wire.Events(body) {
-		if err == nil {
-			err = r.add(data)
-		}
-		if r.unheard {
-			return llm.Delta{}, false, false, nil
-		}
-		if err != nil && r.finish == "" {
-			return llm.Delta{}, false, true, err
-		}
-		if err != nil {
-			break
-		}
-		if r.finish != "" {
-			finished()
-		}
-	}
-	last, err = r.end()
-	return last, err == nil, true, err
+// Read is a [wire.Reader].
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model}, finished)
 }
 
-// add yields the deltas of one event, which may be a list of chunks.
-func (r *reply) add(data []byte) error {
+// Ended implements [wire.Reply].
+func (r *reply) Ended() (ended, over bool) { return r.finish != "", false }
+
+// Add implements [wire.Reply]: data may be a list of chunks.
+func (r *reply) Add(data []byte) error {
 	if data[0] == '[' {
 		var list []json.RawMessage
 		if err := json.Unmarshal(data, &list); err != nil {
@@ -145,15 +125,15 @@ func (r *reply) addOne(data []byte) error {
 // say yields one part. Text and thoughts go on where they are of the kind of
 // the part before; a signature without words belongs to that part as well.
 func (r *reply) say(p gotPart) {
-	opaque := seal(p.Signature)
+	opaque := wire.Seal(sealed{p.Signature})
 	switch {
 	case p.Call != nil:
 		r.calls = true
-		r.send("call", llm.Call{ID: p.Call.ID, Name: p.Call.Name, Input: args(p.Call.Args), Opaque: opaque, By: by(r.model, opaque)})
+		r.Go(llm.Call{ID: p.Call.ID, Name: p.Call.Name, Input: wire.Arguments(p.Call.Args), Opaque: opaque, By: by(r.model, opaque)})
 	case p.Thought && (p.Text != "" || opaque != nil):
-		r.send("thought", llm.Thinking{Text: p.Text, Opaque: opaque, By: r.model})
+		r.Go(llm.Thinking{Text: p.Text, Opaque: opaque, By: r.model})
 	case p.Text != "" || opaque != nil:
-		r.send("text", llm.Text{Text: p.Text, Opaque: opaque, By: by(r.model, opaque)})
+		r.Go(llm.Text{Text: p.Text, Opaque: opaque, By: by(r.model, opaque)})
 	}
 }
 
@@ -162,29 +142,6 @@ func by(model string, opaque json.RawMessage) string {
 		return ""
 	}
 	return model
-}
-
-func (r *reply) send(kind string, p llm.Part) {
-	if r.unheard {
-		return
-	}
-	if kind == "call" || kind != r.kind {
-		r.parts++
-	}
-	r.kind = kind
-	r.unheard = !r.yield(llm.Delta{Part: r.parts - 1, Piece: p}, nil)
-}
-
-// args is the input of a call.
-func args(raw json.RawMessage) string {
-	var s string
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return "{}"
-	case json.Unmarshal(raw, &s) == nil:
-		return s
-	}
-	return string(raw)
 }
 
 // ending is what a finishReason means; "" if it is none of a reply.
@@ -201,8 +158,8 @@ func ending(finish string) llm.Stop {
 	return ""
 }
 
-// end returns the last delta, or why the reply is none.
-func (r *reply) end() (llm.Delta, error) {
+// Last implements [wire.Reply].
+func (r *reply) Last() (llm.Delta, error) {
 	stop := ending(r.finish)
 	switch {
 	case r.finish == "":

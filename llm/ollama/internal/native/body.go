@@ -5,8 +5,6 @@ package native
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -50,35 +48,11 @@ type call struct {
 
 // Head implements [wire.Format].
 func (m format) Head(req *llm.Request) ([]byte, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
-	type tool struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
-	var tools []tool
-	for _, t := range req.Tools {
-		schema, err := wire.InputSchema(t)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, tool{"function", function{t.Name, t.Description, schema}})
-	}
+	tools := req.Tools
 	if req.Settings.ToolChoice == "none" { // which Ollama cannot be told
 		tools = nil
 	}
-	if len(tools) > 0 {
-		head = append(append(head, `,"tools":`...), wire.MustJSON(tools)...)
-	}
-	head = append(head, `,"messages":[`...)
-	if req.System != "" {
-		head = append(head, wire.MustJSON(message{Role: "system", Content: req.System})...)
-	}
-	return head, nil
+	return wire.ChatHead(m.Model, req.System, tools)
 }
 
 // settings are the fields that follow the messages.
@@ -105,11 +79,9 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 	case mode == "required", mode == "tool":
 		return nil, wire.Wrongf("the setting tool_choice is %q, and Ollama cannot be made to use a tool: leave it at auto", set.ToolChoice)
 	}
-	if len(set.Schema) > 0 {
-		if !json.Valid(set.Schema) {
-			return nil, wire.Wrongf("the setting schema is not JSON")
-		}
-		s.Format = set.Schema
+	var err error
+	if s.Format, err = wire.Schema(req); err != nil {
+		return nil, err
 	}
 	if set.Effort != "" {
 		s.Think = true
@@ -117,32 +89,14 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 			s.Think = set.Effort
 		}
 	}
-	b, err := wire.JSON(s)
-	if err != nil { // a temperature that is no number
-		return nil, wire.Wrongf("settings: %w", err)
-	}
-	return append([]byte("],"), b[1:]...), nil
+	return wire.Tail("]", s)
 }
 
 // Message implements [wire.Format].
 func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
-	var out []message
-	var err error
-	switch msg := messages[i]; msg.Role {
-	case llm.User:
-		out, err = m.said(msg.Parts)
-	case llm.Assistant:
-		out, err = m.replied(msg.Parts)
-	case llm.Tool:
-		out, err = results(msg.Parts, names(messages[:i]))
-	default:
-		err = fmt.Errorf("there is no role %q", msg.Role)
-	}
-	var b []byte
-	for _, w := range out {
-		b = append(append(b, ','), wire.MustJSON(w)...)
-	}
-	return b, err
+	return wire.Turn(messages[i], m.said, m.replied, func(found []llm.Result) ([]message, error) {
+		return results(found, wire.CallNames(messages[:i])), nil
+	})
 }
 
 // said is a message of the user's.
@@ -166,7 +120,7 @@ func (m format) said(parts llm.Parts) ([]message, error) {
 			}
 		case llm.Unknown:
 		default:
-			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
+			return nil, wire.Misplaced("the user", p)
 		}
 	}
 	if w.Content = strings.Join(text, "\n\n"); w.Content == "" && w.Images == nil {
@@ -190,11 +144,11 @@ func (m format) replied(parts llm.Parts) ([]message, error) {
 			}
 		case llm.Call:
 			var c call
-			c.Function.Name, c.Function.Args = p.Name, input(p.Input)
+			c.Function.Name, c.Function.Args = p.Name, wire.CallInput(p.Input)
 			w.Calls = append(w.Calls, c)
 		case llm.Unknown:
 		default:
-			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
 	if w.Content == "" && w.Calls == nil {
@@ -203,42 +157,9 @@ func (m format) replied(parts llm.Parts) ([]message, error) {
 	return []message{w}, nil
 }
 
-// input is the input of a call as an object; what is none goes back in one.
-func input(text string) json.RawMessage {
-	trimmed := strings.TrimSpace(text)
-	switch {
-	case trimmed == "":
-		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid([]byte(trimmed)):
-		return json.RawMessage(trimmed)
-	}
-	return wire.MustJSON(map[string]string{"invalid_json": text})
-}
-
-// names are the names of the tools that the calls of the last reply are of, by
-// the calls' ids.
-func names(before []llm.Message) map[string]string {
-	all := map[string]string{}
-	for _, msg := range slices.Backward(before) {
-		if msg.Role == llm.Assistant {
-			for _, c := range msg.Calls() {
-				all[c.ID] = c.Name
-			}
-			break
-		}
-	}
-	return all
-}
-
 // results are one message per result. Images go out in it.
-func results(parts llm.Parts, names map[string]string) (out []message, err error) {
-	for _, p := range parts {
-		r, ok := p.(llm.Result)
-		if _, unknown := p.(llm.Unknown); unknown {
-			continue
-		} else if !ok {
-			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
-		}
+func results(found []llm.Result, names map[string]string) (out []message) {
+	for _, r := range found {
 		w := message{Role: "tool", ToolName: names[r.ID]}
 		var text []string
 		for _, p := range r.Parts {
@@ -257,13 +178,8 @@ func results(parts llm.Parts, names map[string]string) (out []message, err error
 				}
 			}
 		}
-		if w.Content = strings.Join(text, "\n\n"); w.Content == "" {
-			w.Content = "(no output)"
-		}
-		if r.IsError && !strings.HasPrefix(w.Content, "Error") {
-			w.Content = "Error: " + w.Content
-		}
+		w.Content = wire.ResultText(text, r.IsError)
 		out = append(out, w)
 	}
-	return out, nil
+	return out
 }

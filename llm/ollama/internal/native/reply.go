@@ -67,39 +67,22 @@ func lines(body io.Reader) iter.Seq2[[]byte, error] {
 
 // reply turns chunks into deltas.
 type reply struct {
+	wire.Voice
 	model string
-	parts int    // how many there are
-	kind  string // of the last one: "text", "thought" or "call"
 	calls bool   // there are any
 	end   *chunk // the last, once it came
-
-	yield   func(llm.Delta, error) bool
-	unheard bool // nobody listens any more
 }
 
-// Read is a [wire.Reader] for the model of that name.
-func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, _ func()) (last llm.Delta, done, heard bool, err error) {
-	r := &reply{model: model, yield: yield}
-	for data, err := range lines(wire.Limit(body)) {
-		if err == nil {
-			err = r.add(data)
-		}
-		if r.unheard {
-			return llm.Delta{}, false, false, nil
-		}
-		if err != nil {
-			return llm.Delta{}, false, true, err
-		}
-		if r.end != nil {
-			break
-		}
-	}
-	last, err = r.last()
-	return last, err == nil, true, err
+// Read is a [wire.Reader].
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(lines(wire.Limit(body)), &reply{Voice: wire.Voice{Yield: yield}, model: model}, finished)
 }
 
-// add yields the deltas of one line.
-func (r *reply) add(data []byte) error {
+// Ended implements [wire.Reply].
+func (r *reply) Ended() (ended, over bool) { return r.end != nil, r.end != nil }
+
+// Add implements [wire.Reply]: data is a line.
+func (r *reply) Add(data []byte) error {
 	var c chunk
 	if err := wire.InBand(data); err != nil {
 		return err
@@ -108,14 +91,14 @@ func (r *reply) add(data []byte) error {
 		return wire.NoEvent(data, err)
 	}
 	if c.Message.Thinking != "" {
-		r.send("thought", llm.Thinking{Text: c.Message.Thinking, By: r.model})
+		r.Go(llm.Thinking{Text: c.Message.Thinking, By: r.model})
 	}
 	if c.Message.Content != "" {
-		r.send("text", llm.Text{Text: c.Message.Content})
+		r.Go(llm.Text{Text: c.Message.Content})
 	}
 	for _, t := range c.Message.Calls {
 		r.calls = true
-		r.send("call", llm.Call{ID: t.ID, Name: t.Function.Name, Input: args(t.Function.Args)})
+		r.Go(llm.Call{ID: t.ID, Name: t.Function.Name, Input: wire.Arguments(t.Function.Args)})
 	}
 	if c.Done {
 		r.end = &c
@@ -123,31 +106,8 @@ func (r *reply) add(data []byte) error {
 	return nil
 }
 
-func (r *reply) send(kind string, p llm.Part) {
-	if r.unheard {
-		return
-	}
-	if kind == "call" || kind != r.kind {
-		r.parts++
-	}
-	r.kind = kind
-	r.unheard = !r.yield(llm.Delta{Part: r.parts - 1, Piece: p}, nil)
-}
-
-// args is the input of a call.
-func args(raw json.RawMessage) string {
-	var s string
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return "{}"
-	case json.Unmarshal(raw, &s) == nil:
-		return s
-	}
-	return string(raw)
-}
-
-// last returns the last delta, or why the reply is none.
-func (r *reply) last() (llm.Delta, error) {
+// Last implements [wire.Reply].
+func (r *reply) Last() (llm.Delta, error) {
 	if r.end == nil {
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without done")}
 	}

@@ -3,8 +3,6 @@
 package chat
 
 import (
-	"encoding/json"
-
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
@@ -35,32 +33,7 @@ type format struct{ *Encoder }
 
 // Head implements [wire.Format].
 func (m format) Head(req *llm.Request) ([]byte, error) {
-	type function struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Parameters  json.RawMessage `json:"parameters"`
-	}
-	type tool struct {
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
-	var tools []tool
-	for _, t := range req.Tools {
-		schema, err := wire.InputSchema(t)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, tool{"function", function{t.Name, t.Description, schema}})
-	}
-	if len(tools) > 0 {
-		head = append(append(head, `,"tools":`...), wire.MustJSON(tools)...)
-	}
-	head = append(head, `,"messages":[`...)
-	if req.System != "" {
-		head = append(head, wire.MustJSON(wireMessage{Role: "system", Content: req.System})...)
-	}
-	return head, nil
+	return wire.ChatHead(m.Model, req.System, req.Tools)
 }
 
 // settings are the fields that follow the messages.
@@ -86,21 +59,18 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 	if s.ToolChoice, err = toolChoice(req); err != nil {
 		return nil, err
 	}
-	if schema := req.Settings.Schema; len(schema) > 0 {
-		if !json.Valid(schema) {
-			return nil, wire.Wrongf("the setting schema is not JSON")
-		}
+	schema, err := wire.Schema(req)
+	if err != nil {
+		return nil, err
+	}
+	if schema != nil {
 		s.ResponseFormat = map[string]any{"type": "json_schema", "json_schema": map[string]any{
 			"name": "reply", "schema": schema, "strict": wire.Strict(schema)}}
 	}
 	if !m.NoUsage {
 		s.StreamOptions = map[string]bool{"include_usage": true}
 	}
-	b, err := wire.JSON(s)
-	if err != nil { // a temperature that is no number
-		return nil, wire.Wrongf("settings: %w", err)
-	}
-	return append([]byte("],"), b[1:]...), nil
+	return wire.Tail("]", s)
 }
 
 func toolChoice(req *llm.Request) (any, error) {

@@ -1,7 +1,6 @@
 package chat_test
 
 import (
-	"io"
 	"strings"
 	"testing"
 
@@ -26,7 +25,7 @@ func (e endless) Read(p []byte) (n int, err error) {
 
 func TestAResponseWithoutEndIsGivenUp(t *testing.T) {
 	body := endless(": " + strings.Repeat("still here ", 100) + "\n\n")
-	_, _, _, err := chat.Read(body, "m", func(llm.Delta, error) bool { return true }, func() {})
+	_, _, err := chat.Read(body, "m", func(llm.Delta, error) bool { return true }, func() {})
 	if err == nil || err.Error() != "the response is longer than 256 MiB" {
 		t.Errorf("error %v", err)
 	}
@@ -34,16 +33,11 @@ func TestAResponseWithoutEndIsGivenUp(t *testing.T) {
 
 func FuzzBody(f *testing.F) {
 	e := &chat.Encoder{Model: "m"}
-	llmtest.FuzzBody(f, func(req *llm.Request) ([]byte, error) {
-		b, err := e.Encode(req)
-		return b.Bytes(), err
-	})
+	llmtest.FuzzBody(f, e.Encode)
 }
 
 func FuzzResponse(f *testing.F) {
-	llmtest.FuzzResponse(f, func(body io.Reader, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, bool, error) {
-		return chat.Read(body, "m", yield, finished)
-	},
+	llmtest.FuzzResponse(f, chat.Read,
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello.\"}}]}\n\ndata: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
 		`{"choices":[{"message":{"content":[{"text":"x"}],"tool_calls":[{"id":"a","function":{"name":"f","arguments":{"a":1}}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`,
 		"\xef\xbb\xbfdata:{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"a\"}},{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"b\",\"arguments\":\"{\"}}]},\"finish_reason\":\"length\"}]}\r\rdata: [DONE]",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,48 +48,16 @@ type wireFunction struct {
 
 // Message implements [wire.Format].
 func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
-	msg := messages[i]
-	var out []wireMessage
-	var err error
-	switch msg.Role {
-	case llm.User:
-		out, err = m.said(msg.Parts)
-	case llm.Assistant:
-		out, err = m.replied(msg.Parts)
-	case llm.Tool:
-		out, err = m.results(msg.Parts)
-	default:
-		err = fmt.Errorf("there is no role %q", msg.Role)
-	}
-	var b []byte
-	for _, w := range out {
-		b = append(append(b, ','), wire.MustJSON(w)...)
-	}
-	return b, err
+	return wire.Turn(messages[i], m.said, m.replied, m.results)
 }
 
 // said is a message of the user's.
 func (m *Encoder) said(parts llm.Parts) ([]wireMessage, error) {
-	var content []wirePart
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				content = append(content, wirePart{Type: "text", Text: p.Text})
-			}
-		case llm.Blob:
-			w, ok := m.blob(p)
-			if !ok {
-				return nil, wire.CannotSend(p, m.Model, "images and text")
-			}
-			content = append(content, w)
-		case llm.Unknown:
-		default:
-			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
-		}
-	}
-	return userMessage(content), nil
+	content, err := wire.Said(parts, prosePart, m.blob, m.Model, "images and text")
+	return userMessage(content), err
 }
+
+func prosePart(s string) wirePart { return wirePart{Type: "text", Text: s} }
 
 func userMessage(content []wirePart) []wireMessage {
 	if len(content) == 0 {
@@ -132,7 +99,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 			w.ToolCalls = append(w.ToolCalls, wireCall{m.callID(p.ID), "function", wireFunction{p.Name, input}})
 		case llm.Unknown:
 		default:
-			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
 	if text.Len() > 0 {
@@ -145,16 +112,10 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 
 // results are one message per result, and one of the user's with all their
 // images, since a tool's message takes only text.
-func (m *Encoder) results(parts llm.Parts) ([]wireMessage, error) {
+func (m *Encoder) results(found []llm.Result) ([]wireMessage, error) {
 	var out []wireMessage
 	var seen []wirePart
-	for _, p := range parts {
-		r, ok := p.(llm.Result)
-		if _, unknown := p.(llm.Unknown); unknown {
-			continue
-		} else if !ok {
-			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
-		}
+	for _, r := range found {
 		text, images := m.result(r)
 		out = append(out, wireMessage{Role: "tool", ToolCallID: m.callID(r.ID), Content: text})
 		seen = append(seen, images...)
@@ -163,8 +124,9 @@ func (m *Encoder) results(parts llm.Parts) ([]wireMessage, error) {
 }
 
 func (m *Encoder) result(r llm.Result) (string, []wirePart) {
-	var text, images []wirePart
-	say := func(s string) { text = append(text, wirePart{Type: "text", Text: s}) }
+	var text []string
+	var images []wirePart
+	say := func(s string) { text = append(text, s) }
 	for _, p := range r.Parts {
 		switch p := p.(type) {
 		case llm.Text:
@@ -177,18 +139,11 @@ func (m *Encoder) result(r llm.Result) (string, []wirePart) {
 				say(w.Text)
 			default:
 				say("[" + wire.Describe(p) + " follows after the results]")
-				images = append(images, wirePart{Type: "text", Text: "From the result of " + m.callID(r.ID) + ", " + wire.Describe(p) + ":"}, w)
+				images = append(images, prosePart("From the result of "+m.callID(r.ID)+", "+wire.Describe(p)+":"), w)
 			}
 		}
 	}
-	s := joined(text)
-	if s == "" {
-		s = "(no output)"
-	}
-	if r.IsError && !strings.HasPrefix(s, "Error") {
-		s = "Error: " + s
-	}
-	return s, images
+	return wire.ResultText(text, r.IsError), images
 }
 
 // blob returns b as a part of a message, if it can be one.
@@ -196,7 +151,7 @@ func (m *Encoder) blob(b llm.Blob) (wirePart, bool) {
 	kind := wire.KindOf(b)
 	switch {
 	case wire.IsText(kind):
-		return wirePart{Type: "text", Text: wire.FileText(b)}, true
+		return prosePart(wire.FileText(b)), true
 	case strings.HasPrefix(kind, "image/"):
 		return wirePart{Type: "image_url", Image: &wireImage{wire.DataURL(kind, b.Data)}}, true
 	case kind == "application/pdf" && m.PDF:

@@ -101,8 +101,8 @@ func (u *usage) neutral() *llm.Usage {
 
 // reply turns chunks into deltas.
 type reply struct {
+	wire.Voice
 	model    string
-	parts    int // how many there are
 	text     int // which part is the prose, or -1
 	thinking int // which part is the thinking, or -1
 	calls    []*call
@@ -112,7 +112,6 @@ type reply struct {
 	refused bool
 	usage   *llm.Usage
 	done    bool // [DONE] came
-	unheard bool // nobody listens any more
 }
 
 // call is a call as far as it came.
@@ -124,35 +123,16 @@ type call struct {
 	begun bool // its arguments
 }
 
-// Read yields the deltas of a response, and returns the last one, or why there
-// is none. done says that the response was read up to [DONE], heard that the
-// deltas were. It calls finished with every event from the one that ends the
-// reply on: what follows may be missing.
-func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
-	r := &reply{model: model, text: -1, thinking: -1}
-	for data, err := range wire.Events(body) {
-		if err == nil {
-			err = r.add(data, yield)
-		}
-		if r.unheard {
-			return llm.Delta{}, false, false, nil
-		}
-		if err != nil && r.finish == "" {
-			return llm.Delta{}, false, true, err
-		}
-		if err != nil || r.done {
-			break
-		}
-		if r.finish != "" {
-			finished()
-		}
-	}
-	last, err = r.end()
-	return last, r.done, true, err
+// Read is a [wire.Reader].
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, text: -1, thinking: -1}, finished)
 }
 
-// add yields the deltas of one event.
-func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
+// Ended implements [wire.Reply].
+func (r *reply) Ended() (ended, over bool) { return r.finish != "", r.done }
+
+// Add implements [wire.Reply].
+func (r *reply) Add(data []byte) error {
 	if bytes.Equal(data, []byte("[DONE]")) {
 		r.done = true
 		return nil
@@ -174,15 +154,15 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 			continue
 		}
 		if m := choice.Delta; m != nil {
-			r.say(m, yield)
+			r.say(m)
 		} else if m := choice.Message; m != nil {
 			for i := range m.ToolCalls { // which are whole
 				m.ToolCalls[i].Index = &i
 			}
-			r.say(m, yield)
+			r.say(m)
 		}
 		if choice.Finish != "" && r.tags.held != "" {
-			r.say(r.tags.rest(), yield)
+			r.say(r.tags.rest())
 		}
 		if stop, _ := ending(choice.Finish); choice.Finish != "" && (r.finish == "" || !stop.Whole()) {
 			r.finish = choice.Finish
@@ -194,27 +174,23 @@ func (r *reply) add(data []byte, yield func(llm.Delta, error) bool) error {
 	return nil
 }
 
-func (r *reply) say(m *message, yield func(llm.Delta, error) bool) {
-	send := func(part int, p llm.Part) {
-		r.unheard = r.unheard || !yield(llm.Delta{Part: part, Piece: p}, nil)
-	}
-	if thought := cmp.Or(string(m.Thoughts), string(m.Reasoning)); thought != "" && !r.unheard {
-		send(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+func (r *reply) say(m *message) {
+	if thought := cmp.Or(string(m.Thoughts), string(m.Reasoning)); thought != "" {
+		r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
 	}
 	thought, text := r.tags.split(string(m.Content))
-	if thought != "" && !r.unheard {
-		send(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
+	if thought != "" {
+		r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})
 	}
 	for _, s := range []string{text, m.Refusal} {
-		if s != "" && !r.unheard {
-			send(r.at(&r.text), llm.Text{Text: s})
+		if s != "" {
+			r.Say(r.at(&r.text), llm.Text{Text: s})
 		}
 	}
 	r.refused = r.refused || m.Refusal != ""
 	for _, t := range m.ToolCalls {
-		part, piece, news := r.call(t)
-		if news && !r.unheard {
-			send(part, piece)
+		if part, piece, news := r.call(t); news {
+			r.Say(part, piece)
 		}
 	}
 }
@@ -222,8 +198,7 @@ func (r *reply) say(m *message, yield func(llm.Delta, error) bool) {
 // at returns the index of a part, which it begins if it is -1.
 func (r *reply) at(part *int) int {
 	if *part < 0 {
-		*part = r.parts
-		r.parts++
+		*part = r.Part()
 	}
 	return *part
 }
@@ -232,9 +207,8 @@ func (r *reply) at(part *int) int {
 func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
 	c := r.find(t)
 	if c == nil {
-		c, news = &call{part: r.parts, index: t.Index}, true
+		c, news = &call{part: r.Part(), index: t.Index}, true
 		r.calls = append(r.calls, c)
-		r.parts++
 	}
 	piece.Input = string(t.Function.Arguments)
 	if c.id == "" {
@@ -292,8 +266,8 @@ func ending(finish string) (stop llm.Stop, known bool) {
 	return "", false
 }
 
-// end returns the last delta, or why the reply is none.
-func (r *reply) end() (llm.Delta, error) {
+// Last implements [wire.Reply].
+func (r *reply) Last() (llm.Delta, error) {
 	stop, known := ending(r.finish)
 	switch {
 	case r.finish == "":

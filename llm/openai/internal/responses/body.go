@@ -43,13 +43,11 @@ func (m format) Head(req *llm.Request) ([]byte, error) {
 	if req.System != "" {
 		head = append(append(head, `,"instructions":`...), wire.MustJSON(req.System)...)
 	}
-	var tools []tool
-	for _, t := range req.Tools {
-		schema, err := wire.InputSchema(t)
-		if err != nil {
-			return nil, err
-		}
-		tools = append(tools, tool{"function", t.Name, t.Description, schema, false})
+	tools, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
+		return tool{"function", t.Name, t.Description, schema, false}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(tools) > 0 {
 		head = append(append(head, `,"tools":`...), wire.MustJSON(tools)...)
@@ -97,15 +95,12 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 	case mode != "":
 		s.ToolChoice = mode
 	}
-	if schema := set.Schema; len(schema) > 0 {
-		if !json.Valid(schema) {
-			return nil, wire.Wrongf("the setting schema is not JSON")
-		}
+	schema, err := wire.Schema(req)
+	if err != nil {
+		return nil, err
+	}
+	if schema != nil {
 		s.Text = map[string]any{"format": map[string]any{"type": "json_schema", "name": "reply", "schema": schema, "strict": wire.Strict(schema)}}
 	}
-	b, err := wire.JSON(s)
-	if err != nil { // a temperature that is no number
-		return nil, wire.Wrongf("settings: %w", err)
-	}
-	return append([]byte("],"), b[1:]...), nil
+	return wire.Tail("]", s)
 }

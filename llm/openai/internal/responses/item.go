@@ -2,8 +2,6 @@ package responses
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -38,48 +36,14 @@ type part struct {
 
 // Message implements [wire.Format].
 func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
-	msg := messages[i]
-	var items []item
-	var err error
-	switch msg.Role {
-	case llm.User:
-		items, err = m.said(msg.Parts)
-	case llm.Assistant:
-		items, err = m.replied(msg.Parts)
-	case llm.Tool:
-		items, err = results(msg.Parts)
-	default:
-		err = fmt.Errorf("there is no role %q", msg.Role)
-	}
-	var b []byte
-	for _, it := range items {
-		b = append(append(b, ','), wire.MustJSON(it)...)
-	}
-	return b, err
+	return wire.Turn(messages[i], m.said, m.replied, results)
 }
 
 // said is a message of the user's.
 func (m format) said(parts llm.Parts) ([]item, error) {
-	var content []part
-	for _, p := range parts {
-		switch p := p.(type) {
-		case llm.Text:
-			if p.Text != "" {
-				content = append(content, part{Type: "input_text", Text: p.Text})
-			}
-		case llm.Blob:
-			b, ok := blob(p)
-			if !ok {
-				return nil, wire.CannotSend(p, m.Model, "images, PDF and text")
-			}
-			content = append(content, b)
-		case llm.Unknown:
-		default:
-			return nil, fmt.Errorf("a message of the user's cannot hold a %T", p)
-		}
-	}
-	if len(content) == 0 {
-		return nil, nil
+	content, err := wire.Said(parts, func(s string) part { return part{Type: "input_text", Text: s} }, blob, m.Model, "images, PDF and text")
+	if err != nil || len(content) == 0 {
+		return nil, err
 	}
 	return []item{{Type: "message", Role: "user", Content: content}}, nil
 }
@@ -92,21 +56,6 @@ type sealed struct {
 	Phase     string `json:"phase,omitempty"`
 }
 
-func seal(s sealed) json.RawMessage {
-	if s == (sealed{}) {
-		return nil
-	}
-	return wire.MustJSON(s)
-}
-
-// unseal returns what was sealed by this model, or nothing.
-func (m format) unseal(opaque json.RawMessage, by string) (s sealed) {
-	if by != m.Model || json.Unmarshal(opaque, &s) != nil {
-		return sealed{}
-	}
-	return s
-}
-
 // replied is a message of the assistant's.
 func (m format) replied(parts llm.Parts) (items []item, err error) {
 	last := 0 // how many items there are up to the last that is no reasoning
@@ -114,12 +63,12 @@ func (m format) replied(parts llm.Parts) (items []item, err error) {
 		switch p := p.(type) {
 		case llm.Text:
 			if p.Text != "" {
-				items = append(items, item{Type: "message", Role: "assistant", Phase: m.unseal(p.Opaque, p.By).Phase,
+				items = append(items, item{Type: "message", Role: "assistant", Phase: wire.Unseal[sealed](p.Opaque, p.By, m.Model).Phase,
 					Content: []part{{Type: "output_text", Text: p.Text}}})
 				last = len(items)
 			}
 		case llm.Thinking:
-			if s := m.unseal(p.Opaque, p.By); s.Encrypted != "" {
+			if s := wire.Unseal[sealed](p.Opaque, p.By, m.Model); s.Encrypted != "" {
 				summary := []part{}
 				if p.Text != "" {
 					summary = append(summary, part{Type: "summary_text", Text: p.Text})
@@ -131,28 +80,20 @@ func (m format) replied(parts llm.Parts) (items []item, err error) {
 			if input == strings.TrimSpace(p.Input) {
 				input = p.Input
 			}
-			items = append(items, item{Type: "function_call", CallID: callID(p.ID), Name: p.Name, Arguments: &input})
+			items = append(items, item{Type: "function_call", CallID: wire.CallID(p.ID), Name: p.Name, Arguments: &input})
 			last = len(items)
 		case llm.Unknown:
 		default:
-			return nil, fmt.Errorf("a message of the assistant's cannot hold a %T", p)
+			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
 	return items[:last], nil // reasoning of which nothing came is refused
 }
 
-func callID(id string) string { return wire.CallID(id) }
-
 // results are the results of tools.
-func results(parts llm.Parts) (items []item, err error) {
-	for _, p := range parts {
-		r, ok := p.(llm.Result)
-		if _, unknown := p.(llm.Unknown); unknown {
-			continue
-		} else if !ok {
-			return nil, fmt.Errorf("a message of tools cannot hold a %T", p)
-		}
-		items = append(items, item{Type: "function_call_output", CallID: callID(r.ID), Output: result(r)})
+func results(found []llm.Result) (items []item, err error) {
+	for _, r := range found {
+		items = append(items, item{Type: "function_call_output", CallID: wire.CallID(r.ID), Output: result(r)})
 	}
 	return items, nil
 }

@@ -72,17 +72,14 @@ func (u *usage) neutral() *llm.Usage {
 
 // reply turns events into deltas.
 type reply struct {
+	wire.Voice
 	model   string
-	parts   int // how many there are
 	items   map[int]*begun
 	calls   bool // there are any
 	refused bool
 
 	ended string // "completed" or why it is incomplete, once it ended
 	usage *llm.Usage
-
-	yield   func(llm.Delta, error) bool
-	unheard bool // nobody listens any more
 }
 
 // begun is an item as far as it came.
@@ -94,29 +91,16 @@ type begun struct {
 	summary int // which of the summaries of its reasoning came last
 }
 
-// Read is a [wire.Reader] for the model of that name.
-func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, done, heard bool, err error) {
-	r := &reply{model: model, items: map[int]*begun{}, yield: yield}
-	for data, err := range wire.Events(body) {
-		if err == nil {
-			err = r.add(data)
-		}
-		if r.unheard {
-			return llm.Delta{}, false, false, nil
-		}
-		if err != nil && r.ended == "" {
-			return llm.Delta{}, false, true, err
-		}
-		if err != nil || r.ended != "" {
-			break
-		}
-	}
-	last, err = r.end()
-	return last, err == nil, true, err
+// Read is a [wire.Reader].
+func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, items: map[int]*begun{}}, finished)
 }
 
-// add yields the deltas of one event.
-func (r *reply) add(data []byte) error {
+// Ended implements [wire.Reply].
+func (r *reply) Ended() (ended, over bool) { return r.ended != "", r.ended != "" }
+
+// Add implements [wire.Reply].
+func (r *reply) Add(data []byte) error {
 	if string(data) == "[DONE]" { // of servers that are not OpenAI's
 		return nil
 	}
@@ -158,10 +142,6 @@ func (r *reply) add(data []byte) error {
 	return nil
 }
 
-func (r *reply) send(part int, p llm.Part) {
-	r.unheard = r.unheard || !r.yield(llm.Delta{Part: part, Piece: p}, nil)
-}
-
 // begin begins item i, unless it has begun.
 func (r *reply) begin(i int, it gotItem) {
 	if r.items[i] != nil {
@@ -174,17 +154,16 @@ func (r *reply) begin(i int, it gotItem) {
 		r.calls = true
 		r.say(b, llm.Call{ID: it.CallID, Name: it.Name})
 	case "reasoning":
-		r.say(b, llm.Thinking{Opaque: seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+		r.say(b, llm.Thinking{Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
 	}
 }
 
 // say yields a fragment of an item, whose part it begins if it has none.
 func (r *reply) say(b *begun, p llm.Part) {
 	if b.part < 0 {
-		b.part = r.parts
-		r.parts++
+		b.part = r.Part()
 	}
-	r.send(b.part, p)
+	r.Say(b.part, p)
 }
 
 // extend adds a fragment to an item.
@@ -223,7 +202,7 @@ func (r *reply) extend(e event) error {
 // close adds to an item what only its end says, and all of it if no fragments
 // came.
 func (r *reply) close(b *begun, it gotItem) {
-	if r.unheard || b.closed || b.kind != it.Type {
+	if b.closed || b.kind != it.Type {
 		return
 	}
 	b.closed = true
@@ -238,7 +217,7 @@ func (r *reply) close(b *begun, it gotItem) {
 		if b.said {
 			text = ""
 		}
-		if opaque := seal(sealed{Phase: it.Phase}); text != "" || opaque != nil && b.part >= 0 {
+		if opaque := wire.Seal(sealed{Phase: it.Phase}); text != "" || opaque != nil && b.part >= 0 {
 			r.say(b, llm.Text{Text: text, Opaque: opaque, By: r.model})
 		}
 	case "function_call":
@@ -254,7 +233,7 @@ func (r *reply) close(b *begun, it gotItem) {
 		if b.said {
 			text = ""
 		}
-		r.say(b, llm.Thinking{Text: text, Opaque: seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
+		r.say(b, llm.Thinking{Text: text, Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
 	}
 }
 
@@ -297,8 +276,8 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// end returns the last delta, or why the reply is none.
-func (r *reply) end() (llm.Delta, error) {
+// Last implements [wire.Reply].
+func (r *reply) Last() (llm.Delta, error) {
 	last := llm.Delta{Usage: r.usage}
 	switch r.ended {
 	case "":

@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// ChatHead is the body up to the first message in the format of Chat
+// Completions, which Ollama's own has too: the model, the tools, and the
+// instructions as a message of the system's.
+func ChatHead(model, system string, specs []llm.ToolSpec) ([]byte, error) {
+	type function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}
+	type tool struct {
+		Type     string   `json:"type"`
+		Function function `json:"function"`
+	}
+	head := append([]byte(`{"model":`), MustJSON(model)...)
+	tools, err := Tools(specs, func(t llm.ToolSpec, schema json.RawMessage) tool {
+		return tool{"function", function{t.Name, t.Description, schema}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(tools) > 0 {
+		head = append(append(head, `,"tools":`...), MustJSON(tools)...)
+	}
+	head = append(head, `,"messages":[`...)
+	if system != "" {
+		head = append(append(head, `{"role":"system","content":`...), append(MustJSON(system), '}')...)
+	}
+	return head, nil
+}
+
+// Tools are the tools as a provider wants them, which one makes of each and
+// its schema.
+func Tools[T any](specs []llm.ToolSpec, one func(llm.ToolSpec, json.RawMessage) T) ([]T, error) {
+	var all []T
+	for _, t := range specs {
+		schema := t.Input
+		switch {
+		case len(schema) == 0:
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		case !json.Valid(schema):
+			return nil, Wrongf("the schema of the tool %s is not JSON", t.Name)
+		}
+		all = append(all, one(t, schema))
+	}
+	return all, nil
+}
+
+// Schema is the setting schema, or nothing.
+func Schema(req *llm.Request) (json.RawMessage, error) {
+	if s := req.Settings.Schema; len(s) == 0 || json.Valid(s) {
+		return s, nil
+	}
+	return nil, Wrongf("the setting schema is not JSON")
+}
+
+// Budget is how many tokens a model thinks for with an effort, where it is told
+// so; low is that of the least.
+func Budget(effort string, low int) (int, error) {
+	switch effort {
+	case "low":
+		return low, nil
+	case "medium":
+		return 8192, nil
+	case "high":
+		return 24576, nil
+	}
+	return 0, Wrongf("the setting effort is %q: it is low, medium or high", effort)
+}
+
+// Tail is the end of a body: it closes the messages, and adds the fields of
+// settings.
+func Tail(closing string, settings any) ([]byte, error) {
+	b, err := JSON(settings)
+	switch {
+	case err != nil: // a temperature that is no number
+		return nil, Wrongf("settings: %w", err)
+	case string(b) == "{}":
+		return []byte(closing + "}"), nil
+	}
+	return append([]byte(closing+","), b[1:]...), nil
+}
