@@ -68,6 +68,8 @@ type LLM struct {
 	API            string // "chat" or "responses"
 	APIType        string // OpenManus': "azure", "aws", "ollama", …
 	APIVersion     string // Azure's
+	Region         string // Bedrock's, or Vertex's location
+	Project        string // Vertex's
 	MaxTokens      int    // of a reply
 	MaxInputTokens int    // of a session
 	Temperature    *float64

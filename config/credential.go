@@ -33,7 +33,21 @@ func (c *Config) credential(s endpoint, m *Model) error {
 	default:
 		m.withheld(s, openAIKey)
 	}
+	if m.Provider == "vertex" && m.Key == "" {
+		m.signIn(said)
+	}
 	return m.checkKey()
+}
+
+// signIn allows that the credentials of Google's own tools go to where m is,
+// or notes that they do not: only to Google, or where the person said.
+func (m *Model) signIn(said bool) {
+	v, _ := vendorOf(m.Provider)
+	safe := strings.HasPrefix(m.BaseURL, "https:") || loopback(m.BaseURL)
+	if m.SignIn = safe && (said || v.owns(m.BaseURL)); !m.SignIn {
+		m.Notes = append(m.Notes, fmt.Sprintf("your credentials at Google are not sent to %s, which %s names: they go to Google's own addresses, "+
+			"and by https to one that --base-url names", host(m.BaseURL), m.BaseAt))
+	}
 }
 
 func (m *Model) take(key sourced) { m.Key, m.KeyAt = Secret(key.text), key.at }

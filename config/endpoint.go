@@ -3,8 +3,8 @@ package config
 // An endpoint is a section with what it inherits.
 type endpoint struct {
 	LLM
-	profile                  string
-	model, base, key, keyEnv sourced
+	profile                                   string
+	model, base, key, keyEnv, region, project sourced
 }
 
 // A sourced is a value and where it came from.
@@ -20,7 +20,8 @@ func (c *Config) sourced(name string) sourced {
 
 func (c *Config) llm() endpoint {
 	return endpoint{LLM: *c.LLM, model: c.sourced("llm.model"), base: c.sourced("llm.base_url"),
-		key: c.sourced("llm.api_key"), keyEnv: c.sourced("llm.api_key_env")}
+		key: c.sourced("llm.api_key"), keyEnv: c.sourced("llm.api_key_env"),
+		region: c.sourced("llm.region"), project: c.sourced("llm.project")}
 }
 
 // ask is the endpoint for a name that is no profile's.
@@ -28,6 +29,9 @@ func (c *Config) ask(name string, at Source) endpoint {
 	s := c.llm()
 	if !c.sharesEndpoint(name) {
 		s.base, s.key, s.keyEnv, s.APIType, s.APIVersion, s.API = sourced{}, sourced{}, sourced{}, "", "", ""
+		if c.LLM.Model != "" { // else they are for whatever model is asked for
+			s.region, s.project = sourced{}, sourced{}
+		}
 	}
 	s.model = sourced{name, at}
 	return s
@@ -66,6 +70,12 @@ func (c *Config) profile(name string) endpoint {
 	}
 	if own.APIKey != "" || own.APIKeyEnv != "" {
 		s.key, s.keyEnv = get("api_key"), get("api_key_env")
+	}
+	if own.Region != "" {
+		s.region = get("region")
+	}
+	if own.Project != "" {
+		s.project = get("project")
 	}
 	s.API, s.APIType, s.Effort = or(own.API, s.API), or(own.APIType, s.APIType), or(own.Effort, s.Effort)
 	s.APIVersion = or(own.APIVersion, s.APIVersion)

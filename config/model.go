@@ -46,6 +46,7 @@ type Model struct {
 
 	APIVersion string // Azure's; "" for its newest interface
 	Region     string // Bedrock's, where the endpoint does not name it
+	SignIn     bool   // of Vertex: the credentials of Google's own tools may be sent to the endpoint
 
 	Settings       llm.Settings
 	MaxInputTokens int           // see [Config.Limits]
@@ -217,7 +218,7 @@ func (c *Config) model(s endpoint) (Model, error) {
 	}
 	m.API = spoken(m, s.API)
 	if m.Provider == "bedrock" {
-		m.Region = c.ambientFirst("AWS_REGION", "AWS_DEFAULT_REGION").text
+		m.Region = c.awsRegion(s).text
 	}
 	if m.Provider == "azure" {
 		m.APIVersion = or(s.APIVersion, c.ambientFirst("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION").text)
@@ -251,6 +252,11 @@ func (c *Config) served(s endpoint, m *Model) error {
 	}
 	switch m.Provider {
 	case "openai", "compat", "ollama", "scripted", "anthropic", "google", "azure", "bedrock":
+	case "vertex":
+		if !strings.HasPrefix(m.Name, "claude") && !strings.HasPrefix(m.Name, "gemini") {
+			return fmt.Errorf("%s: of Vertex, Claude and Gemini are served; for another one set [llm] base_url to the project's "+
+				"…/endpoints/openapi and call the model compat/%s", at, or(m.Name, "NAME"))
+		}
 	default:
 		return fmt.Errorf("%s: %s is not in this version yet; if an endpoint of it speaks OpenAI's Chat Completions, "+
 			"set [llm] base_url to it and call the model compat/%s", at, m.Provider, or(m.Name, "NAME"))
@@ -311,11 +317,14 @@ func (c *Config) address(s endpoint, m *Model) (err error) {
 			return fmt.Errorf("%s: found %s, %w", m.BaseAt, quoted(masked(m.BaseURL)), err)
 		}
 	}
+	if m.BaseURL != "" && m.Provider == "vertex" && !strings.Contains(m.BaseURL, "/projects/") {
+		return c.vertexAddress(s, m)
+	}
 	if m.BaseURL != "" {
 		return nil
 	}
 	if v, ok := vendorOf(m.Provider); ok {
-		return c.vendorAddress(m, v)
+		return c.vendorAddress(s, m, v)
 	}
 	ambient := c.ambient["OPENAI_BASE_URL"]
 	switch m.Provider {
@@ -362,7 +371,7 @@ func (c *Config) info(m Model) Info {
 		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),
 		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
 		PriceCacheWrite: or(i.PriceCacheWrite, known.PriceCacheWrite),
-		Vision: or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
+		Vision:          or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
 		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern,
 	}
 }

@@ -43,8 +43,8 @@ func vendors() []string { return []string{"anthropic", "google", "azure", "bedro
 // ambientVariables are variables of other programs that matter here.
 func ambientVariables() []string {
 	all := []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST", "OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION",
-		"AWS_REGION", "AWS_DEFAULT_REGION", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION",
-		"ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION", "OLLAMA_API_KEY"}
+		"OLLAMA_API_KEY"}
+	all = append(all, cloudVariables()...)
 	for _, p := range vendors() {
 		v, _ := vendorOf(p)
 		all = append(append(all, v.baseVars...), v.keyVars...)
@@ -86,7 +86,7 @@ func (c *Config) ambientFirst(names ...string) sourced {
 }
 
 // vendorAddress finds where m of a vendor is, if nothing of ours says so.
-func (c *Config) vendorAddress(m *Model, v vendor) error {
+func (c *Config) vendorAddress(s endpoint, m *Model, v vendor) error {
 	if at := c.ambientFirst(v.baseVars...); at.text != "" {
 		m.BaseURL, m.BaseAt = at.text, at.at
 		if err := checkURL(at.text); err != nil {
@@ -98,35 +98,11 @@ func (c *Config) vendorAddress(m *Model, v vendor) error {
 	case "azure":
 		return fmt.Errorf("%s needs the address of your resource: set AZURE_OPENAI_ENDPOINT or [llm] base_url, such as https://NAME.openai.azure.com", m)
 	case "bedrock":
-		region := c.ambientFirst("AWS_REGION", "AWS_DEFAULT_REGION")
-		if region.text == "" {
-			return fmt.Errorf("%s needs a region: set AWS_REGION, or [llm] base_url to https://bedrock-runtime.REGION.amazonaws.com", m)
-		}
-		m.BaseURL, m.BaseAt = "https://bedrock-runtime."+region.text+".amazonaws.com", region.at
-		return c.checkedRegion(m, region)
+		return c.bedrockAddress(s, m)
 	case "vertex":
-		project := c.ambientFirst("GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID")
-		region := c.ambientFirst("GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION", "CLOUD_ML_REGION")
-		if project.text == "" {
-			return fmt.Errorf("%s needs a project: set GOOGLE_CLOUD_PROJECT, and GOOGLE_CLOUD_LOCATION unless it is global", m)
-		}
-		location := or(region.text, "global")
-		m.BaseURL = "https://" + location + "-aiplatform.googleapis.com/v1/projects/" + project.text + "/locations/" + location
-		if location == "global" {
-			m.BaseURL = "https://aiplatform.googleapis.com/v1/projects/" + project.text + "/locations/global"
-		}
-		m.BaseAt = or(region.at, project.at)
-		return c.checkedRegion(m, project)
+		return c.vertexAddress(s, m)
 	}
 	m.BaseURL = v.base
-	return nil
-}
-
-// checkedRegion reports a region or project that makes no address.
-func (c *Config) checkedRegion(m *Model, from sourced) error {
-	if err := checkURL(m.BaseURL); err != nil || strings.ContainsAny(from.text, "/ .@:") {
-		return fmt.Errorf("%s: found %s, which is none", from.at, quoted(from.text))
-	}
 	return nil
 }
 

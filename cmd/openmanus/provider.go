@@ -41,6 +41,8 @@ func adapt(m config.Model) adapter {
 		if m.API != openai.Chat {
 			return ollama.New(ollama.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Window: m.Info.Window, Hint: hint(m)})
 		}
+	case "vertex":
+		return vertex(m)
 	case "bedrock":
 		return bedrock.New(bedrock.Options{Model: m.Name, Region: m.Region, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 	case "google":
@@ -51,6 +53,25 @@ func adapt(m config.Model) adapter {
 		o.BaseURL, o.Key, o.Header = azure(m), "", http.Header{"Api-Key": {string(m.Key)}}
 	}
 	return openai.New(o)
+}
+
+// vertex is m, of one of the two who make models that are asked at Vertex as
+// they are at home.
+func vertex(m config.Model) adapter {
+	base, _, _ := strings.Cut(strings.TrimRight(m.BaseURL, "/"), "/publishers/")
+	token := func(context.Context) (string, error) { return string(m.Key), nil }
+	switch {
+	case m.Key != "":
+	case m.SignIn:
+		token = google.DefaultToken(nil)
+	default:
+		token = nil // m.Notes say why
+	}
+	if strings.HasPrefix(m.Name, "claude") {
+		return anthropic.New(anthropic.Options{Model: m.Name, BaseURL: base + "/publishers/anthropic", Vertex: true, Bearer: token,
+			Output: m.Info.Output, Hint: hint(m)})
+	}
+	return google.New(google.Options{Model: m.Name, BaseURL: base + "/publishers/google", Token: token, Hint: hint(m)})
 }
 
 // azure is where m is at Azure: at the address of a deployment, as it was
@@ -145,6 +166,8 @@ func hint(m config.Model) func(llm.Kind) string {
 		switch {
 		case k == llm.Auth && m.Key == "" && m.Provider == "bedrock":
 			hints = append(hints, "the region is from "+m.BaseAt.String())
+		case k == llm.Auth && m.Key == "" && m.SignIn:
+			hints = append(hints, "the project is that of "+m.Address()+", which is from "+m.BaseAt.String())
 		case k == llm.Auth && m.Key == "":
 			hints = append(hints, "no key is set for "+m.Address())
 		case k == llm.Auth:

@@ -89,6 +89,9 @@ func New(opts Options) *Model {
 	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient), Encode: encoder.Encode, Read: messages.Read,
 		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: noKey,
 			Secrets: append([]string{opts.Key, opts.Token}, wire.HeaderValues(opts.Header)...)}}
+	if opts.Bearer != nil {
+		x.Place.Key = wire.GoogleKey
+	}
 	if encoder.Thinking == messages.Budget { // between calls too, as the newer ones do anyway
 		opts.Header.Add("anthropic-beta", "interleaved-thinking-2025-05-14")
 	}

@@ -91,6 +91,9 @@ func New(opts Options) *Model {
 		Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(opts.Model)}
 	m := &sender{opts: opts, client: wire.Client(opts.HTTPClient),
 		place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, Secrets: []string{opts.Key}}}
+	if opts.Key == "" {
+		m.place.Key = "the AWS credentials"
+	}
 	m.credentials.Get = m.find
 	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: m.place, Wrong: wrong, Client: m.client,
 		Encode: encoder.Encode, Send: m.send, Read: converse.Read})}

@@ -75,6 +75,9 @@ func New(opts Options) *Model {
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
 	place := &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Token == nil && opts.Header == nil,
 		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
+	if opts.Token != nil {
+		place.Key = wire.GoogleKey
+	}
 	client := wire.Client(opts.HTTPClient)
 	at := opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse"
 	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Encode: encoder.Encode, Read: gemini.Read,

@@ -76,6 +76,22 @@ func Run(t *testing.T, wire fs.FS, open Open) {
 	t.Run("behaviour", func(t *testing.T) { behaviour(t, wire, open) })
 }
 
+// Over is a file system that has the files of each of layers that are in none
+// before it: traffic that differs from another wire's in some cases alone.
+func Over(layers ...fs.FS) fs.FS { return over(layers) }
+
+type over []fs.FS
+
+// Open implements [fs.FS].
+func (o over) Open(name string) (f fs.File, err error) {
+	for _, layer := range o {
+		if f, err = layer.Open(name); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return f, err
+}
+
 // bubble runs f in a synctest bubble, in which nothing may be left behind.
 func bubble(t *testing.T, p *Peer, open Open, f func(*testing.T, *Peer, llm.Model)) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -54,10 +55,14 @@ type Place struct {
 	Name    string   // of the model, and where it is
 	Secrets []string // which no error shows; "" is none
 	Hint    func(llm.Kind) string
-	NoKey   bool // no credentials are sent
+	NoKey   bool   // no credentials are sent
+	Key     string // what they are called; "": the API key
 
 	reached atomic.Bool // it answered, once
 }
+
+// GoogleKey is what [Place].Key is on Vertex.
+const GoogleKey = "the credentials at Google"
 
 // Failure returns err as the error of a request: ctx's own, or an [*llm.Error]
 // that says where it happened and what to look at.
@@ -168,7 +173,7 @@ func (p *Place) advice(e *llm.Error, res *http.Response, why string) string {
 	case e.Kind == llm.Auth && p.NoKey:
 		return "it wants an API key, and none is configured: " + why
 	case e.Kind == llm.Auth:
-		return "it does not accept the API key: " + why
+		return "it does not accept " + cmp.Or(p.Key, "the API key") + ": " + why
 	case e.Kind == llm.NoModel:
 		return "it has no such model, or no such address (check the model's name and the base URL): " + why
 	case e.Kind == llm.Context:
