@@ -57,6 +57,12 @@ type Shower interface {
 	Show(ctx context.Context, call Call) (string, error)
 }
 
+// A SessionCloser is a [Tool] that keeps something for a session, such as a
+// process. CloseSession lets go of it while the session rests; a session that
+// it keeps nothing for is no error. A later call of the session begins anew,
+// and its result says so.
+type SessionCloser interface{ CloseSession(session string) error }
+
 // An Ending is the Detail of a [Hints].Final tool's result.
 type Ending struct {
 	Status string `json:"status,omitempty"` // "failure", or success

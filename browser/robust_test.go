@@ -70,7 +70,7 @@ func TestDeadBrowser(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what it left is there: %v", err)
 	}
-	if err := p.tool.Forget("s"); err != nil {
+	if err := p.tool.CloseSession("s"); err != nil {
 		t.Fatal(err)
 	}
 	p.last, _ = json.Marshal(Detail{URL: url + "/"})

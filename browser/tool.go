@@ -117,8 +117,9 @@ func (t *Tool) Close() error {
 	return errors.Join(errs...)
 }
 
-// Forget ends the browser of a session.
-func (t *Tool) Forget(session string) error {
+// CloseSession implements [openmanus.SessionCloser]: it ends the session's
+// browser.
+func (t *Tool) CloseSession(session string) error {
 	t.mu.Lock()
 	s := t.slots[session]
 	delete(t.slots, session)
@@ -222,7 +223,7 @@ func (t *Tool) browser(ctx context.Context, s *slot, call openmanus.Call) (note 
 	case died:
 		return "(The browser had died and was started again: its tabs and what was typed there are lost." + at + ")\n", nil
 	case len(call.Last) > 0:
-		return "(This is a new browser, since the session went on in another process: no page of before is open, and log-ins are lost unless a profile is configured." + at + ")\n", nil
+		return "(This is a new browser: the one of before was ended while the session rested. No page of then is open, and log-ins are lost unless a profile is configured." + at + ")\n", nil
 	}
 	return "", nil
 }

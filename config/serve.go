@@ -1,6 +1,10 @@
 package config
 
-import "github.com/openmanus-go/openmanus"
+import (
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
 
 // Serve is [serve].
 type Serve struct {
@@ -8,6 +12,7 @@ type Serve struct {
 	Hosts    []string // names under which the server may be reached
 	Root     string   // below which the workspaces lie; "" is one in the data directory
 	Sessions int      // of one user that are at work at once
+	Idle     time.Duration // how long a session rests until what runs for it is ended; 0: for ever
 }
 
 // A User is [users.NAME]: who may use the server.
@@ -31,6 +36,9 @@ func serveKeys() []key {
 		{name: "serve.sessions", kind: kindCount, std: "100",
 			doc: "Sessions of one user that are at work at once, at most.",
 			at:  func(c *Config, _ string) any { return &c.Serve.Sessions }},
+		{name: "serve.idle", kind: kindDuration, std: "30m0s",
+			doc: "How long a session rests until its shells, its browser and all else that runs for it are ended, with what they started. The next message to it begins with new ones, and the agent is told. `0` keeps them until the server ends.",
+			at:  func(c *Config, _ string) any { return &c.Serve.Idle }},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/store"
 )
 
 // acted is the answer to what people do: the events that came of it, in order.
@@ -45,7 +46,7 @@ func (s *Server) wake(ctx context.Context, id string) error {
 			return err
 		}
 		if info.Parent == "" {
-			s.fleet.wake(id)
+			s.fleet.wake(info)
 		}
 		id = info.Parent
 	}
@@ -105,10 +106,19 @@ func (s *Server) say(ctx context.Context, in *sayRequest) (*acted, error) {
 	if said, err := s.saidBefore(ctx, in.ID, m); err != nil || said != nil {
 		return said, err
 	}
-	if s.fleet.count() >= userOf(ctx).Sessions {
-		return nil, huma.Error429TooManyRequests("too many sessions are at work; wait until one ends")
+	if err := s.room(ctx, info); err != nil {
+		return nil, err
 	}
 	return s.act(ctx, in.ID, m)
+}
+
+// room says why one more session of the user who asks cannot be at work now.
+// One that is at work already, or another's below, can go on.
+func (s *Server) room(ctx context.Context, info store.Info) error {
+	if it, all := s.fleet.driven(info); !it && info.Parent == "" && all >= userOf(ctx).Sessions {
+		return huma.Error429TooManyRequests(fmt.Sprintf("%d sessions of yours are at work, and no more may be at once; wait until one ends", all))
+	}
+	return nil
 }
 
 // saidBefore returns the answer to a message that was sent before, which had

@@ -136,6 +136,9 @@ func (s *Server) begin(ctx context.Context, id, agent string, parts llm.Parts) (
 	if id == "" {
 		note = s.Host.Environment(info.Workspace)
 	}
+	if err := s.room(ctx, info); err != nil {
+		return nil, err
+	}
 	t.from = info.Events
 	m := openmanus.UserSaid{ID: newID(), Message: llm.Message{Role: llm.User, Parts: parts}, Note: note}
 	if _, err := s.act(ctx, t.id, m); err != nil {

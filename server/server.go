@@ -48,6 +48,16 @@ type Rememberer interface {
 	Lasting(session string, s *openmanus.State, c *openmanus.CallState) func(by string, allow bool) error
 }
 
+// A Keeper is a [Host] that can let go of what it made for a session.
+type Keeper interface {
+	// Keep is called before anything is made for the session id, which works
+	// in dir. It returns what lets go of all that is made from then on for it
+	// and for those that it asks for; what other sessions need as well, with
+	// the last of them. It is called once, while nothing else is done with
+	// the session. If the session goes on, Keep is called again.
+	Keep(id, dir string) (release func() error)
+}
+
 // A NewSession says what a session is to be. What is empty is as configured.
 type NewSession struct {
 	Owner     string
@@ -121,6 +131,10 @@ type Options struct {
 	Hosts   []string // under which names it may be reached, beside loopback ones
 	Version string
 	Log     *slog.Logger // nil discards
+
+	// Idle is how long a session rests before what a [Keeper] made for it is
+	// let go of. 0 is until the server ends.
+	Idle time.Duration
 }
 
 // A Server serves sessions. It is safe for concurrent use.
@@ -145,6 +159,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{Options: o, users: us, states: newStates(o.Store), metrics: newMetrics()}
 	s.fleet = newFleet(ctx, o.Local, s.failed)
+	if k, ok := o.Host.(Keeper); ok {
+		s.fleet.idle, s.fleet.keep = o.Idle, s.keeping(k)
+	}
 	mux := http.NewServeMux()
 	s.api = humago.New(mux, apiConfig(o.Version))
 	s.routes()
@@ -193,7 +210,7 @@ func (s *Server) Resume(ctx context.Context) error {
 		}
 		if st.Status() == openmanus.Running && st.Foreign == "" {
 			s.Log.Info("goes on", "session", info.ID)
-			s.fleet.wake(info.ID)
+			s.fleet.wake(info)
 		}
 	}
 	return ctx.Err()
@@ -217,6 +234,20 @@ func (s *Server) failed(session string, err error) {
 	note := openmanus.Noted{ID: newID(), Text: "This session cannot go on: " + err.Error()}
 	if _, err := s.Store.Append(context.Background(), session, note); err != nil {
 		s.Log.Error("cannot say so", "session", session, "error", err)
+	}
+}
+
+// keeping returns how a session's things are kept, and let go of.
+func (s *Server) keeping(k Keeper) func(store.Info) func() {
+	return func(of store.Info) func() {
+		release := k.Keep(of.ID, of.Workspace)
+		return func() {
+			if err := release(); err != nil {
+				s.Log.Error("not all that was kept for it could be ended", "session", of.ID, "error", err)
+				return
+			}
+			s.Log.Info("rests: nothing is kept for it any more", "session", of.ID)
+		}
 	}
 }
 

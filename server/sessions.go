@@ -174,6 +174,13 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 	if n.Workspace, err = u.workspace(cmp.Or(n.Workspace, id)); err != nil {
 		return "", &FieldError{"workspace", err}
 	}
+	of := store.Info{ID: id, Owner: n.Owner, Workspace: n.Workspace}
+	end, ok := s.fleet.take(of)
+	if !ok {
+		return "", huma.Error503ServiceUnavailable("the server is ending")
+	}
+	defer end()
+	s.fleet.hold(of)
 	return id, s.Host.Open(ctx, id, n)
 }
 
@@ -334,19 +341,38 @@ func (s *Server) rename(ctx context.Context, in *renameRequest) (*sessionAnswer,
 
 // remove deletes a session and those that it asked for.
 func (s *Server) remove(ctx context.Context, in *OneSession) (*struct{}, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
+	info, err := s.mine(ctx, in.ID)
+	if err != nil {
 		return nil, err
 	}
-	for child, err := range s.Store.Sessions(ctx, store.ListOptions{Parent: in.ID}) {
+	end, ok := s.fleet.take(info)
+	if !ok {
+		return nil, fmt.Errorf("session %s: %w", in.ID, openmanus.ErrDriven)
+	}
+	defer end()
+	// Nothing of it goes if somebody else drives it.
+	lease, err := s.Store.Lock(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := lease.Release(); err != nil {
+		return nil, err
+	}
+	s.fleet.release(in.ID)
+	return nil, s.removeAll(ctx, in.ID)
+}
+
+func (s *Server) removeAll(ctx context.Context, id string) error {
+	for child, err := range s.Store.Sessions(ctx, store.ListOptions{Parent: id}) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if _, err := s.remove(ctx, &OneSession{child.ID}); err != nil {
-			return nil, err
+		if err := s.removeAll(ctx, child.ID); err != nil {
+			return err
 		}
 	}
-	s.states.forget(in.ID)
-	return nil, s.Store.Delete(ctx, in.ID)
+	s.states.forget(id)
+	return s.Store.Delete(ctx, id)
 }
 
 type forkRequest struct {

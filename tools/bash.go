@@ -53,7 +53,9 @@ const bashSchema = `{
 //
 // A shell that ends (exit, exec, a failure under set -e, a crash) is replaced
 // at the next call by one in the same directory with the same exported
-// variables; the result says what was lost.
+// variables; the result says what was lost. So does that of the first call
+// after the session was closed, or has gone on in another process: there, the
+// exported variables are lost as well.
 type Bash struct {
 	ws       workspace.Workspace
 	patience time.Duration // how long a shell has to give up a command before it is killed itself
@@ -61,8 +63,9 @@ type Bash struct {
 }
 
 var (
-	_ openmanus.Tool = (*Bash)(nil)
-	_ io.Closer      = (*Bash)(nil)
+	_ openmanus.Tool          = (*Bash)(nil)
+	_ openmanus.SessionCloser = (*Bash)(nil)
+	_ io.Closer               = (*Bash)(nil)
 )
 
 // A BashDetail is the Detail of a result of [Bash].
@@ -94,9 +97,12 @@ func (b *Bash) Close() error {
 	return nil
 }
 
-// CloseSession ends the shell of one session, if it has one. A later call of
-// the session begins with a new one.
-func (b *Bash) CloseSession(session string) { b.sessions.close(session) }
+// CloseSession implements [openmanus.SessionCloser]: it ends the session's
+// shell with all that it started.
+func (b *Bash) CloseSession(session string) error {
+	b.sessions.close(session)
+	return nil
+}
 
 type bashInput struct {
 	Command string  `json:"command"`
@@ -143,12 +149,12 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	}
 	defer s.leave()
 	if !in.Restart {
-		return s.run(ctx, in, call.Live)
+		return s.run(ctx, in, call)
 	}
 	s.end()
 	s.state = bashState{}
 	if in.Command != "" {
-		return s.run(ctx, in, call.Live)
+		return s.run(ctx, in, call)
 	}
 	res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
 	res.Detail = BashDetail{Cwd: b.ws.Dir()}

@@ -327,9 +327,12 @@ func TestBashCloseSession(t *testing.T) {
 	b := newBash(t, ws)
 	l := newLife(t, ws, "alive")
 	bash(t, b, "cd /; x=1; exec 9>"+ws.Dir()+"/alive; sleep 1000 & exec 9>&-")
-	b.CloseSession("other")
-	l.goesOn()
-	b.CloseSession("s")
+	for _, session := range []string{"other", "s"} {
+		l.goesOn()
+		if err := b.CloseSession(session); err != nil {
+			t.Error(err)
+		}
+	}
 	l.over()
 	if got := bash(t, b, "echo $x; pwd"); got != "\n"+ws.Dir()+"\n[exit code 0]" {
 		t.Errorf("the session's next shell is not a new one: %q", got)

@@ -3,8 +3,8 @@ package tools
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -36,9 +36,23 @@ func (s *bashSession) start() (*procShell, error) {
 	return sh, err
 }
 
+// goesOn returns what to say of the first shell in this process of a session
+// that has had another one: it begins where that one was.
+func (s *bashSession) goesOn(last json.RawMessage) string {
+	var d BashDetail
+	if s.records != nil || json.Unmarshal(last, &d) != nil {
+		return "" // it has had one here, or none
+	}
+	s.state.cwd = d.Cwd
+	return fmt.Sprintf("[this is a new shell, in %s: the one of before was ended while the session rested, with its variables, functions and background jobs]\n", cmp.Or(d.Cwd, s.ws.Dir()))
+}
+
 // run runs a command in the shell.
-func (s *bashSession) run(ctx context.Context, in bashInput, live io.Writer) (openmanus.Result, error) {
-	began := time.Now()
+func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call) (openmanus.Result, error) {
+	began, note := time.Now(), ""
+	if !in.Restart {
+		note = s.goesOn(call.Last)
+	}
 	shell, fresh, lost, err := s.ready(s.start)
 	if err != nil {
 		return openmanus.Result{}, err
@@ -52,7 +66,7 @@ func (s *bashSession) run(ctx context.Context, in bashInput, live io.Writer) (op
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout*float64(time.Second)))
 	defer cancel()
-	out := &procOutput{live: live}
+	out := &procOutput{live: call.Live}
 	shell.locked(func() { s.records.state = nil })
 	end := shell.run(limited, newBashCall(command, s.state.flags), out)
 	var told *bashState
@@ -66,8 +80,9 @@ func (s *bashSession) run(ctx context.Context, in bashInput, live io.Writer) (op
 	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: cmp.Or(s.state.cwd, s.ws.Dir())}
 	text, err := report(ctx, in, end, told, out, &d)
 	if lost {
-		text = "[the shell had ended since the last command; this is a new one]\n" + text
+		note = "[the shell had ended since the last command; this is a new one]\n"
 	}
+	text = note + text
 	res := openmanus.Result{Detail: d}
 	if text != "" {
 		res.Parts = llm.Parts{llm.Text{Text: text}}

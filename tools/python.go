@@ -52,7 +52,9 @@ const pythonSchema = `{
 // comes with an error that says so. The detail is a [PythonDetail].
 //
 // An interpreter that is kept survives an error, sys.exit, and in most cases a
-// timeout; where it does not, the result says that the state is lost.
+// timeout; where it does not, the result says that the state is lost. So does
+// that of the first call that keeps state after the session was closed, or has
+// gone on in another process.
 type Python struct {
 	// Interpreter is the program and its first arguments. If it is empty,
 	// python3 is looked for, and then python. It is set before use.
@@ -65,8 +67,9 @@ type Python struct {
 }
 
 var (
-	_ openmanus.Tool = (*Python)(nil)
-	_ io.Closer      = (*Python)(nil)
+	_ openmanus.Tool          = (*Python)(nil)
+	_ openmanus.SessionCloser = (*Python)(nil)
+	_ io.Closer               = (*Python)(nil)
 )
 
 // A PythonDetail is the Detail of a result of [Python].
@@ -75,6 +78,7 @@ type PythonDetail struct {
 	Seconds  float64 `json:"seconds"`
 	TimedOut bool    `json:"timed_out"`
 	Images   int     `json:"images"`
+	Keeps    bool    `json:"keeps,omitempty"` // the session has asked for an interpreter that is kept
 }
 
 // NewPython returns the tool for ws, which must outlive it.
@@ -95,8 +99,12 @@ func (p *Python) Close() error {
 	return nil
 }
 
-// CloseSession ends the interpreter that a session keeps, if it has one.
-func (p *Python) CloseSession(session string) { p.sessions.close(session) }
+// CloseSession implements [openmanus.SessionCloser]: it ends the interpreter
+// that the session keeps.
+func (p *Python) CloseSession(session string) error {
+	p.sessions.close(session)
+	return nil
+}
 
 type pythonInput struct {
 	Code    string  `json:"code"`
@@ -140,7 +148,7 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	}
 	var unusable []string
 	for _, program := range p.programs() {
-		run := pythonRun{p: p, in: in, program: program, out: &procOutput{live: call.Live}, began: time.Now()}
+		run := pythonRun{p: p, in: in, program: program, out: &procOutput{live: call.Live}, began: time.Now(), kept: keeps(call.Last)}
 		res, err := run.do(ctx, s)
 		reason := (*errNoPython)(nil)
 		if !errors.As(err, &reason) {
@@ -150,6 +158,12 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 		unusable = append(unusable, reason.Error())
 	}
 	return openmanus.Result{}, fmt.Errorf("there is no Python 3 here (%s): install it (Debian: apt-get install python3), or name one in the configuration, [tools.python] interpreter", strings.Join(unusable, "; "))
+}
+
+// keeps reports whether the session has had an interpreter that was kept.
+func keeps(last json.RawMessage) bool {
+	var d PythonDetail
+	return json.Unmarshal(last, &d) == nil && d.Keeps
 }
 
 // programs are the interpreters to try, the one that worked before first.

@@ -55,13 +55,14 @@ type pythonRun struct {
 	program []string
 	out     *procOutput
 	began   time.Time
+	kept    bool // the session has had an interpreter that was kept
 }
 
 func (r *pythonRun) do(ctx context.Context, s *pythonSession) (openmanus.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(r.in.Timeout*float64(time.Second)))
 	defer cancel()
 	if r.in.Keep {
-		return r.kept(ctx, limited, s)
+		return r.keep(ctx, limited, s)
 	}
 	return r.once(ctx, limited)
 }
@@ -81,8 +82,9 @@ func (r *pythonRun) once(ctx, limited context.Context) (openmanus.Result, error)
 	return r.result(ctx, end, records, "")
 }
 
-// kept runs the code in the interpreter that the session keeps.
-func (r *pythonRun) kept(ctx, limited context.Context, s *pythonSession) (openmanus.Result, error) {
+// keep runs the code in the interpreter that the session keeps.
+func (r *pythonRun) keep(ctx, limited context.Context, s *pythonSession) (openmanus.Result, error) {
+	goesOn := r.kept && s.records == nil // elsewhere, or before the session rested
 	shell, fresh, lost, err := s.ready(func() (*procShell, error) {
 		s.records = new(pythonRecords)
 		return startProc(r.p.ws, pythonArgs(r.program, "keep"), pythonEnv(), s.records, r.p.patience)
@@ -98,7 +100,10 @@ func (r *pythonRun) kept(ctx, limited context.Context, s *pythonSession) (openma
 		s.forget()
 	}
 	note := ""
-	if lost {
+	switch {
+	case goesOn:
+		note = "[this is a new interpreter: the one of before was ended while the session rested, and its variables are gone]\n"
+	case lost:
 		note = "[the interpreter had ended since the last call; this is a new one without its variables]\n"
 	}
 	if !fresh && end.between != "" {
@@ -120,7 +125,7 @@ func newPythonCall(code string) procCall {
 
 // result says what came of the call.
 func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords, note string) (openmanus.Result, error) {
-	d := PythonDetail{ExitCode: told.code, Seconds: seconds(r.began), Images: len(told.images)}
+	d := PythonDetail{ExitCode: told.code, Seconds: seconds(r.began), Images: len(told.images), Keeps: r.in.Keep || r.kept}
 	text := note + r.out.text()
 	var err error
 	switch {

@@ -82,7 +82,7 @@ func TestPythonDetail(t *testing.T) {
 			t.Error("it took no time")
 		}
 		d.Seconds = 0
-		if d != (PythonDetail{ExitCode: 3}) {
+		if d != (PythonDetail{ExitCode: 3, Keeps: keep}) {
 			t.Errorf("keep %v: detail %+v", keep, d)
 		}
 		res, err = runProc(t, p, map[string]any{"code": "while True: pass", "keep_state": keep, "timeout": 0.4}, nil)
@@ -211,7 +211,9 @@ time.sleep(1000)
 			if got := python(t, p, "kept", true); got != "'yes'" {
 				t.Errorf("the interpreter did not live on: %q", got)
 			}
-			p.CloseSession("s")
+			if err := p.CloseSession("s"); err != nil {
+				t.Error(err)
+			}
 			old.over()
 		})
 	}

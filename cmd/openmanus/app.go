@@ -52,9 +52,10 @@ type app struct {
 	teamMu sync.Mutex
 	teams  map[string]*team // by workspace
 
-	mu    sync.Mutex
-	made  map[blueprint]*openmanus.Agent
-	close []io.Closer
+	mu      sync.Mutex
+	made    map[blueprint]made
+	keepers map[string]map[string]bool // of made, by workspace: the sessions that are to be let go of one by one
+	close   []io.Closer
 
 	// chosen are the models that were chosen in this run, by name and
 	// endpoint: these get their key wherever they are, since somebody is
@@ -105,7 +106,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	a := &app{t: t, globals: g, cfg: cfg, db: db, mcpServers: servers, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]*openmanus.Agent), chosen: make(map[[2]string]config.Model)}
+	a := &app{t: t, globals: g, cfg: cfg, db: db, mcpServers: servers, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]made), keepers: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
 	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Files: a.filesOf, Note: a.noteOf, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	if cfg.Run.DayCost > 0 {
@@ -119,6 +120,9 @@ func (a *app) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var errs []error
+	for _, m := range a.made {
+		errs = append(errs, m.Close())
+	}
 	for _, c := range append(a.close, a.mcpClose...) {
 		errs = append(errs, c.Close())
 	}
@@ -129,8 +133,8 @@ func (a *app) Close() error {
 func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if made := a.made[b]; made != nil {
-		return made, nil
+	if m, ok := a.made[b]; ok {
+		return m.agent, nil
 	}
 	kind, ok := a.team(b.Workspace).find(flowName(b.Agent))
 	if !ok {
@@ -170,8 +174,7 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 			return nil, errors.Join(err, closer.Close(), web.Close(), ws.Close())
 		}
 	}
-	a.made[b] = agent
-	a.close = append(a.close, closer, web, ws)
+	a.made[b] = made{agent, []io.Closer{closer, web, ws}}
 	return agent, nil
 }
 

@@ -56,7 +56,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s, err := server.New(ctx, server.Options{
-		Store: a.db, Local: a.local, Host: serveHost{a}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version,
+		Store: a.db, Local: a.local, Host: serveHost{a}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version, Idle: a.cfg.Serve.Idle,
 		Log: slog.New(slog.NewTextHandler(t.err, nil)),
 	})
 	if err != nil {
@@ -133,7 +133,8 @@ func keptToken(file string) (string, error) {
 	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
 }
 
-// serveHost makes for a server what its sessions need.
+// serveHost makes for a server what its sessions need. It implements
+// [server.Host], [server.Keeper] and [server.Rememberer].
 type serveHost struct{ *app }
 
 // Open implements [server.Host].

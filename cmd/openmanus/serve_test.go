@@ -34,10 +34,17 @@ June was best.
 // serve starts the program on a port of its own.
 func serve(t *testing.T, dir, addr string) *serving {
 	t.Helper()
+	return serveTo(t, dir, addr, os.Stderr)
+}
+
+// serveTo is serve with a place for what the program logs, and more variables.
+func serveTo(t *testing.T, dir, addr string, log io.Writer, env ...string) *serving {
+	t.Helper()
 	cmd := exec.Command("openmanus", "serve", "--addr", addr, "--model", "scripted:"+filepath.Join(dir, "s"))
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "OPENMANUS_SANDBOX_KIND=none")
-	cmd.Stderr = os.Stderr
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Stderr = log
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

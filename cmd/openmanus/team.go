@@ -47,8 +47,6 @@ func (tm *team) add(dir, from string, folders []string) {
 		}
 		return
 	}
-	// A root that is not closed is closed when nothing reads its files any
-	// more: skills do, for as long as an agent has them.
 	files, problems := agents.Files(root.FS(), from)
 	for _, f := range files {
 		f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))
@@ -67,6 +65,9 @@ func (tm *team) add(dir, from string, folders []string) {
 		tm.skills = append(tm.skills, s)
 	}
 	tm.problems = append(tm.problems, slices.Concat(problems, more)...)
+	if len(skills) == 0 {
+		root.Close() // of what was only read
+	} // else it is closed when nothing reads its files any more: skills do, for as long as an agent has them
 }
 
 func (tm *team) find(name string) (agents.Kind, bool) {
