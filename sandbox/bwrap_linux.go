@@ -30,16 +30,23 @@ type bubblewrap struct {
 // that think they are root try what only root can do.
 const insideID = 1000
 
+// insideHome is the home directory of commands.
+const insideHome = "/home/agent"
+
 func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
 		return nil, fmt.Errorf("%w: the program bwrap is not in PATH", ErrNone)
 	}
-	h, err := newHouse(o, "/home/agent")
+	h, err := newHouse(o)
 	if err != nil {
 		return nil, err
 	}
+	h.view.home = insideHome
 	b := &bubblewrap{house: h, program: program, filter: h.private.at("filter")}
+	if err := b.limit(); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	if err := b.build(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -191,7 +198,7 @@ func (b *bubblewrap) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace
 		return nil, err
 	}
 	x.Path, x.Env, x.Dir = b.program, env, "/"
-	x.Args = slices.Concat([]string{"bwrap"}, b.args, b.guard.mounts(), []string{"--chdir", dir, "--"}, b.wrapped(c.Args))
+	x.Args = slices.Concat([]string{"bwrap"}, b.args, b.protect(), []string{"--chdir", dir, "--"}, b.wrapped(c.Args))
 	p, err := begin(b.limits.starter, x)
 	closeAll(ends.theirs)
 	if err == nil {
@@ -201,8 +208,17 @@ func (b *bubblewrap) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
-	b.running(p)
+	p.after = b.running(p)
 	return p, nil
+}
+
+// protect are the arguments that make read-only what is protected.
+func (b *bubblewrap) protect() []string {
+	var args []string
+	for _, at := range b.guard.mounts() {
+		args = append(args, "--ro-bind", at, at)
+	}
+	return args
 }
 
 // ends are the descriptors beside the standard ones: the filter, where bwrap

@@ -21,6 +21,12 @@ func Explain(ctx context.Context, o Options) (text string, err error) {
 		return cage.explain(cage.Name(), "Namespaces of their own for processes, network, IPC, mounts and users; a list of system calls; no privileges."), nil
 	case *landlock:
 		return cage.explain(cage.Name(), "Landlock, a list of system calls, no privileges. No namespaces: /proc and sockets are closed instead, so a server on localhost does not work."), nil
+	case *container:
+		how := "A container of the image " + cage.o.Image + " for each command: no capabilities, no new privileges, not root, its own file system read-only, a list of system calls."
+		if cage.kind == GVisor {
+			how = "gVisor, a kernel of its own. " + how
+		}
+		return cage.explain(cage.Name(), how), nil
 	}
 	return "There is no sandbox: commands can do whatever you can do.\n", nil
 }
@@ -36,7 +42,11 @@ func (h *house) explain(name, how string) string {
 	}
 	say("The sandbox is "+name+".", how, "Whatever a command started dies with it, and with this program.")
 	say("Commands write", h.view.ws+" (the workspace)", h.view.home+" (HOME, private, gone afterwards)", "a temporary directory of their own")
-	say("Commands read besides", append(slices.Clone(h.view.read), "what programs need of /etc: certificates, time zone, loader, no accounts or keys")...)
+	etc := "what programs need of /etc: certificates, time zone, loader, no accounts or keys"
+	if h.limits == nil {
+		etc = "the image"
+	}
+	say("Commands read besides", append(slices.Clone(h.view.read), etc)...)
 	say("They see nothing else: not your home directory, not other disks, not other processes.")
 	say("They may not change, nor make, what programs outside take orders from:", wrap(protected)+", and in a git directory "+wrap(gitProtected)+".",
 		"Where this cannot be mounted read-only, it is put back as soon as it changes.")
@@ -45,11 +55,17 @@ func (h *house) explain(name, how string) string {
 		AllNetwork: "whatever this machine reaches; you are asked about each command",
 	}[h.o.Network]
 	say("Network: " + network + ".")
+	who, by := "All commands together have", "by the container engine"
+	if h.limits == nil {
+		who = "Each command has"
+	} else {
+		by = h.limits.words()
+	}
 	cpus := "all processors"
 	if h.o.CPUs > 0 {
 		cpus = fmt.Sprintf("%g processors", h.o.CPUs)
 	}
-	say("All commands together have", fmt.Sprintf("%d MB of memory, %d processes, %s (%s)", h.o.Memory>>20, h.o.Processes, cpus, h.limits.words()),
+	say(who, fmt.Sprintf("%d MB of memory, %d processes, %s (%s)", h.o.Memory>>20, h.o.Processes, cpus, by),
 		fmt.Sprintf("files of at most %d MB, and %d MB stay free on the disk", h.o.FileSize>>20, h.o.Reserve>>20))
 	var names []string
 	for _, kv := range h.env {

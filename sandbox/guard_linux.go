@@ -105,22 +105,22 @@ func (g *guard) gitNames(dir string) []string {
 	return names
 }
 
-// mounts are the arguments of bwrap that make read-only what is there.
+// mounts are the files and directories that are there and protected. Who asks
+// mounts them read-only.
 func (g *guard) mounts() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mount = true
-	var args []string
+	var places []string
 	for _, name := range sorted(g.was) {
 		if g.was[name] == nil {
 			continue
 		}
 		if info, err := g.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			at := filepath.Join(g.ws, name)
-			args = append(args, "--ro-bind", at, at)
+			places = append(places, filepath.Join(g.ws, name))
 		}
 	}
-	return args
+	return places
 }
 
 // restore puts everything back as it was; far means also in directories that

@@ -37,17 +37,23 @@ type house struct {
 	serving sync.WaitGroup
 
 	mu    sync.Mutex
-	procs map[*process]bool
+	procs map[watched]bool
 	stop  chan struct{} // ends the watch
 	watch sync.WaitGroup
 }
 
-func newHouse(o Options, home string) (_ *house, err error) {
+// A watched is a command that is looked after.
+type watched interface {
+	stopFor(why error)
+	pids() []int // of its processes, as far as they are known here
+}
+
+func newHouse(o Options) (_ *house, err error) {
 	// What we were left by who started us is not for commands.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return nil, fmt.Errorf("descriptors: %w", err)
 	}
-	h := &house{o: o, procs: make(map[*process]bool)}
+	h := &house{o: o, procs: make(map[watched]bool)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -59,15 +65,19 @@ func newHouse(o Options, home string) (_ *house, err error) {
 	if h.private, err = newPrivate(); err != nil {
 		return nil, err
 	}
-	h.view.home = home
-	if h.limits, err = newLimits(h.private.name(), o); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNone, err)
-	}
 	if h.guard, err = newGuard(h.view, o.Warn); err != nil {
 		return nil, err
 	}
 	h.env = h.view.env
 	return h, h.serve()
+}
+
+// limit makes the limits of a cage whose processes are ours.
+func (h *house) limit() (err error) {
+	if h.limits, err = newLimits(h.private.name(), h.o); err != nil {
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	return nil
 }
 
 // Contained implements [workspace.Cage].
@@ -194,9 +204,9 @@ func dedup(env []string) []string {
 	return out
 }
 
-// running notes that p runs, and begins to look after it.
-func (h *house) running(p *process) {
-	p.after = func() error { return h.ended(p) }
+// running notes that p runs, and begins to look after it. What it returns is to
+// be called when everything that belongs to p is dead.
+func (h *house) running(p watched) (after func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.procs[p] = true
@@ -205,10 +215,11 @@ func (h *house) running(p *process) {
 		stop := h.stop
 		h.watch.Go(func() { h.look(stop) })
 	}
+	return func() error { return h.ended(p) }
 }
 
 // ended is called when everything that belongs to p is dead.
-func (h *house) ended(p *process) error {
+func (h *house) ended(p watched) error {
 	h.mu.Lock()
 	delete(h.procs, p)
 	if len(h.procs) == 0 && h.stop != nil {
@@ -236,7 +247,7 @@ func (h *house) look(stop <-chan struct{}) {
 		if err := h.roomLeft(); err != nil {
 			h.stopAll(err)
 		}
-		if h.limits.group == nil {
+		if h.limits != nil && h.limits.group == nil {
 			if err := h.memoryLeft(); err != nil {
 				h.stopAll(err)
 			}
@@ -260,7 +271,7 @@ func (h *house) roomLeft() error {
 func (h *house) memoryLeft() error {
 	var pids []int
 	for _, p := range h.all() {
-		pids = append(pids, descendants(p.root)...)
+		pids = append(pids, p.pids()...)
 	}
 	if used := resident(pids); used > h.o.Memory {
 		return fmt.Errorf("ended by the sandbox: the commands use %d MB of memory together, more than %d", used>>20, h.o.Memory>>20)
@@ -268,10 +279,10 @@ func (h *house) memoryLeft() error {
 	return nil
 }
 
-func (h *house) all() []*process {
+func (h *house) all() []watched {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var list []*process
+	var list []watched
 	for p := range h.procs {
 		list = append(list, p)
 	}

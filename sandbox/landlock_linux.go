@@ -51,12 +51,12 @@ func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 	if o.Network == Hosts {
 		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not have: install bubblewrap`, ErrNone)
 	}
-	h, err := newHouse(o, "")
+	h, err := newHouse(o)
 	if err != nil {
 		return nil, err
 	}
 	l := &landlock{house: h}
-	if err := l.build(); err != nil {
+	if err := errors.Join(l.limit(), l.build()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -148,7 +148,7 @@ func (l *landlock) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.P
 		p.abandon()
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
-	l.running(p)
+	p.after = l.running(p)
 	return p, nil
 }
 
@@ -250,17 +250,20 @@ func dropCapabilities() error {
 }
 
 // install sets the filter for the calling thread, and returns where the kernel
-// asks.
+// asks, -1 if it does not.
 func (f sysFilter) install() (int, error) {
 	program := f.program()
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, uintptr(unsafe.Pointer(&prog)))
+	flags := uintptr(0)
+	if f.asks {
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp: %w", errno)
 	}
+	if !f.asks {
+		return -1, nil
+	}
 	return int(fd), nil
-}
-
-func newContainer(_ context.Context, o Options) (workspace.Cage, error) {
-	return nil, fmt.Errorf("%w: %s is not in this version yet", ErrNone, o.Kind)
 }

@@ -114,6 +114,8 @@ func (p *process) stopFor(err error) {
 	}
 }
 
+func (p *process) pids() []int { return descendants(p.root) }
+
 // Kill implements [workspace.Process].
 func (p *process) Kill() error {
 	p.Stop()

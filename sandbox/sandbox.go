@@ -73,7 +73,9 @@ type Options struct {
 	FileSize  int64   // bytes that a file can grow to; 0: 8 GiB
 	Reserve   int64   // bytes that must stay free on the workspace's disk; 0: a twentieth, 2 GiB at most
 
-	Image string // of the container; "": DefaultImage
+	Image   string // of the container; "": DefaultImage
+	Engine  string // the socket of the container engine; "": that of DOCKER_HOST, or Docker's own
+	WorkDir string // where the workspace is in the container besides; "": nowhere else
 
 	// Warn, if it is not nil, is told what a person should know. It may be
 	// called at any time, from any goroutine, until the workspace is closed.

@@ -33,6 +33,8 @@ func Main() {
 		os.Exit(code)
 	case forwarderName:
 		os.Exit(forward(os.Args[1:]))
+	case insideName:
+		os.Exit(runInside(os.Args[1:]))
 	}
 }
 

@@ -32,6 +32,7 @@ var etcMounts = []string{"/etc/alternatives", "/etc/fonts"}
 type view struct {
 	ws       string            // read-write
 	read     []string          // read-only directories and files
+	asked    []string          // those of them that were asked for
 	links    map[string]string // symbolic links to make: name, target
 	hide     []string          // empty directories instead of what is there
 	home     string            // HOME, a private directory
@@ -62,8 +63,9 @@ func newView(o Options) (*view, error) {
 		if _, err := os.Stat(abs); err != nil {
 			return nil, fmt.Errorf("[sandbox] read: %w", err)
 		}
-		v.read = append(v.read, abs)
+		v.asked = append(v.asked, abs)
 	}
+	v.read = append(v.read, v.asked...)
 	if err := v.refuse(o); err != nil {
 		return nil, err
 	}

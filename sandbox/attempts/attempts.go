@@ -48,6 +48,9 @@ func (r Result) Held() bool { return r.Breach == nil && r.Fault == nil }
 type Cage struct {
 	Kind sandbox.Kind
 
+	// Engine and Image are those of [sandbox.Options], for containers.
+	Engine, Image string
+
 	// Proxy filters what goes out, for attempts on the network "hosts"; it
 	// lets through the host allowed.example alone.
 	Proxy func(context.Context, net.Listener) error
@@ -146,7 +149,19 @@ func (t *try) setUp() (err error) {
 	}
 	t.dir, t.outside = filepath.Join(t.top, "ws"), filepath.Join(t.top, "outside")
 	t.canary = "canary-" + filepath.Base(t.top)
-	return errors.Join(os.Mkdir(t.dir, 0o755), os.Mkdir(t.outside, 0o755), t.plant("canary", t.canary))
+	return errors.Join(os.Mkdir(t.dir, 0o755), t.give(t.dir), os.Mkdir(t.outside, 0o755), t.plant("canary", t.canary))
+}
+
+// ordinary is a user who is not root.
+const ordinary = 1000
+
+// give gives a file of the workspace to whom commands run as. In containers
+// they are not root, also where we are.
+func (t *try) give(path string) error {
+	if os.Getuid() != 0 || t.cage.Kind != sandbox.Docker && t.cage.Kind != sandbox.GVisor {
+		return nil
+	}
+	return os.Lchown(path, ordinary, ordinary)
 }
 
 func (t *try) tearDown() error {
@@ -167,7 +182,11 @@ func (t *try) plant(name, content string) error {
 // put makes a file in the workspace, from outside.
 func (t *try) put(name, content string) error {
 	path := filepath.Join(t.dir, name)
-	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644))
+	for ; err == nil && path != t.dir; path = filepath.Dir(path) {
+		err = t.give(path)
+	}
+	return err
 }
 
 // open opens the cage.
@@ -175,7 +194,7 @@ func (t *try) open() (*workspace.Dir, error) {
 	if t.ws != nil {
 		return t.ws, nil
 	}
-	o := sandbox.Options{Dir: t.dir, Kind: t.cage.Kind}
+	o := sandbox.Options{Dir: t.dir, Kind: t.cage.Kind, Engine: t.cage.Engine, Image: t.cage.Image}
 	if t.options != nil {
 		t.options(&o)
 	}

@@ -214,6 +214,9 @@ func fullDisk(t *try) error {
 	}
 	t.clean = append(t.clean, func() { os.RemoveAll(dir) })
 	t.dir = dir
+	if err := t.give(dir); err != nil {
+		return err
+	}
 	var room unix.Statfs_t
 	if err := unix.Statfs(dir, &room); err != nil {
 		return err
@@ -290,7 +293,7 @@ func own() []string {
 func survivor(name, script string, cancelled bool) Attempt {
 	return Attempt{Name: name, try: func(t *try) error {
 		pipe := filepath.Join(t.dir, "alive")
-		if err := unix.Mkfifo(pipe, 0o666); err != nil {
+		if err := errors.Join(unix.Mkfifo(pipe, 0o666), t.give(pipe)); err != nil {
 			return err
 		}
 		ws, err := t.open()

@@ -1,0 +1,227 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// A refusalError says why a command did not start.
+type refusalError struct {
+	text string
+	is   error
+}
+
+func (r *refusalError) Error() string { return r.text }
+func (r *refusalError) Unwrap() error { return r.is }
+
+// refusal is the error that a container told.
+func refusal(data []byte) error {
+	var said insideRefusal
+	if err := json.Unmarshal(data, &said); err != nil {
+		return err
+	}
+	r := &refusalError{text: said.Text}
+	if said.Program {
+		r.is = exec.ErrNotFound
+	} else if said.File {
+		r.is = fs.ErrNotExist
+	}
+	return r
+}
+
+// A boxed is a command in a container.
+type boxed struct {
+	*box
+	files []*os.File // copies of our ends of its input and output: nil where there is none
+	taken chan struct{}
+	ended chan struct{} // nothing more comes from the container
+	after func() error
+
+	mu     sync.Mutex
+	end    *insideEnd // how it ended: everything in the container is dead then
+	reason error      // why it was killed, if it was not asked for
+}
+
+// begin carries input and output between a command that was started and the
+// ends that x has.
+func (c *container) begin(b *box, x *exec.Cmd) (workspace.Process, error) {
+	p := &boxed{box: b, taken: make(chan struct{}, 1), ended: make(chan struct{})}
+	for _, end := range []any{x.Stdin, x.Stdout, x.Stderr} {
+		f, err := copied(end)
+		if err != nil {
+			closeAll(p.files)
+			b.conn.Close()
+			return nil, err
+		}
+		p.files = append(p.files, f)
+	}
+	p.after = c.running(p)
+	if p.files[0] != nil {
+		go p.feed(p.files[0])
+	}
+	go p.carry()
+	return p, nil
+}
+
+// copied is a copy of a file: who gave it closes theirs.
+func copied(end any) (*os.File, error) {
+	f, ok := end.(*os.File)
+	if !ok || f == nil {
+		return nil, nil
+	}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd, dupErr := -1, error(nil)
+	if err := raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return nil, err
+	}
+	if dupErr != nil {
+		return nil, fmt.Errorf("a copy of %s: %w", f.Name(), dupErr)
+	}
+	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// feed carries the input. It may wait for a piece long after the command has
+// ended.
+func (p *boxed) feed(f *os.File) {
+	buf := make([]byte, pieceSize)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 && p.to.send(frameInput, buf[:n]) != nil {
+			return // it has ended
+		}
+		if err != nil {
+			_ = p.to.send(frameInput, nil) // likewise
+			return
+		}
+		select {
+		case <-p.taken:
+		case <-p.ended:
+			return
+		}
+	}
+}
+
+// carry carries the output, until the container has ended.
+func (p *boxed) carry() {
+	defer close(p.ended)
+	defer func() {
+		for _, f := range p.files {
+			if f != nil {
+				f.Close()
+			}
+		}
+		p.conn.Close()
+	}()
+	deaf := make(map[byte]bool)
+	for {
+		kind, data, err := readFrame(p.from)
+		if err != nil {
+			return
+		}
+		switch kind {
+		case frameOutput, frameErrors:
+			to := p.files[1]
+			if kind == frameErrors {
+				to = p.files[2]
+			}
+			if to == nil || deaf[kind] {
+				continue
+			}
+			if _, err := to.Write(data); err != nil {
+				deaf[kind] = true
+				_ = p.to.send(frameDeaf, []byte{kind}) // if it has ended it need not know
+			}
+		case frameTaken:
+			p.taken <- struct{}{} // one piece is under way at a time
+		case frameEnded:
+			var end insideEnd
+			if json.Unmarshal(data, &end) == nil {
+				p.mu.Lock()
+				p.end = &end
+				p.mu.Unlock()
+			}
+			return
+		}
+	}
+}
+
+// Wait implements [workspace.Process].
+func (p *boxed) Wait() { <-p.ended }
+
+// Terminate implements [workspace.Process].
+func (p *boxed) Terminate() error {
+	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
+	defer cancel()
+	return p.engine.kill(ctx, p.id, "SIGTERM")
+}
+
+// Stop implements [workspace.Process].
+func (p *boxed) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
+	defer cancel()
+	if err := p.engine.kill(ctx, p.id, "SIGKILL"); err != nil {
+		p.conn.Close() // it has ended, or will
+	}
+}
+
+// stopFor stops the command because of err.
+func (p *boxed) stopFor(err error) {
+	p.mu.Lock()
+	first := p.reason == nil
+	if first {
+		p.reason = err
+	}
+	p.mu.Unlock()
+	if first {
+		p.Stop()
+	}
+}
+
+func (p *boxed) pids() []int { return nil }
+
+// Kill implements [workspace.Process].
+func (p *boxed) Kill() error {
+	p.mu.Lock()
+	clean, reason := p.end != nil, p.reason
+	if reason == nil {
+		p.reason = errEnded // stopFor comes too late
+	}
+	p.mu.Unlock()
+	var err error
+	if !clean {
+		ctx, cancel := context.WithTimeout(context.Background(), engineTime)
+		defer cancel()
+		if err = p.engine.end(ctx, p.id); err != nil {
+			err = fmt.Errorf("the container %.12s cannot be ended: %w", p.id, err)
+		}
+		p.conn.Close()
+		<-p.ended
+	}
+	return errors.Join(reason, err, p.after())
+}
+
+// Status implements [workspace.Process].
+func (p *boxed) Status() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.end == nil: // killed: by us, by somebody outside, or for want of memory
+		return &workspace.ExitError{Code: 128 + int(unix.SIGKILL), Signal: unix.SignalName(unix.SIGKILL)}
+	case p.end.Code == 0:
+		return nil
+	}
+	return &workspace.ExitError{Code: p.end.Code, Signal: unix.SignalName(unix.Signal(p.end.Signal))}
+}

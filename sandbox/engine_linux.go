@@ -1,0 +1,297 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// engineSocket is where the engine listens if nothing else is said.
+const engineSocket = "/var/run/docker.sock"
+
+// An engine is a container engine that speaks the HTTP API of Docker's on a
+// Unix socket. Its methods may be called at the same time.
+type engine struct {
+	socket string
+	client *http.Client
+	base   string // of URLs, with the version of the API
+}
+
+// newEngine finds the engine at address: a socket's path, with unix:// before
+// it or without; if that is empty, where DOCKER_HOST says, or else at
+// engineSocket.
+func newEngine(ctx context.Context, address string) (*engine, error) {
+	if address == "" {
+		address = os.Getenv("DOCKER_HOST")
+	}
+	if address == "" {
+		address = engineSocket
+	}
+	socket := strings.TrimPrefix(address, "unix://")
+	if !strings.HasPrefix(socket, "/") {
+		return nil, fmt.Errorf("%w: the container engine at %s is not on a socket of this machine, so it cannot see the workspace: unset DOCKER_HOST, or name a socket (unix:///var/run/docker.sock)", ErrNone, address)
+	}
+	e := &engine{socket: socket}
+	e.client = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) },
+	}}
+	return e, e.greet(ctx)
+}
+
+// Close lets go of connections.
+func (e *engine) Close() error {
+	e.client.CloseIdleConnections()
+	return nil
+}
+
+func (e *engine) dial(ctx context.Context) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", e.socket)
+}
+
+// greet asks the engine which version of the API it speaks.
+func (e *engine) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine/_ping", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNone, e.absent(err))
+	}
+	defer resp.Body.Close()
+	version := resp.Header.Get("Api-Version")
+	if resp.StatusCode != http.StatusOK || version == "" {
+		return fmt.Errorf("%w: what listens on %s is no container engine: it says %s", ErrNone, e.socket, resp.Status)
+	}
+	e.base = "http://engine/v" + version
+	return nil
+}
+
+// absent says what to do about an engine that cannot be reached.
+func (e *engine) absent(err error) error {
+	_, missing := exec.LookPath("dockerd")
+	if missing != nil {
+		_, missing = exec.LookPath("docker")
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && missing != nil:
+		return fmt.Errorf("Docker is not installed: there is no %s (Debian, Ubuntu: apt-get install docker.io)", e.socket)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
+		return fmt.Errorf("the Docker daemon does not run: nobody listens on %s (systemctl start docker)", e.socket)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("you may not speak to the Docker daemon at %s (usermod -aG docker YOU, and log in again; whoever may is as good as root)", e.socket)
+	}
+	return fmt.Errorf("the Docker daemon at %s does not answer: %w", e.socket, err)
+}
+
+// An engineError is what the engine says instead of doing something.
+type engineError struct {
+	status int
+	text   string
+}
+
+func (e *engineError) Error() string { return "the container engine says: " + e.text }
+
+// isGone reports whether err says that a container is not there any more, or not
+// for long.
+func isGone(err error) bool {
+	var e *engineError
+	return errors.As(err, &e) && (e.status == http.StatusNotFound || e.status == http.StatusConflict)
+}
+
+// call makes a request and decodes the answer into out, if that is not nil.
+func (e *engine) call(ctx context.Context, method, path string, in, out any) error {
+	resp, err := e.request(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if out == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+	} else {
+		err = json.NewDecoder(resp.Body).Decode(out)
+	}
+	if err != nil {
+		return fmt.Errorf("the container engine's answer: %w", err)
+	}
+	return nil
+}
+
+func (e *engine) request(ctx context.Context, method, path string, in any) (*http.Response, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, e.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("the container engine: %w", err)
+	}
+	if resp.StatusCode < 400 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	return nil, refused(resp)
+}
+
+// refused is the error in an answer.
+func refused(resp *http.Response) error {
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what was read counts
+	var answer struct{ Message string }
+	if json.Unmarshal(said, &answer) != nil || answer.Message == "" {
+		answer.Message = strings.TrimSpace(resp.Status + " " + string(said))
+	}
+	return &engineError{resp.StatusCode, answer.Message}
+}
+
+// attach connects to the input and output of a container that has not been
+// started yet.
+func (e *engine) attach(ctx context.Context, id string) (net.Conn, io.Reader, error) {
+	conn, err := e.dial(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stop()
+	r, err := upgrade(conn, e.base+"/containers/"+id+"/attach?stream=1&stdin=1&stdout=1&stderr=1")
+	if err != nil {
+		conn.Close()
+		return nil, nil, fmt.Errorf("the input and output of the container: %w", err)
+	}
+	return conn, r, nil
+}
+
+// upgrade makes a stream in both directions of a connection.
+func upgrade(conn net.Conn, target string) (io.Reader, error) {
+	req, err := http.NewRequest(http.MethodPost, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "tcp")
+	if err := req.Write(conn); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols && resp.StatusCode != http.StatusOK {
+		defer resp.Body.Close()
+		return nil, refused(resp)
+	}
+	return r, nil
+}
+
+// engineInfo is what is asked of an engine.
+type engineInfo struct {
+	OSType          string
+	SecurityOptions []string
+	Runtimes        map[string]struct{}
+}
+
+// create makes a container and returns its id.
+func (e *engine) create(ctx context.Context, config any) (string, error) {
+	var made struct{ ID string }
+	err := e.call(ctx, http.MethodPost, "/containers/create", config, &made)
+	return made.ID, err
+}
+
+// kill sends a signal to the first process of a container.
+func (e *engine) kill(ctx context.Context, id, signal string) error {
+	return e.call(ctx, http.MethodPost, "/containers/"+id+"/kill?signal="+signal, nil, nil)
+}
+
+// end kills everything in a container, waits until it is dead, and removes it.
+func (e *engine) end(ctx context.Context, id string) error {
+	err := e.kill(ctx, id, "SIGKILL")
+	if err == nil || isGone(err) {
+		err = e.call(ctx, http.MethodPost, "/containers/"+id+"/wait?condition=not-running", nil, nil)
+	}
+	if err == nil || isGone(err) {
+		err = e.call(ctx, http.MethodDelete, "/containers/"+id+"?force=1&v=1", nil, nil)
+	}
+	if isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// labelled returns the containers that have a label, and their labels.
+func (e *engine) labelled(ctx context.Context, label string) (map[string]map[string]string, error) {
+	filter, err := json.Marshal(map[string][]string{"label": {label}})
+	if err != nil {
+		return nil, err
+	}
+	var list []struct {
+		ID     string
+		Labels map[string]string
+	}
+	if err := e.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+url.QueryEscape(string(filter)), nil, &list); err != nil {
+		return nil, err
+	}
+	found := make(map[string]map[string]string, len(list))
+	for _, c := range list {
+		found[c.ID] = c.Labels
+	}
+	return found, nil
+}
+
+// fetch sees to it that an image is there.
+func (e *engine) fetch(ctx context.Context, image string, warn func(string)) error {
+	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
+	var missing *engineError
+	if !errors.As(err, &missing) || missing.status != http.StatusNotFound {
+		return err
+	}
+	warn("fetching the image " + image + ", which takes a while")
+	if err := e.pull(ctx, image); err != nil {
+		return fmt.Errorf("the image %s is not there and cannot be fetched (docker pull %s; or name another: [sandbox] image): %w", image, image, err)
+	}
+	return nil
+}
+
+// pull fetches an image.
+func (e *engine) pull(ctx context.Context, image string) error {
+	if !strings.Contains(image[strings.LastIndexByte(image, '/')+1:], ":") && !strings.Contains(image, "@") {
+		image += ":latest" // or the engine fetches all that there are
+	}
+	resp, err := e.request(ctx, http.MethodPost, "/images/create?fromImage="+url.QueryEscape(image), nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	for progress := json.NewDecoder(resp.Body); ; {
+		var said struct{ Error string }
+		if err := progress.Decode(&said); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if said.Error != "" {
+			return errors.New(said.Error)
+		}
+	}
+}
