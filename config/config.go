@@ -121,7 +121,8 @@ type Sandbox struct {
 	Hosts   []string
 	Read    []string
 	Image   string
-	Memory  int64 // bytes
+	WorkDir string // of containers, besides the workspace's own path
+	Memory  int64  // bytes
 	CPUs    float64
 
 	useDocker, useNetwork *bool // OpenManus'

@@ -104,7 +104,9 @@ func (b *bubblewrap) arguments() ([]string, error) {
 	}
 	places = append(places, "/proc", "/dev", "/var", "/run")
 	for _, dir := range v.read {
-		mount("--ro-bind", dir, dir)
+		if b.private.holds(v, dir) == "" {
+			mount("--ro-bind", dir, dir)
+		}
 	}
 	mount("--ro-bind", b.private.at("etc"), "/etc")
 	for _, dir := range etcMounts {
@@ -118,6 +120,11 @@ func (b *bubblewrap) arguments() ([]string, error) {
 	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "268435456", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/proc")
 	mount("--bind", b.private.at("tmp"), "/tmp")
 	mount("--bind", b.private.at("home"), v.home)
+	for _, dir := range v.read { // those that the private directories would cover
+		if b.private.holds(v, dir) != "" {
+			mount("--ro-bind", dir, dir)
+		}
+	}
 	mount("--bind", v.ws, v.ws)
 	for _, dir := range v.hide {
 		args = append(args, "--ro-bind", b.private.at("empty"), dir)
@@ -150,21 +157,20 @@ func (b *bubblewrap) lay(root string, places []string) error {
 		}
 	}
 	for _, place := range places {
-		if within("/tmp", place) && place != "/tmp" {
-			root = b.private.dir // the place is below the private tmp
-		} else {
-			root = b.private.at("root")
-		}
 		if b.covered(place) {
 			continue
 		}
+		at := b.private.holds(b.view, place)
+		if at == "" {
+			at = filepath.Join(root, place)
+		}
 		if info, err := os.Stat(place); err == nil && !info.IsDir() || place == forwarderPath {
-			if err := touch(filepath.Join(root, place)); err != nil {
+			if err := touch(at); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := os.MkdirAll(filepath.Join(root, place), 0o755); err != nil {
+		if err := os.MkdirAll(at, 0o755); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,29 +20,63 @@ import (
 //go:embed testdata/commands.txt
 var commands string
 
+//go:embed testdata/landlock.txt
+var notWithLandlock string
+
 // What developers do every day works in the sandbox, or it would be switched
-// off.
+// off. What Landlock cannot give is listed, with the reason, and does not work.
 func TestOrdinaryCommandsWork(t *testing.T) {
-	ws := open(t, sandbox.Options{Dir: t.TempDir(), Kind: sandbox.Bubblewrap})
-	defer ws.Close()
-	n := 0
-	for line := range strings.Lines(commands) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		n++
-		var out strings.Builder
-		limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // that one hangs is to fail; some compile
-		err := ws.Run(limited, &workspace.Cmd{Args: []string{"bash", "-c", line}, Stdout: &out, Stderr: &out})
-		cancel()
-		if err != nil {
-			t.Errorf("%s\n%v: %s", line, err, out.String())
-		}
-	}
-	if n < 200 {
+	if n := len(linesOf(commands)); n < 200 {
 		t.Errorf("there are %d commands, want 200", n)
 	}
+	cache := filepath.Join(t.TempDir(), "cache") // of the compiler, whose standard library takes time
+	if err := os.Mkdir(cache, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			cannot := make(map[string]bool)
+			if kind == sandbox.Landlock {
+				for _, line := range linesOf(notWithLandlock) {
+					cannot[line] = true
+				}
+			}
+			dir := t.TempDir()
+			inside := filepath.Join(dir, ".go-cache")
+			if err := os.Rename(cache, inside); err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = os.Rename(inside, cache) }() // the next would say so
+			ws := open(t, sandbox.Options{Dir: dir, Kind: kind, Env: []string{"GOCACHE=" + inside}})
+			defer ws.Close()
+			for _, line := range linesOf(commands) {
+				var out strings.Builder
+				limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // that one hangs is to fail; some compile
+				err := ws.Run(limited, &workspace.Cmd{Args: []string{"bash", "-c", line}, Stdout: &out, Stderr: &out})
+				cancel()
+				switch {
+				case err != nil && !cannot[line]:
+					t.Errorf("%s\n%v: %s", line, err, out.String())
+				case err == nil && cannot[line]:
+					t.Errorf("%s: it works, and testdata/landlock.txt says that it does not", line)
+				}
+				delete(cannot, line)
+			}
+			for line := range cannot {
+				t.Errorf("testdata/landlock.txt has a command that is not among the others: %s", line)
+			}
+		})
+	}
+}
+
+// linesOf are the lines that are neither empty nor comments.
+func linesOf(text string) (lines []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // With the network "hosts", what is listed is reached through the proxy, and

@@ -33,7 +33,7 @@ const (
 
 // A container is a cage of containers: every command has one of its own, so
 // that the end of its first process, which is this program again (see [Main]),
-// is the end of all. The next one is always ready before it is needed.
+// is the end of all. The next one is made before it is needed.
 type container struct {
 	*house
 	kind   Kind
@@ -42,7 +42,8 @@ type container struct {
 	user   string
 
 	ready  sync.Mutex
-	next   *hatch // what is being made, or ready
+	next   *hatch // what is being made, or ready; nil if there is none
+	used   bool   // more than once
 	making sync.WaitGroup
 }
 
@@ -248,29 +249,24 @@ func (c *container) mounts() ([]map[string]any, error) {
 // engine would, as root, and hands the directories to whom commands run as.
 func (c *container) lay(places []string) error {
 	for _, place := range places {
-		for dir, real := range map[string]string{"/tmp": c.private.at("tmp"), c.view.home: c.private.at("home")} {
-			if place == dir || !within(dir, place) {
-				continue
-			}
-			if err := c.makePlace(place, filepath.Join(real, strings.TrimPrefix(place, dir))); err != nil {
-				return err
-			}
+		at := c.private.holds(c.view, place)
+		if at == "" || within("/etc", place) || within(c.view.ws, place) && place != c.view.ws { // what is in the workspace comes with it
+			continue
+		}
+		var err error
+		if info, statErr := os.Stat(place); statErr == nil && !info.IsDir() {
+			err = touch(at)
+		} else {
+			err = os.MkdirAll(at, 0o755)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if err := os.Chmod(c.private.at("tmp"), 0o1777); err != nil || os.Getuid() != 0 {
 		return err
 	}
 	return errors.Join(os.Chown(c.private.at("home"), c.view.uid, c.view.gid), os.Chown(c.private.at("home", ".gitconfig"), c.view.uid, c.view.gid))
-}
-
-func (c *container) makePlace(place, at string) error {
-	if within(c.view.ws, place) && place != c.view.ws {
-		return nil // it comes with the workspace
-	}
-	if info, err := os.Stat(place); err == nil && !info.IsDir() {
-		return touch(at)
-	}
-	return os.MkdirAll(at, 0o755)
 }
 
 // sweep removes the containers of those who were killed. Their first process
@@ -307,12 +303,9 @@ func (c *container) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 	defer cancel()
 	var errs []error
-	if c.next != nil {
-		<-c.next.done
-		if c.next.box != nil {
-			c.next.box.conn.Close()
-		}
-		c.making.Wait()
+	c.making.Wait()
+	if c.next != nil && c.next.box != nil {
+		c.next.box.conn.Close()
 	}
 	if c.house != nil {
 		found, err := c.engine.labelled(ctx, labelCage+"="+c.private.dir)
@@ -337,11 +330,19 @@ func (c *container) hatch() *hatch {
 	return h
 }
 
-// take returns a container that is ready, and has the next one made.
+// take returns a container that is ready. From the second command on it has the
+// next one made at once: who runs two runs more.
 func (c *container) take() (*box, error) {
 	c.ready.Lock()
 	mine := c.next
-	c.next = c.hatch()
+	if mine == nil {
+		mine = c.hatch()
+		c.used = true
+	}
+	c.next = nil
+	if c.used {
+		c.next = c.hatch()
+	}
 	c.ready.Unlock()
 	<-mine.done
 	return mine.box, mine.err

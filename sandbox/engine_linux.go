@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -32,12 +31,8 @@ type engine struct {
 }
 
 // newEngine finds the engine at address: a socket's path, with unix:// before
-// it or without; if that is empty, where DOCKER_HOST says, or else at
-// engineSocket.
+// it or without; if that is empty, at engineSocket.
 func newEngine(ctx context.Context, address string) (*engine, error) {
-	if address == "" {
-		address = os.Getenv("DOCKER_HOST")
-	}
 	if address == "" {
 		address = engineSocket
 	}

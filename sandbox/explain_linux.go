@@ -40,6 +40,9 @@ func (h *house) explain(name, how string) string {
 		}
 		b.WriteString("\n")
 	}
+	if h.o.because != "" {
+		how += "\n  It was chosen since bubblewrap cannot be had: " + h.o.because
+	}
 	say("The sandbox is "+name+".", how, "Whatever a command started dies with it, and with this program.")
 	say("Commands write", h.view.ws+" (the workspace)", h.view.home+" (HOME, private, gone afterwards)", "a temporary directory of their own")
 	etc := "what programs need of /etc: certificates, time zone, loader, no accounts or keys"

@@ -169,7 +169,7 @@ func (h *house) withOutside(env []string) []string {
 // outside is where a path of the cage really is.
 func (h *house) outside(path string) string {
 	path = filepath.Clean(path)
-	if within(h.view.ws, path) {
+	if within(h.view.ws, path) || slices.ContainsFunc(h.view.asked, func(dir string) bool { return within(dir, path) }) {
 		return path
 	}
 	for inside, real := range h.paths {

@@ -88,9 +88,10 @@ func (in *inside) run() error {
 	if err != nil {
 		return in.out.sendJSON(frameRefused, insideRefusal{err.Error(), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist)})
 	}
-	if err := in.out.send(frameStarted, nil); err != nil {
+	if err := in.out.send(frameStarted, nil); err != nil { // before what the command says
 		return err
 	}
+	in.carry()
 	go in.listen()
 	terminate := make(chan os.Signal, 1)
 	signal.Notify(terminate, unix.SIGTERM)
@@ -151,7 +152,6 @@ func (in *inside) start(cmd insideCommand) (int, error) {
 		var pid int
 		if pid, err = startRestricted(path, cmd.Args, attr); err == nil {
 			closeAll(files)
-			in.carry()
 			return pid, nil
 		}
 	}

@@ -56,6 +56,17 @@ func (p *private) at(names ...string) string {
 	return filepath.Join(append([]string{p.dir}, names...)...)
 }
 
+// holds is where in it the path is that commands know as path: "" if that lies
+// in none of its directories.
+func (p *private) holds(v *view, path string) string {
+	for inside, name := range map[string]string{"/tmp": "tmp", "/var/tmp": "tmp", "/etc": "etc", v.home: "home"} {
+		if within(inside, path) && path != inside {
+			return p.at(name, strings.TrimPrefix(path, inside))
+		}
+	}
+	return ""
+}
+
 // name is what is unique about it.
 func (p *private) name() string { return filepath.Base(p.dir) }
 

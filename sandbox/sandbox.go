@@ -28,7 +28,7 @@ type Kind string
 
 // The kinds.
 const (
-	Auto       Kind = "auto"       // the first of the next two that can be had
+	Auto       Kind = "auto"       // the first of the next two that can be had; Warn hears why it is not the first
 	Bubblewrap Kind = "bubblewrap" // namespaces, seccomp
 	Landlock   Kind = "landlock"   // Landlock, seccomp; no namespaces
 	Docker     Kind = "docker"     // a container
@@ -74,12 +74,14 @@ type Options struct {
 	Reserve   int64   // bytes that must stay free on the workspace's disk; 0: a twentieth, 2 GiB at most
 
 	Image   string // of the container; "": DefaultImage
-	Engine  string // the socket of the container engine; "": that of DOCKER_HOST, or Docker's own
+	Engine  string // the socket of the container engine, as DOCKER_HOST has it; "": Docker's own
 	WorkDir string // where the workspace is in the container besides; "": nowhere else
 
 	// Warn, if it is not nil, is told what a person should know. It may be
 	// called at any time, from any goroutine, until the workspace is closed.
 	Warn func(string)
+
+	because string // why it is this kind and not the one before it, if that is Auto's choice
 }
 
 // DefaultImage is the container image that is used if none is named: that of
@@ -128,8 +130,10 @@ func (o Options) cage(ctx context.Context) (workspace.Cage, error) {
 	if err == nil {
 		return first, nil
 	}
+	o.because = strings.TrimPrefix(err.Error(), ErrNone.Error()+": ")
 	second, err2 := newLandlock(ctx, o)
 	if err2 == nil {
+		o.Warn("the sandbox is landlock, since bubblewrap cannot be had: " + o.because)
 		return second, nil
 	}
 	return nil, fmt.Errorf("%w can be had here, so nothing was run:\n  bubblewrap: %w\n  landlock: %w\n%s", ErrNone, err, err2, advice())

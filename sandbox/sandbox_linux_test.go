@@ -2,6 +2,8 @@ package sandbox_test
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -13,6 +15,9 @@ import (
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	if engine := os.Getenv(dockerOf); engine != "" {
+		holdContainer(engine)
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -51,5 +56,62 @@ func TestNoneIsAPlainDirectory(t *testing.T) {
 	if ws.Sandbox() != "" {
 		t.Errorf("its sandbox is %q", ws.Sandbox())
 	}
-	_ = os.Getpid
+}
+
+// Directories that are to be read are read, also where a private directory is
+// in the cage: below /tmp. They are not written.
+func TestReadBelowTmp(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "sandbox-read-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for name, text := range map[string]string{"data": "in a directory", "file": "alone"} {
+		if err := os.MkdirAll(filepath.Join(dir, "dir"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "dir", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(filepath.Join(dir, "dir", "file"), filepath.Join(dir, "file")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds {
+		ws := open(t, sandbox.Options{Dir: t.TempDir(), Kind: kind, Read: []string{filepath.Join(dir, "dir"), filepath.Join(dir, "file")}})
+		var out strings.Builder
+		script := `cat dir/data file; echo x > dir/data; echo x > dir/new; echo x > file; echo y > "$TMPDIR/own" && cat "$TMPDIR/own"; true`
+		err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"sh", "-c", "cd " + dir + " && { " + script + "; } 2>/dev/null"}, Stdout: &out})
+		if err != nil || out.String() != "in a directoryaloney\n" {
+			t.Errorf("%s: %v, %q", kind, err, out.String())
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, "dir", "data")); err != nil || string(data) != "in a directory" {
+			t.Errorf("%s: it is now %q, %v", kind, data, err)
+		}
+		// A working directory there is one.
+		if err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"test", "-f", "data"}, Dir: filepath.Join(dir, "dir")}); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if err := ws.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Whoever leaves the choice to us hears which it was, and why.
+func TestAutoSaysWhy(t *testing.T) {
+	t.Setenv("PATH", "/nowhere")
+	var said []string
+	o := sandbox.Options{Dir: t.TempDir(), Kind: sandbox.Auto, Warn: func(text string) { said = append(said, text) }}
+	text, err := sandbox.Explain(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const why = "the program bwrap is not in PATH"
+	if len(said) != 1 || !strings.Contains(said[0], "the sandbox is landlock") || !strings.Contains(said[0], why) || !strings.Contains(text, why) {
+		t.Errorf("it said %q, and explained:\n%s", said, text)
+	}
 }

@@ -29,9 +29,10 @@ func (t *terminal) cage(cfg *config.Config, dir, kind string) (sandbox.Options, 
 	o := sandbox.Options{
 		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
 		Read: t.atHome(c.Read), Hide: []string{cfg.DataDir},
-		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image,
+		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
 		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", plain(text)) },
 	}
+	o.Engine, _ = t.env("DOCKER_HOST")
 	if o.Network != sandbox.Hosts {
 		return o, nil
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/sandbox"
@@ -20,19 +18,26 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return err
 	}
+	cfg, err := t.load(g, runFlags{}.flags())
+	if err != nil {
+		return err
+	}
+	cage := attempts.Cage{Proxy: (&egress.Proxy{Dialer: dialer}).Serve, Image: cfg.Sandbox.Image}
+	cage.Engine, _ = t.env("DOCKER_HOST")
 	all := attempts.All()
 	tb := &table{head: []string{"SANDBOX", "CLASS", "ATTEMPT", "OUTCOME", "MS"}}
 	var rows []checkRow
 	var summary []string
 	bad, had := 0, 0
 	for _, kind := range c.kinds() {
-		if err := canHave(ctx, kind); err != nil {
+		cage.Kind = kind
+		if err := canHave(ctx, cage); err != nil {
 			summary = append(summary, fmt.Sprintf("%s: cannot be had here: %v", kind, err))
 			continue
 		}
 		had++
 		held := 0
-		for _, r := range (attempts.Cage{Kind: kind, Proxy: (&egress.Proxy{Dialer: dialer}).Serve}).Run(ctx, all) {
+		for _, r := range cage.Run(ctx, all) {
 			row := checkRow{string(kind), r.Class, r.Name, outcome(r), r.Took.Milliseconds()}
 			rows = append(rows, row)
 			tb.add(row.Sandbox, row.Class, row.Attempt, oneLine(row.Outcome, 200), fmt.Sprint(row.MS))
@@ -85,13 +90,7 @@ func outcome(r attempts.Result) string {
 }
 
 // canHave says why a kind of sandbox cannot be had.
-func canHave(ctx context.Context, kind sandbox.Kind) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	dir, err := os.MkdirTemp("", "openmanus-check-")
-	if err != nil {
-		return err
-	}
-	_, err = sandbox.Explain(ctx, sandbox.Options{Dir: dir, Kind: kind})
-	return errors.Join(err, os.RemoveAll(dir))
+func canHave(ctx context.Context, cage attempts.Cage) error {
+	results := cage.Run(ctx, []attempts.Attempt{attempts.Nothing()})
+	return errors.Join(results[0].Breach, results[0].Fault)
 }

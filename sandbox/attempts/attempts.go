@@ -80,6 +80,14 @@ func All() []Attempt {
 	return all
 }
 
+// Nothing is an attempt to do nothing: it fails where there is no such cage.
+func Nothing() Attempt {
+	return Attempt{Name: "nothing", try: func(t *try) error {
+		_, err := t.open()
+		return err
+	}}
+}
+
 // Run makes the attempts, several at a time, and returns what came of them in
 // their order.
 func (c Cage) Run(ctx context.Context, all []Attempt) []Result {
