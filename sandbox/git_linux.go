@@ -49,7 +49,7 @@ func (g *guard) disarmFile(name string) error {
 			return err
 		}
 	}
-	g.clean[name] = g.stat(name)
+	g.clean[name] = g.stat(name).settled()
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // protected are the names in a workspace that other programs take orders from,
@@ -64,6 +65,19 @@ type inode struct {
 	dev, ino  uint64
 	size      int64
 	sec, nsec int64
+}
+
+// settleTime is how old a change must be for the next one to have another time:
+// clocks of file systems are coarse, and a number is soon used again.
+const settleTime = time.Second
+
+// settled is i, or the zero inode if it changed so lately that another change
+// could leave all of it as it is.
+func (i inode) settled() inode {
+	if time.Since(time.Unix(i.sec, i.nsec)) < settleTime {
+		return inode{}
+	}
+	return i
 }
 
 func newGuard(v *view, warn func(string)) (*guard, error) {
@@ -168,7 +182,7 @@ func (g *guard) putBack(name string) error {
 	if err := was.write(g.root, name); err != nil {
 		return fmt.Errorf("%s was changed in the sandbox and cannot be put back: %w", name, err)
 	}
-	g.was[name] = g.read(name)
+	g.was[name] = was.written() // and not what is there now, which may be the next change already
 	return nil
 }
 

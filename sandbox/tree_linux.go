@@ -27,7 +27,7 @@ type tree map[string]entry
 type entry struct {
 	mode fs.FileMode
 	data string // content, or target of a symbolic link
-	is   inode
+	is   inode  // the zero one if it changed so lately that it may change again and look the same
 }
 
 // read reads what is at name; nil if nothing is.
@@ -46,7 +46,7 @@ func (t tree) add(root *os.Root, base, rel string, info fs.FileInfo) {
 		return
 	}
 	name := path.Join(base, rel)
-	e := entry{mode: info.Mode(), is: inodeOf(info)}
+	e := entry{mode: info.Mode(), is: inodeOf(info).settled()}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		e.data, _ = root.Readlink(name) // it has gone: then it differs
@@ -82,7 +82,7 @@ func readSmall(root *os.Root, name string) string {
 
 // unchanged reports whether what is at name is what t is.
 func (t tree) unchanged(g *guard, name string) bool {
-	if t["."].is == g.stat(name) && !t["."].mode.IsDir() {
+	if is := t["."].is; is != (inode{}) && is == g.stat(name) && !t["."].mode.IsDir() {
 		return true
 	}
 	now := g.read(name)
@@ -90,7 +90,7 @@ func (t tree) unchanged(g *guard, name string) bool {
 		return false
 	}
 	for rel, e := range t {
-		if n, ok := now[rel]; !ok || n.mode != e.mode || n.data != e.data {
+		if n, ok := now[rel]; !ok || n.mode.Type() != e.mode.Type() || n.mode.Perm() != e.mode.Perm() || n.data != e.data {
 			return false
 		}
 	}
@@ -112,6 +112,19 @@ func (t tree) write(root *os.Root, name string) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// written is what t is after write.
+func (t tree) written() tree {
+	now := make(tree, len(t))
+	for rel, e := range t {
+		if e.mode.IsDir() {
+			e.mode |= 0o700
+		}
+		e.is = inode{}
+		now[rel] = e
+	}
+	return now
 }
 
 func keys(t tree) func(func(string) bool) {
