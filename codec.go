@@ -284,6 +284,25 @@ func (ev Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(line{ev.Seq, ev.Time, TypeName(ev.Body), ev.Body.Key(), data})
 }
 
+// Line returns a stored event in the encoding of [Event.MarshalJSON]. Nothing is
+// decoded for that, unless large strings have to be put back or somebody else
+// encoded it.
+func (c Codec) Line(ctx context.Context, seq int64, at time.Time, s Stored) ([]byte, error) {
+	if typeOf[s.Type] == nil || bytes.Contains(s.Body, blobMark) || bytes.IndexByte(s.Body, '\n') >= 0 {
+		b, err := c.Decode(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return Event{seq, at, b}.MarshalJSON()
+	}
+	b, err := json.Marshal(line{seq, at, s.Type, s.Key, json.RawMessage("0")})
+	if err != nil {
+		return nil, err
+	}
+	b = b[:len(b)-len("0}")]
+	return append(append(slices.Grow(b, len(s.Body)+1), s.Body...), '}'), nil
+}
+
 // UnmarshalJSON decodes what MarshalJSON made.
 func (ev *Event) UnmarshalJSON(data []byte) error {
 	var l line

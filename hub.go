@@ -162,17 +162,26 @@ type subscriber struct {
 
 	mu    sync.Mutex
 	queue []news
+	row   int           // stored events at the end of queue, and those that they stand for
 	more  chan struct{} // holds one if there may be something in queue
 }
 
 // maxQueue is how much one may leave unread before it is condensed.
 const maxQueue = 1024
 
-// push adds n to the unread. Of stored events in a row the newest is enough,
-// since the reader fetches what lies between.
+// maxRow is how many stored events in a row are kept. They may be large.
+const maxRow = 16
+
+// push adds n to the unread. Of many stored events in a row the newest is
+// enough, since the reader fetches what lies between.
 func (s *subscriber) push(n news) {
 	s.mu.Lock()
-	if i := len(s.queue) - 1; i >= 0 && n.stored() && s.queue[i].stored() {
+	if n.stored() {
+		s.row++
+	} else {
+		s.row = 0
+	}
+	if i := len(s.queue) - 1; i >= 0 && s.row > 1 && (s.row > maxRow || n.ev.Seq <= s.queue[i].ev.Seq) {
 		s.queue[i].ev = newer(s.queue[i].ev, n.ev)
 	} else {
 		s.queue = append(s.queue, n)
@@ -195,7 +204,7 @@ func (s *subscriber) take(ctx context.Context) []news {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queue
-	s.queue = nil
+	s.queue, s.row = nil, 0
 	return q
 }
 
@@ -219,7 +228,7 @@ func (s *subscriber) condense(soFar []news) {
 			last = newer(last, n.ev)
 		}
 	}
-	s.queue = nil
+	s.queue, s.row = nil, 0
 	if last.Seq > 0 {
 		s.queue = append(s.queue, news{ev: last})
 	}

@@ -139,6 +139,9 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 				switch {
 				case n.err != nil, n.ev.Seq == 0:
 					ok = yield(n.ev, n.err) && n.err == nil
+				case n.ev.Seq == last+1:
+					ok = yield(n.ev, nil)
+					last = n.ev.Seq
 				default:
 					ok = upTo(n.ev.Seq)
 				}

@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/store"
 )
 
 type eventsRequest struct {
@@ -38,7 +39,10 @@ func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamRes
 		r, w := humago.Unwrap(hc)
 		s.metrics.streams.Add(1)
 		defer s.metrics.streams.Add(-1)
-		newStream(w).follow(r.Context(), s.Local.Watch(r.Context(), in.ID, max(in.After, in.Last)))
+		out := newStream(w)
+		if after, ok := out.past(s.Store.Lines(r.Context(), in.ID, max(in.After, in.Last)), max(in.After, in.Last)); ok {
+			out.follow(r.Context(), s.Local.Watch(r.Context(), in.ID, after))
+		}
 	}}, nil
 }
 
@@ -65,11 +69,31 @@ func newStream(w http.ResponseWriter) *stream {
 	return &stream{w: w, ctl: http.NewResponseController(w)}
 }
 
+// past writes the events that there are, and returns the number of the last.
+func (s *stream) past(lines iter.Seq2[store.Line, error], after int64) (last int64, ok bool) {
+	b := bytes.NewBufferString("retry: 1000\n\n")
+	for l, err := range lines {
+		if err != nil {
+			s.failed(err)
+			return after, false
+		}
+		frame(b, l.Seq, l.Type, l.JSON)
+		if after = l.Seq; b.Len() < pieceSize {
+			continue
+		}
+		if s.write(b.String()) != nil {
+			return after, false
+		}
+		b.Reset()
+	}
+	return after, s.write(b.String()) == nil
+}
+
+// pieceSize is about how much of the past is written at a time.
+const pieceSize = 32 << 10
+
 // follow writes events until the client has gone, or there are no more.
 func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, error]) {
-	if s.write("retry: 1000\n\n") != nil {
-		return
-	}
 	beats := time.NewTicker(beat)
 	defer beats.Stop()
 	ctx, cancel := context.WithCancel(ctx)
@@ -91,8 +115,7 @@ func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, e
 	})
 	for ev, err := range events {
 		if err != nil {
-			// The client connects again, and is told by the answer to that.
-			_ = s.event(0, "error", &huma.ErrorModel{Title: "the session cannot be followed", Detail: err.Error()})
+			s.failed(err)
 			return
 		}
 		if s.event(ev.Seq, openmanus.TypeName(ev.Body), ev) != nil {
@@ -101,17 +124,29 @@ func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, e
 	}
 }
 
-// event writes one event. Those without a sequence number have no id, so that
-// who comes back begins after the last one that was stored.
+// failed says why a session cannot be followed. The client connects again, and
+// is told by the answer to that.
+func (s *stream) failed(err error) {
+	_ = s.event(0, "error", &huma.ErrorModel{Title: "the session cannot be followed", Detail: err.Error()})
+}
+
 func (s *stream) event(seq int64, typ string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
+	b := new(bytes.Buffer)
+	frame(b, seq, typ, data)
+	return s.write(b.String())
+}
+
+// frame adds one event to b. Those without a sequence number have no id, so
+// that who comes back begins after the last one that was stored.
+func frame(b *bytes.Buffer, seq int64, typ string, data []byte) {
 	if seq > 0 {
-		return s.write("id: ", strconv.FormatInt(seq, 10), "\nevent: ", typ, "\ndata: ", string(data), "\n\n")
+		fmt.Fprintf(b, "id: %d\n", seq)
 	}
-	return s.write("event: ", typ, "\ndata: ", string(data), "\n\n")
+	fmt.Fprintf(b, "event: %s\ndata: %s\n\n", typ, data)
 }
 
 func (s *stream) write(pieces ...string) error {
@@ -143,15 +178,11 @@ func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage
 		return nil, err
 	}
 	var all []json.RawMessage
-	for ev, err := range s.Store.Events(ctx, in.ID, in.After) {
+	for l, err := range s.Store.Lines(ctx, in.ID, in.After) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := json.Marshal(ev)
-		if err != nil {
-			return nil, err
-		}
-		if all = append(all, data); len(all) == in.Limit {
+		if all = append(all, l.JSON); len(all) == in.Limit {
 			break
 		}
 	}

@@ -18,7 +18,35 @@ const (
 
 // Events implements [openmanus.Journal].
 func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
-	return func(yield func(openmanus.Event, error) bool) {
+	return read(ctx, db, session, after, db.event)
+}
+
+// A Line is an event in the encoding of [openmanus.Event.MarshalJSON].
+type Line struct {
+	Seq  int64
+	Type string
+	JSON []byte
+}
+
+// Lines yields what Events does, encoded. It is several times faster than
+// encoding what Events yields, since that is nearly how events are stored.
+func (db *DB) Lines(ctx context.Context, session string, after int64) iter.Seq2[Line, error] {
+	return read(ctx, db, session, after, db.line)
+}
+
+func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
+	body, err := db.codec().Decode(ctx, r.Stored)
+	return r.event(body), err
+}
+
+func (db *DB) line(ctx context.Context, r record) (Line, error) {
+	data, err := db.codec().Line(ctx, r.seq, r.time(), r.Stored)
+	return Line{r.seq, r.Type, data}, err
+}
+
+// read yields the events that there are when it begins, as decode makes them.
+func read[T any](ctx context.Context, db *DB, session string, after int64, decode func(context.Context, record) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
 		last, err := db.last(ctx, session)
 		for at := max(after, 0); err == nil && at < last; {
 			var page []record
@@ -30,25 +58,26 @@ func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2
 				break
 			}
 			var more bool
-			if at, more, err = db.yield(ctx, page, yield); !more {
+			if at, more, err = handOut(ctx, page, decode, yield); !more {
 				return
 			}
 		}
 		if err != nil {
-			yield(openmanus.Event{}, err)
+			var none T
+			yield(none, err)
 		}
 	}
 }
 
-// yield hands out a page of events. It returns the number of the last one, and
+// handOut yields a page of events. It returns the number of the last one, and
 // whether more are wanted.
-func (db *DB) yield(ctx context.Context, page []record, yield func(openmanus.Event, error) bool) (last int64, more bool, err error) {
+func handOut[T any](ctx context.Context, page []record, decode func(context.Context, record) (T, error), yield func(T, error) bool) (last int64, more bool, err error) {
 	for _, r := range page {
-		body, err := db.codec().Decode(ctx, r.Stored)
+		v, err := decode(ctx, r)
 		if err != nil {
 			return last, true, fmt.Errorf("event %d: %w", r.seq, err)
 		}
-		if !yield(r.event(body), nil) {
+		if !yield(v, nil) {
 			return r.seq, false, nil
 		}
 		last = r.seq
@@ -132,7 +161,7 @@ func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield
 		}
 		if len(page) > 0 {
 			db.feeds.noticed(f, page[len(page)-1].seq)
-			return db.yield(ctx, page, yield)
+			return handOut(ctx, page, db.event, yield)
 		}
 		db.feeds.noticed(f, at)
 		if f.gone.Load() {

@@ -108,8 +108,10 @@ type record struct {
 func (r *record) fields() []any { return []any{&r.seq, &r.micros, &r.Type, &r.Key, (*[]byte)(&r.Body)} }
 
 func (r *record) event(b openmanus.Body) openmanus.Event {
-	return openmanus.Event{Seq: r.seq, Time: time.UnixMicro(r.micros).UTC(), Body: b}
+	return openmanus.Event{Seq: r.seq, Time: r.time(), Body: b}
 }
+
+func (r *record) time() time.Time { return time.UnixMicro(r.micros).UTC() }
 
 // taken returns the event of a session that has this key, or nil.
 func (q *queries) taken(id int64, key string) (*record, error) {

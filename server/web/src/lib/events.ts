@@ -202,7 +202,6 @@ function typed(v: View, b: any): void {
 function reply(v: View, seq: number, m: Message): void {
   const s = said("agent", seq, m);
   if (s.text || s.thinking) v.items.push(s);
-  v.calls = new Map(v.calls);
   for (const p of m.parts ?? []) {
     if (p.type !== "call") continue;
     const c: Call = {

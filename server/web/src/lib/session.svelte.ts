@@ -47,13 +47,15 @@ export class Live {
   }
 
   async #load(): Promise<void> {
+    const stands = this.refresh();
     try {
       for (;;) {
         const more = await api.log(this.id, this.last);
         for (const ev of more) this.#add(ev);
+        this.#draw();
         if (more.length < 10_000) break;
       }
-      await this.refresh();
+      await stands;
     } catch (e) {
       this.error = String(e instanceof Error ? e.message : e);
       if (e instanceof Refused) return;
@@ -99,7 +101,7 @@ export class Live {
   #draw(): void {
     cancelAnimationFrame(this.#drawing);
     this.#drawing = 0;
-    if (this.at === null) this.view = { ...this.#now, items: this.#now.items.slice() };
+    if (this.at === null) this.view = { ...this.#now, items: this.#now.items.slice(), calls: new Map(this.#now.calls) };
   }
 
   /** Looks at the session as it was after an event, or as it is. */
