@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,8 +82,11 @@ func matchAll(words string) (string, error) {
 // ErrTooShort says that there is no word of three characters to search for.
 var ErrTooShort = errors.New("a word to search for has three characters or more")
 
-// indexSaid adds what was said since the last search to the index, a session
-// at a time, so that appends wait for one session at most.
+// batchSaid is about how many bytes are added to the index at a time: appends
+// wait for so much at most, or for one session.
+const batchSaid = 256 << 10
+
+// indexSaid adds what was said since the last search to the index.
 func (db *DB) indexSaid(ctx context.Context) error {
 	for {
 		rows, err := db.read.QueryContext(ctx, "SELECT name FROM sessions WHERE indexed < events LIMIT 256")
@@ -90,38 +94,81 @@ func (db *DB) indexSaid(ctx context.Context) error {
 		if err != nil || len(names) == 0 {
 			return db.explain(err)
 		}
-		for _, name := range names {
-			if err := db.indexSession(ctx, name); err != nil {
+		var batch []unindexed
+		size := 0
+		for i, name := range names {
+			u, err := db.unindexed(ctx, name)
+			if err != nil {
+				return err
+			}
+			batch = append(batch, u)
+			for _, s := range u.said {
+				size += len(s.Text)
+			}
+			if size < batchSaid && i < len(names)-1 {
+				continue
+			}
+			if err := db.index(ctx, batch); err != nil {
+				return err
+			}
+			batch, size = nil, 0
+		}
+	}
+}
+
+// index adds to the index in one commit.
+func (db *DB) index(ctx context.Context, batch []unindexed) error {
+	add := func(q *queries) error {
+		for _, u := range batch {
+			if err := q.index(u); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-}
-
-func (db *DB) indexSession(ctx context.Context, name string) error {
-	info, indexed, err := db.unindexed(ctx, name)
-	if err != nil {
-		return err
-	}
-	var said []utterance
-	for ev, err := range db.Events(ctx, name, indexed) {
-		if err != nil {
-			return err
-		}
-		if ev.Seq > info {
-			break
-		}
-		if text := spokenIn(ev.Body); text != "" {
-			said = append(said, utterance{ev.Seq, text})
-		}
-	}
-	add := func(q *queries) error { return q.index(name, indexed, info, said) }
 	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: add}))
 }
 
-func (db *DB) unindexed(ctx context.Context, name string) (events, indexed int64, err error) {
-	err = db.read.QueryRowContext(ctx, "SELECT events, indexed FROM sessions WHERE name = ?", name).Scan(&events, &indexed)
-	return events, indexed, db.explain(err)
+// An unindexed is what was said in a session between two events.
+type unindexed struct {
+	name     string
+	from, to int64
+	said     []utterance
+}
+
+func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err error) {
+	u.name = name
+	err = db.read.QueryRowContext(ctx, "SELECT events, indexed FROM sessions WHERE name = ?", name).Scan(&u.to, &u.from)
+	if errors.Is(err, sql.ErrNoRows) {
+		return u, nil // it was deleted meanwhile
+	}
+	if err != nil {
+		return u, db.explain(err)
+	}
+	rows, err := db.read.QueryContext(ctx, `WITH s AS (SELECT id << 32 AS first FROM sessions WHERE name = ?1)
+		SELECT events.id & 0xffffffff, time, type, key, body FROM s JOIN events ON events.id > s.first + ?2 AND events.id <= s.first + ?3
+		WHERE type IN ('user_said', 'model_said', 'titled') ORDER BY events.id`, name, u.from, u.to)
+	if err != nil {
+		return u, db.explain(err)
+	}
+	for rows.Next() && err == nil {
+		var r record
+		if err = rows.Scan(r.fields()...); err == nil {
+			err = u.add(ctx, db, r)
+		}
+	}
+	return u, db.explain(errors.Join(err, rows.Err(), rows.Close()))
+}
+
+func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
+	ev, err := db.event(ctx, r)
+	if err != nil {
+		return fmt.Errorf("session %s: event %d: %w", u.name, r.seq, err)
+	}
+	if text := spokenIn(ev.Body); text != "" {
+		u.said = append(u.said, utterance{r.seq, text})
+	}
+	return nil
 }
 
 // An utterance is what was said in an event.
@@ -146,20 +193,19 @@ func spokenIn(b openmanus.Body) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
 }
 
-// index adds what was said in a session between two events, unless somebody
-// else has.
-func (q *queries) index(name string, from, to int64, said []utterance) error {
-	r, err := q.indexed.Exec(name, from, to)
+// index adds what was said, unless somebody else has.
+func (q *queries) index(u unindexed) error {
+	r, err := q.indexed.Exec(u.name, u.from, u.to)
 	if err != nil {
 		return err
 	}
-	if n, err := r.RowsAffected(); err != nil || n == 0 || len(said) == 0 {
+	if n, err := r.RowsAffected(); err != nil || n == 0 || len(u.said) == 0 {
 		return err
 	}
-	list, err := json.Marshal(said)
+	list, err := json.Marshal(u.said)
 	if err != nil {
 		return err
 	}
-	_, err = q.addSaid.Exec(name, string(list))
+	_, err = q.addSaid.Exec(u.name, string(list))
 	return err
 }
