@@ -104,7 +104,7 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 		Workspace: userOf(ctx).relative(info.Workspace),
 		Usage:     Usage{u.Input, u.Output, u.Cached, u.Reasoning, info.Cost.USD()},
 	}
-	err = s.states.view(ctx, info.ID, func(st *openmanus.State) error {
+	err = s.states.viewAt(ctx, info.ID, info.Events, func(st *openmanus.State) error {
 		x.Status, x.Reason, x.Error, x.Answer = string(st.Status()), string(st.Outcome.Reason), st.Outcome.Error, st.Answer
 		x.Approve, x.Steps, x.Limits = cmp.Or(st.Config.Approve, openmanus.ApproveAsk), st.Steps, limits(st.Limits)
 		for _, c := range st.Children {
