@@ -285,7 +285,7 @@ func TestMerges(t *testing.T) {
 // is there, and to be cut short changes nothing of that.
 func TestNothingIsLostWhateverIsMerged(t *testing.T) {
 	names := []string{"a", "b", "c", "d/a", "d/b", "d/e/a", "f/a"}
-	for seed := range 150 {
+	for seed := range 60 {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		random := func(share int) map[string]string {
 			files := make(map[string]string)
