@@ -44,6 +44,9 @@ var cases embed.FS
 // the same with other words or numbers, its file has a "reply.json" or an
 // "error.json" of its own, which stands for that of the case.
 //
+// A case that is about what a request holds names, under "wants", the files that
+// no wire may leave out.
+//
 // The beginning of a case's file says what it is about, and that of a wire's
 // file where its traffic is taken from. Both are printed when it fails.
 func Run(t *testing.T, wire fs.FS, open Open) {
@@ -113,6 +116,7 @@ type aCase struct {
 	unsupported   string
 	again         string // what a second request must hold
 	none          string // why there is no such traffic
+	wants         []string
 }
 
 type failure struct {
@@ -159,6 +163,8 @@ func readCase(t *testing.T, wire fs.FS, name string) *aCase {
 				c.again = text
 			case "none":
 				c.none = text
+			case "wants":
+				c.wants = strings.Fields(text)
 			default:
 				t.Fatalf("%s: what is %q?", name, f.Name)
 			}
@@ -166,6 +172,12 @@ func readCase(t *testing.T, wire fs.FS, name string) *aCase {
 		return string(ar.Comment)
 	}
 	c.about, c.source = read(neutral), read(traffic)
+	for _, file := range c.wants {
+		said := map[string]string{"request.json": c.wantRequest, "again.json": c.again}[file]
+		if said == "" && c.unsupported == "" && c.none == "" {
+			t.Fatalf("%s: the traffic has no %s, which is what this case is about: without it nothing is tried", name, file)
+		}
+	}
 	return c
 }
 
