@@ -42,6 +42,7 @@ type checked struct {
 	Cache  string   `json:"cache"`
 	Error  string   `json:"error,omitempty"`
 	Kind   llm.Kind `json:"kind,omitempty"`
+	wrong  bool     // nothing that is a model is at the address
 }
 
 // Run implements the command.
@@ -84,7 +85,7 @@ func verdict(all []checked) error {
 		if isBad(r) {
 			bad = append(bad, r.Name+": "+r.Error)
 		}
-		if r.Kind == llm.Auth || r.Kind == llm.NoModel || isBad(r) && r.Kind == "" {
+		if r.Kind == llm.Auth || r.Kind == llm.NoModel || r.wrong || isBad(r) && r.Kind == "" {
 			code = exitUsage
 		}
 	}
@@ -126,6 +127,8 @@ func checkModel(ctx context.Context, cfg *config.Config, name string) checked {
 		r.Vision = "no"
 	}
 	if r.OK = err == nil; err != nil {
+		errors.As(err, &e)
+		r.wrong = e != nil && e.Kind == llm.Network && e.Permanent
 		r.Error, r.Kind = err.Error(), llm.KindOf(err)
 	}
 	return r

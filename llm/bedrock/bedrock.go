@@ -135,7 +135,7 @@ func (m *sender) send(ctx context.Context, body wire.Segments) (*http.Response, 
 	}
 	if kind := res.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") {
 		res.Body.Close()
-		return nil, wire.Wrongf("the response is a web page, not a reply: is the base URL right?")
+		return nil, wire.Elsewhere("the response is a web page, not a reply: is the base URL right?")
 	}
 	return res, nil
 }

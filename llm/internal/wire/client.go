@@ -81,7 +81,7 @@ func (p *Place) Failure(ctx context.Context, err error) error {
 	text := p.Name + ": " + p.clean(e.Err.Error())
 	if p.Hint != nil {
 		if hint := p.Hint(e.Kind); hint != "" {
-			text += "; " + hint
+			text = strings.Replace(text+"; "+hint, "?; ", "? ", 1)
 		}
 	}
 	said.Err = &located{text, e.Err}
@@ -161,6 +161,9 @@ func (p *Place) Check(res *http.Response) (*http.Response, error) {
 	defer res.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	e, why := Refusal(res.StatusCode, res.Header, body)
+	if res.StatusCode/100 == 3 || res.StatusCode == http.StatusMethodNotAllowed { // something else is there
+		e.Kind, e.Permanent = llm.Network, true
+	}
 	e.Err = errors.New(p.advice(e, res, why))
 	return nil, e
 }

@@ -31,7 +31,7 @@ func Events(body io.Reader) iter.Seq2[[]byte, error] {
 			yield(data, err)
 		case first == '<':
 			html, _ := io.ReadAll(io.LimitReader(r, 4096))
-			yield(nil, Wrongf("the response is a web page (%s), not a reply: is the base URL right?", OneLine(explain(html).text, 100)))
+			yield(nil, Elsewhere("the response is a web page (%s), not a reply: is the base URL right?", OneLine(explain(html).text, 100)))
 		default:
 			stream(r, yield)
 		}

@@ -240,6 +240,12 @@ func Wrongf(format string, a ...any) error {
 	return &llm.Error{Kind: llm.Protocol, Permanent: true, Err: fmt.Errorf(format, a...)}
 }
 
+// Elsewhere returns the error of an address where no model is, but something
+// else: a web page, another interface. Trying again does not help.
+func Elsewhere(format string, a ...any) error {
+	return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf(format, a...)}
+}
+
 // NoEvent is the error of an event that cannot be read.
 func NoEvent(data []byte, err error) error {
 	return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", OneLine(string(data), 100), err)}

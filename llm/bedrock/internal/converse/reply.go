@@ -92,7 +92,7 @@ func framing(err error) error {
 	var sum eventstream.ChecksumError
 	switch {
 	case errors.As(err, &length):
-		return wire.Wrongf("the response is not in Amazon's framing (%w): is the base URL right?", err)
+		return wire.Elsewhere("the response is not in Amazon's framing (%w): is the base URL right?", err)
 	case errors.As(err, &sum):
 		return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("an event of the stream is damaged: %w", err)}
 	}

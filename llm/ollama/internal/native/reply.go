@@ -47,7 +47,7 @@ func lines(body io.Reader) iter.Seq2[[]byte, error] {
 			}
 			none = false
 			if line[0] == '<' {
-				yield(nil, wire.Wrongf("the response is a web page, not a reply: is the base URL right?"))
+				yield(nil, wire.Elsewhere("the response is a web page, not a reply: is the base URL right?"))
 				return
 			}
 			if !yield(line, nil) {
