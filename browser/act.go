@@ -12,8 +12,14 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// readyTime is how long an action waits for its element.
-const readyTime = 5 * time.Second
+const (
+	readyTime = 5 * time.Second  // how long an action waits for its element, at least
+	minLooks  = 10               // how often it looks for it, at least: a busy machine is slow
+	hangTime  = 20 * time.Second // how long a page may take for what takes no time
+)
+
+// errHung is the error of a page whose scripts do not come to an end.
+var errHung = errors.New("the page does not answer, since its scripts do not end: they were stopped; refresh it, or go elsewhere")
 
 // The functions that run in the page, each a file that can be read.
 var (
@@ -37,32 +43,58 @@ type blocked string
 func (b blocked) Error() string { return string(b) }
 
 // point waits until an element is visible, still, enabled and not covered, and
-// returns a place where it can be hit; at, if not nil, is a place within it.
+// returns a place where it can be hit; at, if not nil, is a place within it. An
+// element is given up when time has passed and it was looked for often enough:
+// a look that is cut short would say nothing of the page.
 func (t *Tab) point(ctx context.Context, el *Element, at *Point) (Point, error) {
-	until, cancel := context.WithTimeout(ctx, t.b.patience)
-	defer cancel()
-	var why blocked
-	for {
-		p, err := t.tryPoint(until, el, at)
-		var now blocked
+	began := time.Now()
+	for look := 1; ; look++ {
+		p, err := t.look(ctx, el, at)
+		var why blocked
 		switch {
 		case err == nil:
 			return p, nil
 		case ctx.Err() != nil:
 			return p, cause(ctx, err)
-		case until.Err() != nil && why != "":
-			return p, why // what failed for want of time says nothing of the page
-		case !errors.As(err, &now):
+		case !errors.As(err, &why), look >= minLooks && time.Since(began) >= t.b.patience:
 			return p, err
 		}
-		why = now
 		// It may come with the next frame that is drawn.
-		if err := t.drawn(until); err != nil && ctx.Err() != nil {
+		if err := t.drawn(ctx); err != nil {
 			return p, cause(ctx, err)
 		}
-		if until.Err() != nil {
-			return p, why
-		}
+	}
+}
+
+// look is tryPoint, with an end where the page does not answer.
+func (t *Tab) look(ctx context.Context, el *Element, at *Point) (Point, error) {
+	ctx, done := t.hanging(ctx)
+	defer done()
+	p, err := t.tryPoint(ctx, el, at)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return p, err
+}
+
+// hanging limits what a page answers at once, unless its scripts do not end:
+// then they are stopped, and [cause] says so.
+func (t *Tab) hanging(ctx context.Context) (_ context.Context, done func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(t.b.hang, func() {
+		t.interrupt()
+		cancel(errHung)
+	})
+	return ctx, func() { limit.Stop(); cancel(nil) }
+}
+
+// interrupt ends the scripts that run in the page and its frames.
+func (t *Tab) interrupt() {
+	t.b.mu.Lock()
+	sessions := append([]*session{t.s}, t.frames...)
+	t.b.mu.Unlock()
+	for _, s := range sessions {
+		s.send(runtime.CommandTerminateExecution, nil)
 	}
 }
 
@@ -241,7 +273,7 @@ func (t *Tab) reach(ctx context.Context, el *Element, at *Point) (Point, error) 
 		if err := t.mouse(ctx, mouse(input.DispatchMouseEventTypeMouseMoved, p)); err != nil {
 			return p, err
 		}
-		again, err := t.tryPoint(ctx, el, at)
+		again, err := t.look(ctx, el, at)
 		if err == nil && again == p {
 			return p, nil
 		}
@@ -315,6 +347,8 @@ func (t *Tab) mouse(ctx context.Context, events ...input.DispatchMouseEventParam
 		}
 		waits = append(waits, wait)
 	}
+	ctx, done := t.hanging(ctx)
+	defer done()
 	for _, wait := range waits {
 		if err := wait(ctx, nil); err != nil {
 			return cause(ctx, fmt.Errorf("the mouse: %w", err))

@@ -53,7 +53,8 @@ type Browser struct {
 	proc *process // nil if it was not started here
 	dir  string   // where downloads land
 
-	patience time.Duration // how long an action waits for its element
+	patience time.Duration // how long an action waits for its element, at least
+	hang     time.Duration // how long a page may take for what takes no time
 
 	mu        sync.Mutex
 	tabs      []*Tab // in the order in which they were opened
@@ -71,7 +72,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 1280), cmp.Or(o.Height, 900)
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	b := &Browser{patience: readyTime, downloads: make(map[string]*Download), changed: make(chan struct{})}
+	b := &Browser{patience: readyTime, hang: hangTime, downloads: make(map[string]*Download), changed: make(chan struct{})}
 	var tr chromedp.Transport
 	if o.URL != "" {
 		var err error
@@ -146,7 +147,7 @@ func (b *Browser) begin(ctx context.Context) error {
 	if _, err := cdp.Call(ctx, root, target.SetAutoAttach, attachTo("page")); err != nil {
 		return err
 	}
-	if b.proc == nil || len(b.Tabs()) == 0 {
+	if b.proc == nil { // one that was started here opens a tab by itself
 		if _, err := cdp.Call(ctx, root, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"}); err != nil {
 			return err
 		}
@@ -328,7 +329,10 @@ func (b *Browser) attached(s *session, params jsonv2.Value) {
 	case ev.TargetInfo.Type == "iframe" && s.parent.tab != nil:
 		t := s.parent.tab
 		s.tab = t
-		b.note(func() { t.frames = append(t.frames, s) })
+		b.note(func() {
+			t.frames = append(t.frames, s)
+			delete(t.left, cdp.FrameID(s.target))
+		})
 		go t.prepare(s)
 	default:
 		go func() { // not ours: let it run

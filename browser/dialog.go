@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -77,7 +76,7 @@ func (t *Tab) Answer(ctx context.Context, accept bool, text string) (Outcome, er
 		return Outcome{}, errors.New("no dialog is open")
 	}
 	before := t.before()
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*loadTime)
 	defer cancel()
 	_, err := cdp.Call(ctx, d.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept, PromptText: text})
 	if err != nil {

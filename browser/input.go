@@ -59,6 +59,8 @@ func (t *Tab) keys(ctx context.Context, events ...*input.DispatchKeyEventParams)
 		}
 		waits = append(waits, wait)
 	}
+	ctx, done := t.hanging(ctx)
+	defer done()
 	for _, wait := range waits {
 		if err := wait(ctx, nil); err != nil {
 			return cause(ctx, fmt.Errorf("the keyboard: %w", err))

@@ -16,7 +16,7 @@ import (
 
 const (
 	startTime = 60 * time.Second // for a browser to start, on a busy machine
-	closeTime = 10 * time.Second // for it to end by itself
+	closeTime = 20 * time.Second // for it to end by itself
 )
 
 // A process is a browser that was started here.
@@ -88,7 +88,7 @@ func (p *process) end(ctx context.Context) error {
 // removeAll removes a directory into which processes that are dying may still
 // write.
 func removeAll(dir string) (err error) {
-	for range 50 {
+	for range 500 {
 		if err = os.RemoveAll(dir); err == nil {
 			return nil
 		}

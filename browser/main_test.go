@@ -26,7 +26,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	shared = b
-	b.patience = 1500 * time.Millisecond
+	b.patience = 1500 * time.Millisecond // and as many looks as ever
 	code := m.Run()
 	if err := b.Close(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"html"
 	"strings"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
@@ -70,14 +69,33 @@ func (t *Tab) dragged(ctx context.Context, from, to Point) error {
 			return err
 		}
 	}
-	if drag != nil {
-		if err := t.dropEvent(ctx, "drop", to, drag); err != nil {
-			return err
-		}
+	if err := t.dropped(ctx, to, drag); err != nil {
+		return err
 	}
 	up := mouse(input.DispatchMouseEventTypeMouseReleased, to)
 	up.Button, up.ClickCount = input.MouseButtonLeft, 1
 	return t.mouse(ctx, up)
+}
+
+// dropped drops what is dragged. That it is dragged, the browser may say only
+// now.
+func (t *Tab) dropped(ctx context.Context, to Point, drag *input.DragData) error {
+	kinds := []string{"drop"}
+	if drag == nil {
+		kinds = []string{"dragEnter", "dragOver", "drop"}
+		if err := t.drawn(ctx); err != nil {
+			return err
+		}
+		if t.b.note(func() { drag = t.drag }); drag == nil {
+			return nil
+		}
+	}
+	for _, kind := range kinds {
+		if err := t.dropEvent(ctx, kind, to, drag); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *Tab) dropEvent(ctx context.Context, kind string, p Point, d *input.DragData) error {
@@ -102,7 +120,7 @@ func (t *Tab) Upload(ctx context.Context, el *Element, files ...string) (Outcome
 			if err := t.press(ctx, p, Button{}); err != nil {
 				return err
 			}
-			short, cancel := context.WithTimeout(ctx, 2*time.Second)
+			short, cancel := context.WithTimeout(ctx, frameTime)
 			defer cancel()
 			if t.b.wait(short, func() bool { return t.chooser != nil }) != nil {
 				return errors.New("it is no field for files, and opened no file chooser: click what does, or name the <input file>")

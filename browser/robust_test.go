@@ -46,6 +46,27 @@ func TestCrashedTab(t *testing.T) {
 	}
 }
 
+// A page whose scripts do not end is stopped, and usable again.
+func TestHungPage(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve(`<title>Fine</title><body onkeydown="for (;;);"><button onclick="for (;;);">Hang</button><button onclick="this.textContent = 'Done'">Do</button>`)})
+	p := newPlayer(t, Config{})
+	shared.hang = time.Second
+	defer func() { shared.hang = hangTime }()
+	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
+	p.settled()
+	for _, in := range []string{`{"action":"click_element","index":0}`, `{"action":"send_keys","keys":"a"}`} {
+		p.run(in)
+		if p.err == nil || !strings.Contains(p.err.Error(), "the page does not answer, since its scripts do not end: they were stopped") {
+			t.Fatalf("%s: %s, %v", in, p.said, p.err)
+		}
+	}
+	shared.hang = hangTime
+	p.run(`{"action":"click_element","index":1}`)
+	if p.err != nil || !strings.Contains(p.said, "[1]<button focused> Done") {
+		t.Fatalf("%s, %v", p.said, p.err)
+	}
+}
+
 // A browser that dies is started again, and the model is told; so it is when
 // the session goes on in another process.
 func TestDeadBrowser(t *testing.T) {

@@ -15,7 +15,8 @@ const (
 	loadTime  = 15 * time.Second // for a page to load
 	extraTime = 5 * time.Second  // for what a page still loads when it can be read
 	quietTime = 4 * time.Second  // for requests that an action set off
-	frameTime = time.Second      // for the page to draw
+	frameTime = 5 * time.Second  // for the page to draw
+	beginTime = 3 * time.Second  // for what was asked for to begin
 )
 
 // An Outcome is what came of an action.
@@ -94,10 +95,10 @@ func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
 // page: mostly, a download is about to begin. One that was given up is not
 // waited for long.
 func (t *Tab) landed(ctx context.Context, was before) {
-	short, cancel := context.WithTimeout(ctx, frameTime)
+	short, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
 	t.b.wait(short, func() bool {
-		return t.went <= was.moment || t.loader != was.loader || t.url != was.url || len(t.b.downloads) > len(was.loads) || t.stop() != nil
+		return !since(t.left, was.moment) || len(t.b.downloads) > len(was.loads) || t.stop() != nil
 	})
 }
 
@@ -171,18 +172,14 @@ func late(ctx context.Context, err error) error {
 
 // busy reports whether something is on its way that began after a moment. b.mu
 // is held.
-func (t *Tab) busy(since int64) bool {
-	for _, m := range t.requests {
-		if m > since {
-			return true
-		}
-	}
-	return t.loads(since)
-}
+func (t *Tab) busy(moment int64) bool { return since(t.requests, moment) || t.loads(moment) }
 
-func (t *Tab) loads(since int64) bool {
-	for _, m := range t.loading {
-		if m > since {
+func (t *Tab) loads(moment int64) bool { return since(t.loading, moment) }
+
+// since reports whether something in m began after a moment.
+func since[K comparable](m map[K]int64, moment int64) bool {
+	for _, at := range m {
+		if at > moment {
 			return true
 		}
 	}
@@ -197,7 +194,7 @@ func (t *Tab) drawn(ctx context.Context) error { return t.drawnIn(ctx, t.s) }
 func (t *Tab) drawnIn(ctx context.Context, s *session) error {
 	const due = `new Promise(done => {
 		const end = () => done(window.closed);
-		setTimeout(end, 500);
+		setTimeout(end, document.hidden ? 500 : 3000); // a hidden page draws nothing
 		setTimeout(() => requestAnimationFrame(() => setTimeout(end)));
 	})`
 	short, cancel := context.WithTimeout(ctx, frameTime)
@@ -303,11 +300,11 @@ func (t *Tab) leave(ctx context.Context, do func(context.Context) error) (Outcom
 	if err := do(ctx); err != nil {
 		return Outcome{}, cause(ctx, err)
 	}
-	begun, cancel := context.WithTimeout(ctx, frameTime)
+	begun, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
 	// It begins soon, or there was nothing to begin.
 	t.b.wait(begun, func() bool {
-		return t.stop() != nil || t.loads(was.moment) || t.url != was.url || t.loader != was.loader
+		return t.stop() != nil || t.loads(was.moment) || t.within > was.moment || t.url != was.url || t.loader != was.loader
 	})
 	return t.arrived(ctx, was)
 }

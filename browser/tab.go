@@ -28,13 +28,14 @@ type Tab struct {
 
 	// Guarded by b.mu.
 	frames   []*session // of frames that have a process of their own
-	went     int64      // the moment at which a frame last set out for another document
 	closed   bool
 	crashed  bool
 	leaving  bool // it was asked to go to another page
 	url      string
 	loader   cdp.LoaderID
+	within   int64 // the moment at which it last went elsewhere within its document
 	domReady bool
+	left     map[cdp.FrameID]int64       // frames that set out for another document and have not come to one
 	loading  map[cdp.FrameID]int64       // frames that load, and since which moment
 	requests map[network.RequestID]int64 // under way, and since which moment
 	worlds   map[cdp.FrameID]runtime.ExecutionContextID
@@ -55,7 +56,7 @@ type chooser struct {
 
 func newTab(b *Browser, s *session, info *target.Info) *Tab {
 	t := &Tab{b: b, s: s, ready: make(chan struct{}), acting: make(chan struct{}, 1), url: info.URL,
-		loading: make(map[cdp.FrameID]int64), requests: make(map[network.RequestID]int64),
+		left: make(map[cdp.FrameID]int64), loading: make(map[cdp.FrameID]int64), requests: make(map[network.RequestID]int64),
 		worlds: make(map[cdp.FrameID]runtime.ExecutionContextID), index: newIndex()}
 	s.tab = t
 	if info.OpenerID != "" {
@@ -119,6 +120,7 @@ func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 			if s == t.s {
 				t.crashed, t.dialog = true, nil
 				clear(t.loading)
+				clear(t.left)
 				clear(t.requests)
 			}
 		})
@@ -167,21 +169,23 @@ func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 			t.loading[ev.FrameID] = t.b.moment
 		case "Page.frameStartedNavigating":
 			if !strings.Contains(strings.ToLower(ev.NavigationType), "samedocument") {
-				t.loading[ev.FrameID], t.went = t.b.moment, t.b.moment
+				t.loading[ev.FrameID], t.left[ev.FrameID] = t.b.moment, t.b.moment
 			} else {
 				delete(t.loading, ev.FrameID)
 			}
 		case "Page.frameStoppedLoading":
 			delete(t.loading, ev.FrameID)
 		case "Page.frameDetached":
+			delete(t.left, ev.FrameID)
 			delete(t.loading, ev.FrameID)
 			delete(t.worlds, ev.FrameID)
 		case "Page.navigatedWithinDocument":
 			if ev.FrameID == main {
-				t.url = ev.URL
+				t.url, t.within = ev.URL, t.b.moment
 			}
 		case "Page.frameNavigated":
 			delete(t.worlds, ev.Frame.ID)
+			delete(t.left, ev.Frame.ID)
 			if ev.Frame.ID == main && s == t.s {
 				t.url, t.loader, t.domReady, t.crashed = ev.Frame.URL, ev.Frame.LoaderID, false, false
 				clear(t.requests)

@@ -40,6 +40,19 @@ type Document struct {
 	Image []byte // the file itself, if it is an image that a model may look at
 }
 
+// String is the text of the document: each part under a head such as
+// "--- page 3 ---", and what could not be read.
+func (d *Document) String() string {
+	var b strings.Builder
+	for _, p := range d.Parts {
+		fmt.Fprintf(&b, "\n--- %s ---\n%s\n", p.Label, strings.TrimRight(p.Text, "\n"))
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "\nNote: %s\n", n)
+	}
+	return b.String()
+}
+
 // Options limit what is read.
 type Options struct {
 	From, To int   // the parts to read, from 1; 0 means from the first, to the last

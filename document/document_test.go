@@ -95,6 +95,29 @@ func TestPDF(t *testing.T) {
 	refused(t, err, "encrypted with a password")
 }
 
+// What is no file is read as one would be.
+func TestBytes(t *testing.T) {
+	for _, name := range []string{"report.pdf", "report.docx"} {
+		data, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Read(t.Context(), os.DirFS("testdata"), name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := Bytes(t.Context(), "fetched", data, Options{}); err != nil || d.String() != want.String() || d.Format != want.Format {
+			t.Errorf("%s: %v\n%s", name, err, d)
+		}
+	}
+	d, err := Bytes(t.Context(), "a.csv", []byte("month,sum\nMay,12\n"), Options{})
+	has(t, d, err, "month", "May")
+	_, err = Bytes(t.Context(), "a.bin", []byte("\x00\x01\x02"), Options{})
+	refused(t, err, "a.bin: not a document that can be read")
+	_, err = Bytes(t.Context(), "", []byte("%PDF-"), Options{MaxBytes: 3})
+	refused(t, err, "at most 3 B are read")
+}
+
 // TestBrokenPDFs: cut anywhere, or with bytes changed, a PDF is read in part
 // or refused; it neither panics nor takes for ever.
 func TestBrokenPDFs(t *testing.T) {

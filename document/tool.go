@@ -87,7 +87,6 @@ func result(name string, d *Document, pages string) openmanus.Result {
 	fmt.Fprintf(&b, "%s: %s, %s\n", name, d.Format, d.About)
 	for _, p := range d.Parts {
 		detail.Parts = append(detail.Parts, p.Label)
-		fmt.Fprintf(&b, "\n--- %s ---\n%s\n", p.Label, strings.TrimRight(p.Text, "\n"))
 	}
 	if len(d.Parts) == 0 && d.Image == nil {
 		fmt.Fprintf(&b, "\nThere is no text")
@@ -96,9 +95,7 @@ func result(name string, d *Document, pages string) openmanus.Result {
 		}
 		b.WriteString(".\n")
 	}
-	for _, n := range d.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", n)
-	}
+	b.WriteString(d.String())
 	res := openmanus.TextResult("%s", b.String())
 	res.Detail = detail
 	if d.Image != nil {

@@ -80,18 +80,16 @@ func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 		return p, err
 	}
 	if r.Convert != nil {
-		name := b.URL
-		if u, err := url.Parse(b.URL); err == nil {
+		name := "document"
+		if u, err := url.Parse(b.URL); err == nil && len(u.Path) > 1 {
 			name = path.Base(u.Path)
 		}
-		text, ok, err := r.Convert(ctx, name, b.Type, b.Data)
+		text, err := r.Convert(ctx, name, b.Data)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.URL, err)
+			return nil, fmt.Errorf("%s (%s): %w", b.URL, b.Type, err)
 		}
-		if ok {
-			p.Text, p.Markdown = text, text
-			return p, nil
-		}
+		p.Title, p.Text, p.Markdown = name, text, text
+		return p, nil
 	}
 	return nil, fmt.Errorf("%s is a %s of %d bytes, which cannot be read as text", b.URL, b.Type, len(b.Data))
 }

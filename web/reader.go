@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +41,9 @@ type Reader struct {
 	Robots bool
 
 	// Convert, if not nil, makes text of what is neither HTML nor text, such
-	// as a PDF: ok is false for what it does not know.
-	Convert func(ctx context.Context, name, mime string, data []byte) (text string, ok bool, err error)
+	// as a PDF. The same bytes must make the same text. It is called from many
+	// goroutines.
+	Convert func(ctx context.Context, name string, data []byte) (text string, err error)
 
 	MaxBytes int64         // of a page; 0: 20 MiB
 	Timeout  time.Duration // for a page; 0: 30 s
@@ -178,13 +181,25 @@ func (r *Reader) body(res *http.Response) ([]byte, error) {
 	case "br":
 		from = brotli.NewReader(from)
 	case "deflate":
-		from = flate.NewReader(from)
+		from = inflate(from)
 	}
 	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if int64(len(data)) > limit {
 		return nil, fmt.Errorf("it is larger than %d MB", limit>>20)
 	}
 	return data, err
+}
+
+// inflate undoes "deflate", which is zlib's format, and from some servers what
+// is in it.
+func inflate(from io.Reader) io.Reader {
+	r := bufio.NewReader(from)
+	if head, err := r.Peek(2); err == nil && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
+		if z, err := zlib.NewReader(r); err == nil {
+			return z
+		}
+	}
+	return flate.NewReader(r)
 }
 
 // guess is the media type of what nobody says it of.

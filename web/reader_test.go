@@ -2,9 +2,12 @@ package web
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -93,9 +96,11 @@ func TestReadEncodings(t *testing.T) {
 		"/meta":   sends("text/html", "<meta charset=iso-8859-1>"+latin),
 		"/bom":    sends("text/html", "\ufeff<p>Grüße aus Köln</p>"),
 		"/gzip":   packed("gzip", func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }),
+		"/zlib":   packed("deflate", func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }),
+		"/raw":    packed("deflate", func(w io.Writer) io.WriteCloser { z, _ := flate.NewWriter(w, 6); return z }),
 		"/br":     packed("br", func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) }),
 	})
-	for _, path := range []string{"/header", "/meta", "/bom", "/gzip", "/br"} {
+	for _, path := range []string{"/header", "/meta", "/bom", "/gzip", "/zlib", "/raw", "/br"} {
 		p, err := r.Read(t.Context(), url+path)
 		if err != nil || p.Markdown != "Grüße aus Köln" {
 			t.Errorf("%s: %+v, %v", path, p, err)
@@ -112,8 +117,11 @@ func TestReadOtherTypes(t *testing.T) {
 		"/x.png":  sends("image/png", "\x89PNG"),
 		"/x.bin":  sends("application/x-thing", "\x00\x01"),
 	})
-	r.Convert = func(_ context.Context, name, kind string, data []byte) (string, bool, error) {
-		return "text of " + name, kind == "application/pdf", nil
+	r.Convert = func(_ context.Context, name string, data []byte) (string, error) {
+		if name == "x.pdf" {
+			return "text of " + name, nil
+		}
+		return "", errors.New("not a document")
 	}
 	for path, want := range map[string]string{
 		"/x.csv": "| month | sum |\n|---|---|\n| May | 1\\|2 |\n", "/x.json": "```json\n{\n  \"a\": [\n    1,\n    2\n  ]\n}\n```",
@@ -123,7 +131,7 @@ func TestReadOtherTypes(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, p.Markdown, err)
 		}
 	}
-	if _, err := r.Read(t.Context(), url+"/x.bin"); err == nil || !strings.Contains(err.Error(), "cannot be read as text") {
+	if _, err := r.Read(t.Context(), url+"/x.bin"); err == nil || !strings.Contains(err.Error(), "(application/x-thing): not a document") {
 		t.Errorf("x.bin: %v", err)
 	}
 }

@@ -11,7 +11,7 @@ async function () {
 		return a.playState === "running" && target && target.contains(el) && a.effect.getComputedTiming().endTime !== Infinity;
 	});
 	if (!moving) return "";
-	const frame = () => new Promise(done => { requestAnimationFrame(done); setTimeout(done, 100); });
+	const frame = () => new Promise(done => { requestAnimationFrame(done); setTimeout(done, document.hidden ? 100 : 1000); });
 	const a = el.getBoundingClientRect();
 	await frame();
 	await frame();

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/browser"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/document"
 	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/web"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -38,7 +40,7 @@ func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webT
 		return nil, err
 	}
 	w := &webTools{cfg: cfg, dialer: d}
-	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots}
+	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots, Convert: documentText}
 	c := cfg.Search
 	search := web.SearchTool{Reader: reader, Lang: c.Lang, Country: c.Country, Searcher: &web.Searcher{
 		Client: d.Client(), Delay: time.Duration(c.RetryDelay) * time.Second, Rounds: c.MaxRetries,
@@ -55,6 +57,15 @@ func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webT
 		}})
 	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), web.NewResearch(reader, ws, ws.Dir()), w.tool}
 	return w, nil
+}
+
+// documentText is a document of the web as text.
+func documentText(ctx context.Context, name string, data []byte) (string, error) {
+	d, err := document.Bytes(ctx, name, data, document.Options{})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("(%s, %s)\n%s", d.Format, d.About, d), nil
 }
 
 // Close ends the browsers, and then the proxy.

@@ -101,6 +101,41 @@ It is refused.
 	}
 }
 
+// PDF and Office files of the web are read, and quotations from them checked.
+func TestWebDocuments(t *testing.T) {
+	s := httptest.NewServer(http.FileServer(http.Dir("../../document/testdata")))
+	defer s.Close()
+	dir := t.TempDir()
+	script := `Reads documents.
+
+-- 1 --
+@call web_fetch {"url": "` + s.URL + `/report.pdf"}
+@call web_fetch {"url": "` + s.URL + `/report.docx"}
+@call web_fetch {"url": "` + s.URL + `/encrypted.pdf"}
+@call research {"command": "plan", "questions": ["What was filed?"]}
+-- 2 --
+@expect results contains (PDF, 3 pages)
+@expect results contains Café – naïve – Größe
+@expect results contains (DOCX
+@expect errors contains encrypted with a password
+@call research {"command": "read", "urls": ["` + s.URL + `/report.pdf"]}
+-- 3 --
+@call research {"command": "note", "question": 1, "page": "p1", "claim": "It filed figures.", "quote": "filed its first efficient figures"}
+@call research {"command": "note", "question": 1, "page": "p1", "claim": "It filed none.", "quote": "filed no figures"}
+-- 4 --
+@expect results contains Note 1: checked word for word
+@expect errors contains not on the page p1
+All read.
+`
+	if err := os.WriteFile(filepath.Join(dir, "s.txt"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runIn(t, dir, "research", "--model", "scripted:s.txt", "What was filed?")
+	if err != nil || out != "All read.\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+}
+
 // A piece of research writes a report; a false quotation is caught on the way.
 func TestResearch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
