@@ -90,6 +90,9 @@ func play(t *testing.T, a *txtar.Archive) {
 	defer ws.Close()
 	p := newPlayer(t, Config{Files: ws, Dir: dir})
 	p.dir = dir
+	if err := shared.c.root.Call(t.Context(), "Storage.clearCookies", nil, nil); err != nil {
+		t.Fatal(err)
+	}
 	for line := range strings.Lines(script) {
 		line = strings.NewReplacer("$SITE", site_, "$OTHER", other, "$WORK", dir).Replace(strings.TrimSpace(line))
 		if line != "" && line[0] != '#' {
