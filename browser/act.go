@@ -78,14 +78,31 @@ func (t *Tab) look(ctx context.Context, el *Element, at *Point) (Point, error) {
 }
 
 // hanging limits what a page answers at once, unless its scripts do not end:
-// then they are stopped, and [cause] says so.
+// then they are stopped, and [cause] says so. A page that shows one dialog
+// after the other does not hang.
 func (t *Tab) hanging(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := time.AfterFunc(t.b.hang, func() {
-		t.interrupt()
-		cancel(errHung)
-	})
-	return ctx, func() { limit.Stop(); cancel(nil) }
+	watch := make(chan struct{})
+	go func() {
+		defer close(watch)
+		for seen := -1; ; {
+			t.b.mu.Lock()
+			shown := t.shown
+			t.b.mu.Unlock()
+			if shown == seen {
+				t.interrupt()
+				cancel(errHung)
+				return
+			}
+			seen = shown
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(t.b.hang):
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); <-watch }
 }
 
 // interrupt ends the scripts that run in the page and its frames.

@@ -40,6 +40,7 @@ func (t *Tab) dialogEvent(s *session, method string, params jsonv2.Value) {
 	d := Dialog{Kind: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, s: s}
 	accept, many := false, false
 	t.b.note(func() {
+		t.shown++
 		many = len(t.said) >= maxDialogs
 		accept = d.Kind == "alert" || d.Kind == "beforeunload" && t.leaving || many
 		d.Open = !accept

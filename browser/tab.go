@@ -41,6 +41,7 @@ type Tab struct {
 	worlds   map[cdp.FrameID]runtime.ExecutionContextID
 	dialog   *Dialog
 	said     []Dialog // those that came since the last action began
+	shown    int      // how many dialogs there were
 	chooser  *chooser
 	drag     *input.DragData // a drag of HTML's own kind that the page began
 	index    *index
