@@ -266,7 +266,7 @@ func (t *Tab) Click(ctx context.Context, el *Element, how Button) (Outcome, erro
 		if err != nil {
 			return err
 		}
-		return t.press(ctx, p, how)
+		return t.mouse(ctx, presses(p, how)...) // the mouse is there
 	})
 }
 
@@ -340,18 +340,23 @@ func mouse(kind input.DispatchMouseEventType, p Point) input.DispatchMouseEventP
 // press moves the mouse to a place and clicks there. The events are sent
 // without waiting in between: they are taken in that order.
 func (t *Tab) press(ctx context.Context, p Point, how Button) error {
+	move := mouse(input.DispatchMouseEventTypeMouseMoved, p)
+	return t.mouse(ctx, append([]input.DispatchMouseEventParams{move}, presses(p, how)...)...)
+}
+
+// presses are the events of a click.
+func presses(p Point, how Button) (events []input.DispatchMouseEventParams) {
 	button, buttons := input.MouseButtonLeft, int64(1)
 	if how.Right {
 		button, buttons = input.MouseButtonRight, 2
 	}
-	events := []input.DispatchMouseEventParams{mouse(input.DispatchMouseEventTypeMouseMoved, p)}
 	for n := range max(1, how.Count) {
 		down, up := mouse(input.DispatchMouseEventTypeMousePressed, p), mouse(input.DispatchMouseEventTypeMouseReleased, p)
 		down.Button, down.Buttons, down.ClickCount = button, buttons, int64(n+1)
 		up.Button, up.ClickCount = button, int64(n+1)
 		events = append(events, down, up)
 	}
-	return t.mouse(ctx, events...)
+	return events
 }
 
 // mouse sends events of the mouse, and waits until the page has taken them.

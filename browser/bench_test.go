@@ -46,7 +46,7 @@ func BenchmarkClick(b *testing.B) {
 	for b.Loop() {
 		p, err := tab.reach(ctx, el, nil)
 		if err == nil {
-			err = tab.press(ctx, p, Button{})
+			err = tab.mouse(ctx, presses(p, Button{})...)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -56,6 +56,8 @@ type Browser struct {
 	patience time.Duration // how long an action waits for its element, at least
 	hang     time.Duration // how long a page may take for what takes no time
 
+	single int // how many elements are asked for one by one, before all are asked for at once
+
 	mu        sync.Mutex
 	tabs      []*Tab // in the order in which they were opened
 	active    *Tab
@@ -72,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 1280), cmp.Or(o.Height, 900)
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	b := &Browser{patience: readyTime, hang: hangTime, downloads: make(map[string]*Download), changed: make(chan struct{})}
+	b := &Browser{patience: readyTime, hang: hangTime, single: 150, downloads: make(map[string]*Download), changed: make(chan struct{})}
 	var tr chromedp.Transport
 	if o.URL != "" {
 		var err error
@@ -148,9 +150,8 @@ func (b *Browser) begin(ctx context.Context) error {
 		return err
 	}
 	if b.proc == nil { // one that was started here opens a tab by itself
-		if _, err := cdp.Call(ctx, root, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"}); err != nil {
-			return err
-		}
+		_, err := b.New(ctx)
+		return err
 	}
 	if err := b.wait(ctx, func() bool { return b.active != nil }); err != nil {
 		return err

@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"image/jpeg"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +102,110 @@ func TestDeadBrowser(t *testing.T) {
 	p.run(`{"action":"get_text"}`)
 	if p.err != nil || started != 3 || !strings.Contains(p.said, "This is a new browser") || !strings.Contains(p.said, url) {
 		t.Fatalf("%d: %s, %v", started, p.said, p.err)
+	}
+}
+
+// A session that is forgotten has a new browser when it goes on, also where its
+// call waited for its turn; a tool that is closed starts none.
+func TestCloseSession(t *testing.T) {
+	started := make(chan *Browser, 10)
+	release := make(chan struct{})
+	tool := NewTool(Config{Start: func(ctx context.Context) (*Browser, error) {
+		b, err := Start(ctx, testOptions())
+		started <- b
+		<-release
+		return b, err
+	}})
+	defer tool.Close()
+	results := make(chan error, 2)
+	run := func() {
+		_, err := tool.Run(context.WithoutCancel(t.Context()), callOf(`{"action":"get_text"}`))
+		results <- err
+	}
+	go run()
+	first := <-started
+	forgotten := make(chan error, 1)
+	go func() { forgotten <- tool.CloseSession("s") }()
+	go run()
+	close(release)
+	for range 2 {
+		if err := <-results; err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-forgotten; err != nil {
+		t.Error(err)
+	}
+	<-first.Dead()
+	if err := tool.CloseSession("nobody"); err != nil {
+		t.Error(err)
+	}
+	if err := tool.Close(); err != nil {
+		t.Error(err)
+	}
+	for len(started) > 0 {
+		<-(<-started).Dead()
+	}
+	if _, err := tool.Run(t.Context(), callOf(`{"action":"get_text"}`)); err == nil || !strings.Contains(err.Error(), "is closed") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A browser that runs is connected to by cdp_url, and goes on when it is let
+// go of, with what was open in it before.
+func TestConnect(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title><button>OK</button>")})
+	port := filepath.Join(t.TempDir(), "profile")
+	theirs, err := Start(t.Context(), Options{NoSandbox: !canSandbox(), Profile: port, Args: []string{"--remote-debugging-port=0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	var data []byte
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for err = os.ErrNotExist; err != nil || !bytes.Contains(data, []byte("\n")); { // it writes this file when it listens
+		if err := theirs.Active().drawn(ctx); err != nil {
+			t.Fatal(err)
+		}
+		data, err = os.ReadFile(filepath.Join(port, "DevToolsActivePort"))
+	}
+	number, socket, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	for _, at := range []string{"http://127.0.0.1:" + number, "ws://127.0.0.1:" + number + socket} {
+		p := newPlayer(t, Config{})
+		p.tool.cfg.Start = func(ctx context.Context) (*Browser, error) { return Start(ctx, Options{URL: at}) }
+		p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
+		if p.err != nil || !strings.Contains(p.said, "<button> OK") {
+			t.Fatalf("%s: %s, %v", at, p.said, p.err)
+		}
+		if err := p.tool.Close(); err != nil {
+			t.Errorf("%s: %v", at, err)
+		}
+		if err := theirs.wait(ctx, func() bool { return len(theirs.tabs) == 1 }); err != nil {
+			t.Errorf("%s: its tab is still there: %v", at, err)
+		}
+	}
+	if _, err := theirs.Active().Go(t.Context(), url+"/"); err != nil {
+		t.Errorf("their browser: %v", err)
+	}
+}
+
+// A certificate that nobody vouches for is an error that says so; the browser
+// goes on.
+func TestUnknownAuthority(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title>")})
+	p := newPlayer(t, Config{})
+	p.run(`{"action":"go_to_url","url":"` + s.URL + `/"}`)
+	if p.err == nil || !strings.Contains(p.err.Error(), "its certificate is from nobody that is trusted") {
+		t.Fatalf("%s, %v", p.said, p.err)
+	}
+	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
+	if p.err != nil || !strings.Contains(p.said, "Title: Fine") {
+		t.Fatalf("%s, %v", p.said, p.err)
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *metrics) scale() float64 {
 // pending is what a capture waits for.
 type pending struct {
 	c                *capture
-	snap, tree, node func(context.Context, any) error
+	snap, root, node func(context.Context, any) error
 }
 
 // capture takes in the page and all of its frames at once. The first capture
@@ -126,7 +126,7 @@ func (t *Tab) capture(ctx context.Context) ([]*capture, *metrics, error) {
 	}
 	var captures []*capture
 	for _, p := range all {
-		if err := p.collect(ctx); err == nil {
+		if err := p.collect(ctx, t.b.single); err == nil {
 			captures = append(captures, p.c)
 		} else if p.c.s == t.s {
 			return nil, nil, fmt.Errorf("the page cannot be read: %w", err)
@@ -145,12 +145,13 @@ func (p *pending) ask() (err error) {
 	if p.snap, err = p.c.s.send("DOMSnapshot.captureSnapshot", domsnapshot.CaptureSnapshotParams{ComputedStyles: styles[:]}); err != nil {
 		return err
 	}
-	p.tree, err = p.c.s.send("Accessibility.getFullAXTree", nil)
+	p.root, err = p.c.s.send("DOM.getDocument", map[string]int{"depth": 0})
 	return err
 }
 
-// collect takes in the answers, and asks for the trees of the frames within.
-func (p *pending) collect(ctx context.Context) error {
+// collect takes in the answers, and asks for what the elements are called: one
+// by one, if those of which that is not plain are at most so many.
+func (p *pending) collect(ctx context.Context, single int) error {
 	if p.node != nil {
 		var owner struct {
 			Node cdp.BackendNodeID `json:"backendNodeId"`
@@ -168,19 +169,75 @@ func (p *pending) collect(ctx context.Context) error {
 		return fmt.Errorf("there is no document")
 	}
 	p.c.strings = snap.Strings
-	trees := []func(context.Context, any) error{p.tree}
-	for i, d := range snap.Documents {
-		doc := newDocument(d, p.c.strings)
-		p.c.docs = append(p.c.docs, doc)
-		if i == 0 {
-			continue
-		}
-		if wait, err := p.c.s.send("Accessibility.getFullAXTree", map[string]any{"frameId": doc.frame}); err == nil {
-			trees = append(trees, wait)
+	for _, d := range snap.Documents {
+		p.c.docs = append(p.c.docs, newDocument(d, p.c.strings))
+	}
+	focus, err := p.focus(ctx)
+	if err != nil {
+		return err
+	}
+	if ask := p.c.unknown(focus); len(ask) <= single {
+		return p.c.each(ctx, ask)
+	}
+	return p.c.trees(ctx)
+}
+
+// focus is the element of the first document that has the focus, or 0.
+func (p *pending) focus(ctx context.Context) (cdp.BackendNodeID, error) {
+	var doc struct {
+		Root struct {
+			ID int64 `json:"nodeId"`
+		} `json:"root"`
+	}
+	if err := p.root(ctx, &doc); err != nil {
+		return 0, err
+	}
+	var has struct {
+		ID int64 `json:"nodeId"`
+	}
+	if err := p.c.s.Call(ctx, "DOM.querySelector", map[string]any{"nodeId": doc.Root.ID, "selector": ":focus"}, &has); err != nil || has.ID == 0 {
+		return 0, ctx.Err() // the document may have gone meanwhile, and the focus with it
+	}
+	var el struct {
+		Node struct {
+			ID cdp.BackendNodeID `json:"backendNodeId"`
+		} `json:"node"`
+	}
+	if err := p.c.s.Call(ctx, "DOM.describeNode", map[string]any{"nodeId": has.ID}, &el); err != nil {
+		return 0, ctx.Err()
+	}
+	return el.Node.ID, nil
+}
+
+// each takes in what the accessibility tree knows of some elements.
+func (c *capture) each(ctx context.Context, nodes []cdp.BackendNodeID) error {
+	waits := make([]func(context.Context, any) error, len(nodes))
+	for i, n := range nodes {
+		var err error
+		if waits[i], err = c.s.send("Accessibility.getPartialAXTree", map[string]any{"backendNodeId": n, "fetchRelatives": false}); err != nil {
+			return err
 		}
 	}
-	for i, wait := range trees {
-		if err := p.c.names(ctx, wait); err != nil && i == 0 {
+	for _, wait := range waits {
+		if err := c.names(ctx, wait); err != nil && ctx.Err() != nil {
+			return err
+		} // an element that has gone meanwhile has no name
+	}
+	return nil
+}
+
+// trees takes in the whole accessibility trees of all documents.
+func (c *capture) trees(ctx context.Context) error {
+	var waits []func(context.Context, any) error
+	for _, d := range c.docs {
+		wait, err := c.s.send("Accessibility.getFullAXTree", map[string]any{"frameId": d.frame})
+		if err != nil {
+			return err
+		}
+		waits = append(waits, wait)
+	}
+	for i, wait := range waits {
+		if err := c.names(ctx, wait); err != nil && i == 0 {
 			return err
 		}
 	}

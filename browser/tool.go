@@ -62,8 +62,9 @@ type Tool struct {
 
 // slot is the place of a session's browser.
 type slot struct {
-	turn chan struct{}
-	b    *Browser // nil: there is none yet
+	turn chan struct{} // held by the call that runs; what follows is its
+	b    *Browser      // nil: there is none yet
+	gone bool          // it was ended: there is another, or none
 }
 
 // NewTool returns the tool. The caller closes it.
@@ -108,17 +109,26 @@ func (t *Tool) Close() error {
 	t.mu.Unlock()
 	var errs []error
 	for _, s := range slots {
-		s.turn <- struct{}{}
-		if s.b != nil {
-			errs = append(errs, s.b.Close())
-		}
-		<-s.turn
+		errs = append(errs, s.end())
 	}
 	return errors.Join(errs...)
 }
 
+// end ends the browser of a slot, after the call that runs.
+func (s *slot) end() error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	s.gone = true
+	if s.b == nil {
+		return nil
+	}
+	return s.b.Close()
+}
+
 // CloseSession implements [openmanus.SessionCloser]: it ends the session's
-// browser.
+// browser, after the call that runs, and lets go of all that is kept for it.
+// The session may use a browser again: it is a new one, and the model is told
+// so.
 func (t *Tool) CloseSession(session string) error {
 	t.mu.Lock()
 	s := t.slots[session]
@@ -127,12 +137,26 @@ func (t *Tool) CloseSession(session string) error {
 	if s == nil {
 		return nil
 	}
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
-	if s.b == nil {
-		return nil
+	return s.end()
+}
+
+// enter waits for the turn of a call in the slot of its session.
+func (t *Tool) enter(ctx context.Context, session string) (*slot, error) {
+	for {
+		s, err := t.slot(session)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if !s.gone {
+			return s, nil
+		}
+		<-s.turn // it was ended meanwhile
 	}
-	return s.b.Close()
 }
 
 func (t *Tool) slot(session string) (*slot, error) {
@@ -179,16 +203,11 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	if err := a.check(in); err != nil {
 		return openmanus.Result{}, err
 	}
-	s, err := t.slot(call.Session)
+	s, err := t.enter(ctx, call.Session)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return openmanus.Result{}, ctx.Err()
-	}
+	defer func() { <-s.turn }()
 	r := &runner{tool: t, in: in, call: call}
 	if r.note, err = t.browser(ctx, s, call); err != nil {
 		return openmanus.Result{}, err

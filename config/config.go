@@ -149,6 +149,7 @@ type Browser struct {
 	Path            string // the program; "": one that is found
 	Profile         string // "": a new one
 	WSS, CDP        string // a browser that runs
+	Proxy           string // OpenManus' own; not supported
 }
 
 // Search is how web_search searches.

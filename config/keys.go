@@ -40,8 +40,9 @@ type section struct {
 }
 
 const (
-	notYet = "has no effect in this version yet"
-	never  = "has no meaning here"
+	notYet  = "has no effect in this version yet"
+	noProxy = "has no effect: `browser.proxy.server` is not supported"
+	never   = "has no meaning here"
 )
 
 // schema is every key there is, in the order of the manual.
@@ -70,9 +71,10 @@ func schema() []section {
 		{"users.*", "Who may use the server, by name. Without any there is one user, `local`, whose token is kept in the data directory.", userKeys()},
 		{"browser", "The browser of `browser_use`. All of OpenManus' keys work, but for what is said here.", browserKeys()},
 		{"browser.proxy", "OpenManus' proxy for the browser.", []key{
-			{name: "browser.proxy.server", kind: kindURL, doc: "The proxy.", later: notYet},
-			{name: "browser.proxy.username", kind: kindText, doc: "Its user.", later: notYet},
-			{name: "browser.proxy.password", kind: kindSecret, doc: "The user's password.", later: notYet},
+			{name: "browser.proxy.server", kind: kindURL, doc: "The proxy. It is not supported, and no browser starts while it is set: what a browser reaches is what `[web]` says.",
+				at: func(c *Config, _ string) any { return &c.Browser.Proxy }},
+			{name: "browser.proxy.username", kind: kindText, doc: "Its user.", later: noProxy},
+			{name: "browser.proxy.password", kind: kindSecret, doc: "The user's password.", later: noProxy},
 		}},
 		{"search", "How `web_search` searches. All of OpenManus' keys work.", searchKeys()},
 		{"web", "What the tools of the web may do.", webKeys()},

@@ -83,6 +83,9 @@ func (w *webTools) Close() error {
 // start starts a browser as it is configured.
 func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	b := w.cfg.Browser
+	if b.Proxy != "" {
+		return nil, errors.New("[browser.proxy] server is not supported: a browser reaches what [web] allows, directly. Take it out of the configuration, or connect to a browser of your own that uses the proxy ([browser] cdp_url)")
+	}
 	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args}
 	if slices.Contains(b.Args, "--no-sandbox") {
 		o.NoSandbox = true

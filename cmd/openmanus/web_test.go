@@ -101,6 +101,27 @@ It is refused.
 	}
 }
 
+// OpenManus' proxy for the browser is refused by name, not passed over: traffic
+// that was meant to go through it does not go out otherwise.
+func TestRunRefusesAProxy(t *testing.T) {
+	dir := t.TempDir()
+	script := `Tries.
+
+-- 1 --
+@call browser_use {"action": "go_to_url", "url": "http://127.0.0.1:1/"}
+-- 2 --
+@expect errors contains [browser.proxy] server is not supported
+It is refused.
+`
+	if err := os.WriteFile(filepath.Join(dir, "try.txt"), []byte(script), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OPENMANUS_BROWSER_PROXY_SERVER", "http://proxy.example:3128")
+	if out, err := runIn(t, dir, "run", "--model", "scripted:try.txt", "--approve", "all", "Try"); err != nil || out != "It is refused.\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+}
+
 // PDF and Office files of the web are read, and quotations from them checked.
 func TestWebDocuments(t *testing.T) {
 	s := httptest.NewServer(http.FileServer(http.Dir("../../document/testdata")))
