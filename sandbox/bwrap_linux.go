@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus/workspace"
@@ -24,6 +25,8 @@ type bubblewrap struct {
 	program string   // bwrap
 	args    []string // the same for every command
 	filter  string   // the file with the seccomp program
+
+	ready func() error // makes args, filter and what they mount, once
 }
 
 // insideID is the user and group that root's commands believe to be: programs
@@ -53,11 +56,35 @@ func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	return b, nil
 }
 
-// build makes the parts, and tries them.
+// build makes the parts, and tries them: at once, or, if it is known that
+// bubblewrap works here, when the first command is started.
 func (b *bubblewrap) build(ctx context.Context) error {
 	if b.view.uid == 0 {
 		b.view.uid, b.view.gid = insideID, insideID
 	}
+	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
+	if b.o.Network == Hosts {
+		b.env = append(b.env, proxyEnv()...)
+	}
+	b.paths = map[string]string{"/tmp": b.private.at("tmp"), "/var/tmp": b.private.at("tmp"), b.view.home: b.private.at("home")}
+	b.ready = sync.OnceValue(b.finish)
+	if b.works().holds() {
+		return nil
+	}
+	if err := b.ready(); err != nil {
+		return err
+	}
+	if err := b.tryOut(ctx); err != nil {
+		return err
+	}
+	b.works().keep()
+	return nil
+}
+
+func (b *bubblewrap) works() memo { return memo{file: b.o.Memo, program: b.program} }
+
+// finish makes what commands need.
+func (b *bubblewrap) finish() error {
 	if err := b.furnish(); err != nil {
 		return err
 	}
@@ -68,15 +95,7 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if err == nil {
 		b.args, err = b.arguments()
 	}
-	if err != nil {
-		return err
-	}
-	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
-	if b.o.Network == Hosts {
-		b.env = append(b.env, proxyEnv()...)
-	}
-	b.paths = map[string]string{"/tmp": b.private.at("tmp"), "/var/tmp": b.private.at("tmp"), b.view.home: b.private.at("home")}
-	return b.tryOut(ctx)
+	return err
 }
 
 // Name implements [workspace.Cage].
@@ -195,6 +214,9 @@ func touch(path string) error {
 
 // Start implements [workspace.Cage].
 func (b *bubblewrap) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.Process, error) {
+	if err := b.ready(); err != nil {
+		return nil, fmt.Errorf("cannot make the sandbox: %w", err)
+	}
 	env, err := b.prepare(c, dir)
 	if err != nil {
 		return nil, err
@@ -208,7 +230,9 @@ func (b *bubblewrap) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace
 	p, err := begin(b.limits.starter, x)
 	closeAll(ends.theirs)
 	if err == nil {
-		err = b.release(p, ends)
+		if err = b.release(p, ends); err != nil {
+			b.works().forget()
+		}
 	}
 	ends.close()
 	if err != nil {
