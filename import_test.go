@@ -60,7 +60,6 @@ var floors = []floor{
 
 	{pkg: "internal/copydir"},
 	{pkg: "internal/xlsx"},
-	{pkg: "internal/coldstart"},
 
 	// Floor 1: the core. It reaches the world through what it is given.
 	{pkg: "", may: map[string]string{

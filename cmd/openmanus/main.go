@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus/internal/cli"
-	"github.com/openmanus-go/openmanus/internal/coldstart"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
@@ -102,7 +101,6 @@ type terminal struct {
 }
 
 func main() {
-	coldstart.Over()
 	sandbox.Main()
 	dir, err := os.Getwd()
 	if err != nil {
