@@ -79,7 +79,6 @@ var floors = []floor{
 		module + "/llm/openai/internal/chat":       "its own formats",
 		module + "/llm/openai/internal/responses":  "its own formats",
 		"github.com/openai/openai-go/v3/responses": "the provider's own client",
-		"github.com/openai/openai-go/v3":           "the provider's own client",
 		"github.com/openai/openai-go/v3/option":    "the provider's own client",
 	}},
 	{pkg: "llm/openai/internal/responses", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},

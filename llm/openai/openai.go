@@ -22,7 +22,6 @@ import (
 	"net/url"
 	"regexp"
 
-	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
@@ -97,27 +96,33 @@ func New(opts Options) *Model {
 			options = append(options, option.WithHeader(name, v))
 		}
 	}
-	post := opts.speak(&x, options)
+	// One service of the SDK posts for both interfaces: the one for chat is in
+	// its root package, which links all of it, 15 MB.
+	service := responses.NewResponseService(options...)
+	path := opts.speak(&x)
 	x.Send = func(ctx context.Context, body wire.Segments) (res *http.Response, err error) {
-		err = post(ctx, option.WithResponseBodyInto(&res), option.WithMiddleware(x.Place.Send(body)))
+		_, err = service.New(ctx, responses.ResponseNewParams{}, option.WithResponseBodyInto(&res), option.WithMiddleware(at(path), x.Place.Send(body)))
 		return res, err
 	}
 	return &Model{wire.New(x)}
 }
 
-// speak sets x up for its interface, and returns what sends a request. The
-// SDK's services read no environment, unlike sdk.NewClient.
-func (o *Options) speak(x *wire.Exchange, options []option.RequestOption) (post func(context.Context, ...option.RequestOption) error) {
+// at sends requests to another path than the service's own.
+func at(path string) option.Middleware {
+	return func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		r.URL = r.URL.ResolveReference(&url.URL{Path: path, RawQuery: r.URL.RawQuery})
+		return next(r)
+	}
+}
+
+// speak sets x up for its interface, and returns where that is, behind the
+// base.
+func (o *Options) speak(x *wire.Exchange) (path string) {
 	if o.API == Responses {
-		service := responses.NewResponseService(options...)
 		encoder := &items.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}
 		x.Encode, x.Read = encoder.Encode, items.Read
-		return func(ctx context.Context, options ...option.RequestOption) error {
-			_, err := service.New(ctx, responses.ResponseNewParams{}, options...)
-			return err
-		}
+		return "responses"
 	}
-	service := sdk.NewChatCompletionService(options...)
 	encoder := &chat.Encoder{
 		Model:    o.Model,
 		Reasons:  reasons(o),
@@ -127,10 +132,7 @@ func (o *Options) speak(x *wire.Exchange, options []option.RequestOption) (post 
 		NoUsage:  o.NoUsage,
 	}
 	x.Encode, x.Read = encoder.Encode, chat.Read
-	return func(ctx context.Context, options ...option.RequestOption) error {
-		_, err := service.New(ctx, sdk.ChatCompletionNewParams{}, options...)
-		return err
-	}
+	return "chat/completions"
 }
 
 // reasons reports whether a model is one of those that take
