@@ -113,6 +113,8 @@ var floors = []floor{
 		module + "/llm":                        models,
 		module + "/llm/internal/wire":          shared,
 		module + "/llm/google/internal/gemini": "its own format",
+		"golang.org/x/oauth2":                  "a token of Google's, as it has them",
+		"golang.org/x/oauth2/google":           "the credentials that Google's tools leave",
 	}},
 	{pkg: "llm/google/internal/gemini", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
@@ -405,6 +407,19 @@ func TestImportsThatAreRefused(t *testing.T) {
 	} {
 		if why, _ := at(c.pkg).refuses(c.imp); (why != "") != c.refused {
 			t.Errorf("%q imports %s: refused %q, want refused: %v", c.pkg, c.imp, why, c.refused)
+		}
+	}
+}
+
+// TestNothingIsCalledByName: a package that calls methods by names it learns
+// while it runs, as templates do, makes the linker keep every exported method
+// of every package, 13 MB.
+func TestNothingIsCalledByName(t *testing.T) {
+	for file, imports := range imported(t) {
+		for _, imp := range imports {
+			if imp == "text/template" || imp == "html/template" {
+				t.Errorf("%s imports %s: fill text in with a strings.Replacer", file, imp)
+			}
 		}
 	}
 }

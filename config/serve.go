@@ -8,10 +8,10 @@ import (
 
 // Serve is [serve].
 type Serve struct {
-	Addr     string   // HOST:PORT
-	Hosts    []string // names under which the server may be reached
-	Root     string   // below which the workspaces lie; "" is one in the data directory
-	Sessions int      // of one user that are at work at once
+	Addr     string        // HOST:PORT
+	Hosts    []string      // names under which the server may be reached
+	Root     string        // below which the workspaces lie; "" is one in the data directory
+	Sessions int           // of one user that are at work at once
 	Idle     time.Duration // how long a session rests until what runs for it is ended; 0: for ever
 }
 
