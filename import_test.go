@@ -264,6 +264,7 @@ var floors = []floor{
 	{pkg: "journaltest", may: map[string]string{module: speaks, module + "/llm": models}},
 
 	// Floor 3: surfaces append, wake and follow.
+	{pkg: "trace", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
 		module: speaks, module + "/llm": models,
 		module + "/internal/args":                          "what people write for a tool is checked as what models do",
