@@ -117,6 +117,13 @@ func stepOf(name string) (id, revision int, ok bool) {
 	return id, revision, ok && cut && err1 == nil && err2 == nil
 }
 
+// StepOf returns the ID of the step of a plan that a session, by its id, was
+// opened to do; false if it was opened for something else.
+func StepOf(session string) (id int, ok bool) {
+	id, _, ok = stepOf(session[strings.LastIndexByte(session, '.')+1:])
+	return id, ok
+}
+
 // A Verdict is what a critic answers about an acceptance sentence.
 type Verdict struct {
 	Met    bool   `json:"met"`

@@ -58,6 +58,37 @@ type Keeper interface {
 	Keep(id, dir string) (release func() error)
 }
 
+// A Planner is a [Host] whose sessions may have plans.
+type Planner interface {
+	// Plan returns the plan of a session with the state s and how far it is,
+	// or nil if it has none. It keeps nothing of s.
+	Plan(s *openmanus.State) *Plan
+}
+
+// A Plan is what a session is to do, and how far it is.
+type Plan struct {
+	Title string `json:"title"`
+	Steps []Step `json:"steps"`
+}
+
+// A Step is a step of a plan.
+type Step struct {
+	Text    string `json:"text"`
+	Status  string `json:"status" enum:"not_started,in_progress,completed,blocked"`
+	Notes   string `json:"notes,omitempty"`
+	Agent   string `json:"agent,omitempty" doc:"Who does it."`
+	Session string `json:"session,omitempty" doc:"The session in which it is done, or was tried last."`
+}
+
+// A Flow says that a planner makes a plan first, and that agents do its steps,
+// each in a session of its own.
+type Flow struct {
+	Agents   []string `json:"agents,omitempty" maxItems:"20" doc:"Who does the steps; what names nobody goes to the first. Default: the agent."`
+	Parallel int      `json:"parallel,omitempty" minimum:"0" maximum:"100" doc:"Steps at once, at most. Default: 4."`
+	Replans  *int     `json:"replans,omitempty" minimum:"0" maximum:"100" doc:"How often the plan may be changed because a step is blocked. Default: 3."`
+	Only     bool     `json:"only,omitempty" doc:"Make the plan, and do nothing of it: it is the answer."`
+}
+
 // A NewSession says what a session is to be. What is empty is as configured.
 type NewSession struct {
 	Owner     string
@@ -66,6 +97,7 @@ type NewSession struct {
 	Workspace string // an absolute path of a directory that exists
 	Approve   string // a mode of [openmanus.Mode]
 	Limits    openmanus.Limits
+	Flow      *Flow // nil: the agent works on its own
 }
 
 // A Catalogue is what sessions can be made of.
@@ -125,7 +157,8 @@ type User struct {
 // Options are settings of a [Server]. Store, Local, Host and Users are needed.
 type Options struct {
 	Store   *store.DB
-	Local   *openmanus.Local // over Store
+	Local   *openmanus.Local  // over Store
+	Runtime openmanus.Runtime // drives sessions; nil is Local itself
 	Host    Host
 	Users   []User
 	Hosts   []string // under which names it may be reached, beside loopback ones
@@ -158,7 +191,10 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Options: o, users: us, states: newStates(o.Store), metrics: newMetrics()}
-	s.fleet = newFleet(ctx, o.Local, s.failed)
+	if o.Runtime == nil {
+		o.Runtime = o.Local
+	}
+	s.fleet = newFleet(ctx, o.Runtime, s.failed)
 	if k, ok := o.Host.(Keeper); ok {
 		s.fleet.idle, s.fleet.keep = o.Idle, s.keeping(k)
 	}

@@ -37,6 +37,8 @@ type Session struct {
 	Steps     int       `json:"steps" doc:"Replies of the model to the last request."`
 	Usage     Usage     `json:"usage"`
 	Limits    Limits    `json:"limits"`
+	Doing     string    `json:"doing,omitempty" doc:"The last thing that it did, in a line: a call, or the beginning of what it said."`
+	Plan      *Plan     `json:"plan,omitempty" doc:"Of a flow that plans."`
 	Waiting   []Waiting `json:"waiting,omitempty" doc:"What waits for a person."`
 	Found     *Found    `json:"found,omitempty" doc:"If it was searched for."`
 }
@@ -99,14 +101,19 @@ func (l Limits) limits() openmanus.Limits {
 // describe is how a session stands.
 func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err error) {
 	u := info.Usage
+	agent, _, _ := strings.Cut(info.Flow, "?") // without the settings of a flow
 	x = Session{
-		ID: info.ID, Title: info.Title, Agent: info.Flow, Model: info.Model, Parent: info.Parent, Created: info.Created, Updated: info.Updated, Events: info.Events,
+		ID: info.ID, Title: info.Title, Agent: agent, Model: info.Model, Parent: info.Parent, Created: info.Created, Updated: info.Updated, Events: info.Events,
 		Workspace: userOf(ctx).relative(info.Workspace),
 		Usage:     Usage{u.Input, u.Output, u.Cached, u.Reasoning, info.Cost.USD()},
 	}
 	err = s.states.viewAt(ctx, info.ID, info.Events, func(st *openmanus.State) error {
 		x.Status, x.Reason, x.Error, x.Answer = string(st.Status()), string(st.Outcome.Reason), st.Outcome.Error, st.Answer
 		x.Approve, x.Steps, x.Limits = cmp.Or(st.Config.Approve, openmanus.ApproveAsk), st.Steps, limits(st.Limits)
+		x.Doing = doing(st)
+		if p, ok := s.Host.(Planner); ok {
+			x.Plan = p.Plan(st)
+		}
 		for _, c := range st.Children {
 			x.Children = append(x.Children, c.Child)
 		}
@@ -121,6 +128,17 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 		return nil
 	})
 	return x, err
+}
+
+// doing is the last thing that a session did.
+func doing(st *openmanus.State) string {
+	text := st.Answer
+	for _, c := range st.Calls {
+		if c.Attempts > 0 || c.Asking || text == "" {
+			text = c.Name + " " + c.Arguments()
+		}
+	}
+	return cut(strings.Join(strings.Fields(text), " "), 200)
 }
 
 // mine returns what is known of a session of the user who asks. To others it
@@ -151,11 +169,12 @@ type createRequest struct {
 		Workspace string `json:"workspace,omitempty" maxLength:"1000" doc:"Relative to your directory of workspaces; made if it is not there. Default: a new one."`
 		Approve   string `json:"approve,omitempty" enum:"ask,edits,all,readonly" doc:"What may be done without asking. Default: ask."`
 		Limits    Limits `json:"limits,omitempty"`
+		Flow      *Flow  `json:"flow,omitempty" doc:"A planner makes a plan first; agents do its steps, each in a session of its own."`
 	}
 }
 
 func (s *Server) create(ctx context.Context, in *createRequest) (*sessionAnswer, error) {
-	id, err := s.open(ctx, NewSession{Agent: in.Body.Agent, Model: in.Body.Model, Workspace: in.Body.Workspace, Approve: in.Body.Approve, Limits: in.Body.Limits.limits()})
+	id, err := s.open(ctx, NewSession{Agent: in.Body.Agent, Model: in.Body.Model, Workspace: in.Body.Workspace, Approve: in.Body.Approve, Limits: in.Body.Limits.limits(), Flow: in.Body.Flow})
 	if err != nil {
 		return nil, err
 	}

@@ -105,16 +105,21 @@ func (c *flowCmd) names(a *app) []string {
 
 // flow is what the session is opened with.
 func (c *flowCmd) flow(a *app) (string, error) {
-	as, err := agents.Assistants(a.team(a.cfg.Run.Workspace).kinds, c.names(a))
+	return planName(a.team(a.cfg.Run.Workspace), c.names(a), c.MaxParallel, c.Replans, c.PlanOnly)
+}
+
+// planName is what a session of the planning flow is opened with.
+func planName(tm *team, names []string, parallel, replans int, only bool) (string, error) {
+	as, err := agents.Assistants(tm.kinds, names)
 	if err != nil {
-		return "", usage(fmt.Errorf("%w; there is %s", err, strings.Join(a.team(a.cfg.Run.Workspace).names(), ", ")))
+		return "", usage(fmt.Errorf("%w; there is %s", err, strings.Join(tm.names(), ", ")))
 	}
-	var names []string
+	names = nil
 	for _, as := range as {
 		names = append(names, as.Name)
 	}
-	params := url.Values{"agents": {strings.Join(names, ",")}, "parallel": {strconv.Itoa(c.MaxParallel)}, "replans": {strconv.Itoa(c.Replans)}}
-	if c.PlanOnly {
+	params := url.Values{"agents": {strings.Join(names, ",")}, "parallel": {strconv.Itoa(parallel)}, "replans": {strconv.Itoa(replans)}}
+	if only {
 		params.Set("only", "1")
 	}
 	return "plan?" + strings.ReplaceAll(params.Encode(), "%2C", ","), nil

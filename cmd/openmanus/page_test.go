@@ -31,8 +31,27 @@ The best month is June <img src=x onerror=pwned=1> <script>pwned=1</script> [her
 | June | 42,800 |
 `
 
+const plannedScript = `-- 1 --
+@when system contains planning assistant
+@call planning {"command": "create", "plan_id": "p", "title": "The report", "steps": ["Touch it", "Look at it"]}
+-- 1 --
+@when last contains : "Touch it"
+@call bash {"command": "touch made"}
+-- any --
+Done.
+`
+
 // TestPage is a person at the page, in a real browser: testdata/page.mjs.
-func TestPage(t *testing.T) {
+func TestPage(t *testing.T) { visit(t, "page.mjs", pageScript) }
+
+// TestPlanPage is a person who has a plan made and looks at who does its
+// steps: testdata/plan.mjs.
+func TestPlanPage(t *testing.T) { visit(t, "plan.mjs", plannedScript) }
+
+// visit runs a file of testdata in Node, with a server whose model says what
+// script says.
+func visit(t *testing.T, file, script string) {
+	t.Helper()
 	modules, err := filepath.Abs(filepath.Join("..", "..", "bin", "playwright"))
 	if err == nil {
 		_, err = os.Stat(filepath.Join(modules, "node_modules", "playwright-core"))
@@ -53,7 +72,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	dir := write(t, "s", pageScript)
+	dir := write(t, "s", script)
 	s := serve(t, dir, "127.0.0.1:0")
 	link, err := os.ReadFile(filepath.Join(dir, "link"))
 	if err != nil {
@@ -63,7 +82,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(node, filepath.Join("testdata", "page.mjs"), string(link[:len(link)-1]), kept)
+	cmd := exec.Command(node, filepath.Join("testdata", file), string(link[:len(link)-1]), kept)
 	cmd.Env = append(os.Environ(), "OPENMANUS_MODULES="+modules, "CHROMIUM="+chromium)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

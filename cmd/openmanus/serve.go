@@ -17,8 +17,6 @@ import (
 	"syscall"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/server"
 )
 
@@ -55,8 +53,13 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	runtime, end, err := a.traced()
+	if err != nil {
+		return usage(err)
+	}
+	defer end()
 	s, err := server.New(ctx, server.Options{
-		Store: a.db, Local: a.local, Host: serveHost{a}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version, Idle: a.cfg.Serve.Idle,
+		Store: a.db, Local: a.local, Runtime: runtime, Host: serveHost{a}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version, Idle: a.cfg.Serve.Idle,
 		Log: slog.New(slog.NewTextHandler(t.err, nil)),
 	})
 	if err != nil {
@@ -131,70 +134,4 @@ func keptToken(file string) (string, error) {
 	rand.Read(b[:])
 	token := strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
-}
-
-// serveHost makes for a server what its sessions need. It implements
-// [server.Host], [server.Keeper] and [server.Rememberer].
-type serveHost struct{ *app }
-
-// Open implements [server.Host].
-func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) error {
-	tm, kind := h.team(n.Workspace), cmp.Or(n.Agent, h.cfg.Run.Agent)
-	if k, ok := tm.find(kind); !ok || k.Hidden {
-		return &server.FieldError{Field: "agent", Err: tm.noAgent(kind)}
-	}
-	name, endpoint := n.Model, ""
-	if name == "" {
-		chosen, m, err := h.choose(ctx)
-		if err != nil {
-			return &server.FieldError{Field: "model", Err: err}
-		}
-		name, endpoint = chosen, m.BaseURL
-	} else if m, err := h.cfg.Model(name); err != nil {
-		return &server.FieldError{Field: "model", Err: err}
-	} else {
-		endpoint = m.BaseURL
-	}
-	agent, err := h.begins(blueprint{Agent: kind, Model: name, Endpoint: endpoint, Workspace: n.Workspace, Approve: cmp.Or(n.Approve, openmanus.ApproveAsk), Sandbox: h.cfg.Sandbox.Kind})
-	if err != nil {
-		return err
-	}
-	one := *agent
-	one.Limits = n.Limits.Or(agent.Limits)
-	return openmanus.OpenFor(ctx, h.db, n.Owner, id, &one, nil)
-}
-
-// Environment implements [server.Host].
-func (h serveHost) Environment(dir string) llm.Parts { return h.environment(os.DirFS(dir), dir) }
-
-// Catalogue implements [server.Host].
-func (h serveHost) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
-	seen := make(map[string]bool)
-	for _, k := range agents.Kinds() {
-		if k.Hidden {
-			continue
-		}
-		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.cfg.Run.Agent}
-		list, err := h.t.toolsOf(h.cfg, k)
-		if err != nil {
-			return c, err
-		}
-		for _, tool := range list {
-			in.Tools = append(in.Tools, tool.Name)
-			if !seen[tool.Name] {
-				seen[tool.Name] = true
-				c.Tools = append(c.Tools, server.ToolInfo{Name: tool.Name, Description: tool.Description, Hints: tool.Hints})
-			}
-		}
-		c.Agents = append(c.Agents, in)
-	}
-	infos, _ := models(h.cfg, ollamaModels(ctx)) // that there is none is what the list says
-	for _, m := range infos {
-		name := m.Name
-		if m.Default {
-			name = m.Model
-		}
-		c.Models = append(c.Models, server.ModelInfo{Name: name, Default: m.Default})
-	}
-	return c, nil
 }

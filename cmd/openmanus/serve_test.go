@@ -206,3 +206,50 @@ func TestServeSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A plan over HTTP: the steps are done in sessions of their own, which can be
+// listed, looked at and decided in.
+func TestServeFlow(t *testing.T) {
+	s := serve(t, write(t, "s", plannedScript), "127.0.0.1:0")
+	id := s.call("POST", "/api/v1/sessions", `{"flow":{"parallel":2}}`)["id"].(string)
+	s.call("POST", "/api/v1/sessions/"+id+"/messages", `{"text":"make it"}`)
+	s.until(id, "child_opened")
+	x := s.call("GET", "/api/v1/sessions/"+id, "")
+	plan := x["plan"].(map[string]any)
+	step := plan["steps"].([]any)[0].(map[string]any)
+	if x["agent"] != "plan" || plan["title"] != "The report" || step["text"] != "Touch it" || step["status"] != "in_progress" {
+		t.Errorf("the session is %v", x)
+	}
+	child := step["session"].(string)
+	var below []any
+	for over := time.Now().Add(time.Minute); len(below) == 0 && time.Now().Before(over); { // it is reserved before it is opened
+		below = s.call("GET", "/api/v1/sessions?parent="+id, "")["items"].([]any)
+	}
+	s.until(child, "asked")
+	below = s.call("GET", "/api/v1/sessions?parent="+id, "")["items"].([]any)
+	if one := below[0].(map[string]any); len(below) != 1 || one["id"] != child || one["status"] != "waiting" || one["doing"] != `bash {"command": "touch made"}` {
+		t.Errorf("below it are %v", below)
+	}
+	call := s.call("GET", "/api/v1/sessions/"+child, "")["waiting"].([]any)[0].(map[string]any)["call"].(string)
+	s.call("POST", "/api/v1/sessions/"+child+"/rulings", `{"call":"`+call+`","allow":true}`)
+	s.until(id, "ended")
+	x = s.call("GET", "/api/v1/sessions/"+id, "")
+	if steps := x["plan"].(map[string]any)["steps"].([]any); x["status"] != "finished" || steps[1].(map[string]any)["status"] != "completed" {
+		t.Errorf("in the end it is %v", x)
+	}
+
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.api+"/api/v1/sessions", strings.NewReader(`{"flow":{"agents":["gandalf"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", s.auth)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if data, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 422 || !bytes.Contains(data, []byte("body.flow.agents")) || !bytes.Contains(data, []byte("gandalf")) {
+		t.Errorf("an agent that there is not: %d %s %v", resp.StatusCode, data, err)
+	}
+}

@@ -18,6 +18,11 @@ export interface Waiting {
   schema?: any;
 }
 
+export interface Plan {
+  title: string;
+  steps: { text: string; status: "not_started" | "in_progress" | "completed" | "blocked"; notes?: string; agent?: string; session?: string }[];
+}
+
 export interface Session {
   id: string;
   title: string;
@@ -29,7 +34,10 @@ export interface Session {
   reason?: string;
   error?: string;
   answer?: string;
+  parent?: string;
   children?: string[];
+  doing?: string;
+  plan?: Plan;
   updated: string;
   events: number;
   steps: number;
@@ -94,6 +102,7 @@ const at = (id: string) => "/sessions/" + encodeURIComponent(id);
 
 export const api = {
   sessions: (q: string) => call<{ items: Session[] }>("GET", "/sessions?limit=100" + (q ? "&q=" + encodeURIComponent(q) : "")).then((r) => r.items),
+  below: (id: string) => call<{ items: Session[] }>("GET", "/sessions?limit=500&parent=" + encodeURIComponent(id)).then((r) => r.items.reverse()),
   session: (id: string) => call<Session>("GET", at(id)),
   log: (id: string, after: number) => call<{ items: Event[] }>("GET", `${at(id)}/log?after=${after}&limit=10000`).then((r) => r.items),
   create: (s: object) => call<Session>("POST", "/sessions", s),
@@ -118,6 +127,9 @@ export const api = {
   shareURL: (id: string) => base + at(id) + "/share",
   eventsURL: (id: string, after: number) => `${base}${at(id)}/events?after=${after}`,
 };
+
+/** Where a session is on this page. */
+export const hrefOf = (id: string) => "#/s/" + encodeURIComponent(id);
 
 /** An id that nothing else has. */
 export function newID(): string {

@@ -1,6 +1,10 @@
 // The journal, as docs/events.md describes it, and what it adds up to on the
 // screen: a fold, so that the past is the same fold, stopped earlier.
 
+import type { Plan as Progress } from "./api";
+
+export type Plan = Progress & { id: string };
+
 export type Part =
   | { type: "text" | "thinking"; text?: string; text_base64?: string }
   | { type: "blob"; mime: string; name?: string; data?: string }
@@ -25,19 +29,6 @@ export interface FileChange {
   change: "created" | "modified" | "deleted";
   bytes: number;
   diff?: string;
-}
-
-export interface Step {
-  text: string;
-  status: "not_started" | "in_progress" | "completed" | "blocked";
-  notes?: string;
-  agent?: string;
-}
-
-export interface Plan {
-  id: string;
-  title: string;
-  steps: Step[];
 }
 
 export interface Said {
@@ -79,6 +70,7 @@ export interface Note {
   seq: number;
   tone: "plain" | "bad";
   text: string;
+  child?: string; // the session that it is about
 }
 
 export type Item = Said | Call | Note;
@@ -175,10 +167,10 @@ export function apply(v: View, ev: Event): void {
       note(v, ev.seq, "compacted", "plain");
       break;
     case "child_opened":
-      note(v, ev.seq, "→ " + b.child, "plain");
+      note(v, ev.seq, "→ " + b.child, "plain", b.child);
       break;
     case "child_done":
-      note(v, ev.seq, "← " + b.child + ": " + b.status, b.status === "finished" ? "plain" : "bad");
+      note(v, ev.seq, "← " + b.child + ": " + b.status, b.status === "finished" ? "plain" : "bad", b.child);
       break;
     default:
       call(v, ev);
@@ -189,8 +181,8 @@ function over(c: Call): boolean {
   return c.state === "done" || c.state === "failed" || c.state === "denied";
 }
 
-function note(v: View, seq: number, text: string, tone: Note["tone"]): void {
-  v.items.push({ kind: "note", seq, tone, text });
+function note(v: View, seq: number, text: string, tone: Note["tone"], child?: string): void {
+  v.items.push({ kind: "note", seq, tone, text, child });
 }
 
 function typed(v: View, b: any): void {

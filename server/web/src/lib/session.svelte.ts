@@ -8,10 +8,13 @@ const types = [
   "call_started", "call_done", "call_late", "child_opened", "child_done", "compacted", "elided", "taken", "titled", "noted", "typing", "output",
 ];
 
+const works = (s: Session) => s.status === "running" || s.status === "waiting";
+
 export class Live {
   readonly id: string;
   info = $state.raw<Session | null>(null);
-  children = $state.raw<Session[]>([]); // those that wait for a person
+  children = $state.raw<Session[]>([]); // those that this one asked for
+  asking = $state.raw<Session[]>([]); // those below that wait for a person
   view = $state.raw<View>(empty());
   error = $state("");
   online = $state(true);
@@ -21,7 +24,8 @@ export class Live {
   #now: View = empty();
   #source: EventSource | null = null;
   #drawing = 0;
-  #asking = 0;
+  #refreshing = 0;
+  #again: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
   #moved: (s: Session) => void;
 
@@ -113,12 +117,13 @@ export class Live {
 
   /** Asks how the session stands; many questions at once are one. */
   async refresh(): Promise<void> {
-    if (this.#closed || this.#asking++ > 0) return;
+    if (this.#closed || this.#refreshing++ > 0) return;
     do {
-      this.#asking = 1;
+      this.#refreshing = 1;
       try {
         const info = await api.session(this.id);
-        this.children = await this.#waiting(info);
+        this.children = info.children?.length ? await api.below(this.id) : [];
+        this.asking = await this.#waiting(info, this.children);
         const before = this.info?.status;
         this.info = info;
         this.error = "";
@@ -126,24 +131,27 @@ export class Live {
       } catch (e) {
         if (e instanceof Refused) this.error = e.message; // otherwise we are offline, which is shown
       }
-    } while (this.#asking > 1 && !this.#closed);
-    this.#asking = 0;
+    } while (this.#refreshing > 1 && !this.#closed);
+    this.#refreshing = 0;
+    clearTimeout(this.#again);
+    // What those below do is not among the events of this one.
+    if (this.info && this.children.length && works(this.info) && !this.#closed) this.#again = setTimeout(() => void this.refresh(), 1500);
   }
 
-  // Sessions that this one asked for, and what they asked for, that wait.
-  async #waiting(info: Session): Promise<Session[]> {
-    if (info.status !== "running" && info.status !== "waiting") return [];
+  // Those below a session that wait for a person, itself not among them.
+  async #waiting(of: Session, below: Session[]): Promise<Session[]> {
+    if (!works(of)) return [];
     const all: Session[] = [];
-    for (const id of (info.children ?? []).slice(-20)) {
-      const child = await api.session(id);
-      if (child.waiting?.length) all.push(child);
-      all.push(...(await this.#waiting(child)));
+    for (const c of below) {
+      if (c.waiting?.length) all.push(c);
+      if (c.children?.length && works(c)) all.push(...(await this.#waiting(c, await api.below(c.id))));
     }
     return all;
   }
 
   close(): void {
     this.#closed = true;
+    clearTimeout(this.#again);
     this.#source?.close();
     cancelAnimationFrame(this.#drawing);
   }
