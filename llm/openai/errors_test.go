@@ -90,7 +90,7 @@ func TestErrorBodies(t *testing.T) {
 		{403, ``, llm.Auth, false, "Forbidden"},
 		{404, `404 page not found`, llm.NoModel, false, "no such address (check the model's name and the base URL): 404 page not found"},
 		{404, `{"error":"model 'x' not found, try pulling it first"}`, llm.NoModel, false, "try pulling it first"},
-		{405, `Method Not Allowed`, llm.Protocol, false, "check the base URL"},
+		{405, `Method Not Allowed`, llm.Network, false, "check the base URL"},
 		{408, ``, llm.Timeout, true, "Request Timeout"},
 		{409, ``, llm.Network, true, "Conflict"},
 		{413, ``, llm.Context, false, "too long"},
