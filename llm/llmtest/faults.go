@@ -125,7 +125,8 @@ func came(r *llm.Reply, err error, asked int) string {
 }
 
 // Words is a reply in one line: texts, thoughts in parentheses, calls as
-// NAME INPUT #ID, with " | " between them, and why it ended.
+// NAME INPUT #ID, with " | " between them, and why it ended. Of very many, it
+// is how many, the first and the last.
 func Words(r *llm.Reply) string {
 	var all []string
 	for _, p := range r.Message.Parts {
@@ -137,6 +138,9 @@ func Words(r *llm.Reply) string {
 		case llm.Call:
 			all = append(all, fmt.Sprintf("%s %s #%s", p.Name, p.Input, p.ID))
 		}
+	}
+	if n := len(all); n > 100 {
+		all = []string{fmt.Sprintf("%d parts, %s to %s", n, all[0], all[n-1])}
 	}
 	return strings.Join(all, " | ") + fmt.Sprintf(" (%s)", r.Stop)
 }

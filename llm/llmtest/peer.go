@@ -41,7 +41,8 @@ import (
 //	<bytes>           what follows is sent byte by byte
 //	<lines CRLF>      lines that follow end in CRLF, CR or LF
 //	<inline>          the line that follows has no end
-//	<for 3> LINE      LINE three times, with its number, from 0 on, for each %d
+//	<for 3> LINE      LINE three times, with its number, from 0 on, for each %d; \n in it is a new line
+//	<held 4m>         as the first line: all of the answer is sent at once, after so long
 //	<pad 1000>        so many letters x, anywhere in a line
 //	<byte ff>         a byte, anywhere in a line
 //	<no refused>      there is no connection: refused, dns, tls or timeout
@@ -187,7 +188,7 @@ func (p *Peer) serve(conn net.Conn, client *breakable) {
 		p.mu.Lock()
 		p.seen = append(p.seen, Seen{req.URL.RequestURI(), req.Header, body})
 		p.mu.Unlock()
-		w := &writer{conn: conn, client: client, requests: r}
+		w := &writer{conn: conn, out: bufio.NewWriterSize(conn, 1<<16), client: client, requests: r}
 		if !w.write(p.answer("")) {
 			return
 		}
@@ -197,6 +198,8 @@ func (p *Peer) serve(conn net.Conn, client *breakable) {
 // writer writes one answer.
 type writer struct {
 	conn     net.Conn
+	out      *bufio.Writer // to conn
+	held     bool          // until the end
 	client   *breakable
 	requests *bufio.Reader
 	chunked  bool
@@ -207,6 +210,14 @@ type writer struct {
 
 // write reports whether the connection is good for another request.
 func (w *writer) write(answer string) bool {
+	defer w.out.Flush()
+	if rest, ok := strings.CutPrefix(answer, "<held "); ok {
+		arg, after, _ := strings.Cut(rest, ">\n")
+		if w.held = true; !w.happen("stall", arg) {
+			return false
+		}
+		answer = after
+	}
 	head, body, _ := strings.Cut(answer, "\n\n")
 	if strings.HasPrefix(answer, "<") {
 		head, body = "", answer
@@ -217,7 +228,7 @@ func (w *writer) write(answer string) bool {
 		if w.chunked {
 			head += "\nTransfer-Encoding: chunked"
 		}
-		io.WriteString(w.conn, strings.ReplaceAll(head, "\n", "\r\n")+"\r\n\r\n")
+		w.put(strings.ReplaceAll(head, "\n", "\r\n") + "\r\n\r\n")
 	}
 	inline := false
 	for line := range strings.Lines(body) {
@@ -238,7 +249,7 @@ func (w *writer) write(answer string) bool {
 		}
 	}
 	if w.chunked {
-		io.WriteString(w.conn, "0\r\n\r\n")
+		w.put("0\r\n\r\n")
 	}
 	return w.err == nil && !strings.Contains(head, "Connection: close")
 }
@@ -294,6 +305,7 @@ func (w *writer) left(d time.Duration) bool {
 
 func (w *writer) repeat(arg string) {
 	count, line, _ := strings.Cut(arg, "> ")
+	line = strings.ReplaceAll(line, `\n`, "\n")
 	var n int
 	fmt.Sscan(count, &n)
 	for i := range n {
@@ -312,7 +324,14 @@ func (w *writer) send(s string) {
 		if w.chunked {
 			piece = fmt.Sprintf("%x\r\n%s\r\n", len(piece), piece)
 		}
-		_, w.err = io.WriteString(w.conn, piece)
+		w.put(piece)
+	}
+}
+
+// put sends s, unless the answer is held.
+func (w *writer) put(s string) {
+	if _, w.err = w.out.WriteString(s); w.err == nil && !w.held {
+		w.err = w.out.Flush()
 	}
 }
 
