@@ -1,5 +1,5 @@
 // Bench measures openmanus beside its peers and prints the tables B1, B2, B5,
-// B7, B10 and that of delegation. See README.md for how to read them.
+// B7, B10, B12 and those of delegation and data. See README.md for how to read them.
 //
 //	go run .                   # all tables
 //	go run . -table b2 -pairs 15
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	sandbox.Main() // parts of a sandbox are this program again
-	tables := flag.String("table", "b1,b2,b5,b7,b10,delegation,data,browser", "which tables to measure, separated by commas")
+	tables := flag.String("table", "b1,b2,b5,b7,b10,b12,delegation,data,browser", "which tables to measure, separated by commas")
 	pairs := flag.Int("pairs", 9, "pairs of runs in each comparison, at least 7")
 	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
 	cli := flag.String("cli", "", "the openmanus to measure in B5 and B7 (default: built from this tree, as a release is)")
@@ -53,10 +53,10 @@ type bench struct {
 }
 
 func (b *bench) run(ctx context.Context, tables []string) (err error) {
-	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b5": b.b5, "b7": b.b7, "b10": b.b10, "delegation": b.delegation, "data": b.data, "browser": b.browser}
+	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b5": b.b5, "b7": b.b7, "b10": b.b10, "b12": b.b12, "delegation": b.delegation, "data": b.data, "browser": b.browser}
 	for _, t := range tables {
 		if known[t] == nil {
-			return fmt.Errorf("there is no table %q; there are b1, b2, b5, b7, b10, delegation, data and browser", t)
+			return fmt.Errorf("there is no table %q; there are b1, b2, b5, b7, b10, b12, delegation, data and browser", t)
 		}
 	}
 	if b.pairs < 7 {
@@ -70,7 +70,7 @@ func (b *bench) run(ctx context.Context, tables []string) (err error) {
 		return err
 	}
 	defer b.srv.Close()
-	if err := b.build(ctx, slices.ContainsFunc(tables, func(t string) bool { return t != "data" && t != "b10" && t != "browser" }), slices.Contains(tables, "b5") || slices.Contains(tables, "b7")); err != nil {
+	if err := b.build(ctx, tables); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -111,14 +111,22 @@ func (b *bench) program(name string) string {
 	return filepath.Join(b.dir, "bin", name)
 }
 
-// build makes the peers and the product, if they are wanted, as released.
-func (b *bench) build(ctx context.Context, peers, product bool) error {
-	if !peers {
+// build makes the programs that the tables need, as released.
+func (b *bench) build(ctx context.Context, tables []string) error {
+	need := func(names ...string) bool {
+		return slices.ContainsFunc(tables, func(t string) bool { return slices.Contains(names, t) })
+	}
+	peers, product := "./peer/...", need("b5", "b7")
+	switch {
+	case need("b1", "b2", "b5", "b7", "delegation"):
+	case need("b12"):
+		peers = "./peer/count"
+	default:
 		return nil
 	}
 	fmt.Fprintln(os.Stderr, "building the programs …")
 	bin := filepath.Join(b.dir, "bin") + string(filepath.Separator)
-	if err := goBuild(ctx, ".", bin, "./peer/..."); err != nil || !product {
+	if err := goBuild(ctx, ".", bin, peers); err != nil || !product {
 		return err
 	}
 	if b.cli != "" {
