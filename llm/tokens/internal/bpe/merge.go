@@ -35,13 +35,12 @@ func (v *Vocabulary) merge(m *merger, piece string) int {
 		m.ranks = append(m.ranks, rank)
 	}
 	for {
-		at, least := 0, none
+		least := entry(none, 0)
 		for i, rank := range m.ranks {
-			if rank < least {
-				at, least = i, rank
-			}
+			least = min(least, entry(rank, int32(i)))
 		}
-		if least == none {
+		at := int(uint32(least))
+		if least >= entry(none, 0) {
 			return len(m.starts)
 		}
 		m.starts = append(m.starts[:at+1], m.starts[at+2:]...)
