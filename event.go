@@ -380,15 +380,16 @@ func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
 
 // Prices are what a model costs per token. The zero value is unknown.
 type Prices struct {
-	Input  Money `json:"input,omitempty"`
-	Output Money `json:"output,omitempty"`
-	Cached Money `json:"cached,omitempty"` // 0: as Input
+	Input      Money `json:"input,omitempty"`
+	Output     Money `json:"output,omitempty"`
+	Cached     Money `json:"cached,omitempty"`      // read from the provider's cache; 0: as Input
+	CacheWrite Money `json:"cache_write,omitempty"` // written to it; 0: as Input
 }
 
 // Cost returns the price of u.
 func (p Prices) Cost(u llm.Usage) Money {
-	cached := either(p.Cached, p.Input)
-	return Money(u.Input-u.Cached)*p.Input + Money(u.Cached)*cached + Money(u.Output)*p.Output
+	cached, written := either(p.Cached, p.Input), either(p.CacheWrite, p.Input)
+	return Money(u.Input-u.Cached-u.CacheWrite)*p.Input + Money(u.Cached)*cached + Money(u.CacheWrite)*written + Money(u.Output)*p.Output
 }
 
 // A Window is how much a model reads and writes at once, in tokens. The zero

@@ -133,18 +133,18 @@ func TestANewRequestHasAFullStepBudgetAndRemembersTheConversation(t *testing.T) 
 // The prices of the time of the call count, to the token.
 func TestMoneyIsCountedToTheToken(t *testing.T) {
 	m := cast(
-		take{Message: llmtest.Use("1", "look", "{}"), usage: llm.Usage{Input: 1001, Cached: 1000, Output: 7}},
+		take{Message: llmtest.Use("1", "look", "{}"), usage: llm.Usage{Input: 1101, Cached: 1000, CacheWrite: 100, Output: 7}},
 		take{Message: llmtest.Use("2", "look", "{}"), usage: llm.Usage{Input: 3, Output: 1, Reasoning: 1}},
 		take{err: &llm.Error{Kind: llm.Network, Err: errors.New("gone")}},
 		take{Message: llmtest.Say("ok"), usage: llm.Usage{Input: 5, Output: 5}})
-	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{look()}, Prices: openmanus.Prices{Input: 3000, Output: 15000, Cached: 300}}
+	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{look()}, Prices: openmanus.Prices{Input: 3000, Output: 15000, Cached: 300, CacheWrite: 3750}}
 	l, j := begin(t, a, "go")
 	wake(t, l)
 	put(t, j, openmanus.Resumed{ID: "1"})
 	s := wake(t, l)
 	ended(t, s, openmanus.Finished, "")
-	const want = 3000*(1+3+5) + 300*1000 + 15000*(7+1+5)
-	if s.Cost != want || s.Usage != (llm.Usage{Input: 1009, Cached: 1000, Output: 13, Reasoning: 1}) {
+	const want = 3000*(1+3+5) + 300*1000 + 3750*100 + 15000*(7+1+5)
+	if s.Cost != want || s.Usage != (llm.Usage{Input: 1109, Cached: 1000, CacheWrite: 100, Output: 13, Reasoning: 1}) {
 		t.Errorf("%d for %+v, want %d", s.Cost, s.Usage, want)
 	}
 }

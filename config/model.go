@@ -83,7 +83,7 @@ func (c *Config) Window(m Model) openmanus.Window {
 
 // Prices are what m costs; zero where it is not known.
 func (m Model) Prices() openmanus.Prices {
-	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached}
+	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached, CacheWrite: m.Info.PriceCacheWrite}
 }
 
 // ErrNoModel is in the chain of the error if nothing configures a model.

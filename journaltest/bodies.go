@@ -33,7 +33,7 @@ func openingBodies() []openmanus.Body {
 			}},
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
 			Limits:   everyLimit(),
-			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250},
+			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125},
 			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
 		},
 		openmanus.UserSaid{
