@@ -59,12 +59,13 @@ func (w *Worker) compact(ctx context.Context, a *Agent, s *State, t Task, refuse
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is left out: %w", err)
 	}
-	if stop := w.broke(ctx, t); stop != nil {
+	about := s.about(either(a.Summarizer.Prices, s.Config.Prices))
+	if stop := w.broke(ctx, t, about); stop != nil {
 		return stop, nil
 	}
 	r, h, err := summarize(ctx, a, s, c, room)
 	cost := h.Prices.Cost(r.Usage)
-	if e := w.pay(ctx, cost); e != nil {
+	if e := w.pay(ctx, about, cost); e != nil {
 		return nil, e
 	}
 	if err != nil {

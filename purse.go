@@ -3,35 +3,51 @@ package openmanus
 import (
 	"context"
 	"fmt"
+
+	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Purse bounds what many sessions spend together, such as in a day.
+// A Purse bounds what many sessions spend together, such as in a day. What a
+// request may cost is set aside before it is made, so that requests that are
+// made at the same time, or whose process dies, are counted.
 // Implementations are safe for concurrent use.
 type Purse interface {
-	// Empty returns nil, or an error that says which limit is reached.
-	Empty(ctx context.Context) error
+	// Reserve takes out about, which is roughly what a request will cost, or
+	// takes nothing and returns an error that says which limit is reached. A
+	// request may cost more than is left.
+	Reserve(ctx context.Context, about Money) error
 
-	// Spend takes out what a request cost, which may be more than is left.
-	Spend(ctx context.Context, m Money) error
+	// Settle puts back what was reserved for a request and takes out what it
+	// cost. It is not called if nobody knows what it cost.
+	Settle(ctx context.Context, reserved, cost Money) error
 }
 
-// broke returns the stop of a session that may spend nothing more, or nil.
-func (w *Worker) broke(ctx context.Context, t Task) Body {
+// likelyReply is how many tokens a reply is taken to have before it is there.
+const likelyReply = 1000
+
+// about is roughly what the next request of s costs.
+func (s *State) about(p Prices) Money {
+	return p.Cost(llm.Usage{Input: s.size(), Output: likelyReply})
+}
+
+// broke returns the stop of a session that may spend nothing more, or nil
+// when what it is about to spend was reserved.
+func (w *Worker) broke(ctx context.Context, t Task, about Money) Body {
 	if w.Purse == nil {
 		return nil
 	}
-	if err := w.Purse.Empty(ctx); err != nil {
+	if err := w.Purse.Reserve(ctx, about); err != nil {
 		return Stopped{Turn: t.Turn, Re: t.Re, Reason: NoMoney, Error: err.Error()}
 	}
 	return nil
 }
 
-// pay takes what was spent out of the purse.
-func (w *Worker) pay(ctx context.Context, m Money) error {
-	if w.Purse == nil || m == 0 {
+// pay settles what was reserved.
+func (w *Worker) pay(ctx context.Context, reserved, cost Money) error {
+	if w.Purse == nil || reserved == cost {
 		return nil
 	}
-	if err := w.Purse.Spend(context.WithoutCancel(ctx), m); err != nil {
+	if err := w.Purse.Settle(context.WithoutCancel(ctx), reserved, cost); err != nil {
 		return fmt.Errorf("writing down what was spent: %w", err)
 	}
 	return nil

@@ -191,7 +191,8 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, 
 	if a.Model == nil {
 		return nil, fmt.Errorf("the agent %q has no model", a.Name)
 	}
-	if stop := w.broke(ctx, t); stop != nil {
+	about := s.about(c.Prices)
+	if stop := w.broke(ctx, t, about); stop != nil {
 		return stop, nil
 	}
 	typed := &typist{w: w, session: session, turn: t.Turn}
@@ -207,7 +208,7 @@ func (w *Worker) reply(ctx context.Context, session string, a *Agent, s *State, 
 		}
 	}
 	cost := prices.Cost(r.Usage)
-	if e := w.pay(ctx, cost); e != nil {
+	if e := w.pay(ctx, about, cost); e != nil {
 		return nil, e
 	}
 	if err != nil && llm.KindOf(err) == llm.Context {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,8 +16,9 @@ import (
 )
 
 // A dayPurse bounds what all sessions of a data directory spend in a day of
-// UTC. It is a file with a line for each request, to which any number of
-// processes append.
+// UTC. It is a file with a line for each request when it is made, and another
+// with what it cost more or less when it has been answered, to which any
+// number of processes append. Midnight between the two puts them into two days.
 type dayPurse struct {
 	dir   string
 	limit openmanus.Money
@@ -27,35 +29,58 @@ func (p dayPurse) file() string {
 	return filepath.Join(p.dir, "spent-"+p.now().UTC().Format(time.DateOnly))
 }
 
-// Empty implements [openmanus.Purse].
-func (p dayPurse) Empty(context.Context) error {
-	data, err := os.ReadFile(p.file())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+// Reserve implements [openmanus.Purse]: it writes its line first and then adds
+// up those before it, so that of two that do so at once each sees the other,
+// or is seen.
+func (p dayPurse) Reserve(_ context.Context, about openmanus.Money) error {
+	end, err := p.add(about)
 	if err != nil {
-		return fmt.Errorf("what was spent today cannot be read: %w", err)
+		return fmt.Errorf("what is spent cannot be written down: %w", err)
 	}
-	var spent openmanus.Money
-	for line := range strings.Lines(string(data)) {
-		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
-		if err != nil {
-			return fmt.Errorf("%s is not as it was written: %q", p.file(), line)
-		}
-		spent += openmanus.Money(n)
-	}
-	if spent < p.limit {
-		return nil
-	}
-	return fmt.Errorf("reached the budget of the day (%.4f of %.4f USD spent by all sessions): raise run.max_cost_per_day, or come back after midnight UTC", spent.USD(), p.limit.USD())
-}
-
-// Spend implements [openmanus.Purse].
-func (p dayPurse) Spend(_ context.Context, m openmanus.Money) error {
-	f, err := os.OpenFile(p.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	spent, err := p.spent(end)
 	if err != nil {
 		return err
 	}
+	if spent -= about; spent < p.limit {
+		return nil
+	}
+	refused := fmt.Errorf("reached the budget of the day (%.4f of %.4f USD spent by all sessions): raise run.max_cost_per_day, or come back after midnight UTC", spent.USD(), p.limit.USD())
+	_, err = p.add(-about)
+	return errors.Join(refused, err)
+}
+
+// Settle implements [openmanus.Purse].
+func (p dayPurse) Settle(_ context.Context, reserved, cost openmanus.Money) error {
+	_, err := p.add(cost - reserved)
+	return err
+}
+
+// add writes a line and returns where it ends.
+func (p dayPurse) add(m openmanus.Money) (int64, error) {
+	f, err := os.OpenFile(p.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
 	_, err = fmt.Fprintf(f, "%d\n", m) // one write: lines of several processes do not mix
-	return errors.Join(err, f.Close())
+	end, seekErr := f.Seek(0, io.SeekCurrent)
+	return end, errors.Join(err, seekErr, f.Close())
+}
+
+// spent adds up the lines before end.
+func (p dayPurse) spent(end int64) (spent openmanus.Money, err error) {
+	data, err := os.ReadFile(p.file())
+	if errors.Is(err, fs.ErrNotExist) { // midnight has just passed
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("what was spent today cannot be read: %w", err)
+	}
+	for line := range strings.Lines(string(data[:min(end, int64(len(data)))])) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s is not as it was written: %q", p.file(), line)
+		}
+		spent += openmanus.Money(n)
+	}
+	return spent, nil
 }
