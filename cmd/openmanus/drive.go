@@ -300,6 +300,7 @@ type runSummary struct {
 	Files   []fileChange   `json:"files"`
 	Error   string         `json:"error"`
 	Waiting []waitingEntry `json:"waiting,omitempty"`
+	Models  []modelUse     `json:"models,omitempty"` // if there were several
 }
 
 type usageSummary struct {
@@ -365,6 +366,13 @@ func (d *drive) report(s *openmanus.State) error {
 	files := changes(d.before, after)
 	shown := d.print.flush()
 	sum := summarize(d.id, s, d.waiting, files)
+	models, err := spent(context.Background(), d.db, d.id) // also if this was interrupted
+	if err != nil {
+		return err
+	}
+	if len(models) > 1 {
+		sum.Models = models
+	}
 	switch d.Output {
 	case outJSON:
 		if err := d.t.encoder().Encode(sum); err != nil {
@@ -418,14 +426,21 @@ func (d *drive) footer(s *openmanus.State, sum runSummary, partial bool) {
 	if partial {
 		d.print.remark("the workspace is large: not every file was looked at")
 	}
-	cost := ""
-	if s.Cost > 0 {
-		cost = fmt.Sprintf(" · $%.4f", s.Cost.USD())
+	for _, m := range sum.Models {
+		d.print.remark("%s: %d tokens in (%d cached), %d out%s", m.Model, m.Input, m.Cached, m.Output, dollars(m.Cost))
 	}
-	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, cost)
+	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, dollars(s.Cost.USD()))
 	if s.Status() == openmanus.Finished && !d.passing {
 		d.print.remark("go on with: openmanus run --session %s \"…\"", d.id)
 	}
+}
+
+// dollars is what something cost, if that is known.
+func dollars(usd float64) string {
+	if usd == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" · $%.4f", usd)
 }
 
 func sizeOf(f fileChange) string {
