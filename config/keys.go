@@ -53,7 +53,7 @@ func schema() []section {
 		{"approval", "What is allowed, asked about and denied, before `run.approve` counts: see [Approval](#approval).", approvalKeys()},
 		{"llm", "The endpoint and the model. All of OpenManus' keys work.", llmKeys("llm.")},
 		{"llm.*", "A profile: a model with a name of your own (`--model NAME`). What it does not set it inherits from `[llm]`; " +
-			"`api_key` and `api_key_env` only if it talks to the same host. A profile with the name of an agent is that agent's model, unless a run names another.", llmKeys("llm.*.")},
+			"`api_key` and `api_key_env` only if it talks to the same host. A profile with the name of an agent is that agent's model, unless a run names another; `planner` is that of the planner of `flow`.", llmKeys("llm.*.")},
 		{"models.*", "What is known of a model, by `PROVIDER/NAME`, as in `[models.\"openai/gpt-5-mini\"]`. It comes before what the catalogue knows (`openmanus models known`), value by value. `[models.scripted]` is for all scripts.", modelKeys()},
 		{"context", "How a long conversation is kept within the model's window (`models.*.window`): old large results give way to references, then what is old to a summary.", []key{
 			{name: "context.compact_at", kind: kindShare, std: "80", workspace: free,

@@ -50,6 +50,9 @@ func (a *app) childBlueprint(ctx context.Context, o openmanus.Opened) (blueprint
 		return blueprint{}, err
 	}
 	b := blueprintOf(parent)
+	if _, flow := flowParams(b.Agent); flow.Has("steps") { // its planner has a model of its own
+		b.Model, b.Endpoint = flow.Get("steps"), flow.Get("at")
+	}
 	b.Agent, b.Answer = o.Flow, ""
 	name, params := flowParams(o.Flow)
 	if own := a.ownModel(name); own != "" && own != b.Model {

@@ -122,7 +122,7 @@ func planName(tm *team, names []string, parallel, replans int, only bool) (strin
 	if only {
 		params.Set("only", "1")
 	}
-	return "plan?" + strings.ReplaceAll(params.Encode(), "%2C", ","), nil
+	return flowWith("plan", params), nil
 }
 
 // readPlan reads the plan that was given, if one was.
@@ -148,6 +148,9 @@ func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, 
 		return nil, err
 	}
 	b := blueprint{Agent: flow, Model: name, Endpoint: model.BaseURL, Workspace: a.cfg.Run.Workspace, Approve: a.cfg.Run.Approve, Sandbox: a.cfg.Sandbox.Kind}
+	if b, err = a.withPlanner(b); err != nil {
+		return nil, err
+	}
 	f, err := a.flowOf(b)
 	if err != nil {
 		return nil, err
@@ -161,8 +164,35 @@ func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, 
 	if _, err := a.db.Append(ctx, d.id, bodies...); err != nil {
 		return nil, errors.Join(fmt.Errorf("open session %s: %w", d.id, err), d.Close())
 	}
+	if b.Model != name {
+		name += " (planner: " + b.Model + ")"
+	}
 	d.print.remark("session %s · %s · %s · approve %s", d.id, name, b.Workspace, b.Approve)
 	return d, nil
+}
+
+// withPlanner gives the planner the model of the profile of its name, if there
+// is one. The flow then says which model its steps have.
+func (a *app) withPlanner(b blueprint) (blueprint, error) {
+	name, params := flowParams(b.Agent)
+	own := a.ownModel("planner")
+	if name != "plan" || own == "" || own == b.Model {
+		return b, nil
+	}
+	m, err := a.cfg.Model(own)
+	if err != nil {
+		return b, usage(err)
+	}
+	params.Set("steps", b.Model)
+	params.Set("at", b.Endpoint)
+	b.Agent = flowWith(name, params)
+	b.Model, b.Endpoint = own, m.BaseURL
+	return b, nil
+}
+
+// flowWith is a flow's name with its parameters.
+func flowWith(name string, params url.Values) string {
+	return name + "?" + strings.ReplaceAll(params.Encode(), "%2C", ",")
 }
 
 // afterOpening is the third event of a session that [app.openFlow] opened: the
