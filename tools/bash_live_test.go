@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func bash(t testing.TB, tool openmanus.Tool, command string) string {
 // A life is a pipe that processes hold open once they have run `exec 9>NAME`.
 type life struct {
 	t    testing.TB
-	dead chan error
+	pipe *os.File
 }
 
 func newLife(t testing.TB, ws workspace.Workspace, name string) *life {
@@ -39,38 +40,33 @@ func newLife(t testing.TB, ws workspace.Workspace, name string) *life {
 	if err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"mkfifo", name}}); err != nil {
 		t.Fatalf("mkfifo: %v", err)
 	}
-	l := &life{t, make(chan error, 1)}
-	go func() {
-		f, err := os.Open(filepath.Join(ws.Dir(), name))
-		if err == nil {
-			_, err = io.ReadAll(f)
-			f.Close()
-		}
-		l.dead <- err
-	}()
-	return l
+	f, err := os.OpenFile(filepath.Join(ws.Dir(), name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return &life{t, f}
 }
 
 // over fails unless every process that held the pipe is dead.
 func (l *life) over() {
 	l.t.Helper()
-	select {
-	case err := <-l.dead:
-		if err != nil {
-			l.t.Error(err)
-		}
-	case <-time.After(hang):
-		l.t.Fatal("a process is still alive")
+	if err := l.pipe.SetReadDeadline(time.Now().Add(hang)); err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := l.pipe.Read(make([]byte, 1)); err != io.EOF {
+		l.t.Fatalf("a process is still alive: %v", err)
 	}
 }
 
 // goesOn fails if no process holds the pipe any more.
 func (l *life) goesOn() {
 	l.t.Helper()
-	select {
-	case <-l.dead:
-		l.t.Error("a process that was to live is dead")
-	default:
+	if err := l.pipe.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		l.t.Fatal(err)
+	}
+	if _, err := l.pipe.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		l.t.Errorf("a process that was to live is dead: %v", err)
 	}
 }
 
@@ -190,9 +186,12 @@ func TestBashKillsAShellThatDoesNotGiveUp(t *testing.T) {
 	b := newBash(t, ws)
 	b.patience = 100 * time.Millisecond
 	l := newLife(t, ws, "alive")
-	_, err := runProc(t, b, map[string]any{"command": "cd /; exec 9>" + ws.Dir() + "/alive; trap '' URG INT; while :; do :; done", "timeout": 0.2}, nil)
-	if err == nil || !strings.Contains(err.Error(), "timed out after 0.2 s") || !strings.Contains(err.Error(), "the shell has ended") {
-		t.Errorf("%v, want a timeout that took the shell with it", err)
+	ctx, cancel := context.WithCancel(t.Context())
+	live := newSeenWriter("ready")
+	go func() { <-live.seen; cancel() }()
+	_, err := runProcIn(t, b, ctx, "s", map[string]any{"command": "cd /; exec 9>" + ws.Dir() + "/alive; trap '' URG INT; echo ready; while :; do :; done"}, live)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the shell has ended") {
+		t.Errorf("%v, want an interruption that took the shell with it", err)
 	}
 	l.over()
 	if got := bash(t, b, "echo again"); got != "again\n[exit code 0]" {

@@ -22,6 +22,10 @@ import (
 // for not happening.
 const hang = 30 * time.Second
 
+// patience is how long a process has to give up a call: more than outside of
+// tests, as the machine may be busy.
+const patience = 10 * time.Second
+
 // TestBash plays the sessions in testdata/bash, see playProcs.
 func TestBash(t *testing.T) {
 	playProcs(t, "testdata/bash", func(t *testing.T, ws workspace.Workspace) openmanus.Tool { return newBash(t, ws) })
@@ -29,6 +33,7 @@ func TestBash(t *testing.T) {
 
 func newBash(t testing.TB, ws workspace.Workspace) *Bash {
 	b := NewBash(ws)
+	b.patience = patience
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)

@@ -32,6 +32,7 @@ func TestPython(t *testing.T) {
 
 func newPython(t testing.TB, ws workspace.Workspace) *Python {
 	p := NewPython(ws)
+	p.patience = patience
 	p.Interpreter = []string{systemPython}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
@@ -223,7 +224,10 @@ func TestPythonKillsAnInterpreterThatDoesNotStop(t *testing.T) {
 	ws := newProcWorkspace(t)
 	p := newPython(t, ws)
 	p.patience = 100 * time.Millisecond
-	_, err := runProc(t, p, map[string]any{"code": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass", "keep_state": true, "timeout": 0.5}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	live := newSeenWriter("ready")
+	go func() { <-live.seen; cancel() }()
+	_, err := runProcIn(t, p, ctx, "s", map[string]any{"code": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('ready')\nwhile True: pass", "keep_state": true}, live)
 	if err == nil || !strings.Contains(err.Error(), "its variables are gone") {
 		t.Errorf("%v, want word of the loss", err)
 	}
