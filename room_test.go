@@ -179,7 +179,7 @@ func reachable(t *testing.T, j *openmanus.Memory, text string) string {
 // larger than the window, and every session comes to an end, which only what
 // cannot be cut can spoil.
 func TestNeverOverTheWindow(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(40 / slowdown) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		window := 8000 + r.IntN(30_000)
 		steps, silent := 5+r.IntN(60), r.IntN(3) == 0
