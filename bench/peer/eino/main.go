@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
+	"strings"
 
 	"github.com/cloudwego/eino-ext/components/model/openai"
 	"github.com/cloudwego/eino/components/tool"
@@ -21,21 +23,58 @@ import (
 func main() { peer.Main(run) }
 
 func run(ctx context.Context, c peer.Config) error {
-	model, err := openai.NewChatModel(ctx, &openai.ChatModelConfig{APIKey: peer.Key, BaseURL: c.URL, Model: c.Model})
+	if c.Idle > 0 {
+		return idle(ctx, c)
+	}
+	return c.Each(func(model string) error { return converse(ctx, c, model) })
+}
+
+// idle holds agents with the messages that their callers keep, and prints what
+// one takes. Nothing of it is kept elsewhere.
+func idle(ctx context.Context, c peer.Config) error {
+	before, routines := peer.Heap()
+	type held struct {
+		agent *react.Agent
+		said  []*schema.Message
+	}
+	all := make([]held, c.Idle)
+	for i := range all {
+		agent, err := build(ctx, c, "scripted")
+		if err != nil {
+			return err
+		}
+		all[i].agent = agent
+		for n := range peer.Messages / 2 {
+			text := server.Result(n, peer.MessageSize)
+			all[i].said = append(all[i].said, schema.UserMessage(text), schema.AssistantMessage(strings.Clone(text), nil))
+		}
+	}
+	warm, after := peer.Heap()
+	err := peer.Tell(c.Idle, before, before, warm, after-routines)
+	runtime.KeepAlive(all)
+	return err
+}
+
+func build(ctx context.Context, c peer.Config, name string) (*react.Agent, error) {
+	model, err := openai.NewChatModel(ctx, &openai.ChatModelConfig{APIKey: peer.Key, BaseURL: c.URL, Model: name})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	noop, err := utils.InferTool(server.Tool, peer.ToolDescription, func(_ context.Context, in peer.Input) (string, error) {
 		return server.Result(in.I, in.Size), nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	agent, err := react.NewAgent(ctx, &react.AgentConfig{
+	return react.NewAgent(ctx, &react.AgentConfig{
 		ToolCallingModel: model,
 		ToolsConfig:      compose.ToolsNodeConfig{Tools: []tool.BaseTool{noop}},
 		MaxStep:          2*c.Steps + 12, // a step is a node of its graph
 	})
+}
+
+func converse(ctx context.Context, c peer.Config, name string) error {
+	agent, err := build(ctx, c, name)
 	if err != nil {
 		return err
 	}

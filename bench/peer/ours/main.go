@@ -5,6 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/bench/peer"
@@ -20,18 +23,35 @@ func run(ctx context.Context, c peer.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeJournal()) }()
-	agent := &openmanus.Agent{
-		Name: "bench", Instructions: peer.Instructions, Model: model(c), ModelName: "openai/" + c.Model,
+	if c.Idle > 0 {
+		return idle(ctx, journal, c.Idle)
+	}
+	agents := make(map[string]openmanus.Flow)
+	for i := range max(1, c.Agents) {
+		name := c.Model
+		if c.Agents > 0 {
+			name = fmt.Sprintf("%s#%d", c.Model, i)
+		}
+		agents[name] = agent(c, name)
+	}
+	flow := openmanus.Only(slices.Collect(maps.Values(agents))...)
+	local := &openmanus.Local{Worker: openmanus.Worker{Journal: journal, Flow: flow}}
+	return c.Each(func(name string) error {
+		if err := openmanus.Open(ctx, journal, name, agents[name], &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, peer.Prompt)}); err != nil {
+			return err
+		}
+		return local.Wake(ctx, name) // the driver checks that all requests came, and the last one was the end
+	})
+}
+
+func agent(c peer.Config, name string) *openmanus.Agent {
+	c.Model = name
+	return &openmanus.Agent{
+		Name: name, Instructions: peer.Instructions, Model: model(c), ModelName: "openai/" + name,
 		Tools:  []openmanus.Tool{noop()},
 		Gate:   openmanus.AllowAll,
 		Limits: openmanus.Limits{Steps: c.Steps + 1, Tokens: -1, Money: -1},
 	}
-	local := &openmanus.Local{Worker: openmanus.Worker{Journal: journal, Flow: openmanus.Only(agent)}}
-	const id = "bench"
-	if err := openmanus.Open(ctx, journal, id, agent, &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, peer.Prompt)}); err != nil {
-		return err
-	}
-	return local.Wake(ctx, id) // the driver checks that all requests came, and the last one was the end
 }
 
 func noop() openmanus.Tool {
