@@ -87,7 +87,7 @@ func (e *engine) absent(err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && missing != nil:
-		return fmt.Errorf("Docker is not installed: there is no %s (Debian, Ubuntu: apt-get install docker.io)", e.socket)
+		return fmt.Errorf("there is no %s: Docker is not installed (Debian, Ubuntu: apt-get install docker.io)", e.socket)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
 		return fmt.Errorf("the Docker daemon does not run: nobody listens on %s (systemctl start docker)", e.socket)
 	case errors.Is(err, fs.ErrPermission):

@@ -63,6 +63,6 @@ func refused(ctx context.Context, err error) error {
 	case errors.As(err, &away) && answer == nil:
 		return fmt.Errorf("ask %s for a token: %w", away.URL, err)
 	}
-	return &llm.Error{Kind: llm.Auth, Permanent: true, Err: fmt.Errorf("Google does not accept the credentials: sign in again with "+
+	return &llm.Error{Kind: llm.Auth, Permanent: true, Err: fmt.Errorf("these credentials are not accepted by Google: sign in again with "+
 		"gcloud auth application-default login, or look at the file that GOOGLE_APPLICATION_CREDENTIALS names (%s)", wire.OneLine(err.Error(), 300))}
 }
