@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test deps check race fuzz cross bench soak live clean
+.PHONY: web serve build run test containers deps check race fuzz cross bench soak live clean
 
 build: ## bin/openmanus
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
@@ -15,6 +15,9 @@ web: deps ## server/web/dist, which is checked in
 
 test: deps ## every test
 	go test -timeout 30m ./...
+
+containers: ## the sandboxes that need Docker, and gVisor if runsc is there; as root
+	OPENMANUS_CONTAINERS=1 go test -count=1 -v -timeout 30m -run 'TestDocker|TestGVisor' ./sandbox
 
 deps: ## what the tests and tools need beside Go, git and make
 	@scripts/deps
