@@ -50,6 +50,7 @@ var floors = []floor{
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/near"},
+	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
 	{pkg: "internal/args", may: map[string]string{
 		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",

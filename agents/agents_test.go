@@ -5,14 +5,13 @@ import (
 	"reflect"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func manus(t *testing.T, dir string) *openmanus.Agent {
 	t.Helper()

@@ -11,15 +11,14 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/data/chart"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // desk is a workspace with files of testdata and what the test gives it.
 func desk(t *testing.T, files map[string]string) workspace.Workspace {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
 // shared is the browser of all tests that do not break theirs.
@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 		code = 1
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := leaktest.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

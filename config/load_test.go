@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	"go.uber.org/goleak"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
 var update = flag.Bool("update", false, "write what was seen into testdata and docs")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // A machine is a directory of files, an environment and flags, as an archive
 // in testdata/load sets them up:

@@ -17,10 +17,11 @@ import (
 	"testing/fstest"
 
 	"github.com/xuri/excelize/v2"
-	"go.uber.org/goleak"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func read(t *testing.T, name, content string, o Options) (*Table, error) {
 	t.Helper()

@@ -17,14 +17,14 @@ import (
 	"testing/fstest"
 
 	"github.com/xuri/excelize/v2"
-	"go.uber.org/goleak"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func read(t *testing.T, name string, content []byte, o Options) (*Document, error) {
 	t.Helper()

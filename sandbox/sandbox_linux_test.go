@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 	"github.com/openmanus-go/openmanus/workspace/workspacetest"
@@ -18,7 +17,7 @@ func TestMain(m *testing.M) {
 	if engine := os.Getenv(dockerOf); engine != "" {
 		holdContainer(engine)
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 // kinds are the cages of this machine.

@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/server"
@@ -27,7 +26,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 const (
 	annsToken = "ann-0123456789abcdef"

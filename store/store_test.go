@@ -4,9 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/journaltest"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -16,7 +15,7 @@ func TestMain(m *testing.M) {
 		play(role)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func TestDBIsAJournal(t *testing.T) {

@@ -3,7 +3,7 @@ package tools
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }

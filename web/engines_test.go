@@ -12,10 +12,12 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+	leaktest.Main(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }
 
 // Each engine against the pages in testdata/engines: "results", and the hits

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/workspace"
 	"github.com/openmanus-go/openmanus/workspace/workspacetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestDirConforms(t *testing.T) {
 	workspacetest.Run(t, func(t *testing.T, dir string) workspace.Workspace {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"go.uber.org/goleak"
 
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
@@ -21,7 +21,7 @@ type leakless struct{ m *testing.M }
 
 func (l leakless) Run() int {
 	code := l.m.Run()
-	if err := goleak.Find(); code == 0 && err != nil {
+	if err := leaktest.Find(); code == 0 && err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")
 		return 1
 	}

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // put writes files into a new directory: "-> x" is a link to x, "+x y" a
 // program, and a name that ends in / a directory.

@@ -18,14 +18,14 @@ import (
 	"testing/synctest"
 
 	"github.com/rogpeppe/go-internal/txtar"
-	"go.uber.org/goleak"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
 var update = flag.Bool("update", false, "write what was found into testdata")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // A fake is a machine as an archive in testdata describes it, a thing on each
 // line of its file "machine":

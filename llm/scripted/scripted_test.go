@@ -14,14 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/tools/txtar"
 
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/scripted"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func model(t testing.TB, script string) llm.Model {
 	t.Helper()

@@ -3,13 +3,12 @@ package messages_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm/anthropic/internal/messages"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func FuzzBody(f *testing.F) {
 	e := &messages.Encoder{Model: "m", Output: 100}

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/bedrock/internal/converse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // Whatever a conversation holds: a body that is JSON, in which the roles
 // alternate, and that does not depend on what was kept; or an error.

@@ -3,13 +3,12 @@ package gemini_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm/google/internal/gemini"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func FuzzBody(f *testing.F) {
 	e := &gemini.Encoder{Model: "m"}

@@ -4,14 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/openai/internal/chat"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // endless says the same for ever.
 type endless string

@@ -3,13 +3,12 @@ package responses_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/openai/internal/responses"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func FuzzBody(f *testing.F) {
 	e := &responses.Encoder{Model: "m"}

@@ -9,10 +9,11 @@ import (
 	"unicode"
 
 	"github.com/tiktoken-go/tokenizer/codec"
-	"go.uber.org/goleak"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // Both vocabularies, each beside the library's.
 var both = []struct {

@@ -1,0 +1,23 @@
+package leaktest
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { Main(m) }
+
+func TestFindWaitsForGoroutinesToEnd(t *testing.T) {
+	others := goleak.IgnoreCurrent()
+	end := make(chan struct{})
+	go func() { <-end }()
+	if goleak.Find(others) == nil {
+		t.Error("a goroutine that goes on was not found")
+	}
+	time.AfterFunc(time.Second, func() { close(end) }) // later than goleak waits
+	if err := Find(others); err != nil {
+		t.Error(err)
+	}
+}
