@@ -119,7 +119,7 @@ func (b *bench) build(ctx context.Context, tables []string) error {
 	}
 	peers, product := "./peer/...", need("b5", "b7")
 	switch {
-	case need("b1", "b2", "b5", "b7", "delegation"):
+	case need("b1", "b2", "b3", "b4", "b5", "b7", "b9", "delegation"):
 	case need("b12"):
 		peers = "./peer/count"
 	default:
