@@ -76,7 +76,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s has no Run of the right shape", c.Path())
 		}
 		for _, below := range c.Commands {
-			look(below)
+			look(c.Command(below.Name))
 		}
 	}
 	look(cli.New("openmanus", about, new(commands)))

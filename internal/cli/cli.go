@@ -35,11 +35,15 @@ type Command struct {
 	Name, Help string
 	Hidden     bool
 	Parent     *Command
-	Commands   []*Command
-	Flags      []*Value // its own; those of its parents can be given as well
-	Args       []*Value
 
-	usual *Command // meant where none of Commands is named
+	// What can be given to it. That of a command below it is read when
+	// [Command.Command] is asked for it: of many, few are.
+	Commands []*Command
+	Flags    []*Value // its own; those of its parents can be given as well
+	Args     []*Value
+
+	usual string // which of Commands is meant where none is named
+	known bool   // its fields have been read
 	into  reflect.Value
 }
 
@@ -60,11 +64,18 @@ type Value struct {
 }
 
 // New returns the command line that a struct describes. The struct is filled
-// in by [Command.Parse]. New panics if the description is wrong.
+// in by [Command.Parse]. A wrong description panics when it is read.
 func New(name, help string, into any) *Command {
 	c := &Command{Name: name, Help: help, into: reflect.ValueOf(into).Elem()}
-	c.fields(c.into)
+	c.read()
 	return c
+}
+
+func (c *Command) read() {
+	if !c.known {
+		c.known = true
+		c.fields(c.into)
+	}
 }
 
 // Target is a pointer to the struct of a command.
@@ -99,6 +110,7 @@ func (c *Command) Flag(word string) *Value {
 func (c *Command) Command(name string) *Command {
 	for _, below := range c.Commands {
 		if below.Name == name {
+			below.read()
 			return below
 		}
 	}
@@ -129,10 +141,9 @@ func (c *Command) fields(s reflect.Value) {
 		case !f.IsExported():
 		case has("cmd"):
 			below := &Command{Name: nameOf(f), Help: tag("help"), Hidden: has("hidden"), Parent: c, into: s.Field(i)}
-			below.fields(below.into)
 			c.Commands = append(c.Commands, below)
 			if has("default") {
-				c.usual = below
+				c.usual = below.Name
 			}
 		default:
 			v := &Value{

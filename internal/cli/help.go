@@ -45,7 +45,7 @@ func (c *Command) usage() string {
 		line = at.Name + " " + line
 	}
 	switch {
-	case c.usual != nil:
+	case c.usual != "":
 		line += " [COMMAND]"
 	case len(c.Commands) > 0:
 		line += " COMMAND"

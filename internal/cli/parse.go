@@ -62,9 +62,7 @@ func (r *reading) word(word string) error {
 		}
 	}
 	names := r.at.names()
-	if r.at.usual != nil {
-		r.at = r.at.usual
-	}
+	r.usual()
 	if r.args == len(r.at.Args) {
 		return fmt.Errorf("unexpected argument %s%s", word, meant(word, names))
 	}
@@ -77,6 +75,13 @@ func (r *reading) word(word string) error {
 	}
 	r.ended = r.ended || a.rest
 	return nil
+}
+
+// usual goes on to the command that is meant where none is named.
+func (r *reading) usual() {
+	if usual := r.at.Command(r.at.usual); usual != nil {
+		r.at = usual
+	}
 }
 
 func (r *reading) long(word string) error {
@@ -125,9 +130,9 @@ func (r *reading) flag(word string) (*Value, error) {
 	if f := r.at.Flag(word); f != nil {
 		return f, nil
 	}
-	if r.at.usual != nil {
-		if f := r.at.usual.Flag(word); f != nil {
-			r.at = r.at.usual
+	if usual := r.at.Command(r.at.usual); usual != nil {
+		if f := usual.Flag(word); f != nil {
+			r.at = usual
 			return f, nil
 		}
 	}
@@ -158,9 +163,7 @@ func (r *reading) value(f *Value, name string) (string, error) {
 
 // end checks that nothing is missing.
 func (r *reading) end() error {
-	if r.at.usual != nil {
-		r.at = r.at.usual
-	}
+	r.usual()
 	if len(r.at.Commands) > 0 {
 		return fmt.Errorf("expected one of %s", strings.Join(r.at.names(), ", "))
 	}
