@@ -17,7 +17,7 @@ test: deps ## every test
 	go test -timeout 30m ./...
 
 containers: ## the sandboxes that need Docker, and gVisor if runsc is there; as root
-	OPENMANUS_CONTAINERS=1 go test -count=1 -v -timeout 30m -run 'TestDocker|TestGVisor' ./sandbox
+	go test -tags containers -count=1 -v -timeout 30m -run 'TestDocker|TestGVisor' ./sandbox
 
 deps: ## what the tests and tools need beside Go, git and make
 	@scripts/deps

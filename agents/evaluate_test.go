@@ -30,11 +30,8 @@ type contest struct {
 	gate  openmanus.Gate // of the evaluation; nil: all is allowed
 	bytes int64
 
-	j          *dying
+	theatre
 	ws, copies string
-
-	mu   sync.Mutex
-	runs []string // the sessions that began
 }
 
 func (c *contest) set() Copies {
@@ -74,14 +71,7 @@ func (c *contest) worker(ctx context.Context, s *openmanus.State) (openmanus.Flo
 	} else if dir, err := c.set().Compare(ctx, root, 1); err != nil || dir == "" {
 		return nil, err
 	}
-	a.Model = voice(func(req *llm.Request) (llm.Message, error) {
-		if llmtest.Spoken(req) == 0 {
-			c.mu.Lock()
-			c.runs = append(c.runs, label)
-			c.mu.Unlock()
-		}
-		return v(req)
-	})
+	a.Model = c.begins(label, v)
 	return a, nil
 }
 
@@ -91,31 +81,17 @@ func (c *contest) open(t *testing.T) {
 		c.ws = t.TempDir()
 	}
 	c.copies = t.TempDir()
-	if c.j == nil {
-		c.j = &dying{Memory: new(openmanus.Memory)}
-	}
 	if c.flow.Attempts == nil {
 		for range c.hands {
 			c.flow.Attempts = append(c.flow.Attempts, Attempt{Agent: "manus"})
 		}
 	}
-	f, err := c.worker(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: "evaluate"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "Write the sum.")}
-	if err := openmanus.Open(t.Context(), c.j.Memory, root, f, &m); err != nil {
-		t.Fatal(err)
-	}
+	c.theatre.open(t, c.worker, "evaluate", "Write the sum.")
 }
 
 func (c *contest) wake(t *testing.T) (*openmanus.State, error) {
 	t.Helper()
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: c.j, Flow: c.worker}}
-	if err := l.Wake(t.Context(), root); err != nil {
-		return nil, err
-	}
-	return openmanus.Load(t.Context(), c.j, root)
+	return c.theatre.wake(t, c.worker)
 }
 
 func (c *contest) play(t *testing.T) *openmanus.State {
@@ -446,7 +422,7 @@ func TestTheBudgetIsOfAllAttempts(t *testing.T) {
 // ended is made again.
 func TestKilledAtEveryAppendAnEvaluationReachesTheSameEnd(t *testing.T) {
 	play := func(at int, stored bool) (string, int) {
-		c := &contest{j: &dying{Memory: new(openmanus.Memory)}, hands: []voice{writes("sum", "5"), writes("sum", "6"), down}, judge: judges(1, 2)}
+		c := &contest{theatre: theatre{j: &dying{Memory: new(openmanus.Memory)}}, hands: []voice{writes("sum", "5"), writes("sum", "6"), down}, judge: judges(1, 2)}
 		c.open(t)
 		c.j.at, c.j.stored = at, stored
 		if _, err := c.wake(t); err != nil && !errors.Is(err, errKilled) {

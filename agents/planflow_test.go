@@ -52,18 +52,63 @@ func says(replies ...llm.Message) voice {
 
 func down(*llm.Request) (llm.Message, error) { return llm.Message{}, errDown }
 
-// A stage is a flow, its actors, and who did what.
-type stage struct {
-	j       *dying
-	planner voice
-	hands   map[string]voice // by agent
-	flow    PlanFlow
+// A theatre is where flows are played: the journal, and what was begun there.
+type theatre struct {
+	j *dying
 
 	mu   sync.Mutex
-	runs []string // the steps that were begun, by session
+	runs []string // who began to speak, in this order
 }
 
 const root = "s"
+
+type worker = func(context.Context, *openmanus.State) (openmanus.Flow, error)
+
+// begins is v, whose first word is noted as a run of label.
+func (th *theatre) begins(label string, v voice) voice {
+	return func(req *llm.Request) (llm.Message, error) {
+		if llmtest.Spoken(req) == 0 {
+			th.mu.Lock()
+			th.runs = append(th.runs, label)
+			th.mu.Unlock()
+		}
+		return v(req)
+	}
+}
+
+// open opens the session of a flow, with a request.
+func (th *theatre) open(t *testing.T, w worker, flow, request string) {
+	t.Helper()
+	if th.j == nil {
+		th.j = &dying{Memory: new(openmanus.Memory)}
+	}
+	f, err := w(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: flow}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, request)}
+	if err := openmanus.Open(t.Context(), th.j.Memory, root, f, &m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wake drives the session until nothing moves.
+func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
+	t.Helper()
+	l := &openmanus.Local{Worker: openmanus.Worker{Journal: th.j, Flow: w}}
+	if err := l.Wake(t.Context(), root); err != nil {
+		return nil, err
+	}
+	return openmanus.Load(t.Context(), th.j, root)
+}
+
+// A stage is a flow, its actors, and who did what.
+type stage struct {
+	theatre
+	planner voice
+	hands   map[string]voice // by agent
+	flow    PlanFlow
+}
 
 func (st *stage) worker(ctx context.Context, s *openmanus.State) (openmanus.Flow, error) {
 	if s.Opened.Flow == "plan" {
@@ -82,12 +127,7 @@ func (st *stage) worker(ctx context.Context, s *openmanus.State) (openmanus.Flow
 	}
 	a := &openmanus.Agent{Name: s.Opened.Flow, Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tools.NewTerminate()}}
 	a.Model = voice(func(req *llm.Request) (llm.Message, error) {
-		if llmtest.Spoken(req) == 0 {
-			st.mu.Lock()
-			st.runs = append(st.runs, s.Opened.Flow+": "+stepText(req.Messages[0].Text()))
-			st.mu.Unlock()
-		}
-		return v(req)
+		return st.begins(s.Opened.Flow+": "+stepText(req.Messages[0].Text()), v)(req)
 	})
 	return a, nil
 }
@@ -104,29 +144,15 @@ func stepText(prompt string) string {
 
 func (st *stage) open(t *testing.T) {
 	t.Helper()
-	if st.j == nil {
-		st.j = &dying{Memory: new(openmanus.Memory)}
-	}
 	if st.flow.Agents == nil {
 		st.flow.Agents = []string{"manus", "data_analysis"}
 	}
-	f, err := st.worker(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: "plan"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "Write a report.")}
-	if err := openmanus.Open(t.Context(), st.j.Memory, root, f, &m); err != nil {
-		t.Fatal(err)
-	}
+	st.theatre.open(t, st.worker, "plan", "Write a report.")
 }
 
 func (st *stage) wake(t *testing.T) (*openmanus.State, error) {
 	t.Helper()
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: st.j, Flow: st.worker}}
-	if err := l.Wake(t.Context(), root); err != nil {
-		return nil, err
-	}
-	return openmanus.Load(t.Context(), st.j, root)
+	return st.theatre.wake(t, st.worker)
 }
 
 // play opens the flow and drives it to its end.
@@ -542,7 +568,7 @@ func (j *dying) Append(ctx context.Context, session string, bodies ...openmanus.
 // woken again: the same end, and no finished step is done again.
 func TestKilledAtEveryAppendAFlowReachesTheSameEnd(t *testing.T) {
 	flow := func(at int, stored bool) (string, int) {
-		st := &stage{flow: PlanFlow{Replans: 2, Critic: "critic"}, j: &dying{Memory: new(openmanus.Memory)}}
+		st := &stage{flow: PlanFlow{Replans: 2, Critic: "critic"}, theatre: theatre{j: &dying{Memory: new(openmanus.Memory)}}}
 		st.planner = says(creates("a", obj{"text": "b", "depends_on": []int{}}, obj{"text": "c", "acceptance": "c.txt is there"}), updates("a", "b", "d"), llmtest.Say("Mended."))
 		hand := func(req *llm.Request) (llm.Message, error) {
 			if strings.Contains(stepText(req.Messages[0].Text()), `"c"`) {

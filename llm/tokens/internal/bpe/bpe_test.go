@@ -206,9 +206,7 @@ func FuzzAsTheLibrary(f *testing.F) {
 	}
 	f.Add(strings.Repeat("ab", longPiece))
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) > 4096 {
-			t.Skip("the library is slow")
-		}
+		text = text[:min(len(text), 4096)] // the library is slow
 		for _, b := range both {
 			equal(t, b.ours(), b.its(), text)
 		}
