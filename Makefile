@@ -14,7 +14,7 @@ web: deps ## server/web/dist, which is checked in
 	@scripts/web
 
 test: deps ## every test
-	go test -timeout 30m ./...
+	@scripts/test -timeout 30m -- ./...
 
 containers: ## the sandboxes that need Docker, and gVisor if runsc is there; as root
 	go test -tags containers -count=1 -v -timeout 30m -run 'TestDocker|TestGVisor' ./sandbox
@@ -26,8 +26,8 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	CGO_ENABLED=1 go test -race -timeout 30m . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server ./document/...
-	CGO_ENABLED=1 go test -race -timeout 30m -skip TestConformance/client ./mcp # that side of the suite measures times
+	@CGO_ENABLED=1 scripts/test -race -timeout 30m -- . ./llm/... ./internal/... ./journaltest/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server ./document/...
+	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip TestConformance/client -- ./mcp # that side of the suite measures times
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
 	@scripts/fuzz "$(or $(FUZZTIME),10s)"
