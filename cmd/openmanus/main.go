@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -123,10 +124,7 @@ func envNames() []string {
 func Main(ctx context.Context, args []string, t *terminal) int {
 	var all commands
 	line := cli.New("openmanus", about, &all)
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
-	named, err := line.Parse(args)
+	named, err := line.Parse(spelled(args))
 	if errors.Is(err, cli.ErrHelp) {
 		return t.report(named.WriteHelp(t.out, min(t.columns(), 100)))
 	}
@@ -135,6 +133,21 @@ func Main(ctx context.Context, args []string, t *terminal) int {
 		return exitUsage
 	}
 	return t.report(named.Target().(command).Run(ctx, t, &all.globals))
+}
+
+// spelled puts what people try first, elsewhere learned, into the words of this
+// command line.
+func spelled(args []string) []string {
+	if len(args) == 0 {
+		return []string{"--help"}
+	}
+	switch args[0] {
+	case "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case "--version", "-v":
+		return append([]string{"version"}, args[1:]...)
+	}
+	return args
 }
 
 // A command can be given to the program; its fields are what can be given to
