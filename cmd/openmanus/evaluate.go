@@ -17,8 +17,7 @@ import (
 
 // evaluateCmd is openmanus evaluate.
 type evaluateCmd struct {
-	Prompt      string   `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
-	File        string   `help:"Read the task from a file." placeholder:"FILE"`
+	asked
 	Attempts    int      `help:"How often the task is attempted. Default: once for each of --models or --hint, or 3 times." placeholder:"N"`
 	Models      []string `help:"The models of the attempts, in turn. Default: the model of the run." placeholder:"NAME,…"`
 	Hint        []string `help:"How to go about an attempt; given several times, they are for the attempts in turn." placeholder:"TEXT" sep:"none"`
@@ -52,9 +51,9 @@ func (c *evaluateCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 }
 
 func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
-	prompt, input, err := (&runCmd{Prompt: c.Prompt, File: c.File}).task(ctx, t)
+	m, err := c.request(ctx, t, "evaluate", c.Attach)
 	if err != nil {
-		return usage(errors.New(strings.Replace(err.Error(), "openmanus run", "openmanus evaluate", 1)))
+		return err
 	}
 	if err := c.check(); err != nil {
 		return usage(err)
@@ -67,13 +66,6 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	m, err := t.request(prompt, c.Attach)
-	if err != nil {
-		return err
-	}
-	if len(input) > 0 {
-		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
-	}
 	flow, err := c.flow(a)
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func TestFasterElsewhere(t *testing.T) {
 	d.run("run", "--model", "scripted:two.txt", "two")
 	var out, errs bytes.Buffer
 	term := &terminal{in: os.Stdin, out: &out, err: &errs, dir: d.dir, env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }}
-	x, err := oneSession{"last"}.open(t.Context(), term, new(globals))
+	x, err := oneSession{"last"}.open(t.Context(), term, new(globals), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

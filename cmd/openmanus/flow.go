@@ -17,8 +17,7 @@ import (
 
 // flowCmd is openmanus flow.
 type flowCmd struct {
-	Prompt      string   `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
-	File        string   `help:"Read the task from a file." placeholder:"FILE"`
+	asked
 	Agents      []string `help:"Who does the steps; what names nobody goes to the first. Default: the agent of --agent, or manus." placeholder:"NAME,…"`
 	MaxParallel int      `help:"Steps at once, at most." default:"4" placeholder:"N"`
 	Replans     int      `help:"How often the plan may be changed because a step is blocked." default:"3" placeholder:"N"`
@@ -47,29 +46,21 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(err)
 	}
-	task := runCmd{Prompt: c.Prompt, File: c.File}
 	if c.Prompt == "" && c.File == "" && plan != nil {
-		task.Prompt = "Do what the plan says."
-	}
-	prompt, input, err := task.task(ctx, t)
-	if err != nil {
-		return usage(errors.New(strings.Replace(err.Error(), "openmanus run", "openmanus flow", 1)))
+		c.Prompt = "Do what the plan says."
 	}
 	if c.MaxParallel < 1 || c.Replans < 0 {
 		return usage(errors.New("--max-parallel is a number from 1, and --replans one from 0"))
+	}
+	m, err := c.request(ctx, t, "flow", c.Attach)
+	if err != nil {
+		return err
 	}
 	a, err := t.open(g, c.flags())
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	m, err := t.request(prompt, c.Attach)
-	if err != nil {
-		return err
-	}
-	if len(input) > 0 {
-		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
-	}
 	return c.begin(ctx, a, m, plan)
 }
 

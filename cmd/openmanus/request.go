@@ -25,6 +25,53 @@ const (
 	maxAttachedImage = 20 << 20
 )
 
+// asked is the task that a command is given.
+type asked struct {
+	Prompt string `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
+	File   string `help:"Read the task from a file." placeholder:"FILE"`
+}
+
+// request is the message of the task, with the files to attach and what was
+// piped in beside it. command is which one it was given to.
+func (q asked) request(ctx context.Context, t *terminal, command string, attach []string) (openmanus.UserSaid, error) {
+	prompt, input, err := q.read(ctx, t)
+	if err == nil && prompt == "" {
+		err = fmt.Errorf(`there is no task: openmanus %s "what you want done"`, command)
+	}
+	if err != nil {
+		return openmanus.UserSaid{}, usage(err)
+	}
+	m, err := t.request(prompt, attach)
+	if err == nil && len(input) > 0 {
+		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
+	}
+	return m, err
+}
+
+// read returns the task, and what was piped in beside it.
+func (q asked) read(ctx context.Context, t *terminal) (prompt string, input []byte, err error) {
+	if q.Prompt != "" && q.File != "" {
+		return "", nil, errors.New("give the task as an argument or with --file, not both")
+	}
+	if input, err = t.piped(ctx); err != nil {
+		return "", nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	switch {
+	case q.File != "":
+		var data []byte
+		data, err = os.ReadFile(t.abs(q.File))
+		prompt = string(data)
+	case q.Prompt == "-" || q.Prompt == "" && len(input) > 0:
+		if len(input) == 0 && isTerminal(t.in) {
+			input, err = io.ReadAll(t.in)
+		}
+		prompt, input = string(input), nil
+	default:
+		prompt = q.Prompt
+	}
+	return strings.TrimSpace(prompt), input, err
+}
+
 // request makes the message of a request: what was asked, and what came with
 // it.
 func (t *terminal) request(prompt string, attach []string) (openmanus.UserSaid, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -58,8 +57,7 @@ func (f runFlags) flags() map[string]string {
 
 // runCmd is openmanus run.
 type runCmd struct {
-	Prompt  string `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
-	File    string `help:"Read the task from a file." placeholder:"FILE"`
+	asked
 	Session string `help:"Go on with this session." placeholder:"ID"`
 	Schema  string `help:"The answer is to be JSON that fits the JSON Schema in this file." placeholder:"FILE"`
 	runFlags
@@ -68,34 +66,31 @@ type runCmd struct {
 
 // Run implements the command.
 func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	prompt, input, err := c.task(ctx, t)
+	return t.fail(c.shown, c.run(ctx, t, g))
+}
+
+func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	m, err := c.request(ctx, t, "run", c.Attach)
 	if err != nil {
-		return t.fail(c.shown, usage(err))
+		return err
 	}
 	a, err := t.open(g, c.flags())
 	if err != nil {
-		return t.fail(c.shown, err)
+		return err
 	}
 	defer a.Close()
 	if a.answer, err = c.schema(t); err != nil {
-		return t.fail(c.shown, usage(err))
+		return usage(err)
 	}
 	a.staff = strings.Join(c.Delegate, ",")
-	m, err := t.request(prompt, c.Attach)
-	if err != nil {
-		return t.fail(c.shown, err)
-	}
-	if len(input) > 0 {
-		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
-	}
 	if c.Session == "" {
-		return t.fail(c.shown, a.begin(ctx, m, c.shown))
+		return a.begin(ctx, m, c.shown)
 	}
 	id, err := a.named(ctx, c.Session)
 	if err != nil {
-		return t.fail(c.shown, err)
+		return err
 	}
-	return t.fail(c.shown, a.resume(ctx, id, c.runFlags, &m, c.shown))
+	return a.resume(ctx, id, c.runFlags, &m, c.shown)
 }
 
 // schema is the JSON Schema of the answer, if there is to be one.
@@ -118,38 +113,6 @@ func (c *runCmd) schema(t *terminal) (string, error) {
 		return "", fmt.Errorf(`--schema %s: it must be the schema of an object: {"type": "object", "properties": …}`, c.Schema)
 	}
 	return string(data), nil
-}
-
-// task is what was asked, and what was piped in beside it.
-func (c *runCmd) task(ctx context.Context, t *terminal) (prompt string, input []byte, err error) {
-	if c.Prompt != "" && c.File != "" {
-		return "", nil, errors.New("give the task as an argument or with --file, not both")
-	}
-	input, err = t.piped(ctx)
-	if err != nil {
-		return "", nil, fmt.Errorf("reading standard input: %w", err)
-	}
-	switch {
-	case c.File != "":
-		data, err := os.ReadFile(t.abs(c.File))
-		if err != nil {
-			return "", nil, err
-		}
-		prompt = string(data)
-	case c.Prompt == "-" || c.Prompt == "" && len(input) > 0:
-		if len(input) == 0 && isTerminal(t.in) {
-			if input, err = io.ReadAll(t.in); err != nil {
-				return "", nil, err
-			}
-		}
-		prompt, input = string(input), nil
-	default:
-		prompt = c.Prompt
-	}
-	if prompt = strings.TrimSpace(prompt); prompt == "" {
-		return "", nil, errors.New(`there is no task: openmanus run "what you want done"`)
-	}
-	return prompt, input, nil
 }
 
 // fail prints the object of --output json also where no run came about.

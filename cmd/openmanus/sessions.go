@@ -53,9 +53,10 @@ type session struct {
 	qs []openmanus.Question // what waits in it and below
 }
 
-// open returns the session. The caller closes it.
-func (c oneSession) open(ctx context.Context, t *terminal, g *globals) (*session, error) {
-	a, err := t.open(g, map[string]string{})
+// open returns the session, in a program set up with the flags that were
+// given. The caller closes it.
+func (c oneSession) open(ctx context.Context, t *terminal, g *globals, flags map[string]string) (*session, error) {
+	a, err := t.open(g, flags)
 	if err != nil {
 		return nil, err
 	}

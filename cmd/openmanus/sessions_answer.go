@@ -37,7 +37,7 @@ func (c *sessionsAnswerCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if text == "" {
 		return usage(errors.New(`the answer is empty: openmanus sessions answer ID "the answer"`))
 	}
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}

@@ -14,17 +14,15 @@ import (
 // byPerson is who rules and answers through these commands.
 const byPerson = "person"
 
-// sessionsApproveCmd is openmanus sessions approve.
-type sessionsApproveCmd struct {
+// oneRuling are the arguments of the commands that rule on a call.
+type oneRuling struct {
 	oneSession
-	Call   string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
-	Input  string `help:"Run it with these arguments instead, a JSON object. The agent is told." placeholder:"JSON"`
-	Always bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
+	Call string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
 }
 
-// Run implements the command.
-func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
+// rule appends a ruling that decide fills in.
+func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, decide func(*session, *openmanus.CallState, *openmanus.Ruled) error) error {
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
@@ -33,19 +31,33 @@ func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) e
 	if err != nil {
 		return err
 	}
-	r := openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: q.Hash}
-	if c.Always && c.Input != "" {
-		return usage(errors.New("--always is for the call as the agent made it, and --input changes it: leave one out"))
-	}
-	if err := x.lasting(&r, call, c.Always); err != nil {
-		return err
-	}
-	if c.Input != "" {
-		if r.Input, err = x.input(call, c.Input); err != nil {
-			return usage(err)
-		}
+	r := openmanus.Ruled{Call: call.ID, By: byPerson, Hash: q.Hash}
+	if err := decide(x, call, &r); err != nil {
+		return usage(err)
 	}
 	return x.rule(ctx, call, r)
+}
+
+// sessionsApproveCmd is openmanus sessions approve.
+type sessionsApproveCmd struct {
+	oneRuling
+	Input  string `help:"Run it with these arguments instead, a JSON object. The agent is told." placeholder:"JSON"`
+	Always bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
+}
+
+// Run implements the command.
+func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	return c.rule(ctx, t, g, func(x *session, call *openmanus.CallState, r *openmanus.Ruled) (err error) {
+		r.Allow = true
+		if c.Always && c.Input != "" {
+			return errors.New("--always is for the call as the agent made it, and --input changes it: leave one out")
+		}
+		if c.Input != "" {
+			r.Input, err = x.input(call, c.Input)
+			return err
+		}
+		return x.lasting(r, call, c.Always)
+	})
 }
 
 // input checks the arguments that a person wrote for call.
@@ -73,31 +85,20 @@ func (x *session) input(call *openmanus.CallState, input string) (string, error)
 
 // sessionsDenyCmd is openmanus sessions deny.
 type sessionsDenyCmd struct {
-	oneSession
-	Call   string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
+	oneRuling
 	Reason string `help:"Why, for the agent to read." placeholder:"TEXT"`
 	Never  bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
 }
 
 // Run implements the command.
 func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	call, q, err := x.pending(ctx, c.Call, openmanus.AskRuling)
-	if err != nil {
-		return err
-	}
-	r := openmanus.Ruled{Call: call.ID, By: byPerson, Hash: q.Hash, Reason: "the person said no"}
-	if c.Reason != "" {
-		r.Reason = "the person said: " + c.Reason
-	}
-	if err := x.lasting(&r, call, c.Never); err != nil {
-		return err
-	}
-	return x.rule(ctx, call, r)
+	return c.rule(ctx, t, g, func(x *session, call *openmanus.CallState, r *openmanus.Ruled) error {
+		r.Reason = "the person said no"
+		if c.Reason != "" {
+			r.Reason = "the person said: " + c.Reason
+		}
+		return x.lasting(r, call, c.Never)
+	})
 }
 
 // lasting makes r one that holds for good, if it is to be.
@@ -106,7 +107,7 @@ func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever
 	case !forever:
 		return nil
 	case !rememberable(x.s, call):
-		return usage(errors.New("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] of your configuration can"))
+		return errors.New("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] of your configuration can")
 	}
 	r.Rule = forGood
 	return nil

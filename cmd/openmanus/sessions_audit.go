@@ -27,7 +27,7 @@ func (sessionsAuditCmd) Help() string {
 
 // Run implements the command.
 func (c *sessionsAuditCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return usage(err)
 	}
-	x, err := oneSession{id}.open(ctx, t, g)
+	x, err := oneSession{id}.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ type sessionsExportCmd struct {
 
 // Run implements the command.
 func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}

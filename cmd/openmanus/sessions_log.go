@@ -27,7 +27,7 @@ func (c *sessionsLogCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if c.After < 0 {
 		return usage(fmt.Errorf("--after counts events from 1, and %d is none", c.After))
 	}
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type sessionsRequestCmd struct {
 // Run implements the command. What it prints has no key in it: keys travel
 // beside the body.
 func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}

@@ -26,17 +26,13 @@ func (c *sessionsResumeCmd) Run(ctx context.Context, t *terminal, g *globals) er
 func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	m, err := c.request(ctx, t)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	a, err := t.open(g, c.flags())
+	x, err := c.open(ctx, t, g, c.flags())
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	x, err := a.session(ctx, c.ID)
-	if err != nil {
-		return err
-	}
+	defer x.Close()
 	if err := x.readOnly(); err != nil {
 		return err
 	}
@@ -49,7 +45,7 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 	case st == openmanus.Idle:
 		return usage(fmt.Errorf("nothing was asked of session %s yet: openmanus sessions resume %s \"what you want done\"", x.id, x.id))
 	}
-	return a.resume(ctx, x.id, c.runFlags, m, c.shown)
+	return x.resume(ctx, x.id, c.runFlags, m, c.shown)
 }
 
 // request is the new request, or nil if there is none. Standard input is read
@@ -58,18 +54,8 @@ func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanu
 	if c.Prompt == "" && c.File == "" {
 		return nil, nil
 	}
-	prompt, input, err := (&runCmd{Prompt: c.Prompt, File: c.File}).task(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	m, err := t.request(prompt, c.Attach)
-	if err != nil {
-		return nil, err
-	}
-	if len(input) > 0 {
-		m.Message.Parts = append(m.Message.Parts, textAttachment("standard input", input, int64(len(input))))
-	}
-	return &m, nil
+	m, err := asked{c.Prompt, c.File}.request(ctx, t, "sessions resume "+c.ID, c.Attach)
+	return &m, err
 }
 
 // again tells how a session that is finished ended. It asks no model, and
@@ -118,21 +104,17 @@ func (c *sessionsRetryCmd) run(ctx context.Context, t *terminal, g *globals) err
 	if len(c.Attach) > 0 {
 		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"…\" --attach FILE", c.ID))
 	}
-	a, err := t.open(g, c.flags())
+	x, err := c.open(ctx, t, g, c.flags())
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	x, err := a.session(ctx, c.ID)
-	if err != nil {
-		return err
-	}
+	defer x.Close()
 	if err := x.readOnly(); err != nil {
 		return err
 	}
 	switch x.s.Status() {
 	case openmanus.Failed, openmanus.Halted:
-		return a.resume(ctx, x.id, c.runFlags, nil, c.shown)
+		return x.resume(ctx, x.id, c.runFlags, nil, c.shown)
 	case openmanus.Finished:
 		return fmt.Errorf("there is nothing to retry: session %s is finished; for another answer, copy it up to the request (openmanus sessions fork %s@N; openmanus sessions log %s counts the events) and resume the copy", x.id, x.id, x.id)
 	}

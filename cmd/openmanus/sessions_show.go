@@ -23,7 +23,7 @@ type sessionsShowCmd struct {
 
 // Run implements the command.
 func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}

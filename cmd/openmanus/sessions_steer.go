@@ -34,7 +34,7 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if strings.TrimSpace(text) == "" {
 		return usage(errors.New(`there is nothing to say: openmanus sessions say ID "what to say"`))
 	}
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ type sessionsInterruptCmd struct {
 
 // Run implements the command.
 func (c *sessionsInterruptCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g)
+	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
