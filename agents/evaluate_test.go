@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -421,38 +420,16 @@ func TestTheBudgetIsOfAllAttempts(t *testing.T) {
 // Killed at any append, and woken again: the same end, and no attempt that
 // ended is made again.
 func TestKilledAtEveryAppendAnEvaluationReachesTheSameEnd(t *testing.T) {
-	play := func(at int, stored bool) (string, int) {
-		c := &contest{theatre: theatre{j: &dying{Memory: new(openmanus.Memory)}}, hands: []voice{writes("sum", "5"), writes("sum", "6"), down}, judge: judges(1, 2)}
+	want := sameEndWhereverKilled(t, 10, func(j *dying) performance {
+		c := &contest{theatre: theatre{j: j}, hands: []voice{writes("sum", "5"), writes("sum", "6"), down}, judge: judges(1, 2)}
 		c.open(t)
-		c.j.at, c.j.stored = at, stored
-		if _, err := c.wake(t); err != nil && !errors.Is(err, errKilled) {
-			t.Fatal(err)
-		}
-		appends := c.j.n
-		c.j.at = 0
-		s, err := c.wake(t)
-		if err != nil {
-			t.Fatalf("killed at %d: %v", at, err)
-		}
-		must(t, s, openmanus.Finished, "")
-		var ends []string
-		for _, ch := range s.Children {
-			ends = append(ends, fmt.Sprint(nameOf(ch), " ", ch.Done.Status))
-		}
-		slices.Sort(ends)
-		answer, _, _ := strings.Cut(s.Answer, "\nThe copies")
-		return fmt.Sprint(answer, "\n", strings.Join(ends, "\n"), c.files(t)), appends
-	}
-	want, appends := play(0, false)
-	if appends < 10 || !strings.Contains(want, "Attempt 2 is the best") {
-		t.Fatalf("%d appends\n%s", appends, want)
-	}
-	for at := 1; at <= appends; at++ {
-		for _, stored := range []bool{false, true} {
-			if got, _ := play(at, stored); got != want {
-				t.Fatalf("killed at append %d (stored: %v):\n%s\nwant\n%s", at, stored, got, want)
-			}
-		}
+		return performance{c.wake, func(s *openmanus.State) string {
+			answer, _, _ := strings.Cut(s.Answer, "\nThe copies")
+			return answer + "\n" + fmt.Sprint(c.files(t))
+		}}
+	})
+	if !strings.Contains(want, "Attempt 2 is the best") {
+		t.Error(want)
 	}
 }
 

@@ -52,56 +52,6 @@ func says(replies ...llm.Message) voice {
 
 func down(*llm.Request) (llm.Message, error) { return llm.Message{}, errDown }
 
-// A theatre is where flows are played: the journal, and what was begun there.
-type theatre struct {
-	j *dying
-
-	mu   sync.Mutex
-	runs []string // who began to speak, in this order
-}
-
-const root = "s"
-
-type worker = func(context.Context, *openmanus.State) (openmanus.Flow, error)
-
-// begins is v, whose first word is noted as a run of label.
-func (th *theatre) begins(label string, v voice) voice {
-	return func(req *llm.Request) (llm.Message, error) {
-		if llmtest.Spoken(req) == 0 {
-			th.mu.Lock()
-			th.runs = append(th.runs, label)
-			th.mu.Unlock()
-		}
-		return v(req)
-	}
-}
-
-// open opens the session of a flow, with a request.
-func (th *theatre) open(t *testing.T, w worker, flow, request string) {
-	t.Helper()
-	if th.j == nil {
-		th.j = &dying{Memory: new(openmanus.Memory)}
-	}
-	f, err := w(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: flow}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, request)}
-	if err := openmanus.Open(t.Context(), th.j.Memory, root, f, &m); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wake drives the session until nothing moves.
-func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
-	t.Helper()
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: th.j, Flow: w}}
-	if err := l.Wake(t.Context(), root); err != nil {
-		return nil, err
-	}
-	return openmanus.Load(t.Context(), th.j, root)
-}
-
 // A stage is a flow, its actors, and who did what.
 type stage struct {
 	theatre
@@ -539,36 +489,11 @@ func TestAPlanAlone(t *testing.T) {
 	}
 }
 
-// A dying journal fails at its n-th append, and from then on.
-type dying struct {
-	*openmanus.Memory
-	mu     sync.Mutex
-	n, at  int
-	stored bool // the n-th is stored all the same
-}
-
-var errKilled = errors.New("the process was killed")
-
-func (j *dying) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
-	j.mu.Lock()
-	j.n++
-	n := j.n
-	j.mu.Unlock()
-	if j.at > 0 && (n > j.at || n == j.at && !j.stored) {
-		return nil, errKilled
-	}
-	evs, err := j.Memory.Append(ctx, session, bodies...)
-	if j.at > 0 && n == j.at {
-		return nil, errKilled
-	}
-	return evs, err
-}
-
 // Killed at any append, with a plan that is changed because a step fails, and
 // woken again: the same end, and no finished step is done again.
 func TestKilledAtEveryAppendAFlowReachesTheSameEnd(t *testing.T) {
-	flow := func(at int, stored bool) (string, int) {
-		st := &stage{flow: PlanFlow{Replans: 2, Critic: "critic"}, theatre: theatre{j: &dying{Memory: new(openmanus.Memory)}}}
+	want := sameEndWhereverKilled(t, 12, func(j *dying) performance {
+		st := &stage{flow: PlanFlow{Replans: 2, Critic: "critic"}, theatre: theatre{j: j}}
 		st.planner = says(creates("a", obj{"text": "b", "depends_on": []int{}}, obj{"text": "c", "acceptance": "c.txt is there"}), updates("a", "b", "d"), llmtest.Say("Mended."))
 		hand := func(req *llm.Request) (llm.Message, error) {
 			if strings.Contains(stepText(req.Messages[0].Text()), `"c"`) {
@@ -578,34 +503,10 @@ func TestKilledAtEveryAppendAFlowReachesTheSameEnd(t *testing.T) {
 		}
 		st.hands = map[string]voice{"manus": hand, "critic": says(llmtest.Say(`{"met":true,"reason":"yes"}`))}
 		st.open(t)
-		st.j.at, st.j.stored = at, stored
-		if _, err := st.wake(t); err != nil && !errors.Is(err, errKilled) {
-			t.Fatal(err)
-		}
-		appends := st.j.n
-		st.j.at = 0
-		s, err := st.wake(t)
-		if err != nil {
-			t.Fatalf("killed at %d: %v", at, err)
-		}
-		must(t, s, openmanus.Finished, "")
-		var ends []string
-		for _, c := range s.Children {
-			ends = append(ends, fmt.Sprint(nameOf(c), " ", c.Done.Status))
-		}
-		slices.Sort(ends)
-		return s.Answer + "\n" + strings.Join(ends, "\n"), appends
-	}
-	want, appends := flow(0, false)
-	if appends < 12 || !strings.Contains(want, "0. [✓] a\n1. [✓] b\n2. [✓] d") {
-		t.Fatalf("%d appends\n%s", appends, want)
-	}
-	for at := 1; at <= appends; at++ {
-		for _, stored := range []bool{false, true} {
-			if got, _ := flow(at, stored); got != want {
-				t.Fatalf("killed at append %d (stored: %v):\n%s\nwant\n%s", at, stored, got, want)
-			}
-		}
+		return performance{st.wake, func(s *openmanus.State) string { return s.Answer }}
+	})
+	if !strings.Contains(want, "0. [✓] a\n1. [✓] b\n2. [✓] d") {
+		t.Error(want)
 	}
 }
 

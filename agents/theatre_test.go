@@ -1,0 +1,137 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+)
+
+// A theatre is where flows are played: the journal, and what was begun there.
+type theatre struct {
+	j *dying
+
+	mu   sync.Mutex
+	runs []string // who began to speak, in this order
+}
+
+const root = "s"
+
+type worker = func(context.Context, *openmanus.State) (openmanus.Flow, error)
+
+// begins is v, whose first word is noted as a run of label.
+func (th *theatre) begins(label string, v voice) voice {
+	return func(req *llm.Request) (llm.Message, error) {
+		if llmtest.Spoken(req) == 0 {
+			th.mu.Lock()
+			th.runs = append(th.runs, label)
+			th.mu.Unlock()
+		}
+		return v(req)
+	}
+}
+
+// open opens the session of a flow, with a request.
+func (th *theatre) open(t *testing.T, w worker, flow, request string) {
+	t.Helper()
+	if th.j == nil {
+		th.j = &dying{Memory: new(openmanus.Memory)}
+	}
+	f, err := w(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: flow}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, request)}
+	if err := openmanus.Open(t.Context(), th.j.Memory, root, f, &m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wake drives the session until nothing moves.
+func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
+	t.Helper()
+	l := &openmanus.Local{Worker: openmanus.Worker{Journal: th.j, Flow: w}}
+	if err := l.Wake(t.Context(), root); err != nil {
+		return nil, err
+	}
+	return openmanus.Load(t.Context(), th.j, root)
+}
+
+// A dying journal fails at its n-th append, and from then on.
+type dying struct {
+	*openmanus.Memory
+	mu     sync.Mutex
+	n, at  int
+	stored bool // the n-th is stored all the same
+}
+
+var errKilled = errors.New("the process was killed")
+
+func (j *dying) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
+	j.mu.Lock()
+	j.n++
+	n := j.n
+	j.mu.Unlock()
+	if j.at > 0 && (n > j.at || n == j.at && !j.stored) {
+		return nil, errKilled
+	}
+	evs, err := j.Memory.Append(ctx, session, bodies...)
+	if j.at > 0 && n == j.at {
+		return nil, errKilled
+	}
+	return evs, err
+}
+
+// A performance is a session that was opened: what wakes it, and what of its
+// end is looked at beside its children.
+type performance struct {
+	wake func(*testing.T) (*openmanus.State, error)
+	look func(*openmanus.State) string
+}
+
+// sameEndWhereverKilled plays a flow again and again, each time killed at
+// another of its appends, before or after that is stored, and then woken. The
+// end must be that of the flow that nobody kills, which takes some appends at
+// least. It is returned.
+func sameEndWhereverKilled(t *testing.T, least int, begin func(*dying) performance) string {
+	t.Helper()
+	play := func(at int, stored bool) (end string, appends int) {
+		j := &dying{Memory: new(openmanus.Memory)}
+		p := begin(j)
+		j.at, j.stored = at, stored
+		if _, err := p.wake(t); err != nil && !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		appends, j.at = j.n, 0
+		s, err := p.wake(t)
+		if err != nil {
+			t.Fatalf("killed at %d: %v", at, err)
+		}
+		must(t, s, openmanus.Finished, "")
+		var ends []string
+		for _, c := range s.Children {
+			ends = append(ends, fmt.Sprint(nameOf(c), " ", c.Done.Status))
+		}
+		slices.Sort(ends)
+		return p.look(s) + "\n" + strings.Join(ends, "\n"), appends
+	}
+	want, appends := play(0, false)
+	if appends < least {
+		t.Fatalf("%d appends\n%s", appends, want)
+	}
+	for at := 1; at <= appends; at++ {
+		for _, stored := range []bool{false, true} {
+			if got, _ := play(at, stored); got != want {
+				t.Fatalf("killed at append %d (stored: %v):\n%s\nwant\n%s", at, stored, got, want)
+			}
+		}
+	}
+	return want
+}
