@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"golang.org/x/term"
+)
+
+// output says how a run tells what came of it.
+type output string
+
+const (
+	outText  output = "text"
+	outJSON  output = "json"
+	outJSONL output = "jsonl"
+)
+
+// A summary is what is told at the end of a run.
+type runSummary struct {
+	Session *string        `json:"session"`
+	Status  string         `json:"status"`
+	Reason  string         `json:"reason"`
+	Answer  string         `json:"answer"`
+	Steps   int            `json:"steps"`
+	Usage   usageSummary   `json:"usage"`
+	Files   []fileChange   `json:"files"`
+	Error   string         `json:"error"`
+	Waiting []waitingEntry `json:"waiting,omitempty"`
+	Models  []modelUse     `json:"models,omitempty"` // if there were several
+}
+
+type usageSummary struct {
+	Input  int     `json:"input_tokens"`
+	Output int     `json:"output_tokens"`
+	Cached int     `json:"cached_tokens"`
+	Cost   float64 `json:"cost_usd"`
+}
+
+type waitingEntry struct {
+	Session  string `json:"session,omitempty"` // if it is one below
+	Path     string `json:"path,omitempty"`    // of who asks, if it is one below
+	Call     string `json:"call"`
+	Tool     string `json:"tool"`
+	Kind     string `json:"kind"`
+	Question string `json:"question"`
+	Input    string `json:"input,omitempty"`
+}
+
+func summarize(id string, s *openmanus.State, qs []openmanus.Question, files []fileChange) runSummary {
+	sum := runSummary{
+		Session: &id, Status: string(standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
+		Usage: usageSummary{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
+		Files: files, Error: s.Outcome.Error,
+	}
+	for _, w := range qs {
+		q := w.Call.Question()
+		e := waitingEntry{Call: w.Call.ID, Tool: w.Call.Name, Kind: string(q.Kind), Question: q.Question, Input: w.Call.Arguments()}
+		if e.Path = asker(id, w); e.Path != "" {
+			e.Session = w.Session
+		}
+		sum.Waiting = append(sum.Waiting, e)
+	}
+	return sum
+}
+
+// code is the exit code that tells how s ended.
+func code(s *openmanus.State, qs []openmanus.Question) int {
+	o := s.Outcome
+	switch standing(s, qs) {
+	case openmanus.Finished:
+		return exitFinished
+	case openmanus.Waiting:
+		return exitWaits
+	case openmanus.Failed:
+		if o.Reason == "auth" || o.Reason == "model" || o.HTTP == 401 || o.HTTP == 403 {
+			return exitUsage
+		}
+		return exitFailed
+	case openmanus.Halted:
+		if o.Reason == openmanus.ByPerson {
+			return exitInterrupted
+		}
+		return exitLimit
+	}
+	return exitFailed
+}
+
+// report tells what came of the request: the answer to standard output, the
+// rest to standard error.
+func (d *drive) report(s *openmanus.State) error {
+	after := d.scan()
+	files := changes(d.before, after)
+	shown := d.print.flush()
+	sum := summarize(d.id, s, d.waiting, files)
+	models, err := spent(context.Background(), d.db, d.id) // also if this was interrupted
+	if err != nil {
+		return err
+	}
+	if len(models) > 1 {
+		sum.Models = models
+	}
+	switch d.Output {
+	case outJSON:
+		if err := d.t.encoder().Encode(sum); err != nil {
+			return err
+		}
+	case outText:
+		if text, ok := planOutcome(s, d.waiting); ok {
+			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(text), "\n"))
+		} else if answered(s) && !(d.onScreen && shown == s.Answer) {
+			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(s.Answer), "\n"))
+		}
+	}
+	if !d.Quiet {
+		d.footer(s, sum, d.before.partial || after.partial)
+	}
+	c := code(s, d.waiting)
+	if c == exitFailed && s.Outcome.Reason == openmanus.Reason(llm.Network) && d.wrongEndpoint.Load() {
+		c = exitUsage
+	}
+	if c != exitFinished {
+		return exit{c, d.explain(s), true}
+	}
+	return nil
+}
+
+// answered reports whether s has an answer to give: what was said on the way
+// is none.
+func answered(s *openmanus.State) bool {
+	return s.Answer != "" && (s.Status() == openmanus.Finished || s.Outcome.Reason == openmanus.ByAgent)
+}
+
+// forOut is the answer as it goes to standard output: without control
+// characters if that is a terminal.
+func (d *drive) forOut(answer string) string {
+	if isTerminal(d.t.out) {
+		return plain(answer)
+	}
+	return answer
+}
+
+// footer is the account at the end of a run.
+func (d *drive) footer(s *openmanus.State, sum runSummary, partial bool) {
+	const most = 20
+	for i, f := range sum.Files {
+		if i == most {
+			d.print.remark("and %d more files", len(sum.Files)-most)
+			break
+		}
+		d.print.remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
+	}
+	if partial {
+		d.print.remark("the workspace is large: not every file was looked at")
+	}
+	for _, m := range sum.Models {
+		d.print.remark("%s: %d tokens in (%d cached), %d out%s", m.Model, m.Input, m.Cached, m.Output, dollars(m.Cost))
+	}
+	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, dollars(s.Cost.USD()))
+	if s.Status() == openmanus.Finished && !d.passing {
+		d.print.remark("go on with: openmanus run --session %s \"…\"", d.id)
+	}
+}
+
+// dollars is what something cost, if that is known.
+func dollars(usd float64) string {
+	if usd == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" · $%.4f", usd)
+}
+
+func sizeOf(f fileChange) string {
+	if f.Change == "deleted" {
+		return ""
+	}
+	return fmt.Sprintf(" (%d bytes)", f.Bytes)
+}
+
+// describe is how s stands, in words.
+func describe(s *openmanus.State, qs []openmanus.Question) string {
+	text := string(standing(s, qs))
+	if s.Outcome.Reason != "" {
+		text += " (" + string(s.Outcome.Reason) + ")"
+	}
+	return text
+}
+
+// explain says why a run did not finish, and how to go on.
+func (d *drive) explain(s *openmanus.State) error {
+	o := s.Outcome
+	switch standing(s, d.waiting) {
+	case openmanus.Waiting:
+		var b strings.Builder
+		b.WriteString("waits for a person, and nobody is there")
+		for _, w := range d.waiting {
+			c, q := w.Call, w.Call.Question()
+			fmt.Fprintf(&b, "\n  %s%s: %s", above(asker(d.id, w)), c.Name, oneLine(summary(c.Call), 100))
+			if q.Kind == openmanus.AskRuling {
+				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), w.Session, c.ID)
+			} else {
+				fmt.Fprintf(&b, "\n    openmanus sessions answer %s %s \"…\"", w.Session, c.ID)
+			}
+		}
+		fmt.Fprintf(&b, "\nthen: openmanus sessions resume %s", d.id)
+		return errors.New(b.String())
+	case openmanus.Failed:
+		if d.onScreen && o.Reason == openmanus.ByAgent {
+			return nil
+		}
+		return fmt.Errorf("%s\nthe session is kept: openmanus sessions resume %s", o.Error, d.id)
+	}
+	if o.Reason == openmanus.ByPerson {
+		return fmt.Errorf("interrupted; go on with: openmanus sessions resume %s", d.id)
+	}
+	return fmt.Errorf("stopped: %s; go on with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
+}
+
+// above is who asks, before what is asked.
+func above(who string) string {
+	if who == "" {
+		return ""
+	}
+	return who + ": "
+}
+
+// larger is the flag that raises the limit that was reached.
+func larger(r openmanus.Reason) string {
+	switch r {
+	case openmanus.NoTokens:
+		return " --budget-tokens N"
+	case openmanus.NoMoney:
+		return " --max-cost USD"
+	}
+	return ""
+}
+
+// encoder writes JSON to standard output, one value a line.
+func (t *terminal) encoder() *json.Encoder {
+	enc := json.NewEncoder(t.out)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w any) bool {
+	f, ok := bare(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// bare is w without what keeps secrets out of it.
+func bare(w any) any {
+	for {
+		u, ok := w.(interface{ Unwrap() io.Writer })
+		if !ok {
+			return w
+		}
+		w = u.Unwrap()
+	}
+}
