@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"encoding/binary"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -96,20 +95,16 @@ const (
 
 // program is the filter as classic BPF.
 func (f sysFilter) program() []unix.SockFilter {
-	var p bpf
-	p.load(dataArch)
-	p.unless(auditArch, unix.SECCOMP_RET_KILL_PROCESS)
-	p.load(dataNumber)
-	p.foreign()
-	p.call(unix.SYS_CLONE, func(b *bpf) { b.load(dataArgs); b.ifAny(newNamespaces, deny) })
-	p.call(unix.SYS_IOCTL, func(b *bpf) {
+	r := make(rules)
+	r.call(unix.SYS_CLONE, func(b *bpf) { b.load(dataArgs); b.ifAny(newNamespaces, deny) })
+	r.call(unix.SYS_IOCTL, func(b *bpf) {
 		b.load(dataArgs + 8)
 		for _, request := range []uint32{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD} {
 			b.when(request, deny)
 		}
 	})
-	p.call(unix.SYS_SOCKET, f.socket)
-	p.call(unix.SYS_PERSONALITY, func(b *bpf) {
+	r.call(unix.SYS_SOCKET, f.socket)
+	r.call(unix.SYS_PERSONALITY, func(b *bpf) {
 		b.load(dataArgs)
 		for _, persona := range []uint32{0, 0x20000, 0x40000, 0xffffffff} { // Linux, with the name of 2.6, without randomised addresses, a question
 			b.when(persona, allow)
@@ -125,26 +120,24 @@ func (f sysFilter) program() []unix.SockFilter {
 			b.when(unix.S_IFBLK, deny)
 		}
 	}
-	p.call(unix.SYS_MKNODAT, device(2))
-	f.metadata(&p)
-	p.call(unix.SYS_FCHMOD, setID(1))
-	p.call(unix.SYS_FCHMODAT, setID(2))
-	p.call(unix.SYS_FCHMODAT2, setID(2))
-	p.call(unix.SYS_OPENAT, setIDOpen(2))
-	p.legacy(device(1), f.asks)
-	calls := slices.Concat(commonCalls, archCalls)
+	r.call(unix.SYS_MKNODAT, device(2))
+	f.metadata(r)
+	r.call(unix.SYS_FCHMOD, setID(1))
+	r.call(unix.SYS_FCHMODAT, setID(2))
+	r.call(unix.SYS_FCHMODAT2, setID(2))
+	r.call(unix.SYS_OPENAT, setIDOpen(2))
+	r.legacy(device(1), f.asks)
+	r.all(allow, commonCalls...)
+	r.all(allow, archCalls...)
 	if f.ipc {
-		calls = append(calls, ipcCalls...)
+		r.all(allow, ipcCalls...)
 	}
-	for _, n := range calls {
-		p.when(uint32(n), allow)
-	}
-	p.when(uint32(unix.SYS_CLONE3), none)
-	for _, n := range forbiddenCalls {
-		p.when(uint32(n), deny)
-	}
-	p.always(none)
-	return p
+	r.all(deny, forbiddenCalls...)
+	var p bpf
+	p.load(dataArch)
+	p.unless(auditArch, unix.SECCOMP_RET_KILL_PROCESS)
+	p.load(dataNumber)
+	return append(p, r.tree()...)
 }
 
 // setID refuses modes with set-user-ID and set-group-ID bits: such a program
@@ -170,27 +163,22 @@ func setIDOpen(flags uint32) func(*bpf) {
 }
 
 // metadata has somebody asked about what changes a file and is not writing.
-func (f sysFilter) metadata(p *bpf) {
+func (f sysFilter) metadata(r rules) {
 	if !f.asks {
 		return
 	}
 	for n, mode := range map[uintptr]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2} {
-		p.call(n, func(b *bpf) { setID(mode)(b); b.always(ask) })
+		r.call(n, func(b *bpf) { setID(mode)(b); b.always(ask) })
 	}
-	for _, n := range []uintptr{unix.SYS_UTIMENSAT, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT} {
-		p.when(uint32(n), ask)
-	}
-	for _, n := range []uintptr{
+	r.all(ask, unix.SYS_UTIMENSAT, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT)
+	r.all(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTSUP),
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
-		unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT,
-	} {
-		p.when(uint32(n), unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTSUP))
-	}
+		unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT)
 	for n, who := range map[uintptr]uint32{
 		unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1, unix.SYS_SCHED_SETAFFINITY: 0, unix.SYS_SCHED_SETSCHEDULER: 0,
 		unix.SYS_SCHED_SETPARAM: 0, unix.SYS_SCHED_SETATTR: 0, unix.SYS_PRLIMIT64: 0,
 	} {
-		p.call(n, func(b *bpf) { // of the calling thread alone: other processes of the user are within reach
+		r.call(n, func(b *bpf) { // of the calling thread alone: other processes of the user are within reach
 			b.load(dataArgs + 8*who)
 			b.when(0, allow)
 			if n == unix.SYS_PRLIMIT64 {
@@ -240,46 +228,4 @@ func (f sysFilter) encoded() ([]byte, error) {
 	var b bytes.Buffer
 	err := binary.Write(&b, binary.NativeEndian, f.program())
 	return b.Bytes(), err
-}
-
-// A bpf is a program under construction. The number of the system call is what
-// is loaded between two statements.
-type bpf []unix.SockFilter
-
-func (b *bpf) add(code uint16, jt, jf uint8, k uint32) {
-	*b = append(*b, unix.SockFilter{Code: code, Jt: jt, Jf: jf, K: k})
-}
-
-func (b *bpf) load(offset uint32)   { b.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, 0, 0, offset) }
-func (b *bpf) mask(bits uint32)     { b.add(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, 0, 0, bits) }
-func (b *bpf) always(result uint32) { b.add(unix.BPF_RET|unix.BPF_K, 0, 0, result) }
-
-// when returns result if what is loaded is k.
-func (b *bpf) when(k, result uint32) {
-	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 1, k)
-	b.always(result)
-}
-
-// unless returns result if what is loaded is not k.
-func (b *bpf) unless(k, result uint32) {
-	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 1, 0, k)
-	b.always(result)
-}
-
-// ifAny returns result if any of the bits is set in what is loaded.
-func (b *bpf) ifAny(bits, result uint32) {
-	b.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, 0, 1, bits)
-	b.always(result)
-}
-
-// call rules on one system call: by what rule says of its arguments, and where
-// that says nothing the call is allowed. A rule has at most 254 statements.
-func (b *bpf) call(number uintptr, rule func(*bpf)) {
-	var inner bpf
-	rule(&inner)
-	if n := len(inner); inner[n-1].Code != unix.BPF_RET|unix.BPF_K || n > 1 && inner[n-2].Code&0x07 == unix.BPF_JMP {
-		inner.always(allow)
-	}
-	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, uint8(len(inner)), uint32(number))
-	*b = append(*b, inner...)
 }

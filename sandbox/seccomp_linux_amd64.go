@@ -14,26 +14,17 @@ var archCalls = []uintptr{
 	unix.SYS_NEWFSTATAT, unix.SYS_SIGNALFD, unix.SYS_EVENTFD,
 }
 
-// foreign refuses the calls of the ABI x32, which have other numbers.
-func (b *bpf) foreign() {
-	b.add(unix.BPF_JMP|unix.BPF_JGE|unix.BPF_K, 0, 1, 0x40000000)
-	b.always(none)
-}
-
 // legacy rules on the calls that have a newer form.
-func (b *bpf) legacy(device func(*bpf), asks bool) {
+func (r rules) legacy(device func(*bpf), asks bool) {
 	if asks {
-		b.call(unix.SYS_CHMOD, func(b *bpf) { setID(1)(b); b.always(ask) })
-		b.when(unix.SYS_CHOWN, ask)
-		b.when(unix.SYS_LCHOWN, ask)
-		for _, n := range []uint32{unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT} {
-			b.when(n, none)
-		}
+		r.call(unix.SYS_CHMOD, func(b *bpf) { setID(1)(b); b.always(ask) })
+		r.all(ask, unix.SYS_CHOWN, unix.SYS_LCHOWN)
+		r.all(none, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT)
 	}
-	b.call(unix.SYS_MKNOD, device)
-	b.call(unix.SYS_CHMOD, setID(1))
-	b.call(unix.SYS_CREAT, setID(1))
-	b.call(unix.SYS_OPEN, setIDOpen(1))
+	r.call(unix.SYS_MKNOD, device)
+	r.call(unix.SYS_CHMOD, setID(1))
+	r.call(unix.SYS_CREAT, setID(1))
+	r.call(unix.SYS_OPEN, setIDOpen(1))
 }
 
 // legacyCall names a call that has a newer form.

@@ -7,11 +7,8 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 // archCalls are the system calls that this architecture has besides.
 var archCalls = []uintptr{unix.SYS_FSTATAT}
 
-// foreign: there is no second ABI with numbers of its own.
-func (b *bpf) foreign() {}
-
 // legacy: there are no older forms.
-func (b *bpf) legacy(func(*bpf), bool) {}
+func (rules) legacy(func(*bpf), bool) {}
 
 // legacyCall: there are none.
 func legacyCall(int32) string { return "" }
