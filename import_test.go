@@ -60,6 +60,9 @@ var floors = []floor{
 	{pkg: "egress"}, // every adapter is given a dialer of it
 
 	{pkg: "internal/copydir"},
+	{pkg: "internal/htmlmd", may: map[string]string{
+		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/xlsx"},
 
 	// Floor 1: the core. It reaches the world through what it is given.
@@ -235,17 +238,18 @@ var floors = []floor{
 		"golang.org/x/sync/errgroup":  "charts at once",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "web", may: map[string]string{
-		module + "/internal/toolspec":    byHand,
-		module:                           speaks,
-		module + "/workspace":            worlds,
-		"golang.org/x/text/unicode/norm": "words that are the same are compared as such",
-		module + "/llm":                  models,
-		"github.com/JohannesKaufmann/html-to-markdown/v2/...": "Markdown of HTML",
-		"github.com/andybalholm/brotli":                       "pages that come in it",
-		"github.com/andybalholm/cascadia":                     "what is where on a page",
-		"github.com/go-shiori/go-readability":                 "the main part of a page",
-		"golang.org/x/net/html":                               "pages as browsers read them",
-		"golang.org/x/net/html/charset":                       "pages that are not in UTF-8",
+		module + "/internal/toolspec":         byHand,
+		module + "/internal/htmlmd":           "Markdown of pages",
+		module:                                speaks,
+		module + "/workspace":                 worlds,
+		"golang.org/x/text/unicode/norm":      "words that are the same are compared as such",
+		module + "/llm":                       models,
+		"github.com/andybalholm/brotli":       "pages that come in it",
+		"github.com/andybalholm/cascadia":     "what is where on a page",
+		"github.com/go-shiori/go-readability": "the main part of a page",
+		"golang.org/x/net/html":               "pages as browsers read them",
+		"golang.org/x/net/html/atom":          "the names of elements",
+		"golang.org/x/net/html/charset":       "pages that are not in UTF-8",
 	}},
 
 	// Floor 2b: agents put together what floor 2 offers.

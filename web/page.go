@@ -5,21 +5,18 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"path"
 	"strings"
 	"time"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
-	"github.com/andybalholm/cascadia"
 	readability "github.com/go-shiori/go-readability"
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
+
+	"github.com/openmanus-go/openmanus/internal/htmlmd"
 )
 
 // A Page is what was read at an address.
@@ -120,12 +117,13 @@ func (p *Page) fromHTML(data []byte) error {
 	if err != nil {
 		return err
 	}
-	p.Text = textOf(doc)
-	p.about(doc, at)
+	said := survey(doc)
+	p.Text = said.text.String()
+	p.about(said, at)
 	main := doc
-	if all := cascadia.QueryAll(doc, selMain); len(all) == 1 && enough(textOf(all[0]), p.Text) {
-		main = all[0] // it says itself what it is about
-	} else if article, err := readability.FromDocument(clone(doc), at); err == nil && enough(article.TextContent, p.Text) {
+	if len(said.mains) == 1 && enough(said.mains[0], p.Text) {
+		main = said.mains[0] // it says itself what it is about
+	} else if article, err := readability.FromDocument(clone(doc), at); err == nil && article.Node != nil && enough(named(article.Node), p.Text) {
 		p.Author = first(p.Author, article.Byline)
 		if article.PublishedTime != nil && p.Date == "" {
 			p.Date = article.PublishedTime.Format(time.RFC3339)
@@ -133,17 +131,16 @@ func (p *Page) fromHTML(data []byte) error {
 		p.Title = first(p.Title, article.Title)
 		main = article.Node
 	}
-	md, err := markdown(main, at)
-	if err != nil {
-		return fmt.Errorf("%s: %w", p.URL, err)
-	}
-	p.Markdown = md
+	p.Markdown = htmlmd.Convert(main, said.base(at))
 	return nil
 }
 
 // enough reports whether what was taken for the main part of a page is that:
 // at least a fifth of its text, or a good deal.
-func enough(part, whole string) bool { return len(part) > 2000 || len(part)*5 > len(whole) }
+func enough(part *html.Node, whole string) bool {
+	text := textOf(part)
+	return len(text) > 2000 || len(text)*5 > len(whole)
+}
 
 func first(texts ...string) string {
 	for _, t := range texts {
@@ -152,116 +149,6 @@ func first(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-var (
-	selTitle     = cascadia.MustCompile("title")
-	selCanonical = cascadia.MustCompile(`link[rel~="canonical"][href]`)
-	selAuthor    = cascadia.MustCompile(`meta[name="author"], meta[property="article:author"], meta[name="dc.creator"]`)
-	selDate      = cascadia.MustCompile(`meta[property="article:published_time"], meta[name="date"], meta[name="dc.date"], meta[itemprop="datePublished"], time[datetime]`)
-	selOGTitle   = cascadia.MustCompile(`meta[property="og:title"]`)
-	selBase      = cascadia.MustCompile(`base[href]`)
-	selMain      = cascadia.MustCompile(`main, article:not(main article), [role="main"]:not(main)`)
-	selLinks     = cascadia.MustCompile(`a[href]`)
-)
-
-// about takes in what a page says of itself, and where it leads.
-func (p *Page) about(doc *html.Node, at *url.URL) {
-	say := func(sel cascadia.Selector, attrs ...string) string {
-		n := cascadia.Query(doc, sel)
-		if n == nil {
-			return ""
-		}
-		for _, a := range attrs {
-			if v := attr(n, a); v != "" {
-				return v
-			}
-		}
-		return textOf(n)
-	}
-	p.Title = first(say(selTitle), say(selOGTitle, "content"))
-	p.Author, p.Date = first(say(selAuthor, "content")), first(say(selDate, "content", "datetime"))
-	from := *at
-	if b := say(selBase, "href"); b != "" {
-		if u, err := at.Parse(b); err == nil {
-			from = *u
-		}
-	}
-	if c := say(selCanonical, "href"); c != "" {
-		if u, err := from.Parse(c); err == nil {
-			p.Canonical = u.String()
-		}
-	}
-	seen := make(map[string]bool)
-	for _, a := range cascadia.QueryAll(doc, selLinks) {
-		u, err := from.Parse(strings.TrimSpace(attr(a, "href")))
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-			continue
-		}
-		u.Fragment = ""
-		if !seen[u.String()] {
-			seen[u.String()] = true
-			p.Links = append(p.Links, Link{first(textOf(a), attr(a, "title")), u.String()})
-		}
-	}
-}
-
-func attr(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-// Markdown makes Markdown of HTML, all of it.
-func Markdown(data []byte, base string) (string, error) {
-	doc, err := html.Parse(bytes.NewReader(data))
-	if err != nil {
-		return "", err
-	}
-	if deeper(doc, maxDepth) {
-		return "", errors.New("the page is nested too deeply to be read")
-	}
-	at, err := url.Parse(base)
-	if err != nil {
-		return "", err
-	}
-	return markdown(doc, at)
-}
-
-func markdown(n *html.Node, at *url.URL) (string, error) {
-	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
-	out, err := conv.ConvertNode(n, converter.WithDomain(at.Scheme+"://"+at.Host))
-	return strings.TrimSpace(string(out)), err
-}
-
-// blocks are the elements around which there is a line of its own.
-var blocks = map[string]bool{"p": true, "div": true, "br": true, "li": true, "ul": true, "ol": true, "tr": true, "table": true, "h1": true, "h2": true,
-	"h3": true, "h4": true, "h5": true, "h6": true, "section": true, "article": true, "header": true, "footer": true, "nav": true, "pre": true,
-	"blockquote": true, "dd": true, "dt": true, "td": true, "th": true, "title": true, "option": true, "figure": true, "figcaption": true}
-
-// textOf is all the text of a node, with spaces where its blocks end.
-func textOf(n *html.Node) string {
-	var b strings.Builder
-	var walk func(*html.Node)
-	walk = func(n *html.Node) {
-		switch {
-		case n.Type == html.TextNode:
-			b.WriteString(n.Data)
-		case n.Type == html.ElementNode && (n.Data == "script" || n.Data == "style" || n.Data == "noscript" || n.Data == "template"):
-			return
-		}
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			walk(c)
-		}
-		if n.Type == html.ElementNode && blocks[n.Data] {
-			b.WriteByte('\n')
-		}
-	}
-	walk(n)
-	return b.String()
 }
 
 // deeper reports whether something lies deeper than n in a document.
@@ -284,6 +171,18 @@ func deeper(doc *html.Node, limit int) bool {
 		n = n.NextSibling
 	}
 	return false
+}
+
+// named gives the nodes of a tree the numbers of their names, which who takes a
+// document apart does not keep.
+func named(n *html.Node) *html.Node {
+	if n.Type == html.ElementNode {
+		n.DataAtom = atom.Lookup([]byte(n.Data))
+	}
+	for k := n.FirstChild; k != nil; k = k.NextSibling {
+		named(k)
+	}
+	return n
 }
 
 // clone copies a document: who looks for its main part takes it apart.
