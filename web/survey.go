@@ -121,7 +121,7 @@ func (p *Page) about(s *saying, at *url.URL) {
 			p.Canonical = u.String()
 		}
 	}
-	seen := make(map[string]bool)
+	seen := make(map[string]bool, len(s.links))
 	for _, a := range s.links {
 		u, err := from.Parse(strings.TrimSpace(attr(a, "href")))
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" {

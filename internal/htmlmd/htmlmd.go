@@ -17,7 +17,7 @@ import (
 // lead from base. The nodes are not changed. It recurses as deeply as they lie
 // in each other.
 func Convert(n *html.Node, base *url.URL) string {
-	c := converter{base: base}
+	c := converter{base: base, origin: base.Scheme + "://" + base.Host}
 	c.node(n)
 	return string(c.out)
 }
@@ -25,6 +25,7 @@ func Convert(n *html.Node, base *url.URL) string {
 type converter struct {
 	writer
 	base   *url.URL
+	origin string // where addresses lead that begin with a slash
 	strong bool
 	em     bool
 }

@@ -37,6 +37,9 @@ func (c *converter) address(ref string) string {
 	if ref == "" || ref[0] == '#' {
 		return ""
 	}
+	if ref[0] == '/' && simple(ref) {
+		return c.origin + ref
+	}
 	u, err := c.base.Parse(ref)
 	if err != nil {
 		return ""
@@ -46,6 +49,21 @@ func (c *converter) address(ref string) string {
 		return bare.Replace(u.String())
 	}
 	return ""
+}
+
+// simple reports whether an address within a host is as it would be if it was
+// taken apart and put together again.
+func simple(ref string) bool {
+	for i := range len(ref) {
+		b := ref[i]
+		switch {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '?', b == '=', b == '&':
+		case b == '/' && (i+1 == len(ref) || ref[i+1] != '/' && ref[i+1] != '.'), b == '.' && ref[i-1] != '/':
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // bare is for addresses that stand in parentheses.
@@ -104,13 +122,10 @@ func (c *converter) span(n *html.Node) {
 	if s[0] == '`' || s[len(s)-1] == '`' {
 		s = " " + s + " "
 	}
-	if first := b.String()[0]; isSpace(rune(first)) {
-		c.space = true
-	}
+	t := b.String()
+	c.space = c.space || space[t[0]]
 	c.raw(fence + s + fence)
-	if t := b.String(); isSpace(rune(t[len(t)-1])) {
-		c.space = true
-	}
+	c.space = space[t[len(t)-1]]
 }
 
 // code writes a block of code as it stands there.

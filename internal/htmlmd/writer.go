@@ -94,30 +94,25 @@ func (w *writer) close(mark string) (empty bool) {
 // text writes a text of the page: its words, each with what Markdown would
 // take for a mark escaped.
 func (w *writer) text(s string) {
-	for s != "" {
-		n := strings.IndexFunc(s, notSpace)
-		if n < 0 {
+	for i := 0; i < len(s); {
+		if space[s[i]] {
 			w.space = true
-			return
+			i++
+			continue
 		}
-		w.space = w.space || n > 0
-		s = s[n:]
-		n = strings.IndexFunc(s, isSpace)
-		if n < 0 {
-			n = len(s)
+		from := i
+		for i < len(s) && !space[s[i]] {
+			i++
 		}
 		w.flush()
-		w.word(s[:n])
-		s = s[n:]
+		w.word(s[from:i])
 	}
 }
 
-// isSpace is what HTML takes for white space.
-func isSpace(r rune) bool {
-	return r == ' ' || r == '\n' || r == '\t' || r == '\r' || r == '\f'
-}
+// space is what HTML takes for white space.
+var space = [256]bool{' ': true, '\n': true, '\t': true, '\r': true, '\f': true}
 
-func notSpace(r rune) bool { return !isSpace(r) }
+func notSpace(r rune) bool { return r > ' ' || !space[byte(r)] }
 
 // word writes a word.
 func (w *writer) word(s string) {
@@ -148,20 +143,21 @@ func (w *writer) first(s string) {
 
 // escape writes a word with what Markdown would take for a mark escaped.
 func (w *writer) escape(s string) {
-	for {
-		i := strings.IndexAny(s, "\\`*_[]<|&~")
-		if i < 0 {
-			w.out = append(w.out, s...)
-			return
+	done := 0
+	for i := range len(s) {
+		if marks[s[i]] {
+			w.out = append(w.out, s[done:i]...)
+			done = i
+			if w.means(s, i) {
+				w.out = append(w.out, '\\')
+			}
 		}
-		w.out = append(w.out, s[:i]...)
-		if w.means(s, i) {
-			w.out = append(w.out, '\\')
-		}
-		w.out = append(w.out, s[i])
-		s = s[i+1:]
 	}
+	w.out = append(w.out, s[done:]...)
 }
+
+// marks are the bytes that Markdown may take for a mark.
+var marks = [256]bool{'\\': true, '`': true, '*': true, '_': true, '[': true, ']': true, '<': true, '|': true, '&': true, '~': true}
 
 // means reports whether the byte at i of a word would be taken for a mark.
 func (w *writer) means(s string, i int) bool {
@@ -171,7 +167,7 @@ func (w *writer) means(s string, i int) bool {
 	}
 	switch s[i] {
 	case '_': // within a word it is none
-		before, _ := utf8.DecodeLastRune(w.out)
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+1:])
 		return !letter(before) || !letter(after)
 	case '[':
