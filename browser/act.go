@@ -4,11 +4,9 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/runtime"
 )
 
@@ -27,6 +25,10 @@ var (
 	readyJS string
 	//go:embed js/hit.js
 	hitJS string
+	//go:embed js/aim.js
+	aimJS string
+	//go:embed js/struck.js
+	struckJS string
 	//go:embed js/prepare.js
 	prepareJS string
 	//go:embed js/options.js
@@ -251,71 +253,14 @@ func (t *Tab) hits(ctx context.Context, r ref, id runtime.RemoteObjectID, at Poi
 	return nil
 }
 
-// A Button is one of a mouse, and how often it is pressed.
-type Button struct {
-	Right bool
-	Count int    // 0: once
-	At    *Point // within the element; nil: its middle
-}
-
-// Click clicks on an element and waits until what that set off has come to
-// rest.
-func (t *Tab) Click(ctx context.Context, el *Element, how Button) (Outcome, error) {
-	return t.do(ctx, el, func(ctx context.Context) error {
-		p, err := t.reach(ctx, el, how.At)
-		if err != nil {
-			return err
-		}
-		return t.mouse(ctx, presses(p, how)...) // the mouse is there
-	})
-}
-
-// reach moves the mouse to an element, and again if the element moved away
-// from it, as it does when a menu closes that the mouse has left.
-func (t *Tab) reach(ctx context.Context, el *Element, at *Point) (Point, error) {
-	for try := 0; ; try++ {
-		p, err := t.point(ctx, el, at)
-		if err != nil {
-			return p, err
-		}
-		// The browser finds the process that an event is for by what was
-		// drawn last: after scrolling, each has to have drawn.
-		for s := el.s; s != t.s && s != nil; s = s.parent {
-			for range 2 {
-				if err := errors.Join(t.drawnIn(ctx, s), t.drawn(ctx)); err != nil {
-					return p, err
-				}
-			}
-		}
-		if err := t.mouse(ctx, mouse(input.DispatchMouseEventTypeMouseMoved, p)); err != nil {
-			return p, err
-		}
-		again, err := t.look(ctx, el, at)
-		if err == nil && again == p {
-			return p, nil
-		}
-		if try == 5 {
-			return p, blocked("it moves away from the mouse")
-		}
-	}
-}
-
-// ClickAt clicks at a place in the view.
-func (t *Tab) ClickAt(ctx context.Context, p Point, how Button) (Outcome, error) {
-	return t.do(ctx, nil, func(ctx context.Context) error { return t.press(ctx, p, how) })
-}
-
-// Hover moves the mouse over an element.
-func (t *Tab) Hover(ctx context.Context, el *Element) (Outcome, error) {
-	return t.do(ctx, el, func(ctx context.Context) error {
-		_, err := t.reach(ctx, el, nil)
-		return err
-	})
-}
-
 // do does something to the page, and waits until what it set off has come to
 // rest. A dialog that opens meanwhile ends it, and is an outcome.
 func (t *Tab) do(ctx context.Context, el *Element, what func(context.Context) error) (Outcome, error) {
+	return t.doing(ctx, el, t.drawn, what)
+}
+
+// doing is do, which has come to rest at first when due says so.
+func (t *Tab) doing(ctx context.Context, el *Element, due, what func(context.Context) error) (Outcome, error) {
 	ctx, done, err := t.act(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -329,52 +274,6 @@ func (t *Tab) do(ctx context.Context, el *Element, what func(context.Context) er
 	if err != nil && !errors.Is(err, errDialog) && !errors.Is(err, errGone) {
 		return Outcome{}, err
 	}
-	out, err := t.after(ctx, was)
+	out, err := t.after(ctx, was, due)
 	return out, cause(ctx, err)
-}
-
-func mouse(kind input.DispatchMouseEventType, p Point) input.DispatchMouseEventParams {
-	return input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y}
-}
-
-// press moves the mouse to a place and clicks there. The events are sent
-// without waiting in between: they are taken in that order.
-func (t *Tab) press(ctx context.Context, p Point, how Button) error {
-	move := mouse(input.DispatchMouseEventTypeMouseMoved, p)
-	return t.mouse(ctx, append([]input.DispatchMouseEventParams{move}, presses(p, how)...)...)
-}
-
-// presses are the events of a click.
-func presses(p Point, how Button) (events []input.DispatchMouseEventParams) {
-	button, buttons := input.MouseButtonLeft, int64(1)
-	if how.Right {
-		button, buttons = input.MouseButtonRight, 2
-	}
-	for n := range max(1, how.Count) {
-		down, up := mouse(input.DispatchMouseEventTypeMousePressed, p), mouse(input.DispatchMouseEventTypeMouseReleased, p)
-		down.Button, down.Buttons, down.ClickCount = button, buttons, int64(n+1)
-		up.Button, up.ClickCount = button, int64(n+1)
-		events = append(events, down, up)
-	}
-	return events
-}
-
-// mouse sends events of the mouse, and waits until the page has taken them.
-func (t *Tab) mouse(ctx context.Context, events ...input.DispatchMouseEventParams) error {
-	var waits []func(context.Context, any) error
-	for _, e := range events {
-		wait, err := t.s.send(input.CommandDispatchMouseEvent, e)
-		if err != nil {
-			return err
-		}
-		waits = append(waits, wait)
-	}
-	ctx, done := t.hanging(ctx)
-	defer done()
-	for _, wait := range waits {
-		if err := wait(ctx, nil); err != nil {
-			return cause(ctx, fmt.Errorf("the mouse: %w", err))
-		}
-	}
-	return nil
 }

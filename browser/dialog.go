@@ -88,5 +88,5 @@ func (t *Tab) Answer(ctx context.Context, accept bool, text string) (Outcome, er
 			t.dialog = nil
 		}
 	})
-	return t.after(ctx, before)
+	return t.after(ctx, before, t.drawn)
 }

@@ -21,7 +21,8 @@
 //
 // An action waits until its element is visible, still, enabled and not
 // covered, acts by real input events, and waits until what it set off has
-// come to rest: a navigation, requests, the next frame that is drawn. All
+// come to rest: a navigation, requests, the next frame that is drawn. A click
+// does not wait for that frame: who looks at the page does, or [Tab.Rest]. All
 // waiting is for events of the browser, within a time limit.
 //
 // # The browser

@@ -121,7 +121,7 @@ func (o *Options) arguments(profile string) []string {
 		"--disable-hang-monitor", "--disable-prompt-on-repost", "--disable-popup-blocking", "--disable-dev-shm-usage",
 		"--disable-client-side-phishing-detection", "--disable-search-engine-choice-screen", "--disable-infobars",
 		"--password-store=basic", "--use-mock-keychain", "--force-color-profile=srgb",
-		"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AcceptCHFrame,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LensOverlay,DownloadBubble",
+		"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AcceptCHFrame,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LensOverlay,DownloadBubble,DeferRendererTasksAfterInput",
 		// What does not go through a proxy is not spoken at all.
 		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
 		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height),

@@ -140,7 +140,7 @@ func (t *Tab) Upload(ctx context.Context, el *Element, files ...string) (Outcome
 
 // Screenshot returns a picture of the view, as PNG or JPEG.
 func (t *Tab) Screenshot(ctx context.Context, png bool) ([]byte, error) {
-	ctx, done, err := t.act(ctx)
+	ctx, done, err := t.view(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (t *Tab) Screenshot(ctx context.Context, png bool) ([]byte, error) {
 
 // PDF returns the page as it would be printed.
 func (t *Tab) PDF(ctx context.Context) ([]byte, error) {
-	ctx, done, err := t.act(ctx)
+	ctx, done, err := t.view(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (t *Tab) PDF(ctx context.Context) ([]byte, error) {
 // HTML is the page as it is now, with what is in its frames and shadow roots
 // in place, and without scripts, styles and what is hidden.
 func (t *Tab) HTML(ctx context.Context) (string, error) {
-	ctx, done, err := t.act(ctx)
+	ctx, done, err := t.view(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -82,8 +82,13 @@ func (t *Tab) call(ctx context.Context, r ref, function string, result any, args
 	return t.callOn(ctx, r.s, id, function, result, args...)
 }
 
+// onObject is a call of a function with a value of our world as this.
+func onObject(id runtime.RemoteObjectID, function string) runtime.CallFunctionOnParams {
+	return runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: id, ReturnByValue: ptr(true), AwaitPromise: ptr(true), UserGesture: ptr(true)}
+}
+
 func (t *Tab) callOn(ctx context.Context, s *session, id runtime.RemoteObjectID, function string, result any, args ...any) error {
-	p := runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: id, ReturnByValue: ptr(true), AwaitPromise: ptr(true), UserGesture: ptr(true)}
+	p := onObject(id, function)
 	for _, a := range args {
 		if obj, ok := a.(runtime.RemoteObjectID); ok {
 			p.Arguments = append(p.Arguments, &runtime.CallArgument{ObjectID: obj})

@@ -28,7 +28,7 @@ func (t *Tab) State(ctx context.Context) (*Page, error) {
 	if d := t.Dialog(); d != nil {
 		return &Page{URL: t.URL(), Dialog: d}, nil
 	}
-	ctx, done, err := t.act(ctx)
+	ctx, done, err := t.view(ctx)
 	if err != nil {
 		return nil, err
 	}

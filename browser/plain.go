@@ -20,13 +20,13 @@ func (c *capture) unknown(focus cdp.BackendNodeID) []cdp.BackendNodeID {
 	var ask []cdp.BackendNodeID
 	for di, d := range c.docs {
 		labelled := c.labelled(d)
-		apart := make([]bool, len(d.Nodes.NodeType)) // in a shadow root or a label
+		apart := make([]bool, len(d.Nodes.NodeType)) // in a shadow root, a label or what may be disabled
 		for i, kind := range d.Nodes.NodeType {
 			tag := c.tag(d, i)
 			if p := d.Nodes.ParentIndex[i]; p >= 0 {
 				apart[i] = apart[p]
 			}
-			apart[i] = apart[i] || kind == 11 || tag == "label"
+			apart[i] = apart[i] || kind == 11 || tag == "label" || tag == "fieldset"
 			if kind != 1 || !c.candidate(d, i, tag) {
 				continue
 			}

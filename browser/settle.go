@@ -40,10 +40,9 @@ type before struct {
 	loads  []*Download
 }
 
-func (t *Tab) before() before {
-	b := before{}
+func (t *Tab) before() (b before) {
 	b.moment = t.b.note(func() {
-		t.chooser = nil
+		t.chooser, t.owes = nil, nil
 		b.url, b.loader, b.tabs = t.url, t.loader, slices.Clone(t.b.tabs)
 		for _, d := range t.b.downloads {
 			b.loads = append(b.loads, d)
@@ -54,12 +53,28 @@ func (t *Tab) before() before {
 
 // after waits until what an action set off has come to rest, and says what it
 // was. A dialog that is open ends the waiting, and is no error.
-func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
-	err := t.settle(ctx, was)
+func (t *Tab) after(ctx context.Context, was before, due func(context.Context) error) (Outcome, error) {
+	err := t.settle(ctx, was, due)
 	if err == nil {
 		t.landed(ctx, was)
 	}
-	out := Outcome{}
+	out := t.came(was)
+	if out.Tab != nil {
+		if err := out.Tab.started(ctx); err != nil {
+			return out, err
+		}
+		if lerr := out.Tab.loaded(ctx); lerr != nil && !errors.Is(lerr, errGone) && !errors.Is(lerr, errDialog) {
+			err = errors.Join(err, lerr)
+		}
+	}
+	if out.Closed && errors.Is(err, errGone) || errors.Is(err, errDialog) {
+		err = nil
+	}
+	return out, err
+}
+
+// came says what came of an action until now.
+func (t *Tab) came(was before) (out Outcome) {
 	t.b.note(func() {
 		if t.url != was.url || t.loader != was.loader {
 			out.URL, out.Moved = t.url, t.loader != was.loader
@@ -77,18 +92,51 @@ func (t *Tab) after(ctx context.Context, was before) (Outcome, error) {
 		out.Dialogs, t.said = t.said, nil
 		out.Chooser, out.Closed, out.Loading = t.chooser != nil, t.closed, t.busy(was.moment)
 	})
-	if out.Tab != nil {
-		if err := out.Tab.started(ctx); err != nil {
-			return out, err
-		}
-		if lerr := out.Tab.loaded(ctx); lerr != nil && !errors.Is(lerr, errGone) && !errors.Is(lerr, errDialog) {
-			err = errors.Join(err, lerr)
+	return out
+}
+
+// Rest waits for the next frame after a click that had this outcome, and for
+// what came with it, and says what came of both. After other actions there is
+// nothing to wait for.
+func (t *Tab) Rest(ctx context.Context, out Outcome) (Outcome, error) {
+	was := t.owed()
+	if was == nil {
+		return out, nil
+	}
+	later := Outcome{}
+	ctx, done, err := t.act(ctx)
+	switch {
+	case errors.Is(err, errDialog), errors.Is(err, errGone):
+		later, err = t.came(*was), nil
+	case err == nil:
+		defer done()
+		later, err = t.after(ctx, *was, t.drawn)
+	}
+	later.Dialogs = slices.Concat(out.Dialogs, later.Dialogs)
+	return later, cause(ctx, err)
+}
+
+// owed is how things stood before a click whose frame nobody waited for yet.
+func (t *Tab) owed() (was *before) {
+	t.b.note(func() { was, t.owes = t.owes, nil })
+	return was
+}
+
+// view begins what looks at the page: an action, and one that sees what a
+// click does with the next frame.
+func (t *Tab) view(ctx context.Context) (_ context.Context, done func(), err error) {
+	ctx, done, err = t.act(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if was := t.owed(); was != nil {
+		if err := t.settle(ctx, *was, t.drawn); err != nil {
+			err = cause(ctx, err)
+			done()
+			return nil, nil, err
 		}
 	}
-	if out.Closed && errors.Is(err, errGone) || errors.Is(err, errDialog) {
-		err = nil
-	}
-	return out, err
+	return ctx, done, nil
 }
 
 // landed waits until it is known what became of a navigation that led to no
@@ -104,11 +152,12 @@ func (t *Tab) landed(ctx context.Context, was before) {
 
 // settle waits until the page has run what was due and no page, frame or
 // request that began since then is on its way; each for a limited time.
-func (t *Tab) settle(ctx context.Context, was before) error {
+func (t *Tab) settle(ctx context.Context, was before, due func(context.Context) error) error {
 	for round := range 4 {
-		if err := t.drawn(ctx); err != nil {
+		if err := due(ctx); err != nil {
 			return err
 		}
+		due = t.drawn
 		busy := false
 		t.b.note(func() { busy = t.busy(was.moment) })
 		if !busy {
@@ -192,11 +241,20 @@ func (t *Tab) drawn(ctx context.Context) error { return t.drawnIn(ctx, t.s) }
 
 // drawnIn is drawn for one of the page's processes.
 func (t *Tab) drawnIn(ctx context.Context, s *session) error {
-	const due = `new Promise(done => {
+	return t.awaits(ctx, s, `new Promise(done => {
 		const end = () => done(window.closed);
 		setTimeout(end, document.hidden ? 500 : 3000); // a hidden page draws nothing
 		setTimeout(() => requestAnimationFrame(() => setTimeout(end)));
-	})`
+	})`)
+}
+
+// ran waits until the page has run what was due.
+func (t *Tab) ran(ctx context.Context) error {
+	return t.awaits(ctx, t.s, `new Promise(done => setTimeout(() => setTimeout(() => done(window.closed))))`)
+}
+
+// awaits waits for a promise that tells whether the page closes itself.
+func (t *Tab) awaits(ctx context.Context, s *session, due string) error {
 	short, cancel := context.WithTimeout(ctx, frameTime)
 	defer cancel()
 	res, err := cdp.Call(short, s, runtime.Evaluate, runtime.EvaluateParams{Expression: due, AwaitPromise: ptr(true), ReturnByValue: ptr(true)})
@@ -313,7 +371,7 @@ func (t *Tab) leave(ctx context.Context, do func(context.Context) error) (Outcom
 func (t *Tab) arrived(ctx context.Context, was before) (Outcome, error) {
 	err := t.loaded(ctx)
 	was.moment = t.b.note(nil) // what loads still has been waited for
-	out, aerr := t.after(ctx, was)
+	out, aerr := t.after(ctx, was, t.drawn)
 	if err == nil {
 		err = aerr
 	}

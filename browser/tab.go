@@ -43,6 +43,7 @@ type Tab struct {
 	said     []Dialog // those that came since the last action began
 	shown    int      // how many dialogs there were
 	chooser  *chooser
+	owes     *before         // of a click whose frame nobody waited for yet
 	drag     *input.DragData // a drag of HTML's own kind that the page began
 	index    *index
 

@@ -11,6 +11,9 @@ import (
 func (r *runner) acted(ctx context.Context, t *Tab, said string, do func() (Outcome, error)) (string, error) {
 	before := t.print(ctx)
 	out, err := do()
+	if err == nil {
+		out, err = t.Rest(ctx, out)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ const readline = require("readline");
 	const page = await context.newPage();
 	const does = {
 		click: () => page.locator("button").first().click(),
+		clicked: async () => { await page.locator("button").first().click(); await page.locator("body").ariaSnapshot(); },
 		state: () => page.locator("body").ariaSnapshot(),
 	};
 	console.log("[]");
