@@ -8,9 +8,11 @@ import (
 	"github.com/openmanus-go/openmanus/bench/server"
 )
 
-// journeyMark is the file by which the call that is to be killed says that it
-// runs.
-const journeyMark = "started"
+// What the journey finds in its workspace, and leaves there.
+const (
+	journeyMark  = "started" // the call that is to be killed runs
+	journeyImage = "map.png"
+)
 
 // journey knows the models "journey-N", for B7: N tool results of the
 // product's own tools, with whatever is said to break a cached prefix.
@@ -23,7 +25,7 @@ func journey(model string) (server.Script, error) {
 		if step >= n {
 			return server.Reply{Text: "The journey is over."}
 		}
-		return server.Reply{Text: fmt.Sprintf("Step %d.", step), Calls: journeyCalls(step, n)}
+		return server.Reply{Text: fmt.Sprintf("On the way, step %d.", step), Calls: journeyCalls(step, n)}
 	}, nil
 }
 
@@ -37,6 +39,9 @@ func journeyCalls(step, n int) []server.Call {
 	view := func(path string) server.Call {
 		return call("str_replace_editor", map[string]any{"command": "view", "path": path})
 	}
+	if c, ok := journeyLate(step); ok {
+		return []server.Call{c}
+	}
 	switch {
 	case step == 0:
 		return []server.Call{call("planning", map[string]any{"command": "create", "plan_id": "p", "title": "The journey",
@@ -45,6 +50,10 @@ func journeyCalls(step, n int) []server.Call {
 		return []server.Call{call("planning", map[string]any{"command": "mark_step", "plan_id": "p", "step_index": 0, "step_status": "completed"})}
 	case step == journeySlow(n):
 		return []server.Call{bash("touch %s; sleep 20; echo late", journeyMark)}
+	case step == 12:
+		return []server.Call{view(journeyImage)}
+	case 30 <= step && step < 33: // large ones, that give way to references later
+		return []server.Call{bash("seq %d000 %d999", step, step+1)}
 	case 40 <= step && step < 43:
 		return []server.Call{bash("echo the same again")}
 	case step%10 == 3:
@@ -59,6 +68,24 @@ func journeyCalls(step, n int) []server.Call {
 		return []server.Call{view(fmt.Sprintf("gone-%d.txt", step)), view(fmt.Sprintf("lost-%d.txt", step))}
 	}
 	return []server.Call{bash("seq %d %d", step, step+150)}
+}
+
+// journeyLate are the steps in which tools come late: the server learns one
+// while it is used, which is found and called, and another after it was
+// killed and started again. It says so after a moment, that a model which
+// answers at once would not wait.
+func journeyLate(step int) (c server.Call, ok bool) {
+	switch step {
+	case 20, 150:
+		return call("mcp_school_learn", map[string]any{"name": fmt.Sprintf("late-%d", step)}), true
+	case 21, 151:
+		return call("bash", map[string]any{"command": fmt.Sprintf("sleep 0.2; echo %d", step)}), true
+	case 22, 152:
+		return call("find_tools", map[string]any{"query": "late"}), true
+	case 24, 154:
+		return call("use_tool", map[string]any{"name": fmt.Sprintf("mcp_school_late-%d", step-4), "arguments": map[string]any{}}), true
+	}
+	return c, false
 }
 
 // journeySlow is the step whose call runs until it is killed.

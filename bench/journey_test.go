@@ -28,7 +28,7 @@ func TestJourneyHasWhatBreaksPrefixes(t *testing.T) {
 	if len(all) != 200 {
 		t.Errorf("%d calls", len(all))
 	}
-	for _, want := range []string{"planning", "mark_step", "missing-", "exit 3", "no_such_tool", journeyMark, "the same again"} {
+	for _, want := range []string{"planning", "mark_step", "missing-", "exit 3", "no_such_tool", journeyMark, journeyImage, "the same again", "mcp_school_learn", "find_tools", "mcp_school_late-150"} {
 		if !slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, want) }) {
 			t.Errorf("no call with %q", want)
 		}

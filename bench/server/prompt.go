@@ -94,10 +94,16 @@ func ofTheMoment(role string) bool {
 }
 
 // A Prefix sums up how much of each prompt was at the beginning of the next.
+// A request for a summary is compared with the one before it alone: what
+// comes after it goes on from that one.
 type Prefix struct {
-	Kept, Of int
-	Breaks   []int // the requests, from 1, whose prompt was not wholly kept by the next
+	Kept, Of int   // outside of declared cuts
+	Breaks   []int // the requests, from 1, whose prompt was not wholly kept by the next, with no cut declared
+	Cuts     []int // the same, where the next says that something was left out
 	Moments  int   // the messages of the moment that were left out
+
+	Summaries            int // requests for a summary
+	SharedKept, SharedOf int // of their bytes before the asking: those at the beginning of the request before
 }
 
 // Ratio is Kept over Of; 1 if there was nothing to keep.
@@ -119,17 +125,55 @@ func (r *Run) Prefix() (Prefix, error) {
 		if err != nil {
 			return sum, fmt.Errorf("request %d: %w", n+1, err)
 		}
-		if n > 0 {
-			kept, of, moment := last.Kept(p)
-			sum.Kept, sum.Of = sum.Kept+kept, sum.Of+of
-			if moment {
-				sum.Moments++
-			}
-			if kept < of {
-				sum.Breaks = append(sum.Breaks, n)
-			}
+		switch {
+		case n > 0 && r.Records[n].Summary:
+			sum.Summaries++
+			kept, of := p.Before().In(last)
+			sum.SharedKept, sum.SharedOf = sum.SharedKept+kept, sum.SharedOf+of
+			n++
+			continue
+		case n > 0:
+			sum.add(n, last, p)
 		}
 		last, n = p, n+1
 	}
 	return sum, nil
+}
+
+// add compares p, the prompt of request n, with the next.
+func (sum *Prefix) add(n int, p, next Prompt) {
+	kept, of, moment := p.Kept(next)
+	if kept < of && p.leftOut() != next.leftOut() {
+		sum.Cuts = append(sum.Cuts, n)
+		return
+	}
+	sum.Kept, sum.Of = sum.Kept+kept, sum.Of+of
+	if moment {
+		sum.Moments++
+	}
+	if kept < of {
+		sum.Breaks = append(sum.Breaks, n)
+	}
+}
+
+// Before is p without its last message.
+func (p Prompt) Before() Prompt { return Prompt{p.Values[:max(0, len(p.Values)-1)]} }
+
+// In returns how many bytes p has, and how many of them are at the beginning
+// of other.
+func (p Prompt) In(other Prompt) (kept, of int) {
+	kept, of, _ = Prompt{append(p.Values[:len(p.Values):len(p.Values)], Value{})}.Kept(other)
+	return kept, of
+}
+
+// leftOut says what a declared cut left out of p: it differs before and after
+// one.
+func (p Prompt) leftOut() string {
+	var places []byte
+	for i, v := range p.Values {
+		if bytes.Contains(v.Raw, []byte("left out to make room")) {
+			places = fmt.Appendf(places, "%d:%d ", i, len(v.Raw))
+		}
+	}
+	return string(places)
 }

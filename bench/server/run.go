@@ -21,6 +21,8 @@ type Record struct {
 	Stream bool // the answer is a stream
 	Last   bool // it is answered by a text, which ends the conversation
 	Conn   int  // the number of the connection, from 1
+
+	Summary bool // it asks for a summary of the conversation, as the product does before it cuts
 }
 
 // A Run is what was recorded between Begin and End.

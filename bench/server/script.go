@@ -60,13 +60,24 @@ type query struct {
 	stream bool
 	step   int
 	size   int
+	sum    bool // a summary is asked for
 }
+
+// What tells a request for a summary, and what is answered: the product's own
+// words begin so.
+const (
+	askForSummary = `"content":"This conversation grows too long`
+	summary       = "All went as planned so far; the log of the journey is in the results."
+)
 
 // parse looks for the few fields it needs without decoding the document,
 // which may be megabytes. That is exact for the encoders at hand: quotes in a
 // JSON string are escaped, so `"model":"` is found as a key only.
-func parse(body []byte) (query, error) {
-	q := query{size: len(body)}
+//
+// A model that numbers its replies ("On the way, step 12.") goes on from the last number,
+// so that it knows where it is when what came before was left out.
+func parse(body []byte) (q query, err error) {
+	q.size = len(body)
 	_, rest, ok := cutKey(body, "model")
 	if !ok {
 		return q, fmt.Errorf("the request names no model")
@@ -77,9 +88,20 @@ func parse(body []byte) (query, error) {
 	}
 	q.model = string(rest[:end])
 	q.stream = bytes.Contains(body, []byte(`"stream":true`)) || bytes.Contains(body, []byte(`"stream": true`))
-	q.step = bytes.Count(body, []byte(`"role":"tool"`)) + bytes.Count(body, []byte(`"role": "tool"`))
+	q.sum = bytes.Contains(body, []byte(askForSummary))
+	if i := bytes.LastIndex(body, []byte(numbered)); i >= 0 {
+		body = body[i+len(numbered):]
+		number, _, _ := bytes.Cut(body, []byte("."))
+		if q.step, err = strconv.Atoi(string(number)); err != nil {
+			return q, fmt.Errorf("a reply that is numbered: %w", err)
+		}
+	}
+	q.step += bytes.Count(body, []byte(`"role":"tool"`)) + bytes.Count(body, []byte(`"role": "tool"`))
 	return q, nil
 }
+
+// numbered is how a reply with a number begins.
+const numbered = `"content":"On the way, step `
 
 // cutKey splits body around `"key":"`.
 func cutKey(body []byte, key string) (before, after []byte, ok bool) {

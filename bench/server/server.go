@@ -138,9 +138,12 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply := script(q.step)
+	if q.sum {
+		reply = Reply{Text: summary}
+	}
 	conn := r.Context().Value(connKey{}).(*conn)
 	rec := Record{In: in, Size: len(body), Model: q.model, Step: q.step, Stream: q.stream && !plain,
-		Last: len(reply.Calls) == 0, Conn: conn.id}
+		Last: len(reply.Calls) == 0 && !q.sum, Conn: conn.id, Summary: q.sum}
 	run.add(rec, conn, body)
 	if hook != nil {
 		hook(rec)

@@ -144,6 +144,27 @@ func TestStreamAddsUpToThePlainAnswer(t *testing.T) {
 	}
 }
 
+// A model that numbers its replies knows where it is when what came before was
+// left out, and is no part of the script when it is asked for a summary.
+func TestReplyAfterACut(t *testing.T) {
+	srv := listen(t)
+	numbered := `{"role":"assistant","content":"On the way, step 1."},{"role":"tool","content":"r"}`
+	_, next := post(t, srv, `{"model":"steps-3-64","messages":[`+numbered+`]}`)
+	if !strings.Contains(next, `\"i\":2`) {
+		t.Errorf("after step 1 and its result: %s", next)
+	}
+	_, sum := post(t, srv, `{"model":"steps-3-64","messages":[`+numbered+`,{"role":"user","content":"This conversation grows too long for you."}]}`)
+	if !strings.Contains(sum, summary) {
+		t.Errorf("asked for a summary: %s", sum)
+	}
+	if r := srv.End().Records; r[0].Summary || !r[1].Summary || r[1].Last {
+		t.Errorf("recorded as %+v", r)
+	}
+	if status, _ := post(t, srv, `{"model":"steps-3-64","messages":[{"role":"assistant","content":"On the way, step x."}]}`); status != http.StatusBadRequest {
+		t.Errorf("a number that is none: %d", status)
+	}
+}
+
 func TestPlainModelAnswersPlainly(t *testing.T) {
 	srv := listen(t)
 	_, asked := post(t, srv, conversation("steps-1-64-plain", true, 1))
@@ -293,13 +314,17 @@ func TestPrefix(t *testing.T) {
 					want = string(f.Data)
 					continue
 				}
-				run.add(Record{}, &conn{}, f.Data)
+				run.add(Record{Summary: bytes.Contains(f.Data, []byte(askForSummary))}, &conn{}, f.Data)
 			}
 			p, err := run.Prefix()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := fmt.Sprintf("kept all: %t\nbreaks: %v\nmoments: %d\n", p.Kept == p.Of, p.Breaks, p.Moments); got != want {
+			got := fmt.Sprintf("kept all: %t\nbreaks: %v\nmoments: %d\n", p.Kept == p.Of, p.Breaks, p.Moments)
+			if p.Summaries > 0 {
+				got += fmt.Sprintf("cuts: %v\nsummaries: %d, shared %d of %d\n", p.Cuts, p.Summaries, p.SharedKept, p.SharedOf)
+			}
+			if got != want {
 				t.Errorf("got %s\nwant %s", got, want)
 			}
 		})
