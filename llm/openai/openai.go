@@ -18,6 +18,7 @@ package openai
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -61,6 +62,10 @@ type Options struct {
 	// Hint, if not nil, returns a sentence for errors of a kind that only
 	// who configured the model can write, such as where its key came from.
 	Hint func(llm.Kind) string
+
+	// Bearer, if not nil, returns the bearer token of a request, in place of
+	// Key, as Azure takes one of Microsoft Entra's.
+	Bearer func(context.Context) (string, error)
 }
 
 // A Model is an [llm.Model] that speaks Chat Completions or Responses. Body
@@ -78,8 +83,11 @@ func New(opts Options) *Model {
 	}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
 	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient),
-		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil,
+		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil && opts.Bearer == nil,
 			Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}}
+	if opts.Bearer != nil {
+		x.Place.Key = "this sign-in with Microsoft Entra"
+	}
 	options := []option.RequestOption{
 		option.WithHTTPClient(x.Client),
 		option.WithBaseURL(opts.BaseURL),
@@ -101,15 +109,21 @@ func New(opts Options) *Model {
 	service := responses.NewResponseService(options...)
 	path := opts.speak(&x)
 	x.Send = func(ctx context.Context, body wire.Segments) (res *http.Response, err error) {
-		_, err = service.New(ctx, responses.ResponseNewParams{}, option.WithResponseBodyInto(&res), option.WithMiddleware(at(path), x.Place.Send(body)))
+		header := http.Header{}
+		if err := wire.Bearer(ctx, header, opts.Bearer); err != nil {
+			return nil, err
+		}
+		_, err = service.New(ctx, responses.ResponseNewParams{}, option.WithResponseBodyInto(&res), option.WithMiddleware(at(path, header), x.Place.Send(body)))
 		return res, err
 	}
 	return &Model{wire.New(x)}
 }
 
-// at sends requests to another path than the service's own.
-func at(path string) option.Middleware {
+// at sends requests to another path than the service's own, with more in
+// their header.
+func at(path string, header http.Header) option.Middleware {
 	return func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		maps.Copy(r.Header, header)
 		r.URL = r.URL.ResolveReference(&url.URL{Path: path, RawQuery: r.URL.RawQuery})
 		return next(r)
 	}
