@@ -82,3 +82,27 @@ func only(env map[string]string) Lookup {
 		return "/nowhere", true
 	}
 }
+
+// What is spoken to a model of Bedrock can be chosen, and nothing of that is
+// taken for what another provider speaks.
+func TestWhatBedrockSpeaks(t *testing.T) {
+	for _, c := range []struct{ model, api, want string }{
+		{"bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0", "converse", "converse"},
+		{"bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/x", "messages", "messages"},
+		{"bedrock/amazon.nova-pro-v1:0", "chat", ""},
+		{"openai/gpt-5", "messages", `api = "messages" is for models of bedrock`},
+	} {
+		cfg, _, err := Load(Sources{File: file(t, "[llm]\nmodel='"+c.model+"'\napi='"+c.api+"'\n"), Env: only(map[string]string{"AWS_REGION": "us-east-1", "OPENAI_API_KEY": "k"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := cfg.Model("")
+		got := m.API
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
+			t.Errorf("%s with api %s: %q, want %q", c.model, c.api, got, c.want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ type LLM struct {
 	BaseURL        string
 	APIKey         Secret
 	APIKeyEnv      string // the variable that has the key
-	API            string // "chat" or "responses"
+	API            string // "chat", "responses", "messages" or "converse"
 	APIType        string // OpenManus': "azure", "aws", "ollama", …
 	APIVersion     string // Azure's
 	Region         string // Bedrock's, or Vertex's location

@@ -33,20 +33,21 @@ func (c *Config) credential(s endpoint, m *Model) error {
 	default:
 		m.withheld(s, openAIKey)
 	}
-	if m.Provider == "vertex" && m.Key == "" {
-		m.signIn(said)
+	if v, _ := vendorOf(m.Provider); v.signIn != "" && m.Key == "" {
+		m.signIn(v, said)
 	}
 	return m.checkKey()
 }
 
-// signIn allows that the credentials of Google's own tools go to where m is,
-// or notes that they do not: only to Google, or where the person said.
-func (m *Model) signIn(said bool) {
-	v, _ := vendorOf(m.Provider)
+// signIn allows that the credentials of a cloud's own tools go to where m is,
+// or notes that they do not: only to the cloud, or where the person said. A
+// resource at Azure may be anybody's, so a session's word is not enough.
+func (m *Model) signIn(v vendor, said bool) {
 	safe := strings.HasPrefix(m.BaseURL, "https:") || loopback(m.BaseURL)
-	if m.SignIn = safe && (said || v.owns(m.BaseURL)); !m.SignIn {
-		m.Notes = append(m.Notes, fmt.Sprintf("your credentials at Google are not sent to %s, which %s names: they go to Google's own addresses, "+
-			"and by https to one that --base-url names", host(m.BaseURL), m.BaseAt))
+	owned := v.owns(m.BaseURL) && (m.BaseAt.From != Record || m.Provider != "azure")
+	if m.SignIn = safe && (said || owned); !m.SignIn {
+		m.Notes = append(m.Notes, fmt.Sprintf("your credentials at %s are not sent to %s, which %s names: they go to its own addresses, "+
+			"and by https to one that --base-url names", v.signIn, host(m.BaseURL), m.BaseAt))
 	}
 }
 
@@ -131,7 +132,7 @@ type secret struct{ name, value string }
 
 // keyVariables are the usual variables that have keys in them.
 func keyVariables() []string {
-	return []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY", "GOOGLE_API_KEY", "AZURE_OPENAI_API_KEY",
+	return []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY", "GOOGLE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_CLIENT_SECRET",
 		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "OLLAMA_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY",
 		"GROQ_API_KEY", "OPENROUTER_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY", "HF_TOKEN", "BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY",
 		"DAYTONA_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"}

@@ -42,11 +42,11 @@ type Model struct {
 	BaseAt  Source
 	Key     Secret // "" if there is none: many endpoints need none
 	KeyAt   Source
-	API     string // what is spoken: "chat" or "responses" where the provider has both, "" where there is no choice
+	API     string // what is spoken: "chat" or "responses", "messages" or "converse", where the provider has both; "" where nothing was chosen
 
 	APIVersion string // Azure's; "" for its newest interface
 	Region     string // Bedrock's, where the endpoint does not name it
-	SignIn     bool   // of Vertex: the credentials of Google's own tools may be sent to the endpoint
+	SignIn     bool   // of Vertex and Azure: a token of the cloud's own credentials may be sent to the endpoint
 
 	Settings       llm.Settings
 	MaxInputTokens int           // see [Config.Limits]
@@ -216,6 +216,9 @@ func (c *Config) model(s endpoint) (Model, error) {
 	if err := c.credential(s, &m); err != nil {
 		return Model{}, err
 	}
+	if claude := s.API == "messages" || s.API == "converse"; claude && (m.Provider == "openai" || m.Provider == "azure") {
+		return Model{}, fmt.Errorf("%s: api = %q is for models of bedrock; it is \"chat\" or \"responses\" for %s", m, s.API, m.Provider)
+	}
 	m.API = spoken(m, s.API)
 	if m.Provider == "bedrock" {
 		m.Region = c.awsRegion(s).text
@@ -288,6 +291,10 @@ func spoken(m Model, said string) string {
 		return or(said, "chat")
 	case "ollama":
 		if said == "chat" {
+			return said
+		}
+	case "bedrock":
+		if said == "messages" || said == "converse" {
 			return said
 		}
 	}

@@ -14,6 +14,7 @@ type vendor struct {
 	keyVars  []string // variables that have its key; the first that is set counts
 	hosts    []string // where the key may go: nobody but the provider is there; * stands for one name without dots
 	keyless  bool     // it can do without a key: there are other credentials
+	signIn   string   // whose those are, where they are sent as a token
 }
 
 // vendorOf returns the vendor behind a provider; ok is false where any address
@@ -28,11 +29,11 @@ func vendorOf(provider string) (v vendor, ok bool) {
 			keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, hosts: []string{"generativelanguage.googleapis.com"}}, true
 	case "azure":
 		return vendor{baseVars: []string{"AZURE_OPENAI_ENDPOINT"}, keyVars: []string{"AZURE_OPENAI_API_KEY"},
-			hosts: []string{"*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com", "*.openai.azure.us", "*.openai.azure.cn"}}, true
+			hosts: []string{"*.openai.azure.com", "*.cognitiveservices.azure.com", "*.services.ai.azure.com", "*.openai.azure.us", "*.openai.azure.cn"}, signIn: "Microsoft"}, true
 	case "bedrock":
 		return vendor{keyVars: []string{"AWS_BEARER_TOKEN_BEDROCK"}, hosts: []string{"bedrock-runtime.*.amazonaws.com", "bedrock-runtime-fips.*.amazonaws.com", "bedrock-runtime.*.amazonaws.com.cn"}, keyless: true}, true
 	case "vertex":
-		return vendor{hosts: []string{"aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"}, keyless: true}, true
+		return vendor{hosts: []string{"aiplatform.googleapis.com", "*-aiplatform.googleapis.com", "aiplatform.*.rep.googleapis.com"}, keyless: true, signIn: "Google"}, true
 	}
 	return vendor{}, false
 }
@@ -124,7 +125,7 @@ func (m *Model) needsKey() error {
 		return nil
 	case m.Provider == "openai" && sameHost(m.BaseURL, openAIBase):
 		return fmt.Errorf("%s needs a key: set OPENAI_API_KEY, or api_key in [llm] of your configuration", m)
-	case ok && !v.keyless && v.owns(m.BaseURL):
+	case ok && !v.keyless && !m.SignIn && v.owns(m.BaseURL):
 		return fmt.Errorf("%s needs a key: set %s, or api_key in [llm] of your configuration", m, v.keyVars[0])
 	}
 	return nil

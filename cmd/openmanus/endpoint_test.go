@@ -75,6 +75,9 @@ func TestWrongSettings(t *testing.T) {
 			[]string{"does not accept the API key", "GEMINI_API_KEY"}},
 		"Azure's key": {"azure/gpt-5", []string{"AZURE_OPENAI_API_KEY=" + key, "AZURE_OPENAI_ENDPOINT=" + answer(401, `{"error":{"code":"401","message":"Access denied due to invalid subscription key"}}`)}, 1,
 			[]string{"does not accept the API key", "AZURE_OPENAI_API_KEY"}},
+		"Azure's sign-in": {"azure/gpt-5", []string{"AZURE_TENANT_ID=t-1", "AZURE_CLIENT_ID=c-1", "AZURE_CLIENT_SECRET=" + key, "AZURE_OPENAI_ENDPOINT=https://nobody.openai.azure.com",
+			"AZURE_AUTHORITY_HOST=" + answer(401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided."}`)}, 1,
+			[]string{"look at AZURE_CLIENT_SECRET", "Invalid client secret", "AZURE_OPENAI_ENDPOINT"}},
 		"no key": {"anthropic/claude-opus-4-5", nil, 0, []string{"needs a key", "ANTHROPIC_API_KEY"}},
 		"the model": {"anthropic/claude-9", []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + answer(404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`)}, 1,
 			[]string{"no such model", "claude-9"}},
@@ -126,6 +129,27 @@ func TestProxy(t *testing.T) {
 	out, errs, code := asks(t, "compat/m", "OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL=http://model.invalid/v1", "HTTP_PROXY="+proxy.URL)
 	if code != 0 || out != "Hello.\n" || asked.Load() != "http://model.invalid/v1/chat/completions" {
 		t.Errorf("exit code %d, the proxy was asked for %v\n%s%s", code, asked.Load(), out, errs)
+	}
+}
+
+// TestSignInAtAzure: without a key, a token of Microsoft Entra's is asked for
+// and sent along.
+func TestSignInAtAzure(t *testing.T) {
+	var sent atomic.Value
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/oauth2/v2.0/token") {
+			io.WriteString(w, `{"expires_in":3599,"access_token":"token-of-entra"}`)
+			return
+		}
+		sent.Store(r.URL.Path + " " + r.Header.Get("Authorization") + r.Header.Get("Api-Key"))
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, helloChunks)
+	}))
+	defer srv.Close()
+	out, errs, code := asks(t, "azure/gpt-4.1", "AZURE_OPENAI_ENDPOINT="+srv.URL, "AZURE_TENANT_ID=t-1", "AZURE_CLIENT_ID=c-1",
+		"AZURE_CLIENT_SECRET=not-a-key-at-all", "AZURE_AUTHORITY_HOST="+srv.URL)
+	if code != 0 || out != "Hello.\n" || sent.Load() != "/openai/v1/chat/completions Bearer token-of-entra" {
+		t.Errorf("exit code %d, sent %v\n%s%s", code, sent.Load(), out, errs)
 	}
 }
 

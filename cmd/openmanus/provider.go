@@ -15,6 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/anthropic"
 	"github.com/openmanus-go/openmanus/llm/bedrock"
+	"github.com/openmanus-go/openmanus/llm/entra"
 	"github.com/openmanus-go/openmanus/llm/google"
 	"github.com/openmanus-go/openmanus/llm/ollama"
 	"github.com/openmanus-go/openmanus/llm/openai"
@@ -44,13 +45,19 @@ func adapt(m config.Model) adapter {
 	case "vertex":
 		return vertex(m)
 	case "bedrock":
-		return bedrock.New(bedrock.Options{Model: m.Name, Region: m.Region, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
+		return bedrock.New(bedrock.Options{Model: m.Name, Region: m.Region, BaseURL: m.BaseURL, Key: string(m.Key), API: m.API, Output: m.Info.Output, Hint: hint(m)})
 	case "google":
 		return google.New(google.Options{Model: m.Name, BaseURL: m.BaseURL, Key: string(m.Key), Hint: hint(m)})
 	}
 	o := openai.Options{Model: m.Name, API: m.API, BaseURL: m.BaseURL, Key: string(m.Key), Reasoning: m.Info.Reasoning, Hint: hint(m)}
 	if m.Provider == "azure" {
 		o.BaseURL, o.Key, o.Header = azure(m), "", http.Header{"Api-Key": {string(m.Key)}}
+		if m.Key == "" {
+			o.Header = nil
+		}
+		if m.SignIn {
+			o.Bearer = entra.DefaultToken(nil, m.BaseURL)
+		}
 	}
 	return openai.New(o)
 }
@@ -166,6 +173,8 @@ func hint(m config.Model) func(llm.Kind) string {
 		switch {
 		case k == llm.Auth && m.Key == "" && m.Provider == "bedrock":
 			hints = append(hints, "the region is from "+m.BaseAt.String())
+		case k == llm.Auth && m.Key == "" && m.Provider == "azure" && m.SignIn:
+			hints = append(hints, "the sign-in is for "+m.Address()+", which is from "+m.BaseAt.String())
 		case k == llm.Auth && m.Key == "" && m.SignIn:
 			hints = append(hints, "the project is that of "+m.Address()+", which is from "+m.BaseAt.String())
 		case k == llm.Auth && m.Key == "":

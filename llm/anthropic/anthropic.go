@@ -1,5 +1,5 @@
 // Package anthropic is the adapter for Anthropic's Messages, at Anthropic
-// itself, on Amazon Bedrock and on Google Vertex.
+// itself and on Google Vertex. Claude on Amazon Bedrock is package bedrock's.
 //
 //	model := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-5", Key: key})
 //
@@ -18,15 +18,13 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/anthropic/internal/messages"
+	"github.com/openmanus-go/openmanus/llm/internal/messages"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
@@ -73,12 +71,9 @@ func New(opts Options) *Model {
 		opts.BaseURL = DefaultURL
 	}
 	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
-	encoder := &messages.Encoder{Model: opts.Model, Output: opts.Output, Thinking: messages.Thinking(opts.Thinking), Vertex: opts.Vertex}
-	if opts.Output == 0 {
-		encoder.Output = output(opts.Model)
-	}
-	if opts.Thinking == "" {
-		encoder.Thinking = thinking(opts.Model)
+	encoder := messages.New(opts.Model, opts.Output, messages.Thinking(opts.Thinking))
+	if opts.Vertex {
+		encoder.Host = messages.Vertex
 	}
 	opts.Header = opts.Header.Clone()
 	noKey := opts.Key == "" && opts.Token == "" && opts.Header == nil && opts.Bearer == nil
@@ -92,8 +87,8 @@ func New(opts Options) *Model {
 	if opts.Bearer != nil {
 		x.Place.Key = wire.GoogleKey
 	}
-	if encoder.Thinking == messages.Budget { // between calls too, as the newer ones do anyway
-		opts.Header.Add("anthropic-beta", "interleaved-thinking-2025-05-14")
+	for _, beta := range encoder.Betas() {
+		opts.Header.Add("anthropic-beta", beta)
 	}
 	if opts.Vertex {
 		x.Send = opts.vertex(x.Place, x.Client)
@@ -144,41 +139,4 @@ func (o Options) vertex(place *wire.Place, client *http.Client) func(context.Con
 		}
 		return place.Post(ctx, client, at, header, body)
 	}
-}
-
-// version returns the family and version that a model's name tells, such as
-// "opus" and "4-6", whatever stands around it; "" if it tells none.
-func version(model string) (family, number string) {
-	name := regexp.MustCompile(`claude-(?:(\d(?:[-.]\d)?)-)?([a-z]+)(?:-(\d{1,2}(?:[-.]\d{1,2})?)(?:\D|$))?`).FindStringSubmatch(strings.ToLower(model))
-	if name == nil {
-		return "", ""
-	}
-	return name[2], strings.ReplaceAll(name[1]+name[3], ".", "-")
-}
-
-// output is how many tokens a reply of the model may have.
-func output(model string) int {
-	family, number := version(model)
-	switch {
-	case number == "3", number == "3-0":
-		return 4096
-	case number == "3-5":
-		return 8192
-	case family == "opus" && (number == "4" || number == "4-0" || number == "4-1"):
-		return 32000
-	}
-	return 64000
-}
-
-// thinking is how the model is asked to reason. What the name does not tell is
-// taken for a model that is newer than this.
-func thinking(model string) messages.Thinking {
-	_, number := version(model)
-	switch {
-	case slices.Contains([]string{"2", "2-0", "2-1", "3", "3-0", "3-5"}, number):
-		return messages.None
-	case slices.Contains([]string{"3-7", "4", "4-0", "4-1", "4-5"}, number):
-		return messages.Budget
-	}
-	return messages.Adaptive
 }

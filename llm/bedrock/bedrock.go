@@ -1,5 +1,6 @@
-// Package bedrock is the adapter for Converse, by which Amazon Bedrock offers
-// the models of all its vendors.
+// Package bedrock is the adapter for Amazon Bedrock: for Converse, by which it
+// offers the models of all its vendors, and for Anthropic's own Messages, in
+// which Claude is asked there as at home.
 //
 //	model := bedrock.New(bedrock.Options{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Region: "us-east-1"})
 //
@@ -8,9 +9,10 @@
 // [llm.Retry]. What is encoded of a conversation is kept in the request's
 // [llm.Memo], and marked for the cache of the models that have one.
 //
-// With a tool_choice of "none" no tools are sent. A schema goes into the
-// instructions. An effort gives Claude a budget for thinking, and takes its
-// temperature away; of other models it is refused.
+// In Converse no tools are sent with a tool_choice of "none". A schema goes
+// into the instructions. An effort gives Claude a budget for thinking, and
+// takes its temperature away; of other models it is refused. For Messages see
+// package anthropic.
 package bedrock
 
 import (
@@ -19,6 +21,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -31,6 +34,8 @@ import (
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/bedrock/internal/converse"
+	"github.com/openmanus-go/openmanus/llm/bedrock/internal/frame"
+	"github.com/openmanus-go/openmanus/llm/internal/messages"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
@@ -41,6 +46,8 @@ type Options struct {
 	Region  string // where BaseURL names none
 	BaseURL string // "": Amazon's own for the region
 	Key     string // an API key of Bedrock's, sent as bearer token; "": requests are signed
+	API     string // Converse, or Messages for Claude alone; "": what the model's name tells
+	Output  int    // tokens that a reply may have where the request does not say, in Messages; 0: known from the name
 
 	// Credentials sign the requests. If nil, they are those that AWS' own
 	// tools would use.
@@ -55,7 +62,13 @@ type Options struct {
 	Hint func(llm.Kind) string
 }
 
-// A Model is an [llm.Model] that speaks Converse. Body returns the exact bytes
+// What is spoken.
+const (
+	Converse = "converse"
+	Messages = "messages"
+)
+
+// A Model is an [llm.Model] on Bedrock. Body returns the exact bytes
 // that are sent for a request, and Close closes the connections that are kept.
 type Model struct{ adapter }
 
@@ -66,6 +79,7 @@ type sender struct {
 	opts        Options
 	place       *wire.Place
 	client      *http.Client
+	verb        string // what ends the address
 	credentials wire.Once[aws.CredentialsProvider]
 }
 
@@ -86,17 +100,35 @@ func New(opts Options) *Model {
 	if opts.Region == "" && opts.Key == "" && wrong == nil {
 		wrong = wire.Wrongf("no region is named for %s", opts.Model)
 	}
-	claude := strings.Contains(opts.Model, "anthropic.claude")
-	encoder := &converse.Encoder{Model: opts.Model, Caches: claude || strings.Contains(opts.Model, "amazon.nova"),
-		Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(opts.Model)}
 	m := &sender{opts: opts, client: wire.Client(opts.HTTPClient),
 		place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, Secrets: []string{opts.Key}}}
 	if opts.Key == "" {
 		m.place.Key = "the AWS credentials"
 	}
 	m.credentials.Get = m.find
-	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: m.place, Wrong: wrong, Client: m.client,
-		Encode: encoder.Encode, Send: m.send, Read: converse.Read})}
+	x := wire.Exchange{Model: opts.Model, Place: m.place, Wrong: wrong, Client: m.client, Send: m.send}
+	m.speak(&x)
+	return &Model{wire.New(x)}
+}
+
+// speak decides in which format x is.
+func (m *sender) speak(x *wire.Exchange) {
+	name := m.opts.Model
+	claude := strings.Contains(name, "anthropic.claude")
+	if m.opts.API == Messages || m.opts.API == "" && claude {
+		encoder := messages.New(name, m.opts.Output, "")
+		encoder.Host = messages.Bedrock
+		m.verb, x.Encode, x.Read = "invoke-with-response-stream", encoder.Encode, readMessages
+		return
+	}
+	encoder := &converse.Encoder{Model: name, Caches: claude || strings.Contains(name, "amazon.nova"),
+		Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(name)}
+	m.verb, x.Encode, x.Read = "converse-stream", encoder.Encode, converse.Read
+}
+
+// readMessages is a [wire.Reader] of Anthropic's events in Amazon's framing.
+func readMessages(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return messages.ReadEvents(frame.Chunks(body), model, yield, finished)
 }
 
 // region is the region that a host of Amazon's is in.
@@ -121,7 +153,7 @@ func (m *sender) find(ctx context.Context) (aws.CredentialsProvider, error) {
 
 // send returns the response to body if it is one of success.
 func (m *sender) send(ctx context.Context, body wire.Segments) (*http.Response, error) {
-	at := m.opts.BaseURL + "/model/" + strings.ReplaceAll(url.PathEscape(m.opts.Model), ":", "%3A") + "/converse-stream"
+	at := m.opts.BaseURL + "/model/" + strings.ReplaceAll(url.PathEscape(m.opts.Model), ":", "%3A") + "/" + m.verb
 	r, err := wire.NewRequest(ctx, at, nil, body)
 	if err != nil {
 		return nil, err

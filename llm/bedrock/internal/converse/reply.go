@@ -1,18 +1,12 @@
 package converse
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"iter"
-	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream"
-	"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream/eventstreamapi"
 
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/bedrock/internal/frame"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
@@ -67,56 +61,19 @@ type begun struct {
 
 // Read is a [wire.Reader] of a response in Amazon's framing of events.
 func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
-	return wire.Read(frames(wire.Limit(body)), &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
-}
-
-// frames yields the events of a response.
-func frames(body io.Reader) iter.Seq2[eventstream.Message, error] {
-	return func(yield func(eventstream.Message, error) bool) {
-		dec := eventstream.NewDecoder()
-		for {
-			m, err := dec.Decode(body, nil)
-			if err == io.EOF || !yield(m, framing(err)) || err != nil {
-				return
-			}
-		}
-	}
+	return wire.Read(frame.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
 }
 
 // Ended implements [wire.Reply].
 func (r *reply) Ended() (ended, over bool) { return r.stop != "", r.done }
 
-// framing is the error of bytes that are no event.
-func framing(err error) error {
-	var length eventstream.LengthError
-	var sum eventstream.ChecksumError
-	switch {
-	case errors.As(err, &length):
-		return wire.Elsewhere("the response is not in Amazon's framing (%w): is the base URL right?", err)
-	case errors.As(err, &sum):
-		return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("an event of the stream is damaged: %w", err)}
-	}
-	return err
-}
-
-func header(m eventstream.Message, name string) string {
-	if v := m.Headers.Get(name); v != nil {
-		return v.String()
-	}
-	return ""
-}
-
 // Add implements [wire.Reply].
-func (r *reply) Add(m eventstream.Message) error {
-	if header(m, eventstreamapi.MessageTypeHeader) != eventstreamapi.EventMessageType {
-		code := header(m, eventstreamapi.ExceptionTypeHeader) + header(m, eventstreamapi.ErrorCodeHeader)
-		return exception(code, m.Payload)
-	}
+func (r *reply) Add(f frame.Event) error {
 	var e event
-	if err := json.Unmarshal(m.Payload, &e); err != nil {
-		return wire.NoEvent(m.Payload, err)
+	if err := json.Unmarshal(f.Payload, &e); err != nil {
+		return wire.NoEvent(f.Payload, err)
 	}
-	switch kind := header(m, eventstreamapi.EventTypeHeader); kind {
+	switch f.Kind {
 	case "contentBlockStart":
 		if t := e.Start.ToolUse; t != nil && r.blocks[e.Index] == nil {
 			r.calls = true
@@ -137,25 +94,6 @@ func (r *reply) Add(m eventstream.Message) error {
 		r.done = r.stop != ""
 	}
 	return nil
-}
-
-// exception is the error of an event that says what went wrong.
-func exception(code string, payload []byte) error {
-	var said struct{ Message string }
-	text := wire.OneLine(string(payload), 200)
-	if json.Unmarshal(bytes.TrimSpace(payload), &said) == nil && said.Message != "" {
-		text = wire.OneLine(said.Message, 300)
-	}
-	e := &llm.Error{Kind: llm.Network, Err: fmt.Errorf("it reports an error in the stream: %s: %s", code, text)}
-	switch {
-	case strings.Contains(strings.ToLower(text), "too long"):
-		e.Kind = llm.Context
-	case strings.HasPrefix(strings.ToLower(code), "throttling"):
-		e.Kind = llm.RateLimit
-	case strings.HasPrefix(strings.ToLower(code), "validation"):
-		e.Kind, e.Permanent = llm.Protocol, true
-	}
-	return e
 }
 
 // say yields a fragment of block i, which it begins if it has not begun.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/anthropic/internal/messages"
+	"github.com/openmanus-go/openmanus/llm/internal/messages"
 )
 
 const mark = `,"cache_control":{"type":"ephemeral"}`

@@ -21,13 +21,23 @@ const (
 	None     Thinking = "none"
 )
 
+// A Host is who serves the models beside Anthropic. Its requests say which
+// version of the format they are in, and the address names the model.
+type Host string
+
+// The hosts.
+const (
+	Vertex  Host = "vertex-2023-10-16"
+	Bedrock Host = "bedrock-2023-05-31"
+)
+
 // An Encoder makes the bodies of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
 	Model    string
 	Output   int // tokens of a reply, where the request names no limit
 	Thinking Thinking
-	Vertex   bool // for Google Vertex
+	Host     Host // "": Anthropic
 }
 
 // marker tells Anthropic to cache the request up to the block that it is in.
@@ -61,8 +71,11 @@ func (m format) Head(req *llm.Request) ([]byte, error) {
 		Schema      json.RawMessage `json:"input_schema"`
 	}
 	head := append([]byte(`{"model":`), wire.MustJSON(m.Model)...)
-	if m.Vertex { // whose address names the model
-		head = []byte(`{"anthropic_version":"vertex-2023-10-16"`)
+	if m.Host != "" {
+		head = append([]byte(`{"anthropic_version":`), wire.MustJSON(m.Host)...)
+	}
+	if betas := m.Betas(); m.Host == Bedrock && betas != nil { // elsewhere they are a header
+		head = append(append(head, `,"anthropic_beta":`...), wire.MustJSON(betas)...)
 	}
 	tools, err := wire.Tools(req.Tools, func(t llm.ToolSpec, schema json.RawMessage) tool {
 		return tool{t.Name, t.Description, schema}
@@ -105,7 +118,7 @@ type settings struct {
 	Thinking    any      `json:"thinking,omitempty"`
 	Output      *output  `json:"output_config,omitempty"`
 	ToolChoice  any      `json:"tool_choice,omitempty"`
-	Stream      bool     `json:"stream"`
+	Stream      bool     `json:"stream,omitempty"`
 }
 
 type output struct {
@@ -116,7 +129,7 @@ type output struct {
 // Tail implements [wire.Format].
 func (m format) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
-	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: true}
+	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: m.Host != Bedrock}
 	if s.MaxTokens == 0 {
 		s.MaxTokens = m.Output
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus/internal/leaktest"
-	"github.com/openmanus-go/openmanus/llm/anthropic/internal/messages"
+	"github.com/openmanus-go/openmanus/llm/internal/messages"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 

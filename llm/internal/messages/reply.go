@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
@@ -86,7 +87,12 @@ type begun struct {
 
 // Read is a [wire.Reader].
 func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
-	return wire.Read(wire.Events(body), &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
+	return ReadEvents(wire.Events(body), model, yield, finished)
+}
+
+// ReadEvents is Read of a response whose events come in another framing.
+func ReadEvents(events iter.Seq2[[]byte, error], model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
+	return wire.Read(events, &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
 }
 
 // Ended implements [wire.Reply].
