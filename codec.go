@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
 
@@ -261,60 +260,6 @@ func (s Stored) Refs() []Ref {
 		}
 	}
 	return refs
-}
-
-// line is an event in the encoding that exports, --output jsonl and SSE use.
-type line struct {
-	Seq  int64           `json:"seq"`
-	Time time.Time       `json:"time"`
-	Type string          `json:"type"`
-	Key  string          `json:"key,omitempty"`
-	Body json.RawMessage `json:"body"`
-}
-
-// MarshalJSON encodes ev on its own, large strings in place.
-func (ev Event) MarshalJSON() ([]byte, error) {
-	if ev.Body == nil {
-		return nil, errors.New("an event without a body")
-	}
-	data, err := marshal(ev.Body)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(line{ev.Seq, ev.Time, TypeName(ev.Body), ev.Body.Key(), data})
-}
-
-// Line returns a stored event in the encoding of [Event.MarshalJSON]. Nothing is
-// decoded for that, unless large strings have to be put back or somebody else
-// encoded it.
-func (c Codec) Line(ctx context.Context, seq int64, at time.Time, s Stored) ([]byte, error) {
-	if typeOf[s.Type] == nil || bytes.Contains(s.Body, blobMark) || bytes.IndexByte(s.Body, '\n') >= 0 {
-		b, err := c.Decode(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		return Event{seq, at, b}.MarshalJSON()
-	}
-	b, err := json.Marshal(line{seq, at, s.Type, s.Key, json.RawMessage("0")})
-	if err != nil {
-		return nil, err
-	}
-	b = b[:len(b)-len("0}")]
-	return append(append(slices.Grow(b, len(s.Body)+1), s.Body...), '}'), nil
-}
-
-// UnmarshalJSON decodes what MarshalJSON made.
-func (ev *Event) UnmarshalJSON(data []byte) error {
-	var l line
-	if err := json.Unmarshal(data, &l); err != nil {
-		return err
-	}
-	b, err := Codec{}.Decode(context.Background(), Stored{l.Type, l.Key, l.Body})
-	if err != nil {
-		return err
-	}
-	*ev = Event{l.Seq, l.Time, b}
-	return nil
 }
 
 // Same reports whether two bodies say the same: ErrExists rather than

@@ -50,6 +50,7 @@ var floors = []floor{
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/near"},
+	{pkg: "internal/ids"},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
 	{pkg: "internal/args", may: map[string]string{
@@ -279,6 +280,7 @@ var floors = []floor{
 	{pkg: "server", may: map[string]string{
 		module: speaks, module + "/llm": models,
 		module + "/internal/args":                          "what people write for a tool is checked as what models do",
+		module + "/internal/ids":                           "sessions and messages",
 		module + "/store":                                  "lists and searches sessions",
 		"github.com/danielgtaylor/huma/v2":                 "OpenAPI from Go types, validation, problem documents",
 		"github.com/danielgtaylor/huma/v2/adapters/humago": "it, over the standard library",

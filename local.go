@@ -24,6 +24,10 @@ type Runtime interface {
 type Local struct {
 	Worker
 
+	// Rested, if not nil, is told of a session that no other opened, in
+	// which nothing was left to do after the event seq. It is set before use.
+	Rested func(session string, seq int64)
+
 	once sync.Once
 	mu   sync.Mutex
 	hubs map[string]*hub
@@ -73,6 +77,9 @@ func (l *Local) hold(ctx context.Context, session string, h *hub) (seq int64, er
 	h.begin(s.Seq, s.Turn)
 	defer h.end()
 	err = d.drive(ctx, lost)
+	if err == nil && l.Rested != nil && s.Opened.Parent == "" && s.Status() != Running {
+		l.Rested(session, s.Seq)
+	}
 	return s.Seq, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,7 +26,8 @@ import (
 var b9Streams = []struct {
 	streams, chunks int
 	pause           time.Duration // between the chunks of one
-}{{1, 200, 2 * time.Millisecond}, {100, 40, 50 * time.Millisecond}, {1000, 6, 500 * time.Millisecond}}
+	rounds          int           // at most; 0 is as many as other tables have pairs
+}{{1, 100, 2 * time.Millisecond, 0}, {20, 20, 50 * time.Millisecond, 0}, {100, 20, 50 * time.Millisecond, 0}, {1000, 4, 500 * time.Millisecond, 3}}
 
 // b9 measures how much later a piece of a reply is in the hands of who reads
 // it, because something stands between them and the model.
@@ -50,13 +52,19 @@ func (b *bench) b9(ctx context.Context) error {
 		name := fmt.Sprintf("pieces-%d-%d", k.chunks, k.pause.Microseconds())
 		var direct, via, events []float64
 		var ratios, tails []float64
-		for range b.pairs {
+		rounds := b.pairs
+		if k.rounds > 0 {
+			rounds = min(rounds, k.rounds)
+		}
+		for range rounds {
 			if err := b.patience.wait(ctx); err != nil {
 				return err
 			}
-			d, err1 := flow(ctx, k.streams, k.chunks, func(ctx context.Context, r *reader) error { return r.reply(ctx, model.url, name) })
-			p, err2 := flow(ctx, k.streams, k.chunks, func(ctx context.Context, r *reader) error { return r.reply(ctx, proxy+"/v1", name) })
-			e, err3 := flow(ctx, k.streams, k.chunks, func(ctx context.Context, r *reader) error { return r.session(ctx, served, name) })
+			d, err1 := flow(ctx, k.streams, k.chunks, nil, func(ctx context.Context, r *reader) error { return r.reply(ctx, model.url, name) })
+			p, err2 := flow(ctx, k.streams, k.chunks, nil, func(ctx context.Context, r *reader) error { return r.reply(ctx, proxy+"/v1", name) })
+			e, err3 := flow(ctx, k.streams, k.chunks,
+				func(ctx context.Context, r *reader) error { return r.open(ctx, served) },
+				func(ctx context.Context, r *reader) error { return r.session(ctx, name) })
 			if err := errors.Join(err1, err2, err3); err != nil {
 				return err
 			}
@@ -65,7 +73,7 @@ func (b *bench) b9(ctx context.Context) error {
 			tails = append(tails, stats.Quantile(e, 0.99))
 		}
 		ratio, tail := stats.Estimated(ratios), stats.Estimated(tails)
-		row := []any{k.streams, b.pairs, k.streams * k.chunks, fmt.Sprintf("%.0f", stats.Median(direct)), fmt.Sprintf("%.0f", stats.Median(via)),
+		row := []any{k.streams, rounds, k.streams * k.chunks, fmt.Sprintf("%.0f", stats.Median(direct)), fmt.Sprintf("%.0f", stats.Median(via)),
 			fmt.Sprintf("%.0f", stats.Median(events)), interval(ratio, "%.1f"), "<= 3", ratio.AtMost(3), interval(tail, "%.0f"), "-", "-"}
 		if k.streams == 100 {
 			row[10], row[11] = "<= 2000", tail.AtMost(2000)
@@ -82,7 +90,11 @@ func (b *bench) serve(ctx context.Context, program string, model *source) (addre
 	if err != nil {
 		return "", nil, err
 	}
-	cmd := exec.CommandContext(ctx, b.program(program), "-url", model.url, "-model", "pieces", "-db", dir)
+	args := []string{"-url", model.url, "-model", "pieces", "-db", dir}
+	if b.profiles != "" {
+		args = append(args, "-cpuprofile", filepath.Join(b.profiles, program+".prof"))
+	}
+	cmd := exec.CommandContext(ctx, b.program(program), args...)
 	cmd.Env, cmd.Stderr = childEnv(), os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	out, err := cmd.StdoutPipe()
@@ -92,7 +104,7 @@ func (b *bench) serve(ctx context.Context, program string, model *source) (addre
 	if err := cmd.Start(); err != nil {
 		return "", nil, err
 	}
-	stop = func() { cmd.Process.Kill(); cmd.Wait() }
+	stop = func() { cmd.Process.Signal(os.Interrupt); cmd.Wait() }
 	if address, err = bufio.NewReader(out).ReadString('\n'); err != nil {
 		stop()
 		return "", nil, fmt.Errorf("%s printed no address: %w", program, err)
@@ -100,30 +112,44 @@ func (b *bench) serve(ctx context.Context, program string, model *source) (addre
 	return strings.TrimSpace(address), stop, nil
 }
 
-// flow has n readers read a reply of so many pieces at once, and returns how
-// long each piece was on its way, in us.
-func flow(ctx context.Context, n, pieces int, read func(context.Context, *reader) error) ([]float64, error) {
+// flow has n readers read a reply of so many pieces at once, once all of them
+// are prepared, and returns how long each piece was on its way, in us.
+func flow(ctx context.Context, n, pieces int, prepare, read func(context.Context, *reader) error) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * n}}
 	defer client.CloseIdleConnections()
-	readers, errs := make([]reader, n), make([]error, n)
-	var all sync.WaitGroup
+	readers := make([]reader, n)
 	for i := range readers {
 		readers[i].client = client
-		all.Go(func() {
-			errs[i] = read(ctx, &readers[i])
-			if got := len(readers[i].took); errs[i] == nil && got != pieces {
-				errs[i] = fmt.Errorf("%d pieces came, of %d", got, pieces)
-			}
-		})
 	}
-	all.Wait()
+	if prepare != nil {
+		if err := together(ctx, readers, prepare); err != nil {
+			return nil, err
+		}
+	}
+	err := together(ctx, readers, func(ctx context.Context, r *reader) error {
+		if err := read(ctx, r); err != nil || len(r.took) == pieces {
+			return err
+		}
+		return fmt.Errorf("%d pieces came, of %d", len(r.took), pieces)
+	})
 	var took []float64
 	for _, r := range readers {
 		took = append(took, r.took...)
 	}
-	return took, errors.Join(errs...)
+	return took, err
+}
+
+// together does something with all readers at once.
+func together(ctx context.Context, readers []reader, do func(context.Context, *reader) error) error {
+	errs := make([]error, len(readers))
+	var all sync.WaitGroup
+	for i := range readers {
+		all.Go(func() { errs[i] = do(ctx, &readers[i]) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // A reader reads one reply.
@@ -131,6 +157,9 @@ type reader struct {
 	client *http.Client
 	took   []float64
 	last   int64
+
+	one    string        // the session that it reads, if it reads one
+	events io.ReadCloser // of that
 }
 
 // reply reads a reply as the model's API has it.
@@ -143,8 +172,8 @@ func (r *reader) reply(ctx context.Context, base, want string) error {
 	return r.read(body, "data: [DONE]")
 }
 
-// session reads a reply as what is typed in a session.
-func (r *reader) session(ctx context.Context, base, want string) error {
+// open opens a session and follows it.
+func (r *reader) open(ctx context.Context, base string) error {
 	body, err := r.post(ctx, base+"/api/v1/sessions", peer.Token, map[string]any{})
 	if err != nil {
 		return err
@@ -154,22 +183,24 @@ func (r *reader) session(ctx context.Context, base, want string) error {
 	if err := json.NewDecoder(body).Decode(&s); err != nil {
 		return err
 	}
-	one := base + "/api/v1/sessions/" + s.ID
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, one+"/events", nil)
+	r.one = base + "/api/v1/sessions/" + s.ID
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.one+"/events", nil)
 	if err != nil {
 		return err
 	}
-	events, err := r.do(req, peer.Token)
-	if err != nil {
-		return err
-	}
-	defer events.Close()
-	said, err := r.post(ctx, one+"/messages", peer.Token, map[string]any{"id": "1", "text": want})
+	r.events, err = r.do(req, peer.Token)
+	return err
+}
+
+// session reads a reply as what is typed in a session.
+func (r *reader) session(ctx context.Context, want string) error {
+	defer r.events.Close()
+	said, err := r.post(ctx, r.one+"/messages", peer.Token, map[string]any{"id": "1", "text": want})
 	if err != nil {
 		return err
 	}
 	said.Close()
-	return r.read(events, "event: model_said")
+	return r.read(r.events, "event: model_said")
 }
 
 func (r *reader) post(ctx context.Context, url, token string, body any) (io.ReadCloser, error) {

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -31,10 +32,12 @@ func main() {
 	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
 	cli := flag.String("cli", "", "the openmanus to measure in B5 and B7 (default: built from this tree, as a release is)")
 	quiet := flag.Duration("quiet", 0, "wait before each pair until nobody else uses the machine, for at most so long in all")
+	bin := flag.String("bin", "", "directory of the programs in peer and cmd, built before (default: built now)")
+	profiles := flag.String("profiles", "", "directory for CPU profiles of what serves in B9")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{out: os.Stdout, dir: *dir, cli: *cli, pairs: *pairs, patience: patience{left: *quiet}}
+	b := &bench{out: os.Stdout, dir: *dir, cli: *cli, bin: *bin, profiles: *profiles, pairs: *pairs, patience: patience{left: *quiet}}
 	if err := b.run(ctx, strings.Split(*tables, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -48,6 +51,9 @@ type bench struct {
 	dir   string // for whatever a run leaves behind; before run, where to make it
 	cli   string // the product
 	pairs int
+
+	bin      string // the programs, if they were built before
+	profiles string // for CPU profiles; "": none are taken
 
 	patience patience
 }
@@ -109,7 +115,7 @@ func (b *bench) program(name string) string {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	return filepath.Join(b.dir, "bin", name)
+	return filepath.Join(cmp.Or(b.bin, filepath.Join(b.dir, "bin")), name)
 }
 
 // build makes the programs that the tables need, as released.
@@ -123,6 +129,12 @@ func (b *bench) build(ctx context.Context, tables []string) error {
 	case need("b12"):
 		peers = "./peer/count"
 	default:
+		return nil
+	}
+	if b.bin != "" {
+		if b.cli == "" {
+			b.cli = b.program("openmanus")
+		}
 		return nil
 	}
 	fmt.Fprintln(os.Stderr, "building the programs …")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -76,7 +77,7 @@ func (s *Server) say(ctx context.Context, in *sayRequest) (*acted, error) {
 	}
 	m := openmanus.UserSaid{ID: in.Body.ID, Message: llm.Message{Role: llm.User}}
 	if m.ID == "" {
-		m.ID = newID()
+		m.ID = ids.New()
 	}
 	if text := strings.TrimSpace(in.Body.Text); text != "" {
 		m.Message.Parts = append(m.Message.Parts, llm.Text{Text: text})
@@ -339,7 +340,7 @@ func (s *Server) interrupt(ctx context.Context, in *OneSession) (*acted, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.act(ctx, in.ID, openmanus.Interrupted{ID: newID()})
+	return s.act(ctx, in.ID, openmanus.Interrupted{ID: ids.New()})
 }
 
 type retryRequest struct {
@@ -362,5 +363,5 @@ func (s *Server) retry(ctx context.Context, in *retryRequest) (*acted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.act(ctx, in.ID, openmanus.Resumed{ID: newID(), Limits: in.Body.Limits.limits()})
+	return s.act(ctx, in.ID, openmanus.Resumed{ID: ids.New(), Limits: in.Body.Limits.limits()})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -173,7 +174,7 @@ func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set(sessionHeader, t.id)
-	c := chatChunk{ID: "chatcmpl-" + newID(), Created: unix(time.Now()), Model: req.Model}
+	c := chatChunk{ID: "chatcmpl-" + ids.New(), Created: unix(time.Now()), Model: req.Model}
 	if req.Stream {
 		t.streamChat(r, newStream(w), c, req.StreamOptions.IncludeUsage)
 		return

@@ -5,9 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,9 +52,8 @@ func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamRes
 type stream struct {
 	ctl *http.ResponseController
 
-	mu  sync.Mutex
-	w   http.ResponseWriter
-	buf bytes.Buffer
+	mu sync.Mutex
+	w  http.ResponseWriter
 }
 
 const (
@@ -113,12 +113,19 @@ func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, e
 			}
 		}
 	})
+	var data []byte
+	var b bytes.Buffer
 	for ev, err := range events {
+		if err == nil {
+			data, err = ev.AppendJSON(data[:0])
+		}
 		if err != nil {
 			s.failed(err)
 			return
 		}
-		if s.event(ev.Seq, openmanus.TypeName(ev.Body), ev) != nil {
+		b.Reset()
+		frame(&b, ev.Seq, openmanus.TypeName(ev.Body), data)
+		if s.writeBytes(b.Bytes()) != nil {
 			return
 		}
 	}
@@ -127,40 +134,41 @@ func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, e
 // failed says why a session cannot be followed. The client connects again, and
 // is told by the answer to that.
 func (s *stream) failed(err error) {
-	_ = s.event(0, "error", &huma.ErrorModel{Title: "the session cannot be followed", Detail: err.Error()})
-}
-
-func (s *stream) event(seq int64, typ string, v any) error {
-	data, err := json.Marshal(v)
+	data, err := json.Marshal(&huma.ErrorModel{Title: "the session cannot be followed", Detail: err.Error()})
 	if err != nil {
-		return err
+		return
 	}
-	b := new(bytes.Buffer)
-	frame(b, seq, typ, data)
-	return s.write(b.String())
+	var b bytes.Buffer
+	frame(&b, 0, "error", data)
+	_ = s.writeBytes(b.Bytes()) // the stream ends either way
 }
 
 // frame adds one event to b. Those without a sequence number have no id, so
 // that who comes back begins after the last one that was stored.
 func frame(b *bytes.Buffer, seq int64, typ string, data []byte) {
 	if seq > 0 {
-		fmt.Fprintf(b, "id: %d\n", seq)
+		b.WriteString("id: ")
+		b.Write(strconv.AppendInt(b.AvailableBuffer(), seq, 10))
+		b.WriteByte('\n')
 	}
-	fmt.Fprintf(b, "event: %s\ndata: %s\n\n", typ, data)
+	b.WriteString("event: ")
+	b.WriteString(typ)
+	b.WriteString("\ndata: ")
+	b.Write(data)
+	b.WriteString("\n\n")
 }
 
-func (s *stream) write(pieces ...string) error {
+func (s *stream) write(pieces ...string) error { return s.writeBytes([]byte(strings.Join(pieces, ""))) }
+
+// writeBytes writes whole events, and sends them at once.
+func (s *stream) writeBytes(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.buf.Reset()
-	for _, p := range pieces {
-		s.buf.WriteString(p)
-	}
 	// A writer that knows no deadlines, as in tests, waits for its reader.
 	if err := s.ctl.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+	if _, err := s.w.Write(data); err != nil {
 		return err
 	}
 	return s.ctl.Flush()

@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // A File is a file of a workspace.
@@ -197,7 +198,7 @@ func (s *Server) upload(ctx context.Context, in *uploadRequest) (*struct{}, erro
 			return nil, outside(err)
 		}
 	}
-	part := path.Join(path.Dir(name), "."+newID()+".part")
+	part := path.Join(path.Dir(name), "."+ids.New()+".part")
 	if err := root.WriteFile(part, in.RawBody, 0o644); err != nil {
 		return nil, outside(err)
 	}

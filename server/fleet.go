@@ -27,6 +27,7 @@ type fleet struct {
 
 	mu     sync.Mutex
 	duties map[string]*duty    // of sessions with which something is done
+	owners map[string]int      // how many of them are driven, by owner
 	held   map[string]*holding // of sessions for which something was made
 	closed bool
 }
@@ -46,7 +47,7 @@ type holding struct {
 
 func newFleet(ctx context.Context, r openmanus.Runtime, failed func(string, error)) *fleet {
 	ctx, stop := context.WithCancel(ctx)
-	return &fleet{runtime: r, failed: failed, ctx: ctx, stop: stop, duties: make(map[string]*duty), held: make(map[string]*holding)}
+	return &fleet{runtime: r, failed: failed, ctx: ctx, stop: stop, duties: make(map[string]*duty), owners: make(map[string]int), held: make(map[string]*holding)}
 }
 
 // wake sees to it that a session is driven, and returns at once.
@@ -62,6 +63,7 @@ func (f *fleet) wake(of store.Info) {
 	}
 	d := &duty{of: of, driving: true}
 	f.duties[of.ID] = d
+	f.owners[of.Owner]++
 	f.all.Go(func() { f.drive(d) })
 }
 
@@ -85,6 +87,11 @@ func (f *fleet) drive(d *duty) {
 func (f *fleet) end(d *duty) {
 	id := d.of.ID
 	delete(f.duties, id)
+	if d.driving {
+		if f.owners[d.of.Owner]--; f.owners[d.of.Owner] == 0 {
+			delete(f.owners, d.of.Owner)
+		}
+	}
 	h := f.held[id]
 	if h == nil || f.closed || f.idle <= 0 {
 		return
@@ -163,23 +170,16 @@ func (f *fleet) release(id string) {
 func (f *fleet) driven(of store.Info) (it bool, all int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for id, d := range f.duties {
-		if d.driving && d.of.Owner == of.Owner {
-			all++
-			it = it || id == of.ID
-		}
-	}
-	return it, all
+	d := f.duties[of.ID]
+	return d != nil && d.driving, f.owners[of.Owner]
 }
 
 // count is how many sessions are driven, and for how many something is kept.
 func (f *fleet) count() (driven, held int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, d := range f.duties {
-		if d.driving {
-			driven++
-		}
+	for _, n := range f.owners {
+		driven += n
 	}
 	return driven, len(f.held)
 }

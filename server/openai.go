@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -113,6 +115,8 @@ type turn struct {
 	said  func(text string) error // a piece of what the agent says
 	doing func(text string) error // a line about what it does
 	typed string                  // of the reply on its way, as it was shown
+
+	below sync.WaitGroup // who decides in the sessions below
 }
 
 // begin says something to a session, a new one if id is "".
@@ -140,7 +144,7 @@ func (s *Server) begin(ctx context.Context, id, agent string, parts llm.Parts) (
 		return nil, err
 	}
 	t.from = info.Events
-	m := openmanus.UserSaid{ID: newID(), Message: llm.Message{Role: llm.User, Parts: parts}, Note: note}
+	m := openmanus.UserSaid{ID: ids.New(), Message: llm.Message{Role: llm.User, Parts: parts}, Note: note}
 	if _, err := s.act(ctx, t.id, m); err != nil {
 		return nil, err
 	}
@@ -158,6 +162,9 @@ func renamed(err error, from, to string) error {
 // run follows the session until it ends. If the client goes before, the
 // session is interrupted: nobody is left who wants it.
 func (t *turn) run(ctx context.Context) error {
+	defer t.below.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for ev, err := range t.Local.Watch(ctx, t.id, 0) {
 		if err != nil {
 			return err
@@ -169,28 +176,53 @@ func (t *turn) run(ctx context.Context) error {
 			continue
 		}
 		t.state.Apply(ev)
+		t.lookBelow(ctx, ev)
 		if ev.Seq <= t.from+1 {
 			continue
 		}
-		switch t.state.Status() {
-		case openmanus.Running:
-		case openmanus.Waiting:
-			if err := t.decide(ctx); err != nil {
-				return err
-			}
-		default:
+		if err := t.decide(ctx, t.id, &t.state); err != nil {
+			return err
+		}
+		if now := t.state.Status(); now != openmanus.Running && now != openmanus.Waiting {
 			return nil
 		}
 	}
-	_, err := t.Store.Append(context.WithoutCancel(ctx), t.id, openmanus.Interrupted{ID: newID()})
+	cancel()
+	_, err := t.Store.Append(context.WithoutCancel(ctx), t.id, openmanus.Interrupted{ID: ids.New()})
 	return errors.Join(errGone, err)
 }
 
 var errGone = errors.New("the client has gone")
 
-// decide settles what waits for a person: there is none.
-func (t *turn) decide(ctx context.Context) error {
-	for _, c := range t.state.Pending() {
+// lookBelow has what waits for a person in a session settled that an event
+// opens, and in those below it.
+func (t *turn) lookBelow(ctx context.Context, ev openmanus.Event) {
+	opened, ok := ev.Body.(openmanus.ChildOpened)
+	if !ok {
+		return
+	}
+	t.below.Go(func() {
+		var st openmanus.State
+		for ev, err := range t.Store.Follow(ctx, opened.Child, 0) {
+			if err == nil {
+				st.Apply(ev)
+				t.lookBelow(ctx, ev)
+				err = t.decide(ctx, opened.Child, &st)
+			}
+			if err != nil {
+				if !errors.Is(err, openmanus.ErrNoSession) && ctx.Err() == nil {
+					t.Log.Error("nobody decides what waits there", "session", opened.Child, "error", err)
+				}
+				return
+			}
+		}
+	})
+}
+
+// decide settles what waits for a person in a session: there is none.
+func (t *turn) decide(ctx context.Context, id string, st *openmanus.State) error {
+	pending := st.Pending()
+	for _, c := range pending {
 		var b openmanus.Body
 		switch q := c.Question(); q.Kind {
 		case openmanus.AskRuling:
@@ -198,11 +230,14 @@ func (t *turn) decide(ctx context.Context) error {
 		default:
 			b = openmanus.Answered{Call: c.ID, N: q.N, By: "policy", Text: "Nobody can be asked here. Go on as best you can, and say in the answer what you assumed.", Data: json.RawMessage(`null`)}
 		}
-		if _, err := t.Store.Append(ctx, t.id, b); err != nil && !errors.Is(err, openmanus.ErrExists) {
+		if _, err := t.Store.Append(ctx, id, b); err != nil && !errors.Is(err, openmanus.ErrExists) && !errors.Is(err, openmanus.ErrConflict) {
 			return err
 		}
 	}
-	return t.wake(ctx, t.id)
+	if len(pending) == 0 {
+		return nil
+	}
+	return t.wake(ctx, id)
 }
 
 // show passes on what the client is to see of an event.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // responsesRequest is what is read of a request for a response.
@@ -103,7 +104,7 @@ func outputText(text string) responseContent {
 }
 
 func doingItem(text string) responseItem {
-	return responseItem{Type: "reasoning", ID: "rs_" + newID(), Summary: []responseContent{{Type: "summary_text", Text: strings.TrimSpace(text)}}}
+	return responseItem{Type: "reasoning", ID: "rs_" + ids.New(), Summary: []responseContent{{Type: "summary_text", Text: strings.TrimSpace(text)}}}
 }
 
 func messageItem(id, text string) responseItem {
@@ -112,7 +113,7 @@ func messageItem(id, text string) responseItem {
 
 // responseID names a response by its session, so that the next one can go on
 // with it.
-func responseID(session string) string { return "resp_" + session + "_" + newID() }
+func responseID(session string) string { return "resp_" + session + "_" + ids.New() }
 
 func sessionOf(response string) (string, error) {
 	rest, ok := strings.CutPrefix(response, "resp_")
@@ -152,7 +153,7 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 		openAIError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	out.Output = append(out.Output, messageItem("msg_"+newID(), t.state.Answer))
+	out.Output = append(out.Output, messageItem("msg_"+ids.New(), t.state.Answer))
 	t.complete(&out)
 	writeJSON(w, out)
 }
@@ -235,7 +236,7 @@ func (x *responseStream) say(text string) error {
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		x.message = "msg_" + newID()
+		x.message = "msg_" + ids.New()
 		item := responseItem{Type: "message", ID: x.message, Status: "in_progress", Role: "assistant", Content: &[]responseContent{}}
 		if err := x.send("response.output_item.added", map[string]any{"output_index": at, "item": item}); err != nil {
 			return err

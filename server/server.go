@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -56,6 +57,13 @@ type Keeper interface {
 	// the last of them. It is called once, while nothing else is done with
 	// the session. If the session goes on, Keep is called again.
 	Keep(id, dir string) (release func() error)
+}
+
+// A Deleter is a [Host] that keeps more of a session than its events.
+type Deleter interface {
+	// Deleted is called when a session was deleted: what is kept of it
+	// elsewhere goes too.
+	Deleted(id string) error
 }
 
 // A Planner is a [Host] whose sessions may have plans.
@@ -157,7 +165,7 @@ type User struct {
 // Options are settings of a [Server]. Store, Local, Host and Users are needed.
 type Options struct {
 	Store   *store.DB
-	Local   *openmanus.Local  // over Store
+	Local   *openmanus.Local  // over Store; New sets its Rested
 	Runtime openmanus.Runtime // drives sessions; nil is Local itself
 	Host    Host
 	Users   []User
@@ -194,6 +202,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if o.Runtime == nil {
 		o.Runtime = o.Local
 	}
+	o.Local.Rested = s.rests
 	s.fleet = newFleet(ctx, o.Runtime, s.failed)
 	if k, ok := o.Host.(Keeper); ok {
 		s.fleet.idle, s.fleet.keep = o.Idle, s.keeping(k)
@@ -233,7 +242,7 @@ func (s *Server) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON(
 // Resume lets the sessions of users go on that were under way when a server
 // ended, however it did. It returns when it has looked at all of them.
 func (s *Server) Resume(ctx context.Context) error {
-	for info, err := range s.Store.Sessions(ctx, store.ListOptions{Roots: true}) {
+	for info, err := range s.Store.Sessions(ctx, store.ListOptions{Roots: true, UnderWay: true}) {
 		if err != nil {
 			return err
 		}
@@ -241,15 +250,27 @@ func (s *Server) Resume(ctx context.Context) error {
 			continue
 		}
 		st, err := openmanus.Load(ctx, s.Store, info.ID)
-		if err != nil {
+		switch {
+		case errors.Is(err, openmanus.ErrNoSession):
+			continue // it was deleted meanwhile
+		case err != nil:
 			return err
-		}
-		if st.Status() == openmanus.Running && st.Foreign == "" {
+		case st.Status() == openmanus.Running && st.Foreign == "":
 			s.Log.Info("goes on", "session", info.ID)
 			s.fleet.wake(info)
+		case st.Status() != openmanus.Running:
+			s.rests(info.ID, st.Seq)
 		}
 	}
 	return ctx.Err()
+}
+
+// rests has the store remember that there is nothing to do in a session, so
+// that the next start need not read it.
+func (s *Server) rests(session string, seq int64) {
+	if err := s.Store.Rests(context.Background(), session, seq); err != nil {
+		s.Log.Warn("the next start will look at it in vain", "session", session, "error", err)
+	}
 }
 
 // resumeWithin is how long ago a session may have been under way that goes on
@@ -267,7 +288,7 @@ func (s *Server) failed(session string, err error) {
 		return // and follows its journal
 	}
 	s.Log.Error("cannot go on", "session", session, "error", err)
-	note := openmanus.Noted{ID: newID(), Text: "This session cannot go on: " + err.Error()}
+	note := openmanus.Noted{ID: ids.New(), Text: "This session cannot go on: " + err.Error()}
 	if _, err := s.Store.Append(context.Background(), session, note); err != nil {
 		s.Log.Error("cannot say so", "session", session, "error", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -51,7 +52,16 @@ func (h *host) agent(dir, mode string) (*openmanus.Agent, error) {
 	h.all = append(h.all, ws)
 	h.mu.Unlock()
 	return &openmanus.Agent{Name: "manus", Model: h.model, ModelName: "script/ed", Workspace: dir, Approve: mode, Gate: openmanus.Mode(mode),
-		Tools: []openmanus.Tool{tools.NewFileSaver(ws), tools.NewAskHuman(), tools.NewTerminate()}}, nil
+		Tools: []openmanus.Tool{tools.NewFileSaver(ws), tools.NewAskHuman(), tools.NewTerminate(), give()}}, nil
+}
+
+// give is a tool that delegates.
+func give() openmanus.Tool {
+	spec := openmanus.Spec{Hints: openmanus.Hints{Internal: true, Delegates: true}}
+	spec.Name = "give"
+	return openmanus.Func(spec, func(context.Context, openmanus.Call, map[string]any) (openmanus.Result, error) {
+		return openmanus.Result{}, errors.New("a call that delegates is not run")
+	})
 }
 
 func (h *host) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, error) {

@@ -3,8 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -25,7 +24,7 @@ type Session struct {
 	Model     string    `json:"model"`
 	Workspace string    `json:"workspace" doc:"Relative to your directory of workspaces."`
 	Approve   string    `json:"approve" doc:"What may be done without asking."`
-	Status    string    `json:"status" enum:"idle,running,waiting,finished,failed,stopped"`
+	Status    string    `json:"status" enum:"idle,running,waiting,finished,failed,stopped" doc:"waiting: for a person, here or in the sessions below, and nothing else goes on."`
 	Reason    string    `json:"reason,omitempty" doc:"One word for why it failed or was stopped."`
 	Error     string    `json:"error,omitempty" doc:"A sentence to it."`
 	Answer    string    `json:"answer,omitempty" doc:"The last thing that the agent said since a person spoke."`
@@ -39,7 +38,7 @@ type Session struct {
 	Limits    Limits    `json:"limits"`
 	Doing     string    `json:"doing,omitempty" doc:"The last thing that it did, in a line: a call, or the beginning of what it said."`
 	Plan      *Plan     `json:"plan,omitempty" doc:"Of a flow that plans."`
-	Waiting   []Waiting `json:"waiting,omitempty" doc:"What waits for a person."`
+	Waiting   []Waiting `json:"waiting,omitempty" doc:"What waits for a person, here and in the sessions below, also while others of them go on."`
 	Found     *Found    `json:"found,omitempty" doc:"If it was searched for."`
 }
 
@@ -58,16 +57,6 @@ type Limits struct {
 	Tokens  int     `json:"tokens,omitempty" minimum:"-1" doc:"Read and written, in all."`
 	Cost    float64 `json:"cost_usd,omitempty" minimum:"-1" doc:"Spent in all."`
 	Seconds float64 `json:"seconds,omitempty" minimum:"-1" doc:"At work on one request."`
-}
-
-// Waiting is a call that waits for a person.
-type Waiting struct {
-	Call     string `json:"call"`
-	Tool     string `json:"tool"`
-	Kind     string `json:"kind" enum:"ruling,text" doc:"ruling: whether it may run. text: a question of its own."`
-	Question string `json:"question"`
-	Input    string `json:"input" doc:"The arguments, as it would run with them."`
-	Schema   any    `json:"schema,omitempty" doc:"JSON Schema of the answer, if it has one."`
 }
 
 // Found is where words were found.
@@ -108,7 +97,11 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 		Usage:     Usage{u.Input, u.Output, u.Cached, u.Reasoning, info.Cost.USD()},
 	}
 	err = s.states.viewAt(ctx, info.ID, info.Events, func(st *openmanus.State) error {
-		x.Status, x.Reason, x.Error, x.Answer = string(st.Status()), string(st.Outcome.Reason), st.Outcome.Error, st.Answer
+		status, waiting, err := standing(ctx, s.states.view, info.ID, st)
+		if err != nil {
+			return err
+		}
+		x.Status, x.Waiting, x.Reason, x.Error, x.Answer = string(status), waiting, string(st.Outcome.Reason), st.Outcome.Error, st.Answer
 		x.Approve, x.Steps, x.Limits = cmp.Or(st.Config.Approve, openmanus.ApproveAsk), st.Steps, limits(st.Limits)
 		x.Doing = doing(st)
 		if p, ok := s.Host.(Planner); ok {
@@ -116,14 +109,6 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 		}
 		for _, c := range st.Children {
 			x.Children = append(x.Children, c.Child)
-		}
-		for _, c := range st.Pending() {
-			q := c.Question()
-			w := Waiting{Call: c.ID, Tool: c.Name, Kind: string(q.Kind), Question: q.Question, Input: c.Arguments()}
-			if len(q.Schema) > 0 {
-				w.Schema = q.Schema
-			}
-			x.Waiting = append(x.Waiting, w)
 		}
 		return nil
 	})
@@ -188,7 +173,7 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 	if n.Owner = u.Name; !u.mayHave(n.Approve) {
 		return "", &FieldError{"approve", fmt.Errorf("%q is more than you may have: %s", n.Approve, cmp.Or(u.Approve, openmanus.ApproveAsk))}
 	}
-	id := newSession()
+	id := ids.Session()
 	var err error
 	if n.Workspace, err = u.workspace(cmp.Or(n.Workspace, id)); err != nil {
 		return "", &FieldError{"workspace", err}
@@ -306,7 +291,7 @@ func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], err
 
 type readRequest struct {
 	OneSession
-	Wait int `query:"wait" minimum:"0" maximum:"300" doc:"Answer when it is no longer running, or after so many seconds."`
+	Wait int `query:"wait" minimum:"0" maximum:"300" doc:"Answer when it is no longer running, or something in it or below waits for a person, or after so many seconds."`
 }
 
 func (s *Server) read(ctx context.Context, in *readRequest) (*sessionAnswer, error) {
@@ -316,29 +301,6 @@ func (s *Server) read(ctx context.Context, in *readRequest) (*sessionAnswer, err
 		}
 	}
 	return s.answerWith(ctx, in.ID)
-}
-
-// wait returns when a session does not run, or the time is over.
-func (s *Server) wait(ctx context.Context, id string, most time.Duration) error {
-	if _, err := s.mine(ctx, id); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	var st openmanus.State
-	for ev, err := range s.Store.Follow(ctx, id, 0) {
-		if err != nil {
-			return err
-		}
-		st.Apply(ev)
-		if now, err := s.Store.Session(ctx, id); err != nil || now.Events > st.Seq {
-			continue // there is more; if the time is over, the loop ends
-		}
-		if st.Status() != openmanus.Running {
-			return nil
-		}
-	}
-	return nil
 }
 
 type renameRequest struct {
@@ -352,7 +314,7 @@ func (s *Server) rename(ctx context.Context, in *renameRequest) (*sessionAnswer,
 	if _, err := s.mine(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	if _, err := s.Store.Append(ctx, in.ID, openmanus.Titled{ID: newID(), Title: in.Body.Title}); err != nil {
+	if _, err := s.Store.Append(ctx, in.ID, openmanus.Titled{ID: ids.New(), Title: in.Body.Title}); err != nil {
 		return nil, err
 	}
 	return s.answerWith(ctx, in.ID)
@@ -391,7 +353,13 @@ func (s *Server) removeAll(ctx context.Context, id string) error {
 		}
 	}
 	s.states.forget(id)
-	return s.Store.Delete(ctx, id)
+	if err := s.Store.Delete(ctx, id); err != nil {
+		return err
+	}
+	if d, ok := s.Host.(Deleter); ok {
+		return d.Deleted(id)
+	}
+	return nil
 }
 
 type forkRequest struct {
@@ -409,7 +377,7 @@ func (s *Server) fork(ctx context.Context, in *forkRequest) (*sessionAnswer, err
 	if in.Body.At > info.Events {
 		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
 	}
-	id := newSession()
+	id := ids.Session()
 	if err := openmanus.Fork(ctx, s.Store, in.ID, in.Body.At, id); err != nil {
 		return nil, err
 	}
@@ -449,13 +417,3 @@ func (s *Server) usage(ctx context.Context, _ *struct{}) (*usageAnswer, error) {
 	}
 	return out, nil
 }
-
-// newID returns an id that no other has.
-func newID() string {
-	var b [10]byte
-	rand.Read(b[:])
-	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
-}
-
-// newSession returns an id for a session, which sorts by time.
-func newSession() string { return time.Now().Format("20060102-1504-") + newID()[:8] }

@@ -1,8 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -15,6 +15,9 @@ const (
 	pageEvents = 128
 	pageBytes  = 1 << 20
 )
+
+// mostSeq is the highest number that an event can have.
+const mostSeq = 1<<32 - 1
 
 // Events implements [openmanus.Journal].
 func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
@@ -47,10 +50,10 @@ func (db *DB) line(ctx context.Context, r record) (Line, error) {
 // read yields the events that there are when it begins, as decode makes them.
 func read[T any](ctx context.Context, db *DB, session string, after int64, decode func(context.Context, record) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		last, err := db.last(ctx, session)
+		id, last, err := db.head(ctx, session)
 		for at := max(after, 0); err == nil && at < last; {
 			var page []record
-			if page, err = db.page(ctx, session, at, last); err != nil {
+			if page, err = db.page(ctx, id, at, last); err != nil {
 				break
 			}
 			if len(page) == 0 {
@@ -89,27 +92,25 @@ func deleted(session string) error {
 	return fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
 }
 
-// last returns the number of a session's last event, 0 if it does not exist.
-func (db *DB) last(ctx context.Context, session string) (n int64, err error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
+// head returns what the database calls a session, and the number of its last
+// event: 0, 0 if it does not exist.
+func (db *DB) head(ctx context.Context, session string) (id, last int64, err error) {
+	rows, err := db.query(ctx, "SELECT id, events FROM sessions WHERE name = ?", session)
+	if err != nil {
+		return 0, 0, err
 	}
-	// What is over in microseconds is not worth the goroutine that would
-	// watch ctx for it.
-	err = db.read.QueryRowContext(context.WithoutCancel(ctx), "SELECT coalesce(max(events), 0) FROM sessions WHERE name = ?", session).Scan(&n)
-	return n, db.explain(err)
+	if rows.Next() {
+		err = rows.Scan(&id, &last)
+	}
+	return id, last, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
 
-// page reads events of a session from after at up to the last.
-func (db *DB) page(ctx context.Context, session string, at, last int64) (page []record, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	rows, err := db.read.QueryContext(context.WithoutCancel(ctx), `WITH s AS (SELECT id << 32 AS first FROM sessions WHERE name = ?1)
-		SELECT events.id & 0xffffffff, time, type, key, body FROM s JOIN events ON events.id > s.first + min(?2, 0xffffffff) AND events.id <= s.first + min(?3, 0xffffffff)
-		ORDER BY events.id LIMIT ?4`, session, at, last, pageEvents)
+// page reads events of the session id from after at up to the last.
+func (db *DB) page(ctx context.Context, id, at, last int64) (page []record, err error) {
+	rows, err := db.query(ctx, "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
+		id<<32|min(at, mostSeq), id<<32|min(last, mostSeq), pageEvents)
 	if err != nil {
-		return nil, db.explain(err)
+		return nil, err
 	}
 	defer func() {
 		if e := rows.Close(); err == nil {
@@ -155,19 +156,24 @@ func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield
 	recent, known, grown := db.feeds.since(f, at)
 	if !known {
 		// grown was asked for before the database is: nothing falls between.
-		page, err := db.page(ctx, session, at, 1<<62)
+		id, last, err := db.head(ctx, session)
 		if err != nil {
 			return at, true, err
 		}
-		if len(page) > 0 {
-			db.feeds.noticed(f, page[len(page)-1].seq)
-			return handOut(ctx, page, db.event, yield)
+		if last > at {
+			page, err := db.page(ctx, id, at, last)
+			if err != nil {
+				return at, true, err
+			}
+			if len(page) > 0 {
+				db.feeds.noticed(f, page[len(page)-1].seq)
+				return handOut(ctx, page, db.event, yield)
+			}
+			last = 0 // it was deleted in between
 		}
 		db.feeds.noticed(f, at)
-		if f.gone.Load() {
-			if last, err := db.last(ctx, session); err != nil || last == 0 {
-				return at, true, cmp.Or(err, deleted(session))
-			}
+		if f.gone.Load() && last == 0 {
+			return at, true, deleted(session)
 		}
 	}
 	for _, ev := range recent {

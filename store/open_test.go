@@ -93,6 +93,44 @@ func TestSchemaOfANewerVersionIsRefused(t *testing.T) {
 	mustFail(t, dir, file, "its version is 99", "a newer openmanus made it", "use that version")
 }
 
+// Of the sessions of an older version it is not known whether they rest.
+func TestSchemaBeforeWhatRestsWasKnown(t *testing.T) {
+	dir, file := made(t)
+	execSQL(t, file, "DROP INDEX sessions_under_way; ALTER TABLE sessions DROP COLUMN under_way; DELETE FROM goose_db_version WHERE version_id = 3")
+	db, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	under := func() (n int) {
+		t.Helper()
+		for _, err := range db.Sessions(t.Context(), ListOptions{UnderWay: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		return n
+	}
+	if n := under(); n != 1 {
+		t.Errorf("%d sessions may be under way, want 1", n)
+	}
+	for _, seq := range []int64{200, 201} { // of which the first is not all that there is
+		if err := db.Rests(t.Context(), "s", seq); err != nil {
+			t.Fatal(err)
+		}
+		if n, want := under(), 201-int(seq); n != want {
+			t.Errorf("after it was read up to %d, %d are under way, want %d", seq, n, want)
+		}
+	}
+	if _, err := db.Append(t.Context(), "s", openmanus.Titled{ID: "t", Title: "a name changes nothing"}); err != nil || under() != 0 {
+		t.Errorf("with a title, %d are under way (%v)", under(), err)
+	}
+	if _, err := db.Append(t.Context(), "s", openmanus.Resumed{ID: "r"}); err != nil || under() != 1 {
+		t.Errorf("after somebody spoke, %d are under way (%v)", under(), err)
+	}
+}
+
 func TestDirectoryInPlaceOfTheDatabaseIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "journal.db"), 0o700); err != nil {

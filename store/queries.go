@@ -18,7 +18,7 @@ type queries struct {
 	begin, commit, version                *sql.Stmt
 	session, known, followed              *sql.Stmt
 	addSession, addEvent, addRef          *sql.Stmt
-	addTo                                 *sql.Stmt
+	addTo, rests                          *sql.Stmt
 	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
 	deleteAfter, spoken                   *sql.Stmt
 	indexed, addSaid, deleteSaid          *sql.Stmt
@@ -56,11 +56,12 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.known:    "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
 		&q.followed: "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
 		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, owner, model, workspace,
-			input, output, cached, written, reasoning, cost) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0)`,
+			input, output, cached, written, reasoning, cost, under_way) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0, 0)`,
 		&q.addEvent:     "INSERT INTO events (session, id, time, type, key, body) VALUES (?1, ?1 << 32 | ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, key) DO NOTHING",
 		&q.deleteAfter:  "DELETE FROM events WHERE id > ?1 << 32 | ?2 AND id < (?1 + 1) << 32",
 		&q.addRef:       "INSERT INTO event_blobs (ref, session) VALUES (?, ?) ON CONFLICT DO NOTHING",
 		&q.addTo:        summarySQL,
+		&q.rests:        "UPDATE sessions SET under_way = 0 WHERE name = ? AND events = ?",
 		&q.refsOf:       "SELECT ref FROM event_blobs WHERE session = ?",
 		&q.deleteRefs:   "DELETE FROM event_blobs WHERE session = ?",
 		&q.deleteEvents: "DELETE FROM events WHERE id > ?1 << 32 AND id < (?1 + 1) << 32",

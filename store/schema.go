@@ -20,7 +20,7 @@ import (
 const applicationID = 0x4f4d4a4c
 
 // schemaVersion is the number of the last file in migrations.
-const schemaVersion = 2
+const schemaVersion = 3
 
 //go:embed migrations/*.sql
 var migrations embed.FS
@@ -38,7 +38,7 @@ func connections(path string) (write, read *sql.DB) {
 	write, read = openDB(base), openDB(base+"&_query_only=1")
 	write.SetMaxOpenConns(1)
 	read.SetMaxOpenConns(8)
-	read.SetMaxIdleConns(4)
+	read.SetMaxIdleConns(8) // opening one takes longer than most queries
 	return write, read
 }
 

@@ -38,6 +38,7 @@ type ListOptions struct {
 	Parent    string // only those that this one opened
 	Owner     string // only those of this user
 	Roots     bool   // only those that no other opened
+	UnderWay  bool   // only those in which there may be something to do: see [DB.Rests]
 }
 
 const (
@@ -54,7 +55,13 @@ func (db *DB) Sessions(ctx context.Context, opts ListOptions) iter.Seq2[Info, er
 		if limit <= 0 {
 			limit = -1
 		}
-		all, err := db.infos(ctx, infoSQL+` WHERE (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
+		text := infoSQL
+		if opts.UnderWay { // which has an index
+			text += " WHERE under_way = 1 AND"
+		} else {
+			text += " WHERE"
+		}
+		all, err := db.infos(ctx, text+` (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
 			ORDER BY updated DESC, id DESC LIMIT ?5`, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 		if err != nil {
 			yield(Info{}, err)
@@ -66,6 +73,16 @@ func (db *DB) Sessions(ctx context.Context, opts ListOptions) iter.Seq2[Info, er
 			}
 		}
 	}
+}
+
+// Rests says that there is nothing to do in a session, by one who has folded
+// its events up to the number seq. It does nothing if there are more, or the
+// session is gone.
+func (db *DB) Rests(ctx context.Context, session string, seq int64) error {
+	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: func(q *queries) error {
+		_, err := q.rests.Exec(session, seq)
+		return err
+	}}))
 }
 
 // Session returns what is known of a session, or an error that is
@@ -112,9 +129,9 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 }
 
 func (db *DB) infos(ctx context.Context, query string, args ...any) (all []Info, err error) {
-	rows, err := db.read.QueryContext(ctx, query, args...)
+	rows, err := db.query(ctx, query, args...)
 	if err != nil {
-		return nil, db.explain(err)
+		return nil, err
 	}
 	defer func() {
 		if e := rows.Close(); err == nil {

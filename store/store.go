@@ -37,6 +37,7 @@ type DB struct {
 	path    string // of the database
 	secrets *openmanus.Secrets
 	read    *sql.DB
+	reads   reads // of read
 	write   *sql.DB
 	writer  *writer
 	feeds   *feeds

@@ -14,6 +14,7 @@ type summary struct {
 	configured                        *openmanus.Configured
 	usage                             llm.Usage
 	cost                              openmanus.Money
+	stirs                             bool // there may be something to do, after that
 }
 
 // summarySQL adds a summary to a session. What a person said first stays.
@@ -21,12 +22,17 @@ const summarySQL = `UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
 	title = iif(?5 = '', title, ?5), words = iif(words = '', ?6, words), flow = iif(?7 = '', flow, ?7), parent = iif(?8 = '', parent, ?8),
 	model = iif(?9, ?10, model), workspace = iif(?9, ?11, workspace),
 	input = input + ?12, output = output + ?13, cached = cached + ?14, written = written + ?15, reasoning = reasoning + ?16, cost = cost + ?17,
-	owner = iif(?18 = '', owner, ?18)
+	owner = iif(?18 = '', owner, ?18), under_way = under_way | ?19
 	WHERE id = ?1`
 
 // add counts a body in. What children used is theirs, and is not counted
 // twice.
 func (s *summary) add(b openmanus.Body) {
+	switch b.(type) {
+	case openmanus.Opened, openmanus.Configured, openmanus.Titled, openmanus.Noted:
+	default:
+		s.stirs = true
+	}
 	switch b := b.(type) {
 	case openmanus.Opened:
 		s.flow, s.parent, s.owner = b.Flow, b.Parent, b.Owner
@@ -52,7 +58,7 @@ func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) 
 	}
 	u := s.usage
 	_, err := q.addTo.Exec(id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
-		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner)
+		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.stirs)
 	return err
 }
 

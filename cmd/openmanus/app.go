@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,18 +211,6 @@ func served(ctx context.Context, base string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return doctor.Models(ctx, base, "")
-}
-
-// newID returns an id that no other session or message has.
-func newID() string {
-	var b [5]byte
-	rand.Read(b[:])
-	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
-}
-
-// newSession returns an id for a session, which sorts by time.
-func newSession() string {
-	return time.Now().Format("20060102-1504-") + newID()[:5]
 }
 
 // find returns the session that id, or a beginning of it, names.

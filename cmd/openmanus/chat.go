@@ -11,6 +11,7 @@ import (
 	"github.com/ergochat/readline"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // chatCmd is openmanus chat.
@@ -198,7 +199,7 @@ func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
 	c.lines.SetPrompt(prompt)
 	line, err := c.lines.ReadLine()
 	if errors.Is(err, readline.ErrInterrupt) {
-		if _, err := c.db.Append(ctx, c.id, openmanus.Interrupted{ID: newID()}); err != nil {
+		if _, err := c.db.Append(ctx, c.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
 			return "", err
 		}
 		<-ctx.Done() // the session has gone on: it is interrupted
@@ -294,7 +295,7 @@ func (c *chat) retry(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.goOn(ctx, openmanus.Resumed{ID: newID()})
+	return c.goOn(ctx, openmanus.Resumed{ID: ids.New()})
 }
 
 func (c *chat) undo(ctx context.Context) error {
@@ -307,7 +308,7 @@ func (c *chat) undo(ctx context.Context) error {
 
 // fork goes on in a copy of the session up to seq, or of all of it if seq is 0.
 func (c *chat) fork(ctx context.Context, seq int64) error {
-	to := newSession()
+	to := ids.Session()
 	if err := openmanus.Fork(ctx, c.db, c.id, seq, to); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // A drive is one request to a session, from its beginning to the end or to
@@ -260,7 +261,7 @@ func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop f
 				}
 				// The session may have ended on its own: then there is
 				// nothing to interrupt, and the error says so.
-				if _, err := d.db.Append(ctx, d.id, openmanus.Interrupted{ID: newID(), Said: d.print.soFar()}); err != nil {
+				if _, err := d.db.Append(ctx, d.id, openmanus.Interrupted{ID: ids.New(), Said: d.print.soFar()}); err != nil {
 					cancel()
 				}
 			case <-done:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -146,7 +147,7 @@ func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, 
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.newDrive(newSession(), b.Workspace, sh)
+	d, err := a.newDrive(ids.Session(), b.Workspace, sh)
 	if err != nil {
 		return nil, err
 	}

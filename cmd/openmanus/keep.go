@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/openmanus-go/openmanus"
@@ -46,6 +47,15 @@ func (h serveHost) Keep(id, dir string) (release func() error) {
 	}
 	h.keepers[dir][id] = true
 	return func() error { return h.release(id, dir) }
+}
+
+// Deleted implements [server.Deleter]: the copies of a session's attempts go
+// with it.
+func (h serveHost) Deleted(id string) error {
+	if err := h.copies("", nil).Remove(id); err != nil {
+		return fmt.Errorf("session %s is deleted, but not all copies of its attempts: %w", id, err)
+	}
+	return nil
 }
 
 // release lets go of what was made for a session that works in dir, and for

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -75,7 +76,7 @@ func (q asked) read(ctx context.Context, t *terminal) (prompt string, input []by
 // request makes the message of a request: what was asked, and what came with
 // it.
 func (t *terminal) request(prompt string, attach []string) (openmanus.UserSaid, error) {
-	m := openmanus.UserSaid{ID: newID()}
+	m := openmanus.UserSaid{ID: ids.New()}
 	parts := llm.Parts{llm.Text{Text: prompt}}
 	for _, name := range append(attach, mentioned(prompt, t.dir)...) {
 		p, err := attachment(t.abs(name), name)

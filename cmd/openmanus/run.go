@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // runFlags are the flags of run, chat and sessions resume.
@@ -147,7 +148,7 @@ func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) 
 	if err != nil {
 		return nil, err
 	}
-	d, err := a.newDrive(newSession(), agent.Workspace, sh)
+	d, err := a.newDrive(ids.Session(), agent.Workspace, sh)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 	case m != nil:
 		bodies = append(bodies, *m)
 	case st == openmanus.Failed, st == openmanus.Halted, st != openmanus.Finished && limits != (openmanus.Limits{}):
-		bodies = append(bodies, openmanus.Resumed{ID: newID(), Limits: limits})
+		bodies = append(bodies, openmanus.Resumed{ID: ids.New(), Limits: limits})
 	}
 	dir := s.Config.Workspace
 	for _, b := range bodies {

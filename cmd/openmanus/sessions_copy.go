@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
@@ -41,7 +42,7 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if seq > x.s.Seq {
 		return usage(fmt.Errorf("session %s has %d events, and no event %d", x.id, x.s.Seq, seq))
 	}
-	to := cmp.Or(c.To, newSession())
+	to := cmp.Or(c.To, ids.Session())
 	if err := openmanus.Fork(ctx, x.db, x.id, seq, to); err != nil {
 		return taken(to, err)
 	}
@@ -227,7 +228,7 @@ func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session
 // who drives it here to say.
 func (x *session) tame() (bodies []openmanus.Body) {
 	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
-		bodies = append(bodies, openmanus.Interrupted{ID: newID()})
+		bodies = append(bodies, openmanus.Interrupted{ID: ids.New()})
 	}
 	c := x.s.Config
 	bold := c.Approve != openmanus.ApproveAsk && c.Approve != openmanus.ApproveReadOnly

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
 // The commands in this file and in sessions_approve.go and sessions_answer.go
@@ -73,7 +74,7 @@ func (c *sessionsInterruptCmd) Run(ctx context.Context, t *terminal, g *globals)
 	if st := x.s.Status(); st != openmanus.Running && st != openmanus.Waiting {
 		return fmt.Errorf("there is nothing to interrupt: session %s is %s", x.id, x.stands())
 	}
-	if _, err := x.db.Append(ctx, x.id, openmanus.Interrupted{ID: newID()}); err != nil {
+	if _, err := x.db.Append(ctx, x.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(t.out, "interrupted %s\n", plain(x.id)); err != nil {

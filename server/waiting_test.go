@@ -1,0 +1,126 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/store"
+)
+
+// A painter gives its work to another session, which asks a person.
+type painter struct{ gives, asks llm.Model }
+
+func giving() llm.Model {
+	return painter{
+		llmtest.Script(llmtest.Use("", "give", map[string]any{"agent": "manus", "task": "paint it"}), llmtest.Say("It was painted.")),
+		llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which colour?"}), llmtest.Say("I painted it.")),
+	}
+}
+
+func (p painter) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	if strings.Contains(req.Messages[0].Text(), "paint it") {
+		return p.asks.Stream(ctx, req)
+	}
+	return p.gives.Stream(ctx, req)
+}
+
+// Who waits for a session hears of a question below it, and where to answer.
+func TestQuestionBelow(t *testing.T) {
+	x := open(t, t.TempDir(), giving())
+	id := x.session(nil)
+	path := "/api/v1/sessions/" + id
+	x.call("POST", path+"/messages", say("have it painted"), 202)
+	s := x.call("GET", path+"?wait=300", nil, 200)
+	waiting, _ := s["waiting"].([]any)
+	if s["status"] != "waiting" || len(waiting) != 1 {
+		t.Fatalf("it is %v, and there waits %v", s["status"], waiting)
+	}
+	w := waiting[0].(map[string]any)
+	if w["question"] != "which colour?" || w["session"] != id+".c0-1" {
+		t.Fatalf("there waits %v", w)
+	}
+	list := x.call("GET", "/api/v1/sessions", nil, 200)["items"].([]any)
+	if len(list) != 1 || list[0].(map[string]any)["status"] != "waiting" {
+		t.Errorf("in the list it is %v", list)
+	}
+	x.call("POST", "/api/v1/sessions/"+w["session"].(string)+"/answers", map[string]any{"call": w["call"], "answer": "blue"}, 202)
+	for s["status"] != "finished" {
+		s = x.call("GET", path+"?wait=300", nil, 200)
+	}
+	if s["answer"] != "It was painted." || s["waiting"] != nil {
+		t.Errorf("it ended as %v", s)
+	}
+}
+
+// Nobody can be asked by the API of OpenAI, also not by a session below.
+func TestChatCompletionWithAQuestionBelow(t *testing.T) {
+	x := open(t, t.TempDir(), giving())
+	status, data := x.send(annsToken, "POST", "/v1/chat/completions", map[string]any{
+		"model": "manus", "messages": []any{map[string]any{"role": "user", "content": "have it painted"}}})
+	var out struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	if err := json.Unmarshal(data, &out); err != nil || status != 200 || len(out.Choices) != 1 || out.Choices[0].Message.Content != "It was painted." {
+		t.Errorf("%d, %v\n%s", status, err, data)
+	}
+}
+
+// A server that starts reads the sessions that may have something to do, and
+// no others.
+func TestWhatRestsIsKnown(t *testing.T) {
+	x := open(t, t.TempDir(), painter{llmtest.Script(llmtest.Say("done")), llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which?"}))})
+	under := func() (ids []string) {
+		t.Helper()
+		for info, err := range x.db.Sessions(t.Context(), store.ListOptions{UnderWay: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, info.ID)
+		}
+		return ids
+	}
+	rested := func(want string) {
+		t.Helper()
+		for until := time.Now().Add(time.Minute); ; { // it is written down after the last event
+			ids := under()
+			if len(ids) == 0 {
+				return
+			}
+			if time.Now().After(until) {
+				t.Fatalf("%s, %v are under way", want, ids)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	x.session(nil)
+	rested("with nothing asked")
+	for status, text := range map[string]string{"finished": "hi", "waiting": "paint it"} {
+		id := x.session(nil)
+		x.call("POST", "/api/v1/sessions/"+id+"/messages", say(text), 202)
+		x.until(id, status)
+		rested(status)
+	}
+
+	// One that grew while nobody drove it is looked at, once.
+	id := x.session(nil)
+	said := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "hi")}
+	if _, err := x.db.Append(t.Context(), id, said, openmanus.Interrupted{ID: "2"}); err != nil {
+		t.Fatal(err)
+	}
+	if ids := under(); len(ids) != 1 || ids[0] != id {
+		t.Errorf("%v are under way, want %s", ids, id)
+	}
+	if err := x.s.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ids := under(); len(ids) != 0 {
+		t.Errorf("%v are under way after they were looked at", ids)
+	}
+}
