@@ -13,7 +13,11 @@ import (
 
 // A source is a model whose replies are pieces that say when they were sent:
 // N of them, one every MICROS microseconds, to who asks for "pieces-N-MICROS".
+// It thinks before, so that replies are under way when the first piece comes.
 type source struct{ url string }
+
+// thinking is how long a source does before it says something.
+const thinking = 500 * time.Millisecond
 
 var piecesWanted = regexp.MustCompile(`pieces-(\d+)-(\d+)`)
 
@@ -43,6 +47,14 @@ func (s *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	micros, _ := strconv.Atoi(string(m[2]))
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w).Flush
+	if flush() != nil {
+		return
+	}
+	select {
+	case <-time.After(thinking):
+	case <-r.Context().Done():
+		return
+	}
 	beat := time.NewTicker(time.Duration(micros) * time.Microsecond)
 	defer beat.Stop()
 	for range n {
