@@ -38,7 +38,8 @@ type Session struct {
 	Limits    Limits    `json:"limits"`
 	Doing     string    `json:"doing,omitempty" doc:"The last thing that it did, in a line: a call, or the beginning of what it said."`
 	Plan      *Plan     `json:"plan,omitempty" doc:"Of a flow that plans."`
-	Waiting   []Waiting `json:"waiting,omitempty" doc:"What waits for a person, here and in the sessions below, also while others of them go on."`
+	Waiting   []Waiting `json:"waiting,omitempty" doc:"What waits for a person, also while something else goes on."`
+	Below     []Waiting `json:"below,omitempty" doc:"What waits for a person in the sessions below: to be ruled on or answered there."`
 	Found     *Found    `json:"found,omitempty" doc:"If it was searched for."`
 }
 
@@ -101,7 +102,9 @@ func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err 
 		if err != nil {
 			return err
 		}
-		x.Status, x.Waiting, x.Reason, x.Error, x.Answer = string(status), waiting, string(st.Outcome.Reason), st.Outcome.Error, st.Answer
+		own := len(st.Pending()) // which come first
+		x.Status, x.Waiting, x.Below = string(status), waiting[:own:own], waiting[own:]
+		x.Reason, x.Error, x.Answer = string(st.Outcome.Reason), st.Outcome.Error, st.Answer
 		x.Approve, x.Steps, x.Limits = cmp.Or(st.Config.Approve, openmanus.ApproveAsk), st.Steps, limits(st.Limits)
 		x.Doing = doing(st)
 		if p, ok := s.Host.(Planner); ok {

@@ -21,7 +21,7 @@ type Waiting struct {
 }
 
 // standing is how the session id with the state st stands, and what waits for
-// a person in it and below. A session waits also if nothing goes on in it but
+// a person, in it and then below. A session waits also if nothing goes on in it but
 // sessions below that wait. view shows the states of those.
 func standing(ctx context.Context, view func(context.Context, string, func(*openmanus.State) error) error, id string, st *openmanus.State) (status openmanus.Status, waiting []Waiting, err error) {
 	status = st.Status()

@@ -38,8 +38,8 @@ func TestQuestionBelow(t *testing.T) {
 	path := "/api/v1/sessions/" + id
 	x.call("POST", path+"/messages", say("have it painted"), 202)
 	s := x.call("GET", path+"?wait=300", nil, 200)
-	waiting, _ := s["waiting"].([]any)
-	if s["status"] != "waiting" || len(waiting) != 1 {
+	waiting, _ := s["below"].([]any)
+	if s["status"] != "waiting" || len(waiting) != 1 || s["waiting"] != nil {
 		t.Fatalf("it is %v, and there waits %v", s["status"], waiting)
 	}
 	w := waiting[0].(map[string]any)
@@ -54,7 +54,7 @@ func TestQuestionBelow(t *testing.T) {
 	for s["status"] != "finished" {
 		s = x.call("GET", path+"?wait=300", nil, 200)
 	}
-	if s["answer"] != "It was painted." || s["waiting"] != nil {
+	if s["answer"] != "It was painted." || s["below"] != nil {
 		t.Errorf("it ended as %v", s)
 	}
 }
