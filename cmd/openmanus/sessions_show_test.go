@@ -49,7 +49,7 @@ func TestShow(t *testing.T) {
 }
 
 var (
-	aSession = regexp.MustCompile(`\d{8}-\d{4}-[a-z2-7]{5}`)
+	aSession = regexp.MustCompile(`\d{8}-\d{4}-[a-z2-7]{8}`)
 	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`)
 	tokensIn = regexp.MustCompile(`\d+ tokens in`)
 )

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/openmanus-go/openmanus/bench/server"
@@ -32,7 +33,10 @@ func main() {
 func run(addr string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	srv, err := server.Listen(addr, server.Steps)
+	srv, err := server.Listen(addr, func(name string) (server.Script, error) {
+		name, _, _ = strings.Cut(name, "#") // of many agents at once, each has its own
+		return server.Steps(name)
+	})
 	if err != nil {
 		return err
 	}
