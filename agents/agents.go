@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/tools"
@@ -17,11 +18,24 @@ import (
 type Options struct {
 	Workspace workspace.Workspace // where they work; required
 	Python    []string            // the interpreter and its arguments; none: python3, then python
+	Timeout   time.Duration       // of a command or of code that does not say; 0: as their tools have it
 	Answer    json.RawMessage     // the JSON Schema of the answer, an object's; none: the answer is prose
 	Web       []openmanus.Tool    // the tools of the web: browser_use, web_search, web_fetch, …
 	Delegates []tools.Assistant   // whom they may give work to; none: they do it themselves
 	Skills    []Skill             // what they can read up on
 	Extra     []openmanus.Tool    // what they get besides, such as the tools of MCP servers; who made them closes them
+}
+
+func (o Options) bash() *tools.Bash {
+	bash := tools.NewBash(o.Workspace)
+	bash.Timeout = o.Timeout
+	return bash
+}
+
+func (o Options) python() *tools.Python {
+	python := tools.NewPython(o.Workspace)
+	python.Interpreter, python.Timeout = o.Python, o.Timeout
+	return python
 }
 
 // web returns those of o.Web with these names, in this order.
@@ -106,11 +120,9 @@ func (o Options) agent(name, description, instructions string, ts []openmanus.To
 // general are the tools of the general agent, in the order in which the model
 // reads of them.
 func general(o Options) []openmanus.Tool {
-	python := tools.NewPython(o.Workspace)
-	python.Interpreter = o.Python
 	return slices.Concat([]openmanus.Tool{
-		tools.NewBash(o.Workspace),
-		python,
+		o.bash(),
+		o.python(),
 		tools.NewEditor(o.Workspace),
 		tools.NewFileSaver(o.Workspace),
 		tools.NewGrep(o.Workspace),

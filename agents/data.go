@@ -21,10 +21,9 @@ const dataDescription = "The analyst: tables, charts, what is to be seen in them
 // gate and limits are for the caller to set. The closer ends what its tools
 // keep running. The error is about o.Answer.
 func DataAnalysis(o Options) (*openmanus.Agent, io.Closer, error) {
-	python := tools.NewPython(o.Workspace)
-	python.Interpreter = o.Python
+	python := o.python()
 	ts := append(o.reading(),
-		analysis.NewPreparation(python), python, tools.NewBash(o.Workspace), tools.NewEditor(o.Workspace), tools.NewFileSaver(o.Workspace),
+		analysis.NewPreparation(python), python, o.bash(), tools.NewEditor(o.Workspace), tools.NewFileSaver(o.Workspace),
 		tools.NewGrep(o.Workspace), tools.NewGlob(o.Workspace), tools.NewReadOutput(), tools.NewPlanning(), tools.NewAskHuman(), tools.NewTerminate())
 	return o.agent("data_analysis", dataDescription, dataInstructions, ts)
 }

@@ -17,7 +17,7 @@ const (
 // SWE returns the agent that changes programs.
 func SWE(o Options) (*openmanus.Agent, io.Closer, error) {
 	return o.agent("swe", sweDescription, sweInstructions, []openmanus.Tool{
-		tools.NewBash(o.Workspace), tools.NewEditor(o.Workspace), tools.NewGrep(o.Workspace), tools.NewGlob(o.Workspace),
+		o.bash(), tools.NewEditor(o.Workspace), tools.NewGrep(o.Workspace), tools.NewGlob(o.Workspace),
 		tools.NewReadOutput(), tools.NewAskHuman(), tools.NewTerminate(),
 	})
 }

@@ -124,6 +124,7 @@ type Sandbox struct {
 	WorkDir string // of containers, besides the workspace's own path
 	Memory  int64  // bytes
 	CPUs    float64
+	Timeout time.Duration // of a command that does not say
 
 	useDocker, useNetwork *bool // OpenManus'
 }

@@ -319,7 +319,9 @@ func sandboxKeys() []key {
 			at: func(c *Config, _ string) any { return &c.Sandbox.useDocker }},
 		{name: "sandbox.work_dir", kind: kindPath, doc: "Where the workspace is in a container besides its own path, such as `/workspace`. In other sandboxes it has its own path alone.",
 			at: func(c *Config, _ string) any { return &c.Sandbox.WorkDir }},
-		{name: "sandbox.timeout", kind: kindCount, doc: "OpenManus' time limit of one command.", later: never + ": every call has a time limit of its own"},
+		{name: "sandbox.timeout", kind: kindDuration,
+			doc: "How long a command of `bash` or code of `python_execute` may take if the call does not say, such as `5m`; a bare number counts seconds. By default two minutes and half a minute. A call may ask for up to ten minutes, or for this if it is more.",
+			at:  func(c *Config, _ string) any { return &c.Sandbox.Timeout }},
 		{name: "sandbox.network_enabled", kind: kindBool, doc: "OpenManus' switch: `true` is the network `allow`, unless `network` is set.",
 			at: func(c *Config, _ string) any { return &c.Sandbox.useNetwork }},
 	}

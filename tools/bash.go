@@ -25,7 +25,7 @@ Run a command in a bash shell that lives as long as the session. It begins in th
 The result is what the command printed, standard output and standard error together in the order they came, and a last line with the exit code: [exit code 0].
 - A command may be any script: several lines, pipes, here-documents.
 - There is no terminal and no input: a command that reads gets end of file. Use flags such as -y instead of answering questions.
-- A command that takes longer than timeout (seconds, default 120, at most 600) is killed with everything that it started; what it printed until then is returned, and the shell goes on.
+- A command that takes longer than timeout (seconds, default {usual}, at most {most}) is killed with everything that it started; what it printed until then is returned, and the shell goes on.
 - What should go on running, such as a server, is put into the background: python3 -m http.server 8000 >server.log 2>&1 &
   The call returns at once, and the job lives until the shell is restarted or the session ends. Look at it later: tail server.log, jobs, kill %1.
 - "restart": true starts a new shell in the workspace and ends the old one with all its jobs.
@@ -36,7 +36,7 @@ const bashSchema = `{
 	"type": "object",
 	"properties": {
 		"command": {"type": "string", "description": "The command to run. May be left out if restart is true."},
-		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 600, "description": "Seconds until the command is killed; 120 if left out."},
+		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": {most}, "description": "Seconds until the command is killed; {usual} if left out."},
 		"restart": {"type": "boolean", "description": "Start a new shell first; background jobs and the state of the old one are lost."}
 	},
 	"additionalProperties": false
@@ -57,6 +57,10 @@ const bashSchema = `{
 // after the session was closed, or has gone on in another process: there, the
 // exported variables are lost as well.
 type Bash struct {
+	// Timeout is how long a command may take that does not say; 0: two
+	// minutes. It is set before use.
+	Timeout time.Duration
+
 	ws       workspace.Workspace
 	patience time.Duration // how long a shell has to give up a command before it is killed itself
 	sessions procSessions[*bashSession]
@@ -81,15 +85,18 @@ type BashDetail struct {
 func NewBash(ws workspace.Workspace) *Bash {
 	b := &Bash{ws: ws, patience: 4 * time.Second}
 	b.sessions.open = func() *bashSession {
-		return &bashSession{procSlot: newProcSlot(), ws: ws, patience: b.patience}
+		return &bashSession{procSlot: newProcSlot(), ws: ws, patience: b.patience, limit: b.limit()}
 	}
 	return b
 }
 
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.Spec {
-	return toolspec.New("bash", bashDescription, bashSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)})
+	limit := b.limit()
+	return toolspec.New("bash", limit.in(bashDescription), limit.in(bashSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)})
 }
+
+func (b *Bash) limit() procTime { return procTimeOf(b.Timeout, bashTimeout) }
 
 // Close ends every shell with all that it started. Later calls fail.
 func (b *Bash) Close() error {
@@ -110,7 +117,7 @@ type bashInput struct {
 	Restart bool    `json:"restart"`
 }
 
-func (in *bashInput) check() error {
+func (in *bashInput) check(limit procTime) (err error) {
 	blank := strings.TrimSpace(in.Command) == ""
 	switch {
 	case blank && !in.Restart:
@@ -119,14 +126,12 @@ func (in *bashInput) check() error {
 		return errors.New("the command contains a NUL character, which bash cannot read: write it as '\\0' for printf")
 	case len(in.Command) > bashMaxCommand:
 		return fmt.Errorf("the command has %d bytes, more than %d: write the data into a file first, in pieces", len(in.Command), bashMaxCommand)
-	case in.Timeout < 0 || in.Timeout > procMaxTimeout:
-		return fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v; what takes longer belongs into the background", in.Timeout, procMaxTimeout)
 	}
 	if blank {
 		in.Command = ""
 	}
-	if in.Timeout == 0 {
-		in.Timeout = bashTimeout
+	if in.Timeout, err = limit.of(in.Timeout); err != nil {
+		return fmt.Errorf("%w; what takes longer belongs into the background", err)
 	}
 	return nil
 }
@@ -137,7 +142,7 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
 		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
 	}
-	if err := in.check(); err != nil {
+	if err := in.check(b.limit()); err != nil {
 		return openmanus.Result{}, err
 	}
 	s, err := b.sessions.get(call.Session)

@@ -433,3 +433,29 @@ func BenchmarkBash(b *testing.B) {
 		bash(b, tool, "true")
 	}
 }
+
+// A command that does not say how long it may take has the time that was set.
+func TestTimeoutThatWasSet(t *testing.T) {
+	ws, err := workspace.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	bash, python := newBash(t, ws), newPython(t, ws)
+	bash.Timeout, python.Timeout = 300*time.Millisecond, 300*time.Millisecond
+	for tool, in := range map[openmanus.Tool]map[string]any{
+		bash:   {"command": "sleep 1000"},
+		python: {"code": "import time; time.sleep(1000)"},
+	} {
+		if _, err := runProc(t, tool, in, nil); err == nil || !strings.Contains(err.Error(), "timed out after 0.3 s") {
+			t.Errorf("%s: %v", tool.Spec().Name, err)
+		}
+	}
+	bash.Timeout, python.Timeout = 15*time.Minute, 15*time.Minute
+	for _, tool := range []openmanus.Tool{bash, python} {
+		spec := tool.Spec()
+		if !strings.Contains(spec.Description, "default 900, at most 900") || !strings.Contains(string(spec.Input), `"maximum":900`) {
+			t.Errorf("%s says\n%s\n%s", spec.Name, spec.Description, spec.Input)
+		}
+	}
+}

@@ -19,6 +19,7 @@ type bashSession struct {
 	procSlot
 	ws       workspace.Workspace
 	patience time.Duration
+	limit    procTime
 	records  *bashRecords // of the shell
 	state    bashState    // where the shell stands, or stood
 }
@@ -78,7 +79,7 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 		s.forget()
 	}
 	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: cmp.Or(s.state.cwd, s.ws.Dir())}
-	text, err := report(ctx, in, end, told, out, &d)
+	text, err := report(ctx, in, s.limit, end, told, out, &d)
 	if lost {
 		note = "[the shell had ended since the last command; this is a new one]\n"
 	}
@@ -92,7 +93,7 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 
 // report says what came of a command: the text for the model, and the error if
 // the command was killed or could not run.
-func report(ctx context.Context, in bashInput, end procEnd, told *bashState, out *procOutput, d *BashDetail) (string, error) {
+func report(ctx context.Context, in bashInput, limit procTime, end procEnd, told *bashState, out *procOutput, d *BashDetail) (string, error) {
 	text := out.text()
 	if end.between != "" {
 		text = "[printed by background jobs since the last command:]\n" + newlineAfter(end.between) + "[the output of this command:]\n" + text
@@ -103,7 +104,7 @@ func report(ctx context.Context, in bashInput, end procEnd, told *bashState, out
 	}
 	if end.gaveUp {
 		d.ExitCode, d.TimedOut = -1, ctx.Err() == nil
-		return strings.TrimRight(text, "\n"), givenUp(ctx, "command", in.Timeout, lost, ", or run it in the background with & and look at it later")
+		return strings.TrimRight(text, "\n"), givenUp(ctx, "command", in.Timeout, limit, lost, ", or run it in the background with & and look at it later")
 	}
 	code, err := end.code()
 	if told != nil {

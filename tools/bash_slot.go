@@ -5,13 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 )
 
 // procMaxTimeout is how many seconds a call of a tool that runs processes may
-// take.
+// take, unless it may take longer by default.
 const procMaxTimeout = 600.0
+
+// A procTime is how many seconds a call may take: if it does not say, and at
+// most.
+type procTime struct{ usual, most float64 }
+
+// procTimeOf is the limit if set is what was set, and otherwise what is usual.
+func procTimeOf(set time.Duration, usual float64) procTime {
+	if set > 0 {
+		usual = set.Seconds()
+	}
+	return procTime{usual, max(usual, procMaxTimeout)}
+}
+
+// in is text with the limit in it.
+func (l procTime) in(text string) string {
+	return strings.NewReplacer("{usual}", fmt.Sprint(l.usual), "{most}", fmt.Sprint(l.most)).Replace(text)
+}
+
+// of is how long a call may take that asks for so many seconds; 0: it does not
+// say.
+func (l procTime) of(asked float64) (float64, error) {
+	switch {
+	case asked < 0 || asked > l.most:
+		return 0, fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v", asked, l.most)
+	case asked == 0:
+		return l.usual, nil
+	}
+	return asked, nil
+}
 
 // seconds is how long something took, for people.
 func seconds(since time.Time) float64 {
@@ -19,7 +49,7 @@ func seconds(since time.Time) float64 {
 }
 
 // givenUp is the error for a call that was stopped.
-func givenUp(ctx context.Context, what string, timeout float64, lost, advice string) error {
+func givenUp(ctx context.Context, what string, timeout float64, limit procTime, lost, advice string) error {
 	if lost != "" {
 		lost = "; " + lost
 	}
@@ -27,7 +57,7 @@ func givenUp(ctx context.Context, what string, timeout float64, lost, advice str
 		return fmt.Errorf("interrupted: the %s and everything that it started were killed%s: %w", what, lost, err)
 	}
 	return fmt.Errorf("timed out after %v s: the %s and everything that it started were killed%s. Give a longer timeout (up to %v)%s",
-		timeout, what, lost, procMaxTimeout, advice)
+		timeout, what, lost, limit.most, advice)
 }
 
 // A procSlot is the place of a session's process: there is one, or none.

@@ -27,7 +27,7 @@ Run Python code and see what it prints: standard output and standard error toget
 - Each call is a new process, and the code runs like a script: print what you want to see.
 - With "keep_state": true the code runs in an interpreter that stays: variables and imports are there for the next call with keep_state, also after an error. There the value of a last expression is shown, as in a notebook.
 - There is no input: input() raises EOFError.
-- Code that takes longer than timeout (seconds, default 30, at most 600) is stopped with everything that it started; what it printed until then is returned.
+- Code that takes longer than timeout (seconds, default {usual}, at most {most}) is stopped with everything that it started; what it printed until then is returned.
 - Figures drawn with matplotlib, where it is installed, come back as images, at plt.show() or at the end.
 Examples: {"code": "import csv\nrows = list(csv.DictReader(open('sales.csv')))\nprint(len(rows), rows[0])"}, {"code": "df = load('big.parquet')\ndf.describe()", "keep_state": true, "timeout": 300}`
 
@@ -35,7 +35,7 @@ const pythonSchema = `{
 	"type": "object",
 	"properties": {
 		"code": {"type": "string", "description": "The code to run."},
-		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": 600, "description": "Seconds until the code is stopped; 30 if left out."},
+		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": {most}, "description": "Seconds until the code is stopped; {usual} if left out."},
 		"keep_state": {"type": "boolean", "description": "Run in the interpreter that keeps its variables from call to call."}
 	},
 	"required": ["code"],
@@ -59,6 +59,10 @@ type Python struct {
 	// Interpreter is the program and its first arguments. If it is empty,
 	// python3 is looked for, and then python. It is set before use.
 	Interpreter []string
+
+	// Timeout is how long code may take that does not say; 0: half a minute.
+	// It is set before use.
+	Timeout time.Duration
 
 	ws       workspace.Workspace
 	patience time.Duration // how long an interpreter has to stop before it is killed
@@ -90,8 +94,11 @@ func NewPython(ws workspace.Workspace) *Python {
 
 // Spec implements [openmanus.Tool].
 func (p *Python) Spec() openmanus.Spec {
-	return toolspec.New("python_execute", pythonDescription, pythonSchema, openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)})
+	limit := p.limit()
+	return toolspec.New("python_execute", limit.in(pythonDescription), limit.in(pythonSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)})
 }
+
+func (p *Python) limit() procTime { return procTimeOf(p.Timeout, pythonTimeout) }
 
 // Close ends every interpreter that is kept. Later calls fail.
 func (p *Python) Close() error {
@@ -112,19 +119,15 @@ type pythonInput struct {
 	Keep    bool    `json:"keep_state"`
 }
 
-func (in *pythonInput) check() error {
+func (in *pythonInput) check(limit procTime) (err error) {
 	switch {
 	case strings.TrimSpace(in.Code) == "":
 		return errors.New("no code: the argument code is empty")
 	case len(in.Code) > pythonMaxCode:
 		return fmt.Errorf("the code has %d bytes, more than %d: write the data into a file first, in pieces", len(in.Code), pythonMaxCode)
-	case in.Timeout < 0 || in.Timeout > procMaxTimeout:
-		return fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v", in.Timeout, procMaxTimeout)
 	}
-	if in.Timeout == 0 {
-		in.Timeout = pythonTimeout
-	}
-	return nil
+	in.Timeout, err = limit.of(in.Timeout)
+	return err
 }
 
 // Run implements [openmanus.Tool].
@@ -133,7 +136,7 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
 		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
 	}
-	if err := in.check(); err != nil {
+	if err := in.check(p.limit()); err != nil {
 		return openmanus.Result{}, err
 	}
 	s, err := p.sessions.get(call.Session)

@@ -131,7 +131,7 @@ func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords
 	switch {
 	case end.gaveUp:
 		d.ExitCode, d.TimedOut = -1, ctx.Err() == nil
-		err = givenUp(ctx, "code", r.in.Timeout, r.state(end), "")
+		err = givenUp(ctx, "code", r.in.Timeout, r.p.limit(), r.state(end), "")
 	case end.died && !told.ready:
 		d.ExitCode, err = -1, r.unusable(told, end.err, text)
 	case end.died:

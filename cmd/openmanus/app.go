@@ -22,6 +22,7 @@ import (
 	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // An app is the program put together: configuration, store, agents.
@@ -126,6 +127,15 @@ func (a *app) Close() error {
 	return errors.Join(append(errs, a.db.Close())...)
 }
 
+// agentOptions are what every agent of a workspace is made with.
+func agentOptions(cfg *config.Config, ws workspace.Workspace) agents.Options {
+	o := agents.Options{Workspace: ws, Timeout: cfg.Sandbox.Timeout}
+	if p := cfg.Python.Interpreter; p != "" {
+		o.Python = []string{p}
+	}
+	return o
+}
+
 // agent makes the agent of b, or returns the one that was made.
 func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	a.mu.Lock()
@@ -149,10 +159,8 @@ func (a *app) agent(b blueprint) (*openmanus.Agent, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	o := agents.Options{Workspace: ws, Answer: json.RawMessage(b.Answer), Delegates: helpers, Skills: a.team(b.Workspace).skills}
-	if p := a.cfg.Python.Interpreter; p != "" {
-		o.Python = []string{p}
-	}
+	o := agentOptions(a.cfg, ws)
+	o.Answer, o.Delegates, o.Skills = json.RawMessage(b.Answer), helpers, a.team(b.Workspace).skills
 	web, err := newWebTools(a.cfg, ws, m.Info.Vision != nil && *m.Info.Vision)
 	if err != nil {
 		return nil, usage(errors.Join(err, ws.Close()))

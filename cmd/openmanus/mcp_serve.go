@@ -25,7 +25,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -133,11 +132,7 @@ func (a *app) mcpServer() (*mcp.Server, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
-	o := agents.Options{Workspace: ws}
-	if p := a.cfg.Python.Interpreter; p != "" {
-		o.Python = []string{p}
-	}
-	agent, closer, err := kind.Make(o)
+	agent, closer, err := kind.Make(agentOptions(a.cfg, ws))
 	if err != nil {
 		return nil, usage(errors.Join(err, ws.Close()))
 	}

@@ -86,7 +86,9 @@ func (t *terminal) toolsOf(cfg *config.Config, kind agents.Kind) ([]toolInfo, er
 		return nil, usage(err)
 	}
 	defer web.Close()
-	a, closer, err := kind.Make(agents.Options{Workspace: ws, Web: web.tools})
+	o := agentOptions(cfg, ws)
+	o.Web = web.tools
+	a, closer, err := kind.Make(o)
 	if err != nil {
 		return nil, err
 	}
