@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -125,7 +124,7 @@ func settings1(controller string, o Options) []setting {
 	case "memory":
 		return []setting{{"memory.limit_in_bytes", fmt.Sprint(o.Memory), false}, {"memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory), true}}
 	case "pids":
-		return []setting{{"pids.max", fmt.Sprint(o.Processes), false}}
+		return []setting{{"pids.max", fmt.Sprint(o.Processes + 1), false}} // and the thread that starts them
 	case "cpu":
 		return []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
 	}
@@ -194,16 +193,26 @@ func (c *cgroup) tryOut() error {
 	return err
 }
 
-// add moves a process into the cgroup, and so what it will start.
-func (c *cgroup) add(pid int) error {
-	if c == nil {
+// take has what the calling thread starts with attr start in the cgroup: to move
+// a process there takes the kernel as long as to make a sandbox. In version 1
+// the thread itself goes there, once, which inside says. Memory is that of the
+// process that it belongs to all the same, and who runs out of memory there is
+// not this process: the kernel looks at the first threads of processes alone,
+// since Linux 5.3.
+func (c *cgroup) take(attr *syscall.SysProcAttr, inside *bool) error {
+	switch {
+	case c == nil || *inside:
+		return nil
+	case c.v2 != nil:
+		attr.UseCgroupFD, attr.CgroupFD = true, int(c.v2.Fd())
 		return nil
 	}
 	for _, dir := range c.dirs {
-		if err := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(pid)); err != nil {
+		if err := write(filepath.Join(dir, "tasks"), "0"); err != nil { // the calling thread
 			return err
 		}
 	}
+	*inside = true
 	return nil
 }
 

@@ -20,29 +20,27 @@ type limits struct {
 // newLimits makes the limits of a cage with that name. The limits of processes
 // do not hold for root.
 func newLimits(name string, o Options) (*limits, error) {
-	l := &limits{starter: newStarter(), each: map[int]unix.Rlimit{
+	l := &limits{each: map[int]unix.Rlimit{
 		unix.RLIMIT_CORE:  {},
 		unix.RLIMIT_FSIZE: {Cur: uint64(o.FileSize), Max: uint64(o.FileSize)},
 	}}
 	var err error
 	if l.group, err = newCgroup(name, o); err == nil {
+		l.starter = newStarter(l.group)
 		return l, nil
 	}
 	if os.Getuid() == 0 {
-		l.starter.Close()
 		return nil, fmt.Errorf("what commands of root use can be limited only with a cgroup: %w", err)
 	}
 	l.each[unix.RLIMIT_DATA] = unix.Rlimit{Cur: uint64(o.Memory), Max: uint64(o.Memory)}
 	l.each[unix.RLIMIT_NPROC] = unix.Rlimit{Cur: uint64(o.Processes), Max: uint64(o.Processes)}
+	l.starter = newStarter(nil)
 	return l, nil
 }
 
-// impose gives a process its limits, which all that it starts inherit. A limit
-// that is tighter already stays.
+// impose gives a process the limits of each, which all that it starts inherit.
+// A limit that is tighter already stays.
 func (l *limits) impose(pid int) error {
-	if err := l.group.add(pid); err != nil {
-		return err
-	}
 	for resource, limit := range l.each {
 		var old unix.Rlimit
 		if err := unix.Prlimit(pid, resource, nil, &old); err != nil {

@@ -4,12 +4,15 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// A starter is a thread that starts the commands of a cage. They are killed
-// when it ends, and so when this process does: a thread of Go's own choice
-// could end earlier.
+// A starter is a thread that starts the commands of a cage, in the cage's
+// cgroup. They are killed when it ends, and so when this process does: a thread
+// of Go's own choice could end earlier.
 type starter struct {
+	group *cgroup // nil if there is none
 	work  chan startWork
 	ended chan struct{}
 }
@@ -19,18 +22,39 @@ type startWork struct {
 	done chan error
 }
 
-func newStarter() *starter {
-	s := &starter{work: make(chan startWork), ended: make(chan struct{})}
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		defer close(s.ended)
-		for w := range s.work {
-			w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			w.done <- w.cmd.Start()
-		}
-	}()
+func newStarter(group *cgroup) *starter {
+	s := &starter{group: group, work: make(chan startWork), ended: make(chan struct{})}
+	go s.begin()
 	return s
+}
+
+// begin serves on a thread that ends with it, and so never on the first one,
+// which stands for the process.
+func (s *starter) begin() {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		s.serve(make(chan struct{}, 1))
+		return
+	}
+	other := make(chan struct{}, 1)
+	go s.serve(other)
+	<-other
+	runtime.UnlockOSThread()
+}
+
+func (s *starter) serve(locked chan<- struct{}) {
+	runtime.LockOSThread() // for good
+	locked <- struct{}{}
+	defer close(s.ended)
+	inside := false
+	for w := range s.work {
+		w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		err := s.group.take(w.cmd.SysProcAttr, &inside)
+		if err == nil {
+			err = w.cmd.Start()
+		}
+		w.done <- err
+	}
 }
 
 // start starts cmd.
