@@ -16,8 +16,8 @@ web: deps ## server/web/dist, which is checked in
 test: deps ## every test
 	@scripts/test -timeout 30m -- ./...
 
-containers: ## the sandboxes that need Docker, and gVisor if runsc is there; as root
-	go test -tags containers -count=1 -v -timeout 30m -run 'TestDocker|TestGVisor' ./sandbox
+containers: ## the sandboxes docker and gvisor, with a daemon of their own; as root
+	@scripts/containers
 
 deps: ## what the tests and tools need beside Go, git and make
 	@scripts/deps

@@ -123,7 +123,7 @@ func (b *bench) b10Peers(ctx context.Context, t *table, command []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	for _, peer := range [][]string{{"codex", "sandbox", "linux", "--"}, {"srt"}} {
+	for _, peer := range [][]string{{"codex", "sandbox", "--"}, {"srt"}} {
 		if _, err := exec.LookPath(peer[0]); err != nil {
 			t.row("`true`, beside "+peer[0], 0, "-", "-", peer[0], "-", "-", "<= 0.5 x", "not measured: it is not in PATH")
 			continue

@@ -10,81 +10,26 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 	"github.com/openmanus-go/openmanus/workspace/workspacetest"
 )
 
-// A daemon is a Docker daemon of our own.
-type daemon struct {
-	socket string
-	cmd    *exec.Cmd
-}
+// dockerSocket names the socket of a Docker daemon with the test image in it and
+// with nobody else's containers. scripts/containers starts one.
+const dockerSocket = "SANDBOX_TEST_DOCKER"
 
-// startDocker starts a Docker daemon that is not in anybody's way, with the
-// test image in it, for make containers: what is tried there starts hundreds of
-// containers, which takes minutes.
-func startDocker(t *testing.T) *daemon {
+// A daemon is a Docker daemon.
+type daemon struct{ socket string }
+
+func newDaemon(t *testing.T) *daemon {
 	t.Helper()
-	program, err := exec.LookPath("dockerd")
-	if err != nil || os.Getuid() != 0 {
-		t.Fatalf("a Docker daemon of our own needs dockerd in PATH and root: dockerd %q, user %d", program, os.Getuid())
-	}
-	dir, err := os.MkdirTemp("/tmp", "sandbox-docker-") // a socket's path must be short
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &daemon{socket: filepath.Join(dir, "docker.sock")}
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	config := filepath.Join(dir, "daemon.json")
-	if err := os.WriteFile(config, []byte(`{"runtimes": {"runsc": {"path": "runsc", "runtimeArgs": ["--network=none"]}}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d.cmd = exec.Command(program, "--config-file", config, "--data-root", filepath.Join(dir, "data"), "--exec-root", filepath.Join(dir, "exec"),
-		"--pidfile", filepath.Join(dir, "pid"), "--host", "unix://"+d.socket, "--iptables=false", "--ip6tables=false", "--bridge=none")
-	d.cmd.Stdout, d.cmd.Stderr = log, log
-	d.cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // its mounts are in nobody's way
-	if err := d.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	died := make(chan struct{})
-	go func() {
-		defer close(died)
-		_ = d.cmd.Wait() // what it had to say stands in its log
-	}()
-	t.Cleanup(func() {
-		_ = d.cmd.Process.Signal(os.Interrupt) // it may have ended
-		<-died
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	said := func() string {
-		text, _ := os.ReadFile(log.Name()) // none: it said nothing
-		return string(text[max(0, len(text)-2000):])
-	}
-	for deadline := time.Now().Add(90 * time.Second); ; {
-		if out, err := d.docker("version"); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("dockerd does not answer: %s\n%s", out, said())
-		}
-		select {
-		case <-died:
-			t.Fatalf("dockerd does not run here:\n%s", said())
-		case <-time.After(50 * time.Millisecond): // it tells nobody when it is ready
-		}
-	}
-	if out, err := exec.Command("bash", "-c", "testdata/image | docker --host unix://"+d.socket+" import - "+testImage).CombinedOutput(); err != nil {
-		t.Fatalf("the image: %v: %s", err, out)
+	d := &daemon{socket: os.Getenv(dockerSocket)}
+	if d.socket == "" {
+		t.Fatalf("%s is not set: run make containers", dockerSocket)
 	}
 	return d
 }
@@ -107,15 +52,15 @@ func (d *daemon) options(t *testing.T, dir string) sandbox.Options {
 // Containers are a workspace like any other, nothing gets out of them, and none
 // is left.
 func TestDocker(t *testing.T) {
-	d := startDocker(t)
+	d := newDaemon(t)
+	cage := cageFor(t, sandbox.Docker)
+	cage.Engine, cage.Image = d.socket, testImage
+	var attempts sync.WaitGroup
+	attempts.Go(func() { hold(t, cage) }) // meanwhile: both wait most of the time
 	t.Run("conforms", func(t *testing.T) {
 		workspacetest.Run(t, func(t *testing.T, dir string) workspace.Workspace { return open(t, d.options(t, dir)) })
 	})
-	t.Run("attempts", func(t *testing.T) {
-		cage := cageFor(t, sandbox.Docker)
-		cage.Engine, cage.Image = d.socket, testImage
-		hold(t, cage)
-	})
+	attempts.Wait()
 	t.Run("die with us", func(t *testing.T) { testContainersDieWithUs(t, d) })
 	t.Run("nothing is left", func(t *testing.T) { d.empty(t) })
 }
@@ -131,10 +76,7 @@ func (d *daemon) empty(t *testing.T) {
 // In gVisor, commands run, and are killed. The suites do not hold there: pipes
 // are not shared with this side, by which they know what is alive.
 func TestGVisor(t *testing.T) {
-	if _, err := exec.LookPath("runsc"); err != nil {
-		t.Skipf("there is no runsc here, so NOTHING IS KNOWN of gVisor: %v", err)
-	}
-	d := startDocker(t)
+	d := newDaemon(t)
 	o := d.options(t, t.TempDir())
 	o.Kind = sandbox.GVisor
 	ws := open(t, o)
