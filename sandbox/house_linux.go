@@ -28,6 +28,7 @@ const watchTime = 100 * time.Millisecond
 type house struct {
 	o       Options
 	private *private
+	reserve int64 // bytes that must stay free on its disk
 	view    *view
 	limits  *limits
 	guard   *guard
@@ -63,6 +64,9 @@ func newHouse(o Options) (_ *house, err error) {
 		return nil, err
 	}
 	if h.private, err = newPrivate(); err != nil {
+		return nil, err
+	}
+	if h.reserve, err = reserve(h.private.dir); err != nil {
 		return nil, err
 	}
 	if h.guard, err = newGuard(h.view, o.Warn); err != nil {
@@ -255,14 +259,16 @@ func (h *house) look(stop <-chan struct{}) {
 	}
 }
 
+// roomLeft says that a disk is full. What must stay free was said for that of
+// the workspace; the private directory may be on another.
 func (h *house) roomLeft() error {
-	for _, dir := range []string{h.view.ws, h.private.dir} {
+	for dir, least := range map[string]int64{h.view.ws: h.o.Reserve, h.private.dir: min(h.o.Reserve, h.reserve)} {
 		var room unix.Statfs_t
 		if err := unix.Statfs(dir, &room); err != nil {
 			continue // gone, or a lost network disk: commands will meet the error themselves
 		}
-		if free := int64(room.Bavail) * int64(room.Bsize); free < h.o.Reserve {
-			return fmt.Errorf("ended by the sandbox: less than %d MB are free on the disk of %s", h.o.Reserve>>20, dir)
+		if free := int64(room.Bavail) * int64(room.Bsize); free < least {
+			return fmt.Errorf("ended by the sandbox: less than %d MB are free on the disk of %s", least>>20, dir)
 		}
 	}
 	return nil

@@ -177,13 +177,21 @@ func (o *Options) machine() error {
 		o.Memory = int64(info.Totalram*uint64(info.Unit)) / 4 * 3
 	}
 	if o.Reserve == 0 {
-		var fs unix.Statfs_t
-		if err := unix.Statfs(o.Dir, &fs); err != nil {
-			return fmt.Errorf("how much room is on the disk of %s: %w", o.Dir, err)
+		var err error
+		if o.Reserve, err = reserve(o.Dir); err != nil {
+			return err
 		}
-		o.Reserve = min(2<<30, int64(fs.Blocks)*int64(fs.Bsize)/20, int64(fs.Bavail)*int64(fs.Bsize)/2)
 	}
 	return nil
+}
+
+// reserve is how many bytes are to stay free on the disk of dir, if nobody said.
+func reserve(dir string) (int64, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, fmt.Errorf("how much room is on the disk of %s: %w", dir, err)
+	}
+	return min(2<<30, int64(fs.Blocks)*int64(fs.Bsize)/20, int64(fs.Bavail)*int64(fs.Bsize)/2), nil
 }
 
 func advice() string {
