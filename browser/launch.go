@@ -123,7 +123,8 @@ func (o *Options) arguments(profile string) []string {
 		"--password-store=basic", "--use-mock-keychain", "--force-color-profile=srgb",
 		"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AcceptCHFrame,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LensOverlay,DownloadBubble,DeferRendererTasksAfterInput",
 		// What does not go through a proxy is not spoken at all.
-		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--dns-prefetch-disable",
+		"--disable-quic", "--dns-prefetch-disable",
+		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // as it is called now, and was
 		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height),
 	}
 	if !o.Window {

@@ -85,7 +85,7 @@ func (t *Tab) prepare(s *session) {
 		{network.CommandEnable, nil},
 		{"DOM.enable", nil},
 		{"Accessibility.enable", nil},
-		{"Target.setAutoAttach", attachTo("iframe")},
+		{"Target.setAutoAttach", attachTo("iframe", "worker")}, // a worker is not let run otherwise
 		{"Page.setInterceptFileChooserDialog", page.SetInterceptFileChooserDialogParams{Enabled: true}},
 		{"Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true}},
 		{runtime.CommandRunIfWaitingForDebugger, nil},
