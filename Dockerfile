@@ -1,15 +1,22 @@
-# OpenManus with what its tools need. The sandbox of commands needs namespaces or
-# Landlock; where the container has neither, runs say so and refuse.
+# OpenManus with what its tools need.
 #
 #   docker build -t openmanus .
-#   docker run -p 127.0.0.1:8420:8420 -e OPENAI_API_KEY -v openmanus:/data openmanus
+#   docker run --name openmanus -p 127.0.0.1:8420:8420 -e OPENAI_API_KEY -v openmanus:/data openmanus
+#   docker logs openmanus | head -1     # the link
+#
+# Commands of agents run in a sandbox within the container, which needs either
+# Landlock (Linux 6.2) or leave to make namespaces. Where there is neither, runs
+# say so and refuse.
 
-FROM golang:1.26-bookworm AS build
+ARG GO=golang:1.26-bookworm
+ARG BASE=debian:bookworm-slim
+
+FROM ${GO} AS build
 WORKDIR /src
 COPY . .
 RUN make build
 
-FROM debian:bookworm-slim
+FROM ${BASE}
 RUN apt-get update && apt-get install -y --no-install-recommends \
         bash bubblewrap ca-certificates chromium git python3 python3-matplotlib \
     && rm -rf /var/lib/apt/lists/* \
@@ -18,6 +25,7 @@ COPY --from=build /src/bin/openmanus /usr/local/bin/openmanus
 USER openmanus
 WORKDIR /data
 ENV XDG_DATA_HOME=/data
+VOLUME /data
 EXPOSE 8420
 HEALTHCHECK CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8420 && printf 'GET /healthz HTTP/1.0\\r\\nHost: localhost\\r\\n\\r\\n' >&3 && grep -q ' 200 ' <&3"]
 ENTRYPOINT ["openmanus"]

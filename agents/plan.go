@@ -117,10 +117,16 @@ func stepOf(name string) (id, revision int, ok bool) {
 	return id, revision, ok && cut && err1 == nil && err2 == nil
 }
 
-// StepOf returns the ID of the step of a plan that a session, by its id, was
-// opened to do; false if it was opened for something else.
+// StepOf returns the ID of the step of a plan, as [Progress] has it, that a
+// session, by its id, was opened to do; false if it was opened for something
+// else.
 func StepOf(session string) (id int, ok bool) {
-	id, _, ok = stepOf(session[strings.LastIndexByte(session, '.')+1:])
+	name := session[strings.LastIndexByte(session, '.')+1:]
+	var round, n int
+	if _, err := fmt.Sscanf(name, "attempt-%d-%d", &round, &n); err == nil {
+		return n + 1, true // the first one is the copying
+	}
+	id, _, ok = stepOf(name)
 	return id, ok
 }
 

@@ -177,13 +177,18 @@ func (s *stream) writeBytes(data []byte) error {
 type logRequest struct {
 	OneSession
 	After int64 `query:"after" minimum:"0" doc:"Begin after this event."`
+	Last  int64 `query:"last" minimum:"0" doc:"Begin with so many of the last events, if that is later."`
 	Limit int   `query:"limit" default:"1000" minimum:"1" maximum:"10000"`
 }
 
 // log returns events that are there, as the journal encodes them.
 func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage], error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
+	info, err := s.mine(ctx, in.ID)
+	if err != nil {
 		return nil, err
+	}
+	if in.Last > 0 {
+		in.After = max(in.After, info.Events-in.Last)
 	}
 	var all []json.RawMessage
 	for l, err := range s.Store.Lines(ctx, in.ID, in.After) {

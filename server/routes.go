@@ -30,6 +30,7 @@ func (s *Server) routes() {
 
 	op(s, http.MethodGet, one+"/events", "follow-events", "Every event as it happens (server-sent events), from after a sequence number on", s.events, content, produces("text/event-stream"))
 	op(s, http.MethodGet, one+"/log", "read-events", "The events that there are", s.log, content)
+	op(s, http.MethodGet, one+"/plan", "read-plan", "The plan, and how far it was after an event", s.plan, content)
 	op(s, http.MethodGet, one+"/files", "list-files", "The files of the workspace", s.files, content)
 	op(s, http.MethodGet, one+"/files/{path...}", "read-file", "A file of the workspace, or a range of it", s.file, content, produces("application/octet-stream"))
 	op(s, http.MethodPut, one+"/files/{path...}", "write-file", "Put a file into the workspace", s.upload, content, status(http.StatusNoContent), large)

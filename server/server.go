@@ -97,6 +97,16 @@ type Flow struct {
 	Only     bool     `json:"only,omitempty" doc:"Make the plan, and do nothing of it: it is the answer."`
 }
 
+// An Evaluation says that a task is done several times over, each time in a
+// copy of the workspace of its own, and that what came of the best attempt, as
+// a critic finds, is kept.
+type Evaluation struct {
+	Attempts int      `json:"attempts,omitempty" minimum:"0" maximum:"16" doc:"How many. Default: as many as there are models or hints, or 3."`
+	Models   []string `json:"models,omitempty" maxItems:"16" doc:"The models of the attempts, in turn. Default: the model."`
+	Hints    []string `json:"hints,omitempty" maxItems:"16" doc:"How to go about the attempts, in turn."`
+	Parallel int      `json:"parallel,omitempty" minimum:"0" maximum:"16" doc:"Attempts at once, at most. Default: 4."`
+}
+
 // A NewSession says what a session is to be. What is empty is as configured.
 type NewSession struct {
 	Owner     string
@@ -105,7 +115,8 @@ type NewSession struct {
 	Workspace string // an absolute path of a directory that exists
 	Approve   string // a mode of [openmanus.Mode]
 	Limits    openmanus.Limits
-	Flow      *Flow // nil: the agent works on its own
+	Flow      *Flow       // nil: there is no planner
+	Evaluate  *Evaluation // nil: the task is done once; not both
 }
 
 // A Catalogue is what sessions can be made of.

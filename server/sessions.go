@@ -158,11 +158,17 @@ type createRequest struct {
 		Approve   string `json:"approve,omitempty" enum:"ask,edits,all,readonly" doc:"What may be done without asking. Default: ask."`
 		Limits    Limits `json:"limits,omitempty"`
 		Flow      *Flow  `json:"flow,omitempty" doc:"A planner makes a plan first; agents do its steps, each in a session of its own."`
+
+		Evaluate *Evaluation `json:"evaluate,omitempty" doc:"The task is done several times over, and the best is kept. Not beside flow."`
 	}
 }
 
 func (s *Server) create(ctx context.Context, in *createRequest) (*sessionAnswer, error) {
-	id, err := s.open(ctx, NewSession{Agent: in.Body.Agent, Model: in.Body.Model, Workspace: in.Body.Workspace, Approve: in.Body.Approve, Limits: in.Body.Limits.limits(), Flow: in.Body.Flow})
+	b := in.Body
+	if b.Flow != nil && b.Evaluate != nil {
+		return nil, &FieldError{"evaluate", errors.New("a session either plans or evaluates: leave out flow or evaluate")}
+	}
+	id, err := s.open(ctx, NewSession{Agent: b.Agent, Model: b.Model, Workspace: b.Workspace, Approve: b.Approve, Limits: b.Limits.limits(), Flow: b.Flow, Evaluate: b.Evaluate})
 	if err != nil {
 		return nil, err
 	}
@@ -304,6 +310,40 @@ func (s *Server) read(ctx context.Context, in *readRequest) (*sessionAnswer, err
 		}
 	}
 	return s.answerWith(ctx, in.ID)
+}
+
+type planRequest struct {
+	OneSession
+	At int64 `query:"at" minimum:"0" doc:"As it stood after this event. Default: as it stands."`
+}
+
+type planAnswer struct{ Body Plan }
+
+// plan is what a session was to do after an event, and how far it was. Where
+// there is none it has no steps.
+func (s *Server) plan(ctx context.Context, in *planRequest) (*planAnswer, error) {
+	if _, err := s.mine(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	out := &planAnswer{Plan{Steps: []Step{}}}
+	p, ok := s.Host.(Planner)
+	if !ok {
+		return out, nil
+	}
+	var st openmanus.State
+	for ev, err := range s.Store.Events(ctx, in.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if in.At > 0 && ev.Seq > in.At {
+			break
+		}
+		st.Apply(ev)
+	}
+	if plan := p.Plan(&st); plan != nil {
+		out.Body = *plan
+	}
+	return out, nil
 }
 
 type renameRequest struct {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -18,11 +19,7 @@ func Events(steps int) int { return 3 + 4*steps + 1 }
 // reply with a call of bash, its ruling, start and result of some 30 lines,
 // and an answer. What is said in it has the words "number n".
 func Session(ctx context.Context, j openmanus.Journal, id, owner string, n, steps int) error {
-	bodies := []openmanus.Body{
-		openmanus.Opened{Flow: "openmanus", Owner: owner, Version: openmanus.FormatVersion},
-		openmanus.Configured{Model: "scripted:bench", System: "You are a helpful agent.", Workspace: "/tmp", Approve: openmanus.ApproveAll},
-		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, fmt.Sprintf("Please look into the matter number %d, and tell me what comes of it.", n))},
-	}
+	bodies := begin(owner, n)
 	seq := int64(len(bodies))
 	flush := func() error {
 		_, err := j.Append(ctx, id, bodies...)
@@ -38,11 +35,54 @@ func Session(ctx context.Context, j openmanus.Journal, id, owner string, n, step
 			}
 		}
 	}
-	bodies = append(bodies, openmanus.ModelSaid{
+	bodies = append(bodies, end(seq, n, steps))
+	return flush()
+}
+
+// Live is Session with all but the first step written only when ready has
+// returned, as so many events a second, or all at once if rate is negative.
+func Live(ctx context.Context, j openmanus.Journal, id, owner string, steps, rate int, ready func() error) error {
+	bodies := begin(owner, 0)
+	for i := range steps {
+		bodies = append(bodies, step(int64(len(bodies)), i)...)
+	}
+	bodies = append(bodies, end(int64(len(bodies)), 0, steps))
+	const first = 3 + 4
+	if _, err := j.Append(ctx, id, bodies[:first]...); err != nil {
+		return err
+	}
+	if err := ready(); err != nil {
+		return err
+	}
+	bodies = bodies[first:]
+	if rate < 0 {
+		_, err := j.Append(ctx, id, bodies...)
+		return err
+	}
+	ticks := time.NewTicker(time.Second / time.Duration(rate))
+	defer ticks.Stop()
+	for _, b := range bodies {
+		<-ticks.C
+		if _, err := j.Append(ctx, id, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func begin(owner string, n int) []openmanus.Body {
+	return []openmanus.Body{
+		openmanus.Opened{Flow: "openmanus", Owner: owner, Version: openmanus.FormatVersion},
+		openmanus.Configured{Model: "scripted:bench", System: "You are a helpful agent.", Workspace: "/tmp", Approve: openmanus.ApproveAll},
+		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, fmt.Sprintf("Please look into the matter number %d, and tell me what comes of it.", n))},
+	}
+}
+
+func end(seq int64, n, steps int) openmanus.Body {
+	return openmanus.ModelSaid{
 		Turn: steps, Re: seq, Stop: llm.End, Usage: llm.Usage{Input: 4000, Output: 40},
 		Message: llm.Say(llm.Assistant, fmt.Sprintf("The matter number %d is **settled**: see `report.md`.", n)),
-	})
-	return flush()
+	}
 }
 
 func step(seq int64, i int) []openmanus.Body {

@@ -43,6 +43,7 @@ const (
 	maxAttempts  = 16
 	maxCopyFiles = 200_000
 	maxHint      = 2_000
+	maxCopyMiB   = 1024 // where nobody says otherwise
 )
 
 // Run implements the command.
@@ -101,15 +102,19 @@ func (c *evaluateCmd) check() error {
 
 // flow is what the session is opened with.
 func (c *evaluateCmd) flow(a *app) (string, error) {
-	tm := a.team(a.cfg.Run.Workspace)
-	if k, ok := tm.find(a.cfg.Run.Agent); !ok || k.Hidden {
-		return "", tm.noAgent(a.cfg.Run.Agent)
+	return a.evaluation(a.team(a.cfg.Run.Workspace), a.cfg.Run.Agent, c.Attempts, c.MaxParallel, c.MaxCopy, c.Models, c.Hint)
+}
+
+// evaluation is what a session of the evaluating flow is opened with.
+func (a *app) evaluation(tm *team, agent string, attempts, parallel, mib int, models, hints []string) (string, error) {
+	if k, ok := tm.find(agent); !ok || k.Hidden {
+		return "", tm.noAgent(agent)
 	}
 	params := url.Values{
-		"agent": {a.cfg.Run.Agent}, "attempts": {strconv.Itoa(c.Attempts)}, "parallel": {strconv.Itoa(c.MaxParallel)},
-		"mib": {strconv.Itoa(c.MaxCopy)}, "hint": c.Hint,
+		"agent": {agent}, "attempts": {strconv.Itoa(attempts)}, "parallel": {strconv.Itoa(parallel)},
+		"mib": {strconv.Itoa(mib)}, "hint": hints,
 	}
-	for _, name := range c.Models {
+	for _, name := range models {
 		m, err := a.cfg.Model(name)
 		if err != nil {
 			return "", usage(fmt.Errorf("--models: %w", err))
@@ -156,7 +161,7 @@ func (a *app) copies(dir string, params url.Values) agents.Copies {
 	own := ownDir(dir, a.cfg.DataDir)
 	mib, err := strconv.Atoi(params.Get("mib"))
 	if err != nil {
-		mib = 1024
+		mib = maxCopyMiB
 	}
 	return agents.Copies{
 		Home: filepath.Join(a.cfg.DataDir, "attempts"), Workspace: dir, Protected: gate.Protected,

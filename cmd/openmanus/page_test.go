@@ -37,6 +37,15 @@ const plannedScript = `-- 1 --
 -- 1 --
 @when last contains : "Touch it"
 @call bash {"command": "touch made"}
+-- 1 --
+@when system contains You compare attempts
+@call create_chat_completion {"attempts": [{"attempt": 1, "done": false, "score": 10, "reason": "it says 5"}, {"attempt": 2, "done": true, "score": 90, "reason": "1+2+3 is 6"}], "reason": "Only the second one adds up."}
+-- 1 --
+@when last contains /attempt-1
+@call file_saver {"file_path": "sum.txt", "content": "5\n"}
+-- 1 --
+@when last contains /attempt-2
+@call file_saver {"file_path": "sum.txt", "content": "6\n"}
 -- any --
 Done.
 `
@@ -45,7 +54,7 @@ Done.
 func TestPage(t *testing.T) { visit(t, "page.mjs", pageScript) }
 
 // TestPlanPage is a person who has a plan made and looks at who does its
-// steps: testdata/plan.mjs.
+// steps, and has something attempted twice: testdata/plan.mjs.
 func TestPlanPage(t *testing.T) { visit(t, "plan.mjs", plannedScript) }
 
 // visit runs a file of testdata in Node, with a server whose model says what
@@ -66,12 +75,6 @@ func visit(t *testing.T, file, script string) {
 			t.Skipf("make deps installs what this needs: %v", err)
 		}
 	}
-	kept := t.TempDir()
-	if *pictures {
-		if kept, err = filepath.Abs(filepath.Join("..", "..", "docs", "pictures")); err != nil {
-			t.Fatal(err)
-		}
-	}
 	dir := write(t, "s", script)
 	s := serve(t, dir, "127.0.0.1:0")
 	link, err := os.ReadFile(filepath.Join(dir, "link"))
@@ -82,7 +85,14 @@ func visit(t *testing.T, file, script string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(node, filepath.Join("testdata", file), string(link[:len(link)-1]), kept)
+	cmd := exec.Command(node, filepath.Join("testdata", file), string(link[:len(link)-1]))
+	if *pictures {
+		kept, err := filepath.Abs(filepath.Join("..", "..", "docs", "pictures"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Args = append(cmd.Args, kept)
+	}
 	cmd.Env = append(os.Environ(), "OPENMANUS_MODULES="+modules, "CHROMIUM="+chromium)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/openmanus-go/openmanus"
@@ -12,7 +13,8 @@ import (
 )
 
 // serveHost makes for a server what its sessions need. It implements
-// [server.Host], [server.Keeper], [server.Planner] and [server.Rememberer].
+// [server.Host], [server.Keeper], [server.Deleter],
+// [server.Planner] and [server.Rememberer].
 type serveHost struct{ *app }
 
 // Open implements [server.Host].
@@ -28,6 +30,9 @@ func (h serveHost) Open(ctx context.Context, id string, n server.NewSession) err
 	}
 	if n.Flow != nil {
 		return h.openPlan(ctx, id, n, b)
+	}
+	if n.Evaluate != nil {
+		return h.openEvaluation(ctx, id, n, b)
 	}
 	agent, err := h.begins(b)
 	if err != nil {
@@ -62,12 +67,42 @@ func (h serveHost) openPlan(ctx context.Context, id string, n server.NewSession,
 	if b.Agent, err = planName(h.team(n.Workspace), names, cmp.Or(n.Flow.Parallel, 4), replans, n.Flow.Only); err != nil {
 		return &server.FieldError{Field: "body.flow.agents", Err: err}
 	}
+	return h.openAs(ctx, id, n, b)
+}
+
+// openEvaluation opens a session of the evaluating flow, as openmanus evaluate
+// does.
+func (h serveHost) openEvaluation(ctx context.Context, id string, n server.NewSession, b blueprint) error {
+	e := n.Evaluate
+	attempts := cmp.Or(e.Attempts, max(len(e.Models), len(e.Hints)), 3)
+	if most := max(len(e.Models), len(e.Hints)); most > attempts {
+		return &server.FieldError{Field: "body.evaluate.attempts", Err: fmt.Errorf("%d are too few to try %d models or hints", attempts, most)}
+	}
+	for i, name := range e.Models {
+		if _, err := h.cfg.Model(name); err != nil {
+			return &server.FieldError{Field: fmt.Sprintf("body.evaluate.models[%d]", i), Err: err}
+		}
+	}
+	for i, hint := range e.Hints {
+		if len(hint) > maxHint {
+			return &server.FieldError{Field: fmt.Sprintf("body.evaluate.hints[%d]", i), Err: fmt.Errorf("it has %d bytes, more than %d: put it into a file of the workspace and name that", len(hint), maxHint)}
+		}
+	}
+	var err error
+	if b.Agent, err = h.evaluation(h.team(n.Workspace), b.Agent, attempts, cmp.Or(e.Parallel, 4), maxCopyMiB, e.Models, e.Hints); err != nil {
+		return err
+	}
+	return h.openAs(ctx, id, n, b)
+}
+
+// openAs opens a session of the flow of b.
+func (h serveHost) openAs(ctx context.Context, id string, n server.NewSession, b blueprint) error {
 	f, err := h.flowOf(b)
 	if err != nil {
 		return err
 	}
-	planner := f.Agent() // made for this session
-	planner.Limits = n.Limits.Or(planner.Limits)
+	a := f.Agent() // made for this session
+	a.Limits = n.Limits.Or(a.Limits)
 	return openmanus.OpenFor(ctx, h.db, n.Owner, id, f, nil)
 }
 

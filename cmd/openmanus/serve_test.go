@@ -76,6 +76,16 @@ func (s *serving) kill() {
 
 func (s *serving) call(method, path, body string) map[string]any {
 	s.t.Helper()
+	status, data := s.send(method, path, body)
+	out := make(map[string]any)
+	if err := json.Unmarshal(data, &out); err != nil || status >= 300 {
+		s.t.Fatalf("%s %s: %d %v\n%s", method, path, status, err, data)
+	}
+	return out
+}
+
+func (s *serving) send(method, path, body string) (status int, answer []byte) {
+	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.api+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
@@ -89,14 +99,10 @@ func (s *serving) call(method, path, body string) map[string]any {
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	out := make(map[string]any)
-	if err == nil {
-		err = json.Unmarshal(data, &out)
+	if err != nil {
+		s.t.Fatal(err)
 	}
-	if err != nil || resp.StatusCode >= 300 {
-		s.t.Fatalf("%s %s: %d %v\n%s", method, path, resp.StatusCode, err, data)
-	}
-	return out
+	return resp.StatusCode, data
 }
 
 // until reads a session's events until one of the type comes.
@@ -238,18 +244,57 @@ func TestServeFlow(t *testing.T) {
 		t.Errorf("in the end it is %v", x)
 	}
 
-	req, err := http.NewRequestWithContext(t.Context(), "POST", s.api+"/api/v1/sessions", strings.NewReader(`{"flow":{"agents":["gandalf"]}}`))
-	if err != nil {
-		t.Fatal(err)
+	made := s.call("GET", "/api/v1/sessions/"+id+"/plan?at=3", "")["steps"].([]any)
+	now := s.call("GET", "/api/v1/sessions/"+id+"/plan", "")["steps"].([]any)
+	if len(made) != 0 || len(now) != 2 || now[0].(map[string]any)["status"] != "completed" {
+		t.Errorf("the plan was %v, and is %v", made, now)
 	}
-	req.Header.Set("Authorization", s.auth)
-	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	s.refuses(`{"flow":{"agents":["gandalf"]}}`, "body.flow.agents", "gandalf")
+}
+
+// refuses fails unless a session like that is refused, with these words.
+func (s *serving) refuses(body string, words ...string) {
+	s.t.Helper()
+	status, data := s.send("POST", "/api/v1/sessions", body)
+	for _, w := range words {
+		if status != 422 || !bytes.Contains(data, []byte(w)) {
+			s.t.Errorf("%s: %d %s, want %q", body, status, data, w)
+		}
 	}
-	defer resp.Body.Close()
-	if data, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 422 || !bytes.Contains(data, []byte("body.flow.agents")) || !bytes.Contains(data, []byte("gandalf")) {
-		t.Errorf("an agent that there is not: %d %s %v", resp.StatusCode, data, err)
+}
+
+// An evaluation over HTTP: attempts in copies, of which the critic's choice is
+// kept. The copies go with the session.
+func TestServeEvaluate(t *testing.T) {
+	s := serve(t, write(t, "s", plannedScript), "127.0.0.1:0")
+	id := s.call("POST", "/api/v1/sessions", `{"workspace":"w","approve":"all","evaluate":{"hints":["guess","add"]}}`)["id"].(string)
+	s.call("POST", "/api/v1/sessions/"+id+"/messages", `{"text":"Write the sum"}`)
+	s.until(id, "ended")
+	x := s.call("GET", "/api/v1/sessions/"+id, "")
+	steps := x["plan"].(map[string]any)["steps"].([]any)
+	second := steps[2].(map[string]any)
+	if x["status"] != "finished" || len(steps) != 5 || second["text"] != "manus: add" || second["notes"] != "90 of 100: 1+2+3 is 6" || second["session"] != id+".attempt-1-2" {
+		t.Errorf("in the end it is %v", x)
 	}
+	if _, sum := s.send("GET", "/api/v1/sessions/"+id+"/files/sum.txt", ""); string(sum) != "6\n" {
+		t.Errorf("sum.txt has %q", sum)
+	}
+	copies := filepath.Join(s.dir, ".home", ".local", "share", "openmanus", "attempts", id)
+	if _, err := os.Stat(copies); err != nil {
+		t.Error(err)
+	}
+	status := 409
+	for over := time.Now().Add(time.Minute); status == 409 && time.Now().Before(over); { // until its driver has gone
+		status, _ = s.send("DELETE", "/api/v1/sessions/"+id, "")
+	}
+	if status != 204 {
+		t.Errorf("deleting it: %d", status)
+	}
+	if _, err := os.Stat(copies); !os.IsNotExist(err) {
+		t.Errorf("the copies of a deleted session are there still: %v", err)
+	}
+	s.refuses(`{"evaluate":{"attempts":1,"hints":["a","b"]}}`, "body.evaluate.attempts", "too few")
+	s.refuses(`{"evaluate":{"models":["","x:y:z"]}}`, "body.evaluate.models[1]")
+	s.refuses(`{"evaluate":{"attempts":17}}`, "body.evaluate.attempts")
+	s.refuses(`{"evaluate":{},"flow":{}}`, "evaluate", "either plans or evaluates")
 }

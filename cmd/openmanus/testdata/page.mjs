@@ -1,16 +1,12 @@
-// A person at the page. Arguments: the link, a directory for pictures. Where it
-// prints a line it waits for one: the test kills the server, or starts it.
+// A person at the page. Where it prints a line it waits for one: the test kills
+// the server, or starts it.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
+import { accessible, browser, link, newPage, over, picture, wrong } from "./visit.mjs";
 
-const require = createRequire(path.join(process.env.OPENMANUS_MODULES, "x.js"));
-const { chromium } = require("playwright-core");
-const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-
-const [link, pictures] = process.argv.slice(2);
 const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 async function tell(what) {
   console.log(what);
@@ -19,28 +15,7 @@ async function tell(what) {
   return value;
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, locale: "en-US" });
-context.setDefaultTimeout(60_000);
-const wrong = [];
-async function newPage(url) {
-  const page = await context.newPage();
-  page.on("pageerror", (e) => wrong.push(e.message));
-  page.on("dialog", (d) => (wrong.push("dialog: " + d.message()), d.dismiss()));
-  page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|503|Failed to load resource/.test(m.text()) && wrong.push(m.text()));
-  if (url) await page.goto(url);
-  return page;
-}
-const picture = (page, name) => page.screenshot({ path: path.join(pictures, name + ".png") });
 const answerOf = (page) => page.getByRole("log").getByText("The best month is June");
-
-// axe finds nothing serious.
-async function accessible(page, what) {
-  await page.evaluate(axe); // as the debugger does, since the page lets no foreign script in
-  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  const serious = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-  assert.deepEqual(serious.map((v) => [v.id, v.nodes[0].html.slice(0, 200)]), [], what);
-}
 
 // A whole task, with the keyboard alone.
 const page = await newPage(link);
@@ -127,13 +102,13 @@ await page.goto(url);
 // Saved as one file, it opens from disk and asks nobody.
 await page.getByLabel("More").click();
 const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save as a page" }).click()]);
-const file = path.join(pictures, "saved.html");
+const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "saved-")), "saved.html");
 await saved.saveAs(file);
 const offline = await (await browser.newContext({ offline: true })).newPage();
 offline.on("pageerror", (e) => wrong.push("saved: " + e.message));
 await offline.goto("file://" + file);
 await offline.getByRole("log").getByText("The best month is June").waitFor();
-fs.rmSync(file);
+fs.rmSync(path.dirname(file), { recursive: true });
 
 // In the dark, in Chinese, on a telephone.
 await page.getByRole("button", { name: "Light or dark" }).click();
@@ -157,7 +132,4 @@ await page.getByRole("searchbox").fill("best month is June");
 await page.locator(".history mark").first().waitFor();
 await picture(page, "history");
 
-assert.deepEqual(wrong, []);
-await browser.close();
-console.log("ok");
-process.exit(0); // whatever still listens
+await over();

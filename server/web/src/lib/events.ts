@@ -115,7 +115,7 @@ function said(kind: Said["kind"], seq: number, m: Message): Said {
   return { kind, seq, text: textOf(m.parts), thinking: textOf(m.parts, "thinking"), images: images(m.parts) };
 }
 
-/** Adds an event to what there is. Items that change are replaced by copies. */
+/** Adds an event to what there is. Items that change are replaced by copies; lists of items are not. */
 export function apply(v: View, ev: Event): void {
   const b = ev.body;
   if (ev.seq > 0) {
@@ -239,6 +239,12 @@ function call(v: View, ev: Event): void {
       note(v, ev.seq, textOf(b.parts), "plain");
       break;
   }
+}
+
+/** Takes what is typed and printed, and is not among the events, from another fold of the same. */
+export function takeMoment(v: View, from: View): void {
+  v.typing = from.turn === v.turn ? from.typing : null;
+  for (const c of from.calls.values()) if (c.live) change(v, c.id, { live: c.live });
 }
 
 function effects(v: View, tool: string, detail: any): void {

@@ -16,10 +16,38 @@ const allowed = {
   ALLOW_DATA_ATTR: false,
 };
 
-/** Code, with a way to copy it, is made of this by the page. */
-export function render(text: string): DocumentFragment {
-  const html = marked.parse(text) as string;
-  const root = DOMPurify.sanitize(html, { ...allowed, RETURN_DOM_FRAGMENT: true });
+DOMPurify.setConfig({ ...allowed, RETURN_DOM_FRAGMENT: true });
+
+/**
+ * Draws text into an element, and later again when there is more of it: of what
+ * was drawn, only blocks that have changed are drawn anew. Each new one is
+ * given to made.
+ */
+export class Drawing {
+  #blocks: { raw: string; nodes: Node[] }[] = [];
+
+  constructor(
+    readonly el: HTMLElement,
+    readonly made: (block: DocumentFragment) => void,
+  ) {}
+
+  draw(text: string): void {
+    const tokens = marked.lexer(text);
+    // A definition of a link means something everywhere.
+    let same = 0;
+    if (!Object.keys(tokens.links).length) while (same < tokens.length && this.#blocks[same]?.raw === tokens[same]!.raw) same++;
+    for (const b of this.#blocks.splice(same)) for (const n of b.nodes) (n as ChildNode).remove();
+    for (const token of tokens.slice(same)) {
+      const block = clean(marked.parser([token]));
+      this.made(block);
+      this.#blocks.push({ raw: token.raw, nodes: [...block.childNodes] });
+      this.el.append(block);
+    }
+  }
+}
+
+function clean(html: string): DocumentFragment {
+  const root = DOMPurify.sanitize(html) as unknown as DocumentFragment;
   for (const img of root.querySelectorAll("img")) {
     const a = document.createElement("a");
     a.href = img.getAttribute("src") ?? "";
@@ -39,7 +67,7 @@ export function render(text: string): DocumentFragment {
 
 const inMaths = /\$\$([^$]+)\$\$|\\\[([\s\S]+?)\\\]|\\\(([\s\S]+?)\\\)/g;
 
-/** Draws the formulas in an element, if there are any; the library comes then. */
+/** Draws the formulas in a block, if there are any; the library comes then. */
 export async function maths(el: HTMLElement): Promise<void> {
   if (!/\$\$|\\\[|\\\(/.test(el.textContent ?? "")) return;
   const { default: temml } = await import("temml");

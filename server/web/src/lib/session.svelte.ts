@@ -1,7 +1,7 @@
 // A session that is on the screen: its events as they come, and how it stands.
 
 import { api, Refused, type Session } from "./api";
-import { apply, empty, upTo, type Event, type View } from "./events";
+import { apply, empty, takeMoment, upTo, type Event, type View } from "./events";
 
 const types = [
   "opened", "configured", "user_said", "model_said", "model_failed", "stopped", "ended", "resumed", "interrupted", "asked", "answered", "ruled",
@@ -9,6 +9,12 @@ const types = [
 ];
 
 const works = (s: Session) => s.status === "running" || s.status === "waiting";
+
+// Of a long session, the last events are read first, and shown.
+const newest = 300;
+const piece = 2000; // events that are read at a time
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 export class Live {
   readonly id: string;
@@ -18,13 +24,17 @@ export class Live {
   view = $state.raw<View>(empty());
   error = $state("");
   online = $state(true);
+  awaited = $state(false); // it does not exist yet, and who asks for it is at work
   at = $state<number | null>(null); // the event that is looked at; null: now
+  first = $state(1); // of the events that were read
 
   #events: Event[] = [];
   #now: View = empty();
   #source: EventSource | null = null;
   #drawing = 0;
+  #drawn = 0; // when
   #refreshing = 0;
+  #reading = false;
   #again: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
   #moved: (s: Session) => void;
@@ -47,25 +57,63 @@ export class Live {
   }
 
   time(seq: number): string {
-    return this.#events[seq - 1]?.time ?? "";
+    return this.#events[seq - this.first]?.time ?? "";
   }
 
   async #load(): Promise<void> {
-    const stands = this.refresh();
     try {
-      for (;;) {
-        const more = await api.log(this.id, this.last);
-        for (const ev of more) this.#add(ev);
-        this.#draw();
-        if (more.length < 10_000) break;
-      }
-      await stands;
+      for (const ev of await this.#begun()) this.#add(ev);
     } catch (e) {
       this.error = String(e instanceof Error ? e.message : e);
       if (e instanceof Refused) return;
     }
+    this.first = this.#events[0]?.seq ?? 1;
     this.#draw();
-    if (!this.#closed) this.#follow();
+    if (this.#closed) return;
+    this.#follow();
+    void this.refresh();
+  }
+
+  // The newest events. A session that another one is about to open is waited
+  // for, as long as that is at work.
+  async #begun(): Promise<Event[]> {
+    for (;;) {
+      try {
+        const events = await api.newest(this.id, newest);
+        this.awaited = false;
+        return events;
+      } catch (e) {
+        const parent = this.id.slice(0, this.id.lastIndexOf("."));
+        if (!(e instanceof Refused) || e.status !== 404 || !parent || this.#closed) throw e;
+        const of = await api.session(parent).catch(() => null);
+        this.awaited = !!of && works(of);
+        if (!this.awaited) throw e;
+      }
+      await pause(1000);
+    }
+  }
+
+  // Reads what was before, and folds it all.
+  async #before(): Promise<void> {
+    if (this.#reading || this.first === 1) return;
+    this.#reading = true;
+    try {
+      const old: Event[] = [];
+      while (old.length < this.first - 1 && !this.#closed) {
+        const more = await api.log(this.id, old.length, Math.min(piece, this.first - 1 - old.length));
+        if (!more.length) break;
+        for (const ev of more) old.push(ev);
+      }
+      this.#events = old.concat(this.#events);
+      this.first = 1;
+      const v = upTo(this.#events, this.last);
+      takeMoment(v, this.#now);
+      this.#now = v;
+      this.#draw();
+    } catch (e) {
+      if (e instanceof Refused) this.error = e.message; // otherwise it is tried again when we are connected again
+    }
+    this.#reading = false;
   }
 
   // The browser connects again by itself and says which event it has seen
@@ -77,6 +125,7 @@ export class Live {
       this.online = true;
       this.#now.typing = null;
       void this.refresh();
+      void this.#before();
     };
     s.onerror = () => {
       this.online = false;
@@ -87,7 +136,7 @@ export class Live {
         const ev = JSON.parse((e as MessageEvent).data) as Event;
         if (ev.seq > 0 && ev.seq !== this.last + 1) return; // seen before
         this.#add({ ...ev, seq: ev.seq ?? 0 });
-        this.#later();
+        this.#soon();
         if (ev.seq > 0) void this.refresh();
       });
     }
@@ -98,14 +147,20 @@ export class Live {
     apply(this.#now, ev);
   }
 
-  #later(): void {
-    this.#drawing ||= requestAnimationFrame(() => this.#draw());
+  // Thirty times a second is enough.
+  #soon(): void {
+    this.#drawing ||= requestAnimationFrame((now) => {
+      this.#drawing = 0;
+      if (now - this.#drawn < 30) return this.#soon();
+      this.#drawn = now;
+      this.#draw();
+    });
   }
 
   #draw(): void {
     cancelAnimationFrame(this.#drawing);
     this.#drawing = 0;
-    if (this.at === null) this.view = { ...this.#now, items: this.#now.items.slice(), calls: new Map(this.#now.calls) };
+    if (this.at === null) this.view = { ...this.#now };
   }
 
   /** Looks at the session as it was after an event, or as it is. */
@@ -115,7 +170,7 @@ export class Live {
     else this.view = upTo(this.#events, this.at);
   }
 
-  /** Asks how the session stands; many questions at once are one. */
+  /** Asks how the session stands: at once, and where that is asked often, a few times a second. */
   async refresh(): Promise<void> {
     if (this.#closed || this.#refreshing++ > 0) return;
     do {
@@ -131,6 +186,7 @@ export class Live {
       } catch (e) {
         if (e instanceof Refused) this.error = e.message; // otherwise we are offline, which is shown
       }
+      if (this.#refreshing > 1) await pause(300);
     } while (this.#refreshing > 1 && !this.#closed);
     this.#refreshing = 0;
     clearTimeout(this.#again);

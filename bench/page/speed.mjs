@@ -1,0 +1,117 @@
+// How long the page takes, in a Chromium without a window:
+//
+//   node speed.mjs LINK SESSION [RUNS]           opens a long session, and scrolls through it
+//   node speed.mjs LINK SESSION live -- FILL…    follows a session while FILL… writes to it
+//
+// LINK is what openmanus serve prints. playwright-core is in bin/playwright,
+// where make deps puts it. PROFILE=FILE keeps what the processor did.
+import { spawn } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const require = createRequire(path.join(import.meta.dirname, "../../bin/playwright/x.js"));
+const { chromium } = require("playwright-core");
+const [link, session, how = "5", , ...fill] = process.argv.slice(2);
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+await (await context.newPage()).goto(link); // for the cookie, and to have the browser warm
+const address = new URL("/#/s/" + session, link).href;
+const median = (all) => all.toSorted((a, b) => a - b)[all.length >> 1];
+const ms = (n) => Math.round(n).toString().padStart(6);
+
+// Notes every frame that is drawn, and whatever keeps the page busy for more than 50 ms.
+const watch = () => {
+  globalThis.frames_ = [];
+  globalThis.busy_ = [];
+  new PerformanceObserver((l) => l.getEntries().forEach((e) => globalThis.busy_.push(e.duration))).observe({ type: "longtask", buffered: true });
+  const frame = (now) => (globalThis.frames_.push(now), requestAnimationFrame(frame));
+  requestAnimationFrame(frame);
+};
+const gaps = (frames) => frames.slice(1).map((f, i) => f - frames[i]).sort((a, b) => a - b);
+const drawn = (frames) => {
+  const g = gaps(frames);
+  return `${g.length} frames, median${ms(g[g.length >> 1])}, 99 %${ms(g[Math.floor(g.length * 0.99)])}, longest${ms(g.at(-1))} ms`;
+};
+
+async function profiled(page, what) {
+  if (!process.env.PROFILE) return what();
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("Profiler.enable");
+  await cdp.send("Profiler.start");
+  const out = await what();
+  const { profile } = await cdp.send("Profiler.stop");
+  fs.writeFileSync(process.env.PROFILE, JSON.stringify(profile));
+  return out;
+}
+
+// From the beginning of the navigation until the session's last words are drawn.
+async function opened() {
+  const page = await context.newPage();
+  await page.addInitScript(watch);
+  await page.addInitScript(() => {
+    const look = () => (document.body?.innerText.includes("is settled") ? requestAnimationFrame(() => (globalThis.there_ = performance.now())) : requestAnimationFrame(look));
+    requestAnimationFrame(look);
+  });
+  await profiled(page, async () => {
+    await page.goto(address);
+    await page.waitForFunction(() => globalThis.there_);
+  });
+  const [paint, there, busy] = await page.evaluate(() => [performance.getEntriesByName("first-contentful-paint")[0]?.startTime, globalThis.there_, globalThis.busy_]);
+  return { page, paint, there, busy };
+}
+
+async function open(runs) {
+  const all = [];
+  for (let i = 0; i < runs; i++) {
+    const one = await opened();
+    all.push(one);
+    console.log(`first paint${ms(one.paint)} ms, open${ms(one.there)} ms, busy for${ms(one.busy.reduce((a, b) => a + b, 0))} ms, at most${ms(Math.max(0, ...one.busy))} ms`);
+    if (i < runs - 1) await one.page.close();
+  }
+  console.log(`median: first paint${ms(median(all.map((o) => o.paint)))} ms, open${ms(median(all.map((o) => o.there)))} ms`);
+  const { page } = all.at(-1);
+  const scrolled = await page.evaluate(async () => {
+    const list = document.querySelector(".items");
+    const frames = [];
+    // Upwards by 60 pixels a frame, which is a fast wheel.
+    await new Promise((done) => {
+      const step = (now) => {
+        frames.push(now);
+        list.scrollTop -= 60;
+        frames.length < 300 ? requestAnimationFrame(step) : done();
+      };
+      requestAnimationFrame(step);
+    });
+    const moved = performance.now();
+    list.scrollTop = 0;
+    await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)));
+    return { frames, first: list.innerText.slice(0, 400), jump: performance.now() - moved, elements: document.querySelectorAll("*").length };
+  });
+  console.log(`scrolling: ${drawn(scrolled.frames)}; to the top${ms(scrolled.jump)} ms; ${scrolled.elements} elements`);
+}
+
+async function follow() {
+  const page = await context.newPage();
+  await page.addInitScript(watch);
+  const writer = spawn(fill[0], fill.slice(1), { stdio: ["pipe", "pipe", "inherit"] });
+  await new Promise((f) => writer.stdout.once("data", f)); // it made the session, and waits
+  await page.goto(address);
+  await page.getByText("I look at the").first().waitFor();
+  await page.evaluate(() => ((globalThis.frames_.length = 0), (globalThis.busy_.length = 0)));
+  const began = Date.now();
+  const over = await profiled(page, async () => {
+    writer.stdin.end("\n");
+    await new Promise((f) => writer.once("exit", f));
+    const over = Date.now();
+    await page.getByText("is settled").first().waitFor();
+    return over;
+  });
+  const [frames, busy] = await page.evaluate(() => [globalThis.frames_, globalThis.busy_]);
+  console.log(`written in${ms(over - began)} ms, drawn${ms(Date.now() - over)} ms after that`);
+  console.log(`meanwhile: ${drawn(frames)}; ${busy.length} tasks of more than 50 ms, at most${ms(Math.max(0, ...busy))} ms`);
+}
+
+await (how === "live" ? follow() : open(Number(how)));
+await browser.close();

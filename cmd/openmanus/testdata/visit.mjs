@@ -1,0 +1,52 @@
+// What every visit to the page needs. Arguments: the link, and a directory for
+// pictures, if they are to be kept.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import fs from "node:fs";
+import path from "node:path";
+
+const require = createRequire(path.join(process.env.OPENMANUS_MODULES, "x.js"));
+const { chromium } = require("playwright-core");
+const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+
+export const [link, pictures] = process.argv.slice(2);
+
+// On a machine that is very busy everything takes long, and still has to work.
+const patience = 240_000;
+
+export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], timeout: patience });
+export const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, locale: "en-US", reducedMotion: "reduce" });
+context.setDefaultTimeout(patience);
+
+/** What went wrong in pages, as they told. */
+export const wrong = [];
+
+export async function newPage(url) {
+  const page = await context.newPage();
+  page.on("pageerror", (e) => wrong.push(e.message));
+  page.on("dialog", (d) => (wrong.push("dialog: " + d.message()), d.dismiss()));
+  page.on("console", (m) => m.type() === "error" && !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK|503|Failed to load resource/.test(m.text()) && wrong.push(m.text()));
+  // Nothing is asked of anybody but the server.
+  page.on("request", (r) => new URL(r.url()).host !== new URL(link).host && !/^(data|blob|about):/.test(r.url()) && wrong.push("request: " + r.url()));
+  if (url) await page.goto(url);
+  return page;
+}
+
+export async function picture(page, name) {
+  if (pictures) await page.screenshot({ path: path.join(pictures, name + ".png") });
+}
+
+/** axe finds nothing serious. */
+export async function accessible(page, what) {
+  await page.evaluate(axe); // as the debugger does, since the page lets no foreign script in
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const serious = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  assert.deepEqual(serious.map((v) => [v.id, v.nodes[0].html.slice(0, 200)]), [], what);
+}
+
+export async function over() {
+  assert.deepEqual(wrong, []);
+  await browser.close();
+  console.log("ok");
+  process.exit(0); // whatever still listens
+}
