@@ -245,17 +245,36 @@ func removeCgroup(dir string) error {
 	}
 }
 
-// removeCgroups removes the cgroups of a cage whose process was killed.
-func removeCgroups(name string) {
-	mounts, err := cgroupMounts()
-	if err != nil {
-		return
+// cgroupsName is the file in a private directory that lists the cgroups of its
+// cage: who removes them after us may be in another cgroup.
+const cgroupsName = "cgroups"
+
+// note lists the cgroup in a private directory.
+func (c *cgroup) note(private string) error {
+	if c == nil {
+		return nil
 	}
-	for _, dir := range mounts {
-		for ; strings.HasPrefix(dir, "/sys/fs/cgroup/"); dir = filepath.Dir(dir) {
-			_ = unix.Rmdir(filepath.Join(dir, name)) // most are not there
+	return os.WriteFile(filepath.Join(private, cgroupsName), []byte(strings.Join(c.dirs, "\n")), 0o600)
+}
+
+// removeCgroups removes the cgroups of a cage whose process was killed, and
+// reports whether none is left.
+func removeCgroups(private string) bool {
+	list, err := os.ReadFile(filepath.Join(private, cgroupsName))
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	gone := true
+	for dir := range strings.Lines(string(list)) {
+		dir = strings.TrimSpace(dir)
+		if filepath.Base(dir) != filepath.Base(private) {
+			continue
+		}
+		if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+			gone = false
 		}
 	}
+	return gone
 }
 
 func write(file, text string) error { return os.WriteFile(file, []byte(text), 0) }

@@ -81,7 +81,7 @@ func (h *house) limit() (err error) {
 	if h.limits, err = newLimits(h.private.name(), h.o); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	return nil
+	return h.limits.group.note(h.private.dir)
 }
 
 // Contained implements [workspace.Cage].

@@ -116,17 +116,23 @@ func sweepPrivate() {
 		}
 		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|unix.O_NOFOLLOW, 0)
 		if errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > half {
-			_ = removeAll(dir) // as below
-			removeCgroups(filepath.Base(dir))
+			sweepOne(dir)
 		}
 		if err != nil {
 			continue
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			_ = removeAll(dir) // another process may be at it
-			removeCgroups(filepath.Base(dir))
+			sweepOne(dir)
 		}
 		f.Close()
+	}
+}
+
+// sweepOne removes a directory that is nobody's any more. Where a process is
+// still dying in its cgroups, it is left for the next time.
+func sweepOne(dir string) {
+	if removeCgroups(dir) {
+		_ = removeAll(dir) // another process may be at it
 	}
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -33,13 +34,29 @@ func TestSweepPrivate(t *testing.T) {
 		return dir
 	}
 	killed := plant("killed", true, 0)
+	dying := plant("dying", true, 0)
+	// Directories stand for cgroups: one with something in it cannot be removed.
+	groups := t.TempDir()
+	for _, dir := range []string{killed, dying} {
+		group := filepath.Join(groups, filepath.Base(dir))
+		other := filepath.Join(groups, "other")
+		if err := errors.Join(os.MkdirAll(group, 0o755), os.MkdirAll(other, 0o755), os.WriteFile(filepath.Join(dir, cgroupsName), []byte(other+"\n"+group), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(groups, filepath.Base(dying), "process"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	cut := plant("cut", false, time.Hour)
 	going := plant("going", false, 0)
 	p, err := newPrivate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for dir, want := range map[string]bool{killed: false, cut: false, going: true, held.dir: true, p.dir: true} {
+	for dir, want := range map[string]bool{
+		killed: false, cut: false, going: true, held.dir: true, p.dir: true, dying: true,
+		filepath.Join(groups, filepath.Base(killed)): false, filepath.Join(groups, "other"): true,
+	} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s is there: %v, want %v", filepath.Base(dir), err == nil, want)
 		}
