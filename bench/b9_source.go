@@ -47,9 +47,6 @@ func (s *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	micros, _ := strconv.Atoi(string(m[2]))
 	w.Header().Set("Content-Type", "text/event-stream")
 	flush := http.NewResponseController(w).Flush
-	if flush() != nil {
-		return
-	}
 	select {
 	case <-time.After(thinking):
 	case <-r.Context().Done():
