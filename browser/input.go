@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode"
 
@@ -51,22 +50,7 @@ func (t *Tab) write(ctx context.Context, text string, single bool) error {
 
 // keys sends events of the keyboard, and waits until the page has taken them.
 func (t *Tab) keys(ctx context.Context, events ...*input.DispatchKeyEventParams) error {
-	var waits []func(context.Context, any) error
-	for _, e := range events {
-		wait, err := t.s.send(input.CommandDispatchKeyEvent, e)
-		if err != nil {
-			return err
-		}
-		waits = append(waits, wait)
-	}
-	ctx, done := t.hanging(ctx)
-	defer done()
-	for _, wait := range waits {
-		if err := wait(ctx, nil); err != nil {
-			return cause(ctx, fmt.Errorf("the keyboard: %w", err))
-		}
-	}
-	return nil
+	return sendAll(ctx, t, "the keyboard", input.CommandDispatchKeyEvent, events)
 }
 
 // Keys presses keys: names such as Enter or Control+a, one after the other

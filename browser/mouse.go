@@ -156,9 +156,15 @@ func presses(p Point, how Button) (events []input.DispatchMouseEventParams) {
 
 // mouse sends events of the mouse, and waits until the page has taken them.
 func (t *Tab) mouse(ctx context.Context, events ...input.DispatchMouseEventParams) error {
+	return sendAll(ctx, t, "the mouse", input.CommandDispatchMouseEvent, events)
+}
+
+// sendAll sends commands without waiting in between, and waits until the page
+// has taken them all. An error says what they are of.
+func sendAll[P any](ctx context.Context, t *Tab, of, method string, params []P) error {
 	var waits []func(context.Context, any) error
-	for _, e := range events {
-		wait, err := t.s.send(input.CommandDispatchMouseEvent, e)
+	for _, p := range params {
+		wait, err := t.s.send(method, p)
 		if err != nil {
 			return err
 		}
@@ -168,7 +174,7 @@ func (t *Tab) mouse(ctx context.Context, events ...input.DispatchMouseEventParam
 	defer done()
 	for _, wait := range waits {
 		if err := wait(ctx, nil); err != nil {
-			return cause(ctx, fmt.Errorf("the mouse: %w", err))
+			return cause(ctx, fmt.Errorf("%s: %w", of, err))
 		}
 	}
 	return nil
