@@ -16,7 +16,7 @@ var pictures = flag.Bool("pictures", false, "keep the pictures of the page in do
 const pageScript = `A person at the page. The output tries what pages must not do.
 -- reply --
 I'll look at the data first, and make a plan: $$x^2$$
-@call bash {"command": "printf 'month,revenue\\n2025-06,42800\\n' > sales.csv; touch '<img src=x onerror=pwned=1>.txt'; echo '<img src=x onerror=pwned=1><script>pwned=1</script>'; for i in 1 2 3; do echo line $i; done"}
+@call bash {"command": "printf 'month,revenue\\n2025-06,42800\\n' > sales.csv; touch '<img src=x onerror=pwned=1>.txt'; echo '<img src=x onerror=pwned=1><script>pwned=1</script>'; for i in 1 2 3; do echo line $i; done # \u202egnp.exe"}
 -- reply --
 @call planning {"command": "create", "plan_id": "p", "title": "<b onmouseover=pwned=1>Best</b> months", "steps": ["Look", "Compute", "Write report.md"]}
 -- reply --
@@ -29,6 +29,8 @@ The best month is June <img src=x onerror=pwned=1> <script>pwned=1</script> [her
 | month | revenue |
 |---|---|
 | June | 42,800 |
+
+- [x] done
 `
 
 const plannedScript = `-- 1 --

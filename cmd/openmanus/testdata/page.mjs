@@ -26,7 +26,7 @@ await page.keyboard.type("Find the best month");
 await page.keyboard.press("Control+Enter");
 const allow = page.getByRole("button", { name: "Allow", exact: true });
 await allow.waitFor();
-assert.match(await page.locator(".ask .exact").innerText(), /^printf/);
+assert.match(await page.locator(".ask .exact").innerText(), /^printf[^]*⟨U\+202E⟩gnp\.exe$/);
 await picture(page, "approval");
 await accessible(page, "approval");
 const url = page.url();
@@ -58,6 +58,7 @@ for (const p of [page, second]) {
   assert.equal(await p.locator("article.user").count(), 1);
   assert.equal(await answerOf(p).count(), 1);
 }
+await page.locator("article.agent input[type=checkbox]:checked:disabled").waitFor();
 await second.close();
 await picture(page, "done");
 await accessible(page, "session");

@@ -13,6 +13,7 @@ const allowed = {
   ],
   ALLOWED_ATTR: ["href", "title", "alt", "src", "align", "start", "type", "checked", "disabled", "class"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+  ADD_URI_SAFE_ATTR: ["align", "start", "type"], // no addresses are looked for in these
   ALLOW_DATA_ATTR: false,
 };
 
@@ -59,8 +60,9 @@ function clean(html: string): DocumentFragment {
     a.rel = "noopener noreferrer nofollow";
   }
   for (const input of root.querySelectorAll("input")) {
-    if (input.type === "checkbox") input.disabled = true;
-    else input.remove();
+    if (input.type !== "checkbox") input.remove();
+    input.disabled = true;
+    input.ariaLabel = input.closest("li")?.textContent?.trim().slice(0, 100) || "☑";
   }
   return root;
 }
