@@ -27,7 +27,7 @@ func TestCrashedTab(t *testing.T) {
 	p.settled()
 	tab := shared.Active()
 	tab.s.send("Page.crash", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	if err := shared.wait(ctx, func() bool { return tab.crashed }); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestConnect(t *testing.T) {
 	}
 	defer theirs.Close()
 	var data []byte
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for err = os.ErrNotExist; err != nil || !bytes.Contains(data, []byte("\n")); { // it writes this file when it listens
 		if err := theirs.Active().drawn(ctx); err != nil {
