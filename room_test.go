@@ -18,7 +18,7 @@ import (
 // each request was.
 func tight(window int, play func(n int, req *llm.Request) take) *actor {
 	return &actor{play: func(_ context.Context, n int, req *llm.Request) take {
-		size := llm.CountRequest(nil, req)
+		size := tokensOf(req)
 		if size > window {
 			return take{err: &llm.Error{Kind: llm.Context, Err: fmt.Errorf("%d tokens, and %d fit", size, window)}}
 		}
@@ -186,7 +186,7 @@ func TestNeverOverTheWindow(t *testing.T) {
 		n := 0
 		m := &actor{}
 		m.play = func(_ context.Context, _ int, req *llm.Request) take {
-			size := llm.CountRequest(nil, req)
+			size := tokensOf(req)
 			if size > window {
 				t.Errorf("seed %d: a request of %d tokens for a window of %d", seed, size, window)
 			}
@@ -254,7 +254,7 @@ func TestTheProviderRefusesWhatIsTooLarge(t *testing.T) {
 			n, window := 0, 9000
 			m := &actor{}
 			m.play = func(_ context.Context, _ int, req *llm.Request) take {
-				size := llm.CountRequest(nil, req)
+				size := tokensOf(req)
 				if asksForSummary(req) {
 					return take{Message: llmtest.Say("I read, and there is more to read.")}
 				}
@@ -396,3 +396,12 @@ func TestKilledAtEveryAppendWhileCompacting(t *testing.T) {
 }
 
 func steps(t *testing.T, j openmanus.Journal) string { return keys(t, j, sess) }
+
+// tokensOf is how many tokens a request has, counted whole.
+func tokensOf(req *llm.Request) int {
+	n := llm.CountHead(nil, req.System, req.Tools)
+	for _, m := range req.Messages {
+		n += llm.Count(nil, m)
+	}
+	return n
+}

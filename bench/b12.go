@@ -93,17 +93,19 @@ func (b *bench) b12Speed(ctx context.Context, t *table, name, text string, libra
 // something was added.
 func (b *bench) b12Append() {
 	c := tokens.For("openai", "gpt-5")
-	req := &llm.Request{}
+	var messages []llm.Message
 	for i := range 500 {
-		req.Messages = append(req.Messages, llm.Say(llm.User, fmt.Sprint(i)+b12Text(b12Kinds[i%len(b12Kinds)].words, 10_000)))
+		messages = append(messages, llm.Say(llm.User, fmt.Sprint(i)+b12Text(b12Kinds[i%len(b12Kinds)].words, 10_000)))
 	}
 	count := func() float64 {
 		start := time.Now()
-		llm.CountRequest(c, req)
+		for _, m := range messages {
+			llm.Count(c, m)
+		}
 		return time.Since(start).Seconds() * 1000
 	}
 	whole := count()
-	req.Messages = append(req.Messages, llm.Say(llm.User, "One more. "+b12Text(b12Kinds[0].words, 20_000)))
+	messages = append(messages, llm.Say(llm.User, "One more. "+b12Text(b12Kinds[0].words, 20_000)))
 	t := &table{head: []string{"what", "ms"}}
 	t.row("500 messages of 10 kB, the first time", fmt.Sprintf("%.1f", whole))
 	t.row("the same and one more of 20 kB", fmt.Sprintf("%.2f", count()))

@@ -58,15 +58,6 @@ func CountHead(c Counter, system string, tools []ToolSpec) int {
 	return n
 }
 
-// CountRequest returns how many tokens req takes.
-func CountRequest(c Counter, req *Request) int {
-	n := CountHead(c, req.System, req.Tools)
-	for _, m := range req.Messages {
-		n += Count(c, m)
-	}
-	return n
-}
-
 // HalfTheBytes is the [Counter] of who knows nothing of a model: two bytes to
 // a token, which is more tokens than there are in nearly all text.
 type HalfTheBytes struct{}

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -109,9 +110,6 @@ func (s *source) person(ctx context.Context, tenant string) (token, error) {
 	return parse(out.Bytes())
 }
 
-// absent is the error of who gives tokens and is not there.
-type absent struct{ error }
-
 // send returns the token that r is answered with.
 func (s *source) send(client *http.Client, r *http.Request, secret string) (token, error) {
 	res, err := client.Do(r)
@@ -120,8 +118,12 @@ func (s *source) send(client *http.Client, r *http.Request, secret string) (toke
 		if errors.As(err, &op) { // it repeats the address
 			err = op.Err
 		}
-		return token{}, &llm.Error{Kind: llm.Network, Err: &absent{fmt.Errorf("no token can be had at %s: %w", r.URL.Host, err)}}
+		var dns *net.DNSError // where nobody ever was, nobody will be in a moment
+		nobody := errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &dns) && !dns.IsTimeout
+		return token{}, &llm.Error{Kind: llm.Network, Permanent: nobody && !s.there,
+			Err: fmt.Errorf("no token can be had at %s (is the network up, and AZURE_AUTHORITY_HOST right?): %w", r.URL.Host, err)}
 	}
+	s.there = true
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	switch {

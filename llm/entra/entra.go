@@ -5,7 +5,6 @@ package entra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -42,6 +41,7 @@ type source struct {
 	cloud  cloud
 	turn   chan struct{} // whoever is in it looks and asks
 	kept   token
+	there  bool // somebody answered once
 }
 
 // A token is good until a time.
@@ -96,10 +96,11 @@ func (s *source) ask(ctx context.Context) (token, error) {
 		return t, err
 	}
 	t, away := s.machine(ctx, id)
-	if nobody := (*absent)(nil); errors.As(away, &nobody) {
-		return t, denied("there is no key and no sign-in: set AZURE_OPENAI_API_KEY; or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET; or run az login (%w)", err)
+	if busy := s.there && llm.KindOf(away) == llm.Network; away == nil || ctx.Err() != nil || busy || id != "" && s.there {
+		return t, away
 	}
-	return t, away
+	return t, denied("there is no key and no sign-in: set AZURE_OPENAI_API_KEY; or AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET; or run az login "+
+		"(%w; and this machine has no identity at Azure)", err)
 }
 
 func either(first bool, a, b string) string {

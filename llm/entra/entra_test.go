@@ -157,6 +157,29 @@ func TestTokensAreRenewed(t *testing.T) {
 	})
 }
 
+// Where nobody listens, nobody is asked again; somebody who was there may be
+// back in a moment.
+func TestNobodyThere(t *testing.T) {
+	clean(t)
+	o := open(t)
+	o.answer = `{"expires_on":1,"access_token":"token-N"}` // of long ago
+	for k, v := range map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": o.URL} {
+		t.Setenv(k, v)
+	}
+	was, never := entra.DefaultToken(nil, endpoint), entra.DefaultToken(nil, endpoint)
+	if _, err := was(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	var e *llm.Error
+	if _, err := never(t.Context()); !errors.As(err, &e) || e.Kind != llm.Network || !e.Permanent || !strings.Contains(err.Error(), "AZURE_AUTHORITY_HOST") {
+		t.Errorf("nobody ever there: %v", err)
+	}
+	if _, err := was(t.Context()); !errors.As(err, &e) || e.Kind != llm.Network || e.Permanent {
+		t.Errorf("nobody there any more: %v", err)
+	}
+}
+
 // What is wrong is said in one line that names the variable, without the
 // secret.
 func TestWhatIsWrong(t *testing.T) {
@@ -167,14 +190,15 @@ func TestWhatIsWrong(t *testing.T) {
 		answer string
 		want   []string
 	}{
-		"tenant":       {app, 400, `{"error":"invalid_request","error_description":"AADSTS90002: Tenant 't-1' not found. Check to make sure you have the correct tenant ID.\r\nTrace ID: x"}`, []string{"look at AZURE_TENANT_ID: ", "Tenant 't-1' not found"}},
-		"client":       {app, 400, `{"error":"unauthorized_client","error_description":"AADSTS700016: Application with identifier 'c-1' was not found in the directory"}`, []string{"AZURE_CLIENT_ID"}},
-		"secret":       {app, 401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: ` + secret + `."}`, []string{"look at AZURE_CLIENT_SECRET: "}},
-		"workload":     {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_FEDERATED_TOKEN_FILE": "/no/such/file"}, 0, "", []string{"AZURE_FEDERATED_TOKEN_FILE"}},
-		"half of it":   {map[string]string{"AZURE_CLIENT_SECRET": secret}, 0, "", []string{"AZURE_TENANT_ID", "AZURE_CLIENT_ID"}},
-		"authority":    {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": "http://login.example"}, 0, "", []string{"AZURE_AUTHORITY_HOST", "https://"}},
-		"no token":     {app, 200, `{"token_type":"Bearer"}`, []string{"gives no token"}},
-		"nobody there": {map[string]string{"AZURE_POD_IDENTITY_AUTHORITY_HOST": "GONE"}, 0, "", []string{"no key and no sign-in", "AZURE_OPENAI_API_KEY", "az login", "az is not installed"}},
+		"tenant":          {app, 400, `{"error":"invalid_request","error_description":"AADSTS90002: Tenant 't-1' not found. Check to make sure you have the correct tenant ID.\r\nTrace ID: x"}`, []string{"look at AZURE_TENANT_ID: ", "Tenant 't-1' not found"}},
+		"client":          {app, 400, `{"error":"unauthorized_client","error_description":"AADSTS700016: Application with identifier 'c-1' was not found in the directory"}`, []string{"AZURE_CLIENT_ID"}},
+		"secret":          {app, 401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: ` + secret + `."}`, []string{"look at AZURE_CLIENT_SECRET: "}},
+		"workload":        {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_FEDERATED_TOKEN_FILE": "/no/such/file"}, 0, "", []string{"AZURE_FEDERATED_TOKEN_FILE"}},
+		"half of it":      {map[string]string{"AZURE_CLIENT_SECRET": secret}, 0, "", []string{"AZURE_TENANT_ID", "AZURE_CLIENT_ID"}},
+		"authority":       {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": "http://login.example"}, 0, "", []string{"AZURE_AUTHORITY_HOST", "https://"}},
+		"no token":        {app, 200, `{"token_type":"Bearer"}`, []string{"gives no token"}},
+		"nobody there":    {map[string]string{"AZURE_POD_IDENTITY_AUTHORITY_HOST": "GONE"}, 0, "", []string{"no key and no sign-in", "AZURE_OPENAI_API_KEY", "az login", "az is not installed", "this machine has no identity"}},
+		"another cloud's": {map[string]string{"AZURE_POD_IDENTITY_AUTHORITY_HOST": "OFFICE"}, 404, "<html>not here</html>", []string{"no key and no sign-in", "az login"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)

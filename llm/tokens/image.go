@@ -40,6 +40,10 @@ func OpenAIImage(width, height int, detail string) int {
 	return 1024
 }
 
+// detailed is what counts where nothing is said of the detail, as in all that
+// is sent from here: OpenAI looks closely then.
+func detailed(width, height int) int { return OpenAIImage(width, height, "high") }
+
 func openAIImage(width, height int) int {
 	w, h := float64(width), float64(height)
 	if most := max(w, h); most > 2048 {

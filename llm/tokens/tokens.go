@@ -27,7 +27,7 @@ type Counter struct {
 
 // For returns the counter for a provider's model. It reads no vocabulary yet.
 func For(provider, name string) *Counter {
-	c := &Counter{vocabulary: bpe.O200k, image: openAIImage, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
+	c := &Counter{vocabulary: bpe.O200k, image: detailed, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
 	name = strings.ToLower(name)
 	switch {
 	case strings.Contains(name, "claude"):
