@@ -18,10 +18,14 @@ func TestForeignServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := llmtest.Aimock(t, string(fixtures), "--chunk-size", "3")
+	bedrock := []string{"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=not-a-key-at-all",
+		"OPENMANUS_LLM_MODEL=bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", "OPENMANUS_LLM_BASE_URL=" + url}
 	for _, c := range []struct {
 		model string
 		env   []string
 	}{
+		{"bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", bedrock},
+		{"bedrock/amazon.nova-pro-v1:0", bedrock},
 		{"openai/gpt-4.1", []string{"OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL=" + url + "/v1"}},
 		{"openai/gpt-5", []string{"OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL=" + url + "/v1", "OPENMANUS_LLM_API=responses"}},
 		{"anthropic/claude-sonnet-4-5", []string{"ANTHROPIC_API_KEY=not-a-key-at-all", "ANTHROPIC_BASE_URL=" + url}},
