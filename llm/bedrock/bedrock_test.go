@@ -165,7 +165,11 @@ func (f *frames) frame(kind, data string, whole bool) {
 		header(":message-type", "exception")
 		header(":exception-type", exception)
 	case f.chunks:
-		payload, err := json.Marshal(map[string]any{"bytes": []byte(data), "p": "abcdefghij"})
+		wrapped := map[string]any{"bytes": []byte(data), "p": "abcdefghij"}
+		if data == "empty" {
+			wrapped = map[string]any{"bytes": ""}
+		}
+		payload, err := json.Marshal(wrapped)
 		if err != nil {
 			panic(err) // text always encodes
 		}

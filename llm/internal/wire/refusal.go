@@ -164,7 +164,7 @@ func InBand(data []byte) error {
 		Type   string          `json:"type"`
 		Detail json.RawMessage `json:"detail"`
 	}
-	if data[0] == '[' {
+	if len(data) > 0 && data[0] == '[' {
 		var list []json.RawMessage
 		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
 			return nil

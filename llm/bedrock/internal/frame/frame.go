@@ -49,6 +49,7 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 }
 
 // Chunks yields what is in the chunks of a response: the vendor's own events.
+// A chunk that wraps none is one itself, from servers that are not Amazon's.
 func Chunks(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for e, err := range Events(body) {
@@ -59,6 +60,9 @@ func Chunks(body io.Reader) iter.Seq2[[]byte, error] {
 			if err == nil {
 				if err = json.Unmarshal(e.Payload, &chunk); err != nil {
 					err = wire.NoEvent(e.Payload, err)
+				}
+				if len(chunk.Bytes) == 0 {
+					chunk.Bytes = e.Payload
 				}
 			}
 			if !yield(chunk.Bytes, err) {
