@@ -27,11 +27,12 @@ const (
 )
 
 // Search returns the sessions in which people or agents said all of these
-// words, or in whose title they stand, the best first. A word is found as part
-// of another; one of fewer than three characters is left out, unless all are,
-// which is an error.
+// words in one go, or in whose title they stand, the best first. A word is
+// found as part of another, in capitals or not. Words of fewer than three
+// characters, as many are in Chinese, are in no index: where there are no
+// others, all that was ever said is read, and the newest is the best.
 func (db *DB) Search(ctx context.Context, words string, opts ListOptions) ([]Hit, error) {
-	query, err := matchAll(words)
+	query, err := newQuery(words)
 	if err != nil {
 		return nil, err
 	}
@@ -42,15 +43,16 @@ func (db *DB) Search(ctx context.Context, words string, opts ListOptions) ([]Hit
 	if limit <= 0 {
 		limit = -1
 	}
-	// bm25 and snippet have to stand beside the match.
-	const search = `WITH found AS (
-			SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
-				snippet(said, 0, ?1, ?2, '…', 64) AS snippet FROM said WHERE said MATCH ?3),
-		best AS (SELECT session, seq, snippet, rank, row_number() OVER (PARTITION BY session ORDER BY rank) AS n FROM found)
-		SELECT ` + infoColumns + `, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
-		WHERE n = 1 AND (?4 = '' OR workspace = ?4) AND (?5 = '' OR parent = ?5) AND (NOT ?6 OR parent = '') AND (?7 = '' OR owner = ?7)
-		ORDER BY rank, updated DESC LIMIT ?8`
-	rows, err := db.read.QueryContext(ctx, search, MarkBegin, MarkEnd, query, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+	found := matched
+	if query.match == "" {
+		found = scanned
+	}
+	rows, err := db.read.QueryContext(ctx, `WITH found AS (`+found+` AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE NOT instr(lower(text), lower(value)))),
+		best AS (SELECT session, seq, snippet, rank, row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
+		SELECT `+infoColumns+`, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
+		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7) AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
+		ORDER BY rank, updated DESC LIMIT ?10`,
+		MarkBegin, MarkEnd, query.match, query.short, query.first, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 	if err != nil {
 		return nil, db.explain(err)
 	}
@@ -65,22 +67,45 @@ func (db *DB) Search(ctx context.Context, words string, opts ListOptions) ([]Hit
 	return hits, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
 
-// matchAll returns the FTS5 query for texts with all of these words.
-func matchAll(words string) (string, error) {
-	var terms []string
-	for w := range strings.FieldsSeq(strings.ToValidUTF8(words, " ")) {
-		if utf8.RuneCountInString(w) >= 3 {
-			terms = append(terms, `"`+strings.ReplaceAll(w, `"`, `""`)+`"`)
-		}
-	}
-	if len(terms) == 0 {
-		return "", fmt.Errorf("search for %q: %w", words, ErrTooShort)
-	}
-	return strings.Join(terms, " AND "), nil
+// Two ways to find what was said: by the index, and by reading everything.
+const (
+	// bm25 and snippet have to stand beside the match.
+	matched = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
+		snippet(said, 0, ?1, ?2, '…', 64) AS snippet FROM said WHERE said MATCH ?3`
+	scanned = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, 0 AS rank,
+		iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) || ?1 || substr(text, at, length(?5)) || ?2 || substr(text, at + length(?5), 80) AS snippet
+		FROM (SELECT rowid, text, instr(lower(text), lower(?5)) AS at FROM said) WHERE at > 0`
+)
+
+// A query is for texts in which all of its words stand.
+type query struct {
+	match string // the words that are in the index, for FTS5
+	short string // those that are not, a JSON array
+	first string // of them
 }
 
-// ErrTooShort says that there is no word of three characters to search for.
-var ErrTooShort = errors.New("a word to search for has three characters or more")
+func newQuery(words string) (query, error) {
+	long, short := []string{}, []string{}
+	for w := range strings.FieldsSeq(strings.ToValidUTF8(words, " ")) {
+		if utf8.RuneCountInString(w) < 3 {
+			short = append(short, w)
+		} else {
+			long = append(long, `"`+strings.ReplaceAll(w, `"`, `""`)+`"`)
+		}
+	}
+	if len(long)+len(short) == 0 {
+		return query{}, fmt.Errorf("search for %q: %w", words, ErrNoWords)
+	}
+	list, err := json.Marshal(short)
+	q := query{match: strings.Join(long, " AND "), short: string(list)}
+	if len(short) > 0 {
+		q.first = short[0]
+	}
+	return q, err
+}
+
+// ErrNoWords says that there is nothing to search for.
+var ErrNoWords = errors.New("name a word to search for")
 
 // batchSaid is about how many bytes are added to the index at a time: appends
 // wait for so much at most, or for one session.
