@@ -167,6 +167,7 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	}
 	defer d.Close()
 	d.from = s.Seq
+	d.print.goOn(s)
 	if _, err := c.db.Append(ctx, c.id, bodies...); err != nil {
 		return err
 	}

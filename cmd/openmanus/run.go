@@ -190,6 +190,7 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 	}
 	defer d.Close()
 	d.from = s.Seq
+	d.print.goOn(s)
 	if len(bodies) > 0 {
 		if _, err := a.db.Append(ctx, id, bodies...); err != nil {
 			return err

@@ -81,6 +81,18 @@ func newPrinter(w io.Writer, s style, quiet bool) *printer {
 		begun: make(map[string]time.Time), lines: make(map[string]int), partial: make(map[string]string), turn: -1}
 }
 
+// goOn makes known the calls of a session that was shown to nobody here, and
+// that are still to be done.
+func (p *printer) goOn(s *openmanus.State) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range s.Calls {
+		if c.Done == nil {
+			p.tools[c.ID] = c.Call
+		}
+	}
+}
+
 // event shows ev.
 func (p *printer) event(ev openmanus.Event) {
 	p.mu.Lock()
