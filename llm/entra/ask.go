@@ -157,7 +157,7 @@ func refused(res *http.Response, body []byte, secret string) error {
 	if res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500 {
 		e.Kind, e.Permanent = llm.Network, false
 	}
-	e.Err = fmt.Errorf("Microsoft Entra gives no token, %s: %s", look(said.Description), text)
+	e.Err = fmt.Errorf("no token of Microsoft Entra, %s: %s", look(said.Description), text)
 	return e
 }
 
