@@ -66,7 +66,7 @@ func (s *source) machine(ctx context.Context, id string) (token, error) {
 	base := cmp.Or(os.Getenv("AZURE_POD_IDENTITY_AUTHORITY_HOST"), "http://169.254.169.254")
 	near := &http.Transport{DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, ResponseHeaderTimeout: 10 * time.Second} // through no proxy
 	defer near.CloseIdleConnections()
-	return s.identity(ctx, &http.Client{Transport: near}, strings.TrimRight(base, "/")+"/metadata/identity/oauth2/token", "2018-02-01", id,
+	return s.identity(ctx, wire.Client(&http.Client{Transport: near}), strings.TrimRight(base, "/")+"/metadata/identity/oauth2/token", "2018-02-01", id,
 		"AZURE_POD_IDENTITY_AUTHORITY_HOST", http.Header{"Metadata": {"true"}})
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 // DefaultToken returns what gets bearer tokens for the resource at endpoint,
@@ -24,14 +25,14 @@ import (
 //   - a managed identity's of a virtual machine.
 //
 // They are looked for when a token is wanted, and a token is kept until five
-// minutes before its end. The client, if not nil, asks for them. What is
-// returned is safe for concurrent use, and its errors are an [*llm.Error] or
-// ctx's.
+// minutes before its end. The client, if not nil, asks for them; it follows no
+// redirects, which would take the secret elsewhere. What is returned is safe
+// for concurrent use, and its errors are an [*llm.Error] or ctx's.
 func DefaultToken(client *http.Client, endpoint string) func(context.Context) (string, error) {
-	s := &source{client: client, cloud: cloudOf(endpoint), turn: make(chan struct{}, 1)}
 	if client == nil {
-		s.client = &http.Client{Timeout: 30 * time.Second}
+		client = &http.Client{Timeout: 30 * time.Second}
 	}
+	s := &source{client: wire.Client(client), cloud: cloudOf(endpoint), turn: make(chan struct{}, 1)}
 	return s.token
 }
 

@@ -180,6 +180,20 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
+// A secret is not taken elsewhere.
+func TestNoRedirectIsFollowed(t *testing.T) {
+	clean(t)
+	elsewhere := open(t)
+	office := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer office.Close()
+	for k, v := range map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": office.URL} {
+		t.Setenv(k, v)
+	}
+	if got, err := entra.DefaultToken(office.Client(), endpoint)(t.Context()); err == nil || len(elsewhere.asked) != 0 {
+		t.Errorf("token %q, and elsewhere was asked %q", got, elsewhere.asked)
+	}
+}
+
 // What is wrong is said in one line that names the variable, without the
 // secret.
 func TestWhatIsWrong(t *testing.T) {
