@@ -13,8 +13,8 @@ import (
 )
 
 // serveHost makes for a server what its sessions need. It implements
-// [server.Host], [server.Keeper], [server.Deleter],
-// [server.Planner] and [server.Rememberer].
+// [server.Host], [server.Keeper], [server.Deleter], [server.Planner] and
+// [server.Rememberer].
 type serveHost struct{ *app }
 
 // Open implements [server.Host].
