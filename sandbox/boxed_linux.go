@@ -54,9 +54,9 @@ type boxed struct {
 
 // begin carries input and output between a command that was started and the
 // ends that x has.
-func (c *container) begin(b *box, x *exec.Cmd) (workspace.Process, error) {
+func (c *container) begin(b *box, x *workspace.Spawn) (workspace.Process, error) {
 	p := &boxed{box: b, taken: make(chan struct{}, 1), ended: make(chan struct{})}
-	for _, end := range []any{x.Stdin, x.Stdout, x.Stderr} {
+	for _, end := range []*os.File{x.Stdin, x.Stdout, x.Stderr} {
 		f, err := copied(end)
 		if err != nil {
 			closeAll(p.files)
@@ -74,9 +74,8 @@ func (c *container) begin(b *box, x *exec.Cmd) (workspace.Process, error) {
 }
 
 // copied is a copy of a file: who gave it closes theirs.
-func copied(end any) (*os.File, error) {
-	f, ok := end.(*os.File)
-	if !ok || f == nil {
+func copied(f *os.File) (*os.File, error) {
+	if f == nil {
 		return nil, nil
 	}
 	raw, err := f.SyscallConn()

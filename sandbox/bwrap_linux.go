@@ -213,20 +213,21 @@ func touch(path string) error {
 }
 
 // Start implements [workspace.Cage].
-func (b *bubblewrap) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.Process, error) {
+func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if err := b.ready(); err != nil {
 		return nil, fmt.Errorf("cannot make the sandbox: %w", err)
 	}
-	env, err := b.prepare(c, dir)
+	env, err := b.prepare(c)
 	if err != nil {
 		return nil, err
 	}
+	x := c.Cmd(b.program)
 	ends, err := b.ends(x)
 	if err != nil {
 		return nil, err
 	}
-	x.Path, x.Env, x.Dir = b.program, env, "/"
-	x.Args = slices.Concat([]string{"bwrap"}, b.args, b.protect(), []string{"--chdir", dir, "--"}, b.wrapped(c.Args))
+	x.Env, x.Dir = env, "/"
+	x.Args = slices.Concat([]string{"bwrap"}, b.args, b.protect(), []string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
 	p, err := begin(b.limits.starter, x)
 	closeAll(ends.theirs)
 	if err == nil {
@@ -318,8 +319,7 @@ func (b *bubblewrap) tryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x := &exec.Cmd{Stderr: w}
-	p, err := b.Start(x, &workspace.Cmd{Args: []string{"true"}}, b.view.ws)
+	p, err := b.Start(&workspace.Spawn{Args: []string{"true"}, Dir: b.view.ws, Stderr: w})
 	w.Close()
 	if err == nil {
 		stop := context.AfterFunc(ctx, p.Stop)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -197,9 +196,9 @@ func (c *container) Close() error {
 }
 
 // Start implements [workspace.Cage].
-func (c *container) Start(x *exec.Cmd, cmd *workspace.Cmd, dir string) (workspace.Process, error) {
+func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 	order := insideCommand{
-		Args: cmd.Args, Dir: dir, Env: slices.Concat(c.env, cmd.Env), Input: x.Stdin != nil, One: x.Stdout != nil && x.Stdout == x.Stderr,
+		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env), Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
 	}
 	b, err := c.take()
 	if err == nil {
@@ -220,5 +219,5 @@ func (c *container) Start(x *exec.Cmd, cmd *workspace.Cmd, dir string) (workspac
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", cmd.Args[0], err)
 	}
-	return c.begin(b, x)
+	return c.begin(b, cmd)
 }

@@ -134,8 +134,8 @@ func (h *house) Close() error {
 }
 
 // prepare checks that c can run in dir, and returns its environment.
-func (h *house) prepare(c *workspace.Cmd, dir string) ([]string, error) {
-	env := slices.Concat(h.env, c.Env)
+func (h *house) prepare(c *workspace.Spawn) ([]string, error) {
+	env, dir := slices.Concat(h.env, c.Env), c.Dir
 	if err := h.reachable(dir); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"unsafe"
@@ -110,8 +109,8 @@ func etcFiles() []string {
 func (l *landlock) Name() string { return string(Landlock) }
 
 // Start implements [workspace.Cage].
-func (l *landlock) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.Process, error) {
-	env, err := l.prepare(c, dir)
+func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
+	env, err := l.prepare(c)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +129,8 @@ func (l *landlock) Start(x *exec.Cmd, c *workspace.Cmd, dir string) (workspace.P
 		return nil, err
 	}
 	defer w.Close()
-	x.Path, x.Args, x.Env, x.Dir = l.program, []string{supervisorName}, env, dir
+	x := c.Cmd(l.program)
+	x.Args, x.Env, x.Dir = []string{supervisorName}, env, c.Dir
 	x.ExtraFiles = []*os.File{r}
 	p, err := begin(l.limits.starter, x)
 	r.Close()

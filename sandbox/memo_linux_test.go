@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,7 +68,7 @@ func TestMemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.args = []string{"--no-such-argument"}
-	if _, err := b.Start(&exec.Cmd{}, &workspace.Cmd{Args: []string{"true"}}, b.view.ws); err == nil {
+	if _, err := b.Start(&workspace.Spawn{Args: []string{"true"}, Dir: b.view.ws}); err == nil {
 		t.Error("it started")
 	}
 	if _, err := os.Stat(file); err == nil {

@@ -1,6 +1,9 @@
 package workspace
 
-import "os/exec"
+import (
+	"os"
+	"os/exec"
+)
 
 // A Cage starts the commands of a [Dir] so that they can do less than this
 // process can. Implementations are safe for concurrent use.
@@ -11,15 +14,43 @@ type Cage interface {
 	// Contained: see [Sandboxed].
 	Contained() bool
 
-	// Start starts c in the working directory dir, as x: x has its input and
-	// output and nothing else. That there is no such program in PATH is an
-	// error that is [exec.ErrNotFound]; at a path, [io/fs.ErrNotExist], as it
-	// is if dir is not there.
-	Start(x *exec.Cmd, c *Cmd, dir string) (Process, error)
+	// Start starts s. The files of s stay open and belong to the caller. If
+	// PATH has no such program, the error is [exec.ErrNotFound]; if there is
+	// no file at the program's path or no directory s.Dir, it is
+	// [io/fs.ErrNotExist].
+	Start(s *Spawn) (Process, error)
 
 	// Close lets go of what the cage is made of. It is called once, when no
 	// command is running.
 	Close() error
+}
+
+// A Spawn is a [Cmd] that is ready to start: its directory is resolved, and
+// its input and output are files.
+type Spawn struct {
+	Args []string // the program, looked up in PATH, and its arguments
+	Dir  string   // absolute
+	Env  []string // added to the cage's own environment, KEY=VALUE
+
+	// Nil files are an empty input and a discarded output. Stdout and Stderr
+	// are the same file if one writer gets both.
+	Stdin, Stdout, Stderr *os.File
+}
+
+// Cmd returns an [exec.Cmd] of program, a path, that has the input and output
+// of s. The cage sets its arguments, directory and environment.
+func (s *Spawn) Cmd(program string) *exec.Cmd {
+	x := exec.Command(program)
+	if s.Stdin != nil {
+		x.Stdin = s.Stdin
+	}
+	if s.Stdout != nil {
+		x.Stdout = s.Stdout
+	}
+	if s.Stderr != nil {
+		x.Stderr = s.Stderr
+	}
+	return x
 }
 
 // A Process is a command that was started, and every process that it started.

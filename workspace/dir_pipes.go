@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -24,8 +23,8 @@ type pipes struct {
 	drains []*drain
 }
 
-// connect gives x the input and output that c asks for.
-func connect(x *exec.Cmd, c *Cmd) (_ *pipes, err error) {
+// connect gives s the files for the input and output that c asks for.
+func connect(s *Spawn, c *Cmd) (_ *pipes, err error) {
 	p := new(pipes)
 	defer func() {
 		if err != nil {
@@ -33,19 +32,19 @@ func connect(x *exec.Cmd, c *Cmd) (_ *pipes, err error) {
 		}
 	}()
 	if c.Stdin != nil {
-		if x.Stdin, err = p.in(c.Stdin); err != nil {
+		if s.Stdin, err = p.in(c.Stdin); err != nil {
 			return nil, err
 		}
 	}
 	if c.Stdout != nil {
-		if x.Stdout, err = p.out(c.Stdout); err != nil {
+		if s.Stdout, err = p.out(c.Stdout); err != nil {
 			return nil, err
 		}
 	}
 	if c.Stderr != nil && same(c.Stdout, c.Stderr) {
-		x.Stderr = x.Stdout
+		s.Stderr = s.Stdout
 	} else if c.Stderr != nil {
-		if x.Stderr, err = p.out(c.Stderr); err != nil {
+		if s.Stderr, err = p.out(c.Stderr); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +57,7 @@ func same(a, b io.Writer) bool {
 	return a == b
 }
 
-func (p *pipes) in(r io.Reader) (io.Reader, error) {
+func (p *pipes) in(r io.Reader) (*os.File, error) {
 	if f, ok := r.(*os.File); ok {
 		return f, nil
 	}
@@ -71,7 +70,7 @@ func (p *pipes) in(r io.Reader) (io.Reader, error) {
 	return pr, nil
 }
 
-func (p *pipes) out(w io.Writer) (io.Writer, error) {
+func (p *pipes) out(w io.Writer) (*os.File, error) {
 	if f, ok := w.(*os.File); ok {
 		return f, nil
 	}

@@ -73,12 +73,12 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	if cage == nil {
 		cage = bare{d}
 	}
-	x := new(exec.Cmd)
-	pipes, err := connect(x, c)
+	s := &Spawn{Args: c.Args, Dir: dir, Env: c.Env}
+	pipes, err := connect(s, c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", c.Args[0], err)
 	}
-	p, err := cage.Start(x, c, dir)
+	p, err := cage.Start(s)
 	if err != nil {
 		pipes.abandon()
 		return nil, nil, err
@@ -91,26 +91,25 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 type bare struct{ d *Dir }
 
 // Start implements [Cage].
-func (b bare) Start(x *exec.Cmd, c *Cmd, dir string) (Process, error) {
+func (b bare) Start(s *Spawn) (Process, error) {
 	token := rand.Text()
 	mark := marker + "=" + token
 	if outer := os.Getenv(marker); outer != "" {
 		mark = marker + "=" + outer + ":" + token
 	}
-	env := b.d.environ(c.Env, mark)
-	prog, err := LookPath(c.Args[0], env)
+	env := b.d.environ(s.Env, mark)
+	prog, err := LookPath(s.Args[0], env)
 	if err != nil {
 		return nil, err
 	}
-	if err := IsDir(dir); err != nil {
+	if err := IsDir(s.Dir); err != nil {
 		return nil, err
 	}
-	y := exec.Command(prog)
-	y.Args, y.Dir, y.Env = c.Args, dir, env
-	y.Stdin, y.Stdout, y.Stderr = x.Stdin, x.Stdout, x.Stderr
-	t := &tree{cmd: y, mark: token}
+	x := s.Cmd(prog)
+	x.Args, x.Dir, x.Env = s.Args, s.Dir, env
+	t := &tree{cmd: x, mark: token}
 	if err := t.start(); err != nil {
-		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+		return nil, fmt.Errorf("cannot start %s: %w", s.Args[0], err)
 	}
 	return t, nil
 }
