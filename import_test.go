@@ -72,6 +72,8 @@ var floors = []floor{
 		module + "/internal/args": "arguments are checked before a tool runs",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 
+	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}},
+
 	// Floor 2: adapters, one heavy dependency each.
 	{pkg: "llm/internal/wire", may: map[string]string{
 		module + "/llm": models,
@@ -166,6 +168,7 @@ var floors = []floor{
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,
+		module + "/journal":           "the contract of its index",
 		"modernc.org/sqlite":          "the database, without C",
 		"modernc.org/sqlite/lib":      "its error codes",
 		"github.com/pressly/goose/v3": "migrations",
@@ -281,7 +284,7 @@ var floors = []floor{
 		module: speaks, module + "/llm": models,
 		module + "/internal/args":                          "what people write for a tool is checked as what models do",
 		module + "/internal/ids":                           "sessions and messages",
-		module + "/store":                                  "lists and searches sessions",
+		module + "/journal":                                "the index that lists and searches sessions",
 		"github.com/danielgtaylor/huma/v2":                 "OpenAPI from Go types, validation, problem documents",
 		"github.com/danielgtaylor/huma/v2/adapters/humago": "it, over the standard library",
 	}},

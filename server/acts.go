@@ -14,8 +14,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/store"
 )
 
 // acted is the answer to what people do: the events that came of it, in order.
@@ -47,7 +47,7 @@ func (s *Server) wake(ctx context.Context, id string) error {
 			return err
 		}
 		if info.Parent == "" {
-			s.fleet.wake(info)
+			s.scheduler.wake(info)
 		}
 		id = info.Parent
 	}
@@ -115,8 +115,8 @@ func (s *Server) say(ctx context.Context, in *sayRequest) (*acted, error) {
 
 // room says why one more session of the user who asks cannot be at work now.
 // One that is at work already, or another's below, can go on.
-func (s *Server) room(ctx context.Context, info store.Info) error {
-	if it, all := s.fleet.driven(info); !it && info.Parent == "" && all >= userOf(ctx).Sessions {
+func (s *Server) room(ctx context.Context, info journal.SessionInfo) error {
+	if it, all := s.scheduler.driven(info); !it && info.Parent == "" && all >= userOf(ctx).Sessions {
 		return huma.Error429TooManyRequests(fmt.Sprintf("%d sessions of yours are at work, and no more may be at once; wait until one ends", all))
 	}
 	return nil
@@ -210,7 +210,7 @@ func (s *Server) lasting(ctx context.Context, in *ruleRequest) (keep func(by str
 	}
 	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
 		if c := st.Call(in.Body.Call); c != nil {
-			keep = h.Lasting(in.ID, st, c)
+			keep = h.Remember(in.ID, st, c)
 		}
 		return nil
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 type eventsRequest struct {
@@ -41,7 +41,7 @@ func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamRes
 		s.metrics.streams.Add(1)
 		defer s.metrics.streams.Add(-1)
 		out := newStream(w)
-		if after, ok := out.past(s.Store.Lines(r.Context(), in.ID, max(in.After, in.Last)), max(in.After, in.Last)); ok {
+		if after, ok := out.past(journal.EventsJSON(r.Context(), s.Store, in.ID, max(in.After, in.Last)), max(in.After, in.Last)); ok {
 			out.follow(r.Context(), s.Local.Watch(r.Context(), in.ID, after))
 		}
 	}}, nil
@@ -70,7 +70,7 @@ func newStream(w http.ResponseWriter) *stream {
 }
 
 // past writes the events that there are, and returns the number of the last.
-func (s *stream) past(lines iter.Seq2[store.Line, error], after int64) (last int64, ok bool) {
+func (s *stream) past(lines iter.Seq2[journal.EventJSON, error], after int64) (last int64, ok bool) {
 	b := bytes.NewBufferString("retry: 1000\n\n")
 	for l, err := range lines {
 		if err != nil {
@@ -191,7 +191,7 @@ func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage
 		in.After = max(in.After, info.Events-in.Last)
 	}
 	var all []json.RawMessage
-	for l, err := range s.Store.Lines(ctx, in.ID, in.After) {
+	for l, err := range journal.EventsJSON(ctx, s.Store, in.ID, in.After) {
 		if err != nil {
 			return nil, err
 		}

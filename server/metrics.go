@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/store"
 )
 
 // metrics are what can be counted of a server.
@@ -61,7 +61,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	var sessions int
 	var usage llm.Usage
 	var cost openmanus.Money
-	for info, err := range s.Store.Sessions(r.Context(), store.ListOptions{}) {
+	for info, err := range s.Store.Sessions(r.Context(), journal.ListOptions{}) {
 		if err != nil {
 			writeProblem(w, http.StatusServiceUnavailable, err.Error())
 			return
@@ -73,7 +73,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	runtime.ReadMemStats(&mem)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	gauge(w, "openmanus_sessions", "Sessions that are kept.", sessions)
-	driven, held := s.fleet.count()
+	driven, held := s.scheduler.count()
 	gauge(w, "openmanus_sessions_driven", "Sessions that are at work, here.", driven)
 	gauge(w, "openmanus_sessions_held", "Sessions for which something is kept: shells, browsers, agents.", held)
 	gauge(w, "openmanus_streams", "Clients that follow a session.", s.metrics.streams.Load())

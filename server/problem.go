@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // writeProblem answers with a problem document: RFC 9457.
@@ -41,8 +41,8 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		return huma.Error409Conflict("this was said before, with other words")
 	case errors.Is(err, openmanus.ErrDriven):
 		return huma.Error409Conflict("the session is being driven: interrupt it first")
-	case errors.Is(err, store.ErrNoWords):
-		return badField("query.q", store.ErrNoWords.Error())
+	case errors.Is(err, journal.ErrNoWords):
+		return badField("query.q", journal.ErrNoWords.Error())
 	case ctx.Err() != nil:
 		return huma.NewError(http.StatusServiceUnavailable, "the request was given up, or the server is stopping; what was stored is stored")
 	}

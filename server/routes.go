@@ -58,7 +58,7 @@ func op[In, Out any](s *Server, method, path, id, summary string, do func(contex
 func status(n int) func(*huma.Operation) { return func(o *huma.Operation) { o.DefaultStatus = n } }
 
 // large lets a request carry files.
-func large(o *huma.Operation) { o.MaxBodyBytes, o.BodyReadTimeout = maxBody, bodyTime }
+func large(o *huma.Operation) { o.MaxBodyBytes, o.BodyReadTimeout = maxBody, bodyTimeout }
 
 // produces says what an operation answers with that is not JSON.
 func produces(mime string) func(*huma.Operation) {

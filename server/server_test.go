@@ -36,7 +36,7 @@ const (
 
 // A host makes agents whose model does what a test says.
 type host struct {
-	db    *store.DB
+	db    server.Store
 	model llm.Model
 
 	mu  sync.Mutex
@@ -97,10 +97,11 @@ type site struct {
 	t    *testing.T
 	url  string
 	dir  string
-	db   *store.DB
+	db   server.Store
 	http *httptest.Server
 	s    *server.Server
-	stop context.CancelFunc
+	stop context.CancelFunc // ends the server's context
+	shut func() error       // closes db
 }
 
 func open(t *testing.T, dir string, m llm.Model) *site {
@@ -109,6 +110,12 @@ func open(t *testing.T, dir string, m llm.Model) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, dir, m, db, db.Close)
+}
+
+// serve starts a server over a store, which shut closes.
+func serve(t *testing.T, dir string, m llm.Model, db server.Store, shut func() error) *site {
+	t.Helper()
 	h := &host{db: db, model: m}
 	local := &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: h.flow, Name: "test"}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -122,7 +129,7 @@ func open(t *testing.T, dir string, m llm.Model) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &site{t: t, dir: dir, db: db, s: s, http: httptest.NewServer(s), stop: cancel}
+	x := &site{t: t, dir: dir, db: db, s: s, http: httptest.NewServer(s), stop: cancel, shut: shut}
 	x.url = x.http.URL
 	t.Cleanup(func() {
 		x.close()
@@ -138,7 +145,7 @@ func (x *site) close() {
 	x.http.CloseClientConnections()
 	x.http.Close()
 	x.s.Close()
-	x.db.Close()
+	x.shut()
 }
 
 // call sends a request as ann and decodes the answer, which must have the
@@ -273,7 +280,9 @@ func (x *site) events(token, id string, after int64, last string) func(func(sent
 func say(text string) map[string]any { return map[string]any{"text": text} }
 
 // A whole task: a question, an approval, a file, the answer.
-func TestTask(t *testing.T) {
+func TestTask(t *testing.T) { onEachStore(t, testTask) }
+
+func testTask(t *testing.T, open opener) {
 	x := open(t, t.TempDir(), llmtest.Script(
 		llmtest.Use("", "ask_human", map[string]any{"inquire": "which colour?"}),
 		llmtest.Use("", "file_saver", map[string]any{"file_path": "a/colour.txt", "content": "blue"}),
@@ -327,7 +336,9 @@ func TestTask(t *testing.T) {
 
 // Who connects again with the last id that it has seen misses nothing and
 // gets nothing twice.
-func TestEvents(t *testing.T) {
+func TestEvents(t *testing.T) { onEachStore(t, testEvents) }
+
+func testEvents(t *testing.T, open opener) {
 	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("hello there")))
 	id := x.session(nil)
 	x.call("POST", "/api/v1/sessions/"+id+"/messages", say("hi"), 202)
@@ -419,7 +430,9 @@ func (m *slow) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, 
 }
 
 // A server that ends, however it does, goes on where it was at the next start.
-func TestServerGoesOnAfterItsEnd(t *testing.T) {
+func TestServerGoesOnAfterItsEnd(t *testing.T) { onEachStore(t, testServerGoesOnAfterItsEnd) }
+
+func testServerGoesOnAfterItsEnd(t *testing.T, open opener) {
 	dir := t.TempDir()
 	begun := make(chan bool)
 	x := open(t, dir, &slow{begun, nil})
@@ -437,7 +450,9 @@ func TestServerGoesOnAfterItsEnd(t *testing.T) {
 	}
 }
 
-func TestInterruptAndRetry(t *testing.T) {
+func TestInterruptAndRetry(t *testing.T) { onEachStore(t, testInterruptAndRetry) }
+
+func testInterruptAndRetry(t *testing.T, open opener) {
 	begun := make(chan bool)
 	first := &slow{begun, nil}
 	x := open(t, t.TempDir(), either(first, llmtest.Script(llmtest.Say("now it is done"))))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
-	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // A Session is how a session stands.
@@ -89,7 +89,7 @@ func (l Limits) limits() openmanus.Limits {
 }
 
 // describe is how a session stands.
-func (s *Server) describe(ctx context.Context, info store.Info) (x Session, err error) {
+func (s *Server) describe(ctx context.Context, info journal.SessionInfo) (x Session, err error) {
 	u := info.Usage
 	agent, _, _ := strings.Cut(info.Flow, "?") // without the settings of a flow
 	x = Session{
@@ -131,7 +131,7 @@ func doing(st *openmanus.State) string {
 
 // mine returns what is known of a session of the user who asks. To others it
 // is as if there were none.
-func (s *Server) mine(ctx context.Context, id string) (store.Info, error) {
+func (s *Server) mine(ctx context.Context, id string) (journal.SessionInfo, error) {
 	info, err := s.Store.Session(ctx, id)
 	if err == nil && info.Owner != userOf(ctx).Name {
 		err = fmt.Errorf("session %s is another user's: %w", id, openmanus.ErrNoSession)
@@ -187,13 +187,13 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 	if n.Workspace, err = u.workspace(cmp.Or(n.Workspace, id)); err != nil {
 		return "", &FieldError{"workspace", err}
 	}
-	of := store.Info{ID: id, Owner: n.Owner, Workspace: n.Workspace}
-	end, ok := s.fleet.take(of)
+	of := journal.SessionInfo{ID: id, Owner: n.Owner, Workspace: n.Workspace}
+	end, ok := s.scheduler.reserve(of)
 	if !ok {
 		return "", huma.Error503ServiceUnavailable("the server is ending")
 	}
 	defer end()
-	s.fleet.hold(of)
+	s.scheduler.acquire(of)
 	return id, s.Host.Open(ctx, id, n)
 }
 
@@ -266,8 +266,8 @@ type listRequest struct {
 }
 
 func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], error) {
-	opts := store.ListOptions{Limit: in.Limit, Owner: userOf(ctx).Name, Roots: in.Parent == "", Parent: in.Parent}
-	var hits []store.Hit
+	opts := journal.ListOptions{Limit: in.Limit, Owner: userOf(ctx).Name, Roots: in.Parent == "", Parent: in.Parent}
+	var hits []journal.Hit
 	if in.Query != "" {
 		var err error
 		if hits, err = s.Store.Search(ctx, in.Query, opts); err != nil {
@@ -278,12 +278,12 @@ func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], err
 			if err != nil {
 				return nil, err
 			}
-			hits = append(hits, store.Hit{Info: info})
+			hits = append(hits, journal.Hit{SessionInfo: info})
 		}
 	}
 	var all []Session
 	for _, h := range hits {
-		x, err := s.describe(ctx, h.Info)
+		x, err := s.describe(ctx, h.SessionInfo)
 		if errors.Is(err, openmanus.ErrNoSession) {
 			continue // it was deleted meanwhile
 		}
@@ -369,7 +369,7 @@ func (s *Server) remove(ctx context.Context, in *OneSession) (*struct{}, error) 
 	if err != nil {
 		return nil, err
 	}
-	end, ok := s.fleet.take(info)
+	end, ok := s.scheduler.reserve(info)
 	if !ok {
 		return nil, fmt.Errorf("session %s: %w", in.ID, openmanus.ErrDriven)
 	}
@@ -382,12 +382,12 @@ func (s *Server) remove(ctx context.Context, in *OneSession) (*struct{}, error) 
 	if err := lease.Release(); err != nil {
 		return nil, err
 	}
-	s.fleet.release(in.ID)
+	s.scheduler.release(in.ID)
 	return nil, s.removeAll(ctx, in.ID)
 }
 
 func (s *Server) removeAll(ctx context.Context, id string) error {
-	for child, err := range s.Store.Sessions(ctx, store.ListOptions{Parent: id}) {
+	for child, err := range s.Store.Sessions(ctx, journal.ListOptions{Parent: id}) {
 		if err != nil {
 			return err
 		}
@@ -399,7 +399,7 @@ func (s *Server) removeAll(ctx context.Context, id string) error {
 	if err := s.Store.Delete(ctx, id); err != nil {
 		return err
 	}
-	if d, ok := s.Host.(Deleter); ok {
+	if d, ok := s.Host.(Cleaner); ok {
 		return d.Deleted(id)
 	}
 	return nil
@@ -449,7 +449,7 @@ type usageAnswer struct {
 
 func (s *Server) usage(ctx context.Context, _ *struct{}) (*usageAnswer, error) {
 	out := new(usageAnswer)
-	for info, err := range s.Store.Sessions(ctx, store.ListOptions{Owner: userOf(ctx).Name}) {
+	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Owner: userOf(ctx).Name}) {
 		if err != nil {
 			return nil, err
 		}

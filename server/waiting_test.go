@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
-	"github.com/openmanus-go/openmanus/store"
 )
 
 // A painter gives its work to another session, which asks a person.
@@ -78,7 +78,7 @@ func TestWhatRestsIsKnown(t *testing.T) {
 	x := open(t, t.TempDir(), painter{llmtest.Script(llmtest.Say("done")), llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which?"}))})
 	under := func() (ids []string) {
 		t.Helper()
-		for info, err := range x.db.Sessions(t.Context(), store.ListOptions{UnderWay: true}) {
+		for info, err := range x.db.Sessions(t.Context(), journal.ListOptions{UnderWay: true}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // made returns a directory with a store that has a session of some events, and
@@ -104,7 +105,7 @@ func TestSchemaBeforeWhatRestsWasKnown(t *testing.T) {
 	defer db.Close()
 	under := func() (n int) {
 		t.Helper()
-		for _, err := range db.Sessions(t.Context(), ListOptions{UnderWay: true}) {
+		for _, err := range db.Sessions(t.Context(), journal.ListOptions{UnderWay: true}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +117,7 @@ func TestSchemaBeforeWhatRestsWasKnown(t *testing.T) {
 		t.Errorf("%d sessions may be under way, want 1", n)
 	}
 	for _, seq := range []int64{200, 201} { // of which the first is not all that there is
-		if err := db.Rests(t.Context(), "s", seq); err != nil {
+		if err := db.MarkIdle(t.Context(), "s", seq); err != nil {
 			t.Fatal(err)
 		}
 		if n, want := under(), 201-int(seq); n != want {

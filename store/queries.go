@@ -18,7 +18,7 @@ type queries struct {
 	begin, commit, version                *sql.Stmt
 	session, known, followed              *sql.Stmt
 	addSession, addEvent, addRef          *sql.Stmt
-	addTo, rests                          *sql.Stmt
+	addTo, markIdle                       *sql.Stmt
 	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
 	deleteAfter, spoken                   *sql.Stmt
 	indexed, addSaid, deleteSaid          *sql.Stmt
@@ -61,7 +61,7 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.deleteAfter:  "DELETE FROM events WHERE id > ?1 << 32 | ?2 AND id < (?1 + 1) << 32",
 		&q.addRef:       "INSERT INTO event_blobs (ref, session) VALUES (?, ?) ON CONFLICT DO NOTHING",
 		&q.addTo:        summarySQL,
-		&q.rests:        "UPDATE sessions SET under_way = 0 WHERE name = ? AND events = ?",
+		&q.markIdle:     "UPDATE sessions SET under_way = 0 WHERE name = ? AND events = ?",
 		&q.refsOf:       "SELECT ref FROM event_blobs WHERE session = ?",
 		&q.deleteRefs:   "DELETE FROM event_blobs WHERE session = ?",
 		&q.deleteEvents: "DELETE FROM events WHERE id > ?1 << 32 AND id < (?1 + 1) << 32",

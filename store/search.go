@@ -10,20 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
-)
-
-// A Hit is a session in which words were found.
-type Hit struct {
-	Info
-	Seq     int64  `json:"seq"`     // the best event
-	Snippet string `json:"snippet"` // of what was said there; what was found stands between U+E000 and U+E001
-}
-
-// Marks around what was found in a [Hit]'s Snippet: characters for private use,
-// which no text has that was typed by a person.
-const (
-	MarkBegin = "\ue000"
-	MarkEnd   = "\ue001"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // Search returns the sessions in which people or agents said all of these
@@ -31,7 +18,7 @@ const (
 // found as part of another, in capitals or not. Words of fewer than three
 // characters, as many are in Chinese, are in no index: where there are no
 // others, all that was ever said is read, and the newest is the best.
-func (db *DB) Search(ctx context.Context, words string, opts ListOptions) ([]Hit, error) {
+func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions) ([]journal.Hit, error) {
 	query, err := newQuery(words)
 	if err != nil {
 		return nil, err
@@ -52,14 +39,14 @@ func (db *DB) Search(ctx context.Context, words string, opts ListOptions) ([]Hit
 		SELECT `+infoColumns+`, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
 		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7) AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
 		ORDER BY rank, updated DESC LIMIT ?10`,
-		MarkBegin, MarkEnd, query.match, query.short, query.first, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 	if err != nil {
 		return nil, db.explain(err)
 	}
-	var hits []Hit
+	var hits []journal.Hit
 	for rows.Next() {
-		var h Hit
-		if h.Info, err = scanInfo(rows, &h.Seq, &h.Snippet); err != nil {
+		var h journal.Hit
+		if h.SessionInfo, err = scanInfo(rows, &h.Seq, &h.Snippet); err != nil {
 			break
 		}
 		hits = append(hits, h)
@@ -94,7 +81,7 @@ func newQuery(words string) (query, error) {
 		}
 	}
 	if len(long)+len(short) == 0 {
-		return query{}, fmt.Errorf("search for %q: %w", words, ErrNoWords)
+		return query{}, fmt.Errorf("search for %q: %w", words, journal.ErrNoWords)
 	}
 	list, err := json.Marshal(short)
 	q := query{match: strings.Join(long, " AND "), short: string(list)}
@@ -103,9 +90,6 @@ func newQuery(words string) (query, error) {
 	}
 	return q, err
 }
-
-// ErrNoWords says that there is nothing to search for.
-var ErrNoWords = errors.New("name a word to search for")
 
 // batchSaid is about how many bytes are added to the index at a time: appends
 // wait for so much at most, or for one session.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/store"
 )
 
 func TestSearch(t *testing.T) {
@@ -27,7 +27,7 @@ func TestSearch(t *testing.T) {
 	say("tea", "bob", "北京的茶馆在哪里")
 	say("long", "bob", strings.Repeat("nothing of note, ", 2000)+"needle")
 
-	search := func(words string, opts store.ListOptions) string {
+	search := func(words string, opts journal.ListOptions) string {
 		t.Helper()
 		hits, err := db.Search(t.Context(), words, opts)
 		if err != nil {
@@ -35,7 +35,7 @@ func TestSearch(t *testing.T) {
 		}
 		var ids []string
 		for _, h := range hits {
-			if !strings.Contains(h.Snippet, store.MarkBegin) || !strings.Contains(h.Snippet, store.MarkEnd) || h.Seq < 2 {
+			if !strings.Contains(h.Snippet, journal.MarkBegin) || !strings.Contains(h.Snippet, journal.MarkEnd) || h.Seq < 2 {
 				t.Errorf("%q: event %d, %q", words, h.Seq, h.Snippet)
 			}
 			ids = append(ids, h.ID)
@@ -60,14 +60,14 @@ func TestSearch(t *testing.T) {
 		"茶 %":            "",
 		"NEAR(the, AND)": "",
 	} {
-		if got := search(words, store.ListOptions{}); got != want {
+		if got := search(words, journal.ListOptions{}); got != want {
 			t.Errorf("%q found %q, want %q", words, got, want)
 		}
 	}
-	if got := search("the", store.ListOptions{Owner: "bob"}); got != "" {
+	if got := search("the", journal.ListOptions{Owner: "bob"}); got != "" {
 		t.Errorf("bob found %q", got)
 	}
-	if _, err := db.Search(t.Context(), " \xff", store.ListOptions{}); !errors.Is(err, store.ErrNoWords) {
+	if _, err := db.Search(t.Context(), " \xff", journal.ListOptions{}); !errors.Is(err, journal.ErrNoWords) {
 		t.Errorf("no words: %v", err)
 	}
 
@@ -78,7 +78,7 @@ func TestSearch(t *testing.T) {
 	if err := db.Delete(t.Context(), "sales"); err != nil {
 		t.Fatal(err)
 	}
-	if got := search("best", store.ListOptions{}); got != "tea" {
+	if got := search("best", journal.ListOptions{}); got != "tea" {
 		t.Errorf("found %q, want tea alone", got)
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store"
 )
 
-func list(t testing.TB, db *store.DB, opts store.ListOptions) (ids []string) {
+func list(t testing.TB, db *store.DB, opts journal.ListOptions) (ids []string) {
 	t.Helper()
 	for info, err := range db.Sessions(t.Context(), opts) {
 		if err != nil {
@@ -26,7 +27,7 @@ func list(t testing.TB, db *store.DB, opts store.ListOptions) (ids []string) {
 	return ids
 }
 
-func session(t testing.TB, db *store.DB, id string) store.Info {
+func session(t testing.TB, db *store.DB, id string) journal.SessionInfo {
 	t.Helper()
 	info, err := db.Session(t.Context(), id)
 	if err != nil {
@@ -44,7 +45,7 @@ func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := session(t, db, "s")
-	if want := (store.Info{
+	if want := (journal.SessionInfo{
 		ID: "s", Title: "Find the three best months [31m", Created: evs[0].Time, Updated: evs[2].Time, Events: 3, Last: "user_said",
 		Flow: "manus", Parent: "above", Model: "openai/small", Workspace: "/old",
 	}); !reflect.DeepEqual(first, want) {
@@ -87,27 +88,27 @@ func TestSessionsAreListedByTheirLastChange(t *testing.T) {
 	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Workspace: "/b"})
 	add(t, db, "a", openmanus.Noted{ID: "1"})
 	for _, tt := range []struct {
-		opts store.ListOptions
+		opts journal.ListOptions
 		want string
 	}{
-		{store.ListOptions{}, "a b.1 c b"},
-		{store.ListOptions{Limit: 2}, "a b.1"},
-		{store.ListOptions{Roots: true}, "a c b"},
-		{store.ListOptions{Parent: "b"}, "b.1"},
-		{store.ListOptions{Workspace: "/b"}, "b.1 b"},
-		{store.ListOptions{Workspace: "/b", Roots: true}, "b"},
-		{store.ListOptions{Parent: "nobody"}, ""},
+		{journal.ListOptions{}, "a b.1 c b"},
+		{journal.ListOptions{Limit: 2}, "a b.1"},
+		{journal.ListOptions{Roots: true}, "a c b"},
+		{journal.ListOptions{Parent: "b"}, "b.1"},
+		{journal.ListOptions{Workspace: "/b"}, "b.1 b"},
+		{journal.ListOptions{Workspace: "/b", Roots: true}, "b"},
+		{journal.ListOptions{Parent: "nobody"}, ""},
 	} {
 		if got := strings.Join(list(t, db, tt.opts), " "); got != tt.want {
 			t.Errorf("with %+v: %q, want %q", tt.opts, got, tt.want)
 		}
 	}
-	for range db.Sessions(t.Context(), store.ListOptions{}) {
+	for range db.Sessions(t.Context(), journal.ListOptions{}) {
 		break // may be left, and the store goes on
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for info, err := range db.Sessions(ctx, store.ListOptions{}) {
+	for info, err := range db.Sessions(ctx, journal.ListOptions{}) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("a list that was cancelled yielded %v, %v", info, err)
 		}
@@ -160,7 +161,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	for ev, err := range db.Events(t.Context(), "s", 0) {
 		t.Errorf("there is an event: %v, %v", ev, err)
 	}
-	if got := list(t, db, store.ListOptions{}); !slices.Equal(got, []string{"other"}) {
+	if got := list(t, db, journal.ListOptions{}); !slices.Equal(got, []string{"other"}) {
 		t.Errorf("the sessions are %v", got)
 	}
 	if n := files(t, filepath.Join(dir, "locks")); n != 0 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/cli"
-	"github.com/openmanus-go/openmanus/store"
+
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // completionCmd is openmanus completion. The scripts ask the program itself
@@ -278,7 +279,7 @@ func (t *terminal) sessionsFor(ctx context.Context, g *globals) []candidate {
 	}
 	defer a.Close()
 	cs := []candidate{{"last", "the newest"}}
-	for in, err := range a.db.Sessions(ctx, store.ListOptions{Limit: 50, Roots: true}) {
+	for in, err := range a.db.Sessions(ctx, journal.ListOptions{Limit: 50, Roots: true}) {
 		if err != nil {
 			break
 		}

@@ -53,8 +53,8 @@ func (a *app) decision(session string, s *openmanus.State, c *openmanus.CallStat
 	}
 }
 
-// Lasting implements [server.Rememberer].
-func (h serveHost) Lasting(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
+// Remember implements [server.Rememberer].
+func (h serveHost) Remember(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
 	if !rememberable(s, c) {
 		return nil
 	}

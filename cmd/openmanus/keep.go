@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // A made is an agent with what it keeps running.
@@ -38,8 +38,8 @@ func (m made) closeSessions(ids []string) error {
 	return errors.Join(errs...)
 }
 
-// Keep implements [server.Keeper].
-func (h serveHost) Keep(id, dir string) (release func() error) {
+// Hold implements [server.Holder].
+func (h serveHost) Hold(id, dir string) (release func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.keepers[dir] == nil {
@@ -49,7 +49,7 @@ func (h serveHost) Keep(id, dir string) (release func() error) {
 	return func() error { return h.release(id, dir) }
 }
 
-// Deleted implements [server.Deleter]: the copies of a session's attempts go
+// Deleted implements [server.Cleaner]: the copies of a session's attempts go
 // with it.
 func (h serveHost) Deleted(id string) error {
 	if err := h.copies("", nil).Remove(id); err != nil {
@@ -95,7 +95,7 @@ func (a *app) release(id, dir string) error {
 
 // below adds the sessions below one, by where they work.
 func (a *app) below(ctx context.Context, id string, ids map[string][]string) error {
-	for child, err := range a.db.Sessions(ctx, store.ListOptions{Parent: id}) {
+	for child, err := range a.db.Sessions(ctx, journal.ListOptions{Parent: id}) {
 		if err != nil {
 			return err
 		}

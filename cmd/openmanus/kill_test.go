@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -139,7 +140,7 @@ func sessionIn(t *testing.T, home, ws string) string {
 	t.Helper()
 	db := openStore(t, home)
 	defer db.Close()
-	for info, err := range db.Sessions(t.Context(), store.ListOptions{}) {
+	for info, err := range db.Sessions(t.Context(), journal.ListOptions{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,8 +25,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/mcp"
-	"github.com/openmanus-go/openmanus/store"
 )
 
 // mcpServeCmd is openmanus mcp serve.
@@ -237,7 +237,7 @@ const (
 )
 
 func (x *exhibit) list(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	infos, err := x.infos(ctx, store.ListOptions{Limit: maxListed, Roots: true})
+	infos, err := x.infos(ctx, journal.ListOptions{Limit: maxListed, Roots: true})
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // serveHost makes for a server what its sessions need. It implements
-// [server.Host], [server.Keeper], [server.Deleter], [server.Planner] and
+// [server.Host], [server.Holder], [server.Cleaner], [server.Planner] and
 // [server.Rememberer].
 type serveHost struct{ *app }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // sessionsCmd is openmanus sessions.
@@ -78,7 +78,7 @@ func (a *app) named(ctx context.Context, id string) (string, error) {
 		}
 		return full, err
 	}
-	for newest, err := range a.db.Sessions(ctx, store.ListOptions{Limit: 1, Roots: true}) {
+	for newest, err := range a.db.Sessions(ctx, journal.ListOptions{Limit: 1, Roots: true}) {
 		return newest.ID, err
 	}
 	return "", usage(errors.New("there is no session yet: openmanus run \"what you want done\""))

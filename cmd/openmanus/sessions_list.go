@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // sessionsListCmd is openmanus sessions list.
@@ -25,9 +25,9 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		return err
 	}
 	defer a.Close()
-	opts := store.ListOptions{Limit: c.Limit, Roots: true}
+	opts := journal.ListOptions{Limit: c.Limit, Roots: true}
 	if c.All {
-		opts = store.ListOptions{}
+		opts = journal.ListOptions{}
 	}
 	infos, err := a.infos(ctx, opts)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 }
 
 // infos are how the sessions stand, the newest first.
-func (a *app) infos(ctx context.Context, opts store.ListOptions) ([]*sessionInfo, error) {
+func (a *app) infos(ctx context.Context, opts journal.ListOptions) ([]*sessionInfo, error) {
 	infos := []*sessionInfo{}
 	for kept, err := range a.db.Sessions(ctx, opts) {
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Lines are what encoding the events gives, whatever is in them.
-func TestLines(t *testing.T) {
+func TestEventsJSON(t *testing.T) {
 	db, err := store.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestLines(t *testing.T) {
 		want = append(want, ev)
 	}
 	i := 0
-	for l, err := range db.Lines(t.Context(), "s", 1) {
+	for l, err := range db.EventsJSON(t.Context(), "s", 1) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestLines(t *testing.T) {
 	if i != len(want) || i != 3 {
 		t.Errorf("%d lines of %d events", i, len(want))
 	}
-	for l, err := range db.Lines(t.Context(), "none", 0) {
+	for l, err := range db.EventsJSON(t.Context(), "none", 0) {
 		t.Errorf("a session that does not exist has a line: %v, %v", l, err)
 	}
 }

@@ -1,0 +1,131 @@
+// Package journal holds what stores of journals and their users share.
+package journal
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// An Index describes sessions without reading their events. A store that
+// serves more than one program usually has one. Implementations are safe for
+// concurrent use, and an append is visible in the index when it has returned.
+type Index interface {
+	// Session describes one session. If there is none of this id, the error
+	// is [openmanus.ErrNoSession].
+	Session(ctx context.Context, id string) (SessionInfo, error)
+
+	// Sessions yields the sessions that match opts, the most recently
+	// updated first, as they are when the iteration starts. The sequence may
+	// be used more than once. It ends after the first error.
+	Sessions(ctx context.Context, opts ListOptions) iter.Seq2[SessionInfo, error]
+}
+
+// A Searcher finds sessions by what was said in them.
+type Searcher interface {
+	// Search returns the sessions among those that match opts in which one
+	// message, or the title, contains all of these words, the best match
+	// first. It matches parts of words and ignores case. If there are no
+	// words, the error is [ErrNoWords].
+	Search(ctx context.Context, words string, opts ListOptions) ([]Hit, error)
+}
+
+// A Deleter deletes sessions.
+type Deleter interface {
+	// Delete deletes a session and what only it needs. Its children stay.
+	// The error is [openmanus.ErrDriven] while a process holds the session's
+	// lease, and [openmanus.ErrNoSession] if there is no such session.
+	Delete(ctx context.Context, session string) error
+}
+
+// An IdleMarker is an [Index] that remembers which sessions have nothing to
+// do, so that [ListOptions].UnderWay can leave them out.
+type IdleMarker interface {
+	// MarkIdle records that nothing is left to do in a session after the
+	// event seq. It has no effect if the session has later events or does
+	// not exist: appending to a session ends its mark.
+	MarkIdle(ctx context.Context, session string, seq int64) error
+}
+
+// ErrNoWords is returned by [Searcher].Search if there is nothing to search
+// for.
+var ErrNoWords = errors.New("name a word to search for")
+
+// A SessionInfo is what an [Index] knows of a session. Usage and Cost are
+// those of the session's own model calls, without its children's.
+type SessionInfo struct {
+	ID        string          `json:"id"`
+	Title     string          `json:"title"` // the last title given, or the first words the user said
+	Created   time.Time       `json:"created"`
+	Updated   time.Time       `json:"updated"` // when the last event was stored
+	Events    int64           `json:"events"`  // the sequence number of the last event
+	Last      string          `json:"last"`    // the type of the last event, as in docs/events.md
+	Flow      string          `json:"flow"`
+	Parent    string          `json:"parent,omitempty"`
+	Owner     string          `json:"owner,omitempty"`
+	Model     string          `json:"model,omitempty"`     // of the last configuration
+	Workspace string          `json:"workspace,omitempty"` // of the last configuration
+	Usage     llm.Usage       `json:"usage"`
+	Cost      openmanus.Money `json:"cost"`
+}
+
+// ListOptions select sessions. The zero ListOptions select all of them.
+type ListOptions struct {
+	Limit     int    // the most sessions to yield; 0 is no limit
+	Workspace string // only sessions that work there
+	Parent    string // only children of this session
+	Owner     string // only sessions of this user
+	Roots     bool   // only sessions without a parent
+	UnderWay  bool   // only sessions that may have something to do; an index may yield others too
+}
+
+// A Hit is a session that a search found.
+type Hit struct {
+	SessionInfo
+	Seq     int64  `json:"seq"`     // the event that matches best
+	Snippet string `json:"snippet"` // of that event; matches stand between MarkBegin and MarkEnd
+}
+
+// MarkBegin and MarkEnd enclose the matches in a [Hit]'s Snippet. They are
+// characters for private use, which text typed by people does not contain.
+const (
+	MarkBegin = "\ue000"
+	MarkEnd   = "\ue001"
+)
+
+// An EventJSON is an event in the encoding of [openmanus.Event.MarshalJSON].
+type EventJSON struct {
+	Seq  int64
+	Type string
+	JSON []byte
+}
+
+// A JSONReader is a [openmanus.Journal] that yields encoded events faster than
+// by decoding and encoding them.
+type JSONReader interface {
+	// EventsJSON yields the events that Events does, encoded.
+	EventsJSON(ctx context.Context, session string, after int64) iter.Seq2[EventJSON, error]
+}
+
+// EventsJSON yields the events of a session after a sequence number, encoded.
+// It uses the journal's own method if it is a [JSONReader].
+func EventsJSON(ctx context.Context, j openmanus.Journal, session string, after int64) iter.Seq2[EventJSON, error] {
+	if r, ok := j.(JSONReader); ok {
+		return r.EventsJSON(ctx, session, after)
+	}
+	return func(yield func(EventJSON, error) bool) {
+		for ev, err := range j.Events(ctx, session, after) {
+			var data []byte
+			if err == nil {
+				data, err = ev.MarshalJSON()
+			}
+			if !yield(EventJSON{ev.Seq, openmanus.TypeName(ev.Body), data}, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A scheduler drives the sessions that have something to do, each in a
+// goroutine of its own that ends when the session is idle. It also keeps track
+// of the resources that a [Holder] holds for a session, and releases them when
+// the session has been idle for the idle timeout. Its methods are safe for
+// concurrent use.
+type scheduler struct {
+	runtime openmanus.Runtime
+	failed  func(session string, err error) // called when a session could not be driven
+	idle    time.Duration                   // the idle timeout; 0: never release
+
+	// hold, if not nil, is called before anything is made for a session. It
+	// is called without s.mu, by the goroutine that has the session's job.
+	hold func(journal.SessionInfo) (release func())
+
+	ctx  context.Context
+	stop context.CancelFunc
+	all  sync.WaitGroup // of jobs
+
+	mu     sync.Mutex
+	jobs   map[string]*job       // by session; at most one each
+	owners map[string]int        // the number of driving jobs, by owner
+	held   map[string]*resources // by session
+	closed bool
+}
+
+// A job is work on one session: driving it, or something that must not happen
+// while it is driven, such as deleting it.
+type job struct {
+	session journal.SessionInfo
+	driving bool
+	again   bool // the session was woken during the job
+}
+
+// resources are what a [Holder] holds for one session.
+type resources struct {
+	release func()
+	timer   *time.Timer // runs while the session is idle; nil otherwise
+}
+
+func newScheduler(ctx context.Context, r openmanus.Runtime, failed func(string, error)) *scheduler {
+	ctx, stop := context.WithCancel(ctx)
+	return &scheduler{
+		runtime: r, failed: failed, ctx: ctx, stop: stop,
+		jobs: make(map[string]*job), owners: make(map[string]int), held: make(map[string]*resources),
+	}
+}
+
+// wake starts to drive a session, or has its present job followed by another
+// drive. It returns at once. After close it does nothing: the session resumes
+// when the next server starts.
+func (s *scheduler) wake(session journal.SessionInfo) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if j := s.jobs[session.ID]; j != nil {
+		j.again = true
+		return
+	}
+	j := &job{session: session, driving: true}
+	s.jobs[session.ID] = j
+	s.owners[session.Owner]++
+	s.all.Go(func() { s.drive(j) })
+}
+
+// drive runs a driving job until the session is idle and was not woken again.
+func (s *scheduler) drive(j *job) {
+	for again := true; again; {
+		s.acquire(j.session)
+		err := s.runtime.Wake(s.ctx, j.session.ID)
+		s.mu.Lock()
+		again = j.again && err == nil && s.ctx.Err() == nil
+		if j.again = false; !again {
+			s.finish(j)
+		}
+		s.mu.Unlock()
+		if err != nil && s.ctx.Err() == nil {
+			s.failed(j.session.ID, err)
+		}
+	}
+}
+
+// finish removes a job and starts the idle timeout of the session's resources.
+// The caller holds s.mu.
+func (s *scheduler) finish(j *job) {
+	id, owner := j.session.ID, j.session.Owner
+	delete(s.jobs, id)
+	if j.driving {
+		if s.owners[owner]--; s.owners[owner] == 0 {
+			delete(s.owners, owner)
+		}
+	}
+	r := s.held[id]
+	if r == nil || s.closed || s.idle <= 0 {
+		return
+	}
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.timer = time.AfterFunc(s.idle, func() {
+		if done, ok := s.reserve(j.session); ok {
+			s.release(id)
+			done()
+		}
+	})
+}
+
+// reserve makes a job that does not drive: until done is called, the session
+// has no other one. It reports false if the session has a job or the scheduler
+// is closed.
+func (s *scheduler) reserve(session journal.SessionInfo) (done func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.jobs[session.ID] != nil {
+		return nil, false
+	}
+	j := &job{session: session}
+	s.jobs[session.ID] = j
+	s.all.Add(1)
+	return func() {
+		defer s.all.Done()
+		s.mu.Lock()
+		s.finish(j)
+		s.mu.Unlock()
+		if j.again {
+			s.wake(session)
+		}
+	}, true
+}
+
+// acquire calls hold for a session unless its resources are held already, and
+// stops its idle timeout. The caller has the session's job.
+func (s *scheduler) acquire(session journal.SessionInfo) {
+	if s.hold == nil {
+		return
+	}
+	s.mu.Lock()
+	r := s.held[session.ID]
+	if r != nil && r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
+	s.mu.Unlock()
+	if r != nil {
+		return
+	}
+	r = &resources{release: s.hold(session)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[session.ID] = r
+}
+
+// release releases the resources of a session, if there are any. The caller
+// has the session's job.
+func (s *scheduler) release(id string) {
+	s.mu.Lock()
+	r := s.held[id]
+	delete(s.held, id)
+	if r != nil && r.timer != nil {
+		r.timer.Stop()
+	}
+	s.mu.Unlock()
+	if r != nil {
+		r.release()
+	}
+}
+
+// driven reports whether a session is driven here, and how many sessions of
+// the same owner are.
+func (s *scheduler) driven(session journal.SessionInfo) (itself bool, all int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[session.ID]
+	return j != nil && j.driving, s.owners[session.Owner]
+}
+
+// count returns how many sessions are driven, and how many hold resources.
+func (s *scheduler) count() (driven, held int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.owners {
+		driven += n
+	}
+	return driven, len(s.held)
+}
+
+// close stops driving and waits for all jobs. Held resources are not released
+// here; their owner closes them.
+func (s *scheduler) close() {
+	s.mu.Lock()
+	s.closed = true
+	for _, r := range s.held {
+		if r.timer != nil {
+			r.timer.Stop()
+		}
+	}
+	s.mu.Unlock()
+	s.stop()
+	s.all.Wait()
+}
