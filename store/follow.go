@@ -38,7 +38,7 @@ func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
 
 func (db *DB) eventJSON(ctx context.Context, r record) (journal.EventJSON, error) {
 	data, err := db.codec().Line(ctx, r.seq, r.time(), r.Stored)
-	return journal.EventJSON{r.seq, r.Type, data}, err
+	return journal.EventJSON{Seq: r.seq, Type: r.Type, JSON: data}, err
 }
 
 // read yields the events that there are when it begins, as decode makes them.
