@@ -33,6 +33,7 @@ const (
 	models   = "the vocabulary of models"
 	worlds   = "the vocabulary of workspaces"
 	platform = "what the standard library does not know of the system"
+	serves   = "what is known of providers"
 	shared   = "what the adapters of models have in common"
 	byHand   = "schemas that are written by hand"
 	casts    = "test data that a person can write by hand"
@@ -41,7 +42,8 @@ const (
 var floors = []floor{
 	// Floor 0: vocabularies.
 	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
-	{pkg: "llm/catalogue"},
+	{pkg: "llm/provider", may: map[string]string{module + "/llm": models}, not: []string{"net/http", "os", "os/exec"}},
+	{pkg: "llm/catalogue", may: map[string]string{module + "/llm/provider": serves}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/tokens", may: map[string]string{
 		module + "/llm":                     models,
 		module + "/llm/tokens/internal/bpe": "the vocabularies, and how text is cut",
@@ -81,6 +83,7 @@ var floors = []floor{
 		"github.com/dustin/go-humanize":                     "sizes in errors, as people write them",
 	}},
 	{pkg: "llm/openai", may: map[string]string{
+		module + "/llm/provider":                   serves,
 		module + "/llm":                            models,
 		module + "/llm/internal/wire":              shared,
 		module + "/llm/openai/internal/chat":       "its own formats",
@@ -91,6 +94,7 @@ var floors = []floor{
 	{pkg: "llm/openai/internal/responses", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/openai/internal/chat", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/anthropic", may: map[string]string{
+		module + "/llm/provider":                        serves,
 		module + "/llm":                                 models,
 		module + "/llm/internal/wire":                   shared,
 		module + "/llm/internal/messages":               "Anthropic's format, which others serve too",
@@ -99,6 +103,8 @@ var floors = []floor{
 	}},
 	{pkg: "llm/internal/messages", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/ollama", may: map[string]string{
+		module + "/llm/provider":               serves,
+		module + "/llm/openai":                 "it also serves Chat Completions",
 		module + "/llm":                        models,
 		module + "/llm/internal/wire":          shared,
 		module + "/llm/ollama/internal/native": "its own format",
@@ -106,6 +112,7 @@ var floors = []floor{
 	{pkg: "llm/ollama/internal/native", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/entra", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
 	{pkg: "llm/bedrock", may: map[string]string{
+		module + "/llm/provider":                     serves,
 		module + "/llm":                              models,
 		module + "/llm/internal/wire":                shared,
 		module + "/llm/internal/messages":            "Anthropic's format, which it serves too",
@@ -123,14 +130,29 @@ var floors = []floor{
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/...": "the provider's own framing of events",
 	}},
 	{pkg: "llm/google", may: map[string]string{
+		module + "/llm/provider":               serves,
 		module + "/llm":                        models,
 		module + "/llm/internal/wire":          shared,
 		module + "/llm/google/internal/gemini": "its own format",
-		"golang.org/x/oauth2":                  "a token of Google's, as it has them",
-		"golang.org/x/oauth2/google":           "the credentials that Google's tools leave",
+	}},
+	{pkg: "llm/vertex", may: map[string]string{
+		module + "/llm": models, module + "/llm/provider": serves, module + "/llm/internal/wire": shared,
+		module + "/llm/anthropic":    "the format of Claude",
+		module + "/llm/google":       "the format of Gemini",
+		"golang.org/x/oauth2":        "a token of Google's, as it has them",
+		"golang.org/x/oauth2/google": "the credentials that Google's tools leave",
+	}},
+	{pkg: "llm/azure", may: map[string]string{
+		module + "/llm": models, module + "/llm/provider": serves,
+		module + "/llm/openai": "the formats of OpenAI's models",
+		module + "/llm/entra":  "tokens of Microsoft Entra",
+	}},
+	{pkg: "llm/compat", may: map[string]string{
+		module + "/llm": models, module + "/llm/provider": serves,
+		module + "/llm/openai": "Chat Completions",
 	}},
 	{pkg: "llm/google/internal/gemini", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
-	{pkg: "llm/scripted", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "llm/scripted", may: map[string]string{module + "/llm/provider": serves, module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
 		module + "/internal/toolspec":          byHand,
@@ -174,11 +196,13 @@ var floors = []floor{
 		"github.com/pressly/goose/v3": "migrations",
 		"golang.org/x/sys/...":        platform + ": locks, and file systems that cannot lock",
 	}},
+	{pkg: "llm/providers", may: map[string]string{module + "/llm/...": "the list of all of them"}},
 	{pkg: "config", may: map[string]string{
-		module + "/internal/near":         "what a mistyped name was meant to be",
-		module:                            "the limits and modes that are configured",
-		module + "/llm":                   "the settings that are configured",
-		"github.com/pelletier/go-toml/v2": "TOML that says where an error is",
+		module + "/llm/provider":                   serves,
+		module + "/internal/near":                  "what a mistyped name was meant to be",
+		module:                                     "the limits and modes that are configured",
+		module + "/llm":                            "the settings that are configured",
+		"github.com/pelletier/go-toml/v2":          "TOML that says where an error is",
 		"github.com/pelletier/go-toml/v2/unstable": "the position of each key",
 	}},
 
@@ -279,7 +303,7 @@ var floors = []floor{
 	{pkg: "journaltest", may: map[string]string{module: speaks, module + "/llm": models}},
 
 	// Floor 3: surfaces append, wake and follow.
-	{pkg: "trace", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"os", "os/exec"}},
+	{pkg: "trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/llm": models}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
 		module: speaks, module + "/llm": models,
 		module + "/internal/args":                          "what people write for a tool is checked as what models do",

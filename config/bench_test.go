@@ -10,7 +10,7 @@ import (
 func BenchmarkLoad(b *testing.B) {
 	src := Sources{Dir: b.TempDir(), GOOS: "linux", Env: func(name string) (string, bool) { return "/nowhere", name == "HOME" }}
 	for b.Loop() {
-		if _, _, err := Load(src); err != nil {
+		if _, _, err := load(src); err != nil {
 			b.Fatal(err)
 		}
 	}

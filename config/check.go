@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // check looks at settings that depend on each other, once all are there.
@@ -38,8 +40,8 @@ func (l *loader) checkLLM(profile string) {
 	}
 
 	apiType, typed := get("api_type")
-	p, _ := provider("", apiType.text, "")
-	if typed && (p == "azure" || p == "bedrock") { // whose examples have no address: looked at when it is used
+	p := l.src.Providers.Typed(apiType.text)
+	if typed && p != nil && p.BaseURL == "" { // OpenManus' examples have no address: it is checked when it is used
 	} else if base, ok := get("base_url"); ok {
 		l.checkURL(base)
 	}
@@ -54,7 +56,7 @@ func (l *loader) checkLLM(profile string) {
 }
 
 func (l *loader) checkURL(s setting) {
-	if err := checkURL(s.text); err != nil {
+	if err := provider.CheckURL(s.text); err != nil {
 		l.fail(&Error{Source: s.source, Key: s.key.with(s.sub), Found: quoted(masked(s.text)), Text: err.Error()})
 	}
 }

@@ -30,9 +30,9 @@ func TestModelsOfClouds(t *testing.T) {
 		{"vertex/claude-sonnet-4-5@20250929", "region='us-east5'\nproject='p-2'", google, "https://us-east5-aiplatform.googleapis.com/v1/projects/p-2/locations/us-east5 "},
 		{"vertex/gemini-2.5-pro", "", nil, "needs a project"},
 		{"vertex/gemini-2.5-pro", "project='a/b'", nil, "which is none"},
-		{"vertex/llama-4", "", google, "of Vertex, Claude and Gemini are served"},
+		{"vertex/llama-4", "", google, "on Vertex, Claude and Gemini are served"},
 	} {
-		cfg, _, err := Load(Sources{File: file(t, "[llm]\n"+c.toml+"\n"), Env: only(c.env)})
+		cfg, _, err := load(Sources{File: file(t, "[llm]\n"+c.toml+"\n"), Env: only(c.env)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestCredentialsOfGoogleGoToGoogle(t *testing.T) {
 		"https://aiplatform.googleapis.com.evil.test/v1/projects/p/locations/global":  false,
 		"http://aiplatform.googleapis.com/v1/projects/p/locations/global":             false,
 	} {
-		cfg, _, err := Load(Sources{File: file(t, "[llm]\nmodel='vertex/gemini-2.5-pro'\nbase_url='"+base+"'\n"), Env: only(nil)})
+		cfg, _, err := load(Sources{File: file(t, "[llm]\nmodel='vertex/gemini-2.5-pro'\nbase_url='"+base+"'\n"), Env: only(nil)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +90,9 @@ func TestWhatBedrockSpeaks(t *testing.T) {
 		{"bedrock/us.anthropic.claude-opus-4-5-20251101-v1:0", "converse", "converse"},
 		{"bedrock/arn:aws:bedrock:us-east-1:1:application-inference-profile/x", "messages", "messages"},
 		{"bedrock/amazon.nova-pro-v1:0", "chat", ""},
-		{"openai/gpt-5", "messages", `api = "messages" is for models of bedrock`},
+		{"openai/gpt-5", "messages", `api = "messages" is not for openai: allowed: chat, responses`},
 	} {
-		cfg, _, err := Load(Sources{File: file(t, "[llm]\nmodel='"+c.model+"'\napi='"+c.api+"'\n"), Env: only(map[string]string{"AWS_REGION": "us-east-1", "OPENAI_API_KEY": "k"})})
+		cfg, _, err := load(Sources{File: file(t, "[llm]\nmodel='"+c.model+"'\napi='"+c.api+"'\n"), Env: only(map[string]string{"AWS_REGION": "us-east-1", "OPENAI_API_KEY": "k"})})
 		if err != nil {
 			t.Fatal(err)
 		}

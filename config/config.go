@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // A Config is what all sources together say. Its fields may be read by any
@@ -27,18 +28,19 @@ type Config struct {
 	Users    map[string]*User // [users.NAME]
 	Sandbox  Sandbox          // [sandbox]
 
-	// Catalogue, if it is not nil, tells what is known of a model. [models]
+	// Catalogue, if it is not nil, returns what is known of a model. [models]
 	// in the configuration comes before it, value by value.
-	Catalogue func(provider, name string) (Info, bool)
+	Catalogue func(p *provider.Provider, name string) (Info, bool)
 
-	dir      string             // where relative paths of flags and variables begin
-	files    []FileState        // where files were looked for
-	settings map[string]setting // by name: whatever was set, and defaults
-	profiles []string           // in the order of the files
-	models   []string           // likewise
-	users    []string           // likewise
-	ambient  map[string]string  // variables of other programs that matter here
-	secrets  []secret
+	providers provider.List      // [Sources].Providers
+	env       Lookup             // [Sources].Env
+	dir       string             // where relative paths of flags and variables begin
+	files     []FileState        // where files were looked for
+	settings  map[string]setting // by name: whatever was set, and defaults
+	profiles  []string           // in the order of the files
+	models    []string           // likewise
+	users     []string           // likewise
+	secrets   []secret
 }
 
 // Run is what flags of a run say.

@@ -15,7 +15,15 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/near"
+	"github.com/openmanus-go/openmanus/llm/provider"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
+
+// load loads src with the providers that are built in.
+func load(src Sources) (*Config, []Warning, error) {
+	src.Providers = providers.All()
+	return Load(src)
+}
 
 // empty is an environment of nothing but a home directory.
 func empty(t *testing.T) Lookup {
@@ -34,14 +42,14 @@ func file(t *testing.T, text string) string {
 func TestFilesOfWindowsAreFine(t *testing.T) {
 	text := "\xef\xbb\xbf[run]\r\nmax_steps = 7\r\n\r\n[llm]\r\nmodel = \"gpt-5\" # here\r\n"
 	path := file(t, text)
-	cfg, _, err := Load(Sources{File: path, Env: empty(t)})
+	cfg, _, err := load(Sources{File: path, Env: empty(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if cfg.Run.MaxSteps != 7 || cfg.LLM.Model != "gpt-5" {
 		t.Errorf("run %+v, llm %+v", cfg.Run, cfg.LLM)
 	}
-	if got := cfg.Origin("llm.model"); got != (Source{File, path, 5}) {
+	if got := cfg.Origin("llm.model"); got != (Source{From: File, Name: path, Line: 5}) {
 		t.Errorf("llm.model is from %v", got)
 	}
 }
@@ -67,7 +75,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		cases = append(cases, struct{ path, want string }{os.DevNull, "is not a regular file"})
 	}
 	for _, c := range cases {
-		_, _, err := Load(Sources{File: c.path, Env: empty(t)})
+		_, _, err := load(Sources{File: c.path, Env: empty(t)})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), c.path) {
 			t.Errorf("%s: %v; want %q", c.path, err, c.want)
 		}
@@ -79,7 +87,7 @@ func TestUnreadableFile(t *testing.T) {
 	if err := os.Symlink(path, path); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
-	_, _, err := Load(Sources{File: path, Env: empty(t)})
+	_, _, err := load(Sources{File: path, Env: empty(t)})
 	if err == nil || !strings.HasPrefix(err.Error(), path+": cannot be read: ") {
 		t.Error(err)
 	}
@@ -111,46 +119,22 @@ func TestPlaces(t *testing.T) {
 // Without a home directory there is no place for sessions, and the error says
 // what to set. With it set, all is well.
 func TestNoHome(t *testing.T) {
-	_, _, err := Load(Sources{Dir: t.TempDir(), GOOS: "linux"})
+	_, _, err := load(Sources{Dir: t.TempDir(), GOOS: "linux"})
 	if want := "default: data_dir: the environment names no home directory: HOME is not set (set OPENMANUS_DATA_DIR)"; err == nil || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}
 	dir := t.TempDir()
-	cfg, _, err := Load(Sources{Dir: t.TempDir(), GOOS: "linux",
+	cfg, _, err := load(Sources{Dir: t.TempDir(), GOOS: "linux",
 		Env: func(name string) (string, bool) { return dir, name == "OPENMANUS_DATA_DIR" }})
 	if err != nil || cfg.DataDir != dir {
 		t.Errorf("%v, %v", cfg, err)
 	}
 }
 
-func TestOllamaHost(t *testing.T) {
-	for host, want := range map[string]string{
-		"":                       "http://127.0.0.1:11434/v1",
-		"gpu":                    "http://gpu:11434/v1",
-		"gpu:1234":               "http://gpu:1234/v1",
-		"0.0.0.0":                "http://127.0.0.1:11434/v1",
-		":8080":                  "http://127.0.0.1:8080/v1",
-		"http://gpu":             "http://gpu:80/v1",
-		"https://gpu/ollama/":    "https://gpu:443/ollama/v1",
-		"http://gpu:11434/v1":    "http://gpu:11434/v1",
-		"[::1]:11434":            "http://[::1]:11434/v1",
-		"ftp://gpu":              "",
-		"http://me:pw@gpu\x7f:1": "",
-	} {
-		got, err := ollamaBase(host)
-		if got != want || (err != nil) != (want == "") {
-			t.Errorf("%q: %q, %v; want %q", host, got, err, want)
-		}
-		if err != nil && strings.Contains(err.Error(), "pw") {
-			t.Errorf("the error shows a password: %v", err)
-		}
-	}
-}
-
 // Whatever prints a configuration or a model does not print a key.
 func TestNothingPrintsAKey(t *testing.T) {
 	const secret = "sk-0123456789"
-	cfg, warnings, err := Load(Sources{File: file(t, "[llm]\napi_key = \""+secret+"\"\nmodel=\"x\"\n[llm.b]\nbase_url='http://u:"+secret+"@h/v1'\n"), Env: empty(t)})
+	cfg, warnings, err := load(Sources{File: file(t, "[llm]\napi_key = \""+secret+"\"\nmodel=\"x\"\n[llm.b]\nbase_url='http://u:"+secret+"@h/v1'\n"), Env: empty(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,13 +176,13 @@ func mapValues(m map[string]string) func(func(string) bool) {
 // What the catalogue knows is overridden value by value.
 func TestCatalogue(t *testing.T) {
 	yes, no := true, false
-	cfg, _, err := Load(Sources{File: file(t, "[models.'openai/gpt-5']\nwindow=5\nvision=false\nprice_in=1.25\n"),
+	cfg, _, err := load(Sources{File: file(t, "[models.'openai/gpt-5']\nwindow=5\nvision=false\nprice_in=1.25\n"),
 		Env: func(name string) (string, bool) { return "sk-something", name == "OPENAI_API_KEY" || name == "HOME" }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Catalogue = func(provider, name string) (Info, bool) {
-		return Info{Window: 9, Output: 8, PriceIn: 1, PriceOut: 2, Vision: &yes, Tools: &yes}, provider == "openai"
+	cfg.Catalogue = func(p *provider.Provider, name string) (Info, bool) {
+		return Info{Window: 9, Output: 8, PriceIn: 1, PriceOut: 2, Vision: &yes, Tools: &yes}, p.Name == "openai"
 	}
 	m, err := cfg.Model("openai/gpt-5")
 	if err != nil {
@@ -212,7 +196,7 @@ func TestCatalogue(t *testing.T) {
 		t.Errorf("prices %v, want %v", m.Prices(), want)
 	}
 	all := Info{Window: 1, Output: 2, PriceIn: 3, PriceOut: 4, PriceCached: 5, PriceCacheWrite: 6, Vision: &yes, Tools: &no, Reasoning: &yes}
-	cfg.Catalogue = func(string, string) (Info, bool) { return all, true }
+	cfg.Catalogue = func(*provider.Provider, string) (Info, bool) { return all, true }
 	if m, err := cfg.Model("openai/other"); err != nil || m.Info != all {
 		t.Errorf("%+v, %v; want what the catalogue knows: %+v", m.Info, err, all)
 	}
@@ -222,13 +206,13 @@ func TestCatalogue(t *testing.T) {
 // note says so.
 func TestWhatIsKnownAndRefused(t *testing.T) {
 	path := file(t, "[llm]\nmodel='openai/gpt-5'\ntemperature=0.5\neffort='low'\n[models.'openai/gpt-5']\nwindow=5\n[models.scripted]\nwindow=7\n")
-	cfg, _, err := Load(Sources{File: path,
+	cfg, _, err := load(Sources{File: path,
 		Env: func(name string) (string, bool) { return "sk-something", name == "OPENAI_API_KEY" || name == "HOME" }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Catalogue = func(provider, name string) (Info, bool) {
-		return Info{Window: 9, PriceIn: 1, Refuses: "temperature", Pattern: "openai/gpt-5*"}, provider == "openai"
+	cfg.Catalogue = func(p *provider.Provider, name string) (Info, bool) {
+		return Info{Window: 9, PriceIn: 1, Refuses: "temperature", Pattern: "openai/gpt-5*"}, p.Name == "openai"
 	}
 	m, err := cfg.Model("")
 	if err != nil {
@@ -238,7 +222,7 @@ func TestWhatIsKnownAndRefused(t *testing.T) {
 		t.Errorf("%+v, %q", m.Settings, m.Notes)
 	}
 	for key, want := range map[string]Source{
-		"window": {File, path, 6}, "price_in": {From: Catalogued, Name: "openai/gpt-5*"}, "refuses": {From: Catalogued, Name: "openai/gpt-5*"}, "vision": {},
+		"window": {From: File, Name: path, Line: 6}, "price_in": {From: Catalogued, Name: "openai/gpt-5*"}, "refuses": {From: Catalogued, Name: "openai/gpt-5*"}, "vision": {},
 	} {
 		if got := cfg.InfoAt(m, key); got != want {
 			t.Errorf("%s is from %v, want %v", key, got, want)
@@ -250,7 +234,7 @@ func TestWhatIsKnownAndRefused(t *testing.T) {
 }
 
 func TestFlagNobodyKnows(t *testing.T) {
-	_, _, err := Load(Sources{Env: empty(t), Flags: map[string]string{"modle": "x"}})
+	_, _, err := load(Sources{Env: empty(t), Flags: map[string]string{"modle": "x"}})
 	if err == nil || err.Error() != "--modle: is no flag that sets a key" {
 		t.Error(err)
 	}
@@ -258,12 +242,12 @@ func TestFlagNobodyKnows(t *testing.T) {
 
 func TestErrorsAreTyped(t *testing.T) {
 	path := file(t, "[run]\n\nmax_stepz = 1\n")
-	_, _, err := Check(path, empty(t))
+	_, _, err := Check(path, empty(t), providers.All())
 	var e *Error
-	if !errors.As(err, &e) || e.Source != (Source{File, path, 3}) || e.Key != "run.max_stepz" || e.Hint != "did you mean run.max_steps?" {
+	if !errors.As(err, &e) || e.Source != (Source{From: File, Name: path, Line: 3}) || e.Key != "run.max_stepz" || e.Hint != "did you mean run.max_steps?" {
 		t.Errorf("%+v", err)
 	}
-	cfg, _, err := Load(Sources{Env: empty(t)})
+	cfg, _, err := load(Sources{Env: empty(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +265,7 @@ func TestCheck(t *testing.T) {
 		return "nonsense", true
 	}
 	path := file(t, "[run]\nmax_steps = 5\n[mcp]\nserver_reference = 'x'\n")
-	_, warnings, err := Check(path, env)
+	_, warnings, err := Check(path, env, providers.All())
 	if err != nil || len(warnings) != 1 || warnings[0].Key != "mcp.server_reference" {
 		t.Errorf("%v, %v", warnings, err)
 	}
@@ -300,7 +284,7 @@ func TestStarter(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	cfg, warnings, err := Load(Sources{File: path, Env: empty(t)})
+	cfg, warnings, err := load(Sources{File: path, Env: empty(t)})
 	if err != nil || len(warnings) > 0 {
 		t.Fatalf("%v, %v", warnings, err)
 	}
@@ -318,7 +302,7 @@ func TestStarter(t *testing.T) {
 	}
 	all = bytes.ReplaceAll(all, []byte("api_key_env = \"\"\n"), nil) // either this or api_key
 	all = bytes.ReplaceAll(all, []byte("base_url = \"\"\n"), nil)    // which is no address
-	if cfg, warnings, err = Load(Sources{File: file(t, string(all)), Env: empty(t)}); err != nil {
+	if cfg, warnings, err = load(Sources{File: file(t, string(all)), Env: empty(t)}); err != nil {
 		t.Fatalf("uncommented: %v\n%s", err, all)
 	}
 	if len(warnings) != 0 || !cfg.Set("run.max_steps") || !cfg.Set("llm.fast.model") || !cfg.Set(`models."openai/gpt-5-mini".window`) {
@@ -339,7 +323,7 @@ func TestLimits(t *testing.T) {
 
 // A configuration is read by many at once.
 func TestConcurrentUse(t *testing.T) {
-	cfg, _, err := Load(Sources{File: file(t, "[llm]\nmodel='a'\nbase_url='http://localhost/v1'\n[llm.b]\nmodel='b'\n"), Env: empty(t)})
+	cfg, _, err := load(Sources{File: file(t, "[llm]\nmodel='a'\nbase_url='http://localhost/v1'\n[llm.b]\nmodel='b'\n"), Env: empty(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

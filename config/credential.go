@@ -4,98 +4,142 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// credential finds the key that may be sent to where m is: see [Config.Model].
-func (c *Config) credential(s endpoint, m *Model) error {
-	openAIKey := sourced{c.ambient["OPENAI_API_KEY"], Source{From: Environment, Name: "OPENAI_API_KEY"}}
-	speaks := m.Provider == "openai" || m.Provider == "compat"
-	said := m.BaseAt.From != File && (m.BaseAt.From != Record || loopback(m.BaseURL)) // by the person, where m is
-	vendorKey, has := c.vendorKey(m, said)
-	inherited := s.key.text == "" || s.key.at == c.Origin("llm.api_key")
-	switch {
-	case s.key.text != "" && s.key.at.From == Environment && s.key.at != openAIKey.at:
-		m.take(s.key)
-	case s.keyEnv.text != "":
-		key := c.ambient[s.keyEnv.text]
-		if key == "" {
-			return fmt.Errorf("%s: api_key_env names %s, which is not set", s.keyEnv.at, s.keyEnv.text)
-		}
-		m.take(sourced{key, Source{From: Environment, Name: s.keyEnv.text}})
-	case has && inherited:
-		m.take(vendorKey)
-	case m.Provider == "bedrock" && !strings.HasPrefix(s.key.text, "ABSK") && !strings.HasPrefix(s.key.text, "bedrock-api-key-"):
-		// OpenManus wants an api_key here, and does not use it.
-	case s.key.text != "" && s.key.at != openAIKey.at && c.belongs(s, m):
-		m.take(s.key)
-	case speaks && openAIKey.text != "" && (said || sameHost(m.BaseURL, openAIBase)):
-		m.take(openAIKey)
-	default:
-		m.withheld(s, openAIKey)
+// A Secret is text that every way of printing shows as asterisks. Convert it to
+// a string to use it.
+type Secret string
+
+// String implements [fmt.Stringer].
+func (s Secret) String() string {
+	if s == "" {
+		return ""
 	}
-	if v, _ := vendorOf(m.Provider); v.signIn != "" && m.Key == "" {
-		m.signIn(v, said)
+	return provider.Mask
+}
+
+// GoString implements [fmt.GoStringer].
+func (s Secret) GoString() string { return fmt.Sprintf("%q", s.String()) }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// credential finds the key that may be sent to where m is: see [Config.Model].
+// The first that fits counts: a variable of ours, the variable that api_key_env
+// names, the provider's own variable, api_key of a file, and at last a variable
+// that other programs share.
+func (c *Config) credential(s endpoint, m *Model) error {
+	p := m.Provider
+	if p.Script {
+		return nil
+	}
+	shared := c.variable(c.providers.Default().KeyVars...)
+	named := m.BaseAt.From != File && (m.BaseAt.From != Record || provider.Loopback(m.BaseURL)) // by the user
+	key := c.variable(p.KeyVars...)
+	mayGo := key.Text != "" && c.mayGo(m, named)
+	isShared := s.key.At == Source{From: Environment, Name: first(c.providers.Default().KeyVars)}
+	isKey := func(prefix string) bool { return strings.HasPrefix(s.key.Text, prefix) }
+	switch {
+	case s.key.Text != "" && s.key.At.From == Environment && !isShared:
+		m.take(s.key)
+	case s.keyEnv.Text != "":
+		key := c.variable(s.keyEnv.Text)
+		if key.Text == "" {
+			return fmt.Errorf("%s: api_key_env names %s, which is not set", s.keyEnv.At, s.keyEnv.Text)
+		}
+		m.take(key)
+	case mayGo && !p.Shared && (s.key.Text == "" || s.key.At == c.Origin("llm.api_key")):
+		m.take(key)
+	case p.KeyPrefixes != nil && !slices.ContainsFunc(p.KeyPrefixes, isKey):
+	case s.key.Text != "" && !isShared && c.belongs(s, m):
+		m.take(s.key)
+	case mayGo && p.Shared:
+		m.take(key)
+	default:
+		m.withheld(s, shared)
+	}
+	if p.SignIn != "" && m.Key == "" {
+		m.signIn(named)
 	}
 	return m.checkKey()
 }
 
-// signIn allows that the credentials of a cloud's own tools go to where m is,
-// or notes that they do not: only to the cloud, or where the person said. A
-// resource at Azure may be anybody's, so a session's word is not enough.
-func (m *Model) signIn(v vendor, said bool) {
-	safe := strings.HasPrefix(m.BaseURL, "https:") || loopback(m.BaseURL)
-	owned := v.owns(m.BaseURL) && (m.BaseAt.From != Record || m.Provider != "azure")
-	if m.SignIn = safe && (said || owned); !m.SignIn {
+// mayGo reports whether a key from a variable of m's provider may be sent to
+// where m is: to the provider's own hosts, and to an address that the user
+// named. Where each customer has an address, that of a journal is not enough.
+func (c *Config) mayGo(m *Model, named bool) bool {
+	p := m.Provider
+	if p.Shared {
+		return named || p.Owns(m.BaseURL)
+	}
+	return named && m.BaseURL != p.BaseURL || p.Owns(m.BaseURL) && (m.BaseAt.From != Record || p.BaseURL != "")
+}
+
+// signIn allows that the credentials of a cloud's own tools are sent to where m
+// is, or notes that they are not: they go to the cloud's hosts, and to an
+// address that the user named. Below the hosts of a cloud with tenants, an
+// address from a journal may be another customer's.
+func (m *Model) signIn(named bool) {
+	p := m.Provider
+	safe := strings.HasPrefix(m.BaseURL, "https:") || provider.Loopback(m.BaseURL)
+	owned := p.Owns(m.BaseURL) && (m.BaseAt.From != Record || !p.Tenants)
+	if m.SignIn = safe && (named || owned); !m.SignIn {
 		m.Notes = append(m.Notes, fmt.Sprintf("your credentials at %s are not sent to %s, which %s names: they go to its own addresses, "+
-			"and by https to one that --base-url names", v.signIn, host(m.BaseURL), m.BaseAt))
+			"and by https to one that --base-url names", p.SignIn, provider.Host(m.BaseURL), m.BaseAt))
 	}
 }
 
-func (m *Model) take(key sourced) { m.Key, m.KeyAt = Secret(key.text), key.at }
+func (m *Model) take(key Setting) { m.Key, m.KeyAt = Secret(key.Text), key.At }
 
-// belongs reports whether the key of a file was given for where m is.
+// belongs reports whether the key of a file was given for where m is. A
+// variable of other programs may have put another address in place of the
+// file's.
 func (c *Config) belongs(s endpoint, m *Model) bool {
-	if m.BaseAt.Name != "OPENAI_BASE_URL" || m.BaseAt.From != Environment {
+	if m.BaseAt.From != Environment || !slices.Contains(c.providers.Default().BaseVars, m.BaseAt.Name) {
 		return true
 	}
-	was := c.settings["llm.base_url"].hides // what the variable of other programs stands before
-	return was == nil || sameHost(was.text, m.BaseURL)
+	was := c.settings["llm.base_url"].hides
+	return was == nil || provider.SameHost(was.text, m.BaseURL)
 }
 
-// withheld notes the keys there are and that do not go where m is.
-func (m *Model) withheld(s endpoint, openAIKey sourced) {
-	to := "to " + host(m.BaseURL)
-	if s.key.text != "" && s.key.at.From == File {
+// withheld notes the keys there are and that are not sent to where m is.
+func (m *Model) withheld(s endpoint, shared Setting) {
+	to := "to " + provider.Host(m.BaseURL)
+	if s.key.Text != "" && s.key.At.From == File {
 		m.Notes = append(m.Notes, fmt.Sprintf("the key at %s is not sent %s, which %s names: it was given for another address; "+
-			"OPENMANUS_LLM_API_KEY is sent wherever [llm] is", s.key.at, to, m.BaseAt))
+			"OPENMANUS_LLM_API_KEY is sent wherever [llm] is", s.key.At, to, m.BaseAt))
 	}
-	if m.BaseAt.From == Record && !loopback(m.BaseURL) {
+	if m.BaseAt.From == Record && !provider.Loopback(m.BaseURL) {
 		m.Notes = append(m.Notes, fmt.Sprintf("no key is sent %s: the session names it, and the configuration does not; if it is meant, "+
 			"say --base-url %s", to, m.Address()))
 		return
 	}
-	if openAIKey.text != "" && m.BaseAt.From == File && (m.Provider == "openai" || m.Provider == "compat") {
-		m.Notes = append(m.Notes, fmt.Sprintf("OPENAI_API_KEY is not sent %s, which %s names: if it is meant for it, write "+
-			"api_key_env = \"OPENAI_API_KEY\" there", to, m.BaseAt))
+	if name := shared.At.Name; shared.Text != "" && m.BaseAt.From == File && m.Provider.Shared {
+		m.Notes = append(m.Notes, fmt.Sprintf("%s is not sent %s, which %s names: if it is meant for it, write "+
+			"api_key_env = %q there", name, to, m.BaseAt, name))
 	}
 }
 
 // checkKey looks at the key and the way it goes.
 func (m *Model) checkKey() error {
-	if err := m.needsKey(); err != nil {
-		return err
+	p := m.Provider
+	if m.Key == "" && len(p.KeyVars) > 0 && !p.Keyless && !m.SignIn && p.Owns(m.BaseURL) {
+		return fmt.Errorf("%s needs a key: set %s, or api_key in [llm] of your configuration", m, p.KeyVars[0])
 	}
 	if _, err := parseKey(string(m.Key)); err != nil {
 		return fmt.Errorf("%s: %w", m.KeyAt, err)
 	}
-	if m.Key != "" && strings.HasPrefix(m.BaseURL, "http:") && !loopback(m.BaseURL) {
-		m.Notes = append(m.Notes, fmt.Sprintf("the key goes to %s unencrypted: %s names an http address", host(m.BaseURL), m.BaseAt))
+	if m.Key != "" && strings.HasPrefix(m.BaseURL, "http:") && !provider.Loopback(m.BaseURL) {
+		m.Notes = append(m.Notes, fmt.Sprintf("the key goes to %s unencrypted: %s names an http address", provider.Host(m.BaseURL), m.BaseAt))
 	}
 	return nil
 }
 
-// noModel is the error that shows the ways on.
-func (c *Config) noModel(ollama string) error {
+// noModel is the error that shows what to do.
+func (c *Config) noModel(local string) error {
+	std := c.providers.Default()
 	var b strings.Builder
 	b.WriteString("\nLooked for:\n")
 	for _, f := range c.files {
@@ -105,12 +149,13 @@ func (c *Config) noModel(ollama string) error {
 		}
 		fmt.Fprintf(&b, "  %s (%s)\n", f.Path, state)
 	}
-	b.WriteString("  --model, and in the environment OPENMANUS_MODEL, OPENAI_API_KEY, OPENAI_BASE_URL (not set)\n")
-	if ollama != "" {
-		b.WriteString("  " + ollama + "\n")
+	vars := slices.Concat([]string{"OPENMANUS_MODEL"}, std.KeyVars, std.BaseVars)
+	fmt.Fprintf(&b, "  --model, and in the environment %s (not set)\n", strings.Join(vars, ", "))
+	if local != "" {
+		b.WriteString("  " + local + "\n")
 	}
 	b.WriteString("Three ways on:\n" +
-		"  1. A key for OpenAI:  export OPENAI_API_KEY=…   (the model is then " + DefaultModel + ")\n" +
+		"  1. A key for OpenAI:  export " + first(std.KeyVars) + "=…   (the model is then " + std.ModelName(std.DefaultModel) + ")\n" +
 		"  2. Any OpenAI-compatible endpoint, in " + c.userFile() + ":\n" +
 		"       [llm]\n       base_url = \"https://HOST/v1\"\n       model = \"NAME\"\n       api_key_env = \"NAME_OF_A_VARIABLE\"\n" +
 		"  3. A model on this machine:  install Ollama (https://ollama.com), then  ollama pull qwen3\n" +
@@ -118,7 +163,14 @@ func (c *Config) noModel(ollama string) error {
 	return fmt.Errorf("%w%s", ErrNoModel, b.String())
 }
 
-// userFile is the file that a person should write to.
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// userFile returns the file that people should write to.
 func (c *Config) userFile() string {
 	i := slices.IndexFunc(c.files, func(f FileState) bool { return f.Role != "workspace" })
 	if i < 0 {
@@ -130,12 +182,13 @@ func (c *Config) userFile() string {
 // A secret is a value that must not be written down.
 type secret struct{ name, value string }
 
-// keyVariables are the usual variables that have keys in them.
-func keyVariables() []string {
-	return []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY", "GOOGLE_API_KEY", "AZURE_OPENAI_API_KEY", "AZURE_CLIENT_SECRET",
-		"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "OLLAMA_API_KEY", "MISTRAL_API_KEY", "DEEPSEEK_API_KEY",
-		"GROQ_API_KEY", "OPENROUTER_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY", "HF_TOKEN", "BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY",
-		"DAYTONA_API_KEY", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"}
+// secretVariables returns the variables that usually hold secrets.
+func secretVariables(providers provider.List) (names []string) {
+	for _, p := range providers {
+		names = slices.Concat(names, p.KeyVars, p.SecretVars)
+	}
+	return append(names, "BRAVE_API_KEY", "TAVILY_API_KEY", "SERPER_API_KEY", "DAYTONA_API_KEY",
+		"GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN")
 }
 
 // secrets collects what is known to be secret, each value under one name.
@@ -148,7 +201,7 @@ func (l *loader) secrets() []secret {
 			all = append(all, secret{name, value})
 		}
 	}
-	for _, name := range slices.Concat(keyVariables(), l.cfg.Redact, l.cfg.keyEnvs()) {
+	for _, name := range slices.Concat(secretVariables(l.src.Providers), l.cfg.Redact, l.cfg.keyEnvs()) {
 		add(name, l.src.Env.get(name))
 	}
 	for _, name := range slices.Sorted(slices.Values(l.src.EnvNames)) {
@@ -169,7 +222,7 @@ func (l *loader) secrets() []secret {
 	return all
 }
 
-// keyEnvs are the variables that api_key_env and token_env name.
+// keyEnvs returns the variables that api_key_env and token_env name.
 func (c *Config) keyEnvs() []string {
 	var names []string
 	for s := range c.ordered() {
@@ -180,9 +233,9 @@ func (c *Config) keyEnvs() []string {
 	return names
 }
 
-// Secrets returns the values that must not be written down, by the variable
-// or the key they are known by: those of the usual variables, of api_key and
-// of whatever redact names. Each value is there once.
+// Secrets returns the values that must not be written down, by the variable or
+// the key that holds them: those of the providers' variables, of api_key, and
+// of the variables that redact names. Each value is there once.
 func (c *Config) Secrets() map[string]string {
 	m := make(map[string]string, len(c.secrets))
 	for _, s := range c.secrets {

@@ -1,71 +1,96 @@
 package config
 
-// An endpoint is a section with what it inherits.
+import (
+	"slices"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
+)
+
+// An endpoint is a section [llm] or [llm.NAME] with what it inherits.
 type endpoint struct {
 	LLM
 	profile                                   string
-	model, base, key, keyEnv, region, project sourced
+	model, base, key, keyEnv, region, project Setting
 }
 
-// A sourced is a value and where it came from.
-type sourced struct {
-	text string
-	at   Source
-}
-
-func (c *Config) sourced(name string) sourced {
+// setting returns the value of a key that is text, and its source.
+func (c *Config) setting(name string) Setting {
 	s := c.settings[name]
-	return sourced{s.text, s.source}
+	return Setting{Text: s.text, At: s.source}
 }
 
+// endpoint returns the endpoint that a name asks for: see [Config.Model].
+func (c *Config) endpoint(name string) endpoint {
+	main := name == "" || name == c.Run.Model
+	at := Source{}
+	if name == "" {
+		name, at = c.Run.Model, c.Origin("run.model")
+	}
+	var s endpoint
+	_, isProfile := c.Profiles[name]
+	switch {
+	case name == "" || name == "llm" || name == "default":
+		s = c.llm()
+	case isProfile:
+		s = c.profile(name)
+	default:
+		s = c.ask(name, at)
+	}
+	if main && c.Run.BaseURL != "" {
+		s.base = c.setting("run.base_url")
+	}
+	return s
+}
+
+// llm returns the endpoint of [llm].
 func (c *Config) llm() endpoint {
-	return endpoint{LLM: *c.LLM, model: c.sourced("llm.model"), base: c.sourced("llm.base_url"),
-		key: c.sourced("llm.api_key"), keyEnv: c.sourced("llm.api_key_env"),
-		region: c.sourced("llm.region"), project: c.sourced("llm.project")}
+	return endpoint{LLM: *c.LLM, model: c.setting("llm.model"), base: c.setting("llm.base_url"),
+		key: c.setting("llm.api_key"), keyEnv: c.setting("llm.api_key_env"),
+		region: c.setting("llm.region"), project: c.setting("llm.project")}
 }
 
 // ask is the endpoint for a name that is no profile's.
 func (c *Config) ask(name string, at Source) endpoint {
 	s := c.llm()
 	if !c.sharesEndpoint(name) {
-		s.base, s.key, s.keyEnv, s.APIType, s.APIVersion, s.API = sourced{}, sourced{}, sourced{}, "", "", ""
+		s.base, s.key, s.keyEnv, s.APIType, s.APIVersion, s.API = Setting{}, Setting{}, Setting{}, "", "", ""
 		if c.LLM.Model != "" { // else they are for whatever model is asked for
-			s.region, s.project = sourced{}, sourced{}
+			s.region, s.project = Setting{}, Setting{}
 		}
 	}
-	s.model = sourced{name, at}
+	s.model = Setting{Text: name, At: at}
 	return s
 }
 
 // sharesEndpoint reports whether a model of that name is asked where that of
 // [llm] is.
 func (c *Config) sharesEndpoint(model string) bool {
-	p, _ := split(model)
-	if p == "" || servesVendors(c.LLM.BaseURL) && p != "ollama" && p != "scripted" {
+	p, _ := c.providers.Split(model)
+	if p == nil || c.providers.Resold(c.LLM.BaseURL) && !p.Local && !p.Script {
 		return true
 	}
-	named, _ := split(c.LLM.Model)
-	serves, _ := provider(c.LLM.Model, c.LLM.APIType, c.LLM.BaseURL)
+	named, _ := c.providers.Split(c.LLM.Model)
+	serves, _ := c.serves(c.LLM.Model, c.LLM.APIType, c.LLM.BaseURL)
 	if p == named || p == serves {
 		return true
 	}
-	speaks := p == "openai" || p == "compat"
-	return c.LLM.Model == "" && c.LLM.BaseURL != "" && (speaks || c.Origin("llm.base_url").Name != "OPENAI_BASE_URL")
+	foreign := slices.Contains(c.providers.Default().BaseVars, c.Origin("llm.base_url").Name) // set for other programs
+	return c.LLM.Model == "" && c.LLM.BaseURL != "" && (p.Shared || !foreign)
 }
 
 // profile is the endpoint of [llm.NAME].
 func (c *Config) profile(name string) endpoint {
 	own, top := c.Profiles[name], c.llm()
-	get := func(key string) sourced { return c.sourced("llm." + quotedName(name) + "." + key) }
+	get := func(key string) Setting { return c.setting("llm." + quotedName(name) + "." + key) }
 	s := top
 	if own.Model != "" {
-		s = c.ask(own.Model, get("model").at)
+		s = c.ask(own.Model, get("model").At)
 	}
 	s.profile = name
 	if own.BaseURL != "" {
 		s.base = get("base_url")
-		if !sameHost(own.BaseURL, or(top.base.text, openAIBase)) {
-			s.key, s.keyEnv = sourced{}, sourced{}
+		if !provider.SameHost(own.BaseURL, or(top.base.Text, c.providers.Default().BaseURL)) {
+			s.key, s.keyEnv = Setting{}, Setting{}
 		}
 	}
 	if own.APIKey != "" || own.APIKeyEnv != "" {

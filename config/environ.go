@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/near"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // environment sets what variables say.
@@ -24,29 +25,30 @@ func (l *loader) environment() {
 // which comes first.
 func (k key) variables(sub string) []string {
 	names := []string{variable(strings.Replace(k.name, "*", sub, 1))}
-	if k.env != "" && !strings.HasPrefix(k.env, "OPENAI_") { // these are for [loader.openAI]
+	if k.env != "" && !strings.HasPrefix(k.env, "OPENAI_") { // these are for [loader.shared]
 		names = append(names, k.env)
 	}
 	return names
 }
 
-// openAI lets [llm] have what OPENAI_BASE_URL and OPENAI_API_KEY say, where
-// they are about it. They are set for other programs too: the address counts
-// for [llm] unless it is of another provider, and the key only if the address
-// is OpenAI's or stands in the environment as well.
-func (l *loader) openAI() {
-	if p, _ := provider(l.text("llm.model"), l.text("llm.api_type"), l.text("llm.base_url")); p != "openai" && p != "compat" {
+// shared lets [llm] have what the variables that other programs share
+// (OPENAI_BASE_URL, OPENAI_API_KEY) say, where they are about it. The address
+// counts for [llm] unless that is of another provider; the key only if the
+// address is the default provider's or from the environment as well.
+func (l *loader) shared() {
+	p, _ := l.cfg.serves(l.text("llm.model"), l.text("llm.api_type"), l.text("llm.base_url"))
+	if !p.Shared {
 		return
 	}
-	base := l.cfg.ambient["OPENAI_BASE_URL"]
-	if base != "" && l.settings["llm.base_url"].source.From != Environment {
-		l.set(l.schema["llm.base_url"], "", base, Source{From: Environment, Name: "OPENAI_BASE_URL"})
+	base := l.cfg.variable(p.BaseVars...)
+	if base.Text != "" && l.settings["llm.base_url"].source.From != Environment {
+		l.set(l.schema["llm.base_url"], "", base.Text, base.At)
 	}
 	at := l.settings["llm.base_url"]
-	about := at.source.From != File || sameHost(at.text, openAIBase)
+	about := at.source.From != File || provider.SameHost(at.text, l.src.Providers.Default().BaseURL)
 	own := l.settings["llm.api_key"].source.From == Environment || l.text("llm.api_key_env") != ""
-	if apiKey := l.cfg.ambient["OPENAI_API_KEY"]; apiKey != "" && about && !own {
-		l.set(l.schema["llm.api_key"], "", apiKey, Source{From: Environment, Name: "OPENAI_API_KEY"})
+	if key := l.cfg.variable(p.KeyVars...); key.Text != "" && about && !own {
+		l.set(l.schema["llm.api_key"], "", key.Text, key.At)
 	}
 }
 

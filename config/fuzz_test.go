@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 // Whatever a file holds, Load returns; and if it takes the file, it knows
@@ -23,7 +26,7 @@ func FuzzLoad(f *testing.F) {
 		known[k.name] = true
 	}
 	f.Fuzz(func(t *testing.T, data []byte, workspace bool) {
-		l := newLoader(Sources{Dir: "/w", GOOS: "linux", Env: func(name string) (string, bool) { return "/h", name == "HOME" }})
+		l := newLoader(Sources{Dir: "/w", GOOS: "linux", Providers: providers.All(), Env: func(name string) (string, bool) { return "/h", name == "HOME" }})
 		l.defaults()
 		put := l.set
 		if workspace {
@@ -31,7 +34,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		l.read("f", data, put)
 		l.environment()
-		l.openAI()
+		l.shared()
 		l.check()
 		l.fill()
 		_ = l.errs.Error()
@@ -96,7 +99,7 @@ func FuzzModel(f *testing.F) {
 		f.Add(seed, "http://localhost/v1")
 	}
 	f.Fuzz(func(t *testing.T, name, base string) {
-		c, _, err := Load(Sources{Dir: "/w", GOOS: "linux", Flags: map[string]string{"model": name, "base-url": base},
+		c, _, err := load(Sources{Dir: "/w", GOOS: "linux", Flags: map[string]string{"model": name, "base-url": base},
 			Env: func(name string) (string, bool) {
 				switch name {
 				case "HOME":
@@ -110,7 +113,7 @@ func FuzzModel(f *testing.F) {
 			return
 		}
 		m, err := c.Model("")
-		if err == nil && (m.Provider == "" || m.Name == "" || m.Provider != "scripted" && checkURL(m.BaseURL) != nil) {
+		if err == nil && (m.Provider == nil || m.Name == "" || !m.Provider.Script && provider.CheckURL(m.BaseURL) != nil) {
 			t.Errorf("%+v", m)
 		}
 	})

@@ -172,7 +172,7 @@ func llmKeys(prefix string) []key {
 	}
 	keys := []key{
 		{name: "model", kind: kindText, workspace: free, at: at(func(l *LLM) any { return &l.Model }),
-			doc: "`PROVIDER/NAME`, or a plain `NAME` at `base_url`. With a key for OpenAI and no model it is `" + DefaultModel + "`."},
+			doc: "`PROVIDER/NAME`, or a plain `NAME` at `base_url`. With a key for OpenAI and no model it is `openai/gpt-5-mini`."},
 		{name: "base_url", kind: kindURL, env: "OPENAI_BASE_URL", at: at(func(l *LLM) any { return &l.BaseURL }),
 			doc: "The endpoint, up to and with `/v1`."},
 		{name: "api_key", kind: kindSecret, env: "OPENAI_API_KEY", at: at(func(l *LLM) any { return &l.APIKey }),

@@ -77,11 +77,11 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			return "", false
 		}
 		file := file(t, "[llm.fast]\n[models.'openai/x']\n[users.ann]\n")
-		before, _, err := Load(Sources{File: file, Dir: home, Env: empty(t)})
+		before, _, err := load(Sources{File: file, Dir: home, Env: empty(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		after, _, err := Load(Sources{File: file, Dir: home, Env: env})
+		after, _, err := load(Sources{File: file, Dir: home, Env: env})
 		if err != nil {
 			t.Errorf("%s=%s: %v", name, text, err)
 			continue

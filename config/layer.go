@@ -217,8 +217,10 @@ func (l *loader) named(at located, src Source) bool {
 		}
 		return true
 	}
-	if p, _ := split(at.sub); at.sub != "scripted" && (p == "" || !modelName().MatchString(at.sub)) {
-		l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(providers(), ", "),
+	whole := l.src.Providers.Named(at.sub) // of scripts
+	p, _ := l.src.Providers.Split(at.sub)
+	if !(whole != nil && whole.Script) && (p == nil || !modelName().MatchString(at.sub)) {
+		l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a model: PROVIDER/NAME, where PROVIDER is one of " + strings.Join(l.src.Providers.Names(), ", "),
 			Hint: "a model at base_url is compat/NAME"})
 		return false
 	}

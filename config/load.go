@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // Sources are where a configuration comes from.
@@ -22,6 +23,9 @@ type Sources struct {
 	// Dir is the working directory, absolute: where openmanus.toml is looked
 	// for, and where relative paths of flags and variables begin.
 	Dir string
+
+	// Providers are the providers that models can be asked at.
+	Providers provider.List
 
 	// Env finds environment variables. Nil: there are none.
 	Env Lookup
@@ -73,7 +77,7 @@ func Load(src Sources) (*Config, []Warning, error) {
 	l.defaults()
 	l.readFiles()
 	l.environment()
-	l.openAI()
+	l.shared()
 	l.flags()
 	l.check()
 	l.unknownVariables()
@@ -85,15 +89,15 @@ func Load(src Sources) (*Config, []Warning, error) {
 }
 
 // Check loads the file alone, as --config would, and says what is wrong with
-// it. The environment is asked for nothing but directories.
-func Check(file string, env Lookup) (*Config, []Warning, error) {
+// it. Variables that configure something count as not set.
+func Check(file string, env Lookup, providers provider.List) (*Config, []Warning, error) {
 	only := func(name string) (string, bool) {
 		if strings.HasPrefix(name, "OPENMANUS_") || strings.HasPrefix(name, "OPENAI_") {
 			return "", false
 		}
 		return env.get(name), true
 	}
-	return Load(Sources{File: file, Dir: filepath.Dir(file), Env: only})
+	return Load(Sources{File: file, Dir: filepath.Dir(file), Env: only, Providers: providers})
 }
 
 type loader struct {
@@ -118,10 +122,7 @@ func newLoader(src Sources) *loader {
 		l.schema[k.name] = k
 	}
 	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{}, Users: map[string]*User{},
-		dir: src.Dir, settings: l.settings, ambient: map[string]string{}}
-	for _, name := range ambientVariables() {
-		l.cfg.ambient[name] = strings.TrimSpace(src.Env.get(name))
-	}
+		providers: src.Providers, env: src.Env, dir: src.Dir, settings: l.settings}
 	return l
 }
 
@@ -217,9 +218,6 @@ func (l *loader) fill() {
 		if v := l.src.Env.get(name); v != "" && len(v) < shortestSecret {
 			l.warn(Warning{c.Origin("redact"), "redact", name + fmt.Sprintf(" has fewer than %d characters: that is too short to be recognised, and is not kept out", shortestSecret)})
 		}
-	}
-	for _, name := range c.keyEnvs() {
-		c.ambient[name] = strings.TrimSpace(l.src.Env.get(name))
 	}
 	c.secrets = l.secrets()
 }

@@ -109,7 +109,7 @@ func TestLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			src, root := machine(t, ar)
-			cfg, warnings, err := Load(src)
+			cfg, warnings, err := load(src)
 			seen := map[string]bool{}
 			for i, f := range ar.Files {
 				got, ok := look(f.Name, cfg, warnings, err)

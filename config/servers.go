@@ -126,7 +126,7 @@ func ParseMCP(name string, data []byte) ([]MCPServer, []Warning, Errors) {
 	p := mcpParser{name: name}
 	root, err := parseJSON(data)
 	if err != nil {
-		return nil, nil, Errors{&Error{Source: Source{File, name, err.line}, Text: "is no JSON: " + err.text}}
+		return nil, nil, Errors{&Error{Source: Source{From: File, Name: name, Line: err.line}, Text: "is no JSON: " + err.text}}
 	}
 	if root.kind != "an object" {
 		p.fail(root, "", "found "+root.kind+`, a file of MCP servers is {"mcpServers": {"NAME": {…}}}`)
@@ -137,7 +137,7 @@ func ParseMCP(name string, data []byte) ([]MCPServer, []Warning, Errors) {
 	case list == nil && root.member("servers") != nil:
 		p.fail(root.member("servers"), "servers", `the servers stand below "mcpServers"`)
 	case list == nil:
-		return nil, []Warning{{Source{File, name, root.line}, "", `has no "mcpServers"`}}, nil
+		return nil, []Warning{{Source{From: File, Name: name, Line: root.line}, "", `has no "mcpServers"`}}, nil
 	case list.kind != "an object":
 		p.fail(list, "mcpServers", "found "+list.kind+", allowed is an object: a server for every name")
 	default:
@@ -155,7 +155,7 @@ type mcpParser struct {
 	errs     Errors
 }
 
-func (p *mcpParser) at(n *jsonNode) Source { return Source{File, p.name, n.line} }
+func (p *mcpParser) at(n *jsonNode) Source { return Source{From: File, Name: p.name, Line: n.line} }
 
 func (p *mcpParser) fail(n *jsonNode, key, text string) {
 	p.errs = append(p.errs, &Error{Source: p.at(n), Key: key, Text: text})

@@ -22,7 +22,7 @@ func TestParseMCP(t *testing.T) {
   }
 }`
 	got, warnings, errs := ParseMCP("/d/mcp.json", []byte(data))
-	at := func(line int) Source { return Source{File, "/d/mcp.json", line} }
+	at := func(line int) Source { return Source{From: File, Name: "/d/mcp.json", Line: line} }
 	want := []MCPServer{
 		{Name: "fs", Source: at(4), Command: "npx", Args: []string{"-y", "server"}, Env: map[string]string{"PORT": "1"}, Dir: filepath.Join("/d", "sub")},
 		{Name: "web", Source: at(5), Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"}, Dir: "/d",

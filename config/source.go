@@ -3,44 +3,26 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// From is the kind of a [Source].
-type From string
-
-// Where values come from.
+// Where values come from: see [provider.Source].
 const (
-	Default     From = "default"
-	File        From = "file"
-	Environment From = "env"
-	Flag        From = "flag"
-	Record      From = "record" // a session: see [Config.ModelAt]
-	Catalogued  From = "catalogue"
+	Default     = provider.Default
+	File        = provider.File
+	Environment = provider.Environment
+	Flag        = provider.Flag
+	Record      = provider.Record
+	Catalogued  = provider.Catalogued
 )
 
-// A Source is where a value came from. The zero Source is the default.
-type Source struct {
-	From From
-	Name string // the file's path, the variable's name, the flag with its dashes, or the catalogue's pattern
-	Line int    // in the file, from 1
-}
-
-// String returns s as in "FILE:LINE", "env NAME", "--flag" or "default".
-func (s Source) String() string {
-	switch s.From {
-	case File:
-		return fmt.Sprintf("%s:%d", s.Name, s.Line)
-	case Environment:
-		return "env " + s.Name
-	case Flag:
-		return s.Name
-	case Record:
-		return "the session"
-	case Catalogued:
-		return "catalogue " + s.Name
-	}
-	return string(Default)
-}
+// A Source is where a value came from, and a Setting is a value with its
+// source.
+type (
+	Source  = provider.Source
+	Setting = provider.Setting
+)
 
 // An Error says what is wrong with one setting.
 type Error struct {
@@ -112,11 +94,6 @@ func (w Warning) String() string {
 	return at + ": " + w.Text
 }
 
-// quoted returns text as it is shown in an error: in one line, and short.
-func quoted(text string) string {
-	const most = 60
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", text)
-}
+func quoted(text string) string { return provider.Quote(text) }
+
+func masked(address string) string { return provider.WithoutPassword(address) }

@@ -28,7 +28,7 @@ func trusting(t *testing.T, user, workspace string, trusted func(string, []byte)
 		v, ok := map[string]string{"XDG_CONFIG_HOME": home, "HOME": home}[name]
 		return v, ok
 	}
-	cfg, _, err := Load(Sources{Dir: dir, Env: env, GOOS: "linux", Trusted: trusted})
+	cfg, _, err := load(Sources{Dir: dir, Env: env, GOOS: "linux", Trusted: trusted})
 	return cfg, err
 }
 
@@ -84,7 +84,7 @@ func TestFileOfSomebodyElse(t *testing.T) {
 	}
 	load := func() error {
 		env := func(name string) (string, bool) { return home, name == "XDG_CONFIG_HOME" || name == "HOME" }
-		_, _, err := Load(Sources{Dir: t.TempDir(), Env: env, GOOS: "linux"})
+		_, _, err := load(Sources{Dir: t.TempDir(), Env: env, GOOS: "linux"})
 		return err
 	}
 	check := func(what, why string, change ...error) {

@@ -272,37 +272,6 @@ func parsePrice(s string) (any, error) {
 	return openmanus.Money(n), nil
 }
 
-// checkURL says what is wrong with s as the address of an endpoint.
-func checkURL(s string) error {
-	u, err := url.Parse(s)
-	switch {
-	case err != nil:
-		return errors.New("not a URL: allowed: http://HOST[:PORT]/PATH or https://…")
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.Opaque != "":
-		return errors.New("allowed: http://HOST[:PORT]/PATH or https://…")
-	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("the address of an endpoint has no ? and no #")
-	}
-	return nil
-}
-
-// masked returns the address s without its password. What is no address and
-// may have one in it is left out whole.
-func masked(s string) string {
-	if !strings.Contains(s, "@") || !strings.Contains(s, "://") {
-		return s
-	}
-	u, err := url.Parse(s)
-	if err != nil {
-		return mask
-	}
-	if u.User != nil {
-		u.User = url.User(mask)
-		return strings.Replace(u.String(), url.PathEscape(mask), mask, 1)
-	}
-	return s
-}
-
 // password returns the password in the address s.
 func password(s string) string {
 	if u, err := url.Parse(s); err == nil && u.User != nil {

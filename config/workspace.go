@@ -50,13 +50,13 @@ func added(was any, more []string) string {
 // sameProvider reports whether a workspace may name the model: its requests
 // go where the user's go anyway, or the user chose nothing.
 func (l *loader) sameProvider(model string) bool {
-	named, _ := split(model)
-	was, _ := split(l.text("llm.model"))
+	named, _ := l.src.Providers.Split(model)
+	was, _ := l.src.Providers.Split(l.text("llm.model"))
 	switch {
-	case named == "scripted":
+	case named != nil && named.Script:
 		return false
-	case named == "", l.text("llm.base_url") != "":
+	case named == nil, l.text("llm.base_url") != "":
 		return true
 	}
-	return l.text("llm.model") == "" || named == was || named == "openai" && was == ""
+	return l.text("llm.model") == "" || named == was || named == l.src.Providers.Default() && was == nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // A Runtime tells of the sessions that another runtime drives, by reading
@@ -17,6 +18,10 @@ type Runtime struct {
 	openmanus.Runtime
 	Journal openmanus.Journal
 	Export  func(...Span) // such as [Exporter.Export]; it must not wait
+
+	// Providers name the providers of models as OpenTelemetry does. Those that
+	// it lacks keep the names in the journal.
+	Providers provider.List
 }
 
 // Wake implements [openmanus.Runtime].
@@ -24,7 +29,7 @@ func (r *Runtime) Wake(ctx context.Context, session string) error {
 	follow, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &watch{Runtime: r, began: time.Now(), ctx: follow}
-	w.follow(&fold{session: session})
+	w.follow(&fold{session: session, providers: r.Providers})
 	err := r.Runtime.Wake(ctx, session)
 	stop()
 	w.all.Wait()
@@ -84,9 +89,10 @@ func (w *watch) finish(ctx context.Context) {
 
 // A fold makes spans of the events of a session.
 type fold struct {
-	session string
-	parent  SpanID  // of another session
-	trace   TraceID // zero: each request is a trace of its own
+	session   string
+	providers provider.List
+	parent    SpanID  // of another session
+	trace     TraceID // zero: each request is a trace of its own
 
 	s       openmanus.State
 	request *Span               // under way
@@ -127,7 +133,7 @@ func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 			spans = append(spans, f.tool(ev, b.Call, c, b.IsError))
 		}
 	case openmanus.ChildOpened:
-		child := &fold{session: b.Child, trace: f.traceOf(), parent: f.requestID()}
+		child := &fold{session: b.Child, providers: f.providers, trace: f.traceOf(), parent: f.requestID()}
 		if b.Call != "" {
 			f.calls[b.Call] = begun{names[b.Call], ev.Time}
 			child.parent = f.callID(b.Call)
@@ -179,30 +185,7 @@ func (f *fold) callID(call string) SpanID { return spanID(f.session, "call "+cal
 
 // common are the attributes that all spans of the session have.
 func (f *fold) common(operation string) []Attr {
-	return []Attr{{"gen_ai.operation.name", operation}, {"gen_ai.conversation.id", f.session}, {"gen_ai.provider.name", provider(f.s.Config.Model)}}
-}
-
-// provider is what the conventions call the provider of a model; "" if its
-// name tells of none.
-func provider(model string) string {
-	name, _, ok := strings.Cut(model, "/")
-	switch {
-	case !ok:
-		return ""
-	case name == "gemini", name == "google":
-		return "gcp.gemini"
-	case name == "vertex":
-		return "gcp.vertex_ai"
-	case name == "bedrock":
-		return "aws.bedrock"
-	case name == "azure":
-		return "azure.ai.openai"
-	case name == "mistral":
-		return "mistral_ai"
-	case name == "xai":
-		return "x_ai"
-	}
-	return name
+	return []Attr{{"gen_ai.operation.name", operation}, {"gen_ai.conversation.id", f.session}, {"gen_ai.provider.name", f.providers.TraceName(f.s.Config.Model)}}
 }
 
 // end ends the request.

@@ -19,6 +19,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/llm/providers"
 	"github.com/openmanus-go/openmanus/trace"
 )
 
@@ -162,7 +163,7 @@ func TestSession(t *testing.T) {
 	e := trace.NewExporter(o)
 	flow, j := team(), new(openmanus.Memory)
 	l := &openmanus.Local{Worker: openmanus.Worker{Journal: j, Flow: flow}}
-	rt := &trace.Runtime{Runtime: l, Journal: j, Export: e.Export}
+	rt := &trace.Runtime{Runtime: l, Journal: j, Export: e.Export, Providers: providers.All()}
 	wake(t, rt, j, flow)
 	if err := rt.Wake(t.Context(), "s"); err != nil { // there is nothing to do, nor to tell
 		t.Error(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/llm/providers"
 	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/store"
@@ -67,7 +68,7 @@ func (t *terminal) sources(g *globals, flags map[string]string) config.Sources {
 	if g.DataDir != "" {
 		flags["data-dir"] = g.DataDir
 	}
-	return config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags, Trusted: t.trusts}
+	return config.Sources{File: g.Config, Dir: t.dir, Env: t.env, EnvNames: t.envNames, Flags: flags, Trusted: t.trusts, Providers: providers.All()}
 }
 
 // load reads the configuration.

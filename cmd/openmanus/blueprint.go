@@ -281,7 +281,7 @@ func (a *app) drafted(b blueprint, f *agents.File) (blueprint, error) {
 	}
 	if f.From == "workspace" {
 		was, err := a.cfg.ModelAt(b.Model, b.Endpoint)
-		if err == nil && (was.Provider != m.Provider || was.BaseURL != m.BaseURL) || m.Provider == "scripted" {
+		if err == nil && (was.Provider != m.Provider || was.BaseURL != m.BaseURL) || m.Provider.Script {
 			return b, usage(fmt.Errorf("%s: a file in a workspace may not choose another provider (%s): choose it with --model, or keep the agent in your own configuration", f.Path, f.Model))
 		}
 	}

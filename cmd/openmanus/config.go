@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 // configCmd is openmanus config.
@@ -141,7 +142,7 @@ type configCheckCmd struct {
 func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if c.File != "" {
 		file := t.abs(c.File)
-		cfg, warnings, err := config.Check(file, t.env)
+		cfg, warnings, err := config.Check(file, t.env, providers.All())
 		if err == nil {
 			_, err = t.newGate(cfg, gate.Options{})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 // memory is where what was decided for good is kept: beside the user's
@@ -203,7 +204,7 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	if err != nil {
 		return usage(err)
 	}
-	cfg, _, err := config.Check(file, t.env)
+	cfg, _, err := config.Check(file, t.env, providers.All())
 	if err == nil {
 		_, err = t.newGate(cfg, gate.Options{})
 	}

@@ -155,7 +155,7 @@ func newModelInfo(cfg *config.Config, name string, m config.Model, err error) mo
 	if err != nil {
 		return modelInfo{Name: name, Error: err.Error()}
 	}
-	in := modelInfo{Name: name, Model: m.String(), Provider: m.Provider, Endpoint: m.Address(),
+	in := modelInfo{Name: name, Model: m.String(), Provider: m.Provider.Name, Endpoint: m.Address(),
 		Window: m.Info.Window, Output: m.Info.Output, Notes: m.Notes,
 		PriceIn: perMillion(m.Info.PriceIn), PriceOut: perMillion(m.Info.PriceOut), PriceCached: perMillion(m.Info.PriceCached), PriceCacheWrite: perMillion(m.Info.PriceCacheWrite),
 		Vision: m.Info.Vision, Tools: m.Info.Tools, Reasoning: m.Info.Reasoning, Refuses: m.Info.Refuses, Sources: map[string]string{}}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/scripted"
 )
 
 // modelsCheckCmd is openmanus models check.
@@ -104,16 +103,10 @@ func checkModel(ctx context.Context, cfg *config.Config, name string) checked {
 		return r
 	}
 	r.Model = m.String()
-	var model llm.Model
-	if m.Provider == "scripted" {
-		script, err := scripted.Open(m.Name)
-		if err != nil {
-			r.Error = err.Error()
-			return r
-		}
-		model = script.Model()
-	} else {
-		model = adapt(m)
+	model, err := m.Open()
+	if err != nil {
+		r.Error = err.Error()
+		return r
 	}
 	model = llm.Watchdog(model, time.Minute)
 	withImage := m.Info.Vision == nil || *m.Info.Vision

@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm/catalogue"
+	"github.com/openmanus-go/openmanus/llm/provider"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 // modelsKnownCmd is openmanus models known.
@@ -35,9 +36,12 @@ type knownModel struct {
 func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	lines := catalogue.All()
 	if c.Name != "" {
-		provider, name, ok := strings.Cut(c.Name, "/")
-		m, found := catalogue.Find(provider, name)
-		if !ok || !found {
+		p, name := providers.All().Split(c.Name)
+		m, found := catalogue.Model{}, false
+		if p != nil {
+			m, found = catalogue.Find(p, name)
+		}
+		if !found {
 			return usage(fmt.Errorf("nothing is known of %s: say it in the configuration, under [models.%q]", c.Name, c.Name))
 		}
 		lines = []catalogue.Model{m}
@@ -66,8 +70,8 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 }
 
 // known is what the catalogue has on a model, for the configuration.
-func known(provider, name string) (config.Info, bool) {
-	m, ok := catalogue.Find(provider, name)
+func known(p *provider.Provider, name string) (config.Info, bool) {
+	m, ok := catalogue.Find(p, name)
 	if !ok {
 		return config.Info{}, false
 	}

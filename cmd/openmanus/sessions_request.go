@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -103,21 +102,30 @@ func (x *session) outcome(ctx context.Context, seq int64) (turn int, re int64, e
 	return 0, 0, usage(fmt.Errorf("event %d of session %s is no outcome of asking the model; these are, the last of them: %s", seq, x.id, strings.Join(asked[max(0, len(asked)-10):], ", ")))
 }
 
-// wire is the model that the session's requests went to, without a key: it can
-// say what it sends, and sends nothing.
-func (x *session) wire(c openmanus.Configured) (adapter, error) {
+// An encoder returns the exact bytes that a model sends for a request.
+type encoder interface {
+	Body(*llm.Request) ([]byte, error)
+}
+
+// wire returns the encoder of the model that the session's requests went to.
+func (x *session) wire(c openmanus.Configured) (encoder, error) {
 	m, err := x.cfg.ModelAt(c.Model, c.Endpoint)
-	provider, name, named := strings.Cut(c.Model, "/")
-	if err != nil && named { // it needs no key to say what it would send
-		m, err = config.Model{Provider: provider, Name: name, BaseURL: c.Endpoint}, nil
+	if err != nil { // such as a key that is not set, which a body does not need
+		bare, wrong := x.cfg.Unkeyed(c.Model, c.Endpoint)
+		if wrong != nil {
+			return nil, err
+		}
+		m = bare
 	}
+	model, err := m.Open()
 	if err != nil {
 		return nil, err
 	}
-	if m.Provider == "scripted" {
+	e, ok := model.(encoder)
+	if !ok {
 		return nil, errors.New(c.Model + " is a script, to which nothing is sent")
 	}
-	return adapt(m), nil
+	return e, nil
 }
 
 // neutral is a request as JSON.

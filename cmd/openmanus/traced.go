@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm/providers"
 	"github.com/openmanus-go/openmanus/trace"
 )
 
@@ -24,5 +25,5 @@ func (a *app) traced() (r openmanus.Runtime, end func(), err error) {
 		defer cancel()
 		e.Close(ctx)
 	}
-	return &trace.Runtime{Runtime: a.local, Journal: a.db, Export: e.Export}, end, nil
+	return &trace.Runtime{Runtime: a.local, Journal: a.db, Export: e.Export, Providers: providers.All()}, end, nil
 }

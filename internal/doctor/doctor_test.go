@@ -21,6 +21,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 var update = flag.Bool("update", false, "write what was found into testdata")
@@ -60,7 +61,7 @@ func newFake(t *testing.T, ar *txtar.Archive) (*fake, Setup) {
 		Stat:     f.stat,
 		ReadFile: func(name string) ([]byte, error) { return f.files.ReadFile(inFS(name)) },
 		Free:     func(string) (uint64, error) { return 10 << 30, nil }}
-	src := config.Sources{Dir: "/home/u/work", GOOS: "linux", Env: f.Env}
+	src := config.Sources{Dir: "/home/u/work", GOOS: "linux", Env: f.Env, Providers: providers.All()}
 	for _, file := range ar.Files {
 		for line := range strings.Lines(string(file.Data)) {
 			line = strings.TrimSpace(line)

@@ -112,8 +112,8 @@ func listed(name string, models []config.Model, names []string) []Finding {
 			continue
 		}
 		remedy := "it has " + some(names)
-		if m.Provider == "ollama" {
-			remedy = "ollama pull " + m.Name + "; " + remedy
+		if pull := m.Provider.PullHint; pull != "" {
+			remedy = pull + " " + m.Name + "; " + remedy
 		}
 		list = append(list, Finding{name, Warn, "it does not list " + m.Name, remedy})
 	}
@@ -138,8 +138,8 @@ func unreached(m config.Model, err error) string {
 	var record tls.RecordHeaderError
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case m.Provider == "ollama" && errors.Is(err, syscall.ECONNREFUSED):
-		return "start it: ollama serve"
+	case m.Provider.StartHint != "" && errors.Is(err, syscall.ECONNREFUSED):
+		return "start it: " + m.Provider.StartHint
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "nothing listens there: start the server, or check the address" + said
 	case errors.As(err, &dns):

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/llm/compat"
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
 // An endpoint on loopback that wants the key sk-right and answers as its path
@@ -97,7 +99,7 @@ func TestUntrustedCertificate(t *testing.T) {
 	s.StartTLS()
 	defer s.Close()
 	_, err := Models(t.Context(), s.URL, "sk-right")
-	if got := unreached(config.Model{Provider: "compat", BaseURL: s.URL}, err); !strings.Contains(got, "SSL_CERT_FILE") {
+	if got := unreached(config.Model{Provider: compat.Provider(), BaseURL: s.URL}, err); !strings.Contains(got, "SSL_CERT_FILE") {
 		t.Errorf("%v: %s", err, got)
 	}
 }
@@ -118,7 +120,7 @@ func TestThisMachine(t *testing.T) {
 		return os.LookupEnv(name)
 	}
 	setup := Setup{Dir: dir}
-	setup.Config, setup.Warnings, setup.Err = config.Load(config.Sources{File: file, Dir: dir, Env: env})
+	setup.Config, setup.Warnings, setup.Err = config.Load(config.Sources{File: file, Dir: dir, Env: env, Providers: providers.All()})
 	found := Check(t.Context(), This(env), setup)
 	t.Logf("\n%s", text(found))
 	for _, want := range []Finding{

@@ -161,7 +161,7 @@ func (c *checker) model(ctx context.Context) []Finding {
 
 // described says what m is; bad is the state if it cannot be used.
 func (c *checker) described(name string, bad State, m config.Model) []Finding {
-	if m.Provider == "scripted" {
+	if m.Provider.Script {
 		if _, err := c.Stat(m.Name); err != nil {
 			return one(name, bad, "the script: "+err.Error(), "")
 		}
@@ -193,7 +193,7 @@ func (c *checker) endpoints(ctx context.Context, models []config.Model) []Findin
 	asked := map[door][]config.Model{}
 	for _, m := range models {
 		d := door{m.BaseURL, m.Key}
-		if c.Models == nil || !slices.Contains([]string{"openai", "compat", "ollama"}, m.Provider) {
+		if c.Models == nil || !m.Provider.Lists {
 			continue
 		}
 		if asked[d] == nil {

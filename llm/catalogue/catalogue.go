@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
 // A Model is what is known of the models whose names fit Pattern. Numbers
@@ -50,60 +52,29 @@ var all = sync.OnceValue(func() []Model {
 // All returns what is known, in the order in which it is looked at.
 func All() []Model { return append([]Model(nil), all()...) }
 
-// Find returns what is known of a provider's model. Of a model that another
-// provider serves than the one who made it, it knows no price.
-//
-// What fits into a request to Ollama is set where Ollama runs, and rarely is
-// what the model could take: for it no window is known.
-func Find(provider, name string) (Model, bool) {
-	provider, name = maker(provider, strings.ToLower(name))
+// Find returns what is known of a provider's model. It has no price for models
+// served by a third party, and no window for those of a provider that loads
+// models with a window of its own: see [provider.Provider].Window.
+func Find(p *provider.Provider, name string) (Model, bool) {
+	maker, name := p.Name, strings.ToLower(name)
+	if p.Maker != nil {
+		maker, name = p.Maker(name)
+	}
 	for _, m := range all() {
 		by, pattern, _ := strings.Cut(m.Pattern, "/")
-		if by != provider && by != "*" {
+		if by != maker && by != "*" {
 			continue
 		}
 		if ok, _ := path.Match(pattern, name); !ok { // parse has looked at the pattern
 			continue
 		}
-		if provider == "ollama" {
+		if p.Window != 0 {
 			m.Window, m.Output = 0, 0
 		}
 		return m, true
 	}
 	return Model{}, false
 }
-
-// maker returns who made a model, and what they call it, if the provider
-// serves models of others under names of its own.
-func maker(provider, name string) (string, string) {
-	switch provider {
-	case "azure":
-		return "openai", name
-	case "bedrock", "vertex":
-		if i := strings.Index(name, "anthropic."); i >= 0 {
-			return "anthropic", strings.TrimPrefix(name[i:], "anthropic.")
-		}
-		if i := strings.Index(name, "amazon."); i >= 0 {
-			return "bedrock", name[i:]
-		}
-		if provider == "vertex" && strings.HasPrefix(name, "claude") {
-			return "anthropic", name
-		}
-		if provider == "vertex" {
-			return "google", name
-		}
-		return "bedrock", vendor.ReplaceAllString(name, "")
-	case "google":
-		return provider, strings.TrimPrefix(name, "models/")
-	case "compat", "ollama":
-		return provider, path.Base(name) // VENDOR/NAME
-	}
-	return provider, name
-}
-
-// vendor is what Bedrock puts before the name of a model: meta.llama3-1-70b, and
-// us.meta.llama3-1-70b where several regions answer.
-var vendor = regexp.MustCompile(`^((us|us-gov|eu|apac|jp|au|ca|global)\.)?[a-z0-9]+\.`)
 
 // parse reads the table.
 func parse(text string) ([]Model, error) {

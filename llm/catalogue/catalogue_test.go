@@ -3,7 +3,11 @@ package catalogue
 import (
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/llm/providers"
 )
+
+func find(provider, name string) (Model, bool) { return Find(providers.All().Named(provider), name) }
 
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
@@ -38,7 +42,7 @@ func TestFind(t *testing.T) {
 		{"compat", "big-1", ""},
 		{"scripted", "x.txtar", ""},
 	} {
-		m, ok := Find(c.provider, c.name)
+		m, ok := find(c.provider, c.name)
 		if m.Pattern != c.pattern || ok != (c.pattern != "") {
 			t.Errorf("%s/%s is taken for %q, want %q", c.provider, c.name, m.Pattern, c.pattern)
 		}
@@ -46,10 +50,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s/%s has a price", c.provider, c.name)
 		}
 	}
-	if m, _ := Find("ollama", "qwen3"); m.Window != 0 || !m.Tools {
+	if m, _ := find("ollama", "qwen3"); m.Window != 0 || !m.Tools {
 		t.Errorf("Ollama's qwen3: %+v", m)
 	}
-	m, _ := Find("openai", "gpt-5-mini")
+	m, _ := find("openai", "gpt-5-mini")
 	want := Model{Pattern: "openai/gpt-5*-mini*", Window: 400_000, Output: 128_000, PriceIn: 250, PriceOut: 2000, PriceCached: 25,
 		Vision: true, Tools: true, Reasoning: true, Refuses: "temperature"}
 	if m != want {
@@ -72,7 +76,7 @@ func TestNoLineIsInVain(t *testing.T) {
 		case "*/deepseek*":
 			name = "deepseek-v3"
 		}
-		if got, _ := Find(provider, name); got.Pattern != m.Pattern && !strings.HasPrefix(got.Pattern, "compat/") {
+		if got, _ := find(provider, name); got.Pattern != m.Pattern && !strings.HasPrefix(got.Pattern, "compat/") {
 			t.Errorf("%s: %s is taken for %q", m.Pattern, name, got.Pattern)
 		}
 	}

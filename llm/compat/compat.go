@@ -1,0 +1,49 @@
+// Package compat describes OpenAI-compatible endpoints: servers and services
+// that speak Chat Completions at an address that the configuration names.
+package compat
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/openai"
+	"github.com/openmanus-go/openmanus/llm/provider"
+)
+
+// Provider describes OpenAI-compatible endpoints. OPENAI_BASE_URL and
+// OPENAI_API_KEY are set for them as well as for OpenAI.
+func Provider() *provider.Provider {
+	return &provider.Provider{
+		Name:       "compat",
+		Compatible: true,
+		BaseVars:   []string{"OPENAI_BASE_URL"},
+		Hosts:      []string{"api.openai.com"},
+		KeyVars:    []string{"OPENAI_API_KEY"},
+		SecretVars: []string{"MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "OPENROUTER_API_KEY",
+			"TOGETHER_API_KEY", "XAI_API_KEY", "HF_TOKEN"},
+		Shared:  true,
+		Keyless: true,
+		Resellers: []string{"openrouter.ai", "groq.com", "together.xyz", "deepinfra.com", "novita.ai", "huggingface.co",
+			"ppinfra.com", "siliconflow.cn", "siliconflow.com", "nvidia.com", "requesty.ai"},
+		Address: address,
+		APIs:    []string{openai.Chat},
+		Lists:   true,
+		Maker:   func(model string) (string, string) { return "compat", path.Base(model) }, // of MAKER/MODEL
+		New: func(o provider.Options) (llm.Model, error) {
+			return openai.New(openai.From(o)), nil
+		},
+	}
+}
+
+func address(q provider.Query) (provider.Address, error) {
+	base := q.Base
+	if base.Text == "" {
+		base = q.Env("OPENAI_BASE_URL")
+	}
+	if base.Text == "" {
+		return provider.Address{}, fmt.Errorf("%s needs the address of its endpoint: "+
+			"set [llm] base_url, OPENAI_BASE_URL or --base-url", q.Model)
+	}
+	return provider.Address{Base: base}, nil
+}
