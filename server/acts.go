@@ -18,28 +18,30 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// acted is the answer to what people do: the events that came of it, in order.
-type acted struct {
+// appended is the response to requests that append an event.
+type appended struct {
 	Body struct {
-		Seq int64 `json:"seq" doc:"The sequence number of the event that this became, or that it was before."`
+		Seq int64 `json:"seq" doc:"The sequence number of the event, also if an earlier request appended it."`
 	}
 }
 
-// act appends bodies to a session of the user who asks, and lets it go on.
-// Saying the same again says it once.
-func (s *Server) act(ctx context.Context, id string, bodies ...openmanus.Body) (*acted, error) {
+// appendAndWake appends bodies to a session and wakes it. Bodies that are
+// there already, with the same keys and contents, count as appended, so that a
+// client can repeat a request. Other contents are [openmanus.ErrConflict].
+func (s *Server) appendAndWake(ctx context.Context, id string, bodies ...openmanus.Body) (*appended, error) {
 	evs, err := s.Store.Append(ctx, id, bodies...)
 	if err != nil && (!errors.Is(err, openmanus.ErrExists) || errors.Is(err, openmanus.ErrConflict)) {
 		return nil, err
 	}
-	out := new(acted)
+	out := new(appended)
 	if len(evs) > 0 {
 		out.Body.Seq = evs[len(evs)-1].Seq
 	}
 	return out, s.wake(ctx, id)
 }
 
-// wake lets a session go on, and those that wait for it.
+// wake wakes the root of the tree of sessions that a session belongs to. The
+// runtime drives children as part of their parents.
 func (s *Server) wake(ctx context.Context, id string) error {
 	for id != "" {
 		info, err := s.Store.Session(ctx, id)
@@ -54,10 +56,10 @@ func (s *Server) wake(ctx context.Context, id string) error {
 	return nil
 }
 
-type sayRequest struct {
+type messageRequest struct {
 	OneSession
 	Body struct {
-		ID          string       `json:"id,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9._-]*$" doc:"Yours: what is sent twice with the same id is said once. Default: a new one."`
+		ID          string       `json:"id,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9._-]*$" doc:"An idempotency key: a message that is sent again with the same id is stored once. Default: a new one."`
 		Text        string       `json:"text" maxLength:"1000000"`
 		Attachments []Attachment `json:"attachments,omitempty" maxItems:"20"`
 	}
@@ -66,15 +68,42 @@ type sayRequest struct {
 // An Attachment is a file that comes with a message.
 type Attachment struct {
 	Name string `json:"name" minLength:"1" maxLength:"255"`
-	MIME string `json:"mime,omitempty" maxLength:"100" doc:"What it is. Images are shown to the model; text is read to it; anything else belongs into the workspace."`
-	Data string `json:"data" doc:"In base64."`
+	MIME string `json:"mime,omitempty" maxLength:"100" doc:"Its media type. The model sees images and text; put other files into the workspace."`
+	Data string `json:"data" doc:"Base64."`
 }
 
-func (s *Server) say(ctx context.Context, in *sayRequest) (*acted, error) {
-	info, err := s.mine(ctx, in.ID)
+func (s *Server) sendMessage(ctx context.Context, in *messageRequest) (*appended, error) {
+	info, err := s.ownSession(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
+	m, err := in.message()
+	if err != nil {
+		return nil, err
+	}
+	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
+		if st.Foreign != "" {
+			return huma.Error409Conflict("the session has events of a newer version: it can be read but not continued")
+		}
+		if st.Turn == 0 && len(st.Inbox) == 0 {
+			m.Note = s.Host.Environment(info.Workspace)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if out, err := s.repeatMessage(ctx, in.ID, m); err != nil || out != nil {
+		return out, err
+	}
+	if err := s.checkQuota(ctx, info); err != nil {
+		return nil, err
+	}
+	return s.appendAndWake(ctx, in.ID, m)
+}
+
+// message converts a request to the body to append, still without a note.
+func (in *messageRequest) message() (openmanus.UserSaid, error) {
 	m := openmanus.UserSaid{ID: in.Body.ID, Message: llm.Message{Role: llm.User}}
 	if m.ID == "" {
 		m.ID = ids.New()
@@ -85,97 +114,88 @@ func (s *Server) say(ctx context.Context, in *sayRequest) (*acted, error) {
 	for i, a := range in.Body.Attachments {
 		p, err := a.part()
 		if err != nil {
-			return nil, &FieldError{fmt.Sprintf("body.attachments[%d]", i), err}
+			return m, &FieldError{fmt.Sprintf("body.attachments[%d]", i), err}
 		}
 		m.Message.Parts = append(m.Message.Parts, p)
 	}
 	if len(m.Message.Parts) == 0 {
-		return nil, &FieldError{"text", errors.New("nothing is said, and nothing attached")}
+		return m, &FieldError{"text", errors.New("the message has neither text nor attachments")}
 	}
-	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
-		if st.Foreign != "" {
-			return huma.Error409Conflict("the session has events of a newer version: it can be read, and not gone on with")
-		}
-		if st.Turn == 0 && len(st.Inbox) == 0 {
-			m.Note = s.Host.Environment(info.Workspace)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if said, err := s.saidBefore(ctx, in.ID, m); err != nil || said != nil {
-		return said, err
-	}
-	if err := s.room(ctx, info); err != nil {
-		return nil, err
-	}
-	return s.act(ctx, in.ID, m)
+	return m, nil
 }
 
-// room says why one more session of the user who asks cannot be at work now.
-// One that is at work already, or another's below, can go on.
-func (s *Server) room(ctx context.Context, info journal.SessionInfo) error {
-	if it, all := s.scheduler.driven(info); !it && info.Parent == "" && all >= userOf(ctx).Sessions {
-		return huma.Error429TooManyRequests(fmt.Sprintf("%d sessions of yours are at work, and no more may be at once; wait until one ends", all))
+// checkQuota returns an error if the user who makes the request has as many
+// running sessions as are allowed. A session that runs already, or a child,
+// which runs as part of its parent, takes no further place.
+func (s *Server) checkQuota(ctx context.Context, session journal.SessionInfo) error {
+	running, all := s.scheduler.driven(session)
+	if !running && session.Parent == "" && all >= userOf(ctx).Sessions {
+		return huma.Error429TooManyRequests(
+			fmt.Sprintf("%d of your sessions are running, and no more may run at once; wait until one ends", all))
 	}
 	return nil
 }
 
-// saidBefore returns the answer to a message that was sent before, which had
-// its note from another time.
-func (s *Server) saidBefore(ctx context.Context, id string, m openmanus.UserSaid) (*acted, error) {
+// repeatMessage appends m again if the session has a message of the same id.
+// It takes the note of the earlier message, which is not the client's, so that
+// the contents are the same if the client's part is. It returns nil if there
+// is no such message.
+func (s *Server) repeatMessage(ctx context.Context, id string, m openmanus.UserSaid) (*appended, error) {
 	for ev, err := range s.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return nil, err
 		}
 		if said, ok := ev.Body.(openmanus.UserSaid); ok && said.ID == m.ID {
 			m.Note = said.Note
-			return s.act(ctx, id, m)
+			return s.appendAndWake(ctx, id, m)
 		}
 	}
 	return nil, nil
 }
 
+// maxAttachedText is the most bytes of a text attachment, which becomes part
+// of the prompt.
 const maxAttachedText = 1 << 20
 
+// part returns the attachment as the model receives it.
 func (a Attachment) part() (llm.Part, error) {
 	data, err := base64.StdEncoding.DecodeString(a.Data)
 	if err != nil {
-		return nil, fmt.Errorf("its data are not base64: %w", err)
+		return nil, fmt.Errorf("data is not base64: %w", err)
 	}
 	switch {
 	case strings.HasPrefix(a.MIME, "image/"):
 		return llm.Blob{MIME: a.MIME, Name: a.Name, Data: data}, nil
 	case utf8.Valid(data) && len(data) <= maxAttachedText:
-		return llm.Text{Text: fmt.Sprintf("\n\n<file name=%q>\n%s\n</file>", a.Name, strings.TrimSuffix(string(data), "\n"))}, nil
+		text := strings.TrimSuffix(string(data), "\n")
+		return llm.Text{Text: fmt.Sprintf("\n\n<file name=%q>\n%s\n</file>", a.Name, text)}, nil
 	}
-	return nil, errors.New("it is neither an image nor text of a megabyte or less: put it into the workspace (PUT …/files/NAME) and say where it is")
+	return nil, errors.New("an attachment is an image, or text of at most 1 MiB: " +
+		"put other files into the workspace (PUT …/files/NAME) and name them in the message")
 }
 
-type ruleRequest struct {
+type rulingRequest struct {
 	OneSession
 	Body struct {
-		Call   string          `json:"call" minLength:"1" maxLength:"100"`
-		Allow  bool            `json:"allow"`
-		Input  json.RawMessage `json:"input,omitempty" doc:"Run it with these arguments instead. The agent is told."`
-		Reason string          `json:"reason,omitempty" maxLength:"10000" doc:"For the agent, if it may not run."`
-
-		Remember bool `json:"remember,omitempty" doc:"Decide so for good: this very call, with these arguments, in this workspace."`
+		Call     string          `json:"call" minLength:"1" maxLength:"100"`
+		Allow    bool            `json:"allow"`
+		Input    json.RawMessage `json:"input,omitempty" doc:"Run the call with these arguments instead. The agent learns about it."`
+		Reason   string          `json:"reason,omitempty" maxLength:"10000" doc:"If the call is denied: what to tell the agent."`
+		Remember bool            `json:"remember,omitempty" doc:"Remember the decision for this exact call: the same arguments in the same workspace."`
 	}
 }
 
-func (s *Server) rule(ctx context.Context, in *ruleRequest) (*acted, error) {
-	c, q, specs, err := s.pending(ctx, in.ID, in.Body.Call, openmanus.AskRuling)
+func (s *Server) rule(ctx context.Context, in *rulingRequest) (*appended, error) {
+	p, err := s.pendingCall(ctx, in.ID, in.Body.Call, openmanus.AskRuling)
 	if err != nil {
 		return nil, err
 	}
-	r := openmanus.Ruled{Call: c.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: q.Hash}
-	keep, err := s.lasting(ctx, in)
+	r := openmanus.Ruled{Call: p.call.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: p.question.Hash}
+	remember, err := s.remember(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if keep != nil {
+	if remember != nil {
 		r.Rule = "remembered from now on"
 	}
 	switch {
@@ -184,80 +204,60 @@ func (s *Server) rule(ctx context.Context, in *ruleRequest) (*acted, error) {
 	case !r.Allow:
 		r.Reason = "the person said no"
 	case len(in.Body.Input) > 0:
-		if r.Input, err = fit(string(in.Body.Input), c, specs); err != nil {
+		if r.Input, err = p.checkInput(string(in.Body.Input)); err != nil {
 			return nil, &FieldError{"input", err}
 		}
 	}
-	done, err := s.settle(ctx, in.ID, r)
-	if err == nil && keep != nil {
-		err = keep(r.By, r.Allow)
+	out, err := s.decide(ctx, in.ID, r)
+	if err == nil && remember != nil {
+		err = remember(r.By, r.Allow)
 	}
-	return done, err
+	return out, err
 }
 
-// lasting returns what keeps the decision that was asked for, or nil if it is
-// for this once.
-func (s *Server) lasting(ctx context.Context, in *ruleRequest) (keep func(by string, allow bool) error, err error) {
+// remember returns the function that remembers the decision, or nil if the
+// request does not ask for that.
+func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by string, allow bool) error, err error) {
 	if !in.Body.Remember {
 		return nil, nil
 	}
 	h, ok := s.Host.(Rememberer)
 	if !ok {
-		return nil, &FieldError{"remember", errors.New("nothing is remembered here")}
+		return nil, &FieldError{"remember", errors.New("this server does not remember decisions")}
 	}
 	if len(in.Body.Input) > 0 {
-		return nil, &FieldError{"remember", errors.New("it is for the call as the agent made it, and input changes that")}
+		return nil, &FieldError{"remember", errors.New("only the agent's own call can be remembered: leave out input or remember")}
 	}
 	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
 		if c := st.Call(in.Body.Call); c != nil {
-			keep = h.Remember(in.ID, st, c)
+			f = h.Remember(in.ID, st, c)
 		}
 		return nil
 	})
-	if err == nil && keep == nil {
-		err = &FieldError{"remember", errors.New("an edit cannot be decided on for good: what it does depends on the file")}
+	if err == nil && f == nil {
+		err = &FieldError{"remember", errors.New("decisions about edits cannot be remembered: their effect depends on the file")}
 	}
-	return keep, err
-}
-
-// fit checks the arguments that a person wrote for c.
-func fit(input string, c openmanus.CallState, specs []openmanus.Spec) (string, error) {
-	for _, spec := range specs {
-		if spec.Name != c.Name {
-			continue
-		}
-		schema, err := args.Compile(spec.Input)
-		if err != nil {
-			return "", err
-		}
-		if input, err = schema.Check(input); err != nil {
-			return "", err
-		}
-	}
-	if input == c.Arguments() {
-		return "", nil // as the model wrote them
-	}
-	return input, nil
+	return f, err
 }
 
 type answerRequest struct {
 	OneSession
 	Body struct {
 		Call   string `json:"call" minLength:"1" maxLength:"100"`
-		Answer any    `json:"answer" doc:"Text; or what fits the question's schema, if it has one."`
+		Answer any    `json:"answer" doc:"Text, or a value that matches the question's schema if it has one."`
 	}
 }
 
-func (s *Server) answer(ctx context.Context, in *answerRequest) (*acted, error) {
-	c, q, _, err := s.pending(ctx, in.ID, in.Body.Call, openmanus.AskText)
+func (s *Server) answer(ctx context.Context, in *answerRequest) (*appended, error) {
+	p, err := s.pendingCall(ctx, in.ID, in.Body.Call, openmanus.AskText)
 	if err != nil {
 		return nil, err
 	}
-	a := openmanus.Answered{Call: c.ID, N: q.N, By: userOf(ctx).Name}
+	a := openmanus.Answered{Call: p.call.ID, N: p.question.N, By: userOf(ctx).Name}
 	text, isText := in.Body.Answer.(string)
 	switch {
-	case len(q.Schema) > 0:
-		if a.Data, err = fitting(in.Body.Answer, q.Schema); err != nil {
+	case len(p.question.Schema) > 0:
+		if a.Data, err = checkAnswer(in.Body.Answer, p.question.Schema); err != nil {
 			return nil, &FieldError{"answer", err}
 		}
 		a.Text = string(a.Data)
@@ -266,11 +266,11 @@ func (s *Server) answer(ctx context.Context, in *answerRequest) (*acted, error) 
 	default:
 		a.Text = text
 	}
-	return s.settle(ctx, in.ID, a)
+	return s.decide(ctx, in.ID, a)
 }
 
-// fitting returns an answer in JSON, if it fits the schema.
-func fitting(answer any, schema json.RawMessage) (json.RawMessage, error) {
+// checkAnswer returns an answer in JSON if it matches the schema.
+func checkAnswer(answer any, schema json.RawMessage) (json.RawMessage, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
@@ -283,85 +283,103 @@ func fitting(answer any, schema json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(checked), err
 }
 
-// settle appends a decision. A second one that says otherwise is a conflict
-// that tells of the first.
-func (s *Server) settle(ctx context.Context, id string, b openmanus.Body) (*acted, error) {
-	out, err := s.act(ctx, id, b)
+// decide appends a ruling or an answer. The first decision holds: if there is
+// another one already, the error is a conflict.
+func (s *Server) decide(ctx context.Context, id string, b openmanus.Body) (*appended, error) {
+	out, err := s.appendAndWake(ctx, id, b)
 	if errors.Is(err, openmanus.ErrConflict) {
-		err = huma.Error409Conflict("somebody was faster: it is decided already")
+		err = huma.Error409Conflict("this has been decided differently already; the first decision holds")
 	}
 	return out, err
 }
 
-// pending returns copies of a call that waits for a person in the given way,
-// of its question and of the session's tools.
-func (s *Server) pending(ctx context.Context, id, call string, kind openmanus.AskKind) (c openmanus.CallState, q openmanus.Asked, specs []openmanus.Spec, err error) {
-	if _, err = s.mine(ctx, id); err != nil {
-		return c, q, nil, err
+// A pendingCall is a copy of a call that waits for the user.
+type pendingCall struct {
+	call     openmanus.CallState
+	question openmanus.Asked
+	tools    []openmanus.Spec // of the session
+}
+
+// pendingCall returns the call with this id, which must wait for the given
+// kind of decision.
+func (s *Server) pendingCall(ctx context.Context, id, call string, kind openmanus.AskKind) (p pendingCall, err error) {
+	if _, err := s.ownSession(ctx, id); err != nil {
+		return p, err
 	}
 	err = s.states.view(ctx, id, func(st *openmanus.State) error {
-		found := st.Call(call)
-		if found == nil {
+		c := st.Call(call)
+		if c == nil {
 			return &FieldError{"call", fmt.Errorf("the session has no open call %q", call)}
 		}
-		c, q, specs = *found, found.Question(), st.Config.Tools
-		switch {
-		case q.Kind != kind && !found.Asking && found.Done == nil && found.Ruled == nil:
-			return huma.Error409Conflict(fmt.Sprintf("the call %s waits for nobody", call))
-		case q.Kind != kind:
-			return huma.Error409Conflict(fmt.Sprintf("the call %s waits for a %s", call, map[openmanus.AskKind]string{openmanus.AskRuling: "ruling", openmanus.AskText: "answer"}[q.Kind]))
-		case !found.Asking && found.Done != nil:
-			return huma.Error409Conflict(fmt.Sprintf("the call %s is over: %s", call, cut(found.Done.Parts.Text(), 200)))
+		p = pendingCall{*c, c.Question(), st.Config.Tools}
+		switch asked := p.question.Kind; {
+		case asked == "":
+			return huma.Error409Conflict(fmt.Sprintf("call %s does not wait for the user", call))
+		case asked != kind:
+			return huma.Error409Conflict(fmt.Sprintf("call %s waits for %s", call, decisions[asked]))
+		case !c.Asking && c.Done != nil:
+			return huma.Error409Conflict(fmt.Sprintf("call %s has ended: %s", call, cut(c.Done.Parts.Text(), 200)))
 		}
 		return nil
 	})
-	return c, q, specs, err
+	return p, err
 }
 
-// cut is the beginning of a text.
-func cut(text string, most int) string {
-	r := []rune(text)
-	if len(r) <= most {
-		return text
+// decisions name what calls wait for.
+var decisions = map[openmanus.AskKind]string{openmanus.AskRuling: "a ruling", openmanus.AskText: "an answer"}
+
+// checkInput checks arguments that the user wrote for the call against the
+// tool's schema. It returns "" if they are those of the model.
+func (p *pendingCall) checkInput(input string) (string, error) {
+	for _, tool := range p.tools {
+		if tool.Name != p.call.Name {
+			continue
+		}
+		schema, err := args.Compile(tool.Input)
+		if err != nil {
+			return "", err
+		}
+		if input, err = schema.Check(input); err != nil {
+			return "", err
+		}
 	}
-	return string(r[:most]) + "…"
+	if input == p.call.Arguments() {
+		return "", nil
+	}
+	return input, nil
 }
 
-func (s *Server) interrupt(ctx context.Context, in *OneSession) (*acted, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
-		return nil, err
+// checkStatus returns a conflict unless the session has one of two statuses,
+// in which the request makes sense.
+func (s *Server) checkStatus(ctx context.Context, id, request string, one, other openmanus.Status) error {
+	if _, err := s.ownSession(ctx, id); err != nil {
+		return err
 	}
-	err := s.states.view(ctx, in.ID, func(st *openmanus.State) error {
-		if now := st.Status(); now != openmanus.Running && now != openmanus.Waiting {
-			return huma.Error409Conflict(fmt.Sprintf("the session is %s: there is nothing to interrupt", now))
+	return s.states.view(ctx, id, func(st *openmanus.State) error {
+		if now := st.Status(); now != one && now != other {
+			return huma.Error409Conflict(fmt.Sprintf("the session is %s: there is nothing to %s", now, request))
 		}
 		return nil
 	})
-	if err != nil {
+}
+
+func (s *Server) interrupt(ctx context.Context, in *OneSession) (*appended, error) {
+	if err := s.checkStatus(ctx, in.ID, "interrupt", openmanus.Running, openmanus.Waiting); err != nil {
 		return nil, err
 	}
-	return s.act(ctx, in.ID, openmanus.Interrupted{ID: ids.New()})
+	return s.appendAndWake(ctx, in.ID, openmanus.Interrupted{ID: ids.New()})
 }
 
 type retryRequest struct {
 	OneSession
 	Body struct {
-		Limits Limits `json:"limits,omitempty" doc:"In force from now on, if not 0."`
+		Limits Limits `json:"limits,omitempty" doc:"New limits. Those that are 0 stay as they are."`
 	}
 }
 
-func (s *Server) retry(ctx context.Context, in *retryRequest) (*acted, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
+func (s *Server) retry(ctx context.Context, in *retryRequest) (*appended, error) {
+	if err := s.checkStatus(ctx, in.ID, "retry", openmanus.Failed, openmanus.Halted); err != nil {
 		return nil, err
 	}
-	err := s.states.view(ctx, in.ID, func(st *openmanus.State) error {
-		if now := st.Status(); now != openmanus.Failed && now != openmanus.Halted {
-			return huma.Error409Conflict(fmt.Sprintf("the session is %s: there is nothing to retry", now))
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.act(ctx, in.ID, openmanus.Resumed{ID: ids.New(), Limits: in.Body.Limits.limits()})
+	return s.appendAndWake(ctx, in.ID, openmanus.Resumed{ID: ids.New(), Limits: in.Body.Limits.limits()})
 }

@@ -218,7 +218,7 @@ func (t *turn) streamChat(r *http.Request, out *stream, c chatChunk, usage bool)
 			return
 		}
 	}
-	_ = out.write("data: [DONE]\n\n") // the last thing there is
+	_ = out.writeString("data: [DONE]\n\n") // the last thing there is
 }
 
 // data writes an event that has no name.
@@ -227,5 +227,5 @@ func (s *stream) data(v any) error {
 	if err != nil {
 		return err
 	}
-	return s.write("data: ", string(data), "\n\n")
+	return s.writeString("data: ", string(data), "\n\n")
 }

@@ -21,34 +21,37 @@ import (
 
 type eventsRequest struct {
 	OneSession
-	After int64 `query:"after" minimum:"0" doc:"Begin after this event. Default: with the first one."`
-	Last  int64 `header:"Last-Event-ID" minimum:"0" doc:"What a browser sends when it connects again; it goes before after."`
+	After int64 `query:"after" minimum:"0" doc:"Start after this event. Default: with the first one."`
+	Last  int64 `header:"Last-Event-ID" minimum:"0" doc:"Sent by a browser that reconnects; start after this event if it is later than after."`
 }
 
-// events follows a session for as long as the client does. What is typed and
-// printed comes as it does, without an id, and is forgotten.
+// events streams the events of a session until the client disconnects. Stored
+// events have their sequence number as id. Provisional ones, which are pieces
+// of replies and of output, have no id and are not sent again.
 func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamResponse, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
+	if _, err := s.ownSession(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	done, ok := userOf(ctx).stream()
+	done, ok := userOf(ctx).openStream()
 	if !ok {
-		return nil, huma.Error429TooManyRequests("you have too many streams open")
+		return nil, huma.Error429TooManyRequests("you have too many open event streams")
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer done()
 		r, w := humago.Unwrap(hc)
 		s.metrics.streams.Add(1)
 		defer s.metrics.streams.Add(-1)
-		out := newStream(w)
-		if after, ok := out.past(journal.EventsJSON(r.Context(), s.Store, in.ID, max(in.After, in.Last)), max(in.After, in.Last)); ok {
+		out, after := newStream(w), max(in.After, in.Last)
+		past := journal.EventsJSON(r.Context(), s.Store, in.ID, after)
+		if after, ok := out.sendPast(past, after); ok {
 			out.follow(r.Context(), s.Local.Watch(r.Context(), in.ID, after))
 		}
 	}}, nil
 }
 
 // A stream writes server-sent events: see
-// https://html.spec.whatwg.org/multipage/server-sent-events.html.
+// https://html.spec.whatwg.org/multipage/server-sent-events.html. It is safe
+// for concurrent use.
 type stream struct {
 	ctl *http.ResponseController
 
@@ -57,62 +60,55 @@ type stream struct {
 }
 
 const (
-	beat      = 15 * time.Second // between comments that keep the connection while nothing happens
-	writeTime = 30 * time.Second // for one event: who reads slower is gone, and may come back
+	// keepAlive is the time between comments, which keep proxies from closing
+	// a connection on which nothing happens.
+	keepAlive = 15 * time.Second
+
+	// writeTimeout is for one write. A slower client is disconnected, and may
+	// reconnect from the last event it has received.
+	writeTimeout = 30 * time.Second
+
+	// batchSize is about how many bytes of past events go into one write.
+	batchSize = 32 << 10
 )
 
 func newStream(w http.ResponseWriter) *stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Accel-Buffering", "no") // for nginx
 	return &stream{w: w, ctl: http.NewResponseController(w)}
 }
 
-// past writes the events that there are, and returns the number of the last.
-func (s *stream) past(lines iter.Seq2[journal.EventJSON, error], after int64) (last int64, ok bool) {
+// sendPast writes stored events. It returns the sequence number of the last
+// one, or after if there is none, and whether the client is still there.
+func (s *stream) sendPast(events iter.Seq2[journal.EventJSON, error], after int64) (last int64, ok bool) {
 	b := bytes.NewBufferString("retry: 1000\n\n")
-	for l, err := range lines {
+	for ev, err := range events {
 		if err != nil {
-			s.failed(err)
+			s.sendError(err)
 			return after, false
 		}
-		frame(b, l.Seq, l.Type, l.JSON)
-		if after = l.Seq; b.Len() < pieceSize {
+		appendFrame(b, ev.Seq, ev.Type, ev.JSON)
+		if after = ev.Seq; b.Len() < batchSize {
 			continue
 		}
-		if s.write(b.String()) != nil {
+		if s.write(b.Bytes()) != nil {
 			return after, false
 		}
 		b.Reset()
 	}
-	return after, s.write(b.String()) == nil
+	return after, s.write(b.Bytes()) == nil
 }
 
-// pieceSize is about how much of the past is written at a time.
-const pieceSize = 32 << 10
-
-// follow writes events until the client has gone, or there are no more.
+// follow writes events as they come, until the client disconnects or the
+// sequence ends.
 func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, error]) {
-	beats := time.NewTicker(beat)
-	defer beats.Stop()
 	ctx, cancel := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
 	defer cancel()
-	var beating sync.WaitGroup
-	defer beating.Wait()
-	defer cancel()
-	beating.Go(func() {
-		for {
-			select {
-			case <-beats.C:
-				if s.write(":\n\n") != nil {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	keeping.Go(func() { s.keepAlive(ctx) })
 	var data []byte
 	var b bytes.Buffer
 	for ev, err := range events {
@@ -120,32 +116,48 @@ func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, e
 			data, err = ev.AppendJSON(data[:0])
 		}
 		if err != nil {
-			s.failed(err)
+			s.sendError(err)
 			return
 		}
 		b.Reset()
-		frame(&b, ev.Seq, openmanus.TypeName(ev.Body), data)
-		if s.writeBytes(b.Bytes()) != nil {
+		appendFrame(&b, ev.Seq, openmanus.TypeName(ev.Body), data)
+		if s.write(b.Bytes()) != nil {
 			return
 		}
 	}
 }
 
-// failed says why a session cannot be followed. The client connects again, and
-// is told by the answer to that.
-func (s *stream) failed(err error) {
+// keepAlive writes comments until ctx ends or the client disconnects.
+func (s *stream) keepAlive(ctx context.Context) {
+	tick := time.NewTicker(keepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if s.write([]byte(":\n\n")) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sendError writes an event that says why the session cannot be followed. The
+// client reconnects, and gets a proper response then.
+func (s *stream) sendError(err error) {
 	data, err := json.Marshal(&huma.ErrorModel{Title: "the session cannot be followed", Detail: err.Error()})
 	if err != nil {
 		return
 	}
 	var b bytes.Buffer
-	frame(&b, 0, "error", data)
-	_ = s.writeBytes(b.Bytes()) // the stream ends either way
+	appendFrame(&b, 0, "error", data)
+	_ = s.write(b.Bytes()) // the stream ends either way
 }
 
-// frame adds one event to b. Those without a sequence number have no id, so
-// that who comes back begins after the last one that was stored.
-func frame(b *bytes.Buffer, seq int64, typ string, data []byte) {
+// appendFrame appends one event to b. An event without a sequence number gets
+// no id: a client that reconnects starts after the last stored event.
+func appendFrame(b *bytes.Buffer, seq int64, typ string, data []byte) {
 	if seq > 0 {
 		b.WriteString("id: ")
 		b.Write(strconv.AppendInt(b.AvailableBuffer(), seq, 10))
@@ -158,14 +170,13 @@ func frame(b *bytes.Buffer, seq int64, typ string, data []byte) {
 	b.WriteString("\n\n")
 }
 
-func (s *stream) write(pieces ...string) error { return s.writeBytes([]byte(strings.Join(pieces, ""))) }
-
-// writeBytes writes whole events, and sends them at once.
-func (s *stream) writeBytes(data []byte) error {
+// write writes and flushes whole events.
+func (s *stream) write(data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A writer that knows no deadlines, as in tests, waits for its reader.
-	if err := s.ctl.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	// Writers in tests may not support deadlines.
+	err := s.ctl.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := s.w.Write(data); err != nil {
@@ -174,16 +185,21 @@ func (s *stream) writeBytes(data []byte) error {
 	return s.ctl.Flush()
 }
 
+// writeString writes the concatenation of pieces, which are whole events.
+func (s *stream) writeString(pieces ...string) error {
+	return s.write([]byte(strings.Join(pieces, "")))
+}
+
 type logRequest struct {
 	OneSession
-	After int64 `query:"after" minimum:"0" doc:"Begin after this event."`
-	Last  int64 `query:"last" minimum:"0" doc:"Begin with so many of the last events, if that is later."`
+	After int64 `query:"after" minimum:"0" doc:"Start after this event."`
+	Last  int64 `query:"last" minimum:"0" doc:"Start with this many events before the end, if that is later."`
 	Limit int   `query:"limit" default:"1000" minimum:"1" maximum:"10000"`
 }
 
-// log returns events that are there, as the journal encodes them.
+// log returns stored events as the journal encodes them.
 func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage], error) {
-	info, err := s.mine(ctx, in.ID)
+	info, err := s.ownSession(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +207,11 @@ func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage
 		in.After = max(in.After, info.Events-in.Last)
 	}
 	var all []json.RawMessage
-	for l, err := range journal.EventsJSON(ctx, s.Store, in.ID, in.After) {
+	for ev, err := range journal.EventsJSON(ctx, s.Store, in.ID, in.After) {
 		if err != nil {
 			return nil, err
 		}
-		if all = append(all, l.JSON); len(all) == in.Limit {
+		if all = append(all, ev.JSON); len(all) == in.Limit {
 			break
 		}
 	}

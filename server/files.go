@@ -29,23 +29,24 @@ type File struct {
 	Modified time.Time `json:"modified"`
 }
 
-// mostFiles is how many files are listed, and mostLooked how many are looked
-// at for that.
+// The most files in a list, and the most directory entries that are read to
+// make it.
 const (
-	mostFiles  = 5000
-	mostLooked = 50_000
+	maxListed  = 5000
+	maxEntries = 50_000
 )
 
-type filesAnswer struct {
+type filesResponse struct {
 	Body struct {
 		Items   []File `json:"items"`
-		Partial bool   `json:"partial,omitempty" doc:"There are more than are listed."`
+		Partial bool   `json:"partial,omitempty" doc:"The list is incomplete."`
 	}
 }
 
-// workspaceOf opens the workspace of a session of the user who asks.
-func (s *Server) workspaceOf(ctx context.Context, id string) (*os.Root, error) {
-	info, err := s.mine(ctx, id)
+// openWorkspace opens the workspace of a session of the user who makes the
+// request.
+func (s *Server) openWorkspace(ctx context.Context, id string) (*os.Root, error) {
+	info, err := s.ownSession(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -55,26 +56,29 @@ func (s *Server) workspaceOf(ctx context.Context, id string) (*os.Root, error) {
 	return os.OpenRoot(info.Workspace)
 }
 
-func (s *Server) files(ctx context.Context, in *OneSession) (*filesAnswer, error) {
-	root, err := s.workspaceOf(ctx, in.ID)
+// files lists regular files, without those in directories of version control
+// and of dependencies.
+func (s *Server) files(ctx context.Context, in *OneSession) (*filesResponse, error) {
+	root, err := s.openWorkspace(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	out := new(filesAnswer)
+	out := new(filesResponse)
 	out.Body.Items = []File{}
-	looked := 0
+	entries := 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if looked++; looked > mostLooked || len(out.Body.Items) == mostFiles || ctx.Err() != nil {
+		if entries++; entries > maxEntries || len(out.Body.Items) == maxListed || ctx.Err() != nil {
 			out.Body.Partial = true
 			return fs.SkipAll
 		}
-		if err != nil {
-			out.Body.Partial = true // what cannot be read is not listed
+		if err != nil { // of an unreadable directory
+			out.Body.Partial = true
 			return nil
 		}
 		if d.IsDir() {
-			if n := d.Name(); n == ".git" || n == "node_modules" || n == "__pycache__" || n == ".venv" {
+			switch d.Name() {
+			case ".git", "node_modules", "__pycache__", ".venv":
 				return fs.SkipDir
 			}
 			return nil
@@ -91,84 +95,94 @@ func (s *Server) files(ctx context.Context, in *OneSession) (*filesAnswer, error
 type FileRequest struct {
 	OneSession
 	Path   string `path:"path" maxLength:"4096" doc:"Relative to the workspace."`
-	Inline bool   `query:"inline" doc:"To be shown in a page, if it is of a kind that can be."`
+	Inline bool   `query:"inline" doc:"Let a browser show the file in a page, if its type is safe for that."`
 }
 
-// open opens a regular file of a workspace. No path leads out of it.
+// clean returns the path of the file, with slashes, relative to the workspace.
+func (in *FileRequest) clean() (string, error) {
+	name, err := url.PathUnescape(in.Path)
+	if err != nil || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return "", &FieldError{"path.path", fmt.Errorf("%q is not a path within the workspace", in.Path)}
+	}
+	return path.Clean(name), nil
+}
+
+// open opens a regular file. root lets no link lead out of the workspace.
 func (in *FileRequest) open(root *os.Root) (*os.File, fs.FileInfo, error) {
 	name, err := in.clean()
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := root.Stat(name) // before opening, which waits at a named pipe
+	info, err := root.Stat(name) // first, because opening a named pipe blocks
 	if err != nil {
 		return nil, nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, nil, &FieldError{"path.path", errors.New("it is not a file")}
+		return nil, nil, &FieldError{"path.path", errors.New("it is not a regular file")}
 	}
 	f, err := root.Open(name)
 	return f, info, err
 }
 
-func (in *FileRequest) clean() (string, error) {
-	name, err := url.PathUnescape(in.Path)
-	if err != nil || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return "", &FieldError{"path.path", fmt.Errorf("%q is no path within a workspace", in.Path)}
-	}
-	return path.Clean(name), nil
-}
-
 func (s *Server) file(ctx context.Context, in *FileRequest) (*huma.StreamResponse, error) {
-	root, err := s.workspaceOf(ctx, in.ID)
+	root, err := s.openWorkspace(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	f, info, err := in.open(root)
 	if err != nil {
-		return nil, outside(err)
+		return nil, pathError(err)
 	}
-	return serve(f, info.Name(), info.ModTime(), in.Inline, f), nil
+	return serveContent(f, info.Name(), info.ModTime(), in.Inline, f), nil
 }
 
-// outside is err, where it is about a way out of the workspace, in the words
-// of an answer.
-func outside(err error) error {
+// pathError makes errors about a path, other than that nothing is there, a
+// fault of the request. It leaves out the path on the server.
+func pathError(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) && !errors.Is(err, fs.ErrNotExist) {
 		return &FieldError{"path.path", pe.Err}
 	}
 	return err
 }
 
-// serve answers with content, or ranges of it, and closes it. What a browser
-// would run it gets for saving alone, and shows in a cage if it is made to.
-func serve(content io.ReadSeeker, name string, modified time.Time, show bool, c io.Closer) *huma.StreamResponse {
+// serveContent responds with content, or the requested ranges of it, and then
+// closes c. The content comes from agents and is not trusted: a browser saves
+// it, or, if inline is set and the type allows it, shows it in a sandbox
+// without scripts. It gets scripts and markup as plain text.
+func serveContent(content io.ReadSeeker, name string, modified time.Time, inline bool, c io.Closer) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer c.Close()
 		r, w := humago.Unwrap(hc)
 		h := w.Header()
-		kind := mime.TypeByExtension(path.Ext(name))
-		if strings.HasPrefix(kind, "text/") || strings.Contains(kind, "javascript") || strings.Contains(kind, "xml") && kind != "image/svg+xml" {
-			kind = "text/plain; charset=utf-8" // shown as what it is made of
-		}
-		if kind == "" {
-			kind = "application/octet-stream"
-		}
-		h.Set("Content-Type", kind)
-		h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:")
-		h.Set("Cache-Control", "no-cache")
+		kind := contentType(name)
 		disposition := "attachment"
-		if show && inline(kind) {
+		if inline && mayShow(kind) {
 			disposition = "inline"
 		}
+		h.Set("Content-Type", kind)
 		h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": name}))
+		h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+		h.Set("Cache-Control", "no-cache")
 		http.ServeContent(w, r, name, modified, content)
 	}}
 }
 
-// inline reports whether a browser may show content of this kind in a page.
-func inline(kind string) bool {
+// contentType returns the media type by which a file is served.
+func contentType(name string) string {
+	kind := mime.TypeByExtension(path.Ext(name))
+	switch {
+	case kind == "":
+		return "application/octet-stream"
+	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "javascript"),
+		strings.Contains(kind, "xml") && kind != "image/svg+xml":
+		return "text/plain; charset=utf-8"
+	}
+	return kind
+}
+
+// mayShow reports whether a browser may show content of this type in a page.
+func mayShow(kind string) bool {
 	switch kind, _, _ = strings.Cut(kind, ";"); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml", "text/plain", "application/pdf":
 		return true
@@ -181,10 +195,9 @@ type uploadRequest struct {
 	RawBody []byte
 }
 
-// upload replaces a file of the workspace, or makes it and the directories to
-// it.
+// upload creates or replaces a file, atomically, and creates its directories.
 func (s *Server) upload(ctx context.Context, in *uploadRequest) (*struct{}, error) {
-	root, err := s.workspaceOf(ctx, in.ID)
+	root, err := s.openWorkspace(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -193,17 +206,18 @@ func (s *Server) upload(ctx context.Context, in *uploadRequest) (*struct{}, erro
 	if err != nil {
 		return nil, err
 	}
-	if dir := path.Dir(name); dir != "." {
+	dir := path.Dir(name)
+	if dir != "." {
 		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return nil, outside(err)
+			return nil, pathError(err)
 		}
 	}
-	part := path.Join(path.Dir(name), "."+ids.New()+".part")
+	part := path.Join(dir, "."+ids.New()+".part")
 	if err := root.WriteFile(part, in.RawBody, 0o644); err != nil {
-		return nil, outside(err)
+		return nil, pathError(err)
 	}
 	if err := root.Rename(part, name); err != nil {
-		return nil, outside(errors.Join(err, root.Remove(part)))
+		return nil, pathError(errors.Join(err, root.Remove(part)))
 	}
 	return nil, nil
 }
@@ -213,27 +227,32 @@ type blobRequest struct {
 	Ref string `path:"ref" pattern:"^sha256:[0-9a-f]{64}$"`
 }
 
-// blob returns what an event of the session speaks of, and nothing else.
+// blob returns a blob to which an event of the session refers. Others may hold
+// what users must not see of each other.
 func (s *Server) blob(ctx context.Context, in *blobRequest) (*huma.StreamResponse, error) {
-	if _, err := s.mine(ctx, in.ID); err != nil {
+	if _, err := s.ownSession(ctx, in.ID); err != nil {
 		return nil, err
 	}
-	if spoken, err := s.speaksOf(ctx, in.ID, openmanus.Ref(in.Ref)); err != nil || !spoken {
+	ref := openmanus.Ref(in.Ref)
+	if ok, err := s.refersTo(ctx, in.ID, ref); err != nil || !ok {
 		return nil, errors.Join(err, fs.ErrNotExist)
 	}
-	data, err := openmanus.ReadBlob(ctx, s.Store, openmanus.Ref(in.Ref))
+	data, err := openmanus.ReadBlob(ctx, s.Store, ref)
 	if err != nil {
 		return nil, err
 	}
-	return serve(strings.NewReader(string(data)), in.Ref[7:]+".txt", time.Time{}, true, io.NopCloser(nil)), nil
+	name := strings.TrimPrefix(in.Ref, "sha256:") + ".txt"
+	return serveContent(strings.NewReader(string(data)), name, time.Time{}, true, io.NopCloser(nil)), nil
 }
 
-func (s *Server) speaksOf(ctx context.Context, id string, ref openmanus.Ref) (bool, error) {
+// refersTo reports whether a result in the session refers to a blob.
+func (s *Server) refersTo(ctx context.Context, id string, ref openmanus.Ref) (bool, error) {
 	for ev, err := range s.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return false, err
 		}
-		if d, ok := ev.Body.(openmanus.CallDone); ok && (d.Whole == ref || strings.Contains(string(d.Detail), string(ref))) {
+		done, ok := ev.Body.(openmanus.CallDone)
+		if ok && (done.Whole == ref || strings.Contains(string(done.Detail), string(ref))) {
 			return true, nil
 		}
 	}

@@ -15,35 +15,36 @@ import (
 	"sync"
 )
 
-// users are who may do something here, found by what they show.
-type users struct {
-	all []*user
-}
+// users are the users of a server.
+type users []*user
 
-// A user is a User with what it has open.
+// A user is a [User] with what requests are checked against.
 type user struct {
 	User
-	token, cookie [sha256.Size]byte // hashes of what shows who it is
+	token, cookie [sha256.Size]byte // hashes, so that comparing takes the same time for all values
 
 	mu      sync.Mutex
-	streams int
+	streams int // that are open
 }
 
+// minToken is the fewest bytes of a token. A shorter one can be guessed.
 const minToken = 16
 
-func newUsers(us []User) (*users, error) {
+// newUsers checks users and applies the defaults of their fields.
+
+func newUsers(us []User) (users, error) {
 	if len(us) == 0 {
 		return nil, errors.New("a server needs at least one user")
 	}
-	all := new(users)
+	var all users
 	for _, u := range us {
 		switch {
 		case u.Name == "":
 			return nil, errors.New("a user has no name")
 		case len(u.Token) < minToken:
-			return nil, fmt.Errorf("user %s: a token has %d bytes or more", u.Name, minToken)
-		case slices.ContainsFunc(all.all, func(v *user) bool { return v.Name == u.Name || v.Token == u.Token }):
-			return nil, fmt.Errorf("user %s: two users have the same name or token", u.Name)
+			return nil, fmt.Errorf("user %s: the token must have at least %d bytes", u.Name, minToken)
+		case slices.ContainsFunc(all, func(v *user) bool { return v.Name == u.Name || v.Token == u.Token }):
+			return nil, fmt.Errorf("user %s: another user has the same name or token", u.Name)
 		}
 		if u.Sessions == 0 {
 			u.Sessions = 100
@@ -51,41 +52,45 @@ func newUsers(us []User) (*users, error) {
 		if u.Streams == 0 {
 			u.Streams = 100
 		}
-		all.all = append(all.all, &user{User: u, token: sha256.Sum256([]byte(u.Token)), cookie: sha256.Sum256([]byte(cookieOf(u.Token)))})
+		token, cookie := sha256.Sum256([]byte(u.Token)), sha256.Sum256([]byte(cookieOf(u.Token)))
+		all = append(all, &user{User: u, token: token, cookie: cookie})
 	}
 	return all, nil
 }
 
-// cookieOf is what a browser keeps of a token.
+// cookieOf returns the cookie of the user with this token. A stolen cookie does
+// not reveal the token.
 func cookieOf(token string) string {
 	m := hmac.New(sha256.New, []byte(token))
 	m.Write([]byte("openmanus cookie"))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// byToken returns the user with a token, or nil. It takes the same time for
-// every wrong one.
-func (us *users) byToken(token string) *user {
-	sum := sha256.Sum256([]byte(token))
-	return us.find(func(u *user) bool { return subtle.ConstantTimeCompare(sum[:], u.token[:]) == 1 })
+// byToken returns the user with this token, or nil.
+func (us users) byToken(token string) *user {
+	return us.find(token, func(u *user) []byte { return u.token[:] })
 }
 
-func (us *users) byCookie(value string) *user {
-	sum := sha256.Sum256([]byte(value))
-	return us.find(func(u *user) bool { return subtle.ConstantTimeCompare(sum[:], u.cookie[:]) == 1 })
+// byCookie returns the user with this cookie, or nil.
+func (us users) byCookie(value string) *user {
+	return us.find(value, func(u *user) []byte { return u.cookie[:] })
 }
 
-func (us *users) find(is func(*user) bool) (found *user) {
-	for _, u := range us.all {
-		if is(u) {
+// find returns the user with a secret, or nil. It takes the same time for
+// every wrong secret.
+func (us users) find(secret string, hash func(*user) []byte) (found *user) {
+	sum := sha256.Sum256([]byte(secret))
+	for _, u := range us {
+		if subtle.ConstantTimeCompare(sum[:], hash(u)) == 1 {
 			found = u
 		}
 	}
 	return found
 }
 
-// stream takes one of the user's streams, which is to be given back.
-func (u *user) stream() (done func(), ok bool) {
+// openStream counts one more event stream of the user, until done is called.
+// It reports false if the user has as many as are allowed.
+func (u *user) openStream() (done func(), ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.streams >= u.Streams {
@@ -101,16 +106,18 @@ func (u *user) stream() (done func(), ok bool) {
 
 type userKey struct{}
 
-// userOf returns the user whose request ctx is that of.
+// userOf returns the user whose request has the context ctx.
 func userOf(ctx context.Context) *user { return ctx.Value(userKey{}).(*user) }
 
 const cookieName = "openmanus"
 
-// guard lets in who may, under a name that is ours, from a page that is ours.
+// guard returns a handler that passes on the requests of users. Against pages
+// of other sites that a user visits, it refuses cross-origin requests, and
+// requests for host names that are not the server's (DNS rebinding).
 func (s *Server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, http.StatusForbidden, "this request comes from the page of another site")
+		writeProblem(w, http.StatusForbidden, "cross-origin request refused: it comes from a page of another site")
 	}))
 	inner := origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.admit(w, r, next) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,8 +127,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if !s.ours(r.Host) {
-			writeProblem(w, http.StatusMisdirectedRequest, fmt.Sprintf("this server is not %q; name it in [serve] hosts if it is", r.Host))
+		if !s.knowsHost(r.Host) {
+			detail := fmt.Sprintf("this server does not answer for %q; if it should, add the name to [serve] hosts", r.Host)
+			writeProblem(w, http.StatusMisdirectedRequest, detail)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -129,14 +137,16 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// policy lets pages load what this server serves, and run no script that is
-// not a file of it.
-const policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+// policy lets pages load only what this server serves, and run only scripts
+// that are files of it.
+const policy = "default-src 'self'; img-src 'self' data: blob:; style-src 'self'; " +
+	"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// maxBody is the most bytes of a request.
+// maxBody is the most bytes of a request body.
 const maxBody = 64 << 20
 
-// admit finds out who asks.
+// admit authenticates a request, by its bearer token or its cookie, and passes
+// it on with its user. It passes on health checks of anyone.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
 		next.ServeHTTP(w, r)
@@ -157,31 +167,33 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 		if strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = w.Write([]byte(stranger)) // who has gone needs no page
+			_, _ = w.Write([]byte(loginPage)) // an error means that the client is gone
 			return
 		}
-		writeProblem(w, http.StatusUnauthorized, "who are you? Open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
+		writeProblem(w, http.StatusUnauthorized, "not authenticated: open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
 		return
 	}
 	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
 }
 
-// login turns the token of a link into a cookie, and takes it out of the
-// address.
+// login answers a link with a token: it sets the cookie and redirects to an
+// address without the token, so that the token stays out of the history.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, token string) {
 	if s.users.byToken(token) == nil {
-		writeProblem(w, http.StatusUnauthorized, "this link is not valid (any more): use the one that openmanus serve printed last")
+		writeProblem(w, http.StatusUnauthorized, "this link is invalid or no longer valid: use the one that openmanus serve printed last")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: cookieOf(token), Path: "/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode, MaxAge: 365 * 24 * 3600,
+		Name: cookieName, Value: cookieOf(token), Path: "/", MaxAge: 365 * 24 * 3600,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
 	})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// ours reports whether host, with or without a port, is a name of this server.
-// Any other means that somebody had a browser look us up under it.
-func (s *Server) ours(host string) bool {
+// knowsHost reports whether host, with or without a port, is loopback or one
+// of the server's names. Any other name was made to resolve to this server by
+// its owner, who is not ours.
+func (s *Server) knowsHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -190,5 +202,7 @@ func (s *Server) ours(host string) bool {
 	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() || name == "localhost" {
 		return true
 	}
-	return slices.ContainsFunc(s.Hosts, func(h string) bool { return strings.EqualFold(h, name) || strings.EqualFold(h, host) })
+	return slices.ContainsFunc(s.Hosts, func(h string) bool {
+		return strings.EqualFold(h, name) || strings.EqualFold(h, host)
+	})
 }

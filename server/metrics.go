@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,89 +15,97 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// metrics are what can be counted of a server.
+// metrics count the requests and streams of a server.
 type metrics struct {
-	began   time.Time
-	streams atomic.Int64
+	started time.Time
+	streams atomic.Int64 // open ones
 
 	mu       sync.Mutex
 	requests map[int]int64 // by status
-	seconds  float64       // of all of them, but for streams
+	seconds  float64       // the time spent on all requests, without event streams
 }
 
-func newMetrics() *metrics { return &metrics{began: time.Now(), requests: make(map[int]int64)} }
+func newMetrics() *metrics { return &metrics{started: time.Now(), requests: make(map[int]int64)} }
 
-// count counts requests by the status of their answers.
+// count wraps a handler so that its requests are counted.
 func (m *metrics) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began, c := time.Now(), &counted{ResponseWriter: w, status: http.StatusOK}
+		started, rec := time.Now(), &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		defer func() {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			if m.requests[c.status]++; w.Header().Get("Content-Type") != "text/event-stream" {
-				m.seconds += time.Since(began).Seconds()
+			if m.requests[rec.status]++; w.Header().Get("Content-Type") != "text/event-stream" {
+				m.seconds += time.Since(started).Seconds()
 			}
 		}()
-		next.ServeHTTP(c, r)
+		next.ServeHTTP(rec, r)
 	})
 }
 
-// counted remembers the status of an answer.
-type counted struct {
+// A statusRecorder records the status of a response.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (c *counted) WriteHeader(status int) {
-	c.status = status
-	c.ResponseWriter.WriteHeader(status)
+func (r *statusRecorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap is for [http.ResponseController].
-func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// serveMetrics answers in the text format of Prometheus: see
+// total adds up the sessions of an owner, or of all if owner is "".
+func (s *Server) total(ctx context.Context, owner string) (n int, u llm.Usage, cost openmanus.Money, err error) {
+	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Owner: owner}) {
+		if err != nil {
+			return n, u, cost, err
+		}
+		n, u, cost = n+1, u.Add(info.Usage), cost+info.Cost
+	}
+	return n, u, cost, nil
+}
+
+// serveMetrics responds in the text format of Prometheus: see
 // https://prometheus.io/docs/instrumenting/exposition_formats/.
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
-	var sessions int
-	var usage llm.Usage
-	var cost openmanus.Money
-	for info, err := range s.Store.Sessions(r.Context(), journal.ListOptions{}) {
-		if err != nil {
-			writeProblem(w, http.StatusServiceUnavailable, err.Error())
-			return
-		}
-		sessions++
-		usage, cost = usage.Add(info.Usage), cost+info.Cost
+	sessions, usage, cost, err := s.total(r.Context(), "")
+	if err != nil {
+		writeProblem(w, http.StatusServiceUnavailable, err.Error())
+		return
 	}
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	gauge(w, "openmanus_sessions", "Sessions that are kept.", sessions)
 	driven, held := s.scheduler.count()
-	gauge(w, "openmanus_sessions_driven", "Sessions that are at work, here.", driven)
-	gauge(w, "openmanus_sessions_held", "Sessions for which something is kept: shells, browsers, agents.", held)
-	gauge(w, "openmanus_streams", "Clients that follow a session.", s.metrics.streams.Load())
-	gauge(w, "openmanus_tokens_input", "Tokens that models read, in the sessions that are kept.", usage.Input)
-	gauge(w, "openmanus_tokens_cached", "Those of them that came from the provider's cache.", usage.Cached)
-	gauge(w, "openmanus_tokens_output", "Tokens that models wrote.", usage.Output)
-	gauge(w, "openmanus_cost_usd", "What that cost, where prices are known.", cost.USD())
+	gauge(w, "openmanus_sessions", "Sessions in the store.", sessions)
+	gauge(w, "openmanus_sessions_driven", "Sessions that this server drives.", driven)
+	gauge(w, "openmanus_sessions_held", "Sessions that hold resources: shells, browsers, agents.", held)
+	gauge(w, "openmanus_streams", "Open event streams.", s.metrics.streams.Load())
+	gauge(w, "openmanus_tokens_input", "Input tokens of all sessions in the store.", usage.Input)
+	gauge(w, "openmanus_tokens_cached", "Input tokens that came from a provider's cache.", usage.Cached)
+	gauge(w, "openmanus_tokens_output", "Output tokens of all sessions in the store.", usage.Output)
+	gauge(w, "openmanus_cost_usd", "Cost of all sessions in the store, where prices are known.", cost.USD())
 	s.metrics.write(w)
 	gauge(w, "go_goroutines", "Goroutines.", runtime.NumGoroutine())
-	gauge(w, "go_memstats_heap_inuse_bytes", "Bytes of the heap in use.", mem.HeapInuse)
-	gauge(w, "process_start_time_seconds", "When the process began, in seconds since 1970.", s.metrics.began.Unix())
+	gauge(w, "go_memstats_heap_inuse_bytes", "Bytes in in-use heap spans.", mem.HeapInuse)
+	gauge(w, "process_start_time_seconds", "Start time in seconds since 1970.", s.metrics.started.Unix())
 }
 
-func gauge(w io.Writer, name, help string, value any) {
-	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s gauge\n%[1]s %[3]v\n", name, help, value)
+func gauge(w io.Writer, name, help string, value any) { metric(w, "gauge", name, help, value) }
+
+func metric(w io.Writer, kind, name, help string, value any) {
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s %[4]v\n", name, help, kind, value)
 }
 
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	fmt.Fprint(w, "# HELP openmanus_http_requests_total Requests, by the status of the answer.\n# TYPE openmanus_http_requests_total counter\n")
+	const requests = "openmanus_http_requests_total"
+	fmt.Fprintf(w, "# HELP %s Requests, by status.\n# TYPE %[1]s counter\n", requests)
 	for status, n := range m.requests {
-		fmt.Fprintf(w, "openmanus_http_requests_total{code=\"%d\"} %d\n", status, n)
+		fmt.Fprintf(w, "%s{code=\"%d\"} %d\n", requests, status, n)
 	}
-	fmt.Fprintf(w, "# HELP openmanus_http_seconds_total Time spent on them, but for streams.\n# TYPE openmanus_http_seconds_total counter\nopenmanus_http_seconds_total %g\n", m.seconds)
+	metric(w, "counter", "openmanus_http_seconds_total", "Time spent on requests, without event streams.", m.seconds)
 }

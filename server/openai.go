@@ -133,19 +133,19 @@ func (s *Server) begin(ctx context.Context, id, agent string, parts llm.Parts) (
 			return nil, renamed(err, "agent", "model")
 		}
 	}
-	info, err := s.mine(ctx, t.id)
+	info, err := s.ownSession(ctx, t.id)
 	if err != nil {
 		return nil, err
 	}
 	if id == "" {
 		note = s.Host.Environment(info.Workspace)
 	}
-	if err := s.room(ctx, info); err != nil {
+	if err := s.checkQuota(ctx, info); err != nil {
 		return nil, err
 	}
 	t.from = info.Events
 	m := openmanus.UserSaid{ID: ids.New(), Message: llm.Message{Role: llm.User, Parts: parts}, Note: note}
-	if _, err := s.act(ctx, t.id, m); err != nil {
+	if _, err := s.appendAndWake(ctx, t.id, m); err != nil {
 		return nil, err
 	}
 	return t, nil

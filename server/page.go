@@ -22,25 +22,26 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// The page, as scripts/web builds it from server/web.
+// dist is the web page as scripts/web builds it from server/web.
 //
 //go:embed web/dist
 var dist embed.FS
 
-// A page serves the built files, compressed once for all.
+// A page serves dist. It compresses the files when the first one is requested.
 type page struct {
 	once  sync.Once
-	files map[string]asset // by path
+	files map[string]asset // by URL path
 }
 
 type asset struct {
 	kind, tag     string
-	plain, packed []byte
+	plain, packed []byte // packed is plain in gzip
 }
 
 func (p *page) load() {
 	p.files = make(map[string]asset)
-	_ = fs.WalkDir(dist, "web/dist", func(name string, d fs.DirEntry, err error) error { // what is embedded can be read
+	// There are no errors: the files are part of the program.
+	_ = fs.WalkDir(dist, "web/dist", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -48,11 +49,14 @@ func (p *page) load() {
 		if err != nil {
 			return err
 		}
-		var b bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		var packed bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 		w.Write(data)
 		w.Close()
-		p.files[strings.TrimPrefix(name, "web/dist")] = asset{mime.TypeByExtension(path.Ext(name)), fmt.Sprintf(`"%x"`, sha256.Sum256(data))[:18] + `"`, data, b.Bytes()}
+		p.files[strings.TrimPrefix(name, "web/dist")] = asset{
+			kind: mime.TypeByExtension(path.Ext(name)), tag: fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(data))[:17]),
+			plain: data, packed: packed.Bytes(),
+		}
 		return nil
 	})
 }
@@ -70,7 +74,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", a.kind)
-	h.Set("Cache-Control", "no-cache") // which asks, and is answered by the tag
+	h.Set("Cache-Control", "no-cache") // browsers revalidate by the tag
 	h.Set("ETag", a.tag)
 	h.Set("Vary", "Accept-Encoding")
 	if r.Header.Get("If-None-Match") == a.tag {
@@ -82,35 +86,51 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", "gzip")
 		data = a.packed
 	}
-	_, _ = w.Write(data) // who has gone needs no page
+	_, _ = w.Write(data) // an error means that the client is gone
 }
 
-// stranger is the page of who has no cookie.
-const stranger = `<!doctype html><meta charset="utf-8"><title>OpenManus</title>
-<p>Open the link that <code>openmanus serve</code> printed when it began: it has a token that shows who you are.</p>
-<p>请打开 <code>openmanus serve</code> 启动时打印的链接：其中的令牌证明你是谁。</p>
+// loginPage is what a browser without a cookie gets.
+const loginPage = `<!doctype html><meta charset="utf-8"><title>OpenManus</title>
+<p>Open the link that <code>openmanus serve</code> printed when it started. It contains the token that signs you in.</p>
+<p>请打开 <code>openmanus serve</code> 启动时打印的链接，其中包含用于登录的令牌。</p>
 `
 
-// share is a session as one file that opens from disk and needs nothing else.
+// share returns a session as one HTML file that opens from disk: the page, its
+// script and style, and the events.
 func (s *Server) share(ctx context.Context, in *OneSession) (*huma.StreamResponse, error) {
-	x, err := s.answerWith(ctx, in.ID)
+	v, err := s.sessionResponse(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	recorded := struct {
 		Session Session           `json:"session"`
 		Events  []openmanus.Event `json:"events"`
-	}{Session: x.Body}
+	}{Session: v.Body}
 	for ev, err := range s.Store.Events(ctx, in.ID, 0) {
 		if err != nil {
 			return nil, err
 		}
 		recorded.Events = append(recorded.Events, ev)
 	}
-	data, err := json.Marshal(recorded) // which escapes what would end a script
+	data, err := json.Marshal(recorded) // it escapes <, so no string can end the script element
 	if err != nil {
 		return nil, err
 	}
+	file, err := sharedPage(v.Body.Title, data)
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		hc.SetHeader("Content-Type", "text/html; charset=utf-8")
+		hc.SetHeader("Content-Disposition", `attachment; filename="`+in.ID+`.html"`)
+		hc.SetHeader("Content-Security-Policy", "sandbox; default-src 'none'")
+		_, _ = hc.BodyWriter().Write(file) // an error means that the client is gone
+	}}, nil
+}
+
+// sharedPage returns the page with its script, its style and a recorded
+// session in it. It loads nothing.
+func sharedPage(title string, session []byte) ([]byte, error) {
 	script, err1 := dist.ReadFile("web/dist/app.js")
 	style, err2 := dist.ReadFile("web/dist/index.css")
 	if err := errors.Join(err1, err2); err != nil {
@@ -118,19 +138,16 @@ func (s *Server) share(ctx context.Context, in *OneSession) (*huma.StreamRespons
 	}
 	var b bytes.Buffer
 	b.WriteString(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
-<title>` + html.EscapeString(x.Body.Title) + `</title><style>`)
+<title>` + html.EscapeString(title) + `</title><style>`)
 	b.Write(style)
-	b.WriteString("</style></head><body><div id=\"app\"></div>\n<script type=\"application/json\" id=\"session\">")
-	b.Write(data)
+	b.WriteString(`</style></head><body><div id="app"></div>
+<script type="application/json" id="session">`)
+	b.Write(session)
 	b.WriteString("</script>\n<script type=\"module\">")
 	b.Write(bytes.ReplaceAll(script, []byte("</script"), []byte(`<\/script`)))
 	b.WriteString("</script></body></html>\n")
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		hc.SetHeader("Content-Type", "text/html; charset=utf-8")
-		hc.SetHeader("Content-Disposition", `attachment; filename="`+in.ID+`.html"`)
-		hc.SetHeader("Content-Security-Policy", "sandbox; default-src 'none'")
-		_, _ = hc.BodyWriter().Write(b.Bytes()) // who has gone needs no file
-	}}, nil
+	return b.Bytes(), nil
 }

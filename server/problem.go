@@ -14,15 +14,16 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// writeProblem answers with a problem document: RFC 9457.
+// writeProblem responds with a problem document: see RFC 9457.
 func writeProblem(w http.ResponseWriter, status int, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	// Who does not read the answer need not get it.
+	// An error means that the client is gone.
 	_ = json.NewEncoder(w).Encode(&huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
 }
 
-// problem is err as it is answered.
+// problem converts an error of an operation to the error that huma responds
+// with. It logs errors that no client is responsible for.
 func (s *Server) problem(ctx context.Context, err error) error {
 	var field *FieldError
 	var status huma.StatusError
@@ -38,22 +39,23 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return huma.Error404NotFound("there is no such file")
 	case errors.Is(err, openmanus.ErrConflict):
-		return huma.Error409Conflict("this was said before, with other words")
+		return huma.Error409Conflict("an event with this id exists and has another content")
 	case errors.Is(err, openmanus.ErrDriven):
-		return huma.Error409Conflict("the session is being driven: interrupt it first")
+		return huma.Error409Conflict("the session is running: interrupt it first")
 	case errors.Is(err, journal.ErrNoWords):
 		return badField("query.q", journal.ErrNoWords.Error())
 	case ctx.Err() != nil:
-		return huma.NewError(http.StatusServiceUnavailable, "the request was given up, or the server is stopping; what was stored is stored")
+		return huma.NewError(http.StatusServiceUnavailable, "the client disconnected or the server is shutting down; events that were stored stay stored")
 	}
 	s.Log.Error("request failed", "error", err)
 	return huma.NewError(http.StatusInternalServerError, err.Error())
 }
 
-// badField says what is wrong with one field of a request.
+// badField returns the error for a request with a bad field, which is a
+// location such as query.q, or the name of a field of the body.
 func badField(field, what string) error {
 	if !strings.Contains(field, ".") {
 		field = "body." + field
 	}
-	return huma.Error422UnprocessableEntity("the request is not as it should be", &huma.ErrorDetail{Location: field, Message: what})
+	return huma.Error422UnprocessableEntity("the request is invalid", &huma.ErrorDetail{Location: field, Message: what})
 }

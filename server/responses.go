@@ -208,7 +208,7 @@ func (x *responseStream) send(typ string, fields map[string]any) error {
 	if err != nil {
 		return err
 	}
-	return x.out.write("event: ", typ, "\ndata: ", string(data), "\n\n")
+	return x.out.writeString("event: ", typ, "\ndata: ", string(data), "\n\n")
 }
 
 func (x *responseStream) run(r *http.Request) {

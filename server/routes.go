@@ -3,50 +3,58 @@ package server
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// routes are all operations of the API.
+// routes registers all operations of the API.
 func (s *Server) routes() {
 	const one = "/api/v1/sessions/{id}"
-	tag := func(t string) func(*huma.Operation) { return func(o *huma.Operation) { o.Tags = []string{t} } }
+	tag := func(t string) option { return func(o *huma.Operation) { o.Tags = []string{t} } }
 	sessions, acts, content, about := tag("sessions"), tag("acts"), tag("content"), tag("about")
+	created, accepted, noContent := status(http.StatusCreated), status(http.StatusAccepted), status(http.StatusNoContent)
+	binary := produces("application/octet-stream")
 
-	op(s, http.MethodPost, "/api/v1/sessions", "create-session", "Create a session", s.create, sessions, status(http.StatusCreated))
-	op(s, http.MethodGet, "/api/v1/sessions", "list-sessions", "List sessions, the newest first, or search them", s.list, sessions)
-	op(s, http.MethodGet, one, "read-session", "How a session stands", s.read, sessions)
-	op(s, http.MethodPatch, one, "rename-session", "Give a session a title", s.rename, sessions)
-	op(s, http.MethodDelete, one, "delete-session", "Delete a session that nobody drives", s.remove, sessions, status(http.StatusNoContent))
-	op(s, http.MethodPost, one+"/fork", "fork-session", "Copy a session, up to an event", s.fork, sessions, status(http.StatusCreated))
-	op(s, http.MethodGet, one+"/export", "export-session", "A session as one readable text file", s.export, sessions, produces("application/jsonl"))
-	op(s, http.MethodGet, one+"/share", "share-session", "A session as one page that opens from disk", s.share, sessions, produces("text/html"))
+	op(s, "POST /api/v1/sessions", "create-session", "Create a session", s.create, sessions, created)
+	op(s, "GET /api/v1/sessions", "list-sessions", "List sessions, the most recently updated first, or search them", s.list, sessions)
+	op(s, "GET "+one, "read-session", "Read a session's status", s.read, sessions)
+	op(s, "PATCH "+one, "rename-session", "Change a session's title", s.rename, sessions)
+	op(s, "DELETE "+one, "delete-session", "Delete a session that is not running", s.remove, sessions, noContent)
+	op(s, "POST "+one+"/fork", "fork-session", "Copy a session, up to an event", s.fork, sessions, created)
+	op(s, "GET "+one+"/export", "export-session", "Export a session to a text file", s.export, sessions, produces("application/jsonl"))
+	op(s, "GET "+one+"/share", "share-session", "Export a session to an HTML page that opens from disk", s.share, sessions, produces("text/html"))
 
-	op(s, http.MethodPost, one+"/messages", "send-message", "Say something to a session; it goes on", s.say, acts, status(http.StatusAccepted), large)
-	op(s, http.MethodPost, one+"/rulings", "rule", "Allow or deny a call that waits for approval", s.rule, acts, status(http.StatusAccepted))
-	op(s, http.MethodPost, one+"/answers", "answer", "Answer a question of the agent", s.answer, acts, status(http.StatusAccepted))
-	op(s, http.MethodPost, one+"/interrupt", "interrupt", "Interrupt what a session is doing", s.interrupt, acts, status(http.StatusAccepted))
-	op(s, http.MethodPost, one+"/retry", "retry", "Let a session that failed or was stopped go on", s.retry, acts, status(http.StatusAccepted))
+	op(s, "POST "+one+"/messages", "send-message", "Send a message to a session and wake it", s.sendMessage, acts, accepted, large)
+	op(s, "POST "+one+"/rulings", "rule", "Allow or deny a call that waits for approval", s.rule, acts, accepted)
+	op(s, "POST "+one+"/answers", "answer", "Answer a question of the agent", s.answer, acts, accepted)
+	op(s, "POST "+one+"/interrupt", "interrupt", "Interrupt a session", s.interrupt, acts, accepted)
+	op(s, "POST "+one+"/retry", "retry", "Continue a session that failed or was stopped", s.retry, acts, accepted)
 
-	op(s, http.MethodGet, one+"/events", "follow-events", "Every event as it happens (server-sent events), from after a sequence number on", s.events, content, produces("text/event-stream"))
-	op(s, http.MethodGet, one+"/log", "read-events", "The events that there are", s.log, content)
-	op(s, http.MethodGet, one+"/plan", "read-plan", "The plan, and how far it was after an event", s.plan, content)
-	op(s, http.MethodGet, one+"/files", "list-files", "The files of the workspace", s.files, content)
-	op(s, http.MethodGet, one+"/files/{path...}", "read-file", "A file of the workspace, or a range of it", s.file, content, produces("application/octet-stream"))
-	op(s, http.MethodPut, one+"/files/{path...}", "write-file", "Put a file into the workspace", s.upload, content, status(http.StatusNoContent), large)
-	op(s, http.MethodGet, one+"/blobs/{ref}", "read-blob", "The whole of an output that is cut in the events", s.blob, content, produces("application/octet-stream"))
+	op(s, "GET "+one+"/events", "follow-events", "Stream events, stored and provisional, as server-sent events", s.events, content, produces("text/event-stream"))
+	op(s, "GET "+one+"/log", "read-events", "Read stored events", s.log, content)
+	op(s, "GET "+one+"/plan", "read-plan", "Read the plan and its progress, now or after an event", s.plan, content)
+	op(s, "GET "+one+"/files", "list-files", "List the files of the workspace", s.files, content)
+	op(s, "GET "+one+"/files/{path...}", "read-file", "Read a file of the workspace, or a range of it", s.file, content, binary)
+	op(s, "PUT "+one+"/files/{path...}", "write-file", "Write a file of the workspace", s.upload, content, noContent, large)
+	op(s, "GET "+one+"/blobs/{ref}", "read-blob", "Read the whole of an output that events contain in part", s.blob, content, binary)
 
-	op(s, http.MethodGet, "/api/v1/agents", "list-agents", "The agents", s.agents, about)
-	op(s, http.MethodGet, "/api/v1/tools", "list-tools", "The tools", s.tools, about)
-	op(s, http.MethodGet, "/api/v1/models", "list-models", "The models", s.models, about)
-	op(s, http.MethodGet, "/api/v1/usage", "usage", "Tokens and money of all your sessions", s.usage, about)
+	op(s, "GET /api/v1/agents", "list-agents", "List the agents", s.agents, about)
+	op(s, "GET /api/v1/tools", "list-tools", "List the tools", s.tools, about)
+	op(s, "GET /api/v1/models", "list-models", "List the models", s.models, about)
+	op(s, "GET /api/v1/usage", "usage", "Read the tokens and the cost of all your sessions", s.usage, about)
 }
 
-// op registers an operation. Its errors become problem documents.
-func op[In, Out any](s *Server, method, path, id, summary string, do func(context.Context, *In) (*Out, error), more ...func(*huma.Operation)) {
+// An option changes an operation.
+type option = func(*huma.Operation)
+
+// op registers an operation under a route, which is a method and a path. do
+// may return any error: see [Server.problem].
+func op[In, Out any](s *Server, route, id, summary string, do func(context.Context, *In) (*Out, error), options ...option) {
+	method, path, _ := strings.Cut(route, " ")
 	o := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: 1 << 20}
-	for _, m := range more {
-		m(&o)
+	for _, option := range options {
+		option(&o)
 	}
 	huma.Register(s.api, o, func(ctx context.Context, in *In) (*Out, error) {
 		out, err := do(ctx, in)
@@ -54,16 +62,17 @@ func op[In, Out any](s *Server, method, path, id, summary string, do func(contex
 	})
 }
 
-// status is the status of an operation that succeeds, if it is not 200.
-func status(n int) func(*huma.Operation) { return func(o *huma.Operation) { o.DefaultStatus = n } }
+// status sets the status of success, which is 200 otherwise.
+func status(n int) option { return func(o *huma.Operation) { o.DefaultStatus = n } }
 
 // large lets a request carry files.
 func large(o *huma.Operation) { o.MaxBodyBytes, o.BodyReadTimeout = maxBody, bodyTimeout }
 
-// produces says what an operation answers with that is not JSON.
-func produces(mime string) func(*huma.Operation) {
+// produces sets the media type of the response, which is JSON otherwise.
+func produces(mime string) option {
 	return func(o *huma.Operation) {
-		o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{mime: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		content := map[string]*huma.MediaType{mime: {Schema: &huma.Schema{Type: huma.TypeString}}}
+		o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: content}}
 	}
 }
 
@@ -72,7 +81,7 @@ type OneSession struct {
 	ID string `path:"id" maxLength:"255" doc:"The id of a session."`
 }
 
-// list is an answer with several things.
+// list is a response with several items.
 type list[T any] struct {
 	Body struct {
 		Items []T `json:"items"`

@@ -19,7 +19,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -47,15 +46,6 @@ type User struct {
 	Streams  int    // the most event streams open at once; 0 is 100
 }
 
-// openRoot opens the directory of the user's workspaces, and creates it if it
-// does not exist.
-func (u User) openRoot() (*os.Root, error) {
-	if err := os.MkdirAll(u.Root, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(u.Root)
-}
-
 // Options configure a [Server]. Store, Local, Host and Users are required.
 type Options struct {
 	Store   Store
@@ -78,7 +68,7 @@ type Server struct {
 	Options
 	api       huma.API
 	handler   http.Handler
-	users     *users
+	users     users
 	states    *states
 	scheduler *scheduler
 	metrics   *metrics
@@ -146,8 +136,8 @@ const resumeWithin = 7 * 24 * time.Hour
 
 // Resume wakes the sessions of users that were under way when a server ended,
 // whether it stopped or crashed. It returns when it has looked at all of them.
-// Sessions without an owner were started on the command line, which resumes
-// them itself.
+// Sessions without an owner belong to the command line, where the user resumes
+// them.
 func (s *Server) Resume(ctx context.Context) error {
 	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Roots: true, UnderWay: true}) {
 		if err != nil {

@@ -10,45 +10,45 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// states keep the states of the sessions that were looked at last, so that
-// looking again reads what is new.
+// states cache the states of the sessions that were viewed last, so that a view
+// reads only the events since the one before. It is safe for concurrent use.
 type states struct {
 	journal openmanus.Journal
 
 	mu    sync.Mutex
 	known map[string]*stdlist.Element
-	order *stdlist.List // of *kept, the one used last in front
-	size  int64         // of all, in events
-	most  int64         // of size
+	order *stdlist.List // of *cached, the most recently used first
+	size  int64         // the events of all states
+	max   int64         // the most events
 }
 
-// How many are kept at most, and of how many events in all: an event takes
-// about a kilobyte.
+// The most states in the cache, and the most events of all of them together:
+// an event takes about a kilobyte.
 const (
-	mostStates = 256
-	mostEvents = 100_000
+	maxStates = 256
+	maxEvents = 100_000
 )
 
-type kept struct {
+type cached struct {
 	id   string
-	size int64 // in events, as states.size counts it
+	size int64 // its part of states.size; guarded by states.mu
 
 	mu    sync.Mutex
 	state *openmanus.State
 }
 
 func newStates(j openmanus.Journal) *states {
-	return &states{journal: j, known: make(map[string]*stdlist.Element), order: stdlist.New(), most: mostEvents}
+	return &states{journal: j, known: make(map[string]*stdlist.Element), order: stdlist.New(), max: maxEvents}
 }
 
-// view calls f with the state of a session as it is now. f keeps nothing of
-// it. A session that does not exist is an error that is
-// [openmanus.ErrNoSession].
+// view calls f with the present state of a session, which f must neither
+// change nor retain. It is a [viewer].
 func (s *states) view(ctx context.Context, id string, f func(*openmanus.State) error) error {
 	return s.viewAt(ctx, id, math.MaxInt64, f)
 }
 
-// viewAt is view with a state that may be as old as the event with this number.
+// viewAt is view, but the state may be out of date if it includes the event
+// seq. With the sequence number from the index it often need not read.
 func (s *states) viewAt(ctx context.Context, id string, seq int64, f func(*openmanus.State) error) error {
 	k := s.get(id)
 	k.mu.Lock()
@@ -60,7 +60,7 @@ func (s *states) viewAt(ctx context.Context, id string, seq int64, f func(*openm
 			}
 			k.state.Apply(ev)
 		}
-		s.grew(k, k.state.Seq)
+		s.resize(k, k.state.Seq)
 	}
 	if k.state.Seq == 0 {
 		s.forget(id)
@@ -69,42 +69,43 @@ func (s *states) viewAt(ctx context.Context, id string, seq int64, f func(*openm
 	return f(k.state)
 }
 
-// grew drops states that were not used for long if there is too much of them.
-func (s *states) grew(k *kept, size int64) {
+// resize records the size of k, and drops the least recently used states while
+// there are too many events.
+func (s *states) resize(k *cached, size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.known[k.id]; e == nil || e.Value != k {
-		return // it was dropped meanwhile
+		return // dropped meanwhile
 	}
 	s.size += size - k.size
 	k.size = size
-	for s.size > s.most && s.order.Back().Value != k {
+	for s.size > s.max && s.order.Back().Value != k {
 		s.drop(s.order.Back())
 	}
 }
 
 func (s *states) drop(e *stdlist.Element) {
-	k := s.order.Remove(e).(*kept)
+	k := s.order.Remove(e).(*cached)
 	delete(s.known, k.id)
 	s.size -= k.size
 }
 
-func (s *states) get(id string) *kept {
+func (s *states) get(id string) *cached {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.known[id]; e != nil {
 		s.order.MoveToFront(e)
-		return e.Value.(*kept)
+		return e.Value.(*cached)
 	}
-	k := &kept{id: id, state: new(openmanus.State)}
+	k := &cached{id: id, state: new(openmanus.State)}
 	s.known[id] = s.order.PushFront(k)
-	for s.order.Len() > mostStates {
+	for s.order.Len() > maxStates {
 		s.drop(s.order.Back())
 	}
 	return k
 }
 
-// forget drops what is known of a session, as when it is deleted.
+// forget drops the state of a session that does not exist any more.
 func (s *states) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

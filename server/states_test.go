@@ -11,7 +11,7 @@ import (
 func TestStatesForgetLongOnes(t *testing.T) {
 	j := new(openmanus.Memory)
 	s := newStates(j)
-	s.most = 25
+	s.max = 25
 	look := func(id string, want int64) {
 		t.Helper()
 		err := s.view(t.Context(), id, func(st *openmanus.State) error {

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A Session is the view of a session that the API returns.
+type Session struct {
+	ID        string    `json:"id"`
+	Title     string    `json:"title" doc:"The title that was given, or the first words of the user."`
+	Agent     string    `json:"agent"`
+	Model     string    `json:"model"`
+	Workspace string    `json:"workspace" doc:"Relative to your directory of workspaces."`
+	Approve   string    `json:"approve" doc:"The approval mode: what runs without a question."`
+	Status    string    `json:"status" enum:"idle,running,waiting,finished,failed,stopped" doc:"waiting: for the user, here or in a child session, and nothing else runs."`
+	Reason    string    `json:"reason,omitempty" doc:"Why it failed or was stopped, in one word."`
+	Error     string    `json:"error,omitempty" doc:"Why it failed or was stopped, in a sentence."`
+	Answer    string    `json:"answer,omitempty" doc:"The agent's last message since the last message of the user."`
+	Parent    string    `json:"parent,omitempty" doc:"The session that opened this one."`
+	Children  []string  `json:"children,omitempty"`
+	Created   time.Time `json:"created"`
+	Updated   time.Time `json:"updated"`
+	Events    int64     `json:"events" doc:"The number of events: the sequence number of the last one."`
+	Steps     int       `json:"steps" doc:"The model's replies since the last request."`
+	Usage     Usage     `json:"usage"`
+	Limits    Limits    `json:"limits"`
+	Doing     string    `json:"doing,omitempty" doc:"The latest tool call, or the start of the latest message, on one line."`
+	Plan      *Plan     `json:"plan,omitempty" doc:"The plan, if the session has one."`
+	Waiting   []Waiting `json:"waiting,omitempty" doc:"The calls that wait for the user, also while the session runs."`
+	Below     []Waiting `json:"below,omitempty" doc:"The calls that wait for the user in child sessions. Send the decision there."`
+	Found     *Found    `json:"found,omitempty" doc:"Where a search found its words."`
+}
+
+// Usage is what the model calls of one or more sessions consumed.
+type Usage struct {
+	Input     int     `json:"input_tokens"`
+	Output    int     `json:"output_tokens"`
+	Cached    int     `json:"cached_tokens"`
+	Reasoning int     `json:"reasoning_tokens"`
+	Cost      float64 `json:"cost_usd"`
+}
+
+// Limits are the limits of a session. 0 is the configured limit, -1 is none.
+type Limits struct {
+	Steps   int     `json:"steps,omitempty" minimum:"-1" doc:"The model's replies to one request."`
+	Tokens  int     `json:"tokens,omitempty" minimum:"-1" doc:"Input and output tokens in total."`
+	Cost    float64 `json:"cost_usd,omitempty" minimum:"-1" doc:"The cost in total."`
+	Seconds float64 `json:"seconds,omitempty" minimum:"-1" doc:"The working time for one request."`
+}
+
+// Found is the place in a session where a search found its words.
+type Found struct {
+	Event   int64  `json:"event"`
+	Snippet string `json:"snippet" doc:"Matches stand between U+E000 and U+E001."`
+}
+
+func limitsView(l openmanus.Limits) Limits {
+	v := Limits{Steps: l.Steps, Tokens: l.Tokens, Cost: l.Money.USD(), Seconds: l.Time.Seconds()}
+	if l.Money < 0 {
+		v.Cost = -1
+	}
+	if l.Time < 0 {
+		v.Seconds = -1
+	}
+	return v
+}
+
+func (l Limits) limits() openmanus.Limits {
+	m := openmanus.Limits{
+		Steps: l.Steps, Tokens: l.Tokens,
+		Money: openmanus.Money(l.Cost * float64(openmanus.Dollar)),
+		Time:  time.Duration(l.Seconds * float64(time.Second)),
+	}
+	if l.Cost < 0 {
+		m.Money = -1
+	}
+	if l.Seconds < 0 {
+		m.Time = -1
+	}
+	return m
+}
+
+// view returns the view of a session, folded at least up to info.Events.
+func (s *Server) view(ctx context.Context, info journal.SessionInfo) (v Session, err error) {
+	agent, _, _ := strings.Cut(info.Flow, "?") // without the settings of a flow
+	u := info.Usage
+	v = Session{
+		ID: info.ID, Title: info.Title, Agent: agent, Model: info.Model, Parent: info.Parent,
+		Created: info.Created, Updated: info.Updated, Events: info.Events,
+		Workspace: userOf(ctx).relative(info.Workspace),
+		Usage:     Usage{u.Input, u.Output, u.Cached, u.Reasoning, info.Cost.USD()},
+	}
+	err = s.states.viewAt(ctx, info.ID, info.Events, func(st *openmanus.State) error {
+		status, waiting, err := standing(ctx, s.states.view, info.ID, st)
+		if err != nil {
+			return err
+		}
+		own := len(st.Pending()) // which come first in waiting
+		v.Status, v.Waiting, v.Below = string(status), waiting[:own:own], waiting[own:]
+		v.Reason, v.Error, v.Answer = string(st.Outcome.Reason), st.Outcome.Error, st.Answer
+		v.Approve, v.Steps = cmp.Or(st.Config.Approve, openmanus.ApproveAsk), st.Steps
+		v.Limits, v.Doing = limitsView(st.Limits), doing(st)
+		if p, ok := s.Host.(Planner); ok {
+			v.Plan = p.Plan(st)
+		}
+		for _, c := range st.Children {
+			v.Children = append(v.Children, c.Child)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// doing returns the latest thing that a session did, on one line: its last
+// call, or the start of its last message if there is no call.
+func doing(st *openmanus.State) string {
+	text := st.Answer
+	for _, c := range st.Calls {
+		if c.Attempts > 0 || c.Asking || text == "" {
+			text = c.Name + " " + c.Arguments()
+		}
+	}
+	return cut(strings.Join(strings.Fields(text), " "), 200)
+}
+
+// cut returns text, or its first n characters and an ellipsis if it is longer.
+func cut(text string, n int) string {
+	r := []rune(text)
+	if len(r) <= n {
+		return text
+	}
+	return string(r[:n]) + "…"
+}
