@@ -98,7 +98,7 @@ func TestFormatIsWrittenDown(t *testing.T) {
 			}
 		}
 	}
-	for _, of := range []any{Spec{}, Hints{}, Limits{}, Prices{}, Window{}, Elision{}, Origin{}, Configured{}.Settings, ModelSaid{}.Usage, ModelSaid{}.Message} {
+	for _, of := range []any{Spec{}, Argument{}, Hints{}, Limits{}, Prices{}, Window{}, Elision{}, Origin{}, Configured{}.Settings, ModelSaid{}.Usage, ModelSaid{}.Message} {
 		for _, field := range fields(reflect.TypeOf(of)) {
 			if !strings.Contains(string(data), "`"+field+"`") {
 				t.Errorf("docs/events.md does not name the field %s of %T", field, of)

@@ -30,7 +30,60 @@ type Tool interface {
 type Spec struct {
 	llm.ToolSpec
 	Hints Hints `json:"hints"`
+
+	// Arguments say what calls do with their arguments. An argument that they
+	// do not name is plain content. If there are none, nothing is declared: a
+	// gate then has to guess from the names and values of the arguments, and
+	// trusts the call with less.
+	Arguments []Argument `json:"arguments,omitempty"`
 }
+
+// An Argument says what a tool does with one of the arguments of its calls, so
+// that rules about commands, paths and hosts hold for every tool, whatever its
+// name is and whatever it calls its arguments. How far a call goes that
+// declares an effect is up to its [Hints]: a ReadOnly call changes nothing.
+type Argument struct {
+	// Name is the argument's name among the properties of the schema. It may
+	// stand twice, with two effects. If the argument is a list, its elements
+	// are meant. "*" stands for every argument that no other entry names, and
+	// "" for none: then Value alone counts.
+	Name string `json:"name,omitempty"`
+
+	Kind ArgumentKind `json:"kind,omitempty"`
+	Does Effect       `json:"does,omitempty"`
+
+	// Value is what a call means that leaves the argument out, such as the
+	// default name of a file.
+	Value string `json:"value,omitempty"`
+}
+
+// An ArgumentKind says what an argument is. The zero value is unknown: it may
+// be anything.
+type ArgumentKind string
+
+// The kinds of arguments.
+const (
+	CommandArgument ArgumentKind = "command" // a script for a shell, or a list of words: a program and its arguments
+	CodeArgument    ArgumentKind = "code"    // a program in another language
+	PathArgument    ArgumentKind = "path"    // a file or directory, relative to the workspace or absolute, or a pattern of them
+	URLArgument     ArgumentKind = "url"     // an address, with or without a scheme
+	HostArgument    ArgumentKind = "host"    // a host's name or address
+	TextArgument    ArgumentKind = "text"    // content, in whatever form
+)
+
+// An Effect says what a call does with an argument, or with what it names. The
+// zero value is unknown: it may be anything.
+type Effect string
+
+// The effects.
+const (
+	Reads    Effect = "reads"    // the call reads what the argument names
+	Writes   Effect = "writes"   // it makes or changes it, and may read it
+	Deletes  Effect = "deletes"  // it removes it
+	Runs     Effect = "runs"     // it runs it
+	Requests Effect = "requests" // it connects to it
+	Sends    Effect = "sends"    // the argument, or the file that it names, leaves the machine
+)
 
 // Hints say what a call may do. The zero value claims nothing: such a call is
 // asked about, runs alone, and is never run twice.
@@ -43,6 +96,7 @@ type Hints struct {
 	Sandboxed   bool `json:"sandboxed,omitempty"`   // does all that it does in a sandbox; not asked about
 	Keep        bool `json:"keep,omitempty"`        // its last result outlives a compaction word for word
 	Final       bool `json:"final,omitempty"`       // ends the agent's work when it succeeds; see Ending
+	Plan        bool `json:"plan,omitempty"`        // the Detail of its results is a plan of work, in the form of package tools
 	Delegates   bool `json:"delegates,omitempty"`   // does not run: a session of its own does the work; its arguments are a Delegation
 }
 

@@ -367,7 +367,8 @@ func (w *Worker) prepare(session string, a *Agent, s *State, c *CallState) (Call
 	for _, ans := range c.Answers {
 		call.Answers = append(call.Answers, Answer{ans.Text, ans.Data})
 	}
-	spec.Hints = t.Spec().Hints
+	now := t.Spec()
+	spec.Hints, spec.Arguments = now.Hints, now.Arguments
 	if h, ok := t.(Hinter); ok {
 		spec.Hints, err = hintsOf(h, call)
 	}

@@ -102,8 +102,9 @@ type keepTool struct{ copies Copies }
 // Spec implements [openmanus.Tool].
 func (keepTool) Spec() openmanus.Spec {
 	return openmanus.Spec{
-		ToolSpec: llm.ToolSpec{Name: keeping, Description: "Bring what an attempt changed into the workspace.", Input: json.RawMessage(`{"type":"object","properties":{"attempt":{"type":"integer","minimum":1},"why":{"type":"string"}},"required":["attempt","why"],"additionalProperties":false}`)},
-		Hints:    openmanus.Hints{Edits: true, Idempotent: true},
+		ToolSpec:  llm.ToolSpec{Name: keeping, Description: "Bring what an attempt changed into the workspace.", Input: json.RawMessage(`{"type":"object","properties":{"attempt":{"type":"integer","minimum":1},"why":{"type":"string"}},"required":["attempt","why"],"additionalProperties":false}`)},
+		Hints:     openmanus.Hints{Edits: true, Idempotent: true},
+		Arguments: []openmanus.Argument{{Name: "*", Kind: openmanus.TextArgument}},
 	}
 }
 

@@ -90,8 +90,9 @@ func newSkillTool(skills []Skill) openmanus.Tool {
 	}
 	schema := `{"type":"object","properties":{"name":{"type":"string","enum":` + string(list) + `,"description":"Which skill."},"file":{"type":"string","description":"One of its files, instead of its text."}},"required":["name"],"additionalProperties":false}`
 	spec := openmanus.Spec{
-		ToolSpec: llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
-		Hints:    openmanus.Hints{ReadOnly: true, Idempotent: true},
+		ToolSpec:  llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
+		Hints:     openmanus.Hints{ReadOnly: true, Idempotent: true},
+		Arguments: []openmanus.Argument{{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Reads}},
 	}
 	return openmanus.Func(spec, func(_ context.Context, _ openmanus.Call, in struct{ Name, File string }) (openmanus.Result, error) {
 		i := slices.IndexFunc(skills, func(s Skill) bool { return s.Name == in.Name })

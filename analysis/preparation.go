@@ -32,7 +32,8 @@ func NewPreparation(python openmanus.Tool) openmanus.Tool { return &preparation{
 
 // Spec implements [openmanus.Tool]. What the code does, nobody can promise.
 func (p *preparation) Spec() openmanus.Spec {
-	return toolspec.New("visualization_preparation", preparationDescription, preparationSchema, p.python.Spec().Hints)
+	return toolspec.New("visualization_preparation", preparationDescription, preparationSchema, p.python.Spec().Hints,
+		openmanus.Argument{Name: "code", Kind: openmanus.CodeArgument, Does: openmanus.Runs})
 }
 
 // Run implements [openmanus.Tool].

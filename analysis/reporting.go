@@ -52,7 +52,9 @@ type Report struct {
 // that ws can run; without one, the result says so and the HTML is there.
 func NewReport(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("data_report", reportDescription, reportSchema, openmanus.Hints{Edits: true, Idempotent: true}),
+		toolspec.New("data_report", reportDescription, reportSchema, openmanus.Hints{Edits: true, Idempotent: true},
+			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
+			openmanus.Argument{Name: "output", Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: "report"}),
 		func(ctx context.Context, _ openmanus.Call, in reportInput) (openmanus.Result, error) {
 			return makeReport(ctx, ws, in)
 		})

@@ -117,7 +117,11 @@ func NewVisualization(ws workspace.Workspace) openmanus.Tool { return &visualiza
 
 // Spec implements [openmanus.Tool].
 func (v *visualization) Spec() openmanus.Spec {
-	return toolspec.New("data_visualization", visualizationDescription, visualizationSchema, openmanus.Hints{Edits: true})
+	return toolspec.New("data_visualization", visualizationDescription, visualizationSchema, openmanus.Hints{Edits: true},
+		openmanus.Argument{Name: "json_path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
+		openmanus.Argument{Name: "data", Kind: openmanus.PathArgument, Does: openmanus.Reads},
+		openmanus.Argument{Name: "chart_path", Kind: openmanus.PathArgument, Does: openmanus.Writes},
+		openmanus.Argument{Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: folder})
 }
 
 // Hints implements [openmanus.Hinter]: a profile changes nothing.

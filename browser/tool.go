@@ -76,7 +76,10 @@ func NewTool(cfg Config) *Tool {
 	if err := json.Compact(&b, []byte(schema)); err != nil {
 		panic("browser: the schema of browser_use: " + err.Error())
 	}
-	spec := openmanus.Spec{ToolSpec: llm.ToolSpec{Name: "browser_use", Description: strings.TrimSpace(description), Input: b.Bytes()}}
+	spec := openmanus.Spec{
+		ToolSpec:  llm.ToolSpec{Name: "browser_use", Description: strings.TrimSpace(description), Input: b.Bytes()},
+		Arguments: arguments,
+	}
 	return &Tool{cfg: cfg, spec: spec, slots: make(map[string]*slot)}
 }
 

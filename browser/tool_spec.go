@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 const description = `
@@ -115,4 +117,15 @@ func (a action) check(p params) error {
 		verb = "are"
 	}
 	return fmt.Errorf("%s %s required for '%s' action", strings.Join(names, " and "), verb, p.Action)
+}
+
+// arguments are what browser_use does with its arguments. A file is uploaded or
+// written, as the action says.
+var arguments = []openmanus.Argument{
+	{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests},
+	{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes},
+	{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Sends},
+	{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends},
+	{Name: "text", Kind: openmanus.TextArgument, Does: openmanus.Sends},
+	{Name: "keys", Kind: openmanus.TextArgument, Does: openmanus.Sends},
 }

@@ -39,7 +39,8 @@ type Detail struct {
 // NewTool returns the tool read_document, which reads documents of ws. The
 // Detail of its results is a [Detail].
 func NewTool(ws workspace.Workspace) openmanus.Tool {
-	spec := toolspec.New("read_document", description, schema, openmanus.Hints{ReadOnly: true, Idempotent: true})
+	spec := toolspec.New("read_document", description, schema, openmanus.Hints{ReadOnly: true, Idempotent: true},
+		openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads})
 	type input struct {
 		Path  string `json:"path"`
 		Pages string `json:"pages"`

@@ -3,88 +3,157 @@ package gate
 import (
 	"encoding/json"
 	"maps"
+	"net"
 	"net/url"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
 )
 
-// facts are what is known of a call before it runs.
+// facts are what is known of a call before it runs. They come from what the
+// tool declares ([openmanus.ToolSpec].Arguments) and from the arguments; where
+// a tool declares nothing, from a guess. No tool is known by its name.
 type facts struct {
-	tool      string
-	script             // of a shell's command
-	paths     []string // slash-separated: relative to the workspace, or absolute if outside
-	real      []string // those of them that links lead to
-	named     []string // words of a script that may be paths
-	hosts     []string
+	tool   string
+	script          // the commands among the arguments
+	runs   bool     // an argument is declared to be a command or code
+	paths  []place  // declared or guessed, with what symbolic links lead to
+	named  []string // words of commands that may be paths
+	hosts  []string // in lower case
+
 	edits     bool // it changes files of the workspace, and nothing else
 	changes   bool // it may change something
-	destroys  bool
+	destroys  bool // it may destroy what cannot be brought back
 	protected bool // it may change what programs outside a sandbox obey
 }
 
-// touched are the paths that a call may be about.
-func (f facts) touched() []string { return slices.Concat(f.paths, f.real, f.named, f.writes) }
+// A place is a file or directory that a call names: slash-separated, relative
+// to the workspace, or absolute if it is outside.
+type place struct {
+	name string
+	does openmanus.Effect
+}
 
-// The tools that run what the model writes. The argument "command" of the
-// first is a script.
-const (
-	shellTool  = "bash"
-	pythonTool = "python_execute"
-)
+// changed reports whether the call may change what is there, given that it may
+// change something.
+func (p place) changed() bool { return p.does != openmanus.Reads && p.does != openmanus.Sends }
 
-// look finds out what a call does. dir is the workspace.
-func look(dir string, call openmanus.Call, h openmanus.Hints) facts {
-	f := facts{tool: call.Name, edits: h.Edits, changes: !h.ReadOnly, destroys: h.Destructive}
-	var args map[string]any
-	if json.Unmarshal([]byte(call.Input), &args) != nil {
-		return f // arguments are an object: they were checked
+// touched are all paths that a call may be about.
+func (f facts) touched() []string {
+	return slices.Concat(names(f.paths, func(place) bool { return true }), f.named, f.writes)
+}
+
+// changed are the paths that a call may change. The words of a command may be
+// paths that it changes.
+func (f facts) changed() []string {
+	if !f.changes {
+		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		f.argument(dir, name, args[name])
-	}
-	for _, p := range f.paths {
-		if real := resolved(dir, p); real != p {
-			f.real = append(f.real, real)
+	return slices.Concat(names(f.paths, place.changed), f.named, f.writes)
+}
+
+func names(places []place, want func(place) bool) []string {
+	var list []string
+	for _, p := range places {
+		if want(p) {
+			list = append(list, p.name)
 		}
 	}
-	f.protected = f.changes && slices.ContainsFunc(slices.Concat(f.paths, f.real), Protected)
+	return list
+}
+
+// look finds out what a call does, in the workspace at dir. A call whose
+// arguments are no object has no facts: arguments are checked against the
+// tool's schema before.
+func look(dir string, call openmanus.Call, spec openmanus.Spec) facts {
+	h := spec.Hints
+	f := facts{tool: call.Name, edits: h.Edits, changes: !h.ReadOnly, destroys: h.Destructive}
+	f.plain = true
+	var args map[string]any
+	if json.Unmarshal([]byte(call.Input), &args) != nil {
+		return f
+	}
+	declared := spec.Arguments
+	if len(declared) == 0 && !h.Internal && !h.Final {
+		declared = []openmanus.Argument{{Name: "*"}}
+	}
+	for _, a := range declared {
+		for _, name := range meant(a, declared, args) {
+			f.argument(dir, name, a, args[name])
+		}
+		if _, given := args[a.Name]; !given && a.Value != "" {
+			f.argument(dir, a.Name, a, a.Value)
+		}
+	}
+	f.protected = f.changes && slices.ContainsFunc(names(f.paths, place.changed), Protected)
 	return f
 }
 
-// argument looks at one argument.
-func (f *facts) argument(dir, name string, value any) {
-	switch v := value.(type) {
-	case []any:
-		for _, e := range v {
-			f.argument(dir, strings.TrimSuffix(name, "s"), e)
+// meant returns the names of the arguments that a is about, in their order.
+func meant(a openmanus.Argument, declared []openmanus.Argument, args map[string]any) []string {
+	if a.Name != "*" {
+		if _, ok := args[a.Name]; !ok {
+			return nil
 		}
-	case string:
-		switch {
-		case f.tool == shellTool && name == "command":
-			f.script = readScript(v, 0)
-			f.words(dir)
-		case slices.Contains([]string{"path", "file_path", "file", "filename", "directory", "dir", "folder", "destination", "source"}, name):
-			f.paths = append(f.paths, relative(dir, v))
-		case slices.Contains([]string{"host", "hostname", "domain"}, name):
-			f.hosts = append(f.hosts, strings.ToLower(v))
-		default:
-			f.url(v)
+		return []string{a.Name}
+	}
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if !slices.ContainsFunc(declared, func(b openmanus.Argument) bool { return b.Name == name }) {
+			others = append(others, name)
 		}
+	}
+	return others
+}
+
+// argument looks at the value of an argument, or of a part of it.
+func (f *facts) argument(dir, name string, a openmanus.Argument, value any) {
+	list, isList := value.([]any)
+	text, isText := value.(string)
+	switch {
+	case a.Kind == "":
+		f.guess(dir, name, a.Does, value)
+	case a.Kind == openmanus.CommandArgument && isList:
+		f.runs = true
+		f.command(dir, readWords(list))
+	case isList:
+		for _, v := range list {
+			f.argument(dir, name, a, v)
+		}
+	case !isText:
+	case a.Kind == openmanus.CommandArgument:
+		f.runs = true
+		f.command(dir, readScript(text, 0))
+	case a.Kind == openmanus.CodeArgument:
+		f.runs = true
+	case a.Kind == openmanus.PathArgument:
+		f.path(dir, text, a.Does)
+	case a.Kind == openmanus.URLArgument:
+		f.url(text)
+	case a.Kind == openmanus.HostArgument:
+		f.host(text)
 	}
 }
 
+// command adds the commands of a script, with the paths and hosts among their
+// words.
+func (f *facts) command(dir string, s script) {
+	f.words(dir, &s)
+	f.plain, f.unread = f.plain && s.plain, f.unread || s.unread
+	f.commands, f.writes = append(f.commands, s.commands...), append(f.writes, s.writes...)
+}
+
 // words finds paths and hosts among the words of a script.
-func (f *facts) words(dir string) {
-	for i, w := range f.writes {
-		f.writes[i] = relative(dir, w)
+func (f *facts) words(dir string, s *script) {
+	for i, w := range s.writes {
+		s.writes[i] = relative(dir, w)
 	}
-	for _, c := range f.commands {
+	for _, c := range s.commands {
 		for _, w := range c.words[min(1, len(c.words)):] {
-			f.url(w)
+			if strings.Contains(w, "://") {
+				f.url(w)
+			}
 			_, value, ok := strings.Cut(w, "=") // --file=name
 			if !ok {
 				value = w
@@ -96,66 +165,77 @@ func (f *facts) words(dir string) {
 	}
 }
 
-// url finds the host of an address.
+// path adds a path, and where symbolic links lead from there.
+func (f *facts) path(dir, name string, does openmanus.Effect) {
+	p := relative(dir, name)
+	f.paths = append(f.paths, place{p, does})
+	if real := resolved(dir, p); real != p {
+		f.paths = append(f.paths, place{real, does})
+	}
+}
+
+// url adds the host of an address. Tools that open addresses take away space
+// around them and add a scheme, and so does it.
 func (f *facts) url(text string) {
-	if !strings.Contains(text, "://") {
-		return
+	if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
+		text = "https://" + text
 	}
-	if u, err := url.Parse(text); err == nil && u.Hostname() != "" {
-		f.hosts = append(f.hosts, strings.ToLower(u.Hostname()))
-	}
-}
-
-// relative is how rules call the file name: from the workspace dir, if it is
-// in there.
-func relative(dir, name string) string {
-	p := filepath.FromSlash(name)
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
-	rel, err := filepath.Rel(dir, filepath.Clean(p))
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return filepath.ToSlash(filepath.Clean(p))
-	}
-	return filepath.ToSlash(rel)
-}
-
-// resolved is name with the symbolic links on its way followed, as far as it
-// exists.
-func resolved(dir, name string) string {
-	p := filepath.FromSlash(name)
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
-	rest := ""
-	for at := p; ; at = filepath.Dir(at) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			if home, err := filepath.EvalSymlinks(dir); err == nil {
-				dir = home
-			}
-			return relative(dir, filepath.Join(real, rest))
-		}
-		if at == filepath.Dir(at) {
-			return name
-		}
-		rest = filepath.Join(filepath.Base(at), rest)
+	if u, err := url.Parse(text); err == nil {
+		f.host(u.Hostname())
 	}
 }
 
-// Protected reports whether the file or directory name, slash-separated and
-// relative to a workspace, is one that programs outside a sandbox read and
-// obey: what git, shells, editors and agents run when they are started there.
-// Whoever may write it may run what they like later.
-func Protected(name string) bool {
-	name = strings.ToLower(path.Clean(name))
-	for at := name; at != "." && at != "/"; at = path.Dir(at) {
-		base := path.Base(at)
-		if slices.Contains([]string{".git", ".vscode", ".idea", ".fleet", ".zed", ".claude", ".cursor", ".codex", ".gemini", ".openmanus", ".husky", ".devcontainer", ".direnv"}, base) {
-			return true
+// host adds a host. A port behind it counts for nothing.
+func (f *facts) host(name string) {
+	if h, _, err := net.SplitHostPort(name); err == nil {
+		name = h
+	}
+	if name = strings.TrimSpace(name); name != "" {
+		f.hosts = append(f.hosts, strings.ToLower(name))
+	}
+}
+
+// Names that arguments often have, in tools that declare nothing.
+var (
+	pathNames    = []string{"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder", "destination", "source"}
+	hostNames    = []string{"host", "hostname", "domain"}
+	commandNames = []string{"command", "cmd", "script", "shell"}
+)
+
+// guess looks at an argument of which no one says what it is: its name, and
+// whether it reads like an address. What could be a command counts for rules
+// that deny or ask, and for no rule that allows.
+func (f *facts) guess(dir, name string, does openmanus.Effect, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			f.guess(dir, key, does, v[key])
+		}
+	case []any:
+		if slices.Contains(commandNames, strings.ToLower(name)) {
+			f.guessCommand(dir, readWords(v))
+			return
+		}
+		for _, e := range v {
+			f.guess(dir, strings.TrimSuffix(name, "s"), does, e)
+		}
+	case string:
+		switch name = strings.ToLower(name); {
+		case strings.Contains(v, "://"):
+			f.url(v)
+		case slices.Contains(pathNames, name):
+			f.path(dir, v, does)
+		case slices.Contains(hostNames, name):
+			f.host(v)
+		case slices.Contains(commandNames, name):
+			f.guessCommand(dir, readScript(v, 0))
 		}
 	}
-	base := path.Base(name)
-	return slices.Contains([]string{".gitmodules", ".gitconfig", ".gitattributes", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
-		".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".inputrc", ".envrc", ".npmrc", ".pypirc", ".netrc", ".mcp.json", "mcp.json", "openmanus.toml", ".ripgreprc",
-		".tool-versions", "sitecustomize.py", "usercustomize.py"}, base) || strings.HasSuffix(base, ".code-workspace") || strings.HasSuffix(base, ".pth")
+}
+
+// guessCommand adds commands that may be none: rules that allow do not apply
+// to them, and that one cannot be read says nothing.
+func (f *facts) guessCommand(dir string, s script) {
+	s.plain, s.unread = false, false
+	f.command(dir, s)
 }

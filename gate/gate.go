@@ -52,7 +52,7 @@ func (g *Gate) Rule(ctx context.Context, call openmanus.Call, spec openmanus.Spe
 	if h.Internal || h.Final {
 		return g.o.Mode.Rule(ctx, call, spec)
 	}
-	f := look(g.o.Workspace, call, h)
+	f := look(g.o.Workspace, call, spec)
 	if i := slices.IndexFunc(g.deny, func(r rule) bool { return r.touches(f) }); i >= 0 {
 		name := "deny " + g.deny[i].text
 		return openmanus.Verdict{Rule: name, Reason: fmt.Sprintf("the rule %q is against it; find another way, or tell the person", name)}, nil
@@ -122,15 +122,15 @@ func (g *Gate) question(f facts) string {
 	q := "May " + f.tool + " "
 	switch {
 	case f.protected:
-		q += "change " + list(f.paths) + ", which programs outside the sandbox obey"
-	case f.edits && len(f.paths) > 0:
-		q += "change " + list(f.paths)
-	case len(f.hosts) > 0 && f.tool != shellTool:
+		q += "change " + list(f.changed()) + ", which programs outside the sandbox obey"
+	case f.edits && len(f.changed()) > 0:
+		q += "change " + list(f.changed())
+	case len(f.hosts) > 0 && !f.runs:
 		q += "go to " + list(f.hosts)
 	default:
 		q += "run"
 	}
-	if (f.tool == shellTool || f.tool == pythonTool) && !g.sandboxed() {
+	if f.runs && !g.sandboxed() {
 		q += ", outside a sandbox"
 	}
 	return q + "?"

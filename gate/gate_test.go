@@ -11,25 +11,48 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// call is one of the tools that there are, with the hints it has.
+// specs are tools as they declare themselves. The gate reads nothing from
+// their names. The last two declare nothing of their arguments.
+var specs = map[string]openmanus.Spec{
+	"bash":           spec(openmanus.Hints{Destructive: true, Sandboxed: true}, arg("command", openmanus.CommandArgument, openmanus.Runs)),
+	"python_execute": spec(openmanus.Hints{Destructive: true, Sandboxed: true}, arg("code", openmanus.CodeArgument, openmanus.Runs)),
+	"file_saver":     spec(openmanus.Hints{Edits: true, Destructive: true}, arg("file_path", openmanus.PathArgument, openmanus.Writes)),
+	"view":           spec(openmanus.Hints{ReadOnly: true, Idempotent: true}, arg("path", openmanus.PathArgument, openmanus.Writes)),
+	"grep":           spec(openmanus.Hints{ReadOnly: true}, arg("path", openmanus.PathArgument, openmanus.Reads)),
+	"fetch":          spec(openmanus.Hints{ReadOnly: true}, arg("url", openmanus.URLArgument, openmanus.Requests)),
+	"browser":        spec(openmanus.Hints{}, arg("url", openmanus.URLArgument, openmanus.Requests), arg("urls", openmanus.URLArgument, openmanus.Requests)),
+	"ask_human":      spec(openmanus.Hints{Internal: true}),
+	"terminate":      spec(openmanus.Hints{Final: true, Internal: true}),
+	"report": spec(openmanus.Hints{Edits: true}, arg("from", openmanus.PathArgument, openmanus.Reads),
+		openmanus.Argument{Name: "to", Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: "report"},
+		openmanus.Argument{Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: "log/report"}),
+	"upload": spec(openmanus.Hints{}, arg("what", openmanus.PathArgument, openmanus.Sends), arg("where", openmanus.HostArgument, openmanus.Sends)),
+	"zsh":    spec(openmanus.Hints{Sandboxed: true}, arg("line", openmanus.CommandArgument, openmanus.Runs)),
+
+	"mcp_delete": spec(openmanus.Hints{Destructive: true}),
+	"unknown":    spec(openmanus.Hints{}),
+}
+
+func spec(h openmanus.Hints, arguments ...openmanus.Argument) openmanus.Spec {
+	return openmanus.Spec{Hints: h, Arguments: arguments}
+}
+
+func arg(name string, kind openmanus.ArgumentKind, does openmanus.Effect) openmanus.Argument {
+	return openmanus.Argument{Name: name, Kind: kind, Does: does}
+}
+
+// call is a call of one of the specs.
 func call(tool string, args map[string]any) (openmanus.Call, openmanus.Spec) {
 	input, err := json.Marshal(args)
 	if err != nil {
 		panic(err)
 	}
-	hints := map[string]openmanus.Hints{
-		"bash": {Destructive: true, Sandboxed: true}, "python_execute": {Destructive: true, Sandboxed: true},
-		"file_saver": {Edits: true, Destructive: true}, "str_replace_editor": {Edits: true},
-		"view": {ReadOnly: true, Idempotent: true}, "grep": {ReadOnly: true}, "fetch": {ReadOnly: true},
-		"browser": {}, "ask_human": {Internal: true}, "terminate": {Final: true, Internal: true},
-		"mcp_delete": {Destructive: true},
-	}
-	h, ok := hints[tool]
+	s, ok := specs[tool]
 	if !ok {
 		panic(tool)
 	}
-	return openmanus.Call{Call: llm.Call{ID: "c0-1", Name: tool, Input: string(input)}},
-		openmanus.Spec{ToolSpec: llm.ToolSpec{Name: tool, Description: "what it does"}, Hints: h}
+	s.Name, s.Description = tool, "what it does"
+	return openmanus.Call{Call: llm.Call{ID: "c0-1", Name: tool, Input: string(input)}}, s
 }
 
 func bash(command string) map[string]any { return map[string]any{"command": command} }

@@ -86,7 +86,7 @@ func (r rule) touches(f facts) bool {
 			return slices.ContainsFunc(c.wrapped, r.fitsLoosely)
 		})
 	case "edit":
-		return f.changes && slices.ContainsFunc(f.touched(), r.fitsPath)
+		return slices.ContainsFunc(f.changed(), r.fitsPath)
 	case "path":
 		return slices.ContainsFunc(f.touched(), r.fitsPath)
 	}
@@ -106,7 +106,7 @@ func covers(rules []rule, kind string, f facts) (rule, bool) {
 		}
 		return n > 0
 	}
-	ok, paths := false, slices.Concat(f.paths, f.real)
+	ok := false
 	if f.protected {
 		return last, false // no rule is as plain as a question
 	}
@@ -116,7 +116,7 @@ func covers(rules []rule, kind string, f facts) (rule, bool) {
 	case "command":
 		ok = f.plain && all(len(f.commands), func(r rule, i int) bool { return r.fits(f.commands[i].words) })
 	case "path", "edit":
-		ok = f.edits && all(len(paths), func(r rule, i int) bool { return r.fitsPath(paths[i]) })
+		ok = f.edits && all(len(f.paths), func(r rule, i int) bool { return r.fitsPath(f.paths[i].name) })
 	case "host":
 		ok = !f.destroys && len(f.paths) == 0 && all(len(f.hosts), func(r rule, i int) bool { return r.fitsHost(f.hosts[i]) })
 	}

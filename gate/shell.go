@@ -68,6 +68,23 @@ func (s *script) redirect(r *syntax.Redirect) {
 	}
 }
 
+// readWords reads a command that is a list of words. One that is not all of
+// texts is not plain.
+func readWords(list []any) script {
+	s := script{plain: true}
+	var words []string
+	for i, v := range list {
+		word, ok := v.(string)
+		if !ok {
+			s.plain = false
+			s.unread = s.unread || i == 0
+		}
+		words = append(words, word)
+	}
+	s.add(words, 0)
+	return s
+}
+
 // call adds the command with the words args.
 func (s *script) call(args []*syntax.Word, depth int) {
 	var words []string
@@ -79,11 +96,16 @@ func (s *script) call(args []*syntax.Word, depth int) {
 		}
 		words = append(words, word)
 	}
+	if len(words) > 0 && strings.ContainsAny(words[0], "*?[{~") {
+		s.plain, s.unread = false, true // it is whatever file is there
+	}
+	s.add(words, depth)
+}
+
+// add adds the command of words, with what it is known to run.
+func (s *script) add(words []string, depth int) {
 	if len(words) == 0 {
 		return
-	}
-	if strings.ContainsAny(words[0], "*?[{~") {
-		s.plain, s.unread = false, true // it is whatever file is there
 	}
 	c := command{words: words}
 	for _, inner := range within(words) {
@@ -110,7 +132,7 @@ var wrappers = []string{"sudo", "doas", "env", "nice", "ionice", "nohup", "time"
 	"xargs", "stdbuf", "setsid", "chroot", "watch", "parallel", "busybox", "unshare", "flock", "strace", "script"}
 
 // shells are commands that take a script behind -c.
-var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "ash", "su"}
+var shells = strings.Fields("sh bash dash zsh ksh ash su")
 
 // within returns the command itself and what it is known to run. Where a
 // wrapper's command begins is not known without its options: every place is

@@ -28,8 +28,9 @@ func openingBodies() []openmanus.Body {
 		openmanus.Configured{
 			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk, Sandbox: "bubblewrap", FlowEnds: true,
 			Tools: []openmanus.Spec{{
-				ToolSpec: llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
-				Hints:    everyHint(),
+				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
+				Hints:     everyHint(),
+				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true"}},
 			}},
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
 			Limits:   everyLimit(),
@@ -48,7 +49,7 @@ func openingBodies() []openmanus.Body {
 }
 
 func everyHint() openmanus.Hints {
-	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Delegates: true}
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Plan: true, Delegates: true}
 }
 
 func everyLimit() openmanus.Limits {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -146,9 +147,30 @@ func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	if loose != "" {
 		description += "\n\nThe arguments are not checked here (" + loose + "). Their JSON Schema: " + clean(string(schema))
 	}
-	r.spec = openmanus.Spec{ToolSpec: llm.ToolSpec{Description: description, Input: input}, Hints: l.hints(t.Annotations)}
+	r.spec = openmanus.Spec{ToolSpec: llm.ToolSpec{Description: description, Input: input}, Hints: l.hints(t.Annotations), Arguments: argumentsOf(input)}
 	r.check = input
 	return r, ""
+}
+
+// argumentsOf declares the arguments of a server's tool. All of them are sent
+// to the server. The schema can say that one is an address or a host; what any
+// other is remains unknown, so that a gate takes it for whatever it looks like.
+func argumentsOf(schema json.RawMessage) []openmanus.Argument {
+	var s struct {
+		Properties map[string]struct{ Format string }
+	}
+	var list []openmanus.Argument
+	if json.Unmarshal(schema, &s) == nil {
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			switch s.Properties[name].Format {
+			case "uri", "iri", "url":
+				list = append(list, openmanus.Argument{Name: name, Kind: openmanus.URLArgument, Does: openmanus.Sends})
+			case "hostname", "idn-hostname", "ipv4", "ipv6":
+				list = append(list, openmanus.Argument{Name: name, Kind: openmanus.HostArgument, Does: openmanus.Sends})
+			}
+		}
+	}
+	return append(list, openmanus.Argument{Name: "*", Does: openmanus.Sends})
 }
 
 // hints are what is believed of what a server says that its tool does.

@@ -93,7 +93,8 @@ func NewBash(ws workspace.Workspace) *Bash {
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.Spec {
 	limit := b.limit()
-	return toolspec.New("bash", limit.in(bashDescription), limit.in(bashSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)})
+	return toolspec.New("bash", limit.in(bashDescription), limit.in(bashSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)},
+		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})
 }
 
 func (b *Bash) limit() procTime { return procTimeOf(b.Timeout, bashTimeout) }

@@ -36,8 +36,9 @@ func NewDelegate(assistants []Assistant) openmanus.Tool {
 	}
 	b.WriteString(`Example: {"agent":"` + names[0] + `","task":"Find out which tests of ./parser fail, and why. Change nothing.","returns":"a list: test, file and line, cause"}`)
 	return delegate{openmanus.Spec{
-		ToolSpec: llm.ToolSpec{Name: "delegate", Description: strings.TrimSpace(b.String()), Input: delegateSchema(names)},
-		Hints:    openmanus.Hints{Internal: true, Delegates: true},
+		ToolSpec:  llm.ToolSpec{Name: "delegate", Description: strings.TrimSpace(b.String()), Input: delegateSchema(names)},
+		Hints:     openmanus.Hints{Internal: true, Delegates: true},
+		Arguments: []openmanus.Argument{onlyText},
 	}}
 }
 

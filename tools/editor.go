@@ -62,7 +62,8 @@ type editorInput struct {
 // undone, without limit. The texts that edits removed are kept as blobs.
 func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	e := &editor{ws: ws}
-	spec := toolspec.New("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true})
+	spec := toolspec.New("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true},
+		openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Writes})
 	hints := func(call openmanus.Call) openmanus.Hints {
 		if argument(call, "command") == "view" {
 			return openmanus.Hints{ReadOnly: true, Idempotent: true}

@@ -38,7 +38,7 @@ var ending = openmanus.Hints{Final: true, Internal: true, Idempotent: true}
 // answer is the last thing that the agent said.
 func NewTerminate() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("terminate", terminateDescription, terminateSchema, ending),
+		toolspec.New("terminate", terminateDescription, terminateSchema, ending, onlyText),
 		func(_ context.Context, _ openmanus.Call, in terminateInput) (openmanus.Result, error) {
 			res := openmanus.TextResult("The interaction has been completed with status: %s", in.Status)
 			res.Detail = openmanus.Ending{Status: in.Status}
@@ -71,7 +71,7 @@ const completionSchema = `{
 func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 	const name = "create_chat_completion"
 	if len(schema) == 0 {
-		return completion{toolspec.New(name, completionText, completionSchema, ending), textAnswer}, nil
+		return completion{toolspec.New(name, completionText, completionSchema, ending, onlyText), textAnswer}, nil
 	}
 	if _, err := args.Compile(schema); err != nil {
 		return nil, fmt.Errorf("the schema of the answer: %w", err)
@@ -81,13 +81,13 @@ func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 		return nil, fmt.Errorf("the schema of the answer is not an object: %w", err)
 	}
 	if string(top["type"]) == `"object"` {
-		return completion{toolspec.New(name, completionDescription, string(schema), ending), wholeAnswer}, nil
+		return completion{toolspec.New(name, completionDescription, string(schema), ending, onlyText), wholeAnswer}, nil
 	}
 	wrapped, err := wrap(top)
 	if err != nil {
 		return nil, err
 	}
-	return completion{toolspec.New(name, completionDescription, string(wrapped), ending), fieldAnswer}, nil
+	return completion{toolspec.New(name, completionDescription, string(wrapped), ending, onlyText), fieldAnswer}, nil
 }
 
 // wrap makes a schema the one of the property response of an object. The

@@ -48,7 +48,9 @@ type globInput struct {
 // of its results is a [Found].
 func NewGlob(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("glob", globDescription, globSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		toolspec.New("glob", globDescription, globSchema, openmanus.Hints{ReadOnly: true, Idempotent: true},
+			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
+			openmanus.Argument{Name: "pattern", Kind: openmanus.PathArgument, Does: openmanus.Reads}),
 		func(ctx context.Context, _ openmanus.Call, in globInput) (openmanus.Result, error) {
 			return glob(ctx, ws, in)
 		})

@@ -69,7 +69,9 @@ type Found struct {
 // its results is a [Found].
 func NewGrep(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("grep", grepDescription, grepSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		toolspec.New("grep", grepDescription, grepSchema, openmanus.Hints{ReadOnly: true, Idempotent: true},
+			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
+			openmanus.Argument{Name: "glob", Kind: openmanus.PathArgument, Does: openmanus.Reads}),
 		func(ctx context.Context, _ openmanus.Call, in grepInput) (openmanus.Result, error) {
 			g, err := newGrep(ws, in)
 			if err != nil {

@@ -31,7 +31,7 @@ type askHumanInput struct {
 // [openmanus.Ask], and the next one, which has the answer, returns it.
 func NewAskHuman() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("ask_human", askHumanDescription, askHumanSchema, openmanus.Hints{Internal: true, Idempotent: true}),
+		toolspec.New("ask_human", askHumanDescription, askHumanSchema, openmanus.Hints{Internal: true, Idempotent: true}, onlyText),
 		func(_ context.Context, call openmanus.Call, in askHumanInput) (openmanus.Result, error) {
 			question := strings.TrimSpace(in.Inquire)
 			if question == "" {

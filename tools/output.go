@@ -44,7 +44,7 @@ type outputInput struct {
 // and ends between characters.
 func NewReadOutput() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("read_output", outputDescription, outputSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}),
+		toolspec.New("read_output", outputDescription, outputSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}, onlyText),
 		func(ctx context.Context, call openmanus.Call, in outputInput) (openmanus.Result, error) {
 			text, err := readOutput(ctx, call.Blobs, in)
 			if err != nil {

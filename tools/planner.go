@@ -71,7 +71,8 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 	if err != nil {
 		panic("tools.NewPlanner: " + err.Error()) // strings always encode
 	}
-	spec := toolspec.New("planning", b.String(), fmt.Sprintf(plannerSchema, list), openmanus.Hints{Internal: true, Idempotent: true})
+	spec := toolspec.New("planning", b.String(), fmt.Sprintf(plannerSchema, list),
+		openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
 	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 		plans, err := ReadPlans(call.Last)
 		if err != nil {

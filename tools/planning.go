@@ -54,7 +54,7 @@ type planningInput struct {
 // The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true, Keep: true}),
+		toolspec.New("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true}, onlyText),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)
 			if err != nil {

@@ -38,7 +38,8 @@ type saverInput struct {
 // NewFileSaver returns the file_saver tool, which writes files of ws. The
 // Detail of its results is a [FileChange].
 func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
-	spec := toolspec.New("file_saver", saverDescription, saverSchema, openmanus.Hints{Edits: true, Destructive: true})
+	spec := toolspec.New("file_saver", saverDescription, saverSchema, openmanus.Hints{Edits: true, Destructive: true},
+		openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes})
 	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result, error) {
 		return save(ctx, ws, in)
 	})

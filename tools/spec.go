@@ -26,6 +26,10 @@ func (h hinted) Show(ctx context.Context, call openmanus.Call) (string, error) {
 	return h.show(ctx, call)
 }
 
+// onlyText declares that all arguments of a tool are content, which the call
+// does nothing with outside its session.
+var onlyText = openmanus.Argument{Name: "*", Kind: openmanus.TextArgument}
+
 // A refusal is an error in the words of OpenManus, which models know.
 type refusal string
 

@@ -77,8 +77,8 @@ func TestHints(t *testing.T) {
 	var (
 		edits = openmanus.Hints{Edits: true}
 		reads = openmanus.Hints{ReadOnly: true, Idempotent: true}
-		plans = openmanus.Hints{Internal: true, Idempotent: true}
-		keeps = openmanus.Hints{Internal: true, Idempotent: true, Keep: true}
+		asks  = openmanus.Hints{Internal: true, Idempotent: true}
+		plans = openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true}
 		ends  = openmanus.Hints{Internal: true, Idempotent: true, Final: true}
 	)
 	tools := newSession(t).tools
@@ -97,8 +97,8 @@ func TestHints(t *testing.T) {
 		{"grep", `{"pattern":"a"}`, reads},
 		{"glob", `{"pattern":"a"}`, reads},
 		{"read_output", `{"ref":"a"}`, reads},
-		{"planning", `{"command":"create"}`, keeps},
-		{"ask_human", `{"inquire":"a"}`, plans},
+		{"planning", `{"command":"create"}`, plans},
+		{"ask_human", `{"inquire":"a"}`, asks},
 		{"terminate", `{"status":"success"}`, ends},
 		{"create_chat_completion", `{"response":"a"}`, ends},
 	} {

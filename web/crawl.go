@@ -51,7 +51,7 @@ func NewCrawl(r *Reader) openmanus.Tool {
 		Max      int      `json:"max_pages"`
 		MinWords int      `json:"word_count_threshold"`
 	}
-	return openmanus.Func(toolspec.New("crawl", crawlDescription, crawlSchema, reads),
+	return openmanus.Func(toolspec.New("crawl", crawlDescription, crawlSchema, reads, opens("urls")),
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 			all, err := r.Crawl(ctx, call, in.URLs, in.Depth, cmp.Or(in.Max, 20))
 			if err != nil {

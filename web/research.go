@@ -103,7 +103,8 @@ type researchInput struct {
 func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 	// It changes the session's notes and writes reports that are its own.
 	hints := openmanus.Hints{Internal: true, Idempotent: true}
-	return openmanus.Func(toolspec.New("research", researchDescription, researchSchema, hints),
+	return openmanus.Func(toolspec.New("research", researchDescription, researchSchema, hints, opens("urls"),
+		openmanus.Argument{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Writes}),
 		func(ctx context.Context, call openmanus.Call, in researchInput) (openmanus.Result, error) {
 			var s Research
 			if len(call.Last) > 0 {

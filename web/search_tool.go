@@ -46,7 +46,8 @@ func NewSearch(t SearchTool) openmanus.Tool {
 		Country string `json:"country"`
 		Fetch   bool   `json:"fetch_content"`
 	}
-	return openmanus.Func(toolspec.New("web_search", searchDescription, searchSchema, reads),
+	return openmanus.Func(toolspec.New("web_search", searchDescription, searchSchema, reads,
+		openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}),
 		func(ctx context.Context, _ openmanus.Call, in input) (openmanus.Result, error) {
 			if strings.TrimSpace(in.Query) == "" {
 				return openmanus.Result{}, fmt.Errorf("the argument \"query\" is empty: write what to search for")
