@@ -276,7 +276,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	page := content(t, ws, "out/report.html")
-	script, err := chart.ECharts()
+	script, err := chart.Script()
 	if err != nil {
 		t.Fatal(err)
 	}

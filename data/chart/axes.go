@@ -7,155 +7,165 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 )
 
-// cartesian draws what has axes.
+// cartesian draws a chart that has axes: room for their labels first, then the
+// grid, and on it the data between what insights draw below and above it.
 func (p *plot) cartesian() {
-	xlo, xhi, ylo, yhi := p.ranges(false)
-	rows := max(2, int((p.b-p.t)/60))
-	yscale, ystep := numberScale(ylo, yhi, rows, p.Y.Log)
-	yticks := yscale.numbers(ystep, p.Y.Unit)
-	var y2ticks []tick
-	if p.Kind == Dual {
-		_, _, lo, hi := p.ranges(true)
-		// Both axes have the same number of lines, so that one grid serves.
-		n := max(1, len(yticks)-1)
-		step := nice(hi-min(lo, 0), n)
-		if lo > 0 && lo > 0.5*hi {
-			step = nice((hi-lo)*1.1, n)
-			lo = math.Floor(lo/step) * step
-		} else {
-			lo = math.Floor(min(lo, 0)/step) * step
-		}
-		for lo+float64(n)*step < hi {
-			step = nice(step*1.2, 1)
-			lo = math.Floor(lo/step) * step
-		}
-		p.y2 = scale{lo: lo, hi: lo + float64(n)*step}
-		y2ticks = p.y2.numbers(step, p.Y2.Unit)
-	}
+	r := p.ranges(false)
+	s, step := numberScale(r.ylo, r.yhi, max(2, int((p.b-p.t)/60)), p.Y.Log)
+	p.y = s
+	yticks := s.ticks(step, p.Y.Unit)
 	if p.Horizontal {
-		p.horizontal(yscale, yticks)
+		p.sideways(yticks)
+		p.data()
+		p.baseline()
+		p.marksAbove()
 		return
 	}
-	p.names(yticks, y2ticks)
-	xticks := p.below(&xlo, &xhi)
-	yscale.a, yscale.b = p.b, p.t
-	p.y, p.y2.a, p.y2.b = yscale, p.b, p.t
+	var y2ticks []tick
+	if p.Kind == Dual {
+		r2 := p.ranges(true)
+		p.y2, step = secondScale(r2.ylo, r2.yhi, max(1, len(yticks)-1))
+		y2ticks = p.y2.ticks(step, p.Y2.Unit)
+	}
+	p.axisNames(yticks, y2ticks)
+	xticks := p.horizontalAxis(r.xlo, r.xhi)
+	p.y.a, p.y.b = p.b, p.t
+	p.y2.a, p.y2.b = p.b, p.t
 	p.grid(xticks, yticks, y2ticks)
+	p.baseline()
 	p.marksBelow()
 	p.data()
 	p.marksAbove()
 }
 
-// ranges are the least and largest values of the series on one of the axes.
-func (p *plot) ranges(second bool) (xlo, xhi, ylo, yhi float64) {
-	xlo, xhi, ylo, yhi = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	up, down := make(map[float64]float64), make(map[float64]float64)
-	for _, s := range p.Series {
-		if p.Kind == Dual && s.Second != second {
+// extent is the least and largest of some places and values; without any, the
+// least is above the largest.
+type extent struct{ xlo, xhi, ylo, yhi float64 }
+
+func (e *extent) x(lo, hi float64) { e.xlo, e.xhi = min(e.xlo, lo), max(e.xhi, hi) }
+func (e *extent) y(a, b float64)   { e.ylo, e.yhi = min(e.ylo, a, b), max(e.yhi, a, b) }
+
+// ranges returns what the axes have to show of the series on the first or the
+// second vertical axis: stacked values up to their sums, and 0 where the
+// length of a shape stands for its value.
+func (f *Figure) ranges(second bool) extent {
+	e := extent{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
+	sums := newStack()
+	for _, s := range f.Series {
+		if f.Kind == Dual && s.Second != second {
 			continue
 		}
 		if s.Box != nil {
-			ylo, yhi = min(ylo, s.Box.Low), max(yhi, s.Box.High)
+			e.y(s.Box.Low, s.Box.High)
 			for _, v := range s.Box.Outliers {
-				ylo, yhi = min(ylo, v), max(yhi, v)
+				e.y(v, v)
 			}
 		}
 		for i, v := range s.Y {
 			x := s.X[i]
-			if math.IsNaN(v) || math.IsNaN(x) || p.Y.Log && v <= 0 || p.X.Log && x <= 0 {
+			if math.IsNaN(v) || math.IsNaN(x) || f.Y.Log && v <= 0 || f.X.Log && x <= 0 {
 				continue
 			}
-			xlo, xhi = min(xlo, x), max(xhi, x+p.X.Step)
-			if p.Stacked {
-				if v >= 0 {
-					up[x] += v
-				} else {
-					down[x] += v
-				}
-				v = up[x]
-				ylo = min(ylo, down[x])
+			e.x(x, x+f.X.Step)
+			if f.Stacked {
+				e.y(sums.add(x, v))
+			} else {
+				e.y(v, v)
 			}
-			ylo, yhi = min(ylo, v), max(yhi, v)
 		}
 	}
 	switch {
-	case p.Y.Log:
-	case p.Kind == Bar, p.Kind == Area, p.Kind == Histogram, p.Kind == Dual && !second:
-		ylo, yhi = min(ylo, 0), max(yhi, 0)
-	case p.Kind == Dual: // the second axis decides for itself
-	case ylo > 0 && ylo < 0.4*yhi && p.Kind != Scatter:
-		ylo = 0
+	case f.Y.Log:
+	case f.Kind == Bar, f.Kind == Area, f.Kind == Histogram, f.Kind == Dual && !second:
+		e.y(0, 0)
+	case f.Kind == Dual: // secondScale decides
+	case e.ylo > 0 && e.ylo < 0.4*e.yhi && f.Kind != Scatter:
+		e.ylo = 0
 	}
-	return xlo, xhi, ylo, yhi
+	return e
 }
 
-// names makes room on the left and right for the labels of the axes, and
-// writes their names above them, where they are read without turning the head.
-func (p *plot) names(yticks, y2ticks []tick) {
+// axisNames writes the names of the vertical axes above them, where they read
+// without turning one's head, and makes room for their labels.
+func (p *plot) axisNames(yticks, y2ticks []tick) {
 	if p.Y.Name != "" || p.Y2.Name != "" {
 		half := (p.r - p.l) / 2
-		p.c.text(p.l, p.t+10, p.fonts.fit(p.Y.Name, 12, false, half), style{size: 12, colour: soft})
+		p.c.text(p.l, p.t+10, p.fonts.truncate(p.Y.Name, tickSize, false, half), style{size: tickSize, colour: soft})
 		if p.Y2.Name != "" {
-			p.c.text(p.r, p.t+10, p.fonts.fit(p.Y2.Name, 12, false, half), style{size: 12, colour: soft, at: end})
+			name := p.fonts.truncate(p.Y2.Name, tickSize, false, half)
+			p.c.text(p.r, p.t+10, name, style{size: tickSize, colour: soft, at: end})
 		}
 		p.t += 24
 	}
-	left, right := 0.0, 0.0
-	for _, t := range yticks {
-		left = max(left, p.fonts.width(t.label, 12, false))
+	p.l += p.fonts.widest(labels(yticks), tickSize) + 8
+	p.r -= 6
+	if len(y2ticks) > 0 {
+		p.r -= p.fonts.widest(labels(y2ticks), tickSize) + 8
 	}
-	for _, t := range y2ticks {
-		right = max(right, p.fonts.width(t.label, 12, false)+8)
-	}
-	p.l += left + 8
-	p.r -= right + 6
 }
 
-// below writes the labels of the horizontal axis and makes room for them.
-func (p *plot) below(lo, hi *float64) []tick {
-	if p.X.Name != "" && !(p.X.Kind == data.Time && p.X.Unit != "") {
-		p.c.text((p.l+p.r)/2, p.b, p.fonts.fit(p.X.Name, 12, false, p.r-p.l), style{size: 12, colour: soft, at: middle})
-		p.b -= 20
+func labels(ticks []tick) (all []string) {
+	for _, t := range ticks {
+		all = append(all, t.label)
 	}
-	width := p.r - p.l
-	if p.Kind == Box {
-		var labels []string
-		for _, s := range p.Series {
-			labels = append(labels, s.Name)
-		}
-		return p.categories(labels)
+	return all
+}
+
+// nameBelow writes a name in the middle below the field.
+func (p *plot) nameBelow(name string) {
+	if name == "" {
+		return
+	}
+	name = p.fonts.truncate(name, tickSize, false, p.r-p.l)
+	p.c.text((p.l+p.r)/2, p.b, name, style{size: tickSize, colour: soft, at: middle})
+	p.b -= 20
+}
+
+// horizontalAxis sets p.x to a scale from lo to hi, makes room for the axis
+// and returns its labels. Dates need no name.
+func (p *plot) horizontalAxis(lo, hi float64) []tick {
+	if p.X.Kind != data.Time || p.X.Unit == "" {
+		p.nameBelow(p.X.Name)
 	}
 	switch {
+	case p.Kind == Box:
+		var names []string
+		for _, s := range p.Series {
+			names = append(names, s.Name)
+		}
+		return p.categories(names)
 	case p.X.Kind == data.Text:
 		return p.categories(p.X.Labels)
-	case math.IsInf(*lo, 0):
-		*lo, *hi = 0, 1
+	}
+	if math.IsInf(lo, 0) {
+		lo, hi = 0, 1
 	}
 	p.b -= 20
+	width := p.r - p.l
 	if p.X.Kind == data.Time {
 		pad := 0.0
 		if p.Kind == Bar || p.Kind == Dual {
 			pad = p.gap() / 2
 		}
-		if *lo == *hi {
+		if lo == hi {
 			pad = 86400
 		}
-		p.x = scale{lo: *lo - pad, hi: *hi + pad, a: p.l, b: p.r}
-		return timeTicks(*lo, *hi, max(2, int(width/80)))
+		p.x = scale{lo: lo - pad, hi: hi + pad, a: p.l, b: p.r}
+		return timeTicks(lo, hi, max(2, int(width/80)))
 	}
-	n := max(2, int(width/90))
-	if p.Kind == Histogram {
-		p.x = scale{lo: *lo, hi: *hi, a: p.l, b: p.r}
-		s, step := numberScale(*lo, *hi, n, false)
-		return slices.DeleteFunc(s.numbers(step, p.X.Unit), func(t tick) bool { return t.v < *lo-1e-9*step || t.v > *hi+1e-9*step })
+	s, step := numberScale(lo, hi, max(2, int(width/90)), p.X.Log)
+	ticks := s.ticks(step, p.X.Unit)
+	if p.Kind == Histogram { // its bins reach from edge to edge
+		s.lo, s.hi = lo, hi
+		ticks = without(ticks, lo, hi, 1e-9*step)
 	}
-	s, step := numberScale(*lo, *hi, n, p.X.Log)
 	s.a, s.b = p.l, p.r
 	p.x = s
-	return s.numbers(step, p.X.Unit)
+	return ticks
 }
 
-// gap is the least distance of two places.
+// gap is the least distance between two places on the horizontal axis, or a
+// day if there is only one.
 func (p *plot) gap() float64 {
 	var xs []float64
 	for _, s := range p.Series {
@@ -174,19 +184,16 @@ func (p *plot) gap() float64 {
 	return least
 }
 
-// categories makes room for labels below: side by side, else slanted, and if
-// there are too many, every so manieth.
-func (p *plot) categories(labels []string) []tick {
+// categories makes room for labels below the field: side by side if they fit,
+// else slanted, and of very many only some. It returns those that are not
+// written yet.
+func (p *plot) categories(labels []string) (ticks []tick) {
 	n := len(labels)
 	slot := (p.r - p.l) / float64(max(n, 1))
 	p.x = scale{lo: -0.5, hi: float64(n) - 0.5, a: p.l, b: p.r}
-	widest := 0.0
-	for _, s := range labels {
-		widest = max(widest, p.fonts.width(s, 12, false))
-	}
+	widest := p.fonts.widest(labels, tickSize)
 	if widest <= slot-6 {
 		p.b -= 20
-		var ticks []tick
 		for i, s := range labels {
 			ticks = append(ticks, tick{float64(i), s})
 		}
@@ -196,26 +203,26 @@ func (p *plot) categories(labels []string) []tick {
 	long := min(widest, 130.0)
 	p.b -= long*0.6 + 18
 	for i := 0; i < n; i += every {
-		s := p.fonts.fit(labels[i], 12, false, long)
-		p.c.text(p.x.at(float64(i))+5, p.b+15, s, style{size: 12, colour: soft, at: end, turn: 38})
+		s := p.fonts.truncate(labels[i], tickSize, false, long)
+		p.c.text(p.x.at(float64(i))+5, p.b+15, s, style{size: tickSize, colour: soft, at: end, turn: 38})
 	}
 	return nil
 }
 
-// grid draws lines and labels. Labels that would run into each other or out of
-// the picture are left out.
+// grid draws the lines of the grid and the labels of the axes. It leaves out
+// labels that would touch each other or leave the picture.
 func (p *plot) grid(xticks, yticks, y2ticks []tick) {
 	for _, t := range yticks {
 		y := p.y.at(t.v)
 		p.c.stroke([]point{{p.l, y}, {p.r, y}}, 1, faint, false)
-		p.c.text(p.l-8, y+4, t.label, style{size: 12, colour: soft, at: end})
+		p.c.text(p.l-8, y+4, t.label, style{size: tickSize, colour: soft, at: end})
 	}
 	for _, t := range y2ticks {
-		p.c.text(p.r+8, p.y2.at(t.v)+4, t.label, style{size: 12, colour: soft})
+		p.c.text(p.r+8, p.y2.at(t.v)+4, t.label, style{size: tickSize, colour: soft})
 	}
 	last := math.Inf(-1)
 	for _, t := range xticks {
-		x, w := p.x.at(t.v), p.fonts.width(t.label, 12, false)
+		x, w := p.x.at(t.v), p.fonts.width(t.label, tickSize, false)
 		if x-w/2 < last+8 || x < p.l-1 || x > p.r+1 {
 			continue
 		}
@@ -225,13 +232,44 @@ func (p *plot) grid(xticks, yticks, y2ticks []tick) {
 			}
 			p.c.stroke([]point{{x, p.b}, {x, p.b + 4}}, 1, axis, false)
 		}
-		tx := min(max(x, w/2+2), p.w-w/2-2)
-		p.c.text(tx, p.b+17, t.label, style{size: 12, colour: soft, at: middle})
-		last = tx + w/2
+		at := min(max(x, w/2+2), p.w-w/2-2)
+		p.c.text(at, p.b+17, t.label, style{size: tickSize, colour: soft, at: middle})
+		last = at + w/2
 	}
-	base := p.b
-	if !p.y.log && p.y.lo < 0 && p.y.hi > 0 && p.Kind != Scatter {
-		base = p.y.at(0)
+}
+
+// sideways lays out a chart whose bars run from left to right, with room for
+// long names on the left and for values on the right, and draws its grid.
+func (p *plot) sideways(ticks []tick) {
+	widest := min(p.fonts.widest(p.X.Labels, textSize), (p.r-p.l)*0.4)
+	p.l += widest + 10
+	p.r -= 50
+	p.nameBelow(p.Y.Name)
+	p.b -= 20
+	p.y.a, p.y.b = p.l, p.r
+	p.x = scale{lo: -0.5, hi: float64(max(1, len(p.X.Labels))) - 0.5, a: p.t, b: p.b}
+	for _, t := range ticks {
+		x := p.y.at(t.v)
+		p.c.stroke([]point{{x, p.t}, {x, p.b}}, 1, faint, false)
+		p.c.text(x, p.b+16, t.label, style{size: tickSize, colour: soft, at: middle})
 	}
-	p.c.stroke([]point{{p.l, base}, {p.r, base}}, 1, axis, false)
+	for i, s := range p.X.Labels {
+		s = p.fonts.truncate(s, textSize, false, widest)
+		p.c.text(p.l-10, p.x.at(float64(i))+4.5, s, style{size: textSize, colour: ink, at: end})
+	}
+}
+
+// baseline draws the line from which values are read: at 0 if the axis has it
+// inside, else at its edge.
+func (p *plot) baseline() {
+	inside := !p.y.log && p.y.lo < 0 && p.y.hi > 0
+	switch {
+	case p.Horizontal:
+		x := p.y.at(max(0, p.y.lo))
+		p.c.stroke([]point{{x, p.t}, {x, p.b}}, 1, axis, false)
+	case inside && p.Kind != Scatter:
+		p.c.stroke([]point{{p.l, p.y.at(0)}, {p.r, p.y.at(0)}}, 1, axis, false)
+	default:
+		p.c.stroke([]point{{p.l, p.b}, {p.r, p.b}}, 1, axis, false)
+	}
 }

@@ -10,26 +10,28 @@ import (
 	"github.com/openmanus-go/openmanus/data/insight"
 )
 
-// Build makes a figure of a table. Its insights are found; which of them are
-// drawn is for the caller to say.
+// Build makes a figure of a table and finds the insights in it. It draws none
+// of them: the caller sets [Figure.Shown]. What it chose or left out is in
+// [Figure.Notes].
 func Build(t *data.Table, req Request) (*Figure, error) {
-	r, err := resolve(t, req)
+	p, err := resolve(t, req)
 	if err != nil {
 		return nil, err
 	}
-	f := &Figure{Kind: r.kind, Title: r.Title, Subtitle: r.Subtitle, Note: r.Note, Lang: r.Lang, Stacked: r.Stacked, Width: r.Width, Height: r.Height}
+	f := &Figure{Kind: p.kind, Title: p.Title, Subtitle: p.Subtitle, Note: p.Note, Lang: p.Lang,
+		Stacked: p.Stacked, Width: p.Width, Height: p.Height}
 	var set insight.Set
-	switch r.kind {
+	switch p.kind {
 	case Histogram:
-		set, err = r.histogram(f)
+		set, err = p.histogram(f)
 	case Scatter:
-		set = r.scatter(f)
+		set = p.scatter(f)
 	case Box:
-		set, err = r.boxes(f)
+		set = p.boxes(f)
 	case Heatmap:
-		err = r.heatmap(f)
+		err = p.heatmap(f)
 	default:
-		set, err = r.values(f)
+		set, err = p.values(f)
 	}
 	if err != nil {
 		return nil, err
@@ -37,69 +39,81 @@ func Build(t *data.Table, req Request) (*Figure, error) {
 	if len(f.Series) == 0 {
 		return nil, fmt.Errorf("%s has no values to draw: every row lacks one of the columns", t.Name)
 	}
-	if r.Log && f.Kind != Pie && f.Kind != Heatmap && f.Kind != Dual {
-		f.Y.Log = positive(f.Series)
-		if !f.Y.Log {
-			r.notes = append(r.notes, "the axis is not logarithmic: there are values that are not above 0")
+	if p.Log && f.Kind != Pie && f.Kind != Heatmap && f.Kind != Dual {
+		if f.Y.Log = positiveOnly(f.Series); !f.Y.Log {
+			p.note("the axis is linear: a logarithmic one needs all values above 0")
 		}
 	}
 	if f.Title == "" {
-		f.Title = r.title(f)
+		f.Title = p.title(f)
 	}
 	if len(set.Series) > 0 {
-		f.Insights = insight.Find(set, r.Lang)
+		f.Insights = insight.Find(set, p.Lang)
 	}
-	f.Notes = append(slices.Clone(t.Notes), r.notes...)
+	f.Notes = append(slices.Clone(t.Notes), p.notes...)
 	return f, nil
 }
 
-func positive(series []Series) bool {
-	some := false
+// positiveOnly reports whether there are values and all are above 0.
+func positiveOnly(series []Series) bool {
+	found := false
 	for _, s := range series {
 		for _, v := range s.Y {
 			if v <= 0 {
 				return false
 			}
-			some = some || v > 0
+			found = found || v > 0
 		}
 	}
-	return some
+	return found
 }
 
-func (r *resolved) title(f *Figure) string {
-	var ys []string
-	for _, y := range r.ys {
-		ys = append(ys, y.Name)
+// title describes a chart whose request has no title, such as "price by date".
+func (p *plan) title(f *Figure) string {
+	var names []string
+	for _, y := range p.ys {
+		names = append(names, y.Name)
 	}
-	what := strings.Join(ys, ", ")
-	if what == "" {
-		what = f.say("rows", "行数")
+	subject := strings.Join(names, ", ")
+	if subject == "" {
+		subject = f.rows()
 	}
 	switch {
 	case f.Kind == Histogram:
-		return fmt.Sprintf(f.say("Distribution of %s", "%s的分布"), r.x.Name)
-	case r.x == nil:
-		return what
+		return fmt.Sprintf(f.word("Distribution of %s", "%s的分布"), p.x.Name)
+	case p.x == nil:
+		return subject
 	}
-	return fmt.Sprintf(f.say("%s by %s", "%s（按%s）"), what, r.x.Name)
+	return fmt.Sprintf(f.word("%s by %s", "%s（按%s）"), subject, p.x.Name)
 }
 
-func (r *resolved) scatter(f *Figure) insight.Set {
-	y := r.ys[0]
-	f.X, f.Y = Axis{Name: r.x.Name, Kind: r.x.Kind, Unit: r.x.Unit}, Axis{Name: y.Name, Kind: data.Number, Unit: y.Unit}
+// rows is the name of a count of rows.
+func (f *Figure) rows() string { return f.word("rows", "行数") }
+
+// maxColours is how many series a scatter plot has at most.
+const maxColours = 24
+
+// scatter makes a point of every row, without aggregation.
+func (p *plan) scatter(f *Figure) insight.Set {
+	y := p.ys[0]
+	f.X = Axis{Name: p.x.Name, Kind: p.x.Kind, Unit: p.x.Unit}
+	f.Y = Axis{Name: y.Name, Kind: data.Number, Unit: y.Unit}
 	index := make(map[string]int)
+	missing, beyond := 0, 0
 	for i, v := range y.Nums {
-		x := r.x.Nums[i]
+		x := p.x.Nums[i]
 		if math.IsNaN(v) || math.IsNaN(x) {
+			missing++
 			continue
 		}
 		name := ""
-		if r.series != nil {
-			name = r.series.Label(i)
+		if p.series != nil {
+			name = p.series.Label(i)
 		}
 		k, ok := index[name]
 		if !ok {
-			if len(f.Series) == 24 {
+			if len(f.Series) == maxColours {
+				beyond++
 				continue
 			}
 			k = len(f.Series)
@@ -108,81 +122,49 @@ func (r *resolved) scatter(f *Figure) insight.Set {
 		}
 		f.Series[k].X, f.Series[k].Y = append(f.Series[k].X, x), append(f.Series[k].Y, v)
 	}
-	if missing := y.Len() - points(f.Series); missing > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d rows are not drawn: a value is missing", missing))
+	if missing > 0 {
+		p.note("%d rows are not drawn: a value is missing", missing)
 	}
-	return r.set(f, insight.Cloud)
+	if beyond > 0 {
+		p.note("%d rows are not drawn: %q has more than %d values", beyond, p.series.Name, maxColours)
+	}
+	return insights(f, insight.Cloud)
 }
 
-func points(series []Series) (n int) {
-	for _, s := range series {
-		n += len(s.Y)
-	}
-	return n
-}
-
-// set is what insights are looked for in.
-func (r *resolved) set(f *Figure, shape insight.Shape) insight.Set {
+// insights returns the series of f as what insights are looked for in.
+func insights(f *Figure, shape insight.Shape) insight.Set {
 	set := insight.Set{Shape: shape, XName: f.X.Name, XKind: f.X.Kind, XUnit: f.X.Unit, Labels: f.X.Labels, YName: f.Y.Name}
 	for _, s := range f.Series {
-		u := f.Y.Unit
+		unit := f.Y.Unit
 		if s.Second {
-			u = f.Y2.Unit
+			unit = f.Y2.Unit
 		}
-		set.Series = append(set.Series, insight.Series{Name: s.Name, X: s.X, Y: s.Y, Unit: u})
+		set.Series = append(set.Series, insight.Series{Name: s.Name, X: s.X, Y: s.Y, Unit: unit})
 	}
 	return set
 }
 
-// heatmap has a row for each value of the series column.
-func (r *resolved) heatmap(f *Figure) error {
-	f.X = Axis{Name: r.x.Name, Kind: data.Text}
-	var p places
-	var err error
-	if r.x.Kind == data.Time {
-		p, err = r.timeCells(f)
-	} else {
-		p, err = r.places()
-	}
+// maxCells is how many columns of cells a heat map has at most.
+const maxCells = 400
+
+// heatmap has a row for each value of the series column and a column for each
+// value of x, in the order of time, of the calendar, or of the table.
+func (p *plan) heatmap(f *Figure) error {
+	at, err := p.places()
 	if err != nil {
 		return err
 	}
-	if len(p.labels) > 400 {
-		return fmt.Errorf("the column %q has %d different values: too many for a heat map; choose a bucket", r.x.Name, len(p.labels))
+	if len(at.labels) > maxCells {
+		return fmt.Errorf("the column %q has %d different values, too many for a heat map: set bucket", p.x.Name, len(at.labels))
 	}
-	if err := r.collect(f, p); err != nil {
+	f.X = Axis{Name: p.x.Name, Kind: data.Text}
+	if err := p.collect(f, at); err != nil {
 		return err
 	}
-	f.X.Labels = p.labels
-	if rank := ordinal(p.labels, calendar); rank != nil {
-		r.Top = len(p.labels)
-		r.arrange(f)
+	f.X.Labels = at.labels
+	if calendarRank(at.labels) != nil {
+		p.Top = len(at.labels)
+		p.arrange(f)
 	}
 	return nil
-}
-
-// timeCells makes categories of times.
-func (r *resolved) timeCells(f *Figure) (places, error) {
-	kind := r.kind
-	r.kind = Line // places that are times
-	p, err := r.places()
-	r.kind = kind
-	if err != nil {
-		return p, err
-	}
-	u := r.x.Unit
-	if b, ok := bucketUnits[r.Bucket]; ok {
-		u = b
-	}
-	times := slices.Compact(slices.Sorted(slices.Values(present(p.at))))
-	for i, v := range p.at {
-		if k, ok := slices.BinarySearch(times, v); ok {
-			p.at[i] = float64(k)
-		}
-	}
-	p.labels = []string{}
-	for _, v := range times {
-		p.labels = append(p.labels, data.FormatTime(v, u))
-	}
-	return p, nil
 }

@@ -2,8 +2,10 @@ package chart
 
 import "image/color"
 
+// A point is a place on a canvas: pixels from its left and top edges.
 type point struct{ x, y float64 }
 
+// An anchor says which part of a text stands at its point.
 type anchor int
 
 const (
@@ -12,25 +14,34 @@ const (
 	end
 )
 
-// A style is how text stands.
+// A style is how a line of text is set.
 type style struct {
-	size   float64
+	size   float64 // in pixels
 	bold   bool
 	colour color.NRGBA
-	at     anchor  // which part of the text is at its place
-	turn   float64 // degrees against the clock
-	halo   bool    // with a white edge, to be read on top of something
+	at     anchor
+	turn   float64 // degrees, counterclockwise
+	halo   bool    // on a light background, to be legible above other shapes
 }
 
-// A canvas is what a figure is drawn on. Coordinates are pixels from the left
-// and the top; text stands on its y.
+// A canvas is what a plot is drawn on. Its coordinates are those of the
+// figure: (0, 0) is the top left corner, one unit is one pixel of the figure's
+// width and height. Later calls paint over earlier ones.
+//
+// Errors are kept by the canvas and returned when the picture is encoded.
 type canvas interface {
+	// fill paints the inside of a closed shape.
 	fill(shape []point, c color.NRGBA)
+	// stroke draws an open path.
 	stroke(path []point, width float64, c color.NRGBA, dashed bool)
+	// dots paints a disc at each point.
 	dots(at []point, radius float64, c color.NRGBA)
+	// text sets one line; y is its baseline.
 	text(x, y float64, s string, st style)
 }
 
+// rect is a rectangle as a shape that begins at its top left corner. Width and
+// height may be negative.
 func rect(x, y, w, h float64) []point {
 	if w < 0 {
 		x, w = x+w, -w

@@ -1,13 +1,26 @@
-// Package chart draws charts: bar, line, area, scatter, histogram, box, pie,
-// heat map and dual axis, as SVG, as PNG, and as an HTML page that is whole in
-// itself. What to draw it chooses from the data where nobody says it.
+// Package chart draws charts of tables: bars, lines, areas, scatter plots,
+// histograms, box plots, pies, heat maps, and bars with a line on a second
+// axis.
+//
+// It works in two steps. [Build] turns a [data.Table] and a [Request] into a
+// [Figure]: the aggregated numbers, their axes and the insights that package
+// insight finds in them. What the request leaves out, Build chooses from the
+// data and from the words of the title. A Figure encodes as JSON, which is the
+// chart's specification file; [Parse] reads it back.
 //
 //	fig, err := chart.Build(table, chart.Request{Y: []string{"revenue"}})
 //	...
 //	var fonts chart.Fonts
 //	png, err := fig.PNG(&fonts)
 //
-// Colours can be told apart by people who do not see all of them (the palette
-// of Okabe and Ito). Large data is thinned where it is drawn, so that what is
-// seen stays the same.
+// Then a Figure becomes a picture. [Figure.PNG] and [Figure.SVG] are one
+// drawing on two canvases: the type plot lays out axes, data and marks, and a
+// canvas knows four primitives. Every kind of chart is written once. The
+// interactive page of [Figure.HTML] holds the same Figure as JSON, and
+// figure.js maps it to Apache ECharts in the reader's browser.
+//
+// Pictures need no font and no program of the machine: the fonts are embedded.
+// The colours are those of Okabe and Ito, which people with any kind of colour
+// blindness can tell apart. Series with many points are thinned per column of
+// pixels, so that the picture stays the same and drawing stays fast.
 package chart

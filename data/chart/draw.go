@@ -1,30 +1,34 @@
 package chart
 
-import (
-	"cmp"
-	"slices"
-)
-
-// A plot is a figure on its way onto a canvas.
+// A plot is a figure on its way onto a canvas. The edges of the field, in
+// which the data is drawn, start at the edges of the picture; each part of the
+// chart that is drawn outside the field moves them inwards to make room.
 type plot struct {
 	*Figure
 	c          canvas
 	fonts      *Fonts
 	w, h       float64
-	l, t, r, b float64 // of the field in which the data is
-	x, y, y2   scale
+	l, t, r, b float64 // the edges of the field: left, top, right, bottom
+	x, y, y2   scale   // of a horizontal chart, x runs down and y to the right
 }
 
-const textSize = 13
+// Sizes of text.
+const (
+	titleSize = 20
+	textSize  = 13
+	tickSize  = 12
+	smallSize = 11
+)
 
-// draw draws all of the figure.
+// draw draws the whole figure.
 func (f *Figure) draw(c canvas, fonts *Fonts) {
 	p := &plot{Figure: f, c: c, fonts: fonts}
 	p.w, p.h = f.size()
 	p.l, p.t, p.r, p.b = 24, 20, p.w-24, p.h-20
-	p.head()
+	p.heading()
 	if f.Note != "" {
-		p.c.text(p.l, p.b, fonts.fit(f.Note, 11, false, p.w-48), style{size: 11, colour: soft})
+		note := fonts.truncate(f.Note, smallSize, false, p.w-48)
+		p.c.text(p.l, p.b, note, style{size: smallSize, colour: soft})
 		p.b -= 20
 	}
 	switch f.Kind {
@@ -38,31 +42,35 @@ func (f *Figure) draw(c canvas, fonts *Fonts) {
 	}
 }
 
-// head writes title and subtitle; of a right-to-left title, on the right.
-func (p *plot) head() {
+// heading writes title and subtitle, on the right if the title reads from
+// right to left.
+func (p *plot) heading() {
 	x, at := p.l, start
-	if rightToLeft([]rune(p.Title)) {
+	if rightToLeft(p.Title) {
 		x, at = p.r, end
 	}
 	if p.Title != "" {
-		p.c.text(x, p.t+16, p.fonts.fit(p.Title, 20, true, p.r-p.l), style{size: 20, bold: true, colour: ink, at: at})
+		title := p.fonts.truncate(p.Title, titleSize, true, p.r-p.l)
+		p.c.text(x, p.t+16, title, style{size: titleSize, bold: true, colour: ink, at: at})
 		p.t += 28
 	}
 	if p.Subtitle != "" {
-		p.c.text(x, p.t+12, p.fonts.fit(p.Subtitle, textSize, false, p.r-p.l), style{size: textSize, colour: soft, at: at})
+		subtitle := p.fonts.truncate(p.Subtitle, textSize, false, p.r-p.l)
+		p.c.text(x, p.t+12, subtitle, style{size: textSize, colour: soft, at: at})
 		p.t += 22
 	}
 	p.t += 8
 }
 
-// legend names the colours, in as many lines as it takes, at most three.
+// legend names the colours of the series, in at most three lines. The labels
+// of boxes stand below them instead.
 func (p *plot) legend() {
 	if len(p.Series) < 2 || p.Kind == Box {
 		return
 	}
 	x, lines := p.l, 1
 	for i, s := range p.Series {
-		name := p.fonts.fit(s.Name, textSize, false, 220)
+		name := p.fonts.truncate(s.Name, textSize, false, 220)
 		w := p.fonts.width(name, textSize, false) + 40
 		if x+w > p.r && x > p.l {
 			if lines++; lines > 3 {
@@ -83,21 +91,19 @@ func (p *plot) legend() {
 	p.t += 26
 }
 
-// data draws the series.
+// data draws the series of a chart with axes.
 func (p *plot) data() {
 	switch p.Kind {
 	case Bar, Histogram:
-		p.bars(p.Series, 0)
+		p.bars(p.Series)
 	case Dual:
-		var bars []Series
-		for i, s := range p.Series {
+		var bars []Series // which Build puts before the line
+		for _, s := range p.Series {
 			if !s.Second {
 				bars = append(bars, s)
-			} else {
-				p.line(i, s, p.y2)
 			}
 		}
-		p.bars(bars, 0)
+		p.bars(bars)
 		for i, s := range p.Series {
 			if s.Second {
 				p.line(i, s, p.y2)
@@ -116,14 +122,4 @@ func (p *plot) data() {
 			p.box(i, s.Box)
 		}
 	}
-}
-
-// byValue is the order of a pie's slices.
-func byValue(values []float64) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
-	return order
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -22,60 +21,73 @@ import (
 //go:embed fonts/*.gz
 var fontFiles embed.FS
 
+// The fonts for Latin, Greek and Cyrillic.
+const (
+	regular = "NotoSans-Regular"
+	bold    = "NotoSans-Bold"
+)
+
+// scripts are the fonts for what Noto Sans lacks, with the code points that
+// each is used for, both ends included. They have one weight.
+var scripts = []struct {
+	font   string
+	ranges [][2]rune
+}{
+	{"NotoSansHebrew-Regular", [][2]rune{{0x0590, 0x05FF}, {0xFB1D, 0xFB4F}}},
+	{"NotoSansArabic-Regular", [][2]rune{{0x0600, 0x077F}, {0x08A0, 0x08FF}, {0xFB50, 0xFDFF}, {0xFE70, 0xFEFE}}},
+	{"NotoSansDevanagari-Regular", [][2]rune{{0x0900, 0x097F}}},
+	{"NotoSansThai-Regular", [][2]rune{{0x0E00, 0x0E7F}}},
+	{"DroidSansFallback", [][2]rune{{0x1100, 0x11FF}, {0x2E80, 0xFAFF}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}}},
+}
+
 // Fonts measure and shape text: Latin, Greek, Cyrillic, Arabic, Hebrew,
 // Devanagari, Thai, Chinese, Japanese and Korean, from left to right and from
-// right to left. A font is unpacked when the first letter needs it. The zero
-// value is ready to use, by many at once.
+// right to left. A font is unpacked when a letter first needs it, so one value
+// should serve all charts of a program. The zero value is ready to use, by
+// several goroutines at once.
 type Fonts struct {
 	mu     sync.Mutex
 	faces  map[string]*font.Face
-	broken error
+	broken error // the first font that could not be read; PNG and SVG return it
 	shaper shaping.HarfbuzzShaper
 	seg    shaping.Segmenter
 }
 
-// fontFor is the font that has r.
-func fontFor(r rune, bold bool) string {
-	switch {
-	case r >= 0x0590 && r < 0x0600 || r >= 0xFB1D && r < 0xFB50:
-		return "NotoSansHebrew-Regular"
-	case r >= 0x0600 && r < 0x0780 || r >= 0x08A0 && r < 0x0900 || r >= 0xFB50 && r < 0xFE00 || r >= 0xFE70 && r < 0xFEFF:
-		return "NotoSansArabic-Regular"
-	case r >= 0x0900 && r < 0x0980:
-		return "NotoSansDevanagari-Regular"
-	case r >= 0x0E00 && r < 0x0E80:
-		return "NotoSansThai-Regular"
-	case r >= 0x1100 && r < 0x1200 || r >= 0x2E80 && r < 0xFB00 || r >= 0xFE30 && r < 0xFE50 || r >= 0xFF00 && r < 0xFFF0:
-		return "DroidSansFallback"
-	case bold:
-		return "NotoSans-Bold"
+// fontFor returns the name of the font that has r.
+func fontFor(r rune, heavy bool) string {
+	for _, s := range scripts {
+		for _, span := range s.ranges {
+			if r >= span[0] && r <= span[1] {
+				return s.font
+			}
+		}
 	}
-	return "NotoSans-Regular"
+	if heavy {
+		return bold
+	}
+	return regular
 }
 
-// face returns the font of that name. The lock is held.
+// face returns the font of that name, or the regular one if it is broken.
+// f.mu is held.
 func (f *Fonts) face(name string) *font.Face {
 	if face, ok := f.faces[name]; ok {
 		return face
 	}
-	face, err := loadFont(name)
+	ttf, err := unpackFont(name)
+	var face *font.Face
+	if err == nil {
+		face, err = font.ParseTTF(bytes.NewReader(ttf))
+	}
 	if err != nil {
 		f.broken = fmt.Errorf("the font %s: %w", name, err)
-		return f.faces["NotoSans-Regular"]
+		return f.faces[regular]
 	}
 	if f.faces == nil {
 		f.faces = make(map[string]*font.Face)
 	}
 	f.faces[name] = face
 	return face
-}
-
-func loadFont(name string) (*font.Face, error) {
-	ttf, err := unpackFont(name)
-	if err != nil {
-		return nil, err
-	}
-	return font.ParseTTF(bytes.NewReader(ttf))
 }
 
 func unpackFont(name string) ([]byte, error) {
@@ -91,79 +103,79 @@ func unpackFont(name string) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// faceOf chooses the font of each letter.
-type faceOf struct {
-	f    *Fonts
-	bold bool
+// A resolver implements [shaping.Fontmap]: it picks the font of each letter.
+type resolver struct {
+	fonts *Fonts
+	heavy bool
 }
 
-func (c faceOf) ResolveFace(r rune) *font.Face { return c.f.face(fontFor(r, c.bold)) }
+func (c resolver) ResolveFace(r rune) *font.Face { return c.fonts.face(fontFor(r, c.heavy)) }
 
-// A glyph is one to draw, with its place relative to the start of the text.
+// A glyph is a shape of a font, at a place relative to the start of its text.
 type glyph struct {
 	face  *font.Face
 	id    font.GID
-	x, y  float64 // y grows down
-	scale float64 // of font units
+	x, y  float64 // y grows downwards
+	scale float64 // pixels per font unit
 }
 
-// shape lays text out on one line, in the order in which it is seen.
-func (f *Fonts) shape(text string, size float64, bold bool) (glyphs []glyph, width float64) {
+// shape sets text on one line and returns its glyphs from left to right.
+func (f *Fonts) shape(text string, size float64, heavy bool) (glyphs []glyph, width float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	runes := []rune(text)
 	if len(runes) == 0 {
 		return nil, 0
 	}
-	f.face("NotoSans-Regular")
+	f.face(regular) // what face falls back to
 	dir := di.DirectionLTR
-	if rightToLeft(runes) {
+	if rightToLeft(text) {
 		dir = di.DirectionRTL
 	}
-	in := shaping.Input{Text: runes, RunEnd: len(runes), Direction: dir, Size: fixed.Int26_6(size * 64), Language: language.NewLanguage("en")}
+	in := shaping.Input{Text: runes, RunEnd: len(runes), Direction: dir, Size: fixed.Int26_6(size * 64),
+		Language: language.NewLanguage("en")}
 	var runs []shaping.Output
-	for _, part := range f.seg.Split(in, faceOf{f, bold}) {
+	for _, part := range f.seg.Split(in, resolver{f, heavy}) {
 		runs = append(runs, f.shaper.Shape(part))
 	}
-	for _, run := range inSight(runs, dir) {
+	pixels := func(v fixed.Int26_6) float64 { return float64(v) / 64 }
+	for _, run := range visualOrder(runs, dir) {
 		scale := size / float64(run.Face.Upem())
 		for _, g := range run.Glyphs {
-			glyphs = append(glyphs, glyph{run.Face, g.GlyphID, width + float(g.XOffset), -float(g.YOffset), scale})
-			width += float(g.Advance)
+			glyphs = append(glyphs, glyph{run.Face, g.GlyphID, width + pixels(g.XOffset), -pixels(g.YOffset), scale})
+			width += pixels(g.Advance)
 		}
 	}
 	return glyphs, width
 }
 
-func float(v fixed.Int26_6) float64 { return float64(v) / 64 }
-
-// inSight orders runs as they are seen: those against the direction of the
-// text keep their places among each other the other way round.
-func inSight(runs []shaping.Output, dir di.Direction) []shaping.Output {
+// visualOrder sorts runs from the order in which they are read to the order in
+// which they stand from left to right, for a text whose direction is dir. It
+// handles two levels of direction, which is what labels have.
+func visualOrder(runs []shaping.Output, dir di.Direction) []shaping.Output {
 	var out []shaping.Output
-	for i := 0; i < len(runs); {
-		j := i + 1
-		for j < len(runs) && runs[j].Direction == runs[i].Direction {
-			j++
+	for len(runs) > 0 {
+		n := 1
+		for n < len(runs) && runs[n].Direction == runs[0].Direction {
+			n++
 		}
-		group := append([]shaping.Output(nil), runs[i:j]...)
-		if runs[i].Direction == di.DirectionRTL {
-			for a, b := 0, len(group)-1; a < b; a, b = a+1, b-1 {
-				group[a], group[b] = group[b], group[a]
-			}
+		group := slices.Clone(runs[:n])
+		if group[0].Direction == di.DirectionRTL {
+			slices.Reverse(group)
 		}
 		if dir == di.DirectionRTL {
 			out = append(group, out...)
 		} else {
 			out = append(out, group...)
 		}
-		i = j
+		runs = runs[n:]
 	}
 	return out
 }
 
-// rightToLeft reports whether the first letter that has a direction has that.
-func rightToLeft(text []rune) bool {
+// rightToLeft reports whether text reads from right to left: whether its first
+// letter with a direction does.
+func rightToLeft(text string) bool {
 	for _, r := range text {
 		switch {
 		case r >= 0x0590 && r < 0x0900 || r >= 0xFB1D && r < 0xFE00 || r >= 0xFE70 && r < 0xFEFF:
@@ -175,22 +187,30 @@ func rightToLeft(text []rune) bool {
 	return false
 }
 
-// width is that of text on one line.
-func (f *Fonts) width(text string, size float64, bold bool) float64 {
-	_, w := f.shape(text, size, bold)
+// width measures text on one line.
+func (f *Fonts) width(text string, size float64, heavy bool) float64 {
+	_, w := f.shape(text, size, heavy)
 	return w
 }
 
-// fit cuts text so that it is no wider than most.
-func (f *Fonts) fit(text string, size float64, bold bool, most float64) string {
-	if f.width(text, size, bold) <= most {
+// widest measures the widest of some texts that are not bold.
+func (f *Fonts) widest(texts []string, size float64) (w float64) {
+	for _, s := range texts {
+		w = max(w, f.width(s, size, false))
+	}
+	return w
+}
+
+// truncate shortens text, with an ellipsis, to at most so many pixels.
+func (f *Fonts) truncate(text string, size float64, heavy bool, most float64) string {
+	if f.width(text, size, heavy) <= most {
 		return text
 	}
 	r := []rune(text)
 	lo, hi := 0, len(r)
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
-		if f.width(string(r[:mid])+"…", size, bold) <= most {
+		if f.width(string(r[:mid])+"…", size, heavy) <= most {
 			lo = mid
 		} else {
 			hi = mid - 1
@@ -199,31 +219,31 @@ func (f *Fonts) fit(text string, size float64, bold bool, most float64) string {
 	return string(r[:lo]) + "…"
 }
 
-// FontFaces is a style sheet with the fonts that text needs beyond Latin,
-// Greek and Cyrillic, in itself: for pages that are printed on machines that
-// may not have them. It is empty for most texts.
+// FontFaces returns a style sheet that embeds the fonts that text needs beyond
+// Latin, Greek and Cyrillic, as the family "Chart Fallback": for pages that are
+// printed on machines without such fonts. It is empty for most texts.
 func FontFaces(text string) (string, error) {
 	needed := make(map[string]bool)
 	for _, r := range text {
-		if name := fontFor(r, false); r > 0x7F && name != "NotoSans-Regular" {
-			needed[name] = true
+		if r > 0x7F {
+			needed[fontFor(r, false)] = true
 		}
 	}
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(needed)) {
-		ttf, err := unpackFont(name)
-		if err != nil {
-			return "", fmt.Errorf("the font %s: %w", name, err)
+	for _, s := range scripts {
+		if !needed[s.font] {
+			continue
 		}
-		fmt.Fprintf(&b, "@font-face{font-family:\"Chart Fallback\";src:url(data:font/ttf;base64,%s);unicode-range:%s}\n", base64.StdEncoding.EncodeToString(ttf), unicodeRanges[name])
+		ttf, err := unpackFont(s.font)
+		if err != nil {
+			return "", fmt.Errorf("the font %s: %w", s.font, err)
+		}
+		var ranges []string
+		for _, span := range s.ranges {
+			ranges = append(ranges, fmt.Sprintf("U+%04X-%04X", span[0], span[1]))
+		}
+		fmt.Fprintf(&b, "@font-face{font-family:\"Chart Fallback\";src:url(data:font/ttf;base64,%s);unicode-range:%s}\n",
+			base64.StdEncoding.EncodeToString(ttf), strings.Join(ranges, ","))
 	}
 	return b.String(), nil
-}
-
-var unicodeRanges = map[string]string{
-	"NotoSansHebrew-Regular":     "U+0590-05FF,U+FB1D-FB4F",
-	"NotoSansArabic-Regular":     "U+0600-077F,U+08A0-08FF,U+FB50-FDFF,U+FE70-FEFF",
-	"NotoSansDevanagari-Regular": "U+0900-097F",
-	"NotoSansThai-Regular":       "U+0E00-0E7F",
-	"DroidSansFallback":          "U+1100-11FF,U+2E80-FAFF,U+FE30-FE4F,U+FF00-FFEF",
 }

@@ -190,7 +190,7 @@ func TestHTMLIsWholeInItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := ECharts()
+	script, err := Script()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,68 +1,78 @@
 package chart
 
 import (
+	"image/color"
 	"math"
 )
 
-// heatmap draws a row for each series and a column for each label.
+// heatmap draws a row of cells for each series and a column for each label.
 func (p *plot) heatmap() {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	widest := 0.0
+	lo, hi, ok := p.cellRange()
+	if !ok {
+		return
+	}
+	p.ramp(lo, hi)
+	var names []string
 	for _, s := range p.Series {
-		widest = max(widest, p.fonts.width(s.Name, 12, false))
+		names = append(names, s.Name)
+	}
+	widest := min(p.fonts.widest(names, tickSize), (p.r-p.l)*0.3)
+	p.l += widest + 8
+	for _, t := range p.categories(p.X.Labels) {
+		p.c.text(p.x.at(t.v), p.b+17, t.label, style{size: tickSize, colour: soft, at: middle})
+	}
+	ch := (p.b - p.t) / float64(max(len(p.Series), 1))
+	cw := (p.r - p.l) / float64(max(len(p.X.Labels), 1))
+	for i, s := range p.Series {
+		y := p.t + float64(i)*ch
+		if ch >= 11 || i%int(math.Ceil(13/ch)) == 0 {
+			name := p.fonts.truncate(s.Name, tickSize, false, widest)
+			p.c.text(p.l-8, y+ch/2+4, name, style{size: tickSize, colour: soft, at: end})
+		}
+		for j, v := range s.Y {
+			if !math.IsNaN(v) {
+				p.cell(p.l+s.X[j]*cw, y, cw, ch, v, heat(v, lo, hi))
+			}
+		}
+	}
+}
+
+// cellRange returns the least and the largest value of all cells; ok is false
+// if there is none.
+func (f *Figure) cellRange() (lo, hi float64, ok bool) {
+	lo, hi = math.Inf(1), math.Inf(-1)
+	for _, s := range f.Series {
 		for _, v := range s.Y {
 			if !math.IsNaN(v) {
 				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
 	}
-	if math.IsInf(lo, 0) {
-		return
-	}
-	p.ramp(lo, hi)
-	widest = min(widest, (p.r-p.l)*0.3)
-	p.l += widest + 8
-	p.categoriesFor(p.X.Labels)
-	rows, cols := float64(max(len(p.Series), 1)), float64(max(len(p.X.Labels), 1))
-	ch, cw := (p.b-p.t)/rows, (p.r-p.l)/cols
-	for i, s := range p.Series {
-		y := p.t + float64(i)*ch
-		if ch >= 11 || i%int(math.Ceil(13/ch)) == 0 {
-			p.c.text(p.l-8, y+ch/2+4, p.fonts.fit(s.Name, 12, false, widest), style{size: 12, colour: soft, at: end})
-		}
-		for j, v := range s.Y {
-			if math.IsNaN(v) {
-				continue
-			}
-			c := heat(v, lo, hi)
-			x := p.l + s.X[j]*cw
-			p.c.fill(rect(x, y, cw-min(1, cw*0.1), ch-min(1, ch*0.1)), c)
-			if t := brief(v, p.Y.Unit); cw > 34 && ch > 16 && p.fonts.width(t, 11, false) < cw-4 {
-				p.c.text(x+cw/2, y+ch/2+4, t, style{size: 11, colour: readable(c), at: middle})
-			}
-		}
+	return lo, hi, lo <= hi
+}
+
+// cell draws one cell, with its value if it fits.
+func (p *plot) cell(x, y, w, h, v float64, c color.NRGBA) {
+	p.c.fill(rect(x, y, w-min(1, w*0.1), h-min(1, h*0.1)), c)
+	if s := brief(v, p.Y.Unit); w > 34 && h > 16 && p.fonts.width(s, smallSize, false) < w-4 {
+		p.c.text(x+w/2, y+h/2+4, s, style{size: smallSize, colour: readable(c), at: middle})
 	}
 }
 
-func (p *plot) categoriesFor(labels []string) {
-	for _, t := range p.categories(labels) {
-		p.c.text(p.x.at(t.v), p.b+17, t.label, style{size: 12, colour: soft, at: middle})
-	}
-}
-
-// ramp is the legend of colours, from the least to the largest value.
+// ramp draws the key to the colours, from the least to the largest value.
 func (p *plot) ramp(lo, hi float64) {
 	const w, n = 160.0, 40
-	a, b := brief(lo, p.Y.Unit), brief(hi, p.Y.Unit)
-	x := p.r - w - p.fonts.width(b, 12, false) - 8
+	least, largest := brief(lo, p.Y.Unit), brief(hi, p.Y.Unit)
+	x := p.r - w - p.fonts.width(largest, tickSize, false) - 8
 	if p.Y.Name != "" {
-		p.c.text(p.l, p.t+11, p.fonts.fit(p.Y.Name, 12, false, (p.r-p.l)/2), style{size: 12, colour: soft})
+		name := p.fonts.truncate(p.Y.Name, tickSize, false, (p.r-p.l)/2)
+		p.c.text(p.l, p.t+11, name, style{size: tickSize, colour: soft})
 	}
-	p.c.text(x-8, p.t+11, a, style{size: 12, colour: soft, at: end})
+	p.c.text(x-8, p.t+11, least, style{size: tickSize, colour: soft, at: end})
 	for i := range n {
 		v := lo + (hi-lo)*float64(i)/(n-1)
 		p.c.fill(rect(x+w*float64(i)/n, p.t, w/n+0.5, 14), heat(v, lo, hi))
 	}
-	p.c.text(p.r, p.t+11, b, style{size: 12, colour: soft, at: end})
+	p.c.text(p.r, p.t+11, largest, style{size: tickSize, colour: soft, at: end})
 	p.t += 28
 }

@@ -6,46 +6,51 @@ import (
 	"slices"
 )
 
+// line draws series i against the vertical scale y. A value between missing
+// ones is a dot, and a short line has a dot at every value.
 func (p *plot) line(i int, s Series, y scale) {
-	pts := p.trace(s, y)
-	for _, run := range pts {
-		if len(run) == 1 {
+	runs := p.runs(s, y)
+	for _, run := range runs {
+		switch n := len(run); {
+		case n == 1:
 			p.c.dots(run, 2.5, colourOf(i))
-			continue
+		case n > 2000:
+			p.c.stroke(run, 1.2, colourOf(i), false)
+		default:
+			p.c.stroke(run, 2.2, colourOf(i), false)
 		}
-		width := 2.2
-		if len(run) > 2000 {
-			width = 1.2
-		}
-		p.c.stroke(run, width, colourOf(i), false)
 	}
-	if len(pts) == 1 && len(pts[0]) <= 24 {
-		p.c.dots(pts[0], 3, colourOf(i))
+	if len(runs) == 1 && len(runs[0]) <= 24 {
+		p.c.dots(runs[0], 3, colourOf(i))
 	}
 }
 
-// trace is a line in pixels, broken where values are missing. In each column
-// of pixels with many points only the first, last, least and largest are kept:
-// the picture is the same.
-func (p *plot) trace(s Series, y scale) (runs [][]point) {
+// visible reports whether a value has a place on its axes: a missing one has
+// none, and on a logarithmic axis neither has one that is not above 0.
+func (p *plot) visible(x, v float64, y scale) bool {
+	return !math.IsNaN(v) && !math.IsNaN(x) && !(y.log && v <= 0) && !(p.x.log && x <= 0)
+}
+
+// runs are the points of a line, in pixels, cut where a value is missing.
+func (p *plot) runs(s Series, y scale) (runs [][]point) {
 	var run []point
-	flush := func() {
-		if len(run) > 0 {
+	for i, v := range s.Y {
+		if p.visible(s.X[i], v, y) {
+			run = append(run, point{p.x.at(s.X[i]), y.at(v)})
+		} else if run != nil {
 			runs = append(runs, thinned(run))
 			run = nil
 		}
 	}
-	for i, v := range s.Y {
-		if math.IsNaN(v) || y.log && v <= 0 || p.x.log && s.X[i] <= 0 {
-			flush()
-			continue
-		}
-		run = append(run, point{p.x.at(s.X[i]), y.at(v)})
+	if run != nil {
+		runs = append(runs, thinned(run))
 	}
-	flush()
 	return runs
 }
 
+// thinned keeps of a path with thousands of points only the first, the least,
+// the largest and the last in each half pixel of its width. The picture stays
+// the same.
 func thinned(run []point) []point {
 	if len(run) < 4000 {
 		return run
@@ -62,8 +67,7 @@ func thinned(run []point) []point {
 				hi = j
 			}
 		}
-		keep := []int{i, min(lo, hi), max(lo, hi), j - 1}
-		for _, k := range slices.Compact(keep) {
+		for _, k := range slices.Compact([]int{i, min(lo, hi), max(lo, hi), j - 1}) {
 			out = append(out, run[k])
 		}
 		i = j
@@ -71,12 +75,17 @@ func thinned(run []point) []point {
 	return out
 }
 
-// areas fills what is below the lines, stacked or over each other.
+// areas fills the space below the lines: stacked, or translucent over each
+// other.
 func (p *plot) areas() {
+	alpha := 0.35
+	if p.Stacked {
+		alpha = 0.85
+	}
 	base := make(map[float64]float64)
 	for i, s := range p.Series {
 		if p.Stacked {
-			s = p.everywhere(s)
+			s = p.completed(s)
 		}
 		var top, bottom []point
 		for j, v := range s.Y {
@@ -89,22 +98,19 @@ func (p *plot) areas() {
 				base[s.X[j]] += v
 			}
 			x := p.x.at(s.X[j])
-			top, bottom = append(top, point{x, p.y.at(from + v)}), append(bottom, point{x, p.y.at(from)})
+			top = append(top, point{x, p.y.at(from + v)})
+			bottom = append(bottom, point{x, p.y.at(from)})
 		}
 		top, bottom = thinned(top), thinned(bottom)
-		alpha := 0.35
-		if p.Stacked {
-			alpha = 0.85
-		}
 		slices.Reverse(bottom)
 		p.c.fill(append(slices.Clone(top), bottom...), fade(colourOf(i), alpha))
 		p.c.stroke(top, 1.6, colourOf(i), false)
 	}
 }
 
-// everywhere gives a series a place wherever any has one: 0 where it has none.
-// Otherwise what is stacked on it would lean into the gap.
-func (p *plot) everywhere(s Series) Series {
+// completed gives s the value 0 wherever only other series have one. Without
+// it, what is stacked above s would lean into the gap.
+func (p *plot) completed(s Series) Series {
 	at := make(map[float64]float64)
 	for _, o := range p.Series {
 		for _, x := range o.X {
@@ -123,24 +129,21 @@ func (p *plot) everywhere(s Series) Series {
 	return out
 }
 
+// scatter draws dots that get smaller and fainter the more there are.
 func (p *plot) scatter() {
-	total := 0
-	for _, s := range p.Series {
-		total += len(s.Y)
-	}
 	r, alpha := 4.0, 0.7
-	switch {
-	case total > 20_000:
+	switch n := p.points(); {
+	case n > 20_000:
 		r, alpha = 1.2, 0.12
-	case total > 3000:
+	case n > 3000:
 		r, alpha = 2, 0.3
-	case total > 500:
+	case n > 500:
 		r, alpha = 3, 0.5
 	}
 	for i, s := range p.Series {
 		var at []point
 		for j, v := range s.Y {
-			if !math.IsNaN(v) && !math.IsNaN(s.X[j]) && !(p.y.log && v <= 0) && !(p.x.log && s.X[j] <= 0) {
+			if p.visible(s.X[j], v, p.y) {
 				at = append(at, point{p.x.at(s.X[j]), p.y.at(v)})
 			}
 		}

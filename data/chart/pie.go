@@ -7,7 +7,9 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 )
 
-// pie draws a ring with shares beside it, the largest first, from the top.
+// pie draws the first series as a ring, clockwise from the top, with its total
+// in the middle and a list of the slices beside it. A value that is not above
+// 0 has no slice.
 func (p *plot) pie() {
 	if len(p.Series) == 0 {
 		return
@@ -20,45 +22,48 @@ func (p *plot) pie() {
 	}
 	cx, cy := p.l+(p.r-p.l)*0.32, (p.t+p.b)/2
 	r := min((p.r-p.l)*0.30, (p.b-p.t)/2-6)
-	at := -math.Pi / 2
+	angle := -math.Pi / 2
 	y := cy - float64(min(len(s.Y), 14))*13 + 10
 	for i, v := range s.Y {
-		if !(v > 0) || total == 0 {
+		if !(v > 0) {
 			continue
 		}
-		c := colourOf(i)
-		label := p.X.Labels[int(s.X[i])]
-		if label == p.say("other", "其他") {
+		c, label := colourOf(i), p.X.Labels[int(s.X[i])]
+		if label == p.other() {
 			c = grey
 		}
-		next := at + 2*math.Pi*v/total
-		p.c.fill(wedge(cx, cy, r*0.56, r, at, next), c)
-		if share := v / total; share >= 0.04 {
-			sin, cos := math.Sincos((at + next) / 2)
-			p.c.text(cx+r*0.78*cos, cy+r*0.78*sin+4, percent(share), style{size: 12, bold: true, colour: readable(c), at: middle})
+		share := v / total
+		next := angle + 2*math.Pi*share
+		p.c.fill(wedge(cx, cy, r*0.56, r, angle, next), c)
+		if share >= 0.04 {
+			sin, cos := math.Sincos((angle + next) / 2)
+			p.c.text(cx+r*0.78*cos, cy+r*0.78*sin+4, percent(share),
+				style{size: tickSize, bold: true, colour: readable(c), at: middle})
 		}
 		if y < p.b {
 			x := cx + r + 50
 			p.c.fill(rect(x, y-10, 12, 12), c)
-			line := label + "  " + brief(v, p.Y.Unit) + "  (" + percent(v/total) + ")"
-			p.c.text(x+20, y, p.fonts.fit(line, textSize, false, p.r-x-20), style{size: textSize, colour: ink})
+			line := label + "  " + brief(v, p.Y.Unit) + "  (" + percent(share) + ")"
+			p.c.text(x+20, y, p.fonts.truncate(line, textSize, false, p.r-x-20), style{size: textSize, colour: ink})
 			y += 26
 		}
-		at = next
+		angle = next
 	}
-	p.c.text(cx, cy+6, brief(total, p.Y.Unit), style{size: 20, bold: true, colour: ink, at: middle})
-	p.c.text(cx, cy+24, p.fonts.fit(p.Y.Name, 12, false, r), style{size: 12, colour: soft, at: middle})
+	p.c.text(cx, cy+6, brief(total, p.Y.Unit), style{size: titleSize, bold: true, colour: ink, at: middle})
+	p.c.text(cx, cy+24, p.fonts.truncate(p.Y.Name, tickSize, false, r), style{size: tickSize, colour: soft, at: middle})
 }
 
-func percent(v float64) string { return brief(100*v, data.Percent) }
+// percent writes a share with three digits.
+func percent(share float64) string { return brief(100*share, data.Percent) }
 
+// wedge is a piece of a ring between two angles, with a small gap on each
+// side.
 func wedge(cx, cy, inner, outer, from, to float64) []point {
 	n := max(2, int(math.Ceil((to-from)*outer/3)))
 	var out, in []point
 	gap := min(0.006, (to-from)/4)
 	for i := range n + 1 {
-		a := from + gap + (to-from-2*gap)*float64(i)/float64(n)
-		sin, cos := math.Sincos(a)
+		sin, cos := math.Sincos(from + gap + (to-from-2*gap)*float64(i)/float64(n))
 		out = append(out, point{cx + outer*cos, cy + outer*sin})
 		in = append(in, point{cx + inner*cos, cy + inner*sin})
 	}

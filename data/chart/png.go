@@ -13,13 +13,14 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// scale is how many pixels of a PNG one of the figure has.
+// pngScale is how many pixels of a PNG one pixel of the figure has, for
+// screens of high density.
 const pngScale = 2
 
-// PNG draws the figure, at twice its size in pixels.
+// PNG draws the figure as a picture of twice its size in pixels.
 func (f *Figure) PNG(fonts *Fonts) ([]byte, error) {
 	w, h := f.size()
-	p := newPixels(int(w*pngScale), int(h*pngScale), pngScale, fonts)
+	p := newRaster(w, h, fonts)
 	draw.Draw(p.img, p.img.Bounds(), image.White, image.Point{}, draw.Src)
 	f.draw(p, fonts)
 	if fonts.broken != nil {
@@ -28,74 +29,84 @@ func (f *Figure) PNG(fonts *Fonts) ([]byte, error) {
 	return p.encode()
 }
 
-// pixels is a canvas of an image.
-type pixels struct {
+// A raster is a canvas of pixels.
+type raster struct {
 	img   *image.RGBA
-	scale float64
 	fonts *Fonts
 	z     vector.Rasterizer
 }
 
-func newPixels(w, h int, scale float64, fonts *Fonts) *pixels {
-	return &pixels{img: image.NewRGBA(image.Rect(0, 0, w, h)), scale: scale, fonts: fonts}
+func newRaster(w, h float64, fonts *Fonts) *raster {
+	return &raster{img: image.NewRGBA(image.Rect(0, 0, int(w*pngScale), int(h*pngScale))), fonts: fonts}
 }
 
-func (p *pixels) encode() ([]byte, error) {
+func (p *raster) encode() ([]byte, error) {
 	var b bytes.Buffer
-	e := png.Encoder{CompressionLevel: png.BestSpeed}
-	if p.img.Bounds().Dx() < 4000 {
-		e.CompressionLevel = png.DefaultCompression
+	e := png.Encoder{CompressionLevel: png.DefaultCompression}
+	if p.img.Bounds().Dx() >= 4000 {
+		e.CompressionLevel = png.BestSpeed
 	}
 	err := e.Encode(&b, p.img)
 	return b.Bytes(), err
 }
 
-// paths fills what add draws into a box of pixels. Parts that overlap count
-// once, if all go round the same way.
-func (p *pixels) paths(x0, y0, x1, y1 float64, c color.NRGBA, add func(z *vector.Rasterizer, dx, dy float32)) {
-	box := image.Rect(int(math.Floor(x0)), int(math.Floor(y0)), int(math.Ceil(x1))+1, int(math.Ceil(y1))+1).Intersect(p.img.Bounds())
-	if box.Empty() {
+// paint fills the outlines that add draws, which lie within box, in pixels of
+// the figure. It rasterises no more than that box. Overlapping outlines count
+// once if they run the same way round.
+func (p *raster) paint(box [2]point, c color.NRGBA, add func(outlines)) {
+	r := image.Rect(
+		int(math.Floor(box[0].x*pngScale)), int(math.Floor(box[0].y*pngScale)),
+		int(math.Ceil(box[1].x*pngScale))+1, int(math.Ceil(box[1].y*pngScale))+1,
+	).Intersect(p.img.Bounds())
+	if r.Empty() {
 		return
 	}
-	p.z.Reset(box.Dx(), box.Dy())
-	add(&p.z, float32(-box.Min.X), float32(-box.Min.Y))
-	p.z.Draw(p.img, box, image.NewUniform(c), image.Point{})
+	p.z.Reset(r.Dx(), r.Dy())
+	add(outlines{&p.z, r.Min})
+	p.z.Draw(p.img, r, image.NewUniform(c), image.Point{})
 }
 
-func (p *pixels) fill(shape []point, c color.NRGBA) {
-	if len(shape) < 3 {
-		return
-	}
-	x0, y0, x1, y1 := bounds(shape)
-	s := p.scale
-	p.paths(x0*s, y0*s, x1*s, y1*s, c, func(z *vector.Rasterizer, dx, dy float32) {
-		addShape(z, shape, s, dx, dy)
-	})
+// outlines takes paths from the figure's coordinates to those of a rasterizer
+// whose first pixel is origin.
+type outlines struct {
+	z      *vector.Rasterizer
+	origin image.Point
 }
 
-func addShape(z *vector.Rasterizer, shape []point, s float64, dx, dy float32) {
+func (o outlines) at(p point) (x, y float32) {
+	return float32(p.x*pngScale - float64(o.origin.X)), float32(p.y*pngScale - float64(o.origin.Y))
+}
+
+func (o outlines) polygon(shape []point) {
 	for i, q := range shape {
-		x, y := float32(q.x*s)+dx, float32(q.y*s)+dy
+		x, y := o.at(q)
 		if i == 0 {
-			z.MoveTo(x, y)
+			o.z.MoveTo(x, y)
 		} else {
-			z.LineTo(x, y)
+			o.z.LineTo(x, y)
 		}
 	}
-	z.ClosePath()
+	o.z.ClosePath()
 }
 
-func bounds(shape []point) (x0, y0, x1, y1 float64) {
-	x0, y0, x1, y1 = math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
-	for _, q := range shape {
-		x0, y0, x1, y1 = min(x0, q.x), min(y0, q.y), max(x1, q.x), max(y1, q.y)
+// bounds is the smallest box around a path, extended by margin on every side.
+func bounds(path []point, margin float64) [2]point {
+	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
+	for _, q := range path {
+		lo, hi = point{min(lo.x, q.x), min(lo.y, q.y)}, point{max(hi.x, q.x), max(hi.y, q.y)}
 	}
-	return x0, y0, x1, y1
+	return [2]point{{lo.x - margin, lo.y - margin}, {hi.x + margin, hi.y + margin}}
 }
 
-// stroke draws every segment as a box and every joint as a disc, all of them
-// going round the same way.
-func (p *pixels) stroke(path []point, width float64, c color.NRGBA, dashed bool) {
+func (p *raster) fill(shape []point, c color.NRGBA) {
+	if len(shape) >= 3 {
+		p.paint(bounds(shape, 0), c, func(o outlines) { o.polygon(shape) })
+	}
+}
+
+// stroke draws every segment as a rectangle and every joint as a disc, all of
+// them the same way round.
+func (p *raster) stroke(path []point, width float64, c color.NRGBA, dashed bool) {
 	if dashed {
 		for _, part := range dashes(path, 6, 4) {
 			p.stroke(part, width, c, false)
@@ -105,9 +116,8 @@ func (p *pixels) stroke(path []point, width float64, c color.NRGBA, dashed bool)
 	if len(path) < 2 {
 		return
 	}
-	x0, y0, x1, y1 := bounds(path)
-	s, r := p.scale, width/2
-	p.paths((x0-r)*s, (y0-r)*s, (x1+r)*s, (y1+r)*s, c, func(z *vector.Rasterizer, dx, dy float32) {
+	r := width / 2
+	p.paint(bounds(path, r), c, func(o outlines) {
 		for i := 1; i < len(path); i++ {
 			a, b := path[i-1], path[i]
 			l := math.Hypot(b.x-a.x, b.y-a.y)
@@ -115,143 +125,125 @@ func (p *pixels) stroke(path []point, width float64, c color.NRGBA, dashed bool)
 				continue
 			}
 			nx, ny := -(b.y-a.y)/l*r, (b.x-a.x)/l*r
-			addShape(z, []point{{a.x + nx, a.y + ny}, {a.x - nx, a.y - ny}, {b.x - nx, b.y - ny}, {b.x + nx, b.y + ny}}, s, dx, dy)
+			o.polygon([]point{{a.x + nx, a.y + ny}, {a.x - nx, a.y - ny}, {b.x - nx, b.y - ny}, {b.x + nx, b.y + ny}})
 			if i > 1 && width > 1 {
-				addShape(z, disc(a, r), s, dx, dy)
+				o.polygon(disc(a, r, 12))
 			}
 		}
 	})
 }
 
-// disc goes round as the boxes of stroke do.
-func disc(at point, r float64) []point {
-	const n = 12
+// disc is a circle as a polygon of n corners.
+func disc(at point, r float64, n int) []point {
 	out := make([]point, n)
 	for i := range out {
-		sin, cos := math.Sincos(2 * math.Pi * float64(i) / n)
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
 		out[i] = point{at.x + r*cos, at.y + r*sin}
 	}
 	return out
 }
 
+// dashes cuts a path into pieces of length on, with gaps of length off.
 func dashes(path []point, on, off float64) (parts [][]point) {
-	left, drawing := on, true
-	var cur []point
+	if len(path) == 0 {
+		return nil
+	}
+	drawing, left := true, on // what is left of the current dash or gap
+	part := []point{path[0]}
 	for i := 1; i < len(path); i++ {
 		a, b := path[i-1], path[i]
-		l := math.Hypot(b.x-a.x, b.y-a.y)
-		for at := 0.0; at < l; {
-			step := min(left, l-at)
-			p0 := point{a.x + (b.x-a.x)*at/l, a.y + (b.y-a.y)*at/l}
-			at += step
-			p1 := point{a.x + (b.x-a.x)*at/l, a.y + (b.y-a.y)*at/l}
+		for rest := math.Hypot(b.x-a.x, b.y-a.y); rest > 1e-9; {
+			step := min(left, rest)
+			a = point{a.x + (b.x-a.x)*step/rest, a.y + (b.y-a.y)*step/rest}
+			rest, left = rest-step, left-step
 			if drawing {
-				if cur == nil {
-					cur = []point{p0}
-				}
-				cur = append(cur, p1)
+				part = append(part, a)
 			}
-			if left -= step; left <= 1e-9 {
-				if drawing {
-					parts, cur, left = append(parts, cur), nil, off
-				} else {
-					left = on
-				}
-				drawing = !drawing
+			if left > 1e-9 {
+				continue
 			}
+			if drawing {
+				parts, left = append(parts, part), off
+			} else {
+				part, left = []point{a}, on
+			}
+			drawing = !drawing
 		}
 	}
-	if len(cur) > 1 {
-		parts = append(parts, cur)
+	if drawing && len(part) > 1 {
+		parts = append(parts, part)
 	}
 	return parts
 }
 
-// dots stamps discs, which are made once.
-func (p *pixels) dots(at []point, radius float64, c color.NRGBA) {
-	r := radius * p.scale
-	n := int(math.Ceil(r))*2 + 3
+// dots stamps a disc that is rasterised once, at whole pixels.
+func (p *raster) dots(at []point, radius float64, c color.NRGBA) {
+	n := int(math.Ceil(radius*pngScale))*2 + 3
+	mid := float64(n) / 2
 	mask := image.NewAlpha(image.Rect(0, 0, n, n))
 	p.z.Reset(n, n)
-	mid := float64(n) / 2
-	shape := make([]point, 32)
-	for i := range shape {
-		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(len(shape)))
-		shape[i] = point{mid + r*cos, mid + r*sin}
-	}
-	addShape(&p.z, shape, 1, 0, 0)
+	outlines{&p.z, image.Point{}}.polygon(disc(point{mid / pngScale, mid / pngScale}, radius, 32))
 	p.z.Draw(mask, mask.Bounds(), image.Opaque, image.Point{})
 	src := image.NewUniform(c)
 	for _, q := range at {
-		x, y := int(math.Round(q.x*p.scale-mid)), int(math.Round(q.y*p.scale-mid))
+		x, y := int(math.Round(q.x*pngScale-mid)), int(math.Round(q.y*pngScale-mid))
 		draw.DrawMask(p.img, image.Rect(x, y, x+n, y+n), src, image.Point{}, mask, image.Point{}, draw.Over)
 	}
 }
 
-func (p *pixels) text(x, y float64, s string, st style) {
+func (p *raster) text(x, y float64, s string, st style) {
 	glyphs, width := p.fonts.shape(s, st.size, st.bold)
-	shift := 0.0
-	switch st.at {
-	case middle:
-		shift = -width / 2
-	case end:
-		shift = -width
-	}
+	shift := map[anchor]float64{middle: -width / 2, end: -width}[st.at]
 	sin, cos := math.Sincos(-st.turn * math.Pi / 180)
-	place := func(gx, gy float64) (float32, float32) {
-		gx += shift
-		return float32((x + gx*cos - gy*sin) * p.scale), float32((y + gx*sin + gy*cos) * p.scale)
+	place := func(at point) point { // from the text's own coordinates
+		at.x += shift
+		return point{x + at.x*cos - at.y*sin, y + at.x*sin + at.y*cos}
+	}
+	box := rect(-2, -st.size*0.85, width+4, st.size*1.1)
+	for i := range box {
+		box[i] = place(box[i])
 	}
 	if st.halo {
-		w, h := width+4, st.size*1.1
-		bx := rect(shift-2, -st.size*0.85, w, h)
-		for i, q := range bx {
-			bx[i] = point{x + q.x*cos - q.y*sin, y + q.x*sin + q.y*cos}
-		}
-		p.fill(bx, fade(white, 0.8))
+		p.fill(box, fade(white, 0.8))
 	}
-	reach := (width + 2*st.size) * p.scale
-	x0, y0 := place(width/2, -st.size/3)
-	p.paths(float64(x0)-reach, float64(y0)-reach, float64(x0)+reach, float64(y0)+reach, st.colour, func(z *vector.Rasterizer, dx, dy float32) {
+	p.paint(bounds(box, st.size), st.colour, func(o outlines) {
 		for _, g := range glyphs {
-			p.outline(z, g, place, dx, dy)
+			p.fonts.outline(g, o, place)
 		}
 	})
 }
 
-func (p *pixels) outline(z *vector.Rasterizer, g glyph, place func(x, y float64) (float32, float32), dx, dy float32) {
-	p.fonts.mu.Lock()
+// outline adds the contours of a glyph.
+func (f *Fonts) outline(g glyph, o outlines, place func(point) point) {
+	f.mu.Lock()
 	data := g.face.GlyphData(g.id)
-	p.fonts.mu.Unlock()
-	o, ok := data.(font.GlyphOutline)
+	f.mu.Unlock()
+	contours, ok := data.(font.GlyphOutline)
 	if !ok {
-		return
-	}
-	at := func(s opentype.SegmentPoint) (float32, float32) {
-		x, y := place(g.x+float64(s.X)*g.scale, g.y-float64(s.Y)*g.scale)
-		return x + dx, y + dy
+		return // a bitmap or nothing, such as a space
 	}
 	open := false
-	for _, s := range o.Segments {
-		ax, ay := at(s.Args[0])
-		bx, by := at(s.Args[1])
-		cx, cy := at(s.Args[2])
+	for _, s := range contours.Segments {
+		var x, y [3]float32
+		for i, q := range s.Args {
+			x[i], y[i] = o.at(place(point{g.x + float64(q.X)*g.scale, g.y - float64(q.Y)*g.scale}))
+		}
 		switch s.Op {
 		case opentype.SegmentOpMoveTo:
 			if open {
-				z.ClosePath()
+				o.z.ClosePath()
 			}
-			z.MoveTo(ax, ay)
+			o.z.MoveTo(x[0], y[0])
 			open = true
 		case opentype.SegmentOpLineTo:
-			z.LineTo(ax, ay)
+			o.z.LineTo(x[0], y[0])
 		case opentype.SegmentOpQuadTo:
-			z.QuadTo(ax, ay, bx, by)
+			o.z.QuadTo(x[0], y[0], x[1], y[1])
 		case opentype.SegmentOpCubeTo:
-			z.CubeTo(ax, ay, bx, by, cx, cy)
+			o.z.CubeTo(x[0], y[0], x[1], y[1], x[2], y[2])
 		}
 	}
 	if open {
-		z.ClosePath()
+		o.z.ClosePath()
 	}
 }

@@ -8,55 +8,158 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 )
 
-// A Request says what to draw of a table. What is left out is chosen from the
-// data and from the words of the title.
+// A Request says what to draw of a table. What it leaves out, [Build] chooses
+// from the data and from the words of the title.
 type Request struct {
-	Kind      string   // bar, line, area, scatter, histogram, box, pie, heatmap, dual; "stacked bar" and "stacked area" too
-	X         string   // the column along the horizontal axis
-	Y         []string // the columns of values
-	Series    string   // the column whose values each get a colour (a row, in a heat map)
-	Aggregate string   // of rows at the same place: sum, mean, median, min, max, count
-	Bucket    string   // of times: hour, day, week, month, quarter, year
-	Sort      string   // of categories: value, name, none
-	Top       int      // show so many categories; the rest is "other" where that makes sense
+	Kind      string   // bar, stacked bar, line, area, stacked area, scatter, histogram, box, pie, heatmap or dual
+	X         string   // the column along the horizontal axis; of a pie or box plot the groups
+	Y         []string // the columns of values; without any, rows are counted
+	Series    string   // the column each of whose values gets a colour; in a heat map, a row
+	Aggregate string   // of rows with the same X and Series: sum, mean, median, min, max or count
+	Bucket    string   // rounds times down to their hour, day, week, month, quarter or year
+	Sort      string   // of categories: value, name or none
+	Top       int      // the most categories to show; 0 means 30, or 7 for a pie
 	Bins      int      // of a histogram; 0 chooses
 	Stacked   bool
-	Log       bool // a logarithmic axis of values
+	Log       bool // makes the axis of values logarithmic
 
 	Title, Subtitle, Note string
 	Lang                  string // "en" or "zh"
 	Width, Height         float64
 }
 
-// kinds are the names by which a kind is asked for.
+// kinds maps the names that a request may use to kinds.
 var kinds = map[string]Kind{
-	"bar": Bar, "column": Bar, "stacked": Bar, "stacked bar": Bar, "line": Line, "area": Area, "stacked area": Area, "scatter": Scatter, "histogram": Histogram,
-	"box": Box, "boxplot": Box, "pie": Pie, "donut": Pie, "heatmap": Heatmap, "heat map": Heatmap, "dual": Dual, "dual axis": Dual, "dual_axis": Dual,
+	"bar": Bar, "column": Bar, "stacked": Bar, "stacked bar": Bar,
+	"line": Line, "area": Area, "stacked area": Area, "scatter": Scatter, "histogram": Histogram,
+	"box": Box, "boxplot": Box, "pie": Pie, "donut": Pie, "heatmap": Heatmap, "heat map": Heatmap,
+	"dual": Dual, "dual axis": Dual, "dual_axis": Dual,
 }
 
-// words in a title that ask for a kind.
-var hintWords = []struct {
-	word string
-	kind string
+// titleHints are the kinds that words in a title ask for; the first match
+// counts.
+var titleHints = []struct {
+	kind  string
+	words []string
 }{
-	{"stacked area", "stacked area"}, {"stacked", "stacked bar"}, {"堆叠", "stacked bar"}, {"堆积", "stacked bar"}, {"dual axis", "dual"}, {"dual-axis", "dual"}, {"双轴", "dual"},
-	{"heat map", "heatmap"}, {"heatmap", "heatmap"}, {"热力", "heatmap"}, {"pie", "pie"}, {"饼图", "pie"}, {"占比", "pie"}, {"donut", "pie"}, {"share of", "pie"},
-	{"histogram", "histogram"}, {"distribution of", "histogram"}, {"直方图", "histogram"}, {"分布", "histogram"}, {"box plot", "box"}, {"boxplot", "box"}, {"箱线", "box"},
-	{"scatter", "scatter"}, {"correlation", "scatter"}, {" versus ", "scatter"}, {" vs ", "scatter"}, {" vs. ", "scatter"}, {"散点", "scatter"}, {"area chart", "area"}, {"面积图", "area"},
-	{"line chart", "line"}, {"trend", "line"}, {"折线", "line"}, {"趋势", "line"}, {"bar chart", "bar"}, {"柱状", "bar"}, {"条形", "bar"}, {"ranking", "bar"}, {"排名", "bar"},
+	{"stacked area", []string{"stacked area"}},
+	{"stacked bar", []string{"stacked", "堆叠", "堆积"}},
+	{"dual", []string{"dual axis", "dual-axis", "双轴"}},
+	{"heatmap", []string{"heat map", "heatmap", "热力"}},
+	{"pie", []string{"pie", "饼图", "占比", "donut", "share of"}},
+	{"histogram", []string{"histogram", "distribution of", "直方图", "分布"}},
+	{"box", []string{"box plot", "boxplot", "箱线"}},
+	{"scatter", []string{"scatter", "correlation", " versus ", " vs ", " vs. ", "散点"}},
+	{"area", []string{"area chart", "面积图"}},
+	{"line", []string{"line chart", "trend", "折线", "趋势"}},
+	{"bar", []string{"bar chart", "柱状", "条形", "ranking", "排名"}},
 }
 
-// columns sorts those of a table by what they are good for.
+// hintedKind returns the kind that the words of a title ask for, or "".
+func hintedKind(title string) string {
+	title = " " + strings.ToLower(title) + " "
+	for _, h := range titleHints {
+		if slices.ContainsFunc(h.words, func(w string) bool { return strings.Contains(title, w) }) {
+			return h.kind
+		}
+	}
+	return ""
+}
+
+// A plan is a request whose columns are found and whose gaps are filled.
+type plan struct {
+	Request
+	table  *data.Table
+	kind   Kind
+	x      *data.Column   // nil in a box plot without groups
+	ys     []*data.Column // of numbers; none counts rows
+	series *data.Column   // may be nil
+	notes  []string       // for Figure.Notes
+}
+
+func (p *plan) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// resolve finds the columns of a request, chooses what it leaves out and
+// checks that the chart has what its kind needs.
+func resolve(t *data.Table, r Request) (*plan, error) {
+	if t.Rows() == 0 {
+		return nil, fmt.Errorf("%s has no rows to draw", t.Name)
+	}
+	p := &plan{Request: r, table: t}
+	if err := p.findColumns(); err != nil {
+		return nil, err
+	}
+	asked := strings.ToLower(strings.TrimSpace(r.Kind))
+	if asked == "" || asked == "auto" {
+		asked = hintedKind(r.Title)
+	} else if _, ok := kinds[asked]; !ok {
+		return nil, fmt.Errorf("there is no chart %q; there are bar, stacked bar, line, area, stacked area, "+
+			"scatter, histogram, box, pie, heatmap and dual", r.Kind)
+	}
+	p.kind = kinds[asked]
+	p.Stacked = r.Stacked || strings.HasPrefix(asked, "stacked")
+	p.choose()
+	return p, p.check()
+}
+
+func (p *plan) findColumns() (err error) {
+	find := func(name string) (c *data.Column) {
+		if name != "" && err == nil {
+			c, err = p.table.Find(name)
+		}
+		return c
+	}
+	p.x, p.series = find(p.X), find(p.Series)
+	for _, y := range p.Y {
+		c := find(y)
+		if err != nil {
+			return err
+		}
+		if c == nil || c.Kind != data.Number {
+			return fmt.Errorf("the column %q is not numeric, and values to draw are numbers; leave y out to count rows", y)
+		}
+		p.ys = append(p.ys, c)
+	}
+	return err
+}
+
+// choose fills in what the request leaves out: x, y, the kind and the series,
+// in this order, as each depends on those before.
+func (p *plan) choose() {
+	c := usable(p.table).without(p.x).without(p.series)
+	numbers := mentioned(c.numbers, p.Title)
+	if len(numbers) == 0 {
+		numbers = c.numbers
+	}
+	if p.x == nil {
+		p.x = p.chooseX(c, numbers)
+	}
+	if len(p.ys) == 0 && p.Aggregate != "count" {
+		p.ys = p.chooseY(exclude(numbers, p.x))
+	}
+	if p.kind == "" {
+		p.kind = p.chooseKind()
+	}
+	if p.series == nil {
+		p.series = p.chooseSeries(c.without(p.x).texts)
+	}
+}
+
+// columns are columns by their kind, in the order of their table.
 type columns struct {
 	times, numbers, texts []*data.Column
 }
 
-func sortColumns(t *data.Table) (c columns) {
+// usable returns the columns that a chart may be made of: times that differ,
+// numbers that are not identifiers, and texts that are not all missing.
+func usable(t *data.Table) (c columns) {
 	for _, col := range t.Columns {
 		switch {
 		case col.Kind == data.Time && col.Distinct(2) > 1:
 			c.times = append(c.times, col)
-		case col.Kind == data.Number && !identifies(col):
+		case col.Kind == data.Number && !isIdentifier(col):
 			c.numbers = append(c.numbers, col)
 		case col.Kind == data.Text && col.Distinct(1) > 0:
 			c.texts = append(c.texts, col)
@@ -65,149 +168,12 @@ func sortColumns(t *data.Table) (c columns) {
 	return c
 }
 
-// identifies reports whether a column of numbers only tells rows apart.
-func identifies(c *data.Column) bool {
-	switch n := strings.ToLower(c.Name); {
-	case n == "id", n == "index", n == "idx", n == "no", n == "no.", n == "#", strings.HasSuffix(n, "_id"), strings.HasSuffix(n, " id"), n == "row", n == "编号", n == "序号", n == "column 1" && counts(c):
-	default:
-		return false
-	}
-	return true
+func (c columns) without(col *data.Column) columns {
+	return columns{exclude(c.times, col), exclude(c.numbers, col), exclude(c.texts, col)}
 }
 
-// counts reports whether the values are 0, 1, 2 … or 1, 2, 3 …
-func counts(c *data.Column) bool {
-	for i, v := range c.Nums {
-		if v != c.Nums[0]+float64(i) {
-			return false
-		}
-	}
-	return len(c.Nums) > 2
-}
-
-// resolved is a request with its columns found.
-type resolved struct {
-	Request
-	table  *data.Table
-	kind   Kind
-	x      *data.Column
-	ys     []*data.Column
-	series *data.Column
-	notes  []string
-}
-
-func resolve(t *data.Table, r Request) (*resolved, error) {
-	res := &resolved{Request: r, table: t}
-	if t.Rows() == 0 {
-		return nil, fmt.Errorf("%s has no rows to draw", t.Name)
-	}
-	var err error
-	find := func(name string) (c *data.Column) {
-		if name != "" && err == nil {
-			c, err = t.Find(name)
-		}
-		return c
-	}
-	res.x, res.series = find(r.X), find(r.Series)
-	for _, y := range r.Y {
-		c := find(y)
-		if err == nil && c.Kind != data.Number {
-			err = fmt.Errorf("the column %q has %ss, and values to draw are numbers; leave y out to count rows", c.Name, c.Kind)
-		}
-		res.ys = append(res.ys, c)
-	}
-	if err != nil {
-		return nil, err
-	}
-	asked := strings.ToLower(strings.TrimSpace(r.Kind))
-	if asked == "" || asked == "auto" {
-		asked = hinted(r.Title)
-	} else if _, ok := kinds[asked]; !ok {
-		return nil, fmt.Errorf("there is no chart %q; there are bar, stacked bar, line, area, stacked area, scatter, histogram, box, pie, heatmap and dual", r.Kind)
-	}
-	res.kind = kinds[asked]
-	res.Stacked = r.Stacked || strings.HasPrefix(asked, "stacked")
-	res.choose(sortColumns(t))
-	return res, res.check()
-}
-
-func hinted(title string) string {
-	t := " " + strings.ToLower(title) + " "
-	for _, h := range hintWords {
-		if strings.Contains(t, h.word) {
-			return h.kind
-		}
-	}
-	return ""
-}
-
-// choose fills in what nobody said.
-func (r *resolved) choose(c columns) {
-	c = c.without(r.x, r.series)
-	named := mentioned(c.numbers, r.Title)
-	if len(named) == 0 {
-		named = c.numbers
-	}
-	if r.x == nil {
-		r.x = r.chooseX(c, named)
-	}
-	if len(r.ys) == 0 && r.Aggregate != "count" {
-		r.ys = r.chooseY(without(named, r.x))
-	}
-	if r.kind == "" {
-		r.kind = r.chooseKind()
-	}
-	if r.series == nil {
-		r.series = r.chooseSeries(c.without(r.x, nil))
-	}
-}
-
-func (c columns) without(a, b *data.Column) columns {
-	return columns{without(without(c.times, a), b), without(without(c.numbers, a), b), without(without(c.texts, a), b)}
-}
-
-func without(list []*data.Column, c *data.Column) []*data.Column {
+func exclude(list []*data.Column, c *data.Column) []*data.Column {
 	return slices.DeleteFunc(slices.Clone(list), func(o *data.Column) bool { return o == c })
-}
-
-// mentioned are the columns whose names are in the title.
-func mentioned(list []*data.Column, title string) (found []*data.Column) {
-	title = strings.ToLower(title)
-	for _, c := range list {
-		n := strings.ToLower(strings.NewReplacer("_", " ", ".", " ").Replace(c.Name))
-		if len(n) > 1 && (strings.Contains(title, n) || strings.Contains(title, strings.ToLower(c.Name))) {
-			found = append(found, c)
-		}
-	}
-	return found
-}
-
-func (r *resolved) chooseX(c columns, named []*data.Column) *data.Column {
-	texts := mentioned(c.texts, r.Title)
-	if len(texts) == 0 {
-		texts = c.texts
-	}
-	switch {
-	case r.kind == Histogram:
-		if len(r.ys) > 0 {
-			return r.ys[0]
-		}
-		return first(named)
-	case r.kind == Scatter:
-		if rest := without(named, first(r.ys)); len(rest) > 0 && (len(r.ys) > 0 || len(rest) > 1) {
-			return rest[0]
-		}
-		return first(without(c.numbers, first(named)))
-	case r.kind == Box || r.kind == Pie || r.kind == Heatmap && len(texts) > 1:
-		return fewest(texts)
-	case len(c.times) > 0:
-		return c.times[0]
-	case len(texts) > 0 && (r.kind != "" || len(named) < 2 || texts[0].Distinct(0) <= 60):
-		return fewestUseful(texts, r.table.Rows())
-	case r.kind == "" && len(r.ys) == 0 && len(named) == 1:
-		return named[0]
-	}
-	return first(without(named, first(r.ys)))
 }
 
 func first(list []*data.Column) *data.Column {
@@ -217,8 +183,73 @@ func first(list []*data.Column) *data.Column {
 	return list[0]
 }
 
-// fewest is the column with the fewest different values, but more than one.
-func fewest(list []*data.Column) (best *data.Column) {
+// isIdentifier reports whether a column of numbers only tells rows apart, by
+// its name. A first column without a name must also count the rows.
+func isIdentifier(c *data.Column) bool {
+	switch n := strings.ToLower(c.Name); n {
+	case "id", "index", "idx", "no", "no.", "#", "row", "编号", "序号":
+		return true
+	case "column 1":
+		return counts(c.Nums)
+	default:
+		return strings.HasSuffix(n, "_id") || strings.HasSuffix(n, " id")
+	}
+}
+
+// counts reports whether the values are consecutive.
+func counts(nums []float64) bool {
+	for i, v := range nums {
+		if v != nums[0]+float64(i) {
+			return false
+		}
+	}
+	return len(nums) > 2
+}
+
+// mentioned returns the columns whose names stand in the title.
+func mentioned(list []*data.Column, title string) (found []*data.Column) {
+	title = strings.ToLower(title)
+	for _, c := range list {
+		name := strings.ToLower(c.Name)
+		words := strings.NewReplacer("_", " ", ".", " ").Replace(name)
+		if len(words) > 1 && (strings.Contains(title, words) || strings.Contains(title, name)) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (p *plan) chooseX(c columns, numbers []*data.Column) *data.Column {
+	texts := mentioned(c.texts, p.Title)
+	if len(texts) == 0 {
+		texts = c.texts
+	}
+	switch {
+	case p.kind == Histogram:
+		if len(p.ys) > 0 {
+			return p.ys[0]
+		}
+		return first(numbers)
+	case p.kind == Scatter:
+		if rest := exclude(numbers, first(p.ys)); len(rest) > 0 && (len(p.ys) > 0 || len(rest) > 1) {
+			return rest[0]
+		}
+		return first(exclude(c.numbers, first(numbers)))
+	case p.kind == Box || p.kind == Pie || p.kind == Heatmap && len(texts) > 1:
+		return coarsest(texts)
+	case len(c.times) > 0:
+		return c.times[0]
+	case len(texts) > 0 && (p.kind != "" || len(numbers) < 2 || texts[0].Distinct(0) <= 60):
+		return rowNames(texts, p.table.Rows())
+	case p.kind == "" && len(p.ys) == 0 && len(numbers) == 1:
+		return numbers[0]
+	}
+	return first(exclude(numbers, first(p.ys)))
+}
+
+// coarsest returns the column with the fewest different values, but more than
+// one.
+func coarsest(list []*data.Column) (best *data.Column) {
 	least := 0
 	for _, c := range list {
 		if n := c.Distinct(1000); n > 1 && (best == nil || n < least) {
@@ -231,9 +262,9 @@ func fewest(list []*data.Column) (best *data.Column) {
 	return best
 }
 
-// fewestUseful is a column that names the rows, or else the one with the
-// fewest values.
-func fewestUseful(list []*data.Column, rows int) *data.Column {
+// rowNames returns a column that names each row of a short table, or else the
+// coarsest one.
+func rowNames(list []*data.Column, rows int) *data.Column {
 	if rows <= 40 {
 		for _, c := range list {
 			if c.Distinct(0) == rows {
@@ -241,28 +272,34 @@ func fewestUseful(list []*data.Column, rows int) *data.Column {
 			}
 		}
 	}
-	return fewest(list)
+	return coarsest(list)
 }
 
-// chooseY takes numbers of a size, so that one axis serves them all.
-func (r *resolved) chooseY(numbers []*data.Column) []*data.Column {
+// chooseY returns as many columns as the kind has room for, all of one order
+// of magnitude, so that one axis serves them. Two columns of the title that
+// differ too much make the chart one with two axes.
+func (p *plan) chooseY(numbers []*data.Column) []*data.Column {
 	if len(numbers) == 0 {
 		return nil
 	}
-	switch r.kind {
+	switch p.kind {
 	case Scatter, Box, Pie, Histogram, Heatmap:
 		return numbers[:1]
 	case Dual:
 		return numbers[:min(2, len(numbers))]
+	case "":
+		if p.x == nil {
+			break
+		}
+		if p.x.Kind == data.Number {
+			return numbers[:1]
+		}
+		if len(numbers) == 2 && len(mentioned(numbers, p.Title)) == 2 && !alike(numbers[0], numbers[1]) {
+			p.kind = Dual
+			return numbers
+		}
 	}
-	if r.kind == "" && r.x != nil && r.x.Kind == data.Number {
-		return numbers[:1]
-	}
-	if len(mentioned(numbers, r.Title)) == len(numbers) && len(numbers) == 2 && r.kind == "" && r.x != nil && r.x.Kind != data.Number && !alike(numbers[0], numbers[1]) {
-		r.kind = Dual
-		return numbers
-	}
-	ys := numbers[:1]
+	ys := numbers[:1:1]
 	for _, c := range numbers[1:] {
 		if len(ys) < 4 && alike(ys[0], c) {
 			ys = append(ys, c)
@@ -271,13 +308,14 @@ func (r *resolved) chooseY(numbers []*data.Column) []*data.Column {
 	return ys
 }
 
-// alike reports whether two columns have the same unit and size.
+// alike reports whether two columns have the same unit and order of magnitude.
 func alike(a, b *data.Column) bool {
-	x, y := middling(a), middling(b)
+	x, y := magnitude(a), magnitude(b)
 	return a.Unit == b.Unit && x > 0 && y > 0 && x < 12*y && y < 12*x
 }
 
-func middling(c *data.Column) float64 {
+// magnitude is the mean of the absolute values.
+func magnitude(c *data.Column) float64 {
 	n, sum := 0.0, 0.0
 	for _, v := range c.Nums {
 		if v == v {
@@ -287,41 +325,40 @@ func middling(c *data.Column) float64 {
 	return sum / max(n, 1)
 }
 
-func (r *resolved) chooseKind() Kind {
+func (p *plan) chooseKind() Kind {
 	switch {
-	case r.x == nil:
+	case p.x == nil:
 		return Histogram
-	case r.x.Kind == data.Time && len(r.ys) > 0:
+	case p.x.Kind == data.Time && len(p.ys) > 0:
 		return Line
-	case r.x.Kind == data.Number && len(r.ys) > 0:
+	case p.x.Kind == data.Number && len(p.ys) > 0:
 		return Scatter
-	case r.x.Kind == data.Number:
+	case p.x.Kind == data.Number:
 		return Histogram
 	}
 	return Bar
 }
 
-// chooseSeries takes a column of few texts where rows share their place.
-func (r *resolved) chooseSeries(c columns) *data.Column {
+// chooseSeries returns a column of few texts if several rows share a place. A
+// scatter plot gets one only if its title mentions it.
+func (p *plan) chooseSeries(texts []*data.Column) *data.Column {
 	switch {
-	case len(r.ys) > 1 || r.x == nil:
+	case len(p.ys) > 1 || p.x == nil:
 		return nil
-	case r.kind == Heatmap:
-		if r.x.Kind == data.Text {
-			return fewest(c.texts)
-		}
-		return first(c.texts)
-	case r.kind != Line && r.kind != Area && r.kind != Scatter && !r.Stacked:
+	case p.kind == Heatmap && p.x.Kind == data.Text:
+		return coarsest(texts)
+	case p.kind == Heatmap:
+		return first(texts)
+	case p.kind != Line && p.kind != Area && p.kind != Scatter && !p.Stacked:
 		return nil
-	}
-	if r.kind != Scatter && r.x.Distinct(0) == r.table.Rows() {
+	case p.kind != Scatter && p.x.Distinct(0) == p.table.Rows():
 		return nil
 	}
-	texts := mentioned(c.texts, r.Title)
-	if r.kind != Scatter { // a cloud is looked at whole, unless the title says otherwise
-		texts = append(texts, c.texts...)
+	candidates := mentioned(texts, p.Title)
+	if p.kind != Scatter {
+		candidates = append(candidates, texts...)
 	}
-	for _, t := range texts {
+	for _, t := range candidates {
 		if n := t.Distinct(10); n > 1 && n < 10 {
 			return t
 		}
@@ -329,37 +366,31 @@ func (r *resolved) chooseSeries(c columns) *data.Column {
 	return nil
 }
 
-// check says what a kind needs and has not got.
-func (r *resolved) check() error {
-	need := func(ok bool, what string) error {
-		if ok {
-			return nil
-		}
-		return fmt.Errorf("a %s chart needs %s; the columns of %s are %s", r.kind, what, r.table.Name, describe(r.table))
-	}
-	switch r.kind {
+// check returns an error that says what the kind needs and does not have.
+func (p *plan) check() error {
+	ok, need := p.x != nil, "a column in x"
+	switch p.kind {
 	case Histogram:
-		return need(r.x != nil && r.x.Kind != data.Text, "a column of numbers in x")
+		ok, need = ok && p.x.Kind != data.Text, "a column of numbers in x"
 	case Scatter:
-		return need(r.x != nil && r.x.Kind != data.Text && len(r.ys) > 0, "two columns of numbers, in x and y")
+		ok, need = ok && p.x.Kind != data.Text && len(p.ys) > 0, "two columns of numbers, in x and y"
 	case Box:
-		return need(len(r.ys) > 0, "a column of numbers in y")
+		ok, need = len(p.ys) > 0, "a column of numbers in y"
 	case Dual:
-		return need(r.x != nil && len(r.ys) == 2, "two columns of numbers in y")
+		ok, need = ok && len(p.ys) == 2, "two columns of numbers in y"
 	case Heatmap:
-		return need(r.x != nil && r.series != nil, "a column in x, and one for the rows in series")
+		ok, need = ok && p.series != nil, "a column in x, and one for the rows in series"
 	}
-	return need(r.x != nil, "a column in x")
-}
-
-func describe(t *data.Table) string {
-	var parts []string
-	for i, c := range t.Columns {
+	if ok {
+		return nil
+	}
+	var has []string
+	for i, c := range p.table.Columns {
 		if i == 30 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(t.Columns)-30))
+			has = append(has, fmt.Sprintf("and %d more", len(p.table.Columns)-30))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%q (%s)", c.Name, c.Kind))
+		has = append(has, fmt.Sprintf("%q (%s)", c.Name, c.Kind))
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Errorf("a %s chart needs %s; the columns of %s are %s", p.kind, need, p.table.Name, strings.Join(has, ", "))
 }

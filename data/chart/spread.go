@@ -9,82 +9,115 @@ import (
 	"github.com/openmanus-go/openmanus/data/insight"
 )
 
-func present(nums []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(nums), math.IsNaN)
-}
-
-// histogram counts values in bins as wide as Freedman and Diaconis say.
-func (r *resolved) histogram(f *Figure) (insight.Set, error) {
-	v := present(r.x.Nums)
+// histogram counts the values of x in bins of equal width.
+func (p *plan) histogram(f *Figure) (insight.Set, error) {
+	v := present(p.x.Nums)
 	if len(v) == 0 {
-		return insight.Set{}, fmt.Errorf("the column %q has no values", r.x.Name)
+		return insight.Set{}, fmt.Errorf("the column %q has no values", p.x.Name)
 	}
 	slices.Sort(v)
-	lo, hi := v[0], v[len(v)-1]
-	bins := r.Bins
-	if bins == 0 {
-		width := 2 * (insight.Quantile(v, 0.75) - insight.Quantile(v, 0.25)) / math.Cbrt(float64(len(v)))
-		bins = int(math.Ceil(math.Log2(float64(len(v))))) + 1
-		if width > 0 {
-			bins = int(math.Ceil((hi - lo) / width))
-		}
-		bins = min(max(bins, 5), 60)
-	}
-	step := nice(max(hi-lo, 1e-300), min(bins, 500))
-	if lo == hi {
-		step = max(math.Abs(lo)*0.1, 1)
-	}
-	if r.x.Kind == data.Number && whole(v) {
+	step := binWidth(v, p.Bins)
+	if p.x.Kind == data.Number && whole(v) {
 		step = max(1, math.Round(step))
 	}
-	begin := math.Floor(lo/step) * step
-	n := int(math.Floor((hi-begin)/step)) + 1
-	if n > 1000 || n < 1 {
-		return insight.Set{}, fmt.Errorf("the values of %q cannot be put into bins: from %g to %g", r.x.Name, lo, hi)
+	s, ok := countBins(v, step)
+	if !ok {
+		return insight.Set{}, fmt.Errorf("the values of %q do not fit into bins: they range from %g to %g",
+			p.x.Name, v[0], v[len(v)-1])
 	}
-	s := Series{Name: r.x.Name, X: make(Floats, n), Y: make(Floats, n)}
-	for i := range s.X {
-		s.X[i] = begin + float64(i)*step
-	}
-	for _, x := range v {
-		s.Y[min(n-1, int((x-begin)/step))]++
-	}
-	f.X, f.Y = Axis{Name: r.x.Name, Kind: r.x.Kind, Unit: r.x.Unit, Step: step}, Axis{Name: f.say("rows", "行数"), Kind: data.Number}
+	s.Name = p.x.Name
+	f.X = Axis{Name: p.x.Name, Kind: p.x.Kind, Unit: p.x.Unit, Step: step}
+	f.Y = Axis{Name: f.rows(), Kind: data.Number}
 	f.Series = []Series{s}
-	if missing := r.x.Len() - len(v); missing > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d rows have no %q", missing, r.x.Name))
+	if missing := p.x.Len() - len(v); missing > 0 {
+		p.note("%d rows have no %q", missing, p.x.Name)
 	}
-	set := insight.Set{Shape: insight.Groups, YName: r.x.Name}
-	if r.x.Kind == data.Number {
-		set.Series = []insight.Series{{Name: r.x.Name, Y: v, Unit: r.x.Unit}}
+	set := insight.Set{Shape: insight.Groups, YName: p.x.Name}
+	if p.x.Kind == data.Number {
+		set.Series = []insight.Series{{Name: p.x.Name, Y: v, Unit: p.x.Unit}}
 	}
 	return set, nil
 }
 
-func whole(v []float64) bool {
-	for _, x := range v {
-		if x != math.Trunc(x) {
-			return false
-		}
+// binWidth returns the width of the bins for sorted values: a round number
+// that gives about so many bins. With 0 the number of bins follows Freedman
+// and Diaconis, or Sturges where the quartiles are equal, between 5 and 60.
+func binWidth(v []float64, bins int) float64 {
+	lo, hi, n := v[0], v[len(v)-1], float64(len(v))
+	if lo == hi {
+		return max(math.Abs(lo)*0.1, 1)
 	}
-	return true
+	if bins == 0 {
+		bins = int(math.Ceil(math.Log2(n))) + 1
+		if width := 2 * (insight.Quantile(v, 0.75) - insight.Quantile(v, 0.25)) / math.Cbrt(n); width > 0 {
+			bins = int(math.Ceil(min((hi-lo)/width, 60)))
+		}
+		bins = min(max(bins, 5), 60)
+	}
+	return niceStep(hi-lo, min(bins, 500))
 }
 
-// maxGroups is how many boxes or rows are drawn.
+// countBins counts sorted values in bins that begin at multiples of step. It
+// reports false if there would be more than 1000.
+func countBins(v []float64, step float64) (s Series, ok bool) {
+	begin := math.Floor(v[0]/step) * step
+	n := math.Floor((v[len(v)-1]-begin)/step) + 1
+	if !(n >= 1 && n <= 1000) {
+		return s, false
+	}
+	s.X, s.Y = make(Floats, int(n)), make(Floats, int(n))
+	for i := range s.X {
+		s.X[i] = begin + float64(i)*step
+	}
+	for _, x := range v {
+		s.Y[min(len(s.Y)-1, int((x-begin)/step))]++
+	}
+	return s, true
+}
+
+func whole(v []float64) bool {
+	return !slices.ContainsFunc(v, func(x float64) bool { return x != math.Trunc(x) })
+}
+
+// maxGroups is how many boxes, rows of a heat map, or series a chart has at
+// most.
 const maxGroups = 40
 
-func (r *resolved) boxes(f *Figure) (insight.Set, error) {
-	var names []string
-	groups := make(map[string][]float64)
-	by := r.x
+// boxes makes a box of each group of values: by x, or else by the series
+// column, or else one for each column.
+func (p *plan) boxes(f *Figure) insight.Set {
+	by := p.x
 	if by == nil {
-		by = r.series
+		by = p.series
 	}
-	for _, y := range r.ys {
+	if by != nil {
+		f.X = Axis{Name: by.Name, Kind: data.Text}
+	}
+	names, groups := p.groups(by)
+	if len(names) > maxGroups {
+		p.note("the first %d of %d groups are drawn", maxGroups, len(names))
+		names = names[:maxGroups]
+	}
+	y := p.ys[0]
+	f.Y = Axis{Name: y.Name, Kind: data.Number, Unit: y.Unit}
+	set := insight.Set{Shape: insight.Groups, YName: y.Name}
+	for _, n := range names {
+		q := quartiles(groups[n])
+		f.Series = append(f.Series, Series{Name: n, Box: &q})
+		set.Series = append(set.Series, insight.Series{Name: n, Y: groups[n], Unit: y.Unit})
+	}
+	return set
+}
+
+// groups returns the values of all y columns by the value of a column, which
+// may be nil, with the names of the groups in the order of the table.
+func (p *plan) groups(by *data.Column) (names []string, groups map[string][]float64) {
+	groups = make(map[string][]float64)
+	for _, y := range p.ys {
 		for i, v := range y.Nums {
 			name := y.Name
 			if by != nil {
-				if name = by.Label(i); len(r.ys) > 1 {
+				if name = by.Label(i); len(p.ys) > 1 {
 					name += " · " + y.Name
 				}
 			}
@@ -97,24 +130,11 @@ func (r *resolved) boxes(f *Figure) (insight.Set, error) {
 			groups[name] = append(groups[name], v)
 		}
 	}
-	if len(names) > maxGroups {
-		r.notes = append(r.notes, fmt.Sprintf("the first %d of %d groups are drawn", maxGroups, len(names)))
-		names = names[:maxGroups]
-	}
-	if by != nil {
-		f.X = Axis{Name: by.Name, Kind: data.Text}
-	}
-	y := r.ys[0]
-	f.Y = Axis{Name: y.Name, Kind: data.Number, Unit: y.Unit}
-	set := insight.Set{Shape: insight.Groups, YName: y.Name}
-	for _, n := range names {
-		q := quartiles(groups[n])
-		f.Series = append(f.Series, Series{Name: n, Box: &q})
-		set.Series = append(set.Series, insight.Series{Name: n, Y: groups[n], Unit: y.Unit})
-	}
-	return set, nil
+	return names, groups
 }
 
+// quartiles returns the five-number summary of v, with whiskers as Tukey drew
+// them.
 func quartiles(v []float64) Quartile {
 	s := slices.Clone(v)
 	slices.Sort(s)

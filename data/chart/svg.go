@@ -6,16 +6,22 @@ import (
 	"encoding/xml"
 	"fmt"
 	"image/color"
+	"math"
 	"strconv"
 )
 
-// SVG draws the figure. Text is text: it can be searched, and whoever looks
-// draws it with fonts of their own.
+// svgFonts is the font list of an SVG: a viewer draws the text with its own
+// fonts, or with those of [FontFaces].
+const svgFonts = "'Noto Sans','Helvetica Neue',Arial,'Noto Sans CJK SC','PingFang SC'," +
+	"'Microsoft YaHei','Noto Sans Arabic','Chart Fallback',sans-serif"
+
+// SVG draws the figure as a scalable picture. Its text stays text, which can
+// be selected and searched.
 func (f *Figure) SVG(fonts *Fonts) ([]byte, error) {
 	w, h := f.size()
-	s := &svg{fonts: fonts, w: w, h: h}
-	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="'Noto Sans','Helvetica Neue',Arial,'Noto Sans CJK SC','PingFang SC','Microsoft YaHei','Noto Sans Arabic','Chart Fallback',sans-serif">`, w, h, w, h)
-	s.b.WriteString("<title>")
+	s := &svg{w: w, h: h}
+	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g"`, w, h, w, h)
+	fmt.Fprintf(&s.b, ` role="img" font-family="%s"><title>`, svgFonts)
 	s.escape(f.Title)
 	s.b.WriteString("</title>\n")
 	s.fill(rect(0, 0, w, h), white)
@@ -27,12 +33,11 @@ func (f *Figure) SVG(fonts *Fonts) ([]byte, error) {
 	return s.b.Bytes(), s.err
 }
 
-// svg is a canvas of XML.
+// An svg is a canvas of XML elements.
 type svg struct {
-	b     bytes.Buffer
-	fonts *Fonts
-	w, h  float64
-	err   error
+	b    bytes.Buffer
+	w, h float64
+	err  error
 }
 
 func (s *svg) escape(text string) {
@@ -41,18 +46,19 @@ func (s *svg) escape(text string) {
 	}
 }
 
+// number writes a coordinate with at most two decimals.
 func (s *svg) number(v float64) {
-	s.b.Write(strconv.AppendFloat(s.b.AvailableBuffer(), float64(int64(v*100+0.5*sign(v)))/100, 'g', -1, 64))
+	s.b.Write(strconv.AppendFloat(s.b.AvailableBuffer(), math.Round(v*100)/100, 'g', -1, 64))
 }
 
-func sign(v float64) float64 {
-	if v < 0 {
-		return -1
-	}
-	return 1
+func (s *svg) attr(name string, v float64) {
+	s.b.WriteString(" " + name + `="`)
+	s.number(v)
+	s.b.WriteByte('"')
 }
 
 func (s *svg) points(path []point) {
+	s.b.WriteString(` points="`)
 	for i, p := range path {
 		if i > 0 {
 			s.b.WriteByte(' ')
@@ -61,8 +67,10 @@ func (s *svg) points(path []point) {
 		s.b.WriteByte(',')
 		s.number(p.y)
 	}
+	s.b.WriteByte('"')
 }
 
+// paint writes a colour as the attribute "fill" or "stroke".
 func (s *svg) paint(attr string, c color.NRGBA) {
 	fmt.Fprintf(&s.b, ` %s="%s"`, attr, hex(c))
 	if c.A < 255 {
@@ -71,20 +79,17 @@ func (s *svg) paint(attr string, c color.NRGBA) {
 }
 
 func (s *svg) fill(shape []point, c color.NRGBA) {
-	if len(shape) == 4 && shape[0].y == shape[1].y && shape[1].x == shape[2].x && shape[2].y == shape[3].y && shape[0].x == shape[3].x {
-		s.b.WriteString(`<rect x="`)
-		s.number(shape[0].x)
-		s.b.WriteString(`" y="`)
-		s.number(shape[0].y)
-		s.b.WriteString(`" width="`)
-		s.number(shape[2].x - shape[0].x)
-		s.b.WriteString(`" height="`)
-		s.number(shape[2].y - shape[0].y)
+	if len(shape) == 4 && shape[0].y == shape[1].y && shape[1].x == shape[2].x &&
+		shape[2].y == shape[3].y && shape[0].x == shape[3].x {
+		s.b.WriteString("<rect")
+		s.attr("x", shape[0].x)
+		s.attr("y", shape[0].y)
+		s.attr("width", shape[2].x-shape[0].x)
+		s.attr("height", shape[2].y-shape[0].y)
 	} else {
-		s.b.WriteString(`<polygon points="`)
+		s.b.WriteString("<polygon")
 		s.points(shape)
 	}
-	s.b.WriteByte('"')
 	s.paint("fill", c)
 	s.b.WriteString("/>\n")
 }
@@ -93,9 +98,8 @@ func (s *svg) stroke(path []point, width float64, c color.NRGBA, dashed bool) {
 	if len(path) < 2 {
 		return
 	}
-	s.b.WriteString(`<polyline fill="none" stroke-linejoin="round" points="`)
+	s.b.WriteString(`<polyline fill="none" stroke-linejoin="round"`)
 	s.points(path)
-	s.b.WriteByte('"')
 	s.paint("stroke", c)
 	fmt.Fprintf(&s.b, ` stroke-width="%g"`, width)
 	if dashed {
@@ -104,48 +108,47 @@ func (s *svg) stroke(path []point, width float64, c color.NRGBA, dashed bool) {
 	s.b.WriteString("/>\n")
 }
 
-// many is from how many dots on an SVG has them as a picture: it would take
-// megabytes, and viewers minutes.
-const many = 5000
+// manyDots is from how many dots on an SVG holds them as an embedded PNG: as
+// elements they would take megabytes, and a viewer minutes.
+const manyDots = 5000
 
 func (s *svg) dots(at []point, radius float64, c color.NRGBA) {
-	if len(at) > many {
-		p := newPixels(int(s.w*pngScale), int(s.h*pngScale), pngScale, s.fonts)
+	if len(at) > manyDots {
+		p := newRaster(s.w, s.h, nil)
 		p.dots(at, radius, c)
-		data, err := p.encode()
+		picture, err := p.encode()
 		if err != nil {
 			s.err = err
 			return
 		}
-		fmt.Fprintf(&s.b, `<image x="0" y="0" width="%g" height="%g" href="data:image/png;base64,%s"/>`+"\n", s.w, s.h, base64.StdEncoding.EncodeToString(data))
+		fmt.Fprintf(&s.b, `<image x="0" y="0" width="%g" height="%g" href="data:image/png;base64,%s"/>`+"\n",
+			s.w, s.h, base64.StdEncoding.EncodeToString(picture))
 		return
 	}
 	s.b.WriteString("<g")
 	s.paint("fill", c)
 	s.b.WriteString(">\n")
 	for _, p := range at {
-		s.b.WriteString(`<circle cx="`)
-		s.number(p.x)
-		s.b.WriteString(`" cy="`)
-		s.number(p.y)
-		fmt.Fprintf(&s.b, `" r="%g"/>`, radius)
+		s.b.WriteString("<circle")
+		s.attr("cx", p.x)
+		s.attr("cy", p.y)
+		s.attr("r", radius)
+		s.b.WriteString("/>")
 	}
 	s.b.WriteString("</g>\n")
 }
 
 func (s *svg) text(x, y float64, text string, st style) {
-	s.b.WriteString(`<text x="`)
-	s.number(x)
-	s.b.WriteString(`" y="`)
-	s.number(y)
-	fmt.Fprintf(&s.b, `" font-size="%g"`, st.size)
+	s.b.WriteString("<text")
+	s.attr("x", x)
+	s.attr("y", y)
+	s.attr("font-size", st.size)
 	s.paint("fill", st.colour)
 	if st.bold {
 		s.b.WriteString(` font-weight="bold"`)
 	}
-	rtl := rightToLeft([]rune(text))
 	at := st.at
-	if rtl { // the start of such text is its right end
+	if rightToLeft(text) { // SVG counts from where reading starts, a style from the left
 		s.b.WriteString(` direction="rtl"`)
 		at = map[anchor]anchor{start: end, middle: middle, end: start}[at]
 	}

@@ -12,9 +12,130 @@ import (
 	"github.com/openmanus-go/openmanus/data/insight"
 )
 
-// A bin collects the values of rows at one place.
+// values aggregates the rows that share a place and a series: for bars, lines,
+// areas, pies and dual charts.
+func (p *plan) values(f *Figure) (insight.Set, error) {
+	at, err := p.places()
+	if err != nil {
+		return insight.Set{}, err
+	}
+	f.X = Axis{Name: p.x.Name, Kind: p.x.Kind, Unit: p.x.Unit}
+	if at.labels != nil {
+		f.X.Kind = data.Text
+	} else if b, ok := buckets[p.Bucket]; ok {
+		f.X.Unit = b.unit
+	}
+	if err := p.collect(f, at); err != nil {
+		return insight.Set{}, err
+	}
+	if at.labels == nil {
+		return insights(f, insight.Course), nil
+	}
+	f.X.Labels = at.labels
+	p.arrange(f)
+	return insights(f, insight.Categories), nil
+}
+
+// places are where the rows stand on the horizontal axis.
+type places struct {
+	at     []float64 // by row: a number, a time, or an index into labels; NaN is missing
+	labels []string  // of categories; nil if the axis is continuous
+}
+
+// places returns the places of the rows. Texts are categories. So are numbers
+// and times in charts that have no continuous axis, and few numbers in bars.
+func (p *plan) places() (places, error) {
+	if p.x.Kind == data.Text || p.x.Kind == data.Number &&
+		(p.kind == Pie || p.kind == Heatmap || p.kind == Bar && p.x.Distinct(60) < 60) {
+		return p.categories(), nil
+	}
+	at := slices.Clone(p.x.Nums)
+	unit := p.x.Unit
+	if p.Bucket != "" && p.Bucket != "none" {
+		b, ok := buckets[p.Bucket]
+		if !ok {
+			return places{}, fmt.Errorf("there is no bucket %q; there are hour, day, week, month, quarter and year", p.Bucket)
+		}
+		if p.x.Kind != data.Time {
+			return places{}, fmt.Errorf("bucket is for times, but the column %q has %ss", p.x.Name, p.x.Kind)
+		}
+		unit = b.unit
+		for i, v := range at {
+			if !math.IsNaN(v) {
+				at[i] = float64(b.floor(data.UnixTime(v)).Unix())
+			}
+		}
+	}
+	if p.kind == Pie || p.kind == Heatmap {
+		return timeCategories(at, unit), nil
+	}
+	return places{at: at}, nil
+}
+
+// categories makes a category of each different value of x, in the order of
+// the table. A missing one is the category "–".
+func (p *plan) categories() places {
+	c := places{at: make([]float64, p.table.Rows())}
+	index := make(map[string]int)
+	for i := range c.at {
+		s := cmp.Or(p.x.Label(i), "–")
+		k, ok := index[s]
+		if !ok {
+			k = len(c.labels)
+			index[s] = k
+			c.labels = append(c.labels, s)
+		}
+		c.at[i] = float64(k)
+	}
+	return c
+}
+
+// timeCategories makes a category of each different time, in order.
+func timeCategories(at []float64, unit data.Unit) places {
+	times := slices.Compact(slices.Sorted(slices.Values(present(at))))
+	c := places{at: at, labels: []string{}}
+	for i, v := range at {
+		if k, ok := slices.BinarySearch(times, v); ok {
+			at[i] = float64(k)
+		}
+	}
+	for _, v := range times {
+		c.labels = append(c.labels, data.FormatTime(v, unit))
+	}
+	return c
+}
+
+// present returns the numbers that are not missing.
+func present(nums []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(nums), math.IsNaN)
+}
+
+// buckets round times down.
+var buckets = map[string]struct {
+	unit  data.Unit
+	floor func(time.Time) time.Time
+}{
+	"hour":    {data.Second, func(t time.Time) time.Time { return t.Truncate(time.Hour) }},
+	"day":     {data.Day, func(t time.Time) time.Time { return t.Truncate(day) }},
+	"week":    {data.Day, monday},
+	"month":   {data.Month, func(t time.Time) time.Time { return firstOfMonth(t.Year(), t.Month()) }},
+	"quarter": {data.Quarter, func(t time.Time) time.Time { return firstOfMonth(t.Year(), (t.Month()-1)/3*3+1) }},
+	"year":    {data.Year, func(t time.Time) time.Time { return firstOfMonth(t.Year(), 1) }},
+}
+
+// monday is the beginning of t's week.
+func monday(t time.Time) time.Time {
+	t = t.Truncate(day)
+	return t.AddDate(0, 0, -(int(t.Weekday())+6)%7)
+}
+
+func firstOfMonth(year int, m time.Month) time.Time {
+	return time.Date(year, m, 1, 0, 0, 0, 0, time.UTC)
+}
+
+// A bin aggregates the values at one place.
 type bin struct {
-	values []float64 // only if the median is asked for
+	values []float64 // kept only for the median
 	n      int
 	sum    float64
 	lo, hi float64
@@ -32,6 +153,8 @@ func (b *bin) add(v float64, keep bool) {
 	}
 }
 
+// value returns the aggregate of that name; NaN without values, but a count
+// of 0.
 func (b *bin) value(aggregate string) float64 {
 	switch {
 	case aggregate == "count":
@@ -50,225 +173,177 @@ func (b *bin) value(aggregate string) float64 {
 	return b.sum
 }
 
-// average are words in the names of columns whose sum means nothing.
-var average = []string{"rate", "ratio", "avg", "average", "mean", "price", "temp", "percent", "pct", "score", "age", "index", "height", "weight", "length", "speed", "rating", "density", "率", "均", "价", "温", "比", "年龄"}
+// averaged are words in the names of columns whose sum means nothing.
+var averaged = []string{
+	"rate", "ratio", "avg", "average", "mean", "price", "temp", "percent", "pct", "score", "age", "index", "height",
+	"weight", "length", "speed", "rating", "density", "率", "均", "价", "温", "比", "年龄",
+}
 
+// aggregateFor chooses how to aggregate a column; nil counts rows.
 func aggregateFor(y *data.Column) string {
 	if y == nil {
 		return "count"
 	}
-	n := strings.ToLower(y.Name)
-	if y.Unit == data.Percent || slices.ContainsFunc(average, func(w string) bool { return strings.Contains(n, w) }) {
+	name := strings.ToLower(y.Name)
+	if y.Unit == data.Percent || slices.ContainsFunc(averaged, func(w string) bool { return strings.Contains(name, w) }) {
 		return "mean"
 	}
 	return "sum"
 }
 
-// places gives every row a place on the horizontal axis.
-type places struct {
-	at     []float64 // by row; NaN: none
-	labels []string  // of categories
-}
-
-func (r *resolved) places() (places, error) {
-	var p places
-	p.at = make([]float64, r.table.Rows())
-	if r.x.Kind == data.Text || r.x.Kind == data.Number && (r.kind == Pie || r.kind == Bar && r.x.Distinct(60) < 60 || r.kind == Heatmap) {
-		index := make(map[string]int)
-		for i := range p.at {
-			s := r.x.Label(i)
-			if s == "" {
-				s = "–"
-			}
-			k, ok := index[s]
-			if !ok {
-				k = len(p.labels)
-				index[s] = k
-				p.labels = append(p.labels, s)
-			}
-			p.at[i] = float64(k)
-		}
-		return p, nil
-	}
-	copy(p.at, r.x.Nums)
-	if r.Bucket == "" || r.Bucket == "none" {
-		return p, nil
-	}
-	if r.x.Kind != data.Time {
-		return p, fmt.Errorf("bucket is for times, and %q has %ss", r.x.Name, r.x.Kind)
-	}
-	for i, v := range p.at {
-		if !math.IsNaN(v) {
-			b, ok := bucket(v, r.Bucket)
-			if !ok {
-				return p, fmt.Errorf("there is no bucket %q; there are hour, day, week, month, quarter and year", r.Bucket)
-			}
-			p.at[i] = b
+// aggregates returns how each of the columns is aggregated.
+func (p *plan) aggregates(ys []*data.Column) (aggs []string, err error) {
+	for _, y := range ys {
+		agg := cmp.Or(p.Aggregate, aggregateFor(y))
+		switch agg {
+		case "sum", "mean", "median", "min", "max", "count":
+			aggs = append(aggs, agg)
+		default:
+			return nil, fmt.Errorf("there is no aggregate %q; there are sum, mean, median, min, max and count", agg)
 		}
 	}
-	return p, nil
+	return aggs, nil
 }
 
-func bucket(v float64, name string) (float64, bool) {
-	t := data.UnixTime(v)
-	switch name {
-	case "hour":
-		t = t.Truncate(time.Hour)
-	case "day":
-		t = t.Truncate(24 * time.Hour)
-	case "week":
-		t = t.Truncate(24*time.Hour).AddDate(0, 0, -(int(t.Weekday())+6)%7)
-	case "month":
-		t = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	case "quarter":
-		t = time.Date(t.Year(), (t.Month()-1)/3*3+1, 1, 0, 0, 0, 0, time.UTC)
-	case "year":
-		t = time.Date(t.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
-	default:
-		return 0, false
-	}
-	return float64(t.Unix()), true
-}
-
-var bucketUnits = map[string]data.Unit{"hour": data.Second, "day": data.Day, "week": data.Day, "month": data.Month, "quarter": data.Quarter, "year": data.Year}
-
-// values puts rows at the same place together, for each series.
-func (r *resolved) values(f *Figure) (insight.Set, error) {
-	p, err := r.places()
-	if err != nil {
-		return insight.Set{}, err
-	}
-	f.X = Axis{Name: r.x.Name, Kind: r.x.Kind, Unit: r.x.Unit}
-	if p.labels != nil {
-		f.X.Kind = data.Text
-	} else if u, ok := bucketUnits[r.Bucket]; ok {
-		f.X.Unit = u
-	}
-	if err := r.collect(f, p); err != nil {
-		return insight.Set{}, err
-	}
-	shape := insight.Course
-	if p.labels != nil {
-		f.X.Labels = p.labels
-		r.arrange(f)
-		shape = insight.Categories
-	}
-	return r.set(f, shape), nil
-}
-
-func (r *resolved) collect(f *Figure, p places) error {
-	ys := r.ys
+// collect adds the series to f, with the aggregated values of the rows at each
+// place, and names its axes. A continuous axis is sorted; categories keep the
+// order of the table.
+func (p *plan) collect(f *Figure, at places) error {
+	ys := p.ys
 	if len(ys) == 0 {
 		ys = []*data.Column{nil}
 	}
-	type key struct {
-		series int
-		at     float64
+	aggs, err := p.aggregates(ys)
+	if err != nil {
+		return err
 	}
-	bins := make(map[key]*bin)
-	index := make(map[string]int)
-	var order []key
-	var aggs []string
-	repeated, left := false, 0
+	g := grouping{plan: p, f: f, index: make(map[string]int), bins: make(map[binKey]*bin)}
 	for n, y := range ys {
-		agg := r.Aggregate
-		if agg == "" {
-			agg = aggregateFor(y)
-		}
-		switch agg {
-		case "sum", "mean", "median", "min", "max", "count":
-		default:
-			return fmt.Errorf("there is no aggregate %q; there are sum, mean, median, min, max and count", agg)
-		}
-		for i, at := range p.at {
-			v := 1.0
-			if y != nil {
-				v = y.Nums[i]
-			}
-			if math.IsNaN(v) || math.IsNaN(at) {
-				left++
-				continue
-			}
-			name := f.say("rows", "行数")
-			if y != nil {
-				name = y.Name
-			}
-			if r.series != nil {
-				if name = r.series.Label(i); len(ys) > 1 {
-					name += " · " + y.Name
-				}
-			}
-			s, ok := index[name]
-			if !ok {
-				if len(index) == maxGroups {
-					return fmt.Errorf("the column %q has more than %d different values: too many colours", r.series.Name, maxGroups)
-				}
-				s = len(f.Series)
-				index[name] = s
-				f.Series = append(f.Series, Series{Name: name, Second: r.kind == Dual && n == 1})
-				aggs = append(aggs, agg)
-			}
-			k := key{s, at}
-			b := bins[k]
-			if b == nil {
-				b = &bin{}
-				bins[k] = b
-				order = append(order, k)
-			} else {
-				repeated = true
-			}
-			b.add(v, agg == "median")
+		if err := g.addColumn(y, aggs[n], at, p.kind == Dual && n == 1); err != nil {
+			return err
 		}
 	}
 	if f.X.Kind != data.Text {
-		slices.SortStableFunc(order, func(a, b key) int { return cmp.Compare(a.at, b.at) })
+		slices.SortStableFunc(g.order, func(a, b binKey) int { return cmp.Compare(a.at, b.at) })
 	}
-	for _, k := range order {
+	for _, k := range g.order {
 		s := &f.Series[k.series]
-		s.X, s.Y = append(s.X, k.at), append(s.Y, bins[k].value(aggs[k.series]))
+		s.X, s.Y = append(s.X, k.at), append(s.Y, g.bins[k].value(g.aggs[k.series]))
 	}
-	r.describe(f, ys, aggs, repeated, left)
+	if len(f.Series) > 0 {
+		p.nameAxes(f, ys, aggs, g.repeated)
+	}
+	if g.repeated && p.Aggregate == "" && ys[0] != nil {
+		p.note("rows at the same place are combined by %s", aggs[0])
+	}
+	if g.missing > 0 {
+		p.note("%d values are missing and not drawn", g.missing)
+	}
 	return nil
 }
 
-// describe names the axes and says what was put together.
-func (r *resolved) describe(f *Figure, ys []*data.Column, aggs []string, repeated bool, left int) {
-	name := func(y *data.Column, agg string) Axis {
-		if y == nil || agg == "count" {
-			return Axis{Name: f.say("rows", "行数"), Kind: data.Number}
+// A binKey says which values are aggregated together.
+type binKey struct {
+	series int
+	at     float64
+}
+
+// A grouping sorts the values of rows into bins.
+type grouping struct {
+	*plan
+	f        *Figure
+	index    map[string]int // of series by name
+	aggs     []string       // by series
+	bins     map[binKey]*bin
+	order    []binKey // as the table has them
+	repeated bool     // a bin has more than one value
+	missing  int      // values, or values without a place
+}
+
+// addColumn adds the values of a column; nil counts rows.
+func (g *grouping) addColumn(y *data.Column, agg string, at places, second bool) error {
+	for i, x := range at.at {
+		v := 1.0
+		if y != nil {
+			v = y.Nums[i]
 		}
-		a := Axis{Name: y.Name, Kind: data.Number, Unit: y.Unit}
+		if math.IsNaN(v) || math.IsNaN(x) {
+			g.missing++
+			continue
+		}
+		series, err := g.seriesFor(i, y, agg, second)
+		if err != nil {
+			return err
+		}
+		k := binKey{series, x}
+		b := g.bins[k]
+		if b == nil {
+			b = &bin{}
+			g.bins[k] = b
+			g.order = append(g.order, k)
+		} else {
+			g.repeated = true
+		}
+		b.add(v, agg == "median")
+	}
+	return nil
+}
+
+// seriesFor returns the index of the series that row i of a column belongs to,
+// which it adds to the figure if it is new.
+func (g *grouping) seriesFor(i int, y *data.Column, agg string, second bool) (int, error) {
+	name := g.f.rows()
+	if y != nil {
+		name = y.Name
+	}
+	if g.series != nil {
+		if name = g.series.Label(i); len(g.ys) > 1 {
+			name += " · " + y.Name
+		}
+	}
+	if k, ok := g.index[name]; ok {
+		return k, nil
+	}
+	k := len(g.f.Series)
+	if k == maxGroups {
+		return 0, fmt.Errorf("the column %q has more than %d different values, too many to tell apart by colour",
+			g.series.Name, maxGroups)
+	}
+	g.index[name] = k
+	g.f.Series = append(g.f.Series, Series{Name: name, Second: second})
+	g.aggs = append(g.aggs, agg)
+	return k, nil
+}
+
+// nameAxes names the axes of values after their columns, with the aggregate if
+// there was something to aggregate. A single series has the name of its axis.
+func (p *plan) nameAxes(f *Figure, ys []*data.Column, aggs []string, repeated bool) {
+	name := func(n int) Axis {
+		if ys[n] == nil || aggs[n] == "count" {
+			return Axis{Name: f.rows(), Kind: data.Number}
+		}
+		a := Axis{Name: ys[n].Name, Kind: data.Number, Unit: ys[n].Unit}
 		if repeated {
-			a.Name = fmt.Sprintf("%s (%s)", y.Name, f.aggregate(agg))
+			a.Name = fmt.Sprintf("%s (%s)", ys[n].Name, f.aggregateName(aggs[n]))
 		}
 		return a
 	}
-	if len(aggs) == 0 {
-		return
-	}
-	f.Y = name(ys[0], aggs[0])
-	if r.kind == Dual && len(ys) > 1 && len(aggs) > 1 {
-		f.Y2 = name(ys[1], aggs[len(aggs)-1])
-	} else if len(ys) > 1 {
+	f.Y = name(0)
+	switch {
+	case p.kind == Dual && len(ys) > 1:
+		f.Y2 = name(1)
+	case len(ys) > 1:
 		f.Y.Name = ""
 		if repeated {
-			f.Y.Name = f.aggregate(aggs[0])
+			f.Y.Name = f.aggregateName(aggs[0])
 		}
 	}
-	if r.series == nil && len(ys) == 1 {
+	if p.series == nil && len(ys) == 1 {
 		f.Series[0].Name = f.Y.Name
-	}
-	if repeated && r.Aggregate == "" && ys[0] != nil {
-		r.notes = append(r.notes, fmt.Sprintf("rows at the same place are put together by %s", aggs[0]))
-	}
-	if left > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d values are missing and not drawn", left))
 	}
 }
 
-func (f *Figure) aggregate(a string) string {
-	if f.Lang != "zh" {
-		return a
-	}
-	return map[string]string{"sum": "合计", "mean": "平均", "median": "中位数", "min": "最小", "max": "最大", "count": "计数"}[a]
+func (f *Figure) aggregateName(agg string) string {
+	zh := map[string]string{"sum": "合计", "mean": "平均", "median": "中位数", "min": "最小", "max": "最大", "count": "计数"}
+	return f.word(agg, zh[agg])
 }

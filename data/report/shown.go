@@ -20,7 +20,8 @@ import (
 	"github.com/openmanus-go/openmanus/data/chart"
 )
 
-// A builder renders the images of one report.
+// A builder renders one report, once for the screen and once for paper. It
+// implements [renderer.NodeRenderer] for images, and reads each file once.
 type builder struct {
 	ctx   context.Context
 	fsys  fs.FS
@@ -28,44 +29,42 @@ type builder struct {
 	fonts chart.Fonts
 	seen  map[string]*shown // by address
 
-	print   bool
-	figures []live
-	notes   []string
-	count   int
+	print  bool
+	charts []string // of this rendering: the calls that draw them
+	notes  []string
+	count  int
 }
 
-// shown is what an address stands for: one of these, or why it is nothing.
+// shown is the content of an image's file: one of a chart, a table and a
+// picture, or the reason why there is none.
 type shown struct {
-	figure *chart.Figure
-	svg    []byte
-	table  *data.Table
-	mime   string
-	image  []byte
-	err    error
+	chart   *chart.Figure
+	svg     []byte // the chart on paper
+	script  string // the chart on the screen
+	table   *data.Table
+	mime    string
+	picture []byte
+	err     error
 }
 
-// A live chart is one that a script draws.
-type live struct {
-	id, option string
-}
-
-// RegisterFuncs implements goldmark's renderer.NodeRenderer.
+// RegisterFuncs implements [renderer.NodeRenderer].
 func (b *builder) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, b.image)
 	r.Register(ast.KindParagraph, b.paragraph)
 }
 
-// paragraph leaves out the tags around an image that stands alone: what is
-// shown for it may not stand in a paragraph.
+// paragraph renders a paragraph as a div if there is an image in it: a figure
+// may not stand in a p element.
 func (b *builder) paragraph(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	tag := "<p>"
-	if !entering {
-		tag = "</p>\n"
-	}
+	begin, end := "<p>", "</p>\n"
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if _, ok := c.(*ast.Image); ok {
-			tag = map[bool]string{true: "<div>", false: "</div>\n"}[entering]
+			begin, end = "<div>", "</div>\n"
 		}
+	}
+	tag := end
+	if entering {
+		tag = begin
 	}
 	_, err := w.WriteString(tag)
 	return ast.WalkContinue, err
@@ -76,12 +75,12 @@ func (b *builder) image(w util.BufWriter, source []byte, n ast.Node, entering bo
 		return ast.WalkContinue, nil
 	}
 	img := n.(*ast.Image)
-	_, err := w.WriteString(b.show(string(img.Destination), plain(img, source)))
+	_, err := w.WriteString(b.figure(string(img.Destination), plain(img, source)))
 	return ast.WalkSkipChildren, err
 }
 
-// show is the HTML for an address.
-func (b *builder) show(address, caption string) string {
+// figure is the HTML of an image.
+func (b *builder) figure(address, caption string) string {
 	s, ok := b.seen[address]
 	if !ok {
 		s = b.load(address)
@@ -92,24 +91,22 @@ func (b *builder) show(address, caption string) string {
 			b.count++
 		}
 	}
-	var body string
-	switch {
-	case s.err != nil:
+	if s.err != nil {
 		return fmt.Sprintf(`<p class="missing">%s: %s</p>`, html.EscapeString(address), html.EscapeString(s.err.Error()))
-	case s.figure != nil && b.print:
+	}
+	body := ""
+	switch {
+	case s.chart != nil && b.print:
 		body = string(s.svg)
-	case s.figure != nil:
-		option, err := s.figure.MarshalOption()
-		if err != nil {
-			return fmt.Sprintf(`<p class="missing">%s: %s</p>`, html.EscapeString(address), html.EscapeString(err.Error()))
-		}
-		id := fmt.Sprintf("chart-%d", len(b.figures)+1)
-		b.figures = append(b.figures, live{id, option})
-		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s" style="height:%dpx"></div>`, id, html.EscapeString(s.figure.Title), 520)
+	case s.chart != nil:
+		id := fmt.Sprintf("chart-%d", len(b.charts)+1)
+		b.charts = append(b.charts, fmt.Sprintf("drawChart(%q, %s);", id, s.script))
+		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s"></div>`, id, html.EscapeString(s.chart.Title))
 	case s.table != nil:
 		body = table(s.table)
 	default:
-		body = fmt.Sprintf(`<img alt="%s" src="data:%s;base64,%s">`, html.EscapeString(caption), s.mime, base64.StdEncoding.EncodeToString(s.image))
+		body = fmt.Sprintf(`<img alt="%s" src="data:%s;base64,%s">`,
+			html.EscapeString(caption), s.mime, base64.StdEncoding.EncodeToString(s.picture))
 	}
 	if caption != "" {
 		body += "<figcaption>" + html.EscapeString(caption) + "</figcaption>"
@@ -117,33 +114,27 @@ func (b *builder) show(address, caption string) string {
 	return "<figure>" + body + "</figure>\n"
 }
 
-// maxImage is the size of an image that is put into a report.
-const maxImage = 20 << 20
-
+// load reads what an address means. The files of a chart (HTML, PNG or SVG)
+// stand for it if its specification lies beside them.
 func (b *builder) load(address string) *shown {
-	fail := func(err error) *shown { return &shown{err: err} }
 	if strings.Contains(address, "://") || strings.HasPrefix(address, "data:") {
-		return fail(errors.New("a report shows files of the workspace and loads nothing from elsewhere: save the picture first"))
+		return &shown{err: errors.New("a report shows files of the workspace only: save the picture there first")}
 	}
 	name, err := b.o.Name(address)
 	if err != nil {
-		return fail(err)
+		return &shown{err: err}
 	}
 	ext := strings.ToLower(path.Ext(name))
 	switch ext {
 	case ".html", ".json", ".png", ".svg":
 		spec, err := fs.ReadFile(b.fsys, strings.TrimSuffix(name, path.Ext(name))+".json")
 		if err == nil {
-			f, err := chart.Parse(spec)
-			if err == nil {
-				svg, err := f.SVG(&b.fonts)
-				return &shown{figure: f, svg: svg, err: err}
-			}
-			if ext == ".html" {
-				return fail(err)
+			s := b.chart(spec)
+			if s.chart != nil || ext == ".html" {
+				return s
 			}
 		} else if ext == ".html" {
-			return fail(errors.New("it is no chart of data_visualization: its specification (.json) is not beside it"))
+			return &shown{err: errors.New("not a chart of data_visualization: its specification (.json) is not beside it")}
 		}
 	}
 	switch ext {
@@ -154,50 +145,67 @@ func (b *builder) load(address string) *shown {
 	return &shown{table: t, err: err}
 }
 
+func (b *builder) chart(spec []byte) *shown {
+	f, err := chart.Parse(spec)
+	if err != nil {
+		return &shown{err: err}
+	}
+	s := &shown{chart: f}
+	if s.svg, s.err = f.SVG(&b.fonts); s.err == nil {
+		s.script, s.err = f.ScriptData()
+	}
+	return s
+}
+
+// maxPicture is how many bytes a picture may have.
+const maxPicture = 20 << 20
+
+// picture reads a picture. It tells its type from the content; an SVG stands
+// in an img element, where its scripts do not run.
 func (b *builder) picture(name string) *shown {
 	info, err := fs.Stat(b.fsys, name)
 	if err != nil {
 		return &shown{err: err}
 	}
-	if info.Size() > maxImage {
-		return &shown{err: fmt.Errorf("the picture has %d bytes; at most %d fit", info.Size(), maxImage)}
+	if info.Size() > maxPicture {
+		return &shown{err: fmt.Errorf("the picture has %d bytes; at most %d are allowed", info.Size(), maxPicture)}
 	}
 	img, err := fs.ReadFile(b.fsys, name)
 	if err != nil {
 		return &shown{err: err}
 	}
 	mime := http.DetectContentType(img)
-	if strings.HasSuffix(strings.ToLower(name), ".svg") && bytes.Contains(img[:min(len(img), 4096)], []byte("<svg")) {
-		mime = "image/svg+xml" // in an img, scripts in it do not run
+	if strings.ToLower(path.Ext(name)) == ".svg" && bytes.Contains(img[:min(len(img), 4096)], []byte("<svg")) {
+		mime = "image/svg+xml"
 	}
 	if !strings.HasPrefix(mime, "image/") {
-		return &shown{err: fmt.Errorf("it is not a picture but %s", mime)}
+		return &shown{err: fmt.Errorf("not a picture but %s", mime)}
 	}
-	return &shown{mime: mime, image: img}
+	return &shown{mime: mime, picture: img}
 }
 
+// tableRows is how many rows of a table a report shows.
 const tableRows = 40
 
-// table is the first rows of a table, numbers on the right.
+// table is the first rows of a table as HTML, with numbers aligned right.
 func table(t *data.Table) string {
 	var b strings.Builder
-	b.WriteString(`<div class="scroll"><table><thead><tr>`)
-	class := func(c *data.Column) string {
-		if c.Kind == data.Number {
-			return ` class="n"`
-		}
-		return ""
-	}
-	for _, c := range t.Columns {
-		fmt.Fprintf(&b, "<th%s>%s</th>", class(c), html.EscapeString(c.Name))
-	}
-	b.WriteString("</tr></thead><tbody>")
-	for i := range min(t.Rows(), tableRows) {
+	row := func(element string, cell func(c *data.Column) string) {
 		b.WriteString("<tr>")
 		for _, c := range t.Columns {
-			fmt.Fprintf(&b, "<td%s>%s</td>", class(c), html.EscapeString(c.Label(i)))
+			class := ""
+			if c.Kind == data.Number {
+				class = ` class="n"`
+			}
+			fmt.Fprintf(&b, "<%s%s>%s</%s>", element, class, html.EscapeString(cell(c)), element)
 		}
 		b.WriteString("</tr>")
+	}
+	b.WriteString(`<div class="scroll"><table><thead>`)
+	row("th", func(c *data.Column) string { return c.Name })
+	b.WriteString("</thead><tbody>")
+	for i := range min(t.Rows(), tableRows) {
+		row("td", func(c *data.Column) string { return c.Label(i) })
 	}
 	b.WriteString("</tbody></table></div>")
 	if more := t.Rows() - tableRows; more > 0 {
