@@ -13,7 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// chatRequest is what is read of a request for a chat completion.
+// A chatRequest holds the fields of a chat completion request that have a
+// meaning for agents.
 type chatRequest struct {
 	Model         string        `json:"model"`
 	Messages      []chatMessage `json:"messages"`
@@ -28,15 +29,16 @@ type chatMessage struct {
 	Content chatContent `json:"content"`
 }
 
-// chatContent is a string or a list of parts.
+// chatContent is the content of a message, which in JSON is a string or a list
+// of parts.
 type chatContent llm.Parts
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *chatContent) UnmarshalJSON(data []byte) error {
-	var text *string
+	var text *string // null in messages that consist of tool calls
 	if json.Unmarshal(data, &text) == nil {
-		if text != nil && *text != "" {
-			*c = chatContent{llm.Text{Text: *text}}
+		if text != nil {
+			*c = textContent(*text)
 		}
 		return nil
 	}
@@ -46,7 +48,7 @@ func (c *chatContent) UnmarshalJSON(data []byte) error {
 		ImageURL json.RawMessage `json:"image_url"`
 	}
 	if err := json.Unmarshal(data, &parts); err != nil {
-		return errors.New("content is neither text nor a list of parts")
+		return errors.New("content must be a string or a list of parts")
 	}
 	for _, p := range parts {
 		switch p.Type {
@@ -59,54 +61,68 @@ func (c *chatContent) UnmarshalJSON(data []byte) error {
 			}
 			*c = append(*c, blob)
 		default:
-			return fmt.Errorf("content of the type %q is not taken here", p.Type)
+			return fmt.Errorf("content of type %q is not supported", p.Type)
 		}
 	}
 	return nil
 }
 
-// imageOf reads an image that stands in its URL, which is text or an object
-// with a url.
+func textContent(text string) chatContent {
+	if text == "" {
+		return nil
+	}
+	return chatContent{llm.Text{Text: text}}
+}
+
+// imageOf decodes an image from a data URL, which is a string in the Responses
+// API and an object with a url in chat completions. It loads nothing from the
+// network.
 func imageOf(raw json.RawMessage) (llm.Blob, error) {
 	var url string
 	if json.Unmarshal(raw, &url) != nil {
 		var o struct{ URL string }
 		if err := json.Unmarshal(raw, &o); err != nil {
-			return llm.Blob{}, errors.New("an image has no url")
+			return llm.Blob{}, errors.New("the image has no url")
 		}
 		url = o.URL
 	}
 	kind, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	if !ok || !strings.HasPrefix(kind, "image/") {
-		return llm.Blob{}, errors.New("images are taken as data: URLs alone")
+		return llm.Blob{}, errors.New("images must be data: URLs")
 	}
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
-		return llm.Blob{}, fmt.Errorf("an image is not base64: %w", err)
+		return llm.Blob{}, fmt.Errorf("the image is not base64: %w", err)
 	}
 	return llm.Blob{MIME: kind, Data: raw}, nil
 }
 
-// asked is the conversation as one message: what came before is told.
-func asked(messages []chatMessage) (llm.Parts, error) {
-	n := len(messages) - 1
-	if n < 0 || messages[n].Role != "user" || len(messages[n].Content) == 0 {
-		return nil, &FieldError{"messages", errors.New("the last message must be a user's, and say something")}
+// prompt returns a conversation as one message to a session: its last message,
+// after a transcript of the others. If the session exists already, it knows
+// the others, and they are left out.
+func prompt(session string, messages []chatMessage) (llm.Parts, error) {
+	last := len(messages) - 1
+	if last < 0 || messages[last].Role != "user" || len(messages[last].Content) == 0 {
+		return nil, &FieldError{"messages", errors.New("the last message must be a user message with content")}
 	}
-	var before strings.Builder
-	for _, m := range messages[:n] {
+	parts := llm.Parts(messages[last].Content)
+	if session != "" {
+		return parts, nil
+	}
+	var transcript strings.Builder
+	for _, m := range messages[:last] {
 		if text := llm.Parts(m.Content).Text(); text != "" {
-			fmt.Fprintf(&before, "<%s>\n%s\n</%s>\n", m.Role, text, m.Role)
+			fmt.Fprintf(&transcript, "<%s>\n%s\n</%s>\n", m.Role, text, m.Role)
 		}
 	}
-	parts := llm.Parts(messages[n].Content)
-	if before.Len() > 0 {
-		parts = append(llm.Parts{llm.Text{Text: "The conversation so far:\n" + before.String() + "\nNow:\n"}}, parts...)
+	if transcript.Len() > 0 {
+		before := llm.Text{Text: "The conversation so far:\n" + transcript.String() + "\nNow:\n"}
+		parts = append(llm.Parts{before}, parts...)
 	}
 	return parts, nil
 }
 
-// A chatChunk is a chat completion, or a piece of one.
+// A chatChunk is a chat completion, or one event of its stream.
 type chatChunk struct {
 	ID      string       `json:"id"`
 	Object  string       `json:"object"`
@@ -138,15 +154,16 @@ type chatUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-func (t *turn) chatUsage() *chatUsage {
-	u := &chatUsage{Prompt: t.state.Usage.Input, Completion: t.state.Usage.Output, Total: t.state.Usage.Input + t.state.Usage.Output}
-	u.Details.Cached = t.state.Usage.Cached
-	return u
+func (c *completion) chatUsage() *chatUsage {
+	u := c.state.Usage
+	v := &chatUsage{Prompt: u.Input, Completion: u.Output, Total: u.Input + u.Output}
+	v.Details.Cached = u.Cached
+	return v
 }
 
-func (t *turn) finish() *string {
+func (c *completion) finishReason() *string {
 	reason := "stop"
-	if t.cutOff() {
+	if c.limited() {
 		reason = "length"
 	}
 	return &reason
@@ -158,71 +175,69 @@ func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) {
 		s.openAIFail(w, r, err)
 		return
 	}
-	id := r.Header.Get(sessionHeader)
-	messages := req.Messages
-	if id != "" && len(messages) > 0 {
-		messages = messages[len(messages)-1:] // the session knows the others
-	}
-	parts, err := asked(messages)
+	session := r.Header.Get(sessionHeader)
+	parts, err := prompt(session, req.Messages)
 	if err != nil {
 		s.openAIFail(w, r, err)
 		return
 	}
-	t, err := s.begin(r.Context(), id, req.Model, parts)
+	c, err := s.complete(r.Context(), session, req.Model, parts)
 	if err != nil {
 		s.openAIFail(w, r, err)
 		return
 	}
-	w.Header().Set(sessionHeader, t.id)
-	c := chatChunk{ID: "chatcmpl-" + ids.New(), Created: unix(time.Now()), Model: req.Model}
+	w.Header().Set(sessionHeader, c.id)
+	out := chatChunk{ID: "chatcmpl-" + ids.New(), Created: time.Now().Unix(), Model: req.Model}
 	if req.Stream {
-		t.streamChat(r, newStream(w), c, req.StreamOptions.IncludeUsage)
+		c.streamChat(r, newStream(w), out, req.StreamOptions.IncludeUsage)
 		return
 	}
-	if err := errors.Join(t.run(r.Context()), t.outcome()); err != nil {
+	if err := errors.Join(c.run(r.Context()), c.failure()); err != nil {
 		openAIError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	c.Object, c.Usage = "chat.completion", t.chatUsage()
-	c.Choices = []chatChoice{{Message: &chatDelta{Role: "assistant", Content: &t.state.Answer}, Finish: t.finish()}}
-	writeJSON(w, c)
+	out.Object, out.Usage = "chat.completion", c.chatUsage()
+	answer := &chatDelta{Role: "assistant", Content: &c.state.Answer}
+	out.Choices = []chatChoice{{Message: answer, Finish: c.finishReason()}}
+	writeJSON(w, out)
 }
 
-// streamChat sends pieces as they come.
-func (t *turn) streamChat(r *http.Request, out *stream, c chatChunk, usage bool) {
-	c.Object = "chat.completion.chunk"
+// streamChat runs the completion and streams it: the agent's text as content,
+// and its calls as reasoning.
+func (c *completion) streamChat(r *http.Request, out *stream, chunk chatChunk, usage bool) {
+	chunk.Object = "chat.completion.chunk"
 	send := func(choices ...chatChoice) error {
-		c.Choices = choices
-		return out.data(c)
+		chunk.Choices = choices
+		return out.sendData(chunk)
 	}
 	empty := ""
 	if send(chatChoice{Delta: &chatDelta{Role: "assistant", Content: &empty}}) != nil {
 		return
 	}
-	t.said = func(text string) error { return send(chatChoice{Delta: &chatDelta{Content: &text}}) }
-	t.doing = func(text string) error { return send(chatChoice{Delta: &chatDelta{Reasoning: text}}) }
-	err := t.run(r.Context())
+	c.onText = func(text string) error { return send(chatChoice{Delta: &chatDelta{Content: &text}}) }
+	c.onCall = func(line string) error { return send(chatChoice{Delta: &chatDelta{Reasoning: line}}) }
+	err := c.run(r.Context())
 	if errors.Is(err, errGone) {
 		return
 	}
-	if err = errors.Join(err, t.outcome()); err != nil {
-		_ = out.data(openAIProblem(http.StatusInternalServerError, err.Error())) // the stream ends either way
+	if err = errors.Join(err, c.failure()); err != nil {
+		_ = out.sendData(openAIProblem(http.StatusInternalServerError, err.Error())) // the stream ends either way
 		return
 	}
-	if send(chatChoice{Delta: &chatDelta{}, Finish: t.finish()}) != nil {
+	if send(chatChoice{Delta: &chatDelta{}, Finish: c.finishReason()}) != nil {
 		return
 	}
 	if usage {
-		c.Usage = t.chatUsage()
+		chunk.Usage = c.chatUsage()
 		if send([]chatChoice{}...) != nil {
 			return
 		}
 	}
-	_ = out.writeString("data: [DONE]\n\n") // the last thing there is
+	_ = out.writeString("data: [DONE]\n\n") // the stream ends either way
 }
 
-// data writes an event that has no name.
-func (s *stream) data(v any) error {
+// sendData writes an event without a name.
+func (s *stream) sendData(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err

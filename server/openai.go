@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -17,28 +16,32 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// openAI is the API of OpenAI, with agents for models: see
-// https://platform.openai.com/docs/api-reference. Each request is a session of
-// its own unless it names one. Nobody can be asked here: what would need a
-// person is allowed or refused as the user's own mode says.
+// openAI registers the OpenAI-compatible API, in which each agent appears as a
+// model: see https://platform.openai.com/docs/api-reference. A request opens a
+// session unless it names one. Its clients cannot be asked anything, so a call
+// that needs approval is denied, and the user's approval mode decides which
+// calls need it.
 func (s *Server) openAI(mux *http.ServeMux) {
 	mux.HandleFunc("GET /v1/models", s.openAIModels)
 	mux.HandleFunc("POST /v1/chat/completions", s.chatCompletions)
 	mux.HandleFunc("POST /v1/responses", s.responses)
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		openAIError(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here: there are /v1/models, /v1/chat/completions and /v1/responses")
+		openAIError(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here: "+
+			"there are /v1/models, /v1/chat/completions and /v1/responses")
 	})
 }
 
-// sessionHeader names the session of a request, and of its answer.
+// sessionHeader names the session that a request continues, and in the
+// response the session that it ran in.
 const sessionHeader = "OpenManus-Session"
 
 func openAIError(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(openAIProblem(status, message)) // who does not read it need not get it
+	_ = json.NewEncoder(w).Encode(openAIProblem(status, message)) // an error means that the client is gone
 }
 
+// openAIProblem returns the body of an error response.
 func openAIProblem(status int, message string) any {
 	typ := "invalid_request_error"
 	if status >= 500 {
@@ -47,19 +50,18 @@ func openAIProblem(status int, message string) any {
 	return map[string]any{"error": map[string]any{"message": message, "type": typ, "code": nil, "param": nil}}
 }
 
-// fail answers with err in the way of OpenAI.
+// openAIFail responds with err, which may be any error of an operation.
 func (s *Server) openAIFail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *huma.ErrorModel
 	if !errors.As(s.problem(r.Context(), err), &p) {
 		p = &huma.ErrorModel{Status: http.StatusInternalServerError, Detail: err.Error()}
 	}
-	text := p.Detail
+	text, status := p.Detail, p.Status
 	for _, e := range p.Errors {
 		text = strings.TrimPrefix(e.Location, "body.") + ": " + e.Message
 	}
-	status := p.Status
 	if status == http.StatusUnprocessableEntity {
-		status = http.StatusBadRequest
+		status = http.StatusBadRequest // OpenAI's status for bad fields
 	}
 	openAIError(w, status, text)
 }
@@ -70,148 +72,148 @@ func (s *Server) openAIModels(w http.ResponseWriter, r *http.Request) {
 		s.openAIFail(w, r, err)
 		return
 	}
-	type model struct {
-		ID      string `json:"id"`
-		Object  string `json:"object"`
-		Created int64  `json:"created"`
-		OwnedBy string `json:"owned_by"`
-	}
-	out := struct {
-		Object string  `json:"object"`
-		Data   []model `json:"data"`
-	}{Object: "list", Data: []model{}}
+	models := []any{}
 	for _, a := range c.Agents {
-		out.Data = append(out.Data, model{a.Name, "model", 0, "openmanus"})
+		models = append(models, map[string]any{"id": a.Name, "object": "model", "created": 0, "owned_by": "openmanus"})
 	}
-	writeJSON(w, out)
+	writeJSON(w, map[string]any{"object": "list", "data": models})
 }
 
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // who does not read it need not get it
+	_ = json.NewEncoder(w).Encode(v) // an error means that the client is gone
 }
 
-// readOpenAI decodes a request. Fields that mean nothing here are ignored, as
-// the clients send many.
+// readOpenAI decodes a request. It ignores unknown fields, because clients
+// send many that have no meaning for agents.
 func readOpenAI(r *http.Request, v any) error {
-	if err := json.NewDecoder(r.Body).Decode(v); err != nil {
-		var big *http.MaxBytesError
-		if errors.As(err, &big) {
-			return huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d bytes", big.Limit))
-		}
-		return huma.Error400BadRequest("the request is not the JSON it should be: " + err.Error())
+	err := json.NewDecoder(r.Body).Decode(v)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		detail := fmt.Sprintf("the request has more than %d bytes", large.Limit)
+		return huma.NewError(http.StatusRequestEntityTooLarge, detail)
+	case err != nil:
+		return huma.Error400BadRequest("the request is not valid JSON for this endpoint: " + err.Error())
 	}
 	return nil
 }
 
-// A turn is one request to an agent by this API.
-type turn struct {
+// A completion is one request of this API: a message to an agent, and the
+// session's events from then on until it stops.
+type completion struct {
 	*Server
-	id    string
-	state openmanus.State
-	from  int64 // the last event before the request
+	id    string          // of the session
+	state openmanus.State // as far as it was followed
+	from  int64           // the last event before the request
 
-	// What the client is shown as it happens; both may be nil.
-	said  func(text string) error // a piece of what the agent says
-	doing func(text string) error // a line about what it does
-	typed string                  // of the reply on its way, as it was shown
+	// onText and onCall, if not nil, receive each piece of the agent's text
+	// and a line about each call as it starts. They are called by run, one at
+	// a time. After an error, the client is taken to be gone.
+	onText func(text string) error
+	onCall func(line string) error
 
-	below sync.WaitGroup // who decides in the sessions below
+	streamed  string // the text of the present reply that onText received
+	restarted bool   // the present reply started again since then
+
+	children sync.WaitGroup // of decideBelow
 }
 
-// begin says something to a session, a new one if id is "".
-func (s *Server) begin(ctx context.Context, id, agent string, parts llm.Parts) (*turn, error) {
-	t := &turn{Server: s, id: id}
-	var note llm.Parts
+// complete sends a message to the session id, or to a new session of an agent
+// if id is "". Errors call the agent's field "model".
+func (s *Server) complete(ctx context.Context, id, agent string, parts llm.Parts) (*completion, error) {
+	c := &completion{Server: s, id: id}
 	if id == "" {
-		mode := userOf(ctx).Approve
-		if mode == "" || mode == openmanus.ApproveAsk {
-			mode = openmanus.ApproveReadOnly // nobody can be asked
+		mode := userOf(ctx).approve()
+		if mode == openmanus.ApproveAsk {
+			mode = openmanus.ApproveReadOnly // what ask allows without a question
 		}
 		var err error
-		if t.id, err = s.open(ctx, NewSession{Agent: agent, Approve: mode}); err != nil {
-			return nil, renamed(err, "agent", "model")
+		if c.id, err = s.open(ctx, NewSession{Agent: agent, Approve: mode}); err != nil {
+			return nil, renameField(err, "agent", "model")
 		}
 	}
-	info, err := s.ownSession(ctx, t.id)
+	info, err := s.ownSession(ctx, c.id)
 	if err != nil {
 		return nil, err
-	}
-	if id == "" {
-		note = s.Host.Environment(info.Workspace)
 	}
 	if err := s.checkQuota(ctx, info); err != nil {
 		return nil, err
 	}
-	t.from = info.Events
-	m := openmanus.UserSaid{ID: ids.New(), Message: llm.Message{Role: llm.User, Parts: parts}, Note: note}
-	if _, err := s.appendAndWake(ctx, t.id, m); err != nil {
+	m := openmanus.UserSaid{ID: ids.New(), Message: llm.Message{Role: llm.User, Parts: parts}}
+	if id == "" {
+		m.Note = s.Host.Environment(info.Workspace)
+	}
+	c.from = info.Events
+	if _, err := s.appendAndWake(ctx, c.id, m); err != nil {
 		return nil, err
 	}
-	return t, nil
+	return c, nil
 }
 
-// renamed is err with another name for a field.
-func renamed(err error, from, to string) error {
+// renameField renames the field of a [FieldError].
+func renameField(err error, from, to string) error {
 	if f := (*FieldError)(nil); errors.As(err, &f) && f.Field == from {
 		return &FieldError{to, f.Err}
 	}
 	return err
 }
 
-// run follows the session until it ends. If the client goes before, the
-// session is interrupted: nobody is left who wants it.
-func (t *turn) run(ctx context.Context) error {
-	defer t.below.Wait()
+// errGone says that the client disconnected.
+var errGone = errors.New("the client has disconnected")
+
+// run follows the session until it stops. If the client disconnects before
+// that, it interrupts the session, whose answer would have no reader, and
+// returns an error that is errGone.
+func (c *completion) run(ctx context.Context) error {
+	defer c.children.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for ev, err := range t.Local.Watch(ctx, t.id, 0) {
+	for ev, err := range c.Local.Watch(ctx, c.id, 0) {
 		if err != nil {
 			return err
 		}
-		if err := t.show(ev); err != nil {
+		if c.show(ev) != nil {
 			break
 		}
 		if ev.Seq == 0 {
 			continue
 		}
-		t.state.Apply(ev)
-		t.lookBelow(ctx, ev)
-		if ev.Seq <= t.from+1 {
+		c.state.Apply(ev)
+		c.decideBelow(ctx, ev)
+		if ev.Seq <= c.from+1 {
 			continue
 		}
-		if err := t.decide(ctx, t.id, &t.state); err != nil {
+		if err := c.decidePending(ctx, c.id, &c.state); err != nil {
 			return err
 		}
-		if now := t.state.Status(); now != openmanus.Running && now != openmanus.Waiting {
+		if now := c.state.Status(); now != openmanus.Running && now != openmanus.Waiting {
 			return nil
 		}
 	}
 	cancel()
-	_, err := t.Store.Append(context.WithoutCancel(ctx), t.id, openmanus.Interrupted{ID: ids.New()})
+	_, err := c.Store.Append(context.WithoutCancel(ctx), c.id, openmanus.Interrupted{ID: ids.New()})
 	return errors.Join(errGone, err)
 }
 
-var errGone = errors.New("the client has gone")
-
-// lookBelow has what waits for a person in a session settled that an event
-// opens, and in those below it.
-func (t *turn) lookBelow(ctx context.Context, ev openmanus.Event) {
+// decideBelow, for an event that opens a child session, starts to decide what
+// waits for the user in the child and in its descendants.
+func (c *completion) decideBelow(ctx context.Context, ev openmanus.Event) {
 	opened, ok := ev.Body.(openmanus.ChildOpened)
 	if !ok {
 		return
 	}
-	t.below.Go(func() {
+	c.children.Go(func() {
 		var st openmanus.State
-		for ev, err := range t.Store.Follow(ctx, opened.Child, 0) {
+		for ev, err := range c.Store.Follow(ctx, opened.Child, 0) {
 			if err == nil {
 				st.Apply(ev)
-				t.lookBelow(ctx, ev)
-				err = t.decide(ctx, opened.Child, &st)
+				c.decideBelow(ctx, ev)
+				err = c.decidePending(ctx, opened.Child, &st)
 			}
 			if err != nil {
 				if !errors.Is(err, openmanus.ErrNoSession) && ctx.Err() == nil {
-					t.Log.Error("nobody decides what waits there", "session", opened.Child, "error", err)
+					c.Log.Error("cannot decide pending calls of child session", "session", opened.Child, "error", err)
 				}
 				return
 			}
@@ -219,100 +221,107 @@ func (t *turn) lookBelow(ctx context.Context, ev openmanus.Event) {
 	})
 }
 
-// decide settles what waits for a person in a session: there is none.
-func (t *turn) decide(ctx context.Context, id string, st *openmanus.State) error {
+// decidePending decides the calls that wait for the user: it denies approvals,
+// and answers questions with the advice to go on without an answer.
+func (c *completion) decidePending(ctx context.Context, id string, st *openmanus.State) error {
 	pending := st.Pending()
-	for _, c := range pending {
+	for _, call := range pending {
 		var b openmanus.Body
-		switch q := c.Question(); q.Kind {
+		switch q := call.Question(); q.Kind {
 		case openmanus.AskRuling:
-			b = openmanus.Ruled{Call: c.ID, By: "policy", Rule: "nobody can be asked", Reason: "this needs a person's approval, and nobody can be asked here", Hash: q.Hash}
+			b = openmanus.Ruled{Call: call.ID, By: "policy", Rule: "no user to ask", Hash: q.Hash,
+				Reason: "this call needs approval, and this session has no user to ask"}
 		default:
-			b = openmanus.Answered{Call: c.ID, N: q.N, By: "policy", Text: "Nobody can be asked here. Go on as best you can, and say in the answer what you assumed.", Data: json.RawMessage(`null`)}
+			b = openmanus.Answered{Call: call.ID, N: q.N, By: "policy", Data: json.RawMessage(`null`),
+				Text: "No user can be asked in this session. Continue as well as you can, and state your assumptions in the answer."}
 		}
-		if _, err := t.Store.Append(ctx, id, b); err != nil && !errors.Is(err, openmanus.ErrExists) && !errors.Is(err, openmanus.ErrConflict) {
+		_, err := c.Store.Append(ctx, id, b)
+		if err != nil && !errors.Is(err, openmanus.ErrExists) { // a decision of somebody else holds
 			return err
 		}
 	}
 	if len(pending) == 0 {
 		return nil
 	}
-	return t.wake(ctx, id)
+	return c.wake(ctx, id)
 }
 
 // show passes on what the client is to see of an event.
-func (t *turn) show(ev openmanus.Event) error {
-	if ev.Seq > 0 && ev.Seq <= t.from {
+func (c *completion) show(ev openmanus.Event) error {
+	if ev.Seq > 0 && ev.Seq <= c.from {
 		return nil
 	}
 	switch b := ev.Body.(type) {
 	case openmanus.Typing:
-		return t.typing(b)
+		return c.showDelta(b)
 	case openmanus.ModelSaid:
-		text := b.Message.Text()
-		t.typed = strings.TrimSuffix(t.typed, again)
-		if rest, ok := strings.CutPrefix(text, t.typed); ok && rest != "" {
-			if err := t.say(rest); err != nil {
-				return err
-			}
-		}
-		t.typed = ""
-		if calls := b.Message.Calls(); len(calls) > 0 && text != "" {
-			return t.say("\n\n")
-		}
+		return c.showReply(b.Message)
 	case openmanus.CallStarted:
-		if c := t.state.Call(b.Call); c != nil && t.doing != nil {
-			return t.doing(c.Name + " " + cut(c.Arguments(), 200) + "\n")
+		if call := c.state.Call(b.Call); call != nil && c.onCall != nil {
+			return c.onCall(call.Name + " " + cut(call.Arguments(), 200) + "\n")
 		}
 	}
 	return nil
 }
 
-// again ends what was shown of a reply that has begun anew.
-const again = "\x00"
-
-// typing shows what is new in a reply on its way. What was shown cannot be
-// taken back: a reply that begins anew is shown from where it differs.
-func (t *turn) typing(b openmanus.Typing) error {
-	if b.Reset && t.typed != "" {
-		t.typed += again
-	}
+// showDelta passes on a piece of a reply. Text that was passed on cannot be
+// taken back: the text of a reply that starts again follows it after a blank
+// line.
+func (c *completion) showDelta(b openmanus.Typing) error {
+	c.restarted = c.restarted || b.Reset && c.streamed != ""
 	for _, p := range b.Parts {
 		text, ok := p.(llm.Text)
 		if !ok || text.Text == "" {
 			continue
 		}
-		if strings.HasSuffix(t.typed, again) {
-			t.typed = ""
-			if err := t.say("\n\n"); err != nil {
+		if c.restarted {
+			c.streamed, c.restarted = "", false
+			if err := c.text("\n\n"); err != nil {
 				return err
 			}
 		}
-		t.typed += text.Text
-		if err := t.say(text.Text); err != nil {
+		c.streamed += text.Text
+		if err := c.text(text.Text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *turn) say(text string) error {
-	if t.said == nil {
-		return nil
+// showReply passes on what is left of a reply that is complete now. A blank
+// line separates it from the reply after its calls.
+func (c *completion) showReply(m llm.Message) error {
+	text := m.Text()
+	rest, ok := strings.CutPrefix(text, c.streamed)
+	c.streamed, c.restarted = "", false
+	if ok && rest != "" {
+		if err := c.text(rest); err != nil {
+			return err
+		}
 	}
-	return t.said(text)
+	if len(m.Calls()) > 0 && text != "" {
+		return c.text("\n\n")
+	}
+	return nil
 }
 
-// outcome is how the turn ended: nil if there is an answer.
-func (t *turn) outcome() error {
-	o := t.state.Outcome
-	if t.state.Status() == openmanus.Finished || o.Status == openmanus.Halted && t.state.Answer != "" && o.Reason != openmanus.ByPerson {
+func (c *completion) text(text string) error {
+	if c.onText == nil {
 		return nil
 	}
-	return fmt.Errorf("the agent ended as %s (%s): %s", t.state.Status(), o.Reason, o.Error)
+	return c.onText(text)
 }
 
-// cutOff reports whether a limit ended the turn.
-func (t *turn) cutOff() bool { return t.state.Outcome.Status == openmanus.Halted }
+// failure returns nil if the session has an answer, if only up to a limit, and
+// otherwise why it has none.
+func (c *completion) failure() error {
+	o := c.state.Outcome
+	hasAnswer := c.state.Answer != "" && o.Reason != openmanus.ByPerson
+	if c.state.Status() == openmanus.Finished || c.limited() && hasAnswer {
+		return nil
+	}
+	return fmt.Errorf("the agent ended as %s (%s): %s", c.state.Status(), o.Reason, o.Error)
+}
 
-func unix(at time.Time) int64 { return at.Unix() }
+// limited reports whether a limit stopped the session.
+func (c *completion) limited() bool { return c.state.Outcome.Status == openmanus.Halted }

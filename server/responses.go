@@ -11,16 +11,17 @@ import (
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
-// responsesRequest is what is read of a request for a response.
+// A responsesRequest holds the fields of a request for a response that have a
+// meaning for agents.
 type responsesRequest struct {
 	Model        string          `json:"model"`
-	Input        json.RawMessage `json:"input"`
+	Input        json.RawMessage `json:"input"` // a string or a list of items
 	Instructions string          `json:"instructions"`
 	Previous     string          `json:"previous_response_id"`
 	Stream       bool            `json:"stream"`
 }
 
-// messages are the input and the instructions.
+// messages returns the instructions and the messages of the input.
 func (r *responsesRequest) messages() ([]chatMessage, error) {
 	var all []chatMessage
 	if r.Instructions != "" {
@@ -46,14 +47,7 @@ func (r *responsesRequest) messages() ([]chatMessage, error) {
 	return all, nil
 }
 
-func textContent(text string) (c chatContent) {
-	// Text always is content.
-	data, _ := json.Marshal(text)
-	_ = c.UnmarshalJSON(data)
-	return c
-}
-
-// A response is an answer, whole or on its way.
+// A response is a response, complete or in progress.
 type response struct {
 	ID         string          `json:"id"`
 	Object     string          `json:"object"`
@@ -83,14 +77,15 @@ type responsesUsage struct {
 	Total int `json:"total_tokens"`
 }
 
-// A responseItem is a message, or what the agent did before it.
+// A responseItem is a message of the agent, or a call, which appears as
+// reasoning.
 type responseItem struct {
 	Type    string             `json:"type"`
 	ID      string             `json:"id"`
 	Status  string             `json:"status,omitempty"`
 	Role    string             `json:"role,omitempty"`
 	Content *[]responseContent `json:"content,omitempty"` // of a message
-	Summary []responseContent  `json:"summary,omitempty"` // of what was done
+	Summary []responseContent  `json:"summary,omitempty"` // of reasoning
 }
 
 type responseContent struct {
@@ -103,18 +98,23 @@ func outputText(text string) responseContent {
 	return responseContent{Type: "output_text", Text: text, Annotations: &[]any{}}
 }
 
-func doingItem(text string) responseItem {
-	return responseItem{Type: "reasoning", ID: "rs_" + ids.New(), Summary: []responseContent{{Type: "summary_text", Text: strings.TrimSpace(text)}}}
+func callItem(line string) responseItem {
+	summary := []responseContent{{Type: "summary_text", Text: strings.TrimSpace(line)}}
+	return responseItem{Type: "reasoning", ID: "rs_" + ids.New(), Summary: summary}
 }
 
-func messageItem(id, text string) responseItem {
-	return responseItem{Type: "message", ID: id, Status: "completed", Role: "assistant", Content: &[]responseContent{outputText(text)}}
+func messageItem(id, status string, content ...responseContent) responseItem {
+	if content == nil {
+		content = []responseContent{}
+	}
+	return responseItem{Type: "message", ID: id, Status: status, Role: "assistant", Content: &content}
 }
 
-// responseID names a response by its session, so that the next one can go on
-// with it.
+// responseID returns an id for a response that contains its session, so that a
+// later request can continue it.
 func responseID(session string) string { return "resp_" + session + "_" + ids.New() }
 
+// sessionOf returns the session in an id of [responseID].
 func sessionOf(response string) (string, error) {
 	rest, ok := strings.CutPrefix(response, "resp_")
 	i := strings.LastIndexByte(rest, '_')
@@ -130,150 +130,160 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 		s.openAIFail(w, r, err)
 		return
 	}
-	t, err := s.beginResponse(r, &req)
+	c, err := s.completeResponse(r, &req)
 	if err != nil {
 		s.openAIFail(w, r, err)
 		return
 	}
-	w.Header().Set(sessionHeader, t.id)
-	out := response{ID: responseID(t.id), Object: "response", CreatedAt: unix(time.Now()), Status: "in_progress", Model: req.Model, Output: []responseItem{},
-		Tools: []any{}, ToolChoice: "auto", Parallel: true, Metadata: map[string]any{"session": t.id}}
+	w.Header().Set(sessionHeader, c.id)
+	out := response{
+		ID: responseID(c.id), Object: "response", CreatedAt: time.Now().Unix(), Status: "in_progress",
+		Model: req.Model, Output: []responseItem{}, Tools: []any{}, ToolChoice: "auto", Parallel: true,
+		Metadata: map[string]any{"session": c.id},
+	}
 	if req.Previous != "" {
 		out.Previous = &req.Previous
 	}
 	if req.Stream {
-		(&responseStream{turn: t, out: newStream(w), response: out}).run(r)
+		(&responseStream{completion: c, out: newStream(w), response: out}).run(r)
 		return
 	}
-	t.doing = func(text string) error {
-		out.Output = append(out.Output, doingItem(text))
+	c.onCall = func(line string) error {
+		out.Output = append(out.Output, callItem(line))
 		return nil
 	}
-	if err := errors.Join(t.run(r.Context()), t.outcome()); err != nil {
+	if err := errors.Join(c.run(r.Context()), c.failure()); err != nil {
 		openAIError(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	out.Output = append(out.Output, messageItem("msg_"+ids.New(), t.state.Answer))
-	t.complete(&out)
+	out.Output = append(out.Output, messageItem("msg_"+ids.New(), "completed", outputText(c.state.Answer)))
+	c.finishResponse(&out)
 	writeJSON(w, out)
 }
 
-func (s *Server) beginResponse(r *http.Request, req *responsesRequest) (*turn, error) {
+func (s *Server) completeResponse(r *http.Request, req *responsesRequest) (*completion, error) {
 	messages, err := req.messages()
 	if err != nil {
 		return nil, err
 	}
-	id := r.Header.Get(sessionHeader)
+	session := r.Header.Get(sessionHeader)
 	if req.Previous != "" {
-		if id, err = sessionOf(req.Previous); err != nil {
+		if session, err = sessionOf(req.Previous); err != nil {
 			return nil, err
 		}
 	}
-	if id != "" && len(messages) > 0 {
-		messages = messages[len(messages)-1:] // the session knows the others
-	}
-	parts, err := asked(messages)
+	parts, err := prompt(session, messages)
 	if err != nil {
-		return nil, renamed(err, "messages", "input")
+		return nil, renameField(err, "messages", "input")
 	}
-	return s.begin(r.Context(), id, req.Model, parts)
+	return s.complete(r.Context(), session, req.Model, parts)
 }
 
-// complete fills in how the turn ended.
-func (t *turn) complete(r *response) {
+// finishResponse sets the status and the usage of a session that has ended.
+func (c *completion) finishResponse(r *response) {
 	r.Status = "completed"
-	if t.cutOff() {
+	if c.limited() {
 		r.Status, r.Incomplete = "incomplete", map[string]any{"reason": "max_output_tokens"}
 	}
-	u := t.state.Usage
+	u := c.state.Usage
 	r.Usage = &responsesUsage{Input: u.Input, Output: u.Output, Total: u.Input + u.Output}
 	r.Usage.InputDetails.Cached, r.Usage.OutputDetails.Reasoning = u.Cached, u.Reasoning
 }
 
-// A responseStream sends a response as it comes about.
+// A responseStream streams a response while its session runs.
 type responseStream struct {
-	*turn
+	*completion
 	out      *stream
 	response response
-	n        int    // events sent
-	message  string // the id of the message on its way
+	events   int    // that were sent
+	message  string // the id of the message in progress, or ""
 	text     strings.Builder
 }
 
-// send sends an event, with the fields that all of them have.
-func (x *responseStream) send(typ string, fields map[string]any) error {
-	fields["type"], fields["sequence_number"] = typ, x.n
-	x.n++
-	data, err := json.Marshal(fields)
+// fields are the fields of an event of the stream.
+type fields = map[string]any
+
+// send writes an event, with the fields that all events have.
+func (x *responseStream) send(typ string, f fields) error {
+	f["type"], f["sequence_number"] = typ, x.events
+	x.events++
+	data, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
 	return x.out.writeString("event: ", typ, "\ndata: ", string(data), "\n\n")
 }
 
+// sendItem writes an event about the item that follows those in Output.
+func (x *responseStream) sendItem(typ string, item responseItem) error {
+	return x.send("response.output_item."+typ, fields{"output_index": len(x.response.Output), "item": item})
+}
+
+// sendContent writes an event about the content of the message in progress.
+func (x *responseStream) sendContent(typ string, f fields) error {
+	f["item_id"], f["output_index"], f["content_index"] = x.message, len(x.response.Output), 0
+	return x.send("response."+typ, f)
+}
+
 func (x *responseStream) run(r *http.Request) {
-	if x.send("response.created", map[string]any{"response": x.response}) != nil {
+	if x.send("response.created", fields{"response": x.response}) != nil {
 		return
 	}
-	x.said, x.doing = x.say, x.do
-	err := x.turn.run(r.Context())
+	x.onText, x.onCall = x.addText, x.addCall
+	err := x.completion.run(r.Context())
 	if errors.Is(err, errGone) {
 		return
 	}
-	if err = errors.Join(err, x.endMessage(), x.outcome()); err != nil {
-		x.response.Status, x.response.Error = "failed", map[string]any{"code": "server_error", "message": err.Error()}
-		_ = x.send("response.failed", map[string]any{"response": x.response}) // the stream ends either way
-		return
+	if err = errors.Join(err, x.endMessage(), x.failure()); err != nil {
+		x.response.Status, x.response.Error = "failed", fields{"code": "server_error", "message": err.Error()}
+	} else {
+		x.finishResponse(&x.response)
 	}
-	x.complete(&x.response)
-	_ = x.send("response."+x.response.Status, map[string]any{"response": x.response}) // the last thing there is
+	_ = x.send("response."+x.response.Status, fields{"response": x.response}) // the stream ends either way
 }
 
-// say adds to the message on its way, or begins one.
-func (x *responseStream) say(text string) error {
-	at := len(x.response.Output)
+// addText adds text to the message in progress, or starts a message.
+func (x *responseStream) addText(text string) error {
 	if x.message == "" {
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
 		x.message = "msg_" + ids.New()
-		item := responseItem{Type: "message", ID: x.message, Status: "in_progress", Role: "assistant", Content: &[]responseContent{}}
-		if err := x.send("response.output_item.added", map[string]any{"output_index": at, "item": item}); err != nil {
+		if err := x.sendItem("added", messageItem(x.message, "in_progress")); err != nil {
 			return err
 		}
-		if err := x.send("response.content_part.added", map[string]any{"item_id": x.message, "output_index": at, "content_index": 0, "part": outputText("")}); err != nil {
+		if err := x.sendContent("content_part.added", fields{"part": outputText("")}); err != nil {
 			return err
 		}
 	}
 	x.text.WriteString(text)
-	return x.send("response.output_text.delta", map[string]any{"item_id": x.message, "output_index": at, "content_index": 0, "delta": text, "logprobs": []any{}})
+	return x.sendContent("output_text.delta", fields{"delta": text, "logprobs": []any{}})
 }
 
-// endMessage ends the message on its way, if there is one.
+// endMessage ends the message in progress, if there is one.
 func (x *responseStream) endMessage() error {
 	if x.message == "" {
 		return nil
 	}
-	at, text := len(x.response.Output), x.text.String()
-	item := messageItem(x.message, text)
+	text := x.text.String()
+	item := messageItem(x.message, "completed", outputText(text))
+	err := errors.Join(
+		x.sendContent("output_text.done", fields{"text": text, "logprobs": []any{}}),
+		x.sendContent("content_part.done", fields{"part": outputText(text)}),
+		x.sendItem("done", item))
 	x.response.Output = append(x.response.Output, item)
-	id := x.message
 	x.message = ""
 	x.text.Reset()
-	return errors.Join(
-		x.send("response.output_text.done", map[string]any{"item_id": id, "output_index": at, "content_index": 0, "text": text, "logprobs": []any{}}),
-		x.send("response.content_part.done", map[string]any{"item_id": id, "output_index": at, "content_index": 0, "part": outputText(text)}),
-		x.send("response.output_item.done", map[string]any{"output_index": at, "item": item}))
+	return err
 }
 
-// do shows what the agent does as an item of its own.
-func (x *responseStream) do(text string) error {
+// addCall adds an item for a call that starts. A message in progress ends.
+func (x *responseStream) addCall(line string) error {
 	if err := x.endMessage(); err != nil {
 		return err
 	}
-	at, item := len(x.response.Output), doingItem(text)
+	item := callItem(line)
+	err := errors.Join(x.sendItem("added", item), x.sendItem("done", item))
 	x.response.Output = append(x.response.Output, item)
-	return errors.Join(
-		x.send("response.output_item.added", map[string]any{"output_index": at, "item": item}),
-		x.send("response.output_item.done", map[string]any{"output_index": at, "item": item}))
+	return err
 }
