@@ -72,16 +72,12 @@ type Attachment struct {
 	Data string `json:"data" doc:"Base64."`
 }
 
-func (s *Server) sendMessage(ctx context.Context, in *messageRequest) (*appended, error) {
-	info, err := s.ownSession(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *messageRequest) (*appended, error) {
 	m, err := in.message()
 	if err != nil {
 		return nil, err
 	}
-	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
+	err = s.states.view(ctx, info.ID, func(st *openmanus.State) error {
 		if st.Foreign != "" {
 			return huma.Error409Conflict("the session has events of a newer version: it can be read but not continued")
 		}
@@ -93,13 +89,13 @@ func (s *Server) sendMessage(ctx context.Context, in *messageRequest) (*appended
 	if err != nil {
 		return nil, err
 	}
-	if out, err := s.repeatMessage(ctx, in.ID, m); err != nil || out != nil {
+	if out, err := s.repeatMessage(ctx, info.ID, m); err != nil || out != nil {
 		return out, err
 	}
 	if err := s.checkQuota(ctx, info); err != nil {
 		return nil, err
 	}
-	return s.appendAndWake(ctx, in.ID, m)
+	return s.appendAndWake(ctx, info.ID, m)
 }
 
 // message converts a request to the body to append, still without a note.
@@ -185,8 +181,8 @@ type rulingRequest struct {
 	}
 }
 
-func (s *Server) rule(ctx context.Context, in *rulingRequest) (*appended, error) {
-	p, err := s.pendingCall(ctx, in.ID, in.Body.Call, openmanus.AskRuling)
+func (s *Server) rule(ctx context.Context, info journal.SessionInfo, in *rulingRequest) (*appended, error) {
+	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskRuling)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +204,7 @@ func (s *Server) rule(ctx context.Context, in *rulingRequest) (*appended, error)
 			return nil, &FieldError{"input", err}
 		}
 	}
-	out, err := s.decide(ctx, in.ID, r)
+	out, err := s.decide(ctx, info.ID, r)
 	if err == nil && remember != nil {
 		err = remember(r.By, r.Allow)
 	}
@@ -248,8 +244,8 @@ type answerRequest struct {
 	}
 }
 
-func (s *Server) answer(ctx context.Context, in *answerRequest) (*appended, error) {
-	p, err := s.pendingCall(ctx, in.ID, in.Body.Call, openmanus.AskText)
+func (s *Server) answer(ctx context.Context, info journal.SessionInfo, in *answerRequest) (*appended, error) {
+	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskText)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +262,7 @@ func (s *Server) answer(ctx context.Context, in *answerRequest) (*appended, erro
 	default:
 		a.Text = text
 	}
-	return s.decide(ctx, in.ID, a)
+	return s.decide(ctx, info.ID, a)
 }
 
 // checkAnswer returns an answer in JSON if it matches the schema.
@@ -303,9 +299,6 @@ type pendingCall struct {
 // pendingCall returns the call with this id, which must wait for the given
 // kind of decision.
 func (s *Server) pendingCall(ctx context.Context, id, call string, kind openmanus.AskKind) (p pendingCall, err error) {
-	if _, err := s.ownSession(ctx, id); err != nil {
-		return p, err
-	}
 	err = s.states.view(ctx, id, func(st *openmanus.State) error {
 		c := st.Call(call)
 		if c == nil {
@@ -352,9 +345,6 @@ func (p *pendingCall) checkInput(input string) (string, error) {
 // checkStatus returns a conflict unless the session has one of two statuses,
 // in which the request makes sense.
 func (s *Server) checkStatus(ctx context.Context, id, request string, one, other openmanus.Status) error {
-	if _, err := s.ownSession(ctx, id); err != nil {
-		return err
-	}
 	return s.states.view(ctx, id, func(st *openmanus.State) error {
 		if now := st.Status(); now != one && now != other {
 			return huma.Error409Conflict(fmt.Sprintf("the session is %s: there is nothing to %s", now, request))
@@ -363,11 +353,11 @@ func (s *Server) checkStatus(ctx context.Context, id, request string, one, other
 	})
 }
 
-func (s *Server) interrupt(ctx context.Context, in *OneSession) (*appended, error) {
-	if err := s.checkStatus(ctx, in.ID, "interrupt", openmanus.Running, openmanus.Waiting); err != nil {
+func (s *Server) interrupt(ctx context.Context, info journal.SessionInfo, in *OneSession) (*appended, error) {
+	if err := s.checkStatus(ctx, info.ID, "interrupt", openmanus.Running, openmanus.Waiting); err != nil {
 		return nil, err
 	}
-	return s.appendAndWake(ctx, in.ID, openmanus.Interrupted{ID: ids.New()})
+	return s.appendAndWake(ctx, info.ID, openmanus.Interrupted{ID: ids.New()})
 }
 
 type retryRequest struct {
@@ -377,9 +367,9 @@ type retryRequest struct {
 	}
 }
 
-func (s *Server) retry(ctx context.Context, in *retryRequest) (*appended, error) {
-	if err := s.checkStatus(ctx, in.ID, "retry", openmanus.Failed, openmanus.Halted); err != nil {
+func (s *Server) retry(ctx context.Context, info journal.SessionInfo, in *retryRequest) (*appended, error) {
+	if err := s.checkStatus(ctx, info.ID, "retry", openmanus.Failed, openmanus.Halted); err != nil {
 		return nil, err
 	}
-	return s.appendAndWake(ctx, in.ID, openmanus.Resumed{ID: ids.New(), Limits: in.Body.Limits.limits()})
+	return s.appendAndWake(ctx, info.ID, openmanus.Resumed{ID: ids.New(), Limits: in.Body.Limits.limits()})
 }

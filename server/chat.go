@@ -169,37 +169,33 @@ func (c *completion) finishReason() *string {
 	return &reason
 }
 
-func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) {
+func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	var req chatRequest
 	if err := readOpenAI(r, &req); err != nil {
-		s.openAIFail(w, r, err)
-		return
+		return err
 	}
 	session := r.Header.Get(sessionHeader)
 	parts, err := prompt(session, req.Messages)
 	if err != nil {
-		s.openAIFail(w, r, err)
-		return
+		return err
 	}
 	c, err := s.complete(r.Context(), session, req.Model, parts)
 	if err != nil {
-		s.openAIFail(w, r, err)
-		return
+		return err
 	}
 	w.Header().Set(sessionHeader, c.id)
 	out := chatChunk{ID: "chatcmpl-" + ids.New(), Created: time.Now().Unix(), Model: req.Model}
 	if req.Stream {
 		c.streamChat(r, newStream(w), out, req.StreamOptions.IncludeUsage)
-		return
+		return nil
 	}
-	if err := errors.Join(c.run(r.Context()), c.failure()); err != nil {
-		openAIError(w, http.StatusInternalServerError, err.Error())
-		return
+	if err := c.result(r.Context()); err != nil {
+		return err
 	}
 	out.Object, out.Usage = "chat.completion", c.chatUsage()
 	answer := &chatDelta{Role: "assistant", Content: &c.state.Answer}
 	out.Choices = []chatChoice{{Message: answer, Finish: c.finishReason()}}
-	writeJSON(w, out)
+	return writeJSON(w, out)
 }
 
 // streamChat runs the completion and streams it: the agent's text as content,

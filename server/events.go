@@ -28,10 +28,7 @@ type eventsRequest struct {
 // events streams the events of a session until the client disconnects. Stored
 // events have their sequence number as id. Provisional ones, which are pieces
 // of replies and of output, have no id and are not sent again.
-func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamResponse, error) {
-	if _, err := s.ownSession(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *Server) events(ctx context.Context, info journal.SessionInfo, in *eventsRequest) (*huma.StreamResponse, error) {
 	done, ok := userOf(ctx).openStream()
 	if !ok {
 		return nil, huma.Error429TooManyRequests("you have too many open event streams")
@@ -42,9 +39,9 @@ func (s *Server) events(ctx context.Context, in *eventsRequest) (*huma.StreamRes
 		s.metrics.streams.Add(1)
 		defer s.metrics.streams.Add(-1)
 		out, after := newStream(w), max(in.After, in.Last)
-		past := journal.EventsJSON(r.Context(), s.Store, in.ID, after)
+		past := journal.EventsJSON(r.Context(), s.Store, info.ID, after)
 		if after, ok := out.sendPast(past, after); ok {
-			out.follow(r.Context(), s.Local.Watch(r.Context(), in.ID, after))
+			out.follow(r.Context(), s.Local.Watch(r.Context(), info.ID, after))
 		}
 	}}, nil
 }
@@ -198,16 +195,12 @@ type logRequest struct {
 }
 
 // log returns stored events as the journal encodes them.
-func (s *Server) log(ctx context.Context, in *logRequest) (*list[json.RawMessage], error) {
-	info, err := s.ownSession(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) log(ctx context.Context, info journal.SessionInfo, in *logRequest) (*list[json.RawMessage], error) {
 	if in.Last > 0 {
 		in.After = max(in.After, info.Events-in.Last)
 	}
 	var all []json.RawMessage
-	for ev, err := range journal.EventsJSON(ctx, s.Store, in.ID, in.After) {
+	for ev, err := range journal.EventsJSON(ctx, s.Store, info.ID, in.After) {
 		if err != nil {
 			return nil, err
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // A File is a file of a workspace.
@@ -43,13 +44,7 @@ type filesResponse struct {
 	}
 }
 
-// openWorkspace opens the workspace of a session of the user who makes the
-// request.
-func (s *Server) openWorkspace(ctx context.Context, id string) (*os.Root, error) {
-	info, err := s.ownSession(ctx, id)
-	if err != nil {
-		return nil, err
-	}
+func openWorkspace(info journal.SessionInfo) (*os.Root, error) {
 	if !filepath.IsAbs(info.Workspace) {
 		return nil, huma.Error404NotFound("the session has no workspace")
 	}
@@ -58,8 +53,8 @@ func (s *Server) openWorkspace(ctx context.Context, id string) (*os.Root, error)
 
 // files lists regular files, without those in directories of version control
 // and of dependencies.
-func (s *Server) files(ctx context.Context, in *OneSession) (*filesResponse, error) {
-	root, err := s.openWorkspace(ctx, in.ID)
+func (s *Server) files(ctx context.Context, info journal.SessionInfo, in *OneSession) (*filesResponse, error) {
+	root, err := openWorkspace(info)
 	if err != nil {
 		return nil, err
 	}
@@ -124,17 +119,17 @@ func (in *FileRequest) open(root *os.Root) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-func (s *Server) file(ctx context.Context, in *FileRequest) (*huma.StreamResponse, error) {
-	root, err := s.openWorkspace(ctx, in.ID)
+func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileRequest) (*huma.StreamResponse, error) {
+	root, err := openWorkspace(info)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	f, info, err := in.open(root)
+	f, stat, err := in.open(root)
 	if err != nil {
 		return nil, pathError(err)
 	}
-	return serveContent(f, info.Name(), info.ModTime(), in.Inline, f), nil
+	return serveContent(f, stat.Name(), stat.ModTime(), in.Inline, f), nil
 }
 
 // pathError makes errors about a path, other than that nothing is there, a
@@ -196,8 +191,8 @@ type uploadRequest struct {
 }
 
 // upload creates or replaces a file, atomically, and creates its directories.
-func (s *Server) upload(ctx context.Context, in *uploadRequest) (*struct{}, error) {
-	root, err := s.openWorkspace(ctx, in.ID)
+func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploadRequest) (*struct{}, error) {
+	root, err := openWorkspace(info)
 	if err != nil {
 		return nil, err
 	}
@@ -229,12 +224,9 @@ type blobRequest struct {
 
 // blob returns a blob to which an event of the session refers. Others may hold
 // what users must not see of each other.
-func (s *Server) blob(ctx context.Context, in *blobRequest) (*huma.StreamResponse, error) {
-	if _, err := s.ownSession(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *Server) blob(ctx context.Context, info journal.SessionInfo, in *blobRequest) (*huma.StreamResponse, error) {
 	ref := openmanus.Ref(in.Ref)
-	if ok, err := s.refersTo(ctx, in.ID, ref); err != nil || !ok {
+	if ok, err := s.refersTo(ctx, info.ID, ref); err != nil || !ok {
 		return nil, errors.Join(err, fs.ErrNotExist)
 	}
 	data, err := openmanus.ReadBlob(ctx, s.Store, ref)

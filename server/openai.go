@@ -22,9 +22,16 @@ import (
 // that needs approval is denied, and the user's approval mode decides which
 // calls need it.
 func (s *Server) openAI(mux *http.ServeMux) {
-	mux.HandleFunc("GET /v1/models", s.openAIModels)
-	mux.HandleFunc("POST /v1/chat/completions", s.chatCompletions)
-	mux.HandleFunc("POST /v1/responses", s.responses)
+	handle := func(route string, h func(http.ResponseWriter, *http.Request) error) {
+		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
+			if err := h(w, r); err != nil {
+				s.openAIFail(w, r, err)
+			}
+		})
+	}
+	handle("GET /v1/models", s.openAIModels)
+	handle("POST /v1/chat/completions", s.chatCompletions)
+	handle("POST /v1/responses", s.responses)
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
 		openAIError(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here: "+
 			"there are /v1/models, /v1/chat/completions and /v1/responses")
@@ -66,22 +73,24 @@ func (s *Server) openAIFail(w http.ResponseWriter, r *http.Request, err error) {
 	openAIError(w, status, text)
 }
 
-func (s *Server) openAIModels(w http.ResponseWriter, r *http.Request) {
+func (s *Server) openAIModels(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.Host.Catalogue(r.Context())
 	if err != nil {
-		s.openAIFail(w, r, err)
-		return
+		return err
 	}
 	models := []any{}
 	for _, a := range c.Agents {
 		models = append(models, map[string]any{"id": a.Name, "object": "model", "created": 0, "owned_by": "openmanus"})
 	}
-	writeJSON(w, map[string]any{"object": "list", "data": models})
+	return writeJSON(w, map[string]any{"object": "list", "data": models})
 }
 
-func writeJSON(w http.ResponseWriter, v any) {
+// writeJSON responds with v. It returns no error of the connection, which
+// would mean that the client is gone.
+func writeJSON(w http.ResponseWriter, v any) error {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // an error means that the client is gone
+	_ = json.NewEncoder(w).Encode(v)
+	return nil
 }
 
 // readOpenAI decodes a request. It ignores unknown fields, because clients
@@ -157,6 +166,14 @@ func renameField(err error, from, to string) error {
 		return &FieldError{to, f.Err}
 	}
 	return err
+}
+
+// result runs the completion, for a response that is not streamed.
+func (c *completion) result(ctx context.Context) error {
+	if err := errors.Join(c.run(ctx), c.failure()); err != nil {
+		return huma.Error500InternalServerError(err.Error())
+	}
+	return nil
 }
 
 // errGone says that the client disconnected.

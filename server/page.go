@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // dist is the web page as scripts/web builds it from server/web.
@@ -97,16 +98,16 @@ const loginPage = `<!doctype html><meta charset="utf-8"><title>OpenManus</title>
 
 // share returns a session as one HTML file that opens from disk: the page, its
 // script and style, and the events.
-func (s *Server) share(ctx context.Context, in *OneSession) (*huma.StreamResponse, error) {
-	v, err := s.sessionResponse(ctx, in.ID)
+func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
+	v, err := s.view(ctx, info)
 	if err != nil {
 		return nil, err
 	}
 	recorded := struct {
 		Session Session           `json:"session"`
 		Events  []openmanus.Event `json:"events"`
-	}{Session: v.Body}
-	for ev, err := range s.Store.Events(ctx, in.ID, 0) {
+	}{Session: v}
+	for ev, err := range s.Store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -116,13 +117,13 @@ func (s *Server) share(ctx context.Context, in *OneSession) (*huma.StreamRespons
 	if err != nil {
 		return nil, err
 	}
-	file, err := sharedPage(v.Body.Title, data)
+	file, err := sharedPage(v.Title, data)
 	if err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "text/html; charset=utf-8")
-		hc.SetHeader("Content-Disposition", `attachment; filename="`+in.ID+`.html"`)
+		hc.SetHeader("Content-Disposition", `attachment; filename="`+info.ID+`.html"`)
 		hc.SetHeader("Content-Security-Policy", "sandbox; default-src 'none'")
 		_, _ = hc.BodyWriter().Write(file) // an error means that the client is gone
 	}}, nil

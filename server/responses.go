@@ -124,16 +124,14 @@ func sessionOf(response string) (string, error) {
 	return rest[:i], nil
 }
 
-func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
+func (s *Server) responses(w http.ResponseWriter, r *http.Request) error {
 	var req responsesRequest
 	if err := readOpenAI(r, &req); err != nil {
-		s.openAIFail(w, r, err)
-		return
+		return err
 	}
 	c, err := s.completeResponse(r, &req)
 	if err != nil {
-		s.openAIFail(w, r, err)
-		return
+		return err
 	}
 	w.Header().Set(sessionHeader, c.id)
 	out := response{
@@ -146,19 +144,18 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	if req.Stream {
 		(&responseStream{completion: c, out: newStream(w), response: out}).run(r)
-		return
+		return nil
 	}
 	c.onCall = func(line string) error {
 		out.Output = append(out.Output, callItem(line))
 		return nil
 	}
-	if err := errors.Join(c.run(r.Context()), c.failure()); err != nil {
-		openAIError(w, http.StatusInternalServerError, err.Error())
-		return
+	if err := c.result(r.Context()); err != nil {
+		return err
 	}
 	out.Output = append(out.Output, messageItem("msg_"+ids.New(), "completed", outputText(c.state.Answer)))
 	c.finishResponse(&out)
-	writeJSON(w, out)
+	return writeJSON(w, out)
 }
 
 func (s *Server) completeResponse(r *http.Request, req *responsesRequest) (*completion, error) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // routes registers all operations of the API.
@@ -18,26 +20,26 @@ func (s *Server) routes() {
 
 	op(s, "POST /api/v1/sessions", "create-session", "Create a session", s.create, sessions, created)
 	op(s, "GET /api/v1/sessions", "list-sessions", "List sessions, the most recently updated first, or search them", s.list, sessions)
-	op(s, "GET "+one, "read-session", "Read a session's status", s.read, sessions)
-	op(s, "PATCH "+one, "rename-session", "Change a session's title", s.rename, sessions)
-	op(s, "DELETE "+one, "delete-session", "Delete a session that is not running", s.remove, sessions, noContent)
-	op(s, "POST "+one+"/fork", "fork-session", "Copy a session, up to an event", s.fork, sessions, created)
-	op(s, "GET "+one+"/export", "export-session", "Export a session to a text file", s.export, sessions, produces("application/jsonl"))
-	op(s, "GET "+one+"/share", "share-session", "Export a session to an HTML page that opens from disk", s.share, sessions, produces("text/html"))
+	on(s, "GET "+one, "read-session", "Read a session's status", s.read, sessions)
+	on(s, "PATCH "+one, "rename-session", "Change a session's title", s.rename, sessions)
+	on(s, "DELETE "+one, "delete-session", "Delete a session that is not running", s.remove, sessions, noContent)
+	on(s, "POST "+one+"/fork", "fork-session", "Copy a session, up to an event", s.fork, sessions, created)
+	on(s, "GET "+one+"/export", "export-session", "Export a session to a text file", s.export, sessions, produces("application/jsonl"))
+	on(s, "GET "+one+"/share", "share-session", "Export a session to an HTML page that opens from disk", s.share, sessions, produces("text/html"))
 
-	op(s, "POST "+one+"/messages", "send-message", "Send a message to a session and wake it", s.sendMessage, acts, accepted, large)
-	op(s, "POST "+one+"/rulings", "rule", "Allow or deny a call that waits for approval", s.rule, acts, accepted)
-	op(s, "POST "+one+"/answers", "answer", "Answer a question of the agent", s.answer, acts, accepted)
-	op(s, "POST "+one+"/interrupt", "interrupt", "Interrupt a session", s.interrupt, acts, accepted)
-	op(s, "POST "+one+"/retry", "retry", "Continue a session that failed or was stopped", s.retry, acts, accepted)
+	on(s, "POST "+one+"/messages", "send-message", "Send a message to a session and wake it", s.sendMessage, acts, accepted, large)
+	on(s, "POST "+one+"/rulings", "rule", "Allow or deny a call that waits for approval", s.rule, acts, accepted)
+	on(s, "POST "+one+"/answers", "answer", "Answer a question of the agent", s.answer, acts, accepted)
+	on(s, "POST "+one+"/interrupt", "interrupt", "Interrupt a session", s.interrupt, acts, accepted)
+	on(s, "POST "+one+"/retry", "retry", "Continue a session that failed or was stopped", s.retry, acts, accepted)
 
-	op(s, "GET "+one+"/events", "follow-events", "Stream events, stored and provisional, as server-sent events", s.events, content, produces("text/event-stream"))
-	op(s, "GET "+one+"/log", "read-events", "Read stored events", s.log, content)
-	op(s, "GET "+one+"/plan", "read-plan", "Read the plan and its progress, now or after an event", s.plan, content)
-	op(s, "GET "+one+"/files", "list-files", "List the files of the workspace", s.files, content)
-	op(s, "GET "+one+"/files/{path...}", "read-file", "Read a file of the workspace, or a range of it", s.file, content, binary)
-	op(s, "PUT "+one+"/files/{path...}", "write-file", "Write a file of the workspace", s.upload, content, noContent, large)
-	op(s, "GET "+one+"/blobs/{ref}", "read-blob", "Read the whole of an output that events contain in part", s.blob, content, binary)
+	on(s, "GET "+one+"/events", "follow-events", "Stream events, stored and provisional, as server-sent events", s.events, content, produces("text/event-stream"))
+	on(s, "GET "+one+"/log", "read-events", "Read stored events", s.log, content)
+	on(s, "GET "+one+"/plan", "read-plan", "Read the plan and its progress, now or after an event", s.plan, content)
+	on(s, "GET "+one+"/files", "list-files", "List the files of the workspace", s.files, content)
+	on(s, "GET "+one+"/files/{path...}", "read-file", "Read a file of the workspace, or a range of it", s.file, content, binary)
+	on(s, "PUT "+one+"/files/{path...}", "write-file", "Write a file of the workspace", s.upload, content, noContent, large)
+	on(s, "GET "+one+"/blobs/{ref}", "read-blob", "Read the whole of an output that events contain in part", s.blob, content, binary)
 
 	op(s, "GET /api/v1/agents", "list-agents", "List the agents", s.agents, about)
 	op(s, "GET /api/v1/tools", "list-tools", "List the tools", s.tools, about)
@@ -62,6 +64,22 @@ func op[In, Out any](s *Server, route, id, summary string, do func(context.Conte
 	})
 }
 
+// on registers an operation on a session of the user who makes the request. To
+// other users it responds as if the session did not exist. info is the index
+// entry of the session at the time of the request.
+func on[In, Out any, P interface {
+	*In
+	sessionID() string
+}](s *Server, route, id, summary string, do func(ctx context.Context, info journal.SessionInfo, in P) (*Out, error), options ...option) {
+	op(s, route, id, summary, func(ctx context.Context, in *In) (*Out, error) {
+		info, err := s.ownSession(ctx, P(in).sessionID())
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, info, in)
+	}, options...)
+}
+
 // status sets the status of success, which is 200 otherwise.
 func status(n int) option { return func(o *huma.Operation) { o.DefaultStatus = n } }
 
@@ -76,10 +94,12 @@ func produces(mime string) option {
 	}
 }
 
-// OneSession is a request about one session.
+// OneSession is the part of a request that names its session.
 type OneSession struct {
 	ID string `path:"id" maxLength:"255" doc:"The id of a session."`
 }
+
+func (o *OneSession) sessionID() string { return o.ID }
 
 // list is a response with several items.
 type list[T any] struct {

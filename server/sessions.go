@@ -154,13 +154,13 @@ type readRequest struct {
 	Wait int `query:"wait" minimum:"0" maximum:"300" doc:"Respond after this many seconds, or as soon as the session does not run or a call waits for the user, here or in a child session."`
 }
 
-func (s *Server) read(ctx context.Context, in *readRequest) (*sessionResponse, error) {
+func (s *Server) read(ctx context.Context, info journal.SessionInfo, in *readRequest) (*sessionResponse, error) {
 	if in.Wait > 0 {
-		if err := s.wait(ctx, in.ID, time.Duration(in.Wait)*time.Second); err != nil {
+		if err := s.wait(ctx, info.ID, time.Duration(in.Wait)*time.Second); err != nil {
 			return nil, err
 		}
 	}
-	return s.sessionResponse(ctx, in.ID)
+	return s.sessionResponse(ctx, info.ID)
 }
 
 type planRequest struct {
@@ -172,17 +172,14 @@ type planResponse struct{ Body Plan }
 
 // plan returns a session's plan and its progress after an event. Without a
 // plan, the response has no steps.
-func (s *Server) plan(ctx context.Context, in *planRequest) (*planResponse, error) {
-	if _, err := s.ownSession(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *Server) plan(ctx context.Context, info journal.SessionInfo, in *planRequest) (*planResponse, error) {
 	out := &planResponse{Plan{Steps: []Step{}}}
 	p, ok := s.Host.(Planner)
 	if !ok {
 		return out, nil
 	}
 	var st openmanus.State
-	for ev, err := range s.Store.Events(ctx, in.ID, 0) {
+	for ev, err := range s.Store.Events(ctx, info.ID, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -204,38 +201,31 @@ type renameRequest struct {
 	}
 }
 
-func (s *Server) rename(ctx context.Context, in *renameRequest) (*sessionResponse, error) {
-	if _, err := s.ownSession(ctx, in.ID); err != nil {
+func (s *Server) rename(ctx context.Context, info journal.SessionInfo, in *renameRequest) (*sessionResponse, error) {
+	if _, err := s.Store.Append(ctx, info.ID, openmanus.Titled{ID: ids.New(), Title: in.Body.Title}); err != nil {
 		return nil, err
 	}
-	if _, err := s.Store.Append(ctx, in.ID, openmanus.Titled{ID: ids.New(), Title: in.Body.Title}); err != nil {
-		return nil, err
-	}
-	return s.sessionResponse(ctx, in.ID)
+	return s.sessionResponse(ctx, info.ID)
 }
 
 // remove deletes a session and its descendants. If the session is driven, here
 // or by another process, it deletes nothing.
-func (s *Server) remove(ctx context.Context, in *OneSession) (*struct{}, error) {
-	info, err := s.ownSession(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) remove(ctx context.Context, info journal.SessionInfo, in *OneSession) (*struct{}, error) {
 	done, ok := s.scheduler.reserve(info)
 	if !ok {
-		return nil, fmt.Errorf("session %s: %w", in.ID, openmanus.ErrDriven)
+		return nil, fmt.Errorf("session %s: %w", info.ID, openmanus.ErrDriven)
 	}
 	defer done()
 	// Delete takes the lease too, but by then the children would be gone.
-	lease, err := s.Store.Lock(ctx, in.ID)
+	lease, err := s.Store.Lock(ctx, info.ID)
 	if err != nil {
 		return nil, err
 	}
 	if err := lease.Release(); err != nil {
 		return nil, err
 	}
-	s.scheduler.release(in.ID)
-	return nil, s.removeAll(ctx, in.ID)
+	s.scheduler.release(info.ID)
+	return nil, s.removeAll(ctx, info.ID)
 }
 
 func (s *Server) removeAll(ctx context.Context, id string) error {
@@ -264,31 +254,24 @@ type forkRequest struct {
 	}
 }
 
-func (s *Server) fork(ctx context.Context, in *forkRequest) (*sessionResponse, error) {
-	info, err := s.ownSession(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkRequest) (*sessionResponse, error) {
 	if in.Body.At > info.Events {
 		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
 	}
 	id := ids.Session()
-	if err := openmanus.Fork(ctx, s.Store, in.ID, in.Body.At, id); err != nil {
+	if err := openmanus.Fork(ctx, s.Store, info.ID, in.Body.At, id); err != nil {
 		return nil, err
 	}
 	return s.sessionResponse(ctx, id)
 }
 
-func (s *Server) export(ctx context.Context, in *OneSession) (*huma.StreamResponse, error) {
-	if _, err := s.ownSession(ctx, in.ID); err != nil {
-		return nil, err
-	}
+func (s *Server) export(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "application/jsonl")
-		hc.SetHeader("Content-Disposition", `attachment; filename="`+in.ID+`.jsonl"`)
-		err := openmanus.Export(hc.Context(), s.Store, s.Store, in.ID, hc.BodyWriter())
+		hc.SetHeader("Content-Disposition", `attachment; filename="`+info.ID+`.jsonl"`)
+		err := openmanus.Export(hc.Context(), s.Store, s.Store, info.ID, hc.BodyWriter())
 		if err != nil { // the status is sent; import notices that the file has no end
-			s.Log.Error("export incomplete", "session", in.ID, "error", err)
+			s.Log.Error("export incomplete", "session", info.ID, "error", err)
 		}
 	}}, nil
 }

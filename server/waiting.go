@@ -79,9 +79,6 @@ func onlyDelegates(st *openmanus.State) bool {
 // wait returns when a session does not run, when a call in it or below it
 // waits for the user, or after the timeout.
 func (s *Server) wait(ctx context.Context, id string, timeout time.Duration) error {
-	if _, err := s.ownSession(ctx, id); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	f := &follower{store: s.Store, changed: make(chan struct{}, 1), followed: make(map[string]bool)}
 	defer f.following.Wait()
