@@ -121,7 +121,8 @@ func (a *Agent) Configured(n int) Configured {
 	return c
 }
 
-func (a *Agent) tool(name string) Tool {
+// Tool returns the tool of that name, or nil.
+func (a *Agent) Tool(name string) Tool {
 	for _, t := range a.Tools {
 		if t.Spec().Name == name {
 			return t
@@ -134,16 +135,19 @@ func (a *Agent) tool(name string) Tool {
 // is m, if it is not nil. Opening a session twice in the same way opens it
 // once; ErrConflict says that another one has the id.
 func Open(ctx context.Context, j Journal, session string, f Flow, m *UserSaid) error {
-	return open(ctx, j, session, Opened{Flow: f.Agent().Name, Version: FormatVersion}, f.Agent().Configured(0), m)
+	return OpenWith(ctx, j, session, Opened{Flow: f.Agent().Name, Version: FormatVersion}, f.Agent().Configured(0), m)
 }
 
 // OpenFor is Open for a user of a server: the session and its children are
 // theirs.
 func OpenFor(ctx context.Context, j Journal, owner, session string, f Flow, m *UserSaid) error {
-	return open(ctx, j, session, Opened{Flow: f.Agent().Name, Owner: owner, Version: FormatVersion}, f.Agent().Configured(0), m)
+	return OpenWith(ctx, j, session, Opened{Flow: f.Agent().Name, Owner: owner, Version: FormatVersion}, f.Agent().Configured(0), m)
 }
 
-func open(ctx context.Context, j Journal, session string, o Opened, c Configured, m *UserSaid) error {
+// OpenWith opens a session with the given first events. The first message is
+// m, if it is not nil. It is safe to open a session twice in the same way; the
+// error is [ErrConflict] if the id belongs to another one.
+func OpenWith(ctx context.Context, j Journal, session string, o Opened, c Configured, m *UserSaid) error {
 	bodies := []Body{o, c}
 	if m != nil {
 		bodies = append(bodies, *m)

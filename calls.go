@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -23,7 +24,7 @@ func (s *State) applyCall(ev Event) {
 	case Ruled:
 		s.ruled(e)
 	case CallStarted:
-		if c := s.Call(e.Call); c != nil && c.Done == nil && c.allowed() {
+		if c := s.Call(e.Call); c != nil && c.Done == nil && c.Allowed() {
 			c.Attempts, c.Running = max(c.Attempts, e.Attempt), true
 		}
 	case CallDone:
@@ -41,14 +42,14 @@ func (s *State) asked(e Asked) {
 	switch {
 	case e.Kind == AskRuling && c.Ruled == nil:
 		c.Ruling, c.Hints, c.Asking = &e, e.Hints, true
-	case e.Kind != AskRuling && c.Running && e.N == c.asked():
+	case e.Kind != AskRuling && c.Running && e.N == c.AskCount():
 		c.Questions = append(c.Questions, e)
 		c.Asking, c.Running = true, false
 	}
 }
 
-// asked returns how many questions the call has put before a person so far.
-func (c *CallState) asked() int {
+// AskCount returns how many questions the call has put before a person so far.
+func (c *CallState) AskCount() int {
 	n := len(c.Questions)
 	if c.Ruling != nil {
 		n++
@@ -56,8 +57,8 @@ func (c *CallState) asked() int {
 	return n
 }
 
-// allowed reports whether the call may run, now.
-func (c *CallState) allowed() bool { return c.Ruled != nil && c.Ruled.Allow && !c.Asking }
+// Allowed reports whether the call may run, now.
+func (c *CallState) Allowed() bool { return c.Ruled != nil && c.Ruled.Allow && !c.Asking }
 
 func (s *State) ruled(e Ruled) {
 	c := s.Call(e.Call)
@@ -73,7 +74,7 @@ func (s *State) ruled(e Ruled) {
 		if e.Reason != "" {
 			reason += ": " + e.Reason
 		}
-		c.Done = failed(c.ID, reason)
+		c.Done = new(FailedCall(c.ID, reason))
 	}
 }
 
@@ -149,7 +150,7 @@ func (s *State) giveUp(c *CallState, why string) {
 	if c.Done != nil {
 		return
 	}
-	c.Done, c.Running, c.Asking = failed(c.ID, why), false, false
+	c.Done, c.Running, c.Asking = new(FailedCall(c.ID, why)), false, false
 	if c.Attempts > 0 {
 		if s.gone == nil {
 			s.gone = make(map[string]string)
@@ -158,8 +159,9 @@ func (s *State) giveUp(c *CallState, why string) {
 	}
 }
 
-func failed(call, why string) *CallDone {
-	return &CallDone{Call: call, IsError: true, Parts: llm.Parts{llm.Text{Text: why}}}
+// FailedCall returns the result of a call that failed, or did not run.
+func FailedCall(call, why string) CallDone {
+	return CallDone{Call: call, IsError: true, Parts: llm.Parts{llm.Text{Text: why}}}
 }
 
 // Call returns the call with the given id of the last reply, or nil.
@@ -197,26 +199,124 @@ func (s *State) CallTasks() []Task {
 		return nil
 	}
 	free, reads := true, true // no open call comes before; only calls that read do
-	room := s.room()
+	room := s.fanOutLeft()
 	for _, c := range s.Calls {
 		if c.Done != nil {
 			continue
 		}
-		reads = reads && c.allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final
+		reads = reads && c.Allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final
 		switch {
 		case c.Ruled == nil && c.Ruling == nil:
 			todo = append(todo, Task{Do: Rule, Call: c.ID})
-		case c.Hints.Delegates && (free && c.allowed() || reads):
+		case c.Hints.Delegates && (free && c.Allowed() || reads):
 			if room > 0 || c.Running {
 				todo = append(todo, s.delegation(c))
 			}
 			if !c.Running {
 				room--
 			}
-		case free && c.allowed(), reads:
+		case free && c.Allowed(), reads:
 			todo = append(todo, Task{Do: Use, Call: c.ID})
 		}
 		free = false
 	}
 	return todo
 }
+
+// childOpened folds the opening of a child. A call that delegates is under way
+// from here on.
+func (s *State) childOpened(e ChildOpened) {
+	if s.Child(e.Child) != nil {
+		return
+	}
+	s.Children = append(s.Children, &ChildState{ChildOpened: e})
+	if c := s.Call(e.Call); c != nil && c.Done == nil && c.Hints.Delegates && c.Allowed() {
+		c.Attempts, c.Running = 1, true
+	}
+}
+
+// childDone folds the end of a child: it is the result of the call that asked
+// for it, or else news.
+func (s *State) childDone(seq int64, e ChildDone) {
+	child := s.Child(e.Child)
+	if child == nil || child.Done != nil {
+		return
+	}
+	child.Done = &e
+	s.spend(e.Usage, e.Cost)
+	c := s.Call(child.Call)
+	switch {
+	case c != nil && c.Done == nil && c.Hints.Delegates:
+		s.callDone(seq, CallDone{Call: c.ID, Parts: llm.Parts{llm.Text{Text: e.report()}}, IsError: e.Status != Finished})
+	case child.Call == "" || s.gone[child.Call] != "":
+		delete(s.gone, child.Call)
+		text := fmt.Sprintf("%s is %s: %s", e.Child, e.Status, e.report())
+		s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, text), Child: e.Child})
+	}
+}
+
+// report is what the parent's model reads: the answer and the files, not how
+// the child came to them.
+func (e *ChildDone) report() string {
+	if len(e.Files) == 0 {
+		return e.Text
+	}
+	return e.Text + "\n\nFiles made or changed:\n- " + strings.Join(e.Files, "\n- ")
+}
+
+// Child returns the child with the given session id, or nil.
+func (s *State) Child(id string) *ChildState {
+	for _, c := range s.Children {
+		if c.Child == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// OpenChildren returns the children that have not ended and that this session
+// still waits for: those of a call that was given up are not among them.
+func (s *State) OpenChildren() []*ChildState {
+	var open []*ChildState
+	for _, c := range s.Children {
+		if c.Done == nil && !s.Abandoned(c) {
+			open = append(open, c)
+		}
+	}
+	return open
+}
+
+// Abandoned reports whether nobody waits for a child any more: its call has got
+// another result.
+func (s *State) Abandoned(child *ChildState) bool {
+	if child.Call == "" || child.Done != nil {
+		return false
+	}
+	c := s.Call(child.Call)
+	return c == nil || c.Done != nil
+}
+
+// fanOutLeft is how many more children may be opened now.
+func (s *State) fanOutLeft() int {
+	l := s.Limits.Or(DefaultLimits()).FanOut
+	if l < 0 {
+		return len(s.Calls)
+	}
+	return max(0, l-len(s.OpenChildren()))
+}
+
+// delegation is the task of a call that delegates.
+func (s *State) delegation(c *CallState) Task {
+	var d Delegation
+	if json.Unmarshal([]byte(c.Arguments()), &d) != nil {
+		d = Delegation{Task: c.Arguments()} // a person's ruling may have let anything through
+	}
+	prompt := d.Task
+	if d.Returns != "" {
+		prompt += "\n\nAnswer with: " + d.Returns
+	}
+	return Task{Do: Delegate, Call: c.ID, Child: c.ID, Flow: cmp.Or(d.Agent, s.Opened.Flow), Prompt: prompt}
+}
+
+// ChildID returns the id of the session that session delegates to as name.
+func ChildID(session, name string) string { return session + "." + name }

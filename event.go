@@ -46,7 +46,7 @@ type (
 		Model     string       `json:"model,omitempty"`    // PROVIDER/NAME
 		Endpoint  string       `json:"endpoint,omitempty"` // where it answers, if that matters
 		System    string       `json:"system,omitempty"`
-		Tools     []Spec       `json:"tools,omitempty"`
+		Tools     []ToolSpec   `json:"tools,omitempty"`
 		Settings  llm.Settings `json:"settings"`
 		Limits    Limits       `json:"limits"`
 		Prices    Prices       `json:"prices"`
@@ -225,7 +225,7 @@ type (
 
 	// Taken says that another worker took over a session that was under
 	// way: the time before it does not count.
-	Taken struct {
+	TakenOver struct {
 		N      int    `json:"n"` // how often before
 		Worker string `json:"worker"`
 	}
@@ -311,94 +311,12 @@ func (b ChildOpened) Key() string { return "child/" + b.Child }
 func (b ChildDone) Key() string   { return "childdone/" + b.Child }
 func (b Elided) Key() string      { return fmt.Sprintf("elide/%d", b.N) }
 func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
-func (b Taken) Key() string       { return fmt.Sprintf("take/%d", b.N) }
+func (b TakenOver) Key() string   { return fmt.Sprintf("take/%d", b.N) }
 func (b Titled) Key() string      { return "title/" + b.ID }
 func (b Noted) Key() string       { return "note/" + b.ID }
 func (Typing) Key() string        { return "" }
 func (Output) Key() string        { return "" }
 func (b Foreign) Key() string     { return b.Stored }
-
-// Limits bound a session. In [Configured], 0 means the default of
-// [DefaultLimits], and -1 no limit.
-type Limits struct {
-	Steps  int           `json:"steps,omitempty"`   // replies to one request
-	Tokens int           `json:"tokens,omitempty"`  // read and written, in the session and its children
-	Money  Money         `json:"money,omitempty"`   // spent, likewise
-	Time   time.Duration `json:"time_ns,omitempty"` // at work on one request
-	Depth  int           `json:"depth,omitempty"`   // of delegation
-	FanOut int           `json:"fan_out,omitempty"` // children at once
-	Stuck  int           `json:"stuck,omitempty"`   // repetitions that earn a nudge; twice as many stop
-}
-
-// DefaultLimits are in force where nothing else is said.
-func DefaultLimits() Limits {
-	return Limits{Steps: 50, Tokens: 10_000_000, Money: 20 * Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3}
-}
-
-// Or returns l with the fields that are 0 taken from m.
-func (l Limits) Or(m Limits) Limits {
-	return Limits{
-		Steps: either(l.Steps, m.Steps), Tokens: either(l.Tokens, m.Tokens), Money: either(l.Money, m.Money),
-		Time: either(l.Time, m.Time), Depth: either(l.Depth, m.Depth), FanOut: either(l.FanOut, m.FanOut),
-		Stuck: either(l.Stuck, m.Stuck),
-	}
-}
-
-// Within returns l with nothing in it that allows more than m does.
-func (l Limits) Within(m Limits) Limits {
-	return Limits{
-		Steps: less(l.Steps, m.Steps), Tokens: less(l.Tokens, m.Tokens), Money: less(l.Money, m.Money),
-		Time: less(l.Time, m.Time), Depth: less(l.Depth, m.Depth), FanOut: less(l.FanOut, m.FanOut),
-		Stuck: less(l.Stuck, m.Stuck),
-	}
-}
-
-// less is the smaller one of two limits, of which 0 and less are none.
-func less[T ~int | ~int64](a, b T) T {
-	if a <= 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
-func either[T comparable](a, b T) T {
-	var zero T
-	if a != zero {
-		return a
-	}
-	return b
-}
-
-// Money is an amount in billionths of a US dollar.
-type Money int64
-
-// Dollar is one US dollar.
-const Dollar Money = 1e9
-
-// USD returns m in dollars, for display.
-func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
-
-// Prices are what a model costs per token. The zero value is unknown.
-type Prices struct {
-	Input      Money `json:"input,omitempty"`
-	Output     Money `json:"output,omitempty"`
-	Cached     Money `json:"cached,omitempty"`      // read from the provider's cache; 0: as Input
-	CacheWrite Money `json:"cache_write,omitempty"` // written to it; 0: as Input
-}
-
-// Cost returns the price of u.
-func (p Prices) Cost(u llm.Usage) Money {
-	cached, written := either(p.Cached, p.Input), either(p.CacheWrite, p.Input)
-	return Money(u.Input-u.Cached-u.CacheWrite)*p.Input + Money(u.Cached)*cached + Money(u.CacheWrite)*written + Money(u.Output)*p.Output
-}
-
-// A Window is how much a model reads and writes at once, in tokens. The zero
-// value is not known: nothing is left out then until the provider refuses.
-type Window struct {
-	Tokens int `json:"tokens,omitempty"` // of a request and its reply
-	Reply  int `json:"reply,omitempty"`  // of the reply, at most; 0: an eighth
-	Share  int `json:"share,omitempty"`  // percent of the room for requests from which on something is left out; 0: 80
-}
 
 // A Status says how a session stands.
 type Status string

@@ -1,6 +1,9 @@
 package openmanus
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // A Gate rules on calls before they run. Implementations are safe for
 // concurrent use and answer quickly: a person is asked by [Verdict].Ask, not
@@ -8,11 +11,11 @@ import "context"
 type Gate interface {
 	// Rule says whether call may run. spec.Hints are those of this call. An
 	// error is the program's, and halts the run.
-	Rule(ctx context.Context, call Call, spec Spec) (Verdict, error)
+	Rule(ctx context.Context, call Call, spec ToolSpec) (Verdict, error)
 }
 
-// gateName is [Ruled].By of what no person ruled on.
-const gateName = "gate"
+// ByGate is [Ruled].By of what no person ruled on.
+const ByGate = "gate"
 
 // A Verdict is what a gate says. The zero value denies.
 type Verdict struct {
@@ -23,10 +26,10 @@ type Verdict struct {
 }
 
 // GateFunc is a [Gate] that is a function.
-type GateFunc func(context.Context, Call, Spec) (Verdict, error)
+type GateFunc func(context.Context, Call, ToolSpec) (Verdict, error)
 
 // Rule implements [Gate].
-func (f GateFunc) Rule(ctx context.Context, c Call, s Spec) (Verdict, error) { return f(ctx, c, s) }
+func (f GateFunc) Rule(ctx context.Context, c Call, s ToolSpec) (Verdict, error) { return f(ctx, c, s) }
 
 // The modes of [Mode].
 const (
@@ -44,9 +47,9 @@ var AllowAll Gate = Mode(ApproveAll)
 type Mode string
 
 // Rule implements [Gate].
-func (m Mode) Rule(_ context.Context, call Call, spec Spec) (Verdict, error) {
+func (m Mode) Rule(_ context.Context, call Call, spec ToolSpec) (Verdict, error) {
 	h := spec.Hints
-	v := Verdict{Rule: "mode " + string(either(m, ApproveAsk))}
+	v := Verdict{Rule: "mode " + string(cmp.Or(m, ApproveAsk))}
 	switch {
 	case h.ReadOnly || h.Internal || h.Final, m == ApproveAll, m == ApproveEdits && h.Edits:
 		v.Allow = true

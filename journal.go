@@ -2,7 +2,9 @@ package openmanus
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 )
@@ -61,7 +63,7 @@ type Blobs interface {
 }
 
 // A Locker gives out the right to drive a session: law 5. A [Journal] that
-// also is a Locker is asked; for one that is not, [Local] only keeps order
+// also is a Locker is asked; for one that is not, the runtime only keeps order
 // within itself.
 type Locker interface {
 	// Lock returns a lease at once, or an error that is [ErrDriven] if
@@ -88,3 +90,19 @@ type Restorer interface {
 	// is such a session.
 	Restore(ctx context.Context, session string, events []Event) error
 }
+
+// ErrNoSession says that there is no such session.
+var ErrNoSession = errors.New("no such session")
+
+// ReadBlob returns the whole content of a blob.
+func ReadBlob(ctx context.Context, blobs Blobs, ref Ref) ([]byte, error) {
+	r, err := blobs.Get(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return io.ReadAll(r)
+}
+
+// RefOf returns the name of the blob with this content.
+func RefOf(data []byte) Ref { return Ref(fmt.Sprintf("sha256:%x", sha256.Sum256(data))) }

@@ -33,26 +33,26 @@ type State struct {
 	Calls []*CallState  // the calls of the last message in Said, until the next one
 	Inbox []Note        // what the model has not seen yet
 
-	Turn   int           // outcomes of asking the model
-	Steps  int           // replies since a person spoke
-	Active time.Duration // at work since a person spoke
-	Usage  llm.Usage     // of the session and its children
-	Cost   Money
-	Taken  int // how often another worker took over
+	Turn      int           // outcomes of asking the model
+	Steps     int           // replies since a person spoke
+	Active    time.Duration // at work since a person spoke
+	Usage     llm.Usage     // of the session and its children
+	Cost      Money
+	TakenOver int // how often another worker took over
 
 	Children []*ChildState
 	Outcome  Outcome // how it ended; the zero Outcome while it has not
 	Answer   string  // the last thing that the agent said since a person spoke
+	Fresh    bool    // the last event came from a person
 	Foreign  string  // what this version does not know: the type of a body, or a newer format
 
-	specs map[string]Spec            // of Config, by name
+	specs map[string]ToolSpec        // of Config, by name
 	last  map[string]json.RawMessage // Detail of a tool's last success, by name
 	kept  map[string]string          // the last result of tools that ask to have it kept, by name
 	gone  map[string]string          // calls that were given up, and their tool
 	cut   *ModelSaid                 // an unfinished reply: read if a person speaks, asked again if resumed
 	cutAt int64                      // its event
 	past  []trace                    // of the replies since a person spoke, for stuck detection
-	fresh bool                       // the last event came from a person
 
 	settled bool // the last of past has the results of Calls
 
@@ -144,14 +144,14 @@ func (s *State) Apply(ev Event) {
 	if ev.Seq == 0 {
 		return
 	}
-	_, taken := ev.Body.(Taken)
+	_, taken := ev.Body.(TakenOver)
 	if gap := ev.Time.Sub(s.Updated); s.Seq > 0 && gap > 0 && !taken && s.Status() == Running {
 		s.Active += gap
 	}
 	if s.Seq == 0 {
 		s.Began = ev.Time
 	}
-	s.Seq, s.Updated, s.fresh = ev.Seq, ev.Time, byPerson(ev.Body)
+	s.Seq, s.Updated, s.Fresh = ev.Seq, ev.Time, byPerson(ev.Body)
 	switch e := ev.Body.(type) {
 	case Opened:
 		s.Opened = e
@@ -175,8 +175,8 @@ func (s *State) Apply(ev Event) {
 		s.resumed(e)
 	case Interrupted:
 		s.interrupted(ev.Seq, e)
-	case Taken:
-		s.Taken++
+	case TakenOver:
+		s.TakenOver++
 	case Elided:
 		s.elided(e)
 	case Compacted:
@@ -202,7 +202,7 @@ func byPerson(b Body) bool {
 	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered:
 		return true
 	case Ruled:
-		return b.By != gateName
+		return b.By != ByGate
 	}
 	return false
 }
@@ -210,7 +210,7 @@ func byPerson(b Body) bool {
 func (s *State) configure(e Configured) {
 	s.Config, s.Limits = e, e.Limits.Or(DefaultLimits())
 	s.reweigh()
-	s.specs = make(map[string]Spec, len(e.Tools))
+	s.specs = make(map[string]ToolSpec, len(e.Tools))
 	for _, t := range e.Tools {
 		s.specs[t.Name] = t
 	}
@@ -382,8 +382,22 @@ func (s *State) spend(u llm.Usage, m Money) {
 // Last returns the Detail of a tool's last success in the session, or nil.
 func (s *State) Last(tool string) json.RawMessage { return s.last[tool] }
 
-// ahead returns a copy of s that can be folded further without touching s.
-func (s *State) ahead() *State {
+// ToolSpec returns the tool of that name in the configuration.
+func (s *State) ToolSpec(name string) (ToolSpec, bool) {
+	spec, ok := s.specs[name]
+	return spec, ok
+}
+
+// Kept returns the last results of the tools that ask to have them outlive a
+// compaction, by name. It is not to be changed.
+func (s *State) Kept() map[string]string { return s.kept }
+
+// Wholes returns the texts of what compactions left out, the oldest first. It
+// is not to be changed.
+func (s *State) Wholes() []Ref { return s.wholes }
+
+// Clone returns a copy of s that can be folded further without touching s.
+func (s *State) Clone() *State {
 	c := *s
 	c.Said, c.marks = slices.Clip(s.Said), slices.Clip(s.marks)
 	c.Inbox = slices.Clone(s.Inbox)

@@ -2,6 +2,7 @@ package openmanus
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 // [Call].Session. A tool that is an [io.Closer] is closed by who made it.
 type Tool interface {
 	// Spec describes the tool. It does not change while the tool is in use.
-	Spec() Spec
+	Spec() ToolSpec
 
 	// Run carries out a call whose arguments fit the spec's schema. It
 	// returns when ctx ends, with what there is by then.
@@ -26,8 +27,8 @@ type Tool interface {
 	Run(ctx context.Context, call Call) (Result, error)
 }
 
-// A Spec is what is known of a tool before it runs.
-type Spec struct {
+// A ToolSpec is what is known of a tool before it runs.
+type ToolSpec struct {
 	llm.ToolSpec
 	Hints Hints `json:"hints"`
 
@@ -100,15 +101,15 @@ type Hints struct {
 	Delegates   bool `json:"delegates,omitempty"`   // does not run: a session of its own does the work; its arguments are a Delegation
 }
 
-// A Hinter is a [Tool] whose calls differ in what they may do: Hints returns
+// A CallHinter is a [Tool] whose calls differ in what they may do: Hints returns
 // those of one call, whose arguments fit the schema.
-type Hinter interface{ Hints(call Call) Hints }
+type CallHinter interface{ Hints(call Call) Hints }
 
-// A Shower is a [Tool] that can show what would come of a call, for the person
-// who is asked whether it may run: a diff, say. Show changes nothing. "" means
+// A Previewer is a [Tool] that can show what would come of a call, for the person
+// who is asked whether it may run: a diff, say. Preview changes nothing. "" means
 // that the arguments say it all; an error, that the call would fail, and why.
-type Shower interface {
-	Show(ctx context.Context, call Call) (string, error)
+type Previewer interface {
+	Preview(ctx context.Context, call Call) (string, error)
 }
 
 // A SessionCloser is a [Tool] that keeps something for a session, such as a
@@ -184,7 +185,7 @@ func (a *Ask) Error() string { return "asked a person: " + a.Question }
 // schema, it is derived from In: fields by their json tags, required unless
 // omitempty, described by their jsonschema tags. It panics if In has no
 // schema, which is a programmer's mistake.
-func Func[In any](spec Spec, run func(context.Context, Call, In) (Result, error)) Tool {
+func Func[In any](spec ToolSpec, run func(context.Context, Call, In) (Result, error)) Tool {
 	if spec.Input == nil {
 		schema, err := args.For[In]()
 		if err != nil {
@@ -196,11 +197,11 @@ func Func[In any](spec Spec, run func(context.Context, Call, In) (Result, error)
 }
 
 type funcTool[In any] struct {
-	spec Spec
+	spec ToolSpec
 	run  func(context.Context, Call, In) (Result, error)
 }
 
-func (t *funcTool[In]) Spec() Spec { return t.spec }
+func (t *funcTool[In]) Spec() ToolSpec { return t.spec }
 
 func (t *funcTool[In]) Run(ctx context.Context, call Call) (Result, error) {
 	var in In
@@ -208,4 +209,10 @@ func (t *funcTool[In]) Run(ctx context.Context, call Call) (Result, error) {
 		return Result{}, fmt.Errorf("arguments: %w", err)
 	}
 	return t.run(ctx, call, in)
+}
+
+// Fingerprint is the hash of the name and the arguments of a call: of all that
+// a person is shown of one that no [Previewer] shows.
+func Fingerprint(tool, input string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(tool+"\x00"+input)))
 }

@@ -62,7 +62,7 @@ func TestEveryToolDeclaresItsArguments(t *testing.T) {
 	}
 }
 
-func checkArguments(t *testing.T, spec openmanus.Spec) {
+func checkArguments(t *testing.T, spec openmanus.ToolSpec) {
 	t.Helper()
 	var schema struct{ Properties map[string]any }
 	if err := json.Unmarshal(spec.Input, &schema); err != nil {

@@ -4,8 +4,8 @@ import (
 	"io"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/analysis"
-	"github.com/openmanus-go/openmanus/document"
+	"github.com/openmanus-go/openmanus/data/analysis"
+	"github.com/openmanus-go/openmanus/data/document"
 	"github.com/openmanus-go/openmanus/tools"
 )
 

@@ -480,7 +480,7 @@ func happens(t *testing.T, fl *EvaluateFlow, s *openmanus.State, i int, b byte) 
 	case openmanus.Use:
 		return used(t, fl, s, s.Call(task.Call), b)
 	case openmanus.Reply:
-		r, err := llm.Generate(t.Context(), fl.Evaluator.Model, openmanus.NewRequest(s, task))
+		r, err := llm.Generate(t.Context(), fl.Evaluator.Model, s.Request(task))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,7 +60,7 @@ func (caller) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, e
 }
 
 func newCopyTool(attempts []Attempt, c Copies) openmanus.Tool {
-	spec := openmanus.Spec{
+	spec := openmanus.ToolSpec{
 		ToolSpec: llm.ToolSpec{Name: copying, Description: "Copy the workspace, for the attempts that follow.", Input: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
 		Hints:    openmanus.Hints{Internal: true, Idempotent: true},
 	}
@@ -100,16 +100,16 @@ type keepInput struct {
 type keepTool struct{ copies Copies }
 
 // Spec implements [openmanus.Tool].
-func (keepTool) Spec() openmanus.Spec {
-	return openmanus.Spec{
+func (keepTool) Spec() openmanus.ToolSpec {
+	return openmanus.ToolSpec{
 		ToolSpec:  llm.ToolSpec{Name: keeping, Description: "Bring what an attempt changed into the workspace.", Input: json.RawMessage(`{"type":"object","properties":{"attempt":{"type":"integer","minimum":1},"why":{"type":"string"}},"required":["attempt","why"],"additionalProperties":false}`)},
 		Hints:     openmanus.Hints{Edits: true, Idempotent: true},
 		Arguments: []openmanus.Argument{{Name: "*", Kind: openmanus.TextArgument}},
 	}
 }
 
-// Show implements [openmanus.Shower].
-func (t keepTool) Show(ctx context.Context, call openmanus.Call) (string, error) {
+// Preview implements [openmanus.Previewer].
+func (t keepTool) Preview(ctx context.Context, call openmanus.Call) (string, error) {
 	in, round, err := t.arguments(call)
 	if err != nil {
 		return "", err

@@ -318,7 +318,7 @@ func clip(text string, n int) string {
 // is another session.
 func Progress(s *openmanus.State) *tools.Plan {
 	has := func(tool string) bool {
-		return slices.ContainsFunc(s.Config.Tools, func(t openmanus.Spec) bool { return t.Name == tool })
+		return slices.ContainsFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == tool })
 	}
 	switch {
 	case !s.Config.FlowEnds:

@@ -89,7 +89,7 @@ func newSkillTool(skills []Skill) openmanus.Tool {
 		panic("agents: " + err.Error()) // strings always encode
 	}
 	schema := `{"type":"object","properties":{"name":{"type":"string","enum":` + string(list) + `,"description":"Which skill."},"file":{"type":"string","description":"One of its files, instead of its text."}},"required":["name"],"additionalProperties":false}`
-	spec := openmanus.Spec{
+	spec := openmanus.ToolSpec{
 		ToolSpec:  llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
 		Hints:     openmanus.Hints{ReadOnly: true, Idempotent: true},
 		Arguments: []openmanus.Argument{{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Reads}},

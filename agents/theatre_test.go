@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A theatre is where flows are played: the journal, and what was begun there.
@@ -42,7 +44,7 @@ func (th *theatre) begins(label string, v voice) voice {
 func (th *theatre) open(t *testing.T, w worker, flow, request string) {
 	t.Helper()
 	if th.j == nil {
-		th.j = &dying{Memory: new(openmanus.Memory)}
+		th.j = &dying{Memory: new(journal.Memory)}
 	}
 	f, err := w(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: flow}})
 	if err != nil {
@@ -57,7 +59,7 @@ func (th *theatre) open(t *testing.T, w worker, flow, request string) {
 // wake drives the session until nothing moves.
 func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
 	t.Helper()
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: th.j, Flow: w}}
+	l := &run.Local{Worker: run.Worker{Journal: th.j, Flow: w}}
 	if err := l.Wake(t.Context(), root); err != nil {
 		return nil, err
 	}
@@ -66,7 +68,7 @@ func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
 
 // A dying journal fails at its n-th append, and from then on.
 type dying struct {
-	*openmanus.Memory
+	*journal.Memory
 	mu     sync.Mutex
 	n, at  int
 	stored bool // the n-th is stored all the same
@@ -103,7 +105,7 @@ type performance struct {
 func sameEndWhereverKilled(t *testing.T, least int, begin func(*dying) performance) string {
 	t.Helper()
 	play := func(at int, stored bool) (end string, appends int) {
-		j := &dying{Memory: new(openmanus.Memory)}
+		j := &dying{Memory: new(journal.Memory)}
 		p := begin(j)
 		j.at, j.stored = at, stored
 		if _, err := p.wake(t); err != nil && !errors.Is(err, errKilled) {

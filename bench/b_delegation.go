@@ -13,7 +13,9 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/bench/stats"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -49,7 +51,7 @@ func (b *bench) delegation(ctx context.Context) error {
 // delegateOnce has one session delegate, and returns how much longer than the
 // slowest child it took.
 func (b *bench) delegateOnce(ctx context.Context, stored bool, n int) (ratio float64, err error) {
-	var j openmanus.Journal = new(openmanus.Memory)
+	var j openmanus.Journal = new(journal.Memory)
 	if stored {
 		dir := filepath.Join(b.dir, fmt.Sprint("delegation-", n))
 		db, err := store.Open(dir, nil)
@@ -69,7 +71,7 @@ func (b *bench) delegateOnce(ctx context.Context, stored bool, n int) (ratio flo
 	if err := openmanus.Open(ctx, j, "s", boss, &m); err != nil {
 		return 0, err
 	}
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: j, Flow: openmanus.Only(boss, hand)}}
+	l := &run.Local{Worker: run.Worker{Journal: j, Flow: run.FlowsByName(boss, hand)}}
 	start := time.Now()
 	if err := l.Wake(ctx, "s"); err != nil {
 		return 0, err

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -23,7 +24,7 @@ func largePage(nodes int) string {
 }
 
 func callOf(input string) openmanus.Call {
-	return openmanus.Call{Call: llm.Call{ID: "c", Name: "browser_use", Input: input}, Session: "s", Blobs: new(openmanus.Memory), Live: io.Discard}
+	return openmanus.Call{Call: llm.Call{ID: "c", Name: "browser_use", Input: input}, Session: "s", Blobs: new(journal.Memory), Live: io.Discard}
 }
 
 // BenchmarkState looks at a page of 1,600 nodes: at most 60 ms are wanted.

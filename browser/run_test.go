@@ -18,6 +18,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -230,7 +231,7 @@ func (p *player) run(input string) {
 	if input, p.err = schema.Check(input); p.err != nil {
 		return
 	}
-	call := openmanus.Call{Call: llm.Call{ID: fmt.Sprintf("c%d", p.call), Name: "browser_use", Input: input}, Session: "s", Last: p.last, Blobs: new(openmanus.Memory), Live: io.Discard}
+	call := openmanus.Call{Call: llm.Call{ID: fmt.Sprintf("c%d", p.call), Name: "browser_use", Input: input}, Session: "s", Last: p.last, Blobs: new(journal.Memory), Live: io.Discard}
 	res, err := p.tool.Run(p.t.Context(), call)
 	p.err = err
 	for _, part := range res.Parts {

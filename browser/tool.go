@@ -53,7 +53,7 @@ type Config struct {
 // after the other.
 type Tool struct {
 	cfg  Config
-	spec openmanus.Spec
+	spec openmanus.ToolSpec
 
 	mu     sync.Mutex
 	slots  map[string]*slot
@@ -76,7 +76,7 @@ func NewTool(cfg Config) *Tool {
 	if err := json.Compact(&b, []byte(schema)); err != nil {
 		panic("browser: the schema of browser_use: " + err.Error())
 	}
-	spec := openmanus.Spec{
+	spec := openmanus.ToolSpec{
 		ToolSpec:  llm.ToolSpec{Name: "browser_use", Description: strings.TrimSpace(description), Input: b.Bytes()},
 		Arguments: arguments,
 	}
@@ -84,9 +84,9 @@ func NewTool(cfg Config) *Tool {
 }
 
 // Spec implements [openmanus.Tool].
-func (t *Tool) Spec() openmanus.Spec { return t.spec }
+func (t *Tool) Spec() openmanus.ToolSpec { return t.spec }
 
-// Hints implements [openmanus.Hinter]. What only looks, or goes to a page,
+// Hints implements [openmanus.CallHinter]. What only looks, or goes to a page,
 // changes nothing but the session's own browser; it is not ReadOnly, since
 // such calls would run at once, and the order of these matters.
 func (t *Tool) Hints(call openmanus.Call) openmanus.Hints {

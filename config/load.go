@@ -222,7 +222,7 @@ func (l *loader) fill() {
 	c.secrets = l.secrets()
 }
 
-// shortestSecret is the length from which [openmanus.Secrets] replaces a value.
+// shortestSecret is the length from which [journal.Secrets] replaces a value.
 const shortestSecret = 8
 
 func assign(field, value any) {

@@ -66,7 +66,7 @@ func names(places []place, want func(place) bool) []string {
 // look finds out what a call does, in the workspace at dir. A call whose
 // arguments are no object has no facts: arguments are checked against the
 // tool's schema before.
-func look(dir string, call openmanus.Call, spec openmanus.Spec) facts {
+func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 	h := spec.Hints
 	f := facts{tool: call.Name, edits: h.Edits, changes: !h.ReadOnly, destroys: h.Destructive}
 	f.plain = true

@@ -47,7 +47,7 @@ func New(o Options) (*Gate, error) {
 func (g *Gate) sandboxed() bool { return g.o.Sandbox != "" && g.o.Sandbox != "none" }
 
 // Rule implements [openmanus.Gate].
-func (g *Gate) Rule(ctx context.Context, call openmanus.Call, spec openmanus.Spec) (openmanus.Verdict, error) {
+func (g *Gate) Rule(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec) (openmanus.Verdict, error) {
 	h := spec.Hints
 	if h.Internal || h.Final {
 		return g.o.Mode.Rule(ctx, call, spec)

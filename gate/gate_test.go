@@ -13,7 +13,7 @@ import (
 
 // specs are tools as they declare themselves. The gate reads nothing from
 // their names. The last two declare nothing of their arguments.
-var specs = map[string]openmanus.Spec{
+var specs = map[string]openmanus.ToolSpec{
 	"bash":           spec(openmanus.Hints{Destructive: true, Sandboxed: true}, arg("command", openmanus.CommandArgument, openmanus.Runs)),
 	"python_execute": spec(openmanus.Hints{Destructive: true, Sandboxed: true}, arg("code", openmanus.CodeArgument, openmanus.Runs)),
 	"file_saver":     spec(openmanus.Hints{Edits: true, Destructive: true}, arg("file_path", openmanus.PathArgument, openmanus.Writes)),
@@ -33,8 +33,8 @@ var specs = map[string]openmanus.Spec{
 	"unknown":    spec(openmanus.Hints{}),
 }
 
-func spec(h openmanus.Hints, arguments ...openmanus.Argument) openmanus.Spec {
-	return openmanus.Spec{Hints: h, Arguments: arguments}
+func spec(h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
+	return openmanus.ToolSpec{Hints: h, Arguments: arguments}
 }
 
 func arg(name string, kind openmanus.ArgumentKind, does openmanus.Effect) openmanus.Argument {
@@ -42,7 +42,7 @@ func arg(name string, kind openmanus.ArgumentKind, does openmanus.Effect) openma
 }
 
 // call is a call of one of the specs.
-func call(tool string, args map[string]any) (openmanus.Call, openmanus.Spec) {
+func call(tool string, args map[string]any) (openmanus.Call, openmanus.ToolSpec) {
 	input, err := json.Marshal(args)
 	if err != nil {
 		panic(err)

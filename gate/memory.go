@@ -60,14 +60,14 @@ func Key(parts ...string) string {
 // would run. It is "" for a call that cannot be decided on for good, because
 // what it does depends on the moment.
 func CallKey(s *openmanus.State, c *openmanus.CallState) string {
-	i := slices.IndexFunc(s.Config.Tools, func(t openmanus.Spec) bool { return t.Name == c.Name })
+	i := slices.IndexFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == c.Name })
 	if c.Ruling == nil || c.Ruling.Shown != "" || i < 0 {
 		return ""
 	}
 	return key(s.Config.Workspace, s.Config.Sandbox, s.Config.Tools[i], c.Ruling.Hash)
 }
 
-func key(workspace, sandbox string, spec openmanus.Spec, hash string) string {
+func key(workspace, sandbox string, spec openmanus.ToolSpec, hash string) string {
 	return Key("call", workspace, sandbox, spec.Name, spec.Description, string(spec.Input), hash)
 }
 

@@ -57,12 +57,12 @@ func TestMemory(t *testing.T) {
 func TestDecisionIsOfOneCall(t *testing.T) {
 	o := Options{Workspace: "/w", Sandbox: "none", Memory: Open(filepath.Join(t.TempDir(), "m"))}
 	c, spec := call("mcp_delete", map[string]any{"name": "tmp"})
-	s := &openmanus.State{Config: openmanus.Configured{Workspace: "/w", Sandbox: "none", Tools: []openmanus.Spec{spec}}}
+	s := &openmanus.State{Config: openmanus.Configured{Workspace: "/w", Sandbox: "none", Tools: []openmanus.ToolSpec{spec}}}
 	waiting := &openmanus.CallState{Call: c.Call, Ruling: &openmanus.Asked{Hash: openmanus.Fingerprint(c.Name, c.Input)}}
 	if err := o.Memory.Remember(Decision{Key: CallKey(s, waiting), Allow: true, By: "person", At: time.Now(), Session: "s1"}); err != nil {
 		t.Fatal(err)
 	}
-	rule := func(o Options, args map[string]any, change func(*openmanus.Spec)) openmanus.Verdict {
+	rule := func(o Options, args map[string]any, change func(*openmanus.ToolSpec)) openmanus.Verdict {
 		t.Helper()
 		g, err := New(o)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestDecisionIsOfOneCall(t *testing.T) {
 		}
 		return v
 	}
-	same := func(*openmanus.Spec) {}
+	same := func(*openmanus.ToolSpec) {}
 	v := rule(o, map[string]any{"name": "tmp"}, same)
 	if !v.Allow || !strings.HasPrefix(v.Rule, "remembered "+CallKey(s, waiting)[:8]+": allowed by person at ") || !strings.HasSuffix(v.Rule, " in s1") {
 		t.Errorf("the same call: %+v", v)
@@ -87,8 +87,8 @@ func TestDecisionIsOfOneCall(t *testing.T) {
 		"other arguments":     rule(o, map[string]any{"name": "prod"}, same),
 		"another workspace":   rule(elsewhere, map[string]any{"name": "tmp"}, same),
 		"another sandbox":     rule(caged, map[string]any{"name": "tmp"}, same),
-		"another description": rule(o, map[string]any{"name": "tmp"}, func(s *openmanus.Spec) { s.Description += "\u200b" }), // MCPoison
-		"another schema":      rule(o, map[string]any{"name": "tmp"}, func(s *openmanus.Spec) { s.Input = []byte(`{"type":"object"}`) }),
+		"another description": rule(o, map[string]any{"name": "tmp"}, func(s *openmanus.ToolSpec) { s.Description += "\u200b" }), // MCPoison
+		"another schema":      rule(o, map[string]any{"name": "tmp"}, func(s *openmanus.ToolSpec) { s.Input = []byte(`{"type":"object"}`) }),
 	} {
 		if !v.Ask {
 			t.Errorf("%s: %+v", what, v)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -114,7 +115,7 @@ func (v *visitor) call(ctx context.Context, original, input, answer string) erro
 
 func (v *visitor) run(ctx context.Context, t openmanus.Tool, input, answer string) error {
 	v.n++
-	call := openmanus.Call{Call: llm.Call{ID: fmt.Sprint("c", v.n), Name: t.Spec().Name, Input: input}, Session: "s", Blobs: new(openmanus.Memory), Live: io.Discard}
+	call := openmanus.Call{Call: llm.Call{ID: fmt.Sprint("c", v.n), Name: t.Spec().Name, Input: input}, Session: "s", Blobs: new(journal.Memory), Live: io.Discard}
 	_, err := t.Run(ctx, call)
 	for ask := (*openmanus.Ask)(nil); errors.As(err, &ask); _, err = t.Run(ctx, call) {
 		call.Answers = append(call.Answers, openmanus.Answer{Data: json.RawMessage(answer)})

@@ -51,7 +51,7 @@ func decoded(text string) []byte {
 
 // ours is a tool of ours.
 func ours(name, schema string, run func(ctx context.Context, c openmanus.Call) (openmanus.Result, error)) openmanus.Tool {
-	spec := openmanus.Spec{ToolSpec: llm.ToolSpec{Name: name, Description: "For the suite.", Input: json.RawMessage(schema)}}
+	spec := openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: name, Description: "For the suite.", Input: json.RawMessage(schema)}}
 	return openmanus.Func(spec, func(ctx context.Context, c openmanus.Call, _ map[string]any) (openmanus.Result, error) {
 		return run(ctx, c)
 	})

@@ -34,7 +34,7 @@ func (c *Client) findTool() openmanus.Tool {
 	for _, l := range c.links {
 		names = append(names, line(l.cfg.Name, 40))
 	}
-	spec := openmanus.Spec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true}, ToolSpec: llm.ToolSpec{Name: nameFind,
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true}, ToolSpec: llm.ToolSpec{Name: nameFind,
 		Description: "Find tools of the connected MCP servers (" + some(names) + ") by what they do, with the schemas of their arguments. Those that are not among your own tools are called with " + nameUse + "."}}
 	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in findArgs) (openmanus.Result, error) {
 		c.freshen(ctx)
@@ -207,18 +207,18 @@ var useSchema = json.RawMessage(`{"type":"object","properties":{"name":{"type":"
 // A useTool calls any tool of the servers by its name.
 type useTool struct {
 	c    *Client
-	spec openmanus.Spec
+	spec openmanus.ToolSpec
 }
 
 func (c *Client) useTool() openmanus.Tool {
-	return &useTool{c, openmanus.Spec{ToolSpec: llm.ToolSpec{Name: nameUse, Input: useSchema,
+	return &useTool{c, openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: nameUse, Input: useSchema,
 		Description: "Call a tool that " + nameFind + " has described."}}}
 }
 
 // Spec implements [openmanus.Tool].
-func (u *useTool) Spec() openmanus.Spec { return u.spec }
+func (u *useTool) Spec() openmanus.ToolSpec { return u.spec }
 
-// Hints implements [openmanus.Hinter]: those of the tool that is called.
+// Hints implements [openmanus.CallHinter]: those of the tool that is called.
 func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
 	if t, _, err := u.c.meant(call); err == nil {
 		return t.spec.Hints
@@ -269,7 +269,7 @@ func (c *Client) Gate(g openmanus.Gate) openmanus.Gate {
 	if g == nil {
 		g = openmanus.Mode(openmanus.ApproveAsk)
 	}
-	return openmanus.GateFunc(func(ctx context.Context, call openmanus.Call, spec openmanus.Spec) (openmanus.Verdict, error) {
+	return openmanus.GateFunc(func(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec) (openmanus.Verdict, error) {
 		if call.Name != nameUse {
 			return g.Rule(ctx, call, spec)
 		}

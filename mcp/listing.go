@@ -147,7 +147,7 @@ func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	if loose != "" {
 		description += "\n\nThe arguments are not checked here (" + loose + "). Their JSON Schema: " + clean(string(schema))
 	}
-	r.spec = openmanus.Spec{ToolSpec: llm.ToolSpec{Description: description, Input: input}, Hints: l.hints(t.Annotations), Arguments: argumentsOf(input)}
+	r.spec = openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Description: description, Input: input}, Hints: l.hints(t.Annotations), Arguments: argumentsOf(input)}
 	r.check = input
 	return r, ""
 }

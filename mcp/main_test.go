@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -173,7 +174,7 @@ func names(tools []openmanus.Tool) string {
 
 // call is a call of a session.
 func call(id, name, input string, answers ...openmanus.Answer) openmanus.Call {
-	return openmanus.Call{Call: llm.Call{ID: id, Name: name, Input: input}, Session: "s", Answers: answers, Blobs: new(openmanus.Memory), Live: io.Discard}
+	return openmanus.Call{Call: llm.Call{ID: id, Name: name, Input: input}, Session: "s", Answers: answers, Blobs: new(journal.Memory), Live: io.Discard}
 }
 
 // use calls the tool with the name.

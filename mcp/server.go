@@ -22,6 +22,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -37,7 +38,7 @@ type ServerOptions struct {
 	Gate openmanus.Gate
 
 	Blobs   openmanus.Blobs    // where tools keep what is large; nil: in memory
-	Secrets *openmanus.Secrets // are replaced in what clients read
+	Secrets *journal.Secrets   // are replaced in what clients read
 	Options *sdk.ServerOptions // what else the SDK's server is to do; its Logger and Instructions are ours
 }
 
@@ -59,7 +60,7 @@ func NewServer(o ServerOptions) *Server {
 		o.Gate = openmanus.Mode(openmanus.ApproveAsk)
 	}
 	if o.Blobs == nil {
-		o.Blobs = new(openmanus.Memory)
+		o.Blobs = new(journal.Memory)
 	}
 	opts := sdk.ServerOptions{}
 	if o.Options != nil {
@@ -217,7 +218,7 @@ func (s *Server) attempt(ctx context.Context, t openmanus.Tool, r *sdk.CallToolR
 			return ask, res
 		}
 	}
-	res, err := run(ctx, t, call)
+	res, err := drive(ctx, t, call)
 	var ask *openmanus.Ask
 	if errors.As(err, &ask) {
 		return question1(ask), nil
@@ -241,7 +242,7 @@ func (s *Server) session(r *sdk.CallToolRequest) string {
 // rule puts the call before the gate. It returns neither if it may run.
 func (s *Server) rule(ctx context.Context, t openmanus.Tool, call openmanus.Call, v *visit) (*sdk.ElicitParams, *sdk.CallToolResult) {
 	spec := t.Spec()
-	if h, ok := t.(openmanus.Hinter); ok {
+	if h, ok := t.(openmanus.CallHinter); ok {
 		spec.Hints = h.Hints(call)
 	}
 	verdict, err := s.opts.Gate.Rule(ctx, call, spec)
@@ -327,7 +328,7 @@ func flat(schema json.RawMessage) bool {
 }
 
 // run runs a tool. A panic in it is an error.
-func run(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, err error) {
+func drive(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			res, err = openmanus.Result{Detail: map[string]string{"stack": string(debug.Stack())}}, fmt.Errorf("%s crashed: %v", call.Name, p)

@@ -11,13 +11,14 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // Tasks is how an agent of ours is given a task by a client.
 type Tasks struct {
 	Journal openmanus.Journal
-	Runtime openmanus.Runtime
-	Watch   func(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] // as [openmanus.Local.Watch]
+	Runtime run.Runtime
+	Watch   func(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] // as [run.Local.Watch]
 
 	// Open opens the session with the id, with prompt as its first request.
 	// Opening it twice opens it once. [CanAsk] says of ctx whether a person
@@ -53,7 +54,7 @@ type taskArgs struct {
 // NewTask returns the tool run_task: an agent does a task in a session of its
 // own. What the agent may do is ruled on there, call by call.
 func NewTask(t Tasks) openmanus.Tool {
-	spec := openmanus.Spec{Hints: openmanus.Hints{Internal: true}, ToolSpec: llm.ToolSpec{Name: "run_task",
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true}, ToolSpec: llm.ToolSpec{Name: "run_task",
 		Description: "Have an agent do a task: it plans, uses tools and files on its machine, and answers when it is done. This may take minutes. The result has the answer and links to the files that it made."}}
 	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in taskArgs) (openmanus.Result, error) {
 		if strings.TrimSpace(in.Prompt) == "" {

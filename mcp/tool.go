@@ -23,13 +23,13 @@ type remote struct {
 	def   definition
 	hash  string
 	size  int
-	held  string          // why it is not offered; "": it is
-	check json.RawMessage // the schema of its arguments
-	spec  openmanus.Spec  // its name is given when it is offered
+	held  string             // why it is not offered; "": it is
+	check json.RawMessage    // the schema of its arguments
+	spec  openmanus.ToolSpec // its name is given when it is offered
 }
 
 // Spec implements [openmanus.Tool].
-func (r *remote) Spec() openmanus.Spec { return r.spec }
+func (r *remote) Spec() openmanus.ToolSpec { return r.spec }
 
 // Run implements [openmanus.Tool].
 func (r *remote) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {

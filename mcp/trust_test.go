@@ -203,7 +203,7 @@ func TestUseToolIsRuledOnLikeAnyOther(t *testing.T) {
 	g := c.Gate(nil)
 	rule := func(name, input string) openmanus.Verdict {
 		t.Helper()
-		v, err := g.Rule(t.Context(), call("c", name, input), openmanus.Spec{})
+		v, err := g.Rule(t.Context(), call("c", name, input), openmanus.ToolSpec{})
 		if err != nil {
 			t.Fatal(err)
 		}

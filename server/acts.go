@@ -293,7 +293,7 @@ func (s *Server) decide(ctx context.Context, id string, b openmanus.Body) (*appe
 type pendingCall struct {
 	call     openmanus.CallState
 	question openmanus.Asked
-	tools    []openmanus.Spec // of the session
+	tools    []openmanus.ToolSpec // of the session
 }
 
 // pendingCall returns the call with this id, which must wait for the given

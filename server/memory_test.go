@@ -20,7 +20,7 @@ import (
 // and an index that folds it anew for each question. It has none of the
 // optional methods.
 type memoryStore struct {
-	openmanus.Memory
+	journal.Memory
 
 	mu       sync.Mutex
 	sessions []string // that were opened, and not deleted

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A scheduler drives the sessions that have something to do, each in a
@@ -15,7 +15,7 @@ import (
 // the session has been idle for the idle timeout. Its methods are safe for
 // concurrent use.
 type scheduler struct {
-	runtime openmanus.Runtime
+	runtime run.Runtime
 	failed  func(session string, err error) // called when a session could not be driven
 	idle    time.Duration                   // the idle timeout; 0: never release
 
@@ -48,7 +48,7 @@ type resources struct {
 	timer   *time.Timer // runs while the session is idle; nil otherwise
 }
 
-func newScheduler(ctx context.Context, r openmanus.Runtime, failed func(string, error)) *scheduler {
+func newScheduler(ctx context.Context, r run.Runtime, failed func(string, error)) *scheduler {
 	ctx, stop := context.WithCancel(ctx)
 	return &scheduler{
 		runtime: r, failed: failed, ctx: ctx, stop: stop,

@@ -28,6 +28,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A User may use a server, and owns the sessions it creates there. Users do
@@ -49,8 +50,8 @@ type User struct {
 // Options configure a [Server]. Store, Local, Host and Users are required.
 type Options struct {
 	Store   Store
-	Local   *openmanus.Local  // over Store; New sets its Rested
-	Runtime openmanus.Runtime // drives the sessions; nil is Local
+	Local   *run.Local  // over Store; New sets its Rested
+	Runtime run.Runtime // drives the sessions; nil is Local
 	Host    Host
 	Users   []User
 	Hosts   []string // the names, besides loopback ones, that requests may address it by
@@ -88,7 +89,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Options: o, users: users, states: newStates(o.Store), metrics: newMetrics()}
-	o.Local.Rested = s.markIdle
+	o.Local.OnIdle = s.markIdle
 	s.scheduler = newScheduler(ctx, o.Runtime, s.driveFailed)
 	if h, ok := o.Host.(Holder); ok {
 		s.scheduler.idle, s.scheduler.hold = o.Idle, s.holdFor(h)

@@ -21,6 +21,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/server"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/tools"
@@ -57,7 +58,7 @@ func (h *host) agent(dir, mode string) (*openmanus.Agent, error) {
 
 // give is a tool that delegates.
 func give() openmanus.Tool {
-	spec := openmanus.Spec{Hints: openmanus.Hints{Internal: true, Delegates: true}}
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true, Delegates: true}}
 	spec.Name = "give"
 	return openmanus.Func(spec, func(context.Context, openmanus.Call, map[string]any) (openmanus.Result, error) {
 		return openmanus.Result{}, errors.New("a call that delegates is not run")
@@ -117,7 +118,7 @@ func open(t *testing.T, dir string, m llm.Model) *site {
 func serve(t *testing.T, dir string, m llm.Model, db server.Store, shut func() error) *site {
 	t.Helper()
 	h := &host{db: db, model: m}
-	local := &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: h.flow, Name: "test"}}
+	local := &run.Local{Worker: run.Worker{Journal: db, Flow: h.flow, Name: "test"}}
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := server.New(ctx, server.Options{
 		Store: db, Local: local, Host: h, Version: "test",

@@ -259,7 +259,7 @@ func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkReq
 		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
 	}
 	id := ids.Session()
-	if err := openmanus.Fork(ctx, s.Store, info.ID, in.Body.At, id); err != nil {
+	if err := journal.Fork(ctx, s.Store, info.ID, in.Body.At, id); err != nil {
 		return nil, err
 	}
 	return s.sessionResponse(ctx, id)
@@ -269,7 +269,7 @@ func (s *Server) export(ctx context.Context, info journal.SessionInfo, in *OneSe
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "application/jsonl")
 		hc.SetHeader("Content-Disposition", `attachment; filename="`+info.ID+`.jsonl"`)
-		err := openmanus.Export(hc.Context(), s.Store, s.Store, info.ID, hc.BodyWriter())
+		err := journal.Export(hc.Context(), s.Store, s.Store, info.ID, hc.BodyWriter())
 		if err != nil { // the status is sent; import notices that the file has no end
 			s.Log.Error("export incomplete", "session", info.ID, "error", err)
 		}

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // Of long sessions few are kept, and the one that is looked at always.
 func TestStatesForgetLongOnes(t *testing.T) {
-	j := new(openmanus.Memory)
+	j := new(journal.Memory)
 	s := newStates(j)
 	s.max = 25
 	look := func(id string, want int64) {

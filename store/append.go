@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // maxBody is the most bytes of a body, its large strings aside.
@@ -64,7 +65,7 @@ func (db *DB) exists(ctx context.Context, e *entry) ([]openmanus.Event, error) {
 	return []openmanus.Event{e.taken.event(body)}, e.refused
 }
 
-func (db *DB) codec() openmanus.Codec { return openmanus.Codec{Blobs: db} }
+func (db *DB) codec() journal.Codec { return journal.Codec{Blobs: db} }
 
 // explain adds to an error of the database what to try.
 func (db *DB) explain(err error) error {
@@ -85,7 +86,7 @@ func (db *DB) explain(err error) error {
 // An entry is what one call adds to a session.
 type entry struct {
 	session  string
-	stored   []openmanus.Stored
+	stored   []journal.Stored
 	events   []openmanus.Event
 	refs     []openmanus.Ref // the blobs that they speak of
 	summary  summary
@@ -102,7 +103,7 @@ type entry struct {
 // entry's hand is to be released.
 func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (*entry, error) {
 	e := &entry{session: session, hand: &hand{blobs: db.blobs}}
-	err := e.encode(ctx, openmanus.Codec{Blobs: e.hand, Secrets: db.secrets}, bodies)
+	err := e.encode(ctx, journal.Codec{Blobs: e.hand, Secrets: db.secrets}, bodies)
 	if err != nil {
 		e.hand.release()
 		return nil, err
@@ -110,7 +111,7 @@ func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Bod
 	return e, nil
 }
 
-func (e *entry) encode(ctx context.Context, codec openmanus.Codec, bodies []openmanus.Body) (err error) {
+func (e *entry) encode(ctx context.Context, codec journal.Codec, bodies []openmanus.Body) (err error) {
 	if e.stored, e.events, err = codec.Round(ctx, bodies...); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (e *entry) encode(ctx context.Context, codec openmanus.Codec, bodies []open
 }
 
 // refs returns the blobs that a stored body speaks of.
-func refs(s openmanus.Stored) []openmanus.Ref {
+func refs(s journal.Stored) []openmanus.Ref {
 	if !bytes.Contains(s.Body, []byte("sha256:")) {
 		return nil
 	}
@@ -173,7 +174,7 @@ func (e *entry) add(q *queries) error {
 func (e *entry) check(first bool) error {
 	switch {
 	case !e.restored:
-		return openmanus.CheckOpening(first, e.keys())
+		return journal.CheckOpening(first, e.keys())
 	case !first:
 		return fmt.Errorf("restore: there is a session %s: %w", e.session, openmanus.ErrExists)
 	}
@@ -216,7 +217,7 @@ func (e *entry) lookUp(q *queries, id int64) (err error) {
 			continue
 		}
 		e.refused = openmanus.ErrConflict
-		if openmanus.Same(e.taken.Stored, s) {
+		if journal.Same(e.taken.Stored, s) {
 			e.refused = openmanus.ErrExists
 		}
 		return nil
@@ -297,5 +298,5 @@ func (e *entry) restore(events []openmanus.Event) error {
 		keys[i] = e.stored[i].Key
 		e.events[i].Seq, e.events[i].Time = ev.Seq, ev.Time.UTC().Truncate(time.Microsecond)
 	}
-	return openmanus.CheckOpening(true, keys)
+	return journal.CheckOpening(true, keys)
 }

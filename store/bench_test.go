@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -148,7 +149,7 @@ func BenchmarkRestore(b *testing.B) {
 		if n == 0 {
 			body = openmanus.Opened{}
 		}
-		evs = append(evs, openmanus.Event{Seq: int64(n) + 1, Time: openmanus.Now(), Body: body})
+		evs = append(evs, openmanus.Event{Seq: int64(n) + 1, Time: journal.Now(), Body: body})
 	}
 	n := 0
 	for b.Loop() {

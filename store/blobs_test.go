@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/store"
 )
@@ -233,7 +234,7 @@ func TestDigestsThatAreNoBlobsAreNobodysConcern(t *testing.T) {
 func TestSecretsAreNowhereInTheFiles(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "correct-horse-battery"
-	db := open(t, dir, &store.Options{Secrets: openmanus.NewSecrets(map[string]string{"k": secret})})
+	db := open(t, dir, &store.Options{Secrets: journal.NewSecrets(map[string]string{"k": secret})})
 	add(t, db, "s", openmanus.Opened{}, openmanus.Titled{ID: secret, Title: "about " + secret}, done("1", big("x "+secret)), openmanus.UserSaid{ID: "u", Message: llm.Say(llm.User, secret)})
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

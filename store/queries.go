@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // queries are the statements of the writer, prepared on its connection.
@@ -103,7 +104,7 @@ func (q *queries) undo(id, n int64) error {
 type record struct {
 	seq    int64
 	micros int64
-	openmanus.Stored
+	journal.Stored
 }
 
 func (r *record) fields() []any { return []any{&r.seq, &r.micros, &r.Type, &r.Key, (*[]byte)(&r.Body)} }

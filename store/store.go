@@ -19,13 +19,14 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // Options are settings of a [DB]. The zero Options are good ones.
 type Options struct {
 	// Secrets are replaced by placeholders in what is appended. They are not
 	// looked for in what is given to [DB.Put].
-	Secrets *openmanus.Secrets
+	Secrets *journal.Secrets
 }
 
 // A DB is an [openmanus.Journal] in a data directory, with
@@ -35,7 +36,7 @@ type Options struct {
 // The name of a session is UTF-8 of 1 to 255 bytes without a slash or NUL.
 type DB struct {
 	path    string // of the database
-	secrets *openmanus.Secrets
+	secrets *journal.Secrets
 	read    *sql.DB
 	reads   reads // of read
 	write   *sql.DB

@@ -6,7 +6,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/leaktest"
-	"github.com/openmanus-go/openmanus/journaltest"
+	"github.com/openmanus-go/openmanus/journal/journaltest"
 	"github.com/openmanus-go/openmanus/store"
 )
 

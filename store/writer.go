@@ -10,7 +10,7 @@ import (
 
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // The writer is the one goroutine of a DB that writes. Whatever waits for it
@@ -153,7 +153,7 @@ func (w *writer) try(batch []*job) error {
 	if _, err := w.q.begin.ExecContext(ctx); err != nil {
 		return w.failed(err)
 	}
-	w.q.now = openmanus.Now()
+	w.q.now = journal.Now()
 	for _, j := range batch {
 		if err := j.do(w.q); err != nil {
 			return errors.Join(w.failed(err), w.rollback())

@@ -91,7 +91,7 @@ func NewBash(ws workspace.Workspace) *Bash {
 }
 
 // Spec implements [openmanus.Tool].
-func (b *Bash) Spec() openmanus.Spec {
+func (b *Bash) Spec() openmanus.ToolSpec {
 	limit := b.limit()
 	return toolspec.New("bash", limit.in(bashDescription), limit.in(bashSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)},
 		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -68,7 +69,7 @@ func TestConformance(t *testing.T) {
 type session struct {
 	ws    workspace.Workspace
 	tools map[string]openmanus.Tool
-	mem   openmanus.Memory
+	mem   journal.Memory
 	last  map[string]json.RawMessage
 	names *strings.Replacer
 	vars  []string

@@ -8,15 +8,17 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 type obj = map[string]any
 
 // process drives a session in journal with tools of its own, as a process that
 // has just been started does, and returns the results of all calls so far.
-func process(t *testing.T, s *session, journal *openmanus.Memory, prompt string, replies ...llm.Message) []openmanus.CallDone {
+func process(t *testing.T, s *session, journal *journal.Memory, prompt string, replies ...llm.Message) []openmanus.CallDone {
 	t.Helper()
 	s.restart(t)
 	agent := &openmanus.Agent{Name: "a", Model: llmtest.Script(replies...), Gate: openmanus.AllowAll}
@@ -30,7 +32,7 @@ func process(t *testing.T, s *session, journal *openmanus.Memory, prompt string,
 	if _, err := journal.Append(t.Context(), "s", said); err != nil {
 		t.Fatal(err)
 	}
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: journal, Flow: openmanus.Only(agent)}}
+	l := &run.Local{Worker: run.Worker{Journal: journal, Flow: run.FlowsByName(agent)}}
 	if err := l.Wake(t.Context(), "s"); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func process(t *testing.T, s *session, journal *openmanus.Memory, prompt string,
 // the journal alone, and calls that only look do not make them forget it.
 func TestMemoryIsInTheJournal(t *testing.T) {
 	s := newSession(t)
-	journal := new(openmanus.Memory)
+	journal := new(journal.Memory)
 	write(t, s, "f.txt", "one\r\ntwo\r\n")
 	process(t, s, journal, "change it",
 		llmtest.Use("", "planning", obj{"command": "create", "plan_id": "p", "title": "T", "steps": []string{"a", "b"}}),

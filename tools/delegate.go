@@ -35,7 +35,7 @@ func NewDelegate(assistants []Assistant) openmanus.Tool {
 		fmt.Fprintf(&b, "- %s: %s\n", a.Name, oneLine(a.Description))
 	}
 	b.WriteString(`Example: {"agent":"` + names[0] + `","task":"Find out which tests of ./parser fail, and why. Change nothing.","returns":"a list: test, file and line, cause"}`)
-	return delegate{openmanus.Spec{
+	return delegate{openmanus.ToolSpec{
 		ToolSpec:  llm.ToolSpec{Name: "delegate", Description: strings.TrimSpace(b.String()), Input: delegateSchema(names)},
 		Hints:     openmanus.Hints{Internal: true, Delegates: true},
 		Arguments: []openmanus.Argument{onlyText},
@@ -56,7 +56,7 @@ func delegateSchema(names []string) json.RawMessage {
 
 // Assistants returns the names of those that a delegate tool with this spec
 // can give work to.
-func Assistants(spec openmanus.Spec) []string {
+func Assistants(spec openmanus.ToolSpec) []string {
 	var schema struct {
 		Properties struct{ Agent struct{ Enum []string } }
 	}
@@ -66,9 +66,9 @@ func Assistants(spec openmanus.Spec) []string {
 	return schema.Properties.Agent.Enum
 }
 
-type delegate struct{ spec openmanus.Spec }
+type delegate struct{ spec openmanus.ToolSpec }
 
-func (d delegate) Spec() openmanus.Spec { return d.spec }
+func (d delegate) Spec() openmanus.ToolSpec { return d.spec }
 
 // Run implements [openmanus.Tool]. It is called by nobody: see
 // [openmanus.Hints].

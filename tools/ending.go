@@ -117,11 +117,11 @@ func wrap(schema map[string]json.RawMessage) (json.RawMessage, error) {
 }
 
 type completion struct {
-	spec   openmanus.Spec
+	spec   openmanus.ToolSpec
 	answer func(input string) (string, error)
 }
 
-func (c completion) Spec() openmanus.Spec { return c.spec }
+func (c completion) Spec() openmanus.ToolSpec { return c.spec }
 
 func (c completion) Run(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
 	answer, err := c.answer(call.Input)

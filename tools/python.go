@@ -93,7 +93,7 @@ func NewPython(ws workspace.Workspace) *Python {
 }
 
 // Spec implements [openmanus.Tool].
-func (p *Python) Spec() openmanus.Spec {
+func (p *Python) Spec() openmanus.ToolSpec {
 	limit := p.limit()
 	return toolspec.New("python_execute", limit.in(pythonDescription), limit.in(pythonSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)},
 		openmanus.Argument{Name: "code", Kind: openmanus.CodeArgument, Does: openmanus.Runs})

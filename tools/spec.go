@@ -15,11 +15,11 @@ type hinted struct {
 	show  func(context.Context, openmanus.Call) (string, error)
 }
 
-// Hints implements [openmanus.Hinter].
+// Hints implements [openmanus.CallHinter].
 func (h hinted) Hints(call openmanus.Call) openmanus.Hints { return h.hints(call) }
 
-// Show implements [openmanus.Shower].
-func (h hinted) Show(ctx context.Context, call openmanus.Call) (string, error) {
+// Preview implements [openmanus.Previewer].
+func (h hinted) Preview(ctx context.Context, call openmanus.Call) (string, error) {
 	if h.show == nil {
 		return "", nil
 	}

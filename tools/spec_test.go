@@ -104,7 +104,7 @@ func TestHints(t *testing.T) {
 	} {
 		tool := tools[tt.name]
 		got := tool.Spec().Hints
-		if h, ok := tool.(openmanus.Hinter); ok {
+		if h, ok := tool.(openmanus.CallHinter); ok {
 			got = h.Hints(openmanus.Call{Call: llm.Call{Name: tt.name, Input: tt.input}})
 		}
 		if got != tt.want {

@@ -9,13 +9,14 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/provider"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A Runtime tells of the sessions that another runtime drives, by reading
 // their journals while it does. It changes nothing of them: where spans are
 // not taken, the work goes on. Its fields are set before use.
 type Runtime struct {
-	openmanus.Runtime
+	run.Runtime
 	Journal openmanus.Journal
 	Export  func(...Span) // such as [Exporter.Export]; it must not wait
 
@@ -24,7 +25,7 @@ type Runtime struct {
 	Providers provider.List
 }
 
-// Wake implements [openmanus.Runtime].
+// Wake implements [run.Runtime].
 func (r *Runtime) Wake(ctx context.Context, session string) error {
 	follow, stop := context.WithCancel(ctx)
 	defer stop()

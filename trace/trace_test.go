@@ -17,9 +17,11 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/providers"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/trace"
 )
 
@@ -113,7 +115,7 @@ func listen(t *testing.T) *receiver {
 type noInput struct{}
 
 func tool(name string, err error) openmanus.Tool {
-	return openmanus.Func(openmanus.Spec{ToolSpec: llm.ToolSpec{Name: name}}, func(context.Context, openmanus.Call, noInput) (openmanus.Result, error) {
+	return openmanus.Func(openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: name}}, func(context.Context, openmanus.Call, noInput) (openmanus.Result, error) {
 		return openmanus.TextResult("the secret of the tool"), err
 	})
 }
@@ -121,7 +123,7 @@ func tool(name string, err error) openmanus.Tool {
 // team is an agent that uses a tool, has another one do something, and says
 // what came of it.
 func team() func(context.Context, *openmanus.State) (openmanus.Flow, error) {
-	delegate := openmanus.Func(openmanus.Spec{ToolSpec: llm.ToolSpec{Name: "delegate", Input: json.RawMessage(`{"type":"object"}`)}, Hints: openmanus.Hints{Delegates: true}},
+	delegate := openmanus.Func(openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "delegate", Input: json.RawMessage(`{"type":"object"}`)}, Hints: openmanus.Hints{Delegates: true}},
 		func(context.Context, openmanus.Call, openmanus.Delegation) (openmanus.Result, error) {
 			panic("it does not run")
 		})
@@ -133,10 +135,10 @@ func team() func(context.Context, *openmanus.State) (openmanus.Flow, error) {
 		)}
 	helper := &openmanus.Agent{Name: "helper", ModelName: "ollama/small", Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tool("help", nil)},
 		Model: llmtest.Script(llmtest.Use("", "help", map[string]any{}), llmtest.Say("helped"))}
-	return openmanus.Only(boss, helper)
+	return run.FlowsByName(boss, helper)
 }
 
-func wake(t *testing.T, r openmanus.Runtime, j openmanus.Journal, flow func(context.Context, *openmanus.State) (openmanus.Flow, error)) {
+func wake(t *testing.T, r run.Runtime, j openmanus.Journal, flow func(context.Context, *openmanus.State) (openmanus.Flow, error)) {
 	t.Helper()
 	boss, err := flow(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: "boss"}})
 	if err != nil {
@@ -161,8 +163,8 @@ func TestSession(t *testing.T) {
 	o.Client = r.Client()
 	o.Warn = func(err error) { t.Error(err) }
 	e := trace.NewExporter(o)
-	flow, j := team(), new(openmanus.Memory)
-	l := &openmanus.Local{Worker: openmanus.Worker{Journal: j, Flow: flow}}
+	flow, j := team(), new(journal.Memory)
+	l := &run.Local{Worker: run.Worker{Journal: j, Flow: flow}}
 	rt := &trace.Runtime{Runtime: l, Journal: j, Export: e.Export, Providers: providers.All()}
 	wake(t, rt, j, flow)
 	if err := rt.Wake(t.Context(), "s"); err != nil { // there is nothing to do, nor to tell

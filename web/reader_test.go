@@ -20,6 +20,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -259,7 +260,7 @@ func text(r openmanus.Result) string {
 // What was read is kept, and named as coming from outside.
 func TestFetchKeepsThePage(t *testing.T) {
 	url, r := local(t, map[string]http.HandlerFunc{"/a": sends("text/html", article)})
-	blobs := new(openmanus.Memory)
+	blobs := new(journal.Memory)
 	res, err := call(t, NewFetch(r), blobs, nil, map[string]any{"url": url + "/a", "links": true})
 	if err != nil || res.Source != url+"/a" || !strings.Contains(text(res), "Author: Ann B.") || !strings.Contains(text(res), "- the paint: "+url+"/sub/paint") {
 		t.Fatalf("%+v, %v", res, err)
@@ -283,7 +284,7 @@ func TestCrawl(t *testing.T) {
 		return sends("text/html", body)
 	}
 	url, r := local(t, map[string]http.HandlerFunc{"/1": page(1, "/2", "/3", "/1", "http://elsewhere.example/"), "/2": page(2, "/4"), "/3": page(3, "/gone"), "/4": page(4, "/5"), "/5": page(5)})
-	res, err := call(t, NewCrawl(r), new(openmanus.Memory), nil, map[string]any{"urls": []string{url + "/1"}, "depth": 2})
+	res, err := call(t, NewCrawl(r), new(journal.Memory), nil, map[string]any{"urls": []string{url + "/1"}, "depth": 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +297,7 @@ func TestCrawl(t *testing.T) {
 	if strings.Contains(said, "Title: Page 5") || strings.Contains(said, "\nhttp://elsewhere") {
 		t.Errorf("it went too far:\n%s", said)
 	}
-	if _, err := call(t, NewCrawl(r), new(openmanus.Memory), nil, map[string]any{"urls": []string{"ftp://x"}}); err == nil || err.Error() != "No valid URLs provided" {
+	if _, err := call(t, NewCrawl(r), new(journal.Memory), nil, map[string]any{"urls": []string{"ftp://x"}}); err == nil || err.Error() != "No valid URLs provided" {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -57,7 +57,7 @@ func TestResearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	tool, blobs := NewResearch(r, ws, dir), new(openmanus.Memory)
+	tool, blobs := NewResearch(r, ws, dir), new(journal.Memory)
 	var last any
 	do := func(input map[string]any) (string, error) {
 		res, err := call(t, tool, blobs, last, input)
@@ -118,7 +118,7 @@ func TestResearchEnds(t *testing.T) {
 	tool := NewResearch(&Reader{}, nil, "")
 	s := Research{Questions: []Question{{Text: "q", Depth: 1}}, Seconds: 1, Depth: 2}
 	for _, c := range []map[string]any{{"command": "read", "urls": []string{"https://x.example"}}, {"command": "follow_up", "question": 1, "questions": []string{"y"}}} {
-		if _, err := call(t, tool, new(openmanus.Memory), s, c); err == nil || !strings.Contains(err.Error(), "time limit") {
+		if _, err := call(t, tool, new(journal.Memory), s, c); err == nil || !strings.Contains(err.Error(), "time limit") {
 			t.Errorf("%v: %v", c, err)
 		}
 	}

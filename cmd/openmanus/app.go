@@ -19,8 +19,10 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm/providers"
 	"github.com/openmanus-go/openmanus/mcp"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -32,7 +34,7 @@ type app struct {
 	globals   *globals
 	cfg       *config.Config
 	db        *store.DB
-	local     *openmanus.Local
+	local     *run.Local
 	answer    string // the JSON Schema of the answer, for a session that begins
 	onScreen  bool   // standard output and standard error are both terminals
 	retrying  func(err error, wait time.Duration)
@@ -99,7 +101,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	}
 	hidden := cfg.Secrets()
 	t.mcpSecrets(servers, hidden)
-	secrets := openmanus.NewSecrets(hidden)
+	secrets := journal.NewSecrets(hidden)
 	t.out, t.err = secrets.Writer(t.out), secrets.Writer(t.err) // whatever is said from here on
 	db, err := store.Open(cfg.DataDir, &store.Options{Secrets: secrets})
 	if err != nil {
@@ -107,9 +109,9 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	}
 	a := &app{t: t, globals: g, cfg: cfg, db: db, mcpServers: servers, onScreen: isTerminal(t.out) && isTerminal(t.err), made: make(map[blueprint]made), keepers: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model)}
 	host, _ := os.Hostname() // an empty name is a name
-	a.local = &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: a.flow, Files: a.filesOf, Note: a.noteOf, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
+	a.local = &run.Local{Worker: run.Worker{Journal: db, Flow: a.flow, Files: a.filesOf, Note: a.noteOf, Secrets: secrets, Name: fmt.Sprintf("%s/%d", host, os.Getpid())}}
 	if cfg.Run.DayCost > 0 {
-		a.local.Purse = dayPurse{dir: cfg.DataDir, limit: cfg.Run.DayCost, now: time.Now}
+		a.local.Budget = dayPurse{dir: cfg.DataDir, limit: cfg.Run.DayCost, now: time.Now}
 	}
 	return a, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // chatCmd is openmanus chat.
@@ -310,7 +311,7 @@ func (c *chat) undo(ctx context.Context) error {
 // fork goes on in a copy of the session up to seq, or of all of it if seq is 0.
 func (c *chat) fork(ctx context.Context, seq int64) error {
 	to := ids.Session()
-	if err := openmanus.Fork(ctx, c.db, c.id, seq, to); err != nil {
+	if err := journal.Fork(ctx, c.db, c.id, seq, to); err != nil {
 		return err
 	}
 	fmt.Fprintln(c.t.err, c.style().dim(fmt.Sprintf("· in the new session %s; %s stays as it is", to, c.id)))

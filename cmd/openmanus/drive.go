@@ -15,6 +15,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A drive is one request to a session, from its beginning to the end or to
@@ -31,9 +32,9 @@ type drive struct {
 	from    int64   // the last event before this request
 	person  *person // who answers; nil if nobody is there
 	below   *below
-	asks    chan struct{}        // a session below asks
-	plan    *planView            // what is drawn of a plan; nil if there is none
-	waiting []openmanus.Question // what waits where the run ends
+	asks    chan struct{}  // a session below asks
+	plan    *planView      // what is drawn of a plan; nil if there is none
+	waiting []run.Question // what waits where the run ends
 
 	mu    sync.Mutex
 	seen  int64         // the last stored event that was shown
@@ -138,7 +139,7 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 		if err := d.wake(ctx); err != nil {
 			return nil, err
 		}
-		nodes, err := openmanus.Tree(ctx, d.db, d.id)
+		nodes, err := run.Tree(ctx, d.db, d.id)
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +147,7 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 		for _, n := range nodes {
 			seq += n.State.Seq
 		}
-		if d.waiting, err = openmanus.Questions(ctx, d.db, d.id); err != nil {
+		if d.waiting, err = run.Questions(ctx, d.db, d.id); err != nil {
 			return nil, err
 		}
 		switch st := standing(s, d.waiting); {
@@ -182,9 +183,9 @@ func (d *drive) wake(ctx context.Context) error {
 		if d.person == nil {
 			continue
 		}
-		qs, err := openmanus.Questions(ctx, d.db, d.id)
+		qs, err := run.Questions(ctx, d.db, d.id)
 		if err == nil {
-			qs = slices.DeleteFunc(qs, func(q openmanus.Question) bool { return q.Session == d.id })
+			qs = slices.DeleteFunc(qs, func(q run.Question) bool { return q.Session == d.id })
 			err = d.decide(ctx, qs)
 		}
 		if err != nil {

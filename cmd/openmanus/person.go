@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A person decides and answers at the terminal.
@@ -57,7 +58,7 @@ type lineRead struct {
 
 // decide puts questions before the person, and appends what they say, until
 // somebody else was faster or the person has left.
-func (d *drive) decide(ctx context.Context, qs []openmanus.Question) error {
+func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 	defer d.print.release()
 	for _, q := range qs {
 		waiting, cancel := d.untilMoved(ctx, q)
@@ -92,7 +93,7 @@ var errMoved = errors.New("the session went on")
 
 // untilMoved returns a context that ends when the session that asks goes on,
 // or the one that is driven has ended.
-func (d *drive) untilMoved(ctx context.Context, q openmanus.Question) (context.Context, context.CancelFunc) {
+func (d *drive) untilMoved(ctx context.Context, q run.Question) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.mu.Lock()
 	after := d.seen
@@ -120,7 +121,7 @@ func (d *drive) untilMoved(ctx context.Context, q openmanus.Question) (context.C
 
 // consider asks the person about a call of a session and returns what they
 // said. who is the path of who asks, if that is not the session they talk to.
-func (p *person) consider(ctx context.Context, w openmanus.Question, who string) (openmanus.Body, error) {
+func (p *person) consider(ctx context.Context, w run.Question, who string) (openmanus.Body, error) {
 	c, q := w.Call, w.Call.Question()
 	if q.Kind == openmanus.AskRuling {
 		return p.rule(ctx, w, who, q)
@@ -145,7 +146,7 @@ func (p *person) consider(ctx context.Context, w openmanus.Question, who string)
 
 // rule asks whether c may run: all of it is shown, since that is what is
 // allowed.
-func (p *person) rule(ctx context.Context, w openmanus.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
+func (p *person) rule(ctx context.Context, w run.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
 	c := w.Call
 	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
 	if p.all[w.Session] {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -113,7 +114,7 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 
 // planOutcome is what a flow that plans or evaluates has to say, under its
 // heading; false if s is no such session, or may still go on.
-func planOutcome(s *openmanus.State, qs []openmanus.Question) (string, bool) {
+func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
 	name, params := flowParams(s.Opened.Flow)
 	what, is := map[string]string{"plan": "Plan", "evaluate": "Evaluation"}[name]
 	st := standing(s, qs)

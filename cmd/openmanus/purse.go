@@ -29,7 +29,7 @@ func (p dayPurse) file() string {
 	return filepath.Join(p.dir, "spent-"+p.now().UTC().Format(time.DateOnly))
 }
 
-// Reserve implements [openmanus.Purse]: it writes its line first and then adds
+// Reserve implements [run.Budget]: it writes its line first and then adds
 // up those before it, so that of two that do so at once each sees the other,
 // or is seen.
 func (p dayPurse) Reserve(_ context.Context, about openmanus.Money) error {
@@ -49,7 +49,7 @@ func (p dayPurse) Reserve(_ context.Context, about openmanus.Money) error {
 	return errors.Join(refused, err)
 }
 
-// Settle implements [openmanus.Purse].
+// Settle implements [run.Budget].
 func (p dayPurse) Settle(_ context.Context, reserved, cost openmanus.Money) error {
 	_, err := p.add(cost - reserved)
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 	"golang.org/x/term"
 )
 
@@ -54,7 +55,7 @@ type waitingEntry struct {
 	Input    string `json:"input,omitempty"`
 }
 
-func summarize(id string, s *openmanus.State, qs []openmanus.Question, files []fileChange) runSummary {
+func summarize(id string, s *openmanus.State, qs []run.Question, files []fileChange) runSummary {
 	sum := runSummary{
 		Session: &id, Status: string(standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
 		Usage: usageSummary{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
@@ -72,7 +73,7 @@ func summarize(id string, s *openmanus.State, qs []openmanus.Question, files []f
 }
 
 // code is the exit code that tells how s ended.
-func code(s *openmanus.State, qs []openmanus.Question) int {
+func code(s *openmanus.State, qs []run.Question) int {
 	o := s.Outcome
 	switch standing(s, qs) {
 	case openmanus.Finished:
@@ -185,7 +186,7 @@ func sizeOf(f fileChange) string {
 }
 
 // describe is how s stands, in words.
-func describe(s *openmanus.State, qs []openmanus.Question) string {
+func describe(s *openmanus.State, qs []run.Question) string {
 	text := string(standing(s, qs))
 	if s.Outcome.Reason != "" {
 		text += " (" + string(s.Outcome.Reason) + ")"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // sessionsCmd is openmanus sessions.
@@ -50,7 +51,7 @@ type session struct {
 	*app
 	id string
 	s  *openmanus.State
-	qs []openmanus.Question // what waits in it and below
+	qs []run.Question // what waits in it and below
 }
 
 // open returns the session, in a program set up with the flags that were
@@ -94,7 +95,7 @@ func (a *app) session(ctx context.Context, id string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	qs, err := openmanus.Questions(ctx, a.db, full)
+	qs, err := run.Questions(ctx, a.db, full)
 	return &session{a, full, s, qs}, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // byPerson is who rules and answers through these commands.
@@ -145,7 +146,7 @@ func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind
 	if err := x.readOnly(); err != nil {
 		return nil, openmanus.Asked{}, err
 	}
-	var found []openmanus.Question
+	var found []run.Question
 	for _, own := range []bool{true, false} { // those below count where the session itself does not ask
 		for _, w := range x.qs {
 			if own == (w.Session == x.id) && w.Call.Question().Kind == kind && (id == "" || w.Call.ID == id) {
@@ -246,7 +247,7 @@ func settled(ev openmanus.Event) string {
 }
 
 // callList is the calls that wait, one a line, those below by their session.
-func (x *session) callList(qs []openmanus.Question) string {
+func (x *session) callList(qs []run.Question) string {
 	var b strings.Builder
 	for _, w := range qs {
 		name := w.Call.ID

@@ -16,6 +16,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
@@ -43,7 +44,7 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		return usage(fmt.Errorf("session %s has %d events, and no event %d", x.id, x.s.Seq, seq))
 	}
 	to := cmp.Or(c.To, ids.Session())
-	if err := openmanus.Fork(ctx, x.db, x.id, seq, to); err != nil {
+	if err := journal.Fork(ctx, x.db, x.id, seq, to); err != nil {
 		return taken(to, err)
 	}
 	if _, err := fmt.Fprintln(t.out, to); err != nil {
@@ -104,10 +105,10 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return c.toFile(ctx, x, t.abs(c.File))
 	case !isTerminal(t.out):
 		// The journal has no secrets, and the file is to be as it was summed.
-		return openmanus.Export(ctx, x.db, x.db, x.id, bare(t.out).(io.Writer))
+		return journal.Export(ctx, x.db, x.db, x.id, bare(t.out).(io.Writer))
 	}
 	var b bytes.Buffer
-	if err := openmanus.Export(ctx, x.db, x.db, x.id, &b); err != nil {
+	if err := journal.Export(ctx, x.db, x.db, x.id, &b); err != nil {
 		return err
 	}
 	return t.writeJSON(b.Bytes())
@@ -127,7 +128,7 @@ func (c *sessionsExportCmd) toFile(ctx context.Context, x *session, file string)
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	if err := errors.Join(openmanus.Export(ctx, x.db, x.db, x.id, f), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(journal.Export(ctx, x.db, x.db, x.id, f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), file); err != nil {
@@ -189,8 +190,8 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 // importFrom takes over what export wrote, and what makes it tame, together or
 // not at all.
 func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session, error) {
-	var mem openmanus.Memory // what it is, is known when all of it was read
-	id, err := openmanus.Import(ctx, &mem, a.db, to, in)
+	var mem journal.Memory // what it is, is known when all of it was read
+	id, err := journal.Import(ctx, &mem, a.db, to, in)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session
 	}
 	status, mode := x.s.Status(), x.s.Config.Approve
 	for _, b := range x.tame() {
-		ev := openmanus.Event{Seq: x.s.Seq + 1, Time: openmanus.Now(), Body: b}
+		ev := openmanus.Event{Seq: x.s.Seq + 1, Time: journal.Now(), Body: b}
 		events = append(events, ev)
 		x.s.Apply(ev)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // sessionsListCmd is openmanus sessions list.
@@ -59,7 +60,7 @@ func (a *app) infos(ctx context.Context, opts journal.ListOptions) ([]*sessionIn
 		if err != nil {
 			return nil, err
 		}
-		qs, err := openmanus.Questions(ctx, a.db, kept.ID)
+		qs, err := run.Questions(ctx, a.db, kept.ID)
 		if err != nil {
 			return nil, err
 		}

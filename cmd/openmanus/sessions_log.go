@@ -107,7 +107,7 @@ func gist(b openmanus.Body) string {
 		return b.Text
 	case openmanus.Elided, openmanus.Compacted:
 		return cutGist(b)
-	case openmanus.Taken:
+	case openmanus.TakenOver:
 		return "by " + b.Worker
 	case openmanus.ChildOpened:
 		return b.Call + " · " + b.Child

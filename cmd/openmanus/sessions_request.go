@@ -70,7 +70,7 @@ func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openm
 			task = openmanus.Task{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}
 		}
 		if task.Do == openmanus.Reply && task.Turn == turn && task.Re == re {
-			return openmanus.NewRequest(&s, task), s.Config, nil
+			return s.Request(task), s.Config, nil
 		}
 	}
 	return nil, none, fmt.Errorf("the request to event %d cannot be made again: the session did not call for one after event %d", seq, re)

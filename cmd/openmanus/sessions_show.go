@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -73,7 +74,7 @@ func (x *session) info(ctx context.Context) (*sessionInfo, error) {
 	return newInfo(kept, x.s, x.qs), nil
 }
 
-func newInfo(kept journal.SessionInfo, s *openmanus.State, qs []openmanus.Question) *sessionInfo {
+func newInfo(kept journal.SessionInfo, s *openmanus.State, qs []run.Question) *sessionInfo {
 	return &sessionInfo{
 		runSummary: summarize(kept.ID, s, qs, []fileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
 		Agent: s.Opened.Flow, Model: s.Config.Model, Endpoint: s.Config.Endpoint, Workspace: s.Config.Workspace,

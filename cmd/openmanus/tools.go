@@ -23,7 +23,7 @@ type toolsCmd struct {
 
 // toolInfo is what is known of a tool.
 type toolInfo struct {
-	openmanus.Spec
+	openmanus.ToolSpec
 	Varies bool `json:"varies,omitempty"` // the hints are those of the worst call
 }
 
@@ -95,7 +95,7 @@ func (t *terminal) toolsOf(cfg *config.Config, kind agents.Kind) ([]toolInfo, er
 	defer closer.Close()
 	infos := []toolInfo{}
 	for _, tool := range a.Tools {
-		_, varies := tool.(openmanus.Hinter)
+		_, varies := tool.(openmanus.CallHinter)
 		infos = append(infos, toolInfo{tool.Spec(), varies})
 	}
 	return infos, nil

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm/providers"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/trace"
 )
 
 // traced is the runtime, with traces if the variables of OpenTelemetry ask for
 // them. end sends what waits.
-func (a *app) traced() (r openmanus.Runtime, end func(), err error) {
+func (a *app) traced() (r run.Runtime, end func(), err error) {
 	o, on, err := trace.FromEnv(a.t.env)
 	if err != nil || !on {
 		return a.local, func() {}, err

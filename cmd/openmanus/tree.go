@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // What a session delegates to others is shown below it, each line behind who
@@ -125,7 +126,7 @@ func (b *below) event(p *printer, path string, ev openmanus.Event) {
 
 // watchAll shows what is open below the session already.
 func (b *below) watchAll(ctx context.Context) error {
-	nodes, err := openmanus.Tree(ctx, b.d.db, b.d.id)
+	nodes, err := run.Tree(ctx, b.d.db, b.d.id)
 	if errors.Is(err, openmanus.ErrNoSession) {
 		return nil
 	}
@@ -197,7 +198,7 @@ func (p *printer) out() io.Writer {
 }
 
 // standing is how a session stands together with those below it.
-func standing(s *openmanus.State, qs []openmanus.Question) openmanus.Status {
+func standing(s *openmanus.State, qs []run.Question) openmanus.Status {
 	if st := s.Status(); st != openmanus.Running || len(qs) == 0 {
 		return st
 	}
@@ -205,7 +206,7 @@ func standing(s *openmanus.State, qs []openmanus.Question) openmanus.Status {
 }
 
 // asker is who asks a question, in words: "" if it is the session itself.
-func asker(root string, q openmanus.Question) string {
+func asker(root string, q run.Question) string {
 	if q.Session == root {
 		return ""
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -213,7 +214,7 @@ func TestWebReachesNothingInside(t *testing.T) {
 		}
 		for _, tool := range w.tools {
 			if tool.Spec().Name == name {
-				res, err := tool.Run(t.Context(), openmanus.Call{Call: llm.Call{ID: "c", Name: name, Input: string(data)}, Session: "s", Blobs: new(openmanus.Memory), Live: io.Discard})
+				res, err := tool.Run(t.Context(), openmanus.Call{Call: llm.Call{ID: "c", Name: name, Input: string(data)}, Session: "s", Blobs: new(journal.Memory), Live: io.Discard})
 				return fmt.Sprint(res.Parts), err
 			}
 		}

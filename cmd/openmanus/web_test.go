@@ -124,7 +124,7 @@ It is refused.
 
 // PDF and Office files of the web are read, and quotations from them checked.
 func TestWebDocuments(t *testing.T) {
-	s := httptest.NewServer(http.FileServer(http.Dir("../../document/testdata")))
+	s := httptest.NewServer(http.FileServer(http.Dir("../../data/document/testdata")))
 	defer s.Close()
 	dir := t.TempDir()
 	script := `Reads documents.

@@ -15,12 +15,12 @@ import (
 // New returns the spec of a tool. It takes away the space around the
 // description and within the schema. arguments are what calls do with their
 // arguments. New panics if schema is not JSON, which is a programmer's mistake.
-func New(name, description, schema string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.Spec {
+func New(name, description, schema string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(schema)); err != nil {
 		panic(fmt.Sprintf("the schema of the tool %s: %v", name, err))
 	}
-	return openmanus.Spec{
+	return openmanus.ToolSpec{
 		ToolSpec:  llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Input: b.Bytes()},
 		Hints:     h,
 		Arguments: arguments,

@@ -8,6 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/bench/peer"
 	"github.com/openmanus-go/openmanus/bench/server"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // idle holds n sessions of 20 messages, as the runtime leaves them when they
@@ -15,7 +16,7 @@ import (
 // in the store alone.
 func idle(ctx context.Context, j openmanus.Journal, n int) error {
 	a := &openmanus.Agent{Name: "bench", Instructions: peer.Instructions, ModelName: "scripted:bench", Tools: []openmanus.Tool{noop()}, Gate: openmanus.AllowAll}
-	local := &openmanus.Local{Worker: openmanus.Worker{Journal: j, Flow: openmanus.Only(a)}}
+	local := &run.Local{Worker: run.Worker{Journal: j, Flow: run.FlowsByName(a)}}
 	before, routines := peer.Heap()
 	for i := range n {
 		if err := converse(ctx, j, a, fmt.Sprint(i)); err != nil {

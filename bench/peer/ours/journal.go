@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -9,7 +10,7 @@ import (
 // that syncs every commit.
 func open(dir string) (openmanus.Journal, func() error, error) {
 	if dir == "" {
-		return new(openmanus.Memory), func() error { return nil }, nil
+		return new(journal.Memory), func() error { return nil }, nil
 	}
 	db, err := store.Open(dir, nil)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"github.com/openmanus-go/openmanus/bench/peer"
 	"github.com/openmanus-go/openmanus/bench/server"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 )
 
-func main() { peer.Main(run) }
+func main() { peer.Main(drive) }
 
-func run(ctx context.Context, c peer.Config) (err error) {
+func drive(ctx context.Context, c peer.Config) (err error) {
 	journal, closeJournal, err := open(c.DB)
 	if err != nil {
 		return err
@@ -34,8 +35,8 @@ func run(ctx context.Context, c peer.Config) (err error) {
 		}
 		agents[name] = agent(c, name)
 	}
-	flow := openmanus.Only(slices.Collect(maps.Values(agents))...)
-	local := &openmanus.Local{Worker: openmanus.Worker{Journal: journal, Flow: flow}}
+	flow := run.FlowsByName(slices.Collect(maps.Values(agents))...)
+	local := &run.Local{Worker: run.Worker{Journal: journal, Flow: flow}}
 	return c.Each(func(name string) error {
 		if err := openmanus.Open(ctx, journal, name, agents[name], &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, peer.Prompt)}); err != nil {
 			return err
@@ -55,7 +56,7 @@ func agent(c peer.Config, name string) *openmanus.Agent {
 }
 
 func noop() openmanus.Tool {
-	spec := openmanus.Spec{Hints: openmanus.Hints{ReadOnly: true}}
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true}}
 	spec.Name, spec.Description = server.Tool, peer.ToolDescription
 	return openmanus.Func(spec, func(_ context.Context, _ openmanus.Call, in peer.Input) (openmanus.Result, error) {
 		return openmanus.TextResult("%s", server.Result(in.I, in.Size)), nil

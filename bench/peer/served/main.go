@@ -11,16 +11,17 @@ import (
 	"github.com/openmanus-go/openmanus/bench/peer"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/openai"
+	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/server"
 	"github.com/openmanus-go/openmanus/store"
 )
 
-func main() { peer.Main(run) }
+func main() { peer.Main(drive) }
 
 // many is more sessions and streams than are measured.
 const many = 10_000
 
-func run(ctx context.Context, c peer.Config) (err error) {
+func drive(ctx context.Context, c peer.Config) (err error) {
 	db, err := store.Open(c.DB, nil)
 	if err != nil {
 		return err
@@ -35,7 +36,7 @@ func run(ctx context.Context, c peer.Config) (err error) {
 		return err
 	}
 	s, err := server.New(ctx, server.Options{
-		Store: db, Host: h, Local: &openmanus.Local{Worker: openmanus.Worker{Journal: db, Flow: openmanus.Only(h.agent)}},
+		Store: db, Host: h, Local: &run.Local{Worker: run.Worker{Journal: db, Flow: run.FlowsByName(h.agent)}},
 		Users: []server.User{{Name: "bench", Token: peer.Token, Root: root, Sessions: many, Streams: many}},
 	})
 	if err != nil {

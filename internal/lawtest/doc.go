@@ -1,0 +1,3 @@
+// Package lawtest holds the tests of the laws of docs/design.md: whole sessions
+// that are driven in memory, interrupted, resumed and folded again.
+package lawtest

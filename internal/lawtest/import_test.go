@@ -1,0 +1,483 @@
+package lawtest_test
+
+import (
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// top is the root of the module.
+const top = "../.."
+
+const module = "github.com/openmanus-go/openmanus"
+
+// A floor is a package, or all those below a folder ("llm/..."), and what it
+// may import besides the standard library. Imports point down only: adapters
+// do not know each other, and only cmd/openmanus puts things together.
+//
+// Whoever needs another line gives a reason for it. If there is none to give,
+// what one adapter needs of another is passed in as a small interface.
+type floor struct {
+	pkg string
+	may map[string]string // import, or "path/..." → why
+	not []string          // of the standard library
+}
+
+const (
+	speaks   = "the vocabulary of the core"
+	encodes  = "what journals are made of"
+	drives   = "what drives sessions"
+	models   = "the vocabulary of models"
+	worlds   = "the vocabulary of workspaces"
+	platform = "what the standard library does not know of the system"
+	serves   = "what is known of providers"
+	shared   = "what the adapters of models have in common"
+	byHand   = "schemas that are written by hand"
+	casts    = "test data that a person can write by hand"
+)
+
+var floors = []floor{
+	// Floor 0: vocabularies.
+	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "llm/provider", may: map[string]string{module + "/llm": models}, not: []string{"net/http", "os", "os/exec"}},
+	{pkg: "llm/catalogue", may: map[string]string{module + "/llm/provider": serves}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "llm/tokens", may: map[string]string{
+		module + "/llm":                     models,
+		module + "/llm/tokens/internal/bpe": "the vocabularies, and how text is cut",
+	}},
+	{pkg: "llm/tokens/internal/bpe", not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
+	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
+	{pkg: "internal/near"},
+	{pkg: "internal/ids"},
+	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
+	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
+	{pkg: "internal/args", may: map[string]string{
+		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",
+		"github.com/kaptinlin/jsonrepair":            "arguments that are nearly JSON",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+
+	{pkg: "egress"}, // every adapter is given a dialer of it
+
+	{pkg: "internal/copydir"},
+	{pkg: "internal/htmlmd", may: map[string]string{
+		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/xlsx"},
+
+	// Floor 1: the core. It reaches the world through what it is given.
+	{pkg: "", may: map[string]string{
+		module + "/llm":           models,
+		module + "/internal/args": "arguments are checked before a tool runs",
+	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+
+	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+	{pkg: "run", may: map[string]string{
+		module:                    speaks,
+		module + "/llm":           models,
+		module + "/journal":       "secrets, blobs, and a journal for runs in memory",
+		module + "/internal/args": "arguments are checked before a tool runs",
+	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+
+	// Floor 2: adapters, one heavy dependency each.
+	{pkg: "llm/internal/wire", may: map[string]string{
+		module + "/llm": models,
+		"github.com/openai/openai-go/v3/packages/ssestream": "a provider's own reader of event streams",
+		"github.com/dustin/go-humanize":                     "sizes in errors, as people write them",
+	}},
+	{pkg: "llm/openai", may: map[string]string{
+		module + "/llm/provider":                   serves,
+		module + "/llm":                            models,
+		module + "/llm/internal/wire":              shared,
+		module + "/llm/openai/internal/chat":       "its own formats",
+		module + "/llm/openai/internal/responses":  "its own formats",
+		"github.com/openai/openai-go/v3/responses": "the provider's own client",
+		"github.com/openai/openai-go/v3/option":    "the provider's own client",
+	}},
+	{pkg: "llm/openai/internal/responses", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/openai/internal/chat", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/anthropic", may: map[string]string{
+		module + "/llm/provider":                        serves,
+		module + "/llm":                                 models,
+		module + "/llm/internal/wire":                   shared,
+		module + "/llm/internal/messages":               "Anthropic's format, which others serve too",
+		"github.com/anthropics/anthropic-sdk-go":        "the provider's own client",
+		"github.com/anthropics/anthropic-sdk-go/option": "the provider's own client",
+	}},
+	{pkg: "llm/internal/messages", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/ollama", may: map[string]string{
+		module + "/llm/provider":               serves,
+		module + "/llm/openai":                 "it also serves Chat Completions",
+		module + "/llm":                        models,
+		module + "/llm/internal/wire":          shared,
+		module + "/llm/ollama/internal/native": "its own format",
+	}},
+	{pkg: "llm/ollama/internal/native", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/entra", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/bedrock", may: map[string]string{
+		module + "/llm/provider":                     serves,
+		module + "/llm":                              models,
+		module + "/llm/internal/wire":                shared,
+		module + "/llm/internal/messages":            "Anthropic's format, which it serves too",
+		module + "/llm/bedrock/internal/converse":    "its own format",
+		module + "/llm/bedrock/internal/frame":       "its own framing of events",
+		"github.com/aws/aws-sdk-go-v2/aws":           "the provider's own client",
+		"github.com/aws/aws-sdk-go-v2/aws/signer/v4": "the provider's own client: signatures",
+		"github.com/aws/aws-sdk-go-v2/config":        "the provider's own client: credentials",
+	}},
+	{pkg: "llm/bedrock/internal/converse", may: map[string]string{
+		module + "/llm": models, module + "/llm/internal/wire": shared, module + "/llm/bedrock/internal/frame": "its framing of events",
+	}},
+	{pkg: "llm/bedrock/internal/frame", may: map[string]string{
+		module + "/llm": models, module + "/llm/internal/wire": shared,
+		"github.com/aws/aws-sdk-go-v2/aws/protocol/...": "the provider's own framing of events",
+	}},
+	{pkg: "llm/google", may: map[string]string{
+		module + "/llm/provider":               serves,
+		module + "/llm":                        models,
+		module + "/llm/internal/wire":          shared,
+		module + "/llm/google/internal/gemini": "its own format",
+	}},
+	{pkg: "llm/vertex", may: map[string]string{
+		module + "/llm": models, module + "/llm/provider": serves, module + "/llm/internal/wire": shared,
+		module + "/llm/anthropic":    "the format of Claude",
+		module + "/llm/google":       "the format of Gemini",
+		"golang.org/x/oauth2":        "a token of Google's, as it has them",
+		"golang.org/x/oauth2/google": "the credentials that Google's tools leave",
+	}},
+	{pkg: "llm/azure", may: map[string]string{
+		module + "/llm": models, module + "/llm/provider": serves,
+		module + "/llm/openai": "the formats of OpenAI's models",
+		module + "/llm/entra":  "tokens of Microsoft Entra",
+	}},
+	{pkg: "llm/compat", may: map[string]string{
+		module + "/llm": models, module + "/llm/provider": serves,
+		module + "/llm/openai": "Chat Completions",
+	}},
+	{pkg: "llm/google/internal/gemini", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/scripted", may: map[string]string{module + "/llm/provider": serves, module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
+	{pkg: "tools", may: map[string]string{
+		module + "/internal/toolspec":          byHand,
+		module:                                 speaks,
+		module + "/llm":                        models,
+		module + "/workspace":                  worlds,
+		module + "/internal/args":              "answers are checked like arguments",
+		"github.com/bmatcuk/doublestar/v4":     "glob patterns with **",
+		"github.com/rogpeppe/go-internal/diff": "the diffs that people see",
+		"golang.org/x/sync/errgroup":           "searching files at once",
+	}},
+	{pkg: "mcp", may: map[string]string{
+		module:                    speaks,
+		module + "/journal":       encodes,
+		module + "/run":           drives,
+		module + "/llm":           models,
+		module + "/workspace":     worlds + ": servers are commands that run there",
+		module + "/internal/args": "arguments and answers are checked",
+		"github.com/modelcontextprotocol/go-sdk/...": "the official SDK: the protocol and its transports",
+		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
+		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
+	}},
+	{pkg: "gate", may: map[string]string{
+		module:                             speaks,
+		module + "/egress":                 "hosts are named as where they are dialled",
+		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
+		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
+	}},
+	{pkg: "sandbox", may: map[string]string{
+		module + "/workspace":  worlds,
+		"golang.org/x/sys/...": platform + ": namespaces, Landlock, seccomp, cgroups",
+	}},
+	{pkg: "sandbox/attempts", may: map[string]string{
+		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
+		"golang.org/x/sys/...": platform + ": what is planted outside",
+	}},
+	{pkg: "store", may: map[string]string{
+		module:                        speaks,
+		module + "/llm":               models,
+		module + "/journal":           encodes + ", and the contract of its index",
+		"modernc.org/sqlite":          "the database, without C",
+		"modernc.org/sqlite/lib":      "its error codes",
+		"github.com/pressly/goose/v3": "migrations",
+		"golang.org/x/sys/...":        platform + ": locks, and file systems that cannot lock",
+	}},
+	{pkg: "llm/providers", may: map[string]string{module + "/llm/...": "the list of all of them"}},
+	{pkg: "config", may: map[string]string{
+		module + "/llm/provider":                   serves,
+		module + "/internal/near":                  "what a mistyped name was meant to be",
+		module:                                     "the limits and modes that are configured",
+		module + "/llm":                            "the settings that are configured",
+		"github.com/pelletier/go-toml/v2":          "TOML that says where an error is",
+		"github.com/pelletier/go-toml/v2/unstable": "the position of each key",
+	}},
+
+	{pkg: "browser", may: map[string]string{
+		module:                             speaks,
+		module + "/llm":                    models,
+		module + "/workspace":              worlds,
+		"github.com/chromedp/chromedp":     "the transports to a browser",
+		"github.com/chromedp/chromedp/...": "the WebSocket to one that runs, and what keys are",
+		"github.com/chromedp/cdproto":      "the messages of its protocol",
+		"github.com/chromedp/cdproto/...":  "the types of its protocol",
+	}},
+
+	// Data: tables, what is to be seen in them, how it is drawn and told.
+	{pkg: "data", may: map[string]string{
+		"github.com/dustin/go-humanize":                "sizes in errors, as people write them",
+		"github.com/parquet-go/parquet-go":             "Parquet",
+		"github.com/parquet-go/parquet-go/format":      "the units of its times",
+		module + "/internal/xlsx":                      "XLSX",
+		"modernc.org/sqlite":                           "SQLite, without C",
+		"golang.org/x/text/encoding":                   "CSV that is not UTF-8",
+		"golang.org/x/text/encoding/charmap":           "CSV that is not UTF-8",
+		"golang.org/x/text/encoding/simplifiedchinese": "CSV that is not UTF-8",
+		"golang.org/x/text/encoding/unicode":           "CSV that is not UTF-8",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/insight", may: map[string]string{
+		module + "/data":                 "what it looks at",
+		"gonum.org/v1/gonum/mat":         "linear algebra",
+		"gonum.org/v1/gonum/stat":        "statistics",
+		"gonum.org/v1/gonum/stat/distuv": "distributions, for p-values",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/chart", may: map[string]string{
+		module + "/data":                     "what it draws",
+		module + "/data/insight":             "what it draws onto it",
+		"github.com/go-text/typesetting/...": "letters of all scripts, in both directions",
+		"golang.org/x/image/math/fixed":      "the numbers of typesetting",
+		"golang.org/x/image/vector":          "shapes to pixels",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/report", may: map[string]string{
+		module + "/data":               "the tables in a report",
+		module + "/data/chart":         "the charts in a report",
+		module + "/workspace":          "where Chromium prints to",
+		"github.com/yuin/goldmark/...": "Markdown",
+		"github.com/yuin/goldmark":     "Markdown",
+	}, not: []string{"net", "os", "os/exec"}},
+	{pkg: "data/document/internal/ooxml", not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "data/document", may: map[string]string{
+		module + "/internal/toolspec":            byHand,
+		module:                                   speaks,
+		module + "/llm":                          models,
+		module + "/workspace":                    worlds,
+		module + "/data":                         "tables are read as it reads them",
+		module + "/data/document/internal/ooxml": "its own format",
+		"github.com/dustin/go-humanize":          "sizes, as people write them",
+		"github.com/ledongthuc/pdf":              "PDF",
+		module + "/internal/xlsx":                "XLSX",
+		"golang.org/x/image/bmp":                 "the size of an image",
+		"golang.org/x/image/tiff":                "the size of an image",
+		"golang.org/x/image/webp":                "the size of an image",
+	}, not: []string{"net", "os", "os/exec"}},
+	{pkg: "data/analysis", may: map[string]string{
+		module + "/internal/toolspec": byHand,
+		module:                        speaks,
+		module + "/workspace":         worlds,
+		module + "/data":              "what its tools are about",
+		module + "/data/...":          "what its tools are about",
+		"golang.org/x/sync/errgroup":  "charts at once",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "web", may: map[string]string{
+		module + "/internal/toolspec":         byHand,
+		module + "/internal/htmlmd":           "Markdown of pages",
+		module:                                speaks,
+		module + "/workspace":                 worlds,
+		"golang.org/x/text/unicode/norm":      "words that are the same are compared as such",
+		module + "/llm":                       models,
+		"github.com/andybalholm/brotli":       "pages that come in it",
+		"github.com/andybalholm/cascadia":     "what is where on a page",
+		"github.com/go-shiori/go-readability": "the main part of a page",
+		"golang.org/x/net/html":               "pages as browsers read them",
+		"golang.org/x/net/html/atom":          "the names of elements",
+		"golang.org/x/net/html/charset":       "pages that are not in UTF-8",
+	}},
+
+	// Floor 2b: agents put together what floor 2 offers.
+	{pkg: "agents", may: map[string]string{
+		module: speaks, module + "/workspace": worlds,
+		module + "/tools":            "what the agents can do",
+		module + "/data/analysis":    "what the agents can do",
+		module + "/data/document":    "what the agents can do",
+		module + "/llm":              models,
+		module + "/internal/copydir": "attempts are made in copies",
+		"go.yaml.in/yaml/v3":         "the front matter of agents and skills",
+	}},
+
+	// Suites for implementers, which belong to what they test.
+	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
+	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
+	{pkg: "journal/journaltest", may: map[string]string{module: speaks, module + "/journal": encodes, module + "/llm": models}},
+
+	// Floor 3: surfaces append, wake and follow.
+	{pkg: "trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/run": drives, module + "/llm": models}, not: []string{"os", "os/exec"}},
+	{pkg: "server", may: map[string]string{
+		module: speaks, module + "/run": drives, module + "/llm": models,
+		module + "/internal/args":                          "what people write for a tool is checked as what models do",
+		module + "/internal/ids":                           "sessions and messages",
+		module + "/journal":                                "the index that lists and searches sessions",
+		"github.com/danielgtaylor/huma/v2":                 "OpenAPI from Go types, validation, problem documents",
+		"github.com/danielgtaylor/huma/v2/adapters/humago": "it, over the standard library",
+	}},
+
+	// Floor 4: the only place that wires.
+	{pkg: "internal/doctor", may: map[string]string{
+		module + "/config":     "what is configured is what it looks for",
+		"golang.org/x/sys/...": platform,
+	}},
+	{pkg: "cmd/openmanus", may: map[string]string{
+		module:          "it wires",
+		module + "/...": "it wires",
+		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
+		"github.com/ergochat/readline":               "the prompt of chat",
+		"github.com/google/jsonschema-go/...":        "answers that have a schema",
+		"golang.org/x/term":                          "is a person there?",
+		"golang.org/x/text/width":                    "how wide a letter is on the screen",
+	}},
+}
+
+func TestImports(t *testing.T) {
+	seen := make(map[string]bool)
+	for file, imports := range imported(t) {
+		pkg := path.Dir(file)
+		if pkg == "." {
+			pkg = ""
+		}
+		i := slices.IndexFunc(floors, func(f floor) bool { return f.pkg == pkg })
+		if i < 0 {
+			t.Errorf("%s: the package %q has no floor: say in import_test.go what it may import, and why", file, pkg)
+			continue
+		}
+		seen[pkg] = true
+		for _, imp := range imports {
+			why, line := floors[i].refuses(imp)
+			if why != "" {
+				t.Errorf("%s imports %s: %s", file, imp, why)
+			}
+			seen[pkg+" "+line] = true
+		}
+	}
+	for _, f := range floors {
+		if !seen[f.pkg] {
+			t.Errorf("the package %q is listed, and is not there", f.pkg)
+		}
+		for line := range f.may {
+			if !seen[f.pkg+" "+line] {
+				t.Errorf("%q may import %s, and does not: take it off the list", f.pkg, line)
+			}
+		}
+	}
+}
+
+// refuses says why a package of f may not import imp, or which line lets it.
+func (f floor) refuses(imp string) (why, line string) {
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") { // the standard library
+		if slices.Contains(f.not, imp) {
+			return fmt.Sprintf("%q is on a floor that does not reach the world", f.pkg), ""
+		}
+		return "", ""
+	}
+	for may := range f.may {
+		if below, all := strings.CutSuffix(may, "/..."); imp == may || all && strings.HasPrefix(imp, below+"/") {
+			return "", may
+		}
+	}
+	return fmt.Sprintf("that is not on the list of %q in import_test.go", f.pkg), ""
+}
+
+// imported returns the imports of every file of this module that is no test,
+// for whatever system the file is.
+func imported(t *testing.T) map[string][]string {
+	all := make(map[string][]string)
+	err := filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return skip(name)
+		case !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, imp := range f.Imports {
+			rel, err := filepath.Rel(top, name)
+			if err != nil {
+				return err
+			}
+			slash := filepath.ToSlash(rel)
+			all[slash] = append(all[slash], strings.Trim(imp.Path.Value, `"`))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// skip skips other modules, test data and what is hidden.
+func skip(dir string) error {
+	if dir == top {
+		return nil
+	}
+	base := filepath.Base(dir)
+	if base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
+		return filepath.SkipDir
+	}
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); !errors.Is(err, fs.ErrNotExist) {
+		return filepath.SkipDir
+	}
+	return nil
+}
+
+// The test that guards the floors can fail.
+func TestImportsThatAreRefused(t *testing.T) {
+	at := func(pkg string) floor {
+		return floors[slices.IndexFunc(floors, func(f floor) bool { return f.pkg == pkg })]
+	}
+	for _, c := range []struct {
+		pkg, imp string
+		refused  bool
+	}{
+		{"llm", "net/http", true},
+		{"llm", "encoding/json", false},
+		{"llm", module, true},
+		{"", "os", true},
+		{"", module + "/workspace", true},
+		{"", module + "/llm", false},
+		{"", module + "/llm/openai", true},
+		{"tools", module + "/store", true},
+		{"store", module + "/tools", true},
+		{"store", "golang.org/x/sys/unix", false},
+		{"store", "golang.org/x/sysadmin", true},
+		{"agents", module + "/llm/openai", true},
+		{"cmd/openmanus", module + "/store", false},
+		{"cmd/openmanus", "example.com/other", true},
+	} {
+		if why, _ := at(c.pkg).refuses(c.imp); (why != "") != c.refused {
+			t.Errorf("%q imports %s: refused %q, want refused: %v", c.pkg, c.imp, why, c.refused)
+		}
+	}
+}
+
+// TestNothingIsCalledByName: a package that calls methods by names it learns
+// while it runs, as templates do, makes the linker keep every exported method
+// of every package, 13 MB.
+func TestNothingIsCalledByName(t *testing.T) {
+	for file, imports := range imported(t) {
+		for _, imp := range imports {
+			if imp == "text/template" || imp == "html/template" {
+				t.Errorf("%s imports %s: fill text in with a strings.Replacer", file, imp)
+			}
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package lawtest_test
+
+const slowdown = 1

@@ -1,0 +1,215 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"github.com/openmanus-go/openmanus"
+	"io"
+	"io/fs"
+	"slices"
+)
+
+// ForkID returns the ID of the [Interrupted] that ends a fork to the session
+// to. A fork may be forked: its own is another.
+func ForkID(to string) string { return "fork-" + to }
+
+// Fork copies the events of a session up to seq (0: all of them), with their
+// numbers and times, into a new session, followed by an [Interrupted] with
+// [ForkID], so that nothing that is open runs twice. All of it is there, or
+// nothing. [Opened].From of the copy says where it came from. A Resumed or
+// UserSaid lets it go on.
+//
+// The journal must be a [Restorer]. The error is [ErrExists] if there is a
+// session to, [ErrNoSession] if there is no session from.
+func Fork(ctx context.Context, j openmanus.Journal, from string, seq int64, to string) error {
+	r, ok := j.(openmanus.Restorer)
+	if !ok {
+		return fmt.Errorf("fork: the journal (%T) cannot take over events", j)
+	}
+	events, err := upTo(ctx, j, from, seq)
+	if err != nil {
+		return fmt.Errorf("fork: %w", err)
+	}
+	last := events[len(events)-1].Seq
+	events = append(comeFrom(events, from), openmanus.Event{Seq: last + 1, Time: Now(), Body: openmanus.Interrupted{ID: ForkID(to)}})
+	if err := r.Restore(ctx, to, events); err != nil {
+		return fmt.Errorf("fork to %s: %w", to, err)
+	}
+	return nil
+}
+
+// upTo returns the events of a session up to seq, or all.
+func upTo(ctx context.Context, j openmanus.Journal, session string, seq int64) (events []openmanus.Event, err error) {
+	for ev, err := range j.Events(ctx, session, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if seq > 0 && ev.Seq > seq {
+			break
+		}
+		events = append(events, ev)
+	}
+	switch last := int64(len(events)); {
+	case last == 0:
+		return nil, fmt.Errorf("session %q: %w", session, openmanus.ErrNoSession)
+	case seq < 0 || seq > last:
+		return nil, fmt.Errorf("session %s has no event %d: its last is %d", session, seq, last)
+	}
+	return events, nil
+}
+
+// comeFrom returns events with the origin in the first one.
+func comeFrom(events []openmanus.Event, session string) []openmanus.Event {
+	events = slices.Clone(events)
+	if o, ok := events[0].Body.(openmanus.Opened); ok {
+		o.From = &openmanus.Origin{Session: session, Seq: events[len(events)-1].Seq}
+		events[0].Body = o
+	}
+	return events
+}
+
+// Export writes a session as one readable text file, in JSON Lines: a head,
+// its events as [Event] encodes them, the blobs that they speak of, and an end
+// that counts them and has their checksum. The same session is always written
+// as the same bytes. It returns an error that is [ErrNoSession] if there is
+// nothing to write.
+//
+// A whole output that is lost is no reason to lose the rest: its blob is
+// written as missing.
+func Export(ctx context.Context, j openmanus.Journal, blobs openmanus.Blobs, session string, w io.Writer) error {
+	x := &exporter{blobs: blobs, sum: digest{sha256.New()}}
+	x.out = bufio.NewWriter(io.MultiWriter(w, x.sum))
+	if err := x.session(ctx, j, session); err != nil {
+		return fmt.Errorf("export session %s: %w", session, err)
+	}
+	return nil
+}
+
+type exporter struct {
+	blobs openmanus.Blobs
+	out   *bufio.Writer
+	sum   digest
+	refs  []openmanus.Ref         // that events speak of, in order
+	whole map[openmanus.Ref]int64 // those that must be there, and for which event
+	end   exportEnd
+}
+
+func (x *exporter) session(ctx context.Context, j openmanus.Journal, session string) error {
+	if err := x.line(exportHead{"session", openmanus.FormatVersion, session}); err != nil {
+		return err
+	}
+	for ev, err := range j.Events(ctx, session, 0) {
+		if err != nil {
+			return err
+		}
+		if err := x.event(ev); err != nil {
+			return fmt.Errorf("event %d: %w", ev.Seq, err)
+		}
+	}
+	if x.end.Events == 0 {
+		return openmanus.ErrNoSession
+	}
+	for _, ref := range x.refs {
+		if err := x.blob(ctx, ref); err != nil {
+			return err
+		}
+	}
+	if err := x.out.Flush(); err != nil {
+		return err
+	}
+	x.end.Kind, x.end.SHA256 = "end", x.sum.String()
+	if err := x.line(x.end); err != nil {
+		return err
+	}
+	return x.out.Flush()
+}
+
+func (x *exporter) line(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = x.out.Write(append(data, '\n'))
+	return err
+}
+
+func (x *exporter) event(ev openmanus.Event) error {
+	data, err := json.Marshal(ev)
+	if err != nil {
+		return err
+	}
+	if bytes.Contains(data, []byte("sha256:")) {
+		for _, ref := range (Stored{Body: data}).Refs() {
+			if !slices.Contains(x.refs, ref) {
+				x.refs = append(x.refs, ref)
+			}
+		}
+	}
+	if done, ok := ev.Body.(openmanus.CallDone); ok && done.Whole != "" {
+		if x.whole == nil {
+			x.whole = make(map[openmanus.Ref]int64)
+		}
+		x.whole[done.Whole] = ev.Seq
+	}
+	x.end.Events++
+	_, err = x.out.Write(append(data, '\n'))
+	return err
+}
+
+// blob writes a blob. What only looks like the name of one is left out.
+func (x *exporter) blob(ctx context.Context, ref openmanus.Ref) error {
+	data, err := openmanus.ReadBlob(ctx, x.blobs, ref)
+	missing := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case missing && x.whole[ref] == 0:
+		return nil
+	case err != nil && !missing:
+		return fmt.Errorf("blob %s: %w", ref, err)
+	}
+	x.end.Blobs++
+	return x.line(exportBlob{ref, data, missing})
+}
+
+// Import reads what [Export] wrote into a new session. It reads to the end
+// before it stores anything, so that it holds the whole file in memory, and
+// stores all of it or nothing; errors name the line. What was changed by
+// whatever came between, such as an editor that converts line ends, is an
+// error.
+//
+// If to is "", the session gets the name that it had; with another name, its
+// [Opened].From says what it was. It returns the session's name. The journal
+// must be a [Restorer]; the error is [ErrExists] if there is such a session.
+// What is open in the session stays open: append an [Interrupted] where it must
+// not go on here.
+func Import(ctx context.Context, j openmanus.Journal, blobs openmanus.Blobs, to string, r io.Reader) (string, error) {
+	restorer, ok := j.(openmanus.Restorer)
+	if !ok {
+		return "", fmt.Errorf("import: the journal (%T) cannot take over events", j)
+	}
+	x, err := readExport(ctx, r)
+	if err != nil {
+		return "", fmt.Errorf("import: %w", err)
+	}
+	events := x.events
+	switch to {
+	case "":
+		to = x.session
+	case x.session:
+	default:
+		events = comeFrom(events, x.session)
+	}
+	for _, data := range x.blobs {
+		if _, err := blobs.Put(ctx, data); err != nil {
+			return "", fmt.Errorf("import: %w", err)
+		}
+	}
+	if err := restorer.Restore(ctx, to, events); err != nil {
+		return "", fmt.Errorf("import as %s: %w", to, err)
+	}
+	return to, nil
+}

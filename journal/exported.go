@@ -1,0 +1,256 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/openmanus-go/openmanus"
+	stdhash "hash"
+)
+
+// The lines of an exported session that are not events. See docs/events.md.
+type (
+	exportHead struct {
+		Kind    string `json:"openmanus"` // "session"
+		Version int    `json:"version"`
+		Session string `json:"session"`
+	}
+	exportBlob struct {
+		Blob    openmanus.Ref `json:"blob"`
+		Data    []byte        `json:"data,omitempty"`
+		Missing bool          `json:"missing,omitempty"` // where it was exported, too
+	}
+	exportEnd struct {
+		Kind   string `json:"openmanus"` // "end"
+		Events int    `json:"events"`
+		Blobs  int    `json:"blobs"`
+		SHA256 string `json:"sha256,omitempty"` // of all that stands before this line
+	}
+)
+
+// A digest is a SHA-256 in the making.
+type digest struct{ stdhash.Hash }
+
+func (d digest) String() string { return hex.EncodeToString(d.Sum(nil)) }
+
+// maxLine is the longest line that is read.
+const maxLine = 512 << 20
+
+// An exported is what an exported session says.
+type exported struct {
+	session string
+	events  []openmanus.Event
+	blobs   [][]byte
+
+	keys  map[string]int64      // of events
+	lines map[openmanus.Ref]int // of blobs
+	ended bool
+}
+
+// readExport reads a file that Export wrote.
+func readExport(ctx context.Context, r io.Reader) (*exported, error) {
+	x := &exported{keys: make(map[string]int64), lines: make(map[openmanus.Ref]int)}
+	in, sum := bufio.NewReaderSize(r, 64<<10), digest{sha256.New()}
+	for n := 1; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		line, err := readLine(in)
+		switch {
+		case err == io.EOF && n == 1:
+			return nil, errors.New("line 1: the file is empty")
+		case err == io.EOF && !x.ended:
+			return nil, fmt.Errorf("line %d: the file ends with this line: it was cut off", n-1)
+		case err == io.EOF:
+			return x, nil
+		case err == nil:
+			err = x.line(n, line, sum)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		sum.Write(line)
+		sum.Write([]byte{'\n'})
+	}
+}
+
+// readLine returns the next line without its end. The error is io.EOF if there
+// is none.
+func readLine(in *bufio.Reader) (line []byte, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("it is longer than %d bytes", maxLine)
+		case err == nil:
+			return line[:len(line)-1], nil
+		case err == io.EOF && len(line) > 0:
+			return nil, cmp.Or(intact(line), errors.New("the file ends in the middle of it: it was cut off"))
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		}
+	}
+}
+
+// intact looks for what no line that was written by Export has.
+func intact(line []byte) error {
+	const changed = ": another program changed the file; get it again as it was written"
+	switch {
+	case bytes.HasPrefix(line, []byte("\ufeff")):
+		return errors.New("it begins with a byte order mark" + changed)
+	case bytes.HasSuffix(line, []byte("\r")):
+		return errors.New("it ends with a carriage return" + changed)
+	case bytes.IndexByte(line, 0) >= 0:
+		return fmt.Errorf("there is a NUL at byte %d of it: the file is damaged", bytes.IndexByte(line, 0)+1)
+	case bytes.Contains(line, []byte("\u2028")), bytes.Contains(line, []byte("\u2029")):
+		return errors.New("it has a Unicode line or paragraph separator in it" + changed)
+	case len(bytes.TrimSpace(line)) == 0:
+		return errors.New("it is empty" + changed)
+	}
+	return nil
+}
+
+// line reads the n-th line. sum is that of the lines before.
+func (x *exported) line(n int, line []byte, sum digest) error {
+	if err := intact(line); err != nil {
+		return err
+	}
+	var kind struct {
+		Kind *string        `json:"openmanus"`
+		Blob *openmanus.Ref `json:"blob"`
+		Seq  *int64         `json:"seq"`
+		Key  string         `json:"key"`
+	}
+	if err := decodeLine(line, &kind); err != nil {
+		return err
+	}
+	switch {
+	case x.ended:
+		return errors.New("something stands after the end")
+	case n == 1:
+		return x.head(line)
+	case kind.Kind != nil:
+		return x.end(line, sum)
+	case kind.Blob != nil:
+		return x.blob(n, line)
+	case kind.Seq != nil:
+		return x.event(line, kind.Key)
+	}
+	return errors.New("it is neither an event nor a blob nor the end")
+}
+
+// decodeLine reads a line that is one JSON value.
+func decodeLine(line []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	if err := dec.Decode(v); err != nil {
+		return fmt.Errorf("it is not JSON, or not as it should be: %w", err)
+	}
+	if rest := bytes.TrimSpace(line[dec.InputOffset():]); len(rest) > 0 {
+		return fmt.Errorf("something follows its JSON value at byte %d: two lines were joined, or it is damaged", dec.InputOffset()+1)
+	}
+	return nil
+}
+
+func (x *exported) head(line []byte) error {
+	var head exportHead
+	if err := decodeLine(line, &head); err != nil {
+		return err
+	}
+	switch {
+	case head.Kind != "session":
+		return errors.New(`it is not the head of an exported session, which begins with {"openmanus":"session"`)
+	case head.Version > openmanus.FormatVersion:
+		return tooNew(head.Version)
+	case head.Version < 1:
+		return fmt.Errorf("there is no version %d of the format", head.Version)
+	case head.Session == "":
+		return errors.New("it names no session")
+	}
+	x.session = head.Session
+	return nil
+}
+
+func tooNew(version int) error {
+	return fmt.Errorf("it is of version %d of the format, and this program reads up to %d: use a newer one", version, openmanus.FormatVersion)
+}
+
+func (x *exported) event(line []byte, stored string) error {
+	var ev openmanus.Event
+	if err := decodeLine(line, &ev); err != nil {
+		return err
+	}
+	want := int64(len(x.events)) + 1
+	switch key := ev.Body.Key(); {
+	case len(x.lines) > 0:
+		return errors.New("an event stands after the blobs")
+	case ev.Seq > want:
+		return fmt.Errorf("event %d follows event %d: what was between is missing", ev.Seq, want-1)
+	case ev.Seq < want:
+		return fmt.Errorf("event %d follows event %d: it is there twice, or lines changed places", ev.Seq, want-1)
+	case key == "" || openmanus.TypeName(ev.Body) == "":
+		return errors.New("it is an event of a kind that is never stored")
+	case key != stored:
+		return fmt.Errorf("its key is %q, and that of its body %q: it is damaged", stored, key)
+	case x.keys[key] > 0:
+		return fmt.Errorf("its key %q is that of event %d", key, x.keys[key])
+	case (ev.Seq == 1) != (key == openmanus.Opened{}.Key()):
+		return errors.New("a session has one opened event, and it is the first")
+	case ev.Time.IsZero():
+		return errors.New("it has no time")
+	}
+	if o, ok := ev.Body.(openmanus.Opened); ok && o.Version > openmanus.FormatVersion {
+		return tooNew(o.Version)
+	}
+	x.keys[stored] = ev.Seq
+	x.events = append(x.events, ev)
+	return nil
+}
+
+func (x *exported) blob(n int, line []byte) error {
+	var b exportBlob
+	if err := decodeLine(line, &b); err != nil {
+		return err
+	}
+	switch {
+	case len(x.events) == 0:
+		return errors.New("a blob stands before the events")
+	case x.lines[b.Blob] > 0:
+		return fmt.Errorf("the blob %s is there twice, here and in line %d", b.Blob, x.lines[b.Blob])
+	case !b.Missing && openmanus.RefOf(b.Data) != b.Blob:
+		return fmt.Errorf("its content is not that of the blob %s: it is damaged", b.Blob)
+	}
+	x.lines[b.Blob] = n
+	if !b.Missing {
+		x.blobs = append(x.blobs, b.Data)
+	}
+	return nil
+}
+
+func (x *exported) end(line []byte, sum digest) error {
+	var end exportEnd
+	if err := decodeLine(line, &end); err != nil {
+		return err
+	}
+	switch {
+	case end.Kind != "end":
+		return fmt.Errorf("it is a %q where an event, a blob or the end should be: are these two files in one?", end.Kind)
+	case len(x.events) == 0:
+		return errors.New("there are no events in the file")
+	case end.Events != len(x.events) || end.Blobs != len(x.lines):
+		return fmt.Errorf("it counts %d events and %d blobs, and there are %d and %d: lines are missing, or there are too many",
+			end.Events, end.Blobs, len(x.events), len(x.lines))
+	case end.SHA256 != "" && end.SHA256 != sum.String():
+		return errors.New(`the file is not as it was written: its checksum differs; if you changed it on purpose, take "sha256" out of this line`)
+	}
+	x.ended = true
+	return nil
+}

@@ -1,0 +1,114 @@
+package journaltest
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// Bodies returns a session that has every type of body that is stored, with
+// every field set at least once, in an order in which it could have happened.
+func Bodies() []openmanus.Body {
+	var all []openmanus.Body
+	for _, some := range [][]openmanus.Body{openingBodies(), turnBodies(), callBodies(), otherBodies()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+func openingBodies() []openmanus.Body {
+	warm := 0.7
+	return []openmanus.Body{
+		openmanus.Opened{
+			Flow: "manus", Parent: "parent", Owner: "ann", Depth: 1, Version: openmanus.FormatVersion,
+			From: &openmanus.Origin{Session: "origin", Seq: 12},
+		},
+		openmanus.Configured{
+			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk, Sandbox: "bubblewrap", FlowEnds: true,
+			Tools: []openmanus.ToolSpec{{
+				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
+				Hints:     everyHint(),
+				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true"}},
+			}},
+			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
+			Limits:   everyLimit(),
+			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125},
+			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
+		},
+		openmanus.UserSaid{
+			ID: "u1",
+			Message: llm.Message{Role: llm.User, Parts: llm.Parts{
+				llm.Text{Text: "Which months are best?"},
+				llm.Blob{MIME: "image/png", Name: "sales.png", Data: []byte("\x89PNG\r\n\x1a\n\x00\xff")},
+			}},
+			Note: llm.Parts{llm.Text{Text: "Today is Tuesday."}},
+		},
+	}
+}
+
+func everyHint() openmanus.Hints {
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Plan: true, Delegates: true}
+}
+
+func everyLimit() openmanus.Limits {
+	return openmanus.Limits{Steps: 50, Tokens: 1_000_000, Money: 2 * openmanus.Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3}
+}
+
+func turnBodies() []openmanus.Body {
+	usage := llm.Usage{Input: 1200, Output: 80, Cached: 1000, CacheWrite: 100, Reasoning: 30}
+	return []openmanus.Body{
+		openmanus.ModelSaid{
+			Turn: 0, Re: 3, Stop: llm.ToolUse, Usage: usage, Cost: 1_500_000, By: "openai/gpt",
+			Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{
+				llm.Thinking{Text: "Let me look.", Opaque: json.RawMessage(`{"signature":"c2ln"}`), By: "openai/gpt"},
+				llm.Text{Text: "I will look at the file.", By: "openai/gpt"},
+				llm.Call{ID: "c0-0", Name: "bash", Input: `{"command":"head <sales.csv && echo \"ok\""}`, Opaque: json.RawMessage(`{"id":"call_1"}`), By: "openai/gpt"},
+				llm.Call{ID: "c0-1", Name: "ask_human", Input: "{broken \xff"},
+				llm.Unknown{Raw: json.RawMessage(`{"type":"hologram","depth":3}`)},
+			}},
+		},
+		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7},
+		openmanus.Resumed{ID: "r1", Limits: everyLimit()},
+		openmanus.Stopped{Turn: 2, Re: 6, Reason: openmanus.NoSteps, Error: "50 steps are used up"},
+		openmanus.Ended{Turn: 3, Re: 6, Status: openmanus.Failed, Reason: openmanus.ByAgent, Error: "a step is blocked", Text: "Half of it is done."},
+	}
+}
+
+func callBodies() []openmanus.Body {
+	ref := openmanus.RefOf([]byte("the whole output"))
+	return []openmanus.Body{
+		openmanus.Asked{
+			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00",
+			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, Hints: everyHint(),
+		},
+		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me"},
+		openmanus.Ruled{
+			Call: "c0-0", Allow: true, By: "me", Rule: "mode ask", Reason: "it only reads",
+			Input: `{"command":"head -n 3 sales.csv"}`, Hash: "sha256:00", Hints: everyHint(),
+		},
+		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
+		openmanus.CallDone{
+			Call: "c0-0", IsError: true, Source: "https://example.com/", Whole: ref,
+			Detail: json.RawMessage(`{"exit":1}`),
+			Parts:  llm.Parts{llm.Text{Text: "month,sales\n… cut; the whole is " + string(ref)}, llm.Result{ID: "inner", Parts: llm.Parts{llm.Text{Text: "x"}}, IsError: true}},
+		},
+		openmanus.CallLate{Call: "c0-1", Parts: llm.Parts{llm.Text{Text: "it was 2025"}}},
+	}
+}
+
+func otherBodies() []openmanus.Body {
+	usage := llm.Usage{Input: 10, Output: 4, Cached: 5, CacheWrite: 2, Reasoning: 3}
+	return []openmanus.Body{
+		openmanus.ChildOpened{Call: "c0-0", Child: "child", Limits: everyLimit()},
+		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3},
+		openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-1", Text: "[left out]", Whole: openmanus.RefOf([]byte("gone"))}}},
+		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
+			Usage: usage, Cost: 9, By: "openai/gpt"},
+		openmanus.TakenOver{N: 0, Worker: "host/43"},
+		openmanus.Titled{ID: "t1", Title: "The best months"},
+		openmanus.Noted{ID: "n1", Text: "kept for the report"},
+		openmanus.Interrupted{ID: "i1", Said: "The best month is"},
+	}
+}

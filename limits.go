@@ -1,0 +1,232 @@
+package openmanus
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// Limits bound a session. In [Configured], 0 means the default of
+// [DefaultLimits], and -1 no limit.
+type Limits struct {
+	Steps  int           `json:"steps,omitempty"`   // replies to one request
+	Tokens int           `json:"tokens,omitempty"`  // read and written, in the session and its children
+	Money  Money         `json:"money,omitempty"`   // spent, likewise
+	Time   time.Duration `json:"time_ns,omitempty"` // at work on one request
+	Depth  int           `json:"depth,omitempty"`   // of delegation
+	FanOut int           `json:"fan_out,omitempty"` // children at once
+	Stuck  int           `json:"stuck,omitempty"`   // repetitions that earn a nudge; twice as many stop
+}
+
+// DefaultLimits are in force where nothing else is said.
+func DefaultLimits() Limits {
+	return Limits{Steps: 50, Tokens: 10_000_000, Money: 20 * Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3}
+}
+
+// Or returns l with the fields that are 0 taken from m.
+func (l Limits) Or(m Limits) Limits {
+	return Limits{
+		Steps: cmp.Or(l.Steps, m.Steps), Tokens: cmp.Or(l.Tokens, m.Tokens), Money: cmp.Or(l.Money, m.Money),
+		Time: cmp.Or(l.Time, m.Time), Depth: cmp.Or(l.Depth, m.Depth), FanOut: cmp.Or(l.FanOut, m.FanOut),
+		Stuck: cmp.Or(l.Stuck, m.Stuck),
+	}
+}
+
+// Within returns l with nothing in it that allows more than m does.
+func (l Limits) Within(m Limits) Limits {
+	return Limits{
+		Steps: less(l.Steps, m.Steps), Tokens: less(l.Tokens, m.Tokens), Money: less(l.Money, m.Money),
+		Time: less(l.Time, m.Time), Depth: less(l.Depth, m.Depth), FanOut: less(l.FanOut, m.FanOut),
+		Stuck: less(l.Stuck, m.Stuck),
+	}
+}
+
+// less is the smaller one of two limits, of which 0 and less are none.
+func less[T ~int | ~int64](a, b T) T {
+	if a <= 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Money is an amount in billionths of a US dollar.
+type Money int64
+
+// Dollar is one US dollar.
+const Dollar Money = 1e9
+
+// USD returns m in dollars, for display.
+func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
+
+// Prices are what a model costs per token. The zero value is unknown.
+type Prices struct {
+	Input      Money `json:"input,omitempty"`
+	Output     Money `json:"output,omitempty"`
+	Cached     Money `json:"cached,omitempty"`      // read from the provider's cache; 0: as Input
+	CacheWrite Money `json:"cache_write,omitempty"` // written to it; 0: as Input
+}
+
+// Cost returns the price of u.
+func (p Prices) Cost(u llm.Usage) Money {
+	cached, written := cmp.Or(p.Cached, p.Input), cmp.Or(p.CacheWrite, p.Input)
+	return Money(u.Input-u.Cached-u.CacheWrite)*p.Input + Money(u.Cached)*cached + Money(u.CacheWrite)*written + Money(u.Output)*p.Output
+}
+
+// A Window is how much a model reads and writes at once, in tokens. The zero
+// value is not known: nothing is left out then until the provider refuses.
+type Window struct {
+	Tokens int `json:"tokens,omitempty"` // of a request and its reply
+	Reply  int `json:"reply,omitempty"`  // of the reply, at most; 0: an eighth
+	Share  int `json:"share,omitempty"`  // percent of the room for requests from which on something is left out; 0: 80
+}
+
+// A trace is what stuck detection remembers of a reply, as hashes. 0 stands
+// for none, which equals nothing.
+type trace struct {
+	text    uint64
+	calls   uint64 // names and arguments
+	results uint64 // calls and what came of them
+	errs    uint64 // the tools and their errors, if all failed
+	empty   uint64 // 1 for a reply that said nothing
+}
+
+// maxPeriod is the longest cycle that it sees: A-B-C-A-B-C.
+const maxPeriod = 3
+
+// How many times [Limits].Stuck repetitions stop a session: with the same
+// outcome, and by the words alone.
+const (
+	hardStop = 2
+	softStop = 4
+)
+
+// lookBack is how many replies stuck detection remembers: enough to see the
+// longest cycle as often as it takes to stop.
+func (s *State) lookBack() int { return max(1, maxPeriod*softStop*s.Limits.Or(DefaultLimits()).Stuck) }
+
+func traceOf(m llm.Message) trace {
+	var t trace
+	if text := m.Text(); text != "" {
+		t.text = hash(text)
+	}
+	var words []string
+	for _, c := range m.Calls() {
+		words = append(words, c.Name, c.Input)
+	}
+	if words != nil {
+		t.calls = hash(words...)
+	} else if t.text == 0 {
+		t.empty = 1
+	}
+	return t
+}
+
+// settle completes the trace of the last reply, once, when all of its calls
+// have a result.
+func (s *State) settle() {
+	if s.settled || len(s.Calls) == 0 || len(s.past) == 0 || s.Open() {
+		return
+	}
+	s.settled = true
+	var results, errs []string
+	failed := true
+	for _, c := range s.Calls {
+		text := c.Done.Parts.Text()
+		results = append(results, c.Name, c.Input, text)
+		errs = append(errs, c.Name, text)
+		failed = failed && c.Done.IsError
+	}
+	t := &s.past[len(s.past)-1]
+	t.results = hash(results...)
+	if failed {
+		t.errs = hash(errs...)
+	}
+}
+
+func hash(words ...string) uint64 {
+	h := fnv.New64a()
+	for _, w := range words {
+		h.Write([]byte(w))
+		h.Write([]byte{0xff}) // in no UTF-8
+	}
+	return h.Sum64() | 1
+}
+
+// repeats returns how often the session has now done the same again: hard,
+// with the same outcome; soft, by the words alone.
+func (s *State) repeats() (hard, soft int) {
+	for period := 1; period <= maxPeriod; period++ {
+		for i, of := range []func(trace) uint64{
+			func(t trace) uint64 { return t.results }, func(t trace) uint64 { return t.errs },
+			func(t trace) uint64 { return t.empty },
+			func(t trace) uint64 { return t.calls }, func(t trace) uint64 { return t.text },
+		} {
+			if r := cycles(s.past, period, of); i < 3 {
+				hard = max(hard, r)
+			} else {
+				soft = max(soft, r)
+			}
+		}
+	}
+	return hard, soft
+}
+
+// cycles returns how often the last period traces stand at the end of past,
+// one after the other.
+func cycles(past []trace, period int, of func(trace) uint64) int {
+	if len(past) == 0 {
+		return 0
+	}
+	run := 0
+	for k := len(past) - 1; k >= period; k-- {
+		if v := of(past[k]); v == 0 || v != of(past[k-period]) {
+			break
+		}
+		run++
+	}
+	return 1 + run/period
+}
+
+// Spent returns the limit that the session has reached, and a sentence that
+// says so; or "".
+func (s *State) Spent() (Reason, string) {
+	l := s.Limits.Or(DefaultLimits())
+	hard, soft := s.repeats()
+	switch {
+	case over(s.Steps, l.Steps):
+		return NoSteps, fmt.Sprintf("reached max steps (%d)", l.Steps)
+	case over(s.Usage.Total(), l.Tokens):
+		return NoTokens, fmt.Sprintf("reached the token budget (%d of %d used)", s.Usage.Total(), l.Tokens)
+	case over(s.Cost, l.Money):
+		return NoMoney, fmt.Sprintf("reached the money budget (%.4f of %.4f USD spent)", s.Cost.USD(), l.Money.USD())
+	case over(s.Active, l.Time):
+		return NoTime, s.TimeUp()
+	case l.Stuck > 0 && (hard >= hardStop*l.Stuck || soft >= softStop*l.Stuck):
+		return Stuck, fmt.Sprintf("does the same again and again (%d times)", max(hard, soft))
+	}
+	return "", ""
+}
+
+func (s *State) TimeUp() string {
+	return fmt.Sprintf("reached the time limit (%s)", s.Limits.Or(DefaultLimits()).Time)
+}
+
+func over[T ~int | ~int64](used, limit T) bool { return limit > 0 && used >= limit }
+
+// Nudge returns a word of the moment for the next request, or "".
+func (s *State) Nudge() string {
+	l := s.Limits.Or(DefaultLimits())
+	hard, soft := s.repeats()
+	switch n := len(s.past); {
+	case n > 0 && s.past[n-1].empty != 0:
+		return "Your last reply was empty. Use a tool, or answer the person in words."
+	case l.Stuck > 0 && max(hard, soft) >= l.Stuck:
+		return "You have done the same several times, with no progress. Consider what you have learned, and try another way; if there is none, say so and end."
+	case l.Steps > 1 && s.Steps == l.Steps-1:
+		return "This is your last step: the limit is reached after it. Answer now with what you have."
+	}
+	return ""
+}

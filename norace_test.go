@@ -1,5 +1,0 @@
-//go:build !race
-
-package openmanus_test
-
-const slowdown = 1

@@ -1,0 +1,266 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// elide returns the event that puts references in place of results. What they
+// say is kept as blobs first.
+func (w *Worker) elide(ctx context.Context, s *openmanus.State) (openmanus.Body, error) {
+	results := s.Elidable()
+	if len(results) == 0 {
+		return nil, nil
+	}
+	e := openmanus.Elided{N: s.Elisions}
+	for _, r := range results {
+		text := textOf(r.Parts)
+		ref, err := w.blobs().Put(ctx, []byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("keeping a result of %s: %w", r.ID, err)
+		}
+		call := s.FindCall(r.ID)
+		note := fmt.Sprintf("[the result of %s was left out to make room: %d bytes. read_output {\"ref\":%q} shows it. It begins: %q]",
+			call.Name, len(text), ref, beginning(text, 120))
+		e.Calls = append(e.Calls, openmanus.Elision{Call: r.ID, Text: note, Whole: ref})
+	}
+	return e, nil
+}
+
+// compact writes down what may be forgotten, and has a model sum it up. The
+// body is a [Compacted]; a [ModelFailed], if there is no summary; or nil, if
+// there is nothing to cut. refused is what the provider said, if it took a
+// request for too large.
+func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.State, t openmanus.Task, refused error) (openmanus.Body, error) {
+	room := s.Config.Window.RequestBudget()
+	if room == 0 {
+		room = s.Size()
+	}
+	c := s.CutFor(room, room/4)
+	if refused != nil {
+		c = s.CutFor(room, min(room, s.Size())/8)
+	}
+	if c.End == 0 {
+		return nil, nil
+	}
+	ref, err := w.blobs().Put(ctx, []byte(render(s.Said[:c.End], 0)))
+	if err != nil {
+		return nil, fmt.Errorf("keeping what is left out: %w", err)
+	}
+	about := s.EstimateCost(cmp.Or(a.Summarizer.Prices, s.Config.Prices))
+	if stop := w.broke(ctx, t, about); stop != nil {
+		return stop, nil
+	}
+	r, h, err := summarize(ctx, a, s, c, room)
+	cost := h.Prices.Cost(r.Usage)
+	if e := w.pay(ctx, about, cost); e != nil {
+		return nil, e
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.KindOf(err), Usage: r.Usage, Cost: cost,
+			Error: fmt.Sprintf("the conversation is too large and could not be summed up: %v", err)}, nil
+	}
+	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref, Usage: r.Usage, Cost: cost, By: h.Name,
+		Summary: summary(s, r.Message.Text(), s.Said[:c.End], ref, room)}
+	if refused != nil {
+		b.Refused = refused.Error()
+	}
+	return b, nil
+}
+
+const askForSummary = `This conversation grows too long for you. Everything above this message, except what the person said and the latest steps, is about to be replaced by a summary that you write now. Use no tool. Write, in plain words and at most %d of them:
+1. what the person wants, with every condition they named;
+2. what was done and decided, and why; what was tried in vain;
+3. every fact that will be needed: names, numbers, paths, URLs, commands, errors, word for word;
+4. how things stand, and what comes next.
+Leave out whatever can be read again. Write nothing but the summary.`
+
+// summarize has a model sum up what is cut: by the conversation as it is, so
+// that the provider has most of it in its cache; or, where that does not fit
+// or brings no words, by its text alone. The reply has the usage of all tries.
+func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int) (*llm.Reply, openmanus.Helper, error) {
+	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
+	h, before := a.Summarizer, llm.Usage{}
+	if h.Model == nil {
+		h = openmanus.Helper{Model: a.Model, Name: s.Config.Model, Prices: s.Config.Prices, Window: s.Config.Window}
+		if h.Model == nil {
+			return new(llm.Reply), h, fmt.Errorf("the agent %q has no model", a.Name)
+		}
+		if s.Fits(c.End) {
+			r, err := llm.Generate(ctx, h.Model, summaryRequest(s, c.End, ask))
+			if err == nil && r.Message.Text() != "" || err != nil && llm.KindOf(err) != llm.Context {
+				return r, h, err
+			}
+			before = r.Usage
+		}
+	}
+	limit := h.Window.RequestBudget()
+	if limit == 0 {
+		limit = 16 << 10
+	}
+	text := renderWithin(s.Said[:c.End], limit) // two bytes to a token: half the room
+	r, err := llm.Generate(ctx, h.Model, &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}})
+	r.Usage = r.Usage.Add(before)
+	if err == nil && r.Message.Text() == "" {
+		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
+	}
+	return r, h, err
+}
+
+// summaryRequest asks about the first n messages: the head of what was sent
+// before, to the byte.
+func summaryRequest(s *openmanus.State, n int, ask string) *llm.Request {
+	req := s.Request(openmanus.Task{})
+	req.Messages = append(slices.Clip(s.Said[:n]), llm.Say(llm.User, ask))
+	req.Fixed = n
+	req.Settings.Schema, req.Settings.ToolChoice = nil, ""
+	return req
+}
+
+// summary is the message that takes the place of what was cut: what the model
+// wrote, the plan word for word, and how to read what is gone.
+func summary(s *openmanus.State, words string, gone []llm.Message, ref openmanus.Ref, room int) string {
+	most := openmanus.SummaryBytes(room)
+	var b strings.Builder
+	b.WriteString("<summary>\nWhat was said and done here was left out to make room. This is what it came to.\n\n")
+	b.WriteString(shortened(strings.TrimSpace(words), most))
+	for _, name := range slices.Sorted(maps.Keys(s.Kept())) {
+		fmt.Fprintf(&b, "\n\nThe last word of %s:\n%s", name, s.Kept()[name])
+	}
+	if seen := places(gone, most/4); len(seen) > 0 {
+		b.WriteString("\n\nFiles and addresses that were used, the latest first:\n" + strings.Join(seen, "\n"))
+	}
+	b.WriteString("\n\nAll that was left out can be read and searched word for word:")
+	refs := append(slices.Clip(s.Wholes()), ref)
+	for _, r := range refs[max(0, len(refs)-8):] { // each older one is named in the text of a later one
+		fmt.Fprintf(&b, "\nread_output {\"ref\":%q,\"pattern\":\"…\"}", r)
+	}
+	b.WriteString("\n</summary>")
+	return b.String()
+}
+
+var place = regexp.MustCompile(`(?:https?://|\.{0,2}/)?[\w@%+~-]+(?:[./:][\w@%+=?&~-]+)+/?`)
+
+// places returns the paths and URLs in the arguments of calls, the latest
+// first, as many as fit into so many bytes.
+func places(msgs []llm.Message, most int) (found []string) {
+	for _, m := range slices.Backward(msgs) {
+		for _, c := range m.Calls() {
+			for _, p := range place.FindAllString(plainInput(c.Input), -1) {
+				if most -= len(p) + 1; most < 0 {
+					return found
+				}
+				if !slices.Contains(found, p) {
+					found = append(found, p)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// plainInput is the text in arguments, one value a line.
+func plainInput(input string) string {
+	var values map[string]any
+	if json.Unmarshal([]byte(input), &values) != nil {
+		return input
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if v, ok := values[name].(string); ok {
+			b.WriteString(v + "\n")
+		}
+	}
+	return b.String()
+}
+
+// render is a conversation as text. Texts of more than most bytes are cut in
+// the middle, unless most is 0.
+func render(msgs []llm.Message, most int) string {
+	cut := func(text string) string {
+		if most > 0 {
+			text = shortened(text, most)
+		}
+		return text
+	}
+	var b strings.Builder
+	for _, m := range msgs {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case llm.Text:
+				fmt.Fprintf(&b, "%s: %s\n", m.Role, cut(p.Text))
+			case llm.Call:
+				fmt.Fprintf(&b, "%s calls %s (%s): %s\n", m.Role, p.Name, p.ID, cut(p.Input))
+			case llm.Result:
+				fmt.Fprintf(&b, "result of %s: %s\n", p.ID, cut(textOf(p.Parts)))
+			case llm.Blob:
+				fmt.Fprintf(&b, "%s: %s\n", m.Role, textOf(llm.Parts{p}))
+			}
+		}
+	}
+	return b.String()
+}
+
+// renderWithin is render in at most so many bytes.
+func renderWithin(msgs []llm.Message, limit int) string {
+	text := render(msgs, 0)
+	for most := 4000; len(text) > limit && most > 50; most /= 2 {
+		text = render(msgs, most)
+	}
+	return shortened(text, limit)
+}
+
+// textOf is the text of parts, with a word for what is none.
+func textOf(parts llm.Parts) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch p := p.(type) {
+		case llm.Text:
+			b.WriteString(p.Text)
+		case llm.Blob:
+			fmt.Fprintf(&b, "[%s %s, %d bytes]", p.Name, p.MIME, len(p.Data))
+		}
+	}
+	return b.String()
+}
+
+// shortened returns text with its middle left out if it has more than limit
+// bytes.
+func shortened(text string, limit int) string {
+	const mark = "\n[…]\n"
+	if len(text) <= limit {
+		return text
+	}
+	room := max(0, limit-len(mark))
+	return beginning(text, room-room/2) + mark + ending(text, room/2)
+}
+
+func beginning(text string, n int) string {
+	n = min(n, len(text))
+	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+func ending(text string, n int) string {
+	from := max(0, len(text)-n)
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	return text[from:]
+}

@@ -1,0 +1,129 @@
+package run
+
+import (
+	"bytes"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A typist shows a reply as it is typed, without secrets.
+type typist struct {
+	w       *Worker
+	session string
+	turn    int
+	parts   []*journal.Redactor // by part
+	kinds   []llm.Part          // an empty piece of the same part
+}
+
+// delta shows what d adds.
+func (t *typist) delta(d llm.Delta) {
+	if t.w.Live == nil || d.Piece == nil && !d.Reset {
+		return
+	}
+	show := openmanus.Typing{Turn: t.turn, Part: d.Part, Reset: d.Reset}
+	if d.Reset {
+		t.parts, t.kinds = nil, nil
+	}
+	if d.Piece != nil {
+		piece, more := t.piece(d.Part, d.Piece)
+		if !more && !d.Reset {
+			return
+		}
+		show.Parts = llm.Parts{piece}
+	}
+	t.w.Live(t.session, show)
+}
+
+// piece returns what can be shown of p, the next piece of the part with the
+// index i, and whether there is anything to show.
+func (t *typist) piece(i int, p llm.Part) (llm.Part, bool) {
+	begins := i >= len(t.parts)
+	for i >= len(t.parts) {
+		t.parts, t.kinds = append(t.parts, t.w.Secrets.Redactor()), append(t.kinds, nil)
+	}
+	switch p := p.(type) {
+	case llm.Text:
+		t.kinds[i] = llm.Text{}
+		p.Text, p.Opaque = t.parts[i].Next(p.Text), nil
+		return p, begins || p.Text != ""
+	case llm.Thinking:
+		t.kinds[i] = llm.Thinking{}
+		p.Text, p.Opaque = t.parts[i].Next(p.Text), nil
+		return p, begins || p.Text != ""
+	case llm.Call:
+		t.kinds[i] = llm.Call{}
+		p.Input, p.Opaque = t.parts[i].Next(p.Input), nil
+		return p, begins || p.Input != "" || p.ID != "" || p.Name != ""
+	}
+	return p, true
+}
+
+// end shows what was held back.
+func (t *typist) end() {
+	for i, r := range t.parts {
+		rest := r.Rest()
+		if rest == "" {
+			continue
+		}
+		p := t.kinds[i]
+		switch k := p.(type) {
+		case llm.Text:
+			k.Text = rest
+			p = k
+		case llm.Thinking:
+			k.Text = rest
+			p = k
+		case llm.Call:
+			k.Input = rest
+			p = k
+		}
+		t.w.Live(t.session, openmanus.Typing{Turn: t.turn, Part: i, Parts: llm.Parts{p}})
+	}
+}
+
+// A liveWriter shows what a call prints, without secrets. It shows no half
+// characters.
+type liveWriter struct {
+	w       *Worker
+	session string
+	call    string
+
+	mu    sync.Mutex
+	clean *journal.Redactor
+	half  []byte
+}
+
+// Write implements [io.Writer].
+func (l *liveWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := append(l.half, l.clean.Next(string(p))...)
+	cut := len(text)
+	for i := max(0, cut-utf8.UTFMax+1); i < cut; i++ {
+		if !utf8.FullRune(text[i:]) {
+			cut = i
+			break
+		}
+	}
+	l.half = bytes.Clone(text[cut:])
+	l.show(text[:cut])
+	return len(p), nil
+}
+
+// end shows what was held back.
+func (l *liveWriter) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.show(append(l.half, l.clean.Rest()...))
+	l.half = nil
+}
+
+func (l *liveWriter) show(text []byte) {
+	if len(text) > 0 {
+		l.w.Live(l.session, openmanus.Output{Call: l.call, Text: string(bytes.ToValidUTF8(text, []byte("\uFFFD")))})
+	}
+}
