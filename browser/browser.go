@@ -23,77 +23,74 @@ import (
 	"github.com/chromedp/chromedp/remote"
 )
 
-// Options say which browser, and how it is run. The zero value is a headless
-// Chromium that is found, with a profile of its own.
+// Options say which browser [Start] runs, and how. The zero value means a
+// headless Chromium, the one that [Find] returns, with a new profile.
 type Options struct {
-	Path    string // the program; "": one that is found
-	URL     string // connect to this one instead: http://HOST:PORT or ws://…
-	Profile string // the profile directory, with cookies and log-ins; "": a new one, removed by Close
+	Path    string // the program; "" means the one that Find returns
+	URL     string // a running browser to connect to instead, http://HOST:PORT or ws://…
+	Profile string // the directory with cookies and log-ins; "" means a new one, removed by Close
 
-	Window bool // show a window; else it is headless
+	Window bool // whether it shows a window
 
-	// NoSandbox runs it without Chromium's own sandbox, which root must do.
-	// A page that breaks out of its renderer then has the user's rights.
+	// NoSandbox turns off Chromium's own sandbox, without which it cannot run as
+	// root. A page that breaks out of its renderer then has the user's rights.
 	NoSandbox bool
 
-	// Proxy is where all of its traffic goes, http://HOST:PORT. "": it goes
-	// out directly. It is not for a browser at URL, which has its own.
+	// Proxy takes all of the browser's traffic: http://HOST:PORT. With "" the
+	// browser connects directly. It has no effect on a browser at URL.
 	Proxy string
 
 	DisableSecurity bool     // pages may read each other, and certificates are not checked
-	Args            []string // more arguments for the program
-	Width, Height   int      // of the view, in CSS pixels; 0: 1280, 900
+	Args            []string // further arguments of the program
+	Width, Height   int      // of the view, in CSS pixels; 0 means 1280 and 900
 
-	root bool // as if root ran it
+	root bool // for tests: behave as if the user was root
 }
 
-// A Browser is a Chromium that runs. It is safe for concurrent use.
+// A Browser is a running Chromium. It is safe for concurrent use.
 type Browser struct {
 	c    *conn
-	proc *process // nil if it was not started here
-	dir  string   // where downloads land
+	proc *process // nil if Start connected to a running browser
+	dir  string   // for downloads and uploads; Close removes it
 
 	patience time.Duration // how long an action waits for its element, at least
-	hang     time.Duration // how long a page may take for what takes no time
+	hang     time.Duration // how long a page may take to answer what takes no time
 
-	single int // how many elements are asked for one by one, before all are asked for at once
+	// maxSingle is how many elements are looked up in the accessibility tree one by
+	// one. For more of them the whole tree is fetched.
+	maxSingle int
 
+	// mu guards what follows, and the fields of tabs and downloads that say so.
 	mu        sync.Mutex
 	tabs      []*Tab // in the order in which they were opened
 	active    *Tab
 	nextTab   int
-	downloads map[string]*Download
+	downloads map[string]*Download // by the browser's id for them
 	closed    bool
-	changed   chan struct{} // closed and replaced when something happens
-	moment    int64         // counts what happens
+	changed   chan struct{} // closed and replaced by each note
+	moment    int64         // counts the notes; it orders what happens
 }
 
-// Start starts a browser, or connects to the one that o.URL names. ctx limits
-// the starting, not the browser's life.
+// Start starts a browser, or connects to the one at o.URL. ctx limits the start,
+// not the life of the browser. Where no Chromium is installed, the error is
+// [ErrNoBrowser].
 func Start(ctx context.Context, o Options) (*Browser, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 1280), cmp.Or(o.Height, 900)
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	b := &Browser{patience: readyTime, hang: hangTime, single: 150, downloads: make(map[string]*Download), changed: make(chan struct{})}
-	var tr chromedp.Transport
-	if o.URL != "" {
-		var err error
-		if tr, err = connect(ctx, o.URL); err != nil {
-			return nil, fmt.Errorf("no browser answers at %s: %w", o.URL, err)
-		}
-		if b.dir, err = os.MkdirTemp("", "openmanus-browser-"); err != nil {
-			tr.Close()
-			return nil, err
-		}
-	} else {
-		p, err := launch(&o)
-		if err != nil {
-			return nil, err
-		}
-		b.proc, tr, b.dir = p, p.tr, p.tmp
+	b := &Browser{
+		patience:  readyTime,
+		hang:      hangTime,
+		maxSingle: 150,
+		downloads: make(map[string]*Download),
+		changed:   make(chan struct{}),
+	}
+	tr, err := b.transport(ctx, &o)
+	if err != nil {
+		return nil, err
 	}
 	b.c = newConn(tr, b.event)
-	if err := b.begin(ctx); err != nil {
+	if err := b.attach(ctx); err != nil {
 		if b.proc != nil {
 			killGroup(b.proc.cmd)
 			<-b.proc.exited
@@ -104,20 +101,41 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	return b, nil
 }
 
-// connect returns the transport to a browser that runs.
+// transport starts the process, or connects to the one that runs.
+func (b *Browser) transport(ctx context.Context, o *Options) (chromedp.Transport, error) {
+	if o.URL == "" {
+		p, err := launch(o)
+		if err != nil {
+			return nil, err
+		}
+		b.proc, b.dir = p, p.dir
+		return p.tr, nil
+	}
+	tr, err := connect(ctx, o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("no browser answers at %s: %w", o.URL, err)
+	}
+	if b.dir, err = os.MkdirTemp("", "openmanus-browser-"); err != nil {
+		tr.Close()
+		return nil, err
+	}
+	return tr, nil
+}
+
 func connect(ctx context.Context, url string) (chromedp.Transport, error) {
 	if !strings.HasPrefix(url, "ws://") && !strings.HasPrefix(url, "wss://") {
 		var err error
-		if url, err = debugger(ctx, url); err != nil {
+		if url, err = debuggerURL(ctx, url); err != nil {
 			return nil, err
 		}
 	}
 	return remote.DialContext(ctx, url)
 }
 
-// debugger asks the browser at url for the address of its protocol.
-func debugger(ctx context.Context, url string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(url, "/")+"/json/version", nil)
+// debuggerURL asks the browser at an http address for its WebSocket address.
+func debuggerURL(ctx context.Context, url string) (string, error) {
+	url = strings.TrimSuffix(url, "/") + "/json/version"
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
 	}
@@ -130,26 +148,30 @@ func debugger(ctx context.Context, url string) (string, error) {
 		URL string `json:"webSocketDebuggerUrl"`
 	}
 	if err := json.NewDecoder(res.Body).Decode(&v); err != nil || v.URL == "" {
-		return "", errors.New("it does not answer like a Chromium that was started with --remote-debugging-port")
+		return "", errors.New("it is not a Chromium that was started with --remote-debugging-port")
 	}
 	return v.URL, nil
 }
 
-// begin asks for tabs and downloads to be told, and waits for the first tab.
-func (b *Browser) begin(ctx context.Context) error {
-	root := b.c.root
-	down := filepath.Join(b.dir, "downloads")
-	if err := os.MkdirAll(down, 0o700); err != nil {
+// attach subscribes to tabs and downloads, and waits until there is a tab. A
+// browser that was started here opens one by itself.
+func (b *Browser) attach(ctx context.Context) error {
+	dir := filepath.Join(b.dir, "downloads")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if _, err := cdp.Call(ctx, root, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
-		Behavior: cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName, DownloadPath: down, EventsEnabled: ptr(true)}); err != nil {
+	_, err := cdp.Call(ctx, b.c.root, cdpbrowser.SetDownloadBehavior, cdpbrowser.SetDownloadBehaviorParams{
+		Behavior:      cdpbrowser.SetDownloadBehaviorBehaviorAllowAndName,
+		DownloadPath:  dir,
+		EventsEnabled: ptr(true),
+	})
+	if err != nil {
 		return err
 	}
-	if _, err := cdp.Call(ctx, root, target.SetAutoAttach, attachTo("page")); err != nil {
+	if _, err := cdp.Call(ctx, b.c.root, target.SetAutoAttach, attachTo("page")); err != nil {
 		return err
 	}
-	if b.proc == nil { // one that was started here opens a tab by itself
+	if b.proc == nil {
 		_, err := b.New(ctx)
 		return err
 	}
@@ -159,26 +181,25 @@ func (b *Browser) begin(ctx context.Context) error {
 	return b.Active().started(ctx)
 }
 
-// attachTo asks to be attached to new targets of a type before they run.
+// attachTo asks the browser to attach us to new targets of these types, and to
+// let them run only when we say so.
 func attachTo(types ...string) target.SetAutoAttachParams {
-	var filter target.Filter
-	for _, t := range types {
-		filter = append(filter, entry(t, false))
+	filter := make(target.Filter, len(types)+1)
+	for i, t := range types {
+		filter[i].Type = t
 	}
-	filter = append(filter, entry("", true))
-	return target.SetAutoAttachParams{AutoAttach: true, WaitForDebuggerOnStart: true, Flatten: ptr(true), Filter: filter}
+	filter[len(types)].Exclude = true // everything else
+	return target.SetAutoAttachParams{
+		AutoAttach:             true,
+		WaitForDebuggerOnStart: true,
+		Flatten:                ptr(true),
+		Filter:                 filter,
+	}
 }
 
-func entry(kind string, exclude bool) (e struct {
-	Exclude bool   `json:"exclude"`
-	Type    string `json:"type,omitempty,omitzero"`
-}) {
-	e.Exclude, e.Type = exclude, kind
-	return e
-}
-
-// Close ends the browser, if it was started here, and removes what it left.
-// Calls under way fail. It may be called again.
+// Close ends the browser if Start started it, and removes its files. From a
+// browser at a URL it disconnects, and closes the tabs that were opened here.
+// Calls under way fail. Close may be called more than once.
 func (b *Browser) Close() error {
 	b.mu.Lock()
 	again := b.closed
@@ -192,7 +213,7 @@ func (b *Browser) Close() error {
 	if b.proc == nil {
 		for _, t := range b.Tabs() {
 			if t.ours {
-				t.closeTarget(ctx) // the person's browser goes on; a tab too many does no harm
+				t.closeTarget(ctx) // best effort: a tab that stays open does no harm
 			}
 		}
 		err := b.c.tr.Close()
@@ -200,30 +221,25 @@ func (b *Browser) Close() error {
 		return errors.Join(err, removeAll(b.dir))
 	}
 	if wait, err := b.c.root.send(cdpbrowser.CommandClose, nil); err == nil {
-		wait(ctx, nil) // it may be gone before it answers
+		wait(ctx, nil) // it may exit before it answers
 	}
 	err := b.proc.end(ctx)
 	<-b.c.done
 	return err
 }
 
-// Dead returns a channel that is closed when the browser is gone.
+// Dead returns a channel that is closed when the connection to the browser has
+// ended: it was closed, it crashed, or it was killed.
 func (b *Browser) Dead() <-chan struct{} { return b.c.done }
 
-// Tabs returns the tabs in the order in which they were opened.
+// Tabs returns the open tabs in the order in which they were opened.
 func (b *Browser) Tabs() []*Tab {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.tabs)
+	return locked(b, func() []*Tab { return slices.Clone(b.tabs) })
 }
 
-// Active returns the tab that is used: the last that was opened or chosen. It
-// is nil if there is none.
-func (b *Browser) Active() *Tab {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.active
-}
+// Active returns the tab that was opened or activated last, or nil if there is
+// no tab.
+func (b *Browser) Active() *Tab { return locked(b, func() *Tab { return b.active }) }
 
 // New opens an empty tab and makes it the active one.
 func (b *Browser) New(ctx context.Context) (*Tab, error) {
@@ -234,11 +250,10 @@ func (b *Browser) New(ctx context.Context) (*Tab, error) {
 	var t *Tab
 	err = b.wait(ctx, func() bool {
 		i := slices.IndexFunc(b.tabs, func(t *Tab) bool { return t.s.target == res.TargetID })
-		if i < 0 {
-			return false
+		if i >= 0 {
+			t = b.tabs[i]
 		}
-		t = b.tabs[i]
-		return true
+		return i >= 0
 	})
 	if err != nil {
 		return nil, err
@@ -247,7 +262,7 @@ func (b *Browser) New(ctx context.Context) (*Tab, error) {
 	return t, t.started(ctx)
 }
 
-// Open opens a page in a tab of its own.
+// Open opens a page in a new tab.
 func (b *Browser) Open(ctx context.Context, url string) (*Tab, error) {
 	t, err := b.New(ctx)
 	if err != nil {
@@ -257,32 +272,15 @@ func (b *Browser) Open(ctx context.Context, url string) (*Tab, error) {
 	return t, err
 }
 
-// wait waits until ok, which is asked with b.mu held whenever something
-// happens.
-func (b *Browser) wait(ctx context.Context, ok func() bool) error {
-	for {
-		b.mu.Lock()
-		if ok() {
-			b.mu.Unlock()
-			return nil
-		}
-		changed := b.changed
-		b.mu.Unlock()
-		select {
-		case <-changed:
-		case <-b.c.done:
-			return errDead
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+// locked returns what get returns while b.mu is held.
+func locked[T any](b *Browser, get func() T) T {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return get()
 }
 
-// errDead is the error of a browser that is gone.
-var errDead = errors.New("the browser is gone")
-
-// note changes what is known, and wakes who waits for it. It returns the
-// moment.
+// note makes a change under b.mu and wakes every wait. It returns the moment of
+// the change. change may be nil.
 func (b *Browser) note(change func()) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -295,15 +293,40 @@ func (b *Browser) note(change func()) int64 {
 	return b.moment
 }
 
-// event takes in one event. It does not wait.
+// wait waits until ok returns true. It calls ok with b.mu held, at once and then
+// after each note.
+func (b *Browser) wait(ctx context.Context, ok func() bool) error {
+	for {
+		b.mu.Lock()
+		done, changed := ok(), b.changed
+		b.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-b.c.done:
+			return errDead
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// errDead is the error of waiting for a browser whose connection has ended.
+var errDead = errors.New("the browser is gone")
+
+// event handles one event. The connection's reader calls it, so it does not wait.
 func (b *Browser) event(s *session, method string, params jsonv2.Value) {
 	switch method {
 	case "Target.attachedToTarget":
 		b.attached(s, params)
 	case "Target.detachedFromTarget":
 		b.detached(s)
-	case "Browser.downloadWillBegin", "Browser.downloadProgress":
-		b.downloading(method, params)
+	case "Browser.downloadWillBegin":
+		b.downloadBegins(params)
+	case "Browser.downloadProgress":
+		b.downloadProgress(params)
 	default:
 		if s.tab != nil {
 			s.tab.event(s, method, params)
@@ -311,7 +334,7 @@ func (b *Browser) event(s *session, method string, params jsonv2.Value) {
 	}
 }
 
-// attached takes in a new tab, or a frame with a process of its own.
+// attached adds a new tab, or a frame that has a process of its own.
 func (b *Browser) attached(s *session, params jsonv2.Value) {
 	var ev target.EventAttachedToTarget
 	if decode(params, &ev) != nil {
@@ -335,14 +358,13 @@ func (b *Browser) attached(s *session, params jsonv2.Value) {
 			delete(t.left, cdp.FrameID(s.target))
 		})
 		go t.prepare(s)
-	default:
-		go func() { // not ours: let it run
-			s.send(runtime.CommandRunIfWaitingForDebugger, nil)
-		}()
+	default: // such as a worker: let it run
+		go s.send(runtime.CommandRunIfWaitingForDebugger, nil)
 	}
 }
 
-// detached takes in that a tab or a frame has gone.
+// detached removes a tab or a frame. If it was the active tab, its opener becomes
+// the active one, or the tab that was opened last.
 func (b *Browser) detached(s *session) {
 	t := s.tab
 	if t == nil {
@@ -355,14 +377,14 @@ func (b *Browser) detached(s *session) {
 		}
 		t.closed, t.dialog = true, nil
 		b.tabs = slices.DeleteFunc(b.tabs, func(o *Tab) bool { return o == t })
-		if b.active == t {
+		switch {
+		case b.active != t:
+		case t.opener != nil && !t.opener.closed:
+			b.active = t.opener
+		case len(b.tabs) > 0:
+			b.active = b.tabs[len(b.tabs)-1]
+		default:
 			b.active = nil
-			if n := len(b.tabs); n > 0 {
-				b.active = b.tabs[n-1]
-			}
-			if t.opener != nil && !t.opener.closed {
-				b.active = t.opener
-			}
 		}
 	})
 }

@@ -12,56 +12,72 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// errGone is the error of a call to something that is no longer there: a tab
-// that was closed or has crashed, a frame that was removed.
+// errGone is the error of a call to a session that has ended: its tab was closed
+// or has crashed, or its frame was removed.
 var errGone = errors.New("it is no longer there")
 
-// A conn is the protocol's connection to a browser: many sessions, one for
-// each tab and each frame that has a process of its own, over one transport.
-// Events are handed to on in the order in which they come; on must not wait.
+// A conn is the protocol's connection to a browser. It carries many sessions over
+// one transport: one for the browser, one for each tab, and one for each frame
+// that has a process of its own. It is safe for concurrent use.
 type conn struct {
 	tr   chromedp.Transport
-	root *session
-	on   func(s *session, method string, params jsonv2.Value)
+	root *session // the browser itself
+
+	// handle is called with each event, in the order in which events arrive, from
+	// the goroutine that reads the connection. It must not wait for a reply.
+	handle func(s *session, method string, params jsonv2.Value)
+
 	done chan struct{} // closed when the connection is lost
 
 	mu       sync.Mutex
-	next     int64
-	waiting  map[int64]waiter
+	nextID   int64
+	waiting  map[int64]waiter // by the id of the command
 	sessions map[target.SessionID]*session
-	err      error
+	err      error // why the connection was lost
 }
 
+// A waiter is a command whose reply has not arrived. reply is closed without a
+// message if the session or the connection ends first.
 type waiter struct {
 	s     *session
 	reply chan *cdproto.Message
 }
 
-// A session is one party to talk to. It implements [cdp.Session].
+// A reply waits for the result of a command that was sent, and decodes it into
+// result, which may be nil. It is called at most once.
+type reply func(ctx context.Context, result any) error
+
+// A session is one peer on the connection. It implements [cdp.Session].
 type session struct {
 	c      *conn
 	id     target.SessionID
 	target target.ID
 	parent *session
-	tab    *Tab          // whose page or frame it is; nil for the browser itself
-	gone   chan struct{} // closed when the party has gone
+	tab    *Tab // whose page or frame it is; nil for the browser itself
 }
 
-func newConn(tr chromedp.Transport, on func(*session, string, jsonv2.Value)) *conn {
-	c := &conn{tr: tr, on: on, done: make(chan struct{}), waiting: make(map[int64]waiter), sessions: make(map[target.SessionID]*session)}
-	c.root = &session{c: c, gone: make(chan struct{})}
+// newConn starts to read tr, and hands each event to handle.
+func newConn(tr chromedp.Transport, handle func(*session, string, jsonv2.Value)) *conn {
+	c := &conn{
+		tr:       tr,
+		handle:   handle,
+		done:     make(chan struct{}),
+		waiting:  make(map[int64]waiter),
+		sessions: make(map[target.SessionID]*session),
+	}
+	c.root = &session{c: c}
 	c.sessions[""] = c.root
 	go c.read()
 	return c
 }
 
-// read hands on what comes until the connection is lost.
+// read dispatches replies and events until the connection is lost.
 func (c *conn) read() {
 	defer close(c.done)
 	for {
 		msg := new(cdproto.Message)
 		if err := c.tr.Read(context.Background(), msg); err != nil {
-			c.lose(err)
+			c.fail(err)
 			return
 		}
 		c.mu.Lock()
@@ -82,7 +98,8 @@ func (c *conn) read() {
 	}
 }
 
-// event notes which sessions come and go, and hands the event on.
+// event keeps the table of sessions up to date and passes the event on. An event
+// about a session that begins or ends is passed on as one of that session.
 func (c *conn) event(s *session, method string, params jsonv2.Value) {
 	switch method {
 	case "Target.attachedToTarget":
@@ -90,11 +107,10 @@ func (c *conn) event(s *session, method string, params jsonv2.Value) {
 		if decode(params, &ev) != nil || ev.TargetInfo == nil {
 			return
 		}
-		child := &session{c: c, id: ev.SessionID, target: ev.TargetInfo.TargetID, parent: s, gone: make(chan struct{})}
+		s = &session{c: c, id: ev.SessionID, target: ev.TargetInfo.TargetID, parent: s}
 		c.mu.Lock()
-		c.sessions[child.id] = child
+		c.sessions[s.id] = s
 		c.mu.Unlock()
-		s = child
 	case "Target.detachedFromTarget":
 		var ev target.EventDetachedFromTarget
 		if decode(params, &ev) != nil {
@@ -104,10 +120,10 @@ func (c *conn) event(s *session, method string, params jsonv2.Value) {
 			return
 		}
 	}
-	c.on(s, method, params)
+	c.handle(s, method, params)
 }
 
-// drop forgets a session. What waits for it is told that it is gone.
+// drop forgets a session and ends the calls that wait for it with errGone.
 func (c *conn) drop(id target.SessionID) *session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,27 +132,29 @@ func (c *conn) drop(id target.SessionID) *session {
 		return nil
 	}
 	delete(c.sessions, id)
-	c.fail(s)
-	close(s.gone)
+	c.abandon(s)
 	return s
 }
 
-// fail ends the calls that wait for s, of all sessions if it is nil. c.mu is
-// held.
-func (c *conn) fail(s *session) {
+// fail notes that the connection is lost, and ends all calls.
+func (c *conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = lost(err)
+	c.abandon(nil)
+}
+
+func lost(err error) error { return fmt.Errorf("the connection to the browser is lost: %w", err) }
+
+// abandon ends the calls that wait for s; if s is nil, those of all sessions.
+// The caller holds c.mu.
+func (c *conn) abandon(s *session) {
 	for id, w := range c.waiting {
 		if s == nil || w.s == s {
 			delete(c.waiting, id)
 			close(w.reply)
 		}
 	}
-}
-
-func (c *conn) lose(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = fmt.Errorf("the connection to the browser is lost: %w", err)
-	c.fail(nil)
 }
 
 // Call sends a command and waits for its result.
@@ -148,10 +166,11 @@ func (s *session) Call(ctx context.Context, method string, params, result any) e
 	return wait(ctx, result)
 }
 
-// send sends a command. wait waits for its result. Commands that are sent one
-// after the other are carried out in that order.
-func (s *session) send(method string, params any) (wait func(ctx context.Context, result any) error, err error) {
+// send sends a command and does not wait for its reply. The browser carries out
+// the commands of a session in the order in which they were sent.
+func (s *session) send(method string, params any) (reply, error) {
 	var data []byte
+	var err error
 	if params != nil {
 		if data, err = jsonv2.Marshal(params, chromedp.DefaultMarshalOptions); err != nil {
 			return nil, err
@@ -159,18 +178,18 @@ func (s *session) send(method string, params any) (wait func(ctx context.Context
 	}
 	c := s.c
 	c.mu.Lock()
-	if err := s.lost(); err != nil {
+	if err := s.ended(); err != nil {
 		c.mu.Unlock()
 		return nil, err
 	}
-	c.next++
-	id, w := c.next, waiter{s, make(chan *cdproto.Message, 1)}
+	c.nextID++
+	id, w := c.nextID, waiter{s, make(chan *cdproto.Message, 1)}
 	c.waiting[id] = w
 	c.mu.Unlock()
-	err = c.tr.Write(context.Background(), &cdproto.Message{ID: id, SessionID: s.id, Method: cdproto.MethodType(method), Params: data})
-	if err != nil {
+	msg := &cdproto.Message{ID: id, SessionID: s.id, Method: cdproto.MethodType(method), Params: data}
+	if err := c.tr.Write(context.Background(), msg); err != nil {
 		c.forget(id)
-		return nil, fmt.Errorf("the connection to the browser is lost: %w", err)
+		return nil, lost(err)
 	}
 	return func(ctx context.Context, result any) error {
 		select {
@@ -183,30 +202,32 @@ func (s *session) send(method string, params any) (wait func(ctx context.Context
 	}, nil
 }
 
-// lost says why nobody answers any more, if that is so. c.mu is held.
-func (s *session) lost() error {
-	if s.c.err != nil {
+// ended returns why s answers no more, or nil if it still does. The caller holds
+// c.mu.
+func (s *session) ended() error {
+	switch {
+	case s.c.err != nil:
 		return s.c.err
-	}
-	if s.c.sessions[s.id] != s {
+	case s.c.sessions[s.id] != s:
 		return errGone
 	}
 	return nil
 }
 
+// result decodes a reply; msg is nil if the session or the connection ended
+// before the reply arrived.
 func (s *session) result(msg *cdproto.Message, result any) error {
-	if msg == nil {
+	switch {
+	case msg == nil:
 		s.c.mu.Lock()
 		defer s.c.mu.Unlock()
-		if err := s.lost(); err != nil {
+		if err := s.ended(); err != nil {
 			return err
 		}
 		return errGone
-	}
-	if msg.Error != nil {
+	case msg.Error != nil:
 		return msg.Error
-	}
-	if result == nil {
+	case result == nil:
 		return nil
 	}
 	return decode(msg.Result, result)
@@ -218,8 +239,8 @@ func (c *conn) forget(id int64) {
 	delete(c.waiting, id)
 }
 
-// Subscribe implements [cdp.Session]. It is not for use: events come to
-// conn.on.
+// Subscribe implements [cdp.Session], which needs it. It yields nothing: events
+// go to conn.handle.
 func (s *session) Subscribe(string) (<-chan jsonv2.Value, func()) {
 	ch := make(chan jsonv2.Value)
 	close(ch)

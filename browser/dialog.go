@@ -11,16 +11,16 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// maxDialogs is how many dialogs a page may open in one action. After that its
-// script is stopped.
+// maxDialogs is how many dialogs a page may open in one action. The script that
+// opens more is stopped.
 const maxDialogs = 10
 
-// A Dialog is a question or message that a page puts before everything else.
-// An alert is accepted at once, since there is nothing to decide; so is the
-// question whether to leave a page that we were told to leave. Others wait for
-// [Tab.Answer].
+// A Dialog is a message or question of the page that blocks the page until it is
+// answered. An alert is accepted at once, since it leaves nothing to decide, and
+// so is the question whether to leave a page that an action of ours leaves. The
+// others wait for [Tab.Answer].
 type Dialog struct {
-	Kind    string `json:"kind"` // alert, confirm, prompt, beforeunload
+	Kind    string `json:"kind"` // alert, confirm, prompt or beforeunload
 	Message string `json:"message"`
 	Default string `json:"default,omitempty"` // of a prompt
 	Open    bool   `json:"open,omitempty"`    // it waits for an answer
@@ -28,34 +28,30 @@ type Dialog struct {
 	s *session
 }
 
-func (t *Tab) dialogEvent(s *session, method string, params jsonv2.Value) {
-	if method == "Page.javascriptDialogClosed" {
-		t.b.note(func() { t.dialog = nil })
-		return
-	}
+// dialogOpens handles the event of a dialog that opens.
+func (t *Tab) dialogOpens(s *session, params jsonv2.Value) {
 	var ev page.EventJavascriptDialogOpening
 	if decode(params, &ev) != nil {
 		return
 	}
 	d := Dialog{Kind: string(ev.Type), Message: ev.Message, Default: ev.DefaultPrompt, s: s}
-	accept, many := false, false
+	tooMany := false
 	t.b.note(func() {
-		t.shown++
-		many = len(t.said) >= maxDialogs
-		accept = d.Kind == "alert" || d.Kind == "beforeunload" && t.leaving || many
-		d.Open = !accept
-		if !many {
-			t.said = append(t.said, d)
+		t.dialogCount++
+		tooMany = len(t.dialogs) >= maxDialogs
+		d.Open = d.Kind != "alert" && !(d.Kind == "beforeunload" && t.leaving) && !tooMany
+		if !tooMany {
+			t.dialogs = append(t.dialogs, d)
 		}
 		if d.Open {
 			t.dialog = &d
 		}
 	})
-	if !accept {
+	if d.Open {
 		return
 	}
-	go func() { // the reader of events must not wait to write
-		if many {
+	go func() { // the reader of events must not block on a write
+		if tooMany {
 			s.send(runtime.CommandTerminateExecution, nil)
 		}
 		s.send(page.CommandHandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
@@ -63,24 +59,20 @@ func (t *Tab) dialogEvent(s *session, method string, params jsonv2.Value) {
 }
 
 // Dialog returns the dialog that waits for an answer, or nil.
-func (t *Tab) Dialog() *Dialog {
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
-	return t.dialog
-}
+func (t *Tab) Dialog() *Dialog { return locked(t.b, func() *Dialog { return t.dialog }) }
 
-// Answer answers the dialog that is open, with text if it is a prompt, and
-// waits until what it set off has come to rest.
+// Answer answers the open dialog and waits until the effects have settled. text
+// is the answer to a prompt.
 func (t *Tab) Answer(ctx context.Context, accept bool, text string) (Outcome, error) {
 	d := t.Dialog()
 	if d == nil {
-		return Outcome{}, errors.New("no dialog is open")
+		return Outcome{}, errNoDialog
 	}
-	before := t.before()
+	before := t.snapshot()
 	ctx, cancel := context.WithTimeout(ctx, 2*loadTime)
 	defer cancel()
-	_, err := cdp.Call(ctx, d.s, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept, PromptText: text})
-	if err != nil {
+	p := page.HandleJavaScriptDialogParams{Accept: accept, PromptText: text}
+	if _, err := cdp.Call(ctx, d.s, page.HandleJavaScriptDialog, p); err != nil {
 		return Outcome{}, fmt.Errorf("the dialog cannot be answered: %w", err)
 	}
 	t.b.note(func() {
@@ -88,5 +80,7 @@ func (t *Tab) Answer(ctx context.Context, accept bool, text string) (Outcome, er
 			t.dialog = nil
 		}
 	})
-	return t.after(ctx, before, t.drawn)
+	return t.waitSettled(ctx, before, t.drawn)
 }
+
+var errNoDialog = errors.New("no dialog is open")

@@ -1,35 +1,54 @@
-// Package browser drives a Chromium as a person would use it, and has the
-// browser_use tool, by which an agent does.
+// Package browser drives a Chromium the way a person uses one, and provides the
+// tool browser_use, by which an agent does.
 //
 //	b, err := browser.Start(ctx, browser.Options{})
-//	...
+//	if err != nil {
+//		return err
+//	}
 //	defer b.Close()
 //	tab, err := b.Open(ctx, "https://example.com/")
+//	if err != nil {
+//		return err
+//	}
 //	page, err := tab.State(ctx)
-//	fmt.Println(page)                 // [0]<a link "More information..."> ...
-//	err = tab.Click(ctx, page.Element(0))
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(page) // [0]<a link> More information...
+//	_, err = tab.Click(ctx, page.Element(0), browser.Button{})
 //
 // # Elements
 //
-// [Tab.State] lists what can be used on a page: through open and closed shadow
-// roots and through frames of the same and of other origins. It is made from
-// the browser's own snapshot of the DOM and its accessibility tree; no script
-// of a page has a part in it. An element keeps its index for as long as it is
-// in the document, and an index is given once in the life of a document.
+// [Tab.State] lists the usable elements of a page and its visible text. It sees
+// through open and closed shadow roots, and through frames of the same and of
+// other origins. The list comes from the browser's own DOM snapshot and from its
+// accessibility tree, so a script of the page can neither see nor change it.
+// An element keeps its index for as long as it is in the document. An index is
+// never reused while the document lives.
 //
 // # Actions
 //
-// An action waits until its element is visible, still, enabled and not
-// covered, acts by real input events, and waits until what it set off has
-// come to rest: a navigation, requests, the next frame that is drawn. A click
-// does not wait for that frame: who looks at the page does, or [Tab.Rest]. All
+// An action waits until its element is visible, still, enabled and not covered.
+// It then sends real input events and waits until their effects have settled:
+// a navigation, requests, the next frame that the page draws. A click does not
+// wait for that frame; the next look at the page does, or [Tab.Rest]. All
 // waiting is for events of the browser, within a time limit.
 //
 // # The browser
 //
-// The protocol runs over chromedp's transports: a pipe to a browser that was
-// started here, which nobody else can get hold of, or a WebSocket to one that
-// runs. Each browser that was started has a profile directory of its own,
-// which goes when it is closed, unless one was named. Nothing that was started
-// outlives [Browser.Close].
+// The protocol runs over the transports of chromedp: a pipe to a browser that
+// [Start] started, which no other process can reach, or a WebSocket to one that
+// was already running. A browser that Start started has a profile directory of
+// its own, unless [Options] name one; [Browser.Close] removes that directory and
+// ends every process of the browser.
+//
+// # Where things are
+//
+// conn.go holds the protocol's connection, browser.go the browser and its tabs,
+// tab.go the events of one tab, settle.go the waiting. capture.go turns the
+// browser's snapshot into the tree of node.go; elements.go makes the list of
+// elements from that tree, and page.go the text that a model reads. point.go
+// finds the place where an element can be hit; mouse.go and keyboard.go use it.
+// The files tool*.go are browser_use. The functions that run inside a page are
+// files of their own, in js.
 package browser

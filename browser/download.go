@@ -11,34 +11,49 @@ import (
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 )
 
-// A Download is a file that a page gave.
+// A Download is a file that a page offered and the browser saves. Done and Err
+// may be read after [Download.Wait].
 type Download struct {
 	URL  string
-	Name string // as the page suggests; nothing but a name
-	Path string // where the file is when it is done
+	Name string // as the page suggests, without any directory
+	Path string // of the file, once it is done
 	Done bool
-	Err  error // why it did not come
+	Err  error // why it failed
 
-	guid  string
+	id    string
 	b     *Browser
-	bytes float64
+	bytes float64 // received or announced, whichever is more
 }
 
-// downloading takes in how a download is going.
-func (b *Browser) downloading(method string, params jsonv2.Value) {
-	if method == "Browser.downloadWillBegin" {
-		var ev cdpbrowser.EventDownloadWillBegin
-		if decode(params, &ev) != nil {
-			return
-		}
-		name := filepath.Base(filepath.Clean("/" + filepath.ToSlash(ev.SuggestedFilename)))
-		if name == "/" || name == "." || name == "\\" {
-			name = "download"
-		}
-		d := &Download{URL: ev.URL, Name: name, Path: filepath.Join(b.dir, "downloads", filepath.Base(ev.GUID)), guid: ev.GUID, b: b}
-		b.note(func() { b.downloads[ev.GUID] = d })
+// downloadBegins handles the event of a download that begins.
+func (b *Browser) downloadBegins(params jsonv2.Value) {
+	var ev cdpbrowser.EventDownloadWillBegin
+	if decode(params, &ev) != nil {
 		return
 	}
+	d := &Download{
+		URL:  ev.URL,
+		Name: fileName(ev.SuggestedFilename),
+		Path: filepath.Join(b.dir, "downloads", filepath.Base(ev.GUID)),
+		id:   ev.GUID,
+		b:    b,
+	}
+	b.note(func() { b.downloads[ev.GUID] = d })
+}
+
+// fileName returns the last element of a path that a page suggests, or
+// "download" if it has none.
+func fileName(suggested string) string {
+	switch name := filepath.Base(filepath.Clean("/" + filepath.ToSlash(suggested))); name {
+	case "/", ".", `\`:
+		return "download"
+	default:
+		return name
+	}
+}
+
+// downloadProgress handles the event that more of a download has arrived.
+func (b *Browser) downloadProgress(params jsonv2.Value) {
 	var ev cdpbrowser.EventDownloadProgress
 	if decode(params, &ev) != nil {
 		return
@@ -53,13 +68,13 @@ func (b *Browser) downloading(method string, params jsonv2.Value) {
 		case cdpbrowser.DownloadProgressStateCompleted:
 			d.Done = true
 		case cdpbrowser.DownloadProgressStateCanceled:
-			d.Done, d.Err = true, errors.Join(d.Err, errors.New("the download broke off"))
+			d.Done, d.Err = true, errors.Join(d.Err, errors.New("the download was cut off"))
 		}
 	})
 }
 
-// Wait waits until the download is done. One that is larger than max bytes, or
-// would be, is cancelled.
+// Wait waits until the download is done. It cancels one that is or announces to
+// be larger than max bytes.
 func (d *Download) Wait(ctx context.Context, max int64) error {
 	var err error
 	large := false
@@ -67,19 +82,19 @@ func (d *Download) Wait(ctx context.Context, max int64) error {
 		large, err = d.bytes > float64(max), d.Err
 		return d.Done || large
 	})
-	if large {
+	switch {
+	case large:
 		d.Remove()
 		return fmt.Errorf("%s is larger than %d MB, which is the limit for a download", d.Name, max>>20)
-	}
-	if werr != nil {
+	case werr != nil:
 		d.Remove()
-		return fmt.Errorf("the download of %s was given up: %w", d.Name, werr)
+		return fmt.Errorf("the download of %s was cancelled: %w", d.Name, werr)
 	}
 	return err
 }
 
-// Remove cancels the download, and removes what there is of it.
+// Remove cancels the download if it is under way, and removes its file.
 func (d *Download) Remove() {
-	d.b.c.root.send("Browser.cancelDownload", map[string]string{"guid": d.guid})
-	os.Remove(d.Path) // it may not be there
+	d.b.c.root.send("Browser.cancelDownload", map[string]string{"guid": d.id})
+	os.Remove(d.Path) // it may not exist
 }

@@ -9,19 +9,25 @@ import (
 	"runtime"
 )
 
-// ErrNoBrowser is the error of [Start] where there is no Chromium.
-var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install chromium, brew install --cask chromium, winget install Google.Chrome), name it ([browser] chrome_instance_path), or connect to one that runs ([browser] cdp_url)")
+// ErrNoBrowser is the error of [Start] and [Find] where no Chromium is installed.
+var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install chromium, brew install --cask" +
+	" chromium, winget install Google.Chrome), name it ([browser] chrome_instance_path), or connect to a running" +
+	" one ([browser] cdp_url)")
 
-// Find returns the path of the Chromium that [Start] would start.
-func Find() (string, error) { return search(exec.LookPath, os.Stat) }
+// Find returns the path of the Chromium that [Start] runs by default: the first
+// known program on the PATH, else the first in the places where systems install
+// one.
+func Find() (string, error) { return find(exec.LookPath, os.Stat) }
 
-func search(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge"} {
+func find(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
+		"microsoft-edge", "msedge"}
+	for _, name := range names {
 		if path, err := lookPath(name); err == nil {
 			return path, nil
 		}
 	}
-	for _, path := range places() {
+	for _, path := range installed(runtime.GOOS, os.Getenv) {
 		if info, err := stat(path); err == nil && !info.IsDir() {
 			return path, nil
 		}
@@ -29,29 +35,33 @@ func search(lookPath func(string) (string, error), stat func(string) (os.FileInf
 	return "", ErrNoBrowser
 }
 
-// places are where systems keep programs that are not on the path.
-func places() []string {
-	switch runtime.GOOS {
+// installed returns where a system keeps browsers that are not on the PATH.
+func installed(goos string, getenv func(string) string) []string {
+	var dirs, programs []string
+	switch goos {
 	case "darwin":
-		var all []string
-		for _, dir := range []string{"/Applications", filepath.Join(os.Getenv("HOME"), "Applications")} {
-			all = append(all, filepath.Join(dir, "Google Chrome.app/Contents/MacOS/Google Chrome"),
-				filepath.Join(dir, "Chromium.app/Contents/MacOS/Chromium"), filepath.Join(dir, "Microsoft Edge.app/Contents/MacOS/Microsoft Edge"))
+		dirs = []string{"/Applications", filepath.Join(getenv("HOME"), "Applications")}
+		for _, app := range []string{"Google Chrome", "Chromium", "Microsoft Edge"} {
+			programs = append(programs, app+".app/Contents/MacOS/"+app)
 		}
-		return all
 	case "windows":
-		var all []string
-		for _, dir := range []string{os.Getenv("ProgramFiles"), os.Getenv("ProgramFiles(x86)"), os.Getenv("LocalAppData")} {
-			all = append(all, filepath.Join(dir, `Google\Chrome\Application\chrome.exe`),
-				filepath.Join(dir, `Chromium\Application\chrome.exe`), filepath.Join(dir, `Microsoft\Edge\Application\msedge.exe`))
-		}
-		return all
+		dirs = []string{getenv("ProgramFiles"), getenv("ProgramFiles(x86)"), getenv("LocalAppData")}
+		programs = []string{`Google\Chrome\Application\chrome.exe`, `Chromium\Application\chrome.exe`,
+			`Microsoft\Edge\Application\msedge.exe`}
+	default:
+		return []string{"/snap/bin/chromium", "/usr/lib/chromium/chromium", "/opt/google/chrome/chrome"}
 	}
-	return []string{"/snap/bin/chromium", "/usr/lib/chromium/chromium", "/opt/google/chrome/chrome"}
+	var all []string
+	for _, dir := range dirs {
+		for _, program := range programs {
+			all = append(all, filepath.Join(dir, program))
+		}
+	}
+	return all
 }
 
-// named returns the program that o names, or finds one.
-func (o *Options) named() (string, error) {
+// program returns the path of the program to run.
+func (o *Options) program() (string, error) {
 	if o.Path == "" {
 		return Find()
 	}

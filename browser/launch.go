@@ -3,10 +3,12 @@ package browser
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,32 +24,33 @@ const (
 // A process is a browser that was started here.
 type process struct {
 	cmd    *exec.Cmd
-	said   *tail // its standard error
-	tmp    string
-	exited chan struct{}
+	stderr *tail
+	dir    string        // removed when it ends
+	exited chan struct{} // closed when it has exited
 	tr     *chromedp.PipeConn
 }
 
-// launch starts a browser that talks through a pipe.
+// launch starts a browser that speaks the protocol over a pipe. The caller calls
+// end.
 func launch(o *Options) (*process, error) {
-	path, err := o.named()
+	path, err := o.program()
 	if err != nil {
 		return nil, err
 	}
 	if !o.NoSandbox && (o.root || !canSandbox()) {
 		return nil, errNoSandbox
 	}
-	p := &process{said: &tail{max: 16 << 10}, exited: make(chan struct{})}
-	if p.tmp, err = os.MkdirTemp("", "openmanus-browser-"); err != nil {
+	p := &process{stderr: &tail{max: 16 << 10}, exited: make(chan struct{})}
+	if p.dir, err = os.MkdirTemp("", "openmanus-browser-"); err != nil {
 		return nil, fmt.Errorf("a directory for the browser: %w", err)
 	}
 	profile := o.Profile
 	if profile == "" {
-		profile = p.tmp + "/profile"
+		profile = p.dir + "/profile"
 	}
 	p.cmd = exec.Command(path, append(o.arguments(profile), "about:blank")...)
 	p.cmd.Env = environment(os.Environ())
-	p.cmd.Stderr = p.said
+	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = 2 * time.Second
 	pipe, err := newPipe(p.cmd)
 	if err == nil {
@@ -58,20 +61,22 @@ func launch(o *Options) (*process, error) {
 		if pipe != nil {
 			pipe.closeOurs()
 		}
-		return nil, errors.Join(fmt.Errorf("the browser %s does not start: %w", path, err), os.RemoveAll(p.tmp))
+		return nil, errors.Join(fmt.Errorf("the browser %s does not start: %w", path, err), os.RemoveAll(p.dir))
 	}
 	p.tr = chromedp.NewPipeConn(pipe.r, pipe.w)
 	go func() {
-		p.cmd.Wait() // how it ended is of no interest: that it ended is
+		p.cmd.Wait() // only that it ended matters, not how
 		close(p.exited)
 	}()
 	return p, nil
 }
 
-// errNoSandbox says why a browser was not started.
-var errNoSandbox = refuse("Chromium has no sandbox of its own when it is run by root: run openmanus as another user, or, where a page may do what it likes as root, such as in a container of its own, set [browser] sandbox = false")
+// errNoSandbox is the error of a start as root without [Options].NoSandbox.
+var errNoSandbox = refuse("Chromium cannot use its own sandbox when it runs as root: run openmanus as another" +
+	" user, or set [browser] sandbox = false where a page may act as root, such as in a container of its own")
 
-// end ends the process, after it was asked to, and removes what it left.
+// end waits until the process has exited after it was asked to, kills whatever is
+// left of it when closeTime has passed, and removes its directory.
 func (p *process) end(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
@@ -81,12 +86,12 @@ func (p *process) end(ctx context.Context) error {
 	}
 	killGroup(p.cmd)
 	<-p.exited
-	p.tr.Close() // it is closed already if the browser closed its end
-	return removeAll(p.tmp)
+	p.tr.Close() // an error means that the browser closed its end first
+	return removeAll(p.dir)
 }
 
-// removeAll removes a directory into which processes that are dying may still
-// write.
+// removeAll removes a directory into which dying processes may still write. It
+// tries for ten seconds.
 func removeAll(dir string) (err error) {
 	for range 500 {
 		if err = os.RemoveAll(dir); err == nil {
@@ -97,41 +102,37 @@ func removeAll(dir string) (err error) {
 	return fmt.Errorf("the browser's directory: %w", err)
 }
 
-// failure is what a browser that did not come up says of it.
+// failure explains err, with which a start failed, by the last line of what the
+// browser printed.
 func (p *process) failure(err error) error {
-	said := strings.TrimSpace(p.said.String())
-	if strings.Contains(said, "no-sandbox") || strings.Contains(said, "No usable sandbox") {
-		return fmt.Errorf("%w (it says: %s)", errNoSandbox, lastLine(said))
-	}
-	if said != "" {
-		return fmt.Errorf("the browser did not start: %w; it says: %s", err, lastLine(said))
+	printed := strings.TrimSpace(p.stderr.String())
+	last := printed[strings.LastIndexByte(printed, '\n')+1:]
+	switch {
+	case strings.Contains(printed, "no-sandbox"), strings.Contains(printed, "No usable sandbox"):
+		return fmt.Errorf("%w (it printed: %s)", errNoSandbox, last)
+	case printed != "":
+		return fmt.Errorf("the browser did not start: %w; it printed: %s", err, last)
 	}
 	return fmt.Errorf("the browser did not start: %w", err)
 }
 
-func lastLine(s string) string { return s[strings.LastIndexByte(s, '\n')+1:] }
+//go:embed data/arguments.txt
+var fixedArguments string
 
-// arguments are those of the program.
+// arguments returns the arguments of the program.
 func (o *Options) arguments(profile string) []string {
-	args := []string{
-		"--remote-debugging-pipe", "--user-data-dir=" + profile,
-		"--no-first-run", "--no-default-browser-check", "--disable-default-apps", "--disable-component-update",
-		"--disable-background-networking", "--disable-sync", "--disable-breakpad", "--metrics-recording-only",
-		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
-		"--disable-hang-monitor", "--disable-prompt-on-repost", "--disable-popup-blocking", "--disable-dev-shm-usage",
-		"--disable-client-side-phishing-detection", "--disable-search-engine-choice-screen", "--disable-infobars",
-		"--password-store=basic", "--use-mock-keychain", "--force-color-profile=srgb",
-		"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AcceptCHFrame,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LensOverlay,DownloadBubble,DeferRendererTasksAfterInput",
-		// What does not go through a proxy is not spoken at all.
-		"--disable-quic", "--dns-prefetch-disable",
-		"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", // as it is called now, and was
-		fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height),
+	args := []string{"--user-data-dir=" + profile, fmt.Sprintf("--window-size=%d,%d", o.Width, o.Height)}
+	for line := range strings.Lines(fixedArguments) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "--") {
+			args = append(args, line)
+		}
 	}
 	if !o.Window {
 		args = append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu")
 	}
 	if o.Proxy != "" {
-		args = append(args, "--proxy-server="+o.Proxy, "--proxy-bypass-list=<-loopback>") // Chromium itself would leave out this machine
+		// By default Chromium connects to loopback addresses without the proxy.
+		args = append(args, "--proxy-server="+o.Proxy, "--proxy-bypass-list=<-loopback>")
 	}
 	if o.NoSandbox {
 		args = append(args, "--no-sandbox", "--test-type") // the latter hides a warning that covers the page
@@ -142,24 +143,18 @@ func (o *Options) arguments(profile string) []string {
 	return append(args, o.Args...)
 }
 
-// environment is that of the browser: no keys, and no proxy that was not
-// asked for.
+// environment returns the variables that the browser inherits: no credentials,
+// and no proxy that the options did not ask for.
 func environment(all []string) []string {
-	var kept []string
-	for _, v := range all {
+	private := []string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_PROXY"}
+	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(strings.ToUpper(v), "=")
-		secret := false
-		for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "_PROXY"} {
-			secret = secret || strings.Contains(name, word)
-		}
-		if !secret {
-			kept = append(kept, v)
-		}
-	}
-	return kept
+		return slices.ContainsFunc(private, func(word string) bool { return strings.Contains(name, word) })
+	})
 }
 
-// A tail keeps the end of what is written to it.
+// A tail is a writer that keeps the last max bytes. It is safe for concurrent
+// use.
 type tail struct {
 	max int
 	mu  sync.Mutex
@@ -182,14 +177,14 @@ func (t *tail) String() string {
 	return t.buf.String()
 }
 
-// pipe is a browser's standing connection: what we read and write, and the
-// ends that it has of it.
+// A pipe connects us to a browser in both directions: our two ends, and the two
+// that the browser inherits.
 type pipe struct {
 	r, w           *os.File
 	theirR, theirW *os.File
 }
 
-// newPipe makes the pipe of a browser that cmd is about to start.
+// newPipe makes the pipe and arranges for cmd to inherit the browser's ends.
 func newPipe(cmd *exec.Cmd) (*pipe, error) {
 	p := new(pipe)
 	var err error

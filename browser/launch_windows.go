@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// give hands the browser its ends of the pipe as handles, which it takes from
-// a switch. Ours are not passed on.
+// give lets the browser inherit its ends of the pipe as handles, whose numbers it
+// reads from a switch. Our own ends are not inherited.
 func (p *pipe) give(cmd *exec.Cmd) error {
 	for _, f := range []*os.File{p.r, p.w} {
 		if err := syscall.SetHandleInformation(syscall.Handle(f.Fd()), syscall.HANDLE_FLAG_INHERIT, 0); err != nil {
@@ -25,8 +25,8 @@ func (p *pipe) give(cmd *exec.Cmd) error {
 	return nil
 }
 
-// killGroup kills the browser. Its other processes end with it.
+// killGroup kills the browser. The processes that it started end with it.
 func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-// canSandbox reports whether Chromium's own sandbox can work for this user.
+// canSandbox reports whether Chromium's own sandbox works for this user.
 func canSandbox() bool { return true }

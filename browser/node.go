@@ -1,156 +1,229 @@
 package browser
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
-	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
-	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 )
 
-// errStale is the error for an element that is no longer on the page.
-var errStale = errors.New("it is no longer on the page: look at the elements as they are now")
+// The kinds of nodes, as the DOM numbers them.
+const (
+	elementNode  = 1
+	textNode     = 3
+	fragmentNode = 11 // a shadow root
+)
 
-// world is a context of a frame in which our functions run, apart from the
-// page's scripts.
-func (t *Tab) world(ctx context.Context, r ref) (runtime.ExecutionContextID, error) {
-	t.b.mu.Lock()
-	id, ok := t.worlds[r.frame]
-	t.b.mu.Unlock()
-	if ok {
-		return id, nil
-	}
-	res, err := cdp.Call(ctx, r.s, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: r.frame, WorldName: "openmanus"})
-	if err != nil {
-		return 0, err
-	}
-	t.b.note(func() { t.worlds[r.frame] = res.ExecutionContextID })
-	return res.ExecutionContextID, nil
+// A node is one node of a captured document.
+type node struct {
+	doc      *document
+	id       cdp.BackendNodeID
+	parent   *node
+	children []*node
+	inner    *document // of a frame: the document in it, or nil
+
+	kind   int
+	tag    string // of an element, in lower case; "" for other nodes
+	attrs  []attr
+	source string // of a text: what the document has
+
+	// What the browser's layout says of the node. Without a place in the layout,
+	// it is not shown, and the rest is zero.
+	laid                        bool
+	box                         Rect   // in its document
+	shown                       string // of a text: as it is shown
+	display, visibility, cursor string
+
+	field   *string // of an input or textarea: what is in it
+	checked bool
+	listens bool    // for clicks
+	ax      *axNode // what the accessibility tree says of it, or nil
 }
 
-// object is a node as a value of our world.
-func (t *Tab) object(ctx context.Context, r ref) (runtime.RemoteObjectID, error) {
-	for try := 0; ; try++ {
-		world, err := t.world(ctx, r)
-		if err != nil {
-			return "", staleOr(err)
+type attr struct{ name, value string }
+
+// A document is one document of a page: that of the tab, or of a frame.
+type document struct {
+	s          *session
+	frame      cdp.FrameID
+	url, title string
+	scroll     Point   // how far it is scrolled
+	nodes      []*node // all of them, each before those in it
+}
+
+// attr returns the value of an attribute and whether the node has it.
+func (n *node) attr(name string) (string, bool) {
+	for _, a := range n.attrs {
+		if a.name == name {
+			return a.value, true
 		}
-		var res struct {
-			Object struct {
-				ID runtime.RemoteObjectID `json:"objectId"`
-			} `json:"object"`
+	}
+	return "", false
+}
+
+// value returns the value of an attribute, or "".
+func (n *node) value(name string) string {
+	v, _ := n.attr(name)
+	return v
+}
+
+// has reports whether the node has an attribute.
+func (n *node) has(name string) bool {
+	_, ok := n.attr(name)
+	return ok
+}
+
+// inputKind returns the type of an <input>, in lower case.
+func (n *node) inputKind() string { return strings.ToLower(n.value("type")) }
+
+// ref returns the identity of the node.
+func (n *node) ref() ref { return ref{n.doc.s, n.doc.frame, n.id} }
+
+// below yields the nodes in n, each before those in it, without n itself.
+func (n *node) below() iter.Seq[*node] {
+	return func(yield func(*node) bool) { n.each(yield) }
+}
+
+func (n *node) each(yield func(*node) bool) bool {
+	for _, k := range n.children {
+		if !yield(k) || !k.each(yield) {
+			return false
 		}
-		err = r.s.Call(ctx, "DOM.resolveNode", map[string]any{"backendNodeId": r.node, "executionContextId": world, "objectGroup": group}, &res)
-		if err == nil {
-			return res.Object.ID, nil
+	}
+	return true
+}
+
+// inside reports whether n or a node around it is such.
+func (n *node) inside(such func(*node) bool) bool {
+	for ; n != nil; n = n.parent {
+		if such(n) {
+			return true
 		}
-		if try > 0 || !strings.Contains(err.Error(), "context") {
-			return "", staleOr(err)
+	}
+	return false
+}
+
+// text returns the text that is shown in the node, a good 300 bytes of it at most.
+func (n *node) text() string {
+	var b strings.Builder
+	for k := range n.below() {
+		if b.Len() >= 300 {
+			break
 		}
-		t.b.note(func() { delete(t.worlds, r.frame) }) // that of an older document
-	}
-}
-
-const group = "openmanus"
-
-// release lets go of what an action held in the page.
-func (t *Tab) release(s *session) {
-	s.send(runtime.CommandReleaseObjectGroup, runtime.ReleaseObjectGroupParams{ObjectGroup: group})
-}
-
-// staleOr is err, or errStale if it says that a node or its frame has gone.
-func staleOr(err error) error {
-	var e *cdproto.Error
-	if errors.As(err, &e) && (strings.Contains(e.Message, "node") || strings.Contains(e.Message, "Node") || strings.Contains(e.Message, "frame") || strings.Contains(e.Message, "ontext")) {
-		return errStale
-	}
-	return err
-}
-
-// call calls a function of ours with a node as this, and waits for what it
-// promises.
-func (t *Tab) call(ctx context.Context, r ref, function string, result any, args ...any) error {
-	id, err := t.object(ctx, r)
-	if err != nil {
-		return err
-	}
-	return t.callOn(ctx, r.s, id, function, result, args...)
-}
-
-// onObject is a call of a function with a value of our world as this.
-func onObject(id runtime.RemoteObjectID, function string) runtime.CallFunctionOnParams {
-	return runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: id, ReturnByValue: ptr(true), AwaitPromise: ptr(true), UserGesture: ptr(true)}
-}
-
-func (t *Tab) callOn(ctx context.Context, s *session, id runtime.RemoteObjectID, function string, result any, args ...any) error {
-	p := onObject(id, function)
-	for _, a := range args {
-		if obj, ok := a.(runtime.RemoteObjectID); ok {
-			p.Arguments = append(p.Arguments, &runtime.CallArgument{ObjectID: obj})
-			continue
+		if k.kind == textNode && k.laid {
+			b.WriteString(k.shown)
+			b.WriteByte(' ')
 		}
-		v, err := jsonv2.Marshal(a)
-		if err != nil {
-			return err
-		}
-		p.Arguments = append(p.Arguments, &runtime.CallArgument{Value: v})
 	}
-	res, err := cdp.Call(ctx, s, runtime.CallFunctionOn, p)
-	if err != nil {
-		return staleOr(err)
-	}
-	if e := res.ExceptionDetails; e != nil {
-		text := e.Text
-		if e.Exception != nil && e.Exception.Description != "" {
-			text, _, _ = strings.Cut(e.Exception.Description, "\n    at ")
-		}
-		return errors.New(strings.TrimPrefix(text, "Error: "))
-	}
-	if result == nil || res.Result == nil || len(res.Result.Value) == 0 {
-		return nil
-	}
-	return decode(res.Result.Value, result)
+	return b.String()
 }
 
-// Eval evaluates an expression in the page's own world and decodes its value.
-// It is for tests and programs, not for models.
-func (t *Tab) Eval(ctx context.Context, expression string, result any) error {
-	res, err := cdp.Call(ctx, t.s, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: ptr(true), AwaitPromise: ptr(true)})
-	if err != nil {
-		return err
+// name returns a name for an element that has none in the accessibility tree:
+// an attribute that names it, its text, or at least its id or class.
+func (n *node) name() string {
+	for _, name := range []string{"aria-label", "title", "alt", "placeholder", "name"} {
+		if v := n.value(name); v != "" {
+			return v
+		}
 	}
-	if res.ExceptionDetails != nil {
-		return fmt.Errorf("the page says: %s", res.ExceptionDetails.Text)
+	if s := oneLine(n.text()); s != "" {
+		return s
 	}
-	if result == nil || len(res.Result.Value) == 0 {
-		return nil
+	if id, ok := n.attr("id"); ok {
+		return "#" + id
 	}
-	return decode(res.Result.Value, result)
+	if class := strings.Fields(n.value("class")); len(class) > 0 {
+		return "." + strings.Join(class, ".")
+	}
+	return ""
 }
+
+// options describes the options of a <select>: the first six.
+func (n *node) options() string {
+	var names []string
+	for k := range n.below() {
+		if k.tag == "option" {
+			names = append(names, k.optionText())
+		}
+	}
+	if len(names) > 6 {
+		names = append(names[:6], "…")
+	}
+	return "options=" + strings.Join(names, "|")
+}
+
+func (n *node) optionText() string {
+	if label := n.value("label"); label != "" {
+		return cut(label, 30)
+	}
+	var b strings.Builder
+	for k := range n.below() {
+		if k.kind == textNode {
+			b.WriteString(k.source)
+		}
+	}
+	return cut(oneLine(b.String()), 30)
+}
+
+// line returns the node whose text makes one line together with this text node,
+// and what separates the parts of that line: the row of a table, else the nearest
+// block. It is nil where there is neither.
+func (n *node) line() (block *node, separator string) {
+	for p := n.parent; p != nil; p = p.parent {
+		switch {
+		case p.display == "table-cell":
+			separator = " |"
+		case p.display == "table-row" && separator != "":
+			return p, separator
+		case p.display != "" && !strings.HasPrefix(p.display, "inline") && p.display != "contents" && separator == "":
+			return p, ""
+		}
+	}
+	return nil, separator
+}
+
+// bullet returns the mark that precedes the line of a heading or list item; n may
+// be nil.
+func (n *node) bullet() string {
+	if n == nil {
+		return ""
+	}
+	switch n.tag {
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		return strings.Repeat("#", int(n.tag[1]-'0')) + " "
+	case "li":
+		return "- "
+	}
+	return ""
+}
+
+// findText finds the first node that shows a text, regardless of case and
+// spacing. Where tags break the text up, it finds the innermost node that has all
+// of it.
+func findText(docs []*document, text string) *node {
+	fold := func(s string) string { return strings.ToLower(oneLine(s)) }
+	want := fold(text)
+	for _, d := range docs {
+		for _, n := range d.nodes {
+			if n.kind == textNode && n.laid && strings.Contains(fold(n.shown), want) {
+				return n
+			}
+		}
+		for _, n := range slices.Backward(d.nodes) {
+			if n.kind == elementNode && n.laid && strings.Contains(fold(n.text()), want) {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// oneLine returns the words of s with single spaces between them.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // A Point is a place in the view, in CSS pixels.
 type Point struct{ X, Y float64 }
 
-type quads struct {
-	Quads [][]float64 `json:"quads"`
-}
-
-// middle is the middle of the first part of a node that can be hit, in the
-// view of its process.
-func (q quads) middle() (Point, bool) {
-	for _, k := range q.Quads {
-		if len(k) != 8 {
-			continue
-		}
-		w, h := max(k[0], k[2], k[4], k[6])-min(k[0], k[2], k[4], k[6]), max(k[1], k[3], k[5], k[7])-min(k[1], k[3], k[5], k[7])
-		if w > 0.5 && h > 0.5 {
-			return Point{(k[0] + k[2] + k[4] + k[6]) / 4, (k[1] + k[3] + k[5] + k[7]) / 4}, true
-		}
-	}
-	return Point{}, false
-}
+// A Rect is a rectangle in CSS pixels, from the upper left corner of the view.
+type Rect struct{ X, Y, W, H float64 }

@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,40 +11,42 @@ import (
 	"unicode/utf8"
 )
 
-// A Page is how a page is at a moment.
+// A Page is what a tab shows at one moment.
 type Page struct {
 	URL, Title   string
 	Width        float64 // of the view
 	Height       float64
-	Above, Below float64 // pixels of the page that are not in view
+	Above, Below float64 // pixels of the page beyond the view
 	Loading      bool
-	Dialog       *Dialog // it stands before the page, which cannot be read
+	Dialog       *Dialog // if one is open; the page cannot be read then
 	Elements     []*Element
 
 	items []item
 }
 
-// State looks at the page. It is not marked as looked at by being looked at:
-// see [Tab.Seen].
+// State looks at the page. What it finds does not count as seen: call [Tab.Seen]
+// when the page has been shown.
 func (t *Tab) State(ctx context.Context) (*Page, error) {
-	if d := t.Dialog(); d != nil {
-		return &Page{URL: t.URL(), Dialog: d}, nil
+	p, err := viewing(ctx, t, t.state)
+	if errors.Is(err, errDialog) {
+		return &Page{URL: t.URL(), Dialog: t.Dialog()}, nil
 	}
-	ctx, done, err := t.view(ctx)
+	return p, err
+}
+
+func (t *Tab) state(ctx context.Context) (*Page, error) {
+	docs, m, err := t.capture(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	captures, m, err := t.capture(ctx)
-	if err != nil {
-		if err = cause(ctx, err); err == errDialog {
-			return &Page{URL: t.URL(), Dialog: t.Dialog()}, nil
-		}
-		return nil, err
+	p := &Page{
+		URL:    docs[0].url,
+		Title:  docs[0].title,
+		Width:  m.View.ClientWidth,
+		Height: m.View.ClientHeight,
+		Above:  max(0, m.View.PageY),
+		Below:  max(0, m.Content.Height-m.View.PageY-m.View.ClientHeight),
 	}
-	c, d := captures[0], captures[0].docs[0]
-	p := &Page{URL: at(c.strings, int64(d.DocumentURL)), Title: at(c.strings, int64(d.Title)), Width: m.View.ClientWidth, Height: m.View.ClientHeight,
-		Above: max(0, m.View.PageY), Below: max(0, m.Content.Height-m.View.PageY-m.View.ClientHeight)}
 	t.b.note(func() {
 		if t.index.loader != t.loader {
 			t.index = newIndex()
@@ -50,7 +54,7 @@ func (t *Tab) State(ctx context.Context) (*Page, error) {
 		}
 		p.Loading = len(t.loading) > 0
 		clear(t.index.at)
-		p.items = build(captures, m, t.index)
+		p.items = build(docs[0], m, t.index)
 	})
 	for _, it := range p.items {
 		if it.el != nil {
@@ -60,9 +64,10 @@ func (t *Tab) State(ctx context.Context) (*Page, error) {
 	return p, nil
 }
 
-// Seen notes that the page was shown as it is now: what comes later is new.
+// Seen notes that the last [Tab.State] was shown: elements that come later are
+// marked as new.
 func (t *Tab) Seen() {
-	t.b.note(func() { t.index.shown, t.index.again = len(t.index.number), true })
+	t.b.note(func() { t.index.shown, t.index.seen = len(t.index.number), true })
 }
 
 // Element returns the element with an index, or nil.
@@ -74,8 +79,7 @@ func (p *Page) Element(index int) *Element {
 	return p.Elements[i]
 }
 
-// Find returns the first element whose line, without its index, contains all
-// of the words; nil if there is none.
+// Find returns the first element whose line contains all of the words, or nil.
 func (p *Page) Find(words ...string) *Element {
 	for _, e := range p.Elements {
 		line := e.String()
@@ -86,7 +90,9 @@ func (p *Page) Find(words ...string) *Element {
 	return nil
 }
 
-// String is the element as the model reads it, without its index.
+// String returns the element as a model reads it, without its index:
+//
+//	<input email value="a@b.example" required> E-mail
 func (e *Element) String() string {
 	var b strings.Builder
 	b.WriteString("<" + e.Tag)
@@ -104,13 +110,13 @@ func (e *Element) String() string {
 	}
 	b.WriteString(">")
 	if e.Name != "" {
-		b.WriteString(" " + cut(strings.Join(strings.Fields(e.Name), " "), 100))
+		b.WriteString(" " + cut(oneLine(e.Name), 100))
 	}
 	return b.String()
 }
 
-// Text is what can be read on the page: its texts and its elements' names, in
-// its order, one a line.
+// Text returns the text of the page: its texts and the names and values of its
+// elements, one a line, in the order of the page.
 func (p *Page) Text() string {
 	var b strings.Builder
 	for _, it := range p.items {
@@ -127,17 +133,18 @@ func (p *Page) Text() string {
 	return b.String()
 }
 
-// String is the page as the model reads it, in some 2,000 tokens.
+// String returns the page as a model reads it, in about 2,000 tokens.
 func (p *Page) String() string { return p.Render(8000) }
 
-// Render is the page as the model reads it, in no more than so many bytes,
-// unless what has to be said takes more: the elements in view first, then the
-// text in view, then what is nearest to the view.
+// Render returns the page as a model reads it, in about limit bytes. Elements in
+// view come first, then text in view, then what is nearest to the view; what does
+// not fit is counted.
 func (p *Page) Render(limit int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "URL: %s\nTitle: %s\n", cut(p.URL, 500), cut(p.Title, 200))
 	if p.Dialog != nil {
-		fmt.Fprintf(&b, "Dialog (%s): %s\nThe page cannot be seen or used until handle_dialog answers it.\n", p.Dialog.Kind, cut(p.Dialog.Message, 2000))
+		fmt.Fprintf(&b, "Dialog (%s): %s\nThe page cannot be seen or used until handle_dialog answers it.\n",
+			p.Dialog.Kind, cut(p.Dialog.Message, 2000))
 		return b.String()
 	}
 	fmt.Fprintf(&b, "View: %.0fx%.0f, %.0f pixels above, %.0f pixels below", p.Width, p.Height, p.Above, p.Below)
@@ -145,6 +152,9 @@ func (p *Page) Render(limit int) string {
 		b.WriteString(", still loading")
 	}
 	b.WriteString("\nElements and text (* is new, ^ is above the view, v below it):\n")
+	if len(p.items) == 0 {
+		b.WriteString("(the page is empty)\n")
+	}
 	lines := p.lines()
 	kept := choose(p.items, lines, limit-b.Len()-200)
 	elements, texts := 0, 0
@@ -158,27 +168,25 @@ func (p *Page) Render(limit int) string {
 			texts++
 		}
 	}
-	if len(p.items) == 0 {
-		b.WriteString("(the page is empty)\n")
-	}
 	if elements+texts > 0 {
-		fmt.Fprintf(&b, "(%d more elements and %d more lines of text: scroll, or read the page with get_text or extract_content)\n", elements, texts)
+		fmt.Fprintf(&b, "(%d more elements and %d more lines of text: scroll, or read the page with get_text"+
+			" or extract_content)\n", elements, texts)
 	}
 	return b.String()
 }
 
-// lines are the items as lines.
+// lines returns a line for each item.
 func (p *Page) lines() []string {
 	lines := make([]string, len(p.items))
 	for i, it := range p.items {
-		indent := strings.Repeat("  ", min(it.inner, 5))
+		indent := strings.Repeat("  ", min(it.depth, 5))
 		if it.el == nil {
 			lines[i] = indent + cut(it.text, 300) + "\n"
 			continue
 		}
 		mark := ""
 		switch {
-		case it.see || it.box.W == 0:
+		case it.inView || it.box.W == 0:
 		case it.box.Y+it.box.H <= 0:
 			mark = "^"
 		case it.box.Y >= p.Height:
@@ -192,35 +200,14 @@ func (p *Page) lines() []string {
 	return lines
 }
 
-// choose says which lines are shown.
+// choose reports for each item whether its line is shown, so that the lines have
+// limit bytes at most.
 func choose(items []item, lines []string, limit int) []bool {
 	order := make([]int, len(items))
 	for i := range order {
 		order[i] = i
 	}
-	rank := func(it item) float64 { // less is more useful
-		switch {
-		case it.el != nil && it.see:
-			return 0
-		case it.see:
-			return 1
-		}
-		far := max(-it.box.Y, it.box.Y) + 2
-		if it.el == nil {
-			far *= 2
-		}
-		return far
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		ra, rb := rank(items[a]), rank(items[b])
-		switch {
-		case ra < rb:
-			return -1
-		case ra > rb:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(items[a].rank(), items[b].rank()) })
 	kept := make([]bool, len(items))
 	for _, i := range order {
 		if limit -= len(lines[i]); limit < 0 {
@@ -231,7 +218,22 @@ func choose(items []item, lines []string, limit int) []bool {
 	return kept
 }
 
-// cut is at most n bytes of s, and a mark if that is not all.
+// rank orders items by their use: those with a lower rank are shown first.
+func (it item) rank() float64 {
+	distance := max(-it.box.Y, it.box.Y) + 2
+	switch {
+	case it.el != nil && it.inView:
+		return 0
+	case it.inView:
+		return 1
+	case it.el == nil:
+		return 2 * distance
+	}
+	return distance
+}
+
+// cut returns s, or its first n bytes and an ellipsis. It does not cut a
+// character apart.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -242,6 +244,5 @@ func cut(s string, n int) string {
 	return s[:n] + "…"
 }
 
-func quote(s string, n int) string {
-	return strconv.Quote(cut(strings.Join(strings.Fields(s), " "), n))
-}
+// quote returns s in quotation marks, on one line, cut to n bytes.
+func quote(s string, n int) string { return strconv.Quote(cut(oneLine(s), n)) }

@@ -2,142 +2,119 @@ package browser
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// The accessibility tree of a page is dear: it takes the browser several times
-// as long as everything else that it is asked for. Of most links and buttons it
-// says nothing but the one line of text that is in them; these are not asked
-// for.
+// The accessibility tree of a page is expensive: it takes the browser several
+// times as long as the snapshot. About most links and buttons it says nothing but
+// the line of text that is in them. This file finds those, so that the tree is
+// asked only about the others.
 
-// unknown returns the elements that may be listed, and of which only the
-// accessibility tree knows what they are; of the others it notes that. Those in
-// frames and shadow roots are among them, since who has the focus there is not
-// known otherwise.
-func (c *capture) unknown(focus cdp.BackendNodeID) []cdp.BackendNodeID {
-	var ask []cdp.BackendNodeID
-	for di, d := range c.docs {
-		labelled := c.labelled(d)
-		apart := make([]bool, len(d.Nodes.NodeType)) // in a shadow root, a label or what may be disabled
-		for i, kind := range d.Nodes.NodeType {
-			tag := c.tag(d, i)
-			if p := d.Nodes.ParentIndex[i]; p >= 0 {
-				apart[i] = apart[p]
+// unknown returns the elements that may be listed and about which only the
+// accessibility tree knows enough. To the other candidates it gives the axNode
+// that the tree would have. Elements in frames and shadow roots are always
+// unknown, since focus covers only the first document.
+func unknown(docs []*document, focus cdp.BackendNodeID) []*node {
+	var ask []*node
+	for i, d := range docs {
+		labelled := make(map[string]bool) // the ids that a <label> names
+		for _, n := range d.nodes {
+			if n.tag == "label" && n.has("for") {
+				labelled[n.value("for")] = true
 			}
-			apart[i] = apart[i] || kind == 11 || tag == "label" || tag == "fieldset"
-			if kind != 1 || !c.candidate(d, i, tag) {
+		}
+		for _, n := range d.nodes {
+			if n.kind != elementNode || !n.candidate() {
 				continue
 			}
-			node := d.Nodes.BackendNodeID[i]
-			name, ok := c.plain(d, i, tag)
-			id, _ := c.attr(d, i, "id")
-			if !ok || di > 0 || apart[i] || node == focus || id != "" && labelled[id] {
-				ask = append(ask, node)
-				continue
+			name, plain := n.plainName()
+			if plain && i == 0 && n.id != focus && !labelled[n.value("id")] && !n.inside(affectsContent) {
+				n.ax = plainAX(n.tag, name)
+			} else {
+				ask = append(ask, n)
 			}
-			c.ax[node] = plainNode(tag, name)
 		}
 	}
 	return ask
 }
 
-func plainNode(tag, name string) *axNode {
+// affectsContent reports whether n can name, disable or hide the focus of what
+// is in it.
+func affectsContent(n *node) bool {
+	return n.kind == fragmentNode || n.tag == "label" || n.tag == "fieldset"
+}
+
+func plainAX(tag, name string) *axNode {
 	role := `"button"`
 	if tag == "a" {
 		role = `"link"`
 	}
 	text, err := json.Marshal(name)
 	if err != nil {
-		panic(err) // a string
+		panic(err) // strings can be marshalled
 	}
 	return &axNode{Role: axValue{[]byte(role)}, Name: axValue{text}}
 }
 
-// labelled are the ids that labels name.
-func (c *capture) labelled(d *document) map[string]bool {
-	ids := make(map[string]bool)
-	for i := range d.Nodes.NodeType {
-		if c.tag(d, i) == "label" {
-			if id, ok := c.attr(d, i, "for"); ok {
-				ids[id] = true
-			}
-		}
-	}
-	return ids
-}
-
-// candidate reports whether an element may be listed, or may be by what the
-// accessibility tree knows of it.
-func (c *capture) candidate(d *document, i int, tag string) bool {
-	switch tag {
+// candidate reports whether an element may be listed, by itself or by what the
+// accessibility tree says of it.
+func (n *node) candidate() bool {
+	switch n.tag {
 	case "a", "area", "audio", "button", "canvas", "embed", "input", "object", "select", "summary", "textarea", "video":
 		return true
 	case "html", "body", "label", "option", "script", "style", "noscript", "template", "head", "meta", "link":
 		return false
 	}
-	if strings.Contains(tag, "-") || d.clicks[int64(i)] || c.style(d, i, styleCursor) == "pointer" {
-		return true
-	}
-	attrs := d.Nodes.Attributes[i]
-	for k := 0; k+1 < len(attrs); k += 2 {
-		switch at(c.strings, int64(attrs[k])) {
-		case "role", "contenteditable", "draggable", "tabindex":
-			return true
-		}
-	}
-	return false
+	return strings.Contains(n.tag, "-") || n.listens || n.cursor == "pointer" ||
+		n.has("role") || n.has("contenteditable") || n.has("draggable") || n.has("tabindex")
 }
 
-// plain returns the name of a link or button that is nothing but a line of
-// text.
-func (c *capture) plain(d *document, i int, tag string) (name string, ok bool) {
-	if tag != "button" && tag != "a" || !c.unadorned(d, i) {
+// plainName returns the name of a link or button that contains nothing but one
+// line of text.
+func (n *node) plainName() (name string, ok bool) {
+	if n.tag != "button" && !(n.tag == "a" && n.has("href")) || !n.plainAttributes() {
 		return "", false
 	}
-	if _, href := c.attr(d, i, "href"); tag == "a" && !href {
-		return "", false
-	}
-	within := map[int64]bool{int64(i): true}
-	for n := i + 1; n < len(d.Nodes.NodeType) && within[d.Nodes.ParentIndex[n]]; n++ {
-		switch tag := c.tag(d, n); {
-		case d.Nodes.NodeType[n] == 3:
-			text, ok := c.line(d, n)
+	for k := range n.below() {
+		switch {
+		case k.kind == textNode:
+			text, ok := k.singleLine()
 			if !ok || text != "" && name != "" {
 				return "", false
 			}
 			name += text
-		case !inlines[tag] || !c.unadorned(d, n) || !strings.HasPrefix(c.style(d, n, styleDisplay), "inline"):
+		case !slices.Contains(inlineTags, k.tag) || !k.plainAttributes() || !strings.HasPrefix(k.display, "inline"):
 			return "", false
 		}
-		within[int64(n)] = true
 	}
 	return name, name != ""
 }
 
-// line is the text of a node, if that is in one line as it stands.
-func (c *capture) line(d *document, n int) (string, bool) {
-	l := d.layout[n]
-	if l < 0 {
-		return "", strings.TrimSpace(at(c.strings, int64(d.Nodes.NodeValue[n]))) == ""
+// inlineTags are the elements that change how text looks and not what it says.
+var inlineTags = []string{"b", "i", "small", "span", "u"}
+
+// singleLine returns the text of a text node, if it is shown as it is written and
+// fits in one line.
+func (n *node) singleLine() (string, bool) {
+	if !n.laid {
+		return "", strings.TrimSpace(n.source) == ""
 	}
-	text := strings.TrimSpace(at(c.strings, int64(d.Layout.Text[l])))
-	return text, text == strings.Join(strings.Fields(text), " ") && c.style(d, n, styleVisibility) != "hidden"
+	text := strings.TrimSpace(n.shown)
+	return text, text == oneLine(text) && n.visibility != "hidden"
 }
 
-// inlines are elements that mean nothing to who only hears a page.
-var inlines = map[string]bool{"b": true, "i": true, "small": true, "span": true, "u": true}
-
-// unadorned reports whether no attribute of an element changes what it is or
-// is called.
-func (c *capture) unadorned(d *document, i int) bool {
-	attrs := d.Nodes.Attributes[i]
-	for k := 0; k+1 < len(attrs); k += 2 {
-		switch name := at(c.strings, int64(attrs[k])); name {
-		case "class", "download", "draggable", "href", "hreflang", "id", "onclick", "referrerpolicy", "rel", "style", "tabindex", "target", "type", "value":
+// plainAttributes reports whether no attribute of an element changes its role or
+// its name.
+func (n *node) plainAttributes() bool {
+	for _, a := range n.attrs {
+		switch a.name {
+		case "class", "download", "draggable", "href", "hreflang", "id", "onclick", "referrerpolicy", "rel", "style",
+			"tabindex", "target", "type", "value":
 		default:
-			if !strings.HasPrefix(name, "data-") {
+			if !strings.HasPrefix(a.name, "data-") {
 				return false
 			}
 		}

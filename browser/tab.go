@@ -15,93 +15,99 @@ import (
 	"github.com/chromedp/cdproto/target"
 )
 
-// A Tab is a page with its frames. Its methods are safe for concurrent use, and
-// make little sense at once.
+// A Tab is a page with its frames. Its methods are safe for concurrent use; the
+// actions of a tab run one after the other.
 type Tab struct {
-	ID int // counted from 0 in the order in which tabs were opened
+	ID int // counts from 0 in the order in which the browser opened its tabs
 
 	b      *Browser
-	s      *session
-	opener *Tab
-	ours   bool          // opened by us, not by the person whose browser it is
-	ready  chan struct{} // closed when it may be used
+	s      *session      // of the page itself
+	opener *Tab          // whose page opened it, or nil
+	ours   bool          // opened by New, not by a page or by the user of the browser
+	ready  chan struct{} // closed when it can be used
+	acting chan struct{} // holds a value while an action runs
 
-	// Guarded by b.mu.
-	frames   []*session // of frames that have a process of their own
+	// b.mu guards the rest. A map to int64 holds the moment at which an entry was
+	// made.
+	frames   []*session // of the frames that have a process of their own
 	closed   bool
 	crashed  bool
-	leaving  bool // it was asked to go to another page
+	leaving  bool // an action of ours is about to replace the page
 	url      string
-	loader   cdp.LoaderID
-	within   int64 // the moment at which it last went elsewhere within its document
+	loader   cdp.LoaderID // of the document; another document has another one
 	domReady bool
-	left     map[cdp.FrameID]int64       // frames that set out for another document and have not come to one
-	loading  map[cdp.FrameID]int64       // frames that load, and since which moment
-	requests map[network.RequestID]int64 // under way, and since which moment
-	worlds   map[cdp.FrameID]runtime.ExecutionContextID
-	dialog   *Dialog
-	said     []Dialog // those that came since the last action began
-	shown    int      // how many dialogs there were
-	chooser  *chooser
-	owes     *before         // of a click whose frame nobody waited for yet
-	drag     *input.DragData // a drag of HTML's own kind that the page began
-	index    *index
 
-	acting chan struct{} // held by the action that runs
+	sameDocument int64                                      // when it last navigated within its document
+	left         map[cdp.FrameID]int64                      // frames that left for a document they have not reached
+	loading      map[cdp.FrameID]int64                      // frames that load
+	requests     map[network.RequestID]int64                // requests under way
+	worlds       map[cdp.FrameID]runtime.ExecutionContextID // where our functions run
+	dialog       *Dialog                                    // open now
+	dialogs      []Dialog                                   // since the last Outcome
+	dialogCount  int                                        // in the life of the tab
+	chooser      *chooser                                   // open now
+	pending      *snapshot                                  // before a click whose frame has not been awaited
+	drag         *input.DragData                            // of an HTML drag that the page began
+	index        *index
 }
 
-// chooser is a file chooser that the page opened.
+// A chooser is a file chooser that the page opened; node is the field it is for.
 type chooser struct {
 	s    *session
 	node cdp.BackendNodeID
 }
 
 func newTab(b *Browser, s *session, info *target.Info) *Tab {
-	t := &Tab{b: b, s: s, ready: make(chan struct{}), acting: make(chan struct{}, 1), url: info.URL,
-		left: make(map[cdp.FrameID]int64), loading: make(map[cdp.FrameID]int64), requests: make(map[network.RequestID]int64),
-		worlds: make(map[cdp.FrameID]runtime.ExecutionContextID), index: newIndex()}
+	t := &Tab{
+		b:        b,
+		s:        s,
+		url:      info.URL,
+		ready:    make(chan struct{}),
+		acting:   make(chan struct{}, 1),
+		left:     make(map[cdp.FrameID]int64),
+		loading:  make(map[cdp.FrameID]int64),
+		requests: make(map[network.RequestID]int64),
+		worlds:   make(map[cdp.FrameID]runtime.ExecutionContextID),
+		index:    newIndex(),
+	}
 	s.tab = t
-	if info.OpenerID != "" {
-		for _, o := range b.Tabs() {
-			if o.s.target == info.OpenerID {
-				t.opener = o
-			}
+	for _, o := range b.Tabs() {
+		if info.OpenerID != "" && o.s.target == info.OpenerID {
+			t.opener = o
 		}
 	}
 	return t
 }
 
-// prepare asks a page or frame to tell what happens in it, and lets it run.
+// prepare subscribes to the events of a page or frame, and then lets it run.
 func (t *Tab) prepare(s *session) {
-	if s == t.s {
-		defer close(t.ready)
-	}
-	commands := []struct {
+	type command struct {
 		method string
 		params any
-	}{
+	}
+	commands := []command{
 		{"Inspector.enable", nil},
 		{page.CommandEnable, nil},
 		{network.CommandEnable, nil},
 		{"DOM.enable", nil},
 		{"Accessibility.enable", nil},
-		{"Target.setAutoAttach", attachTo("iframe", "worker")}, // a worker is not let run otherwise
-		{"Page.setInterceptFileChooserDialog", page.SetInterceptFileChooserDialogParams{Enabled: true}},
-		{"Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true}},
-		{runtime.CommandRunIfWaitingForDebugger, nil},
+		{target.CommandSetAutoAttach, attachTo("iframe", "worker")}, // without it, workers never run
 	}
-	if s != t.s { // these belong to the page
-		commands = append(commands[:6:6], commands[8])
+	if s == t.s {
+		defer close(t.ready)
+		commands = append(commands,
+			command{"Page.setInterceptFileChooserDialog", page.SetInterceptFileChooserDialogParams{Enabled: true}},
+			command{"Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true}})
 	}
-	var last func(context.Context, any) error
+	commands = append(commands, command{runtime.CommandRunIfWaitingForDebugger, nil})
+	var last reply
 	for _, c := range commands {
-		wait, err := s.send(c.method, c.params)
-		if err != nil {
-			return // it has gone again
+		var err error
+		if last, err = s.send(c.method, c.params); err != nil {
+			return // it is gone again
 		}
-		last = wait
 	}
-	last(context.Background(), nil) // ends with the session
+	last(context.Background(), nil) // returns when the session ends, at the latest
 }
 
 // started waits until the tab can be used.
@@ -114,7 +120,7 @@ func (t *Tab) started(ctx context.Context) error {
 	}
 }
 
-// event takes in what happens on the page. It does not wait.
+// event handles an event of the page or of one of its frames. It does not wait.
 func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 	switch method {
 	case "Inspector.targetCrashed":
@@ -126,8 +132,10 @@ func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 				clear(t.requests)
 			}
 		})
-	case "Page.javascriptDialogOpening", "Page.javascriptDialogClosed":
-		t.dialogEvent(s, method, params)
+	case "Page.javascriptDialogOpening":
+		t.dialogOpens(s, params)
+	case "Page.javascriptDialogClosed":
+		t.b.note(func() { t.dialog = nil })
 	case "Page.fileChooserOpened":
 		var ev page.EventFileChooserOpened
 		if decode(params, &ev) == nil {
@@ -140,20 +148,19 @@ func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 		}
 	case "Page.domContentEventFired":
 		t.b.note(func() { t.domReady = t.domReady || s == t.s })
-	case "Page.frameStartedLoading", "Page.frameStoppedLoading", "Page.frameNavigated", "Page.navigatedWithinDocument",
-		"Page.frameDetached", "Page.frameStartedNavigating", "Page.frameRequestedNavigation":
+	case "Page.frameStartedLoading", "Page.frameRequestedNavigation", "Page.frameStartedNavigating",
+		"Page.frameStoppedLoading", "Page.frameDetached", "Page.frameNavigated", "Page.navigatedWithinDocument":
 		t.frameEvent(s, method, params)
 	case "Network.requestWillBeSent", "Network.loadingFinished", "Network.loadingFailed":
 		t.requestEvent(method, params)
 	}
 }
 
-// frameEvent takes in that a frame goes somewhere.
+// frameEvent keeps track of which frames are on their way to another document.
 func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 	var ev struct {
 		Frame struct {
 			ID       cdp.FrameID  `json:"id"`
-			ParentID cdp.FrameID  `json:"parentId"`
 			LoaderID cdp.LoaderID `json:"loaderId"`
 			URL      string       `json:"url"`
 		} `json:"frame"`
@@ -170,11 +177,11 @@ func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 		case "Page.frameStartedLoading", "Page.frameRequestedNavigation":
 			t.loading[ev.FrameID] = t.b.moment
 		case "Page.frameStartedNavigating":
-			if !strings.Contains(strings.ToLower(ev.NavigationType), "samedocument") {
-				t.loading[ev.FrameID], t.left[ev.FrameID] = t.b.moment, t.b.moment
-			} else {
+			if strings.Contains(strings.ToLower(ev.NavigationType), "samedocument") {
 				delete(t.loading, ev.FrameID)
+				break
 			}
+			t.loading[ev.FrameID], t.left[ev.FrameID] = t.b.moment, t.b.moment
 		case "Page.frameStoppedLoading":
 			delete(t.loading, ev.FrameID)
 		case "Page.frameDetached":
@@ -183,22 +190,22 @@ func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 			delete(t.worlds, ev.FrameID)
 		case "Page.navigatedWithinDocument":
 			if ev.FrameID == main {
-				t.url, t.within = ev.URL, t.b.moment
+				t.url, t.sameDocument = ev.URL, t.b.moment
 			}
 		case "Page.frameNavigated":
 			delete(t.worlds, ev.Frame.ID)
 			delete(t.left, ev.Frame.ID)
 			if ev.Frame.ID == main && s == t.s {
 				t.url, t.loader, t.domReady, t.crashed = ev.Frame.URL, ev.Frame.LoaderID, false, false
-				clear(t.requests)
 				t.chooser = nil
+				clear(t.requests)
 			}
 		}
 	})
 }
 
-// requestEvent takes in which requests are under way. Those that may never
-// end, such as streams, do not count.
+// requestEvent keeps track of the requests under way. Requests of the kinds that
+// may never end, such as streams, do not count.
 func (t *Tab) requestEvent(method string, params jsonv2.Value) {
 	var ev struct {
 		RequestID network.RequestID `json:"requestId"`
@@ -217,23 +224,20 @@ func (t *Tab) requestEvent(method string, params jsonv2.Value) {
 	}
 }
 
-// URL is the address of the page.
-func (t *Tab) URL() string {
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
-	return t.url
-}
+// URL returns the address of the page.
+func (t *Tab) URL() string { return locked(t.b, func() string { return t.url }) }
 
 // Activate makes the tab the active one.
 func (t *Tab) Activate(ctx context.Context) error {
-	if _, err := cdp.Call(ctx, t.b.c.root, target.ActivateTarget, target.ActivateTargetParams{TargetID: t.s.target}); err != nil {
+	p := target.ActivateTargetParams{TargetID: t.s.target}
+	if _, err := cdp.Call(ctx, t.b.c.root, target.ActivateTarget, p); err != nil {
 		return fmt.Errorf("tab %d: %w", t.ID, err)
 	}
 	t.b.note(func() { t.b.active = t })
 	return nil
 }
 
-// Close closes the tab, whatever its page has to say about it.
+// Close closes the tab. A page cannot prevent it.
 func (t *Tab) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
@@ -249,48 +253,50 @@ func (t *Tab) closeTarget(ctx context.Context) error {
 	return err
 }
 
-// The errors of an action that the page stands in the way of.
+// sessions returns the session of the page and those of its frames that have
+// processes of their own.
+func (t *Tab) sessions() []*session {
+	return locked(t.b, func() []*session { return append([]*session{t.s}, t.frames...) })
+}
+
+// The errors that interrupt every action on a page.
 var (
 	errDialog  = errors.New("the page shows a dialog, and does nothing until it is answered")
 	errCrashed = errors.New("the page has crashed: refresh it, or go elsewhere")
 )
 
-// act begins an action: it waits for the one before, and for what stops it.
-// The context ends when the page opens a dialog, crashes or goes; its cause
-// says which. done ends the action.
+// act begins an action: it waits for the previous one to end. The context that it
+// returns ends when the page opens a dialog, crashes or is closed; [cause] then
+// tells which. The caller calls done when the action ends.
 func (t *Tab) act(ctx context.Context) (_ context.Context, done func(), err error) {
 	select {
 	case t.acting <- struct{}{}:
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	if err := t.started(ctx); err != nil {
-		<-t.acting
-		return nil, nil, err
+	if err = t.started(ctx); err == nil {
+		err = t.obstacle()
 	}
-	if err := t.stopped(); err != nil {
+	if err != nil {
 		<-t.acting
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	over := make(chan struct{})
+	watched := make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(watched)
 		var why error
-		err := t.b.wait(ctx, func() bool { why = t.stop(); return why != nil })
+		err := t.b.wait(ctx, func() bool { why = t.obstacleLocked(); return why != nil })
 		cancel(errors.Join(why, err))
 	}()
-	return ctx, func() { cancel(nil); <-over; <-t.acting }, nil
+	return ctx, func() { cancel(nil); <-watched; <-t.acting }, nil
 }
 
-// stopped says what stands in the way of actions, if something does.
-func (t *Tab) stopped() error {
-	t.b.mu.Lock()
-	defer t.b.mu.Unlock()
-	return t.stop()
-}
+// obstacle returns the error with which every action on the page would fail now:
+// errGone, errCrashed, errDialog, or nil.
+func (t *Tab) obstacle() error { return locked(t.b, t.obstacleLocked) }
 
-func (t *Tab) stop() error {
+func (t *Tab) obstacleLocked() error {
 	switch {
 	case t.closed:
 		return errGone
@@ -302,7 +308,7 @@ func (t *Tab) stop() error {
 	return nil
 }
 
-// cause is err, or why its context ended.
+// cause returns err, or the reason for which its context ended.
 func cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errGone)) {
 		if c := context.Cause(ctx); c != nil {

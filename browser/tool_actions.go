@@ -5,406 +5,302 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 )
 
-// An action is one of browser_use.
-type action struct {
-	needs []string // the arguments it cannot do without
-	hints openmanus.Hints
-	run   func(r *runner, ctx context.Context, t *Tab) (string, error)
-}
-
+// What the actions claim. An action that only looks, or goes to another page,
+// changes nothing but the session's own browser. One that clicks or types may do
+// anything.
 var (
 	looks  = openmanus.Hints{Internal: true, Idempotent: true}
 	moves  = openmanus.Hints{Internal: true}
-	makes  = openmanus.Hints{Edits: true, Idempotent: true}
-	unsure = openmanus.Hints{} // what a click does, nobody knows
+	writes = openmanus.Hints{Edits: true, Idempotent: true}
+	unsure = openmanus.Hints{}
 )
 
-// actions are what browser_use can do. It is never changed.
+// actions are what browser_use offers, by name. It is never changed.
 var actions = map[string]action{
-	"go_to_url":              {[]string{"url"}, looks, (*runner).goTo},
-	"open_tab":               {[]string{"url"}, moves, (*runner).openTab},
-	"close_tab":              {nil, moves, (*runner).closeTab},
-	"switch_tab":             {[]string{"tab_id"}, looks, (*runner).switchTab},
-	"go_back":                {nil, moves, (*runner).goBack},
-	"refresh":                {nil, moves, (*runner).refresh},
-	"web_search":             {[]string{"query"}, looks, (*runner).webSearch},
-	"wait":                   {nil, looks, (*runner).wait},
-	"scroll_down":            {nil, moves, func(r *runner, ctx context.Context, t *Tab) (string, error) { return r.scroll(ctx, t, false) }},
-	"scroll_up":              {nil, moves, func(r *runner, ctx context.Context, t *Tab) (string, error) { return r.scroll(ctx, t, true) }},
-	"scroll_to_text":         {[]string{"some text"}, looks, (*runner).scrollTo},
-	"hover":                  {[]string{"index"}, moves, (*runner).hover},
-	"get_dropdown_options":   {[]string{"index"}, looks, (*runner).options},
-	"get_text":               {nil, looks, (*runner).text},
-	"extract_content":        {[]string{"goal"}, looks, (*runner).extract},
-	"screenshot":             {nil, looks, (*runner).screenshot},
-	"save_pdf":               {[]string{"file_path"}, makes, (*runner).savePDF},
-	"click_element":          {[]string{"index or x and y"}, unsure, (*runner).click},
-	"input_text":             {[]string{"index", "text"}, unsure, (*runner).input},
-	"send_keys":              {[]string{"keys"}, unsure, (*runner).keys},
-	"select_dropdown_option": {[]string{"index", "text"}, unsure, (*runner).choose},
-	"drag":                   {[]string{"index", "to_index or x and y"}, unsure, (*runner).drag},
-	"upload_file":            {[]string{"file_path"}, unsure, (*runner).upload},
-	"download":               {[]string{"index or url"}, unsure, (*runner).download},
-	"handle_dialog":          {[]string{"accept"}, unsure, (*runner).dialog},
+	"go_to_url":  {hints: looks, run: (*runner).goTo, needs: []need{needURL}},
+	"go_back":    {hints: moves, run: (*runner).goBack},
+	"refresh":    {hints: moves, run: (*runner).refresh},
+	"open_tab":   {hints: moves, run: (*runner).openTab, needs: []need{needURL}},
+	"switch_tab": {hints: looks, run: (*runner).switchTab, needs: []need{needTab}},
+	"close_tab":  {hints: moves, run: (*runner).closeTab},
+	"web_search": {hints: looks, run: (*runner).webSearch, needs: []need{needQuery}},
+	"wait":       {hints: looks, run: (*runner).wait},
+
+	"scroll_down":          {hints: moves, run: (*runner).scroll, element: true},
+	"scroll_up":            {hints: moves, run: (*runner).scroll, element: true},
+	"scroll_to_text":       {hints: looks, run: (*runner).scrollTo, needs: []need{needWords}},
+	"hover":                {hints: moves, run: (*runner).hover, needs: []need{needIndex}, element: true},
+	"get_dropdown_options": {hints: looks, run: (*runner).options, needs: []need{needIndex}, element: true},
+
+	"get_text":        {hints: looks, run: (*runner).text},
+	"extract_content": {hints: looks, run: (*runner).extract, needs: []need{needGoal}},
+	"screenshot":      {hints: looks, run: (*runner).screenshot}, // with a file, it writes: see Tool.Hints
+	"save_pdf":        {hints: writes, run: (*runner).savePDF, needs: []need{needFile}},
+
+	"click_element": {
+		hints: unsure, run: (*runner).click, needs: []need{needPlace}, element: true, compare: true},
+	"input_text": {
+		hints: unsure, run: (*runner).input, needs: []need{needIndex, needText}, element: true, compare: true},
+	"select_dropdown_option": {
+		hints: unsure, run: (*runner).choose, needs: []need{needIndex, needText}, element: true, compare: true},
+	"send_keys": {
+		hints: unsure, run: (*runner).keys, needs: []need{needKeys}, compare: true},
+	"drag": {
+		hints: unsure, run: (*runner).drag, needs: []need{needIndex, needEnd}, element: true, compare: true},
+	"upload_file": {
+		hints: unsure, run: (*runner).upload, needs: []need{needFile}, element: true, compare: true},
+	"download": {
+		hints: unsure, run: (*runner).download, needs: []need{needLink}, element: true},
+	"handle_dialog": {
+		hints: unsure, run: (*runner).dialog, needs: []need{needReply}},
 }
 
-// element returns the element that the call names, as it was last seen or is
-// now.
-func (r *runner) element(ctx context.Context, t *Tab, index *int) (*Element, error) {
-	if index == nil {
-		return nil, nil
+// address returns the address that the call names, if the configuration allows
+// it.
+func (c *runner) address() (string, error) {
+	u, err := parseAddress(c.in.URL)
+	if err == nil && u.Host != "" && c.tool.cfg.Check != nil {
+		err = c.tool.cfg.Check(u)
 	}
-	if err := t.stopped(); err != nil {
-		return nil, err
-	}
-	var el *Element
-	known := false
-	t.b.note(func() {
-		if t.index.loader == t.loader {
-			el = t.index.at[*index]
-			known = *index >= 0 && *index < len(t.index.number)
-		}
-	})
-	if el != nil {
-		return el, nil
-	}
-	page, err := t.State(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if el = page.Element(*index); el != nil {
-		return el, nil
-	}
-	if known {
-		return nil, refuse("Element with index %d not found: it is no longer on the page", *index)
-	}
-	return nil, refuse("Element with index %d not found", *index)
-}
-
-// address makes a URL of what a model wrote, and refuses what is none of the
-// web's.
-func (r *runner) address() (string, error) {
-	raw := strings.TrimSpace(r.in.URL)
-	if raw == "about:blank" {
-		return raw, nil
-	}
-	if !strings.Contains(raw, "://") {
-		if scheme, _, ok := strings.Cut(raw, ":"); ok && (!strings.Contains(scheme, ".") && scheme != "localhost") {
-			return "", fmt.Errorf("%s: only http and https addresses are opened", raw)
-		}
-		raw = "https://" + raw
-	}
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("%s is no address", raw)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("%s: only http and https addresses are opened", raw)
-	case u.Host == "":
-		return "", fmt.Errorf("%s is no address", raw)
-	}
-	if r.tool.cfg.Check != nil {
-		if err := r.tool.cfg.Check(u); err != nil {
-			return "", err
-		}
+		return "", err
 	}
 	return u.String(), nil
 }
 
-func (r *runner) goTo(ctx context.Context, t *Tab) (string, error) {
-	to, err := r.address()
+func (c *runner) goTo(ctx context.Context) (string, Outcome, error) {
+	to, err := c.address()
 	if err != nil {
-		return "", err
+		return "", Outcome{}, err
 	}
-	if d := t.Dialog(); d != nil { // going elsewhere answers it
-		if _, err := t.Answer(ctx, d.Kind == "beforeunload", ""); err != nil {
-			return "", err
+	if d := c.tab.Dialog(); d != nil { // it would hold up the navigation
+		if _, err := c.tab.Answer(ctx, d.Kind == "beforeunload", ""); err != nil {
+			return "", Outcome{}, err
 		}
 	}
-	out, err := t.Go(ctx, to)
-	if err != nil {
-		return "", err
-	}
-	return r.say(ctx, "Navigated to "+to, out, "")
+	out, err := c.tab.Go(ctx, to)
+	return "Navigated to " + to, out, err
 }
 
-func (r *runner) openTab(ctx context.Context, _ *Tab) (string, error) {
-	to, err := r.address()
+func (c *runner) goBack(ctx context.Context) (string, Outcome, error) {
+	out, err := c.tab.Back(ctx)
+	return "Navigated back", out, err
+}
+
+func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
+	out, err := c.tab.Reload(ctx)
+	out.URL = "" // it is the same page
+	return "Refreshed current page", out, err
+}
+
+func (c *runner) openTab(ctx context.Context) (string, Outcome, error) {
+	to, err := c.address()
 	if err != nil {
-		return "", err
+		return "", Outcome{}, err
 	}
-	t, err := r.b.New(ctx)
+	t, err := c.b.New(ctx)
 	if err != nil {
-		return "", err
+		return "", Outcome{}, err
 	}
 	out, err := t.Go(ctx, to)
-	if err != nil {
-		return "", err
-	}
 	out.Tab = nil
-	return r.say(ctx, "Opened new tab with "+to, out, "")
+	return "Opened new tab with " + to, out, err
 }
 
-func (r *runner) tabNamed(id int) (*Tab, error) {
+// tabWithID returns the tab that the call names, or the active one.
+func (c *runner) tabWithID() (*Tab, error) {
+	if c.in.TabID == nil {
+		return c.tab, nil
+	}
 	var ids []string
-	for _, t := range r.b.Tabs() {
-		if t.ID == id {
+	for _, t := range c.b.Tabs() {
+		if t.ID == *c.in.TabID {
 			return t, nil
 		}
 		ids = append(ids, fmt.Sprint(t.ID))
 	}
-	return nil, fmt.Errorf("there is no tab %d; there are %s", id, strings.Join(ids, ", "))
+	return nil, fmt.Errorf("there is no tab %d; there are %s", *c.in.TabID, strings.Join(ids, ", "))
 }
 
-func (r *runner) switchTab(ctx context.Context, _ *Tab) (string, error) {
-	t, err := r.tabNamed(*r.in.TabID)
+func (c *runner) switchTab(ctx context.Context) (string, Outcome, error) {
+	t, err := c.tabWithID()
 	if err != nil {
-		return "", err
+		return "", Outcome{}, err
 	}
-	return fmt.Sprintf("Switched to tab %d", t.ID), t.Activate(ctx)
+	return fmt.Sprintf("Switched to tab %d", t.ID), Outcome{}, t.Activate(ctx)
 }
 
-func (r *runner) closeTab(ctx context.Context, t *Tab) (string, error) {
-	said := "Closed current tab"
-	if r.in.TabID != nil {
-		var err error
-		if t, err = r.tabNamed(*r.in.TabID); err != nil {
-			return "", err
-		}
-		said = fmt.Sprintf("Closed tab %d", t.ID)
+func (c *runner) closeTab(ctx context.Context) (string, Outcome, error) {
+	t, err := c.tabWithID()
+	if err != nil {
+		return "", Outcome{}, err
 	}
-	if len(r.b.Tabs()) == 1 { // a browser without a tab may end itself
-		if _, err := r.b.New(ctx); err != nil {
-			return "", err
+	if len(c.b.Tabs()) == 1 { // a browser without tabs may exit
+		if _, err := c.b.New(ctx); err != nil {
+			return "", Outcome{}, err
 		}
 	}
-	return said, t.Close(ctx)
+	did := "Closed current tab"
+	if c.in.TabID != nil {
+		did = fmt.Sprintf("Closed tab %d", t.ID)
+	}
+	return did, Outcome{}, t.Close(ctx)
 }
 
-func (r *runner) goBack(ctx context.Context, t *Tab) (string, error) {
-	out, err := t.Back(ctx)
-	if err != nil {
-		return "", err
+// webSearch searches the web and opens the first result.
+func (c *runner) webSearch(ctx context.Context) (string, Outcome, error) {
+	if c.tool.cfg.Search == nil {
+		return "", Outcome{}, errors.New("web search is not configured")
 	}
-	return r.say(ctx, "Navigated back", out, "")
+	text, first, err := c.tool.cfg.Search(ctx, c.in.Query)
+	if err != nil || first == "" {
+		return text, Outcome{}, err
+	}
+	c.in.URL = first
+	did, out, err := c.goTo(ctx)
+	if err != nil {
+		return text + "\nThe first result cannot be opened: " + err.Error(), Outcome{}, nil
+	}
+	return text + "\n" + did, out, nil
 }
 
-func (r *runner) refresh(ctx context.Context, t *Tab) (string, error) {
-	out, err := t.Reload(ctx)
-	if err != nil {
-		return "", err
-	}
-	out.URL = ""
-	return r.say(ctx, "Refreshed current page", out, "")
-}
+// lookAgain is how often wait looks at a page that causes no events: a script may
+// change it all the same.
+const lookAgain = 250 * time.Millisecond
 
-func (r *runner) webSearch(ctx context.Context, t *Tab) (string, error) {
-	if r.tool.cfg.Search == nil {
-		return "", errors.New("there is no web search here")
-	}
-	text, first, err := r.tool.cfg.Search(ctx, r.in.Query)
-	if err != nil {
-		return "", err
-	}
-	if first == "" {
-		return text, nil
-	}
-	r.in.URL = first
-	said, err := r.goTo(ctx, t)
-	if err != nil {
-		return text + "\nThe first result cannot be opened: " + err.Error(), nil
-	}
-	return text + "\n" + said, nil
-}
-
-// wait waits for a text, or for some seconds.
-func (r *runner) wait(ctx context.Context, t *Tab) (string, error) {
+// wait waits until the page shows a text, or for some seconds.
+func (c *runner) wait(ctx context.Context) (string, Outcome, error) {
 	seconds := 3
-	if r.in.Seconds != nil {
-		seconds = *r.in.Seconds
-	} else if r.in.Text != nil {
+	if c.in.Seconds != nil {
+		seconds = *c.in.Seconds
+	} else if c.in.Text != nil {
 		seconds = 30
 	}
-	end := time.NewTimer(time.Duration(seconds) * time.Second)
-	defer end.Stop()
+	end := time.After(time.Duration(seconds) * time.Second)
 	for {
-		t.b.mu.Lock()
-		changed := t.b.changed
-		t.b.mu.Unlock()
-		if r.in.Text != nil {
-			page, err := t.State(ctx)
+		changed := locked(c.b, func() chan struct{} { return c.b.changed })
+		if c.in.Text != nil {
+			page, err := c.tab.State(ctx)
 			if err != nil {
-				return "", err
+				return "", Outcome{}, err
 			}
-			if strings.Contains(page.Text(), *r.in.Text) {
-				return fmt.Sprintf("The page has %q", *r.in.Text), nil
+			if strings.Contains(page.Text(), *c.in.Text) {
+				return fmt.Sprintf("The page has %q", *c.in.Text), Outcome{}, nil
 			}
 		}
-		again := time.NewTimer(250 * time.Millisecond)
 		select {
-		case <-end.C:
-			again.Stop()
-			if r.in.Text != nil {
-				return "", fmt.Errorf("the page did not have %q within %d seconds", *r.in.Text, seconds)
+		case <-end:
+			if c.in.Text != nil {
+				return "", Outcome{}, fmt.Errorf("the page did not have %q within %d seconds", *c.in.Text, seconds)
 			}
-			return fmt.Sprintf("Waited for %d seconds", seconds), nil
-		case <-t.b.Dead():
-			again.Stop()
-			return "", errDead
+			return fmt.Sprintf("Waited for %d seconds", seconds), Outcome{}, nil
+		case <-c.b.Dead():
+			return "", Outcome{}, errDead
 		case <-ctx.Done():
-			again.Stop()
-			return "", ctx.Err()
-		case <-again.C:
+			return "", Outcome{}, ctx.Err()
+		case <-time.After(lookAgain):
 		case <-changed:
-			again.Stop()
 		}
 	}
 }
 
-func (r *runner) scroll(ctx context.Context, t *Tab, up bool) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
-	if err != nil {
-		return "", err
+func (c *runner) scroll(ctx context.Context) (string, Outcome, error) {
+	if c.in.ScrollAmount < 0 {
+		return "", Outcome{}, errors.New("scroll_amount is negative: use scroll_up and scroll_down")
 	}
-	if r.in.ScrollAmount < 0 {
-		return "", errors.New("scroll_amount is negative: use scroll_up and scroll_down")
-	}
-	moved, out, err := t.Scroll(ctx, el, r.in.ScrollAmount, up)
-	if err != nil {
-		return "", err
-	}
-	way := "down"
-	if up {
-		way = "up"
-	}
+	way := strings.TrimPrefix(c.in.Action, "scroll_")
+	moved, out, err := c.tab.Scroll(ctx, c.el, c.in.ScrollAmount, way == "up")
 	if moved == 0 {
-		return fmt.Sprintf("It cannot be scrolled %s any further", way), nil
+		return fmt.Sprintf("It cannot be scrolled %s any further", way), Outcome{}, err
 	}
-	return r.say(ctx, fmt.Sprintf("Scrolled %s by %d pixels", way, moved), out, "")
+	return fmt.Sprintf("Scrolled %s by %d pixels", way, moved), out, err
 }
 
-func (r *runner) scrollTo(ctx context.Context, t *Tab) (string, error) {
-	if _, err := t.ScrollTo(ctx, *r.in.Text); err != nil {
-		return "", refuse("Failed to scroll to text: %s: %w", *r.in.Text, err)
+func (c *runner) scrollTo(ctx context.Context) (string, Outcome, error) {
+	if _, err := c.tab.ScrollTo(ctx, *c.in.Text); err != nil {
+		return "", Outcome{}, refuse("Failed to scroll to text: %s: %w", *c.in.Text, err)
 	}
-	return fmt.Sprintf("Scrolled to text: '%s'", *r.in.Text), nil
+	return fmt.Sprintf("Scrolled to text: '%s'", *c.in.Text), Outcome{}, nil
 }
 
-func (r *runner) hover(ctx context.Context, t *Tab) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
-	if err != nil {
-		return "", err
-	}
-	out, err := t.Hover(ctx, el)
-	if err != nil {
-		return "", err
-	}
-	return r.say(ctx, fmt.Sprintf("Hovered over element at index %d", el.Index), out, "")
+func (c *runner) hover(ctx context.Context) (string, Outcome, error) {
+	out, err := c.tab.Hover(ctx, c.el)
+	return fmt.Sprintf("Hovered over element at index %d", c.el.Index), out, err
 }
 
-func (r *runner) options(ctx context.Context, t *Tab) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
+func (c *runner) options(ctx context.Context) (string, Outcome, error) {
+	all, err := c.tab.Options(ctx, c.el)
 	if err != nil {
-		return "", err
-	}
-	all, err := t.Options(ctx, el)
-	if err != nil {
-		return "", err
+		return "", Outcome{}, err
 	}
 	data, err := json.Marshal(all)
-	return "Dropdown options: " + string(data), err
+	return "Dropdown options: " + string(data), Outcome{}, err
 }
 
-func (r *runner) choose(ctx context.Context, t *Tab) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
-	if err != nil {
-		return "", err
-	}
-	return r.acted(ctx, t, fmt.Sprintf("Selected option '%s' from dropdown at index %d", *r.in.Text, el.Index),
-		func() (Outcome, error) { return t.Select(ctx, el, *r.in.Text) })
+func (c *runner) choose(ctx context.Context) (string, Outcome, error) {
+	out, err := c.tab.Select(ctx, c.el, *c.in.Text)
+	return fmt.Sprintf("Selected option '%s' from dropdown at index %d", *c.in.Text, c.el.Index), out, err
 }
 
-func (r *runner) input(ctx context.Context, t *Tab) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
-	if err != nil {
-		return "", err
+func (c *runner) input(ctx context.Context) (string, Outcome, error) {
+	did := fmt.Sprintf("Input '%s' into element at index %d", cut(*c.in.Text, 500), c.el.Index)
+	if c.el.Kind == "password" {
+		did = fmt.Sprintf("Input the password into element at index %d", c.el.Index)
 	}
-	said := fmt.Sprintf("Input '%s' into element at index %d", cut(*r.in.Text, 500), el.Index)
-	if el.Kind == "password" {
-		said = fmt.Sprintf("Input the password into element at index %d", el.Index)
-	}
-	return r.acted(ctx, t, said, func() (Outcome, error) { return t.Type(ctx, el, *r.in.Text) })
+	out, err := c.tab.Type(ctx, c.el, *c.in.Text)
+	return did, out, err
 }
 
-func (r *runner) keys(ctx context.Context, t *Tab) (string, error) {
-	return r.acted(ctx, t, "Sent keys: "+r.in.Keys, func() (Outcome, error) { return t.Keys(ctx, r.in.Keys) })
+func (c *runner) keys(ctx context.Context) (string, Outcome, error) {
+	out, err := c.tab.Keys(ctx, c.in.Keys)
+	return "Sent keys: " + c.in.Keys, out, err
 }
 
-func (r *runner) click(ctx context.Context, t *Tab) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
-	if err != nil {
-		return "", err
-	}
-	how := Button{Right: r.in.Button == "right"}
-	if r.in.Button == "double" {
+func (c *runner) click(ctx context.Context) (string, Outcome, error) {
+	how, at := Button{Right: c.in.Button == "right"}, c.in.point()
+	if c.in.Button == "double" {
 		how.Count = 2
 	}
-	if el == nil {
-		p := Point{*r.in.X, *r.in.Y}
-		return r.acted(ctx, t, fmt.Sprintf("Clicked at %g, %g", p.X, p.Y), func() (Outcome, error) { return t.ClickAt(ctx, p, how) })
+	if c.el == nil {
+		out, err := c.tab.ClickAt(ctx, *at, how)
+		return fmt.Sprintf("Clicked at %g, %g", at.X, at.Y), out, err
 	}
-	if r.in.X != nil && r.in.Y != nil {
-		how.At = &Point{*r.in.X, *r.in.Y}
+	if c.el.Tag == "select" {
+		return "", Outcome{}, fmt.Errorf(
+			"element %d is a drop-down: choose with select_dropdown_option", c.el.Index)
 	}
-	if el.Tag == "select" {
-		return "", fmt.Errorf("element %d is a drop-down: choose with select_dropdown_option", el.Index)
-	}
-	return r.acted(ctx, t, fmt.Sprintf("Clicked element at index %d", el.Index), func() (Outcome, error) { return t.Click(ctx, el, how) })
+	how.At = at
+	out, err := c.tab.Click(ctx, c.el, how)
+	return fmt.Sprintf("Clicked element at index %d", c.el.Index), out, err
 }
 
-func (r *runner) drag(ctx context.Context, t *Tab) (string, error) {
-	el, err := r.element(ctx, t, r.in.Index)
-	if err != nil {
-		return "", err
+func (c *runner) drag(ctx context.Context) (string, Outcome, error) {
+	did := fmt.Sprintf("Dragged element at index %d", c.el.Index)
+	if c.to != nil {
+		did += fmt.Sprintf(" to element at index %d", c.to.Index)
 	}
-	to, err := r.element(ctx, t, r.in.ToIndex)
-	if err != nil {
-		return "", err
-	}
-	said := fmt.Sprintf("Dragged element at index %d", el.Index)
-	if to != nil {
-		said += fmt.Sprintf(" to element at index %d", to.Index)
-	}
-	var at *Point
-	if r.in.X != nil && r.in.Y != nil {
-		at = &Point{*r.in.X, *r.in.Y}
-	}
-	return r.acted(ctx, t, said, func() (Outcome, error) { return t.Drag(ctx, el, to, at) })
+	out, err := c.tab.Drag(ctx, c.el, c.to, c.in.point())
+	return did, out, err
 }
 
-func (r *runner) dialog(ctx context.Context, t *Tab) (string, error) {
-	d := t.Dialog()
+func (c *runner) dialog(ctx context.Context) (string, Outcome, error) {
+	d := c.tab.Dialog()
 	if d == nil {
-		return "", errors.New("no dialog is open")
+		return "", Outcome{}, errNoDialog
 	}
-	text := d.Default
-	if r.in.Text != nil {
-		text = *r.in.Text
-	}
-	out, err := t.Answer(ctx, *r.in.Accept, text)
-	if err != nil {
-		return "", err
-	}
-	verb := "Dismissed"
-	if *r.in.Accept {
+	verb, text := "Dismissed", d.Default
+	if *c.in.Accept {
 		verb = "Accepted"
 	}
-	return r.say(ctx, fmt.Sprintf("%s the %s dialog %q", verb, d.Kind, cut(d.Message, 300)), out, "")
+	if c.in.Text != nil {
+		text = *c.in.Text
+	}
+	out, err := c.tab.Answer(ctx, *c.in.Accept, text)
+	return fmt.Sprintf("%s the %s dialog %q", verb, d.Kind, cut(d.Message, 300)), out, err
 }

@@ -1,0 +1,338 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/cdp"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/domsnapshot"
+	"github.com/chromedp/cdproto/page"
+)
+
+// A capture is the browser's snapshot of a process of the page: of the page or a
+// frame that has a process of its own, with all frames that share the process.
+type capture struct {
+	s    *session
+	docs []*document // the first is the one that the process is for
+	byID map[cdp.BackendNodeID]*node
+
+	// Replies that are awaited.
+	owner, snapshot, root reply
+}
+
+// An axNode is what the accessibility tree says of a node. It is declared here,
+// since the protocol's own type knows no properties of newer browsers.
+type axNode struct {
+	Ignored    bool     `json:"ignored"`
+	Role       axValue  `json:"role"`
+	Name       axValue  `json:"name"`
+	Value      axValue  `json:"value"`
+	Properties []axProp `json:"properties"`
+
+	Node cdp.BackendNodeID `json:"backendDOMNodeId"`
+}
+
+type axProp struct {
+	Name  string  `json:"name"`
+	Value axValue `json:"value"`
+}
+
+// An axValue is a string, a boolean or a number.
+type axValue struct {
+	Value jsonv2.Value `json:"value"`
+}
+
+// text returns the value as text; strings without their quotes.
+func (v axValue) text() string {
+	raw := string(v.Value)
+	if len(raw) > 1 && raw[0] == '"' {
+		var s string
+		if decode(v.Value, &s) == nil {
+			return s
+		}
+	}
+	return raw
+}
+
+// metrics are the sizes of the view and of the page.
+type metrics struct {
+	View struct {
+		PageY        float64 `json:"pageY"`
+		ClientWidth  float64 `json:"clientWidth"`
+		ClientHeight float64 `json:"clientHeight"`
+	} `json:"cssVisualViewport"`
+	Content struct {
+		Height float64 `json:"height"`
+	} `json:"cssContentSize"`
+	Device struct {
+		ClientWidth float64 `json:"clientWidth"`
+	} `json:"visualViewport"`
+}
+
+// scale returns how many device pixels make one CSS pixel.
+func (m *metrics) scale() float64 {
+	if m.View.ClientWidth <= 0 || m.Device.ClientWidth <= 0 {
+		return 1
+	}
+	return m.Device.ClientWidth / m.View.ClientWidth
+}
+
+// capture takes a snapshot of the page with all of its frames. The first document
+// is that of the page; those of frames are linked to the frames' nodes. All
+// commands are sent before the first reply is awaited.
+func (t *Tab) capture(ctx context.Context) ([]*document, *metrics, error) {
+	size, err := t.s.send(page.CommandGetLayoutMetrics, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	var captures []*capture
+	for _, s := range t.sessions() {
+		c := &capture{s: s, byID: make(map[cdp.BackendNodeID]*node)}
+		if err := c.send(); err == nil {
+			captures = append(captures, c)
+		} else if s == t.s {
+			return nil, nil, err
+		}
+	}
+	m := new(metrics)
+	if err := size(ctx, m); err != nil {
+		return nil, nil, err
+	}
+	var docs []*document
+	of := make(map[*session]*capture) // the captures that succeeded
+	for _, c := range captures {
+		if err := c.receive(ctx, t.b.maxSingle); err == nil {
+			of[c.s], docs = c, append(docs, c.docs...)
+		} else if c.s == t.s {
+			return nil, nil, fmt.Errorf("the page cannot be read: %w", err)
+		} // a frame that was removed meanwhile is not part of the page
+	}
+	for _, c := range of {
+		if err := c.link(ctx, of[c.s.parent]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return docs, m, nil
+}
+
+// send sends the commands of a capture.
+func (c *capture) send() (err error) {
+	if c.s.parent.id != "" {
+		p := dom.GetFrameOwnerParams{FrameID: cdp.FrameID(c.s.target)}
+		if c.owner, err = c.s.parent.send(dom.CommandGetFrameOwner, p); err != nil {
+			return err
+		}
+	}
+	p := domsnapshot.CaptureSnapshotParams{ComputedStyles: []string{"display", "visibility", "cursor"}}
+	if c.snapshot, err = c.s.send(domsnapshot.CommandCaptureSnapshot, p); err != nil {
+		return err
+	}
+	c.root, err = c.s.send(dom.CommandGetDocument, dom.GetDocumentParams{Depth: ptr(int64(0))})
+	return err
+}
+
+// receive awaits the snapshot, and asks for what only the accessibility tree
+// knows: element by element, or everything where more than maxSingle elements
+// are in question.
+func (c *capture) receive(ctx context.Context, maxSingle int) error {
+	var snap domsnapshot.CaptureSnapshotResult
+	if err := c.snapshot(ctx, &snap); err != nil {
+		return err
+	}
+	if len(snap.Documents) == 0 {
+		return errors.New("there is no document")
+	}
+	c.build(&snap)
+	focus, err := c.focus(ctx)
+	if err != nil {
+		return err
+	}
+	if ask := unknown(c.docs, focus); len(ask) <= maxSingle {
+		return c.askEach(ctx, ask)
+	}
+	return c.askAll(ctx)
+}
+
+// link puts the capture's first document into its frame's node, which is in the
+// capture of the parent. A frame whose node is gone is not part of the page.
+func (c *capture) link(ctx context.Context, parent *capture) error {
+	if c.owner == nil {
+		return nil
+	}
+	var owner dom.GetFrameOwnerResult
+	if err := c.owner(ctx, &owner); err != nil || parent == nil {
+		return ctx.Err()
+	}
+	if n := parent.byID[owner.BackendNodeID]; n != nil {
+		n.inner = c.docs[0]
+	}
+	return nil
+}
+
+// focus returns the element of the first document that has the focus, or 0.
+func (c *capture) focus(ctx context.Context) (cdp.BackendNodeID, error) {
+	var doc dom.GetDocumentResult
+	if err := c.root(ctx, &doc); err != nil {
+		return 0, err
+	}
+	query := dom.QuerySelectorParams{NodeID: doc.Root.NodeID, Selector: ":focus"}
+	found, err := cdp.Call(ctx, c.s, dom.QuerySelector, query)
+	if err != nil || found.NodeID == 0 {
+		return 0, ctx.Err() // none has, or the document is gone
+	}
+	el, err := cdp.Call(ctx, c.s, dom.DescribeNode, dom.DescribeNodeParams{NodeID: found.NodeID})
+	if err != nil {
+		return 0, ctx.Err()
+	}
+	return el.Node.BackendNodeID, nil
+}
+
+// askEach asks the accessibility tree about some nodes.
+func (c *capture) askEach(ctx context.Context, nodes []*node) error {
+	replies := make([]reply, len(nodes))
+	for i, n := range nodes {
+		p := accessibility.GetPartialAXTreeParams{BackendNodeID: n.id, FetchRelatives: ptr(false)}
+		var err error
+		if replies[i], err = c.s.send(accessibility.CommandGetPartialAXTree, p); err != nil {
+			return err
+		}
+	}
+	for _, r := range replies {
+		if err := c.addNames(ctx, r); err != nil && ctx.Err() != nil {
+			return err
+		} // an element that is gone meanwhile has no name
+	}
+	return nil
+}
+
+// askAll fetches the accessibility trees of all documents.
+func (c *capture) askAll(ctx context.Context) error {
+	replies := make([]reply, len(c.docs))
+	for i, d := range c.docs {
+		p := accessibility.GetFullAXTreeParams{FrameID: d.frame}
+		var err error
+		if replies[i], err = c.s.send(accessibility.CommandGetFullAXTree, p); err != nil {
+			return err
+		}
+	}
+	for i, r := range replies {
+		if err := c.addNames(ctx, r); err != nil && i == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// addNames adds what an accessibility tree says to the nodes.
+func (c *capture) addNames(ctx context.Context, r reply) error {
+	var tree struct {
+		Nodes []axNode `json:"nodes"`
+	}
+	if err := r(ctx, &tree); err != nil {
+		return err
+	}
+	for i := range tree.Nodes {
+		ax := &tree.Nodes[i]
+		if n := c.byID[ax.Node]; n != nil && (n.ax == nil || n.ax.Ignored) {
+			n.ax = ax
+		}
+	}
+	return nil
+}
+
+// build makes the documents of a snapshot.
+func (c *capture) build(snap *domsnapshot.CaptureSnapshotResult) {
+	str := table(snap.Strings)
+	for range snap.Documents {
+		c.docs = append(c.docs, new(document))
+	}
+	for i, d := range snap.Documents {
+		*c.docs[i] = document{
+			s:      c.s,
+			frame:  cdp.FrameID(str.at(int64(d.FrameID))),
+			url:    str.at(int64(d.DocumentURL)),
+			title:  str.at(int64(d.Title)),
+			scroll: Point{d.ScrollOffsetX, d.ScrollOffsetY},
+		}
+		c.nodes(c.docs[i], d, str)
+	}
+}
+
+// nodes makes the nodes of a document.
+func (c *capture) nodes(doc *document, d *domsnapshot.DocumentSnapshot, str table) {
+	all := make([]node, len(d.Nodes.NodeType))
+	doc.nodes = make([]*node, len(all))
+	for i := range all {
+		n := &all[i]
+		doc.nodes[i] = n
+		n.doc, n.id, n.kind = doc, d.Nodes.BackendNodeID[i], int(d.Nodes.NodeType[i])
+		n.source = str.at(int64(d.Nodes.NodeValue[i]))
+		if n.kind == elementNode {
+			n.tag = strings.ToLower(str.at(int64(d.Nodes.NodeName[i])))
+		}
+		for a, attrs := 0, d.Nodes.Attributes[i]; a+1 < len(attrs); a += 2 {
+			n.attrs = append(n.attrs, attr{str.at(attrs[a]), str.at(attrs[a+1])})
+		}
+		if p := d.Nodes.ParentIndex[i]; p >= 0 && int(p) < i {
+			n.parent = &all[p]
+			n.parent.children = append(n.parent.children, n)
+		}
+		c.byID[n.id] = n
+	}
+	for l, i := range d.Layout.NodeIndex {
+		if i < 0 || int(i) >= len(all) || all[i].laid {
+			continue // the first of several places of a node counts
+		}
+		n := &all[i]
+		n.laid, n.shown = true, str.at(int64(d.Layout.Text[l]))
+		if b := d.Layout.Bounds[l]; len(b) >= 4 {
+			n.box = Rect{b[0], b[1], b[2], b[3]}
+		}
+		if s := d.Layout.Styles[l]; len(s) >= 3 {
+			n.display, n.visibility, n.cursor = str.at(s[0]), str.at(s[1]), str.at(s[2])
+		}
+	}
+	c.rare(all, d.Nodes, str)
+}
+
+// rare adds what only few nodes have.
+func (c *capture) rare(all []node, d *domsnapshot.NodeTreeSnapshot, str table) {
+	if r := d.ContentDocumentIndex; r != nil {
+		for k, i := range r.Index {
+			all[i].inner = c.docs[r.Value[k]]
+		}
+	}
+	if r := d.InputChecked; r != nil {
+		for _, i := range r.Index {
+			all[i].checked = true
+		}
+	}
+	if r := d.IsClickable; r != nil {
+		for _, i := range r.Index {
+			all[i].listens = true
+		}
+	}
+	for _, r := range []*domsnapshot.RareStringData{d.InputValue, d.TextValue} {
+		if r != nil {
+			for k, i := range r.Index {
+				all[i].field = ptr(str.at(int64(r.Value[k])))
+			}
+		}
+	}
+}
+
+// A table is the strings of a snapshot, which the rest of it names by number.
+type table []string
+
+// at returns a string, or "" for a number that the table does not have.
+func (t table) at(i int64) string {
+	if i < 0 || int(i) >= len(t) {
+		return ""
+	}
+	return t[i]
+}

@@ -1,0 +1,141 @@
+package browser
+
+import (
+	"slices"
+	"strings"
+)
+
+// usedRoles are the roles of elements that people use.
+var usedRoles = strings.Fields(`
+	button link textbox searchbox combobox checkbox radio switch slider spinbutton
+	menuitem menuitemcheckbox menuitemradio option tab treeitem listbox
+	ComboBoxGrouping DisclosureTriangle PopUpButton ToggleButton Date DateTime ColorWell InputTime`)
+
+// usable reports whether a node is listed. within is the listed element around
+// it, or nil; view and box are the view and the node's place. byListener means
+// that the only reason to list it is that it listens for clicks.
+func (n *node) usable(within *Element, view, box Rect) (usable, byListener bool) {
+	switch n.tag {
+	case "button", "select", "textarea", "summary", "input", "canvas", "embed", "object":
+		return n.inputKind() != "hidden", false
+	case "a", "area":
+		if n.has("href") {
+			return true, false
+		}
+	case "video", "audio":
+		return n.has("controls"), false
+	case "html", "body", "label": // a label stands for its field, which is listed
+		return false, false
+	}
+	editable, hasEditable := n.attr("contenteditable")
+	tabindex, hasTabindex := n.attr("tabindex")
+	switch {
+	case hasEditable && !strings.EqualFold(editable, "false"),
+		n.ax != nil && !n.ax.Ignored && slices.Contains(usedRoles, n.ax.Role.text()),
+		slices.Contains(usedRoles, n.value("role")),
+		n.value("draggable") == "true",
+		hasTabindex && !strings.HasPrefix(tabindex, "-") && within == nil:
+		return true, false
+	}
+	// Nothing names it a control, but it may look or behave like one: it has a
+	// pointer of its own, or listens for clicks without covering half the view.
+	pointer := n.cursor == "pointer" && (n.parent == nil || n.parent.cursor != "pointer")
+	if n.listens {
+		return pointer || box.W*box.H < view.W*view.H/2, !pointer
+	}
+	return pointer && within == nil, false
+}
+
+// describe returns the node as an element, without index and place.
+func (n *node) describe() *Element {
+	el := &Element{Tag: n.tag}
+	if n.tag == "input" {
+		el.Kind = n.inputKind()
+	}
+	if n.ax != nil && !n.ax.Ignored {
+		el.Role = shownRole(n.ax.Role.text(), n.tag, el.Kind)
+		el.Name, el.Value, el.State = n.ax.Name.text(), n.ax.Value.text(), states(n.ax)
+	} else {
+		el.Role = n.value("role")
+	}
+	switch el.Kind {
+	case "password", "checkbox", "radio", "submit", "button", "reset": // their value is not what was typed
+	default:
+		if n.field != nil {
+			el.Value = *n.field
+		}
+	}
+	add := func(yes bool, state string) {
+		if yes {
+			el.State = append(el.State, state)
+		}
+	}
+	add(n.checked && !slices.Contains(el.State, "checked"), "checked")
+	if el.Name == "" {
+		el.Name = n.name()
+	}
+	placeholder := n.value("placeholder")
+	add(placeholder != "" && el.Value == "" && placeholder != el.Name, "placeholder="+quote(placeholder, 40))
+	if el.Name == "" && (n.tag == "canvas" || n.tag == "embed" || n.tag == "object") {
+		el.Name = "(a picture: click with x and y)"
+	}
+	add(n.value("draggable") == "true", "draggable")
+	add(n.has("multiple"), "multiple")
+	if n.tag == "select" {
+		add(true, n.options())
+	}
+	return el
+}
+
+// shownRole returns the role of an element, or "" if its tag already says it.
+func shownRole(role, tag, kind string) string {
+	switch role {
+	case "generic", "none", "InlineTextBox", "MenuListPopup":
+		return ""
+	}
+	implied := map[string]string{
+		"a": "link", "button": "button", "canvas": "Canvas", "input": "textbox", "option": "option",
+		"select": "combobox listbox ComboBoxSelect", "summary": "DisclosureTriangle", "textarea": "textbox",
+	}
+	if tag == "input" && kind != "" || slices.Contains(strings.Fields(implied[tag]), role) {
+		return ""
+	}
+	return role
+}
+
+// states returns the state of an element by the accessibility tree, such as
+// "checked", "collapsed" and "max=9".
+func states(ax *axNode) []string {
+	var all []string
+	for _, p := range ax.Properties {
+		switch v := p.Value.text(); p.Name {
+		case "checked", "pressed", "disabled", "required", "readonly", "selected", "modal", "focused":
+			switch v {
+			case "true":
+				all = append(all, p.Name)
+			case "mixed":
+				all = append(all, p.Name+"=mixed")
+			}
+		case "expanded":
+			switch v {
+			case "true":
+				all = append(all, "expanded")
+			case "false":
+				all = append(all, "collapsed")
+			}
+		case "invalid":
+			if v != "false" && v != "" {
+				all = append(all, "invalid")
+			}
+		case "valuemin":
+			if v != "" && v != "0" {
+				all = append(all, "min="+v)
+			}
+		case "valuemax":
+			if v != "" {
+				all = append(all, "max="+v)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,272 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A runner carries out one call.
+type runner struct {
+	tool *Tool
+	in   params
+	b    *Browser
+	ctx  context.Context // of the call
+
+	tab   *Tab     // the active one when the call began
+	el    *Element // that index names, or nil
+	to    *Element // that to_index names, or nil
+	note  string   // what the result begins with
+	files []string // that were written
+	image llm.Part // for the model, or nil
+	quiet bool     // the result leaves out the page: it is long, or about another page
+}
+
+// An action is one of those that browser_use offers.
+type action struct {
+	needs []need
+	hints openmanus.Hints
+
+	// run carries it out. did says what was done; the Outcome completes it.
+	run func(c *runner, ctx context.Context) (did string, out Outcome, err error)
+
+	// element means that index and to_index, if they are given, are looked up
+	// before run is called.
+	element bool
+
+	// compare makes the result say so if the action changed nothing on the page.
+	compare bool
+}
+
+// run carries out the action and describes the page as it is afterwards, also
+// after an error.
+func (c *runner) run(a action) (openmanus.Result, error) {
+	limited, cancel := context.WithTimeout(c.ctx, actionTime)
+	defer cancel()
+	text, err := c.act(limited, a)
+	if err != nil {
+		err = c.explain(limited, err)
+	}
+	if c.ctx.Err() != nil {
+		return openmanus.Result{}, c.ctx.Err()
+	}
+	return c.result(text), err
+}
+
+// act carries out the action and returns what the result says of it.
+func (c *runner) act(ctx context.Context, a action) (string, error) {
+	var err error
+	if c.tab, err = c.activeTab(ctx); err != nil {
+		return "", err
+	}
+	if a.element {
+		if c.el, err = c.element(ctx, c.in.Index); err != nil {
+			return "", err
+		}
+		if c.to, err = c.element(ctx, c.in.ToIndex); err != nil {
+			return "", err
+		}
+	}
+	before := ""
+	if a.compare {
+		before = c.tab.fingerprint(ctx)
+	}
+	did, out, err := a.run(c, ctx)
+	if err == nil && a.compare {
+		out, err = c.tab.Rest(ctx, out)
+	}
+	if err != nil {
+		return "", err
+	}
+	effects := c.effects(ctx, did, out)
+	if effects == "" && before != "" && before == c.tab.fingerprint(ctx) {
+		effects = "; nothing changed on the page"
+	}
+	return did + effects, nil
+}
+
+// activeTab returns the active tab, and opens one if there is none.
+func (c *runner) activeTab(ctx context.Context) (*Tab, error) {
+	if tab := c.b.Active(); tab != nil {
+		return tab, nil
+	}
+	return c.b.New(ctx)
+}
+
+// element returns the element with an index: as it was last seen, or as a new
+// look finds it. Without an index it returns nil.
+func (c *runner) element(ctx context.Context, index *int) (*Element, error) {
+	if index == nil {
+		return nil, nil
+	}
+	t := c.tab
+	if err := t.obstacle(); err != nil {
+		return nil, err
+	}
+	var el *Element
+	known := false
+	t.b.note(func() {
+		if t.index.loader == t.loader {
+			el = t.index.at[*index]
+			known = *index >= 0 && *index < len(t.index.number)
+		}
+	})
+	if el != nil {
+		return el, nil
+	}
+	page, err := t.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if el = page.Element(*index); el != nil {
+		return el, nil
+	}
+	if known {
+		return nil, refuse("Element with index %d not found: it is no longer on the page", *index)
+	}
+	return nil, refuse("Element with index %d not found", *index)
+}
+
+// fingerprint returns a text that differs between two states of a page that
+// differ for its user, or "" if the page cannot be seen. Focus does not count.
+func (t *Tab) fingerprint(ctx context.Context) string {
+	p, err := t.State(ctx)
+	if err != nil || p.Dialog != nil {
+		return ""
+	}
+	lines := p.lines()
+	for i, it := range p.items {
+		if it.el != nil {
+			lines[i] = strings.ReplaceAll(it.el.String(), " focused", "")
+		}
+	}
+	return fmt.Sprint(p.URL, p.Title, p.Above, lines)
+}
+
+// effects describes an outcome, as the continuation of did: "; the page went to
+// …". It puts downloads into the workspace.
+func (c *runner) effects(ctx context.Context, did string, out Outcome) string {
+	var b strings.Builder
+	for _, d := range out.Downloads {
+		if name, err := c.keep(ctx, d, ""); err != nil {
+			fmt.Fprintf(&b, " - the download failed: %v", err)
+		} else {
+			fmt.Fprintf(&b, " - Downloaded file to %s", name)
+		}
+	}
+	add := func(yes bool, format string, a ...any) {
+		if yes {
+			fmt.Fprintf(&b, "; "+format, a...)
+		}
+	}
+	add(out.URL != "" && !strings.Contains(did, out.URL), "the page went to %s", cut(out.URL, 300))
+	add(out.Tab != nil, "it opened a tab, which is active now")
+	add(out.Closed, "its tab was closed")
+	add(out.Chooser, "it asks for a file: upload_file provides one")
+	for i, d := range out.Dialogs {
+		if i == maxDialogs-1 {
+			add(true, "it opened more dialogs than that, and its script was stopped")
+			break
+		}
+		add(d.Open, "it shows a dialog (%s): %q, which handle_dialog answers", d.Kind, cut(d.Message, 300))
+		add(!d.Open, "it showed the dialog (%s) %q, which was accepted", d.Kind, cut(d.Message, 300))
+	}
+	add(out.Loading, "something is still loading")
+	return b.String()
+}
+
+// explain says what an error means for the model, and what to try. limited is the
+// context whose end is the time limit of the call.
+func (c *runner) explain(limited context.Context, err error) error {
+	select {
+	case <-c.b.Dead():
+		return errors.New("the browser died; the next call starts it again")
+	default:
+	}
+	var b blocked
+	name := c.in.Action
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil && c.ctx.Err() == nil:
+		return refuse("Browser action '%s' failed: it was not done within %v", name, actionTime)
+	case c.in.Index != nil && (errors.Is(err, errStale) || errors.As(err, &b)):
+		return refuse("Browser action '%s' failed: element %d: %w", name, *c.in.Index, err)
+	case errors.Is(err, errDialog):
+		return refuse("Browser action '%s' failed: %w (handle_dialog)", name, err)
+	}
+	return refuse("Browser action '%s' failed: %w", name, err)
+}
+
+// result returns text and the page as it is now.
+func (c *runner) result(text string) openmanus.Result {
+	ctx, cancel := context.WithTimeout(c.ctx, actionTime)
+	defer cancel()
+	tab, err := c.activeTab(ctx)
+	if err != nil { // the browser died, as the next call will say
+		return openmanus.TextResult("%s", c.note+text)
+	}
+	page, err := tab.State(ctx)
+	if err != nil {
+		page = &Page{URL: tab.URL()}
+		text += "\n(The page cannot be shown: " + err.Error() + ")"
+	}
+	d := Detail{URL: page.URL, Title: page.Title, Files: c.files, Tabs: c.b.tabInfos(ctx)}
+	text = c.note + text
+	if !c.quiet && err == nil {
+		list := listTabs(d.Tabs)
+		d.PageState = list + page.Render(8500-len(list)-min(len(c.note), 1000))
+		text += "\n\n" + d.PageState
+		tab.Seen()
+		if c.image == nil && c.tool.cfg.Vision && page.Dialog == nil {
+			if img, err := tab.Marked(ctx, page); err == nil { // without it, there is the text
+				c.image = llm.Blob{MIME: "image/jpeg", Name: "view.jpg", Data: img}
+			}
+		}
+	}
+	res := openmanus.Result{Parts: llm.Parts{llm.Text{Text: text}}, Detail: d, Source: page.URL}
+	if c.image != nil {
+		res.Parts = append(res.Parts, c.image)
+	}
+	return res
+}
+
+// listTabs lists the tabs if there are several.
+func listTabs(tabs []TabInfo) string {
+	if len(tabs) < 2 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Tabs:\n")
+	for _, t := range tabs {
+		fmt.Fprintf(&b, "  %d: %s %s", t.ID, cut(cmp.Or(t.Title, "(no title)"), 60), cut(t.URL, 100))
+		if t.Active {
+			b.WriteString(" (active)")
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// tabInfos describes the tabs. Titles are left out if the browser does not tell
+// them.
+func (b *Browser) tabInfos(ctx context.Context) []TabInfo {
+	titles := make(map[target.ID]string)
+	if res, err := cdp.Call(ctx, b.c.root, target.GetTargets, target.GetTargetsParams{}); err == nil {
+		for _, i := range res.TargetInfos {
+			titles[i.TargetID] = i.Title
+		}
+	}
+	active := b.Active()
+	var all []TabInfo
+	for _, t := range b.Tabs() {
+		all = append(all, TabInfo{ID: t.ID, URL: t.URL(), Title: titles[t.s.target], Active: t == active})
+	}
+	return all
+}
