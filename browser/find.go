@@ -17,9 +17,9 @@ var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install c
 // Find returns the path of the Chromium that [Start] runs by default: the first
 // known program on the PATH, else the first in the places where systems install
 // one.
-func Find() (string, error) { return find(exec.LookPath, os.Stat) }
+func Find() (string, error) { return findProgram(exec.LookPath, os.Stat) }
 
-func find(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
+func findProgram(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
 		"microsoft-edge", "msedge"}
 	for _, name := range names {

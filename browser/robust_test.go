@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func TestHungPage(t *testing.T) {
 	p.settled()
 	for _, in := range []string{`{"action":"click_element","index":0}`, `{"action":"send_keys","keys":"a"}`} {
 		p.run(in)
-		if p.err == nil || !strings.Contains(p.err.Error(), "the page does not answer, since its scripts do not end: they were stopped") {
+		if p.err == nil || !strings.Contains(p.err.Error(), "the page does not answer because its scripts do not end: they were stopped") {
 			t.Fatalf("%s: %s, %v", in, p.said, p.err)
 		}
 	}
@@ -200,7 +201,7 @@ func TestUnknownAuthority(t *testing.T) {
 	url := site(t, map[string]http.HandlerFunc{"/": serve("<title>Fine</title>")})
 	p := newPlayer(t, Config{})
 	p.run(`{"action":"go_to_url","url":"` + s.URL + `/"}`)
-	if p.err == nil || !strings.Contains(p.err.Error(), "its certificate is from nobody that is trusted") {
+	if p.err == nil || !strings.Contains(p.err.Error(), "its certificate was not issued by a trusted authority") {
 		t.Fatalf("%s, %v", p.said, p.err)
 	}
 	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
@@ -212,10 +213,10 @@ func TestUnknownAuthority(t *testing.T) {
 func TestNoBrowser(t *testing.T) {
 	nowhere := func(string) (string, error) { return "", os.ErrNotExist }
 	nothing := func(string) (os.FileInfo, error) { return nil, os.ErrNotExist }
-	if _, err := search(nowhere, nothing); !errors.Is(err, ErrNoBrowser) || strings.Contains(err.Error(), "\n") {
+	if _, err := findProgram(nowhere, nothing); !errors.Is(err, ErrNoBrowser) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
-	if path, err := search(nowhere, func(string) (os.FileInfo, error) { return os.Stat(os.Args[0]) }); err != nil || path != places()[0] {
+	if path, err := findProgram(nowhere, func(string) (os.FileInfo, error) { return os.Stat(os.Args[0]) }); err != nil || path != installed(runtime.GOOS, os.Getenv)[0] {
 		t.Errorf("%q, %v", path, err)
 	}
 	if _, err := Start(t.Context(), Options{Path: "/nowhere/chromium", NoSandbox: true}); err == nil || !strings.Contains(err.Error(), "/nowhere/chromium cannot be run") {

@@ -220,13 +220,16 @@ var floors = []floor{
 	}},
 
 	{pkg: "browser", may: map[string]string{
-		module:                             speaks,
-		module + "/llm":                    models,
-		module + "/workspace":              worlds,
-		"github.com/chromedp/chromedp":     "the transports to a browser",
-		"github.com/chromedp/chromedp/...": "the WebSocket to one that runs, and what keys are",
-		"github.com/chromedp/cdproto":      "the messages of its protocol",
-		"github.com/chromedp/cdproto/...":  "the types of its protocol",
+		module:                              speaks,
+		module + "/llm":                     models,
+		module + "/workspace":               worlds,
+		"github.com/chromedp/chromedp":      "the transports to a browser",
+		"github.com/chromedp/chromedp/...":  "the WebSocket to one that runs, and what keys are",
+		"github.com/chromedp/cdproto":       "the messages of its protocol",
+		"github.com/chromedp/cdproto/...":   "the types of its protocol",
+		"golang.org/x/image/font":           "the labels of elements on a screenshot",
+		"golang.org/x/image/font/basicfont": "their letters",
+		"golang.org/x/image/math/fixed":     "where they begin",
 	}},
 
 	// Data: tables, what is to be seen in them, how it is drawn and told.
