@@ -23,8 +23,8 @@ const module = "github.com/openmanus-go/openmanus"
 // may import besides the standard library. Imports point down only: adapters
 // do not know each other, and only cmd/openmanus puts things together.
 //
-// Whoever needs another line gives a reason for it. If there is none to give,
-// what one adapter needs of another is passed in as a small interface.
+// A new line needs a reason. Without one, what an adapter needs of another is
+// passed in as a small interface.
 type floor struct {
 	pkg string
 	may map[string]string // import, or "path/..." → why
@@ -44,8 +44,32 @@ const (
 	casts    = "test data that a person can write by hand"
 )
 
-var floors = []floor{
-	// Floor 0: vocabularies.
+// A storey is a floor of the building: packages on it import from those below.
+type storey struct {
+	name, what string
+	floors     []floor
+}
+
+// storeys are all floors, from the bottom up. docs/design.md has this table.
+var storeys = []storey{
+	{"0", "vocabularies: the standard library and almost nothing else", vocabularies},
+	{"1", "the core: it reaches the world only through what it is given", core},
+	{"2", "adapters: one dependency each; they do not import each other", adapters},
+	{"3", "agents: configured from what floor 2 offers", configured},
+	{"–", "suites for implementers, which belong to what they test", suites},
+	{"4", "surfaces: they append, wake and follow", surfaces},
+	{"5", "assembly: the only place that reads flags and wires", assembly},
+}
+
+// floors are those of all storeys.
+var floors = func() (all []floor) {
+	for _, s := range storeys {
+		all = append(all, s.floors...)
+	}
+	return all
+}()
+
+var vocabularies = []floor{
 	{pkg: "llm", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/provider", may: map[string]string{module + "/llm": models}, not: []string{"net/http", "os", "os/exec"}},
 	{pkg: "llm/catalogue", may: map[string]string{module + "/llm/provider": serves}, not: []string{"net", "net/http", "os", "os/exec"}},
@@ -72,8 +96,9 @@ var floors = []floor{
 		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/xlsx"},
+}
 
-	// Floor 1: the core. It reaches the world through what it is given.
+var core = []floor{
 	{pkg: "", may: map[string]string{
 		module + "/llm":           models,
 		module + "/internal/args": "arguments are checked before a tool runs",
@@ -86,8 +111,9 @@ var floors = []floor{
 		module + "/journal":       "secrets, blobs, and a journal for runs in memory",
 		module + "/internal/args": "arguments are checked before a tool runs",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+}
 
-	// Floor 2: adapters, one heavy dependency each.
+var adapters = []floor{
 	{pkg: "llm/internal/wire", may: map[string]string{
 		module + "/llm": models,
 		"github.com/openai/openai-go/v3/packages/ssestream": "a provider's own reader of event streams",
@@ -301,8 +327,9 @@ var floors = []floor{
 		"golang.org/x/net/html/atom":          "the names of elements",
 		"golang.org/x/net/html/charset":       "pages that are not in UTF-8",
 	}},
+}
 
-	// Floor 2b: agents put together what floor 2 offers.
+var configured = []floor{
 	{pkg: "agents", may: map[string]string{
 		module: speaks, module + "/workspace": worlds,
 		module + "/tools":            "what the agents can do",
@@ -312,13 +339,15 @@ var floors = []floor{
 		module + "/internal/copydir": "attempts are made in copies",
 		"go.yaml.in/yaml/v3":         "the front matter of agents and skills",
 	}},
+}
 
-	// Suites for implementers, which belong to what they test.
+var suites = []floor{
 	{pkg: "llm/llmtest", may: map[string]string{module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "workspace/workspacetest", may: map[string]string{module + "/workspace": worlds}},
 	{pkg: "journal/journaltest", may: map[string]string{module: speaks, module + "/journal": encodes, module + "/llm": models}},
+}
 
-	// Floor 3: surfaces append, wake and follow.
+var surfaces = []floor{
 	{pkg: "trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/run": drives, module + "/llm": models}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
 		module: speaks, module + "/run": drives, module + "/llm": models,
@@ -328,8 +357,9 @@ var floors = []floor{
 		"github.com/danielgtaylor/huma/v2":                 "OpenAPI from Go types, validation, problem documents",
 		"github.com/danielgtaylor/huma/v2/adapters/humago": "it, over the standard library",
 	}},
+}
 
-	// Floor 4: the only place that wires.
+var assembly = []floor{
 	{pkg: "internal/doctor", may: map[string]string{
 		module + "/config":     "what is configured is what it looks for",
 		"golang.org/x/sys/...": platform,
