@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -19,28 +18,6 @@ const (
 	bashTimeout    = 120.0   // seconds
 	bashMaxCommand = 1 << 20 // bytes
 )
-
-const bashDescription = `
-Run a command in a bash shell that lives as long as the session. It begins in the workspace; directory, variables, functions and jobs stay from one call to the next.
-The result is what the command printed, standard output and standard error together in the order they came, and a last line with the exit code: [exit code 0].
-- A command may be any script: several lines, pipes, here-documents.
-- There is no terminal and no input: a command that reads gets end of file. Use flags such as -y instead of answering questions.
-- A command that takes longer than timeout (seconds, default {usual}, at most {most}) is killed with everything that it started; what it printed until then is returned, and the shell goes on.
-- What should go on running, such as a server, is put into the background: python3 -m http.server 8000 >server.log 2>&1 &
-  The call returns at once, and the job lives until the shell is restarted or the session ends. Look at it later: tail server.log, jobs, kill %1.
-- "restart": true starts a new shell in the workspace and ends the old one with all its jobs.
-Examples: {"command": "cd src && ls -la"}, {"command": "go test ./...", "timeout": 300}, {"command": "sort data.csv | uniq -c | sort -rn | head -20"}
-To look into files or to change them, prefer the tools made for that.`
-
-const bashSchema = `{
-	"type": "object",
-	"properties": {
-		"command": {"type": "string", "description": "The command to run. May be left out if restart is true."},
-		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": {most}, "description": "Seconds until the command is killed; {usual} if left out."},
-		"restart": {"type": "boolean", "description": "Start a new shell first; background jobs and the state of the old one are lost."}
-	},
-	"additionalProperties": false
-}`
 
 // Bash is the tool bash: one persistent shell for each session, in a
 // workspace. Calls of one session run one after the other. It is safe for
@@ -92,8 +69,8 @@ func NewBash(ws workspace.Workspace) *Bash {
 
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.ToolSpec {
-	limit := b.limit()
-	return toolspec.New("bash", limit.in(bashDescription), limit.in(bashSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)},
+	return filledSpec("bash", "bash", b.limit().placeholders(),
+		openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)},
 		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})
 }
 

@@ -26,9 +26,9 @@ func procTimeOf(set time.Duration, usual float64) procTime {
 	return procTime{usual, max(usual, procMaxTimeout)}
 }
 
-// in is text with the limit in it.
-func (l procTime) in(text string) string {
-	return strings.NewReplacer("{usual}", fmt.Sprint(l.usual), "{most}", fmt.Sprint(l.most)).Replace(text)
+// placeholders fills the limits into a spec.
+func (l procTime) placeholders() *strings.Replacer {
+	return strings.NewReplacer("{usual}", fmt.Sprint(l.usual), "{most}", fmt.Sprint(l.most))
 }
 
 // of is how long a call may take that asks for so many seconds; 0: it does not

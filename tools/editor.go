@@ -8,41 +8,8 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
-
-const editorDescription = `
-View, create and edit files.
-* view shows a text file with line numbers, an image, or the files and directories up to 2 levels deep below a directory. A long file is shown in parts: view_range says which lines.
-* create makes a new file, with its directories. It does not overwrite: to change a file, use str_replace.
-* str_replace replaces old_str, which must appear exactly once, by new_str. It must match the file to the letter, white space and all, but without the line numbers that view shows. Take in enough lines around the place to make it unique.
-* insert puts new_str after line insert_line; 0 is the beginning of the file.
-* undo_edit takes back the last edit that this tool made to the file.
-What is not edited stays as it is, byte for byte: tabs, line ends, encoding.
-Examples:
-{"command":"view","path":"src/main.go","view_range":[100,150]}
-{"command":"create","path":"notes/todo.md","file_text":"# To do\n"}
-{"command":"str_replace","path":"src/main.go","old_str":"return nil\n}","new_str":"return err\n}"}
-{"command":"insert","path":"src/main.go","insert_line":3,"new_str":"import \"fmt\""}`
-
-const editorSchema = `{
-	"type": "object",
-	"properties": {
-		"command": {"type": "string", "enum": ["view", "create", "str_replace", "insert", "undo_edit"],
-			"description": "What to do."},
-		"path": {"type": "string", "minLength": 1,
-			"description": "The file or directory: relative to the workspace, or absolute within it."},
-		"file_text": {"type": "string", "description": "Required for create: the content of the file."},
-		"old_str": {"type": "string", "description": "Required for str_replace: the text to replace."},
-		"new_str": {"type": "string", "description": "For str_replace the new text; none deletes the old one. Required for insert: the lines to insert."},
-		"insert_line": {"type": "integer", "description": "Required for insert: the number of the line after which to insert."},
-		"view_range": {"type": "array", "items": {"type": "integer"},
-			"description": "For view of a file: the first and the last line to show, from 1, such as [11, 12]; [11, -1] shows all from line 11 on."}
-	},
-	"required": ["command", "path"],
-	"additionalProperties": false
-}`
 
 type editorInput struct {
 	Command    string  `json:"command"`
@@ -62,10 +29,9 @@ type editorInput struct {
 // undone, without limit. The texts that edits removed are kept as blobs.
 func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	e := &editor{ws: ws}
-	spec := toolspec.New("str_replace_editor", editorDescription, editorSchema, openmanus.Hints{Edits: true},
-		openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Writes})
+	spec := specOf("str_replace_editor", openmanus.Hints{Edits: true}, writesPath("path"))
 	hints := func(call openmanus.Call) openmanus.Hints {
-		if argument(call, "command") == "view" {
+		if stringArgument(call, "command") == "view" {
 			return openmanus.Hints{ReadOnly: true, Idempotent: true}
 		}
 		return spec.Hints

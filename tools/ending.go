@@ -12,21 +12,6 @@ import (
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
-const terminateDescription = `
-Terminate the interaction when the request is met OR if you cannot proceed further with the task.
-When you have finished all the tasks, say what came of them, and call this tool in the same reply to end the work. Nothing after it runs.
-Example: {"status":"success"}`
-
-const terminateSchema = `{
-	"type": "object",
-	"properties": {
-		"status": {"type": "string", "enum": ["success", "failure"],
-			"description": "success if the request is met, failure if it is not."}
-	},
-	"required": ["status"],
-	"additionalProperties": false
-}`
-
 type terminateInput struct {
 	Status string `json:"status"`
 }
@@ -38,7 +23,7 @@ var ending = openmanus.Hints{Final: true, Internal: true, Idempotent: true}
 // answer is the last thing that the agent said.
 func NewTerminate() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("terminate", terminateDescription, terminateSchema, ending, onlyText),
+		specOf("terminate", ending, onlyText),
 		func(_ context.Context, _ openmanus.Call, in terminateInput) (openmanus.Result, error) {
 			res := openmanus.TextResult("The interaction has been completed with status: %s", in.Status)
 			res.Detail = openmanus.Ending{Status: in.Status}
@@ -46,20 +31,8 @@ func NewTerminate() openmanus.Tool {
 		})
 }
 
-const completionDescription = `
-Deliver the final answer in the form that its parameters describe. Call it once, when the work is done: it ends the work.`
-
-const completionText = completionDescription + `
-Example: {"response":"The three best months are May, June and September."}`
-
-const completionSchema = `{
-	"type": "object",
-	"properties": {
-		"response": {"type": "string", "description": "The response text that should be delivered to the user."}
-	},
-	"required": ["response"],
-	"additionalProperties": false
-}`
+// completionExample is added to the description of a tool that takes plain text.
+const completionExample = `Example: {"response":"The three best months are May, June and September."}`
 
 // NewCompletion returns the create_chat_completion tool, by which an agent
 // gives its answer in a given form and ends its work.
@@ -70,8 +43,9 @@ const completionSchema = `{
 // answer is plain text. A schema that cannot be used is an error.
 func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 	const name = "create_chat_completion"
+	about := specText(name + ".txt")
 	if len(schema) == 0 {
-		return completion{toolspec.New(name, completionText, completionSchema, ending, onlyText), textAnswer}, nil
+		return completion{toolspec.New(name, about+completionExample, specText(name+".json"), ending, onlyText), textAnswer}, nil
 	}
 	if _, err := args.Compile(schema); err != nil {
 		return nil, fmt.Errorf("the schema of the answer: %w", err)
@@ -81,13 +55,13 @@ func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 		return nil, fmt.Errorf("the schema of the answer is not an object: %w", err)
 	}
 	if string(top["type"]) == `"object"` {
-		return completion{toolspec.New(name, completionDescription, string(schema), ending, onlyText), wholeAnswer}, nil
+		return completion{toolspec.New(name, about, string(schema), ending, onlyText), wholeAnswer}, nil
 	}
 	wrapped, err := wrap(top)
 	if err != nil {
 		return nil, err
 	}
-	return completion{toolspec.New(name, completionDescription, string(wrapped), ending, onlyText), fieldAnswer}, nil
+	return completion{toolspec.New(name, about, string(wrapped), ending, onlyText), fieldAnswer}, nil
 }
 
 // wrap makes a schema the one of the property response of an object. The

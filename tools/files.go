@@ -1,12 +1,10 @@
 package tools
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -56,14 +54,4 @@ func cause(err error) error {
 		return pe.Err
 	}
 	return err
-}
-
-// argument returns the string that a call has for one of its arguments, or "".
-func argument(call openmanus.Call, name string) string {
-	var in map[string]json.RawMessage
-	var s string
-	if json.Unmarshal([]byte(call.Input), &in) != nil || json.Unmarshal(in[name], &s) != nil {
-		return ""
-	}
-	return s
 }

@@ -9,31 +9,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
-
-const globDescription = `
-Find files of the workspace by name. A pattern without a slash is compared with the name of the file in any directory, one with a slash with its path; ** stands for any directories, {a,b} for a or b. Files that .gitignore or .ignore name and hidden files are left out.
-The result has one path per line, in the order of the paths or, with sort, the one that was modified last first.
-Examples:
-{"pattern":"*.csv"}
-{"pattern":"src/**/*_test.{js,ts}"}
-{"pattern":"*","path":"docs","sort":"modified","limit":10}`
-
-const globSchema = `{
-	"type": "object",
-	"properties": {
-		"pattern": {"type": "string", "minLength": 1, "description": "The pattern that files must match."},
-		"path": {"type": "string", "description": "The directory to look in; none means the whole workspace."},
-		"sort": {"type": "string", "enum": ["name", "modified"], "description": "name (the default) or modified, the newest first."},
-		"limit": {"type": "integer", "minimum": 1, "maximum": 5000, "description": "Show so many files; 200 if not given."},
-		"hidden": {"type": "boolean", "description": "Find hidden files too."},
-		"no_ignore": {"type": "boolean", "description": "Find files that .gitignore or .ignore name, too."}
-	},
-	"required": ["pattern"],
-	"additionalProperties": false
-}`
 
 type globInput struct {
 	Pattern  string `json:"pattern"`
@@ -48,9 +25,7 @@ type globInput struct {
 // of its results is a [Found].
 func NewGlob(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("glob", globDescription, globSchema, openmanus.Hints{ReadOnly: true, Idempotent: true},
-			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
-			openmanus.Argument{Name: "pattern", Kind: openmanus.PathArgument, Does: openmanus.Reads}),
+		specOf("glob", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"), readsPath("pattern")),
 		func(ctx context.Context, _ openmanus.Call, in globInput) (openmanus.Result, error) {
 			return glob(ctx, ws, in)
 		})

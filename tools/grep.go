@@ -13,36 +13,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
-
-const grepDescription = `
-Search the files of the workspace for a regular expression (RE2 syntax), line by line. Files that .gitignore or .ignore name, hidden files and binary files are left out.
-The result has one line path:line:text per matching line, in the order of the paths; with context, the lines around are path-line-text.
-Examples:
-{"pattern":"func New\\w+\\("}
-{"pattern":"TODO","path":"src","glob":"*.{js,ts}","context":2}
-{"pattern":"user.name()","literal":true,"output":"files"}`
-
-const grepSchema = `{
-	"type": "object",
-	"properties": {
-		"pattern": {"type": "string", "minLength": 1, "description": "The regular expression to search for."},
-		"path": {"type": "string", "description": "The directory or file to search in; none means the whole workspace."},
-		"glob": {"type": "string", "description": "Only files that match, such as *.go, src/**/*.ts or !*_test.go."},
-		"output": {"type": "string", "enum": ["lines", "files", "count"],
-			"description": "lines (the default) shows the matching lines, files only the paths of the files that have some, count how many each has."},
-		"ignore_case": {"type": "boolean", "description": "Make no difference between upper and lower case."},
-		"literal": {"type": "boolean", "description": "The pattern is plain text, not a regular expression."},
-		"context": {"type": "integer", "minimum": 0, "maximum": 20, "description": "How many lines to show before and after each match."},
-		"limit": {"type": "integer", "minimum": 1, "maximum": 5000, "description": "End after so many matching lines, or files; 100 if not given."},
-		"hidden": {"type": "boolean", "description": "Search hidden files too."},
-		"no_ignore": {"type": "boolean", "description": "Search files that .gitignore or .ignore name, too."}
-	},
-	"required": ["pattern"],
-	"additionalProperties": false
-}`
 
 type grepInput struct {
 	Pattern    string `json:"pattern"`
@@ -69,9 +41,7 @@ type Found struct {
 // its results is a [Found].
 func NewGrep(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("grep", grepDescription, grepSchema, openmanus.Hints{ReadOnly: true, Idempotent: true},
-			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
-			openmanus.Argument{Name: "glob", Kind: openmanus.PathArgument, Does: openmanus.Reads}),
+		specOf("grep", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"), readsPath("glob")),
 		func(ctx context.Context, _ openmanus.Call, in grepInput) (openmanus.Result, error) {
 			g, err := newGrep(ws, in)
 			if err != nil {

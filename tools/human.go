@@ -6,21 +6,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
-
-const askHumanDescription = `
-Ask the person you work for, and wait for the answer. Use it when you cannot go on without something that only they know or may decide; do not use it to report progress.
-Example: {"inquire":"There are two files named sales.csv, in old/ and new/. Which one shall I use?"}`
-
-const askHumanSchema = `{
-	"type": "object",
-	"properties": {
-		"inquire": {"type": "string", "description": "The question, with all that is needed to answer it."}
-	},
-	"required": ["inquire"],
-	"additionalProperties": false
-}`
 
 type askHumanInput struct {
 	Inquire string `json:"inquire"`
@@ -31,7 +17,7 @@ type askHumanInput struct {
 // [openmanus.Ask], and the next one, which has the answer, returns it.
 func NewAskHuman() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("ask_human", askHumanDescription, askHumanSchema, openmanus.Hints{Internal: true, Idempotent: true}, onlyText),
+		specOf("ask_human", openmanus.Hints{Internal: true, Idempotent: true}, onlyText),
 		func(_ context.Context, call openmanus.Call, in askHumanInput) (openmanus.Result, error) {
 			question := strings.TrimSpace(in.Inquire)
 			if question == "" {

@@ -11,26 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
-
-const outputDescription = `
-Read a part of a result that was too long to be shown whole. The marker in the shortened result has the ref and the offset at which to begin. With a pattern only the lines that match it are shown, each with the offset at which it begins.
-Examples:
-{"ref":"sha256:0123...","offset":5000}
-{"ref":"sha256:0123...","pattern":"(?i)error"}`
-
-const outputSchema = `{
-	"type": "object",
-	"properties": {
-		"ref": {"type": "string", "description": "The ref from the marker: sha256: and 64 hexadecimal digits."},
-		"offset": {"type": "integer", "minimum": 0, "description": "Where to begin, in bytes; 0 if not given."},
-		"limit": {"type": "integer", "minimum": 1, "maximum": 9000, "description": "How many bytes to show; 9000 if not given."},
-		"pattern": {"type": "string", "description": "A regular expression (RE2 syntax): show only the lines after offset that match it."}
-	},
-	"required": ["ref"],
-	"additionalProperties": false
-}`
 
 type outputInput struct {
 	Ref     string `json:"ref"`
@@ -44,7 +25,7 @@ type outputInput struct {
 // and ends between characters.
 func NewReadOutput() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("read_output", outputDescription, outputSchema, openmanus.Hints{ReadOnly: true, Idempotent: true}, onlyText),
+		specOf("read_output", openmanus.Hints{ReadOnly: true, Idempotent: true}, onlyText),
 		func(ctx context.Context, call openmanus.Call, in outputInput) (openmanus.Result, error) {
 			text, err := readOutput(ctx, call.Blobs, in)
 			if err != nil {

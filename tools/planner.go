@@ -9,43 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
-
-const plannerDescription = `
-Make the plan for a task, and change it. Other agents do its steps, each with nothing before it but the step, the task, and what the steps it depends on came to: say in a step what it needs to know.
-A step is a text, or an object with the text and, where they matter: agent, who does it; depends_on, the indices (from 0, in this list) of the steps that it needs; acceptance, one sentence that is true when it is done, which somebody else checks. A step without depends_on comes after all before it; those that need none of each other are done at the same time: write "depends_on": [] for a step that needs none.
-To change a plan, give the whole list again with update: steps whose text stays the same keep their status, and what is completed stays in the plan. A blocked step that stays is tried again.
-The status of steps is set as they are done, not by you.
-The agents:
-`
-
-const plannerExample = `Examples:
-{"command":"create","plan_id":"report","title":"Write the report","steps":[{"text":"Read sales.csv and find the best months","agent":"AGENT","acceptance":"months.json names three months"},{"text":"Find out how others report","depends_on":[]},"Write report.md"]}
-{"command":"get"}`
-
-// plannerSchema is the schema of the planner's tool; the first %s is the list
-// of the agents.
-const plannerSchema = `{
-	"type": "object",
-	"properties": {
-		"command": {"type": "string", "enum": ["create", "update", "list", "get"],
-			"description": "The command to execute."},
-		"plan_id": {"type": "string",
-			"description": "Identifier of the plan. Required for create. Optional for update and get, which use the active plan if it is not given."},
-		"title": {"type": "string",
-			"description": "Title of the plan. Required for create, optional for update."},
-		"steps": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object", "properties": {
-				"text": {"type": "string", "description": "What is to be done."},
-				"agent": {"type": "string", "enum": %s, "description": "Who does it. Default: the first."},
-				"depends_on": {"type": "array", "items": {"type": "integer"}, "description": "Indices of the steps that it needs."},
-				"acceptance": {"type": "string", "description": "A sentence that is true when it is done."}
-			}, "required": ["text"], "additionalProperties": false}]},
-			"description": "The steps of the plan. Required for create, optional for update, where it replaces the whole list."}
-	},
-	"required": ["command"],
-	"additionalProperties": false
-}`
 
 // MaxPlanSteps is how many steps a planner's plan has at most.
 const MaxPlanSteps = 50
@@ -57,22 +21,10 @@ const MaxPlanSteps = 50
 // programmer's mistake.
 func NewPlanner(agents []Assistant) openmanus.Tool {
 	if len(agents) == 0 {
-		panic("tools.NewPlanner: there is nobody to do the steps")
+		panic("tools.NewPlanner: no agents")
 	}
-	var names []string
-	var b strings.Builder
-	b.WriteString(plannerDescription)
-	for _, a := range agents {
-		names = append(names, a.Name)
-		fmt.Fprintf(&b, "- %s: %s\n", a.Name, oneLine(a.Description))
-	}
-	b.WriteString(strings.Replace(plannerExample, "AGENT", names[0], 1))
-	list, err := json.Marshal(names)
-	if err != nil {
-		panic("tools.NewPlanner: " + err.Error()) // strings always encode
-	}
-	spec := toolspec.New("planning", b.String(), fmt.Sprintf(plannerSchema, list),
-		openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
+	names, fill := roster(agents)
+	spec := filledSpec("planning", "planner", fill, openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
 	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 		plans, err := ReadPlans(call.Last)
 		if err != nil {

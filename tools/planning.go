@@ -7,38 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
-
-const planningDescription = `
-Create and manage plans for solving complex tasks. A plan is a list of steps, each not_started, in_progress, completed or blocked.
-Make a plan before work of more than a few steps, mark a step in_progress when you begin it and completed when it is done, and update the plan when you learn that it must change: steps whose text stays the same keep their status.
-Examples:
-{"command":"create","plan_id":"report","title":"Write the report","steps":["Read the data","Find the best months","Write report.md"]}
-{"command":"mark_step","step_index":0,"step_status":"completed","step_notes":"12 rows, March is missing"}
-{"command":"get"}`
-
-const planningSchema = `{
-	"type": "object",
-	"properties": {
-		"command": {"type": "string", "enum": ["create", "update", "list", "get", "set_active", "mark_step", "delete"],
-			"description": "The command to execute."},
-		"plan_id": {"type": "string",
-			"description": "Identifier of the plan. Required for create, update, set_active and delete. Optional for get and mark_step, which use the active plan if it is not given."},
-		"title": {"type": "string",
-			"description": "Title of the plan. Required for create, optional for update."},
-		"steps": {"type": "array", "items": {"type": "string"},
-			"description": "The steps of the plan. Required for create, optional for update, where it replaces the whole list."},
-		"step_index": {"type": "integer",
-			"description": "Index of the step, from 0. Required for mark_step."},
-		"step_status": {"type": "string", "enum": ["not_started", "in_progress", "completed", "blocked"],
-			"description": "The new status of the step. For mark_step."},
-		"step_notes": {"type": "string",
-			"description": "Notes on the step. Optional for mark_step; an empty text removes them."}
-	},
-	"required": ["command"],
-	"additionalProperties": false
-}`
 
 type planningInput struct {
 	Command    string     `json:"command"`
@@ -54,7 +23,7 @@ type planningInput struct {
 // The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("planning", planningDescription, planningSchema, openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true}, onlyText),
+		specOf("planning", openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true}, onlyText),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)
 			if err != nil {

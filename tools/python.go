@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -20,27 +19,6 @@ const (
 	pythonTimeout = 30.0    // seconds
 	pythonMaxCode = 1 << 20 // bytes
 )
-
-const pythonDescription = `
-Run Python code and see what it prints: standard output and standard error together in the order they came, with the traceback if it fails, and a last line [exit code N] if that is not 0.
-- The working directory is the workspace.
-- Each call is a new process, and the code runs like a script: print what you want to see.
-- With "keep_state": true the code runs in an interpreter that stays: variables and imports are there for the next call with keep_state, also after an error. There the value of a last expression is shown, as in a notebook.
-- There is no input: input() raises EOFError.
-- Code that takes longer than timeout (seconds, default {usual}, at most {most}) is stopped with everything that it started; what it printed until then is returned.
-- Figures drawn with matplotlib, where it is installed, come back as images, at plt.show() or at the end.
-Examples: {"code": "import csv\nrows = list(csv.DictReader(open('sales.csv')))\nprint(len(rows), rows[0])"}, {"code": "df = load('big.parquet')\ndf.describe()", "keep_state": true, "timeout": 300}`
-
-const pythonSchema = `{
-	"type": "object",
-	"properties": {
-		"code": {"type": "string", "description": "The code to run."},
-		"timeout": {"type": "number", "exclusiveMinimum": 0, "maximum": {most}, "description": "Seconds until the code is stopped; {usual} if left out."},
-		"keep_state": {"type": "boolean", "description": "Run in the interpreter that keeps its variables from call to call."}
-	},
-	"required": ["code"],
-	"additionalProperties": false
-}`
 
 // Python is the tool python_execute: Python code in a workspace, in a process
 // of its own or, for each session, in one that is kept. Calls of one session
@@ -94,8 +72,8 @@ func NewPython(ws workspace.Workspace) *Python {
 
 // Spec implements [openmanus.Tool].
 func (p *Python) Spec() openmanus.ToolSpec {
-	limit := p.limit()
-	return toolspec.New("python_execute", limit.in(pythonDescription), limit.in(pythonSchema), openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)},
+	return filledSpec("python_execute", "python_execute", p.limit().placeholders(),
+		openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)},
 		openmanus.Argument{Name: "code", Kind: openmanus.CodeArgument, Does: openmanus.Runs})
 }
 

@@ -9,25 +9,8 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
-
-const saverDescription = `
-Save content to a file: mode "w" (the default) writes the whole file and replaces what is there, mode "a" appends. Directories are made as needed. Use it for new content; to change a part of a file use an editing tool.
-Example: {"file_path":"report/summary.md","content":"# Summary\n\nAll is well.\n"}`
-
-const saverSchema = `{
-	"type": "object",
-	"properties": {
-		"content": {"type": "string", "description": "The content to save to the file."},
-		"file_path": {"type": "string", "minLength": 1,
-			"description": "Where to save it: relative to the workspace, or absolute within it."},
-		"mode": {"type": "string", "enum": ["w", "a"], "default": "w", "description": "w writes the file anew, a appends to it."}
-	},
-	"required": ["content", "file_path"],
-	"additionalProperties": false
-}`
 
 type saverInput struct {
 	Content  string `json:"content"`
@@ -38,14 +21,13 @@ type saverInput struct {
 // NewFileSaver returns the file_saver tool, which writes files of ws. The
 // Detail of its results is a [FileChange].
 func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
-	spec := toolspec.New("file_saver", saverDescription, saverSchema, openmanus.Hints{Edits: true, Destructive: true},
-		openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes})
+	spec := specOf("file_saver", openmanus.Hints{Edits: true, Destructive: true}, writesPath("file_path"))
 	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result, error) {
 		return save(ctx, ws, in)
 	})
 	hints := func(call openmanus.Call) openmanus.Hints {
 		h := spec.Hints
-		if argument(call, "mode") == "a" {
+		if stringArgument(call, "mode") == "a" {
 			h.Destructive = false
 		} else {
 			h.Idempotent = true

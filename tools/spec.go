@@ -2,13 +2,60 @@ package tools
 
 import (
 	"context"
+	"embed"
+	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
 
-// hinted is a tool whose calls differ in what they may do, and which shows
-// what that would be, if show is not nil.
+// specFiles are the texts that models read: NAME.txt is the description of a
+// tool and NAME.json the schema of its arguments. They are worth choosing word
+// by word, so they stand in files of their own. Words in braces, such as
+// {usual}, are placeholders.
+//
+//go:embed spec
+var specFiles embed.FS
+
+func specText(file string) string {
+	data, err := specFiles.ReadFile("spec/" + file)
+	if err != nil {
+		panic("tools: " + err.Error()) // the file is embedded: a programmer's mistake
+	}
+	return string(data)
+}
+
+// specOf returns the spec of the tool name, from its files.
+func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.Spec {
+	return filledSpec(name, name, strings.NewReplacer(), h, arguments...)
+}
+
+// filledSpec returns the spec of the tool name from file.txt and file.json,
+// with their placeholders replaced by fill.
+func filledSpec(
+	name, file string, fill *strings.Replacer, h openmanus.Hints, arguments ...openmanus.Argument,
+) openmanus.Spec {
+	return toolspec.New(name, fill.Replace(specText(file+".txt")), fill.Replace(specText(file+".json")), h, arguments...)
+}
+
+// Declarations of arguments: see [openmanus.Argument].
+
+// onlyText declares that all arguments are content, with which the call does
+// nothing outside its session.
+var onlyText = openmanus.Argument{Name: "*", Kind: openmanus.TextArgument}
+
+func readsPath(name string) openmanus.Argument {
+	return openmanus.Argument{Name: name, Kind: openmanus.PathArgument, Does: openmanus.Reads}
+}
+
+func writesPath(name string) openmanus.Argument {
+	return openmanus.Argument{Name: name, Kind: openmanus.PathArgument, Does: openmanus.Writes}
+}
+
+// hinted is a tool whose calls differ in what they may do. If show is not nil,
+// it can also show beforehand what a call would do.
 type hinted struct {
 	openmanus.Tool
 	hints func(openmanus.Call) openmanus.Hints
@@ -26,9 +73,16 @@ func (h hinted) Preview(ctx context.Context, call openmanus.Call) (string, error
 	return h.show(ctx, call)
 }
 
-// onlyText declares that all arguments of a tool are content, which the call
-// does nothing with outside its session.
-var onlyText = openmanus.Argument{Name: "*", Kind: openmanus.TextArgument}
+// stringArgument returns the string that a call has for one of its arguments,
+// or "".
+func stringArgument(call openmanus.Call, name string) string {
+	var in map[string]json.RawMessage
+	var s string
+	if json.Unmarshal([]byte(call.Input), &in) != nil || json.Unmarshal(in[name], &s) != nil {
+		return ""
+	}
+	return s
+}
 
 // A refusal is an error in the words of OpenManus, which models know.
 type refusal string
@@ -37,8 +91,8 @@ func (r refusal) Error() string { return string(r) }
 
 func refuse(format string, a ...any) error { return refusal(fmt.Sprintf(format, a...)) }
 
-// required is the refusal for a parameter that one command needs and others
-// do not, so that the schema cannot say it.
+// required returns the refusal for a parameter that one command of a tool needs
+// and others do not, so that the schema cannot require it.
 func required(param, command string) error {
 	return refuse("Parameter `%s` is required for command: %s", param, command)
 }
