@@ -5,13 +5,13 @@ import (
 	"os/exec"
 )
 
-// A Cage starts the commands of a [Dir] so that they can do less than this
-// process can. Implementations are safe for concurrent use.
+// A Cage starts the commands of a [Dir] with fewer rights than this process
+// has. Implementations are safe for concurrent use.
 type Cage interface {
-	// Name says which cage it is, in a word.
+	// Name returns the name of the cage in one word, for people and the record.
 	Name() string
 
-	// Contained: see [Sandboxed].
+	// Contained is explained at [Sandboxed].
 	Contained() bool
 
 	// Start starts s. The files of s stay open and belong to the caller. If
@@ -20,7 +20,7 @@ type Cage interface {
 	// [io/fs.ErrNotExist].
 	Start(s *Spawn) (Process, error)
 
-	// Close lets go of what the cage is made of. It is called once, when no
+	// Close releases what the cage is made of. It is called once, when no
 	// command is running.
 	Close() error
 }
@@ -53,23 +53,27 @@ func (s *Spawn) Cmd(program string) *exec.Cmd {
 	return x
 }
 
-// A Process is a command that was started, and every process that it started.
-// Its methods are called in the order in which they stand here, each at most
-// once; Terminate and Stop while Wait waits.
+// A Process is a command that was started, and every process that the command
+// started. The methods are called in the order in which they stand here, each
+// at most once. Terminate and Stop are called while Wait waits, from another
+// goroutine.
 type Process interface {
-	// Wait returns when the command itself has ended.
+	// Wait returns when the command itself has ended. Processes that it started
+	// may still run.
 	Wait()
 
-	// Terminate asks every process to end. An error says that none was
-	// asked.
+	// Terminate asks every process to end (SIGTERM). It returns an error if no
+	// process could be asked; the caller kills the command then.
 	Terminate() error
 
 	// Stop kills the command itself, so that Wait returns soon.
 	Stop()
 
-	// Kill kills every process that is left, and returns when all are dead.
+	// Kill kills every process that is left, and returns when all are dead. The
+	// error names processes that could not be killed.
 	Kill() error
 
-	// Status says how the command ended: nil, or an [*ExitError].
+	// Status returns how the command ended: nil for exit status 0, or an
+	// [*ExitError].
 	Status() error
 }

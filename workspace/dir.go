@@ -10,54 +10,53 @@ import (
 	"sync"
 )
 
-// A Dir is a [Workspace] that is a plain directory: its files are kept in by
-// [os.Root], its commands are not caged and may touch whatever this process
-// may.
+// A Dir is a [Workspace] in a directory of this machine. [os.Root] keeps file
+// names inside. Without a [Cage], commands have all the rights of this process.
 //
 // # Commands
 //
 // A command runs in a session and process group of its own, without a
-// terminal. When it ends, and when its context does, everything that it
-// started is killed before Run returns. What belongs to it is found so:
+// terminal. When the command or its context ends, everything that it started is
+// killed before Run returns. A process belongs to a command
 //
-//   - On Linux: its descendants, the members of its session and process
-//     group, and every process that carries the mark which each command gets
-//     in the environment variable OPENMANUS_RUN, so that a daemon which left
-//     its session and its parents is found too. A process escapes if it leaves
-//     its session and its parents and also wipes its environment, or hides it
-//     (set-user-ID programs, and those that refuse to be traced). If such a
-//     one holds the command's output, Run gives the output up and says so.
-//   - On Windows: the job object of the command. What it started in the moment
-//     before it was put there escapes.
-//   - Elsewhere: its process group. What left the group escapes.
+//   - on Linux, if it is a descendant, a member of the command's session or
+//     process group, or has the command's mark in its environment variable
+//     OPENMANUS_RUN. The mark finds daemons, which leave their session and
+//     their parents. A process escapes if it leaves both and also clears or
+//     hides its environment (as set-user-ID programs do). If such a process
+//     holds the command's output open, Run stops reading it and returns an
+//     error that says so;
+//   - on Windows, if it is in the command's job object. A process escapes that
+//     was started before the command was put into the job;
+//   - elsewhere, if it is in the command's process group.
 //
-// If this process is killed itself, its commands go on.
+// If this process is killed, its commands go on.
 //
 // # Environment
 //
-// A command sees a short list of this process's variables, so that no secret
-// reaches it: PATH, HOME, USER, LOGNAME, SHELL, TERM, TMPDIR, TZ, LANG,
-// LANGUAGE and LC_*, and on Windows those that programs cannot do without;
-// then Env, then what [Cmd].Env adds.
+// So that no secret reaches a command, it sees few variables of this process:
+// PATH, HOME, USER, LOGNAME, SHELL, TERM, TMPDIR, TZ, LANG, LANGUAGE and LC_*,
+// and on Windows those that programs cannot do without. Then come Env and
+// [Cmd].Env.
 type Dir struct {
 	// Env is added to the environment of every command, KEY=VALUE. It must
 	// not change after the first use.
 	Env []string
 
-	// Cage, if it is not nil, starts the commands instead: what is said of
-	// commands above does not hold then. Close closes it. It must not change
-	// after the first use.
+	// Cage, if not nil, starts the commands, and decides what they may do and
+	// how their processes are found. Close closes it. It must not change after
+	// the first use.
 	Cage Cage
 
-	// Guard, if it is not nil, is asked before a file is written or removed.
-	// It gets the name without symbolic links; its error is the reason why
-	// not. It must not change after the first use.
+	// Guard, if not nil, is called before a file is written or removed, with
+	// the name that remains when symbolic links are resolved. If it returns an
+	// error, the file is not changed. It must not change after the first use.
 	Guard func(name string) error
 
 	path string
 	root *os.Root
 
-	open   context.Context // ends with Close
+	open   context.Context // canceled by Close
 	close  context.CancelFunc
 	mu     sync.Mutex // orders the count of a Run against Close
 	closed bool
@@ -69,7 +68,8 @@ var (
 	_ Sandboxed = (*Dir)(nil)
 )
 
-// NewDir returns the workspace in the directory at path, which must exist.
+// NewDir returns the workspace in the directory at path, which must exist. It
+// resolves symbolic links once: [Dir.Dir] is the real path.
 func NewDir(path string) (*Dir, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -77,7 +77,8 @@ func NewDir(path string) (*Dir, error) {
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the workspace %s does not exist: make the directory or choose another: %w", abs, fs.ErrNotExist)
+		return nil, fmt.Errorf("the workspace %s does not exist: make the directory or choose another: %w",
+			abs, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", abs, err)
@@ -98,11 +99,11 @@ func NewDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// Dir is the absolute path of the workspace, without symbolic links.
+// Dir returns the absolute path of the workspace, without symbolic links.
 func (d *Dir) Dir() string { return d.path }
 
-// Sandbox is the name of the cage in which commands run, such as "bubblewrap";
-// it is empty if they run with the rights of this process.
+// Sandbox returns the name of the cage in which commands run, such as
+// "bubblewrap", or "" if they run with the rights of this process.
 func (d *Dir) Sandbox() string {
 	if d.Cage == nil {
 		return ""
@@ -113,8 +114,7 @@ func (d *Dir) Sandbox() string {
 // Contained implements [Sandboxed].
 func (d *Dir) Contained() bool { return d.Cage != nil && d.Cage.Contained() }
 
-// Close kills what still runs, waits until it is dead, and makes every later
-// use fail with [fs.ErrClosed].
+// Close implements [Workspace]. It may be called more than once.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	first := !d.closed
@@ -129,8 +129,8 @@ func (d *Dir) Close() error {
 	return join(err, d.root.Close())
 }
 
-// begin counts a Run. It returns a context that ends with ctx or with the
-// workspace, and what to call at the end.
+// begin counts a Run, for Close to wait for. It returns a context that ends
+// with ctx or with the workspace, and a function to call when the Run ends.
 func (d *Dir) begin(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,15 +10,19 @@ import (
 	"strings"
 )
 
-// passed reports whether commands see this process's variable of that name.
+// passed reports whether commands see the variable of this process with that
+// name. The list is short because any other variable may hold a secret.
 func passed(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE":
 		return true
 	}
-	return strings.HasPrefix(name, "LC_") || runtime.GOOS == "windows" && passedOnWindows(strings.ToUpper(name))
+	return strings.HasPrefix(name, "LC_") ||
+		runtime.GOOS == "windows" && passedOnWindows(strings.ToUpper(name))
 }
 
+// passedOnWindows reports whether programs on Windows commonly fail without the
+// variable. name is in upper case.
 func passedOnWindows(name string) bool {
 	switch name {
 	case "PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "TEMP", "TMP", "OS",
@@ -30,7 +34,9 @@ func passedOnWindows(name string) bool {
 	return false
 }
 
-// environ is the environment of a command. Later entries win.
+// environ returns the environment of a command: this process's variables that
+// are passed on, then Env, then extra, then mark. Of two entries with one name,
+// the later one wins.
 func (d *Dir) environ(extra []string, mark string) []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -43,8 +49,11 @@ func (d *Dir) environ(extra []string, mark string) []string {
 	return append(env, mark)
 }
 
-// LookPath finds the program that a command with the environment env means by
-// name.
+// LookPath returns the path of the program name for a command with the
+// environment env. A name with a slash is a path already. Unlike
+// [exec.LookPath] it searches the PATH of env, not that of this process, and
+// ignores relative directories there. If it finds nothing, the error is
+// [exec.ErrNotFound]. On Windows it returns name, and os/exec looks it up.
 func LookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || runtime.GOOS == "windows" {
 		return name, nil // os/exec does the rest
@@ -58,11 +67,12 @@ func LookPath(name string, env []string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
-			continue // what lies in the working directory is not to be run by accident
+			continue // or a program in the working directory could run by accident
 		}
 		if p, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return p, nil
 		}
 	}
-	return "", fmt.Errorf("there is no program %q in PATH (%s): install it, or give its path: %w", name, dirs, exec.ErrNotFound)
+	return "", fmt.Errorf("there is no program %q in PATH (%s): install it, or give its path: %w",
+		name, dirs, exec.ErrNotFound)
 }

@@ -12,55 +12,61 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links a name may lead through.
+// maxLinks is how many symbolic links a name may lead through, as on Linux.
 const maxLinks = 40
 
 var errNotRegular = errors.New("it is not a regular file (a pipe, a socket or a device)")
 
-// WriteFile implements [Files]. The content is on the disk when it returns. A
-// file that may not be written is not replaced either. The new file has the
-// permissions of the old one, and its owner if we may give it away; it does not
-// have its set-user-ID and set-group-ID bits and its extended attributes.
+// WriteFile implements [Files]. It does not replace a file for which this
+// process has no write permission. The new file has the old one's permissions,
+// and its owner if this process may give it away; set-user-ID and set-group-ID
+// bits and extended attributes are lost.
 func (d *Dir) WriteFile(ctx context.Context, name string, data []byte) error {
-	if err := d.usable(ctx, "write", name); err != nil {
-		return err
+	err := d.usable(ctx, name)
+	if err == nil {
+		err = d.write(ctx, name, data)
 	}
+	return pathError("write", name, err)
+}
+
+func (d *Dir) write(ctx context.Context, name string, data []byte) error {
 	target, err := d.resolve(name)
 	if err != nil {
-		return pathError("write", name, err)
+		return err
 	}
 	if err := d.guarded(target); err != nil {
-		return pathError("write", name, err)
+		return err
 	}
 	old, err := d.replaceable(target)
 	if err != nil {
-		return pathError("write", name, err)
-	}
-	if err := d.root.MkdirAll(path.Dir(target), 0o777); err != nil {
-		return pathError("write", name, err)
-	}
-	// What follows happens in this very directory, whatever becomes of the
-	// path that led to it.
-	parent, err := d.root.OpenRoot(path.Dir(target))
-	if err != nil {
-		return pathError("write", name, err)
-	}
-	defer parent.Close()
-	if err := replace(ctx, parent, path.Base(target), old, data); err != nil {
-		return pathError("write", name, err)
-	}
-	return nil
-}
-
-// Remove implements [Files]. It removes a symbolic link, not its target, and
-// no directory.
-func (d *Dir) Remove(ctx context.Context, name string) error {
-	if err := d.usable(ctx, "remove", name); err != nil {
 		return err
 	}
+	if err := d.root.MkdirAll(path.Dir(target), 0o777); err != nil {
+		return err
+	}
+	// From here on everything happens in this directory, even if the path
+	// that led to it changes meanwhile.
+	parent, err := d.root.OpenRoot(path.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return replace(ctx, parent, path.Base(target), old, data)
+}
+
+// Remove implements [Files]. It removes a symbolic link itself, not its target.
+func (d *Dir) Remove(ctx context.Context, name string) error {
+	err := d.usable(ctx, name)
+	if err == nil {
+		err = d.remove(name)
+	}
+	return pathError("remove", name, err)
+}
+
+func (d *Dir) remove(name string) error {
 	target, err := d.resolveParent(name)
 	if err != nil {
-		return pathError("remove", name, err)
+		return err
 	}
 	info, err := d.root.Lstat(target)
 	if err == nil && info.IsDir() {
@@ -72,25 +78,20 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 	if err == nil {
 		err = d.root.Remove(target)
 	}
-	if err != nil {
-		return pathError("remove", name, err)
-	}
-	return nil
+	return err
 }
 
-// usable checks what every change of a file needs.
-func (d *Dir) usable(ctx context.Context, op, name string) error {
+// usable returns an error if no file called name can be changed, whatever is
+// on the disk.
+func (d *Dir) usable(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if d.open.Err() != nil {
-		return &fs.PathError{Op: op, Path: name, Err: d.errClosed()}
+		return d.errClosed()
 	}
-	if !fs.ValidPath(name) || name == "." {
-		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
-	}
-	if _, err := filepath.Localize(name); err != nil {
-		return &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
+	if _, err := filepath.Localize(name); err != nil || name == "." {
+		return fs.ErrInvalid
 	}
 	return nil
 }
@@ -102,8 +103,8 @@ func (d *Dir) guarded(name string) error {
 	return d.Guard(name)
 }
 
-// replaceable returns what is at target, nil if nothing is, and an error if it
-// must not be replaced.
+// replaceable returns the file at target, nil if there is none, or an error if
+// it must not be replaced.
 func (d *Dir) replaceable(target string) (fs.FileInfo, error) {
 	info, err := d.root.Lstat(target)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +129,8 @@ func (d *Dir) replaceable(target string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// replace writes data into a new file in parent, with the mode and owner of
-// old, and renames it to name.
+// replace writes data into a new file in parent, with the mode and owner of old
+// if that is not nil, and renames it to name.
 func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo, data []byte) (err error) {
 	mode := fs.FileMode(0o666)
 	if old != nil {
@@ -157,7 +158,8 @@ func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo,
 	return syncDir(parent)
 }
 
-// fill writes data to the disk and closes f.
+// fill writes data to f, gives it the mode and owner of old if that is not nil,
+// syncs it, and closes it.
 func fill(f *os.File, old fs.FileInfo, data []byte) error {
 	_, err := f.Write(data)
 	if err == nil && old != nil {
@@ -169,11 +171,12 @@ func fill(f *os.File, old fs.FileInfo, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// resolve returns name without symbolic links, as far as it exists. An
-// absolute link is followed if it leads to a place below the root.
+// resolve returns name with symbolic links replaced, as far as the path exists.
+// It follows an absolute link that leads to a place below the root, which
+// [os.Root] refuses.
 //
-// The answer may be out of date at once; that it stays inside is the business
-// of d.root, to which it is given.
+// The result may be outdated at once. That does no harm: it is passed to
+// d.root, which keeps it inside.
 func (d *Dir) resolve(name string) (string, error) {
 	at, rest, links := ".", strings.Split(name, "/"), 0
 	for len(rest) > 0 {
@@ -215,7 +218,7 @@ func (d *Dir) resolve(name string) (string, error) {
 	return at, nil
 }
 
-// resolveParent is resolve for who wants the symbolic link itself.
+// resolveParent is resolve for operations on a symbolic link itself.
 func (d *Dir) resolveParent(name string) (string, error) {
 	dir, err := d.resolve(path.Dir(name))
 	return path.Join(dir, path.Base(name)), err
@@ -225,8 +228,12 @@ func (d *Dir) errOutside() error {
 	return fmt.Errorf("it leads out of the workspace %s", d.path)
 }
 
-// pathError says once which file err is about.
+// pathError returns err as a [*fs.PathError] about name. It replaces one that is
+// about another spelling of name. The end of a context is about no file.
 func pathError(op, name string, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	if p, ok := err.(*fs.PathError); ok {
 		err = p.Err
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// FS implements [Files]. It reads regular files and directories; a pipe, a
-// socket or a device, which might never answer, is an error. It also
+// FS implements [Files]. It reads regular files and directories. Reading a
+// pipe, a socket or a device might block forever, and is an error. FS also
 // implements [fs.ReadLinkFS].
 func (d *Dir) FS() fs.FS { return dirFS{d} }
 
@@ -70,9 +70,9 @@ func (f dirFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// open opens a regular file or a directory. It looks before it opens, since
-// to open a device can have effects, and after, since what is there may change
-// in between; and it never waits for the other end of a pipe.
+// open opens a regular file or a directory. It checks the type before, because
+// opening a device can have effects, and after, because the file may change in
+// between. It does not wait for the other end of a pipe.
 func (f dirFS) open(name string) (*os.File, error) {
 	return try(f.d, "open", name, f.d.resolve, func(name string) (*os.File, error) {
 		info, err := f.d.root.Stat(name)
@@ -100,11 +100,14 @@ func (f dirFS) open(name string) (*os.File, error) {
 
 func readable(info fs.FileInfo) bool { return info.IsDir() || info.Mode().IsRegular() }
 
-// try does what do does. [os.Root] refuses absolute links even if they lead to
-// a place inside; so if do fails, it is tried again with the name resolved.
-func try[T any](d *Dir, op, name string, resolve func(string) (string, error), do func(string) (T, error)) (T, error) {
+// try returns do(name). [os.Root] refuses absolute links even if they lead to a
+// place inside; so if do fails, try calls it once more with the name resolved.
+// Errors are about name.
+func try[T any](
+	d *Dir, op, name string, resolve func(string) (string, error), do func(string) (T, error),
+) (T, error) {
 	var zero T
-	if _, err := filepath.Localize(name); err != nil || !fs.ValidPath(name) {
+	if _, err := filepath.Localize(name); err != nil {
 		return zero, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	v, err := do(name)

@@ -10,20 +10,22 @@ import (
 	"time"
 )
 
-// patience is how long the output of a dead command may be silent without
-// ending, before it is given up: somebody who could not be found holds it.
+// patience is how long the output of a dead command may stay open without any
+// data, before it is given up. A process that escaped holds it then.
 const patience = 250 * time.Millisecond
 
-var errSurvivor = errors.New("a process that the command started could not be found and still runs: it holds the output")
+var errSurvivor = errors.New("a process that the command started escaped and still runs: it holds the " +
+	"output open")
 
-// pipes carry a command's input and output.
+// pipes carry a command's input and output, where those are not files.
 type pipes struct {
-	inside []*os.File // the command's ends
-	feed   *feed
+	inside []*os.File // the ends of the command, open until it has started
+	feed   *feed      // nil if the command reads a file, or nothing
 	drains []*drain
 }
 
-// connect gives s the files for the input and output that c asks for.
+// connect sets the files of s for the input and output that c asks for. If it
+// fails, it has closed what it opened.
 func connect(s *Spawn, c *Cmd) (_ *pipes, err error) {
 	p := new(pipes)
 	defer func() {
@@ -51,9 +53,9 @@ func connect(s *Spawn, c *Cmd) (_ *pipes, err error) {
 	return p, nil
 }
 
-// same reports whether a and b are one writer.
+// same reports whether a and b are the same writer.
 func same(a, b io.Writer) bool {
-	defer func() { _ = recover() }() // the dynamic types cannot be compared: they differ
+	defer func() { _ = recover() }() // comparing incomparable types panics: they are not the same
 	return a == b
 }
 
@@ -83,7 +85,8 @@ func (p *pipes) out(w io.Writer) (*os.File, error) {
 	return pw, nil
 }
 
-// begin starts to carry, once the command has its ends.
+// begin starts to copy. The command has started and has its own copies of the
+// inside ends.
 func (p *pipes) begin() {
 	closeAll(p.inside)
 	if p.feed != nil {
@@ -94,7 +97,7 @@ func (p *pipes) begin() {
 	}
 }
 
-// abandon closes everything, if the command did not start.
+// abandon closes everything. It is called if the command did not start.
 func (p *pipes) abandon() {
 	closeAll(p.inside)
 	if p.feed != nil {
@@ -105,7 +108,8 @@ func (p *pipes) abandon() {
 	}
 }
 
-// finish waits until all that a dead command wrote has been carried.
+// finish returns when all output of the command has been copied. The command is
+// dead.
 func (p *pipes) finish() error {
 	var errs []error
 	if p.feed != nil {
@@ -123,7 +127,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// A feed writes what it reads into a command's input.
+// A feed copies a reader into a command's input.
 type feed struct {
 	w    *os.File
 	r    io.Reader
@@ -133,12 +137,13 @@ type feed struct {
 func (f *feed) run() {
 	_, err := io.Copy(f.w, f.r)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) || isBrokenPipe(err) {
-		err = nil // the command does not want the rest
+		err = nil // the command ended without reading everything
 	}
 	f.done <- errors.Join(err, f.w.Close())
 }
 
-// finish does not wait: the reader may never answer.
+// finish closes the input. It does not wait for the reader, which may never
+// return.
 func (f *feed) finish() error {
 	select {
 	case err := <-f.done:
@@ -151,13 +156,13 @@ func (f *feed) finish() error {
 	return nil
 }
 
-// A drain reads a command's output and writes it on.
+// A drain copies a command's output to a writer.
 type drain struct {
 	r       *os.File
 	w       io.Writer
-	reading atomic.Int64 // counts up before and after every read: odd while it waits for output
+	reading atomic.Int64 // incremented before and after each read: odd while a read waits for output
 	done    chan struct{}
-	err     error
+	err     error // set before done is closed
 }
 
 func (d *drain) run() {
@@ -183,8 +188,8 @@ func (d *drain) run() {
 	}
 }
 
-// finish waits for the end of the output. It gives up when nothing comes and
-// nothing ends, but not when the writer is slow.
+// finish waits for the end of the output. It gives up if no data comes within
+// patience, unless the writer is what takes so long.
 func (d *drain) finish() error {
 	seen := d.reading.Load()
 	for {

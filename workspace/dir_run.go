@@ -12,14 +12,16 @@ import (
 	"time"
 )
 
-// marker is the variable by which the processes of a command are known. Its
-// value is a list, since a workspace may run within a command of another.
+// marker is the environment variable by which a command's processes are found.
+// Its value is a list, separated by colons, because a command of one workspace
+// may itself use another one.
 const marker = "OPENMANUS_RUN"
 
-// Run implements [Runner]. That there is no such program in PATH is an error
-// that is [exec.ErrNotFound]; at a path, [fs.ErrNotExist]. An [*os.File] as input or output is handed to the
-// command itself. Run waits for a writer that is slow, but not for an input
-// that has nothing to read.
+// Run implements [Runner]. If PATH has no such program, the error is
+// [exec.ErrNotFound]; if there is no file at the program's path, or no working
+// directory, it is [fs.ErrNotExist]. The command gets an [*os.File] as input or
+// output directly. For other readers and writers Run copies: it waits for a
+// slow writer, but not for a reader that returns nothing.
 func (d *Dir) Run(ctx context.Context, c *Cmd) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,10 +60,10 @@ func join(a, b error) error {
 	return errors.Join(a, b)
 }
 
-// start starts c.
+// start resolves what c asks for, connects its input and output, and starts it.
 func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	if len(c.Args) == 0 {
-		return nil, nil, errors.New("a command without a program")
+		return nil, nil, errors.New("the command has no program: Args is empty")
 	}
 	dir := d.path
 	if filepath.IsAbs(c.Dir) {
@@ -69,16 +71,16 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	} else if c.Dir != "" {
 		dir = filepath.Join(dir, filepath.FromSlash(c.Dir))
 	}
-	cage := d.Cage
-	if cage == nil {
-		cage = bare{d}
-	}
 	s := &Spawn{Args: c.Args, Dir: dir, Env: c.Env}
 	pipes, err := connect(s, c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", c.Args[0], err)
 	}
-	p, err := cage.Start(s)
+	start := d.startFree
+	if d.Cage != nil {
+		start = d.Cage.Start
+	}
+	p, err := start(s)
 	if err != nil {
 		pipes.abandon()
 		return nil, nil, err
@@ -87,17 +89,14 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	return p, pipes, nil
 }
 
-// bare is the cage of a Dir that has none.
-type bare struct{ d *Dir }
-
-// Start implements [Cage].
-func (b bare) Start(s *Spawn) (Process, error) {
+// startFree starts a command without a cage, with the rights of this process.
+func (d *Dir) startFree(s *Spawn) (Process, error) {
 	token := rand.Text()
 	mark := marker + "=" + token
 	if outer := os.Getenv(marker); outer != "" {
 		mark = marker + "=" + outer + ":" + token
 	}
-	env := b.d.environ(s.Env, mark)
+	env := d.environ(s.Env, mark)
 	prog, err := LookPath(s.Args[0], env)
 	if err != nil {
 		return nil, err
@@ -114,17 +113,8 @@ func (b bare) Start(s *Spawn) (Process, error) {
 	return t, nil
 }
 
-// Name implements [Cage].
-func (bare) Name() string { return "" }
-
-// Contained implements [Cage].
-func (bare) Contained() bool { return false }
-
-// Close implements [Cage].
-func (bare) Close() error { return nil }
-
-// IsDir returns an error that says so if the working directory dir is not
-// there.
+// IsDir returns an [fs.ErrNotExist] error if dir, the working directory of a
+// command, is no directory.
 func IsDir(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("the working directory %s does not exist: %w", dir, fs.ErrNotExist)
@@ -132,8 +122,9 @@ func IsDir(dir string) error {
 	return nil
 }
 
-// wait waits until the command itself has ended, and reports whether it was
-// stopped because ctx ended. Then the command has the time grace to end itself.
+// wait waits until the command itself has ended, and reports whether that was
+// because ctx ended. After the end of ctx, the command has the time grace to
+// end by itself.
 func wait(ctx context.Context, t Process, grace time.Duration) (stopped bool) {
 	ended := make(chan struct{})
 	go func() {
@@ -159,7 +150,8 @@ func wait(ctx context.Context, t Process, grace time.Duration) (stopped bool) {
 	return true
 }
 
-// exitStatus is how the command ended: nil, or an [*ExitError].
+// exitStatus converts the error of [exec.Cmd.Wait]: nil, an [*ExitError], or
+// the error itself if waiting failed.
 func exitStatus(err error) error {
 	var x *exec.ExitError
 	if !errors.As(err, &x) {

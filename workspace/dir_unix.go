@@ -12,8 +12,8 @@ import (
 // openNonblock keeps an open from waiting for the other end of a pipe.
 const openNonblock = syscall.O_NONBLOCK
 
-// keepOwner gives f to the owner and group of old. Not being allowed to is no
-// error: then the file is ours, as with every editor.
+// keepOwner gives f to the owner and group of old. If this process may not do
+// that, it is no error: the file belongs to its user then, as with any editor.
 func keepOwner(f *os.File, old fs.FileInfo) error {
 	st, ok := old.Sys().(*syscall.Stat_t)
 	if !ok || (int(st.Uid) == os.Geteuid() && int(st.Gid) == os.Getegid()) {
@@ -25,15 +25,16 @@ func keepOwner(f *os.File, old fs.FileInfo) error {
 	return nil
 }
 
-// syncDir makes the names in dir durable, where the file system can.
+// syncDir makes the names in dir durable, on file systems that can do so.
 func syncDir(dir *os.Root) error {
 	f, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
 	}
-	return nil
+	return err
 }

@@ -5,10 +5,10 @@ import (
 	"os"
 )
 
-// openNonblock: there are no pipes among files here.
+// openNonblock is 0: files are never pipes here.
 const openNonblock = 0
 
 func keepOwner(*os.File, fs.FileInfo) error { return nil }
 
-// syncDir does nothing: a directory cannot be synced here.
+// syncDir does nothing: directories cannot be synced here.
 func syncDir(*os.Root) error { return nil }

@@ -11,7 +11,7 @@ import (
 )
 
 // signalOf returns the name of the signal that ended a process, and the exit
-// status by which shells report it.
+// status by which shells report it; or "" if no signal ended it.
 func signalOf(state *os.ProcessState) (code int, name string) {
 	ws, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !ws.Signaled() {
@@ -24,5 +24,5 @@ func signalOf(state *os.ProcessState) (code int, name string) {
 	return 128 + int(ws.Signal()), name
 }
 
-// isBrokenPipe: [syscall.EPIPE] says it all here.
+// isBrokenPipe is about errors other than [syscall.EPIPE]. There are none here.
 func isBrokenPipe(error) bool { return false }

@@ -14,28 +14,30 @@ import (
 )
 
 const (
-	// deathTime is how long killed processes may take to die. One that hangs
-	// in the kernel (a lost network disk) takes longer.
+	// deathTime is how long killed processes may take to die. A process that
+	// hangs in the kernel, on a lost network disk say, takes longer.
 	deathTime = 10 * time.Second
 
-	// execTime is how long a process may take to become another program, and
-	// execLooks how often it may be met doing it.
+	// execTime is how long a process may take to execute another program, and
+	// execLooks how many times it may be seen doing so.
 	execTime  = 250 * time.Millisecond
 	execLooks = 50
 )
 
 // A tree is a command and every process that it started.
 //
-// The command itself is not reaped before everything else is dead, so that its
-// process id, which is also the id of its session and group, stays its own.
+// The command itself is reaped last (by Status). Until then its process id,
+// which is also the id of its session and group, cannot become that of another
+// process.
 type tree struct {
 	cmd  *exec.Cmd
-	mark string // in the environment of its processes
+	mark string // the value in the environment of its processes
 
 	leader int
 	since  uint64 // when the leader started, in clock ticks since boot
 }
 
+// start starts the command in a session of its own.
 func (t *tree) start() error {
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := t.cmd.Start(); err != nil {
@@ -48,7 +50,7 @@ func (t *tree) start() error {
 	return nil
 }
 
-// Wait returns when the command itself has ended.
+// Wait implements [Process]. It leaves the command as a zombie.
 func (t *tree) Wait() {
 	for {
 		err := unix.Waitid(unix.P_PID, t.leader, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -58,26 +60,26 @@ func (t *tree) Wait() {
 	}
 }
 
-// Status reaps the command and says how it ended.
+// Status implements [Process]. It reaps the command.
 func (t *tree) Status() error { return exitStatus(t.cmd.Wait()) }
 
-// Stop kills the command itself.
+// Stop implements [Process].
 func (t *tree) Stop() { _ = unix.Kill(t.leader, unix.SIGKILL) }
 
-// Terminate asks every process to end.
+// Terminate implements [Process].
 func (t *tree) Terminate() error {
 	err := unix.Kill(-t.leader, unix.SIGTERM)
 	members, _ := t.members()
 	for _, p := range members {
 		if p.group != t.leader {
-			_ = unix.Kill(p.pid, unix.SIGTERM) // who is gone by now needs no signal
+			_ = unix.Kill(p.pid, unix.SIGTERM) // an error means that it ended by itself
 		}
 	}
 	return err
 }
 
-// Kill kills every process, and looks again until there is none. The command
-// itself has ended.
+// Kill implements [Process]. It looks for processes again until it finds none:
+// those that it kills may have started others meanwhile.
 func (t *tree) Kill() error {
 	_ = unix.Kill(-t.leader, unix.SIGKILL)
 	began, looks := time.Now(), 0
@@ -101,13 +103,15 @@ func (t *tree) Kill() error {
 			}
 		}
 		if killed == 0 || time.Now().After(deadline) {
-			return fmt.Errorf("the command left %d processes running that cannot be ended: %w", len(members), refused)
+			return fmt.Errorf("the command left %d processes running that cannot be killed: %w",
+				len(members), refused)
 		}
 	}
 }
 
-// members are the processes of the tree that are alive, but for the leader. It
-// is unsure whether they are all if there is one that cannot be told yet.
+// members returns the living processes of the tree, without the command itself.
+// unsure means that there may be more: some process does not show its
+// environment at the moment.
 func (t *tree) members() (found []process, unsure bool) {
 	var others []process
 	in := map[int]bool{t.leader: true}
@@ -136,7 +140,7 @@ func (t *tree) members() (found []process, unsure bool) {
 	return found, unsure
 }
 
-// A process is what the kernel says of one.
+// A process is what /proc says of one.
 type process struct {
 	pid, parent, group, session int
 	state                       byte
@@ -146,13 +150,13 @@ type process struct {
 
 func (p process) dead() bool { return p.state == 'Z' || p.state == 'X' }
 
-// carries reports whether the process was started with mark in its environment;
-// or that it cannot be told yet: it shows none while it becomes another program,
-// and while it dies.
+// carries reports whether the process has mark in its environment. maybe means
+// that it cannot be told yet: a process shows no environment while it executes
+// another program, and while it dies.
 func (p process) carries(mark string) (yes, maybe bool) {
 	env, err := readEnv(p.pid)
 	if err != nil {
-		return false, false // it is gone, or not for us to see
+		return false, false // it ended, or belongs to another user
 	}
 	if len(env) > 0 {
 		return bytes.Contains(env, []byte(mark)), false
@@ -161,8 +165,8 @@ func (p process) carries(mark string) (yes, maybe bool) {
 	return false, err == nil && now.start == p.start && !now.dead() && !now.kernel
 }
 
-// readEnv reads an environment in one go: between two reads it may vanish, and
-// what was read would pass for the whole.
+// readEnv reads the environment of a process with a single read. With two, it
+// could vanish in between, and a part would pass for the whole.
 func readEnv(pid int) ([]byte, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -178,18 +182,19 @@ func readEnv(pid int) ([]byte, error) {
 	}
 }
 
-// kill kills the process and waits until it is dead.
+// kill kills the process and waits until it is dead, at most until deadline. It
+// uses a pidfd, so that it cannot hit another process with a recycled id.
 func (p process) kill(deadline time.Time) error {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
-	if err != nil { // an old kernel, or too many open files
+	if err != nil {
 		return p.killByID()
 	}
 	defer unix.Close(fd)
 	if now, err := readProcess(p.pid); err != nil || now.start != p.start {
-		return nil // it died, and the id is another's
+		return nil // it died, and its id was reused
 	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("process %d: %w", p.pid, err)
@@ -209,6 +214,8 @@ func (p process) kill(deadline time.Time) error {
 	}
 }
 
+// killByID is kill for kernels before 5.3, and for a process table without free
+// descriptors.
 func (p process) killByID() error {
 	err := unix.Kill(p.pid, unix.SIGKILL)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
@@ -218,9 +225,9 @@ func (p process) killByID() error {
 	return nil
 }
 
-// processes are all processes that can be seen. It looks again until it has
-// looked at every process that there is: otherwise one that begins another and
-// ends, while it looks, would hide it.
+// processes returns all processes that are visible. It reads the directory
+// again until it shows no new process: one that starts another and ends in
+// between would hide it otherwise.
 func processes() []process {
 	var list []process
 	seen := make(map[int]bool)
@@ -248,7 +255,7 @@ func processIDs() []int {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what was read counts
+	names, _ := dir.Readdirnames(-1) // after an error, the names read so far
 	ids := make([]int, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
@@ -258,15 +265,15 @@ func processIDs() []int {
 	return ids
 }
 
-// readProcess looks at one process. It is called for every process of the
-// machine whenever a command ends, hence without [os.ReadFile].
+// readProcess reads what the kernel says of a process. It is called for every
+// process of the machine whenever a command ends, and so avoids [os.ReadFile].
 func readProcess(pid int) (process, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return process{}, err
 	}
 	defer unix.Close(fd)
-	var buf [2048]byte // the name has at most 64 bytes, the 51 numbers at most 20 each
+	var buf [2048]byte // the name has at most 64 bytes, each of the 51 numbers at most 20
 	n, err := unix.Read(fd, buf[:])
 	if err != nil {
 		return process{}, err
@@ -275,7 +282,7 @@ func readProcess(pid int) (process, error) {
 }
 
 // parseStat reads /proc/PID/stat: the id, the name in parentheses, which may
-// itself contain anything, and numbers. See proc_pid_stat(5).
+// contain anything, and numbers. See proc_pid_stat(5).
 func parseStat(data []byte) (process, error) {
 	head, _, ok := bytes.Cut(data, []byte(" ("))
 	end := bytes.LastIndexByte(data, ')')
@@ -297,7 +304,7 @@ func parseStat(data []byte) (process, error) {
 	bits, err := strconv.ParseUint(string(f[flags]), 10, 64)
 	p.kernel, errs[5] = bits&0x200000 != 0, err
 	if p.pid < 1 {
-		errs[0] = errors.New("no process id") // and a signal to 0 or less would go to many
+		errs[0] = errors.New("no process id") // a signal to 0 or less would go to many processes
 	}
 	return p, errors.Join(errs[:]...)
 }

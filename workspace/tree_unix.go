@@ -12,7 +12,7 @@ import (
 // deathTime is how long killed processes may take to die.
 const deathTime = 10 * time.Second
 
-// A tree is a command and the processes of its group.
+// A tree is a command and the processes of its process group.
 type tree struct {
 	cmd   *exec.Cmd
 	mark  string
@@ -32,7 +32,8 @@ func (t *tree) Stop() { _ = t.cmd.Process.Kill() }
 
 func (t *tree) Terminate() error { return syscall.Kill(-t.cmd.Process.Pid, syscall.SIGTERM) }
 
-// Kill kills the group and waits until nobody in it can be signalled.
+// Kill implements [Process]. It waits until no process of the group can be
+// signalled.
 func (t *tree) Kill() error {
 	for deadline := time.Now().Add(deathTime); ; {
 		if syscall.Kill(-t.cmd.Process.Pid, syscall.SIGKILL) != nil {

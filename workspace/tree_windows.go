@@ -26,14 +26,17 @@ func (t *tree) start() error {
 	}
 	t.job = job
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+		},
 	}
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	if err != nil {
 		return errors.Join(fmt.Errorf("job object: %w", err), windows.CloseHandle(job))
 	}
-	t.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+	t.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP,
+		HideWindow: true}
 	if err := t.cmd.Start(); err != nil {
 		return errors.Join(err, windows.CloseHandle(job))
 	}
@@ -44,14 +47,15 @@ func (t *tree) start() error {
 }
 
 // assign puts the command into the job, and so all that it starts from now on.
-// One that has already ended cannot be put there and need not be.
+// A command that has already ended cannot be assigned, and need not be.
 func (t *tree) assign() error {
 	const stillActive = 259
 	var failed error
 	err := t.cmd.Process.WithHandle(func(h uintptr) {
 		var code uint32
 		failed = windows.AssignProcessToJobObject(t.job, windows.Handle(h))
-		if failed != nil && windows.GetExitCodeProcess(windows.Handle(h), &code) == nil && code != stillActive {
+		if failed != nil && windows.GetExitCodeProcess(windows.Handle(h), &code) == nil &&
+			code != stillActive {
 			failed = nil
 		}
 	})
@@ -67,10 +71,12 @@ func (t *tree) Status() error { return exitStatus(t.ended) }
 
 func (t *tree) Stop() { _ = windows.TerminateJobObject(t.job, 137) }
 
-// Terminate: there is no signal here that programs without a window heed.
+// Terminate implements [Process]. Programs without a window receive no signal
+// here.
 func (t *tree) Terminate() error { return errors.ErrUnsupported }
 
-// Kill ends what is left: the last handle of the job is closed.
+// Kill implements [Process]. It ends all processes of the job and closes its
+// last handle.
 func (t *tree) Kill() error {
 	return errors.Join(windows.TerminateJobObject(t.job, 137), windows.CloseHandle(t.job))
 }

@@ -1,11 +1,24 @@
-// Package workspace is the world that tools touch: the files below one
-// directory, and commands that run beside them. [Dir] is the plain one;
-// sandboxes are others. Every implementation passes the suite in
+// Package workspace defines what tools work on: the files below one directory,
+// and commands that run there.
+//
+// [Workspace] is the interface, made of [Files] and [Runner]. [Dir] implements
+// it for a directory of this machine. Its commands run with the rights of this
+// process unless it has a [Cage], which is how package sandbox confines them.
+//
+//	ws, err := workspace.NewDir(".")
+//	...
+//	defer ws.Close()
+//	data, err := fs.ReadFile(ws.FS(), "README.md")
+//	err = ws.Run(ctx, &workspace.Cmd{Args: []string{"go", "test", "./..."}, Stdout: os.Stdout})
+//
+// Reading is an [io/fs.FS], so code that walks a tree needs the standard
+// library alone. Every implementation of Workspace passes the suite in package
 // workspacetest.
 package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,76 +34,86 @@ type Workspace interface {
 	Files
 	Runner
 
-	// Dir is the absolute path of the root. It is the same for a command
-	// inside, however it is caged, as for us outside.
+	// Dir returns the absolute path of the root, without symbolic links.
+	// Commands see the root at the same path, however they are confined.
 	Dir() string
 
-	// Close ends every command that is still running and lets go of the
-	// workspace. The files stay.
+	// Close kills every command that is still running, waits until it is dead,
+	// and releases the workspace; later calls fail with [fs.ErrClosed]. The
+	// files stay.
 	Close() error
 }
 
-// Files are the files of a workspace. Names are slash-separated and relative
-// to the root, as in [io/fs]; [Name] makes them from what people write. No
-// name, symbolic link or race leads out of the root.
+// Files are the files of a workspace. Names are slash-separated and relative to
+// the root, as in [io/fs]; [Name] makes them from what people and models write.
+// No name, symbolic link or race leads out of the root.
+//
+// Errors are [*fs.PathError] with the name that the caller gave, and match
+// [fs.ErrNotExist], [fs.ErrPermission] and [fs.ErrInvalid].
 type Files interface {
-	// FS reads. It implements [fs.StatFS], [fs.ReadFileFS] and
-	// [fs.ReadDirFS].
+	// FS returns the file system for reading. It implements [fs.StatFS],
+	// [fs.ReadFileFS] and [fs.ReadDirFS]. Pipes, sockets and devices cannot be
+	// read.
 	FS() fs.FS
 
-	// WriteFile replaces the file, making its parent directories as needed.
+	// WriteFile replaces the file, and makes its parent directories as needed.
 	// It writes a new file and renames it over the old one, whose mode it
-	// keeps: a reader sees the old or the new content, and an inode that is
-	// linked from outside is never written through. A symbolic link inside
-	// the root is followed, one that leads out is an error.
+	// keeps. So a reader sees either the old or the new content, and a file
+	// outside that is hard linked to the old one does not change. WriteFile
+	// follows a symbolic link within the root; one that leads out is an error.
+	// When it returns nil, the content is on the disk.
 	WriteFile(ctx context.Context, name string, data []byte) error
 
-	// Remove removes a file.
+	// Remove removes a file or a symbolic link. It does not remove directories.
 	Remove(ctx context.Context, name string) error
 }
 
-// A Runner runs commands.
+// A Runner runs commands. Implementations are safe for concurrent use.
 type Runner interface {
-	// Run runs cmd until it ends and returns nil if it exited with 0, an
-	// [*ExitError] if it exited otherwise, the context's error if ctx ended
-	// first. In every case, when Run returns, nothing that the command
-	// started is running.
+	// Run runs cmd until it ends. It returns nil if the command exited with 0,
+	// an [*ExitError] if it exited otherwise, and the error of ctx if ctx ended
+	// first. When Run returns, nothing that the command started is running, in
+	// any of these cases.
 	Run(ctx context.Context, cmd *Cmd) error
 }
 
-// Sandboxed is a [Workspace] that may run its commands in a cage.
+// Sandboxed is implemented by a [Workspace] that may run its commands in a
+// cage.
 type Sandboxed interface {
-	// Sandbox is the name of the cage, such as "bubblewrap", or "" if there
-	// is none.
+	// Sandbox returns the name of the cage, such as "bubblewrap", or "" if
+	// there is none.
 	Sandbox() string
 
-	// Contained reports whether what a command does stays inside: it changes
-	// nothing but the workspace, and reaches nobody who was not named before.
+	// Contained reports whether the cage confines what a command does: it
+	// changes nothing but the workspace, and connects only to hosts that the
+	// configuration names.
 	Contained() bool
 }
 
-// Contained reports whether what commands of w do stays inside a cage.
+// Contained reports whether commands of w run in a cage that confines what they
+// do: see [Sandboxed]. It is false for a Runner that does not say.
 func Contained(w Runner) bool {
 	s, ok := w.(Sandboxed)
 	return ok && s.Contained()
 }
 
-// A Cmd is a command to run. It reads like [os/exec.Cmd]. A Cmd is used once.
+// A Cmd is a command to run. It reads like [os/exec.Cmd], and is used once.
 type Cmd struct {
-	Args []string // the program, looked up in PATH, and its arguments
-	Dir  string   // absolute, or relative to the root; empty for the root
-	Env  []string // added to the workspace's own environment, KEY=VALUE
+	Args []string // the program and its arguments; a name without a slash is looked up in PATH
+	Dir  string   // the working directory: absolute, or relative to the root; empty for the root
+	Env  []string // KEY=VALUE, added to the workspace's environment; later entries win
 
-	Stdin  io.Reader // nil is an empty input
-	Stdout io.Writer // nil discards; if equal to Stderr, one writer gets both in order
+	Stdin  io.Reader // nil: an empty input
+	Stdout io.Writer // nil: discarded; if it equals Stderr, one writer gets both in order
 	Stderr io.Writer
 
-	// Grace is how long the command has to end itself after ctx ended, from
-	// SIGTERM on, until it is killed. 0 kills at once.
+	// Grace is how long the command may take to end by itself after ctx ended.
+	// It gets SIGTERM then, and SIGKILL when the time is up. If Grace is 0, it
+	// is killed at once.
 	Grace time.Duration
 }
 
-// An ExitError says how a command ended that did not exit with 0.
+// An ExitError says how a command ended that did not exit with status 0.
 type ExitError struct {
 	Code   int    // the exit status; 128+n if a signal ended it, as shells count
 	Signal string // its name, if a signal ended it
@@ -104,12 +127,12 @@ func (e *ExitError) Error() string {
 }
 
 // Name returns the name, as [io/fs] has them, of the file that a person or a
-// model calls p: an absolute path below dir, or a path relative to it. It is
-// an error if p leads out of dir by its letters; symbolic links are the
-// business of [Files].
+// model calls p: an absolute path below dir, or a path relative to dir. If p
+// lexically leads out of dir, that is an error. Name does not look at the disk:
+// [Files] keep symbolic links inside.
 func Name(dir, p string) (string, error) {
 	if p == "" {
-		return "", fmt.Errorf("the path is empty")
+		return "", errors.New("the path is empty")
 	}
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("the path %q contains a NUL byte", p)
