@@ -28,7 +28,7 @@ func specText(file string) string {
 }
 
 // specOf returns the spec of the tool name, from its files.
-func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.Spec {
+func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
 	return filledSpec(name, name, strings.NewReplacer(), h, arguments...)
 }
 
@@ -36,7 +36,7 @@ func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) ope
 // with their placeholders replaced by fill.
 func filledSpec(
 	name, file string, fill *strings.Replacer, h openmanus.Hints, arguments ...openmanus.Argument,
-) openmanus.Spec {
+) openmanus.ToolSpec {
 	return toolspec.New(name, fill.Replace(specText(file+".txt")), fill.Replace(specText(file+".json")), h, arguments...)
 }
 
