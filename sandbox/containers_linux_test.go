@@ -53,10 +53,10 @@ func (d *daemon) options(t *testing.T, dir string) sandbox.Options {
 // is left.
 func TestDocker(t *testing.T) {
 	d := newDaemon(t)
-	cage := cageFor(t, sandbox.Docker)
-	cage.Engine, cage.Image = d.socket, testImage
+	o := optionsFor(t, sandbox.Docker)
+	o.Engine, o.Image = d.socket, testImage
 	var attempts sync.WaitGroup
-	attempts.Go(func() { hold(t, cage) }) // meanwhile: both wait most of the time
+	attempts.Go(func() { hold(t, o) }) // meanwhile: both wait most of the time
 	t.Run("conforms", func(t *testing.T) {
 		workspacetest.Run(t, func(t *testing.T, dir string) workspace.Workspace { return open(t, d.options(t, dir)) })
 	})

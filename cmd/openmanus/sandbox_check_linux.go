@@ -22,22 +22,22 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return err
 	}
-	cage := attempts.Cage{Proxy: (&egress.Proxy{Dialer: dialer}).Serve, Image: cfg.Sandbox.Image}
-	cage.Engine, _ = t.env("DOCKER_HOST")
+	o := sandbox.Options{Proxy: (&egress.Proxy{Dialer: dialer}).Serve, Image: cfg.Sandbox.Image}
+	o.Engine, _ = t.env("DOCKER_HOST")
 	all := attempts.All()
 	tb := &table{head: []string{"SANDBOX", "CLASS", "ATTEMPT", "OUTCOME", "MS"}}
 	var rows []checkRow
 	var summary []string
 	bad, had := 0, 0
 	for _, kind := range c.kinds() {
-		cage.Kind = kind
-		if err := canHave(ctx, cage); err != nil {
+		o.Kind = kind
+		if err := attempts.Available(ctx, o); err != nil {
 			summary = append(summary, fmt.Sprintf("%s: cannot be had here: %v", kind, err))
 			continue
 		}
 		had++
 		held := 0
-		for _, r := range cage.Run(ctx, all) {
+		for _, r := range attempts.Run(ctx, o, all) {
 			row := checkRow{string(kind), r.Class, r.Name, outcome(r), r.Took.Milliseconds()}
 			rows = append(rows, row)
 			tb.add(row.Sandbox, row.Class, row.Attempt, oneLine(row.Outcome, 200), fmt.Sprint(row.MS))
@@ -87,10 +87,4 @@ func outcome(r attempts.Result) string {
 		return "NOT TRIED: " + r.Fault.Error()
 	}
 	return "held"
-}
-
-// canHave says why a kind of sandbox cannot be had.
-func canHave(ctx context.Context, cage attempts.Cage) error {
-	results := cage.Run(ctx, []attempts.Attempt{attempts.Nothing()})
-	return errors.Join(results[0].Breach, results[0].Fault)
 }
