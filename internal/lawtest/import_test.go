@@ -224,7 +224,7 @@ var adapters = []floor{
 	}},
 	{pkg: "sandbox/attempts", may: map[string]string{
 		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
-		"golang.org/x/sys/...": platform + ": what is planted outside",
+		"golang.org/x/sync/errgroup": "several attempts at a time", "golang.org/x/tools/txtar": casts,
 	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
