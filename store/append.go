@@ -43,12 +43,12 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 	if err != nil {
 		return nil, err
 	}
-	defer e.hand.release()
+	defer e.links.release()
 	if err := db.writer.do(ctx, db.writer.jobs, &job{do: e.add, committed: func() { db.publish(e) }}); err != nil {
 		return nil, db.explain(err)
 	}
 	switch {
-	case e.taken != nil:
+	case e.existing != nil:
 		return db.exists(ctx, e)
 	case e.refused != nil:
 		return nil, e.refused
@@ -58,11 +58,11 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 
 // exists returns the event whose key an entry wanted.
 func (db *DB) exists(ctx context.Context, e *entry) ([]openmanus.Event, error) {
-	body, err := db.codec().Decode(ctx, e.taken.Stored)
+	body, err := db.codec().Decode(ctx, e.existing.Stored)
 	if err != nil {
 		return nil, err
 	}
-	return []openmanus.Event{e.taken.event(body)}, e.refused
+	return []openmanus.Event{e.existing.event(body)}, e.refused
 }
 
 func (db *DB) codec() journal.Codec { return journal.Codec{Blobs: db} }
@@ -90,22 +90,22 @@ type entry struct {
 	events   []openmanus.Event
 	refs     []openmanus.Ref // the blobs that they speak of
 	summary  summary
-	hand     *hand
+	links    *blobLinks
 	restored bool // the events have their times
 
 	// What came of it.
-	added   bool
-	refused error   // why nothing was added
-	taken   *record // which event has the key, if that is why
+	added    bool
+	refused  error   // why nothing was added
+	existing *record // which event has the key, if that is why
 }
 
 // encode prepares an entry, all but the numbers and times of its events. The
-// entry's hand is to be released.
+// entry's links is to be released.
 func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (*entry, error) {
-	e := &entry{session: session, hand: &hand{blobs: db.blobs}}
-	err := e.encode(ctx, journal.Codec{Blobs: e.hand, Secrets: db.secrets}, bodies)
+	e := &entry{session: session, links: &blobLinks{blobs: db.blobs}}
+	err := e.encode(ctx, journal.Codec{Blobs: e.links, Secrets: db.secrets}, bodies)
 	if err != nil {
-		e.hand.release()
+		e.links.release()
 		return nil, err
 	}
 	return e, nil
@@ -122,7 +122,7 @@ func (e *entry) encode(ctx context.Context, codec journal.Codec, bodies []openma
 		e.refs = append(e.refs, refs(s)...)
 		e.summary.add(e.events[i].Body)
 	}
-	return e.hand.grasp(e.refs)
+	return e.links.addAll(e.refs)
 }
 
 // refs returns the blobs that a stored body speaks of.
@@ -141,9 +141,9 @@ func (e *entry) add(q *queries) error {
 		return err
 	}
 	if e.refused = e.check(n == 0); e.refused != nil {
-		return e.lookUp(q, id)
+		return e.findExisting(q, id)
 	}
-	there, err := e.secure()
+	there, err := e.ensureBlobs()
 	if err != nil {
 		e.refused = err
 		return nil
@@ -157,7 +157,7 @@ func (e *entry) add(q *queries) error {
 	if all, err := e.insert(q, id); err != nil {
 		return err
 	} else if !all {
-		return errors.Join(q.undo(id, n), e.lookUp(q, id))
+		return errors.Join(q.undo(id, n), e.findExisting(q, id))
 	}
 	for _, ref := range there {
 		if _, err := q.addRef.Exec(string(ref), id); err != nil {
@@ -205,19 +205,19 @@ func (e *entry) insert(q *queries, id int64) (all bool, err error) {
 
 // lookUp finds the first event whose key the entry wants, which says why it
 // cannot be added, if there is one.
-func (e *entry) lookUp(q *queries, id int64) (err error) {
+func (e *entry) findExisting(q *queries, id int64) (err error) {
 	if e.restored {
 		return nil
 	}
 	for _, s := range e.stored {
-		if e.taken, err = q.taken(id, s.Key); err != nil {
+		if e.existing, err = q.byKey(id, s.Key); err != nil {
 			return err
 		}
-		if e.taken == nil {
+		if e.existing == nil {
 			continue
 		}
 		e.refused = openmanus.ErrConflict
-		if journal.Same(e.taken.Stored, s) {
+		if journal.Same(e.existing.Stored, s) {
 			e.refused = openmanus.ErrExists
 		}
 		return nil
@@ -240,9 +240,9 @@ func (e *entry) number(n int64, now time.Time) {
 
 // secure sees to it that the blobs that the events speak of are there, and
 // returns them.
-func (e *entry) secure() (there []openmanus.Ref, err error) {
+func (e *entry) ensureBlobs() (there []openmanus.Ref, err error) {
 	for _, ref := range e.refs {
-		is, err := e.hand.ensure(ref)
+		is, err := e.links.restore(ref)
 		if err != nil {
 			return nil, fmt.Errorf("blob %s: %w", ref, err)
 		}
@@ -260,7 +260,7 @@ func (db *DB) publish(e *entry) {
 		return
 	}
 	db.feeds.publish(e.session, e.events, len(e.refs) == 0)
-	db.blobs.unpin(e.refs)
+	db.blobs.removePins(e.refs)
 }
 
 // Restore implements [openmanus.Restorer]. Times are kept to the microsecond.
@@ -279,7 +279,7 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 	if err != nil {
 		return err
 	}
-	defer e.hand.release()
+	defer e.links.release()
 	if err := e.restore(events); err != nil {
 		return fmt.Errorf("restore session %s: %w", session, err)
 	}

@@ -20,14 +20,14 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// heldDir is the directory of second names, within that of the blobs.
-const heldDir = "held"
+// linksDir is the directory of second names, within that of the blobs.
+const linksDir = "held"
 
-// holding is how long what [DB.Put] put may wait for the event that speaks of
-// it, and stale the age from which on a second name was left by a crash.
+// pinTime is how long what [DB.Put] put may wait for the event that speaks of
+// it, and staleAge the age from which on a second name was left by a crash.
 const (
-	holding = time.Hour
-	stale   = 24 * time.Hour
+	pinTime  = time.Hour
+	staleAge = 24 * time.Hour
 )
 
 // blobs are files named by the SHA-256 of their content, blobs/ab/cdef….
@@ -45,16 +45,16 @@ type blobs struct {
 	dir string
 
 	mu   sync.Mutex
-	pins map[openmanus.Ref][]held // what was put by itself: a name each time
+	pins map[openmanus.Ref][]pin // what was put by itself: a name each time
 }
 
 // A held is a second name of a blob.
-type held struct {
+type pin struct {
 	name  string
 	since time.Time
 }
 
-func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref][]held)} }
+func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref][]pin)} }
 
 // path returns the file of a blob.
 func (b *blobs) path(ref openmanus.Ref) (string, error) {
@@ -66,7 +66,7 @@ func (b *blobs) path(ref openmanus.Ref) (string, error) {
 }
 
 // hold gives a blob that is there a second name.
-func (b *blobs) hold(ref openmanus.Ref) (string, error) {
+func (b *blobs) link(ref openmanus.Ref) (string, error) {
 	path, err := b.path(ref)
 	if err != nil {
 		return "", err
@@ -76,13 +76,13 @@ func (b *blobs) hold(ref openmanus.Ref) (string, error) {
 }
 
 func (b *blobs) newName() string {
-	return filepath.Join(b.dir, heldDir, fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text()))
+	return filepath.Join(b.dir, linksDir, fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text()))
 }
 
 // put stores data, synced, and returns a second name of it.
 func (b *blobs) put(data []byte) (openmanus.Ref, string, error) {
 	ref := openmanus.RefOf(data)
-	name, err := b.hold(ref)
+	name, err := b.link(ref)
 	if err == nil {
 		if there, err := os.ReadFile(name); err == nil && bytes.Equal(there, data) {
 			return ref, name, b.sync(ref)
@@ -157,12 +157,12 @@ func (b *blobs) remove(ref openmanus.Ref) error {
 
 // pin keeps a second name until an event comes that speaks of the blob, and
 // lets go of those that have waited for too long.
-func (b *blobs) pin(ref openmanus.Ref, name string) (err error) {
+func (b *blobs) addPin(ref openmanus.Ref, name string) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pins[ref] = append(b.pins[ref], held{name, time.Now()})
+	b.pins[ref] = append(b.pins[ref], pin{name, time.Now()})
 	for ref, names := range b.pins {
-		for len(names) > 0 && time.Since(names[0].since) > holding {
+		for len(names) > 0 && time.Since(names[0].since) > pinTime {
 			err = errors.Join(err, removeIfThere(names[0].name))
 			names = names[1:]
 		}
@@ -173,7 +173,7 @@ func (b *blobs) pin(ref openmanus.Ref, name string) (err error) {
 
 // unpin lets go of one name of each of these blobs, for an event now speaks of
 // them. What cannot be removed is swept up later.
-func (b *blobs) unpin(refs []openmanus.Ref) {
+func (b *blobs) removePins(refs []openmanus.Ref) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, ref := range refs {
@@ -184,7 +184,7 @@ func (b *blobs) unpin(refs []openmanus.Ref) {
 	}
 }
 
-func (b *blobs) setPins(ref openmanus.Ref, names []held) {
+func (b *blobs) setPins(ref openmanus.Ref, names []pin) {
 	if len(names) == 0 {
 		delete(b.pins, ref)
 		return
@@ -258,7 +258,7 @@ func (db *DB) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	}
 	ref, name, err := db.blobs.put(data)
 	if err == nil {
-		err = db.blobs.pin(ref, name)
+		err = db.blobs.addPin(ref, name)
 	}
 	if err != nil {
 		return "", fmt.Errorf("keep a blob of %d bytes: %w", len(data), err)

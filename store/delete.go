@@ -67,13 +67,13 @@ func (db *DB) collect(ctx context.Context, refs []string) (n int, err error) {
 		return 0, nil
 	}
 	var failed error
-	err = db.writer.do(ctx, db.writer.alone, &job{do: func(q *queries) error {
+	err = db.writer.do(ctx, db.writer.exclusive, &job{do: func(q *queries) error {
 		for _, ref := range refs {
-			var spoken bool
-			if err := q.spoken.QueryRow(ref).Scan(&spoken); err != nil {
+			var referenced bool
+			if err := q.referenced.QueryRow(ref).Scan(&referenced); err != nil {
 				return err
 			}
-			if spoken {
+			if referenced {
 				continue
 			}
 			if err := db.blobs.remove(openmanus.Ref(ref)); err != nil {
@@ -115,18 +115,18 @@ func (db *DB) Sweep(ctx context.Context) (n int, err error) {
 			return n, err
 		}
 	}
-	return n, db.blobs.sweepHeld()
+	return n, db.blobs.sweepLinks()
 }
 
-// sweepHeld removes second names that are older than any append takes.
-func (b *blobs) sweepHeld() error {
-	dir := filepath.Join(b.dir, heldDir)
+// sweepLinks removes second names that are older than any append takes.
+func (b *blobs) sweepLinks() error {
+	dir := filepath.Join(b.dir, linksDir)
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if old, ok := age(f.Name()); ok && old > stale {
+		if old, ok := age(f.Name()); ok && old > staleAge {
 			err = errors.Join(err, removeIfThere(filepath.Join(dir, f.Name())))
 		}
 	}

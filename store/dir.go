@@ -62,7 +62,7 @@ func prepareDir(dir string) error {
 		return fmt.Errorf("the data directory %s is on a network file system (%s), where file locks cannot be relied on and journals get damaged: "+
 			"use a directory on a disk of this machine", dir, name)
 	}
-	for _, sub := range []string{"locks", "blobs", filepath.Join("blobs", heldDir)} {
+	for _, sub := range []string{"locks", "blobs", filepath.Join("blobs", linksDir)} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return fmt.Errorf("data directory: %w", err)
 		}

@@ -10,7 +10,7 @@ import (
 
 // feeds are the sessions that somebody follows.
 type feeds struct {
-	kick   chan struct{} // holds one if the first follower came
+	first  chan struct{} // holds one if the first follower came
 	closed chan struct{}
 
 	mu sync.Mutex
@@ -22,15 +22,15 @@ type feed struct {
 	followers int
 	head      int64             // how many events there are known to be; -1 if nobody looked
 	recent    []openmanus.Event // the last of them, as far as this process appended them
-	grown     chan struct{}     // closed and replaced when there may be more
-	gone      atomic.Bool       // the session seems to have been deleted: look
+	changed   chan struct{}     // closed and replaced when there may be more
+	deleted   atomic.Bool       // the session seems to have been deleted: look
 }
 
-// keep is how many events a feed remembers.
-const keep = 256
+// maxRecent is how many events a feed remembers.
+const maxRecent = 256
 
 func newFeeds() *feeds {
-	return &feeds{kick: make(chan struct{}, 1), closed: make(chan struct{}), of: make(map[string]*feed)}
+	return &feeds{first: make(chan struct{}, 1), closed: make(chan struct{}), of: make(map[string]*feed)}
 }
 
 func (fs *feeds) join(session string) *feed {
@@ -38,13 +38,13 @@ func (fs *feeds) join(session string) *feed {
 	defer fs.mu.Unlock()
 	f := fs.of[session]
 	if f == nil {
-		f = &feed{head: -1, grown: make(chan struct{})}
+		f = &feed{head: -1, changed: make(chan struct{})}
 		fs.of[session] = f
 	}
 	f.followers++
 	if len(fs.of) == 1 {
 		select {
-		case fs.kick <- struct{}{}:
+		case fs.first <- struct{}{}:
 		default:
 		}
 	}
@@ -79,18 +79,18 @@ func (fs *feeds) names() []string {
 
 // since returns the events after a number, if the feed knows them all, and a
 // channel that is closed when there may be more.
-func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, grown <-chan struct{}) {
+func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, changed <-chan struct{}) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if n := len(f.recent); n > 0 && f.recent[0].Seq <= at+1 && f.recent[n-1].Seq == f.head {
-		return f.recent[min(at+1-f.recent[0].Seq, int64(n)):], true, f.grown
+		return f.recent[min(at+1-f.recent[0].Seq, int64(n)):], true, f.changed
 	}
-	return nil, false, f.grown
+	return nil, false, f.changed
 }
 
 // noticed says that a follower read so far: who looks later knows from it that
 // the session was there.
-func (fs *feeds) noticed(f *feed, head int64) {
+func (fs *feeds) seen(f *feed, head int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f.head < 0 {
@@ -113,25 +113,25 @@ func (fs *feeds) publish(session string, evs []openmanus.Event, small bool) {
 	switch {
 	case !small:
 		f.recent = nil
-	case len(f.recent)+len(evs) > keep:
-		f.recent = slices.Clone(evs[max(0, len(evs)-keep):])
+	case len(f.recent)+len(evs) > maxRecent:
+		f.recent = slices.Clone(evs[max(0, len(evs)-maxRecent):])
 	default:
 		f.recent = append(f.recent, evs...)
 	}
-	f.grow(evs[len(evs)-1].Seq)
+	f.setHead(evs[len(evs)-1].Seq)
 }
 
 // grow says that the session has so many events.
-func (f *feed) grow(head int64) {
+func (f *feed) setHead(head int64) {
 	f.head = head
-	f.gone.Store(false)
-	close(f.grown)
-	f.grown = make(chan struct{})
+	f.deleted.Store(false)
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
 // look compares what is known of sessions with how many events the database
 // has of those that exist, and wakes the followers of those that changed.
-func (fs *feeds) look(names []string, heads map[string]int64) {
+func (fs *feeds) update(names []string, heads map[string]int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, name := range names {
@@ -139,18 +139,18 @@ func (fs *feeds) look(names []string, heads map[string]int64) {
 		switch {
 		case f == nil || n == f.head:
 		case n == 0 && f.head > 0:
-			f.lose()
+			f.markDeleted()
 		default:
-			f.grow(n)
+			f.setHead(n)
 		}
 	}
 }
 
 // lose says that the session seems to have been deleted.
-func (f *feed) lose() {
+func (f *feed) markDeleted() {
 	f.recent = nil
-	f.grow(0)
-	f.gone.Store(true)
+	f.setHead(0)
+	f.deleted.Store(true)
 }
 
 // remove tells followers that a session was deleted here.
@@ -158,7 +158,7 @@ func (fs *feeds) remove(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f := fs.of[session]; f != nil {
-		f.lose()
+		f.markDeleted()
 	}
 }
 
@@ -166,7 +166,7 @@ func (fs *feeds) wakeAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, f := range fs.of {
-		f.grow(f.head)
+		f.setHead(f.head)
 	}
 }
 

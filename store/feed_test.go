@@ -64,19 +64,19 @@ func TestFeedNeverHandsOutEventsWithAGap(t *testing.T) {
 	}
 }
 
-func see(fs *feeds, n int64) { fs.look([]string{"s"}, map[string]int64{"s": n}) }
+func see(fs *feeds, n int64) { fs.update([]string{"s"}, map[string]int64{"s": n}) }
 
 func TestFeedKeepsFewEvents(t *testing.T) {
 	fs := newFeeds()
 	f := fs.join("s")
-	for seq := int64(1); seq <= 10*keep; seq += 3 {
+	for seq := int64(1); seq <= 10*maxRecent; seq += 3 {
 		fs.publish("s", numbered(seq, seq+2), true)
-		if len(f.recent) > keep {
+		if len(f.recent) > maxRecent {
 			t.Fatalf("it keeps %d events", len(f.recent))
 		}
 	}
-	fs.publish("s", numbered(10*keep+3, 20*keep), true)
-	if len(f.recent) > keep {
+	fs.publish("s", numbered(10*maxRecent+3, 20*maxRecent), true)
+	if len(f.recent) > maxRecent {
 		t.Fatalf("it keeps %d events", len(f.recent))
 	}
 	fs.leave("s")

@@ -147,9 +147,9 @@ func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2
 
 // step yields what there is after an event, or waits until there may be more.
 func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield func(openmanus.Event, error) bool) (next int64, more bool, err error) {
-	recent, known, grown := db.feeds.since(f, at)
+	recent, known, changed := db.feeds.since(f, at)
 	if !known {
-		// grown was asked for before the database is: nothing falls between.
+		// changed was asked for before the database is: nothing falls between.
 		id, last, err := db.head(ctx, session)
 		if err != nil {
 			return at, true, err
@@ -160,13 +160,13 @@ func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield
 				return at, true, err
 			}
 			if len(page) > 0 {
-				db.feeds.noticed(f, page[len(page)-1].seq)
+				db.feeds.seen(f, page[len(page)-1].seq)
 				return handOut(ctx, page, db.event, yield)
 			}
 			last = 0 // it was deleted in between
 		}
-		db.feeds.noticed(f, at)
-		if f.gone.Load() && last == 0 {
+		db.feeds.seen(f, at)
+		if f.deleted.Load() && last == 0 {
 			return at, true, deleted(session)
 		}
 	}
@@ -180,7 +180,7 @@ func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield
 		return at, true, nil
 	}
 	select {
-	case <-grown:
+	case <-changed:
 		return at, true, nil
 	case <-ctx.Done():
 		return at, false, nil

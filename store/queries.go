@@ -17,11 +17,11 @@ type queries struct {
 	now time.Time // of the transaction
 
 	begin, commit, version                *sql.Stmt
-	session, known, followed              *sql.Stmt
+	session, byKeyStmt, followed          *sql.Stmt
 	addSession, addEvent, addRef          *sql.Stmt
 	addTo, markIdle                       *sql.Stmt
 	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
-	deleteAfter, spoken                   *sql.Stmt
+	deleteAfter, referenced               *sql.Stmt
 	indexed, addSaid, deleteSaid          *sql.Stmt
 }
 
@@ -50,12 +50,12 @@ func (q *queries) close() error {
 
 func (q *queries) texts() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
-		&q.begin:    "BEGIN IMMEDIATE",
-		&q.commit:   "COMMIT",
-		&q.version:  "PRAGMA data_version",
-		&q.session:  "SELECT id, events FROM sessions WHERE name = ?",
-		&q.known:    "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
-		&q.followed: "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
+		&q.begin:     "BEGIN IMMEDIATE",
+		&q.commit:    "COMMIT",
+		&q.version:   "PRAGMA data_version",
+		&q.session:   "SELECT id, events FROM sessions WHERE name = ?",
+		&q.byKeyStmt: "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
+		&q.followed:  "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
 		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, owner, model, workspace,
 			input, output, cached, written, reasoning, cost, under_way) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0, 0)`,
 		&q.addEvent:     "INSERT INTO events (session, id, time, type, key, body) VALUES (?1, ?1 << 32 | ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, key) DO NOTHING",
@@ -71,7 +71,7 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.addSaid: `INSERT INTO said (rowid, text) SELECT sessions.id << 32 | (value ->> 'seq'), value ->> 'text'
 			FROM sessions, json_each(?2) WHERE name = ?1`,
 		&q.deleteSaid: "DELETE FROM said WHERE rowid > ?1 << 32 AND rowid < (?1 + 1) << 32",
-		&q.spoken:     "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
+		&q.referenced: "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
 	}
 }
 
@@ -116,9 +116,9 @@ func (r *record) event(b openmanus.Body) openmanus.Event {
 func (r *record) time() time.Time { return time.UnixMicro(r.micros).UTC() }
 
 // taken returns the event of a session that has this key, or nil.
-func (q *queries) taken(id int64, key string) (*record, error) {
+func (q *queries) byKey(id int64, key string) (*record, error) {
 	r := new(record)
-	err := q.known.QueryRow(id, key).Scan(r.fields()...)
+	err := q.byKeyStmt.QueryRow(id, key).Scan(r.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

@@ -23,7 +23,7 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if err != nil {
 		return nil, err
 	}
-	if err := db.indexSaid(ctx); err != nil {
+	if err := db.updateIndex(ctx); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	limit := opts.Limit
@@ -91,12 +91,12 @@ func newQuery(words string) (query, error) {
 	return q, err
 }
 
-// batchSaid is about how many bytes are added to the index at a time: appends
+// indexBatch is about how many bytes are added to the index at a time: appends
 // wait for so much at most, or for one session.
-const batchSaid = 256 << 10
+const indexBatch = 256 << 10
 
-// indexSaid adds what was said since the last search to the index.
-func (db *DB) indexSaid(ctx context.Context) error {
+// updateIndex adds what was said since the last search to the index.
+func (db *DB) updateIndex(ctx context.Context) error {
 	for {
 		rows, err := db.read.QueryContext(ctx, "SELECT name FROM sessions WHERE indexed < events LIMIT 256")
 		names, err := texts(rows, err)
@@ -114,7 +114,7 @@ func (db *DB) indexSaid(ctx context.Context) error {
 			for _, s := range u.said {
 				size += len(s.Text)
 			}
-			if size < batchSaid && i < len(names)-1 {
+			if size < indexBatch && i < len(names)-1 {
 				continue
 			}
 			if err := db.index(ctx, batch); err != nil {
@@ -142,7 +142,7 @@ func (db *DB) index(ctx context.Context, batch []unindexed) error {
 type unindexed struct {
 	name     string
 	from, to int64
-	said     []utterance
+	said     []message
 }
 
 func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err error) {
@@ -174,22 +174,22 @@ func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
 	if err != nil {
 		return fmt.Errorf("session %s: event %d: %w", u.name, r.seq, err)
 	}
-	if text := spokenIn(ev.Body); text != "" {
-		u.said = append(u.said, utterance{r.seq, text})
+	if text := searchable(ev.Body); text != "" {
+		u.said = append(u.said, message{r.seq, text})
 	}
 	return nil
 }
 
-// An utterance is what was said in an event.
-type utterance struct {
+// An message is what was said in an event.
+type message struct {
 	Seq  int64  `json:"seq"`
 	Text string `json:"text"`
 }
 
-// maxSaid is how much of one event is searched.
-const maxSaid = 64 << 10
+// maxSearched is how much of one event is searched.
+const maxSearched = 64 << 10
 
-func spokenIn(b openmanus.Body) string {
+func searchable(b openmanus.Body) string {
 	text := ""
 	switch b := b.(type) {
 	case openmanus.UserSaid:
@@ -199,7 +199,7 @@ func spokenIn(b openmanus.Body) string {
 	case openmanus.Titled:
 		text = b.Title
 	}
-	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
+	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
 }
 
 // index adds what was said, unless somebody else has.

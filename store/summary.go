@@ -14,7 +14,7 @@ type summary struct {
 	configured                        *openmanus.Configured
 	usage                             llm.Usage
 	cost                              openmanus.Money
-	stirs                             bool // there may be something to do, after that
+	active                            bool // there may be something to do, after that
 }
 
 // summarySQL adds a summary to a session. What a person said first stays.
@@ -31,7 +31,7 @@ func (s *summary) add(b openmanus.Body) {
 	switch b.(type) {
 	case openmanus.Opened, openmanus.Configured, openmanus.Titled, openmanus.Noted:
 	default:
-		s.stirs = true
+		s.active = true
 	}
 	switch b := b.(type) {
 	case openmanus.Opened:
@@ -58,7 +58,7 @@ func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) 
 	}
 	u := s.usage
 	_, err := q.addTo.Exec(id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
-		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.stirs)
+		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.active)
 	return err
 }
 

@@ -20,14 +20,14 @@ import (
 // It is also the one that notices what other processes append, and looks for
 // that only while somebody follows.
 type writer struct {
-	conn  *sql.Conn
-	q     *queries
-	feeds *feeds
-	jobs  chan *job
-	alone chan *job // have a transaction of their own
-	quit  chan struct{}
-	ended chan struct{}
-	once  sync.Once
+	conn      *sql.Conn
+	q         *queries
+	feeds     *feeds
+	jobs      chan *job
+	exclusive chan *job // have a transaction of their own
+	quit      chan struct{}
+	ended     chan struct{}
+	once      sync.Once
 
 	broken  error // why nothing more is written
 	closed  error // why its statements could not be
@@ -47,11 +47,11 @@ type job struct {
 	done chan error // gets the fate of the transaction
 }
 
-// most is how many jobs share a transaction.
-const most = 512
+// maxBatch is how many jobs share a transaction.
+const maxBatch = 512
 
-// glance is how often the writer looks for what other processes appended.
-const glance = 40 * time.Millisecond
+// pollInterval is how often the writer looks for what other processes appended.
+const pollInterval = 40 * time.Millisecond
 
 func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	conn, err := db.Conn(ctx)
@@ -63,7 +63,7 @@ func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w := &writer{
-		conn: conn, q: q, feeds: f, jobs: make(chan *job), alone: make(chan *job),
+		conn: conn, q: q, feeds: f, jobs: make(chan *job), exclusive: make(chan *job),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.run()
@@ -97,23 +97,23 @@ func (w *writer) stop() error {
 func (w *writer) run() {
 	defer close(w.ended)
 	defer func() { w.closed = errors.Join(w.q.close(), w.conn.Close()) }()
-	glances := time.NewTicker(glance)
-	glances.Stop()
+	poll := time.NewTicker(pollInterval)
+	poll.Stop()
 	for {
 		select {
 		case j := <-w.jobs:
 			w.transact(w.gather(j))
-		case j := <-w.alone:
+		case j := <-w.exclusive:
 			w.transact([]*job{j})
-		case <-w.feeds.kick:
-			glances.Reset(glance)
-			w.look(true)
-		case <-glances.C:
+		case <-w.feeds.first:
+			poll.Reset(pollInterval)
+			w.poll(true)
+		case <-poll.C:
 			if !w.feeds.any() {
-				glances.Stop()
+				poll.Stop()
 				continue
 			}
-			w.look(false)
+			w.poll(false)
 		case <-w.quit:
 			return
 		}
@@ -123,7 +123,7 @@ func (w *writer) run() {
 // gather returns j and the jobs that wait beside it.
 func (w *writer) gather(j *job) []*job {
 	batch := []*job{j}
-	for len(batch) < most {
+	for len(batch) < maxBatch {
 		select {
 		case j := <-w.jobs:
 			batch = append(batch, j)
@@ -138,7 +138,7 @@ func (w *writer) gather(j *job) []*job {
 func (w *writer) transact(batch []*job) {
 	err := w.broken
 	if err == nil {
-		err = w.try(batch)
+		err = w.commit(batch)
 	}
 	for _, j := range batch {
 		if err == nil && j.committed != nil {
@@ -148,7 +148,7 @@ func (w *writer) transact(batch []*job) {
 	}
 }
 
-func (w *writer) try(batch []*job) error {
+func (w *writer) commit(batch []*job) error {
 	ctx := context.Background() // what was begun is brought to its end
 	if _, err := w.q.begin.ExecContext(ctx); err != nil {
 		return w.failed(err)
@@ -188,7 +188,7 @@ func (w *writer) rollback() error {
 }
 
 // look wakes the followers of sessions to which other processes appended.
-func (w *writer) look(always bool) {
+func (w *writer) poll(always bool) {
 	var version int64
 	err := w.q.version.QueryRow().Scan(&version)
 	if err == nil && (always || version != w.version) {
@@ -196,7 +196,7 @@ func (w *writer) look(always bool) {
 		names := w.feeds.names()
 		if heads, err = w.q.heads(names); err == nil {
 			w.version = version
-			w.feeds.look(names, heads)
+			w.feeds.update(names, heads)
 		}
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func occupy(t *testing.T, db *DB) (free func()) {
 	busy, wait := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- db.writer.do(context.Background(), db.writer.alone, &job{do: func(*queries) error {
+		done <- db.writer.do(context.Background(), db.writer.exclusive, &job{do: func(*queries) error {
 			close(busy)
 			<-wait
 			return nil
@@ -127,7 +127,7 @@ func TestInOneCommitEachAppendHasItsOwnFate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer e.hand.release()
+		defer e.links.release()
 		entries[i], batch[i] = e, &job{do: e.add, done: make(chan error, 1)}
 	}
 	unborn, err := db.encode(t.Context(), "unborn", []openmanus.Body{openmanus.Noted{ID: "x"}})
@@ -143,7 +143,7 @@ func TestInOneCommitEachAppendHasItsOwnFate(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := db.writer.do(t.Context(), db.writer.alone, all); err != nil {
+	if err := db.writer.do(t.Context(), db.writer.exclusive, all); err != nil {
 		t.Fatal(err)
 	}
 	want := []error{nil, openmanus.ErrConflict, openmanus.ErrExists, nil, nil}
