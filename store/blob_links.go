@@ -11,19 +11,20 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A links holds the blobs that the bodies of one append speak of, from before
-// they are encoded until they are committed: see blobs. It is the
-// [openmanus.Blobs] of the codec for that append.
+// blobLinks are the hard links by which one append keeps the blobs that its
+// events refer to, from before it encodes them until it has committed: see
+// blobs. It is the [openmanus.Blobs] of that append's codec. It is not safe for
+// concurrent use.
 type blobLinks struct {
 	*blobs
-	names map[openmanus.Ref]string // second names
+	names map[openmanus.Ref]string // the link of each blob
 }
 
 // Put implements [openmanus.Blobs].
 func (l *blobLinks) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	ref, name, err := l.put(data)
 	if err != nil {
-		return "", fmt.Errorf("keep a blob of %d bytes: %w", len(data), err)
+		return "", fmt.Errorf("store a blob of %d bytes: %w", len(data), err)
 	}
 	return ref, l.add(ref, name)
 }
@@ -33,19 +34,20 @@ func (l *blobLinks) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, 
 	return l.open(ref, l.names[ref])
 }
 
+// add takes over a link. One for each blob is enough.
 func (l *blobLinks) add(ref openmanus.Ref, name string) error {
 	if l.names == nil {
 		l.names = make(map[openmanus.Ref]string)
 	}
 	if _, ok := l.names[ref]; ok {
-		return os.Remove(name) // one is enough
+		return os.Remove(name)
 	}
 	l.names[ref] = name
 	return nil
 }
 
-// grasp holds those of the blobs that exist. What looks like the name of a
-// blob and is none is nobody's concern.
+// addAll links those of the blobs that exist. Text in an event can look like a
+// reference to a blob that never existed.
 func (l *blobLinks) addAll(refs []openmanus.Ref) error {
 	for _, ref := range refs {
 		if _, ok := l.names[ref]; ok {
@@ -59,7 +61,7 @@ func (l *blobLinks) addAll(refs []openmanus.Ref) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return fmt.Errorf("hold the blob %s: %w", ref, err)
+			return fmt.Errorf("link blob %s: %w", ref, err)
 		default:
 			if err := l.add(ref, name); err != nil {
 				return err
@@ -69,10 +71,10 @@ func (l *blobLinks) addAll(refs []openmanus.Ref) error {
 	return nil
 }
 
-// ensure sees to it that what is held has its name. It is called within the
-// transaction that makes an event speak of it.
+// restore links a blob's own name again if it is gone, and reports whether the
+// append has the blob. It is called within the append's transaction.
 func (l *blobLinks) restore(ref openmanus.Ref) (bool, error) {
-	second, ok := l.names[ref]
+	link, ok := l.names[ref]
 	if !ok {
 		return false, nil
 	}
@@ -81,14 +83,14 @@ func (l *blobLinks) restore(ref openmanus.Ref) (bool, error) {
 		return false, err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return true, l.name(ref, second)
+		return true, l.name(ref, link)
 	} else if err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
-// release lets go of everything. What cannot be removed is swept up later.
+// release removes the links. Sweep removes those that cannot be removed here.
 func (l *blobLinks) release() {
 	for _, name := range l.names {
 		_ = os.Remove(name)

@@ -13,11 +13,10 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// Search returns the sessions in which people or agents said all of these
-// words in one go, or in whose title they stand, the best first. A word is
-// found as part of another, in capitals or not. Words of fewer than three
-// characters, as many are in Chinese, are in no index: where there are no
-// others, all that was ever said is read, and the newest is the best.
+// Search implements [journal.Searcher]. It searches the messages of users and
+// agents, and titles. The full-text index has no words of fewer than three
+// characters, which are common in Chinese: a search for such words alone reads
+// all messages, and ranks by age.
 func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions) ([]journal.Hit, error) {
 	query, err := newQuery(words)
 	if err != nil {
@@ -34,12 +33,17 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if query.match == "" {
 		found = scanned
 	}
-	rows, err := db.read.QueryContext(ctx, `WITH found AS (`+found+` AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE NOT instr(lower(text), lower(value)))),
-		best AS (SELECT session, seq, snippet, rank, row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
+	rows, err := db.read.QueryContext(ctx, `WITH
+		found AS (`+found+`
+			AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE NOT instr(lower(text), lower(value)))),
+		best AS (SELECT session, seq, snippet, rank,
+			row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
 		SELECT `+infoColumns+`, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
-		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7) AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
+		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7)
+			AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
 		ORDER BY rank, updated DESC LIMIT ?10`,
-		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first,
+		opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 	if err != nil {
 		return nil, db.explain(err)
 	}
@@ -54,21 +58,22 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	return hits, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
 
-// Two ways to find what was said: by the index, and by reading everything.
+// Two queries for messages that match: by the index, and by reading all.
 const (
-	// bm25 and snippet have to stand beside the match.
+	// bm25 and snippet only work in the query that has the MATCH.
 	matched = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
 		snippet(said, 0, ?1, ?2, '…', 64) AS snippet FROM said WHERE said MATCH ?3`
 	scanned = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, 0 AS rank,
-		iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) || ?1 || substr(text, at, length(?5)) || ?2 || substr(text, at + length(?5), 80) AS snippet
+		iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) ||
+			?1 || substr(text, at, length(?5)) || ?2 || substr(text, at + length(?5), 80) AS snippet
 		FROM (SELECT rowid, text, instr(lower(text), lower(?5)) AS at FROM said) WHERE at > 0`
 )
 
-// A query is for texts in which all of its words stand.
+// A query asks for texts that contain all of its words.
 type query struct {
-	match string // the words that are in the index, for FTS5
-	short string // those that are not, a JSON array
-	first string // of them
+	match string // the words of three and more characters, in the syntax of FTS5
+	short string // the shorter words, a JSON array
+	first string // of the shorter words
 }
 
 func newQuery(words string) (query, error) {
@@ -91,11 +96,11 @@ func newQuery(words string) (query, error) {
 	return q, err
 }
 
-// indexBatch is about how many bytes are added to the index at a time: appends
-// wait for so much at most, or for one session.
+// indexBatch is about how many bytes are added to the index in one transaction,
+// which delays appends. A session is always added as a whole.
 const indexBatch = 256 << 10
 
-// updateIndex adds what was said since the last search to the index.
+// updateIndex adds the messages since the last search to the index.
 func (db *DB) updateIndex(ctx context.Context) error {
 	for {
 		rows, err := db.read.QueryContext(ctx, "SELECT name FROM sessions WHERE indexed < events LIMIT 256")
@@ -125,7 +130,7 @@ func (db *DB) updateIndex(ctx context.Context) error {
 	}
 }
 
-// index adds to the index in one commit.
+// index adds messages to the index in one transaction.
 func (db *DB) index(ctx context.Context, batch []unindexed) error {
 	add := func(q *queries) error {
 		for _, u := range batch {
@@ -138,10 +143,10 @@ func (db *DB) index(ctx context.Context, batch []unindexed) error {
 	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: add}))
 }
 
-// An unindexed is what was said in a session between two events.
+// An unindexed has the messages of a session in a range of events.
 type unindexed struct {
 	name     string
-	from, to int64
+	from, to int64 // the events after from, up to to
 	said     []message
 }
 
@@ -149,7 +154,7 @@ func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err erro
 	u.name = name
 	err = db.read.QueryRowContext(ctx, "SELECT events, indexed FROM sessions WHERE name = ?", name).Scan(&u.to, &u.from)
 	if errors.Is(err, sql.ErrNoRows) {
-		return u, nil // it was deleted meanwhile
+		return u, nil // deleted in between
 	}
 	if err != nil {
 		return u, db.explain(err)
@@ -180,15 +185,16 @@ func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
 	return nil
 }
 
-// An message is what was said in an event.
+// A message is the text of an event.
 type message struct {
 	Seq  int64  `json:"seq"`
 	Text string `json:"text"`
 }
 
-// maxSearched is how much of one event is searched.
+// maxSearched is the most bytes of one message that are indexed.
 const maxSearched = 64 << 10
 
+// searchable returns the text of an event that searches look at, or "".
 func searchable(b openmanus.Body) string {
 	text := ""
 	switch b := b.(type) {
@@ -202,7 +208,7 @@ func searchable(b openmanus.Body) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
 }
 
-// index adds what was said, unless somebody else has.
+// index adds messages, unless another process has added them.
 func (q *queries) index(u unindexed) error {
 	r, err := q.indexed.Exec(u.name, u.from, u.to)
 	if err != nil {

@@ -36,7 +36,7 @@ func session(t testing.TB, db *store.DB, id string) journal.SessionInfo {
 	return info
 }
 
-func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
+func TestSessionInfo(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	evs, err := db.Append(t.Context(), "s", openmanus.Opened{Flow: "manus", Parent: "above"},
 		openmanus.Configured{Model: "openai/small", Workspace: "/old"},
@@ -68,7 +68,7 @@ func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
 	}
 }
 
-func TestTitleOfManyWordsIsCut(t *testing.T) {
+func TestLongTitle(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for i, words := range []string{strings.Repeat("wörter ", 5000), strings.Repeat("🙂", 5000), strings.Repeat(" ", 50) + strings.Repeat("x", 81)} {
 		id := fmt.Sprint(i)
@@ -80,7 +80,7 @@ func TestTitleOfManyWordsIsCut(t *testing.T) {
 	}
 }
 
-func TestSessionsAreListedByTheirLastChange(t *testing.T) {
+func TestSessionsAreListedByLastUpdate(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for _, id := range []string{"a", "b", "c"} {
 		add(t, db, id, openmanus.Opened{}, openmanus.Configured{Workspace: "/" + id})
@@ -118,7 +118,7 @@ func TestSessionsAreListedByTheirLastChange(t *testing.T) {
 	}
 }
 
-func TestFindTakesAPrefixThatIsUnique(t *testing.T) {
+func TestFind(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for _, id := range []string{"abc", "abd", "ab%", "x", "xyz", "ünique", "_a"} {
 		add(t, db, id, openmanus.Opened{}, openmanus.Titled{ID: "1", Title: "about " + id})
@@ -140,17 +140,17 @@ func TestFindTakesAPrefixThatIsUnique(t *testing.T) {
 	if err == nil || errors.Is(err, openmanus.ErrNoSession) {
 		t.Fatalf("a prefix of three finds one: %v", err)
 	}
-	for _, s := range []string{`"ab"`, "abc  about abc", "abd  about abd", "ab%  about ab%", "write more"} {
+	for _, s := range []string{`"ab"`, "abc  about abc", "abd  about abd", "ab%  about ab%", "give more"} {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("the error is %q, and does not say %q", err, s)
 		}
 	}
-	if _, err := db.Find(t.Context(), "many"); err == nil || !strings.Contains(err.Error(), "and others") || strings.Count(err.Error(), "many-") != 8 {
+	if _, err := db.Find(t.Context(), "many"); err == nil || !strings.Contains(err.Error(), "and more") || strings.Count(err.Error(), "many-") != 8 {
 		t.Errorf("the error is %q", err)
 	}
 }
 
-func TestDeleteLeavesNothing(t *testing.T) {
+func TestDelete(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	add(t, db, "s", openmanus.Opened{}, done("1", big("x")))
@@ -176,7 +176,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	add(t, db, "s", openmanus.Opened{}) // the name is free again
 }
 
-func TestDeleteRefusesASessionThatIsDriven(t *testing.T) {
+func TestDeleteRefusesDrivenSession(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	add(t, db, "s", openmanus.Opened{})
@@ -195,7 +195,7 @@ func TestDeleteRefusesASessionThatIsDriven(t *testing.T) {
 	}
 }
 
-func TestFollowersLearnThatTheirSessionWasDeleted(t *testing.T) {
+func TestFollowEndsWhenSessionIsDeleted(t *testing.T) {
 	dir := t.TempDir()
 	one, two := open(t, dir, nil), open(t, dir, nil)
 	for _, id := range []string{"here", "there"} {
