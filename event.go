@@ -10,7 +10,7 @@ import (
 
 // FormatVersion is the version of the journal format that this package
 // writes. It reads every earlier one. See docs/events.md.
-const FormatVersion = 1
+const FormatVersion = 2
 
 // An Event is one fact in the life of a session.
 type Event struct {
@@ -31,7 +31,7 @@ type Body interface {
 type (
 	// Opened is the first event of a session.
 	Opened struct {
-		Flow    string  `json:"flow"`             // the flow that decides
+		Flow    string  `json:"flow"`             // the flow that decides: [Spec.Name]
 		Parent  string  `json:"parent,omitempty"` // the session that asked for this one
 		Owner   string  `json:"owner,omitempty"`  // the user of a server whose session it is
 		Depth   int     `json:"depth,omitempty"`  // how many sessions are above
@@ -39,22 +39,19 @@ type (
 		Version int     `json:"version"`
 	}
 
-	// Configured is what requests are built from, from here on. It comes
-	// with Opened and at every declared change.
+	// Configured is what requests are built from, from here on, and the
+	// spec that it was made from. It comes with Opened and at every
+	// declared change.
 	Configured struct {
-		N         int          `json:"n"`                  // how many came before
-		Model     string       `json:"model,omitempty"`    // PROVIDER/NAME
-		Endpoint  string       `json:"endpoint,omitempty"` // where it answers, if that matters
-		System    string       `json:"system,omitempty"`
-		Tools     []ToolSpec   `json:"tools,omitempty"`
-		Settings  llm.Settings `json:"settings"`
-		Limits    Limits       `json:"limits"`
-		Prices    Prices       `json:"prices"`
-		Window    Window       `json:"window,omitzero"`
-		Workspace string       `json:"workspace,omitempty"`
-		Approve   string       `json:"approve,omitempty"`   // the gate's mode
-		Sandbox   string       `json:"sandbox,omitempty"`   // what calls run in, such as "bubblewrap", or "none"; "": not recorded
-		FlowEnds  bool         `json:"flow_ends,omitempty"` // a reply without calls is no end: the flow says when it has ended
+		N int `json:"n"` // how many came before
+		Spec
+		System   string       `json:"system,omitempty"`
+		Tools    []ToolSpec   `json:"tools,omitempty"`
+		Settings llm.Settings `json:"settings"`
+		Prices   Prices       `json:"prices"`
+		Window   Window       `json:"window,omitzero"`
+		Sandbox  string       `json:"sandbox,omitempty"`   // what calls really run in, such as "bubblewrap", or "none"; "": not recorded
+		FlowEnds bool         `json:"flow_ends,omitempty"` // a reply without calls is no end: the flow says when it has ended
 	}
 
 	// UserSaid is input. ID is chosen by the sender, so that sending it

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -199,11 +198,10 @@ func failedCall(s *openmanus.State) *openmanus.CallState {
 // attempt is the task of the n-th attempt, from 0.
 func (f *EvaluateFlow) attempt(s *openmanus.State, r *round, n int) openmanus.Task {
 	a := r.Attempts[n]
-	params := url.Values{"copy": {fmt.Sprintf("%d-%d", r.Number, n+1)}}
-	if a.Model != "" {
-		params.Set("model", a.Model)
+	t := openmanus.Task{
+		Do: openmanus.Delegate, Child: attemptName(r.Number, n), Flow: a.Agent, Model: a.Model,
+		Copy: &openmanus.Copy{Round: r.Number, Attempt: n + 1}, Prompt: strings.Join(s.Requests, "\n\n"),
 	}
-	t := openmanus.Task{Do: openmanus.Delegate, Child: attemptName(r.Number, n), Flow: a.Agent + "?" + params.Encode(), Prompt: strings.Join(s.Requests, "\n\n")}
 	if a.Hint != "" {
 		t.Prompt += "\n\nHow to go about it: " + a.Hint
 	}
@@ -221,5 +219,5 @@ func (f *EvaluateFlow) judge(s *openmanus.State, r *round, name string) openmanu
 		fmt.Fprintf(&b, "\nAttempt %d: its files are in attempt-%d/, what it changed is in attempt-%d.diff. It reports:\n<report>\n%s\n</report>\n", n, n, n, clip(d.Text, 8000))
 	}
 	b.WriteString("\nWhich of them do the task, and how well?")
-	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Judge + "?" + url.Values{"copy": {fmt.Sprint(r.Number)}}.Encode(), Prompt: b.String()}
+	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Judge, Copy: &openmanus.Copy{Round: r.Number}, Prompt: b.String()}
 }

@@ -40,8 +40,7 @@ func (c *contest) set() Copies {
 // worker is the flow of a session: an attempt works in its copy, as the
 // program has it.
 func (c *contest) worker(ctx context.Context, s *openmanus.State) (openmanus.Flow, error) {
-	name, params, _ := strings.Cut(s.Opened.Flow, "?")
-	if name == "evaluate" {
+	if s.Opened.Flow == "evaluate" {
 		f := c.flow
 		f.Judge = "judge"
 		f.Evaluator = Evaluator(f.Attempts, c.set())
@@ -52,30 +51,42 @@ func (c *contest) worker(ctx context.Context, s *openmanus.State) (openmanus.Flo
 	}
 	a := &openmanus.Agent{Name: s.Opened.Flow, Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tools.NewTerminate()}}
 	v, label := c.judge, "judge"
-	if name != "judge" {
+	a.Spec = s.Config.Spec
+	if s.Opened.Flow != "judge" {
 		var round, n int
-		if _, err := fmt.Sscanf(params, "copy=%d-%d", &round, &n); err != nil {
-			return nil, err
-		}
-		dir, err := c.set().Place(ctx, root, round, n)
+		rel, err := filepath.Rel(filepath.Join(c.copies, root), s.Config.Workspace)
 		if err != nil {
 			return nil, err
 		}
-		ws, err := workspace.NewDir(dir)
+		if _, err := fmt.Sscanf(filepath.ToSlash(rel), "%d/attempt-%d", &round, &n); err != nil {
+			return nil, err
+		}
+		ws, err := workspace.NewDir(a.Spec.Workspace)
 		if err != nil {
 			return nil, err
 		}
-		a.Workspace, v, label = dir, c.hands[n-1], fmt.Sprintf("%d-%d", round, n)
+		v, label = c.hands[n-1], fmt.Sprintf("%d-%d", round, n)
 		a.Tools = append(a.Tools, tools.NewFileSaver(ws))
-	} else if dir, err := c.set().Compare(ctx, root, 1); err != nil || dir == "" {
-		return nil, err
 	}
 	a.Model = c.begins(label, v)
 	return a, nil
 }
 
+// childSpec is what a session is made from that the evaluation opens.
+func (c *contest) childSpec(ctx context.Context, session string, _ *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
+	spec := openmanus.Spec{Agent: t.Flow, Model: t.Model}
+	var err error
+	if t.Copy.Attempt > 0 {
+		spec.Workspace, err = c.set().Place(ctx, session, t.Copy.Round, t.Copy.Attempt)
+	} else {
+		spec.Workspace, err = c.set().Compare(ctx, session, t.Copy.Round)
+	}
+	return spec, err
+}
+
 func (c *contest) open(t *testing.T) {
 	t.Helper()
+	c.child = c.childSpec
 	if c.ws == "" {
 		c.ws = t.TempDir()
 	}
@@ -400,8 +411,8 @@ func TestAttemptsHaveTheirModelsAndHints(t *testing.T) {
 		t.Errorf("%q", first)
 	}
 	o, err := openmanus.Load(t.Context(), c.j, openmanus.ChildID(root, "attempt-1-2"))
-	if err != nil || o.Opened.Flow != "manus?copy=1-2&model=a%2Fb" {
-		t.Errorf("%q %v", o.Opened.Flow, err)
+	if err != nil || o.Opened.Flow != "manus" || o.Config.Model != "a/b" {
+		t.Errorf("%q with %q: %v", o.Opened.Flow, o.Config.Model, err)
 	}
 }
 

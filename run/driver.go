@@ -60,6 +60,9 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 
 	err := d.takeOver(ctx)
 	if err == nil {
+		err = d.recordSandbox(ctx)
+	}
+	if err == nil {
 		err = d.advance(ctx)
 	}
 	for err == nil {
@@ -126,6 +129,22 @@ func (d *driver) takeOver(ctx context.Context) error {
 	}
 	err := d.append(ctx, openmanus.TakenOver{N: d.s.TakenOver, Worker: d.Name})
 	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another may do so at the same time
+		return d.catchUp(ctx)
+	}
+	return err
+}
+
+// recordSandbox records what calls run in from here on, if that is not what the
+// session recorded: it may go on where another sandbox is to be had.
+func (d *driver) recordSandbox(ctx context.Context) error {
+	used := d.flow.Agent().Sandbox
+	if used == "" || used == d.s.Config.Sandbox || d.s.Status() != openmanus.Running {
+		return nil
+	}
+	c := d.s.Config
+	c.N, c.Sandbox, c.Limits = c.N+1, used, d.s.Limits
+	err := d.append(ctx, c)
+	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
 		return d.catchUp(ctx)
 	}
 	return err

@@ -24,8 +24,15 @@ type Worker struct {
 	Journal openmanus.Journal
 
 	// Flow returns the flow that decides in a session in this state; often
-	// by s.Opened.Flow alone. The same session gets the same flow.
+	// by s.Opened.Flow alone, or by the spec in s.Config. The same session
+	// gets the same flow. For a session that is about to be opened, s has
+	// only Opened and the spec.
 	Flow func(ctx context.Context, s *openmanus.State) (openmanus.Flow, error)
+
+	// Child, if not nil, returns the spec of the session that the given one,
+	// in state parent, opens for the task t, without its limits. Nil: it has
+	// the name of the task's flow, and nothing else.
+	Child func(ctx context.Context, session string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error)
 
 	// Blobs keep what is large. If nil, the journal does, if it can.
 	Blobs openmanus.Blobs
@@ -150,6 +157,9 @@ func (w *Worker) load(ctx context.Context, session string) (*openmanus.State, op
 }
 
 func (w *Worker) flow(ctx context.Context, session string, s *openmanus.State) (openmanus.Flow, error) {
+	if v := s.Opened.Version; v > openmanus.FormatVersion {
+		return nil, fmt.Errorf("session %s has version %d of the journal format, and this program knows versions up to %d: it can be read and exported, not driven", session, v, openmanus.FormatVersion)
+	}
 	if s.Foreign != "" {
 		return nil, fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be read and exported, not driven", session, s.Foreign)
 	}

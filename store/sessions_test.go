@@ -39,7 +39,7 @@ func session(t testing.TB, db *store.DB, id string) journal.SessionInfo {
 func TestSessionInfo(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	evs, err := db.Append(t.Context(), "s", openmanus.Opened{Flow: "manus", Parent: "above"},
-		openmanus.Configured{Model: "openai/small", Workspace: "/old"},
+		openmanus.Configured{Spec: openmanus.Spec{Model: "openai/small", Workspace: "/old"}},
 		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "  Find the three\n\tbest months\x1b[31m ")})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestSessionInfo(t *testing.T) {
 	u := llm.Usage{Input: 100, Output: 10, Cached: 50, CacheWrite: 5, Reasoning: 3}
 	add(t, db, "s", openmanus.UserSaid{ID: "2", Message: llm.Say(llm.User, "and the worst")}, openmanus.ModelSaid{Usage: u, Cost: 7})
 	add(t, db, "s", openmanus.ModelFailed{Turn: 1, Usage: u, Cost: 1}, openmanus.ChildDone{Child: "c", Usage: u, Cost: 1000},
-		openmanus.Configured{N: 1, Model: "openai/large", Workspace: "/new"})
+		openmanus.Configured{N: 1, Spec: openmanus.Spec{Model: "openai/large", Workspace: "/new"}})
 	add(t, db, "s", openmanus.Titled{ID: "1", Title: "Months"}, openmanus.Titled{ID: "2", Title: "The months"}, openmanus.Foreign{Type: "teleported", Stored: "t/1", Content: []byte("{}")})
 	got := session(t, db, "s")
 	if got.Title != "The months" || got.Model != "openai/large" || got.Workspace != "/new" || got.Events != 11 || got.Last != "teleported" {
@@ -83,9 +83,9 @@ func TestLongTitle(t *testing.T) {
 func TestSessionsAreListedByLastUpdate(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for _, id := range []string{"a", "b", "c"} {
-		add(t, db, id, openmanus.Opened{}, openmanus.Configured{Workspace: "/" + id})
+		add(t, db, id, openmanus.Opened{}, openmanus.Configured{Spec: openmanus.Spec{Workspace: "/" + id}})
 	}
-	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Workspace: "/b"})
+	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Spec: openmanus.Spec{Workspace: "/b"}})
 	add(t, db, "a", openmanus.Noted{ID: "1"})
 	for _, tt := range []struct {
 		opts journal.ListOptions

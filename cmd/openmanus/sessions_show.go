@@ -10,6 +10,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
@@ -76,7 +77,7 @@ func (x *session) info(ctx context.Context) (*sessionInfo, error) {
 
 func newInfo(kept journal.SessionInfo, s *openmanus.State, qs []run.Question) *sessionInfo {
 	return &sessionInfo{
-		runSummary: summarize(kept.ID, s, qs, []fileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
+		runSummary: summarize(kept.ID, s, qs, []host.FileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
 		Agent: s.Opened.Flow, Model: s.Config.Model, Endpoint: s.Config.Endpoint, Workspace: s.Config.Workspace,
 		Approve: s.Config.Approve, Parent: s.Opened.Parent, From: s.Opened.From, Unknown: s.Foreign,
 	}
