@@ -1,34 +1,49 @@
-// Package gate rules on calls by what is configured and by what a person
-// decided before.
+// Package gate decides which calls may run: by configured rules, by decisions
+// that a person asked it to remember, and by the session's mode.
+//
+// [New] makes a [Gate], which implements [openmanus.Gate]. [Memory] keeps the
+// remembered decisions.
+//
+// # Rules
 //
 // A rule has a kind and a pattern:
 //
 //	tool:NAME         calls of the tool; * stands for any letters
-//	command:WORDS     a command in a shell script: command:go test *
+//	command:WORDS     a shell command that a call runs: command:go test *
 //	path:PATTERN      a file or directory that a call names: path:**/*.pem
-//	edit:PATTERN      the same, for calls that may change it
+//	edit:PATTERN      the same, if the call may change it
 //	host:PATTERN      a host that a call names, as in [egress.Policy]
 //
 // In a command, * within a word stands for any letters, and as the last word
-// for any further words. A path without a slash is found in every directory;
-// others begin at the workspace.
+// for any further words. A path pattern without a slash matches in every
+// directory; others begin at the workspace.
 //
-// What counts, the first before the next:
+// Rules know no tool by its name. What a call does with its arguments, which of
+// them are commands, paths and hosts, the tool declares:
+// [openmanus.ToolSpec].Arguments. If a tool declares nothing, the gate guesses
+// from the names and values of the arguments, and takes more for a path, host
+// or command than may be one.
+//
+// # Order
+//
+// The first of these that applies decides:
 //
 //  1. a rule that denies
-//  2. a call that was denied for good, or allowed for good: this very call
+//  2. a remembered decision about this very call
 //  3. the mode readonly
 //  4. a rule that asks
 //  5. a rule that allows
 //  6. the mode
 //
-// Commands are read as a shell reads them, and that is advice, not a wall: a
-// program can do what its name does not say. The wall is the sandbox. Rules
-// that deny or ask therefore look also at what is wrapped (sudo, env, sh -c,
-// xargs, find -exec), and take what cannot be read for a reason to ask; rules
-// that allow need every command of a script to be plain and to fit.
+// # Commands
 //
-// In a sandbox, commands and edits of the workspace need no question in the
-// mode ask; what reaches beyond it does, such as files that programs outside
-// read and obey: see [Protected].
+// The gate parses commands as a shell would. That is advice and not a wall,
+// because a program can do what its name does not say; the wall is the sandbox.
+// So rules that deny or ask also look at wrapped commands (sudo, env, sh -c,
+// xargs, find -exec), and a command that cannot be parsed is a reason to ask.
+// A rule allows a script only if every command in it is plain and matches.
+//
+// In a sandbox, the mode ask allows commands and edits of the workspace. It
+// asks about what reaches beyond: other hosts, other files, and files that
+// programs outside of the sandbox read and obey (see [Protected]).
 package gate

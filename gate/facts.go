@@ -63,9 +63,9 @@ func names(places []place, want func(place) bool) []string {
 	return list
 }
 
-// look finds out what a call does, in the workspace at dir. A call whose
-// arguments are no object has no facts: arguments are checked against the
-// tool's schema before.
+// look returns the facts of a call in the workspace at dir. Arguments that are
+// no JSON object have none: the driver checks arguments against the tool's
+// schema before.
 func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 	h := spec.Hints
 	f := facts{tool: call.Name, edits: h.Edits, changes: !h.ReadOnly, destroys: h.Destructive}
@@ -90,7 +90,7 @@ func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 	return f
 }
 
-// meant returns the names of the arguments that a is about, in their order.
+// meant returns the names of the arguments that a is about, sorted.
 func meant(a openmanus.Argument, declared []openmanus.Argument, args map[string]any) []string {
 	if a.Name != "*" {
 		if _, ok := args[a.Name]; !ok {
@@ -144,7 +144,7 @@ func (f *facts) command(dir string, s script) {
 	f.commands, f.writes = append(f.commands, s.commands...), append(f.writes, s.writes...)
 }
 
-// words finds paths and hosts among the words of a script.
+// words adds the paths and hosts among the words of a script.
 func (f *facts) words(dir string, s *script) {
 	for i, w := range s.writes {
 		s.writes[i] = relative(dir, w)
@@ -165,7 +165,7 @@ func (f *facts) words(dir string, s *script) {
 	}
 }
 
-// path adds a path, and where symbolic links lead from there.
+// path adds a path, and the path to which symbolic links lead from there.
 func (f *facts) path(dir, name string, does openmanus.Effect) {
 	p := relative(dir, name)
 	f.paths = append(f.paths, place{p, does})
@@ -174,8 +174,8 @@ func (f *facts) path(dir, name string, does openmanus.Effect) {
 	}
 }
 
-// url adds the host of an address. Tools that open addresses take away space
-// around them and add a scheme, and so does it.
+// url adds the host of an address. Like the tools that open addresses, it
+// ignores space around them and adds a scheme where there is none.
 func (f *facts) url(text string) {
 	if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
 		text = "https://" + text
@@ -185,7 +185,7 @@ func (f *facts) url(text string) {
 	}
 }
 
-// host adds a host. A port behind it counts for nothing.
+// host adds a host, without a port.
 func (f *facts) host(name string) {
 	if h, _, err := net.SplitHostPort(name); err == nil {
 		name = h
@@ -197,14 +197,15 @@ func (f *facts) host(name string) {
 
 // Names that arguments often have, in tools that declare nothing.
 var (
-	pathNames    = []string{"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder", "destination", "source"}
+	pathNames = []string{"path", "file_path", "filepath", "file", "filename", "directory", "dir", "folder",
+		"destination", "source"}
 	hostNames    = []string{"host", "hostname", "domain"}
 	commandNames = []string{"command", "cmd", "script", "shell"}
 )
 
-// guess looks at an argument of which no one says what it is: its name, and
-// whether it reads like an address. What could be a command counts for rules
-// that deny or ask, and for no rule that allows.
+// guess looks at an argument that no tool declares: at its name, and at whether
+// it reads like an address. A command that is guessed can make a rule deny or
+// ask. It never makes a rule allow.
 func (f *facts) guess(dir, name string, does openmanus.Effect, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -233,8 +234,8 @@ func (f *facts) guess(dir, name string, does openmanus.Effect, value any) {
 	}
 }
 
-// guessCommand adds commands that may be none: rules that allow do not apply
-// to them, and that one cannot be read says nothing.
+// guessCommand adds commands that may be none. So rules that allow do not apply
+// to them, and it does not matter whether they can be parsed.
 func (f *facts) guessCommand(dir string, s script) {
 	s.plain, s.unread = false, false
 	f.command(dir, s)

@@ -10,24 +10,25 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// Options say how a [Gate] rules.
+// Options are what a [Gate] is made from.
 type Options struct {
-	Mode      openmanus.Mode // the zero Mode is ask
+	Mode      openmanus.Mode // the zero Mode is [openmanus.ApproveAsk]
 	Rules     Rules
-	Workspace string // absolute
-	Sandbox   string // what calls run in whose hints say so; "" or "none": nothing
+	Workspace string // absolute; relative paths in rules and calls begin there
+	Sandbox   string // in which Sandboxed calls run; "" or "none": there is none
 
-	// Memory has what was decided for good. If nil, nothing was.
+	// Memory holds remembered decisions. If it is nil, there are none.
 	Memory *Memory
 }
 
-// A Gate is an [openmanus.Gate] by rules, remembered decisions and a mode.
+// A Gate is an [openmanus.Gate] that decides by rules, remembered decisions and
+// a mode. It is safe for concurrent use, and its options do not change.
 type Gate struct {
 	o                Options
 	deny, ask, allow []rule
 }
 
-// New returns a gate. The error says which rule is none.
+// New returns a gate. The error names a rule that cannot be read.
 func New(o Options) (*Gate, error) {
 	g := &Gate{o: o}
 	var err error
@@ -43,11 +44,16 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
-// sandboxed reports whether calls of the session run in a sandbox.
+// sandboxed reports whether Sandboxed calls of the session run in a sandbox.
 func (g *Gate) sandboxed() bool { return g.o.Sandbox != "" && g.o.Sandbox != "none" }
 
-// Rule implements [openmanus.Gate].
-func (g *Gate) Rule(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec) (openmanus.Verdict, error) {
+// Rule implements [openmanus.Gate]. Calls that are Internal or Final change
+// nothing but the session, and only the mode decides on them. An error comes
+// from the memory: then nothing is allowed, because a decision that denies the
+// call may be in there.
+func (g *Gate) Rule(
+	ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec,
+) (openmanus.Verdict, error) {
 	h := spec.Hints
 	if h.Internal || h.Final {
 		return g.o.Mode.Rule(ctx, call, spec)
@@ -55,55 +61,70 @@ func (g *Gate) Rule(ctx context.Context, call openmanus.Call, spec openmanus.Too
 	f := look(g.o.Workspace, call, spec)
 	if i := slices.IndexFunc(g.deny, func(r rule) bool { return r.touches(f) }); i >= 0 {
 		name := "deny " + g.deny[i].text
-		return openmanus.Verdict{Rule: name, Reason: fmt.Sprintf("the rule %q is against it; find another way, or tell the person", name)}, nil
+		return denied(name, fmt.Sprintf("the rule %q denies it; find another way, or tell the person",
+			name)), nil
 	}
-	past, known, err := g.o.Memory.Recall(key(g.o.Workspace, g.o.Sandbox, spec, openmanus.Fingerprint(call.Name, call.Input)))
+	hash := openmanus.Fingerprint(call.Name, call.Input)
+	past, known, err := g.o.Memory.Recall(key(g.o.Workspace, g.o.Sandbox, spec, hash))
 	if err != nil {
 		return openmanus.Verdict{}, err
 	}
 	if known && !past.Allow {
-		return openmanus.Verdict{Rule: past.rule(), Reason: "the person does not want it, now or later"}, nil
+		return denied(past.rule(), "the person denied this call, now and for the future"), nil
 	}
 	if g.o.Mode == openmanus.ApproveReadOnly && !h.ReadOnly {
 		return g.o.Mode.Rule(ctx, call, spec)
 	}
 	if known {
-		return openmanus.Verdict{Allow: true, Rule: past.rule()}, nil
+		return allowed(past.rule()), nil
 	}
 	return g.consider(f, h), nil
 }
 
-// consider rules on a call that is neither denied nor known.
+// consider decides on a call that no rule denies and no remembered decision is
+// about, in a mode in which it could be allowed.
 func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
 	if i := slices.IndexFunc(g.ask, func(r rule) bool { return r.touches(f) }); i >= 0 {
 		name := "ask " + g.ask[i].text
-		return openmanus.Verdict{Ask: true, Rule: name, Reason: fmt.Sprintf("%s (the rule %q asks.)", g.question(f), name)}
+		return ask(name, fmt.Sprintf("%s (the rule %q asks.)", g.question(f), name))
 	}
-	if f.unread && (hasKind(g.ask, "command") || hasKind(g.deny, "command")) && g.o.Mode != openmanus.ApproveAll {
-		return openmanus.Verdict{Ask: true, Rule: "a command that cannot be read", Reason: g.question(f) + " (It runs something that cannot be known before, and there are rules for commands.)"}
+	if f.unread && (hasKind(g.ask, "command") || hasKind(g.deny, "command")) &&
+		g.o.Mode != openmanus.ApproveAll {
+		return ask("a command that cannot be parsed",
+			g.question(f)+" (It runs something that cannot be known before, and there are rules for "+
+				"commands.)")
 	}
 	for _, kind := range []string{"tool", "command", "path", "edit", "host"} {
 		if r, ok := covers(g.allow, kind, f); ok && (kind != "command" || g.writesCovered(f)) {
-			return openmanus.Verdict{Allow: true, Rule: "allow " + r.text}
+			return allowed("allow " + r.text)
 		}
 	}
 	mode := "mode " + string(cmp.Or(g.o.Mode, openmanus.ApproveAsk))
-	yes := func(rule string) openmanus.Verdict { return openmanus.Verdict{Allow: true, Rule: rule} }
 	switch {
 	case h.ReadOnly || g.o.Mode == openmanus.ApproveAll:
-		return yes(mode)
+		return allowed(mode)
 	case g.sandboxed() && h.Sandboxed:
-		return yes("sandbox " + g.o.Sandbox)
+		return allowed("sandbox " + g.o.Sandbox)
 	case f.edits && !f.protected && g.o.Mode == openmanus.ApproveEdits:
-		return yes(mode)
+		return allowed(mode)
 	case f.edits && !f.protected && g.sandboxed():
-		return yes("sandbox " + g.o.Sandbox + ", edits of the workspace")
+		return allowed("sandbox " + g.o.Sandbox + ", edits of the workspace")
 	}
-	return openmanus.Verdict{Ask: true, Rule: mode, Reason: g.question(f)}
+	return ask(mode, g.question(f))
 }
 
-// writesCovered reports whether the files that a script redirects into may be
-// edited by a rule.
+func allowed(rule string) openmanus.Verdict { return openmanus.Verdict{Allow: true, Rule: rule} }
+
+func denied(rule, reason string) openmanus.Verdict {
+	return openmanus.Verdict{Rule: rule, Reason: reason}
+}
+
+func ask(rule, question string) openmanus.Verdict {
+	return openmanus.Verdict{Ask: true, Rule: rule, Reason: question}
+}
+
+// writesCovered reports whether rules allow changes of all files into which a
+// script redirects.
 func (g *Gate) writesCovered(f facts) bool {
 	return !slices.ContainsFunc(f.writes, func(name string) bool {
 		return Protected(name) || !slices.ContainsFunc(g.allow, func(r rule) bool {
@@ -116,8 +137,8 @@ func hasKind(rules []rule, kind string) bool {
 	return slices.ContainsFunc(rules, func(r rule) bool { return r.kind == kind })
 }
 
-// question is what a person is asked about a call. The arguments are shown
-// beside it.
+// question is what a person is asked about a call. The surface shows the
+// arguments beside it.
 func (g *Gate) question(f facts) string {
 	q := "May " + f.tool + " "
 	switch {

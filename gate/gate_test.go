@@ -293,22 +293,20 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-func TestRulesThatAreNone(t *testing.T) {
+func TestMalformedRules(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                     "begins with",
-		"rm *":                 "begins with",
-		"commands:rm":          "begins with",
-		"command:":             "nothing stands behind",
+		"":                     "must begin with",
+		"rm *":                 "must begin with",
+		"commands:rm":          "must begin with",
+		"command:":             "no pattern after",
 		"path:[a":              "not closed",
 		"host:*":               "every host",
 		"host:https://a.b":     "no host",
 		"host:exämple.example": "xn--",
 	} {
-		if err := Check(text); err == nil || !strings.Contains(err.Error(), why) {
+		_, err := New(Options{Rules: Rules{Allow: []string{text}}})
+		if err == nil || !strings.Contains(err.Error(), "allow: ") || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %q", text, err, why)
-		}
-		if _, err := New(Options{Rules: Rules{Allow: []string{text}}}); err == nil {
-			t.Errorf("%q was taken", text)
 		}
 	}
 }

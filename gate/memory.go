@@ -18,47 +18,48 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A Decision is what a person decided for good.
+// A Decision is a decision of a person that holds until it is forgotten.
 type Decision struct {
-	Key       string    `json:"key"` // what it is about: a hash of all that they were shown
+	Key       string    `json:"key"` // of what it is about: see [Key] and [CallKey]
 	Allow     bool      `json:"allow"`
-	What      string    `json:"what"`                // for people
-	Tool      string    `json:"tool,omitempty"`      // of a call
-	Workspace string    `json:"workspace,omitempty"` // of a call
+	What      string    `json:"what"`                // for people: what was decided on
+	Tool      string    `json:"tool,omitempty"`      // of the call
+	Workspace string    `json:"workspace,omitempty"` // of the call
 	Session   string    `json:"session,omitempty"`   // where it was decided
 	By        string    `json:"by"`
 	At        time.Time `json:"at"`
-	Forgotten bool      `json:"forgotten,omitempty"` // it holds no longer
+	Forgotten bool      `json:"forgotten,omitempty"` // it was revoked
 }
 
-// rule is the decision as the rule of a verdict.
+// rule returns the decision as a verdict's rule: which one, whose, and when.
 func (d Decision) rule() string {
 	verb := "denied"
 	if d.Allow {
 		verb = "allowed"
 	}
-	text := fmt.Sprintf("remembered %.8s: %s by %s at %s", d.Key, verb, d.By, d.At.UTC().Format("2006-01-02 15:04"))
+	at := d.At.UTC().Format("2006-01-02 15:04")
+	text := fmt.Sprintf("remembered %.8s: %s by %s at %s", d.Key, verb, d.By, at)
 	if d.Session != "" {
 		text += " in " + d.Session
 	}
 	return text
 }
 
-// Key returns the name under which parts are remembered. Other parts, and the
-// same ones in another order, have another.
+// Key returns the key under which a decision about parts is remembered: a hash.
+// The order of the parts matters.
 func Key(parts ...string) string {
 	data, err := json.Marshal(parts)
 	if err != nil {
-		panic(err) // texts can always be encoded
+		panic(err) // strings always encode
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
 // CallKey returns the key of the call c, which waits for approval in the
-// session s: of its arguments, its tool as the model sees it, and where it
-// would run. It is "" for a call that cannot be decided on for good, because
-// what it does depends on the moment.
+// session s. The key is of the call's arguments, its tool as the model sees it,
+// the workspace and the sandbox. It is "" for a call that was previewed: what
+// such a call does depends on the moment, so its decision cannot be remembered.
 func CallKey(s *openmanus.State, c *openmanus.CallState) string {
 	i := slices.IndexFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == c.Name })
 	if c.Ruling == nil || c.Ruling.Shown != "" || i < 0 {
@@ -71,26 +72,26 @@ func key(workspace, sandbox string, spec openmanus.ToolSpec, hash string) string
 	return Key("call", workspace, sandbox, spec.Name, spec.Description, string(spec.Input), hash)
 }
 
-// A Memory keeps decisions in a file of JSON Lines that only grows, mode 0600.
-// Any number of processes may share it. It is safe for concurrent use. A nil
-// Memory remembers nothing.
+// A Memory keeps decisions in a file of JSON Lines that only grows, with mode
+// 0600. Any number of processes may share the file. A Memory is safe for
+// concurrent use. A nil Memory holds nothing and remembers nothing.
 type Memory struct {
 	path string
 
 	mu   sync.Mutex
-	read os.FileInfo // the file, when it was read
-	by   map[string]Decision
-	list []string // keys, in the order in which they were decided
+	read os.FileInfo         // of the file when it was read
+	by   map[string]Decision // the last one of each key
+	list []string            // the keys, in the order of their first decisions
 }
 
-// Open returns the memory in the file path, which need not exist.
+// Open returns the memory in the file path, which need not exist yet.
 func Open(path string) *Memory { return &Memory{path: path} }
 
-// maxMemory is the size above which a file is not taken for a memory.
+// maxMemory is how large the file may be, in bytes.
 const maxMemory = 64 << 20
 
-// Recall returns the decision with the key, if there is one. A file that
-// others can write, or that is damaged, is an error.
+// Recall returns the decision with the key, and whether there is one. It is an
+// error if other users can write the file, or if it is damaged.
 func (m *Memory) Recall(key string) (Decision, bool, error) {
 	if m == nil {
 		return Decision{}, false, nil
@@ -123,13 +124,13 @@ func (m *Memory) All() ([]Decision, error) {
 	return all, nil
 }
 
-// Remember keeps d. It takes the place of what was decided under its key.
+// Remember stores d, which replaces an earlier decision with the same key.
 func (m *Memory) Remember(d Decision) error {
 	if m == nil {
-		return errors.New("there is no place to remember decisions in")
+		return errors.New("decisions cannot be remembered: there is no file for them")
 	}
 	if d.Key == "" {
-		return errors.New("this cannot be decided for good: what it does depends on the moment")
+		return errors.New("this decision cannot be remembered: what the call does depends on the moment")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -147,8 +148,8 @@ func (m *Memory) Remember(d Decision) error {
 	if err != nil {
 		return err
 	}
-	// A line that a crash left unfinished is ended first. One write is one
-	// line, also among several processes.
+	// End a line that a crash left unfinished. A line is written at once, so
+	// that lines of several processes do not mix.
 	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > 0 {
 		last := make([]byte, 1)
 		if _, err := f.ReadAt(last, size-1); err == nil && last[0] != '\n' {
@@ -159,13 +160,13 @@ func (m *Memory) Remember(d Decision) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// Forget lets the decision with the key hold no longer.
+// Forget revokes the decision d.
 func (m *Memory) Forget(d Decision) error {
 	d.Forgotten, d.At = true, time.Now().UTC()
 	return m.Remember(d)
 }
 
-// load reads the file, if it has changed.
+// load reads the file if it has changed. m.mu is locked.
 func (m *Memory) load() error {
 	f, err := os.Open(m.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,11 +181,14 @@ func (m *Memory) load() error {
 	if err != nil {
 		return fmt.Errorf("remembered decisions: %w", err)
 	}
-	if m.read != nil && os.SameFile(info, m.read) && info.Size() == m.read.Size() && info.ModTime().Equal(m.read.ModTime()) {
+	if m.read != nil && os.SameFile(info, m.read) &&
+		info.Size() == m.read.Size() && info.ModTime().Equal(m.read.ModTime()) {
 		return nil
 	}
 	if why := notOwn(info); why != "" {
-		return fmt.Errorf("remembered decisions: %s %s, and so is not believed; look at it, then: chmod 600 %s", m.path, why, m.path)
+		return fmt.Errorf("remembered decisions: %s %s, so it is not trusted; check what is in it, then: "+
+			"chmod 600 %s",
+			m.path, why, m.path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxMemory+1))
 	if err != nil {
@@ -201,7 +205,8 @@ func (m *Memory) load() error {
 	return nil
 }
 
-// decisions reads the lines of a memory. What a crash cut off is no line.
+// decisions reads the lines of a memory. It ignores a line that a crash cut
+// off.
 func decisions(data []byte) (map[string]Decision, []string, error) {
 	by := make(map[string]Decision)
 	var list []string

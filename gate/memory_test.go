@@ -115,7 +115,7 @@ func TestDeniedForGood(t *testing.T) {
 	}
 }
 
-// A memory that somebody else could have written is not believed, and says so:
+// A memory that somebody else could have written is not trusted, and says so:
 // nothing is allowed meanwhile.
 func TestMemoryThatIsNotBelieved(t *testing.T) {
 	if runtime.GOOS == "windows" {

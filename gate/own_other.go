@@ -4,11 +4,11 @@ package gate
 
 import "io/fs"
 
-// notOwn says why the file with this info may be somebody else's work. Where
-// there are no modes, a user's own directory is theirs.
+// notOwn returns why another user may have written the file with this info, or
+// "". Without permission bits, a file in the user's directory is the user's.
 func notOwn(info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
-		return "is no regular file"
+		return "is not a regular file"
 	}
 	return ""
 }

@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// notOwn says why the file with this info may be somebody else's work.
+// notOwn returns why another user may have written the file with this info, or
+// "".
 func notOwn(info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
-		return "is no regular file"
+		return "is not a regular file"
 	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return "can be written by others"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// relative is how rules call the file name: from the workspace dir, if it is
-// in there.
+// relative returns the file name as rules see it: slash-separated, and relative
+// to the workspace dir if it is in there.
 func relative(dir, name string) string {
 	p := filepath.FromSlash(name)
 	if !filepath.IsAbs(p) {
@@ -19,8 +19,8 @@ func relative(dir, name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// resolved is name with the symbolic links on its way followed, as far as it
-// exists.
+// resolved returns name with symbolic links on its way followed, as far as the
+// path exists.
 func resolved(dir, name string) string {
 	p := filepath.FromSlash(name)
 	if !filepath.IsAbs(p) {

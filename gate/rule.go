@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,49 +14,68 @@ import (
 	"github.com/openmanus-go/openmanus/egress"
 )
 
-// Rules are what is configured, as texts: see the package's documentation.
+// Rules are configured rules as text. The documentation of the package has
+// their syntax. In each list, the order does not matter.
 type Rules struct{ Deny, Ask, Allow []string }
 
-// Check says what is wrong with the text of a rule.
-func Check(text string) error {
-	_, err := readRule(text)
-	return err
-}
-
-// A rule is one that was read.
+// A rule is a rule that was read.
 type rule struct {
+	text    string // as configured
 	kind    string
-	text    string
 	pattern string
-	host    *egress.Dialer // of a host rule
+	words   []*regexp.Regexp // of a tool or command rule: its name, or words
+	more    bool             // of a command rule: any further words match
+	host    *egress.Dialer   // of a host rule: knows the hosts
 }
 
+// readRule reads the text of a rule. The error says what is wrong with it.
 func readRule(text string) (rule, error) {
 	kind, pattern, ok := strings.Cut(text, ":")
 	r := rule{kind: strings.TrimSpace(kind), pattern: strings.TrimSpace(pattern), text: text}
 	if !ok || !slices.Contains([]string{"tool", "command", "path", "edit", "host"}, r.kind) {
-		return r, fmt.Errorf("%q is no rule: it begins with one of tool: command: path: edit: host: and no other word", text)
+		return r, fmt.Errorf("%q is not a rule: it must begin with tool:, command:, path:, edit: or host:",
+			text)
 	}
 	if r.pattern == "" {
-		return r, fmt.Errorf("%q is no rule: nothing stands behind %q", text, r.kind+":")
+		return r, fmt.Errorf("%q is not a rule: there is no pattern after %q", text, r.kind+":")
 	}
 	var err error
 	switch r.kind {
+	case "tool":
+		err = r.addWords(r.pattern)
+	case "command":
+		words := strings.Fields(r.pattern)
+		if n := len(words) - 1; words[n] == "*" {
+			words, r.more = words[:n], true
+		}
+		err = r.addWords(words...)
 	case "path", "edit":
 		r.pattern = strings.TrimPrefix(r.pattern, "./")
 		if !doublestar.ValidatePattern(r.pattern) {
-			err = errors.New("its pattern has a bracket or brace that is not closed")
+			err = errors.New("a bracket or brace in its pattern is not closed")
 		}
 	case "host":
 		r.host, err = hosts(r.pattern)
 	}
 	if err != nil {
-		return r, fmt.Errorf("%q is no rule: %w", text, err)
+		return r, fmt.Errorf("%q is not a rule: %w", text, err)
 	}
 	return r, nil
 }
 
-// hosts returns a dialer that knows whether pattern has a host.
+func (r *rule) addWords(patterns ...string) error {
+	for _, p := range patterns {
+		re, err := wildcard(p)
+		if err != nil {
+			return err
+		}
+		r.words = append(r.words, re)
+	}
+	return nil
+}
+
+// hosts returns a dialer whose Check tells whether a host matches pattern. An
+// IPv6 address needs no brackets.
 func hosts(pattern string) (*egress.Dialer, error) {
 	if strings.Count(pattern, ":") > 1 && !strings.HasPrefix(pattern, "[") {
 		pattern = "[" + pattern + "]"
@@ -75,15 +95,15 @@ func readRules(texts []string) ([]rule, error) {
 	return rs, nil
 }
 
-// touches reports whether the rule is about anything that a call does: what
-// denies and asks goes by this.
+// touches reports whether the rule is about anything that a call does. Rules
+// that deny or ask use it.
 func (r rule) touches(f facts) bool {
 	switch r.kind {
 	case "tool":
-		return wild(r.pattern, f.tool)
+		return r.words[0].MatchString(f.tool)
 	case "command":
 		return slices.ContainsFunc(f.commands, func(c command) bool {
-			return slices.ContainsFunc(c.wrapped, r.fitsLoosely)
+			return slices.ContainsFunc(c.wrapped, r.fitsCommandAnywhere)
 		})
 	case "edit":
 		return slices.ContainsFunc(f.changed(), r.fitsPath)
@@ -93,7 +113,9 @@ func (r rule) touches(f facts) bool {
 	return slices.ContainsFunc(f.hosts, r.fitsHost)
 }
 
-// covers reports whether rules of this kind allow all that a call does.
+// covers reports whether rules of this kind allow everything that a call does,
+// and returns the last one that was needed. Rules that allow use it: a call
+// with one command, path or host that no rule names is not covered.
 func covers(rules []rule, kind string, f facts) (rule, bool) {
 	var last rule
 	all := func(n int, fits func(r rule, i int) bool) bool {
@@ -108,54 +130,52 @@ func covers(rules []rule, kind string, f facts) (rule, bool) {
 	}
 	ok := false
 	if f.protected {
-		return last, false // no rule is as plain as a question
+		return last, false // only a person can allow it
 	}
 	switch kind {
 	case "tool":
-		ok = all(1, func(r rule, _ int) bool { return wild(r.pattern, f.tool) })
+		ok = all(1, func(r rule, _ int) bool { return r.words[0].MatchString(f.tool) })
 	case "command":
-		ok = f.plain && all(len(f.commands), func(r rule, i int) bool { return r.fits(f.commands[i].words) })
+		ok = f.plain && all(len(f.commands), func(r rule,
+			i int) bool {
+			return r.fitsCommand(f.commands[i].words)
+		})
 	case "path", "edit":
 		ok = f.edits && all(len(f.paths), func(r rule, i int) bool { return r.fitsPath(f.paths[i].name) })
 	case "host":
-		ok = !f.destroys && len(f.paths) == 0 && all(len(f.hosts), func(r rule, i int) bool { return r.fitsHost(f.hosts[i]) })
+		ok = !f.destroys && len(f.paths) == 0 &&
+			all(len(f.hosts), func(r rule, i int) bool { return r.fitsHost(f.hosts[i]) })
 	}
 	return last, ok
 }
 
-// fits reports whether words are what the rule of a command says.
-func (r rule) fits(words []string) bool {
-	want := strings.Fields(r.pattern)
-	if n := len(want) - 1; want[n] == "*" {
-		want = want[:n]
-		if len(words) < len(want) {
-			return false
-		}
-		words = words[:len(want)]
-	}
-	if len(words) != len(want) {
+// fitsCommand reports whether words match the pattern of a command rule, word
+// by word.
+func (r rule) fitsCommand(words []string) bool {
+	if len(words) < len(r.words) || len(words) > len(r.words) && !r.more {
 		return false
 	}
-	for i := range want {
-		if !wild(want[i], words[i]) {
+	for i, want := range r.words {
+		if !want.MatchString(words[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-// fitsLoosely is fits also for a command that is named with its directory.
-func (r rule) fitsLoosely(words []string) bool {
-	if r.fits(words) {
+// fitsCommandAnywhere is fitsCommand also for a program that is named with its
+// directory. A rule that allows does not apply then: /tmp/go is not go.
+func (r rule) fitsCommandAnywhere(words []string) bool {
+	if r.fitsCommand(words) {
 		return true
 	}
 	named := slices.Clone(words)
 	named[0] = path.Base(named[0])
-	return r.fits(named)
+	return r.fitsCommand(named)
 }
 
-// fitsPath reports whether the pattern is about name, or about a directory
-// above it. Systems that do not tell capitals apart are not to be outwitted.
+// fitsPath reports whether the pattern is about name or a directory above it.
+// It ignores case, as some file systems do: a rule must hold there too.
 func (r rule) fitsPath(name string) bool {
 	pattern, name := strings.ToLower(r.pattern), strings.ToLower(name)
 	if !strings.Contains(strings.TrimSuffix(pattern, "/"), "/") {
@@ -166,7 +186,7 @@ func (r rule) fitsPath(name string) bool {
 		return false
 	}
 	for at := name; ; at = path.Dir(at) {
-		if ok, _ := doublestar.Match(pattern, at); ok { // the pattern was checked
+		if doublestar.MatchUnvalidated(pattern, at) { // readRule validated it
 			return true
 		}
 		if at == "." || at == "/" || at == path.Dir(at) {
@@ -179,24 +199,9 @@ func (r rule) fitsHost(name string) bool {
 	return r.host.Check(net.JoinHostPort(name, "443")) == nil
 }
 
-// wild reports whether text is what pattern says, in which * stands for any
-// letters and ? for one.
-func wild(pattern, text string) bool {
-	p, t, star, mark := 0, 0, -1, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, mark = p, t
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
-			p++
-			t++
-		case star >= 0:
-			mark++
-			p, t = star+1, mark
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+// wildcard returns the expression for a pattern in which * stands for any
+// characters and ? for one. Slashes are like any other character.
+func wildcard(pattern string) (*regexp.Regexp, error) {
+	expr := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
+	return regexp.Compile(`(?s)^(?:` + expr + `)$`)
 }

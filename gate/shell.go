@@ -10,22 +10,22 @@ import (
 
 // A command is one simple command of a script.
 type command struct {
-	words   []string   // those from which on nothing can be read are left out
-	wrapped [][]string // words, and the commands that it is known to run
+	words   []string   // a word whose value is not known has only its literal parts
+	wrapped [][]string // words, and the commands that this one runs
 }
 
-// A script is what can be read of a shell script before it runs.
+// A script is what parsing a shell script tells before it runs.
 type script struct {
 	commands []command
-	writes   []string // files that are redirected into
-	plain    bool     // commands of fixed words, and nothing else
-	unread   bool     // there is a command whose name is not known
+	writes   []string // files into which output is redirected
+	plain    bool     // it consists of commands with literal words, and nothing else
+	unread   bool     // it runs a command whose name is not known
 }
 
-// maxNested is how deep scripts within scripts are read.
+// maxNested is how deep scripts within scripts are parsed.
 const maxNested = 4
 
-// readScript reads a script. One that is not valid is not plain, and unread.
+// readScript parses a script. One that is not valid, or too deep, is unread.
 func readScript(text string, depth int) script {
 	s := script{plain: true}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -39,6 +39,8 @@ func readScript(text string, depth int) script {
 	return s
 }
 
+// visit looks at a node of the syntax tree. Whatever the value of a word or the
+// meaning of a name depends on makes the script less than plain.
 func (s *script) visit(n syntax.Node, depth int) {
 	switch n := n.(type) {
 	case *syntax.CallExpr:
@@ -48,12 +50,15 @@ func (s *script) visit(n syntax.Node, depth int) {
 		s.call(n.Args, depth)
 	case *syntax.Redirect:
 		s.redirect(n)
-	case *syntax.DeclClause, *syntax.FuncDecl, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp, *syntax.ArithmExp,
-		*syntax.ArithmCmd, *syntax.LetClause, *syntax.ExtGlob, *syntax.CoprocClause, *syntax.TestClause:
+	case *syntax.DeclClause, *syntax.FuncDecl, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ParamExp,
+		*syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.ExtGlob, *syntax.CoprocClause,
+		*syntax.TestClause:
 		s.plain = false
 	}
 }
 
+// redirect notes a file that is written. Reading from a file, a here-document
+// or another descriptor has no effect.
 func (s *script) redirect(r *syntax.Redirect) {
 	switch r.Op {
 	case syntax.RdrIn, syntax.DplIn, syntax.DplOut, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -68,8 +73,8 @@ func (s *script) redirect(r *syntax.Redirect) {
 	}
 }
 
-// readWords reads a command that is a list of words. One that is not all of
-// texts is not plain.
+// readWords returns the script of a command that is given as a list of words.
+// If one is no string, the script is not plain.
 func readWords(list []any) script {
 	s := script{plain: true}
 	var words []string
@@ -97,12 +102,12 @@ func (s *script) call(args []*syntax.Word, depth int) {
 		words = append(words, word)
 	}
 	if len(words) > 0 && strings.ContainsAny(words[0], "*?[{~") {
-		s.plain, s.unread = false, true // it is whatever file is there
+		s.plain, s.unread = false, true // the shell expands it to a file name
 	}
 	s.add(words, depth)
 }
 
-// add adds the command of words, with what it is known to run.
+// add adds the command with these words, and the commands that it runs.
 func (s *script) add(words []string, depth int) {
 	if len(words) == 0 {
 		return
@@ -128,15 +133,15 @@ type inner struct {
 }
 
 // wrappers are commands whose arguments are a command.
-var wrappers = []string{"sudo", "doas", "env", "nice", "ionice", "nohup", "time", "timeout", "command", "builtin", "exec",
-	"xargs", "stdbuf", "setsid", "chroot", "watch", "parallel", "busybox", "unshare", "flock", "strace", "script"}
+var wrappers = strings.Fields(`sudo doas env nice ionice nohup time timeout command builtin exec xargs stdbuf setsid
+	chroot watch parallel busybox unshare flock strace script`)
 
-// shells are commands that take a script behind -c.
+// shells are commands that run the argument of -c as a script.
 var shells = strings.Fields("sh bash dash zsh ksh ash su")
 
-// within returns the command itself and what it is known to run. Where a
-// wrapper's command begins is not known without its options: every place is
-// taken.
+// within returns the command itself and the commands that it runs. Where a
+// wrapper's command begins depends on the wrapper's options, which are not
+// known here: each word that is no option is taken for a beginning.
 func within(words []string) []inner {
 	all := []inner{{words: words}}
 	name := path.Base(words[0])
@@ -165,7 +170,7 @@ func within(words []string) []inner {
 	return all
 }
 
-// literal returns the text of a word, and whether all of it is fixed.
+// literal returns the literal text of a word, and whether that is all of it.
 func literal(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", false
@@ -194,7 +199,8 @@ func literals(parts []syntax.WordPart) (string, bool) {
 	return b.String(), fixed
 }
 
-// unescaped is text as the shell reads it: without its backslashes.
+// unescaped returns text as the shell reads it outside quotes: without
+// backslashes.
 func unescaped(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
