@@ -113,7 +113,7 @@ func (o Options) agent(name, description, instructions string, ts []openmanus.To
 		ts = append(ts, t)
 	}
 	return &openmanus.Agent{
-		Name: name, Description: description, Instructions: instructions, Tools: ts, Spec: openmanus.Spec{Workspace: o.Workspace.Dir()},
+		Name: name, Description: description, Instructions: instructions, Tools: ts, Workspace: o.Workspace.Dir(),
 	}, own, nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
 // readJSON reads an array of objects or of arrays, an object of such an array
@@ -18,7 +16,7 @@ func readJSON(ctx context.Context, data []byte, o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(ctxio.NewReader(ctx, bytes.NewReader(text)))
+	dec := json.NewDecoder(&live{ctx, bytes.NewReader(text)})
 	dec.UseNumber()
 	r := jsonRows{cells: cells{max: o.MaxCells}, index: make(map[string]int)}
 	if err := r.read(dec, o.Table); err != nil {

@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
-
-	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
 // Options say what to read, and how much at most.
@@ -70,13 +68,26 @@ func readFile(ctx context.Context, fsys fs.FS, name string, limit int64) ([]byte
 	}
 	var b bytes.Buffer
 	b.Grow(int(info.Size()) + bytes.MinRead)
-	if _, err := io.Copy(&b, io.LimitReader(ctxio.NewReader(ctx, f), limit+1)); err != nil {
+	if _, err := io.Copy(&b, io.LimitReader(&live{ctx, f}, limit+1)); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if int64(b.Len()) > limit {
 		return nil, fmt.Errorf("%s grew while it was read", name)
 	}
 	return b.Bytes(), nil
+}
+
+// A live reader ends with its context.
+type live struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (l *live) Read(p []byte) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.r.Read(p)
 }
 
 type readFunc func(ctx context.Context, data []byte, o Options) (*Table, error)

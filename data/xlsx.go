@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openmanus-go/openmanus/internal/ooxml"
+	"github.com/openmanus-go/openmanus/internal/xlsx"
 )
 
 // unzipped is how large the parts of a workbook may be when unpacked.
@@ -14,7 +14,7 @@ const unzipped = 512 << 20
 
 // readXLSX reads a sheet: the one asked for, or the first with two rows.
 func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
-	f, err := ooxml.OpenBook(ctx, data, unzipped)
+	f, err := xlsx.Open(data, unzipped)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read as XLSX: %w", err)
 	}
@@ -28,7 +28,7 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 		wanted = sheets[i : i+1]
 	}
 	for _, sheet := range wanted {
-		c, err := readSheet(f, sheet, o.MaxCells)
+		c, err := readSheet(ctx, f, sheet, o.MaxCells)
 		if err != nil {
 			return nil, fmt.Errorf("sheet %q: %w", sheet, err)
 		}
@@ -50,12 +50,15 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 
 // readSheet reads a table: its names are in the first row that has more than
 // one cell, or in the first if none has.
-func readSheet(f *ooxml.Book, sheet string, limit int) (*cells, error) {
+func readSheet(ctx context.Context, f *xlsx.Book, sheet string, limit int) (*cells, error) {
 	c := &cells{max: limit}
 	var titles []string
 	for row, err := range f.Rows(sheet) {
 		if err != nil {
 			return nil, err
+		}
+		if row.N%1024 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		filled := 0
 		for _, v := range row.Cells {

@@ -2,9 +2,10 @@ package store
 
 import "io/fs"
 
-// checkOwner checks nothing: Windows has no modes, and the default directory is
-// inside the user's profile.
+// checkOwner has nothing to check: modes say nothing here, and the default
+// directory is inside the person's profile.
 func checkOwner(string, fs.FileInfo) error { return nil }
 
-// syncDir does nothing: Windows cannot sync directories, and NTFS journals names.
+// syncDir does nothing: directories cannot be synced here, and NTFS keeps a
+// journal of names.
 func syncDir(string) error { return nil }

@@ -8,48 +8,43 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// feeds are the sessions that have followers in this process. Appends of this
-// process come in by publish, with the events; the writer polls for those of
-// other processes, while there are followers, and reports them by update. All
-// methods are safe for concurrent use.
+// feeds are the sessions that somebody follows.
 type feeds struct {
-	first  chan struct{} // holds a value after the first feed was added; starts polling
-	closed chan struct{} // closed with the store
+	kick   chan struct{} // holds one if the first follower came
+	closed chan struct{}
 
-	mu        sync.Mutex
-	bySession map[string]*feed
+	mu sync.Mutex
+	of map[string]*feed
 }
 
-// A feed is what the followers of a session share. All but deleted is guarded
-// by feeds.mu.
+// A feed is what the followers of a session share.
 type feed struct {
 	followers int
-	head      int64             // the last known number of events; -1 if unknown
-	recent    []openmanus.Event // the events up to head that this process appended last
-	changed   chan struct{}     // closed and replaced when there may be more events
-	deleted   atomic.Bool       // the session seems to be deleted; the database knows
+	head      int64             // how many events there are known to be; -1 if nobody looked
+	recent    []openmanus.Event // the last of them, as far as this process appended them
+	grown     chan struct{}     // closed and replaced when there may be more
+	gone      atomic.Bool       // the session seems to have been deleted: look
 }
 
-// maxRecent is the most events that a feed remembers.
-const maxRecent = 256
+// keep is how many events a feed remembers.
+const keep = 256
 
 func newFeeds() *feeds {
-	return &feeds{first: make(chan struct{}, 1), closed: make(chan struct{}), bySession: make(map[string]*feed)}
+	return &feeds{kick: make(chan struct{}, 1), closed: make(chan struct{}), of: make(map[string]*feed)}
 }
 
-// join returns the feed of a session. The caller must call leave.
 func (fs *feeds) join(session string) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.bySession[session]
+	f := fs.of[session]
 	if f == nil {
-		f = &feed{head: -1, changed: make(chan struct{})}
-		fs.bySession[session] = f
+		f = &feed{head: -1, grown: make(chan struct{})}
+		fs.of[session] = f
 	}
 	f.followers++
-	if len(fs.bySession) == 1 {
+	if len(fs.of) == 1 {
 		select {
-		case fs.first <- struct{}{}:
+		case fs.kick <- struct{}{}:
 		default:
 		}
 	}
@@ -59,47 +54,43 @@ func (fs *feeds) join(session string) *feed {
 func (fs *feeds) leave(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f := fs.bySession[session]; f.followers > 1 {
+	if f := fs.of[session]; f.followers > 1 {
 		f.followers--
 		return
 	}
-	delete(fs.bySession, session)
+	delete(fs.of, session)
 }
 
-// any reports whether any session has followers.
 func (fs *feeds) any() bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	return len(fs.bySession) > 0
+	return len(fs.of) > 0
 }
 
-// names returns the sessions that have followers.
 func (fs *feeds) names() []string {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	names := make([]string, 0, len(fs.bySession))
-	for name := range fs.bySession {
+	names := make([]string, 0, len(fs.of))
+	for name := range fs.of {
 		names = append(names, name)
 	}
 	return names
 }
 
-// since returns the events after a sequence number, if the feed knows all of
-// them, and a channel that is closed when there may be more. Called before the
-// database is read, it makes sure that no event is missed in between.
-func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, changed <-chan struct{}) {
+// since returns the events after a number, if the feed knows them all, and a
+// channel that is closed when there may be more.
+func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, grown <-chan struct{}) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if n := len(f.recent); n > 0 && f.recent[0].Seq <= at+1 && f.recent[n-1].Seq == f.head {
-		return f.recent[min(at+1-f.recent[0].Seq, int64(n)):], true, f.changed
+		return f.recent[min(at+1-f.recent[0].Seq, int64(n)):], true, f.grown
 	}
-	return nil, false, f.changed
+	return nil, false, f.grown
 }
 
-// seen records the number of events that a follower has read, unless the number
-// is known. Without it, a session that another process deletes would look like
-// one that does not exist yet.
-func (fs *feeds) seen(f *feed, head int64) {
+// noticed says that a follower read so far: who looks later knows from it that
+// the session was there.
+func (fs *feeds) noticed(f *feed, head int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f.head < 0 {
@@ -107,77 +98,75 @@ func (fs *feeds) seen(f *feed, head int64) {
 	}
 }
 
-// publish reports events that this process appended. Followers read those that
-// are not small from the database.
+// publish tells followers what was appended here. What is not small they read
+// from the database.
 func (fs *feeds) publish(session string, evs []openmanus.Event, small bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.bySession[session]
+	f := fs.of[session]
 	if f == nil {
 		return
 	}
 	if n := len(f.recent); n > 0 && f.recent[n-1].Seq+1 != evs[0].Seq {
-		f.recent = nil // another process appended in between
+		f.recent = nil // others appended in between
 	}
 	switch {
 	case !small:
 		f.recent = nil
-	case len(f.recent)+len(evs) > maxRecent:
-		f.recent = slices.Clone(evs[max(0, len(evs)-maxRecent):])
+	case len(f.recent)+len(evs) > keep:
+		f.recent = slices.Clone(evs[max(0, len(evs)-keep):])
 	default:
 		f.recent = append(f.recent, evs...)
 	}
-	f.setHead(evs[len(evs)-1].Seq)
+	f.grow(evs[len(evs)-1].Seq)
 }
 
-// setHead records the number of events and wakes the followers. feeds.mu is held.
-func (f *feed) setHead(head int64) {
+// grow says that the session has so many events.
+func (f *feed) grow(head int64) {
 	f.head = head
-	f.deleted.Store(false)
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.gone.Store(false)
+	close(f.grown)
+	f.grown = make(chan struct{})
 }
 
-// update compares the feeds of sessions with the numbers of events that the
-// database has of those that exist, and wakes the followers of those that
-// differ.
-func (fs *feeds) update(names []string, heads map[string]int64) {
+// look compares what is known of sessions with how many events the database
+// has of those that exist, and wakes the followers of those that changed.
+func (fs *feeds) look(names []string, heads map[string]int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, name := range names {
-		f, n := fs.bySession[name], heads[name]
+		f, n := fs.of[name], heads[name]
 		switch {
 		case f == nil || n == f.head:
 		case n == 0 && f.head > 0:
-			f.markDeleted()
+			f.lose()
 		default:
-			f.setHead(n)
+			f.grow(n)
 		}
 	}
 }
 
-// markDeleted reports that the session seems to be deleted.
-func (f *feed) markDeleted() {
+// lose says that the session seems to have been deleted.
+func (f *feed) lose() {
 	f.recent = nil
-	f.setHead(0)
-	f.deleted.Store(true)
+	f.grow(0)
+	f.gone.Store(true)
 }
 
-// remove reports that this process deleted a session.
+// remove tells followers that a session was deleted here.
 func (fs *feeds) remove(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f := fs.bySession[session]; f != nil {
-		f.markDeleted()
+	if f := fs.of[session]; f != nil {
+		f.lose()
 	}
 }
 
-// wakeAll makes all followers read the database.
 func (fs *feeds) wakeAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	for _, f := range fs.bySession {
-		f.setHead(f.head)
+	for _, f := range fs.of {
+		f.grow(f.head)
 	}
 }
 

@@ -7,15 +7,14 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockOffset is an offset behind the content. Locks on Windows are mandatory, and
-// other processes must be able to read the holder's id.
-const lockOffset = 1 << 30
+// beyond is an offset where no content is: locks are mandatory here, and who
+// comes second is to read who holds it.
+const beyond = 1 << 30
 
-// tryLock locks an open file, and reports false if another process has the lock.
+// tryLock takes the lock on an open file, if nobody has it.
 func tryLock(f *os.File) (bool, error) {
-	at := &windows.Overlapped{OffsetHigh: lockOffset}
-	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at)
+	at := &windows.Overlapped{OffsetHigh: beyond}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
 	switch {
 	case err == nil:
 		return true, nil
@@ -25,15 +24,14 @@ func tryLock(f *os.File) (bool, error) {
 	return false, err
 }
 
-// unlock closes a file that we have locked, and removes it unless another process
-// has opened it meanwhile, which will remove it.
-func unlock(f *os.File, path string) error {
+// letGo lets go of a file whose lock we hold, and removes it unless
+// somebody has opened it meanwhile, whose business it is then.
+func letGo(f *os.File, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	err := removeIfThere(path)
-	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED) {
-		return nil
+	if err := removeIfThere(path); err != nil && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+		return err
 	}
-	return err
+	return nil
 }

@@ -2,5 +2,5 @@
 
 package store
 
-// networkFS returns "": the file systems of this system are unknown here.
+// networkFS does not know the file systems of this system.
 func networkFS(string) (string, error) { return "", nil }

@@ -13,46 +13,45 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// A writer is the one goroutine of a [DB] that writes. Jobs that arrive while it
-// commits share the next transaction, and with it one sync of the disk. A job
-// that arrives while the writer is idle starts at once.
+// The writer is the one goroutine of a DB that writes. Whatever waits for it
+// while it commits goes into the next transaction together, so that many
+// sessions share one sync of the disk; who comes alone waits for nobody.
 //
-// The writer also polls for events of other processes while there are
-// followers.
+// It is also the one that notices what other processes append, and looks for
+// that only while somebody follows.
 type writer struct {
-	conn      *sql.Conn
-	q         *queries
-	feeds     *feeds
-	jobs      chan *job
-	exclusive chan *job // each gets a transaction of its own
-	quit      chan struct{}
-	ended     chan struct{}
-	once      sync.Once
+	conn  *sql.Conn
+	q     *queries
+	feeds *feeds
+	jobs  chan *job
+	alone chan *job // have a transaction of their own
+	quit  chan struct{}
+	ended chan struct{}
+	once  sync.Once
 
-	broken  error // why the writer no longer writes; nil if it does
-	closed  error // the result of closing
-	version int64 // PRAGMA data_version at the last poll; it changes when another process commits
+	broken  error // why nothing more is written
+	closed  error // why its statements could not be
+	version int64 // of the data, when they were last looked at: it changes as others commit
 }
 
-// A job is a part of a transaction.
+// A job is something to do in a transaction.
 type job struct {
-	// do is called within the transaction, by the writer's goroutine. An
-	// error rolls back the transaction with all of its jobs. If only this
-	// job cannot be done, do changes nothing, keeps the reason for itself
-	// and returns nil.
+	// do is called within the transaction, by the writer. Its error is the
+	// database's and ends the transaction, with everything that is in it;
+	// what the job alone fails at, it keeps for itself and changes nothing.
 	do func(*queries) error
 
-	// committed, if not nil, is called after the commit.
+	// committed is called when the transaction is, if do changed something.
 	committed func()
 
-	done chan error // receives the outcome of the transaction
+	done chan error // gets the fate of the transaction
 }
 
-// maxBatch is the most jobs that share a transaction.
-const maxBatch = 512
+// most is how many jobs share a transaction.
+const most = 512
 
-// pollInterval is the time between polls for events of other processes.
-const pollInterval = 40 * time.Millisecond
+// glance is how often the writer looks for what other processes appended.
+const glance = 40 * time.Millisecond
 
 func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	conn, err := db.Conn(ctx)
@@ -64,15 +63,15 @@ func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w := &writer{
-		conn: conn, q: q, feeds: f, jobs: make(chan *job), exclusive: make(chan *job),
+		conn: conn, q: q, feeds: f, jobs: make(chan *job), alone: make(chan *job),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.run()
 	return w, nil
 }
 
-// do runs a job and returns the outcome of its transaction. If ctx ends before
-// the writer has accepted the job, it does not run.
+// do has a job done and returns what became of its transaction. If ctx ends
+// before the writer took it, it will not be done.
 func (w *writer) do(ctx context.Context, jobs chan<- *job, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (w *writer) do(ctx context.Context, jobs chan<- *job, j *job) error {
 	}
 }
 
-// stop ends the writer after its present transaction.
+// stop ends the writer after what it is doing.
 func (w *writer) stop() error {
 	w.once.Do(func() { close(w.quit) })
 	<-w.ended
@@ -98,33 +97,33 @@ func (w *writer) stop() error {
 func (w *writer) run() {
 	defer close(w.ended)
 	defer func() { w.closed = errors.Join(w.q.close(), w.conn.Close()) }()
-	poll := time.NewTicker(pollInterval)
-	poll.Stop()
+	glances := time.NewTicker(glance)
+	glances.Stop()
 	for {
 		select {
 		case j := <-w.jobs:
 			w.transact(w.gather(j))
-		case j := <-w.exclusive:
+		case j := <-w.alone:
 			w.transact([]*job{j})
-		case <-w.feeds.first:
-			poll.Reset(pollInterval)
-			w.poll(true)
-		case <-poll.C:
+		case <-w.feeds.kick:
+			glances.Reset(glance)
+			w.look(true)
+		case <-glances.C:
 			if !w.feeds.any() {
-				poll.Stop()
+				glances.Stop()
 				continue
 			}
-			w.poll(false)
+			w.look(false)
 		case <-w.quit:
 			return
 		}
 	}
 }
 
-// gather returns j and the jobs that are waiting.
+// gather returns j and the jobs that wait beside it.
 func (w *writer) gather(j *job) []*job {
 	batch := []*job{j}
-	for len(batch) < maxBatch {
+	for len(batch) < most {
 		select {
 		case j := <-w.jobs:
 			batch = append(batch, j)
@@ -135,11 +134,11 @@ func (w *writer) gather(j *job) []*job {
 	return batch
 }
 
-// transact runs jobs in one transaction and reports the outcome to each.
+// transact does jobs in one transaction and tells each what came of it.
 func (w *writer) transact(batch []*job) {
 	err := w.broken
 	if err == nil {
-		err = w.commit(batch)
+		err = w.try(batch)
 	}
 	for _, j := range batch {
 		if err == nil && j.committed != nil {
@@ -149,8 +148,8 @@ func (w *writer) transact(batch []*job) {
 	}
 }
 
-func (w *writer) commit(batch []*job) error {
-	ctx := context.Background() // a transaction is not abandoned halfway
+func (w *writer) try(batch []*job) error {
+	ctx := context.Background() // what was begun is brought to its end
 	if _, err := w.q.begin.ExecContext(ctx); err != nil {
 		return w.failed(err)
 	}
@@ -166,32 +165,30 @@ func (w *writer) commit(batch []*job) error {
 	return nil
 }
 
-// failed returns err, and if it is an error of the disk, stops all further
-// writing: after a failed sync, a later one that succeeds does not mean that
-// the data of the first were written.
+// failed notes an error after which the disk must not be believed: a later
+// sync that succeeds would say nothing of what this one failed to write.
 func (w *writer) failed(err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		w.broken = fmt.Errorf("the store no longer writes after this error: %w", err)
+		w.broken = fmt.Errorf("nothing is written any more, after this: %w", err)
 	}
 	return err
 }
 
-// rollback rolls back the transaction, unless SQLite has done that itself.
+// rollback undoes the transaction. SQLite may have done that itself.
 func (w *writer) rollback() error {
 	_, err := w.conn.ExecContext(context.Background(), "ROLLBACK")
 	if code(err) == sqlite3.SQLITE_ERROR { // no transaction is active
 		return nil
 	}
 	if err != nil {
-		w.broken = fmt.Errorf("the store no longer writes after this error: %w", err)
+		w.broken = fmt.Errorf("nothing is written any more, after this: %w", err)
 	}
 	return err
 }
 
-// poll wakes the followers of sessions to which other processes have appended. It
-// does so even if no process has committed since the last poll if always is set.
-func (w *writer) poll(always bool) {
+// look wakes the followers of sessions to which other processes appended.
+func (w *writer) look(always bool) {
 	var version int64
 	err := w.q.version.QueryRow().Scan(&version)
 	if err == nil && (always || version != w.version) {
@@ -199,10 +196,10 @@ func (w *writer) poll(always bool) {
 		names := w.feeds.names()
 		if heads, err = w.q.heads(names); err == nil {
 			w.version = version
-			w.feeds.update(names, heads)
+			w.feeds.look(names, heads)
 		}
 	}
 	if err != nil {
-		w.feeds.wakeAll() // they read, and get the error themselves
+		w.feeds.wakeAll() // they will read, and meet the error themselves
 	}
 }

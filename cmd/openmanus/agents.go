@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"github.com/openmanus-go/openmanus/agents"
 )
 
 // agentsCmd is openmanus agents.
@@ -44,11 +42,11 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	tm := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds())
-	t.host().WarnOf(tm)
+	tm := t.newTeam(cfg.Run.Workspace)
+	t.warn(tm)
 	infos := []agentInfo{}
 	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "FROM", "DESCRIPTION"}}
-	for _, k := range tm.Kinds {
+	for _, k := range tm.kinds {
 		if k.Hidden {
 			continue
 		}
@@ -56,12 +54,12 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		if k.File != nil {
 			in.From, in.Path, in.Model = k.File.From, k.File.Path, k.File.Model
 		}
-		list, err := t.host().ToolsOf(cfg, k)
+		list, err := t.toolsOf(cfg, k)
 		if err != nil {
 			in.Error = err.Error()
 		}
 		for _, tool := range list {
-			in.Tools = append(in.Tools, tool.Spec().Name)
+			in.Tools = append(in.Tools, tool.Name)
 		}
 		infos = append(infos, in)
 		tb.add(in.Name, map[bool]string{true: "yes"}[in.Default], fmt.Sprint(len(in.Tools)), in.From, in.Description)

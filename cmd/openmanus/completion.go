@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
 
 	"github.com/openmanus-go/openmanus/journal"
@@ -256,7 +254,7 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *cli.Value) []can
 	case kind == "DIR":
 		return someDir
 	case v.Name == "agent", v.Name == "agents", v.Name == "delegate":
-		for _, k := range t.host().ReadTeam(t.dir, agents.Kinds()).Kinds {
+		for _, k := range t.newTeam(t.dir).kinds {
 			if k.Hidden {
 				continue
 			}
@@ -264,9 +262,9 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *cli.Value) []can
 		}
 	case v.Name == "model":
 		if cfg, _, err := t.read(g); err == nil {
-			list, _ := host.ListModels(ctx, cfg)
-			for _, m := range list {
-				cs = append(cs, candidate{m.Name, m.Model.String()})
+			infos, _ := models(cfg, ollamaModels(ctx))
+			for _, in := range infos {
+				cs = append(cs, candidate{in.Name, in.Model})
 			}
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/sandbox"
@@ -232,15 +231,13 @@ func (x *session) tame() (bodies []openmanus.Body) {
 	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
 		bodies = append(bodies, openmanus.Interrupted{ID: ids.New()})
 	}
-	spec := host.SpecOf(x.s)
-	bold := spec.Approve != openmanus.ApproveAsk && spec.Approve != openmanus.ApproveReadOnly
+	c := x.s.Config
+	bold := c.Approve != openmanus.ApproveAsk && c.Approve != openmanus.ApproveReadOnly
 	if bold {
-		spec.Approve = openmanus.ApproveAsk
+		c.Approve = openmanus.ApproveAsk
 	}
-	if uncaged := spec.SandboxKind == string(sandbox.None); bold || uncaged {
-		spec.SandboxKind, spec.Limits = string(sandbox.Auto), x.s.Limits
-		c := x.s.Config
-		c.N, c.Spec, c.Sandbox = c.N+1, spec, ""
+	if uncaged := c.Sandbox == string(sandbox.None); bold || uncaged {
+		c.N, c.Sandbox = c.N+1, ""
 		bodies = append(bodies, c)
 	}
 	return bodies

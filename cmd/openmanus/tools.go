@@ -10,6 +10,8 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // toolsCmd is openmanus tools.
@@ -31,16 +33,15 @@ func (c *toolsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	tm, name := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds()), cmp.Or(c.Agent, cfg.Run.Agent)
-	kind, ok := tm.Find(name)
+	tm, name := t.newTeam(cfg.Run.Workspace), cmp.Or(c.Agent, cfg.Run.Agent)
+	kind, ok := tm.find(name)
 	if !ok {
-		return tm.NoAgent(name)
+		return tm.noAgent(name)
 	}
-	list, err := t.host().ToolsOf(cfg, kind)
+	infos, err := t.toolsOf(cfg, kind)
 	if err != nil {
 		return err
 	}
-	infos := toolInfos(list)
 	if c.Name != "" {
 		return c.one(t, g, infos)
 	}
@@ -73,14 +74,31 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 	return err
 }
 
-// toolInfos describes tools.
-func toolInfos(list []openmanus.Tool) []toolInfo {
+// toolsOf returns the tools of an agent.
+func (t *terminal) toolsOf(cfg *config.Config, kind agents.Kind) ([]toolInfo, error) {
+	ws, err := workspace.NewDir(t.dir)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer ws.Close()
+	web, err := newWebTools(cfg, ws, false)
+	if err != nil {
+		return nil, usage(err)
+	}
+	defer web.Close()
+	o := agentOptions(cfg, ws)
+	o.Web = web.tools
+	a, closer, err := kind.Make(o)
+	if err != nil {
+		return nil, err
+	}
+	defer closer.Close()
 	infos := []toolInfo{}
-	for _, tool := range list {
+	for _, tool := range a.Tools {
 		_, varies := tool.(openmanus.CallHinter)
 		infos = append(infos, toolInfo{tool.Spec(), varies})
 	}
-	return infos
+	return infos, nil
 }
 
 // may says in words what the calls of a tool may do.

@@ -58,8 +58,7 @@ var storeys = []storey{
 	{"3", "agents: configured from what floor 2 offers", configured},
 	{"–", "suites for implementers, which belong to what they test", suites},
 	{"4", "surfaces: they append, wake and follow", surfaces},
-	{"5", "assembly: they turn a configuration into running agents", assembly},
-	{"6", "programs: the only places that read flags", programs},
+	{"5", "assembly: the only place that reads flags and wires", assembly},
 }
 
 // floors are those of all storeys.
@@ -96,10 +95,7 @@ var vocabularies = []floor{
 	{pkg: "internal/htmlmd", may: map[string]string{
 		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
-	{pkg: "internal/ctxio"},
-	{pkg: "internal/ooxml", may: map[string]string{
-		module + "/internal/ctxio": "what it unpacks ends with its context",
-	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/xlsx"},
 }
 
 var core = []floor{
@@ -267,8 +263,7 @@ var adapters = []floor{
 		"github.com/dustin/go-humanize":                "sizes in errors, as people write them",
 		"github.com/parquet-go/parquet-go":             "Parquet",
 		"github.com/parquet-go/parquet-go/format":      "the units of its times",
-		module + "/internal/ctxio":                     "reading ends with its context",
-		module + "/internal/ooxml":                     "XLSX",
+		module + "/internal/xlsx":                      "XLSX",
 		"modernc.org/sqlite":                           "SQLite, without C",
 		"golang.org/x/text/encoding":                   "CSV that is not UTF-8",
 		"golang.org/x/text/encoding/charmap":           "CSV that is not UTF-8",
@@ -295,19 +290,20 @@ var adapters = []floor{
 		"github.com/yuin/goldmark/...": "Markdown",
 		"github.com/yuin/goldmark":     "Markdown",
 	}, not: []string{"net", "os", "os/exec"}},
+	{pkg: "data/document/internal/ooxml", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "data/document", may: map[string]string{
-		module + "/internal/toolspec":   byHand,
-		module:                          speaks,
-		module + "/llm":                 models,
-		module + "/workspace":           worlds,
-		module + "/data":                "tables are read as it reads them",
-		module + "/internal/ctxio":      "reading ends with its context",
-		"github.com/dustin/go-humanize": "sizes, as people write them",
-		"github.com/ledongthuc/pdf":     "PDF",
-		module + "/internal/ooxml":      "DOCX, PPTX and XLSX",
-		"golang.org/x/image/bmp":        "the size of an image",
-		"golang.org/x/image/tiff":       "the size of an image",
-		"golang.org/x/image/webp":       "the size of an image",
+		module + "/internal/toolspec":            byHand,
+		module:                                   speaks,
+		module + "/llm":                          models,
+		module + "/workspace":                    worlds,
+		module + "/data":                         "tables are read as it reads them",
+		module + "/data/document/internal/ooxml": "its own format",
+		"github.com/dustin/go-humanize":          "sizes, as people write them",
+		"github.com/ledongthuc/pdf":              "PDF",
+		module + "/internal/xlsx":                "XLSX",
+		"golang.org/x/image/bmp":                 "the size of an image",
+		"golang.org/x/image/tiff":                "the size of an image",
+		"golang.org/x/image/webp":                "the size of an image",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "data/analysis", may: map[string]string{
 		module + "/internal/toolspec": byHand,
@@ -368,33 +364,6 @@ var assembly = []floor{
 		module + "/config":     "what is configured is what it looks for",
 		"golang.org/x/sys/...": platform,
 	}},
-	{pkg: "host", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,
-		module + "/llm/providers":   "the providers that are built in",
-		module + "/llm/catalogue":   "what is known of models that the configuration does not describe",
-		module + "/llm/tokens":      "the size of requests",
-		module + "/journal":         "secrets, and the index of sessions",
-		module + "/run":             drives,
-		module + "/agents":          "the agents and flows that it makes",
-		module + "/tools":           "the tool that delegates",
-		module + "/config":          "what it turns into agents",
-		module + "/gate":            "what rules on the calls of agents",
-		module + "/sandbox":         "what commands run in",
-		module + "/egress":          "the proxies of sandbox and browser",
-		module + "/web":             "tools that are shared by all agents of a workspace",
-		module + "/browser":         "tools that are shared by all agents of a workspace",
-		module + "/data/document":   "documents that web tools read",
-		module + "/mcp":             "the tools of servers",
-		module + "/trace":           "traces, if the environment asks for them",
-		module + "/internal/doctor": "the models of an Ollama",
-	}},
-	{pkg: "host/served", may: map[string]string{
-		module: speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
-		module + "/agents": "the plans that its flows follow",
-	}},
-}
-
-var programs = []floor{
 	{pkg: "cmd/openmanus", may: map[string]string{
 		module:          "it wires",
 		module + "/...": "it wires",
@@ -403,10 +372,6 @@ var programs = []floor{
 		"github.com/google/jsonschema-go/...":        "answers that have a schema",
 		"golang.org/x/term":                          "is a person there?",
 		"golang.org/x/text/width":                    "how wide a letter is on the screen",
-	}},
-	{pkg: "examples/served", may: map[string]string{
-		module + "/...": "an example may use all that is public",
-		module:          "an example may use all that is public",
 	}},
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A dayPurse bounds what all sessions of a data directory spend in a day of
+// UTC. It is a file with a line for each request when it is made, and another
+// with what it cost more or less when it has been answered, to which any
+// number of processes append. Midnight between the two puts them into two days.
+type dayPurse struct {
+	dir   string
+	limit openmanus.Money
+	now   func() time.Time
+}
+
+func (p dayPurse) file() string {
+	return filepath.Join(p.dir, "spent-"+p.now().UTC().Format(time.DateOnly))
+}
+
+// Reserve implements [run.Budget]: it writes its line first and then adds
+// up those before it, so that of two that do so at once each sees the other,
+// or is seen.
+func (p dayPurse) Reserve(_ context.Context, about openmanus.Money) error {
+	end, err := p.add(about)
+	if err != nil {
+		return fmt.Errorf("what is spent cannot be written down: %w", err)
+	}
+	spent, err := p.spent(end)
+	if err != nil {
+		return err
+	}
+	if spent -= about; spent < p.limit {
+		return nil
+	}
+	refused := fmt.Errorf("reached the budget of the day (%.4f of %.4f USD spent by all sessions): raise run.max_cost_per_day, or come back after midnight UTC", spent.USD(), p.limit.USD())
+	_, err = p.add(-about)
+	return errors.Join(refused, err)
+}
+
+// Settle implements [run.Budget].
+func (p dayPurse) Settle(_ context.Context, reserved, cost openmanus.Money) error {
+	_, err := p.add(cost - reserved)
+	return err
+}
+
+// add writes a line and returns where it ends.
+func (p dayPurse) add(m openmanus.Money) (int64, error) {
+	f, err := os.OpenFile(p.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Fprintf(f, "%d\n", m) // one write: lines of several processes do not mix
+	end, seekErr := f.Seek(0, io.SeekCurrent)
+	return end, errors.Join(err, seekErr, f.Close())
+}
+
+// spent adds up the lines before end.
+func (p dayPurse) spent(end int64) (spent openmanus.Money, err error) {
+	data, err := os.ReadFile(p.file())
+	if errors.Is(err, fs.ErrNotExist) { // midnight has just passed
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("what was spent today cannot be read: %w", err)
+	}
+	for line := range strings.Lines(string(data[:min(end, int64(len(data)))])) {
+		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s is not as it was written: %q", p.file(), line)
+		}
+		spent += openmanus.Money(n)
+	}
+	return spent, nil
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/browser"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/data/document"
+	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/web"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// webTools are the tools of the web, and what they reach it through.
+type webTools struct {
+	cfg    *config.Config
+	dialer *egress.Dialer
+	tools  []openmanus.Tool
+	tool   *browser.Tool
+
+	mu    sync.Mutex
+	proxy string // the address of the proxy that browsers use; "": there is none yet
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// newWeb makes the tools of the web for a workspace. Nothing runs until one of
+// them is used.
+func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webTools, error) {
+	d, err := egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
+	if err != nil {
+		return nil, err
+	}
+	w := &webTools{cfg: cfg, dialer: d}
+	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots, Convert: documentText}
+	c := cfg.Search
+	search := web.SearchTool{Reader: reader, Lang: c.Lang, Country: c.Country, Searcher: &web.Searcher{
+		Client: d.Client(), Delay: time.Duration(c.RetryDelay) * time.Second, Rounds: c.MaxRetries,
+		Engines: web.Engines(c.Engine, c.Fallback, web.Keys{SearXNG: c.SearXNG, Brave: string(c.Brave), Tavily: string(c.Tavily), Serper: string(c.Serper)}),
+	}}
+	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Vision: vision, Markdown: web.Markdown,
+		Search: func(ctx context.Context, query string) (text, first string, err error) {
+			q := web.Query{Text: query, Count: 1, Lang: c.Lang, Country: c.Country}
+			hits, err := search.Search(ctx, q, true)
+			if err != nil {
+				return "", "", err
+			}
+			return web.Format(q, hits), hits[0].URL, nil
+		}})
+	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), web.NewResearch(reader, ws, ws.Dir()), w.tool}
+	return w, nil
+}
+
+// documentText is a document of the web as text.
+func documentText(ctx context.Context, name string, data []byte) (string, error) {
+	d, err := document.Bytes(ctx, name, data, document.Options{})
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("(%s, %s)\n%s", d.Format, d.About, d), nil
+}
+
+// Close ends the browsers, and then the proxy.
+func (w *webTools) Close() error {
+	err := w.tool.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil {
+		w.stop()
+		<-w.done
+	}
+	return err
+}
+
+// start starts a browser as it is configured.
+func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
+	b := w.cfg.Browser
+	if b.Proxy != "" {
+		return nil, errors.New("[browser.proxy] server is not supported: a browser reaches what [web] allows, directly. Take it out of the configuration, or connect to a browser of your own that uses the proxy ([browser] cdp_url)")
+	}
+	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args}
+	if slices.Contains(b.Args, "--no-sandbox") {
+		o.NoSandbox = true
+	}
+	if o.URL == "" {
+		var err error
+		if o.Proxy, err = w.listen(); err != nil {
+			return nil, err
+		}
+	}
+	return browser.Start(ctx, o)
+}
+
+// listen starts the proxy, if it does not run, and returns its address.
+func (w *webTools) listen() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.proxy != "" {
+		return w.proxy, nil
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", errors.New("the browser's way out cannot be opened: " + err.Error())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.stop, w.done, w.proxy = cancel, make(chan struct{}), "http://"+l.Addr().String()
+	go func() {
+		defer close(w.done)
+		p := egress.Proxy{Dialer: w.dialer}
+		p.Serve(ctx, l) // it ends with ctx
+	}()
+	return w.proxy, nil
+}
