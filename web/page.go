@@ -22,18 +22,18 @@ import (
 // A Page is what was read at an address.
 type Page struct {
 	URL       string // after redirects
-	Canonical string `json:",omitempty"` // what it calls itself
+	Canonical string `json:",omitempty"` // the address that the page gives for itself
 	Title     string
 	Author    string `json:",omitempty"`
-	Date      string `json:",omitempty"` // when it was published, as it says
-	Markdown  string
-	Text      string // all of its text, words only: what a quotation is checked against
+	Date      string `json:",omitempty"` // of publication, as the page says it
+	Markdown  string // of its main part
+	Text      string // all of its text: quotations are checked against it
 	Links     []Link
 	Image     []byte // if it is one
 	Body      *Body
 }
 
-// A Link is one of a page.
+// A Link is a link of a page.
 type Link struct{ Text, URL string }
 
 // Read reads an address.
@@ -45,103 +45,111 @@ func (r *Reader) Read(ctx context.Context, address string) (*Page, error) {
 	return r.Page(ctx, b)
 }
 
-// Page makes a page of what an address gave. The same bytes make the same
+// Page makes a page of what an address answered. The same bytes make the same
 // page.
 func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 	p := &Page{URL: b.URL, Body: b}
-	switch {
-	case b.Type == "text/html", b.Type == "application/xhtml+xml":
-		data, err := utf8Of(b)
+	switch t := b.Type; {
+	case t == "text/html", t == "application/xhtml+xml":
+		data, err := decodeText(b)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", b.URL, err)
 		}
-		return p, p.fromHTML(data)
-	case strings.HasPrefix(b.Type, "image/"):
-		p.Image, p.Markdown = b.Data, fmt.Sprintf("(an image, %s, %d bytes)", b.Type, len(b.Data))
+		return p, p.readHTML(data)
+	case strings.HasPrefix(t, "image/"):
+		p.Image, p.Markdown = b.Data, fmt.Sprintf("(an image, %s, %d bytes)", t, len(b.Data))
 		return p, nil
-	case b.Type == "application/json", strings.HasSuffix(b.Type, "+json"):
-		var out bytes.Buffer
-		if json.Indent(&out, b.Data, "", "  ") != nil {
-			out.Reset()
-			out.Write(b.Data)
-		}
-		p.Text, p.Markdown = out.String(), "```json\n"+out.String()+"\n```"
+	case t == "application/json", strings.HasSuffix(t, "+json"):
+		p.Text = indentJSON(b.Data)
+		p.Markdown = "```json\n" + p.Text + "\n```"
 		return p, nil
-	case b.Type == "text/csv":
-		data, err := utf8Of(b)
+	case t == "text/csv":
+		data, err := decodeText(b)
 		p.Text, p.Markdown = string(data), csvTable(data)
 		return p, err
-	case strings.HasPrefix(b.Type, "text/"), b.Type == "application/xml", strings.HasSuffix(b.Type, "+xml"), b.Type == "application/javascript":
-		data, err := utf8Of(b)
+	case strings.HasPrefix(t, "text/"), t == "application/xml", strings.HasSuffix(t, "+xml"),
+		t == "application/javascript":
+		data, err := decodeText(b)
 		p.Text, p.Markdown = string(data), string(data)
 		return p, err
+	case r.Convert == nil:
+		return nil, fmt.Errorf("%s is a %s of %d bytes, which cannot be read as text", b.URL, t, len(b.Data))
 	}
-	if r.Convert != nil {
-		name := "document"
-		if u, err := url.Parse(b.URL); err == nil && len(u.Path) > 1 {
-			name = path.Base(u.Path)
-		}
-		text, err := r.Convert(ctx, name, b.Data)
-		if err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", b.URL, b.Type, err)
-		}
-		p.Title, p.Text, p.Markdown = name, text, text
-		return p, nil
+	name := "document"
+	if u, err := url.Parse(b.URL); err == nil && len(u.Path) > 1 {
+		name = path.Base(u.Path)
 	}
-	return nil, fmt.Errorf("%s is a %s of %d bytes, which cannot be read as text", b.URL, b.Type, len(b.Data))
+	text, err := r.Convert(ctx, name, b.Data)
+	if err != nil {
+		return nil, fmt.Errorf("%s (%s): %w", b.URL, b.Type, err)
+	}
+	p.Title, p.Text, p.Markdown = name, text, text
+	return p, nil
 }
 
-// utf8Of is a text in UTF-8, whatever it came in.
-func utf8Of(b *Body) ([]byte, error) {
-	e, _, _ := charset.DetermineEncoding(b.Data, b.Param)
+// decodeText returns a text in UTF-8, whatever its encoding was.
+func decodeText(b *Body) ([]byte, error) {
+	e, _, _ := charset.DetermineEncoding(b.Data, b.ContentType)
 	data, err := e.NewDecoder().Bytes(b.Data)
 	if err != nil {
-		return nil, fmt.Errorf("its characters: %w", err)
+		return nil, fmt.Errorf("its encoding: %w", err)
 	}
 	return bytes.TrimPrefix(data, []byte("\ufeff")), nil
 }
 
-// maxDepth is how deeply the elements of a page may lie in each other.
+// indentJSON indents JSON, and returns what is not JSON unchanged.
+func indentJSON(data []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, data, "", "  ") != nil {
+		return string(data)
+	}
+	return out.String()
+}
+
+// maxDepth is how deeply the elements of a page may be nested: what reads them
+// recurses.
 const maxDepth = 500
 
-// fromHTML takes in a page.
-func (p *Page) fromHTML(data []byte) error {
+// readHTML reads an HTML page. Its main part is the one that the page marks as
+// such, or that readability finds, or all of it.
+func (p *Page) readHTML(data []byte) error {
 	doc, err := html.Parse(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("%s cannot be read: %w", p.URL, err)
 	}
 	if deeper(doc, maxDepth) {
-		return fmt.Errorf("%s is nested too deeply to be read", p.URL)
+		return fmt.Errorf("%s cannot be read: %w", p.URL, errTooDeep)
 	}
 	at, err := url.Parse(p.URL)
 	if err != nil {
 		return err
 	}
-	said := survey(doc)
-	p.Text = said.text.String()
-	p.about(said, at)
+	s := surveyOf(doc)
+	p.Text = s.text.String()
+	p.describe(s, at)
 	main := doc
-	if len(said.mains) == 1 && enough(said.mains[0], p.Text) {
-		main = said.mains[0] // it says itself what it is about
-	} else if article, err := readability.FromDocument(clone(doc), at); err == nil && article.Node != nil && enough(named(article.Node), p.Text) {
-		p.Author = first(p.Author, article.Byline)
-		if article.PublishedTime != nil && p.Date == "" {
-			p.Date = article.PublishedTime.Format(time.RFC3339)
+	if len(s.mains) == 1 && enough(s.mains[0], p.Text) {
+		main = s.mains[0]
+	} else if a, err := readability.FromDocument(clone(doc), at); err == nil && a.Node != nil &&
+		enough(setAtoms(a.Node), p.Text) {
+		main = a.Node
+		p.Author, p.Title = first(p.Author, a.Byline), first(p.Title, a.Title)
+		if a.PublishedTime != nil && p.Date == "" {
+			p.Date = a.PublishedTime.Format(time.RFC3339)
 		}
-		p.Title = first(p.Title, article.Title)
-		main = article.Node
 	}
-	p.Markdown = htmlmd.Convert(main, said.base(at))
+	p.Markdown = htmlmd.Convert(main, s.base(at))
 	return nil
 }
 
-// enough reports whether what was taken for the main part of a page is that:
-// at least a fifth of its text, or a good deal.
+// enough reports whether a part of a page can be its main part: it has at least a
+// fifth of the text, or much text.
 func enough(part *html.Node, whole string) bool {
 	text := textOf(part)
 	return len(text) > 2000 || len(text)*5 > len(whole)
 }
 
+// first returns the first of the texts that has a word, on one line.
 func first(texts ...string) string {
 	for _, t := range texts {
 		if t = strings.Join(strings.Fields(t), " "); t != "" {
@@ -151,7 +159,8 @@ func first(texts ...string) string {
 	return ""
 }
 
-// deeper reports whether something lies deeper than n in a document.
+// deeper reports whether the nodes of a document are nested deeper than limit. It
+// does not recurse.
 func deeper(doc *html.Node, limit int) bool {
 	depth := 0
 	for n := doc; n != nil; {
@@ -173,28 +182,30 @@ func deeper(doc *html.Node, limit int) bool {
 	return false
 }
 
-// named gives the nodes of a tree the numbers of their names, which who takes a
-// document apart does not keep.
-func named(n *html.Node) *html.Node {
+// setAtoms sets the atom of every element, which readability leaves out.
+func setAtoms(n *html.Node) *html.Node {
 	if n.Type == html.ElementNode {
 		n.DataAtom = atom.Lookup([]byte(n.Data))
 	}
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
-		named(k)
+		setAtoms(k)
 	}
 	return n
 }
 
-// clone copies a document: who looks for its main part takes it apart.
+// clone copies a document: readability changes what it is given.
 func clone(n *html.Node) *html.Node {
-	c := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: append([]html.Attribute(nil), n.Attr...)}
+	c := *n
+	c.Attr = append([]html.Attribute(nil), n.Attr...)
+	c.Parent, c.FirstChild, c.LastChild, c.PrevSibling, c.NextSibling = nil, nil, nil, nil, nil
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
 		c.AppendChild(clone(k))
 	}
-	return c
+	return &c
 }
 
-// csvTable is a CSV file as a table of Markdown.
+// csvTable returns a CSV file as a table of Markdown. A file that is not CSV is
+// returned unchanged.
 func csvTable(data []byte) string {
 	rd := csv.NewReader(bytes.NewReader(data))
 	rd.FieldsPerRecord, rd.LazyQuotes = -1, true
@@ -202,10 +213,11 @@ func csvTable(data []byte) string {
 	if err != nil || len(rows) == 0 {
 		return string(data)
 	}
+	cell := strings.NewReplacer("|", `\|`, "\n", " ")
 	var b strings.Builder
 	for i, row := range rows {
-		for _, cell := range row {
-			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(cell) + " ")
+		for _, c := range row {
+			b.WriteString("| " + cell.Replace(c) + " ")
 		}
 		b.WriteString("|\n")
 		if i == 0 {

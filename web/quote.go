@@ -13,30 +13,32 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// Says reports whether a text has a quotation word for word. Spaces, line
-// breaks, the shape of quotation marks and dashes, ligatures and the markup of
-// Markdown do not count; every letter and digit, their case and the other
-// marks do. "..." and "[…]" stand for nothing: a quotation is in one piece.
+// Says reports whether a text contains a quotation word for word. Differences in
+// spacing, line breaks, the shape of quotation marks and dashes, ligatures and
+// the markup of Markdown do not count. Differences in letters, digits, case and
+// all other marks do. An ellipsis in the quotation stands for nothing: a
+// quotation is in one piece.
 func Says(text, quotation string) bool {
-	q := plain(quotation)
-	return q != "" && strings.Contains(" "+plain(text)+" ", " "+q+" ")
+	q := normalize(quotation)
+	return q != "" && strings.Contains(" "+normalize(text)+" ", " "+q+" ")
 }
 
-// plain is text as it is compared: its words with one space between them. A
-// word is what stands between spaces, without the marks at its ends.
-func plain(s string) string {
+// normalize returns the words of a text as Says compares them, with single spaces
+// between them. A word is what stands between spaces, without the marks at its
+// ends.
+func normalize(s string) string {
 	s = norm.NFKC.String(s)
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case r == '\u00ad' || unicode.Is(unicode.Cf, r): // soft hyphens and the like
+		case r == '\u00ad' || unicode.Is(unicode.Cf, r): // soft hyphens and other invisible characters
 		case strings.ContainsRune("‘’‚‛′`", r):
 			b.WriteByte('\'')
 		case strings.ContainsRune("“”„‟″«»", r):
 			b.WriteByte('"')
-		case unicode.Is(unicode.Pd, r):
+		case unicode.Is(unicode.Pd, r): // dashes
 			b.WriteByte('-')
-		case strings.ContainsRune(`*_#>|\`, r):
+		case strings.ContainsRune(`*_#>|\`, r): // markup
 			b.WriteByte(' ')
 		default:
 			b.WriteRune(r)
@@ -51,8 +53,8 @@ func plain(s string) string {
 	return strings.Join(words, " ")
 }
 
-// Check reports whether a saved page has a quotation word for word: the page
-// is made anew from the bytes that were kept.
+// Check reports whether a saved page contains a quotation word for word. It makes
+// the page again from the bytes that were kept.
 func (r *Reader) Check(ctx context.Context, blobs openmanus.Blobs, s Saved, quotation string) (bool, error) {
 	rc, err := blobs.Get(ctx, s.Blob)
 	if err != nil {
@@ -63,7 +65,7 @@ func (r *Reader) Check(ctx context.Context, blobs openmanus.Blobs, s Saved, quot
 	if err != nil {
 		return false, fmt.Errorf("the saved page %s: %w", s.URL, err)
 	}
-	b := &Body{URL: s.URL, Param: s.Type, Data: data}
+	b := &Body{URL: s.URL, ContentType: s.Type, Data: data}
 	if b.Type, _, err = mime.ParseMediaType(s.Type); err != nil {
 		b.Type = s.Type
 	}

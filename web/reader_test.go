@@ -158,7 +158,7 @@ func TestReadWhatGoesWrong(t *testing.T) {
 	for address, want := range map[string]string{
 		url + "/loop": "redirects more than 10 times", url + "/large": "larger than 1 MB", url + "/bomb": "larger than 1 MB",
 		url + "/gone": "HTTP 404", url + "/file": "unsupported protocol", url + "/deep": "cannot be read",
-		"file:///etc/passwd": "no address of the web", "javascript:alert(1)": "no address of the web", "": "no address",
+		"file:///etc/passwd": "not a web address", "javascript:alert(1)": "not a web address", "": "not a web address",
 	} {
 		if _, err := r.Read(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", address, err)
@@ -188,7 +188,7 @@ func TestRobots(t *testing.T) {
 		{"User-agent: *\nDisallow:", "/x", true},
 		{"nonsense\x00\n:::", "/x", true},
 	} {
-		if got := parseRobots(c.text).allows(c.path); got != c.want {
+		if got := parseRobots(c.text).allow(c.path); got != c.want {
 			t.Errorf("%q: %s: %v", c.text, c.path, got)
 		}
 	}
@@ -209,7 +209,7 @@ func FuzzRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /*a$\nAllow: /", "/xa")
 	f.Fuzz(func(t *testing.T, text, path string) {
 		r := parseRobots(text)
-		if r.allows(path) != parseRobots(text+"\n# remark").allows(path) {
+		if r.allow(path) != parseRobots(text+"\n# remark").allow(path) {
 			t.Error("a remark changes it")
 		}
 	})
@@ -221,7 +221,7 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte("{"), "application/json")
 	f.Fuzz(func(t *testing.T, data []byte, kind string) {
 		r := &Reader{}
-		b := &Body{URL: "http://example.com/a", Type: kind, Param: kind, Data: data}
+		b := &Body{URL: "http://example.com/a", Type: kind, ContentType: kind, Data: data}
 		one, err := r.Page(t.Context(), b)
 		if err != nil {
 			return

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	_ "embed"
+	"errors"
 	"fmt"
 	"html"
 	"path"
@@ -16,20 +18,21 @@ type Section struct {
 	Claims  []Claim `json:"claims"`
 }
 
-// A Claim is a sentence of a report, with the notes that support it.
+// A Claim is a sentence of a report, with the numbers of the notes that support
+// it, counted from 1.
 type Claim struct {
 	Text  string `json:"text"`
 	Notes []int  `json:"notes"`
 }
 
-// report writes the report, as Markdown and as HTML. Every quotation is
-// checked once more.
+// report writes the report into the workspace, as Markdown and as HTML. It checks
+// every quotation once more.
 func (t *researcher) report(ctx context.Context, in researchInput) (string, error) {
 	if in.Title == "" || len(in.Sections) == 0 {
-		return "", fmt.Errorf("title and sections are required for report")
+		return "", errors.New("title and sections are required for report")
 	}
-	for _, sec := range in.Sections {
-		for _, c := range sec.Claims {
+	for _, s := range in.Sections {
+		for _, c := range s.Claims {
 			for _, n := range c.Notes {
 				if n < 1 || n > len(t.s.Notes) {
 					return "", fmt.Errorf("the claim %q names note %d; there are notes 1 to %d", c.Text, n, len(t.s.Notes))
@@ -37,16 +40,9 @@ func (t *researcher) report(ctx context.Context, in researchInput) (string, erro
 			}
 		}
 	}
-	wrong := make(map[int]bool) // notes whose page does not say what it said
-	for i, n := range t.s.Notes {
-		src, ok := t.s.source(n.Source)
-		if ok {
-			var err error
-			if ok, err = t.r.Check(ctx, t.call.Blobs, src.Saved, n.Quote); err != nil {
-				return "", err
-			}
-		}
-		wrong[i+1] = !ok
+	wrong, err := t.wrongNotes(ctx)
+	if err != nil {
+		return "", err
 	}
 	if in.File == "" {
 		in.File = "report"
@@ -57,50 +53,75 @@ func (t *researcher) report(ctx context.Context, in researchInput) (string, erro
 	}
 	d := &document{in: in, s: t.s, wrong: wrong}
 	md := d.markdown()
-	for ending, data := range map[string]string{".md": md, ".html": d.html()} {
-		if err := t.files.WriteFile(ctx, name+ending, []byte(data)); err != nil {
+	t.s.Files = []string{name + ".md", name + ".html"}
+	for i, data := range []string{md, d.html()} {
+		if err := t.files.WriteFile(ctx, t.s.Files[i], []byte(data)); err != nil {
 			return "", err
 		}
 	}
-	t.s.Files = []string{name + ".md", name + ".html"}
-	supported, bare := d.count()
-	return fmt.Sprintf("Report written to %s and %s: %d claims with checked quotations, %d marked as unsupported.\n\n%s",
-		name+".md", path.Base(name)+".html", supported, bare, md), nil
+	supported, unsupported := d.count()
+	return fmt.Sprintf(
+		"Report written to %s and %s: %d claims with checked quotations, %d marked as unsupported.\n\n%s",
+		name+".md", path.Base(name)+".html", supported, unsupported, md), nil
 }
 
-// A document is a report as it is written.
+// wrongNotes returns the numbers of the notes whose quotation is not on its page.
+func (t *researcher) wrongNotes(ctx context.Context) (map[int]bool, error) {
+	wrong := make(map[int]bool)
+	for i, n := range t.s.Notes {
+		src, ok := t.s.source(n.Source)
+		if ok {
+			var err error
+			if ok, err = t.r.Check(ctx, t.call.Blobs, src.Saved, n.Quote); err != nil {
+				return nil, err
+			}
+		}
+		wrong[i+1] = !ok
+	}
+	return wrong, nil
+}
+
+// A document is a report while it is written.
 type document struct {
 	in    researchInput
 	s     *Research
-	wrong map[int]bool
+	wrong map[int]bool // by the number of the note
 }
 
-// good are the notes of a claim that stand.
-func (d *document) good(c Claim) []int {
-	var notes []int
+// support returns the notes that support a claim.
+func (d *document) support(c Claim) []Note {
+	var notes []Note
 	for _, n := range c.Notes {
 		if !d.wrong[n] {
-			notes = append(notes, n)
+			notes = append(notes, d.s.Notes[n-1])
 		}
 	}
 	return notes
 }
 
-func (d *document) count() (supported, bare int) {
+// count returns how many claims are supported, and how many are not.
+func (d *document) count() (supported, unsupported int) {
 	for _, s := range d.in.Sections {
 		for _, c := range s.Claims {
-			if len(d.good(c)) > 0 {
+			if len(d.support(c)) > 0 {
 				supported++
 			} else {
-				bare++
+				unsupported++
 			}
 		}
 	}
-	return supported, bare
+	return supported, unsupported
 }
 
-// unsupported marks a claim that nothing supports that was checked.
-const unsupported = "[unsupported]"
+// summary is the last sentence of a report.
+func (d *document) summary() string {
+	supported, unsupported := d.count()
+	return fmt.Sprintf("%d claims have quotations that were checked word for word against the saved pages;"+
+		" %d are unsupported. The summary is the author's.", supported, unsupported)
+}
+
+// unsupportedMark marks a claim that no checked quotation supports.
+const unsupportedMark = "[unsupported]"
 
 func (d *document) markdown() string {
 	var b strings.Builder
@@ -108,18 +129,17 @@ func (d *document) markdown() string {
 	for _, s := range d.in.Sections {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.Heading)
 		for _, c := range s.Claims {
-			notes := d.good(c)
-			if len(notes) == 0 {
-				fmt.Fprintf(&b, "- %s **%s**\n", c.Text, unsupported)
-				continue
-			}
+			notes := d.support(c)
 			fmt.Fprintf(&b, "- %s", c.Text)
+			if len(notes) == 0 {
+				fmt.Fprintf(&b, " **%s**", unsupportedMark)
+			}
 			for _, n := range notes {
-				fmt.Fprintf(&b, " [%s]", d.s.Notes[n-1].Source)
+				fmt.Fprintf(&b, " [%s]", n.Source)
 			}
 			b.WriteString("\n")
 			for _, n := range notes {
-				fmt.Fprintf(&b, "  > “%s” [%s]\n", strings.Join(strings.Fields(d.s.Notes[n-1].Quote), " "), d.s.Notes[n-1].Source)
+				fmt.Fprintf(&b, "  > “%s” [%s]\n", first(n.Quote), n.Source)
 			}
 		}
 	}
@@ -127,38 +147,30 @@ func (d *document) markdown() string {
 	for _, src := range d.s.Sources {
 		fmt.Fprintf(&b, "- [%s] %s <%s>, read %s, %s\n", src.ID, src.Title, src.URL, src.Time, src.Blob)
 	}
-	supported, bare := d.count()
-	fmt.Fprintf(&b, "\n%d claims have quotations that were checked word for word against the saved pages; %d are unsupported. The summary is the author's.\n", supported, bare)
+	fmt.Fprintf(&b, "\n%s\n", d.summary())
 	return b.String()
 }
 
-const page = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>%[1]s</title><style>
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
-blockquote { margin: .2rem 0 .6rem; padding-left: .8rem; border-left: 3px solid #8ab; color: #456 }
-.unsupported { background: #fe9; padding: 0 .3rem } small { color: #666; word-break: break-all }
-</style></head><body>
-<h1>%[1]s</h1>
-<p>%[2]s</p>
-`
+// reportHead is the beginning of the HTML page, a format with title and summary.
+//
+//go:embed report.html
+var reportHead string
 
 func (d *document) html() string {
 	esc := html.EscapeString
 	var b strings.Builder
-	fmt.Fprintf(&b, page, esc(d.in.Title), esc(d.in.Summary))
+	fmt.Fprintf(&b, reportHead, esc(d.in.Title), esc(d.in.Summary))
 	for _, s := range d.in.Sections {
 		fmt.Fprintf(&b, "<h2>%s</h2>\n<ul>\n", esc(s.Heading))
 		for _, c := range s.Claims {
 			fmt.Fprintf(&b, "<li>%s", esc(c.Text))
-			notes := d.good(c)
+			notes := d.support(c)
 			if len(notes) == 0 {
-				fmt.Fprintf(&b, ` <strong class="unsupported">%s</strong>`, unsupported)
+				fmt.Fprintf(&b, ` <strong class="unsupported">%s</strong>`, unsupportedMark)
 			}
 			for _, n := range notes {
-				note := d.s.Notes[n-1]
-				fmt.Fprintf(&b, "\n<blockquote>“%s” <a href=\"#%[2]s\">[%[2]s]</a></blockquote>", esc(note.Quote), esc(note.Source))
+				fmt.Fprintf(&b, "\n<blockquote>“%s” <a href=\"#%[2]s\">[%[2]s]</a></blockquote>",
+					esc(n.Quote), esc(n.Source))
 			}
 			b.WriteString("</li>\n")
 		}
@@ -166,10 +178,10 @@ func (d *document) html() string {
 	}
 	b.WriteString("<h2>Sources</h2>\n<ul>\n")
 	for _, src := range d.s.Sources {
-		fmt.Fprintf(&b, "<li id=\"%[1]s\">[%[1]s] <a href=\"%[2]s\" rel=\"noreferrer\">%[3]s</a><br><small>%[2]s, read %[4]s, %[5]s</small></li>\n",
+		fmt.Fprintf(&b, `<li id="%[1]s">[%[1]s] <a href="%[2]s" rel="noreferrer">%[3]s</a>`+
+			"<br><small>%[2]s, read %[4]s, %[5]s</small></li>\n",
 			esc(src.ID), esc(src.URL), esc(src.Title), esc(src.Time), esc(string(src.Blob)))
 	}
-	supported, bare := d.count()
-	fmt.Fprintf(&b, "</ul>\n<p><small>%d claims have quotations that were checked word for word against the saved pages; %d are unsupported. The summary is the author's.</small></p>\n</body></html>\n", supported, bare)
+	fmt.Fprintf(&b, "</ul>\n<p><small>%s</small></p>\n</body></html>\n", d.summary())
 	return b.String()
 }

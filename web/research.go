@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,47 +11,11 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-const researchDescription = `
-Keep the notes of a piece of research, and write its report. Every quotation is checked word for word against the saved page.
-1. plan: the questions that have to be answered. 2. web_search for each. 3. read: pages, several at once; each gets an id. 4. note: a claim, with the words of a page that support it, copied exactly. 5. follow_up: what a page made you ask, until the depth or the time is used up. 6. report: sections of claims, each with the numbers of its notes.
-Examples:
-{"command":"plan","questions":["How high is the tower?","When was it built?"],"max_depth":2,"time_limit_seconds":600}
-{"command":"read","urls":["https://a.example/tower","https://b.example/"]}
-{"command":"note","question":1,"page":"p1","claim":"The tower is 330 m high.","quote":"The tower is 330 metres high."}
-{"command":"report","title":"The tower","summary":"It is 330 m high.","sections":[{"heading":"Height","claims":[{"text":"The tower is 330 m high.","notes":[1]}]}]}`
-
-const researchSchema = `{
-	"type": "object",
-	"properties": {
-		"command": {"type": "string", "enum": ["plan", "read", "note", "follow_up", "status", "report"], "description": "What to do."},
-		"questions": {"type": "array", "items": {"type": "string"}, "description": "For plan: the questions. For follow_up: those that came up."},
-		"max_depth": {"type": "integer", "minimum": 1, "maximum": 5, "description": "For plan: how many questions may follow from each other: 2 if not given."},
-		"time_limit_seconds": {"type": "integer", "minimum": 1, "description": "For plan: after so long there is no more reading: 600 if not given."},
-		"urls": {"type": "array", "items": {"type": "string"}, "maxItems": 10, "description": "For read: the pages."},
-		"question": {"type": "integer", "description": "For note: which question it answers. For follow_up: which question they follow from. Counted from 1."},
-		"page": {"type": "string", "description": "For note: the id of the page, such as p1."},
-		"claim": {"type": "string", "description": "For note: what it says, in your words."},
-		"quote": {"type": "string", "description": "For note: the words of the page that say so, exactly as they stand there, in one piece."},
-		"title": {"type": "string", "description": "For report."},
-		"summary": {"type": "string", "description": "For report: the answer in a few sentences."},
-		"sections": {"type": "array", "description": "For report.", "items": {"type": "object", "properties": {
-			"heading": {"type": "string"},
-			"claims": {"type": "array", "items": {"type": "object", "properties": {
-				"text": {"type": "string"},
-				"notes": {"type": "array", "items": {"type": "integer"}, "description": "The notes that support it; none, if nothing does: it is then marked as unsupported."}
-			}, "required": ["text"], "additionalProperties": false}}
-		}, "required": ["heading", "claims"], "additionalProperties": false}},
-		"file": {"type": "string", "description": "For report: the files' name without an ending: report if not given."}
-	},
-	"required": ["command"],
-	"additionalProperties": false
-}`
-
-// A Research is what is known so far. It is the Detail of the tool's results.
+// A Research is the state of a piece of research. It is the Detail of the tool's
+// results, and so goes from one call to the next.
 type Research struct {
 	Begun     time.Time  `json:"begun"`
 	Seconds   int        `json:"time_limit_seconds"`
@@ -61,23 +26,24 @@ type Research struct {
 	Files     []string   `json:"files,omitempty"` // the report
 }
 
-// A Question is one that is to be answered.
+// A Question is one that the research is to answer.
 type Question struct {
 	Text   string `json:"text"`
-	Parent int    `json:"parent,omitempty"` // counted from 1; 0: it was there from the beginning
-	Depth  int    `json:"depth"`
+	Parent int    `json:"parent,omitempty"` // the question it follows from, counted from 1; 0 if none
+	Depth  int    `json:"depth"`            // 1 without a parent
 }
 
 // A Source is a page that was read.
 type Source struct {
-	ID string `json:"id"`
+	ID string `json:"id"` // such as "p1"
 	Saved
 }
 
-// A Note is a claim and what supports it. Only what was checked is noted.
+// A Note is a claim, and the quotation that supports it. When it was added, the
+// quotation was on the saved page.
 type Note struct {
-	Question int    `json:"question"`
-	Source   string `json:"source"`
+	Question int    `json:"question"` // counted from 1
+	Source   string `json:"source"`   // its id
 	Claim    string `json:"claim"`
 	Quote    string `json:"quote"`
 }
@@ -98,18 +64,18 @@ type researchInput struct {
 	File      string    `json:"file"`
 }
 
-// NewResearch returns the tool research, which writes its report into files.
-// dir is their root.
+// NewResearch returns the tool research, which writes its reports into files; dir
+// is the absolute path of their root. The Detail of its results is a [Research].
 func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
-	// It changes the session's notes and writes reports that are its own.
+	// It changes the session's own notes, and writes reports of its own.
 	hints := openmanus.Hints{Internal: true, Idempotent: true}
-	return openmanus.Func(toolspec.New("research", researchDescription, researchSchema, hints, opens("urls"),
-		openmanus.Argument{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Writes}),
+	file := openmanus.Argument{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Writes}
+	return openmanus.Func(spec("research", hints, opens("urls"), file),
 		func(ctx context.Context, call openmanus.Call, in researchInput) (openmanus.Result, error) {
 			var s Research
 			if len(call.Last) > 0 {
 				if err := json.Unmarshal(call.Last, &s); err != nil {
-					return openmanus.Result{}, fmt.Errorf("the notes so far: %w", err)
+					return openmanus.Result{}, fmt.Errorf("the notes of the last call: %w", err)
 				}
 			}
 			t := &researcher{r: r, files: files, dir: dir, call: call, s: &s}
@@ -123,14 +89,14 @@ func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 		})
 }
 
-// A researcher is one call under way.
+// A researcher carries out one call.
 type researcher struct {
 	r      *Reader
 	files  workspace.Files
 	dir    string
 	call   openmanus.Call
 	s      *Research
-	source string
+	source string // the last page that was read
 }
 
 func (t *researcher) run(ctx context.Context, in researchInput) (string, error) {
@@ -159,35 +125,27 @@ func (t *researcher) plan(in researchInput) (string, error) {
 		return "", errors.New("questions are required for plan")
 	}
 	if len(t.s.Questions) > 0 {
-		return "", errors.New("the questions are planned already: add some with follow_up")
+		return "", errors.New("the questions are planned already: add more with follow_up")
 	}
-	*t.s = Research{Begun: time.Now().UTC(), Seconds: in.Seconds, Depth: in.Depth}
-	if t.s.Seconds == 0 {
-		t.s.Seconds = 600
-	}
-	if t.s.Depth == 0 {
-		t.s.Depth = 2
-	}
+	*t.s = Research{Begun: time.Now().UTC(), Seconds: cmp.Or(in.Seconds, 600), Depth: cmp.Or(in.Depth, 2)}
 	for _, q := range in.Questions {
 		t.s.Questions = append(t.s.Questions, Question{Text: q, Depth: 1})
 	}
 	return t.s.String(), nil
 }
 
-// late says that the time is used up, if it is.
-func (t *researcher) late() error {
-	if left := t.left(); left <= 0 {
-		return fmt.Errorf("the time limit of %d seconds is used up: write the report with the notes there are", t.s.Seconds)
+// timeLeft returns how much of the time limit is left, or an error if none is.
+func (t *researcher) timeLeft() (time.Duration, error) {
+	left := time.Until(t.s.Begun.Add(time.Duration(t.s.Seconds) * time.Second))
+	if left <= 0 {
+		return 0, fmt.Errorf(
+			"the time limit of %d seconds is used up: write the report with the notes there are", t.s.Seconds)
 	}
-	return nil
-}
-
-func (t *researcher) left() time.Duration {
-	return time.Until(t.s.Begun.Add(time.Duration(t.s.Seconds) * time.Second))
+	return left, nil
 }
 
 func (t *researcher) followUp(in researchInput) (string, error) {
-	if err := t.late(); err != nil {
+	if _, err := t.timeLeft(); err != nil {
 		return "", err
 	}
 	if in.Question < 1 || in.Question > len(t.s.Questions) || len(in.Questions) == 0 {
@@ -195,7 +153,8 @@ func (t *researcher) followUp(in researchInput) (string, error) {
 	}
 	depth := t.s.Questions[in.Question-1].Depth + 1
 	if depth > t.s.Depth {
-		return "", fmt.Errorf("question %d is as deep as it may go (%d): answer what there is", in.Question, t.s.Depth)
+		return "", fmt.Errorf(
+			"question %d is as deep as it may go (%d): answer what there is", in.Question, t.s.Depth)
 	}
 	for _, q := range in.Questions {
 		t.s.Questions = append(t.s.Questions, Question{Text: q, Parent: in.Question, Depth: depth})
@@ -203,15 +162,16 @@ func (t *researcher) followUp(in researchInput) (string, error) {
 	return t.s.String(), nil
 }
 
-// read reads pages at once.
+// read reads several pages at the same time, and returns the beginning of each.
 func (t *researcher) read(ctx context.Context, in researchInput) (string, error) {
-	if err := t.late(); err != nil {
+	left, err := t.timeLeft()
+	if err != nil {
 		return "", err
 	}
 	if len(in.URLs) == 0 {
 		return "", errors.New("urls are required for read")
 	}
-	limited, cancel := context.WithTimeout(ctx, max(time.Second, t.left()))
+	limited, cancel := context.WithTimeout(ctx, max(time.Second, left))
 	defer cancel()
 	pages, errs := make([]*Page, len(in.URLs)), make([]error, len(in.URLs))
 	var wg sync.WaitGroup
@@ -223,7 +183,7 @@ func (t *researcher) read(ctx context.Context, in researchInput) (string, error)
 		return "", ctx.Err()
 	}
 	var b strings.Builder
-	each := max(1500, 8500/len(in.URLs))
+	limit := max(1500, 8500/len(in.URLs)) // bytes of each page
 	for i, p := range pages {
 		if errs[i] != nil {
 			fmt.Fprintf(&b, "%s was not read: %v\n\n", in.URLs[i], errs[i])
@@ -235,16 +195,16 @@ func (t *researcher) read(ctx context.Context, in researchInput) (string, error)
 		}
 		t.source = p.URL
 		md := p.Markdown
-		if len(md) > each {
-			md = strings.ToValidUTF8(md[:each], "") + fmt.Sprintf("\n(… %d more bytes: web_fetch shows all)", len(md)-each)
+		if more := len(md) - limit; more > 0 {
+			md = strings.ToValidUTF8(md[:limit], "") + fmt.Sprintf("\n(… %d more bytes: web_fetch shows all)", more)
 		}
 		fmt.Fprintf(&b, "== %s: %s\n%s\n\n", src.ID, p.URL, p.head()+md)
 	}
 	return b.String(), nil
 }
 
-// keep saves a page under an id; one that was read before keeps its id, if it
-// is the same.
+// keep saves a page as a source. A page that was read before and has not changed
+// keeps its id.
 func (t *researcher) keep(ctx context.Context, p *Page) (Source, error) {
 	saved, err := save(ctx, t.call.Blobs, p)
 	if err != nil {
@@ -269,9 +229,10 @@ func (s *Research) source(id string) (Source, bool) {
 	return Source{}, false
 }
 
-// note notes a claim, if the page says what is quoted.
+// note adds a note if its quotation is on the page.
 func (t *researcher) note(ctx context.Context, in researchInput) (string, error) {
-	if in.Claim == "" || in.Quote == "" || in.Page == "" || in.Question < 1 || in.Question > len(t.s.Questions) {
+	complete := in.Claim != "" && in.Quote != "" && in.Page != ""
+	if !complete || in.Question < 1 || in.Question > len(t.s.Questions) {
 		return "", fmt.Errorf("question (1 to %d), page, claim and quote are required for note", len(t.s.Questions))
 	}
 	src, ok := t.s.source(in.Page)
@@ -283,24 +244,25 @@ func (t *researcher) note(ctx context.Context, in researchInput) (string, error)
 		return "", err
 	}
 	if !ok {
-		return "", fmt.Errorf("the quotation is not on the page %s (%s) as it was saved, so it was not noted: copy the words exactly as they stand there, in one piece, or leave the claim out", src.ID, src.URL)
+		return "", fmt.Errorf(
+			"the quotation is not on the page %s (%s) as it was saved, so the note was not added:"+
+				" copy the words exactly, in one piece, or leave the claim out", src.ID, src.URL)
 	}
 	t.s.Notes = append(t.s.Notes, Note{in.Question, src.ID, in.Claim, in.Quote})
 	return fmt.Sprintf("Note %d: checked word for word against %s.\n\n%s", len(t.s.Notes), src.ID, t.s), nil
 }
 
-// String is how far the research is.
+// String returns the questions with the number of their notes, and the limits.
 func (s *Research) String() string {
+	notes := make(map[int]int) // by question
+	for _, n := range s.Notes {
+		notes[n.Question]++
+	}
 	var b strings.Builder
 	for i, q := range s.Questions {
-		n := 0
-		for _, note := range s.Notes {
-			if note.Question == i+1 {
-				n++
-			}
-		}
-		fmt.Fprintf(&b, "%s%d. %s (%d notes)\n", strings.Repeat("  ", q.Depth-1), i+1, q.Text, n)
+		fmt.Fprintf(&b, "%s%d. %s (%d notes)\n", strings.Repeat("  ", q.Depth-1), i+1, q.Text, notes[i+1])
 	}
-	fmt.Fprintf(&b, "Depth: at most %d. Time limit: %d seconds since %s.\n", s.Depth, s.Seconds, s.Begun.Format(time.TimeOnly))
+	fmt.Fprintf(&b, "Depth: at most %d. Time limit: %d seconds since %s.\n",
+		s.Depth, s.Seconds, s.Begun.Format(time.TimeOnly))
 	return b.String()
 }

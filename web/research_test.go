@@ -37,11 +37,11 @@ func TestSays(t *testing.T) {
 func FuzzSays(f *testing.F) {
 	f.Add("one two three", 1, 3)
 	f.Fuzz(func(t *testing.T, text string, from, to int) {
-		words := strings.Fields(plain(text))
+		words := strings.Fields(normalize(text))
 		if from < 0 || to > len(words) || from >= to {
 			return
 		}
-		if q := strings.Join(words[from:to], " "); plain(q) == q && !Says(text, q) {
+		if q := strings.Join(words[from:to], " "); normalize(q) == q && !Says(text, q) {
 			t.Errorf("%q does not say %q", text, q)
 		}
 	})

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,31 +8,35 @@ import (
 	"strings"
 )
 
-// robots is what a robots.txt asks of us.
-type robots struct {
-	rules []rule
-}
+// robots are the rules of a robots.txt that apply to us.
+type robots []robotsRule
 
-type rule struct {
+// A robotsRule allows or forbids the paths that begin as its pattern says.
+type robotsRule struct {
 	allow   bool
 	pattern string
 }
 
-// errRobots is the error for a page that its site asks robots not to read.
-var errRobots = errors.New("the site's robots.txt asks that it is not read by robots ([web] robots = false does not keep to that)")
+// errRobots is the error of a page that the site's robots.txt forbids.
+var errRobots = errors.New(
+	"the site's robots.txt asks robots not to read it ([web] robots = false ignores robots.txt)")
 
-// allowed asks the site of u whether u may be read. A site that has no
-// robots.txt, or whose cannot be had, allows everything.
+// maxRobots is how many bytes of a robots.txt are accepted. RFC 9309 asks for
+// 500 KiB at least.
+const maxRobots = 512 << 10
+
+// allowed returns an error if the robots.txt of a site forbids an address. A site
+// whose robots.txt cannot be read forbids nothing.
 func (r *Reader) allowed(ctx context.Context, u *url.URL) error {
-	site := u.Scheme + "://" + u.Host
+	site := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	r.mu.Lock()
-	rules := r.rules[site]
+	rules := r.rules[site.String()]
 	r.mu.Unlock()
 	if rules == nil {
-		rules = &robots{}
-		bare := &Reader{Client: r.Client, MaxBytes: 512 << 10}
-		if b, err := bare.fetch(ctx, &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}); err == nil {
-			rules = parseRobots(string(b.Data))
+		rules = new(robots)
+		plain := &Reader{Client: r.Client, MaxBytes: maxRobots}
+		if b, err := plain.fetch(ctx, &site); err == nil {
+			*rules = parseRobots(string(b.Data))
 		} else if ctx.Err() != nil {
 			return err
 		}
@@ -41,94 +44,87 @@ func (r *Reader) allowed(ctx context.Context, u *url.URL) error {
 		if r.rules == nil {
 			r.rules = make(map[string]*robots)
 		}
-		r.rules[site] = rules
+		r.rules[site.String()] = rules
 		r.mu.Unlock()
 	}
-	p := u.EscapedPath()
-	if p == "" {
-		p = "/"
+	path := u.EscapedPath()
+	if path == "" {
+		path = "/"
 	}
 	if u.RawQuery != "" {
-		p += "?" + u.RawQuery
+		path += "?" + u.RawQuery
 	}
-	if !rules.allows(p) {
+	if !rules.allow(path) {
 		return fmt.Errorf("%s is not read: %w", u, errRobots)
 	}
 	return nil
 }
 
-// parseRobots reads a robots.txt as RFC 9309 says: the group for us, or else
-// that for all.
-func parseRobots(text string) *robots {
-	var ours, all robots
-	mine, every, naming, found := false, false, false, false
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		field, value, ok := strings.Cut(line, ":")
-		if !ok {
-			continue
-		}
-		value = strings.TrimSpace(value)
-		switch strings.ToLower(strings.TrimSpace(field)) {
+// parseRobots parses a robots.txt by RFC 9309: the rules of the groups that name
+// us, or of those for all robots if none does. Lines that it does not understand
+// are ignored.
+func parseRobots(text string) robots {
+	groups := make(map[string]robots) // by the name of the robot, in lower case
+	var names []string                // that the present group is for
+	naming := false                   // the last line named one
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimPrefix(line, "\ufeff"), "#")
+		field, value, _ := strings.Cut(line, ":")
+		field, value = strings.ToLower(strings.TrimSpace(field)), strings.TrimSpace(value)
+		switch field {
 		case "user-agent":
 			if !naming {
-				mine, every = false, false
+				names = nil
 			}
 			naming = true
-			mine = mine || strings.EqualFold(value, robot)
-			every = every || value == "*"
-			found = found || mine
+			name := strings.ToLower(value)
+			names = append(names, name)
+			if _, ok := groups[name]; !ok {
+				groups[name] = nil // a group without rules counts: it forbids nothing
+			}
 		case "allow", "disallow":
 			naming = false
-			if value == "" {
+			if value == "" { // it forbids nothing
 				continue
 			}
-			rl := rule{strings.EqualFold(strings.TrimSpace(field), "allow"), value}
-			if mine {
-				ours.rules = append(ours.rules, rl)
-			}
-			if every {
-				all.rules = append(all.rules, rl)
+			for _, name := range names {
+				groups[name] = append(groups[name], robotsRule{field == "allow", value})
 			}
 		}
 	}
-	if found {
-		return &ours
+	if ours, ok := groups[robotName]; ok {
+		return ours
 	}
-	return &all
+	return groups["*"]
 }
 
-// allows reports whether a path may be read: the longest rule that fits says.
-func (r *robots) allows(p string) bool {
-	allow, best := true, -1
-	for _, rl := range r.rules {
-		if n := len(rl.pattern); fits(rl.pattern, p) && (n > best || n == best && rl.allow) {
-			allow, best = rl.allow, n
+// allow reports whether a path may be read. Of the rules that match it, the
+// longest counts; of equally long ones, one that allows.
+func (r robots) allow(path string) bool {
+	allow, longest := true, -1
+	for _, rule := range r {
+		n := len(rule.pattern)
+		if matches(rule.pattern, path) && (n > longest || n == longest && rule.allow) {
+			allow, longest = rule.allow, n
 		}
 	}
 	return allow
 }
 
-// fits reports whether a path begins as a pattern says: * is anything, $ at
-// its end is the path's end.
-func fits(pattern, p string) bool {
-	pattern, end := strings.CutSuffix(pattern, "$")
+// matches reports whether a path begins as a pattern says: * stands for anything,
+// and $ at the end for the end of the path. It takes linear time.
+func matches(pattern, path string) bool {
+	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	parts := strings.Split(pattern, "*")
-	if !strings.HasPrefix(p, parts[0]) {
-		return false
-	}
-	p = p[len(parts[0]):]
+	path, ok := strings.CutPrefix(path, parts[0])
 	for i, part := range parts[1:] {
-		if end && i == len(parts)-2 {
-			return strings.HasSuffix(p, part)
-		}
-		at := strings.Index(p, part)
-		if at < 0 {
+		if !ok {
 			return false
 		}
-		p = p[at+len(part):]
+		if toEnd && i == len(parts)-2 {
+			return strings.HasSuffix(path, part)
+		}
+		_, path, ok = strings.Cut(path, part)
 	}
-	return !end || p == ""
+	return ok && (!toEnd || path == "")
 }

@@ -14,81 +14,88 @@ import (
 	"time"
 )
 
-// A Query is what is looked for.
+// A Query is what is searched for.
 type Query struct {
 	Text    string
-	Count   int    // of results, at most
-	Lang    string // such as "en"
-	Country string // such as "us"
+	Count   int    // of results, at most; 0 means any number
+	Lang    string // such as "en"; "" means any
+	Country string // such as "us"; "" means any
 }
 
-// A Hit is one result.
+// A Hit is one result of a search.
 type Hit struct {
 	URL         string `json:"url"`
 	Title       string `json:"title"`
 	Description string `json:"description,omitempty"`
 	Content     string `json:"content,omitempty"` // of the page, if it was read
-	Source      string `json:"source"`            // the engine
+	Source      string `json:"source"`            // the name of the engine
 }
 
-// An Engine answers queries. An error that is a [Limited] says that it is to
-// be left alone for a while.
+// An Engine is a search engine. It is safe for concurrent use.
 type Engine interface {
+	// Name returns a name that is unique among the engines of a Searcher.
 	Name() string
+
+	// Search returns what the engine finds, in its order. If the error is a
+	// [Limited], the engine is not to be asked again for a while.
 	Search(ctx context.Context, c *http.Client, q Query) ([]Hit, error)
 }
 
 // A Limited is the error of an engine that wants to be left alone.
 type Limited struct {
-	Why string        // such as "it shows a captcha"
-	For time.Duration // how long, if it says so
+	Why string        // such as "it asks for proof that we are human"
+	For time.Duration // how long, if the engine says so
 }
 
 func (l *Limited) Error() string { return l.Why }
 
-// ErrNothing is the error of a search that no engine answers.
+// ErrNothing is the error of a search for which no engine finds anything.
 var ErrNothing = refuse("All search engines failed to return results after multiple retries.")
 
-// A Searcher asks engines, one after the other until one answers. One that
-// fails is left for the next at once, and rests for a while. It is safe for
-// concurrent use; its fields are set before use.
-type Searcher struct {
-	Client  *http.Client // how requests go out; nil: http.DefaultClient
-	Engines []Engine     // in the order in which they are asked
-	Delay   time.Duration
-	Rounds  int           // after the first, with Delay between them
-	Timeout time.Duration // for one engine; 0: 15 s
+// refuse returns an error in the words of OpenManus, which begin with a capital
+// letter and which models know.
+func refuse(format string, a ...any) error { return fmt.Errorf(format, a...) }
 
-	mu      sync.Mutex
-	resting map[string]time.Time // until when
-}
-
-// limitedTime is how long an engine rests that limits us and does not say for
-// how long, at least.
+// limitedTime is how long an engine is left alone that does not say for how long.
 const limitedTime = 10 * time.Minute
 
-// Search returns what the first engine finds that finds something.
+// A Searcher asks engines one after the other until one of them finds something.
+// An engine that fails is not asked again for a while. The fields are set before
+// use; then a Searcher is safe for concurrent use.
+type Searcher struct {
+	Client  *http.Client  // nil means http.DefaultClient
+	Engines []Engine      // in the order in which they are asked
+	Rounds  int           // how often all of them are asked again
+	Delay   time.Duration // between rounds; 0 means one round only
+	Timeout time.Duration // for one engine; 0 means 15 seconds
+
+	mu     sync.Mutex
+	paused map[string]time.Time // by engine: until when it is not asked
+}
+
+// Search returns the results of the first engine that finds something. The error
+// is [ErrNothing] if none does; it says why of each engine.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
-	why := make(map[string]string)
+	why := make(map[string]string) // by engine
 	for round := 0; ; round++ {
 		for _, e := range s.Engines {
-			if left := s.rests(e.Name()); left > 0 {
+			if left := s.pauseLeft(e.Name()); left > 0 {
 				if why[e.Name()] == "" {
-					why[e.Name()] = "it rests after it failed, for " + left.Round(time.Second).String()
+					why[e.Name()] = "it failed before, and is not asked for " + left.Round(time.Second).String()
 				}
 				continue
 			}
 			hits, err := s.ask(ctx, e, q)
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return nil, ctx.Err()
-			}
-			if err == nil && len(hits) > 0 {
-				return hits, nil
-			}
-			why[e.Name()] = "nothing found"
-			if err != nil {
+			case err != nil:
 				why[e.Name()] = err.Error()
-				s.rest(e.Name(), err)
+				s.pause(e.Name(), err)
+			case len(hits) == 0:
+				why[e.Name()] = "nothing found"
+			default:
+				return hits, nil
 			}
 		}
 		if round >= s.Rounds || s.Delay <= 0 {
@@ -116,18 +123,15 @@ func (s *Searcher) failure(why map[string]string) error {
 func (s *Searcher) ask(ctx context.Context, e Engine, q Query) ([]Hit, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(s.Timeout, 15*time.Second))
 	defer cancel()
-	c := s.Client
-	if c == nil {
-		c = http.DefaultClient
-	}
-	hits, err := e.Search(ctx, c, q)
+	hits, err := e.Search(ctx, cmp.Or(s.Client, http.DefaultClient), q)
 	if err != nil {
 		return nil, err
 	}
 	return tidy(hits, e.Name(), q.Count), nil
 }
 
-// tidy leaves out what is there twice, or leads nowhere.
+// tidy names the source of the hits and leaves out those that lead to no page, or
+// to the page of an earlier one.
 func tidy(hits []Hit, source string, count int) []Hit {
 	seen := make(map[string]bool)
 	var kept []Hit
@@ -136,11 +140,12 @@ func tidy(hits []Hit, source string, count int) []Hit {
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 			continue
 		}
-		k := strings.TrimPrefix(strings.ToLower(u.Host), "www.") + strings.TrimSuffix(u.EscapedPath(), "/") + "?" + u.RawQuery
-		if seen[k] {
+		page := strings.TrimPrefix(strings.ToLower(u.Host), "www.") +
+			strings.TrimSuffix(u.EscapedPath(), "/") + "?" + u.RawQuery
+		if seen[page] {
 			continue
 		}
-		seen[k] = true
+		seen[page] = true
 		h.Title, h.Description, h.Source = first(h.Title), first(h.Description), source
 		if kept = append(kept, h); count > 0 && len(kept) == count {
 			break
@@ -149,29 +154,30 @@ func tidy(hits []Hit, source string, count int) []Hit {
 	return kept
 }
 
-// rests is for how long an engine still rests.
-func (s *Searcher) rests(name string) time.Duration {
+// pauseLeft returns for how long an engine is not asked.
+func (s *Searcher) pauseLeft(name string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Until(s.resting[name])
+	return time.Until(s.paused[name])
 }
 
-// rest lets an engine rest that failed.
-func (s *Searcher) rest(name string, err error) {
-	pause := s.Delay
+// pause keeps an engine that failed from being asked until the next round; longer
+// if it wants to be left alone.
+func (s *Searcher) pause(name string, err error) {
+	d := s.Delay
 	if l := (*Limited)(nil); errors.As(err, &l) {
-		pause = max(s.Delay, cmp.Or(l.For, limitedTime))
+		d = max(s.Delay, cmp.Or(l.For, limitedTime))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.resting == nil {
-		s.resting = make(map[string]time.Time)
+	if s.paused == nil {
+		s.paused = make(map[string]time.Time)
 	}
-	// A round later it is asked again.
-	s.resting[name] = time.Now().Add(pause - time.Millisecond)
+	s.paused[name] = time.Now().Add(d - time.Millisecond) // over when the next round begins
 }
 
-// retryAfter is what a server says of when to come back.
+// retryAfter returns how long a server asks us to wait, an hour at most; 0 if it
+// does not say. The header has seconds or a date (RFC 9110, 10.2.3).
 func retryAfter(h http.Header) time.Duration {
 	v := h.Get("Retry-After")
 	if n, err := strconv.Atoi(v); err == nil && n > 0 {
@@ -183,44 +189,41 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// Keys are what engines need that are not open to all.
+// Keys are what the engines need that are not open to everyone. An engine whose
+// key is empty is not asked.
 type Keys struct {
-	SearXNG               string // an address
+	SearXNG               string // the address of one
 	Brave, Tavily, Serper string
 }
 
-// Engines returns the engines in the order in which they are to be asked:
-// those with a key, the one that is preferred, the fallbacks, and the rest.
-// Names that it does not know are left out.
+// Engines returns the engines in the order in which they are to be asked: those
+// with a key, the preferred one, the fallbacks, and then the rest. Unknown names
+// are ignored.
 func Engines(preferred string, fallback []string, k Keys) []Engine {
-	open := []Engine{&Google{}, &DuckDuckGo{}, &Baidu{}, &Bing{}}
-	var all []Engine
+	var keyed, open []Engine
 	if k.Brave != "" {
-		all = append(all, &Brave{Key: k.Brave})
+		keyed = append(keyed, Brave("", k.Brave))
 	}
 	if k.Tavily != "" {
-		all = append(all, &Tavily{Key: k.Tavily})
+		keyed = append(keyed, Tavily("", k.Tavily))
 	}
 	if k.Serper != "" {
-		all = append(all, &Serper{Key: k.Serper})
+		keyed = append(keyed, Serper("", k.Serper))
 	}
-	keyed := len(all)
 	if k.SearXNG != "" {
-		open = append([]Engine{&SearXNG{Base: k.SearXNG}}, open...)
+		open = append(open, SearXNG(k.SearXNG))
 	}
-	add := func(name string) {
-		for _, e := range append(slices.Clone(all[:keyed]), open...) {
-			if strings.EqualFold(e.Name(), strings.TrimSpace(name)) && !slices.Contains(all[keyed:], e) && !slices.Contains(all[:keyed], e) {
-				all = append(all, e)
-			}
+	open = append(open, Google(""), DuckDuckGo(""), Baidu(""), Bing(""))
+	names := append([]string{preferred}, fallback...)
+	place := func(e Engine) int {
+		i := slices.IndexFunc(names, func(n string) bool {
+			return strings.EqualFold(strings.TrimSpace(n), e.Name())
+		})
+		if i < 0 {
+			return len(names)
 		}
+		return i
 	}
-	add(preferred)
-	for _, f := range fallback {
-		add(f)
-	}
-	for _, e := range open {
-		add(e.Name())
-	}
-	return all
+	slices.SortStableFunc(open, func(a, b Engine) int { return place(a) - place(b) })
+	return append(keyed, open...)
 }

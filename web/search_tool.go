@@ -3,41 +3,27 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 )
-
-const searchDescription = `
-Search the web for real-time information about any topic. Returns titles, addresses and descriptions; with fetch_content also the beginning of each page. Read what matters with web_fetch before you rely on it.
-Example: {"query":"go 1.26 release notes","num_results":5}`
-
-const searchSchema = `{
-	"type": "object",
-	"properties": {
-		"query": {"type": "string", "description": "What to search for."},
-		"num_results": {"type": "integer", "minimum": 1, "maximum": 50, "description": "How many results: 5 if not given."},
-		"lang": {"type": "string", "description": "Language code of the results, such as en."},
-		"country": {"type": "string", "description": "Country code of the results, such as us."},
-		"fetch_content": {"type": "boolean", "description": "Whether to read the pages as well: false if not given."}
-	},
-	"required": ["query"],
-	"additionalProperties": false
-}`
 
 // A SearchTool says what the tool web_search is made with.
 type SearchTool struct {
 	Searcher      *Searcher
-	Reader        *Reader // for fetch_content
-	Lang, Country string  // where a call does not say
+	Reader        *Reader // for fetch_content; nil means that it has no effect
+	Lang, Country string  // for calls that do not give their own
 }
 
-// NewSearch returns the tool web_search. The Detail of its results is the list
-// of [Hit]s.
+// contentTime limits the reading of the pages that were found.
+const contentTime = 10 * time.Second
+
+// NewSearch returns the tool web_search. The Detail of its results is the list of
+// [Hit]s.
 func NewSearch(t SearchTool) openmanus.Tool {
 	type input struct {
 		Query   string `json:"query"`
@@ -46,13 +32,18 @@ func NewSearch(t SearchTool) openmanus.Tool {
 		Country string `json:"country"`
 		Fetch   bool   `json:"fetch_content"`
 	}
-	return openmanus.Func(toolspec.New("web_search", searchDescription, searchSchema, reads,
-		openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}),
+	query := openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+	return openmanus.Func(spec("web_search", readsOnly, query),
 		func(ctx context.Context, _ openmanus.Call, in input) (openmanus.Result, error) {
 			if strings.TrimSpace(in.Query) == "" {
-				return openmanus.Result{}, fmt.Errorf("the argument \"query\" is empty: write what to search for")
+				return openmanus.Result{}, errors.New(`the argument "query" is empty: write what to search for`)
 			}
-			q := Query{Text: in.Query, Count: cmp.Or(in.Num, 5), Lang: cmp.Or(in.Lang, t.Lang), Country: cmp.Or(in.Country, t.Country)}
+			q := Query{
+				Text:    in.Query,
+				Count:   cmp.Or(in.Num, 5),
+				Lang:    cmp.Or(in.Lang, t.Lang),
+				Country: cmp.Or(in.Country, t.Country),
+			}
 			hits, err := t.Search(ctx, q, in.Fetch)
 			if err != nil {
 				return openmanus.Result{}, err
@@ -63,18 +54,19 @@ func NewSearch(t SearchTool) openmanus.Tool {
 		})
 }
 
-// Search searches, and reads the pages that were found if fetch says so.
+// Search searches. With fetch, it also reads the pages that were found, as far as
+// that succeeds in time.
 func (t SearchTool) Search(ctx context.Context, q Query, fetch bool) ([]Hit, error) {
 	hits, err := t.Searcher.Search(ctx, q)
 	if err != nil || !fetch || t.Reader == nil {
 		return hits, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, contentTime)
 	defer cancel()
 	var wg sync.WaitGroup
 	for i := range hits {
 		wg.Go(func() {
-			if p, err := t.Reader.Read(ctx, hits[i].URL); err == nil { // a page that cannot be read has no content
+			if p, err := t.Reader.Read(ctx, hits[i].URL); err == nil {
 				hits[i].Content = p.Markdown
 			}
 		})
@@ -83,7 +75,7 @@ func (t SearchTool) Search(ctx context.Context, q Query, fetch bool) ([]Hit, err
 	return hits, nil
 }
 
-// Format writes results as OpenManus does.
+// Format returns results as OpenManus writes them.
 func Format(q Query, hits []Hit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Search results for '%s':\n", q.Text)
@@ -92,14 +84,12 @@ func Format(q Query, hits []Hit) string {
 		if h.Description != "" {
 			fmt.Fprintf(&b, "   Description: %s\n", h.Description)
 		}
-		if c := strings.Join(strings.Fields(h.Content), " "); c != "" {
-			if r := []rune(c); len(r) > 1000 {
-				c = string(r[:1000]) + "..."
-			}
+		if c := beginning(h.Content, 1000); c != "" {
 			fmt.Fprintf(&b, "   Content: %s\n", c)
 		}
 	}
-	fmt.Fprintf(&b, "\nMetadata:\n- Total results: %d\n- Language: %s\n- Country: %s\n", len(hits), cmp.Or(q.Lang, "any"), cmp.Or(q.Country, "any"))
+	fmt.Fprintf(&b, "\nMetadata:\n- Total results: %d\n- Language: %s\n- Country: %s\n",
+		len(hits), cmp.Or(q.Lang, "any"), cmp.Or(q.Country, "any"))
 	if len(hits) > 0 {
 		fmt.Fprintf(&b, "- Source: %s\n", hits[0].Source)
 	}

@@ -1,7 +1,12 @@
-// Package htmlmd makes Markdown of HTML for a reader who wants what a page
-// says: headings, paragraphs, lists, links, images, tables, quotations and
-// code, in CommonMark with GitHub's tables. Scripts, styles, frames and the
-// fields of forms are left out, and so is how things look.
+// Package htmlmd converts HTML to Markdown for a reader who wants what a page
+// says: headings, paragraphs, lists, links, images, tables, quotations and code,
+// in CommonMark with GitHub's tables. It leaves out scripts, styles, frames, form
+// fields and all that is only about looks.
+//
+// A converter walks the tree once and writes as it goes. Spaces, line breaks and
+// opening marks are not written but noted: they are written before the next word,
+// if there is one. So nothing empty is left behind, such as "****" or a list item
+// without text.
 package htmlmd
 
 import (
@@ -13,9 +18,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Convert returns a node and what is in it as Markdown. Links lead where they
-// lead from base. The nodes are not changed. It recurses as deeply as they lie
-// in each other.
+// Convert returns a node and what is in it as Markdown. Links are resolved against
+// base. Convert does not change the nodes. It recurses as deeply as they are
+// nested, so callers limit that.
 func Convert(n *html.Node, base *url.URL) string {
 	c := converter{base: base, origin: base.Scheme + "://" + base.Host}
 	c.node(n)
@@ -25,25 +30,33 @@ func Convert(n *html.Node, base *url.URL) string {
 type converter struct {
 	writer
 	base   *url.URL
-	origin string // where addresses lead that begin with a slash
-	strong bool
-	em     bool
+	origin string // of base: what an address begins with that begins with a slash
+	strong bool   // in <b> or <strong>
+	em     bool   // in <i> or <em>
 }
 
-// node writes a node.
+// Attr returns the value of an attribute of an element, or "".
+func Attr(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
 func (c *converter) node(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
 		c.text(n.Data)
 	case html.DocumentNode:
-		c.inside(n)
+		c.children(n)
 	case html.ElementNode:
 		c.element(n)
 	}
 }
 
-// inside writes what is in a node.
-func (c *converter) inside(n *html.Node) {
+func (c *converter) children(n *html.Node) {
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
 		c.node(k)
 	}
@@ -51,12 +64,10 @@ func (c *converter) inside(n *html.Node) {
 
 func (c *converter) element(n *html.Node) {
 	switch n.DataAtom {
-	case atom.Head, atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Frame, atom.Object, atom.Embed,
-		atom.Svg, atom.Canvas, atom.Input, atom.Textarea, atom.Select, atom.Datalist, atom.Audio, atom.Video, atom.Link, atom.Meta, atom.Title:
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		c.heading(n, int(n.Data[1]-'0'))
 	case atom.Br:
-		c.broken()
+		c.lineBreak()
 	case atom.Hr:
 		if c.inline == 0 {
 			c.lines(2)
@@ -68,11 +79,11 @@ func (c *converter) element(n *html.Node) {
 	case atom.Blockquote:
 		c.quotation(n)
 	case atom.Pre, atom.Listing, atom.Xmp, atom.Plaintext:
-		c.code(n)
+		c.codeBlock(n)
 	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
-		c.span(n)
+		c.code(n)
 	case atom.A:
-		c.anchor(n)
+		c.link(n)
 	case atom.Img:
 		c.image(n)
 	case atom.B, atom.Strong:
@@ -82,31 +93,57 @@ func (c *converter) element(n *html.Node) {
 	case atom.Table:
 		c.table(n)
 	default:
-		c.plain(n)
+		if !leftOut[n.DataAtom] {
+			c.plain(n)
+		}
 	}
 }
 
-// plain writes an element that only its text speaks for.
+// leftOut are the elements that have no part in the Markdown.
+var leftOut = set(
+	atom.Head, atom.Title, atom.Meta, atom.Link, atom.Script, atom.Style, atom.Noscript, atom.Template,
+	atom.Iframe, atom.Frame, atom.Object, atom.Embed, atom.Svg, atom.Canvas, atom.Audio, atom.Video,
+	atom.Input, atom.Textarea, atom.Select, atom.Datalist)
+
+// paragraphs are the elements with a blank line around them; lines those with a
+// line of their own; blocks those that this package writes in other ways.
+var (
+	paragraphs = set(
+		atom.P, atom.Div, atom.Section, atom.Article, atom.Main, atom.Header, atom.Footer, atom.Nav, atom.Aside,
+		atom.Figure, atom.Figcaption, atom.Address, atom.Form, atom.Fieldset, atom.Legend, atom.Details,
+		atom.Summary, atom.Dl, atom.Dt, atom.Center, atom.Hgroup, atom.Dialog, atom.Search, atom.Body, atom.Html,
+		atom.Caption, atom.Frameset, atom.Noframes, atom.Table)
+	lines  = set(atom.Dd, atom.Tr, atom.Td, atom.Th, atom.Li, atom.Option)
+	blocks = set(
+		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Title, atom.Br, atom.Hr, atom.Ul, atom.Ol,
+		atom.Pre, atom.Blockquote)
+)
+
+func set(atoms ...atom.Atom) map[atom.Atom]bool {
+	m := make(map[atom.Atom]bool, len(atoms))
+	for _, a := range atoms {
+		m[a] = true
+	}
+	return m
+}
+
+// IsBlock reports whether elements of a kind begin on a line of their own.
+func IsBlock(a atom.Atom) bool { return paragraphs[a] || lines[a] || blocks[a] }
+
+// plain writes an element that has no mark.
 func (c *converter) plain(n *html.Node) {
-	gap := gaps[n.DataAtom]
-	if gap > 0 {
-		c.lines(gap)
+	gap := 0
+	if paragraphs[n.DataAtom] {
+		gap = 2
+	} else if lines[n.DataAtom] {
+		gap = 1
 	}
-	c.inside(n)
-	if gap > 0 {
-		c.lines(gap)
-	}
+	c.lines(gap)
+	c.children(n)
+	c.lines(gap)
 }
 
-// gaps are the line breaks around the elements that have lines of their own.
-var gaps = map[atom.Atom]int{
-	atom.P: 2, atom.Div: 2, atom.Section: 2, atom.Article: 2, atom.Main: 2, atom.Header: 2, atom.Footer: 2, atom.Nav: 2, atom.Aside: 2,
-	atom.Figure: 2, atom.Figcaption: 2, atom.Address: 2, atom.Form: 2, atom.Fieldset: 2, atom.Legend: 2, atom.Details: 2, atom.Summary: 2,
-	atom.Dl: 2, atom.Dt: 2, atom.Dd: 1, atom.Center: 2, atom.Hgroup: 2, atom.Dialog: 2, atom.Search: 2, atom.Body: 2, atom.Html: 2,
-	atom.Caption: 2, atom.Tr: 1, atom.Td: 1, atom.Th: 1, atom.Li: 1, atom.Option: 1, atom.Frameset: 2, atom.Noframes: 2, atom.Table: 2,
-}
-
-// heading writes a heading, which is one line.
+// heading writes a heading on one line.
 func (c *converter) heading(n *html.Node, level int) {
 	if c.inline > 0 {
 		c.plain(n)
@@ -115,20 +152,21 @@ func (c *converter) heading(n *html.Node, level int) {
 	c.lines(2)
 	c.open(strings.Repeat("#", level) + " ")
 	c.inline++
-	c.inside(n)
+	c.children(n)
 	c.inline--
 	c.space = false
 	c.close("")
 	c.lines(2)
 }
 
-// broken breaks a line.
-func (c *converter) broken() {
+// lineBreak writes a <br>. Two in a row end the paragraph; within a link or
+// emphasis there is only a space.
+func (c *converter) lineBreak() {
 	switch {
 	case c.inline > 0 || len(c.opened) > 0:
 		c.space = true
 	case c.fresh || c.gap > 1:
-	case c.gap == 1: // the second one in a row ends the paragraph
+	case c.gap == 1:
 		c.lines(2)
 	default:
 		c.lines(1)
@@ -136,10 +174,9 @@ func (c *converter) broken() {
 	}
 }
 
-// list writes a list, item by item.
 func (c *converter) list(n *html.Node) {
 	if c.inline > 0 {
-		c.inside(n)
+		c.children(n)
 		return
 	}
 	around := 2
@@ -147,7 +184,7 @@ func (c *converter) list(n *html.Node) {
 		around = 1
 	}
 	number := 1
-	if v, err := strconv.Atoi(attr(n, "start")); err == nil && v >= 0 && v < 1e8 {
+	if v, err := strconv.Atoi(Attr(n, "start")); err == nil && v >= 0 && v < 1e8 {
 		number = v
 	}
 	c.lines(around)
@@ -161,101 +198,75 @@ func (c *converter) list(n *html.Node) {
 			mark = strconv.Itoa(number) + ". "
 			number++
 		}
-		c.item(k, mark)
+		c.lines(1)
+		c.prefixed(k, mark, strings.Repeat(" ", len(mark)))
 	}
 	c.lines(around)
 }
 
-func (c *converter) item(n *html.Node, mark string) {
-	if !says(n) {
-		return
-	}
-	c.lines(1)
-	c.mark(mark)
-	was := len(c.prefix)
-	c.prefix = append(c.prefix, strings.Repeat(" ", len(mark))...)
-	c.inside(n)
-	c.prefix = c.prefix[:was]
-	c.end()
-}
-
-// end ends what had a prefix of its own.
-func (c *converter) end() {
-	c.fresh, c.space = false, false
-	c.gap = 1
-}
-
 func (c *converter) quotation(n *html.Node) {
-	if c.inline > 0 || !says(n) {
+	if c.inline > 0 {
 		c.plain(n)
 		return
 	}
 	c.lines(2)
-	c.mark("> ")
-	was := len(c.prefix)
-	c.prefix = append(c.prefix, "> "...)
-	c.inside(n)
-	c.prefix = c.prefix[:was]
-	c.end()
+	c.prefixed(n, "> ", "> ")
 	c.lines(2)
 }
 
-// says reports whether there is a word in a node, or an image.
-func says(n *html.Node) bool {
-	switch n.Type {
-	case html.TextNode:
+// prefixed writes what is in a node behind a mark, and a prefix before each of
+// its other lines. It writes nothing if the node shows nothing.
+func (c *converter) prefixed(n *html.Node, mark, prefix string) {
+	if !shows(n) {
+		return
+	}
+	c.flush()
+	c.out = append(c.out, mark...)
+	c.fresh = true
+	outer := len(c.prefix)
+	c.prefix = append(c.prefix, prefix...)
+	c.children(n)
+	c.prefix = c.prefix[:outer]
+	c.fresh, c.space, c.gap = false, false, 1
+}
+
+// shows reports whether there is a word, an image or a rule in a node.
+func shows(n *html.Node) bool {
+	switch {
+	case n.Type == html.TextNode:
 		return strings.ContainsFunc(n.Data, notSpace)
-	case html.ElementNode:
-		switch n.DataAtom {
-		case atom.Img, atom.Hr:
-			return true
-		case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Input, atom.Textarea, atom.Select:
-			return false
-		}
+	case n.DataAtom == atom.Img, n.DataAtom == atom.Hr:
+		return true
+	case leftOut[n.DataAtom]:
+		return false
 	}
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
-		if says(k) {
+		if shows(k) {
 			return true
 		}
 	}
 	return false
 }
 
-// emphasis writes what is marked. What has lines of its own cannot be.
+// emphasis writes marked text. Text with blocks in it cannot be marked, and text
+// that is marked already is not marked again: on says whether it is.
 func (c *converter) emphasis(n *html.Node, mark string, on *bool) {
-	if *on || blocky(n) {
-		c.inside(n)
+	if *on || hasBlocks(n) {
+		c.children(n)
 		return
 	}
 	*on = true
 	c.open(mark)
-	c.inside(n)
+	c.children(n)
 	c.close(mark)
 	*on = false
 }
 
-// blocky reports whether an element has lines of their own in it.
-func blocky(n *html.Node) bool {
+func hasBlocks(n *html.Node) bool {
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
-		if k.Type != html.ElementNode {
-			continue
-		}
-		switch k.DataAtom {
-		case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Br, atom.Hr, atom.Ul, atom.Ol, atom.Pre, atom.Blockquote, atom.Table:
-			return true
-		}
-		if gaps[k.DataAtom] > 0 || blocky(k) {
+		if k.Type == html.ElementNode && (IsBlock(k.DataAtom) || hasBlocks(k)) {
 			return true
 		}
 	}
 	return false
-}
-
-func attr(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
 }

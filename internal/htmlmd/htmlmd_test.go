@@ -102,13 +102,13 @@ func words(t testing.TB, source string) []string {
 			case "head", "script", "style", "noscript", "svg", "select", "textarea", "iframe", "template":
 				return
 			}
-			block := gaps[n.DataAtom] > 0 || strings.HasPrefix(n.Data, "h") || n.Data == "br" || n.Data == "pre" || n.Data == "table" || n.Data == "blockquote"
+			block := IsBlock(n.DataAtom)
 			if block {
 				b.WriteByte(' ')
 				defer b.WriteByte(' ')
 			}
-			if title := attr(n, "title"); title != "" && !says(n) || n.Data == "img" && strings.HasPrefix(attr(n, "src"), "data:") {
-				b.WriteString(" " + title + attr(n, "alt")) // which stands for what is not there
+			if title := Attr(n, "title"); title != "" && !shows(n) || n.Data == "img" && strings.HasPrefix(Attr(n, "src"), "data:") {
+				b.WriteString(" " + title + Attr(n, "alt")) // which stands for what is not there
 			}
 		}
 		for k := n.FirstChild; k != nil; k = k.NextSibling {

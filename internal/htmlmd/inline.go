@@ -3,42 +3,46 @@ package htmlmd
 import (
 	"cmp"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// anchor writes a link. One that leads nowhere else is its text.
-func (c *converter) anchor(n *html.Node) {
-	to := c.address(attr(n, "href"))
-	if to == "" || c.link {
-		c.inside(n)
+// link writes a link on one line. One that leads to no other page is only its
+// text; one without text gets its label or title.
+func (c *converter) link(n *html.Node) {
+	to := c.address(Attr(n, "href"))
+	if to == "" || c.inLink {
+		c.children(n)
 		return
 	}
-	c.link = true
-	c.inline++ // a link is in one line
+	end := "](" + to + ")"
+	c.inLink = true
+	c.inline++
 	c.open("[")
-	c.inside(n)
-	if c.close("](" + to + ")") {
-		if name := cmp.Or(attr(n, "aria-label"), attr(n, "title")); strings.TrimSpace(name) != "" {
+	c.children(n)
+	if empty := c.close(end); empty {
+		if name := cmp.Or(Attr(n, "aria-label"), Attr(n, "title")); strings.ContainsFunc(name, notSpace) {
 			c.open("[")
 			c.text(name)
-			c.close("](" + to + ")")
+			c.close(end)
 		}
 	}
 	c.inline--
-	c.link = false
+	c.inLink = false
 }
 
-// address is where a link leads; "" if that is no other page.
+// address returns where a reference leads, or "" if that is not another page.
 func (c *converter) address(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || ref[0] == '#' {
 		return ""
 	}
-	if ref[0] == '/' && simple(ref) {
-		return c.origin + ref
+	if ref[0] == '/' && strings.Trim(ref, unreserved) == "" &&
+		!strings.Contains(ref, "//") && !strings.Contains(ref, "/.") {
+		return c.origin + ref // as the parser would say, which is slow
 	}
 	u, err := c.base.Parse(ref)
 	if err != nil {
@@ -46,101 +50,73 @@ func (c *converter) address(ref string) string {
 	}
 	switch u.Scheme {
 	case "http", "https", "mailto", "tel", "ftp":
-		return bare.Replace(u.String())
+		return inParentheses.Replace(u.String())
 	}
 	return ""
 }
 
-// simple reports whether an address within a host is as it would be if it was
-// taken apart and put together again.
-func simple(ref string) bool {
-	for i := range len(ref) {
-		b := ref[i]
-		switch {
-		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9', b == '-', b == '_', b == '?', b == '=', b == '&':
-		case b == '/' && (i+1 == len(ref) || ref[i+1] != '/' && ref[i+1] != '.'), b == '.' && ref[i-1] != '/':
-		default:
-			return false
-		}
-	}
-	return true
-}
+// unreserved are characters of an address that never need to be escaped.
+const unreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_?=&/."
 
-// bare is for addresses that stand in parentheses.
-var bare = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", "\n", "", "\\", "%5C", "|", "%7C")
+// inParentheses escapes what would end an address or begin a mark.
+var inParentheses = strings.NewReplacer(
+	"(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E", "\n", "", "\\", "%5C", "|", "%7C")
 
-// image writes an image: its description and where it is.
+// image writes an image with its description. One without an address of its own,
+// such as a data: URL, is only its description.
 func (c *converter) image(n *html.Node) {
-	src := c.picture(attr(n, "src"))
-	if src == "" {
-		src = c.picture(attr(n, "data-src")) // it is loaded when it comes into view
-	}
-	alt := attr(n, "alt")
+	src := cmp.Or(c.picture(Attr(n, "src")), c.picture(Attr(n, "data-src"))) // the latter is loaded later
+	alt := Attr(n, "alt")
 	if src == "" {
 		c.text(alt)
 		return
 	}
-	link := c.link
-	c.link = true
+	outer := c.inLink
+	c.inLink = true // brackets are escaped
 	c.raw("![")
-	c.words(alt)
+	c.escape(strings.Join(strings.Fields(alt), " "))
 	c.raw("](" + src + ")")
-	c.link = link
-}
-
-// words writes a text of one line.
-func (c *converter) words(s string) {
-	for i, word := range strings.Fields(s) {
-		if i > 0 {
-			c.out = append(c.out, ' ')
-		}
-		c.escape(word)
-	}
+	c.inLink = outer
 }
 
 func (c *converter) picture(ref string) string {
-	u, err := url.Parse(strings.TrimSpace(ref))
-	if ref == "" || err != nil || u.Scheme == "data" {
+	if u, err := url.Parse(strings.TrimSpace(ref)); err != nil || u.Scheme == "data" {
 		return ""
 	}
 	return c.address(ref)
 }
 
-// span writes code within a line.
-func (c *converter) span(n *html.Node) {
-	var b strings.Builder
-	verbatim(n, &b)
-	s := strings.Join(strings.Fields(b.String()), " ")
+// code writes code within a line.
+func (c *converter) code(n *html.Node) {
+	source := verbatim(n)
+	s := strings.Join(strings.Fields(source), " ")
 	if s == "" {
-		c.text(b.String())
+		c.text(source)
 		return
 	}
-	if c.cell {
+	if c.inCell {
 		s = strings.ReplaceAll(s, "|", `\|`)
 	}
-	fence := strings.Repeat("`", longest(s)+1)
+	fence := strings.Repeat("`", longestFence(s)+1)
 	if s[0] == '`' || s[len(s)-1] == '`' {
 		s = " " + s + " "
 	}
-	t := b.String()
-	c.space = c.space || space[t[0]]
+	c.space = c.space || isSpace[source[0]]
 	c.raw(fence + s + fence)
-	c.space = space[t[len(t)-1]]
+	c.space = isSpace[source[len(source)-1]]
 }
 
-// code writes a block of code as it stands there.
-func (c *converter) code(n *html.Node) {
+// codeBlock writes a block of code as it is.
+func (c *converter) codeBlock(n *html.Node) {
 	if c.inline > 0 {
-		c.span(n)
+		c.code(n)
 		return
 	}
-	var b strings.Builder
-	verbatim(n, &b)
-	s := strings.Trim(strings.ReplaceAll(b.String(), "\r\n", "\n"), "\n")
+	s := strings.Trim(strings.ReplaceAll(verbatim(n), "\r\n", "\n"), "\n")
 	if strings.TrimSpace(s) == "" {
 		return
 	}
-	fence := strings.Repeat("`", max(3, longest(s)+1))
+	fence := strings.Repeat("`", max(3, longestFence(s)+1))
 	c.lines(2)
 	c.raw(fence + language(n))
 	for line := range strings.SplitSeq(s, "\n") {
@@ -152,26 +128,24 @@ func (c *converter) code(n *html.Node) {
 	c.lines(2)
 }
 
-// language is the language that a block of code names, in its class or in
-// that of the element in it.
+// languageClass is the class of a block of code that names its language.
+var languageClass = regexp.MustCompile("(?:^|\\s)lang(?:uage)?-([^\\s`]+)(?:\\s|$)")
+
+// language returns the language of a block of code, by its class or by that of
+// the element in it, or "".
 func language(n *html.Node) string {
-	for _, n := range []*html.Node{n, n.FirstChild} {
-		if n == nil {
-			continue
-		}
-		for _, class := range strings.Fields(attr(n, "class")) {
-			for _, prefix := range []string{"language-", "lang-"} {
-				if name, ok := strings.CutPrefix(class, prefix); ok && !strings.Contains(name, "`") {
-					return name
-				}
-			}
-		}
+	m := languageClass.FindStringSubmatch(Attr(n, "class"))
+	if m == nil && n.FirstChild != nil {
+		m = languageClass.FindStringSubmatch(Attr(n.FirstChild, "class"))
 	}
-	return ""
+	if m == nil {
+		return ""
+	}
+	return m[1]
 }
 
-// longest is the length of the longest run of backticks.
-func longest(s string) (most int) {
+// longestFence returns the length of the longest run of backticks.
+func longestFence(s string) (longest int) {
 	run := 0
 	for i := range len(s) {
 		if s[i] != '`' {
@@ -179,22 +153,29 @@ func longest(s string) (most int) {
 			continue
 		}
 		run++
-		most = max(most, run)
+		longest = max(longest, run)
 	}
-	return most
+	return longest
 }
 
-// verbatim writes the text of a node as it stands there.
-func verbatim(n *html.Node, to *strings.Builder) {
-	switch {
-	case n.Type == html.TextNode:
-		to.WriteString(n.Data)
-	case n.DataAtom == atom.Br:
+// verbatim returns the text in a node as it is in the source.
+func verbatim(n *html.Node) string {
+	var b strings.Builder
+	addVerbatim(n, &b)
+	return b.String()
+}
+
+func addVerbatim(n *html.Node, to *strings.Builder) {
+	switch n.DataAtom {
+	case atom.Br:
 		to.WriteByte('\n')
-	case n.DataAtom == atom.Script || n.DataAtom == atom.Style || n.DataAtom == atom.Template || n.DataAtom == atom.Noscript:
+	case atom.Script, atom.Style, atom.Template, atom.Noscript:
 		return
 	}
+	if n.Type == html.TextNode {
+		to.WriteString(n.Data)
+	}
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
-		verbatim(k, to)
+		addVerbatim(k, to)
 	}
 }

@@ -8,19 +8,25 @@ import (
 )
 
 const (
-	maxColumns = 100 // of a table
-	maxSpan    = 50  // cells that one is made to cover
+	maxColumns = 100 // of a table that is written as one
+	maxSpan    = 50  // rows or columns that a cell covers
 )
 
-// table writes a table. One that only lays out a page is written as what is in
-// it.
+// The ends of the cells of a row.
+const (
+	emptyCell = "  |"
+	ruleCell  = " --- |"
+)
+
+// table writes a table. A table that only lays out a page (one that contains
+// another, has one column, or says so) is written as what is in it.
 func (c *converter) table(n *html.Node) {
 	rows, nested := rowsOf(n)
 	columns := 0
 	for _, row := range rows {
 		columns = max(columns, width(row))
 	}
-	if c.inline > 0 || nested || columns < 2 || columns > maxColumns || attr(n, "role") == "presentation" {
+	if c.inline > 0 || nested || columns < 2 || columns > maxColumns || Attr(n, "role") == "presentation" {
 		c.plain(n)
 		return
 	}
@@ -30,25 +36,29 @@ func (c *converter) table(n *html.Node) {
 		}
 	}
 	c.lines(2)
-	c.cell = true
+	c.inCell = true
 	c.inline++
-	if !header(rows[0]) {
-		c.row(nil, columns, nil)
-		c.rule(columns)
+	named := isHeader(rows[0])
+	if !named { // GitHub's tables must have a header
+		c.beginRow()
+		c.cells(columns, emptyCell)
+		c.beginRow()
+		c.cells(columns, ruleCell)
 	}
-	below := make([]int, columns) // rows for which a cell from above covers a column
+	covered := make([]int, columns)
 	for i, row := range rows {
-		c.row(row, columns, below)
-		if i == 0 && header(row) {
-			c.rule(columns)
+		c.row(row, covered)
+		if i == 0 && named {
+			c.beginRow()
+			c.cells(columns, ruleCell)
 		}
 	}
 	c.inline--
-	c.cell = false
+	c.inCell = false
 	c.lines(2)
 }
 
-// rowsOf are the rows of a table, and whether there is a table in it.
+// rowsOf returns the rows of a table, and whether there is another table in it.
 func rowsOf(n *html.Node) (rows []*html.Node, nested bool) {
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
 		switch k.DataAtom {
@@ -57,8 +67,8 @@ func rowsOf(n *html.Node) (rows []*html.Node, nested bool) {
 		case atom.Tr:
 			rows = append(rows, k)
 		}
-		more, n := rowsOf(k)
-		if n {
+		more, nested := rowsOf(k)
+		if nested {
 			return rows, true
 		}
 		rows = append(rows, more...)
@@ -68,6 +78,7 @@ func rowsOf(n *html.Node) (rows []*html.Node, nested bool) {
 
 func isCell(n *html.Node) bool { return n.DataAtom == atom.Td || n.DataAtom == atom.Th }
 
+// width returns how many columns a row has.
 func width(row *html.Node) (columns int) {
 	for k := row.FirstChild; k != nil; k = k.NextSibling {
 		if isCell(k) {
@@ -77,16 +88,17 @@ func width(row *html.Node) (columns int) {
 	return columns
 }
 
-func span(cell *html.Node, name string) int {
-	n, err := strconv.Atoi(attr(cell, name))
+// span returns how many rows or columns a cell covers.
+func span(cell *html.Node, attribute string) int {
+	n, err := strconv.Atoi(Attr(cell, attribute))
 	if err != nil {
 		return 1
 	}
 	return min(max(n, 1), maxSpan)
 }
 
-// header reports whether a row has the names of columns.
-func header(row *html.Node) bool {
+// isHeader reports whether a row has the names of the columns.
+func isHeader(row *html.Node) bool {
 	if row.Parent != nil && row.Parent.DataAtom == atom.Thead {
 		return true
 	}
@@ -98,69 +110,58 @@ func header(row *html.Node) bool {
 	return true
 }
 
-// row writes a row. A cell that covers several stands in the first of them.
-func (c *converter) row(row *html.Node, columns int, below []int) {
-	c.newRow()
+// row writes a row. A cell that covers several places stands in the first of
+// them; the others are empty. covered counts for each column the rows in which a
+// cell from above still covers it.
+func (c *converter) row(row *html.Node, covered []int) {
+	c.beginRow()
 	at := 0
-	skip := func() {
-		for ; at < columns && below != nil && below[at] > 0; at++ {
-			below[at]--
-			c.out = append(c.out, "  |"...)
+	skipCovered := func() {
+		for ; at < len(covered) && covered[at] > 0; at++ {
+			covered[at]--
+			c.cells(1, emptyCell)
 		}
 	}
-	for k := first(row); k != nil; k = k.NextSibling {
+	for k := row.FirstChild; k != nil; k = k.NextSibling {
 		if !isCell(k) {
 			continue
 		}
-		skip()
-		rows := span(k, "rowspan") - 1
-		for n := range span(k, "colspan") {
-			if at >= columns {
-				break
-			}
-			below[at] = rows
+		skipCovered()
+		if at == len(covered) {
+			break
+		}
+		columns := min(span(k, "colspan"), len(covered)-at)
+		c.cell(k)
+		c.cells(columns-1, emptyCell)
+		for range columns {
+			covered[at] = span(k, "rowspan") - 1
 			at++
-			if n == 0 {
-				c.content(k)
-			} else {
-				c.out = append(c.out, "  |"...)
-			}
 		}
 	}
-	for ; at < columns; at++ {
-		if below != nil && below[at] > 0 {
-			below[at]--
-		}
-		c.out = append(c.out, "  |"...)
+	for ; at < len(covered); at++ {
+		covered[at] = max(0, covered[at]-1)
+		c.cells(1, emptyCell)
 	}
 }
 
-func first(n *html.Node) *html.Node {
-	if n == nil {
-		return nil
-	}
-	return n.FirstChild
-}
-
-// content writes what is in a cell, in one line.
-func (c *converter) content(cell *html.Node) {
+// cell writes what is in a cell, on one line.
+func (c *converter) cell(n *html.Node) {
 	c.out = append(c.out, ' ')
 	c.space, c.fresh = false, true
-	c.inside(cell)
+	c.children(n)
 	c.space, c.fresh = false, false
 	c.out = append(c.out, " |"...)
 }
 
-// newRow begins the line of a row.
-func (c *converter) newRow() {
+// beginRow begins the line of a row.
+func (c *converter) beginRow() {
 	c.gap, c.space = max(c.gap, 1), false
 	c.raw("|")
 }
 
-// rule writes the line under the names of the columns.
-func (c *converter) rule(columns int) {
-	c.newRow()
-	for range columns {
-		c.out = append(c.out, " --- |"...)
+// cells writes n cells that are all the same.
+func (c *converter) cells(n int, cell string) {
+	for range n {
+		c.out = append(c.out, cell...)
 	}
 }

@@ -6,48 +6,46 @@ import (
 	"unicode/utf8"
 )
 
-// A writer writes Markdown. Spaces, line breaks and the marks that open
-// something wait until there is a word after them.
+// A writer writes Markdown. Spaces, line breaks and opening marks are pending
+// until there is a word after them.
 type writer struct {
 	out    []byte
-	prefix []byte   // of each line: quotations and the indents of lists
-	gap    int      // line breaks that are due
-	hard   bool     // the first of them is one of the text
-	space  bool     // a space is due
-	opened []string // marks that are due, such as "**" and "["
-	fresh  bool     // at the beginning of a line, after its prefix
-	inline int      // in how many things that have no lines of their own
-	link   bool     // in the text of a link
-	cell   bool     // in a table
+	prefix []byte // of each line: of quotations and list items
+	inline int    // how many elements it is in that allow no line breaks
+	inLink bool   // in the text of a link
+	inCell bool   // in a table
+	fresh  bool   // at the beginning of a line, after its prefix
+
+	// Pending, in this order.
+	gap    int      // line breaks
+	hard   bool     // the line break is a <br>
+	space  bool     // a space
+	opened []string // marks such as "**" and "["
 }
 
-// lines asks for n line breaks before the next word. Where there are no
-// lines, it asks for a space.
+// lines asks for at least n line breaks before the next word. Where no line breaks
+// are allowed, it asks for a space.
 func (w *writer) lines(n int) {
 	switch {
+	case n == 0 || w.fresh && w.inline == 0:
 	case w.inline > 0:
 		w.space = true
-	case w.fresh: // it stands at the beginning of one
 	default:
 		w.gap, w.space, w.hard = max(w.gap, n), false, false
 	}
 }
 
-// flush writes what is due before a word.
+// flush writes what is pending.
 func (w *writer) flush() {
 	switch {
 	case w.gap > 0 && len(w.out) > 0:
 		if w.hard && w.gap == 1 {
-			w.out = append(w.out, ' ', ' ')
+			w.out = append(w.out, "  "...)
 		}
-		for n := range w.gap {
-			w.out = append(w.out, '\n')
-			if n == w.gap-1 {
-				w.out = append(w.out, w.prefix...)
-			} else {
-				w.out = append(w.out, strings.TrimRight(string(w.prefix), " ")...)
-			}
+		for range w.gap - 1 {
+			w.out = append(append(w.out, '\n'), strings.TrimRight(string(w.prefix), " ")...)
 		}
+		w.out = append(append(w.out, '\n'), w.prefix...)
 		w.fresh = true
 	case len(w.out) == 0:
 		w.out, w.fresh = append(w.out, w.prefix...), true
@@ -55,12 +53,10 @@ func (w *writer) flush() {
 		w.out = append(w.out, ' ')
 	}
 	w.gap, w.space, w.hard = 0, false, false
-	if len(w.opened) > 0 {
-		for _, m := range w.opened {
-			w.out = append(w.out, m...)
-		}
-		w.opened, w.fresh = w.opened[:0], false
+	for _, m := range w.opened {
+		w.out, w.fresh = append(w.out, m...), false
 	}
+	w.opened = w.opened[:0]
 }
 
 // raw writes a piece of Markdown.
@@ -70,18 +66,11 @@ func (w *writer) raw(s string) {
 	w.fresh = false
 }
 
-// mark writes the mark of a line, such as that of an item, after which the
-// line still begins.
-func (w *writer) mark(s string) {
-	w.flush()
-	w.out = append(w.out, s...)
-	w.fresh = true
-}
-
-// open opens something with a mark, as soon as there is a word in it. close
-// closes it, and reports whether there was none.
+// open opens something with a mark, as soon as there is a word in it.
 func (w *writer) open(mark string) { w.opened = append(w.opened, mark) }
 
+// close closes what was opened last with a mark, and reports whether there was no
+// word in it: then neither mark is written.
 func (w *writer) close(mark string) (empty bool) {
 	if n := len(w.opened); n > 0 {
 		w.opened = w.opened[:n-1]
@@ -91,95 +80,90 @@ func (w *writer) close(mark string) (empty bool) {
 	return false
 }
 
-// text writes a text of the page: its words, each with what Markdown would
-// take for a mark escaped.
+// text writes a text of the page: its words, with escapes where Markdown would
+// take a character for a mark.
 func (w *writer) text(s string) {
 	for i := 0; i < len(s); {
-		if space[s[i]] {
+		if isSpace[s[i]] {
 			w.space = true
 			i++
 			continue
 		}
 		from := i
-		for i < len(s) && !space[s[i]] {
+		for i < len(s) && !isSpace[s[i]] {
 			i++
 		}
 		w.flush()
-		w.word(s[from:i])
-	}
-}
-
-// space is what HTML takes for white space.
-var space = [256]bool{' ': true, '\n': true, '\t': true, '\r': true, '\f': true}
-
-func notSpace(r rune) bool { return r > ' ' || !space[byte(r)] }
-
-// word writes a word.
-func (w *writer) word(s string) {
-	if w.fresh {
-		w.first(s)
+		if w.fresh {
+			w.firstWord(s[from:i])
+		} else {
+			w.escape(s[from:i])
+		}
 		w.fresh = false
-		return
 	}
-	w.escape(s)
 }
 
-// first writes a word at the beginning of a line, where more is a mark than
-// elsewhere.
-func (w *writer) first(s string) {
-	digits := strings.TrimLeft(s, "0123456789")
+// isSpace are the characters that HTML takes for white space.
+var isSpace = [256]bool{' ': true, '\n': true, '\t': true, '\r': true, '\f': true}
+
+func notSpace(r rune) bool { return r > ' ' || !isSpace[byte(r)] }
+
+// firstWord writes a word at the beginning of a line, where it could also begin a
+// quotation, a list, a heading, a rule or a definition.
+func (w *writer) firstWord(s string) {
+	number := strings.TrimLeft(s, "0123456789")
 	switch {
-	case s[0] == '>', s == "-", s == "+",
-		strings.Trim(s, "#") == "" && len(s) <= 6, strings.Trim(s, "-") == "", strings.Trim(s, "=") == "":
+	case s[0] == '>', s == "-", s == "+", strings.Trim(s, "#") == "" && len(s) <= 6,
+		strings.Trim(s, "-") == "", strings.Trim(s, "=") == "", s[0] == '[' && strings.Contains(s, "]:"):
 		w.out = append(w.out, '\\')
-	case digits != s && (digits == "." || digits == ")"):
+	case number != s && (number == "." || number == ")"):
 		w.out = append(append(w.out, s[:len(s)-1]...), '\\')
-		s = digits
-	case s[0] == '[' && strings.Contains(s, "]:"):
-		w.out = append(w.out, '\\')
+		s = number
 	}
 	w.escape(s)
 }
 
-// escape writes a word with what Markdown would take for a mark escaped.
+// escape writes a word with a backslash before each character that Markdown would
+// take for a mark.
 func (w *writer) escape(s string) {
-	done := 0
+	written := 0
 	for i := range len(s) {
-		if marks[s[i]] {
-			w.out = append(w.out, s[done:i]...)
-			done = i
-			if w.means(s, i) {
-				w.out = append(w.out, '\\')
-			}
+		if mayBeMark[s[i]] && w.isMark(s, i) {
+			w.out = append(append(w.out, s[written:i]...), '\\')
+			written = i
 		}
 	}
-	w.out = append(w.out, s[done:]...)
+	w.out = append(w.out, s[written:]...)
 }
 
-// marks are the bytes that Markdown may take for a mark.
-var marks = [256]bool{'\\': true, '`': true, '*': true, '_': true, '[': true, ']': true, '<': true, '|': true, '&': true, '~': true}
+// mayBeMark are the characters that isMark is asked about.
+var mayBeMark = [256]bool{
+	'\\': true, '`': true, '*': true, '_': true, '[': true, ']': true,
+	'<': true, '|': true, '&': true, '~': true,
+}
 
-// means reports whether the byte at i of a word would be taken for a mark.
-func (w *writer) means(s string, i int) bool {
+// isMark reports whether Markdown would take the character at i of a word for a
+// mark.
+func (w *writer) isMark(s string, i int) bool {
 	next := byte(0)
 	if i+1 < len(s) {
 		next = s[i+1]
 	}
 	switch s[i] {
-	case '_': // within a word it is none
+	case '_': // between letters it is none
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
 		after, _ := utf8.DecodeRuneInString(s[i+1:])
-		return !letter(before) || !letter(after)
+		return !isWord(before) || !isWord(after)
 	case '[':
-		return w.link
+		return w.inLink
 	case ']':
-		return w.link || next == '('
-	case '<':
-		return next == '/' || next == '!' || next == '?' || letter(rune(next))
+		return w.inLink || next == '('
+	case '<': // a tag
+		return next == '/' || next == '!' || next == '?' || isWord(rune(next))
 	case '|':
-		return w.cell
-	case '&':
-		return next == '#' || letter(rune(next)) && strings.Contains(s[i:], ";")
+		return w.inCell
+	case '&': // a character reference
+		return next == '#' || isWord(rune(next)) && strings.Contains(s[i:], ";")
 	case '~':
 		return next == '~'
 	case '\\':
@@ -188,4 +172,4 @@ func (w *writer) means(s string, i int) bool {
 	return true
 }
 
-func letter(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+func isWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }

@@ -25,14 +25,14 @@ func TestMain(m *testing.M) {
 // are; "failed"; and "asked", the request that it makes.
 func TestEngines(t *testing.T) {
 	for name, make := range map[string]func(base string) Engine{
-		"duckduckgo": func(b string) Engine { return &DuckDuckGo{b} },
-		"bing":       func(b string) Engine { return &Bing{b} },
-		"google":     func(b string) Engine { return &Google{b} },
-		"baidu":      func(b string) Engine { return &Baidu{b} },
-		"searxng":    func(b string) Engine { return &SearXNG{b} },
-		"brave":      func(b string) Engine { return &Brave{b, "k"} },
-		"tavily":     func(b string) Engine { return &Tavily{b, "k"} },
-		"serper":     func(b string) Engine { return &Serper{b, "k"} },
+		"duckduckgo": DuckDuckGo,
+		"bing":       Bing,
+		"google":     Google,
+		"baidu":      Baidu,
+		"searxng":    SearXNG,
+		"brave":      func(b string) Engine { return Brave(b, "k") },
+		"tavily":     func(b string) Engine { return Tavily(b, "k") },
+		"serper":     func(b string) Engine { return Serper(b, "k") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			ar, err := txtar.ParseFile("testdata/engines/" + name + ".txtar")
