@@ -1,4 +1,3 @@
-// Package journal holds what stores of journals and their users share.
 package journal
 
 import (
