@@ -3,6 +3,7 @@ package agents
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
@@ -19,7 +20,8 @@ func manus(t *testing.T, dir string) *openmanus.Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, closer, err := Manus(Options{Workspace: ws})
+	k, _ := Find("manus")
+	a, closer, err := k.Make(Options{Workspace: ws})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,12 +83,46 @@ func TestToolsAreInOrder(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
-	if k, ok := Find("manus"); !ok || k.Name != "manus" {
-		t.Error(k, ok)
+func TestKinds(t *testing.T) {
+	ws, err := workspace.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, ok := Find("nobody"); ok {
-		t.Error("found nobody")
+	defer ws.Close()
+	for _, want := range []struct {
+		name, tools string
+		hidden      bool
+	}{
+		{"manus", "bash python_execute str_replace_editor file_saver grep glob read_output read_document data_visualization data_report planning ask_human terminate", false},
+		{"swe", "bash str_replace_editor grep glob read_output ask_human terminate", false},
+		{"data_analysis", "read_document data_visualization data_report visualization_preparation python_execute bash str_replace_editor file_saver grep glob read_output planning ask_human terminate", false},
+		{"browser", "str_replace_editor file_saver read_output planning ask_human terminate", false},
+		{"research", "read_output ask_human terminate", false},
+		{"mcp", "read_output ask_human terminate", false},
+		{"critic", "str_replace_editor grep glob read_output create_chat_completion", true},
+		{"judge", "str_replace_editor grep glob read_output create_chat_completion", true},
+	} {
+		k, ok := Find(want.name)
+		if !ok || k.Name != want.name || k.Description == "" || k.Hidden != want.hidden {
+			t.Errorf("%s: %+v, %v", want.name, k, ok)
+			continue
+		}
+		a, closer, err := k.Make(Options{Workspace: ws})
+		if err != nil {
+			t.Errorf("%s: %v", want.name, err)
+			continue
+		}
+		defer closer.Close()
+		var names []string
+		for _, tool := range a.Tools {
+			names = append(names, tool.Spec().Name)
+		}
+		if got := strings.Join(names, " "); got != want.tools || !strings.HasPrefix(a.Instructions, "You ") {
+			t.Errorf("%s has the tools %s, want %s, and the instructions %q", want.name, got, want.tools, a.Instructions)
+		}
+	}
+	if _, ok := Find("another"); ok {
+		t.Error("found an agent that does not exist")
 	}
 }
 

@@ -15,20 +15,21 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// Copies are the copies of a workspace in which attempts are made.
+// Copies makes and merges the copies of a workspace in which attempts work.
 //
-// Those of a round of a session are in one directory: before/, attempt-1/,
-// attempt-2/, … They stay until they are removed.
+// The copies of one round of a session are in one directory: before/ is the
+// workspace as it was, attempt-1/, attempt-2/, … are those of the attempts. They
+// stay until [Copies.Remove].
 type Copies struct {
-	Home      string                 // the directory of all sessions
-	Workspace string                 // what is copied, and brought back to
-	Skip      func(name string) bool // what of it is neither; nil: nothing
-	Protected func(name string) bool // what is not brought back, since other programs obey it; nil: nothing
-	Bytes     int64                  // a larger workspace is not copied
-	Files     int                    // nor one with more files
+	Home      string                 // the directory with the copies of all sessions
+	Workspace string                 // the directory to copy from and to merge into
+	Skip      func(name string) bool // files neither to copy nor to merge; nil: none
+	Protected func(name string) bool // files not to merge, because other programs act on them; nil: none
+	Bytes     int64                  // the most bytes of a workspace; a larger one is an error
+	Files     int                    // the most files of a workspace; more are an error
 }
 
-// Dir is where the copies of a round are.
+// Dir returns the directory of a round's copies.
 func (c Copies) Dir(session string, round int) string {
 	return filepath.Join(c.Home, session, fmt.Sprint(round))
 }
@@ -44,54 +45,57 @@ func (c Copies) attempt(session string, round, n int) string {
 // Remove removes the copies of all rounds of a session.
 func (c Copies) Remove(session string) error {
 	if session == "" || session == "." || !filepath.IsLocal(session) {
-		return fmt.Errorf("%q is the name of no session", session)
+		return fmt.Errorf("%q is not a session id", session)
 	}
 	return copydir.Remove(filepath.Join(c.Home, session))
 }
 
-// begin copies the workspace as it is now.
+// begin copies the workspace for a new round.
 func (c Copies) begin(ctx context.Context, session string, round int) (copydir.Copied, error) {
-	if err := copydir.Remove(c.Dir(session, round)); err != nil { // of a try that was cut short
+	if err := copydir.Remove(c.Dir(session, round)); err != nil { // left by an attempt that was interrupted
 		return copydir.Copied{}, err
 	}
-	copied, err := copydir.Copy(ctx, c.before(session, round), c.Workspace, copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip})
+	opts := copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip}
+	copied, err := copydir.Copy(ctx, c.before(session, round), c.Workspace, opts)
 	if errors.As(err, new(*copydir.TooLarge)) {
-		err = fmt.Errorf("the workspace is not copied: %w. Choose a smaller directory with --workspace, take away what can be made again, or allow more with --max-copy", err)
+		err = fmt.Errorf("the workspace cannot be copied: %w. Choose a smaller directory with --workspace, "+
+			"remove files that can be generated again, or raise --max-copy", err)
 	}
 	return copied, err
 }
 
-// Place returns the directory in which the n-th attempt works, from 1. It is
-// made if it is not there.
+// Place returns the directory of attempt n, counted from 1, and makes the copy if
+// there is none.
 func (c Copies) Place(ctx context.Context, session string, round, n int) (string, error) {
 	dir := c.attempt(session, round, n)
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-		return dir, nil // it is complete: it has its name only then
+		return dir, nil // a copy gets its name when it is complete
 	}
 	_, err := copydir.Copy(ctx, dir, c.before(session, round), copydir.Options{})
 	return dir, err
 }
 
-// merge is what brings an attempt back.
+// merge returns the merge of an attempt into the workspace.
 func (c Copies) merge(session string, round, n int) copydir.Merge {
 	return copydir.Merge{
 		Base: c.before(session, round), From: c.attempt(session, round, n), To: c.Workspace, Skip: c.skip, Leave: c.leave,
 	}
 }
 
-// skip leaves out what git keeps: commits of an attempt stay in its copy.
+// skip leaves out .git: the commits of an attempt stay in its copy.
 func (c Copies) skip(name string) bool {
 	return path.Base(name) == ".git" || c.Skip != nil && c.Skip(name)
 }
 
+// leave returns why a file must not be merged, or "".
 func (c Copies) leave(name string) string {
 	if c.Protected != nil && c.Protected(name) {
-		return "other programs obey it: bring it over yourself if you want it"
+		return "other programs act on this file: copy it yourself if you want it"
 	}
 	return ""
 }
 
-// show is what keeping an attempt would change, as a diff.
+// show returns what keeping an attempt would change: a list and diffs.
 func (c Copies) show(ctx context.Context, session string, round, n int) (string, error) {
 	m := c.merge(session, round, n)
 	merged, err := m.Look(ctx)
@@ -107,8 +111,8 @@ func (c Copies) show(ctx context.Context, session string, round, n int) (string,
 	return b.String(), nil
 }
 
-// Compare writes beside the copies of a round what was changed in each, for
-// who compares them, and returns the directory of the round.
+// Compare writes, for the judge, what each attempt of a round has changed to
+// attempt-N.diff, and returns the directory of the round.
 func (c Copies) Compare(ctx context.Context, session string, round int) (string, error) {
 	dir := c.Dir(session, round)
 	entries, err := os.ReadDir(dir)
@@ -128,7 +132,7 @@ func (c Copies) Compare(ctx context.Context, session string, round int) (string,
 			fmt.Fprintf(&b, "%s %s (%d bytes)\n", ch.Change, ch.Path, ch.Bytes)
 		}
 		if len(list) == 0 {
-			b.WriteString("no file was changed\n")
+			b.WriteString("no changes\n")
 		}
 		if err := diffs(&b, filepath.Join(dir, "before"), filepath.Join(dir, e.Name()), list); err != nil {
 			return "", err
@@ -140,14 +144,13 @@ func (c Copies) Compare(ctx context.Context, session string, round int) (string,
 	return dir, nil
 }
 
-// The bounds of what is shown of changes.
+// The most bytes of a list of diffs, about, and of a file that is in one.
 const (
 	maxShown     = 256 << 10
 	maxShownFile = 1 << 20
 )
 
-// diffs writes the differences of files that were changed, as far as they are
-// text and not too many.
+// diffs writes the diffs of changed text files, up to about maxShown bytes.
 func diffs(b *strings.Builder, before, after string, list []copydir.Change) error {
 	for i, ch := range list {
 		if b.Len() > maxShown {
@@ -169,8 +172,8 @@ func diffs(b *strings.Builder, before, after string, list []copydir.Change) erro
 	return nil
 }
 
-// text is what is in a file, or where a link leads; nil if it is not there, or
-// too large to be shown.
+// text returns the content of a file, or the target of a link. It returns nil for
+// a file that does not exist, cannot be read or is too large.
 func text(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -180,7 +183,7 @@ func text(dir, name string) ([]byte, error) {
 	info, err := root.Lstat(name)
 	switch {
 	case err != nil:
-		return nil, nil // it is in one of the two alone
+		return nil, nil // it exists in the other directory only
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := root.Readlink(name)
 		return []byte("link to " + target + "\n"), err
@@ -189,29 +192,30 @@ func text(dir, name string) ([]byte, error) {
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return nil, nil // it may not be read
+		return nil, nil // no permission
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, maxShownFile))
 }
 
-// Kept is the Detail of what keep_attempt comes to.
+// Kept is the Detail of a result of keep_attempt.
 type Kept struct {
 	Round   int    `json:"round"`
 	Attempt int    `json:"attempt"`
 	Why     string `json:"why"`
-	From    string `json:"from"` // the copy
+	From    string `json:"from"` // the copy of the attempt
 	copydir.Merged
 }
 
-// String tells what of an attempt is in the workspace, and what is not.
+// String lists the changes that were merged into the workspace, and those that
+// were not.
 func (k Kept) String() string {
 	var b strings.Builder
+	b.WriteString("Files made or changed:")
 	if len(k.Changes) == 0 {
-		b.WriteString("Files made or changed: none\n")
-	} else {
-		b.WriteString("Files made or changed:\n")
+		b.WriteString(" none")
 	}
+	b.WriteString("\n")
 	for i, c := range k.Changes {
 		if i == maxListed {
 			fmt.Fprintf(&b, "- and %d more\n", len(k.Changes)-i)
@@ -219,26 +223,25 @@ func (k Kept) String() string {
 		}
 		fmt.Fprintf(&b, "- %s %s\n", c.Change, c.Path)
 	}
-	for _, list := range []struct {
-		head string
-		of   []copydir.Refusal
-	}{{"Not taken, because yours has changed (the attempt's is in " + k.From + "):", k.Conflicts}, {"Not taken (they are in " + k.From + "):", k.Left}} {
-		if len(list.of) == 0 {
-			continue
-		}
-		b.WriteString(list.head + "\n")
-		for _, r := range list.of {
-			fmt.Fprintf(&b, "- %s: %s\n", r.Path, r.Why)
-		}
-	}
+	refused(&b, "Not merged, because the file in the workspace has changed (the attempt's is in "+k.From+"):", k.Conflicts)
+	refused(&b, "Not merged (the files are in "+k.From+"):", k.Left)
 	return b.String()
 }
 
-// maxListed is how many files are listed.
+// refused writes a list of changes that were not merged, if there are any.
+func refused(b *strings.Builder, title string, list []copydir.Refusal) {
+	if len(list) > 0 {
+		b.WriteString(title + "\n")
+	}
+	for _, r := range list {
+		fmt.Fprintf(b, "- %s: %s\n", r.Path, r.Why)
+	}
+}
+
+// maxListed is the most changes in a list.
 const maxListed = 50
 
-// trouble says what of an attempt is not in the workspace because that has
-// changed, or "".
+// trouble returns which changes conflict with changes in the workspace, or "".
 func (k Kept) trouble() string {
 	var names []string
 	for i, r := range k.Conflicts {
@@ -251,5 +254,5 @@ func (k Kept) trouble() string {
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf("not all of attempt %d was taken, because yours has changed meanwhile: %s", k.Attempt, strings.Join(names, ", "))
+	return fmt.Sprintf("not all of attempt %d was merged, because yours has changed meanwhile: %s", k.Attempt, strings.Join(names, ", "))
 }

@@ -203,7 +203,7 @@ func TestWhatIsKeptWhen(t *testing.T) {
 		"the critic invents one":      {hands: []voice{writes("sum", "5"), writes("sum", "7")}, judge: judges(50, 60, 99), status: openmanus.Failed, word: "the critic did not say", judged: 2},
 		"the critic exaggerates":      {hands: []voice{writes("sum", "5"), writes("sum", "7")}, judge: judges(50, 101), status: openmanus.Failed, word: "the critic did not say", judged: 2},
 		"nothing is to be kept":       {hands: []voice{ok(), ok()}, judge: judges(50, 60), status: openmanus.Finished, word: "Files made or changed: none", judged: 1},
-		"it is what others obey":      {hands: []voice{writes(".envrc", "evil")}, status: openmanus.Finished, word: "- .envrc: other programs obey it"},
+		"it is what others obey":      {hands: []voice{writes(".envrc", "evil")}, status: openmanus.Finished, word: "- .envrc: other programs act on this file"},
 		"it is what git keeps":        {hands: []voice{writes(".git/hooks/post-commit", "evil")}, status: openmanus.Finished, word: "Files made or changed: none"},
 		"the second has the better 1": {hands: []voice{writes("a", "5"), writes("b", "7")}, judge: judges(1, 2), status: openmanus.Finished, files: map[string]string{"b": "7"}, word: "Attempt 2 is the best", judged: 1},
 	} {

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,18 +19,18 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// A File is an agent that a person wrote down: Markdown, whose front matter
-// says what it has and whose text is its instructions.
+// A File is an agent that a user has defined in Markdown. The front matter has
+// its properties, and the text is its instructions.
 type File struct {
-	Path string // where it stands
-	From string // "workspace" or "user"
+	Path string
+	From string // where it was found: "workspace" or "user"
 
 	Name        string
 	Description string
-	Model       string   // PROVIDER/NAME or a profile; "": that of the run
-	Tools       []string // by name; none: those of the general agent
-	Agents      []string // whom it may give work to
-	Approve     string   // one of the modes of openmanus.Mode; "": that of the run
+	Model       string   // PROVIDER/NAME or a profile; "": the session's
+	Tools       []string // names; nil: the tools of the general agent
+	Agents      []string // the agents to which it may delegate
+	Approve     string   // an approval mode, as of openmanus.Mode; "": the session's
 	Limits      openmanus.Limits
 	Text        string // the instructions
 }
@@ -48,7 +49,8 @@ type front struct {
 	Timeout     duration `yaml:"timeout"`
 }
 
-// words is a list, or a text of words between commas.
+// words is a list of strings, or one string of words separated by commas or
+// spaces.
 type words []string
 
 // UnmarshalYAML implements [yaml.Unmarshaler].
@@ -66,45 +68,55 @@ type duration time.Duration
 func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 	v, err := time.ParseDuration(n.Value)
 	if err != nil || v <= 0 {
-		return fmt.Errorf("line %d: %q is no duration such as 90s or 1h", n.Line, n.Value)
+		return fmt.Errorf("line %d: %q is not a duration such as 90s or 1h", n.Line, n.Value)
 	}
 	*d = duration(v)
 	return nil
 }
 
-// fileName is what agents and skills may be called.
+// fileName matches the names that agents and skills may have.
 var fileName = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
 
-// maxFile is how large a file of instructions may be, in bytes.
+// maxFile is the most bytes of a file with instructions.
 const maxFile = 256 << 10
 
-// ParseFile reads an agent's file. Its name is that in the front matter, or
-// else that of the file.
+// ParseFile parses an agent's file. The agent's name is the one in the front
+// matter, or else the name of the file without .md. ParseFile does not set From.
 func ParseFile(name string, data []byte) (*File, error) {
 	var f front
 	text, err := split(data, &f)
 	if err != nil {
 		return nil, err
 	}
-	f.Name = either(f.Name, strings.TrimSuffix(path.Base(name), ".md"))
+	f.Name = cmp.Or(f.Name, strings.TrimSuffix(path.Base(name), ".md"))
 	switch {
 	case !fileName.MatchString(f.Name) || len(f.Name) > 64:
-		return nil, fmt.Errorf("the name %q must be small letters and digits, in words that are joined by - or _", f.Name)
+		return nil, fmt.Errorf("the name %q must consist of lower-case letters and digits, in words joined by - or _", f.Name)
 	case strings.TrimSpace(text) == "":
-		return nil, errors.New("there is no text below the front matter: it is what the agent is told")
-	case !slices.Contains([]string{"", openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll}, f.Approve):
-		return nil, fmt.Errorf("approve: %q is none of ask, edits, all, readonly", f.Approve)
+		return nil, errors.New("there is no text after the front matter: write the agent's instructions there")
+	case !slices.Contains(modes, f.Approve):
+		return nil, fmt.Errorf("approve: %q is not one of ask, edits, all, readonly", f.Approve)
 	case f.MaxSteps < 0 || f.Tokens < 0 || f.MaxCost < 0:
-		return nil, errors.New("a limit cannot be negative: leave it out for that of the run")
+		return nil, errors.New("a limit cannot be negative: leave it out to use the session's")
 	}
 	return &File{
-		Path: name, Name: f.Name, Description: oneLine(either(f.Description, "An agent of your own.")), Model: f.Model, Tools: f.Tools, Agents: f.Agents, Approve: f.Approve,
-		Limits: openmanus.Limits{Steps: f.MaxSteps, Tokens: f.Tokens, Money: openmanus.Money(f.MaxCost * float64(openmanus.Dollar)), Time: time.Duration(f.Timeout)},
-		Text:   strings.TrimSpace(text),
+		Path: name, Name: f.Name, Description: oneLine(cmp.Or(f.Description, "An agent of your own.")),
+		Model: f.Model, Tools: f.Tools, Agents: f.Agents, Approve: f.Approve,
+		Limits: openmanus.Limits{
+			Steps: f.MaxSteps, Tokens: f.Tokens,
+			Money: openmanus.Money(f.MaxCost * float64(openmanus.Dollar)), Time: time.Duration(f.Timeout),
+		},
+		Text: strings.TrimSpace(text),
 	}, nil
 }
 
-// split reads the front matter of a file into v, and returns what follows.
+// modes are the values of approve.
+var modes = []string{
+	"", openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll,
+}
+
+// split decodes the front matter of a file, if it has one, into v, and returns
+// the text after it.
 func split(data []byte, v any) (string, error) {
 	if len(data) > maxFile {
 		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), maxFile)
@@ -117,18 +129,18 @@ func split(data []byte, v any) (string, error) {
 	head, text, ok := bytes.Cut(rest, []byte("\n---\n"))
 	if !ok {
 		if head, ok = bytes.CutSuffix(bytes.TrimRight(rest, "\n"), []byte("\n---")); !ok {
-			return "", errors.New("the front matter has no end: a line ---")
+			return "", errors.New("the front matter has no closing line ---")
 		}
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(head))
 	if err := dec.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("the front matter: %w", err)
+		return "", fmt.Errorf("front matter: %w", err)
 	}
 	return string(text), nil
 }
 
-// Files reads the agents in the folder agents of dir. What cannot be read is
-// in problems, and the others are there all the same.
+// Files reads the agents in the directory agents of dir. It returns a problem
+// for each file that it cannot use, beside the agents of the other files.
 func Files(dir fs.FS, from string) (files []*File, problems []error) {
 	entries, err := fs.ReadDir(dir, "agents")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -153,7 +165,7 @@ func Files(dir fs.FS, from string) (files []*File, problems []error) {
 	return files, problems
 }
 
-// readFile reads a file that should not be large.
+// readFile reads a file, up to more than maxFile bytes, which split refuses.
 func readFile(dir fs.FS, name string) ([]byte, error) {
 	f, err := dir.Open(name)
 	if err != nil {
@@ -163,7 +175,7 @@ func readFile(dir fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-// Kind returns the agent of the file.
+// Kind returns the kind of the agent.
 func (f *File) Kind() Kind {
 	return Kind{Name: f.Name, Description: f.Description, File: f, Make: func(o Options) (*openmanus.Agent, io.Closer, error) {
 		all := append(general(o), o.Extra...)
@@ -179,7 +191,8 @@ func (f *File) Kind() Kind {
 	}}
 }
 
-// choose returns the tools that the file names, and those to ask and to end.
+// choose returns those of the tools that the file names, and the ones that every
+// agent needs. delegate and skill may be named too; they are added elsewhere.
 func (f *File) choose(all []openmanus.Tool) ([]openmanus.Tool, error) {
 	var ts []openmanus.Tool
 	var names []string
@@ -193,14 +206,14 @@ func (f *File) choose(all []openmanus.Tool) ([]openmanus.Tool, error) {
 	}
 	for _, name := range f.Tools {
 		if !slices.Contains(names, name) && name != "delegate" && name != "skill" {
-			return nil, fmt.Errorf("%s: there is no tool %q; there are %s", f.Path, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: there is no tool %q; the tools are %s", f.Path, name, strings.Join(names, ", "))
 		}
 	}
 	return ts, nil
 }
 
-// assistants are the agents with these names, as those who may give them work
-// read of them.
+// Assistants describes the agents with these names for an agent that may
+// delegate to them. The error names one that does not exist.
 func Assistants(kinds []Kind, names []string) ([]tools.Assistant, error) {
 	var as []tools.Assistant
 	for _, name := range names {
@@ -211,11 +224,4 @@ func Assistants(kinds []Kind, names []string) ([]tools.Assistant, error) {
 		as = append(as, tools.Assistant{Name: kinds[i].Name, Description: kinds[i].Description})
 	}
 	return as, nil
-}
-
-func either(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

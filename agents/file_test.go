@@ -67,14 +67,14 @@ func TestAFileWithoutFrontMatterIsNamedByItself(t *testing.T) {
 
 func TestAgentsFilesThatAreWrong(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no text":        {"---\nname: a\n---\n", "no text below"},
-		"no end":         {"---\nname: a\nYou are.", "has no end"},
+		"no text":        {"---\nname: a\n---\n", "no text after"},
+		"no end":         {"---\nname: a\nYou are.", "no closing line"},
 		"a bad name":     {"---\nname: A B\n---\nx", `the name "A B"`},
 		"a path":         {"---\nname: ../a\n---\nx", "the name"},
-		"a bad mode":     {"---\napprove: yolo\n---\nx", `"yolo" is none of`},
+		"a bad mode":     {"---\napprove: yolo\n---\nx", `"yolo" is not one of`},
 		"a bad limit":    {"---\nmax_steps: -1\n---\nx", "cannot be negative"},
-		"a bad duration": {"---\ntimeout: soon\n---\nx", `"soon" is no duration`},
-		"no YAML":        {"---\n{\n---\nx", "the front matter"},
+		"a bad duration": {"---\ntimeout: soon\n---\nx", `"soon" is not a duration`},
+		"no YAML":        {"---\n{\n---\nx", "front matter: "},
 		"much":           {strings.Repeat("x", maxFile+1), "more than"},
 	} {
 		if _, err := ParseFile("agents/x.md", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -129,10 +129,10 @@ func TestSkills(t *testing.T) {
 		t.Errorf("%s", d)
 	}
 	for input, want := range map[string]string{
-		`{"name":"brew-tea"}`:                                          "Boil water.\n\nFiles beside it, to be read where the text calls for them:\n- ref/sorts.md",
+		`{"name":"brew-tea"}`:                                          "Boil water.\n\nIts files, to be read where the text calls for them:\n- ref/sorts.md",
 		`{"name":"brew-tea","file":"ref/sorts.md"}`:                    "Assam",
 		`{"name":"brew-tea","file":"/w/skills/brew-tea/ref/sorts.md"}`: "Assam",
-		`{"name":"brew-tea","file":"../../secret.txt"}`:                "is no file of the skill",
+		`{"name":"brew-tea","file":"../../secret.txt"}`:                "is not a file of the skill",
 		`{"name":"brew-tea","file":"nothing.md"}`:                      "file does not exist",
 		`{"name":"gone"}`:                                              "there is no skill",
 	} {

@@ -14,28 +14,30 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// planning is the name of the planner's tool.
+// planning is the name of the planner's tool. Its results have a tools.Plans as
+// their Detail.
 const planning = "planning"
 
-// A plan is a planner's plan together with what came of its steps.
+// A plan is a planner's plan with the present progress of its steps.
 type plan struct {
-	tools.Plan // with the statuses and notes as they are
+	tools.Plan // the planner's plan, with present statuses and notes
 	steps      []step
-	revision   int
-	ours       bool // the planner made none
+	revision   int  // how often the planner has changed its plans
+	ours       bool // it is the default plan
 }
 
-// A step is a step of a plan and what was done for it.
+// A step is a step of a plan with its child sessions.
 type step struct {
 	*tools.Step
 	index     int
-	name      string                // of its session
-	child     *openmanus.ChildState // that session, or nil
-	check     *openmanus.ChildState // the one in which its acceptance is checked, or nil
-	unchecked bool                  // its acceptance is still to be checked
+	name      string                // of the session that does or will do it
+	child     *openmanus.ChildState // that session; nil: not opened
+	check     *openmanus.ChildState // the session that checks its acceptance; nil: not opened
+	unchecked bool                  // it is done, and its check is to be opened
 }
 
-// plan is the plan of a session, or nil if the planner is still to make it.
+// plan returns the plan of a session, or nil if the planner has yet to make it.
+// If the planner makes none in maxDrafts replies, the plan is a default one.
 func (f *PlanFlow) plan(s *openmanus.State) *plan {
 	ps, err := tools.ReadPlans(s.Last(planning))
 	if err == nil {
@@ -51,11 +53,12 @@ func (f *PlanFlow) plan(s *openmanus.State) *plan {
 	return p
 }
 
-// defaultID is before the IDs of the default plan's steps, which no step of a
-// planner's has.
+// defaultID is the ID of the first step of the default plan. A planner's steps
+// have lower ones.
 const defaultID = 1_000_000
 
-// defaultPlan is the plan where the planner makes none, as in OpenManus.
+// defaultPlan returns the plan for when the planner makes none, which is that of
+// the original OpenManus.
 func defaultPlan(requests []string) tools.Plan {
 	request := strings.Join(requests, " ")
 	title := "Plan for: " + clip(request, 50)
@@ -66,12 +69,14 @@ func defaultPlan(requests []string) tools.Plan {
 	return p
 }
 
-// progress puts into a plan what came of its steps.
+// progress returns a plan with the progress of its steps, by the sessions that
+// were opened for them. A session's name contains the step and the revision of
+// the plan, so a blocked step gets a new session when the plan has changed.
 func (f *PlanFlow) progress(p tools.Plan, revision int, children []*openmanus.ChildState) *plan {
 	p.Steps = slices.Clone(p.Steps)
 	out := &plan{Plan: p, revision: revision}
 	byName := make(map[string]*openmanus.ChildState)
-	last := make(map[int]int) // by step: the revision in which it was done last
+	last := make(map[int]int) // the latest revision in which the step was started, by its ID
 	for _, c := range children {
 		name := nameOf(c)
 		byName[name] = c
@@ -81,12 +86,12 @@ func (f *PlanFlow) progress(p tools.Plan, revision int, children []*openmanus.Ch
 	}
 	for i := range p.Steps {
 		st := step{Step: &p.Steps[i], index: i}
-		rev, begun := last[st.ID]
-		if begun {
+		rev, started := last[st.ID]
+		if started {
 			st.child, st.check = byName[stepName("step", st.ID, rev)], byName[stepName("check", st.ID, rev)]
 		}
 		st.Status, st.Notes = f.status(&st)
-		if st.Status == tools.Blocked && rev < revision { // the plan was changed since: it is tried again
+		if st.Status == tools.Blocked && rev < revision { // the plan has changed since: try again
 			st.Status, st.Notes, st.child, st.check = tools.NotStarted, "", nil, nil
 		}
 		if st.child == nil {
@@ -98,17 +103,18 @@ func (f *PlanFlow) progress(p tools.Plan, revision int, children []*openmanus.Ch
 	return out
 }
 
-// nameOf is what a session was opened as.
+// nameOf returns the name under which its parent opened a session.
 func nameOf(c *openmanus.ChildState) string {
 	return c.Child[strings.LastIndexByte(c.Child, '.')+1:]
 }
 
+// stepName names the session that does a step ("step") or checks it ("check").
 func stepName(what string, id, revision int) string {
 	return fmt.Sprintf("%s-%d-%d", what, id, revision)
 }
 
-// stepOf returns the step that a session is for, and the revision of the plan
-// in which it was opened.
+// stepOf returns the step and the revision in the name of a session that does a
+// step.
 func stepOf(name string) (id, revision int, ok bool) {
 	name, ok = strings.CutPrefix(name, "step-")
 	a, b, cut := strings.Cut(name, "-")
@@ -117,26 +123,25 @@ func stepOf(name string) (id, revision int, ok bool) {
 	return id, revision, ok && cut && err1 == nil && err2 == nil
 }
 
-// StepOf returns the ID of the step of a plan, as [Progress] has it, that a
-// session, by its id, was opened to do; false if it was opened for something
-// else.
+// StepOf returns the ID of the step, in the plan that [Progress] returns for its
+// parent, that a child session was opened to do. ok is false for other sessions.
 func StepOf(session string) (id int, ok bool) {
 	name := session[strings.LastIndexByte(session, '.')+1:]
 	var round, n int
 	if _, err := fmt.Sscanf(name, "attempt-%d-%d", &round, &n); err == nil {
-		return n + 1, true // the first one is the copying
+		return n + 1, true // step 1 is the copying
 	}
 	id, _, ok = stepOf(name)
 	return id, ok
 }
 
-// A Verdict is what a critic answers about an acceptance sentence.
+// A Verdict is a critic's answer about an acceptance sentence.
 type Verdict struct {
 	Met    bool   `json:"met"`
 	Reason string `json:"reason"`
 }
 
-// status is how far a step is, and a note on it.
+// status returns the status of a step and a note about it.
 func (f *PlanFlow) status(st *step) (tools.StepStatus, string) {
 	switch {
 	case st.child == nil:
@@ -149,22 +154,22 @@ func (f *PlanFlow) status(st *step) (tools.StepStatus, string) {
 		return tools.Completed, ""
 	case st.check == nil:
 		st.unchecked = true
-		return tools.InProgress, "its result is to be checked"
+		return tools.InProgress, "its result will be checked"
 	case st.check.Done == nil:
 		return tools.InProgress, "its result is being checked"
 	}
 	var v Verdict
 	d := st.check.Done
 	if err := json.Unmarshal([]byte(d.Text), &v); d.Status != openmanus.Finished || err != nil {
-		return tools.Blocked, "nobody could tell whether it is done: " + clip(oneLine(d.Text), 300)
+		return tools.Blocked, "the check of its result failed: " + clip(oneLine(d.Text), 300)
 	}
 	if !v.Met {
-		return tools.Blocked, fmt.Sprintf("not so: %q: %s", st.Acceptance, clip(oneLine(v.Reason), 300))
+		return tools.Blocked, fmt.Sprintf("not met: %q: %s", st.Acceptance, clip(oneLine(v.Reason), 300))
 	}
 	return tools.Completed, ""
 }
 
-// ready reports whether what a step needs is done.
+// ready reports whether the steps that a step depends on are completed.
 func (p *plan) ready(st *step) bool {
 	for i := range p.steps {
 		if st.needs(&p.steps[i]) && p.steps[i].Status != tools.Completed {
@@ -174,14 +179,16 @@ func (p *plan) ready(st *step) bool {
 	return true
 }
 
-// needs reports whether st comes after another step.
+// needs reports whether st depends on another step. A step that does not say on
+// which it depends, depends on all before it.
 func (st *step) needs(other *step) bool {
 	return st.After == nil && other.index < st.index || slices.Contains(st.After, other.ID)
 }
 
+// done reports whether all steps are completed.
 func (p *plan) done() bool { return p.Count(tools.Completed) == len(p.steps) }
 
-// verb is the command by which the planner changes the plan.
+// verb returns the command with which the planner can change the plan.
 func (p *plan) verb() string {
 	if p.ours {
 		return "create"
@@ -189,10 +196,10 @@ func (p *plan) verb() string {
 	return "update"
 }
 
-// nudge is a word of the moment with the plan as it is.
+// nudge returns a nudge that starts with the present plan.
 func (p *plan) nudge(text string) string { return p.String() + "\n" + text }
 
-// trouble says what is blocked.
+// trouble returns which steps are blocked and why.
 func (p *plan) trouble() string {
 	var all []string
 	for _, st := range p.steps {
@@ -206,8 +213,8 @@ func (p *plan) trouble() string {
 	return strings.Join(all, "; ")
 }
 
-// summary is the answer: what the planner said, the state of every step, and
-// the files that were made.
+// summary returns the answer of the flow: the planner's text, the status of every
+// step, and the files that were made or changed.
 func (p *plan) summary(said string, children []*openmanus.ChildState) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(cmp.Or(said, p.Title)) + "\n\nSteps:\n")
@@ -233,16 +240,17 @@ func (p *plan) summary(said string, children []*openmanus.ChildState) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// file returns the plan in the format of a plan file.
 func (p *plan) file() (string, error) {
 	data, err := p.File()
 	return strings.TrimRight(string(data), "\n"), err
 }
 
-// tag is the name of an agent in a step's text.
+// tag matches the name of an agent in a step's text: [NAME].
 var tag = regexp.MustCompile(`\[([^\[\]]+)\]`)
 
-// agent is the flow that does a step: the one it names, that of its first tag,
-// or the first.
+// agent returns the flow that does a step: the agent that the step names, or
+// that of its first tag that is one, or the first agent.
 func (f *PlanFlow) agent(st *step) string {
 	names := []string{st.Agent}
 	for _, m := range tag.FindAllStringSubmatch(st.Text, -1) {
@@ -258,8 +266,8 @@ func (f *PlanFlow) agent(st *step) string {
 	return f.Agents[0]
 }
 
-// sameName compares names without regard to case, and to whether words are
-// joined by a space, an underscore, a hyphen, or not at all.
+// sameName reports whether names are the same, but for case and for spaces,
+// underscores and hyphens.
 func sameName(a, b string) bool {
 	plain := func(s string) string {
 		return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(s))
@@ -267,14 +275,15 @@ func sameName(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// do is the task of a step.
+// do returns the task that opens or continues the session of a step.
 func (f *PlanFlow) do(s *openmanus.State, p *plan, st *step) openmanus.Task {
 	t := openmanus.Task{Do: openmanus.Delegate, Child: st.name, Flow: f.agent(st)}
 	var b strings.Builder
-	fmt.Fprintf(&b, "You do one step of a plan; others do the rest.\n\nThe task as a whole:\n%s\n\nCURRENT PLAN STATUS:\n%s\n", strings.Join(s.Requests, "\n\n"), p.String())
+	fmt.Fprintf(&b, "You do one step of a plan; others do the rest.\n\nThe task as a whole:\n%s\n\n"+
+		"CURRENT PLAN STATUS:\n%s\n", strings.Join(s.Requests, "\n\n"), p.String())
 	for i := range p.steps {
 		if before := p.steps[i]; before.Status == tools.Completed && before.child != nil && st.needs(&before) {
-			fmt.Fprintf(&b, "What came of step %d:\n%s\n", i, clip(before.child.Done.Text, 4000))
+			fmt.Fprintf(&b, "The result of step %d:\n%s\n", i, clip(before.child.Done.Text, 4000))
 			for _, name := range before.child.Done.Files {
 				fmt.Fprintf(&b, "- %s\n", name)
 			}
@@ -283,29 +292,31 @@ func (f *PlanFlow) do(s *openmanus.State, p *plan, st *step) openmanus.Task {
 	}
 	fmt.Fprintf(&b, "YOUR CURRENT TASK:\nYou are now working on step %d: %q\n", st.index, st.Text)
 	if st.Acceptance != "" {
-		fmt.Fprintf(&b, "It is done when this is so: %s\n", st.Acceptance)
+		fmt.Fprintf(&b, "It is done when this is true: %s\n", st.Acceptance)
 	}
-	b.WriteString("\nDo this step and no other. When it is done, end with a summary of what you did, what came of it, and where the files are. If it cannot be done, say why and call terminate with status \"failure\".")
+	b.WriteString("\nDo this step and no other. When it is done, end with a summary of what you did, what the result is, " +
+		"and where the files are. If it cannot be done, say why and call terminate with status \"failure\".")
 	t.Prompt = b.String()
 	return t
 }
 
-// verify is the task of checking a step's acceptance.
+// verify returns the task that opens or continues the check of a step.
 func (f *PlanFlow) verify(st *step) openmanus.Task {
 	name := strings.Replace(st.name, "step-", "check-", 1)
 	d := st.child.Done
-	prompt := fmt.Sprintf("A step of a plan is said to be done: %q\n\nIt is done when this is so: %s\n\nWho did it reports:\n%s\n", st.Text, st.Acceptance, clip(d.Text, 8000))
+	prompt := fmt.Sprintf("A step of a plan is reported as done: %q\n\nIt is done when this is true: %s\n\n"+
+		"The report:\n%s\n", st.Text, st.Acceptance, clip(d.Text, 8000))
 	if len(d.Files) > 0 {
 		prompt += "\nFiles made or changed:\n- " + strings.Join(d.Files, "\n- ") + "\n"
 	}
-	prompt += "\nIs it so?"
+	prompt += "\nIs it true?"
 	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Critic, Prompt: prompt}
 }
 
-// oneLine is text without line breaks.
+// oneLine returns text on one line, without repeated spaces.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// clip is at most the first n characters of text.
+// clip returns text, or its first n characters and "..." if it is longer.
 func clip(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
@@ -313,9 +324,9 @@ func clip(text string, n int) string {
 	return string([]rune(text)[:n]) + "..."
 }
 
-// Progress is how far a session of a [PlanFlow] or an [EvaluateFlow] is, as a
-// plan with the statuses of its steps as they are; nil if it has none yet, or
-// is another session.
+// Progress returns the progress of a session of a [PlanFlow] or an
+// [EvaluateFlow] as a plan with the present statuses of its steps. It returns
+// nil for other sessions, and before there is a plan.
 func Progress(s *openmanus.State) *tools.Plan {
 	has := func(tool string) bool {
 		return slices.ContainsFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == tool })

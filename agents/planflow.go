@@ -10,26 +10,38 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// A PlanFlow has a planner make a plan with the planning tool, and agents do
-// its steps, each in a session of its own. A step whose session did not
-// finish, or whose acceptance is not met, is blocked; the planner may then
-// change the plan. Its sessions end as finished only if every step of the plan
-// was completed.
+// A PlanFlow has a planner make a plan with the planning tool, and agents do its
+// steps in child sessions, several at once where the plan allows it. A step is
+// blocked if its session does not finish or its acceptance is not met; the
+// planner may then change the plan. A session of this flow ends as finished
+// only if every step is completed, and otherwise as failed.
 type PlanFlow struct {
 	Planner  *openmanus.Agent // made by [Planner]
-	Agents   []string         // the flows that do steps; untagged ones go to the first
-	Critic   string           // the flow that checks acceptances; "": the step's agent is believed
-	Parallel int              // steps at once, at most; 0 means 4
-	Replans  int              // how often the plan may be changed because of blocked steps
-	PlanOnly bool             // the plan is the answer
+	Agents   []string         // the flows that do steps; the first does those that name none
+	Critic   string           // the flow that checks acceptance sentences; "": they are not checked
+	Parallel int              // the most steps at once; 0 is 4
+	Replans  int              // how often the planner may change the plan because of blocked steps
+	PlanOnly bool             // stop when the plan is made: it is the answer
 }
 
-// DefaultReplans is how often a plan may be changed unless somebody says
-// otherwise.
+// DefaultReplans is a good value for [PlanFlow].Replans.
 const DefaultReplans = 3
 
-// maxDrafts is how often the planner is asked for a plan.
+// maxDrafts is how often the planner is asked for a plan before the default one
+// is used.
 const maxDrafts = 3
+
+// Nudges for the planner, after the present plan.
+const (
+	cannotGoOn = "The plan cannot go on: the notes of the steps marked [!] say why. Change the plan with the planning " +
+		"tool, command %s: another way to the goal, other steps, another agent. Completed steps stay as they are; " +
+		"a blocked step that you leave in is tried again. You may change the plan %d more times. If there is no way, " +
+		"say so in words, without a call."
+	hasFailed = "The plan cannot go on, and it cannot be changed any more. Say in words, without a call, what was done, " +
+		"what was not done and why, and what the person can do."
+	isDone = "Every step is completed. Sum up for the person, in words and without a call: lead with the result, " +
+		"then what was made and where it is."
+)
 
 // Agent implements [openmanus.Flow].
 func (f *PlanFlow) Agent() *openmanus.Agent { return f.Planner }
@@ -49,11 +61,11 @@ func (f *PlanFlow) Next(s *openmanus.State) []openmanus.Task {
 	case f.PlanOnly:
 		return f.planned(s, p)
 	}
-	todo, full := f.steps(s, p)
+	todo, running := f.steps(s, p)
 	if heard(s) {
-		todo = append(todo, f.reply(s, p.nudge("The person has said something: change the plan with update if it calls for that, and say in a sentence what you do."))...)
+		todo = append(todo, f.reply(s, p.nudge("The person has sent a message: change the plan with update if the message calls for it, and say in a sentence what you do."))...)
 	}
-	if len(todo) > 0 || full {
+	if len(todo) > 0 || running {
 		return todo
 	}
 	if p.done() {
@@ -62,12 +74,14 @@ func (f *PlanFlow) Next(s *openmanus.State) []openmanus.Task {
 	return f.mend(s, p)
 }
 
-// heard reports whether somebody has said what the planner has not read.
+// heard reports whether there is a message from the user that the planner has not
+// read. Messages of children do not count.
 func heard(s *openmanus.State) bool {
 	return slices.ContainsFunc(s.Inbox, func(n openmanus.Note) bool { return n.Child == "" })
 }
 
-// reply asks the planner, unless a limit is reached.
+// reply asks the planner for a reply, unless a limit is reached or the context
+// must be compacted first.
 func (f *PlanFlow) reply(s *openmanus.State, nudge string) []openmanus.Task {
 	if reason, why := s.Spent(); reason != "" {
 		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
@@ -75,8 +89,8 @@ func (f *PlanFlow) reply(s *openmanus.State, nudge string) []openmanus.Task {
 	if t, full := s.MakeRoom(); full {
 		return []openmanus.Task{t}
 	}
-	if word := s.Nudge(); word != "" {
-		nudge += "\n\n" + word
+	if more := s.Nudge(); more != "" {
+		nudge += "\n\n" + more
 	}
 	if t, full := s.MakeRoom(); full {
 		return []openmanus.Task{t}
@@ -84,9 +98,9 @@ func (f *PlanFlow) reply(s *openmanus.State, nudge string) []openmanus.Task {
 	return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: nudge}}
 }
 
-// steps are the tasks of the steps that are under way, and of those that can
-// begin. full reports whether there are some under way.
-func (f *PlanFlow) steps(s *openmanus.State, p *plan) (todo []openmanus.Task, full bool) {
+// steps returns the tasks of the steps that are running and of those that can
+// start. running reports whether there are any.
+func (f *PlanFlow) steps(s *openmanus.State, p *plan) (todo []openmanus.Task, running bool) {
 	open := 0
 	for _, c := range s.OpenChildren() {
 		open++
@@ -116,7 +130,7 @@ func (f *PlanFlow) steps(s *openmanus.State, p *plan) (todo []openmanus.Task, fu
 	return todo, open > 0
 }
 
-// goOn is the task of a session that was opened.
+// goOn returns the task that continues a child session.
 func (f *PlanFlow) goOn(s *openmanus.State, p *plan, c *openmanus.ChildState) openmanus.Task {
 	for i := range p.steps {
 		switch st := &p.steps[i]; c {
@@ -126,39 +140,41 @@ func (f *PlanFlow) goOn(s *openmanus.State, p *plan, c *openmanus.ChildState) op
 			return f.verify(st)
 		}
 	}
-	return openmanus.Task{Do: openmanus.Delegate, Child: nameOf(c)} // of a step that is no longer in the plan
+	return openmanus.Task{Do: openmanus.Delegate, Child: nameOf(c)} // its step is no longer in the plan
 }
 
-// mend has the planner change a plan that cannot go on, if it may; else the
-// work has failed.
+// mend asks the planner to change a plan that cannot go on. If it may not change
+// it any more, or has not done so when asked, the session fails.
 func (f *PlanFlow) mend(s *openmanus.State, p *plan) []openmanus.Task {
-	// Whoever speaks to the session, or resumes it, allows another try.
+	// Each further request of the user allows one more change.
 	left := max(0, f.Replans) + max(0, len(s.Requests)-1) - max(0, p.revision-1)
 	news := len(s.Inbox) > 0
 	switch {
 	case s.Steps == 0, left > 0 && (news || len(s.Calls) > 0):
-		return f.reply(s, p.nudge(fmt.Sprintf(`The plan cannot go on: of the steps marked [!], the notes say why. Change the plan with the planning tool, command %s: another way to the goal, other steps, another agent. What is completed stays as it is; a blocked step that you leave in is tried again. You may change the plan %d more times. If there is no way, say so in words, without a call.`, p.verb(), max(1, left))))
+		return f.reply(s, p.nudge(fmt.Sprintf(cannotGoOn, p.verb(), max(1, left))))
 	case news:
-		return f.reply(s, p.nudge("The plan cannot go on, and it cannot be changed any more. Say in words, without a call, what was done, what was not and why, and what the person can do."))
+		return f.reply(s, p.nudge(hasFailed))
 	}
 	return f.end(s, p, openmanus.Failed)
 }
 
-// sumUp has the planner say what came of it all.
+// sumUp asks the planner for a summary if there is something it has not read, and
+// ends the session.
 func (f *PlanFlow) sumUp(s *openmanus.State, p *plan) []openmanus.Task {
 	if len(s.Inbox) > 0 || len(s.Calls) > 0 && p.revision-1 <= max(0, f.Replans)+len(s.Requests) && changedPlan(s) {
-		return f.reply(s, p.nudge("Every step is completed. Sum up for the person, in words and without a call: lead with the result, then what was made and where it is."))
+		return f.reply(s, p.nudge(isDone))
 	}
 	return f.end(s, p, openmanus.Finished)
 }
 
-// changedPlan reports whether one of the last calls set the plan's steps.
+// changedPlan reports whether one of the last calls changed the plan's steps.
 func changedPlan(s *openmanus.State) bool {
 	return slices.ContainsFunc(s.Calls, func(c *openmanus.CallState) bool {
 		return c.Name == planning && !c.Done.IsError && (strings.Contains(c.Arguments(), `"create"`) || strings.Contains(c.Arguments(), `"update"`))
 	})
 }
 
+// end ends the session with a summary.
 func (f *PlanFlow) end(s *openmanus.State, p *plan, how openmanus.Status) []openmanus.Task {
 	t := openmanus.Task{Do: openmanus.End, Turn: s.Turn, Re: s.Seq, Status: how, Text: p.summary(s.Answer, s.Children)}
 	if how == openmanus.Failed {
@@ -167,10 +183,10 @@ func (f *PlanFlow) end(s *openmanus.State, p *plan, how openmanus.Status) []open
 	return []openmanus.Task{t}
 }
 
-// planned is the end of a flow that only plans.
+// planned ends a session that only plans.
 func (f *PlanFlow) planned(s *openmanus.State, p *plan) []openmanus.Task {
 	if heard(s) {
-		return f.reply(s, "Change the plan with the planning tool as the person wants it.")
+		return f.reply(s, "Change the plan with the planning tool as the person asks.")
 	}
 	file, err := p.file()
 	if err != nil {

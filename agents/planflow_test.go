@@ -427,7 +427,7 @@ func TestAPersonWhoSpeaksChangesThePlan(t *testing.T) {
 		switch last := req.Messages[len(req.Messages)-1].Text(); {
 		case llmtest.Spoken(req) == 0:
 			return creates("a"), nil
-		case strings.Contains(last, "The person has said something"):
+		case strings.Contains(last, "The person has sent a message"):
 			return updates("a", "b"), nil
 		}
 		return llmtest.Say("So it stands."), nil

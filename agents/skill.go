@@ -14,25 +14,26 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Skill is a folder with a SKILL.md in the Agent Skills format: how to do
-// something, with the files that it takes. The name and the description are in
-// every request; the text is read when it is used.
+// A Skill is a directory with a SKILL.md in the Agent Skills format: a text that
+// says how to do something, with the files that it needs. Every request of an
+// agent with skills contains their names and descriptions. The agent reads the
+// text when a task calls for it.
 type Skill struct {
 	Name        string
 	Description string
-	Dir         string // the folder, as tools find it
-	From        string // "workspace" or "user"
+	Dir         string // its path, as tools see it
+	From        string // where it was found: "workspace" or "user"
 
 	files  fs.FS
 	folder string // in files
 }
 
-// maxSkillFiles is how many files of a skill are listed.
+// maxSkillFiles is the most files of a skill that are listed.
 const maxSkillFiles = 50
 
-// Skills reads the skills in the folders of dir that are named, whose path is
-// root. What cannot be read is in problems. What a skill says of tools that
-// need no approval has no effect.
+// Skills reads the skills in some folders of dir, whose path is root. It returns
+// a problem for each skill that it cannot use, beside the other skills. The
+// field allowed-tools has no effect: a skill cannot grant permissions.
 func Skills(dir fs.FS, root, from string, folders ...string) (skills []Skill, problems []error) {
 	for _, folder := range folders {
 		entries, err := fs.ReadDir(dir, folder)
@@ -66,20 +67,21 @@ func parseSkill(folder string, data []byte) (Skill, error) {
 	case err != nil:
 		return Skill{}, err
 	case f.Name != folder:
-		return Skill{}, fmt.Errorf("the name %q is not that of the folder", f.Name)
+		return Skill{}, fmt.Errorf("the name %q is not the name of the folder", f.Name)
 	case !fileName.MatchString(f.Name) || len(f.Name) > 64:
-		return Skill{}, fmt.Errorf("the name %q must be small letters and digits, in words that are joined by -", f.Name)
+		return Skill{}, fmt.Errorf("the name %q must consist of lower-case letters and digits, in words joined by -", f.Name)
 	case strings.TrimSpace(f.Description) == "":
-		return Skill{}, errors.New("it has no description, by which a model would know when to use it")
+		return Skill{}, errors.New("it has no description: write when an agent should use it")
 	}
 	return Skill{Name: f.Name, Description: clip(oneLine(f.Description), 1024)}, nil
 }
 
-// newSkillTool returns the tool by which an agent reads skills.
+// newSkillTool returns the tool that reads skills.
 func newSkillTool(skills []Skill) openmanus.Tool {
 	var names []string
 	var b strings.Builder
-	b.WriteString("Read how something is done here. When a task fits one of these skills, read it before you begin, and do as it says as far as the task and the person allow.\n")
+	b.WriteString("Read how something is done here. When a task fits one of these skills, read it before you start, " +
+		"and do as it says as far as the task and the person allow.\n")
 	for _, s := range skills {
 		names = append(names, s.Name)
 		fmt.Fprintf(&b, "- %s: %s\n", s.Name, s.Description)
@@ -88,7 +90,10 @@ func newSkillTool(skills []Skill) openmanus.Tool {
 	if err != nil {
 		panic("agents: " + err.Error()) // strings always encode
 	}
-	schema := `{"type":"object","properties":{"name":{"type":"string","enum":` + string(list) + `,"description":"Which skill."},"file":{"type":"string","description":"One of its files, instead of its text."}},"required":["name"],"additionalProperties":false}`
+	schema := `{"type":"object","properties":{` +
+		`"name":{"type":"string","enum":` + string(list) + `,"description":"Which skill."},` +
+		`"file":{"type":"string","description":"One of its files, instead of its text."}` +
+		`},"required":["name"],"additionalProperties":false}`
 	spec := openmanus.ToolSpec{
 		ToolSpec:  llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
 		Hints:     openmanus.Hints{ReadOnly: true, Idempotent: true},
@@ -97,7 +102,7 @@ func newSkillTool(skills []Skill) openmanus.Tool {
 	return openmanus.Func(spec, func(_ context.Context, _ openmanus.Call, in struct{ Name, File string }) (openmanus.Result, error) {
 		i := slices.IndexFunc(skills, func(s Skill) bool { return s.Name == in.Name })
 		if i < 0 {
-			return openmanus.Result{}, fmt.Errorf("there is no skill %q now; there are %s", in.Name, strings.Join(names, ", "))
+			return openmanus.Result{}, fmt.Errorf("there is no skill %q; the skills are %s", in.Name, strings.Join(names, ", "))
 		}
 		if in.File != "" {
 			return skills[i].file(in.File)
@@ -106,11 +111,11 @@ func newSkillTool(skills []Skill) openmanus.Tool {
 	})
 }
 
-// file returns one of the skill's files.
+// file returns the content of one of the skill's files.
 func (s Skill) file(name string) (openmanus.Result, error) {
 	name = strings.TrimPrefix(path.Clean(strings.TrimPrefix(name, s.Dir+"/")), "./")
 	if !fs.ValidPath(name) {
-		return openmanus.Result{}, fmt.Errorf("%q is no file of the skill %s", name, s.Name)
+		return openmanus.Result{}, fmt.Errorf("%q is not a file of the skill %s", name, s.Name)
 	}
 	data, err := readFile(s.files, path.Join(s.folder, name))
 	if err != nil {
@@ -121,7 +126,7 @@ func (s Skill) file(name string) (openmanus.Result, error) {
 	return res, nil
 }
 
-// read returns the text of the skill, and which files there are.
+// read returns the text of the skill and the names of its files.
 func (s Skill) read() (openmanus.Result, error) {
 	data, err := readFile(s.files, path.Join(s.folder, "SKILL.md"))
 	if err != nil {
@@ -148,7 +153,7 @@ func (s Skill) read() (openmanus.Result, error) {
 		return openmanus.Result{}, err
 	}
 	if len(files) > 0 {
-		b.WriteString("\nFiles beside it, to be read where the text calls for them:\n- " + strings.Join(files, "\n- ") + "\n")
+		b.WriteString("\nIts files, to be read where the text calls for them:\n- " + strings.Join(files, "\n- ") + "\n")
 	}
 	res := openmanus.TextResult("%s", b.String())
 	res.Source = s.Dir
