@@ -20,9 +20,6 @@ import (
 	"net/url"
 	"strings"
 
-	sdk "github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/messages"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
@@ -90,53 +87,33 @@ func New(opts Options) *Model {
 	for _, beta := range encoder.Betas() {
 		opts.Header.Add("anthropic-beta", beta)
 	}
-	if opts.Vertex {
-		x.Send = opts.vertex(x.Place, x.Client)
-	} else {
-		x.Send = opts.messages(x.Place, x.Client)
+	at := opts.address()
+	x.Send = func(ctx context.Context, body wire.Segments) (*http.Response, error) {
+		header := opts.Header.Clone()
+		if err := wire.Bearer(ctx, header, opts.Bearer); err != nil {
+			return nil, err
+		}
+		return x.Place.Post(ctx, x.Client, at, header, body)
 	}
 	return &Model{wire.New(x)}
 }
 
-// messages is what sends bodies to Anthropic, through its SDK.
-func (o Options) messages(place *wire.Place, client *http.Client) func(context.Context, wire.Segments) (*http.Response, error) {
-	options := []option.RequestOption{
-		option.WithHTTPClient(client),
-		option.WithBaseURL(o.BaseURL + "/"),
-		option.WithMaxRetries(0),
-		option.WithoutOpenTelemetry(),
+// version is the version of Messages that the bodies are written in. On Vertex
+// it stands in the body.
+const version = "2023-06-01"
+
+// address returns where requests go, and completes the header for it. Vertex
+// names the model in the address.
+func (o *Options) address() string {
+	if o.Vertex {
+		return o.BaseURL + "/models/" + url.PathEscape(o.Model) + ":streamRawPredict"
 	}
+	o.Header.Set("anthropic-version", version)
 	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
+		o.Header.Set("x-api-key", o.Key)
 	}
 	if o.Token != "" {
-		options = append(options, option.WithAuthToken(o.Token))
+		o.Header.Set("Authorization", "Bearer "+o.Token)
 	}
-	for name, values := range o.Header {
-		for _, v := range values {
-			options = append(options, option.WithHeaderAdd(name, v))
-		}
-	}
-	service := sdk.NewMessageService(options...) // reads no environment, unlike sdk.NewClient
-	return func(ctx context.Context, body wire.Segments) (res *http.Response, err error) {
-		send := place.Send(body)
-		err = service.NewStreaming(ctx, sdk.MessageNewParams{}, option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-			res, err = send(r, next)
-			return res, err
-		})).Err()
-		return res, err
-	}
-}
-
-// vertex is what sends bodies to Google, whose address names the model. The
-// SDK's own package for it would bring all of gRPC.
-func (o Options) vertex(place *wire.Place, client *http.Client) func(context.Context, wire.Segments) (*http.Response, error) {
-	at := o.BaseURL + "/models/" + url.PathEscape(o.Model) + ":streamRawPredict"
-	return func(ctx context.Context, body wire.Segments) (*http.Response, error) {
-		header := o.Header.Clone()
-		if err := wire.Bearer(ctx, header, o.Bearer); err != nil {
-			return nil, err
-		}
-		return place.Post(ctx, client, at, header, body)
-	}
+	return o.BaseURL + "/v1/messages"
 }

@@ -18,18 +18,14 @@ package openai
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
-
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/responses"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 	"github.com/openmanus-go/openmanus/llm/openai/internal/chat"
-	items "github.com/openmanus-go/openmanus/llm/openai/internal/responses"
+	"github.com/openmanus-go/openmanus/llm/openai/internal/responses"
 )
 
 // DefaultURL is OpenAI's own address.
@@ -88,53 +84,37 @@ func New(opts Options) *Model {
 	if opts.Bearer != nil {
 		x.Place.Key = "this sign-in with Microsoft Entra"
 	}
-	options := []option.RequestOption{
-		option.WithHTTPClient(x.Client),
-		option.WithBaseURL(opts.BaseURL),
-		option.WithMaxRetries(0),
-		option.WithAPIKey(opts.Key),
+	at, header := endpoint(opts.BaseURL, opts.speak(&x)), opts.Header.Clone()
+	if header == nil {
+		header = http.Header{}
 	}
-	if u, err := url.Parse(opts.BaseURL); err == nil {
-		for name, values := range u.Query() {
-			options = append(options, option.WithQuery(name, values[0]))
-		}
+	if opts.Key != "" && header.Get("Authorization") == "" {
+		header.Set("Authorization", "Bearer "+opts.Key)
 	}
-	for name, values := range opts.Header {
-		for _, v := range values {
-			options = append(options, option.WithHeader(name, v))
-		}
-	}
-	// One service of the SDK posts for both interfaces: the one for chat is in
-	// its root package, which links all of it, 15 MB.
-	service := responses.NewResponseService(options...)
-	path := opts.speak(&x)
-	x.Send = func(ctx context.Context, body wire.Segments) (res *http.Response, err error) {
-		header := http.Header{}
+	x.Send = func(ctx context.Context, body wire.Segments) (*http.Response, error) {
+		header := header.Clone()
 		if err := wire.Bearer(ctx, header, opts.Bearer); err != nil {
 			return nil, err
 		}
-		_, err = service.New(ctx, responses.ResponseNewParams{}, option.WithResponseBodyInto(&res), option.WithMiddleware(at(path, header), x.Place.Send(body)))
-		return res, err
+		return x.Place.Post(ctx, x.Client, at, header, body)
 	}
 	return &Model{wire.New(x)}
 }
 
-// at sends requests to another path than the service's own, with more in
-// their header.
-func at(path string, header http.Header) option.Middleware {
-	return func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		maps.Copy(r.Header, header)
-		r.URL = r.URL.ResolveReference(&url.URL{Path: path, RawQuery: r.URL.RawQuery})
-		return next(r)
+// endpoint returns the address of path below base, with the query of base.
+func endpoint(base, path string) string {
+	base, query, found := strings.Cut(base, "?")
+	if base = strings.TrimRight(base, "/") + "/" + path; found {
+		return base + "?" + query
 	}
+	return base
 }
 
-// speak sets x up for its interface, and returns where that is, behind the
-// base.
+// speak sets x up for the interface, and returns its path below the base URL.
 func (o *Options) speak(x *wire.Exchange) (path string) {
 	if o.API == Responses {
-		encoder := &items.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}
-		x.Encode, x.Read = encoder.Encode, items.Read
+		encoder := &responses.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}
+		x.Encode, x.Read = encoder.Encode, responses.Read
 		return "responses"
 	}
 	encoder := &chat.Encoder{

@@ -217,6 +217,9 @@ func NewRequest(ctx context.Context, url string, header http.Header, body Segmen
 		r.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if r.Header.Get("User-Agent") == "" {
+		r.Header.Set("User-Agent", "openmanus") // some firewalls refuse Go's own
+	}
 	body.put(r)
 	return r, nil
 }
@@ -238,17 +241,4 @@ func (p *Place) Do(client *http.Client, r *http.Request) (*http.Response, error)
 		return nil, err
 	}
 	return p.Check(res)
-}
-
-// Send is middleware for a provider's SDK: it sends body in place of what the
-// SDK made, and returns the response if it is one of success.
-func (p *Place) Send(body Segments) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	return func(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-		body.put(r)
-		res, err := next(r)
-		if err != nil {
-			return nil, err
-		}
-		return p.Check(res)
-	}
 }

@@ -6,9 +6,6 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"net/http"
-
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -38,18 +35,64 @@ func Events(body io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
+// maxLine bounds one line of an event stream.
+const maxLine = 32 << 20
+
+// stream yields the data of the events of an event stream: the lines that begin
+// with "data:", joined, up to an empty line or the end. Other fields and
+// comments are skipped. See
+// https://html.spec.whatwg.org/multipage/server-sent-events.html.
 func stream(r io.Reader, yield func([]byte, error) bool) {
-	dec := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(&newlines{r: r})})
-	for dec.Next() {
-		if data := bytes.TrimSpace(dec.Event().Data); len(data) > 0 && !yield(data, nil) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	lines.Split(new(lineSplitter).split)
+	var data []byte
+	event := func() bool { // ends an event, and reports whether to continue
+		text := bytes.TrimSpace(data)
+		data = nil
+		return len(text) == 0 || yield(text, nil)
+	}
+	for lines.Scan() {
+		value, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
+		switch {
+		case ok:
+			data = append(append(data, bytes.TrimPrefix(value, []byte(" "))...), '\n')
+		case len(lines.Bytes()) == 0 && !event():
 			return
 		}
 	}
-	if err := dec.Err(); errors.Is(err, bufio.ErrTooLong) {
-		yield(nil, Wrongf("the stream holds an event of more than 32 MiB"))
-	} else if err != nil {
+	switch err := lines.Err(); {
+	case err == nil:
+		event()
+	case errors.Is(err, bufio.ErrTooLong):
+		yield(nil, Wrongf("the stream holds an event of more than %d MiB", maxLine>>20))
+	default:
 		yield(nil, err)
 	}
+}
+
+// A lineSplitter splits a stream into lines, which end with LF, CR or CRLF. A
+// CR ends its line at once: the LF that may follow can be long in coming.
+type lineSplitter struct{ cr bool }
+
+// split is a [bufio.SplitFunc].
+func (s *lineSplitter) split(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	rest := data
+	if s.cr {
+		rest = bytes.TrimPrefix(data, []byte("\n"))
+	}
+	skipped := len(data) - len(rest)
+	i := bytes.IndexAny(rest, "\r\n")
+	switch {
+	case i >= 0:
+		s.cr = rest[i] == '\r'
+		return skipped + i + 1, rest[:i], nil
+	case atEOF && len(rest) > 0:
+		return len(data), rest, nil
+	case skipped > 0:
+		s.cr = false
+	}
+	return skipped, nil, nil
 }
 
 // begin skips a byte order mark and white space, and returns the first byte
@@ -70,55 +113,6 @@ func begin(r *bufio.Reader) (byte, error) {
 			return b[0], nil
 		}
 	}
-}
-
-// newlines turns CRLF and CR into LF, both of which may end a line of an
-// event stream, and ends the last event.
-type newlines struct {
-	r    io.Reader
-	cr   bool   // the last byte was a CR
-	rest string // of what is added at the end
-	over bool
-}
-
-func (n *newlines) Read(p []byte) (int, error) {
-	for {
-		if n.over {
-			k := copy(p, n.rest)
-			if n.rest = n.rest[k:]; k > 0 {
-				return k, nil
-			}
-			return 0, io.EOF
-		}
-		k, err := n.r.Read(p)
-		k = n.convert(p[:k])
-		if err == io.EOF {
-			n.over, n.rest, err = true, "\n\n", nil
-		}
-		if k > 0 || err != nil {
-			return k, err
-		}
-	}
-}
-
-func (n *newlines) convert(p []byte) int {
-	if !n.cr && bytes.IndexByte(p, '\r') < 0 {
-		return len(p)
-	}
-	k := 0
-	for _, c := range p {
-		lf := c == '\n' && n.cr
-		n.cr = c == '\r'
-		if lf {
-			continue
-		}
-		if n.cr {
-			c = '\n'
-		}
-		p[k] = c
-		k++
-	}
-	return k
 }
 
 // Limit returns a reader of body that fails where it becomes longer than any
