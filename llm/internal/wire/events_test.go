@@ -64,8 +64,8 @@ func TestEventsBeforeTheNextByte(t *testing.T) {
 
 func TestEventsThatAreNone(t *testing.T) {
 	for body, want := range map[string]string{
-		"":                                        "the response is empty",
-		"<html><title>Log in</title></html>":      "is a web page",
+		"":                                   "the response is empty",
+		"<html><title>Log in</title></html>": "is a web page",
 		"data: " + strings.Repeat("x", maxLine+1): "more than 32 MiB",
 	} {
 		if _, err := events(strings.NewReader(body)); err == nil || !strings.Contains(err.Error(), want) {
