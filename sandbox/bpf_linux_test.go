@@ -56,7 +56,7 @@ func (b bpf) run(t *testing.T, number uint32, args ...uint32) (result uint32, st
 // The filter allows, refuses and does not know what it is meant to, in a few
 // steps for every call.
 func TestFilter(t *testing.T) {
-	for _, f := range []sysFilter{{inet: true, unix: true, ipc: true}, {asks: true}, {inet: true, asks: true}} {
+	for _, f := range []sysFilter{{inet: true, unix: true, ipc: true}, {notify: true}, {inet: true, notify: true}} {
 		program := bpf(f.program())
 		for n := range uint32(1024) {
 			if _, steps := program.run(t, n, 0, 0, 0, 0, 0, 0); steps > 30 {
@@ -64,7 +64,7 @@ func TestFilter(t *testing.T) {
 			}
 		}
 		for _, n := range commonCalls {
-			if got, _ := program.run(t, uint32(n), 0, 0, 0, 0, 0, 0); got != allow && !f.asks {
+			if got, _ := program.run(t, uint32(n), 0, 0, 0, 0, 0, 0); got != allow && !f.notify {
 				t.Errorf("call %d: %#x, want it allowed", n, got)
 			}
 		}

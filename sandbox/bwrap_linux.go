@@ -21,7 +21,7 @@ import (
 
 // A bubblewrap is a cage of namespaces.
 type bubblewrap struct {
-	*house
+	*base
 	program string   // bwrap
 	args    []string // the same for every command
 	filter  string   // the file with the seccomp program
@@ -41,13 +41,13 @@ func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the program bwrap is not in PATH", ErrNone)
 	}
-	h, err := newHouse(o)
+	h, err := newBase(o)
 	if err != nil {
 		return nil, err
 	}
 	h.view.home = insideHome
-	b := &bubblewrap{house: h, program: program, filter: h.private.at("filter")}
-	if err := b.limit(); err != nil {
+	b := &bubblewrap{base: h, program: program, filter: h.private.path("filter")}
+	if err := b.makeLimits(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	if err := b.build(ctx); err != nil {
@@ -66,26 +66,26 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if b.o.Network == Hosts {
 		b.env = append(b.env, proxyEnv()...)
 	}
-	b.paths = map[string]string{"/tmp": b.private.at("tmp"), "/var/tmp": b.private.at("tmp"), b.view.home: b.private.at("home")}
+	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"), b.view.home: b.private.path("home")}
 	b.ready = sync.OnceValue(b.finish)
-	if b.works().holds() {
+	if b.probeCache().hit() {
 		return nil
 	}
 	if err := b.ready(); err != nil {
 		return err
 	}
-	if err := b.tryOut(ctx); err != nil {
+	if err := b.probe(ctx); err != nil {
 		return err
 	}
-	b.works().keep()
+	b.probeCache().store()
 	return nil
 }
 
-func (b *bubblewrap) works() memo { return memo{file: b.o.Memo, program: b.program} }
+func (b *bubblewrap) probeCache() probeCache { return probeCache{file: b.o.Memo, program: b.program} }
 
 // finish makes what commands need.
 func (b *bubblewrap) finish() error {
-	if err := b.furnish(); err != nil {
+	if err := errors.Join(b.fillPrivate(), b.copyResolver()); err != nil {
 		return err
 	}
 	filter, err := sysFilter{inet: true, unix: true, ipc: true}.encoded()
@@ -98,118 +98,67 @@ func (b *bubblewrap) finish() error {
 	return err
 }
 
+// copyResolver has commands with a network resolve names as this machine does.
+func (b *bubblewrap) copyResolver() error {
+	if b.o.Network != AllNetwork {
+		return nil
+	}
+	var errs []error
+	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
+		if data, err := os.ReadFile(name); err == nil {
+			errs = append(errs, os.WriteFile(b.private.path(name), data, 0o644))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Name implements [workspace.Cage].
 func (b *bubblewrap) Name() string { return string(Bubblewrap) }
 
-// arguments are those of bwrap for every command. What is mounted last covers
-// what was mounted before. The root is a directory of ours, which has the
-// places to mount on: one mount instead of many steps.
+// arguments returns the arguments of bwrap that are the same for every command,
+// and makes what they mount.
 func (b *bubblewrap) arguments() ([]string, error) {
-	v, root := b.view, b.private.at("root")
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	list := b.view.mounts(b.private, b.o.Network, program, slices.DeleteFunc(slices.Clone(etcMounts), func(dir string) bool {
+		return workspace.IsDir(dir) != nil
+	}))
+	root := b.private.path("root")
+	if err := b.makeRoot(root, list); err != nil {
+		return nil, err
+	}
 	args := []string{
 		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try",
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "openmanus",
-		"--uid", strconv.Itoa(v.uid), "--gid", strconv.Itoa(v.gid),
+		"--uid", strconv.Itoa(b.view.uid), "--gid", strconv.Itoa(b.view.gid),
 		"--seccomp", "3", "--info-fd", "4", "--block-fd", "5",
-		"--ro-bind", root, "/",
 	}
 	if b.o.Network != AllNetwork {
 		args = append(args, "--unshare-net")
 	}
-	var places []string
-	mount := func(how, from, to string) {
-		args = append(args, how, from, to)
-		places = append(places, to)
-	}
-	places = append(places, "/proc", "/dev", "/var", "/run")
-	for _, dir := range v.read {
-		if b.private.holds(v, dir) == "" {
-			mount("--ro-bind", dir, dir)
-		}
-	}
-	mount("--ro-bind", b.private.at("etc"), "/etc")
-	for _, dir := range etcMounts {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			args = append(args, "--ro-bind", dir, dir)
-			if err := os.MkdirAll(b.private.at(dir), 0o755); err != nil {
-				return nil, err
-			}
-		}
-	}
-	args = append(args, "--proc", "/proc", "--dev", "/dev", "--size", "268435456", "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/proc")
-	mount("--bind", b.private.at("tmp"), "/tmp")
-	mount("--bind", b.private.at("home"), v.home)
-	for _, dir := range v.read { // those that the private directories would cover
-		if b.private.holds(v, dir) != "" {
-			mount("--ro-bind", dir, dir)
-		}
-	}
-	mount("--bind", v.ws, v.ws)
-	for _, dir := range v.hide {
-		args = append(args, "--ro-bind", b.private.at("empty"), dir)
-	}
-	if b.o.Network == AllNetwork {
-		for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
-			if data, err := os.ReadFile(name); err == nil {
-				if err := os.WriteFile(b.private.at(name), data, 0o644); err != nil {
-					return nil, err
-				}
-			}
-		}
-	}
-	if b.o.Network == Hosts {
-		exe, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		mount("--bind", b.private.at("proxy"), proxyDir)
-		mount("--ro-bind", exe, forwarderPath)
-	}
-	return args, b.lay(root, places)
+	return append(args, bwrapArgs(list)...), nil
 }
 
-// lay makes the places to mount on below root.
-func (b *bubblewrap) lay(root string, places []string) error {
+// makeRoot makes the root, which commands see read-only: the mount points of the
+// list, and links as this machine has them.
+func (b *bubblewrap) makeRoot(root string, list []mount) error {
 	for link, target := range b.view.links {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			return err
 		}
 	}
-	for _, place := range places {
-		if b.covered(place) {
-			continue
-		}
-		at := b.private.holds(b.view, place)
-		if at == "" {
-			at = filepath.Join(root, place)
-		}
-		if info, err := os.Stat(place); err == nil && !info.IsDir() || place == forwarderPath {
-			if err := touch(at); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := os.MkdirAll(at, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := os.Symlink("/tmp", filepath.Join(b.private.at("root"), "var/tmp")); err != nil && !errors.Is(err, os.ErrExist) {
+	err := errors.Join(os.Mkdir(filepath.Join(root, "var"), 0o755), os.Mkdir(filepath.Join(root, "run"), 0o755),
+		b.mkMountPoints(root, list))
+	if err != nil {
 		return err
 	}
-	return os.Chmod(b.private.at("tmp"), 0o1777)
-}
-
-// covered reports whether the place is there by being in a directory that is
-// visible.
-func (b *bubblewrap) covered(place string) bool {
-	return slices.ContainsFunc(b.view.read, func(dir string) bool { return place != dir && within(dir, place) })
-}
-
-func touch(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	// If /var/tmp is a mount point itself, it stays one.
+	if err := os.Symlink("/tmp", filepath.Join(root, "var/tmp")); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return os.WriteFile(path, nil, 0o644)
+	return nil
 }
 
 // Start implements [workspace.Cage].
@@ -227,29 +176,20 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 		return nil, err
 	}
 	x.Env, x.Dir = env, "/"
-	x.Args = slices.Concat([]string{"bwrap"}, b.args, b.protect(), []string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
-	p, err := begin(b.limits.starter, x)
+	x.Args = slices.Concat([]string{"bwrap"}, b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())), []string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
+	p, err := startProcess(b.limits.starter, x)
 	closeAll(ends.theirs)
 	if err == nil {
-		if err = b.release(p, ends); err != nil {
-			b.works().forget()
+		if err = b.unblock(p, ends); err != nil {
+			b.probeCache().drop()
 		}
 	}
 	ends.close()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
-	p.after = b.running(p)
+	p.after = b.register(p)
 	return p, nil
-}
-
-// protect are the arguments that make read-only what is protected.
-func (b *bubblewrap) protect() []string {
-	var args []string
-	for _, at := range b.guard.mounts() {
-		args = append(args, "--ro-bind", at, at)
-	}
-	return args
 }
 
 // ends are the descriptors beside the standard ones: the filter, where bwrap
@@ -283,23 +223,23 @@ func (b *bubblewrap) ends(x *exec.Cmd) (*ends, error) {
 
 // release gets hold of the cage, gives it its limits, and lets the command
 // begin.
-func (b *bubblewrap) release(p *process, e *ends) error {
+func (b *bubblewrap) unblock(p *process, e *ends) error {
 	var info struct {
 		Child int `json:"child-pid"`
 	}
 	err := json.NewDecoder(e.info).Decode(&info)
 	if err != nil || info.Child <= 0 {
-		p.abandon()
+		p.discard()
 		return fmt.Errorf("bubblewrap could not make the sandbox (%v); what it said stands in the command's error output", err)
 	}
-	if err = p.hold(info.Child); err == nil {
-		err = b.limits.impose(info.Child)
+	if err = p.setRoot(info.Child); err == nil {
+		err = b.limits.apply(info.Child)
 	}
 	if err == nil {
 		_, err = e.block.Write([]byte{1})
 	}
 	if err != nil {
-		p.abandon()
+		p.discard()
 	}
 	return err
 }
@@ -310,8 +250,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// tryOut runs a command.
-func (b *bubblewrap) tryOut(ctx context.Context) error {
+// probe runs a command.
+func (b *bubblewrap) probe(ctx context.Context) error {
 	var said bytes.Buffer
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()

@@ -178,12 +178,12 @@ func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
 	if c.v2, err = os.Open(dir); err != nil {
 		return nil, err
 	}
-	return c, c.tryOut()
+	return c, c.probe()
 }
 
-// tryOut sees whether a process may be moved there: to be let write is not
+// probe sees whether a process may be moved there: to be let write is not
 // enough, the cgroup from which it comes counts as well.
-func (c *cgroup) tryOut() error {
+func (c *cgroup) probe() error {
 	attr := &os.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(c.v2.Fd())}}
 	p, err := os.StartProcess("/bin/true", []string{"true"}, attr)
 	if err != nil {
@@ -199,7 +199,7 @@ func (c *cgroup) tryOut() error {
 // process that it belongs to all the same, and who runs out of memory there is
 // not this process: the kernel looks at the first threads of processes alone,
 // since Linux 5.3.
-func (c *cgroup) take(attr *syscall.SysProcAttr, inside *bool) error {
+func (c *cgroup) prepare(attr *syscall.SysProcAttr, inside *bool) error {
 	switch {
 	case c == nil || *inside:
 		return nil
@@ -250,7 +250,7 @@ func removeCgroup(dir string) error {
 const cgroupsName = "cgroups"
 
 // note lists the cgroup in a private directory.
-func (c *cgroup) note(private string) error {
+func (c *cgroup) record(private string) error {
 	if c == nil {
 		return nil
 	}

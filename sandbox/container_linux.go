@@ -33,15 +33,15 @@ const (
 // that the end of its first process, which is this program again (see [Main]),
 // is the end of all. The next one is made before it is needed.
 type container struct {
-	*house
+	*base
 	kind   Kind
 	engine *engine
 	config map[string]any // of every container
 	user   string
 
 	ready  sync.Mutex
-	next   *hatch // what is being made, or ready; nil if there is none
-	used   bool   // more than once
+	next   *preparation // what is being made, or ready; nil if there is none
+	used   bool         // more than once
 	making sync.WaitGroup
 }
 
@@ -56,10 +56,10 @@ func newContainer(ctx context.Context, o Options) (_ workspace.Cage, err error) 
 			err = errors.Join(err, c.Close())
 		}
 	}()
-	if err := c.suits(ctx, o); err != nil {
+	if err := c.checkEngine(ctx, o); err != nil {
 		return nil, err
 	}
-	if c.house, err = newHouse(o); err != nil {
+	if c.base, err = newBase(o); err != nil {
 		return nil, err
 	}
 	if err := c.build(ctx); err != nil {
@@ -69,7 +69,7 @@ func newContainer(ctx context.Context, o Options) (_ workspace.Cage, err error) 
 }
 
 // suits says why the engine cannot do what is asked.
-func (c *container) suits(ctx context.Context, o Options) error {
+func (c *container) checkEngine(ctx context.Context, o Options) error {
 	var info engineInfo
 	if err := c.engine.call(ctx, "GET", "/info", nil, &info); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
@@ -95,19 +95,19 @@ func (c *container) build(ctx context.Context) error {
 	if c.o.Image == "" {
 		c.o.Image = DefaultImage
 	}
-	if err := c.whose(); err != nil {
+	if err := c.chooseUser(); err != nil {
 		return err
 	}
-	if err := c.engine.fetch(ctx, c.o.Image, c.o.Warn); err != nil {
+	if err := c.engine.ensureImage(ctx, c.o.Image, c.o.Warn); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	if err := c.sweep(ctx); err != nil {
 		return fmt.Errorf("%w: containers that were left: %w", ErrNone, err)
 	}
-	if err := c.describe(); err != nil {
+	if err := c.configure(); err != nil {
 		return err
 	}
-	c.next = c.hatch()
+	c.next = c.preparation()
 	select {
 	case <-c.next.done:
 		if c.next.err != nil {
@@ -121,7 +121,7 @@ func (c *container) build(ctx context.Context) error {
 
 // whose finds out as whom commands run: as we do, or if we are root as the owner
 // of the workspace, since they must not be root.
-func (c *container) whose() error {
+func (c *container) chooseUser() error {
 	v := c.view
 	if v.uid == 0 {
 		info, err := os.Stat(v.ws)
@@ -155,7 +155,7 @@ func (c *container) sweep(ctx context.Context) error {
 	}
 	var errs []error
 	for id, labels := range found {
-		if labels[labelPlace] == place() && unlocked(labels[labelCage]) {
+		if labels[labelPlace] == mountNamespace() && unlocked(labels[labelCage]) {
 			errs = append(errs, c.engine.end(ctx, id))
 		}
 	}
@@ -181,16 +181,16 @@ func (c *container) Close() error {
 	defer cancel()
 	var errs []error
 	c.making.Wait()
-	if c.next != nil && c.next.box != nil {
-		c.next.box.conn.Close()
+	if c.next != nil && c.next.instance != nil {
+		c.next.instance.conn.Close()
 	}
-	if c.house != nil {
+	if c.base != nil {
 		found, err := c.engine.labelled(ctx, labelCage+"="+c.private.dir)
 		errs = append(errs, err)
 		for id := range found {
 			errs = append(errs, c.engine.end(ctx, id))
 		}
-		errs = append(errs, c.house.Close())
+		errs = append(errs, c.base.Close())
 	}
 	return errors.Join(append(errs, c.engine.Close())...)
 }
@@ -200,12 +200,12 @@ func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 	order := insideCommand{
 		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env), Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
 	}
-	b, err := c.take()
+	b, err := c.nextInstance()
 	if err == nil {
-		if err = b.ask(order); errors.Is(err, errGone) { // the engine was restarted, perhaps: the next one is new
+		if err = b.run(order); errors.Is(err, errGone) { // the engine was restarted, perhaps: the next one is new
 			b.conn.Close()
-			if b, err = c.take(); err == nil {
-				err = b.ask(order)
+			if b, err = c.nextInstance(); err == nil {
+				err = b.run(order)
 			}
 		}
 		if err != nil && b != nil {
@@ -219,5 +219,5 @@ func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", cmd.Args[0], err)
 	}
-	return c.begin(b, cmd)
+	return c.connect(b, cmd)
 }

@@ -44,7 +44,7 @@ func newEngine(ctx context.Context, address string) (*engine, error) {
 	e.client = &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return e.dial(ctx) },
 	}}
-	return e, e.greet(ctx)
+	return e, e.negotiate(ctx)
 }
 
 // Close lets go of connections.
@@ -59,7 +59,7 @@ func (e *engine) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // greet asks the engine which version of the API it speaks.
-func (e *engine) greet(ctx context.Context) error {
+func (e *engine) negotiate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine/_ping", nil)
@@ -68,7 +68,7 @@ func (e *engine) greet(ctx context.Context) error {
 	}
 	resp, err := e.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNone, e.absent(err))
+		return fmt.Errorf("%w: %w", ErrNone, e.explainUnreachable(err))
 	}
 	defer resp.Body.Close()
 	version := resp.Header.Get("Api-Version")
@@ -80,7 +80,7 @@ func (e *engine) greet(ctx context.Context) error {
 }
 
 // absent says what to do about an engine that cannot be reached.
-func (e *engine) absent(err error) error {
+func (e *engine) explainUnreachable(err error) error {
 	_, missing := exec.LookPath("dockerd")
 	if missing != nil {
 		_, missing = exec.LookPath("docker")
@@ -255,7 +255,7 @@ func (e *engine) labelled(ctx context.Context, label string) (map[string]map[str
 }
 
 // fetch sees to it that an image is there.
-func (e *engine) fetch(ctx context.Context, image string, warn func(string)) error {
+func (e *engine) ensureImage(ctx context.Context, image string, warn func(string)) error {
 	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
 	var missing *engineError
 	if !errors.As(err, &missing) || missing.status != http.StatusNotFound {

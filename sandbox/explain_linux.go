@@ -31,7 +31,7 @@ func Explain(ctx context.Context, o Options) (text string, err error) {
 	return "There is no sandbox: commands can do whatever you can do.\n", nil
 }
 
-func (h *house) explain(name, how string) string {
+func (base *base) explain(name, how string) string {
 	var b strings.Builder
 	say := func(head string, lines ...string) {
 		fmt.Fprintf(&b, "%s\n", head)
@@ -40,38 +40,38 @@ func (h *house) explain(name, how string) string {
 		}
 		b.WriteString("\n")
 	}
-	if h.o.because != "" {
-		how += "\n  It was chosen since bubblewrap cannot be had: " + h.o.because
+	if base.o.because != "" {
+		how += "\n  It was chosen since bubblewrap cannot be had: " + base.o.because
 	}
 	say("The sandbox is "+name+".", how, "Whatever a command started dies with it, and with this program.")
-	say("Commands write", h.view.ws+" (the workspace)", h.view.home+" (HOME, private, gone afterwards)", "a temporary directory of their own")
+	say("Commands write", base.view.ws+" (the workspace)", base.view.home+" (HOME, private, gone afterwards)", "a temporary directory of their own")
 	etc := "what programs need of /etc: certificates, time zone, loader, no accounts or keys"
-	if h.limits == nil {
+	if base.limits == nil {
 		etc = "the image"
 	}
-	say("Commands read besides", append(slices.Clone(h.view.read), etc)...)
+	say("Commands read besides", append(slices.Clone(base.view.read), etc)...)
 	say("They see nothing else: not your home directory, not other disks, not other processes.")
-	say("They may not change, nor make, what programs outside take orders from:", wrap(protected)+", and in a git directory "+wrap(gitProtected)+".",
+	say("They may not change, nor make, what programs outside take orders from:", wrap(protected)+", and in a git directory "+wrap(protectedInGit)+".",
 		"Where this cannot be mounted read-only, it is put back as soon as it changes.")
 	network := map[Network]string{
 		NoNetwork: "none, but their own loopback interface", Hosts: "the hosts that are listed, through a proxy, and nothing else",
 		AllNetwork: "whatever this machine reaches; you are asked about each command",
-	}[h.o.Network]
+	}[base.o.Network]
 	say("Network: " + network + ".")
 	who, by := "All commands together have", "by the container engine"
-	if h.limits == nil {
+	if base.limits == nil {
 		who = "Each command has"
 	} else {
-		by = h.limits.words()
+		by = base.limits.describe()
 	}
 	cpus := "all processors"
-	if h.o.CPUs > 0 {
-		cpus = fmt.Sprintf("%g processors", h.o.CPUs)
+	if base.o.CPUs > 0 {
+		cpus = fmt.Sprintf("%g processors", base.o.CPUs)
 	}
-	say(who, fmt.Sprintf("%d MB of memory, %d processes, %s (%s)", h.o.Memory>>20, h.o.Processes, cpus, by),
-		fmt.Sprintf("files of at most %d MB, and %d MB stay free on the disk", h.o.FileSize>>20, h.o.Reserve>>20))
+	say(who, fmt.Sprintf("%d MB of memory, %d processes, %s (%s)", base.o.Memory>>20, base.o.Processes, cpus, by),
+		fmt.Sprintf("files of at most %d MB, and %d MB stay free on the disk", base.o.FileSize>>20, base.o.Reserve>>20))
 	var names []string
-	for _, kv := range h.env {
+	for _, kv := range base.env {
 		key, _, _ := strings.Cut(kv, "=")
 		names = append(names, key)
 	}

@@ -26,8 +26,8 @@ const (
 const forwarderName = "openmanus-forward"
 
 // wrapped are the arguments of a command with what has to run around it.
-func (h *house) wrapped(args []string) []string {
-	if h.o.Network != Hosts {
+func (b *base) wrapped(args []string) []string {
+	if b.o.Network != Hosts {
 		return args
 	}
 	return append([]string{forwarderPath, "--"}, args...)

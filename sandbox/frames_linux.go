@@ -20,10 +20,10 @@ const (
 	frameStarted = 's' // it runs
 	frameRefused = 'n' // an insideRefusal
 	frameInput   = 'i' // of the command; an empty one is its end
-	frameTaken   = 'a' // a piece of the input was taken
+	frameAck     = 'a' // a piece of the input was taken
 	frameOutput  = 'o'
 	frameErrors  = 'e'
-	frameDeaf    = 'q' // the letter of an output that nobody wants any more
+	frameClosed  = 'q' // the letter of an output that nobody wants any more
 	frameEnded   = 'x' // an insideEnd
 )
 

@@ -22,7 +22,7 @@ func (g *guard) disarm(dir string) error {
 		if to, ok := strings.CutPrefix(strings.TrimSpace(readSmall(g.root, dir)), "gitdir:"); ok && info.Mode().IsRegular() && g.inside(dir, strings.TrimSpace(to)) {
 			return nil
 		}
-		return g.take(dir)
+		return g.quarantine(dir)
 	}
 	for _, name := range g.gitNames(dir) {
 		if err := g.disarmFile(name); err != nil {
@@ -34,7 +34,7 @@ func (g *guard) disarm(dir string) error {
 
 func (g *guard) disarmFile(name string) error {
 	now := g.stat(name)
-	if now == (inode{}) || g.clean[name] == now {
+	if now == (inode{}) || g.harmless[name] == now {
 		return nil
 	}
 	switch path.Base(name) {
@@ -43,20 +43,20 @@ func (g *guard) disarmFile(name string) error {
 			return err
 		}
 	case "attributes":
-		return g.take(name)
+		return g.quarantine(name)
 	default:
 		if err := g.disarmConfig(name); err != nil {
 			return err
 		}
 	}
-	g.clean[name] = g.stat(name).settled()
+	g.harmless[name] = g.stat(name).settled()
 	return nil
 }
 
 // disarmHooks takes away every hook but the samples, which git does not run.
 func (g *guard) disarmHooks(dir string) error {
 	if info, err := g.root.Lstat(dir); err == nil && !info.IsDir() {
-		return g.take(dir)
+		return g.quarantine(dir)
 	}
 	entries, err := fs.ReadDir(g.root.FS(), dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func (g *guard) disarmHooks(dir string) error {
 		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".sample") {
 			continue
 		}
-		if err := g.take(path.Join(dir, e.Name())); err != nil {
+		if err := g.quarantine(path.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -75,14 +75,14 @@ func (g *guard) disarmHooks(dir string) error {
 
 func (g *guard) disarmConfig(name string) error {
 	if info, err := g.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return g.take(name)
+		return g.quarantine(name)
 	}
 	text := readSmall(g.root, name)
 	harmless := harmlessConfig(text)
 	if harmless == text {
 		return nil
 	}
-	if err := g.take(name); err != nil {
+	if err := g.quarantine(name); err != nil {
 		return err
 	}
 	return g.root.WriteFile(name, []byte(harmless), 0o644)

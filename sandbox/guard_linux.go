@@ -23,12 +23,12 @@ var protected = []string{
 	".claude", ".codex", ".cursor", ".gemini", ".openmanus", "openmanus.toml", ".mcp.json", ".aider.conf.yml", ".continue",
 }
 
-// gitProtected are the names in a git directory that git takes orders from.
-var gitProtected = []string{"hooks", "config", "config.worktree", "info/attributes"}
+// protectedInGit are the names in a git directory that git takes orders from.
+var protectedInGit = []string{"hooks", "config", "config.worktree", "info/attributes"}
 
-// guarded is the [workspace.Dir.Guard] of a caged workspace: what commands may
+// refuseProtected is the [workspace.Dir.Guard] of a caged workspace: what commands may
 // not write, the file tools may not either.
-func guarded(name string) error {
+func refuseProtected(name string) error {
 	parts := strings.Split(name, "/")
 	if slices.Contains(protected, parts[0]) {
 		return fmt.Errorf("%s is protected: programs outside the sandbox take orders from it", parts[0])
@@ -45,19 +45,19 @@ func guarded(name string) error {
 // at the rest: it takes away what was made, and puts back what was changed. It
 // reaches into the workspace by [os.Root], and so never outside.
 type guard struct {
-	ws    string
-	root  *os.Root
-	warn  func(string)
-	mount bool // what exists is mounted read-only
+	ws      string
+	root    *os.Root
+	warn    func(string)
+	mounted bool // what exists is mounted read-only
 
-	mu     sync.Mutex
-	was    map[string]tree  // what is protected, as it was; nil if it was not there
-	gits   map[string]inode // git directories that were there
-	fresh  map[string]bool  // git directories that were made since
-	clean  map[string]inode // files of these that were found harmless
-	taken  string           // where what was taken away is
-	number int              // of what was taken away
-	told   map[string]bool  // what was warned of
+	mu            sync.Mutex
+	original      map[string]tree  // what is protected, as it was; nil if it was not there
+	gitDirs       map[string]inode // git directories that were there
+	newGitDirs    map[string]bool  // git directories that were made since
+	harmless      map[string]inode // files of these that were found harmless
+	quarantineDir string           // where what was taken away is
+	quarantined   int              // of what was taken away
+	warned        map[string]bool  // what was warned of
 }
 
 // An inode says which file it is, and whether it changed.
@@ -80,20 +80,20 @@ func (i inode) settled() inode {
 	return i
 }
 
-func newGuard(v *view, warn func(string)) (*guard, error) {
+func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	root, err := os.OpenRoot(v.ws)
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{ws: v.ws, root: root, warn: warn, was: make(map[string]tree), gits: make(map[string]inode),
-		fresh: make(map[string]bool), clean: make(map[string]inode), told: make(map[string]bool)}
+	g := &guard{ws: v.ws, root: root, warn: warn, original: make(map[string]tree), gitDirs: make(map[string]inode),
+		newGitDirs: make(map[string]bool), harmless: make(map[string]inode), warned: make(map[string]bool)}
 	for _, name := range protected {
-		g.was[name] = g.read(name)
+		g.original[name] = g.read(name)
 	}
-	for _, dir := range g.find() {
-		g.gits[dir] = g.stat(dir)
+	for _, dir := range g.findGitDirs() {
+		g.gitDirs[dir] = g.stat(dir)
 		for _, name := range g.gitNames(dir) {
-			g.was[name] = g.read(name)
+			g.original[name] = g.read(name)
 		}
 	}
 	return g, nil
@@ -109,7 +109,7 @@ func (g *guard) gitNames(dir string) []string {
 		return []string{dir}
 	}
 	var names []string
-	for _, name := range gitProtected {
+	for _, name := range protectedInGit {
 		names = append(names, dir+"/"+name)
 	}
 	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config", "modules/*/*/hooks", "worktrees/*/config.worktree"} {
@@ -121,13 +121,13 @@ func (g *guard) gitNames(dir string) []string {
 
 // mounts are the files and directories that are there and protected. Who asks
 // mounts them read-only.
-func (g *guard) mounts() []string {
+func (g *guard) mountPoints() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mount = true
+	g.mounted = true
 	var places []string
-	for _, name := range sorted(g.was) {
-		if g.was[name] == nil {
+	for _, name := range sorted(g.original) {
+		if g.original[name] == nil {
 			continue
 		}
 		if info, err := g.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink == 0 {
@@ -143,19 +143,19 @@ func (g *guard) restore(far bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var errs []error
-	for _, name := range sorted(g.was) {
+	for _, name := range sorted(g.original) {
 		errs = append(errs, g.putBack(name))
 	}
 	if far {
-		for _, dir := range g.find() {
-			if _, old := g.gits[dir]; !old {
-				g.fresh[dir] = true
+		for _, dir := range g.findGitDirs() {
+			if _, old := g.gitDirs[dir]; !old {
+				g.newGitDirs[dir] = true
 			}
 		}
-	} else if _, old := g.gits[".git"]; !old && g.stat(".git") != (inode{}) {
-		g.fresh[".git"] = true
+	} else if _, old := g.gitDirs[".git"]; !old && g.stat(".git") != (inode{}) {
+		g.newGitDirs[".git"] = true
 	}
-	for dir := range g.fresh {
+	for dir := range g.newGitDirs {
 		errs = append(errs, g.disarm(dir))
 	}
 	return errors.Join(errs...)
@@ -163,14 +163,14 @@ func (g *guard) restore(far bool) error {
 
 // putBack puts one name back.
 func (g *guard) putBack(name string) error {
-	was := g.was[name]
-	if was != nil && g.mount && g.sameParent(name) {
+	was := g.original[name]
+	if was != nil && g.mounted && g.sameParent(name) {
 		return nil // it is mounted read-only: who changed it did so outside
 	}
 	if was == nil && g.stat(name) == (inode{}) || was != nil && was.unchanged(g, name) {
 		return nil
 	}
-	if err := g.take(name); err != nil {
+	if err := g.quarantine(name); err != nil {
 		return fmt.Errorf("%s was changed in the sandbox and cannot be put back: %w", name, err)
 	}
 	if was == nil {
@@ -182,14 +182,14 @@ func (g *guard) putBack(name string) error {
 	if err := was.write(g.root, name); err != nil {
 		return fmt.Errorf("%s was changed in the sandbox and cannot be put back: %w", name, err)
 	}
-	g.was[name] = was.written() // and not what is there now, which may be the next change already
+	g.original[name] = was.written() // and not what is there now, which may be the next change already
 	return nil
 }
 
 // sameParent reports whether the directory of name is the one that it was: a
 // directory in which something is mounted cannot be removed, but renamed.
 func (g *guard) sameParent(name string) bool {
-	for dir, was := range g.gits {
+	for dir, was := range g.gitDirs {
 		if within(dir, name) {
 			now := g.stat(dir)
 			return now.dev == was.dev && now.ino == was.ino
@@ -200,27 +200,27 @@ func (g *guard) sameParent(name string) bool {
 
 // take takes name away. What it was is kept outside the workspace, as far as
 // it is not large, and a person is told.
-func (g *guard) take(name string) error {
+func (g *guard) quarantine(name string) error {
 	content := g.read(name)
 	if content == nil && g.stat(name) == (inode{}) {
 		return nil
 	}
-	if g.taken == "" {
+	if g.quarantineDir == "" {
 		dir, err := os.MkdirTemp("", "openmanus-taken-")
 		if err != nil {
 			return err
 		}
-		g.taken = dir
+		g.quarantineDir = dir
 	}
-	g.number++
-	kept := fmt.Sprintf("%d-%s", g.number, strings.ReplaceAll(name, "/", "-"))
-	if root, err := os.OpenRoot(g.taken); err == nil && g.number < 1000 {
+	g.quarantined++
+	kept := fmt.Sprintf("%d-%s", g.quarantined, strings.ReplaceAll(name, "/", "-"))
+	if root, err := os.OpenRoot(g.quarantineDir); err == nil && g.quarantined < 1000 {
 		_ = content.write(root, kept) // what cannot be kept goes
 		root.Close()
 	}
-	if !g.told[name] {
-		g.told[name] = true
-		g.warn(fmt.Sprintf("the sandbox took away %s, which programs outside take orders from; what it was is in %s", filepath.Join(g.ws, name), filepath.Join(g.taken, kept)))
+	if !g.warned[name] {
+		g.warned[name] = true
+		g.warn(fmt.Sprintf("the sandbox took away %s, which programs outside take orders from; what it was is in %s", filepath.Join(g.ws, name), filepath.Join(g.quarantineDir, kept)))
 	}
 	return g.root.RemoveAll(name)
 }
@@ -242,15 +242,15 @@ func inodeOf(info fs.FileInfo) inode {
 	return inode{uint64(st.Dev), st.Ino, st.Size, int64(st.Ctim.Sec), int64(st.Ctim.Nsec)}
 }
 
-// maxFind is in how many directories git directories are looked for.
-const maxFind = 2000
+// maxFindDirs is in how many directories git directories are looked for.
+const maxFindDirs = 2000
 
 // find returns the git directories, and the files that stand for one, of the
-// workspace: breadth first, as far as maxFind goes.
-func (g *guard) find() []string {
+// workspace: breadth first, as far as maxFindDirs goes.
+func (g *guard) findGitDirs() []string {
 	var found []string
 	queue := []string{"."}
-	for n := 0; len(queue) > 0 && n < maxFind; n++ {
+	for n := 0; len(queue) > 0 && n < maxFindDirs; n++ {
 		dir := queue[0]
 		queue = queue[1:]
 		f, err := g.root.Open(dir)

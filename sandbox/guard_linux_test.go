@@ -15,12 +15,12 @@ func TestGuardIsNotOutrun(t *testing.T) {
 	if err := os.WriteFile(file, []byte("safe\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	g, err := newGuard(&view{ws: dir}, func(string) {})
+	g, err := newGuard(&mountView{ws: dir}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	defer func() { os.RemoveAll(g.taken) }()
+	defer func() { os.RemoveAll(g.quarantineDir) }()
 	for range 50 {
 		var evil sync.WaitGroup
 		stop := make(chan struct{})

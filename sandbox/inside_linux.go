@@ -135,7 +135,7 @@ func (in *inside) reap(child int) (status unix.WaitStatus, err error) {
 
 // start starts the command.
 func (in *inside) start(cmd insideCommand) (int, error) {
-	env := dedup(append(os.Environ(), cmd.Env...))
+	env := lastWins(append(os.Environ(), cmd.Env...))
 	if err := workspace.IsDir(cmd.Dir); err != nil {
 		return 0, err
 	}
@@ -255,7 +255,7 @@ func (in *inside) listen() {
 			os.Exit(1) // and with this process everything in the container ends
 		case kind == frameInput:
 			pieces <- data // the next comes when this one was taken
-		case kind == frameDeaf && len(data) == 1:
+		case kind == frameClosed && len(data) == 1:
 			if r := in.outputs[data[0]]; r != nil {
 				r.Close() // the command meets a broken pipe
 			}
@@ -274,7 +274,7 @@ func (in *inside) feed(pieces <-chan []byte) {
 			continue
 		}
 		_, _ = in.input.Write(data) // a command need not want its input
-		if in.out.send(frameTaken, nil) != nil {
+		if in.out.send(frameAck, nil) != nil {
 			os.Exit(1)
 		}
 	}

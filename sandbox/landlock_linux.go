@@ -23,22 +23,22 @@ const leastABI = 6
 // again (see [Main]), restricts itself, starts the command, and ends with it
 // everything that it started.
 type landlock struct {
-	*house
+	*base
 	program string // this one
-	cage    lockedCage
+	rules   landlockRules
 }
 
-// A lockedCage is what the supervisor is told of the cage.
-type lockedCage struct {
+// A landlockRules is what the supervisor is told of the cage.
+type landlockRules struct {
 	Read   []string // directories and files that may be read
 	Write  []string // directories that may be written
 	Device []string // files that may be written
 	Net    bool     // may have sockets of the internet
 }
 
-// A lockedCommand is what the supervisor is told.
-type lockedCommand struct {
-	lockedCage
+// A supervisedCommand is what the supervisor is told.
+type supervisedCommand struct {
+	landlockRules
 	Args []string
 	Path string // of the program
 }
@@ -50,12 +50,12 @@ func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 	if o.Network == Hosts {
 		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not have: install bubblewrap`, ErrNone)
 	}
-	h, err := newHouse(o)
+	h, err := newBase(o)
 	if err != nil {
 		return nil, err
 	}
-	l := &landlock{house: h}
-	if err := errors.Join(l.limit(), l.build()); err != nil {
+	l := &landlock{base: h}
+	if err := errors.Join(l.makeLimits(), l.build()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
@@ -68,25 +68,25 @@ func (l *landlock) build() (err error) {
 	if l.program, err = os.Executable(); err != nil {
 		return err
 	}
-	l.view.home = l.private.at("home")
-	if err := os.WriteFile(l.private.at("home", ".gitconfig"), []byte(gitConfig()), 0o644); err != nil {
+	l.view.home = l.private.path("home")
+	if err := os.WriteFile(l.private.path("home", ".gitconfig"), []byte(gitConfig()), 0o644); err != nil {
 		return err
 	}
-	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.at("tmp"), "GIT_CONFIG_NOSYSTEM=1")
-	l.cage = lockedCage{
+	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.path("tmp"), "GIT_CONFIG_NOSYSTEM=1")
+	l.rules = landlockRules{
 		Read:   append(l.view.read, etcFiles()...),
-		Write:  []string{l.view.ws, l.private.at("tmp"), l.view.home},
+		Write:  []string{l.view.ws, l.private.path("tmp"), l.view.home},
 		Device: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 		Net:    l.o.Network == AllNetwork,
 	}
 	for _, name := range []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "sys"} {
-		l.cage.Read = append(l.cage.Read, "/proc/"+name)
+		l.rules.Read = append(l.rules.Read, "/proc/"+name)
 	}
-	l.cage.Read = append(l.cage.Read, "/sys/devices/system/cpu")
-	if l.cage.Net {
-		l.cage.Read = append(l.cage.Read, "/etc/resolv.conf")
+	l.rules.Read = append(l.rules.Read, "/sys/devices/system/cpu")
+	if l.rules.Net {
+		l.rules.Read = append(l.rules.Read, "/etc/resolv.conf")
 	}
-	l.paths = map[string]string{l.private.at("tmp"): l.private.at("tmp"), l.view.home: l.view.home}
+	l.hostPaths = map[string]string{l.private.path("tmp"): l.private.path("tmp"), l.view.home: l.view.home}
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 			return nil, err
 		}
 	}
-	spec, err := json.Marshal(lockedCommand{l.cage, c.Args, path})
+	spec, err := json.Marshal(supervisedCommand{l.rules, c.Args, path})
 	if err != nil {
 		return nil, err
 	}
@@ -132,23 +132,23 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 	x := c.Cmd(l.program)
 	x.Args, x.Env, x.Dir = []string{supervisorName}, env, c.Dir
 	x.ExtraFiles = []*os.File{r}
-	p, err := begin(l.limits.starter, x)
+	p, err := startProcess(l.limits.starter, x)
 	r.Close()
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
 	p.supervised = true
-	if err = p.hold(x.Process.Pid); err == nil {
-		err = l.limits.impose(x.Process.Pid)
+	if err = p.setRoot(x.Process.Pid); err == nil {
+		err = l.limits.apply(x.Process.Pid)
 	}
 	if err == nil {
 		_, err = w.Write(spec)
 	}
 	if err != nil {
-		p.abandon()
+		p.discard()
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
-	p.after = l.running(p)
+	p.after = l.register(p)
 	return p, nil
 }
 
@@ -173,7 +173,7 @@ const (
 // restrict restricts the calling thread, and what it starts, for good.
 //
 // It returns the descriptor at which the kernel asks.
-func (c lockedCage) restrict() (int, error) {
+func (c landlockRules) restrict() (int, error) {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs: lockAll,
 		Scoped:            unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL,
@@ -192,7 +192,7 @@ func (c lockedCage) restrict() (int, error) {
 		access uint64
 	}{{c.Read, lockRead}, {c.Write, lockWrite}, {c.Device, unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}} {
 		for _, name := range rule.names {
-			if err := lockRule(int(fd), name, rule.access); err != nil {
+			if err := allowPath(int(fd), name, rule.access); err != nil {
 				return -1, fmt.Errorf("landlock: %s: %w", name, err)
 			}
 		}
@@ -206,10 +206,10 @@ func (c lockedCage) restrict() (int, error) {
 	if err := dropCapabilities(); err != nil {
 		return -1, err
 	}
-	return sysFilter{inet: c.Net, asks: true}.install()
+	return sysFilter{inet: c.Net, notify: true}.install()
 }
 
-func lockRule(ruleset int, name string, access uint64) error {
+func allowPath(ruleset int, name string, access uint64) error {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
 		return nil // it has gone: there is nothing to allow
@@ -255,14 +255,14 @@ func (f sysFilter) install() (int, error) {
 	program := f.program()
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	flags := uintptr(0)
-	if f.asks {
+	if f.notify {
 		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp: %w", errno)
 	}
-	if !f.asks {
+	if !f.notify {
 		return -1, nil
 	}
 	return int(fd), nil

@@ -40,7 +40,7 @@ func newLimits(name string, o Options) (*limits, error) {
 
 // impose gives a process the limits of each, which all that it starts inherit.
 // A limit that is tighter already stays.
-func (l *limits) impose(pid int) error {
+func (l *limits) apply(pid int) error {
 	for resource, limit := range l.each {
 		var old unix.Rlimit
 		if err := unix.Prlimit(pid, resource, nil, &old); err != nil {
@@ -59,7 +59,7 @@ func (l *limits) impose(pid int) error {
 func (l *limits) Close() error { return errors.Join(l.starter.Close(), l.group.Close()) }
 
 // words says how commands are limited.
-func (l *limits) words() string {
+func (l *limits) describe() string {
 	if l.group != nil {
 		return "by a cgroup"
 	}

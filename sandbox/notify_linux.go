@@ -42,7 +42,7 @@ const (
 )
 
 // answer answers the kernel's questions until there can be none any more.
-func (c lockedCage) answer(listener int) {
+func (c landlockRules) serveNotifications(listener int) {
 	for {
 		var n notification
 		errno := ioctl(listener, notifyReceive, unsafe.Pointer(&n))
@@ -54,7 +54,7 @@ func (c lockedCage) answer(listener int) {
 		}
 		reply := notifyReply{id: n.id}
 		var refused unix.Errno
-		if err := c.carryOut(listener, &n); errors.As(err, &refused) {
+		if err := c.handle(listener, &n); errors.As(err, &refused) {
 			reply.errno = -int32(refused)
 		} else if err != nil {
 			reply.errno = -int32(unix.EPERM)
@@ -69,7 +69,7 @@ func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {
 }
 
 // carryOut makes a call.
-func (c lockedCage) carryOut(listener int, n *notification) error {
+func (c landlockRules) handle(listener int, n *notification) error {
 	a := n.args
 	call := metadataCall{listener: listener, n: n, dir: unix.AT_FDCWD}
 	switch uintptr(uint32(n.nr)) {

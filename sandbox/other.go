@@ -22,7 +22,7 @@ func newContainer(_ context.Context, o Options) (workspace.Cage, error) { return
 
 func (o *Options) machine() error { return nil }
 
-func guarded(string) error { return nil }
+func refuseProtected(string) error { return nil }
 
 func advice() string {
 	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets commands do whatever you can do."

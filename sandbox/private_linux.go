@@ -34,7 +34,7 @@ func newPrivate() (*private, error) {
 		return nil, err
 	}
 	p := &private{dir: dir}
-	if p.lock, err = os.OpenFile(p.at("lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+	if p.lock, err = os.OpenFile(p.path("lock"), os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		err = unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err == nil {
@@ -44,7 +44,7 @@ func newPrivate() (*private, error) {
 		}
 	}
 	for _, sub := range []string{"tmp", "home", "root", "etc", "empty", "taken"} {
-		err = errors.Join(err, os.Mkdir(p.at(sub), 0o755))
+		err = errors.Join(err, os.Mkdir(p.path(sub), 0o755))
 	}
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -52,16 +52,16 @@ func newPrivate() (*private, error) {
 	return p, nil
 }
 
-func (p *private) at(names ...string) string {
+func (p *private) path(names ...string) string {
 	return filepath.Join(append([]string{p.dir}, names...)...)
 }
 
 // holds is where in it the path is that commands know as path: "" if that lies
 // in none of its directories.
-func (p *private) holds(v *view, path string) string {
+func (p *private) locate(v *mountView, path string) string {
 	for inside, name := range map[string]string{"/tmp": "tmp", "/var/tmp": "tmp", "/etc": "etc", v.home: "home"} {
 		if within(inside, path) && path != inside {
-			return p.at(name, strings.TrimPrefix(path, inside))
+			return p.path(name, strings.TrimPrefix(path, inside))
 		}
 	}
 	return ""
@@ -76,7 +76,7 @@ func (p *private) Close() error {
 	entries, err := os.ReadDir(p.dir)
 	for _, e := range entries {
 		if e.Name() != "lock" {
-			err = errors.Join(err, removeAll(p.at(e.Name())))
+			err = errors.Join(err, removeAll(p.path(e.Name())))
 		}
 	}
 	err = errors.Join(err, removeAll(p.dir))
@@ -136,13 +136,13 @@ func sweepOne(dir string) {
 	}
 }
 
-// furnish copies what programs need of /etc, and writes what is different in
+// fill copies what programs need of /etc, and writes what is different in
 // the cage.
-func (p *private) furnish(v *view) error {
+func (p *private) fill(v *mountView) error {
 	for _, pattern := range etcNames {
 		names, _ := filepath.Glob(filepath.Join("/etc", pattern)) // the patterns are right
 		for _, name := range names {
-			if err := copyTree(name, p.at("etc", strings.TrimPrefix(name, "/etc"))); err != nil {
+			if err := copyTree(name, p.path("etc", strings.TrimPrefix(name, "/etc"))); err != nil {
 				return fmt.Errorf("a copy of %s: %w", name, err)
 			}
 		}
@@ -163,11 +163,11 @@ func (p *private) furnish(v *view) error {
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
 		"shells":        "/bin/sh\n/bin/bash\n",
 	} {
-		if err := os.WriteFile(p.at("etc", name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(p.path("etc", name), []byte(text), 0o644); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(p.at("home", ".gitconfig"), []byte(gitConfig()), 0o644)
+	return os.WriteFile(p.path("home", ".gitconfig"), []byte(gitConfig()), 0o644)
 }
 
 // copyTree copies what everybody may read: files, directories and symbolic

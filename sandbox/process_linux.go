@@ -38,7 +38,7 @@ type process struct {
 }
 
 // begin starts cmd.
-func begin(s *starter, cmd *exec.Cmd) (*process, error) {
+func startProcess(s *starter, cmd *exec.Cmd) (*process, error) {
 	if err := s.start(cmd); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func begin(s *starter, cmd *exec.Cmd) (*process, error) {
 }
 
 // hold makes pid, which must be alive and not yet waited for, the root.
-func (p *process) hold(pid int) error {
+func (p *process) setRoot(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return fmt.Errorf("process %d: %w", pid, err)
@@ -66,7 +66,7 @@ func (p *process) hold(pid int) error {
 }
 
 // abandon ends a process that did not come up.
-func (p *process) abandon() {
+func (p *process) discard() {
 	p.Stop()
 	<-p.ended
 	_ = p.cmd.Wait() // it was killed
@@ -95,7 +95,7 @@ func (p *process) Stop() {
 	if p.supervised {
 		_ = unix.PidfdSendSignal(p.fd, unix.SIGTERM, nil, 0) // it may be dead
 		_ = unix.PidfdSendSignal(p.fd, unix.SIGCONT, nil, 0)
-		go p.insist()
+		go p.killSupervised()
 		return
 	}
 	if p.fd >= 0 {
@@ -149,7 +149,7 @@ func (p *process) waitDead() error {
 }
 
 // insist kills a supervisor that does not do its work, and what is below it.
-func (p *process) insist() {
+func (p *process) killSupervised() {
 	select {
 	case <-p.ended:
 		return

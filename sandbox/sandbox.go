@@ -114,7 +114,7 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	ws.Cage, ws.Guard = cage, guarded
+	ws.Cage, ws.Guard = cage, refuseProtected
 	return ws, nil
 }
 

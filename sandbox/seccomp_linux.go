@@ -18,10 +18,10 @@ const (
 // list fails with ENOSYS, so that programs fall back as they do on an older
 // kernel.
 type sysFilter struct {
-	inet bool // may have sockets of the internet
-	unix bool // may have sockets in the file system
-	asks bool // somebody is asked about the modes, owners and times of files
-	ipc  bool // may have System V IPC and POSIX message queues
+	inet   bool // may have sockets of the internet
+	unix   bool // may have sockets in the file system
+	notify bool // somebody is asked about the modes, owners and times of files
+	ipc    bool // may have System V IPC and POSIX message queues
 }
 
 // commonCalls are allowed whatever their arguments are. What is missing, and
@@ -126,7 +126,7 @@ func (f sysFilter) program() []unix.SockFilter {
 	r.call(unix.SYS_FCHMODAT, setID(2))
 	r.call(unix.SYS_FCHMODAT2, setID(2))
 	r.call(unix.SYS_OPENAT, setIDOpen(2))
-	r.legacy(device(1), f.asks)
+	r.legacy(device(1), f.notify)
 	r.all(allow, commonCalls...)
 	r.all(allow, archCalls...)
 	if f.ipc {
@@ -164,7 +164,7 @@ func setIDOpen(flags uint32) func(*bpf) {
 
 // metadata has somebody asked about what changes a file and is not writing.
 func (f sysFilter) metadata(r rules) {
-	if !f.asks {
+	if !f.notify {
 		return
 	}
 	for n, mode := range map[uintptr]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2} {

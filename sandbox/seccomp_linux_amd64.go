@@ -15,8 +15,8 @@ var archCalls = []uintptr{
 }
 
 // legacy rules on the calls that have a newer form.
-func (r rules) legacy(device func(*bpf), asks bool) {
-	if asks {
+func (r rules) legacy(device func(*bpf), notify bool) {
+	if notify {
 		r.call(unix.SYS_CHMOD, func(b *bpf) { setID(1)(b); b.always(ask) })
 		r.all(ask, unix.SYS_CHOWN, unix.SYS_LCHOWN)
 		r.all(none, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT)

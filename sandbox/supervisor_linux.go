@@ -50,7 +50,7 @@ func supervise() (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	var cmd lockedCommand
+	var cmd supervisedCommand
 	spec := os.NewFile(3, "spec")
 	if err := json.NewDecoder(spec).Decode(&cmd); err != nil {
 		return 1, fmt.Errorf("what is to be done: %w", err) // whoever started us is dead, or it was not us whom they meant
@@ -72,7 +72,7 @@ func supervise() (int, error) {
 }
 
 // start starts the command from a thread that is restricted.
-func (c lockedCommand) start() (int, error) {
+func (c supervisedCommand) start() (int, error) {
 	type result struct {
 		pid int
 		err error
@@ -85,7 +85,7 @@ func (c lockedCommand) start() (int, error) {
 			done <- result{0, err}
 			return
 		}
-		go c.answer(listener)
+		go c.serveNotifications(listener)
 		pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 		})

@@ -24,13 +24,13 @@ type startWork struct {
 
 func newStarter(group *cgroup) *starter {
 	s := &starter{group: group, work: make(chan startWork), ended: make(chan struct{})}
-	go s.begin()
+	go s.run()
 	return s
 }
 
 // begin serves on a thread that ends with it, and so never on the first one,
 // which stands for the process.
-func (s *starter) begin() {
+func (s *starter) run() {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() {
 		s.serve(make(chan struct{}, 1))
@@ -49,7 +49,7 @@ func (s *starter) serve(locked chan<- struct{}) {
 	inside := false
 	for w := range s.work {
 		w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		err := s.group.take(w.cmd.SysProcAttr, &inside)
+		err := s.group.prepare(w.cmd.SysProcAttr, &inside)
 		if err == nil {
 			err = w.cmd.Start()
 		}

@@ -13,57 +13,57 @@ import (
 //
 // It is about whether there is a cage, never about what the cage lets through:
 // where it is wrong, commands fail with what bwrap says.
-type memo struct {
+type probeCache struct {
 	file    string // "": nothing is remembered
 	program string
 }
 
 // holds says whether bubblewrap worked.
-func (m memo) holds() bool {
-	now := m.here()
+func (c probeCache) hit() bool {
+	now := c.fingerprint()
 	if now == "" {
 		return false
 	}
-	before, err := os.ReadFile(m.file)
+	before, err := os.ReadFile(c.file)
 	return err == nil && string(before) == now
 }
 
 // keep remembers that it did. What cannot be kept is tried again next time.
-func (m memo) keep() {
-	text := m.here()
+func (c probeCache) store() {
+	text := c.fingerprint()
 	if text == "" {
 		return
 	}
-	if err := os.MkdirAll(filepath.Dir(m.file), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.file), 0o700); err != nil {
 		return
 	}
-	f, err := os.CreateTemp(filepath.Dir(m.file), filepath.Base(m.file)+"-")
+	f, err := os.CreateTemp(filepath.Dir(c.file), filepath.Base(c.file)+"-")
 	if err != nil {
 		return
 	}
 	_, err = f.WriteString(text)
-	if f.Close() != nil || err != nil || os.Rename(f.Name(), m.file) != nil {
+	if f.Close() != nil || err != nil || os.Rename(f.Name(), c.file) != nil {
 		os.Remove(f.Name())
 	}
 }
 
 // forget lets the next one try again, and say what is wrong.
-func (m memo) forget() {
-	if m.file != "" {
-		os.Remove(m.file)
+func (c probeCache) drop() {
+	if c.file != "" {
+		os.Remove(c.file)
 	}
 }
 
 // here is what must be as it was; "": it cannot be told.
-func (m memo) here() string {
-	if m.file == "" {
+func (c probeCache) fingerprint() string {
+	if c.file == "" {
 		return ""
 	}
-	info, err := os.Stat(m.program)
+	info, err := os.Stat(c.program)
 	if err != nil {
 		return ""
 	}
-	text := fmt.Sprintf("bubblewrap worked: %s %d %d, user %d\n", m.program, info.Size(), info.ModTime().UnixNano(), os.Getuid())
+	text := fmt.Sprintf("bubblewrap worked: %s %d %d, user %d\n", c.program, info.Size(), info.ModTime().UnixNano(), os.Getuid())
 	for _, name := range []string{"user", "mnt", "pid", "net"} {
 		ns, err := os.Readlink("/proc/self/ns/" + name)
 		if err != nil {

@@ -29,7 +29,7 @@ var etcNames = []string{
 var etcMounts = []string{"/etc/alternatives", "/etc/fonts"}
 
 // A view is what a command sees, and what it is told.
-type view struct {
+type mountView struct {
 	ws       string            // read-write
 	read     []string          // read-only directories and files
 	asked    []string          // those of them that were asked for
@@ -40,9 +40,9 @@ type view struct {
 	uid, gid int
 }
 
-// newView looks at the system.
-func newView(o Options) (*view, error) {
-	v := &view{ws: o.Dir, links: make(map[string]string), uid: os.Getuid(), gid: os.Getgid()}
+// newMountView looks at the system.
+func newMountView(o Options) (*mountView, error) {
+	v := &mountView{ws: o.Dir, links: make(map[string]string), uid: os.Getuid(), gid: os.Getgid()}
 	for _, dir := range systemDirs {
 		info, err := os.Lstat(dir)
 		switch {
@@ -75,7 +75,7 @@ func newView(o Options) (*view, error) {
 
 // refuse refuses a workspace that is, or contains, what a command must not
 // reach, and notes what is to be hidden in it.
-func (v *view) refuse(o Options) error {
+func (v *mountView) refuse(o Options) error {
 	home, _ := os.UserHomeDir() // none: nothing to hide
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
@@ -90,14 +90,14 @@ func (v *view) refuse(o Options) error {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != v.ws && within(v.ws, dir) && !v.hidden(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != v.ws && within(v.ws, dir) && !v.isHidden(dir) {
 			v.hide = append(v.hide, dir)
 		}
 	}
 	return nil
 }
 
-func (v *view) hidden(path string) bool {
+func (v *mountView) isHidden(path string) bool {
 	return slices.ContainsFunc(v.hide, func(dir string) bool { return within(dir, path) })
 }
 
@@ -111,7 +111,7 @@ var passedOn = []string{"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ"}
 
 // environ is the environment of every command, but for what depends on the
 // kind of the cage.
-func (v *view) environ(o Options) []string {
+func (v *mountView) environ(o Options) []string {
 	env := []string{"PATH=" + v.path(), "USER=agent", "LOGNAME=agent", "SHELL=/bin/bash"}
 	for _, name := range passedOn {
 		if value, ok := os.LookupEnv(name); ok {
@@ -129,7 +129,7 @@ func (v *view) environ(o Options) []string {
 
 // path is the PATH of this process as far as commands see what is there. A
 // toolchain below /opt becomes visible by being there.
-func (v *view) path() string {
+func (v *mountView) path() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if !filepath.IsAbs(dir) {
@@ -153,7 +153,7 @@ func (v *view) path() string {
 }
 
 // visible reports whether commands see path, or would if it were there.
-func (v *view) visible(path string) bool {
+func (v *mountView) visible(path string) bool {
 	for link := range v.links {
 		if within(link, path) {
 			return true
@@ -161,7 +161,7 @@ func (v *view) visible(path string) bool {
 	}
 	for _, dir := range append([]string{v.ws}, v.read...) {
 		if within(dir, path) {
-			return !v.hidden(path)
+			return !v.isHidden(path)
 		}
 	}
 	return false

@@ -39,9 +39,9 @@ func refusal(data []byte) error {
 	return r
 }
 
-// A boxed is a command in a container.
-type boxed struct {
-	*box
+// A containerProcess is a command in a container.
+type containerProcess struct {
+	*instance
 	files []*os.File // copies of our ends of its input and output: nil where there is none
 	taken chan struct{}
 	ended chan struct{} // nothing more comes from the container
@@ -54,8 +54,8 @@ type boxed struct {
 
 // begin carries input and output between a command that was started and the
 // ends that x has.
-func (c *container) begin(b *box, x *workspace.Spawn) (workspace.Process, error) {
-	p := &boxed{box: b, taken: make(chan struct{}, 1), ended: make(chan struct{})}
+func (c *container) connect(b *instance, x *workspace.Spawn) (workspace.Process, error) {
+	p := &containerProcess{instance: b, taken: make(chan struct{}, 1), ended: make(chan struct{})}
 	for _, end := range []*os.File{x.Stdin, x.Stdout, x.Stderr} {
 		f, err := copied(end)
 		if err != nil {
@@ -65,7 +65,7 @@ func (c *container) begin(b *box, x *workspace.Spawn) (workspace.Process, error)
 		}
 		p.files = append(p.files, f)
 	}
-	p.after = c.running(p)
+	p.after = c.register(p)
 	if p.files[0] != nil {
 		go p.feed(p.files[0])
 	}
@@ -94,7 +94,7 @@ func copied(f *os.File) (*os.File, error) {
 
 // feed carries the input. It may wait for a piece long after the command has
 // ended.
-func (p *boxed) feed(f *os.File) {
+func (p *containerProcess) feed(f *os.File) {
 	buf := make([]byte, pieceSize)
 	for {
 		n, err := f.Read(buf)
@@ -114,7 +114,7 @@ func (p *boxed) feed(f *os.File) {
 }
 
 // carry carries the output, until the container has ended.
-func (p *boxed) carry() {
+func (p *containerProcess) carry() {
 	defer close(p.ended)
 	defer func() {
 		for _, f := range p.files {
@@ -141,9 +141,9 @@ func (p *boxed) carry() {
 			}
 			if _, err := to.Write(data); err != nil {
 				deaf[kind] = true
-				_ = p.to.send(frameDeaf, []byte{kind}) // if it has ended it need not know
+				_ = p.to.send(frameClosed, []byte{kind}) // if it has ended it need not know
 			}
-		case frameTaken:
+		case frameAck:
 			p.taken <- struct{}{} // one piece is under way at a time
 		case frameEnded:
 			var end insideEnd
@@ -158,17 +158,17 @@ func (p *boxed) carry() {
 }
 
 // Wait implements [workspace.Process].
-func (p *boxed) Wait() { <-p.ended }
+func (p *containerProcess) Wait() { <-p.ended }
 
 // Terminate implements [workspace.Process].
-func (p *boxed) Terminate() error {
+func (p *containerProcess) Terminate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
 	defer cancel()
 	return p.engine.kill(ctx, p.id, "SIGTERM")
 }
 
 // Stop implements [workspace.Process].
-func (p *boxed) Stop() {
+func (p *containerProcess) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
 	defer cancel()
 	if err := p.engine.kill(ctx, p.id, "SIGKILL"); err != nil {
@@ -177,7 +177,7 @@ func (p *boxed) Stop() {
 }
 
 // stopFor stops the command because of err.
-func (p *boxed) stopFor(err error) {
+func (p *containerProcess) stopFor(err error) {
 	p.mu.Lock()
 	first := p.reason == nil
 	if first {
@@ -189,10 +189,10 @@ func (p *boxed) stopFor(err error) {
 	}
 }
 
-func (p *boxed) pids() []int { return nil }
+func (p *containerProcess) pids() []int { return nil }
 
 // Kill implements [workspace.Process].
-func (p *boxed) Kill() error {
+func (p *containerProcess) Kill() error {
 	p.mu.Lock()
 	clean, reason := p.end != nil, p.reason
 	if reason == nil {
@@ -213,7 +213,7 @@ func (p *boxed) Kill() error {
 }
 
 // Status implements [workspace.Process].
-func (p *boxed) Status() error {
+func (p *containerProcess) Status() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {

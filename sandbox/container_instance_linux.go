@@ -7,51 +7,51 @@ import (
 	"net"
 )
 
-// A hatch is a container that is being made.
-type hatch struct {
-	done chan struct{}
-	box  *box
-	err  error
+// A preparation is a container that is being made.
+type preparation struct {
+	done     chan struct{}
+	instance *instance
+	err      error
 }
 
-// hatch begins to make a container.
-func (c *container) hatch() *hatch {
-	h := &hatch{done: make(chan struct{})}
+// preparation begins to make a container.
+func (c *container) preparation() *preparation {
+	h := &preparation{done: make(chan struct{})}
 	c.making.Go(func() {
 		defer close(h.done)
 		ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 		defer cancel()
-		h.box, h.err = c.make(ctx)
+		h.instance, h.err = c.make(ctx)
 	})
 	return h
 }
 
 // take returns a container that is ready. From the second command on it has the
 // next one made at once: who runs two runs more.
-func (c *container) take() (*box, error) {
+func (c *container) nextInstance() (*instance, error) {
 	c.ready.Lock()
 	mine := c.next
 	if mine == nil {
-		mine = c.hatch()
+		mine = c.preparation()
 		c.used = true
 	}
 	c.next = nil
 	if c.used {
-		c.next = c.hatch()
+		c.next = c.preparation()
 	}
 	c.ready.Unlock()
 	<-mine.done
-	return mine.box, mine.err
+	return mine.instance, mine.err
 }
 
 // make makes a container, and waits until it is ready.
-func (c *container) make(ctx context.Context) (*box, error) {
+func (c *container) make(ctx context.Context) (*instance, error) {
 	id, err := c.engine.create(ctx, c.config)
 	if err != nil {
 		return nil, err
 	}
-	b := &box{engine: c.engine, id: id}
-	if err := b.begin(ctx); err != nil {
+	b := &instance{engine: c.engine, id: id}
+	if err := b.start(ctx); err != nil {
 		// What cannot be ended now, Close ends.
 		return nil, errors.Join(err, c.engine.end(context.WithoutCancel(ctx), id))
 	}
@@ -59,7 +59,7 @@ func (c *container) make(ctx context.Context) (*box, error) {
 }
 
 // A box is a container whose first process waits for a command.
-type box struct {
+type instance struct {
 	engine *engine
 	id     string
 	conn   net.Conn
@@ -67,14 +67,14 @@ type box struct {
 	to     *frameWriter
 }
 
-func (b *box) begin(ctx context.Context) error {
+func (b *instance) start(ctx context.Context) error {
 	conn, r, err := b.engine.attach(ctx, b.id)
 	if err != nil {
 		return err
 	}
 	b.conn, b.from, b.to = conn, &outputReader{r: r}, &frameWriter{w: conn}
 	if err = b.engine.call(ctx, "POST", "/containers/"+b.id+"/start", nil, nil); err == nil {
-		err = b.greeted(ctx)
+		err = b.waitReady(ctx)
 	}
 	if err != nil {
 		conn.Close()
@@ -83,7 +83,7 @@ func (b *box) begin(ctx context.Context) error {
 }
 
 // greeted waits until the first process is ready.
-func (b *box) greeted(ctx context.Context) error {
+func (b *instance) waitReady(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { b.conn.Close() })
 	defer stop()
 	kind, said, err := readFrame(b.from)
@@ -99,7 +99,7 @@ func (b *box) greeted(ctx context.Context) error {
 }
 
 // ask has the first process start a command.
-func (b *box) ask(cmd insideCommand) error {
+func (b *instance) run(cmd insideCommand) error {
 	if err := b.to.sendJSON(frameCommand, cmd); err != nil {
 		return errors.Join(errGone, err)
 	}
