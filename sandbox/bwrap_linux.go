@@ -81,7 +81,9 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	return nil
 }
 
-func (b *bubblewrap) probeCache() probeCache { return probeCache{file: b.o.Memo, program: b.program} }
+func (b *bubblewrap) probeCache() probeCache {
+	return probeCache{file: b.o.ProbeCache, program: b.program}
+}
 
 // finish makes what commands need.
 func (b *bubblewrap) finish() error {

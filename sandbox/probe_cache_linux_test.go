@@ -9,12 +9,12 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// TestMemo says when bubblewrap is tried out, and that commands run either way.
-func TestMemo(t *testing.T) {
+// TestProbeCache says when bubblewrap is tried out, and that commands run either way.
+func TestProbeCache(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "not", "there", "yet")
 	open := func() (*workspace.Dir, *bubblewrap) {
 		t.Helper()
-		ws, err := Open(t.Context(), Options{Dir: t.TempDir(), Kind: Bubblewrap, Memo: file})
+		ws, err := Open(t.Context(), Options{Dir: t.TempDir(), Kind: Bubblewrap, ProbeCache: file})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,10 +77,10 @@ type Options struct {
 	Engine  string // the socket of the container engine, as DOCKER_HOST has it; "": Docker's own
 	WorkDir string // where the workspace is in the container besides; "": nowhere else
 
-	// Memo names a file in which it is remembered that a sandbox worked on
+	// ProbeCache names a file in which it is remembered that a sandbox worked on
 	// this machine since it was started, so that it is not tried out each
 	// time. Its directory need not exist. "": Open tries.
-	Memo string
+	ProbeCache string
 
 	// Warn, if it is not nil, is told what a person should know. It may be
 	// called at any time, from any goroutine, until the workspace is closed.

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,5 +113,43 @@ func TestAutoSaysWhy(t *testing.T) {
 	const why = "the program bwrap is not in PATH"
 	if len(said) != 1 || !strings.Contains(said[0], "the sandbox is landlock") || !strings.Contains(said[0], why) || !strings.Contains(text, why) {
 		t.Errorf("it said %q, and explained:\n%s", said, text)
+	}
+}
+
+// TestExactKind holds that a kind other than Auto is made exactly as asked, and
+// that Sandbox reports what is really in use: commands see the difference.
+func TestExactKind(t *testing.T) {
+	for kind, first := range map[sandbox.Kind]string{
+		sandbox.Bubblewrap: "bwrap\n", // the first process of a namespace
+		sandbox.Landlock:   "",        // other processes cannot be seen
+		sandbox.Auto:       "bwrap\n",
+	} {
+		ws, err := sandbox.Open(t.Context(), sandbox.Options{Dir: t.TempDir(), Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := string(kind)
+		if kind == sandbox.Auto {
+			want = "bubblewrap"
+		}
+		if ws.Sandbox() != want {
+			t.Errorf("%s: the sandbox is %q, want %q", kind, ws.Sandbox(), want)
+		}
+		var out strings.Builder
+		_ = ws.Run(t.Context(), &workspace.Cmd{Args: []string{"cat", "/proc/1/comm"}, Stdout: &out}) // it fails in Landlock
+		if out.String() != first {
+			t.Errorf("%s: the first process is %q, want %q", kind, out.String(), first)
+		}
+		if err := ws.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	// Where it cannot be had, no other takes its place.
+	t.Setenv("PATH", "/nowhere")
+	if ws, err := sandbox.Open(t.Context(), sandbox.Options{Dir: t.TempDir(), Kind: sandbox.Bubblewrap}); !errors.Is(err, sandbox.ErrNone) {
+		t.Errorf("%v, %v, want ErrNone", ws, err)
+	}
+	if _, err := sandbox.Open(t.Context(), sandbox.Options{Dir: t.TempDir(), Kind: "chroot"}); err == nil || !strings.Contains(err.Error(), `"chroot"`) {
+		t.Errorf("%v, want an error that names it", err)
 	}
 }

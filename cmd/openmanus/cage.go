@@ -30,7 +30,7 @@ func (t *terminal) cage(cfg *config.Config, dir, kind string) (sandbox.Options, 
 		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
 		Read: t.atHome(c.Read), Hide: []string{cfg.DataDir},
 		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
-		Memo: filepath.Join(cfg.DataDir, "sandbox.works"),
+		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
 		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", plain(text)) },
 	}
 	o.Engine, _ = t.env("DOCKER_HOST")
