@@ -31,7 +31,7 @@ func (t *terminal) cage(cfg *config.Config, dir, kind string) (sandbox.Options, 
 		Read: t.atHome(c.Read), Hide: []string{cfg.DataDir},
 		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
 		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
-		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", plain(text)) },
+		Warn:       func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", plain(text)) },
 	}
 	o.Engine, _ = t.env("DOCKER_HOST")
 	if o.Network != sandbox.Hosts {
