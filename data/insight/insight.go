@@ -9,26 +9,26 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 )
 
-// A Series is values y at places x. NaN is missing.
+// A Series is values Y at places X.
 type Series struct {
 	Name string
-	X    []float64 // of the points; for categories their numbers from 0
-	Y    []float64
+	X    []float64 // numbers, times in seconds since 1970, or indices of categories
+	Y    []float64 // NaN is missing
 	Unit data.Unit // of Y
 }
 
-// A Shape is how the series of a set are to be read.
+// A Shape says how the series of a set are to be read.
 type Shape int
 
 // The shapes.
 const (
 	Course     Shape = iota // values along time or another ordered quantity
 	Categories              // a value for each category
-	Cloud                   // pairs of values in no order
+	Cloud                   // pairs of values without an order
 	Groups                  // each series is a group of values; X does not matter
 )
 
-// A Set is what is looked at together: the series of one chart.
+// A Set is the series of one chart, which are examined together.
 type Set struct {
 	Shape  Shape
 	XName  string
@@ -53,7 +53,7 @@ const (
 	Summary      = "summary"
 )
 
-// An Insight is one thing that is to be seen.
+// An Insight is one finding.
 type Insight struct {
 	ID     int                `json:"id"` // from 1, the most telling first
 	Kind   string             `json:"kind"`
@@ -62,12 +62,13 @@ type Insight struct {
 	Stats  map[string]float64 `json:"stats,omitempty"` // the numbers in Text, and p if there is one
 	Marks  []Mark             `json:"marks,omitempty"`
 
-	weight float64
+	weight float64 // how telling it is, from 0 to about 2
 }
 
-// A Mark is what an insight draws on its chart, in the chart's coordinates.
+// A Mark is what an insight draws on its chart, in the coordinates of the
+// data.
 type Mark struct {
-	Kind   string  `json:"kind"` // point, line (X, Y to X2, Y2), span (X to X2), level (Y)
+	Kind   string  `json:"kind"` // point, line (X, Y to X2, Y2) or span (X to X2)
 	Series string  `json:"series,omitempty"`
 	X      float64 `json:"x"`
 	Y      float64 `json:"y"`
@@ -76,48 +77,55 @@ type Mark struct {
 	Label  string  `json:"label,omitempty"`
 }
 
-// significant is the p-value from which something is not said to be there.
+// significant is the level of the tests: a finding with a larger p-value is
+// not stated.
 const significant = 0.05
 
-// Find looks at a set and returns what it finds, the most telling first, at
-// most eight besides a summary. Text is in lang: "en" or "zh".
+// Limits of Find.
+const (
+	maxSeries    = 12 // that are examined
+	maxFindings  = 8  // besides summaries
+	maxSummaries = 4
+	maxPaired    = 8 // series that are compared with each other
+)
+
+// Find examines a set and returns what it finds, the most telling first: at
+// most eight findings and four summaries of series. Texts are in the language
+// lang, "en" or "zh".
 func Find(set Set, lang string) []Insight {
 	w := words{lang == "zh"}
 	var found []Insight
-	for i, s := range set.Series {
-		if i == 12 {
-			break
-		}
-		c := clean(s, set.Shape == Course)
-		if len(c.Y) == 0 {
+	for _, s := range set.Series[:min(len(set.Series), maxSeries)] {
+		s = clean(s, set.Shape == Course)
+		if len(s.Y) == 0 {
 			continue
 		}
 		switch set.Shape {
 		case Course:
-			found = append(found, course(w, set, c)...)
+			found = append(found, course(w, set, s)...)
 		case Categories:
-			found = append(found, categories(w, set, c)...)
+			found = slices.Concat(found, valueOutliers(w, set, s), majority(w, set, s), extremes(w, set, s))
 		case Cloud:
-			found = append(found, cloud(w, set, c)...)
+			found = slices.Concat(found, cloud(w, set, s), valueOutliers(w, set, s))
 		case Groups:
-			found = append(found, valueOutliers(w, set, c)...)
+			found = append(found, valueOutliers(w, set, s)...)
 		}
-		found = append(found, summary(w, set, c))
+		found = append(found, summary(w, set, s))
 	}
-	found = append(found, together(w, set)...)
-	return ranked(found)
+	return ranked(append(found, together(w, set)...))
 }
 
-func ranked(found []Insight) []Insight {
+// ranked sorts findings by weight, numbers them, and drops those beyond the
+// limits.
+func ranked(found []Insight) (kept []Insight) {
 	slices.SortStableFunc(found, func(a, b Insight) int { return cmp.Compare(b.weight, a.weight) })
-	var kept []Insight
-	n, sums := 0, 0
+	findings, summaries := 0, 0
 	for _, f := range found {
+		count, most := &findings, maxFindings
 		if f.Kind == Summary {
-			if sums++; sums > 4 {
-				continue
-			}
-		} else if n++; n > 8 {
+			count, most = &summaries, maxSummaries
+		}
+		if *count++; *count > most {
 			continue
 		}
 		f.ID = len(kept) + 1
@@ -126,7 +134,8 @@ func ranked(found []Insight) []Insight {
 	return kept
 }
 
-// clean leaves out missing values; ordered sorts by x.
+// clean returns a series without missing and infinite values, sorted by x if
+// ordered. Values without an x get their index.
 func clean(s Series, ordered bool) Series {
 	c := Series{Name: s.Name, Unit: s.Unit}
 	for i, y := range s.Y {
@@ -139,7 +148,7 @@ func clean(s Series, ordered bool) Series {
 		}
 	}
 	if ordered && !slices.IsSorted(c.X) {
-		order := sorted(c.X)
+		order := sortedIndices(c.X)
 		x, y := make([]float64, len(order)), make([]float64, len(order))
 		for i, k := range order {
 			x[i], y[i] = c.X[k], c.Y[k]
@@ -149,85 +158,57 @@ func clean(s Series, ordered bool) Series {
 	return c
 }
 
-// course is what can be said of values in their order.
+// course examines values in their order. A turning point is looked for after
+// the season is taken out.
 func course(w words, set Set, s Series) []Insight {
-	var found []Insight
-	season, hasSeason := seasonOf(set, s)
-	if t, ok := trend(w, set, s); ok {
-		found = append(found, t)
-	}
-	if hasSeason {
+	season, seasonal := findSeason(set, s)
+	found := trend(w, set, s)
+	adjusted := s
+	if seasonal {
 		found = append(found, season.insight(w, set, s))
+		adjusted.Y = season.adjusted
 	}
-	if o, ok := courseOutliers(w, set, s, season, hasSeason); ok {
-		found = append(found, o)
-	}
-	plain := s
-	if hasSeason {
-		plain.Y = season.adjusted
-	}
-	found = append(found, turning(w, set, plain)...)
-	if v, ok := volatility(w, set, s); ok {
-		found = append(found, v)
-	}
-	if e, ok := extremes(w, set, s); ok {
-		found = append(found, e)
-	}
-	return found
+	return slices.Concat(found, courseOutliers(w, set, s, season, seasonal), turningPoint(w, set, adjusted),
+		volatility(w, set, s), extremes(w, set, s))
 }
 
-func categories(w words, set Set, s Series) []Insight {
-	found := valueOutliers(w, set, s)
-	if m, ok := majority(w, set, s); ok {
-		found = append(found, m)
-	}
-	if e, ok := extremes(w, set, s); ok {
-		found = append(found, e)
-	}
-	return found
-}
-
+// cloud examines pairs of values.
 func cloud(w words, set Set, s Series) []Insight {
 	name := set.YName
 	if s.Name != "" {
 		name += " (" + s.Name + ")"
 	}
-	var found []Insight
-	if c, ok := correlation(w, set.XName, name, s.X, s.Y, len(set.Series) > 1); ok {
+	found := correlation(w, set.XName, name, s.X, s.Y, len(set.Series) > 1)
+	for i := range found {
+		c := &found[i]
 		c.Series = s.Name
 		if slope, at := TheilSen(s.X, s.Y); c.Stats["pearson_p"] < significant && !math.IsNaN(slope) {
 			lo, hi := slices.Min(s.X), slices.Max(s.X)
 			c.Marks = []Mark{{Kind: "line", Series: s.Name, X: lo, Y: at + slope*lo, X2: hi, Y2: at + slope*hi,
 				Label: fmt.Sprintf("r = %.2f", c.Stats["pearson"])}}
 		}
-		found = append(found, c)
 	}
-	return append(found, valueOutliers(w, set, s)...)
+	return found
 }
 
 // together compares the series with each other.
-func together(w words, set Set) []Insight {
-	var found []Insight
+func together(w words, set Set) (found []Insight) {
 	if set.Shape == Groups {
-		if d, ok := difference(w, set); ok {
-			found = append(found, d)
-		}
+		return difference(w, set)
 	}
-	if set.Shape != Course && set.Shape != Categories || len(set.Series) > 8 {
-		return found
+	if set.Shape == Cloud || len(set.Series) > maxPaired {
+		return nil
 	}
 	for i, a := range set.Series {
 		for _, b := range set.Series[:i] {
 			x, y := paired(b, a)
-			if c, ok := correlation(w, b.Name, a.Name, x, y, true); ok {
-				found = append(found, c)
-			}
+			found = append(found, correlation(w, b.Name, a.Name, x, y, true)...)
 		}
 	}
 	return found
 }
 
-// paired are the values of two series at the same places.
+// paired returns the values that two series have at the same places.
 func paired(a, b Series) (x, y []float64) {
 	at := make(map[float64]float64, len(a.Y))
 	for i, v := range a.Y {

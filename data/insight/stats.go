@@ -11,17 +11,18 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// A Test is a measure and the probability of one as large, in either
-// direction, if there were nothing behind it. P is NaN where it is undefined.
+// A Test is the statistic of a test with its p-value: the probability of one at
+// least as large, in either direction, if nothing were behind it. Both are NaN
+// where the test is undefined.
 type Test struct {
 	Value float64
 	P     float64
-	N     int
+	N     int // values
 }
 
 var undefined = math.NaN()
 
-// Pearson is the linear correlation of x and y with its t-test.
+// Pearson returns the linear correlation of x and y with its t-test.
 func Pearson(x, y []float64) Test {
 	n := len(x)
 	t := Test{undefined, undefined, n}
@@ -37,11 +38,11 @@ func Pearson(x, y []float64) Test {
 	return t
 }
 
-// Spearman is the correlation of the ranks of x and y; its p-value is that of
-// the t approximation, with ties.
+// Spearman returns the correlation of the ranks of x and y. Its p-value is that
+// of the t approximation, which allows for ties.
 func Spearman(x, y []float64) Test { return Pearson(Ranks(x), Ranks(y)) }
 
-// studentP is the two-sided p-value of t.
+// studentP returns the two-sided p-value of t with df degrees of freedom.
 func studentP(t, df float64) float64 {
 	switch {
 	case df <= 0 || math.IsNaN(t):
@@ -52,11 +53,12 @@ func studentP(t, df float64) float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(t))
 }
 
+// normalP returns the two-sided p-value of z under the normal distribution.
 func normalP(z float64) float64 { return math.Erfc(math.Abs(z) / math.Sqrt2) }
 
-// Ranks are those of x from 1, ties sharing their mean.
+// Ranks returns the ranks of x, from 1. Ties share the mean of their ranks.
 func Ranks(x []float64) []float64 {
-	order := sorted(x)
+	order := sortedIndices(x)
 	ranks := make([]float64, len(x))
 	for i := 0; i < len(order); {
 		j := i
@@ -71,8 +73,8 @@ func Ranks(x []float64) []float64 {
 	return ranks
 }
 
-// sorted are the indices of x in the order of its values.
-func sorted(x []float64) []int {
+// sortedIndices returns the indices of x in the order of its values.
+func sortedIndices(x []float64) []int {
 	order := make([]int, len(x))
 	for i := range order {
 		order[i] = i
@@ -81,19 +83,16 @@ func sorted(x []float64) []int {
 	return order
 }
 
-// Kendall is the rank correlation tau-b of x and y, in n log n, with the
-// normal approximation corrected for ties. With x the times it is the
-// Mann-Kendall test for a trend.
+// Kendall returns the rank correlation tau-b of x and y with its normal
+// approximation, corrected for ties. If x are times, it is the Mann-Kendall
+// test for a trend. It takes n log n steps (Knight's algorithm).
 func Kendall(x, y []float64) Test {
 	n := len(x)
 	t := Test{undefined, undefined, n}
 	if n < 3 {
 		return t
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := sortedIndices(x)
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(x[a], x[b]), cmp.Compare(y[a], y[b])) })
 	ys := make([]float64, n)
 	for i, k := range order {
@@ -115,9 +114,11 @@ func Kendall(x, y []float64) Test {
 	return t
 }
 
+// ties are sums over groups of k equal values: of the pairs and the triples in
+// a group, and of k(k-1)(2k+5).
 type ties struct{ pairs, triples, cubic float64 }
 
-// tieSums sums over the runs of equal neighbours.
+// tieSums sums over the runs of equal neighbours among n values.
 func tieSums(n int, same func(i, j int) bool) (t ties) {
 	for i := 0; i < n; {
 		j := i + 1
@@ -133,7 +134,8 @@ func tieSums(n int, same func(i, j int) bool) (t ties) {
 	return t
 }
 
-// inversions sorts y and counts the pairs that were out of order.
+// inversions sorts y and returns how many pairs were out of order. buf is as
+// long as y.
 func inversions(y, buf []float64) float64 {
 	if len(y) < 2 {
 		return 0
@@ -155,11 +157,11 @@ func inversions(y, buf []float64) float64 {
 	return n
 }
 
-// TheilSen is the line through the median of the slopes between all points,
-// which a few wild values do not move. Of more than 500 points it takes 500
-// in even steps.
+// TheilSen returns the line whose slope is the median of the slopes between all
+// points, which a few wild values do not move; NaN if there is none. Of more
+// than 500 points it uses 500, evenly spaced.
 func TheilSen(x, y []float64) (slope, intercept float64) {
-	x, y = thin(x, y, 500)
+	x, y = evenly(x, y, 500)
 	var slopes []float64
 	for i := range x {
 		for j := range i {
@@ -179,7 +181,8 @@ func TheilSen(x, y []float64) (slope, intercept float64) {
 	return slope, Median(rest)
 }
 
-func thin(x, y []float64, most int) (_, _ []float64) {
+// evenly returns at most so many of the points, evenly spaced.
+func evenly(x, y []float64, most int) (_, _ []float64) {
 	if len(x) <= most {
 		return x, y
 	}
@@ -191,17 +194,17 @@ func thin(x, y []float64, most int) (_, _ []float64) {
 	return tx, ty
 }
 
-// Median is the middle of x, which it does not change.
+// Median returns the median of x, which it does not modify; NaN if x is empty.
 func Median(x []float64) float64 { return Quantile(x, 0.5) }
 
-// Quantile interpolates between the order statistics, as R's type 7 does.
+// Quantile returns the p-quantile of x, which it does not modify, by
+// interpolating between its sorted values (R's type 7); NaN if x is empty.
 func Quantile(x []float64, p float64) float64 {
-	s := slices.Clone(x)
-	slices.Sort(s)
-	return quantile(s, p)
+	return sortedQuantile(slices.Sorted(slices.Values(x)), p)
 }
 
-func quantile(s []float64, p float64) float64 {
+// sortedQuantile is Quantile for a sorted slice.
+func sortedQuantile(s []float64, p float64) float64 {
 	if len(s) == 0 {
 		return undefined
 	}
@@ -213,8 +216,8 @@ func quantile(s []float64, p float64) float64 {
 	return s[i] + (h-float64(i))*(s[i+1]-s[i])
 }
 
-// MAD is the median absolute deviation of x, scaled to the standard deviation
-// of a normal distribution.
+// MAD returns the median absolute deviation of x, scaled so that it estimates
+// the standard deviation of normally distributed values.
 func MAD(x []float64) float64 {
 	m := Median(x)
 	d := make([]float64, len(x))
@@ -224,15 +227,15 @@ func MAD(x []float64) float64 {
 	return 1.4826 * Median(d)
 }
 
-// A Fit is a linear model by least squares.
+// A Fit is a linear model.
 type Fit struct {
-	Coef, SE, T, P []float64 // the intercept first, then one for each variable
-	R2, AdjR2      float64
-	Sigma          float64 // residual standard error
-	F, FP          float64
+	Coef  []float64 // the intercept, then one for each variable
+	R2    float64
+	Sigma float64 // the residual standard error
 }
 
-// LeastSquares fits y = b0 + b1 x1 + … by a QR decomposition.
+// LeastSquares fits y = b0 + b1 x1 + … by a QR decomposition, which keeps its
+// precision with variables that nearly depend on each other.
 func LeastSquares(y []float64, xs ...[]float64) (*Fit, error) {
 	n, k := len(y), len(xs)+1
 	if n <= k {
@@ -261,34 +264,11 @@ func LeastSquares(y []float64, xs ...[]float64) (*Fit, error) {
 		rss += (v - fitted.AtVec(i)) * (v - fitted.AtVec(i))
 		tss += (v - mean) * (v - mean)
 	}
-	var full, inv mat.Dense
-	qr.RTo(&full)
-	r := full.Slice(0, k, 0, k)
-	eye := mat.NewDiagDense(k, slices.Repeat([]float64{1}, k))
-	if err := inv.Solve(r, eye); err != nil {
-		var c mat.Condition
-		if !errors.As(err, &c) || math.IsInf(float64(c), 1) {
-			return nil, errors.New("the variables of the linear model depend on each other")
-		}
-	}
-	df := float64(n - k)
-	f := &Fit{R2: 1 - rss/tss, Sigma: math.Sqrt(rss / df)}
-	f.AdjR2 = 1 - (1-f.R2)*float64(n-1)/df
-	f.F = (tss - rss) / float64(k-1) / (rss / df)
-	f.FP = fP(f.F, float64(k-1), df)
-	for j := range k {
-		v := 0.0
-		for l := range k {
-			v += inv.At(j, l) * inv.At(j, l)
-		}
-		se := f.Sigma * math.Sqrt(v)
-		f.Coef, f.SE = append(f.Coef, b.AtVec(j)), append(f.SE, se)
-		f.T, f.P = append(f.T, b.AtVec(j)/se), append(f.P, studentP(b.AtVec(j)/se, df))
-	}
-	return f, nil
+	return &Fit{Coef: b.RawVector().Data, R2: 1 - rss/tss, Sigma: math.Sqrt(rss / float64(n-k))}, nil
 }
 
-// fP is the probability of an F as large.
+// fP returns the probability of an F at least as large with d1 and d2 degrees
+// of freedom.
 func fP(f, d1, d2 float64) float64 {
 	switch {
 	case d1 <= 0 || d2 <= 0 || math.IsNaN(f) || f < 0:
@@ -296,11 +276,12 @@ func fP(f, d1, d2 float64) float64 {
 	case math.IsInf(f, 1):
 		return 0
 	}
-	// The survival function by the distribution's symmetry keeps small values.
+	// The distribution's symmetry keeps the precision of small probabilities.
 	return distuv.F{D1: d2, D2: d1}.CDF(1 / f)
 }
 
-// KruskalWallis tests whether groups differ in location.
+// KruskalWallis tests whether groups differ in location, by their ranks. Empty
+// groups do not count.
 func KruskalWallis(groups ...[]float64) Test {
 	var all []float64
 	filled := 0
@@ -346,7 +327,8 @@ func KruskalWallis(groups ...[]float64) Test {
 	return t
 }
 
-// BrownForsythe tests whether groups differ in spread.
+// BrownForsythe tests whether groups differ in spread, by the distances from
+// their medians. Groups of less than two values do not count.
 func BrownForsythe(groups ...[]float64) Test {
 	t := Test{undefined, undefined, 0}
 	var means []float64

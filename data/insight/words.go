@@ -8,21 +8,20 @@ import (
 	"github.com/openmanus-go/openmanus/data"
 )
 
-// words says things in one of two languages.
+// words writes texts in one of two languages.
 type words struct{ chinese bool }
 
-// say formats in the language; both formats take the same arguments, by their
-// numbers where the order differs.
-func (w words) say(en, zh string, a ...any) string {
+// text formats the one of its formats that is in the language. Both take the
+// same arguments, by their numbers where the order differs.
+func (w words) text(en, zh string, a ...any) string {
 	if w.chinese {
-		return fmt.Sprintf(zh, a...)
+		en = zh
 	}
 	return fmt.Sprintf(en, a...)
 }
 
-// of is how the text about a series begins: nothing if there is only one
-// without a name.
-func (w words) of(s Series, set Set) string {
+// about begins a text about a series with its name, if it has one.
+func (w words) about(s Series, set Set) string {
 	name := s.Name
 	if name == "" {
 		name = set.YName
@@ -30,10 +29,10 @@ func (w words) of(s Series, set Set) string {
 	if name == "" {
 		return ""
 	}
-	return w.say("%s: ", "%s：", name)
+	return w.text("%s: ", "%s：", name)
 }
 
-// place is x as people write it.
+// place writes an x.
 func (set Set) place(x float64) string {
 	switch {
 	case set.XKind == data.Time:
@@ -46,8 +45,8 @@ func (set Set) place(x float64) string {
 	return data.FormatNumber(x)
 }
 
-// num is a value with its unit, to four digits.
-func num(v float64, u data.Unit) string {
+// number writes a value with its unit, to four digits.
+func number(v float64, u data.Unit) string {
 	s := short(v)
 	switch u {
 	case data.Percent:
@@ -58,23 +57,28 @@ func num(v float64, u data.Unit) string {
 	return s
 }
 
-// short is a number to four significant digits.
-func short(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) || v == 0 {
-		return data.FormatNumber(v)
+// signed is number with a plus before values above 0.
+func signed(v float64, u data.Unit) string {
+	if v > 0 {
+		return "+" + number(v, u)
 	}
-	if a := math.Abs(v); a >= 1e4 && a < 1e15 {
-		return data.FormatNumber(math.Round(v))
-	}
-	f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
-	if err != nil {
-		return data.FormatNumber(v)
-	}
-	return data.FormatNumber(f)
+	return number(v, u)
 }
 
-// pv is a p-value as papers write it.
-func pv(p float64) string {
+// short writes a number to four significant digits.
+func short(v float64) string {
+	a := math.Abs(v)
+	if a >= 1e4 && a < 1e15 {
+		return data.FormatNumber(math.Round(v))
+	}
+	if f, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64); err == nil {
+		v = f
+	}
+	return data.FormatNumber(v)
+}
+
+// pValue writes a p-value as papers do.
+func pValue(p float64) string {
 	switch {
 	case math.IsNaN(p):
 		return "p n/a"
@@ -84,12 +88,13 @@ func pv(p float64) string {
 	return "p = " + strconv.FormatFloat(p, 'f', 3, 64)
 }
 
-func percent(v float64) string {
-	s := strconv.FormatFloat(100*v, 'f', 1, 64) + "%"
-	if v > 0 {
-		return "+" + s
-	}
-	return s
-}
+// percent writes a share with one decimal.
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }
 
-func share(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) + "%" }
+// signedPercent is percent with a plus before values above 0.
+func signedPercent(share float64) string {
+	if share > 0 {
+		return "+" + percent(share)
+	}
+	return percent(share)
+}
