@@ -28,7 +28,7 @@ func courseOutliers(w words, set Set, s Series, c season, seasonal bool) []Insig
 		// residuals say too little about the noise. The steps tell.
 		spread = max(MAD(rest), MAD(differences(s.Y))/math.Sqrt2)
 	}
-	return outliers(w, set, s, rest, spread, w.text("the level around them", "邻近水平"))
+	return outliers(w, set, s, rest, spread, w.text("the local level", "邻近水平"))
 }
 
 // valueOutliers looks for values far from the median of all.
