@@ -32,8 +32,9 @@ func readTSV(ctx context.Context, data []byte, o Options) (*Table, error) {
 	return separated(ctx, text, '\t', note, o)
 }
 
-// decode makes UTF-8 of what a spreadsheet may have written: UTF-16 by its
-// mark, else GB18030 if the bytes fit it, else Windows-1252.
+// decode converts text as spreadsheets write it to UTF-8: from UTF-16 by its
+// byte order mark, else from GB18030 if it reads as Chinese, else from
+// Windows-1252 or Latin-1. The note names the encoding that it guessed.
 func decode(data []byte) (text []byte, note string, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\ufeff")):
@@ -42,21 +43,22 @@ func decode(data []byte) (text []byte, note string, err error) {
 		text, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(data)
 		return text, "", err
 	}
-	if utf8.Valid(data) {
-		if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
-			return nil, "", errors.New("it is not text, and not one of " + formats)
-		}
-		return data, "", nil
-	}
 	if bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 {
-		return nil, "", errors.New("it is not text, and not one of " + formats)
+		return nil, "", errors.New("it is neither text nor one of " + formats)
+	}
+	if utf8.Valid(data) {
+		return data, "", nil
 	}
 	for _, c := range []struct {
 		name string
 		enc  encoding.Encoding
-	}{{"GB18030", simplifiedchinese.GB18030}, {"Windows-1252", charmap.Windows1252}} {
+		fits func(text []byte) bool
+	}{
+		{"GB18030", simplifiedchinese.GB18030, isChinese},
+		{"Windows-1252", charmap.Windows1252, func([]byte) bool { return true }},
+	} {
 		text, err = c.enc.NewDecoder().Bytes(data)
-		if err == nil && !bytes.ContainsRune(text, utf8.RuneError) && plausible(text, c.name) {
+		if err == nil && !bytes.ContainsRune(text, utf8.RuneError) && c.fits(text) {
 			return text, "the file is not UTF-8 and was read as " + c.name, nil
 		}
 	}
@@ -64,12 +66,9 @@ func decode(data []byte) (text []byte, note string, err error) {
 	return text, "the file is not UTF-8 and was read as Latin-1", err
 }
 
-// plausible looks whether text that was read as GB18030 is Chinese: other
-// encodings of Europe's letters sometimes fit it too.
-func plausible(text []byte, name string) bool {
-	if name != "GB18030" {
-		return true
-	}
+// isChinese reports whether most of what is not ASCII is Chinese. Text in
+// European encodings often decodes as GB18030 without an error.
+func isChinese(text []byte) bool {
 	chinese, other := 0, 0
 	for _, r := range string(text[:min(len(text), 64<<10)]) {
 		switch {
@@ -83,7 +82,8 @@ func plausible(text []byte, name string) bool {
 	return chinese > 4*other && chinese > 1
 }
 
-// delimiter is the one that most of the first lines agree on.
+// delimiter returns the one of comma, semicolon, tab and bar that occurs equally
+// often in most of the first 20 lines.
 func delimiter(text []byte) rune {
 	best, most := ',', 0
 	lines := strings.SplitN(string(text[:min(len(text), 64<<10)]), "\n", 21)
@@ -106,6 +106,7 @@ func delimiter(text []byte) rune {
 	return best
 }
 
+// unquoted counts d outside of quotation marks.
 func unquoted(line string, d rune) int {
 	n, quoted := 0, false
 	for _, r := range line {
@@ -119,6 +120,8 @@ func unquoted(line string, d rune) int {
 	return n
 }
 
+// separated reads delimited text. Rows may have fewer or more fields than the
+// first line, which names the columns unless it is data itself.
 func separated(ctx context.Context, text []byte, comma rune, note string, o Options) (*Table, error) {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = comma, -1, true, true
@@ -132,7 +135,7 @@ func separated(ctx context.Context, text []byte, comma rune, note string, o Opti
 	c := cells{max: o.MaxCells}
 	ragged := 0
 	if headless(head) {
-		note = join(note, "the file has no line of names: columns are numbered")
+		note = join(note, "the first line is data, so the columns are numbered")
 		c.add(head)
 	} else {
 		for _, name := range head {
@@ -154,7 +157,7 @@ func separated(ctx context.Context, text []byte, comma rune, note string, o Opti
 		if len(row) != width {
 			ragged++
 		}
-		if len(row) > width+1000 {
+		if len(row) > width+maxExtra {
 			return nil, fmt.Errorf("row %d has %d fields, the first line has %d", n+2, len(row), width)
 		}
 		if !c.add(row) {
@@ -174,7 +177,12 @@ func separated(ctx context.Context, text []byte, comma rune, note string, o Opti
 	return t, nil
 }
 
-// headless reports whether the first line is data: a name is never a number.
+// maxExtra is how many fields more than the first line a row may have: each
+// becomes a column.
+const maxExtra = 1000
+
+// headless reports whether the first line is data rather than names: whether
+// all its fields are numbers, which are not ascending years.
 func headless(head []string) bool {
 	filled := 0
 	for _, s := range head {
@@ -189,7 +197,7 @@ func headless(head []string) bool {
 	return filled > 0 && len(head) > 1 && !yearsAcross(head)
 }
 
-// yearsAcross reports whether numbers are the names of columns: 2019, 2020, …
+// yearsAcross reports whether numbers name columns: 2019, 2020, …
 func yearsAcross(head []string) bool {
 	last := 0.0
 	for _, s := range head {
@@ -206,6 +214,7 @@ func yearsAcross(head []string) bool {
 	return true
 }
 
+// join appends a note to another.
 func join(a, b string) string {
 	if a == "" {
 		return b

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// missing are the ways in which files say that there is no value.
+// missing are the texts, in lower case, that stand for no value.
 var missing = map[string]bool{
 	"": true, "na": true, "n/a": true, "nan": true, "null": true, "none": true, "nil": true,
 	"-": true, "--": true, "#n/a": true, "?": true, ".": true, "<na>": true, "#value!": true, "#div/0!": true,
@@ -17,8 +17,9 @@ var missing = map[string]bool{
 
 func isMissing(s string) bool { return len(s) <= 8 && missing[strings.ToLower(s)] }
 
-// infer makes a column of what stands in its cells. The cells are trimmed in
-// place and may be kept.
+// infer makes a column of the texts of its cells: of numbers or times if nearly
+// all cells are, else of texts. It trims the cells in place and may keep the
+// slice. It also returns notes.
 func infer(name string, cells []string) (*Column, []string) {
 	some := false
 	for i, s := range cells {
@@ -52,11 +53,12 @@ func infer(name string, cells []string) (*Column, []string) {
 	return c, nil
 }
 
-// strayed is the share of cells that may be no number in a column of numbers;
-// each is noted and becomes missing.
-const strayed = 0.01
+// maxStray is the share of cells in a column of numbers that may be something
+// else. They become missing, with a note.
+const maxStray = 0.01
 
-// numbers reads the cells as numbers, if nearly all of them are.
+// numbers reads the cells as numbers. It reports false if too many are none: of
+// up to 20 cells more than one, or of more cells more than maxStray.
 func numbers(name string, cells []string) (nums []float64, unit Unit, notes []string, ok bool) {
 	nums = make([]float64, len(cells))
 	bad, filled, example := 0, 0, ""
@@ -67,12 +69,12 @@ func numbers(name string, cells []string) (nums []float64, unit Unit, notes []st
 			continue
 		}
 		filled++
-		if identifier(s) {
+		if isIdentifier(s) {
 			return nil, "", nil, false
 		}
 		v, u, ok := number(s, european)
 		if !ok {
-			if bad++; filled > 20 && float64(bad) > strayed*float64(len(cells)) || filled <= 20 && bad > 1 {
+			if bad++; filled > 20 && float64(bad) > maxStray*float64(len(cells)) || filled <= 20 && bad > 1 {
 				return nil, "", nil, false
 			}
 			v, example = math.NaN(), s
@@ -81,11 +83,12 @@ func numbers(name string, cells []string) (nums []float64, unit Unit, notes []st
 		}
 		nums[i] = v
 	}
-	if float64(bad) > strayed*float64(filled) {
+	if float64(bad) > maxStray*float64(filled) {
 		return nil, "", nil, false
 	}
 	if bad > 0 {
-		notes = append(notes, fmt.Sprintf("column %q: %d values are not numbers and count as missing, such as %q", name, bad, clip(example, 40)))
+		notes = append(notes, fmt.Sprintf("column %q: %d values are not numbers and count as missing, such as %q",
+			name, bad, clip(example, 40)))
 	}
 	if european {
 		notes = append(notes, fmt.Sprintf("column %q: the comma is read as the decimal mark", name))
@@ -93,17 +96,18 @@ func numbers(name string, cells []string) (nums []float64, unit Unit, notes []st
 	return nums, unit, notes, true
 }
 
-// identifier reports whether s has digits that are a name, not a quantity:
-// with leading zeros, as postcodes and article numbers have them.
-func identifier(s string) bool {
+// isIdentifier reports whether s is a name made of digits: it begins with a
+// zero, as postcodes and article numbers do.
+func isIdentifier(s string) bool {
 	return len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9'
 }
 
 var commaDecimal = regexp.MustCompile(`^[-+]?(\d{1,3}(\.\d{3})+|\d+),(\d{1,2}|\d{4,})$`)
 var anyComma = regexp.MustCompile(`^[-+]?(\d{1,3}(\.\d{3})*|\d+)(,\d+)?$`)
 
-// commaDecimals reports whether the cells have a comma as decimal mark: all
-// could, and one must.
+// commaDecimals reports whether the comma is the cells' decimal mark: whether
+// all cells can be read so and one, among the first 200, cannot be read
+// otherwise.
 func commaDecimals(cells []string) bool {
 	sure, seen := false, 0
 	for _, s := range cells {
@@ -121,9 +125,14 @@ func commaDecimals(cells []string) bool {
 	return sure
 }
 
-var thousands = regexp.MustCompile(`^\d{1,3}([, '\x{00a0}\x{202f}’]\d{3})+(\.\d+)?$`)
+// thousands matches digits in groups of three; ungroup joins the groups.
+var (
+	ungroup   = strings.NewReplacer(",", "", " ", "", "'", "", "’", "", "\u00a0", "", "\u202f", "")
+	thousands = regexp.MustCompile(`^\d{1,3}([, '\x{00a0}\x{202f}’]\d{3})+(\.\d+)?$`)
+)
 
-// number reads one number as people write it: 1,234.5 and $3 and 12% and (7).
+// number reads a number as people write it: 1,234.5 or $3 or 12% or (7), which
+// is negative. european takes the comma for the decimal mark. s is not empty.
 func number(s string, european bool) (v float64, unit Unit, ok bool) {
 	if european {
 		s = strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
@@ -154,7 +163,7 @@ func number(s string, european bool) (v float64, unit Unit, ok bool) {
 		}
 	}
 	if thousands.MatchString(s) {
-		s = strings.NewReplacer(",", "", " ", "", "'", "", "’", "", "\u00a0", "", "\u202f", "").Replace(s)
+		s = ungroup.Replace(s)
 	}
 	if s == "" || s[0] < '.' || s[0] > '9' || s[0] == '/' || strings.ContainsAny(s, "xX_pP") {
 		return 0, "", false
@@ -169,14 +178,15 @@ func number(s string, european bool) (v float64, unit Unit, ok bool) {
 	return v, unit, true
 }
 
-// years reports whether a column of whole numbers is one of years, by its
-// name and its values.
+// years reports whether a column of numbers is one of years, by its name and
+// its values.
 func years(name string, nums []float64) bool {
-	switch n := strings.ToLower(strings.TrimSpace(name)); {
-	case n == "year", n == "years", n == "yr", n == "jahr", n == "année", n == "año", strings.HasSuffix(n, "年"), n == "年份",
-		strings.HasSuffix(n, " year"), strings.HasSuffix(n, "_year"):
+	switch n := strings.ToLower(strings.TrimSpace(name)); n {
+	case "year", "years", "yr", "jahr", "année", "año", "年份":
 	default:
-		return false
+		if !strings.HasSuffix(n, "年") && !strings.HasSuffix(n, " year") && !strings.HasSuffix(n, "_year") {
+			return false
+		}
 	}
 	for _, v := range nums {
 		if !math.IsNaN(v) && (v != math.Trunc(v) || v < 1000 || v > 2300) {
@@ -186,6 +196,7 @@ func years(name string, nums []float64) bool {
 	return true
 }
 
+// clip shortens s to n letters.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"

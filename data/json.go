@@ -7,16 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
-// readJSON reads an array of objects or of arrays, an object of such an array
-// or of columns, or one object a line.
+// readJSON reads a table in one of these forms: an array of objects, of arrays
+// or of values; an object with such an array in a member; an object of
+// columns; or one object per line.
 func readJSON(ctx context.Context, data []byte, o Options) (*Table, error) {
 	text, note, err := decode(data)
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(&live{ctx, bytes.NewReader(text)})
+	dec := json.NewDecoder(ctxio.NewReader(ctx, bytes.NewReader(text)))
 	dec.UseNumber()
 	r := jsonRows{cells: cells{max: o.MaxCells}, index: make(map[string]int)}
 	if err := r.read(dec, o.Table); err != nil {
@@ -29,13 +32,64 @@ func readJSON(ctx context.Context, data []byte, o Options) (*Table, error) {
 	return t, err
 }
 
+// jsonRows collects rows of JSON. Each member of an object is a cell, in a
+// column of its name.
 type jsonRows struct {
 	cells
-	index map[string]int
+	index map[string]int // of columns by name
 }
 
-var errNoRows = errors.New("the JSON has no table: an array of objects, an object of columns, or an object a line")
+// An object has its members in order. Their values are not decoded further.
+type object []member
 
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// nextValue reads a value: an object, a []json.RawMessage, or a token.
+func nextValue(dec *json.Decoder) (any, error) {
+	tok, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch tok {
+	case json.Delim('{'):
+		return nextObject(dec)
+	case json.Delim('['):
+		list := []json.RawMessage{}
+		for dec.More() {
+			var v json.RawMessage
+			if err := dec.Decode(&v); err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err := dec.Token()
+		return list, err
+	}
+	return tok, nil
+}
+
+// nextObject reads an object after its opening brace.
+func nextObject(dec *json.Decoder) (o object, err error) {
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{name: fmt.Sprint(name)}
+		if err := dec.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		o = append(o, m)
+	}
+	_, err = dec.Token()
+	return o, err
+}
+
+// read reads the whole file. key names the member that has the rows; "" takes
+// the first that can.
 func (r *jsonRows) read(dec *json.Decoder, key string) error {
 	tok, err := dec.Token()
 	if err == io.EOF {
@@ -48,20 +102,30 @@ func (r *jsonRows) read(dec *json.Decoder, key string) error {
 	case json.Delim('['):
 		return r.array(dec)
 	case json.Delim('{'):
-		return r.object(dec, key)
-	}
-	return errNoRows
-}
-
-// array reads rows until the array ends.
-func (r *jsonRows) array(dec *json.Decoder) error {
-	for dec.More() {
-		row, err := value(dec, 0)
+		first, err := nextObject(dec)
 		if err != nil {
 			return err
 		}
-		full, err := r.row(row)
-		if full || err != nil {
+		second, err := nextValue(dec)
+		switch {
+		case err == io.EOF:
+			return r.members(first, key)
+		case err != nil:
+			return err
+		}
+		return r.lines(dec, first, second)
+	}
+	return errors.New("the JSON has no table: an array of objects, an object of columns, or an object per line")
+}
+
+// array reads rows up to the end of an array whose beginning was read.
+func (r *jsonRows) array(dec *json.Decoder) error {
+	for dec.More() {
+		v, err := nextValue(dec)
+		if err != nil {
+			return err
+		}
+		if full, err := r.row(v); full || err != nil {
 			return err
 		}
 	}
@@ -69,79 +133,57 @@ func (r *jsonRows) array(dec *json.Decoder) error {
 	return err
 }
 
-// object reads the members of the first object: then it is one of many lines,
-// or has the rows in a member, or has columns.
-func (r *jsonRows) object(dec *json.Decoder, key string) error {
-	var first members
-	if err := first.read(dec, 0); err != nil {
+// lines adds two rows that were read, and those that follow.
+func (r *jsonRows) lines(dec *json.Decoder, first, second any) error {
+	if full, err := r.row(first); full || err != nil {
 		return err
 	}
-	if next, err := value(dec, 0); err == nil { // one object a line
-		for _, v := range []any{first, next} {
-			if full, err := r.row(v); full || err != nil {
-				return err
-			}
+	for v, err := second, error(nil); err != io.EOF; v, err = nextValue(dec) {
+		if err != nil {
+			return err
 		}
-		for {
-			v, err := value(dec, 0)
-			if err == io.EOF {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if full, err := r.row(v); full || err != nil {
-				return err
-			}
+		if full, err := r.row(v); full || err != nil {
+			return err
 		}
-	} else if err != io.EOF {
-		return err
 	}
-	return r.member(first, key)
+	return nil
 }
 
-// member takes the rows out of one object.
-func (r *jsonRows) member(m members, key string) error {
-	lists := 0
-	for _, f := range m {
-		list, ok := f.value.([]any)
-		if !ok {
+// members takes the rows out of the only object of a file: from the first
+// member that is an array of objects, else from columns if all members are
+// arrays, else the object is the only row.
+func (r *jsonRows) members(o object, key string) error {
+	lists := make([][]json.RawMessage, len(o))
+	n := 0
+	for i, m := range o {
+		if m.value[0] != '[' || json.Unmarshal(m.value, &lists[i]) != nil {
 			continue
 		}
-		lists++
-		if key != "" && f.name != key || len(list) == 0 {
+		n++
+		if key != "" && m.name != key || len(lists[i]) == 0 || lists[i][0][0] != '{' {
 			continue
 		}
-		if _, ok := list[0].(members); ok {
-			for _, v := range list {
-				if full, err := r.row(v); full || err != nil {
-					return err
-				}
-			}
-			return nil
-		}
+		dec := json.NewDecoder(bytes.NewReader(m.value))
+		dec.UseNumber()
+		return r.read(dec, "")
 	}
 	if key != "" {
 		return fmt.Errorf("the JSON has no array of objects %q", key)
 	}
-	if lists > 0 && lists == len(m) {
-		return r.byColumn(m)
+	if n == 0 || n < len(o) {
+		_, err := r.row(o)
+		return err
 	}
-	_, err := r.row(m)
-	return err
-}
-
-func (r *jsonRows) byColumn(m members) error {
 	rows := 0
-	for _, f := range m {
-		rows = max(rows, len(f.value.([]any)))
-		r.widen(f.name)
+	for i, m := range o {
+		rows = max(rows, len(lists[i]))
+		r.widen(m.name)
 	}
 	for i := range rows {
-		row := make([]string, len(m))
-		for j, f := range m {
-			if list := f.value.([]any); i < len(list) {
-				row[j] = cell(list[i])
+		row := make([]string, len(o))
+		for j, list := range lists {
+			if i < len(list) {
+				row[j] = jsonCell(list[i])
 			}
 		}
 		if !r.add(row) {
@@ -151,29 +193,33 @@ func (r *jsonRows) byColumn(m members) error {
 	return nil
 }
 
-// row adds a row; full says that no more fit.
+// maxNames is how many different names the members of rows may have.
+const maxNames = 10_000
+
+// row adds what nextValue returned as a row. It reports full when there is no
+// room for more.
 func (r *jsonRows) row(v any) (full bool, err error) {
 	switch v := v.(type) {
-	case members:
+	case object:
 		row := make([]string, len(r.names))
-		for _, f := range v {
-			i, ok := r.index[f.name]
+		for _, m := range v {
+			i, ok := r.index[m.name]
 			if !ok {
-				if len(r.names) >= 10_000 {
-					return true, errors.New("the objects have more than 10,000 different names")
+				if len(r.names) >= maxNames {
+					return true, fmt.Errorf("the objects have more than %d different names", maxNames)
 				}
 				i = len(r.names)
-				r.index[f.name] = i
-				r.widen(f.name)
+				r.index[m.name] = i
+				r.widen(m.name)
 				row = append(row, "")
 			}
-			row[i] = cell(f.value)
+			row[i] = jsonCell(m.value)
 		}
 		return !r.add(row), nil
-	case []any:
+	case []json.RawMessage:
 		row := make([]string, len(v))
 		for i, x := range v {
-			row[i] = cell(x)
+			row[i] = jsonCell(x)
 		}
 		if r.rows == 0 && len(r.names) == 0 && !headless(row) {
 			for _, n := range row {
@@ -186,100 +232,28 @@ func (r *jsonRows) row(v any) (full bool, err error) {
 	if len(r.names) == 0 {
 		r.widen("value")
 	}
-	return !r.add([]string{cell(v)}), nil
+	text := ""
+	if v != nil {
+		text = fmt.Sprint(v)
+	}
+	return !r.add([]string{text}), nil
 }
 
-// cell is a value as text: what is nested stays JSON.
-func cell(v any) string {
-	switch v := v.(type) {
-	case nil:
+// jsonCell writes a value as the text of a cell. Arrays and objects stay JSON.
+func jsonCell(v json.RawMessage) string {
+	switch v[0] {
+	case 'n': // null
 		return ""
-	case string:
-		return v
-	case json.Number:
-		return v.String()
-	case bool:
-		return fmt.Sprint(v)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(b)
-}
-
-// members are those of an object, in their order.
-type members []struct {
-	name  string
-	value any
-}
-
-// MarshalJSON writes the object with its order.
-func (m members) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, f := range m {
-		if i > 0 {
-			b = append(b, ',')
+	case '"':
+		var s string
+		if err := json.Unmarshal(v, &s); err == nil {
+			return s
 		}
-		name, err := json.Marshal(f.name)
-		if err != nil {
-			return nil, err
+	case '{', '[':
+		var b bytes.Buffer
+		if err := json.Compact(&b, v); err == nil {
+			return b.String()
 		}
-		v, err := json.Marshal(f.value)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, name...), ':'), v...)
 	}
-	return append(b, '}'), nil
-}
-
-const maxDepth = 100
-
-// read reads the members after the opening brace.
-func (m *members) read(dec *json.Decoder, depth int) error {
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return err
-		}
-		v, err := value(dec, depth+1)
-		if err != nil {
-			return err
-		}
-		*m = append(*m, struct {
-			name  string
-			value any
-		}{fmt.Sprint(name), v})
-	}
-	_, err := dec.Token()
-	return err
-}
-
-func value(dec *json.Decoder, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("the JSON is nested more than %d deep", maxDepth)
-	}
-	tok, err := dec.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch tok {
-	case json.Delim('{'):
-		m := members{}
-		err := m.read(dec, depth)
-		return m, err
-	case json.Delim('['):
-		list := []any{}
-		for dec.More() {
-			v, err := value(dec, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		_, err := dec.Token()
-		return list, err
-	}
-	return tok, nil
+	return string(v)
 }

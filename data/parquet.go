@@ -17,14 +17,15 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// readParquet reads the columns that have one value a row; nested ones are
-// left out, and noted.
+// readParquet reads the columns that have one value per row. It leaves out
+// lists and maps, with a note.
 func readParquet(ctx context.Context, data []byte, o Options) (*Table, error) {
-	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)),
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read as Parquet: %w", err)
 	}
-	var c cells
+	c := cells{max: o.MaxCells}
 	var left []string
 	type leaf struct {
 		index int
@@ -40,7 +41,6 @@ func readParquet(ctx context.Context, data []byte, o Options) (*Table, error) {
 		c.widen(strings.Join(path, "."))
 		leaves = append(leaves, leaf{l.ColumnIndex, parquetText(l.Node.Type())})
 	}
-	c.max = o.MaxCells
 	rows := int64(0)
 	for _, g := range f.RowGroups() {
 		rows += g.NumRows()
@@ -59,12 +59,15 @@ func readParquet(ctx context.Context, data []byte, o Options) (*Table, error) {
 	}
 	t, err := c.table(ctx)
 	if err == nil && len(left) > 0 {
-		t.Notes = append(t.Notes, "left out, because they have many values a row: "+strings.Join(left, ", "))
+		t.Notes = append(t.Notes, "left out, because they have several values per row: "+strings.Join(left, ", "))
 	}
 	return t, err
 }
 
-func readChunk(ctx context.Context, chunk parquet.ColumnChunk, text func(parquet.Value) string, into *[]string, limit int) error {
+// readChunk appends the values of a column in one row group to into, until it
+// has limit values.
+func readChunk(ctx context.Context, chunk parquet.ColumnChunk, text func(parquet.Value) string, into *[]string,
+	limit int) error {
 	pages := chunk.Pages()
 	defer pages.Close()
 	values := make([]parquet.Value, 1024)
@@ -84,11 +87,11 @@ func readChunk(ctx context.Context, chunk parquet.ColumnChunk, text func(parquet
 			var n int
 			n, err = r.ReadValues(values)
 			for _, v := range values[:min(n, limit-len(*into))] {
-				if v.IsNull() {
-					*into = append(*into, "")
-				} else {
-					*into = append(*into, text(v))
+				s := ""
+				if !v.IsNull() {
+					s = text(v)
 				}
+				*into = append(*into, s)
 			}
 		}
 		parquet.Release(page)
@@ -99,7 +102,8 @@ func readChunk(ctx context.Context, chunk parquet.ColumnChunk, text func(parquet
 	return nil
 }
 
-// parquetText is how the values of a column are written.
+// parquetText returns how to write the values of a column, by its logical type
+// or else its physical one.
 func parquetText(t parquet.Type) func(parquet.Value) string {
 	if l := t.LogicalType(); l != nil {
 		switch {
@@ -114,7 +118,7 @@ func parquetText(t parquet.Type) func(parquet.Value) string {
 		}
 	}
 	switch t.Kind() {
-	case parquet.Int96:
+	case parquet.Int96: // an old form of timestamps: nanoseconds of a day, and the Julian day
 		return func(v parquet.Value) string {
 			i := v.Int96()
 			nanos := int64(i[0]) | int64(i[1])<<32
@@ -135,6 +139,7 @@ func parquetText(t parquet.Type) func(parquet.Value) string {
 	return parquet.Value.String
 }
 
+// timestamps returns how to write times since 1970 in a unit.
 func timestamps(u format.TimeUnit) func(parquet.Value) string {
 	at := time.UnixMilli
 	switch {
@@ -146,6 +151,8 @@ func timestamps(u format.TimeUnit) func(parquet.Value) string {
 	return func(v parquet.Value) string { return at(v.Int64()).UTC().Format(time.RFC3339Nano) }
 }
 
+// decimals returns how to write integers that are scaled by a power of ten.
+// Those of more than 64 bits are big-endian in two's complement.
 func decimals(scale int) func(parquet.Value) string {
 	return func(v parquet.Value) string {
 		var n float64

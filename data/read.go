@@ -12,40 +12,46 @@ import (
 	"strings"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
 // Options say what to read, and how much at most.
 type Options struct {
-	Table    string // the sheet of a workbook, the table of a database; none: the first that has rows
-	MaxBytes int64  // of the file; 0 means 256 MiB
-	MaxCells int    // rows times columns; 0 means 20 million. Rows beyond it are left out, and noted
+	// Table names the sheet of a workbook, the table of a database or the
+	// member of a JSON object. "" takes the first sheet or member that has
+	// rows, or the table with the most.
+	Table string
+
+	MaxBytes int64 // of the file; 0 means 256 MiB
+	MaxCells int   // rows times columns; 0 means 20 million. Rows beyond it are left out, with a note
 }
 
-// The formats that [Read] knows, by the ending of the file's name.
+// formats are those that Read knows.
 const formats = "CSV, TSV, JSON, JSON lines, Parquet, XLSX and SQLite"
 
-// Read reads the table in the named file of fsys. What the file is, its first
-// bytes say, and its name where they do not. Cancelling ctx ends it.
+// Read reads a table from the named file of fsys. It detects the format from
+// the first bytes, or from the ending of the name for formats of text. It
+// returns soon after ctx is done.
 func Read(ctx context.Context, fsys fs.FS, name string, o Options) (t *Table, err error) {
 	o.MaxBytes, o.MaxCells = cmp.Or(o.MaxBytes, 256<<20), cmp.Or(o.MaxCells, 20_000_000)
 	data, err := readFile(ctx, fsys, name, o.MaxBytes)
 	if err != nil {
 		return nil, err
 	}
-	// The libraries below are for files that their own kind wrote; a hostile
-	// one may make them panic, which is no reason for us to.
+	// The libraries for the formats panic on some broken files.
 	defer func() {
 		if p := recover(); p != nil {
 			t, err = nil, fmt.Errorf("%s: the file is broken (%v)", name, p)
 		}
 	}()
-	t, err = reader(name, data)(ctx, data, o)
+	t, err = readerFor(name, data)(ctx, data, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	t.Name = path.Base(name) + t.Name
 	if len(t.Columns) == 0 {
-		return nil, fmt.Errorf("%s: there is no table in it", name)
+		return nil, fmt.Errorf("%s: it contains no table", name)
 	}
 	return t, nil
 }
@@ -68,7 +74,7 @@ func readFile(ctx context.Context, fsys fs.FS, name string, limit int64) ([]byte
 	}
 	var b bytes.Buffer
 	b.Grow(int(info.Size()) + bytes.MinRead)
-	if _, err := io.Copy(&b, io.LimitReader(&live{ctx, f}, limit+1)); err != nil {
+	if _, err := io.Copy(&b, io.LimitReader(ctxio.NewReader(ctx, f), limit+1)); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if int64(b.Len()) > limit {
@@ -77,23 +83,12 @@ func readFile(ctx context.Context, fsys fs.FS, name string, limit int64) ([]byte
 	return b.Bytes(), nil
 }
 
-// A live reader ends with its context.
-type live struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (l *live) Read(p []byte) (int, error) {
-	if err := l.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return l.r.Read(p)
-}
-
+// A readFunc reads a table of one format. The name of the result is only that
+// of the sheet or table within the file.
 type readFunc func(ctx context.Context, data []byte, o Options) (*Table, error)
 
-// reader is how a file is read.
-func reader(name string, data []byte) readFunc {
+// readerFor returns the function that reads a file, which may only fail.
+func readerFor(name string, data []byte) readFunc {
 	switch {
 	case bytes.HasPrefix(data, []byte("PAR1")):
 		return readParquet
@@ -112,11 +107,12 @@ func reader(name string, data []byte) readFunc {
 	case ".tsv", ".tab":
 		return readTSV
 	case ".parquet", ".xlsx", ".xlsm", ".sqlite", ".sqlite3", ".db":
-		return refuse("its first bytes are not those of such a file; it may be cut off or encrypted")
+		return refuse("its content is not of the format that its name claims; it may be cut off or encrypted")
 	case ".csv", ".txt":
 		return readCSV
 	}
-	if trimmed := bytes.TrimLeft(data[:min(len(data), 512)], " \t\r\n\ufeff"); len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') {
+	trimmed := bytes.TrimLeft(data[:min(len(data), 512)], " \t\r\n\ufeff")
+	if bytes.HasPrefix(trimmed, []byte("[")) || bytes.HasPrefix(trimmed, []byte("{")) {
 		return readJSON
 	}
 	return readCSV
@@ -126,17 +122,18 @@ func refuse(why string) readFunc {
 	return func(context.Context, []byte, Options) (*Table, error) { return nil, errors.New(why) }
 }
 
-// cells collects a table of which nobody said what it is, column by column.
+// cells collects the texts of a table, column by column, until their kinds are
+// inferred.
 type cells struct {
 	names   []string
-	columns [][]string
+	columns [][]string // each has as many cells as there are rows
 	rows    int
 	max     int // rows times columns
 	cut     bool
 }
 
-// add adds a row; a shorter one is filled up, of a longer one the rest is
-// given a column without a name. It returns false if the table is full.
+// add adds a row. A shorter one is padded; a longer one adds columns. It
+// returns false if there is no room.
 func (c *cells) add(row []string) bool {
 	for len(c.names) < len(row) {
 		c.widen(fmt.Sprintf("column %d", len(c.names)+1))
@@ -156,12 +153,14 @@ func (c *cells) add(row []string) bool {
 	return true
 }
 
+// widen adds a column, which is empty in the rows so far.
 func (c *cells) widen(name string) {
 	c.names = append(c.names, name)
 	c.columns = append(c.columns, make([]string, c.rows))
 }
 
-// table infers what the columns are.
+// table infers the kinds of the columns. Columns without a name, or with one
+// that another has, get a number.
 func (c *cells) table(ctx context.Context) (*Table, error) {
 	t := &Table{}
 	seen := make(map[string]int)
@@ -180,7 +179,8 @@ func (c *cells) table(ctx context.Context) (*Table, error) {
 		t.Notes = append(t.Notes, notes...)
 	}
 	if c.cut {
-		t.Notes = append(t.Notes, fmt.Sprintf("only the first %s rows were read: the table is larger than %s cells", FormatNumber(float64(c.rows)), FormatNumber(float64(c.max))))
+		t.Notes = append(t.Notes, fmt.Sprintf("only the first %s rows were read: the table is larger than %s cells",
+			FormatNumber(float64(c.rows)), FormatNumber(float64(c.max))))
 	}
 	return t, nil
 }

@@ -94,15 +94,15 @@ func TestReadText(t *testing.T) {
 func TestReadSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ what, name, content, want string }{
 		{"empty", "a.csv", "", "empty"},
-		{"a directory of nothing", "a.xlsx", "not a zip", "first bytes"},
+		{"a directory of nothing", "a.xlsx", "not a zip", "not of the format that its name claims"},
 		{"broken JSON", "a.json", `[{"a":1},{"a":`, "EOF"},
 		{"a scalar", "a.json", "42", "no table"},
-		{"binary", "a.csv", "\x00\x01\x02", "not text"},
+		{"binary", "a.csv", "\x00\x01\x02", "neither text"},
 		{"old Excel", "a.xls", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "XLSX"},
 		{"gzip", "a.csv.gz", "\x1f\x8b\x08", "gunzip"},
 		{"Parquet that is cut off", "a.parquet", "PAR1\x00\x00\x00\x00PAR1", "Parquet"},
 		{"SQLite that is cut off", "a.db", "SQLite format 3\x00", ""},
-		{"deep", "a.json", strings.Repeat("[", 5000), "nested"},
+		{"deep", "a.json", strings.Repeat("[", 20_000), "exceeded max depth"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			_, err := read(t, c.name, c.content, Options{})
@@ -158,7 +158,7 @@ func TestParquet(t *testing.T) {
 					t.Errorf("%s: %+v, want %q", col, c, v)
 				}
 			}
-			if !strings.Contains(strings.Join(tab.Notes, ""), "many values a row: l") {
+			if !strings.Contains(strings.Join(tab.Notes, ""), "several values per row: l") {
 				t.Error(tab.Notes)
 			}
 		})

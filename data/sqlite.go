@@ -13,13 +13,16 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// readSQLite reads a table or view. The database is looked at in memory: the
-// file is not locked and not written.
+// readSQLite reads a table or view from a copy in memory, so that the file is
+// neither locked nor written. Nothing in its schema may run functions with side
+// effects, and nothing may write.
 func readSQLite(ctx context.Context, data []byte, o Options) (t *Table, err error) {
 	var note string
-	if len(data) > 20 && data[18] == 2 { // a write-ahead log is another file
+	// Bytes 18 and 19 are the versions for writing and reading: 2 is a
+	// write-ahead log, which is another file and has none in memory.
+	if len(data) > 20 && data[18] == 2 {
 		data[18], data[19] = 1, 1
-		note = "the database has a write-ahead log: what is not yet in the main file is not seen"
+		note = "the database has a write-ahead log; changes that are only in the log were not read"
 	}
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -54,7 +57,8 @@ func readSQLite(ctx context.Context, data []byte, o Options) (t *Table, err erro
 	}
 	t.Name, t.Tables = " ["+name+"]", tables
 	if len(tables) > 1 {
-		t.Notes = append(t.Notes, fmt.Sprintf("table %q was read; the tables are %s", name, strings.Join(tables, ", ")))
+		t.Notes = append(t.Notes,
+			fmt.Sprintf("the table %q was read; the tables are %s", name, strings.Join(tables, ", ")))
 	}
 	if note != "" {
 		t.Notes = append(t.Notes, note)
@@ -62,6 +66,7 @@ func readSQLite(ctx context.Context, data []byte, o Options) (t *Table, err erro
 	return t, nil
 }
 
+// deserialize opens the bytes of a database on a connection.
 func deserialize(conn *sql.Conn, data []byte) error {
 	return conn.Raw(func(c any) error {
 		d, ok := c.(interface{ Deserialize(buf []byte) error })
@@ -72,10 +77,13 @@ func deserialize(conn *sql.Conn, data []byte) error {
 	})
 }
 
+// ident quotes a name for SQL.
 func ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
+// sqliteTables returns the names of all tables, then of all views.
 func sqliteTables(ctx context.Context, conn *sql.Conn) (names []string, err error) {
-	rows, err := conn.QueryContext(ctx, "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by type, name")
+	rows, err := conn.QueryContext(ctx, `select name from sqlite_master
+		where type in ('table', 'view') and name not like 'sqlite_%' order by type, name`)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +101,7 @@ func sqliteTables(ctx context.Context, conn *sql.Conn) (names []string, err erro
 	return names, rows.Err()
 }
 
-// largest is the first of the tables with the most rows.
+// largest returns the first of the tables with the most rows.
 func largest(ctx context.Context, conn *sql.Conn, names []string) (string, error) {
 	best, most := names[0], -1
 	for _, n := range names {
@@ -102,7 +110,7 @@ func largest(ctx context.Context, conn *sql.Conn, names []string) (string, error
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}
-			continue // a view of what is not there; asked for by name, it says so
+			continue // a broken view: reading it by name fails with the reason
 		}
 		if rows > most {
 			best, most = n, rows
@@ -147,6 +155,7 @@ func readQuery(ctx context.Context, conn *sql.Conn, query string, limit int) (*T
 	return c.table(ctx)
 }
 
+// sqlCell writes a value as the text of a cell.
 func sqlCell(v any) string {
 	switch v := v.(type) {
 	case nil:

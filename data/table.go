@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Kind is what the values of a column are.
+// A Kind says what the values of a column are.
 type Kind int
 
 // The kinds of columns.
@@ -21,11 +21,11 @@ const (
 
 func (k Kind) String() string { return [...]string{"text", "number", "time"}[k] }
 
-// A Unit is how fine the times of a column are, or in what its numbers are
-// written.
+// A Unit is the precision of a column's times, or the sign that its numbers are
+// written with: %, or a currency's such as $ and 元.
 type Unit string
 
-// The units. Those of numbers are the sign that stood beside them.
+// The units of times, and Percent.
 const (
 	Year    Unit = "year"
 	Month   Unit = "month"
@@ -40,12 +40,12 @@ const (
 type Column struct {
 	Name  string
 	Kind  Kind
-	Unit  Unit      // none: plain numbers, or text
-	Nums  []float64 // times are seconds since 1970 in UTC; NaN is missing
+	Unit  Unit      // "" for plain numbers and for text
+	Nums  []float64 // numbers, or times in seconds since 1970 in UTC; NaN is missing
 	Texts []string  // "" is missing
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (c *Column) Len() int { return max(len(c.Nums), len(c.Texts)) }
 
 // Missing reports whether row i has no value.
@@ -56,7 +56,7 @@ func (c *Column) Missing(i int) bool {
 	return math.IsNaN(c.Nums[i])
 }
 
-// Label is the value of row i as people write it; "" if it is missing.
+// Label returns the value of row i as people write it, or "" if it is missing.
 func (c *Column) Label(i int) string {
 	switch {
 	case c.Missing(i):
@@ -71,8 +71,8 @@ func (c *Column) Label(i int) string {
 	return FormatNumber(c.Nums[i])
 }
 
-// Distinct is how many different values there are, missing ones left out. It
-// stops counting at limit, unless that is 0.
+// Distinct returns how many different values there are, not counting missing
+// ones. It stops counting at limit, unless that is 0.
 func (c *Column) Distinct(limit int) int {
 	seen := make(map[any]struct{})
 	for i := range c.Len() {
@@ -91,15 +91,15 @@ func (c *Column) Distinct(limit int) int {
 	return len(seen)
 }
 
-// A Table is named columns of one length.
+// A Table is a list of named columns of the same length.
 type Table struct {
 	Name    string // the file, and the sheet or table within it
 	Columns []*Column
-	Tables  []string // what else the file has: the names of all sheets or tables
-	Notes   []string // what people should know: guesses, rows left out
+	Tables  []string // the names of all sheets or tables of the file
+	Notes   []string // sentences about guesses, and about what was left out
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int {
 	if len(t.Columns) == 0 {
 		return 0
@@ -107,8 +107,8 @@ func (t *Table) Rows() int {
 	return t.Columns[0].Len()
 }
 
-// Column returns the column of that name, in any case and with spaces around
-// it, or nil.
+// Column returns the column of that name, or nil. It prefers an exact match to
+// one that ignores case and surrounding spaces.
 func (t *Table) Column(name string) *Column {
 	if i := slices.IndexFunc(t.Columns, func(c *Column) bool { return c.Name == name }); i >= 0 {
 		return t.Columns[i]
@@ -122,7 +122,7 @@ func (t *Table) Column(name string) *Column {
 	return t.Columns[i]
 }
 
-// Find is [Table.Column] with an error that names the columns there are.
+// Find is [Table.Column] with an error that lists the columns.
 func (t *Table) Find(name string) (*Column, error) {
 	if c := t.Column(name); c != nil {
 		return c, nil
@@ -130,6 +130,7 @@ func (t *Table) Find(name string) (*Column, error) {
 	return nil, fmt.Errorf("%s has no column %q; it has %s", t.Name, name, t.names())
 }
 
+// names lists the columns for an error.
 func (t *Table) names() string {
 	var names []string
 	for _, c := range t.Columns {
@@ -142,8 +143,8 @@ func (t *Table) names() string {
 	return strings.Join(names, ", ")
 }
 
-// FormatNumber writes a number for people: at most 6 significant digits for a
-// fraction, all digits of a whole number, groups of three.
+// FormatNumber writes a number for people: all digits of a whole number, six
+// significant ones of a fraction, and commas between thousands from 10,000 on.
 func FormatNumber(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -162,7 +163,7 @@ func FormatNumber(v float64) string {
 	return group(s)
 }
 
-// group puts a comma before every third digit of five and more.
+// group puts commas between the thousands of five or more digits.
 func group(s string) string {
 	whole, frac, _ := strings.Cut(s, ".")
 	sign := ""
@@ -180,7 +181,7 @@ func group(s string) string {
 	return sign + whole
 }
 
-// FormatTime writes a time, in seconds since 1970, as fine as the unit.
+// FormatTime writes a time, in seconds since 1970, with the precision of a unit.
 func FormatTime(sec float64, u Unit) string {
 	t := UnixTime(sec)
 	switch u {
@@ -199,7 +200,8 @@ func FormatTime(sec float64, u Unit) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// UnixTime is the time sec seconds after 1970, in UTC, to the microsecond.
+// UnixTime returns the time that many seconds after 1970, in UTC, to the
+// microsecond.
 func UnixTime(sec float64) time.Time {
 	whole, frac := math.Modf(sec)
 	return time.Unix(int64(whole), int64(math.Round(frac*1e6))*1000).UTC()

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// A layout is a way to write times.
+// A layout is a way to write times, with the precision that it has.
 type layout struct {
 	format string
 	unit   Unit
 }
 
-// layouts are tried in order; the first that fits every cell is it.
+// layouts are tried in order; the first that fits all cells wins. Month/day
+// comes before day/month.
 var layouts = []layout{
 	{"2006-01-02", Day},
 	{time.RFC3339Nano, Second},
@@ -63,7 +64,8 @@ var layouts = []layout{
 	{"2006-002", Day},
 }
 
-// times reads the cells as times, if all of them are, in one way of writing.
+// times reads the cells as times if all of them are, in the same layout. A
+// note tells if days and months could also be read the other way round.
 func times(name string, cells []string) (secs []float64, unit Unit, notes []string, ok bool) {
 	for _, s := range cells {
 		if s != "" && !timelike(s) {
@@ -79,15 +81,16 @@ func times(name string, cells []string) (secs []float64, unit Unit, notes []stri
 		}
 		if twin, has := swapped(l.format); has && i+1 < len(layouts) {
 			if other, also := parseAll(cells, layout{twin, l.unit}.parse); also && !equal(secs, other) {
-				notes = append(notes, fmt.Sprintf("column %q: dates such as %q are read as month/day", name, first(cells)))
+				notes = append(notes,
+					fmt.Sprintf("column %q: dates such as %q are read as month/day", name, firstFilled(cells)))
 			}
 		}
-		return secs, fineness(secs, l.unit), notes, true
+		return secs, precision(secs, l.unit), notes, true
 	}
 	return nil, "", nil, false
 }
 
-// timelike is a quick look: times have digits and are short.
+// timelike is a fast check: times are short and have digits.
 func timelike(s string) bool { return len(s) <= 40 && strings.ContainsAny(s, "0123456789") }
 
 func (l layout) parse(s string) (float64, bool) {
@@ -98,7 +101,7 @@ func (l layout) parse(s string) (float64, bool) {
 	return float64(t.Unix()) + float64(t.Nanosecond())/1e9, true
 }
 
-// swapped is the layout in which day and month have changed places.
+// swapped returns the layout with day and month exchanged.
 func swapped(format string) (string, bool) {
 	if rest, ok := strings.CutPrefix(format, "1/2/"); ok {
 		return "2/1/" + rest, true
@@ -129,6 +132,8 @@ func quarter(s string) (float64, bool) {
 	return float64(time.Date(y, time.Month(3*q-2), 1, 0, 0, 0, 0, time.UTC).Unix()), y >= 1000
 }
 
+// parseAll reads all cells, missing ones as NaN. It reports false if one cannot
+// be read, or all are missing.
 func parseAll(cells []string, parse func(string) (float64, bool)) ([]float64, bool) {
 	var secs []float64
 	for i, s := range cells {
@@ -153,9 +158,10 @@ func parseAll(cells []string, parse func(string) (float64, bool)) ([]float64, bo
 	return secs, secs != nil
 }
 
-// fineness is the coarsest unit that loses nothing: days that are all the
-// first of a month are months, and so on. A single time stays what it was.
-func fineness(secs []float64, u Unit) Unit {
+// precision returns the coarsest unit that loses nothing of times that were
+// written as finely as u: days that all are the first of a month are months. A
+// single time keeps u.
+func precision(secs []float64, u Unit) Unit {
 	const day = 86400
 	months, whole, n := true, true, 0
 	distinct := math.NaN()
@@ -185,6 +191,7 @@ func fineness(secs []float64, u Unit) Unit {
 	return u
 }
 
+// equal reports whether two columns are the same, missing values included.
 func equal(a, b []float64) bool {
 	for i := range a {
 		if a[i] != b[i] && !(math.IsNaN(a[i]) && math.IsNaN(b[i])) {
@@ -194,7 +201,8 @@ func equal(a, b []float64) bool {
 	return true
 }
 
-func first(cells []string) string {
+// firstFilled returns the first cell that is not missing.
+func firstFilled(cells []string) string {
 	for _, s := range cells {
 		if s != "" {
 			return s

@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/openmanus-go/openmanus/internal/xlsx"
+	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
 
-// unzipped is how large the parts of a workbook may be when unpacked.
-const unzipped = 512 << 20
+// maxUnpacked is how many bytes a workbook may unpack to.
+const maxUnpacked = 512 << 20
 
-// readXLSX reads a sheet: the one asked for, or the first with two rows.
+// readXLSX reads the sheet that o names, or the first that has rows below its
+// names.
 func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
-	f, err := xlsx.Open(data, unzipped)
+	f, err := ooxml.OpenBook(ctx, data, maxUnpacked)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read as XLSX: %w", err)
 	}
@@ -28,7 +29,7 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 		wanted = sheets[i : i+1]
 	}
 	for _, sheet := range wanted {
-		c, err := readSheet(ctx, f, sheet, o.MaxCells)
+		c, err := readSheet(f, sheet, o.MaxCells)
 		if err != nil {
 			return nil, fmt.Errorf("sheet %q: %w", sheet, err)
 		}
@@ -41,24 +42,23 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 		}
 		t.Name, t.Tables = " ["+sheet+"]", sheets
 		if len(sheets) > 1 {
-			t.Notes = append(t.Notes, fmt.Sprintf("sheet %q was read; the sheets are %s", sheet, strings.Join(sheets, ", ")))
+			t.Notes = append(t.Notes,
+				fmt.Sprintf("the sheet %q was read; the sheets are %s", sheet, strings.Join(sheets, ", ")))
 		}
 		return t, nil
 	}
 	return nil, fmt.Errorf("no sheet has a table: %s", strings.Join(sheets, ", "))
 }
 
-// readSheet reads a table: its names are in the first row that has more than
-// one cell, or in the first if none has.
-func readSheet(ctx context.Context, f *xlsx.Book, sheet string, limit int) (*cells, error) {
+// readSheet reads a sheet. The names of its columns are in the first row that
+// has more than one cell, or in the first row if none has: a single cell above
+// is the title of the table.
+func readSheet(f *ooxml.Book, sheet string, limit int) (*cells, error) {
 	c := &cells{max: limit}
 	var titles []string
 	for row, err := range f.Rows(sheet) {
 		if err != nil {
 			return nil, err
-		}
-		if row.N%1024 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
 		}
 		filled := 0
 		for _, v := range row.Cells {
@@ -70,7 +70,7 @@ func readSheet(ctx context.Context, f *xlsx.Book, sheet string, limit int) (*cel
 		case filled == 0:
 			continue
 		case len(c.names) == 0 && filled == 1 && titles == nil:
-			titles = row.Cells // a title above the table, or a table of one column
+			titles = row.Cells
 			continue
 		case len(c.names) == 0:
 			c.head(titles, row.Cells, filled)
@@ -86,9 +86,11 @@ func readSheet(ctx context.Context, f *xlsx.Book, sheet string, limit int) (*cel
 	return c, nil
 }
 
-// head takes the row of names; before is a row of one cell above it, or nil.
+// head adds the columns that row names, which has so many filled cells. before
+// is the row of one cell above it, or nil. If both have one, the table has one
+// column, and before names it.
 func (c *cells) head(before, row []string, filled int) {
-	if before != nil && filled <= 1 { // a table of one column
+	if before != nil && filled <= 1 {
 		for _, n := range before {
 			c.widen(n)
 		}

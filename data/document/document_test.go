@@ -259,7 +259,7 @@ func TestArchives(t *testing.T) {
 // TestBombs: what unpacks to much more than it is costs no more than its limit.
 func TestBombs(t *testing.T) {
 	zeros := strings.Repeat("\x00", 80<<20)
-	_, err := read(t, "a.docx", zipped(t, "word/document.xml", zeros), Options{})
+	_, err := read(t, "a.docx", zipped(t, "word/document.xml", "<a>"+strings.Repeat(" ", 80<<20)), Options{})
 	refused(t, err, "unpacks to more than 64 MiB")
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -274,7 +274,7 @@ func TestBombs(t *testing.T) {
 	_, err = read(t, "a.docx", zipped(t, "word/document.xml", `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><x>&b;</x>`), Options{})
 	refused(t, err, "XML syntax error")
 	// A file of its archive that lies about its size is not read beyond the limit.
-	d, err := read(t, "a.zip", zipped(t, "big.txt", strings.Repeat("a", smallText+1), "ok.txt", "fine"), Options{})
+	d, err := read(t, "a.zip", zipped(t, "big.txt", strings.Repeat("a", maxMember+1), "ok.txt", "fine"), Options{})
 	has(t, d, err, "big.txt\t32 KiB", "fine")
 	if strings.Contains(whole(d), "aaaa") {
 		t.Error("the large file is there")
@@ -305,10 +305,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestLongTextIsCutBetweenLetters, and what is missing is said.
+// TestLongTextIsCutBetweenLetters, with a note of what is left out.
 func TestLongTextIsCutBetweenLetters(t *testing.T) {
 	d, err := read(t, "a.txt", []byte(strings.Repeat("ü", 100)), Options{MaxText: 33})
-	has(t, d, err, "168 B of text more is not here")
+	has(t, d, err, "another 168 B of text are left out")
 	if got := d.Parts[0].Text; got != strings.Repeat("ü", 16) {
 		t.Errorf("%q", got)
 	}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Bytes is [Read] for a document that is no file. Its content says what it is;
-// for tables of text, such as CSV, it is the ending of the name that does.
+// Bytes is [Read] for a document in memory. Of its name only the ending
+// counts, as for Read.
 func Bytes(ctx context.Context, name string, data []byte, o Options) (*Document, error) {
 	return Read(ctx, memory{name, data}, name, o)
 }
 
-// A memory is a file system of one file.
+// A memory is a file system of one file, and that file's [fs.FileInfo].
 type memory struct {
 	name string
 	data []byte
@@ -26,6 +26,7 @@ func (m memory) Open(name string) (fs.File, error) {
 	return &memoryFile{bytes.NewReader(m.data), m}, nil
 }
 
+// ReadFile implements [fs.ReadFileFS], so that the data is not copied.
 func (m memory) ReadFile(name string) ([]byte, error) {
 	if name != m.name {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
@@ -41,7 +42,6 @@ type memoryFile struct {
 func (f *memoryFile) Close() error               { return nil }
 func (f *memoryFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 
-// A memory is its file's own [fs.FileInfo].
 func (m memory) Name() string       { return m.name }
 func (m memory) Size() int64        { return int64(len(m.data)) }
 func (m memory) Mode() fs.FileMode  { return 0o444 }

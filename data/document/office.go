@@ -3,97 +3,90 @@ package document
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
-	"path"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/openmanus-go/openmanus/data/document/internal/ooxml"
-	"github.com/openmanus-go/openmanus/internal/xlsx"
+	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
 
-// zip finds out what a zip file is: a document, or an archive.
+// zip reads a zip file: an Office document by its main part, or an archive.
 func (r *reader) zip() error {
 	z, err := zip.NewReader(bytes.NewReader(r.data), int64(len(r.data)))
 	if err != nil {
 		return fmt.Errorf("the file cannot be unpacked: %w", err)
 	}
 	if len(z.File) > maxEntries {
-		return fmt.Errorf("it has %d files in it; at most %d are looked at", len(z.File), maxEntries)
+		return fmt.Errorf("it contains %d files; at most %d are read", len(z.File), maxEntries)
 	}
-	files := make(map[string]*zip.File, len(z.File))
+	has := make(map[string]bool, len(z.File))
 	for _, f := range z.File {
-		files[f.Name] = f
+		has[f.Name] = true
 	}
 	switch {
-	case files["word/document.xml"] != nil:
-		return r.docx(files)
-	case files["ppt/presentation.xml"] != nil:
-		return r.pptx(files)
-	case files["xl/workbook.xml"] != nil:
+	case has["word/document.xml"]:
+		return r.office(r.docx)
+	case has["ppt/presentation.xml"]:
+		return r.office(r.pptx)
+	case has["xl/workbook.xml"]:
 		return r.xlsx()
-	case files["content.xml"] != nil && files["mimetype"] != nil:
-		return errors.New("OpenDocument files cannot be read here: convert it with a program (libreoffice --headless --convert-to docx)")
+	case has["content.xml"] && has["mimetype"]:
+		return errors.New("OpenDocument files cannot be read here: convert it with a program " +
+			"(libreoffice --headless --convert-to docx)")
 	}
 	return r.archive(z)
 }
 
-// part unpacks one file of a document.
-func (r *reader) part(files map[string]*zip.File, name string) ([]byte, error) {
-	f := files[name]
-	if f == nil {
-		return nil, fmt.Errorf("%s is missing in it", name)
-	}
-	src, err := f.Open()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	defer src.Close()
-	data, err := limited(r.ctx, src, unpacked)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return data, nil
-}
-
-// docx reads the text in its order, with headings, lists and tables as
-// Markdown. Pages are those that the program which saved it had seen.
-func (r *reader) docx(files map[string]*zip.File) error {
-	body, err := r.part(files, "word/document.xml")
+func (r *reader) office(read func(*ooxml.File) error) error {
+	f, err := ooxml.Open(r.ctx, r.data, maxUnpacked)
 	if err != nil {
 		return err
 	}
-	pages, err := ooxml.Word(body, 1, func(n int, text string) { r.add(n, fmt.Sprintf("page %d", n), text) })
+	return read(f)
+}
+
+// docx reads the text in order, then footnotes, endnotes and comments.
+func (r *reader) docx(f *ooxml.File) error {
+	const body = "word/document.xml"
+	text, err := r.word(f, body, 1, func(n int, s string) { r.add(n, fmt.Sprintf("page %d", n), s) })
 	if err != nil {
-		return fmt.Errorf("word/document.xml: %w", err)
+		return err
 	}
+	pages := text.LastPage
 	r.doc.Format, r.doc.About = "DOCX", fmt.Sprintf("%d page%s, as far as the file says", pages, plural(pages))
-	for _, extra := range []struct{ name, label string }{{"word/footnotes.xml", "footnotes"}, {"word/endnotes.xml", "endnotes"}, {"word/comments.xml", "comments"}} {
-		if files[extra.name] == nil {
+	for _, label := range []string{"footnotes", "endnotes", "comments"} {
+		name := "word/" + label + ".xml"
+		if !f.Has(name) {
 			continue
 		}
-		data, err := r.part(files, extra.name)
-		if err != nil {
+		if _, err := r.word(f, name, pages, func(n int, s string) { r.add(n, label, s) }); err != nil {
 			r.note("%v", err)
-			continue
-		}
-		if _, err := ooxml.Word(data, pages, func(n int, text string) { r.add(n, extra.label, text) }); err != nil {
-			r.note("%s: %v", extra.name, err)
 		}
 	}
-	if n := strings.Count(string(body), "<pic:pic"); n > 0 {
-		r.note("%d picture%s in it not shown: unpack the file (it is a zip; word/media)", n, plural(n))
+	if n := text.Pictures; n > 0 {
+		r.note("%d picture%s in it not shown: unpack the file (it is a zip; see word/media)", n, plural(n))
 	}
 	return nil
 }
 
-// pptx reads the slides in their order, with the speaker's notes.
-func (r *reader) pptx(files map[string]*zip.File) error {
-	slides, err := r.slides(files)
+func (r *reader) word(f *ooxml.File, name string, first int, add func(int, string)) (ooxml.Text, error) {
+	part, err := f.Part(name)
+	if err != nil {
+		return ooxml.Text{}, err
+	}
+	defer part.Close()
+	text, err := ooxml.Word(part, first, add)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return text, err
+}
+
+// pptx reads the slides in order, with the speaker's notes.
+func (r *reader) pptx(f *ooxml.File) error {
+	slides, err := f.Slides()
 	if err != nil {
 		return err
 	}
@@ -103,114 +96,61 @@ func (r *reader) pptx(files map[string]*zip.File) error {
 		if !r.wants(n) || r.full() {
 			continue
 		}
-		data, err := r.part(files, name)
-		if err != nil {
-			r.note("slide %d: %v", n, err)
-			continue
-		}
-		text, err := ooxml.Drawing(data)
+		text, err := drawing(f, name)
 		if err != nil {
 			r.note("slide %d: %v", n, err)
 		}
-		if notes := r.notes(files, name); notes != "" {
+		if notes := speakerNotes(f, name); notes != "" {
 			text += "\nNotes:\n" + notes
 		}
-		if strings.TrimSpace(text) == "" {
+		switch {
+		case strings.TrimSpace(text) != "":
+			r.add(n, fmt.Sprintf("slide %d", n), text)
+		case err == nil:
 			r.note("slide %d has no text", n)
-			continue
 		}
-		r.add(n, fmt.Sprintf("slide %d", n), text)
 	}
 	return nil
 }
 
-// relations are what the file beside a part says of the parts it uses.
-func (r *reader) relations(files map[string]*zip.File, name string) (map[string]string, error) {
-	data, err := r.part(files, path.Join(path.Dir(name), "_rels", path.Base(name)+".rels"))
+func drawing(f *ooxml.File, name string) (string, error) {
+	part, err := f.Part(name)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var raw struct {
-		Relationship []struct {
-			ID     string `xml:"Id,attr"`
-			Target string `xml:"Target,attr"`
-		} `xml:"Relationship"`
-	}
-	if err := xml.Unmarshal(data, &raw); err != nil {
-		return nil, err
-	}
-	to := make(map[string]string)
-	for _, rel := range raw.Relationship {
-		to[rel.ID] = strings.TrimPrefix(path.Join("/", path.Dir(name), rel.Target), "/")
-		if strings.HasPrefix(rel.Target, "/") {
-			to[rel.ID] = strings.TrimPrefix(rel.Target, "/")
-		}
-	}
-	return to, nil
+	defer part.Close()
+	return ooxml.Drawing(part)
 }
 
-func (r *reader) slides(files map[string]*zip.File) ([]string, error) {
-	data, err := r.part(files, "ppt/presentation.xml")
-	if err != nil {
-		return nil, err
-	}
-	to, err := r.relations(files, "ppt/presentation.xml")
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	d := xml.NewDecoder(bytes.NewReader(data))
-	for {
-		tok, err := d.Token()
-		if err == io.EOF {
-			return names, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("ppt/presentation.xml: %w", err)
-		}
-		if t, ok := tok.(xml.StartElement); ok && t.Name.Local == "sldId" {
-			for _, a := range t.Attr {
-				if a.Name.Local == "id" && to[a.Value] != "" {
-					names = append(names, to[a.Value])
-				}
+// speakerNotes returns the notes of a slide, or "" if there are none or they
+// are broken.
+func speakerNotes(f *ooxml.File, slide string) string {
+	relations, _ := f.Relations(slide)
+	for _, r := range relations {
+		if strings.Contains(r.Part, "notesSlide") {
+			if text, err := drawing(f, r.Part); err == nil {
+				return strings.TrimSpace(text)
 			}
 		}
-	}
-}
-
-func (r *reader) notes(files map[string]*zip.File, slide string) string {
-	to, err := r.relations(files, slide)
-	if err != nil {
-		return ""
-	}
-	for _, name := range to {
-		if !strings.Contains(name, "notesSlide") {
-			continue
-		}
-		data, err := r.part(files, name)
-		if err != nil {
-			return ""
-		}
-		text, err := ooxml.Drawing(data)
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(text)
 	}
 	return ""
 }
 
-// sheetRows is how many rows of a sheet are text; more are for a program.
+// sheetRows is how many rows of a sheet become text. For more there are tools
+// that compute.
 const sheetRows = 2000
 
+// seeAll is what notes say about rows that are left out.
+const seeAll = "data_visualization (profile) and Python read all of them"
+
 func (r *reader) xlsx() error {
-	f, err := xlsx.Open(r.data, 8*unpacked)
+	f, err := ooxml.OpenBook(r.ctx, r.data, 8*maxUnpacked)
 	if err != nil {
 		return fmt.Errorf("it cannot be read as XLSX: %w", err)
 	}
-	sheets := f.Sheets
-	r.doc.Format, r.doc.About = "XLSX", fmt.Sprintf("%d sheet%s: %s", len(sheets), plural(len(sheets)), strings.Join(sheets, ", "))
-	for i, sheet := range sheets {
+	n := len(f.Sheets)
+	r.doc.Format, r.doc.About = "XLSX", fmt.Sprintf("%d sheet%s: %s", n, plural(n), strings.Join(f.Sheets, ", "))
+	for i, sheet := range f.Sheets {
 		if !r.wants(i+1) || r.full() {
 			continue
 		}
@@ -221,32 +161,28 @@ func (r *reader) xlsx() error {
 	return r.ctx.Err()
 }
 
-func (r *reader) sheet(f *xlsx.Book, n int, name string) error {
+// sheet reads a sheet as rows with bars. Where rows are empty, the number of
+// the next one stands above it.
+func (r *reader) sheet(f *ooxml.Book, n int, name string) error {
 	var b strings.Builder
-	k, last := 0, 0
-	clean := strings.NewReplacer("\n", " ", "|", `\|`)
+	last := 0
 	for row, err := range f.Rows(name) {
 		if err != nil {
 			return err
 		}
-		if k = row.N; k%512 == 0 && r.ctx.Err() != nil {
-			return r.ctx.Err()
+		if row.N <= sheetRows && b.Len() <= r.o.MaxText {
+			if row.N != last+1 {
+				fmt.Fprintf(&b, "(row %d)\n", row.N)
+			}
+			for i, c := range row.Cells {
+				row.Cells[i] = strings.TrimSuffix(c, " 00:00:00") // of a date without a time
+			}
+			b.WriteString(barRow(row.Cells))
 		}
-		if k > sheetRows || b.Len() > r.o.MaxText {
-			continue
-		}
-		cells := row.Cells
-		for j, c := range cells {
-			cells[j] = clean.Replace(strings.TrimSuffix(c, " 00:00:00")) // of a date without a time
-		}
-		if last != k-1 {
-			fmt.Fprintf(&b, "(row %d)\n", k)
-		}
-		last = k
-		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+		last = row.N
 	}
-	if k > sheetRows {
-		r.note("sheet %q: %d of its %s rows are here; data_visualization (profile) and Python see all of them", name, sheetRows, humanize.Comma(int64(k)))
+	if last > sheetRows {
+		r.note("sheet %q: the first %d of its %s rows are here; %s", name, sheetRows, humanize.Comma(int64(last)), seeAll)
 	}
 	if b.Len() == 0 {
 		r.note("sheet %q is empty", name)
@@ -254,4 +190,15 @@ func (r *reader) sheet(f *xlsx.Book, n int, name string) error {
 	}
 	r.add(n, fmt.Sprintf("sheet %d %q", n, name), b.String())
 	return nil
+}
+
+var cellText = strings.NewReplacer("\n", " ", "|", `\|`)
+
+// barRow is a row of a Markdown table.
+func barRow(cells []string) string {
+	var b strings.Builder
+	for _, c := range cells {
+		b.WriteString("| " + cellText.Replace(c) + " ")
+	}
+	return b.String() + "|\n"
 }

@@ -15,41 +15,46 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// pdfTime is how long a PDF may take: some are made so that they never end.
-const pdfTime = time.Minute
+const (
+	pdfTime  = time.Minute // for a whole PDF: some are made never to end
+	maxPages = 100_000
+)
 
 func (r *reader) pdf() error {
 	ctx, cancel := context.WithTimeout(r.ctx, pdfTime)
 	defer cancel()
 	start := bytes.Index(r.data, []byte("%PDF-"))
-	body := &pages{ctx, bytes.NewReader(r.data[start:])}
+	body := &contextFile{ctx, bytes.NewReader(r.data[start:])}
 	f, err := pdf.NewReaderEncrypted(body, int64(len(r.data)-start), nil)
 	switch {
 	case errors.Is(err, pdf.ErrInvalidPassword), err != nil && bytes.Contains(r.data, []byte("/Encrypt")):
-		return errors.New("the PDF is encrypted with a password: save it without one (qpdf --decrypt --password=… in.pdf out.pdf)")
+		return errors.New("the PDF is encrypted with a password: save it without one " +
+			"(qpdf --decrypt --password=… in.pdf out.pdf)")
 	case err != nil:
-		return fmt.Errorf("the PDF cannot be read: %w; pdftotext may", err)
+		return fmt.Errorf("the PDF cannot be read: %w; pdftotext may manage", err)
 	}
 	n := f.NumPage()
-	const most = 100_000
-	if n < 1 || n > most {
-		return fmt.Errorf("the PDF says that it has %d pages", n)
+	if n < 1 || n > maxPages {
+		return fmt.Errorf("the PDF claims to have %d pages", n)
 	}
 	r.doc.Format, r.doc.About = "PDF", fmt.Sprintf("%d pages", n)
+	return r.pdfPages(ctx, f, n)
+}
+
+// pdfPages reads the pages that are asked for, until there is no time or no
+// room left.
+func (r *reader) pdfPages(ctx context.Context, f *pdf.Reader, n int) error {
 	var blank []int
-	for i := 1; i <= n; i++ {
-		if !r.wants(i) {
-			continue
+	for i := max(1, r.o.From); i <= min(n, r.o.To); i++ {
+		if r.ctx.Err() != nil {
+			return r.ctx.Err()
 		}
 		if ctx.Err() != nil {
-			if r.ctx.Err() != nil {
-				return r.ctx.Err()
-			}
-			r.note("pages from %d on were not read: it took more than %s", i, pdfTime)
+			r.note("the pages from %d on were not read: it took more than %s", i, pdfTime)
 			break
 		}
 		if r.full() {
-			r.note("pages from %d on are not here", i)
+			r.note("the pages from %d on are left out", i)
 			break
 		}
 		text, err := pageText(f, i)
@@ -63,19 +68,20 @@ func (r *reader) pdf() error {
 		}
 	}
 	if len(blank) > 0 {
-		r.note("no text on page%s %s: probably scanned pictures; a program for recognition (ocrmypdf, tesseract) can read them", plural(len(blank)), ranges(blank))
+		r.note("no text on page%s %s: probably scanned pictures; OCR (ocrmypdf, tesseract) can read them",
+			plural(len(blank)), ranges(blank))
 	}
 	return nil
 }
 
-// pages is the file under a context: the library asks for bytes even where it
-// goes round in circles.
-type pages struct {
+// A contextFile fails once its context is done. It is what ends the library
+// when a PDF sends it round in circles.
+type contextFile struct {
 	ctx context.Context
 	r   io.ReaderAt
 }
 
-func (p *pages) ReadAt(b []byte, off int64) (int, error) {
+func (p *contextFile) ReadAt(b []byte, off int64) (int, error) {
 	if err := p.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -83,89 +89,89 @@ func (p *pages) ReadAt(b []byte, off int64) (int, error) {
 }
 
 func pageText(f *pdf.Reader, n int) (text string, err error) {
-	defer func() {
+	defer func() { // the library panics on broken pages
 		if p := recover(); p != nil {
 			err = fmt.Errorf("it is broken (%v)", p)
 		}
 	}()
 	page := f.Page(n)
 	if page.V.IsNull() {
-		return "", errors.New("it is not there")
+		return "", errors.New("it does not exist")
 	}
 	return layout(page.Content().Text), nil
 }
 
-// layout puts letters into lines by where they stand: what is far apart on a
-// line, such as the columns of a table, has a tab in between.
+// layout sorts the letters of a page into lines by their places. Letters that
+// stand far apart on a line, such as the columns of a table, get a tab between
+// them; a wide gap between lines becomes an empty line.
 func layout(letters []pdf.Text) string {
 	letters = slices.DeleteFunc(slices.Clone(letters), func(t pdf.Text) bool {
 		return t.S == "" || math.IsNaN(t.X) || math.IsNaN(t.Y)
 	})
 	slices.SortStableFunc(letters, func(a, b pdf.Text) int {
-		if math.Abs(a.Y-b.Y) > 0.3*max(size(a), size(b)) {
-			return cmp.Compare(b.Y, a.Y)
+		if sameLine(a, b) {
+			return 0
 		}
-		return 0
+		return cmp.Compare(b.Y, a.Y)
 	})
 	var b strings.Builder
 	for i := 0; i < len(letters); {
 		j := i + 1
-		for j < len(letters) && math.Abs(letters[j].Y-letters[i].Y) <= 0.3*max(size(letters[i]), size(letters[j])) {
+		for j < len(letters) && sameLine(letters[i], letters[j]) {
 			j++
 		}
 		if i > 0 && letters[i-1].Y-letters[i].Y > 2.2*size(letters[i]) {
 			b.WriteByte('\n')
 		}
-		line(&b, letters[i:j])
+		b.WriteString(line(letters[i:j]) + "\n")
 		i = j
 	}
 	return ligatures.Replace(b.String())
 }
 
+// size is the height of a letter; broken PDFs claim 0 or less.
 func size(t pdf.Text) float64 { return max(math.Abs(t.FontSize), 4) }
 
-func line(b *strings.Builder, letters []pdf.Text) {
+func sameLine(a, b pdf.Text) bool { return math.Abs(a.Y-b.Y) <= 0.3*max(size(a), size(b)) }
+
+// line joins the letters of a line, which it sorts.
+func line(letters []pdf.Text) string {
 	slices.SortStableFunc(letters, func(a, c pdf.Text) int { return cmp.Compare(a.X, c.X) })
-	var out strings.Builder
+	var b strings.Builder
 	for i, t := range letters {
 		if i > 0 {
 			prev := letters[i-1]
 			switch gap := t.X - prev.X - prev.W; {
 			case prev.S == " " || t.S == " ":
 			case gap > 1.5*size(t):
-				out.WriteByte('\t')
+				b.WriteByte('\t')
 			case gap > 0.18*size(t):
-				out.WriteByte(' ')
+				b.WriteByte(' ')
 			}
 		}
-		out.WriteString(t.S)
+		b.WriteString(t.S)
 	}
-	b.WriteString(strings.TrimRight(out.String(), " \t") + "\n")
+	return strings.TrimRight(b.String(), " \t")
 }
 
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00ad", "")
+// ligatures takes typography back that makes text hard to search.
+var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st",
+	"\u00ad", "")
 
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
-}
-
-// ranges writes numbers as 1-3, 7.
+// ranges writes increasing numbers, such as 1-3, 7. Of more than 20 ranges it
+// leaves out the rest.
 func ranges(n []int) string {
 	var parts []string
-	for i := 0; i < len(n); {
-		j := i
-		for j+1 < len(n) && n[j+1] == n[j]+1 {
-			j++
+	for len(n) > 0 {
+		k := 1
+		for k < len(n) && n[k] == n[k-1]+1 {
+			k++
 		}
-		if i == j {
-			parts = append(parts, fmt.Sprint(n[i]))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", n[i], n[j]))
+		part := fmt.Sprint(n[0])
+		if k > 1 {
+			part += fmt.Sprintf("-%d", n[k-1])
 		}
-		i = j + 1
+		parts, n = append(parts, part), n[k:]
 	}
 	if len(parts) > 20 {
 		parts = append(parts[:20], "…")

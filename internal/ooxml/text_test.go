@@ -1,6 +1,9 @@
 package ooxml
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 const head = `<?xml version="1.0"?><w:document xmlns:w="w"><w:body>`
 
@@ -12,15 +15,15 @@ func FuzzXML(f *testing.F) {
 	f.Add([]byte("<a><br type='page'/><p/><tbl><tr/></tbl></a>"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		at := 1
-		last, _ := Word(data, 1, func(page int, _ string) {
+		text, _ := Word(bytes.NewReader(data), 1, func(page int, _ string) {
 			if page < at {
 				t.Errorf("page %d after %d", page, at)
 			}
 			at = page
 		})
-		if last < at {
-			t.Errorf("the last page is %d, and there was %d", last, at)
+		if text.LastPage < at {
+			t.Errorf("the last page is %d, and there was %d", text.LastPage, at)
 		}
-		_, _ = Drawing(data) // that it ends is what counts
+		_, _ = Drawing(bytes.NewReader(data)) // that it ends is what counts
 	})
 }

@@ -1,4 +1,4 @@
-package xlsx
+package ooxml
 
 import (
 	"archive/zip"
@@ -42,7 +42,7 @@ func parts(sheet string) map[string]string {
 
 func rows(t testing.TB, data []byte) string {
 	t.Helper()
-	b, err := Open(data, 1<<20)
+	b, err := OpenBook(t.Context(), data, 1<<20)
 	if err != nil {
 		return err.Error()
 	}

@@ -1,0 +1,242 @@
+package ooxml
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+)
+
+// A handler receives the tokens of a part in order.
+type handler interface {
+	start(e xml.StartElement)
+	end(name string)
+	text(s []byte)
+}
+
+// tokens passes all tokens of r to h. Its error is the first that r or the
+// syntax has; what came before was passed on.
+func tokens(r io.Reader, h handler) error {
+	d := xml.NewDecoder(r)
+	for {
+		tok, err := d.Token()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		switch t := tok.(type) {
+		case xml.StartElement:
+			h.start(t)
+		case xml.EndElement:
+			h.end(t.Name.Local)
+		case xml.CharData:
+			h.text(t)
+		}
+	}
+}
+
+// A Text is what Word found in a part.
+type Text struct {
+	LastPage int // the number of the last page
+	Pictures int // how many it left out
+}
+
+// Word reads a part of WordprocessingML (ECMA-376 part 1, section 17) and calls
+// add with the text of each page that has any, counting from first. Pages end
+// where the part says that they ended when it was last saved; a table stays on
+// the page on which it begins. Headings, lists and tables become Markdown;
+// deleted text is left out. After an error add has had the text before it.
+func Word(r io.Reader, first int, add func(page int, text string)) (Text, error) {
+	w := &word{page: first, add: add}
+	err := tokens(r, w)
+	w.flush()
+	return Text{w.page, w.pictures}, err
+}
+
+// A word is the state of [Word].
+type word struct {
+	page     int
+	add      func(page int, text string)
+	pictures int
+
+	out     strings.Builder // of the page
+	para    strings.Builder // the current paragraph
+	style   string
+	list    bool
+	inText  bool
+	depth   int      // of nested tables
+	rows    int      // of the current table
+	cells   []string // of the current row
+	content []string // the paragraphs of the current cell
+}
+
+func (w *word) start(e xml.StartElement) {
+	switch e.Name.Local {
+	case "t":
+		w.inText = true
+	case "delText", "instrText":
+		w.inText = false
+	case "tab":
+		w.para.WriteByte('\t')
+	case "br":
+		if attr(e, "type") == "page" {
+			w.turnPage()
+		} else {
+			w.para.WriteByte('\n')
+		}
+	case "lastRenderedPageBreak":
+		w.turnPage()
+	case "pStyle":
+		w.style = attr(e, "val")
+	case "numPr":
+		w.list = true
+	case "pic":
+		w.pictures++
+	case "tbl":
+		w.depth++
+		w.rows = 0
+	case "tr":
+		w.cells = nil
+	case "tc":
+		w.content = nil
+	}
+}
+
+func (w *word) end(name string) {
+	switch name {
+	case "t":
+		w.inText = false
+	case "p":
+		w.endParagraph()
+	case "tc":
+		w.cells = append(w.cells, strings.Join(w.content, " "))
+	case "tr":
+		w.endRow()
+	case "tbl":
+		w.depth--
+		w.out.WriteByte('\n')
+	}
+}
+
+func (w *word) text(s []byte) {
+	if w.inText {
+		w.para.Write(s)
+	}
+}
+
+// turnPage begins a page, in the middle of a paragraph or not.
+func (w *word) turnPage() {
+	if w.depth > 0 {
+		return
+	}
+	w.out.WriteString(w.para.String())
+	w.para.Reset()
+	w.flush()
+	w.page++
+}
+
+func (w *word) flush() {
+	if s := strings.TrimSpace(w.out.String()); s != "" {
+		w.add(w.page, s)
+	}
+	w.out.Reset()
+}
+
+func (w *word) endParagraph() {
+	text := strings.TrimSpace(w.para.String())
+	w.para.Reset()
+	style, list := strings.ToLower(w.style), w.list
+	w.style, w.list = "", false
+	switch {
+	case text == "":
+	case w.depth > 0:
+		w.content = append(w.content, text)
+	case style == "title":
+		w.out.WriteString("# " + text + "\n\n")
+	case len(style) == 8 && strings.HasPrefix(style, "heading") && style[7] >= '1' && style[7] <= '6':
+		w.out.WriteString(strings.Repeat("#", int(style[7]-'0')) + " " + text + "\n\n")
+	case list:
+		w.out.WriteString("- " + text + "\n")
+	default:
+		w.out.WriteString(text + "\n\n")
+	}
+}
+
+// endRow writes a row; the first of a table is its head.
+func (w *word) endRow() {
+	if len(w.cells) == 0 {
+		return
+	}
+	w.out.WriteString("| " + strings.Join(w.cells, " | ") + " |\n")
+	if w.rows++; w.rows == 1 && w.depth == 1 {
+		w.out.WriteString(strings.Repeat("| --- ", len(w.cells)) + "|\n")
+	}
+	w.cells = nil
+}
+
+// Drawing reads a part of DrawingML (ECMA-376 part 1, section 21), such as a
+// slide: a line for each paragraph, and one with bars for each row of a table.
+// It leaves out the slide's number. With an error comes the text before it.
+func Drawing(r io.Reader) (string, error) {
+	d := &drawing{}
+	err := tokens(r, d)
+	return d.out.String(), err
+}
+
+// A drawing is the state of [Drawing].
+type drawing struct {
+	out, para strings.Builder
+	inText    bool
+	number    bool // inside the field of the slide's number
+	inCell    bool
+	cells     []string // of the current row
+}
+
+func (d *drawing) start(e xml.StartElement) {
+	switch e.Name.Local {
+	case "t":
+		d.inText = !d.number
+	case "fld":
+		d.number = attr(e, "type") == "slidenum"
+	case "br":
+		d.para.WriteByte('\n')
+	case "tc":
+		d.inCell = true
+		d.cells = append(d.cells, "")
+	}
+}
+
+func (d *drawing) end(name string) {
+	switch name {
+	case "t":
+		d.inText = false
+	case "fld":
+		d.number = false
+	case "p":
+		d.endParagraph()
+	case "tc":
+		d.inCell = false
+	case "tr":
+		d.out.WriteString("| " + strings.Join(d.cells, " | ") + " |\n")
+		d.cells = nil
+	}
+}
+
+func (d *drawing) text(s []byte) {
+	if d.inText {
+		d.para.Write(s)
+	}
+}
+
+func (d *drawing) endParagraph() {
+	text := strings.TrimSpace(d.para.String())
+	d.para.Reset()
+	switch last := len(d.cells) - 1; {
+	case text == "":
+	case d.inCell && last >= 0:
+		d.cells[last] = strings.TrimSpace(d.cells[last] + " " + text)
+	default:
+		d.out.WriteString(text + "\n")
+	}
+}
