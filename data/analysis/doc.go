@@ -1,8 +1,12 @@
-// Package analysis has the tools with which an agent looks into data: charts
-// with what is to be seen in them (data_visualization), a cleaned table first
-// where one is needed (visualization_preparation), and a report that can be
-// sent to somebody (data_report).
+// Package analysis has the tools with which an agent analyses data:
+// data_visualization profiles tables, draws charts and finds insights;
+// visualization_preparation runs code that cleans tables first; data_report
+// turns Markdown with charts and tables into HTML and PDF.
 //
-// Files are read and written through the workspace. Nothing is loaded from
-// the network, and no program is run save the Chromium that makes a PDF.
+// The tools read and write files of a workspace only. They load nothing from
+// the network. The only program that they run, besides the code of
+// visualization_preparation, is the Chromium that prints PDFs.
+//
+// Names of arguments, files and headings are those of OpenManus, so that
+// prompts written for it work.
 package analysis

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -18,9 +19,10 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// draw makes one chart and writes its files.
+// draw draws one chart and writes its files. It also returns the text for the
+// model.
 func (v *visualization) draw(ctx context.Context, in visualizationInput, it item) (Drawn, string, error) {
-	name, err := v.find(it.Data)
+	name, err := find(v.ws, it.Data)
 	if err != nil {
 		return Drawn{}, "", err
 	}
@@ -28,19 +30,20 @@ func (v *visualization) draw(ctx context.Context, in visualizationInput, it item
 	if err != nil {
 		return Drawn{}, "", err
 	}
-	f, err := chart.Build(t, chart.Request{Kind: it.Chart, X: it.X, Y: it.Y, Series: it.Series, Aggregate: it.Aggregate, Bucket: it.Bucket,
-		Sort: it.Sort, Top: it.Top, Log: it.Log, Title: it.Title, Subtitle: it.Subtitle, Note: it.Note, Lang: in.Language})
+	f, err := chart.Build(t, chart.Request{
+		Kind: it.Chart, X: it.X, Y: it.Y, Series: it.Series, Aggregate: it.Aggregate, Bucket: it.Bucket, Sort: it.Sort,
+		Top: it.Top, Log: it.Log, Title: it.Title, Subtitle: it.Subtitle, Note: it.Note, Lang: in.Language})
 	if err != nil {
 		return Drawn{}, "", err
 	}
 	if it.Insights == "auto" {
-		f.Shown = telling(f.Insights)
+		f.Shown = mostTelling(f.Insights)
 	}
-	base, done, err := v.names.take(v.ws, f.Title)
+	base, release, err := v.names.reserve(v.ws, f.Title)
 	if err != nil {
 		return Drawn{}, "", err
 	}
-	defer done()
+	defer release()
 	format := cmp.Or(in.OutputType, "html")
 	d := Drawn{Title: f.Title, Kind: string(f.Kind), Spec: base + ".json", Chart: base + "." + format}
 	if err := v.write(ctx, f, d.Spec, d.Chart); err != nil {
@@ -48,15 +51,16 @@ func (v *visualization) draw(ctx context.Context, in visualizationInput, it item
 	}
 	if len(f.Insights) > 0 {
 		d.Insights = base + ".md"
-		if err := v.ws.WriteFile(ctx, d.Insights, []byte("## "+f.Title+" Insights\n"+list(f.Insights))); err != nil {
+		text := "## " + f.Title + " Insights\n" + list(f.Insights)
+		if err := v.ws.WriteFile(ctx, d.Insights, []byte(text)); err != nil {
 			return Drawn{}, "", err
 		}
 	}
-	return d, said(f, d), nil
+	return d, describeChart(f, d), nil
 }
 
-// telling are the two most telling insights that can be drawn.
-func telling(all []insight.Insight) (ids []int) {
+// mostTelling returns the ids of the first two insights that can be drawn.
+func mostTelling(all []insight.Insight) (ids []int) {
 	for _, i := range all {
 		if len(i.Marks) > 0 && len(ids) < 2 {
 			ids = append(ids, i.ID)
@@ -65,7 +69,8 @@ func telling(all []insight.Insight) (ids []int) {
 	return ids
 }
 
-// write writes the specification and the chart.
+// write writes the specification of a chart, and the chart in the format that
+// the ending of file says.
 func (v *visualization) write(ctx context.Context, f *chart.Figure, spec, file string) error {
 	s, err := json.Marshal(f)
 	if err != nil {
@@ -89,8 +94,8 @@ func (v *visualization) write(ctx context.Context, f *chart.Figure, spec, file s
 	return v.ws.WriteFile(ctx, file, drawn)
 }
 
-// said is what the model reads of a chart.
-func said(f *chart.Figure, d Drawn) string {
+// describeChart returns what the model reads about a chart.
+func describeChart(f *chart.Figure, d Drawn) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\nChart saved in: %s\n", f.Title, d.Chart)
 	shape := string(f.Kind)
@@ -101,7 +106,8 @@ func said(f *chart.Figure, d Drawn) string {
 	for _, s := range f.Series {
 		values += max(len(s.Y), 1)
 	}
-	fmt.Fprintf(&b, "(%s chart; x: %s; y: %s; %d series, %s values)\n", shape, cmp.Or(f.X.Name, "-"), cmp.Or(f.Y.Name, "-"), len(f.Series), data.FormatNumber(float64(values)))
+	fmt.Fprintf(&b, "(%s chart; x: %s; y: %s; %d series, %s values)\n", shape,
+		cmp.Or(f.X.Name, "-"), cmp.Or(f.Y.Name, "-"), len(f.Series), data.FormatNumber(float64(values)))
 	if len(f.Insights) > 0 {
 		fmt.Fprintf(&b, "Insights (in %s):\n%s", d.Insights, list(f.Insights))
 	}
@@ -111,6 +117,7 @@ func said(f *chart.Figure, d Drawn) string {
 	return b.String()
 }
 
+// list lists insights with their ids.
 func list(all []insight.Insight) string {
 	var b strings.Builder
 	for _, i := range all {
@@ -119,16 +126,16 @@ func list(all []insight.Insight) string {
 	return b.String()
 }
 
-// mark draws insights onto a chart that is there.
+// mark draws insights onto an existing chart, in all formats that it has.
 func (v *visualization) mark(ctx context.Context, in visualizationInput, it item) (Drawn, string, error) {
-	name, err := v.find(it.ChartPath)
+	name, err := find(v.ws, it.ChartPath)
 	if err != nil {
 		return Drawn{}, "", err
 	}
 	base := strings.TrimSuffix(name, path.Ext(name))
 	spec, err := fs.ReadFile(v.ws.FS(), base+".json")
 	if errors.Is(err, fs.ErrNotExist) {
-		return Drawn{}, "", fmt.Errorf("%s: its specification %s.json is not there; draw the chart again", name, base)
+		return Drawn{}, "", fmt.Errorf("%s: its specification %s.json is missing; draw the chart again", name, base)
 	}
 	if err != nil {
 		return Drawn{}, "", err
@@ -137,60 +144,58 @@ func (v *visualization) mark(ctx context.Context, in visualizationInput, it item
 	if err != nil {
 		return Drawn{}, "", fmt.Errorf("%s.json: %w", base, err)
 	}
-	if err := known(f, it.IDs); err != nil {
+	if err := checkIDs(f, it.IDs); err != nil {
 		return Drawn{}, "", err
 	}
 	f.Shown = it.IDs
 	d := Drawn{Title: f.Title, Kind: string(f.Kind), Spec: base + ".json"}
+	var files []string
 	for _, ext := range []string{".html", ".png", ".svg"} {
-		if _, err := fs.Stat(v.ws.FS(), base+ext); err != nil {
-			continue
-		}
-		d.Chart = base + ext
-		if err := v.write(ctx, f, d.Spec, d.Chart); err != nil {
-			return Drawn{}, "", err
+		if _, err := fs.Stat(v.ws.FS(), base+ext); err == nil {
+			files = append(files, base+ext)
 		}
 	}
-	if d.Chart == "" {
-		d.Chart = base + "." + cmp.Or(in.OutputType, "html")
-		if err := v.write(ctx, f, d.Spec, d.Chart); err != nil {
+	if len(files) == 0 {
+		files = []string{base + "." + cmp.Or(in.OutputType, "html")}
+	}
+	for _, file := range files {
+		if err := v.write(ctx, f, d.Spec, file); err != nil {
 			return Drawn{}, "", err
 		}
+		d.Chart = file
 	}
 	return d, d.Chart + "\n", nil
 }
 
-// known is an error if there are no insights with those ids.
-func known(f *chart.Figure, ids []int) error {
-	has := make(map[int]bool)
-	for _, i := range f.Insights {
-		has[i.ID] = true
-	}
+// checkIDs returns an error if the chart lacks an insight of ids.
+func checkIDs(f *chart.Figure, ids []int) error {
 	for _, id := range ids {
-		if !has[id] {
+		if !slices.ContainsFunc(f.Insights, func(i insight.Insight) bool { return i.ID == id }) {
 			return fmt.Errorf("the chart %q has no insight %d; it has:\n%s", f.Title, id, list(f.Insights))
 		}
 	}
 	return nil
 }
 
-// names hands out file names that nobody has, also to charts that are drawn
-// at the same time.
+// names hands out unused file names, to charts that are drawn at the same time
+// too.
 type names struct {
 	mu    sync.Mutex
-	taken map[string]bool
+	taken map[string]bool // reserved, perhaps without a file yet
 }
 
-func (n *names) take(ws workspace.Workspace, title string) (base string, done func(), err error) {
+// reserve returns a name for the files of a chart, without an ending. The name
+// stays reserved until release is called.
+func (n *names) reserve(ws workspace.Workspace, title string) (base string, release func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	base = path.Join(folder, fileName(title))
 	for tries := 0; n.taken[base] || exists(ws, base); tries++ {
 		if tries == 1000 {
-			return "", nil, fmt.Errorf("there are a thousand charts %q", title)
+			return "", nil, fmt.Errorf("there already are a thousand charts named %q", title)
 		}
 		base += "_new"
-		if len(base) > 200 { // as long as file systems take, with room to differ
+		if len(base) > 200 { // most file systems allow 255 bytes
 			base = path.Join(folder, fmt.Sprintf("%s_%d", fileName(title), tries+1))
 		}
 	}
@@ -205,6 +210,7 @@ func (n *names) take(ws workspace.Workspace, title string) (base string, done fu
 	}, nil
 }
 
+// exists reports whether a chart has a file of that name.
 func exists(ws workspace.Workspace, base string) bool {
 	for _, ext := range []string{".json", ".html", ".png", ".svg", ".md"} {
 		if _, err := fs.Stat(ws.FS(), base+ext); err == nil {
@@ -214,7 +220,8 @@ func exists(ws workspace.Workspace, base string) bool {
 	return false
 }
 
-// fileName is a title without what some file system does not take.
+// fileName makes a file name of a title, without characters that some file
+// systems do not allow.
 func fileName(title string) string {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(title) {

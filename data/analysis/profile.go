@@ -13,13 +13,13 @@ import (
 	"github.com/openmanus-go/openmanus/data/insight"
 )
 
-// profile describes a table: its columns, and its first rows.
+// profile describes the columns of a table and shows its first rows.
 func (v *visualization) profile(ctx context.Context, it item) (openmanus.Result, error) {
-	it.normal()
+	it.normalize()
 	if it.Data == "" {
 		return openmanus.Result{}, errors.New("give the file to describe in data")
 	}
-	name, err := v.find(it.Data)
+	name, err := find(v.ws, it.Data)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
@@ -32,10 +32,9 @@ func (v *visualization) profile(ctx context.Context, it item) (openmanus.Result,
 	if len(t.Tables) > 1 {
 		fmt.Fprintf(&b, "tables: %s\n", strings.Join(t.Tables, ", "))
 	}
-	const most = 60
 	for i, c := range t.Columns {
-		if i == most {
-			fmt.Fprintf(&b, "… and %d more columns\n", len(t.Columns)-most)
+		if i == maxProfiled {
+			fmt.Fprintf(&b, "… and %d more columns\n", len(t.Columns)-maxProfiled)
 			break
 		}
 		fmt.Fprintf(&b, "- %s: %s\n", c.Name, describe(c))
@@ -47,7 +46,10 @@ func (v *visualization) profile(ctx context.Context, it item) (openmanus.Result,
 	return openmanus.TextResult("%s", b.String()), nil
 }
 
-// describe says what is in a column, in one line.
+// maxProfiled is how many columns a profile describes.
+const maxProfiled = 60
+
+// describe describes a column in one line.
 func describe(c *data.Column) string {
 	missing := 0
 	for i := range c.Len() {
@@ -76,17 +78,19 @@ func describe(c *data.Column) string {
 			for _, x := range v {
 				sum += x
 			}
-			s += fmt.Sprintf(", %s to %s, mean %s, median %s", write(v[0]), write(v[len(v)-1]), write(sum/float64(len(v))), write(insight.Quantile(v, 0.5)))
+			s += fmt.Sprintf(", %s to %s, mean %s, median %s", write(v[0]), write(v[len(v)-1]),
+				write(sum/float64(len(v))), write(insight.Quantile(v, 0.5)))
 		}
 		s += fmt.Sprintf(", %s different", data.FormatNumber(float64(c.Distinct(0))))
 	}
 	if missing > 0 {
-		s += fmt.Sprintf("; %s missing (%.1f%%)", data.FormatNumber(float64(missing)), 100*float64(missing)/float64(c.Len()))
+		share := 100 * float64(missing) / float64(c.Len())
+		s += fmt.Sprintf("; %s missing (%.1f%%)", data.FormatNumber(float64(missing)), share)
 	}
 	return s
 }
 
-// frequent are the values that come most often.
+// frequent lists the five most frequent values.
 func frequent(c *data.Column) string {
 	count := make(map[string]int)
 	for _, s := range c.Texts {
@@ -111,7 +115,7 @@ func frequent(c *data.Column) string {
 	return fmt.Sprintf("%s different: %s", data.FormatNumber(float64(len(values))), strings.Join(top, ", "))
 }
 
-// head is the first rows of a table, in Markdown.
+// head is the first n rows of a table as Markdown, with at most 20 columns.
 func head(t *data.Table, n int) string {
 	var b strings.Builder
 	cols := t.Columns[:min(len(t.Columns), 20)]
@@ -129,6 +133,7 @@ func head(t *data.Table, n int) string {
 	return b.String()
 }
 
+// clip shortens s to n letters.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,26 +12,8 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/data/report"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
-
-const reportDescription = `
-Make a report of Markdown: one HTML file with everything in it, and a PDF. ![caption](visualization/NAME.html) puts a chart of data_visualization into it, ![caption](data.csv) a table (its first 40 rows), ![caption](picture.png) a picture. Raw HTML is left out; nothing is loaded from the network. Write what the numbers mean, not only what they are: lead with the answer, one section for each question, a chart or table where it says more than words, limits and sources at the end.
-Example: {"markdown":"# Sales 2024\n\nRevenue rose by 12 %.\n\n![Revenue by month](visualization/Revenue_by_month.html)\n","output":"report"}`
-
-const reportSchema = `{
-	"type": "object",
-	"properties": {
-		"markdown": {"type": "string", "description": "The text of the report. Instead: path."},
-		"path": {"type": "string", "description": "A Markdown file of the workspace."},
-		"output": {"type": "string", "description": "The path of the report without an ending; report if not given. Files of that name are replaced."},
-		"formats": {"type": "array", "items": {"type": "string", "enum": ["html", "pdf"]}, "description": "html and pdf if not given."},
-		"title": {"type": "string", "description": "The title of the page; the first heading if not given."},
-		"language": {"type": "string", "enum": ["en", "zh"]}
-	},
-	"additionalProperties": false
-}`
 
 type reportInput struct {
 	Markdown string   `json:"markdown"`
@@ -43,16 +26,17 @@ type reportInput struct {
 
 // A Report is the Detail of a result of data_report.
 type Report struct {
-	Files []string `json:"files"` // relative to the workspace
-	Shown int      `json:"shown"` // charts, tables and pictures in it
-	Notes []string `json:"notes,omitempty"`
+	Files []string `json:"files"`           // relative to the workspace
+	Shown int      `json:"shown"`           // how many charts, tables and pictures it has
+	Notes []string `json:"notes,omitempty"` // what could not be shown, and why
 }
 
-// NewReport returns the tool data_report for ws. A PDF is made by the Chromium
-// that ws can run; without one, the result says so and the HTML is there.
+// NewReport returns the tool data_report, which reads and writes files of ws.
+// It prints PDFs with a Chromium that ws can run. Without one it makes only the
+// HTML, and the result says so.
 func NewReport(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		toolspec.New("data_report", reportDescription, reportSchema, openmanus.Hints{Edits: true, Idempotent: true},
+		specOf("data_report", openmanus.Hints{Edits: true, Idempotent: true},
 			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
 			openmanus.Argument{Name: "output", Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: "report"}),
 		func(ctx context.Context, _ openmanus.Call, in reportInput) (openmanus.Result, error) {
@@ -60,21 +44,21 @@ func NewReport(ws workspace.Workspace) openmanus.Tool {
 		})
 }
 
+// makeReport writes the report. That there is no Chromium is an error only if
+// the PDF is all that was asked for.
 func makeReport(ctx context.Context, ws workspace.Workspace, in reportInput) (openmanus.Result, error) {
 	var none openmanus.Result
 	text, dir, err := source(ws, in)
 	if err != nil {
 		return none, err
 	}
-	if in.Output == "" {
-		in.Output = "report"
-	}
-	output := strings.TrimSuffix(strings.TrimSuffix(in.Output, ".html"), ".pdf")
-	base, err := workspace.Name(ws.Dir(), output)
+	output := cmp.Or(in.Output, "report")
+	base, err := workspace.Name(ws.Dir(), strings.TrimSuffix(strings.TrimSuffix(output, ".html"), ".pdf"))
 	if err != nil {
 		return none, err
 	}
-	page, err := report.Make(ctx, ws.FS(), text, report.Options{Title: in.Title, Lang: in.Language, Name: namer(ws, dir)})
+	options := report.Options{Title: in.Title, Lang: in.Language, Name: namer(ws, dir)}
+	page, err := report.Make(ctx, ws.FS(), text, options)
 	if err != nil {
 		return none, err
 	}
@@ -86,12 +70,13 @@ func makeReport(ctx context.Context, ws workspace.Workspace, in reportInput) (op
 		}
 		d.Files = append(d.Files, base+".html")
 	}
-	var failed error
+	var noPDF error
 	if want("pdf") {
-		if failed = report.PDF(ctx, ws, page.Print, base+".pdf"); failed == nil {
+		if noPDF = report.PDF(ctx, ws, page.Print, base+".pdf"); noPDF == nil {
 			d.Files = append(d.Files, base+".pdf")
 		}
 	}
+	tolerable := ctx.Err() == nil && errors.Is(noPDF, report.ErrNoChromium) && len(d.Files) > 0
 	var b strings.Builder
 	for _, f := range d.Files {
 		fmt.Fprintf(&b, "Report saved in: %s\n", f)
@@ -100,19 +85,19 @@ func makeReport(ctx context.Context, ws workspace.Workspace, in reportInput) (op
 	for _, n := range page.Notes {
 		fmt.Fprintf(&b, "Not shown: %s\n", n)
 	}
+	if tolerable {
+		fmt.Fprintf(&b, "No PDF: %v\n", noPDF)
+	}
 	res := openmanus.TextResult("%s", b.String())
 	res.Detail = d
-	if failed != nil {
-		if ctx.Err() == nil && errors.Is(failed, report.ErrNoChromium) && len(d.Files) > 0 {
-			res.Parts = openmanus.TextResult("%sNo PDF: %v\n", b.String(), failed).Parts
-			return res, nil
-		}
-		return res, fmt.Errorf("no PDF: %w", failed)
+	if noPDF != nil && !tolerable {
+		return res, fmt.Errorf("no PDF: %w", noPDF)
 	}
 	return res, nil
 }
 
-// source is the Markdown, and the directory to which its addresses relate.
+// source returns the Markdown, and the directory to which its addresses are
+// relative.
 func source(ws workspace.Workspace, in reportInput) (text []byte, dir string, err error) {
 	switch {
 	case in.Markdown != "" && in.Path != "":
@@ -128,8 +113,8 @@ func source(ws workspace.Workspace, in reportInput) (text []byte, dir string, er
 	return text, path.Dir(name), err
 }
 
-// namer finds the files that addresses in the report mean: beside it, in the
-// workspace, among the charts.
+// namer returns a function that finds the file an address means: relative to
+// dir, to the workspace, or to the folder of charts.
 func namer(ws workspace.Workspace, dir string) func(string) (string, error) {
 	return func(address string) (string, error) {
 		if dir != "." && !strings.HasPrefix(address, "/") {

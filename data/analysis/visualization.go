@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,52 +14,21 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/data/chart"
-	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/workspace"
 )
-
-const visualizationDescription = `
-Draw charts of data, say by calculation what is to be seen in it, or describe a table. Reads CSV, TSV, JSON, Parquet, XLSX and SQLite files of the workspace.
-- tool_type "profile": the columns of a file with their types, ranges and missing values, and its first rows. Begin with it.
-- tool_type "visualization" (default): a chart of data, or one for each item of the list in json_path, [{"csvFilePath": "a.csv", "chartTitle": "…"}, …]; an item may have the parameters below too. What is left out (chart, x, y, series) is chosen from the data and the words of the title. Writes the chart, its specification (.json) and its insights (.md) into the folder visualization, and never over a file that is there.
-- tool_type "insight": draws insights onto a chart: chart_path and insights_id, or a list in json_path, [{"chartPath": "…", "insights_id": [1, 3]}, …]. The chart is written anew.
-The result has the paths, the insights with their ids, numbers and p-values, and what was left out or decided.
-Examples:
-{"tool_type":"profile","data":"sales.xlsx"}
-{"data":"sales.csv","title":"Revenue by month","x":"date","y":["revenue"],"bucket":"month","insights":"auto","output_type":"png"}
-{"data":"sales.csv","chart":"stacked bar","x":"region","y":["revenue"],"series":"product","title":"Revenue by region"}`
-
-const visualizationSchema = `{
-	"type": "object",
-	"properties": {
-		"tool_type": {"type": "string", "enum": ["visualization", "insight", "profile"], "description": "visualization (the default), insight or profile."},
-		"output_type": {"type": "string", "enum": ["html", "png", "svg"], "description": "html (the default; one can point at it and zoom), png or svg."},
-		"language": {"type": "string", "enum": ["en", "zh"], "description": "Of the insights; en if not given."},
-		"json_path": {"type": "string", "description": "A JSON file with a list of charts, or of charts to mark."},
-		"data": {"type": "string", "description": "The file with the data, instead of json_path."},
-		"table": {"type": "string", "description": "The sheet of a workbook or the table of a database; the first if not given."},
-		"title": {"type": "string", "description": "What the chart says, in words."},
-		"subtitle": {"type": "string"},
-		"chart": {"type": "string", "enum": ["auto", "bar", "stacked bar", "line", "area", "stacked area", "scatter", "histogram", "box", "pie", "heatmap", "dual"], "description": "dual has bars, and a line on an axis of its own."},
-		"x": {"type": "string", "description": "The column along the horizontal axis (of a histogram: the values; of boxes: the groups)."},
-		"y": {"type": "array", "items": {"type": "string"}, "description": "The columns of values; none counts rows."},
-		"series": {"type": "string", "description": "The column whose values each get a colour; in a heat map, a row."},
-		"aggregate": {"type": "string", "enum": ["sum", "mean", "median", "min", "max", "count"], "description": "How rows at the same place are put together."},
-		"bucket": {"type": "string", "enum": ["hour", "day", "week", "month", "quarter", "year"], "description": "Put times together."},
-		"sort": {"type": "string", "enum": ["value", "name", "none"], "description": "The order of categories."},
-		"top": {"type": "integer", "minimum": 1, "maximum": 400, "description": "Show so many categories."},
-		"log": {"type": "boolean", "description": "A logarithmic axis of values."},
-		"note": {"type": "string", "description": "A line below the chart, such as the source of the data."},
-		"insights": {"type": "string", "enum": ["none", "auto"], "description": "auto draws the two most telling insights onto the chart."},
-		"chart_path": {"type": "string", "description": "With insight: the chart."},
-		"insights_id": {"type": "array", "items": {"type": "integer"}, "description": "With insight: which ones, by their ids; none takes the marks away."}
-	},
-	"additionalProperties": false
-}`
 
 // folder is where charts are written.
 const folder = "visualization"
 
+// maxCharts is how many charts one call may draw, and maxAtOnce how many of
+// them at the same time.
+const (
+	maxCharts = 100
+	maxAtOnce = 4
+)
+
+// An item is one chart to draw, or to draw insights onto: the arguments of a
+// call, or an element of the list in json_path.
 type item struct {
 	Data      string   `json:"data"`
 	Table     string   `json:"table"`
@@ -79,7 +49,7 @@ type item struct {
 	ChartPath string `json:"chart_path"`
 	IDs       []int  `json:"insights_id"`
 
-	// The names in OpenManus' lists.
+	// The names that OpenManus uses in lists.
 	CSVFilePath string `json:"csvFilePath"`
 	ChartTitle  string `json:"chartTitle"`
 	ListedPath  string `json:"chartPath"`
@@ -93,12 +63,12 @@ type visualizationInput struct {
 	JSONPath   string `json:"json_path"`
 }
 
-// A Drawn is a chart that was made: the Detail of a result of
-// data_visualization is a list of them.
+// A Drawn is a chart that was drawn, or the error that prevented it. The Detail
+// of a result of data_visualization is a []Drawn.
 type Drawn struct {
 	Title    string `json:"title"`
 	Kind     string `json:"kind,omitempty"`
-	Chart    string `json:"chart,omitempty"` // the files, relative to the workspace
+	Chart    string `json:"chart,omitempty"` // this file and the next two are relative to the workspace
 	Spec     string `json:"spec,omitempty"`
 	Insights string `json:"insights,omitempty"`
 	Error    string `json:"error,omitempty"`
@@ -111,13 +81,13 @@ type visualization struct {
 	names names
 }
 
-// NewVisualization returns the tool data_visualization for ws. The Detail of
-// its results is a []Drawn, or for a profile nothing.
+// NewVisualization returns the tool data_visualization, which reads and writes
+// files of ws. The Detail of its results is a []Drawn; a profile has none.
 func NewVisualization(ws workspace.Workspace) openmanus.Tool { return &visualization{ws: ws} }
 
 // Spec implements [openmanus.Tool].
 func (v *visualization) Spec() openmanus.ToolSpec {
-	return toolspec.New("data_visualization", visualizationDescription, visualizationSchema, openmanus.Hints{Edits: true},
+	return specOf("data_visualization", openmanus.Hints{Edits: true},
 		openmanus.Argument{Name: "json_path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
 		openmanus.Argument{Name: "data", Kind: openmanus.PathArgument, Does: openmanus.Reads},
 		openmanus.Argument{Name: "chart_path", Kind: openmanus.PathArgument, Does: openmanus.Writes},
@@ -133,7 +103,8 @@ func (v *visualization) Hints(call openmanus.Call) openmanus.Hints {
 	return v.Spec().Hints
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. Charts that fail do not keep others from
+// being drawn: the result has those, and the error names the failures.
 func (v *visualization) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var in visualizationInput
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
@@ -152,7 +123,7 @@ func (v *visualization) Run(ctx context.Context, call openmanus.Call) (openmanus
 	}
 	made, texts := make([]Drawn, len(items)), make([]string, len(items))
 	g := errgroup.Group{}
-	g.SetLimit(4)
+	g.SetLimit(maxAtOnce)
 	for i, it := range items {
 		g.Go(func() error {
 			var err error
@@ -168,7 +139,7 @@ func (v *visualization) Run(ctx context.Context, call openmanus.Call) (openmanus
 	return assemble(in, made, texts)
 }
 
-// assemble puts what came of the items together, in the words of OpenManus.
+// assemble returns the result of a call, with the headings of OpenManus.
 func assemble(in visualizationInput, made []Drawn, texts []string) (openmanus.Result, error) {
 	var good, bad strings.Builder
 	for i, d := range made {
@@ -192,18 +163,19 @@ func assemble(in visualizationInput, made []Drawn, texts []string) (openmanus.Re
 	return res, nil
 }
 
-// items are the charts to make: those of the list, or the one that the
-// arguments are.
+// items returns the charts to draw: the list in json_path, or the arguments
+// themselves.
 func (v *visualization) items(ctx context.Context, in visualizationInput) ([]item, error) {
 	if in.JSONPath == "" {
 		it := in.item
-		it.normal()
+		it.normalize()
 		if it.Data == "" && in.ToolType != "insight" || it.ChartPath == "" && in.ToolType == "insight" {
-			return nil, errors.New("nothing to draw: give data (a file) or json_path (a list of charts); with tool_type insight, chart_path or json_path")
+			return nil, errors.New("nothing to draw: give data (a file) or json_path (a list of charts); " +
+				"with tool_type insight, chart_path or json_path")
 		}
 		return []item{it}, nil
 	}
-	name, err := v.find(in.JSONPath)
+	name, err := find(v.ws, in.JSONPath)
 	if err != nil {
 		return nil, err
 	}
@@ -213,38 +185,29 @@ func (v *visualization) items(ctx context.Context, in visualizationInput) ([]ite
 	}
 	var items []item
 	if err := json.Unmarshal(list, &items); err != nil {
-		return nil, fmt.Errorf("%s is not a list of charts, [{\"csvFilePath\": …, \"chartTitle\": …}, …]: %w", name, err)
+		return nil, fmt.Errorf(`%s is not a list of charts, [{"csvFilePath": …, "chartTitle": …}, …]: %w`, name, err)
 	}
-	const most = 100
-	if len(items) == 0 || len(items) > most {
-		return nil, fmt.Errorf("%s has %d charts; from 1 to %d are drawn at once", name, len(items), most)
+	if len(items) == 0 || len(items) > maxCharts {
+		return nil, fmt.Errorf("%s has %d charts; from 1 to %d can be drawn at once", name, len(items), maxCharts)
 	}
 	for i := range items {
-		items[i].normal()
+		items[i].normalize()
 	}
 	return items, nil
 }
 
-// normal takes OpenManus' names for ours.
-func (it *item) normal() {
-	if it.Data == "" {
-		it.Data = it.CSVFilePath
-	}
-	if it.Title == "" {
-		it.Title = it.ChartTitle
-	}
-	if it.ChartPath == "" {
-		it.ChartPath = it.ListedPath
-	}
+// normalize replaces OpenManus' names by ours.
+func (it *item) normalize() {
+	it.Data = cmp.Or(it.Data, it.CSVFilePath)
+	it.Title = cmp.Or(it.Title, it.ChartTitle)
+	it.ChartPath = cmp.Or(it.ChartPath, it.ListedPath)
 	if it.Title == "" && it.ChartPath != "" {
 		it.Title = path.Base(it.ChartPath)
 	}
 }
 
-// find is the name of the file that p means: as it is, or in the folder of
-// charts.
-func (v *visualization) find(p string) (string, error) { return find(v.ws, p) }
-
+// find returns the name of the file that p means, relative to the workspace or
+// to the folder of charts.
 func find(ws workspace.Workspace, p string) (string, error) {
 	name, err := workspace.Name(ws.Dir(), p)
 	if err != nil {
@@ -255,6 +218,6 @@ func find(ws workspace.Workspace, p string) (string, error) {
 			return n, nil
 		}
 	}
-	//lint:ignore ST1005 the words of OpenManus
+	//lint:ignore ST1005 OpenManus returns this text
 	return "", fmt.Errorf("No such file or directory: %s", p)
 }

@@ -2,6 +2,7 @@ package document
 
 import (
 	"context"
+	_ "embed" // the texts for models
 	"fmt"
 	"path"
 	"strconv"
@@ -13,19 +14,14 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-const description = `
-Read a document of the workspace as text: PDF, DOCX, PPTX, XLSX, CSV, JSON lines, Parquet, SQLite, images (shown, if the model can look), zip and tar archives (their files, and the small texts among them). Every page, slide, sheet or file has a head such as "--- page 3 ---". What could not be read is said at the end. For plain text and code use str_replace_editor; to compute with tables use data_visualization or Python.
-Examples: {"path":"contract.pdf","pages":"2-5"}, {"path":"results.xlsx"}`
-
-const schema = `{
-	"type": "object",
-	"properties": {
-		"path": {"type": "string", "description": "The document."},
-		"pages": {"type": "string", "pattern": "^ *[0-9]+ *(- *[0-9]* *)?$", "description": "Only these pages, slides, sheets or files: 3, 2-5, or 7- for all from 7 on."}
-	},
-	"required": ["path"],
-	"additionalProperties": false
-}`
+// The texts that models read: the tool's description, and the schema of its
+// arguments.
+var (
+	//go:embed spec/read_document.txt
+	description string
+	//go:embed spec/read_document.json
+	schema string
+)
 
 // A Detail is the Detail of a result of read_document.
 type Detail struct {
@@ -36,8 +32,8 @@ type Detail struct {
 	Notes  []string `json:"notes,omitempty"`
 }
 
-// NewTool returns the tool read_document, which reads documents of ws. The
-// Detail of its results is a [Detail].
+// NewTool returns the tool read_document, which reads documents of ws. Its
+// results have a [Detail], and an image for models that can see.
 func NewTool(ws workspace.Workspace) openmanus.Tool {
 	spec := toolspec.New("read_document", description, schema, openmanus.Hints{ReadOnly: true, Idempotent: true},
 		openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads})
@@ -62,7 +58,7 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 	})
 }
 
-// selection reads 3, 2-5 and 7-.
+// selection parses 3, 2-5 and 7-.
 func selection(pages string) (o Options, err error) {
 	if pages = strings.ReplaceAll(pages, " ", ""); pages == "" {
 		return o, nil
@@ -90,11 +86,11 @@ func result(name string, d *Document, pages string) openmanus.Result {
 		detail.Parts = append(detail.Parts, p.Label)
 	}
 	if len(d.Parts) == 0 && d.Image == nil {
-		fmt.Fprintf(&b, "\nThere is no text")
+		in := ""
 		if pages != "" {
-			fmt.Fprintf(&b, " in %s", pages)
+			in = " in " + pages
 		}
-		b.WriteString(".\n")
+		fmt.Fprintf(&b, "\nThere is no text%s.\n", in)
 	}
 	b.WriteString(d.String())
 	res := openmanus.TextResult("%s", b.String())

@@ -1,0 +1,26 @@
+package analysis
+
+import (
+	"embed"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/toolspec"
+)
+
+// specFiles are the texts that models read: NAME.txt is the description of the
+// tool NAME, and NAME.json the schema of its arguments.
+//
+//go:embed spec
+var specFiles embed.FS
+
+// specOf returns the spec of the tool name, from its files.
+func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
+	text := func(file string) string {
+		data, err := specFiles.ReadFile("spec/" + file)
+		if err != nil {
+			panic("analysis: " + err.Error()) // the file is embedded: a programmer's mistake
+		}
+		return string(data)
+	}
+	return toolspec.New(name, text(name+".txt"), text(name+".json"), h, arguments...)
+}
