@@ -15,20 +15,23 @@ import (
 	"time"
 )
 
-// Options say where spans go. URL is needed.
+// Options configure an [Exporter]. URL is required.
 type Options struct {
-	URL      string            // that takes traces
+	URL      string            // the traces endpoint of a collector
 	Headers  map[string]string // of every request
 	Timeout  time.Duration     // of a request; 0 is 10 s
-	Resource []Attr            // whose spans they are
+	Resource []Attr            // describes the source of the spans
 	Version  string            // of the program
 	Client   *http.Client      // nil is [http.DefaultClient]
-	Warn     func(error)       // is told what was not taken; nil: nobody is
+
+	// Warn, if not nil, is called with each error that loses spans, by the
+	// exporter's goroutine.
+	Warn func(error)
 }
 
-// FromEnv reads the variables of OpenTelemetry: see
-// https://opentelemetry.io/docs/specs/otel/protocol/exporter/. It is false if
-// they ask for no traces.
+// FromEnv reads options from OpenTelemetry's environment variables: see
+// https://opentelemetry.io/docs/specs/otel/protocol/exporter/. on reports
+// whether they enable traces.
 func FromEnv(env func(string) (string, bool)) (o Options, on bool, err error) {
 	get := func(name string) string {
 		if v, _ := env("OTEL_EXPORTER_OTLP_TRACES_" + name); v != "" {
@@ -47,15 +50,15 @@ func FromEnv(env func(string) (string, bool)) (o Options, on bool, err error) {
 		return o, false, nil
 	}
 	if u, err := url.Parse(o.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return o, false, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %q is no address such as http://127.0.0.1:4318", o.URL)
+		return o, false, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %q is not a URL such as http://127.0.0.1:4318", o.URL)
 	}
 	if p := get("PROTOCOL"); p == "grpc" {
-		return o, false, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not spoken here; use http/json, on the port that takes HTTP (4318)")
+		return o, false, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported; use http/json and the collector's HTTP port (4318)")
 	}
 	if ms := get("TIMEOUT"); ms != "" {
 		n, err := strconv.Atoi(ms)
 		if err != nil || n <= 0 {
-			return o, false, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT: %q is no number of milliseconds", ms)
+			return o, false, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT: %q is not a positive number of milliseconds", ms)
 		}
 		o.Timeout = time.Duration(n) * time.Millisecond
 	}
@@ -82,7 +85,7 @@ func FromEnv(env func(string) (string, bool)) (o Options, on bool, err error) {
 	return o, true, nil
 }
 
-// pairs reads key=value,key=value, with values escaped as in URLs.
+// pairs parses key=value,key=value, with percent-encoded values.
 func pairs(name, text string) (all []Attr, err error) {
 	for item := range strings.SplitSeq(text, ",") {
 		if strings.TrimSpace(item) == "" {
@@ -90,7 +93,7 @@ func pairs(name, text string) (all []Attr, err error) {
 		}
 		k, v, ok := strings.Cut(item, "=")
 		if v, err = url.PathUnescape(strings.TrimSpace(v)); !ok || err != nil {
-			return nil, fmt.Errorf("%s: it is a list of key=value with commas between", name) // values may be secrets
+			return nil, fmt.Errorf("%s: not a list of key=value separated by commas", name) // the values may be secrets
 		}
 		all = append(all, Attr{strings.TrimSpace(k), v})
 	}
@@ -98,14 +101,15 @@ func pairs(name, text string) (all []Attr, err error) {
 }
 
 const (
-	maxWaiting = 4096            // spans that wait to be sent; more are lost, and told of
-	maxBatch   = 512             // spans of a request
-	batchTime  = 5 * time.Second // until what waits is sent
-	maxTries   = 4               // of a request
-	maxRetry   = 30 * time.Second
+	maxWaiting = 4096             // the most spans in the queue; more are lost, with a warning
+	maxBatch   = 512              // the most spans of a request
+	batchTime  = 5 * time.Second  // the longest time that a span waits for a batch to fill
+	maxTries   = 4                // of a request
+	maxRetry   = 30 * time.Second // the longest Retry-After that is honoured
 )
 
-// An Exporter sends spans. It is safe for concurrent use.
+// An Exporter sends spans to a collector, in batches, from a goroutine of its
+// own. It is safe for concurrent use.
 type Exporter struct {
 	o     Options
 	spans chan Span
@@ -115,10 +119,10 @@ type Exporter struct {
 
 	mu     sync.Mutex
 	closed bool
-	lost   int // that found no place
+	lost   int // spans for which the queue was full
 }
 
-// NewExporter returns an exporter. The caller closes it.
+// NewExporter starts an exporter. The caller must close it.
 func NewExporter(o Options) *Exporter {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.Client = cmp.Or(o.Client, http.DefaultClient)
@@ -131,7 +135,7 @@ func NewExporter(o Options) *Exporter {
 	return e
 }
 
-// Export takes spans to be sent. It never waits.
+// Export queues spans. It never blocks: if the queue is full, it drops them.
 func (e *Exporter) Export(spans ...Span) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -147,7 +151,8 @@ func (e *Exporter) Export(spans ...Span) {
 	}
 }
 
-// Close sends what waits, for as long as ctx allows.
+// Close sends the queued spans and stops the exporter. When ctx ends, it drops
+// those that are left.
 func (e *Exporter) Close(ctx context.Context) {
 	e.mu.Lock()
 	first := !e.closed
@@ -164,40 +169,48 @@ func (e *Exporter) Close(ctx context.Context) {
 	<-e.done
 }
 
+// run sends batches until the exporter is closed and the queue is empty.
 func (e *Exporter) run() {
 	defer close(e.done)
 	var batch []Span
 	for open := true; open; {
-		due := time.NewTimer(batchTime)
-		for full := false; open && !full; {
-			select {
-			case s, ok := <-e.spans:
-				if open = ok; ok {
-					batch = append(batch, s)
-				}
-				full = len(batch) == maxBatch
-			case <-due.C:
-				full = true
-			}
-		}
-		due.Stop()
+		batch, open = e.gather(batch[:0])
 		if len(batch) > 0 {
 			if err := e.send(batch); err != nil {
-				e.o.Warn(fmt.Errorf("traces: %d spans are lost: %w", len(batch), err))
+				e.o.Warn(fmt.Errorf("traces: %d spans lost: %w", len(batch), err))
 			}
-			batch = batch[:0]
 		}
 		e.mu.Lock()
 		lost := e.lost
 		e.lost = 0
 		e.mu.Unlock()
 		if lost > 0 {
-			e.o.Warn(fmt.Errorf("traces: %d spans are lost: they came faster than they were taken", lost))
+			e.o.Warn(fmt.Errorf("traces: %d spans lost: the queue was full", lost))
 		}
 	}
 }
 
-// send sends spans, again if that may help.
+// gather appends queued spans to batch, until it is full or batchTime is over.
+// open is false if the exporter is closed and the queue is empty.
+func (e *Exporter) gather(batch []Span) (_ []Span, open bool) {
+	due := time.NewTimer(batchTime)
+	defer due.Stop()
+	for len(batch) < maxBatch {
+		select {
+		case s, ok := <-e.spans:
+			if !ok {
+				return batch, false
+			}
+			batch = append(batch, s)
+		case <-due.C:
+			return batch, true
+		}
+	}
+	return batch, true
+}
+
+// send sends spans. It retries requests that may succeed later, with exponential
+// backoff or after the time that the collector asks for.
 func (e *Exporter) send(spans []Span) error {
 	body, err := encode(spans, e.o.Resource, e.o.Version)
 	if err != nil {
@@ -216,7 +229,8 @@ func (e *Exporter) send(spans []Span) error {
 	}
 }
 
-// post sends a request. again says whether another may succeed, after wait.
+// post sends a request. If it fails, again reports whether a later one may
+// succeed, and wait is when, or 0 if the collector does not say.
 func (e *Exporter) post(body []byte) (again bool, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(e.ctx, e.o.Timeout)
 	defer cancel()
@@ -233,7 +247,7 @@ func (e *Exporter) post(body []byte) (again bool, wait time.Duration, err error)
 		return true, 0, err
 	}
 	defer resp.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 	if resp.StatusCode/100 == 2 {
 		return false, 0, nil
 	}
@@ -244,5 +258,5 @@ func (e *Exporter) post(body []byte) (again bool, wait time.Duration, err error)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		again = true
 	}
-	return again, wait, errors.Join(fmt.Errorf("%s answered %s: %s", e.o.URL, resp.Status, bytes.TrimSpace(said)), err)
+	return again, wait, errors.Join(fmt.Errorf("%s answered %s: %s", e.o.URL, resp.Status, bytes.TrimSpace(text)), err)
 }

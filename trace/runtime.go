@@ -12,20 +12,21 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// A Runtime tells of the sessions that another runtime drives, by reading
-// their journals while it does. It changes nothing of them: where spans are
-// not taken, the work goes on. Its fields are set before use.
+// A Runtime exports spans of the sessions that another runtime drives, which it
+// makes from their journals. It has no effect on the sessions, and errors of the
+// export none either. Its fields must be set before use.
 type Runtime struct {
 	run.Runtime
 	Journal openmanus.Journal
-	Export  func(...Span) // such as [Exporter.Export]; it must not wait
+	Export  func(...Span) // such as [Exporter.Export]; it must not block
 
-	// Providers name the providers of models as OpenTelemetry does. Those that
-	// it lacks keep the names in the journal.
+	// Providers map the names of providers to those of OpenTelemetry. Others
+	// keep the names in the journal.
 	Providers provider.List
 }
 
-// Wake implements [run.Runtime].
+// Wake implements [run.Runtime]. It returns when all spans of operations that
+// ended meanwhile were passed to Export.
 func (r *Runtime) Wake(ctx context.Context, session string) error {
 	follow, stop := context.WithCancel(ctx)
 	defer stop()
@@ -38,10 +39,10 @@ func (r *Runtime) Wake(ctx context.Context, session string) error {
 	return err
 }
 
-// A watch reads the journals of a session and of those below it.
+// A watch follows the journals of a session and of its descendants.
 type watch struct {
 	*Runtime
-	began time.Time // what ended before was told of before
+	began time.Time // spans that ended before it have been exported before
 	ctx   context.Context
 	all   sync.WaitGroup
 
@@ -49,7 +50,7 @@ type watch struct {
 	folds []*fold
 }
 
-// follow reads what is there of a session, and what comes.
+// follow applies the events of a session, from the first, as they come.
 func (w *watch) follow(f *fold) {
 	w.mu.Lock()
 	w.folds = append(w.folds, f)
@@ -66,7 +67,8 @@ func (w *watch) follow(f *fold) {
 	})
 }
 
-// apply tells of what an event ends, and returns the sessions that it begins.
+// apply exports the spans that an event ends, and returns folds for the sessions
+// that it opens.
 func (w *watch) apply(f *fold, ev openmanus.Event) []*fold {
 	spans, children := f.apply(ev)
 	if !ev.Time.Before(w.began) && len(spans) > 0 {
@@ -75,43 +77,43 @@ func (w *watch) apply(f *fold, ev openmanus.Event) []*fold {
 	return children
 }
 
-// finish reads what nobody has read yet.
+// finish applies the events that follow has not applied. No follow is running.
 func (w *watch) finish(ctx context.Context) {
 	for i := 0; i < len(w.folds); i++ {
 		f := w.folds[i]
 		for ev, err := range w.Journal.Events(ctx, f.session, f.s.Seq) {
 			if err != nil {
-				break // it cannot be read: whoever drives it says so
+				break // the runtime reports the error
 			}
 			w.folds = append(w.folds, w.apply(f, ev)...)
 		}
 	}
 }
 
-// A fold makes spans of the events of a session.
+// A fold makes spans from the events of a session.
 type fold struct {
 	session   string
 	providers provider.List
-	parent    SpanID  // of another session
-	trace     TraceID // zero: each request is a trace of its own
+	parent    SpanID  // the span of the parent session; zero: none
+	trace     TraceID // of the parent session; zero: each request is a trace of its own
 
 	s       openmanus.State
-	request *Span               // under way
-	times   map[int64]time.Time // of events that no reply has seen yet
-	calls   map[string]begun    // under way
+	request *Span               // that is running, or nil
+	times   map[int64]time.Time // of the events that a future reply may start from
+	calls   map[string]running  // by call
 }
 
-// A begun is a call under way.
-type begun struct {
+// A running is a call that is running.
+type running struct {
 	name  string
 	start time.Time
 }
 
-// apply takes the next event of the session. It returns the spans that are
-// over with it, and folds for the sessions that it opens.
+// apply applies the next event of the session. It returns the spans that end
+// with it, and folds for the sessions that it opens.
 func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 	if f.calls == nil {
-		f.calls, f.times = make(map[string]begun), make(map[int64]time.Time)
+		f.calls, f.times = make(map[string]running), make(map[int64]time.Time)
 	}
 	names := make(map[string]string)
 	for _, c := range f.s.Calls {
@@ -120,7 +122,7 @@ func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 	f.s.Apply(ev)
 	f.times[ev.Seq] = ev.Time
 	if f.request == nil {
-		f.begin(ev)
+		f.startRequest(ev)
 	}
 	switch b := ev.Body.(type) {
 	case openmanus.ModelSaid:
@@ -128,7 +130,7 @@ func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 	case openmanus.ModelFailed:
 		spans = append(spans, f.chat(ev, b.Re, "", string(b.Kind), b.Usage, ""))
 	case openmanus.CallStarted:
-		f.calls[b.Call] = begun{names[b.Call], ev.Time}
+		f.calls[b.Call] = running{names[b.Call], ev.Time}
 	case openmanus.CallDone:
 		if c, ok := f.calls[b.Call]; ok {
 			spans = append(spans, f.tool(ev, b.Call, c, b.IsError))
@@ -136,7 +138,7 @@ func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 	case openmanus.ChildOpened:
 		child := &fold{session: b.Child, providers: f.providers, trace: f.traceOf(), parent: f.requestID()}
 		if b.Call != "" {
-			f.calls[b.Call] = begun{names[b.Call], ev.Time}
+			f.calls[b.Call] = running{names[b.Call], ev.Time}
 			child.parent = f.callID(b.Call)
 		}
 		children = append(children, child)
@@ -148,26 +150,28 @@ func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 	switch st := f.s.Status(); st {
 	case openmanus.Finished, openmanus.Failed, openmanus.Halted:
 		if f.request != nil {
-			spans = append(spans, f.end(ev, st))
+			spans = append(spans, f.endRequest(ev, st))
 		}
 	}
 	return spans, children
 }
 
-// begin begins a request: with what a person or another session says, or
-// with what lets the session go on.
-func (f *fold) begin(ev openmanus.Event) {
+// startRequest starts the span of a request if the event starts one: a message
+// of the user or of the parent session, or a retry.
+func (f *fold) startRequest(ev openmanus.Event) {
 	switch ev.Body.(type) {
 	case openmanus.UserSaid, openmanus.Resumed:
 	default:
 		return
 	}
-	f.request = &Span{Trace: f.trace, ID: spanID(f.session, "request "+ev.Time.UTC().Format(time.RFC3339Nano)), Parent: f.parent, Start: ev.Time}
+	id := spanID(f.session, "request "+ev.Time.UTC().Format(time.RFC3339Nano))
+	f.request = &Span{Trace: f.trace, ID: id, Parent: f.parent, Start: ev.Time}
 	if f.trace == (TraceID{}) {
 		f.request.Trace = traceID(f.session, ev.Seq)
 	}
 }
 
+// traceOf returns the trace of the running request.
 func (f *fold) traceOf() TraceID {
 	if f.request == nil {
 		return f.trace
@@ -175,6 +179,7 @@ func (f *fold) traceOf() TraceID {
 	return f.request.Trace
 }
 
+// requestID returns the span that the spans of the session have as their parent.
 func (f *fold) requestID() SpanID {
 	if f.request == nil {
 		return f.parent
@@ -184,18 +189,23 @@ func (f *fold) requestID() SpanID {
 
 func (f *fold) callID(call string) SpanID { return spanID(f.session, "call "+call) }
 
-// common are the attributes that all spans of the session have.
+// common returns the attributes that all spans of the session have.
 func (f *fold) common(operation string) []Attr {
-	return []Attr{{"gen_ai.operation.name", operation}, {"gen_ai.conversation.id", f.session}, {"gen_ai.provider.name", f.providers.TraceName(f.s.Config.Model)}}
+	return []Attr{
+		{"gen_ai.operation.name", operation},
+		{"gen_ai.conversation.id", f.session},
+		{"gen_ai.provider.name", f.providers.TraceName(f.s.Config.Model)},
+	}
 }
 
-// end ends the request.
-func (f *fold) end(ev openmanus.Event, st openmanus.Status) Span {
+// endRequest ends the span of the request.
+func (f *fold) endRequest(ev openmanus.Event, st openmanus.Status) Span {
 	s := *f.request
 	f.request = nil
 	agent, _, _ := strings.Cut(f.s.Opened.Flow, "?")
 	s.Name, s.End = "invoke_agent "+agent, ev.Time
-	s.Attrs = append(f.common("invoke_agent"), Attr{"gen_ai.agent.name", agent}, Attr{"gen_ai.request.model", f.s.Config.Model})
+	s.Attrs = append(f.common("invoke_agent"),
+		Attr{"gen_ai.agent.name", agent}, Attr{"gen_ai.request.model", f.s.Config.Model})
 	if st != openmanus.Finished {
 		s.Failed = string(f.s.Outcome.Reason)
 	}
@@ -203,7 +213,8 @@ func (f *fold) end(ev openmanus.Event, st openmanus.Status) Span {
 	return s
 }
 
-// chat is a reply of the model, or that there was none.
+// chat returns the span of a model's reply, or of a failed one. It starts with the
+// event re, to which the model replies.
 func (f *fold) chat(ev openmanus.Event, re int64, by, failed string, u llm.Usage, stop string) Span {
 	start, ok := f.times[re]
 	if !ok {
@@ -214,9 +225,12 @@ func (f *fold) chat(ev openmanus.Event, re int64, by, failed string, u llm.Usage
 			delete(f.times, seq)
 		}
 	}
-	s := Span{Trace: f.traceOf(), ID: spanID(f.session, "event "+ev.Time.UTC().Format(time.RFC3339Nano)), Parent: f.requestID(),
-		Name: "chat " + f.s.Config.Model, Client: true, Start: start, End: ev.Time, Failed: failed}
-	s.Attrs = append(f.common("chat"), Attr{"gen_ai.request.model", f.s.Config.Model}, Attr{"gen_ai.response.model", by},
+	s := Span{
+		Trace: f.traceOf(), ID: spanID(f.session, "event "+ev.Time.UTC().Format(time.RFC3339Nano)), Parent: f.requestID(),
+		Name: "chat " + f.s.Config.Model, Client: true, Start: start, End: ev.Time, Failed: failed,
+	}
+	s.Attrs = append(f.common("chat"),
+		Attr{"gen_ai.request.model", f.s.Config.Model}, Attr{"gen_ai.response.model", by},
 		Attr{"gen_ai.usage.input_tokens", u.Input}, Attr{"gen_ai.usage.output_tokens", u.Output})
 	if stop != "" {
 		s.Attrs = append(s.Attrs, Attr{"gen_ai.response.finish_reasons", []string{stop}})
@@ -224,11 +238,15 @@ func (f *fold) chat(ev openmanus.Event, re int64, by, failed string, u llm.Usage
 	return s
 }
 
-// tool is a call that is over.
-func (f *fold) tool(ev openmanus.Event, call string, c begun, failed bool) Span {
+// tool returns the span of a call that has ended.
+func (f *fold) tool(ev openmanus.Event, call string, c running, failed bool) Span {
 	delete(f.calls, call)
-	s := Span{Trace: f.traceOf(), ID: f.callID(call), Parent: f.requestID(), Name: "execute_tool " + c.name, Start: c.start, End: ev.Time}
-	s.Attrs = append(f.common("execute_tool"), Attr{"gen_ai.tool.name", c.name}, Attr{"gen_ai.tool.call.id", call}, Attr{"gen_ai.tool.type", "function"})
+	s := Span{
+		Trace: f.traceOf(), ID: f.callID(call), Parent: f.requestID(),
+		Name: "execute_tool " + c.name, Start: c.start, End: ev.Time,
+	}
+	s.Attrs = append(f.common("execute_tool"),
+		Attr{"gen_ai.tool.name", c.name}, Attr{"gen_ai.tool.call.id", call}, Attr{"gen_ai.tool.type", "function"})
 	if failed {
 		s.Failed = "tool_error"
 	}

@@ -1,10 +1,15 @@
-// Package trace tells of sessions in the way of OpenTelemetry: a span for each
-// request to an agent, and below it one for each reply of a model, each call of
-// a tool, and each session that it asked for. It sends them by OTLP over HTTP,
-// in JSON: see https://opentelemetry.io/docs/specs/otlp/ and, for the names,
-// https://opentelemetry.io/docs/specs/semconv/gen-ai/.
+// Package trace exports sessions as OpenTelemetry traces: a span for each
+// request to an agent, with child spans for each reply of a model, each tool
+// call and each child session.
 //
-// What was said, and what tools were called with, is not told.
+// A [Runtime] wraps the runtime that drives sessions. It makes the spans from
+// the sessions' journals and so has no effect on them. An [Exporter] sends the
+// spans by OTLP over HTTP, in JSON; OTLP's protobuf encoding, compression and
+// gRPC are not supported. See https://opentelemetry.io/docs/specs/otlp/ and, for
+// the names, https://opentelemetry.io/docs/specs/semconv/gen-ai/.
+//
+// Spans contain names, times and token counts, but no messages, arguments or
+// results.
 package trace
 
 import (
@@ -16,46 +21,48 @@ import (
 	"time"
 )
 
-// A Span is a piece of work that is over.
+// A Span is an operation that has ended.
 type Span struct {
 	Trace  TraceID
 	ID     SpanID
-	Parent SpanID // zero: there is none
+	Parent SpanID // zero: a root span
 	Name   string
-	Client bool // it asked somebody else to do it
+	Client bool // a request to another service, of the kind CLIENT
 	Start  time.Time
 	End    time.Time
-	Failed string // one word for why; "": it did not
+	Failed string // the type of the error, one word; "": the operation succeeded
 	Attrs  []Attr
 }
 
-// A TraceID names a trace, and a SpanID a span in it. They are made from what
-// they name: a span that is told twice is the same.
+// A TraceID identifies a trace, and a SpanID a span in it. Both are derived from
+// the session and the operation: a span that is exported twice has the same id.
 type (
 	TraceID [16]byte
 	SpanID  [8]byte
 )
 
-// An Attr is an attribute of a span or of its source: a string, a whole number,
-// or several strings.
+// An Attr is an attribute of a span or of its resource.
 type Attr struct {
 	Key   string
 	Value any // string, int or []string
 }
 
+// traceID returns the id of the trace of the request that starts with an event.
 func traceID(session string, seq int64) (id TraceID) {
 	sum := sha256.Sum256(fmt.Appendf(nil, "trace %s %d", session, seq))
 	copy(id[:], sum[:])
 	return id
 }
 
+// spanID returns the id of a span. what is unique within the session.
 func spanID(session, what string) (id SpanID) {
 	sum := sha256.Sum256([]byte("span " + session + " " + what))
 	copy(id[:], sum[:])
 	return id
 }
 
-// The forms of OTLP in JSON: numbers of 64 bits are strings, ids hexadecimal.
+// The JSON encoding of OTLP, in which 64-bit integers are strings and ids are
+// hexadecimal.
 type (
 	jsonValue struct {
 		String *string    `json:"stringValue,omitempty"`
@@ -104,16 +111,17 @@ type (
 	}
 )
 
-// The kinds of spans, and the status of one that failed.
+// Values of the enumerations SpanKind and StatusCode.
 const (
 	kindInternal = 1
 	kindClient   = 3
 	statusError  = 2
 )
 
+// scopeName is the name of the instrumentation scope.
 const scopeName = "github.com/openmanus-go/openmanus/trace"
 
-// encode is a request that tells of spans.
+// encode returns the body of an export request.
 func encode(spans []Span, resource []Attr, version string) ([]byte, error) {
 	all := make([]jsonSpan, len(spans))
 	for i, s := range spans {
@@ -145,6 +153,7 @@ func (s Span) json() jsonSpan {
 	return j
 }
 
+// attrs converts attributes, without empty strings.
 func attrs(all []Attr) []jsonAttr {
 	var out []jsonAttr
 	for _, a := range all {

@@ -213,8 +213,8 @@ func TestFromEnv(t *testing.T) {
 		{env: map[string]string{at: "http://c:4318", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://d/x"}, url: "https://d/x"},
 		{env: map[string]string{at: "http://c:4318", "OTEL_SDK_DISABLED": "true"}},
 		{env: map[string]string{at: "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}},
-		{env: map[string]string{at: "c:4318"}, want: "no address"},
-		{env: map[string]string{at: "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, want: "grpc is not spoken"},
+		{env: map[string]string{at: "c:4318"}, want: "not a URL"},
+		{env: map[string]string{at: "http://c", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, want: "grpc is not supported"},
 		{env: map[string]string{at: "http://c", "OTEL_EXPORTER_OTLP_TIMEOUT": "soon"}, want: "milliseconds"},
 		{env: map[string]string{at: "http://c", "OTEL_EXPORTER_OTLP_HEADERS": "secret"}, want: "key=value"},
 	} {
@@ -297,7 +297,7 @@ func TestExporterSaysWhatIsLost(t *testing.T) {
 	lost := 0
 	for _, w := range warned {
 		var n int
-		if _, err := fmt.Sscanf(w, "traces: %d spans are lost", &n); err != nil {
+		if _, err := fmt.Sscanf(w, "traces: %d spans lost", &n); err != nil {
 			t.Errorf("%q: %v", w, err)
 		}
 		lost += n
