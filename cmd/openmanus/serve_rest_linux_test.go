@@ -37,7 +37,7 @@ func TestSessionsThatRestAreLetGoOf(t *testing.T) {
 	rests := make(chan string, 2*most)
 	go func() {
 		for lines := bufio.NewScanner(r); lines.Scan(); {
-			if _, id, ok := strings.Cut(lines.Text(), `nothing is kept for it any more" session=`); ok {
+			if _, id, ok := strings.Cut(lines.Text(), `released resources of idle session" session=`); ok {
 				rests <- id
 			} else if strings.Contains(lines.Text(), "level=ERROR") {
 				t.Error(lines.Text())

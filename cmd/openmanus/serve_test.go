@@ -201,7 +201,7 @@ func TestServeSaysWhatIsWrong(t *testing.T) {
 	dir := write(t, "c", "[users.ann]\ntoken = \"short\"\n")
 	for want, args := range map[string][]string{
 		"another address: openmanus serve --addr": {"--addr", "256.0.0.1:1"},
-		"a token has 16 bytes or more":            {"--config", filepath.Join(dir, "c")},
+		"the token must have at least 16 bytes":   {"--config", filepath.Join(dir, "c")},
 	} {
 		cmd := exec.Command("openmanus", append([]string{"serve"}, args...)...)
 		cmd.Dir = dir

@@ -1,5 +1,9 @@
-// Package args reads the arguments that models write for tools: it repairs
-// what is meant without doubt, and checks them against the tool's schema.
+// Package args parses the arguments that models write for tool calls.
+//
+// Models write JSON with faults. The package repairs those whose meaning is
+// beyond doubt ([Repair], [Schema.Check]) and refuses the rest, with an error
+// that tells the model what to write instead. It never guesses: a wrong guess
+// would run a call that the model did not ask for.
 package args
 
 import (
@@ -11,8 +15,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// For returns the JSON Schema of T, an object whose properties have one type
-// each and that takes no others, as strict providers want it.
+// For returns the JSON Schema of the struct T in the form that strict providers
+// require: each property has one type, and no others are allowed.
 func For[T any]() (json.RawMessage, error) {
 	s, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -22,7 +26,7 @@ func For[T any]() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// plain takes "null" out of the types that pointers, slices and maps have.
+// plain removes "null" from the types of pointers, slices and maps.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -40,15 +44,15 @@ func plain(s *jsonschema.Schema) {
 	plain(s.AdditionalProperties)
 }
 
-// A Schema checks arguments. The nil Schema takes any JSON object. It is safe
-// for concurrent use.
+// A Schema checks arguments. A nil *Schema accepts any JSON object. It is safe for
+// concurrent use.
 type Schema struct {
 	root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
 }
 
-// Compile reads a JSON Schema, draft 7 or 2020-12. No schema is the nil
-// Schema.
+// Compile parses a JSON Schema, draft 7 or 2020-12. For an empty schema it
+// returns nil.
 func Compile(schema json.RawMessage) (*Schema, error) {
 	if len(schema) == 0 {
 		return nil, nil
@@ -64,16 +68,16 @@ func Compile(schema json.RawMessage) (*Schema, error) {
 	return &Schema{&s, r}, nil
 }
 
-// Check returns the arguments that a model wrote as valid JSON that fits s.
+// Check returns arguments as valid JSON that matches the schema: input itself,
+// byte for byte, if it has no faults.
 //
-// They are input itself, byte for byte, if nothing had to be mended. Mended
-// are, besides what [Repair] does, top-level arguments whose schema is of one
-// type where what is meant is beyond doubt: an integer, a number or a boolean
-// in quotes ("5", "true"), an integer written with a fraction of zero (5.0),
-// and null for an argument that is not required, which is left out.
+// Besides the repairs of [Repair], it converts top-level arguments whose schema
+// has one type: an integer, a number or a boolean in quotes ("5", "true"), and
+// an integer with a fraction of zero (5.0). It leaves out null for an argument
+// that is not required.
 //
-// The error is for the model: for each fault it names the argument, says what
-// is allowed and what was given.
+// The error is for the model. For each fault, up to a few, it names the
+// argument, and says what is allowed and what was given.
 func (s *Schema) Check(input string) (string, error) {
 	fixed, err := Repair(input)
 	if err != nil {
@@ -101,16 +105,16 @@ func (s *Schema) Check(input string) (string, error) {
 
 var errNoObject = errors.New(`the arguments are not a JSON object: write {"name": value, ...}`)
 
-// A member is a name and a value of an object, each as it was written.
+// A member is a member of an object, with its value as it was written.
 type member struct {
 	name string
 	raw  json.RawMessage
-	drop bool
+	drop bool // encode leaves it out
 }
 
-// object returns the members of a valid JSON text in the order in which they
-// are written, and whether it is an object.
-func object(text string) ([]member, bool) {
+// object returns the members of an object in their order. ok is false if the
+// text, which is valid JSON, is not an object.
+func object(text string) (members []member, ok bool) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return nil, false
@@ -130,6 +134,7 @@ func object(text string) ([]member, bool) {
 	return ms, true
 }
 
+// encode is the reverse of object.
 func encode(ms []member) string {
 	var b strings.Builder
 	b.WriteByte('{')

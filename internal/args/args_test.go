@@ -150,7 +150,7 @@ func TestALostBackslashIsRefused(t *testing.T) {
 		}
 	}
 	_, err := Repair(`{"re":"\d+"}`)
-	if want := `\d is no escape; within a JSON string a backslash is written twice, as in \\d`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `\d is not an escape sequence; within a JSON string a backslash is written twice, as in \\d`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -16,8 +16,8 @@ var (
 	boolean  = regexp.MustCompile(`^([Tt]rue|[Ff]alse)$`)
 )
 
-// coerce mends the values that [Schema.Check] names, in place, and reports
-// whether there were any.
+// coerce makes the conversions that [Schema.Check] describes, in place, and
+// reports whether there were any.
 func (s *Schema) coerce(ms []member) bool {
 	changed := false
 	for i, m := range ms {
@@ -36,9 +36,9 @@ func (s *Schema) coerce(ms []member) bool {
 	return changed
 }
 
-// scalar returns raw as a value of the given type, if it is not one and there
-// is no doubt which is meant.
-func scalar(typ, raw string) (string, bool) {
+// scalar converts a JSON value to a type. ok is false if it has that type
+// already, or if there is no conversion beyond doubt.
+func scalar(typ, raw string) (converted string, ok bool) {
 	if typ == "integer" && zeroFrac.MatchString(raw) {
 		whole, _, _ := strings.Cut(raw, ".")
 		return whole, true
@@ -59,8 +59,7 @@ func scalar(typ, raw string) (string, bool) {
 	return "", false
 }
 
-// takesNull reports whether null may fit p: it does unless p has types and
-// null is none of them.
+// takesNull reports whether the types of p allow null.
 func takesNull(p *jsonschema.Schema) bool {
 	if p.Type != "" {
 		return p.Type == "null"

@@ -12,11 +12,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxFaults is how many faults one error names.
+// maxFaults is the most faults that one error names.
 const maxFaults = 5
 
-// explain says in words what is wrong with v, which the validator refused
-// with err.
+// explain returns what is wrong with v, which the validator refused with err, in
+// words for the model. The validator's own errors name paths of the schema.
 func (s *Schema) explain(v any, err error) string {
 	var f faults
 	f.value(s.root, v, "")
@@ -29,11 +29,13 @@ func (s *Schema) explain(v any, err error) string {
 	return strings.Join(f, "; ")
 }
 
-// faults are what is wrong with a value, as far as it can be said plainly.
+// faults are descriptions of what is wrong with a value. They cover the keywords
+// that tools use; for others, fallback uses the validator's error.
 type faults []string
 
 func (f *faults) add(format string, a ...any) { *f = append(*f, fmt.Sprintf(format, a...)) }
 
+// value adds the faults of v. at is the path of the argument, or "" for all.
 func (f *faults) value(s *jsonschema.Schema, v any, at string) {
 	if s == nil || s.Ref != "" || s.DynamicRef != "" {
 		return
@@ -65,6 +67,7 @@ func (f *faults) value(s *jsonschema.Schema, v any, at string) {
 	}
 }
 
+// object adds missing and unknown members, and the faults of the others.
 func (f *faults) object(s *jsonschema.Schema, v map[string]any, at string) {
 	for _, req := range s.Required {
 		if _, ok := v[req]; !ok {
@@ -103,8 +106,8 @@ func (f *faults) bounds(s *jsonschema.Schema, v float64, at string) {
 	}
 }
 
-// fallback makes a sentence of the validator's error, a path of schemas with
-// the cause at its end.
+// fallback returns a sentence with the cause at the end of the validator's error,
+// and the argument in its path.
 func (f faults) fallback(err error) string {
 	msg, field := err.Error(), ""
 	for {
@@ -123,6 +126,7 @@ func (f faults) fallback(err error) string {
 	return "the arguments do not fit the tool's schema: " + msg
 }
 
+// under returns the path of the member k of the argument at.
 func under(at, k string) string {
 	if at == "" {
 		return k
@@ -130,6 +134,7 @@ func under(at, k string) string {
 	return at + "." + k
 }
 
+// name returns what an error calls the argument at.
 func name(at string) string {
 	if at == "" {
 		return "the arguments"
@@ -137,6 +142,7 @@ func name(at string) string {
 	return fmt.Sprintf("the argument %q", at)
 }
 
+// offer returns which arguments there are.
 func offer(props map[string]*jsonschema.Schema, at string) string {
 	if len(props) == 0 {
 		return "none is taken here"
@@ -148,6 +154,7 @@ func offer(props map[string]*jsonschema.Schema, at string) string {
 	return "there are " + list(names)
 }
 
+// fits reports whether v, as encoding/json decodes it, has one of the types.
 func fits(types []string, v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -166,6 +173,7 @@ func fits(types []string, v any) bool {
 	return true
 }
 
+// equal reports whether values have the same JSON.
 func equal(a, b any) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
@@ -196,7 +204,7 @@ func list(vs []any) string {
 	return strings.Join(b, ", ")
 }
 
-// show writes a value as JSON, if long only its beginning.
+// show returns a value as JSON, cut if it is long.
 func show(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 )
 
-// Repair returns input as valid JSON. What is valid comes back as it is, save
-// an object that is encoded twice; nothing at all is an empty object.
+// Repair returns input as valid JSON. Valid JSON is returned unchanged, except
+// that an object encoded as a JSON string is decoded. Blank input becomes an
+// empty object.
 //
-// It mends what leaves no doubt: a Markdown fence or prose around one object,
-// line breaks and tabs within strings, quotes, commas, bare names, Python's
-// constants. It never adds or leaves out a word, and it refuses what is
-// unfinished, since nobody knows how it would have gone on, and a backslash
-// that JSON does not know, since half of what follows may be lost.
+// It repairs faults with only one possible meaning: a Markdown fence or prose
+// around one object, line breaks and tabs within strings, wrong quotes and
+// commas, unquoted names, and Python's constants. It never adds or removes a
+// word. It refuses input that is cut off, whose end is unknown, and an invalid
+// escape sequence, after which the text may differ from what was meant.
 func Repair(input string) (string, error) {
 	if !utf8.ValidString(input) {
 		return "", errors.New("the arguments are not valid JSON: they contain bytes that are not UTF-8")
@@ -47,7 +48,7 @@ func Repair(input string) (string, error) {
 	case !fence(tail):
 		return "", errCutOff
 	case s.badEscape != "":
-		return "", fmt.Errorf(`the arguments are not valid JSON: %s is no escape; within a JSON string a backslash is written twice, as in \%[1]s`, s.badEscape)
+		return "", fmt.Errorf(`the arguments are not valid JSON: %s is not an escape sequence; within a JSON string a backslash is written twice, as in \%[1]s`, s.badEscape)
 	case json.Valid([]byte(s.escaped)):
 		return s.escaped, nil
 	}
@@ -56,12 +57,12 @@ func Repair(input string) (string, error) {
 
 var errCutOff = errors.New("the arguments are not valid JSON: they are cut off before their end; if they are too long for one reply, do it in smaller steps")
 
-// maxMend is the size in bytes up to which the library is tried: it takes
-// quadratic time, 200 ms for this much.
+// maxMend is the most bytes that are given to the library, which takes quadratic
+// time: 200 ms for this size.
 const maxMend = 32 << 10
 
-// mend leaves the rest to a library, but takes nothing from it that has other
-// words than what the model wrote.
+// mend repairs the remaining faults with a library. It refuses a result that has
+// other words than the model wrote.
 func mend(s scanned) (string, error) {
 	if len(s.escaped) <= maxMend && s.depth < 1000 {
 		fixed, err := jsonrepair.Repair(s.escaped)
@@ -72,7 +73,7 @@ func mend(s scanned) (string, error) {
 	return "", syntax(s.escaped)
 }
 
-// syntax says what is wrong with a text that is not JSON, and where.
+// syntax returns an error that says where a text is not JSON.
 func syntax(s string) error {
 	err := json.Unmarshal([]byte(s), new(any))
 	var at *json.SyntaxError
@@ -84,10 +85,11 @@ func syntax(s string) error {
 	return fmt.Errorf("the arguments are not valid JSON: %w", err)
 }
 
+// sameWord removes what a repair may change within and between words.
 var sameWord = strings.NewReplacer(`\\`, `\\`, `\"`, ``, `\'`, ``, "none", "null")
 
-// words returns the letters, digits, dots, signs and backslashes of a JSON
-// text in lower case: what a repair must not change.
+// words returns what a repair must not change: the letters, digits, dots, signs
+// and backslashes of a JSON text, in lower case.
 func words(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -100,20 +102,21 @@ func words(s string) string {
 	}, sameWord.Replace(strings.ToLower(s)))
 }
 
-// fence reports whether what follows the object belongs to a Markdown fence,
-// or is nothing.
+// fence reports whether the text after the object is empty or the end of a
+// Markdown fence.
 func fence(tail string) bool {
 	return strings.Trim(tail, "` \t\r\n;") == ""
 }
 
-// scanned is what a look at a text that begins with a brace shows.
+// scanned describes a text that starts with a brace.
 type scanned struct {
 	open      bool   // it ends within a string or a bracket
-	depth     int    // of brackets, at most
-	badEscape string // a backslash within a string that JSON does not know, with the character after it
+	depth     int    // the deepest nesting of brackets
+	badEscape string // the first invalid escape sequence of a string, or ""
 	escaped   string // the text with control characters within strings escaped
 }
 
+// scan describes s. Unlike a JSON decoder, it does not stop at faults.
 func scan(s string) scanned {
 	var (
 		r      scanned
@@ -151,6 +154,7 @@ func scan(s string) scanned {
 	return r
 }
 
+// control returns the escape sequence of a control character.
 func control(c byte) string {
 	switch c {
 	case '\n':
@@ -163,7 +167,7 @@ func control(c byte) string {
 	return fmt.Sprintf(`\u%04x`, c)
 }
 
-// unwrap returns the object inside a JSON string, if that is what s is.
+// unwrap returns the object that s encodes as a JSON string, or s.
 func unwrap(s string) string {
 	var inner string
 	if strings.TrimSpace(s)[0] != '"' || json.Unmarshal([]byte(s), &inner) != nil {

@@ -1,26 +1,26 @@
-// Package cli reads command lines into structs: their fields are commands,
-// flags and arguments, as their tags say.
+// Package cli parses command lines into structs. The exported fields of a struct
+// are the commands, arguments and flags, as their tags say.
 //
 //	cmd:""            a command: a struct with flags, arguments and commands of its own
-//	arg:""            an argument; a slice takes all that follow
-//	help:"TEXT"       what it is, in a sentence or two
-//	name:"NAME"       what it is called, instead of the field's name-in-words
-//	short:"x"         a flag that is also -x
-//	placeholder:"N"   what stands for a flag's value in the help
-//	default:"VALUE"   what is meant without the flag; of a command, with any text: it is meant where none is named
-//	enum:"a,b"        what the value may be
+//	arg:""            an argument; a slice takes all remaining ones
+//	help:"TEXT"       a description of a sentence or two
+//	name:"NAME"       the name, if not that of the field: MaxSteps is max-steps
+//	short:"x"         a one-letter name of a flag: -x
+//	placeholder:"N"   the name of a flag's value in the help
+//	default:"VALUE"   the value without the flag; of a command: it is the default command
+//	enum:"a,b"        the allowed values
 //	optional:""       an argument that may be missing
-//	passthrough:""    an argument after which nothing is a flag any more
-//	sep:"none"        a flag of several values that may contain commas: it is given several times
+//	passthrough:""    an argument after which nothing is a flag
+//	sep:"none"        a flag whose values may contain commas: it is repeated for several
 //	hidden:""         not in the help
 //
-// All other exported fields are flags, and those of embedded structs are as if
-// they were the struct's own. Values are strings, booleans, whole numbers,
-// durations, and slices of strings. A command whose type has a method
-// Help() string is explained by it.
+// A field without cmd or arg is a flag. The fields of an embedded struct count
+// as those of the struct around it. Values are strings, booleans, integers,
+// durations and slices of strings. If the type of a command has a method
+// Help() string, the help includes its result.
 //
-// Nothing is called by its name: a library that does so makes the linker keep
-// every exported method of the program, which was 40 % of it.
+// The package calls no method by its name. A library that does makes the linker
+// keep all exported methods of the program, which was 40 % of its size.
 package cli
 
 import (
@@ -30,21 +30,21 @@ import (
 	"unicode"
 )
 
-// A Command is one that can be given.
+// A Command is the program itself, or a command within another one.
 type Command struct {
 	Name, Help string
 	Hidden     bool
 	Parent     *Command
 
-	// What can be given to it. That of a command below it is read when
-	// [Command.Command] is asked for it: of many, few are.
+	// Those of a command within this one are read by [Command.Command], because
+	// a run of the program needs few of them.
 	Commands []*Command
-	Flags    []*Value // its own; those of its parents can be given as well
+	Flags    []*Value // its own; those of its parents are valid for it too
 	Args     []*Value
 
-	usual string // which of Commands is meant where none is named
-	known bool   // its fields have been read
-	into  reflect.Value
+	usual string        // the default command, or ""
+	known bool          // whether its fields have been read
+	into  reflect.Value // the struct
 }
 
 // A Value is a flag or an argument.
@@ -53,24 +53,26 @@ type Value struct {
 
 	Short    string   // one letter, or ""
 	Default  string   // of a flag
-	Enum     []string // what it may be; none: anything
+	Enum     []string // the allowed values; nil: all
 	Many     bool     // takes several values
 	Optional bool     // of an argument
 
-	rest  bool // nothing behind it is a flag
-	whole bool // commas do not part its values
-	given bool
-	into  reflect.Value
+	rest  bool          // nothing after it is a flag
+	whole bool          // commas do not separate its values
+	given bool          // it was set by the command line
+	into  reflect.Value // the field
 }
 
-// New returns the command line that a struct describes. The struct is filled
-// in by [Command.Parse]. A wrong description panics when it is read.
+// New returns the command that the struct into points to describes, which
+// [Command.Parse] fills in. It panics if a tag is invalid, and so do the methods
+// that read the fields of further commands.
 func New(name, help string, into any) *Command {
 	c := &Command{Name: name, Help: help, into: reflect.ValueOf(into).Elem()}
 	c.read()
 	return c
 }
 
+// read reads the fields of the command's struct, once.
 func (c *Command) read() {
 	if !c.known {
 		c.known = true
@@ -78,10 +80,10 @@ func (c *Command) read() {
 	}
 }
 
-// Target is a pointer to the struct of a command.
+// Target returns a pointer to the command's struct.
 func (c *Command) Target() any { return c.into.Addr().Interface() }
 
-// Path is the command with those above it, but for the program's own name.
+// Path returns the names of the command and its parents, without the program's.
 func (c *Command) Path() string {
 	switch {
 	case c.Parent == nil:
@@ -92,8 +94,8 @@ func (c *Command) Path() string {
 	return c.Parent.Path() + " " + c.Name
 }
 
-// Flag returns the flag that is written so (--name or -n), one of the
-// command's own or of those above it; nil: there is none.
+// Flag returns the flag of the command or of its parents that is written as word,
+// --name or -n, or nil.
 func (c *Command) Flag(word string) *Value {
 	for at := c; at != nil; at = at.Parent {
 		for _, f := range at.Flags {
@@ -105,8 +107,7 @@ func (c *Command) Flag(word string) *Value {
 	return nil
 }
 
-// Command returns the command below this one that has a name; nil: there is
-// none.
+// Command returns the command of this name within c, or nil.
 func (c *Command) Command(name string) *Command {
 	for _, below := range c.Commands {
 		if below.Name == name {
@@ -117,7 +118,7 @@ func (c *Command) Command(name string) *Command {
 	return nil
 }
 
-// names are the commands below, but for hidden ones.
+// names returns the names of the commands within c, without hidden ones.
 func (c *Command) names() (names []string) {
 	for _, below := range c.Commands {
 		if !below.Hidden {
@@ -127,9 +128,10 @@ func (c *Command) names() (names []string) {
 	return names
 }
 
-// Switch says whether a flag stands for itself and takes no value.
+// Switch reports whether the flag takes no value.
 func (v *Value) Switch() bool { return v.into.Kind() == reflect.Bool }
 
+// fields adds what the fields of the struct s describe.
 func (c *Command) fields(s reflect.Value) {
 	for i := range s.NumField() {
 		f := s.Type().Field(i)
@@ -147,8 +149,10 @@ func (c *Command) fields(s reflect.Value) {
 			}
 		default:
 			v := &Value{
-				Name: nameOf(f), Help: tag("help"), Placeholder: tag("placeholder"), Short: tag("short"), Default: tag("default"),
-				Many: f.Type.Kind() == reflect.Slice, Optional: has("optional"), rest: has("passthrough"), whole: tag("sep") == "none", into: s.Field(i),
+				Name: nameOf(f), Help: tag("help"), Placeholder: tag("placeholder"),
+				Short: tag("short"), Default: tag("default"),
+				Many: f.Type.Kind() == reflect.Slice, Optional: has("optional"),
+				rest: has("passthrough"), whole: tag("sep") == "none", into: s.Field(i),
 			}
 			if has("enum") {
 				v.Enum = strings.Split(tag("enum"), ",")
@@ -166,7 +170,7 @@ func (c *Command) fields(s reflect.Value) {
 	}
 }
 
-// nameOf is what a field is called: MaxSteps is max-steps, BaseURL base-url.
+// nameOf returns the name of a field: MaxSteps is max-steps, BaseURL base-url.
 func nameOf(f reflect.StructField) string {
 	if name := f.Tag.Get("name"); name != "" {
 		return name
@@ -174,8 +178,9 @@ func nameOf(f reflect.StructField) string {
 	var b strings.Builder
 	letters := []rune(f.Name)
 	for i, r := range letters {
-		begins := i > 0 && unicode.IsUpper(r) && (unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
-		if begins {
+		starts := i > 0 && unicode.IsUpper(r) &&
+			(unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if starts {
 			b.WriteByte('-')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -76,21 +76,21 @@ func TestParse(t *testing.T) {
 		{"dp", `! unexpected argument dp, did you mean "do"?`},
 		{"do a b", "do ! unexpected argument b"},
 		{"do --knid fast", `do ! unknown flag --knid, did you mean "--kind"?`},
-		{"do --kind medium", `do ! --kind: "medium" is none of fast, slow`},
+		{"do --kind medium", `do ! --kind: "medium" is not one of fast, slow`},
 		{"do --kind", "do ! --kind needs a value: --kind=KIND"},
-		{"do --dir --quiet", "do ! --dir needs a value, and --quiet is a flag: if it is meant, write --dir=--quiet"},
+		{"do --dir --quiet", "do ! --dir needs a value, and --quiet is a flag: if you mean the value, write --dir=--quiet"},
 		{"do --max-steps", "do ! --max-steps needs a value: --max-steps=N"},
-		{"do --max-steps x", `do ! --max-steps: "x" is no whole number`},
-		{"do --limit 99999999999999999999", `do ! --limit: "99999999999999999999" is no whole number`},
-		{"do --wait soon", `do ! --wait: "soon" is no duration such as 90s, 10m or 1h`},
+		{"do --max-steps x", `do ! --max-steps: "x" is not a 64-bit integer`},
+		{"do --limit 99999999999999999999", `do ! --limit: "99999999999999999999" is not a 64-bit integer`},
+		{"do --wait soon", `do ! --wait: "soon" is not a duration such as 90s, 10m or 1h`},
 		{"do --quiet=perhaps", `do ! --quiet: "perhaps" is neither true nor false`},
 		{"do -x", "do ! unknown flag -x"},
 		{"try name", "try ! expected <command> ..."},
 		{"try", "try ! expected <name> <command> ..."},
 		{"list ine", `list all ! unexpected argument ine, did you mean "one"?`},
 		{"list one", "list one ! expected <id>"},
-		{"do --help --nonsense", "do ! help was asked for"},
-		{"-h", "! help was asked for"},
+		{"do --help --nonsense", "do ! help requested"},
+		{"-h", "! help requested"},
 	} {
 		var into tree
 		at, err := cli.New("program", "", &into).Parse(strings.Fields(tc.line))
@@ -103,7 +103,7 @@ func TestParse(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("program %s\n got %s\nwant %s", tc.line, got, tc.want)
 		}
-		if errors.Is(err, cli.ErrHelp) != strings.Contains(tc.want, "help was") {
+		if errors.Is(err, cli.ErrHelp) != strings.Contains(tc.want, "help requested") {
 			t.Errorf("program %s: %v", tc.line, err)
 		}
 	}

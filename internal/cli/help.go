@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// WriteHelp writes what can be given to a command and what it does, in lines
-// of at most width letters, or 80 if that is less than 40.
+// WriteHelp writes the help of a command, in lines of at most width characters,
+// or 80 if width is less than 40.
 func (c *Command) WriteHelp(w io.Writer, width int) error {
 	if width < 40 {
 		width = 80
@@ -38,7 +38,7 @@ func (c *Command) WriteHelp(w io.Writer, width int) error {
 	return err
 }
 
-// usage is the line that says what may follow each other.
+// usage returns the command with its arguments, as in "x run <file> [FLAGS]".
 func (c *Command) usage() string {
 	line := c.Name
 	for at := c.Parent; at != nil; at = at.Parent {
@@ -56,7 +56,7 @@ func (c *Command) usage() string {
 	return line + " [FLAGS]"
 }
 
-// shape is how an argument stands in a usage line.
+// shape returns an argument as it is written in a usage line.
 func (v *Value) shape() string {
 	s := "<" + v.Name + ">"
 	if v.Many {
@@ -68,7 +68,7 @@ func (v *Value) shape() string {
 	return s
 }
 
-// placeholder stands for the value of a flag.
+// placeholder returns the name of a flag's value.
 func (v *Value) placeholder() string {
 	switch {
 	case v.Placeholder != "":
@@ -79,7 +79,7 @@ func (v *Value) placeholder() string {
 	return "VALUE"
 }
 
-// A row is something and what it is.
+// A row is an entry of the help with its description.
 type row struct{ name, help string }
 
 func (c *Command) argRows() (rows []row) {
@@ -100,7 +100,7 @@ func (c *Command) commandRows() (rows []row) {
 	return rows
 }
 
-// flagRows are the flags of c, and of those above it but for the topmost.
+// flagRows returns the flags of c and its parents, without the program's.
 func (c *Command) flagRows() []row {
 	var rows []row
 	for at := c; at.Parent != nil; at = at.Parent {
@@ -127,7 +127,7 @@ func flagRows(flags []*Value) (rows []row) {
 	return rows
 }
 
-// A help is a page that is being written.
+// A help is the text of a help page so far.
 type help struct {
 	b     strings.Builder
 	width int
@@ -155,8 +155,8 @@ func (h *help) section(title string, rows []row) {
 	}
 }
 
-// paragraphs writes text whose paragraphs are parted by empty lines. Lines
-// that are indented stay as they are.
+// paragraphs writes paragraphs that are separated by empty lines, wrapped. It
+// keeps indented lines.
 func (h *help) paragraphs(text string) {
 	if text == "" {
 		return
@@ -182,8 +182,8 @@ func (h *help) paragraphs(text string) {
 	}
 }
 
-// wrap writes words in lines that are not too long: the first behind head, the
-// others behind indent.
+// wrap writes words in lines of the width of the page, the first one after head
+// and the others after indent. A word that is too long gets a line of its own.
 func (h *help) wrap(head, words, indent string) {
 	line, n, begun := head, utf8.RuneCountInString(head), false
 	for _, word := range strings.Fields(words) {

@@ -12,14 +12,14 @@ import (
 	"github.com/openmanus-go/openmanus/internal/near"
 )
 
-// ErrHelp is returned by [Command.Parse] where -h or --help was given.
-var ErrHelp = errors.New("help was asked for")
+// ErrHelp is returned by [Command.Parse] for -h and --help.
+var ErrHelp = errors.New("help requested")
 
-// Parse reads the words of a command line, without the program's name, into
-// the struct that it was made of. It returns the command that was named, also
-// with an error: the one that was being read. It is called once.
+// Parse parses the words of a command line, without the program's name, into the
+// struct of [New]. It returns the command that the words name; with an error, the
+// one that it had come to. Errors are for the user. Parse may be called once.
 func (c *Command) Parse(words []string) (*Command, error) {
-	r := reading{at: c, words: words}
+	r := parser{at: c, words: words}
 	for len(r.words) > 0 {
 		if err := r.next(); err != nil {
 			return r.at, err
@@ -28,15 +28,16 @@ func (c *Command) Parse(words []string) (*Command, error) {
 	return r.at, r.end()
 }
 
-// A reading is what has been read of a command line.
-type reading struct {
+// A parser has the state of [Command.Parse].
+type parser struct {
 	at    *Command
-	words []string // to be read
-	args  int      // how many of at's have a value
-	ended bool     // no flags follow
+	words []string // that are left
+	args  int      // how many of at.Args have a value
+	ended bool     // no more flags follow
 }
 
-func (r *reading) next() error {
+// next parses the next word, and the value that may follow it.
+func (r *parser) next() error {
 	word := r.words[0]
 	r.words = r.words[1:]
 	switch {
@@ -53,8 +54,8 @@ func (r *reading) next() error {
 	return r.short(word)
 }
 
-// word reads what is no flag.
-func (r *reading) word(word string) error {
+// word parses a word that is not a flag: a command or an argument.
+func (r *parser) word(word string) error {
 	if len(r.at.Commands) > 0 && !r.ended {
 		if below := r.at.Command(word); below != nil {
 			r.at = below
@@ -77,14 +78,15 @@ func (r *reading) word(word string) error {
 	return nil
 }
 
-// usual goes on to the command that is meant where none is named.
-func (r *reading) usual() {
+// usual continues with the default command, if there is one.
+func (r *parser) usual() {
 	if usual := r.at.Command(r.at.usual); usual != nil {
 		r.at = usual
 	}
 }
 
-func (r *reading) long(word string) error {
+// long parses --name, --name=VALUE and --name VALUE.
+func (r *parser) long(word string) error {
 	name, value, has := strings.Cut(word, "=")
 	f, err := r.flag(name)
 	if err != nil {
@@ -101,8 +103,8 @@ func (r *reading) long(word string) error {
 	return nil
 }
 
-// short reads -x, -x VALUE, -xVALUE, and -xy for -x -y.
-func (r *reading) short(word string) error {
+// short parses -x, -x VALUE, -xVALUE, and -xy for -x -y.
+func (r *parser) short(word string) error {
 	name, rest := word[:2], word[2:]
 	f, err := r.flag(name)
 	if err != nil {
@@ -124,9 +126,9 @@ func (r *reading) short(word string) error {
 	return nil
 }
 
-// flag finds a flag, if need be of the command that is meant where none is
-// named.
-func (r *reading) flag(word string) (*Value, error) {
+// flag returns the flag that is written as word. If only the default command has
+// it, parsing continues with that command.
+func (r *parser) flag(word string) (*Value, error) {
 	if f := r.at.Flag(word); f != nil {
 		return f, nil
 	}
@@ -145,8 +147,8 @@ func (r *reading) flag(word string) (*Value, error) {
 	return nil, fmt.Errorf("unknown flag %s%s", word, meant(word, words))
 }
 
-// value is the value of a flag that has none behind an equals sign.
-func (r *reading) value(f *Value, name string) (string, error) {
+// value returns the value of a flag that has none after an equals sign.
+func (r *parser) value(f *Value, name string) (string, error) {
 	switch {
 	case f.Switch():
 		return "true", nil
@@ -155,14 +157,14 @@ func (r *reading) value(f *Value, name string) (string, error) {
 	}
 	word := r.words[0]
 	if strings.HasPrefix(word, "-") && word != "-" && r.at.Flag(strings.SplitN(word, "=", 2)[0]) != nil {
-		return "", fmt.Errorf("%s needs a value, and %s is a flag: if it is meant, write %s=%s", name, word, name, word)
+		return "", fmt.Errorf("%s needs a value, and %s is a flag: if you mean the value, write %s=%s", name, word, name, word)
 	}
 	r.words = r.words[1:]
 	return word, nil
 }
 
-// end checks that nothing is missing.
-func (r *reading) end() error {
+// end returns an error if a command or an argument is missing.
+func (r *parser) end() error {
 	r.usual()
 	if len(r.at.Commands) > 0 {
 		return fmt.Errorf("expected one of %s", strings.Join(r.at.names(), ", "))
@@ -179,7 +181,7 @@ func (r *reading) end() error {
 	return nil
 }
 
-// meant asks whether another word was meant.
+// meant returns a suggestion for a mistyped word, or "".
 func meant(word string, words []string) string {
 	if best := near.Nearest(word, words); best != "" {
 		return ", did you mean " + strconv.Quote(best) + "?"
@@ -187,7 +189,7 @@ func meant(word string, words []string) string {
 	return ""
 }
 
-// reset gives v its default.
+// reset sets v to its default.
 func (v *Value) reset() error {
 	switch v.into.Kind() {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int64:
@@ -197,7 +199,7 @@ func (v *Value) reset() error {
 		}
 		fallthrough
 	default:
-		return fmt.Errorf("values of the type %s are not read", v.into.Type())
+		return fmt.Errorf("values of type %s are not supported", v.into.Type())
 	}
 	if v.Default == "" {
 		return nil
@@ -207,11 +209,11 @@ func (v *Value) reset() error {
 	return err
 }
 
-// set reads text into v. The first value of several takes the place of the
-// default.
+// set sets v, or appends to it if it takes several values. The first value
+// replaces the default.
 func (v *Value) set(text string) error {
 	if v.Enum != nil && !slices.Contains(v.Enum, text) {
-		return fmt.Errorf("%q is none of %s", text, strings.TrimPrefix(strings.Join(v.Enum, ", "), ", "))
+		return fmt.Errorf("%q is not one of %s", text, strings.TrimPrefix(strings.Join(v.Enum, ", "), ", "))
 	}
 	first := !v.given
 	v.given = true
@@ -237,14 +239,14 @@ func (v *Value) set(text string) error {
 		if v.into.Type() == reflect.TypeFor[time.Duration]() {
 			d, err := time.ParseDuration(text)
 			if err != nil {
-				return fmt.Errorf("%q is no duration such as 90s, 10m or 1h", text)
+				return fmt.Errorf("%q is not a duration such as 90s, 10m or 1h", text)
 			}
 			v.into.SetInt(int64(d))
 			return nil
 		}
 		n, err := strconv.ParseInt(text, 10, v.into.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return fmt.Errorf("%q is not a %d-bit integer", text, v.into.Type().Bits())
 		}
 		v.into.SetInt(n)
 	}

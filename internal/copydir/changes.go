@@ -19,14 +19,14 @@ const (
 	Deleted  = "deleted"
 )
 
-// A Change is a file or link that differs.
+// A Change is a file or link that differs between two directories.
 type Change struct {
 	Path   string `json:"path"`
-	Change string `json:"change"`
-	Bytes  int64  `json:"bytes"` // the size now
+	Change string `json:"change"` // Created, Modified or Deleted
+	Bytes  int64  `json:"bytes"`  // the new size
 }
 
-// A tree is what is below a directory.
+// A tree is the content of a directory when it was read.
 type tree struct {
 	root  *os.Root
 	items map[string]item
@@ -35,13 +35,13 @@ type tree struct {
 // An item is a file, a link or a directory.
 type item struct {
 	info fs.FileInfo
-	link string // where a link leads
+	link string // the target of a link
 }
 
 func (i item) isDir() bool  { return i.info != nil && i.info.IsDir() }
 func (i item) isLink() bool { return i.info != nil && i.info.Mode()&fs.ModeSymlink != 0 }
 
-// read returns what is below dir. The caller closes its root.
+// read returns the tree of dir. The caller must close its root.
 func read(ctx context.Context, dir string, skip func(string) bool) (*tree, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -50,7 +50,7 @@ func read(ctx context.Context, dir string, skip func(string) bool) (*tree, error
 	t := &tree{root: root, items: make(map[string]item)}
 	err = Options{Skip: skip}.walk(ctx, root.FS(), func(name string, info fs.FileInfo, err error) error {
 		if err != nil || info == nil {
-			return nil // what cannot be read was not copied
+			return nil // unreadable files were not copied
 		}
 		it := item{info: info}
 		if it.isLink() {
@@ -67,7 +67,8 @@ func read(ctx context.Context, dir string, skip func(string) bool) (*tree, error
 	return t, nil
 }
 
-// same reports whether there is the same at name in both.
+// same reports whether both trees have the same at name. The times of files do not
+// count.
 func same(a, b *tree, name string) (bool, error) {
 	x, there := a.items[name]
 	y, too := b.items[name]
@@ -87,7 +88,7 @@ func same(a, b *tree, name string) (bool, error) {
 	return sameContent(a.root, b.root, name)
 }
 
-// sameContent compares files. One that cannot be read is like no other.
+// sameContent compares files. A file that cannot be read differs from all others.
 func sameContent(a, b *os.Root, name string) (bool, error) {
 	f, err := openFile(a, name)
 	if err != nil {
@@ -125,7 +126,7 @@ func notEOF(err error) error {
 	return err
 }
 
-// Changes returns which files and links of dir are not as in base, by name.
+// Changes returns the files and links that differ between base and dir, by name.
 func Changes(ctx context.Context, base, dir string, skip func(name string) bool) ([]Change, error) {
 	a, err := read(ctx, base, skip)
 	if err != nil {
@@ -140,6 +141,7 @@ func Changes(ctx context.Context, base, dir string, skip func(name string) bool)
 	return changes(ctx, a, b)
 }
 
+// changes returns the changes from a to b, by name.
 func changes(ctx context.Context, a, b *tree) ([]Change, error) {
 	names := make(map[string]bool)
 	for name := range maps.Keys(a.items) {
@@ -164,7 +166,7 @@ func changes(ctx context.Context, a, b *tree) ([]Change, error) {
 	return list, nil
 }
 
-// changeOf is the change of one name, of whose kinds directories do not count.
+// changeOf returns the change of one name. Directories count as absent.
 func changeOf(was, now item, name string) []Change {
 	file := func(i item) bool { return i.info != nil && !i.isDir() }
 	switch {

@@ -1,10 +1,10 @@
-// Package copydir copies a directory, says what was changed in a copy, and
-// brings the changes back into a directory that others may have changed
-// meanwhile, whose changes stay.
+// Package copydir copies directories, lists what was changed in a copy, and
+// merges the changes into a directory that may have changed in the meantime.
 //
-// What is told of is regular files, with their permissions, symbolic links,
-// which are never followed, and directories. Sockets, pipes and devices are
-// left out. Names are slash-separated and relative to the directory.
+// It deals with regular files and their permissions, symbolic links, which it
+// never follows, and directories. It leaves out sockets, pipes and devices.
+// Names are relative to the directory and have slashes. All access goes through
+// [os.Root]: no name and no link leads out of a directory.
 package copydir
 
 import (
@@ -21,23 +21,23 @@ import (
 	"time"
 )
 
-// Options say what is copied. The zero Options copy everything.
+// Options limit what is copied. The zero Options copy everything.
 type Options struct {
-	Bytes int64                  // a larger directory is not copied; 0: no limit
-	Files int                    // nor one with more files; 0: no limit
-	Skip  func(name string) bool // what is not copied, nor what is below it; nil: nothing
+	Bytes int64                  // the most bytes of a directory; 0: no limit
+	Files int                    // the most files of a directory; 0: no limit
+	Skip  func(name string) bool // whether to leave out a name and everything below it; nil: nothing
 }
 
-// Copied says what was copied.
+// Copied describes a copy.
 type Copied struct {
 	Files int      `json:"files"`
 	Bytes int64    `json:"bytes"`
-	Left  []string `json:"left,omitempty"` // what was left out, and why: the first maxLeft
+	Left  []string `json:"left,omitempty"` // the first maxLeft names that were left out, and why
 }
 
 const maxLeft = 50
 
-// A TooLarge is the error for a directory that is beyond the limits.
+// TooLarge is the error for a directory that exceeds the limits.
 type TooLarge struct {
 	Dir   string
 	Limit string
@@ -45,9 +45,10 @@ type TooLarge struct {
 
 func (e *TooLarge) Error() string { return fmt.Sprintf("%s has more than %s", e.Dir, e.Limit) }
 
-// Copy copies the directory src to dst. There is nothing at dst until all of
-// it is there; what was there before is removed. On file systems that can, the
-// copy shares its blocks with src until one of them is changed.
+// Copy copies the directory src to dst. It removes what exists at dst, and
+// creates dst when the copy is complete. Where the file system supports it, the
+// copy shares its blocks with src until one of them changes. If src exceeds the
+// limits, the error is a [*TooLarge]. Files that cannot be read are left out.
 func Copy(ctx context.Context, dst, src string, o Options) (c Copied, err error) {
 	if err := o.measure(ctx, src); err != nil {
 		return Copied{}, err
@@ -68,7 +69,7 @@ func Copy(ctx context.Context, dst, src string, o Options) (c Copied, err error)
 	return c, os.Rename(part, dst)
 }
 
-// measure returns an error if src is beyond the limits.
+// measure returns an error if src exceeds the limits.
 func (o Options) measure(ctx context.Context, src string) error {
 	var files int
 	var bytes int64
@@ -91,8 +92,9 @@ func (o Options) within(dir string, files int, bytes int64) error {
 	return nil
 }
 
-// walk calls see with what is below the root of fsys, in the order of names:
-// files, links and directories, without the root. An error of see ends it.
+// walk calls see for each name below the root of fsys, in lexical order, without
+// skipped ones. If a directory cannot be read, err is why and info is nil. An
+// error of see ends the walk.
 func (o Options) walk(ctx context.Context, fsys fs.FS, see func(name string, info fs.FileInfo, err error) error) error {
 	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -112,13 +114,13 @@ func (o Options) walk(ctx context.Context, fsys fs.FS, see func(name string, inf
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it is gone by now
+			return nil // removed in the meantime
 		}
 		return see(name, info, err)
 	})
 }
 
-// copyAll copies what is in src into the directory dst.
+// copyAll copies the content of src into the empty directory dst.
 func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err error) {
 	from, err := os.OpenRoot(src)
 	if err != nil {
@@ -149,7 +151,7 @@ func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err er
 			c.Files++
 			return copyLink(to, from, name)
 		case !info.Mode().IsRegular():
-			leave(name, "it is no file")
+			leave(name, "not a regular file")
 			return nil
 		}
 		n, err := copyFile(to, from, name, info)
@@ -160,7 +162,7 @@ func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err er
 		c.Files, c.Bytes = c.Files+1, c.Bytes+n
 		return errors.Join(err, o.within(src, c.Files, c.Bytes))
 	})
-	for _, name := range slices.Backward(dirs) { // what is in them has been written
+	for _, name := range slices.Backward(dirs) { // after their contents, which change the times
 		if err == nil {
 			err = errors.Join(to.Chmod(name, modes[name].Mode().Perm()), to.Chtimes(name, time.Time{}, modes[name].ModTime()))
 		}
@@ -168,9 +170,10 @@ func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err er
 	return c, err
 }
 
-// errUnread is in the error for a file that could not be read.
+// errUnread marks errors of reading a file, as opposed to writing its copy.
 var errUnread = errors.New("it cannot be read")
 
+// cause returns an error without the path that it names.
 func cause(err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return p.Err
@@ -186,7 +189,7 @@ func copyLink(to, from *os.Root, name string) error {
 	return to.Symlink(target, name)
 }
 
-// copyFile copies a regular file, with its permissions and its time.
+// copyFile copies a regular file with its permissions and its time.
 func copyFile(to, from *os.Root, name string, info fs.FileInfo) (n int64, err error) {
 	r, err := openFile(from, name)
 	if err != nil {
@@ -202,25 +205,27 @@ func copyFile(to, from *os.Root, name string, info fs.FileInfo) (n int64, err er
 	return n, errors.Join(err, to.Chtimes(name, time.Time{}, info.ModTime()))
 }
 
-// openFile opens a regular file, and nothing that is put there meanwhile.
+// openFile opens a regular file. It returns an error for anything that has taken
+// the file's place since it was listed, and does not block on a pipe.
 func openFile(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, f.Close(), errors.New(name+" is no file"))
+		return nil, errors.Join(err, f.Close(), errors.New(name+" is not a regular file"))
 	}
 	return f, nil
 }
 
-// removeAll removes a directory also where some below it may not be written.
+// removeAll removes a directory, even if directories below it are read-only.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error { // what cannot be changed, the next line tells of
+	// The next RemoveAll reports what Chmod cannot change.
+	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			_ = os.Chmod(name, 0o700)
 		}
@@ -229,10 +234,10 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// Remove removes a copy; it is no error if there is none.
+// Remove removes a copy, if it exists, and what an interrupted [Copy] has left.
 func Remove(dir string) error { return errors.Join(removeAll(dir+".part"), removeAll(dir)) }
 
-// parents returns the directories that name is in, the outermost first.
+// parents returns the directories that contain name, the outermost first.
 func parents(name string) []string {
 	var all []string
 	for at := path.Dir(name); at != "." && at != "/"; at = path.Dir(at) {
@@ -242,5 +247,5 @@ func parents(name string) []string {
 	return all
 }
 
-// below reports whether name is dir or in it.
+// below reports whether name is dir or below it.
 func below(dir, name string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }

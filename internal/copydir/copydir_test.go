@@ -229,10 +229,10 @@ func TestMerges(t *testing.T) {
 		"a mode of hers":      {attempt: map[string]string{"a": "2"}, person: map[string]string{"a": "+x 1"}, want: map[string]string{"a": "+x 1"}, conflicts: "a: it was changed meanwhile"},
 		"changed and gone":    {attempt: map[string]string{"a": "2"}, person: map[string]string{"a": "-"}, want: map[string]string{"a": "-"}, conflicts: "a: it was deleted meanwhile"},
 		"gone and changed":    {attempt: map[string]string{"a": "-"}, person: map[string]string{"a": "3"}, want: map[string]string{"a": "3"}, conflicts: "a: it was changed meanwhile"},
-		"two new ones":        {attempt: map[string]string{"n": "2"}, person: map[string]string{"n": "3"}, want: map[string]string{"n": "3"}, conflicts: "n: another one was made meanwhile"},
+		"two new ones":        {attempt: map[string]string{"n": "2"}, person: map[string]string{"n": "3"}, want: map[string]string{"n": "3"}, conflicts: "n: another file was created meanwhile"},
 		"hers in a gone dir":  {attempt: map[string]string{"d": "-"}, person: map[string]string{"d/z": "3"}, want: map[string]string{"d/x": "-", "d/y": "-", "d/z": "3"}},
-		"hers under a file":   {attempt: map[string]string{"d": "2"}, person: map[string]string{"d/z": "3"}, want: map[string]string{"d/x": "-", "d/y": "-", "d/z": "3"}, conflicts: "d: there is a directory of that name, with files in it"},
-		"her link for a dir":  {attempt: map[string]string{"d/n": "2"}, person: map[string]string{"d": "-> /tmp"}, want: map[string]string{"d/x": "-", "d/y": "-", "d": "-> /tmp"}, conflicts: "d/n: d is no directory any more"},
+		"hers under a file":   {attempt: map[string]string{"d": "2"}, person: map[string]string{"d/z": "3"}, want: map[string]string{"d/x": "-", "d/y": "-", "d/z": "3"}, conflicts: "d: a directory of that name contains files"},
+		"her link for a dir":  {attempt: map[string]string{"d/n": "2"}, person: map[string]string{"d": "-> /tmp"}, want: map[string]string{"d/x": "-", "d/y": "-", "d": "-> /tmp"}, conflicts: "d/n: d is no longer a directory"},
 		"her link for a file": {attempt: map[string]string{"a": "2"}, person: map[string]string{"a": "-> b"}, want: map[string]string{"a": "-> b"}, conflicts: "a: it was changed meanwhile"},
 		"left":                {attempt: map[string]string{"keep/out": "2", "a": "2"}, want: map[string]string{"a": "2"}},
 	} {

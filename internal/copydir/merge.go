@@ -13,45 +13,47 @@ import (
 	"strings"
 )
 
-// A Merge brings the changes between two directories into a third.
+// A Merge applies the changes between two directories to a third one.
 //
-// What has changed in To since Base was copied from it is somebody's work and
-// stays as it is: where both changed the same file in different ways, that is
-// a conflict. To merge twice is the same as once, also if the first time was
-// cut short.
+// It never overwrites what has changed in To since Base was copied from it: if
+// the same file has changed in From in another way, that is a conflict, and To
+// keeps its own. Merging is idempotent, even if an earlier merge was
+// interrupted.
 type Merge struct {
-	Base string // To as it was
-	From string // a copy of Base in which something was changed
+	Base string // a copy of To as it was
+	From string // a copy of Base with changes
 	To   string
 
-	Skip  func(name string) bool   // what is not looked at; nil: nothing
-	Leave func(name string) string // why a change is not to be brought in, or ""; nil: none
+	Skip  func(name string) bool   // names to ignore; nil: none
+	Leave func(name string) string // why a change must not be applied, or ""; nil: apply all
 }
 
-// Merged says what came of a [Merge].
+// Merged is the result of a [Merge]: each change between Base and From is in one
+// of the lists.
 type Merged struct {
-	Changes   []Change  `json:"changes"`             // that are in To
-	Conflicts []Refusal `json:"conflicts,omitempty"` // that are not, because To has others
-	Left      []Refusal `json:"left,omitempty"`      // that are not, because of Leave
+	Changes   []Change  `json:"changes"`             // To has them
+	Conflicts []Refusal `json:"conflicts,omitempty"` // To has other changes
+	Left      []Refusal `json:"left,omitempty"`      // Leave excludes them
 }
 
-// A Refusal is a change that was not brought in.
+// A Refusal is a change that was not applied.
 type Refusal struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 }
 
-// Look returns what Do would come to, and changes nothing.
+// Look returns what Do would return, and changes nothing.
 func (m Merge) Look(ctx context.Context) (*Merged, error) { return m.merge(ctx, true) }
 
-// Do merges. What it has brought in when it fails or ctx ends is whole files.
+// Do merges. If it fails or ctx ends, some changes may have been applied, each of
+// them completely.
 func (m Merge) Do(ctx context.Context) (*Merged, error) { return m.merge(ctx, false) }
 
-// A merging is a merge under way.
+// A merging has the state of a merge.
 type merging struct {
 	Merge
 	base, from, to *tree
-	look           bool
+	look           bool // change nothing
 	out            Merged
 }
 
@@ -72,13 +74,13 @@ func (m Merge) merge(ctx context.Context, look bool) (*Merged, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What goes, goes first: a file may be where a directory was.
+	// Deletions first: a new file may have the name of a deleted directory.
 	slices.SortStableFunc(list, func(a, b Change) int { return rank(a) - rank(b) })
 	for _, c := range list {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err := g.bring(ctx, c); err != nil {
+		if err := g.add(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -94,8 +96,8 @@ func rank(c Change) int {
 	return 1
 }
 
-// bring brings one change in, or notes why it does not.
-func (g *merging) bring(ctx context.Context, c Change) error {
+// add applies one change, or records why it does not.
+func (g *merging) add(ctx context.Context, c Change) error {
 	if g.Leave != nil {
 		if why := g.Leave(c.Path); why != "" {
 			g.out.Left = append(g.out.Left, Refusal{c.Path, why})
@@ -103,7 +105,7 @@ func (g *merging) bring(ctx context.Context, c Change) error {
 		}
 	}
 	if there, err := same(g.to, g.from, c.Path); there || err != nil {
-		g.out.Changes = append(g.out.Changes, c) // by an earlier try, or by somebody
+		g.out.Changes = append(g.out.Changes, c) // an earlier merge applied it, or somebody made the same change
 		return err
 	}
 	why, err := g.conflict(c)
@@ -124,7 +126,7 @@ func (g *merging) bring(ctx context.Context, c Change) error {
 	return nil
 }
 
-// conflict says what stands against a change, or "".
+// conflict returns why a change cannot be applied, or "".
 func (g *merging) conflict(c Change) (string, error) {
 	unchanged, err := same(g.to, g.base, c.Path)
 	if err != nil {
@@ -135,22 +137,21 @@ func (g *merging) conflict(c Change) (string, error) {
 	case !unchanged && !there:
 		return "it was deleted meanwhile", nil
 	case !unchanged && g.base.items[c.Path].info == nil:
-		return "another one was made meanwhile", nil
+		return "another file was created meanwhile", nil
 	case !unchanged:
 		return "it was changed meanwhile", nil
 	case now.isDir() && g.occupied(c.Path):
-		return "there is a directory of that name, with files in it", nil
+		return "a directory of that name contains files", nil
 	}
 	for _, dir := range parents(c.Path) {
 		if at, there := g.to.items[dir]; there && !at.isDir() {
-			return dir + " is no directory any more", nil
+			return dir + " is no longer a directory", nil
 		}
 	}
 	return "", nil
 }
 
-// occupied reports whether there is something in a directory of To that does
-// not go.
+// occupied reports whether a directory of To contains anything but directories.
 func (g *merging) occupied(dir string) bool {
 	for name, it := range g.to.items {
 		if name != dir && below(dir, name) && !it.isDir() {
@@ -160,7 +161,7 @@ func (g *merging) occupied(dir string) bool {
 	return false
 }
 
-// apply makes one change in To, unless somebody is faster: then it says so.
+// apply applies one change. It returns a conflict if To has just changed.
 func (g *merging) apply(ctx context.Context, c Change) (string, error) {
 	root := g.to.root
 	now, there := g.to.items[c.Path]
@@ -181,7 +182,7 @@ func (g *merging) apply(ctx context.Context, c Change) (string, error) {
 	}
 	temp := path.Join(path.Dir(c.Path), ".openmanus-"+rand.Text())
 	if err := g.prepare(ctx, temp, c.Path); err != nil {
-		_ = root.Remove(temp) // it may not have been made
+		_ = root.Remove(temp) // if it was created
 		if errors.Is(err, errUnread) {
 			return err.Error(), nil
 		}
@@ -193,17 +194,18 @@ func (g *merging) apply(ctx context.Context, c Change) (string, error) {
 	return "", root.Rename(temp, c.Path)
 }
 
-// still reports whether what is at name in To is what was read.
+// still reports whether To still has at name what was read.
 func (g *merging) still(name string) bool {
 	was, there := g.to.items[name]
 	now, err := g.to.root.Lstat(name)
 	if err != nil {
 		return !there && errors.Is(err, fs.ErrNotExist)
 	}
-	return there && os.SameFile(was.info, now) && was.info.Size() == now.Size() && was.info.ModTime().Equal(now.ModTime()) && was.info.Mode() == now.Mode()
+	return there && os.SameFile(was.info, now) && was.info.Size() == now.Size() &&
+		was.info.ModTime().Equal(now.ModTime()) && was.info.Mode() == now.Mode()
 }
 
-// prepare writes what is at name in From to temp in To.
+// prepare copies the file or link at name in From to temp in To.
 func (g *merging) prepare(ctx context.Context, temp, name string) error {
 	it := g.from.items[name]
 	if it.isLink() {
@@ -221,13 +223,13 @@ func (g *merging) prepare(ctx context.Context, temp, name string) error {
 	_, err = io.Copy(w, readerUntil{ctx, r})
 	if old, there := g.to.items[name]; there && err == nil {
 		if uid, gid, ok := owner(old.info); ok {
-			_ = w.Chown(uid, gid) // it stays the owner's if we may give it away
+			_ = w.Chown(uid, gid) // keep the owner, if we may
 		}
 	}
 	return errors.Join(err, w.Chmod(it.info.Mode().Perm()), w.Sync(), w.Close())
 }
 
-// readerUntil reads until ctx ends.
+// readerUntil is a reader that fails when ctx ends.
 type readerUntil struct {
 	ctx context.Context
 	r   io.Reader
@@ -240,7 +242,8 @@ func (r readerUntil) Read(data []byte) (int, error) {
 	return r.r.Read(data)
 }
 
-// makeParents makes the directories that name is in, as they are in From.
+// makeParents creates the directories that contain name, with the modes that they
+// have in From.
 func (g *merging) makeParents(name string) error {
 	for _, dir := range parents(name) {
 		if _, there := g.to.items[dir]; there {
@@ -262,7 +265,7 @@ func (g *merging) makeParents(name string) error {
 	return nil
 }
 
-// removeDirs removes a directory that has no files in it.
+// removeDirs removes a directory that contains only directories.
 func (g *merging) removeDirs(dir string) error {
 	var all []string
 	for name, it := range g.to.items {
@@ -280,8 +283,8 @@ func (g *merging) removeDirs(dir string) error {
 	return nil
 }
 
-// dirs makes the directories that are new in From, and removes those that are
-// gone there, if nothing is left in them.
+// dirs creates the directories that are new in From, and removes those that were
+// removed there and are empty in To.
 func (g *merging) dirs() {
 	if g.look {
 		return
@@ -294,15 +297,16 @@ func (g *merging) dirs() {
 	}
 	slices.Sort(gone)
 	for _, name := range slices.Backward(gone) {
-		_ = g.to.root.Remove(name) // somebody's files may be in it
+		_ = g.to.root.Remove(name) // fails if it is not empty
 	}
 	for name, it := range g.from.items {
 		if _, there := g.base.items[name]; it.isDir() && !there && g.to.items[name].info == nil && !g.left(name) {
 			if g.makeParents(name) == nil {
-				_ = g.to.root.Mkdir(name, it.info.Mode().Perm()|0o700) // it may be there
+				_ = g.to.root.Mkdir(name, it.info.Mode().Perm()|0o700) // it may exist
 			}
 		}
 	}
 }
 
+// left reports whether changes of name must not be applied.
 func (g *merging) left(name string) bool { return g.Leave != nil && g.Leave(name) != "" }

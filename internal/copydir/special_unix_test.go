@@ -17,7 +17,7 @@ func TestAPipeIsLeftOutAndWaitsForNobody(t *testing.T) {
 	}
 	dst := filepath.Join(t.TempDir(), "copy")
 	c, err := Copy(t.Context(), dst, src, Options{})
-	if err != nil || c.Files != 1 || c.Bytes != 1 || strings.Join(c.Left, ";") != "pipe: it is no file" {
+	if err != nil || c.Files != 1 || c.Bytes != 1 || strings.Join(c.Left, ";") != "pipe: not a regular file" {
 		t.Errorf("%+v %v", c, err)
 	}
 	same2(t, "the copy", dst, map[string]string{"a": "1"})

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// openNonblock keeps the opening of a pipe from waiting for its other end.
+// openNonblock makes opening a pipe not wait for its other end.
 const openNonblock = syscall.O_NONBLOCK
 
-// owner is whose file it is.
+// owner returns the owner and the group of a file.
 func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

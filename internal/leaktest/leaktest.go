@@ -1,4 +1,4 @@
-// Package leaktest fails the tests of a package that leave goroutines behind.
+// Package leaktest makes the tests of a package fail if they leak goroutines.
 package leaktest
 
 import (
@@ -10,11 +10,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines may take to end: goleak's own is under half a
-// second, which a busy machine exceeds.
-const patience = time.Minute
+// timeout is how long goroutines may take to end. goleak's own timeout is under
+// half a second, which is too short on a busy machine.
+const timeout = time.Minute
 
-// Main is a TestMain. It runs the tests, and exits.
+// Main is for TestMain: it runs the tests, checks for leaks, and exits.
 func Main(m *testing.M, ignored ...goleak.Option) {
 	code := m.Run()
 	if err := Find(ignored...); code == 0 && err != nil {
@@ -24,11 +24,11 @@ func Main(m *testing.M, ignored ...goleak.Option) {
 	os.Exit(code)
 }
 
-// Find waits until there are no goroutines but those of the tests and those
-// that are ignored. The error names those that do not end.
+// Find waits until the only goroutines are those of the test framework and the
+// ignored ones. The error lists the goroutines that do not end.
 func Find(ignored ...goleak.Option) error {
-	for end := time.Now().Add(patience); ; {
-		err := goleak.Find(ignored...) // looks again and again for a moment
+	for end := time.Now().Add(timeout); ; {
+		err := goleak.Find(ignored...) // it retries for a moment
 		if err == nil || time.Now().After(end) {
 			return err
 		}

@@ -1,10 +1,11 @@
-// Package near finds what somebody meant who has mistyped a word.
+// Package near suggests words for mistyped ones.
 package near
 
 import "strings"
 
-// Nearest returns the candidate that is most like name and near enough to be
-// what was meant, or "". Letters are compared without regard to case.
+// Nearest returns the candidate with the smallest edit distance to name, or "" if
+// all differ too much: by more than 2 characters and a third of the name. It
+// ignores case. It treats names as bytes, and returns "" for very long ones.
 func Nearest(name string, candidates []string) string {
 	name = strings.ToLower(name)
 	best, at := "", 1+max(2, len(name)/3)
@@ -19,8 +20,8 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the number of characters to insert, delete, replace or swap
-// with their neighbour that make b of a.
+// distance returns the optimal string alignment distance of a and b: the number
+// of bytes to insert, delete, replace or swap with their neighbour.
 func distance(a, b string) int {
 	before, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {

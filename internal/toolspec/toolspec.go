@@ -1,5 +1,5 @@
-// Package toolspec makes the specs of tools whose schemas are written by hand:
-// what a model reads is worth choosing word by word.
+// Package toolspec makes the specs of tools whose schemas are written by hand,
+// where the descriptions that the model reads matter word by word.
 package toolspec
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// New returns the spec of a tool. It takes away the space around the
-// description and within the schema. arguments are what calls do with their
-// arguments. New panics if schema is not JSON, which is a programmer's mistake.
+// New returns the spec of a tool. It trims the description and compacts the
+// schema. arguments declare what calls do with their arguments, for rules about
+// commands, paths and hosts. New panics if schema is not JSON.
 func New(name, description, schema string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(schema)); err != nil {
