@@ -41,7 +41,9 @@ func (w *htmlWriter) node(n *node) {
 	if w.nesting++; w.nesting <= maxNesting {
 		switch n.kind {
 		case textNode:
-			w.out.WriteString(html.EscapeString(n.source))
+			if n.visibility != "hidden" {
+				w.out.WriteString(html.EscapeString(n.source))
+			}
 		case elementNode:
 			if !n.leftOut() {
 				w.element(n)
@@ -77,6 +79,10 @@ func (n *node) leftOut() bool {
 var keptAttributes = strings.Fields(
 	"href src alt title colspan rowspan lang datetime name content property start id class role")
 
+// voidTags are the elements without an end tag. A parser takes </br> for another
+// line break.
+var voidTags = strings.Fields("area base br col embed hr img input link meta source track wbr")
+
 // element writes an element that the page shows.
 func (w *htmlWriter) element(n *node) {
 	switch {
@@ -102,6 +108,8 @@ func (w *htmlWriter) element(n *node) {
 		}
 	}
 	w.out.WriteString(">")
-	w.inner(n)
-	w.out.WriteString("</" + n.tag + ">")
+	if !slices.Contains(voidTags, n.tag) {
+		w.inner(n)
+		w.out.WriteString("</" + n.tag + ">")
+	}
 }

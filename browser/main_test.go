@@ -8,29 +8,44 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
-// shared is the browser of all tests that do not break theirs.
-var shared *Browser
+// startShared starts the browser of all tests that do not break theirs.
+var startShared = sync.OnceValues(func() (*Browser, error) {
+	b, err := Start(context.Background(), testOptions())
+	if err == nil {
+		b.patience = 1500 * time.Millisecond // the number of looks stays
+		started = b
+	}
+	return b, err
+})
+
+var started *Browser // nil if no test has needed one
+
+// shared returns the browser that tests share.
+func shared(t testing.TB) *Browser {
+	t.Helper()
+	b, err := startShared()
+	if err != nil {
+		t.Fatalf("%v\nThis test needs a Chromium: make deps installs it.", err)
+	}
+	return b
+}
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	b, err := Start(context.Background(), testOptions())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err, "\nThe tests need a Chromium: make deps installs it.")
-		return 1
-	}
-	shared = b
-	b.patience = 1500 * time.Millisecond // and as many looks as ever
 	code := m.Run()
-	if err := b.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
+	if started != nil {
+		if err := started.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	if err := leaktest.Find(); err != nil && code == 0 {
@@ -40,7 +55,7 @@ func run(m *testing.M) int {
 	return code
 }
 
-// testOptions are for root, which is who tests in a container.
+// testOptions let the tests run as root, as they do in a container.
 func testOptions() Options { return Options{NoSandbox: !canSandbox()} }
 
 // site is a local site of these pages.
@@ -72,7 +87,7 @@ func elsewhere(t testing.TB, url string) string {
 func open(t testing.TB, url string) (context.Context, *Tab) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	tab, err := shared.Open(ctx, url)
+	tab, err := shared(t).Open(ctx, url)
 	if err != nil {
 		cancel()
 		t.Fatal(err)

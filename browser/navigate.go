@@ -115,7 +115,7 @@ var netErrors string
 // that it does not know unchanged.
 func netError(name string) string {
 	for line := range strings.Lines(netErrors) {
-		if known, words, ok := strings.Cut(line, " "); ok && known == name {
+		if known, words, ok := strings.Cut(line, " "); ok && known == name && known != "#" {
 			return strings.TrimSpace(words) + " (" + name + ")"
 		}
 	}

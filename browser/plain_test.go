@@ -30,15 +30,15 @@ func TestSameAsWholeTree(t *testing.T) {
 	}
 	url := site(t, pages)
 	ctx, tab := open(t, "about:blank")
-	usual := shared.maxSingle
-	defer func() { shared.maxSingle = usual }()
+	usual := shared(t).maxSingle
+	defer func() { shared(t).maxSingle = usual }()
 	for path := range pages {
 		if _, err := tab.Go(ctx, url+path); err != nil {
 			t.Fatal(err)
 		}
 		var got [2][]string
 		for i, single := range []int{-1, 1 << 20} {
-			shared.maxSingle = single
+			shared(t).maxSingle = single
 			for _, e := range look(t, ctx, tab).Elements {
 				got[i] = append(got[i], e.String())
 			}

@@ -26,11 +26,11 @@ func TestCrashedTab(t *testing.T) {
 	p := newPlayer(t, Config{})
 	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
 	p.settled()
-	tab := shared.Active()
+	tab := shared(t).Active()
 	tab.s.send("Page.crash", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	if err := shared.wait(ctx, func() bool { return tab.crashed }); err != nil {
+	if err := shared(t).wait(ctx, func() bool { return tab.crashed }); err != nil {
 		t.Fatal(err)
 	}
 	p.run(`{"action":"click_element","index":0}`)
@@ -42,7 +42,7 @@ func TestCrashedTab(t *testing.T) {
 		t.Fatalf("%s, %v", p.said, p.err)
 	}
 	tab.s.send("Page.crash", nil)
-	if err := shared.wait(ctx, func() bool { return tab.crashed }); err != nil {
+	if err := shared(t).wait(ctx, func() bool { return tab.crashed }); err != nil {
 		t.Fatal(err)
 	}
 	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
@@ -55,8 +55,8 @@ func TestCrashedTab(t *testing.T) {
 func TestHungPage(t *testing.T) {
 	url := site(t, map[string]http.HandlerFunc{"/": serve(`<title>Fine</title><body onkeydown="for (;;);"><button onclick="for (;;);">Hang</button><button onclick="this.textContent = 'Done'">Do</button>`)})
 	p := newPlayer(t, Config{})
-	shared.hang = time.Second
-	defer func() { shared.hang = hangTime }()
+	shared(t).hang = time.Second
+	defer func() { shared(t).hang = hangTime }()
 	p.run(`{"action":"go_to_url","url":"` + url + `/"}`)
 	p.settled()
 	for _, in := range []string{`{"action":"click_element","index":0}`, `{"action":"send_keys","keys":"a"}`} {
@@ -65,7 +65,7 @@ func TestHungPage(t *testing.T) {
 			t.Fatalf("%s: %s, %v", in, p.said, p.err)
 		}
 	}
-	shared.hang = hangTime
+	shared(t).hang = hangTime
 	p.run(`{"action":"click_element","index":1}`)
 	if p.err != nil || !strings.Contains(p.said, "[1]<button focused> Done") {
 		t.Fatalf("%s, %v", p.said, p.err)

@@ -91,7 +91,7 @@ func play(t *testing.T, a *txtar.Archive) {
 	defer ws.Close()
 	p := newPlayer(t, Config{Files: ws, Dir: dir})
 	p.dir = dir
-	if err := shared.c.root.Call(t.Context(), "Storage.clearCookies", nil, nil); err != nil {
+	if err := shared(t).c.root.Call(t.Context(), "Storage.clearCookies", nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(script) {
@@ -120,21 +120,21 @@ type player struct {
 // a tab of its own.
 func newPlayer(t *testing.T, cfg Config) *player {
 	t.Helper()
-	cfg.Start = func(ctx context.Context) (*Browser, error) { return shared, nil }
+	cfg.Start = func(ctx context.Context) (*Browser, error) { return shared(t), nil }
 	tool := NewTool(cfg)
-	tab, err := shared.New(context.Background())
+	tab, err := shared(t).New(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	mine := map[*Tab]bool{}
-	for _, o := range shared.Tabs() {
+	for _, o := range shared(t).Tabs() {
 		mine[o] = o != tab
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		for _, o := range shared.Tabs() {
-			if !mine[o] && len(shared.Tabs()) > 1 {
+		for _, o := range shared(t).Tabs() {
+			if !mine[o] && len(shared(t).Tabs()) > 1 {
 				o.Close(ctx)
 			}
 		}
@@ -183,7 +183,7 @@ func (p *player) line(line string) {
 			p.fail("%s has %.200q, %v", name, data, err)
 		}
 	case "person":
-		if err := shared.Active().Eval(p.t.Context(), rest, nil); err != nil {
+		if err := shared(p.t).Active().Eval(p.t.Context(), rest, nil); err != nil {
 			p.fail("%v", err)
 		}
 	default:
