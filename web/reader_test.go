@@ -186,6 +186,21 @@ func TestRobots(t *testing.T) {
 		{"User-agent: *\nDisallow: /*.pdf$", "/a/b.pdf?x", true},
 		{"User-agent: *\nDisallow: /a*b*c", "/axxbxxcxx", false},
 		{"User-agent: *\nDisallow:", "/x", true},
+		// RFC 9309, 2.2.2: of equally long rules, the one that allows.
+		{"User-agent: *\nDisallow: /p\nAllow: /p", "/p/x", true},
+		// The length of the pattern counts, not what it matches.
+		{"User-agent: *\nDisallow: /a.b/*\nAllow: /a.b/cd", "/a.b/cd", true},
+		// 2.2.1: groups for the same robot are one group; the name is all of it.
+		{"User-agent: openmanus\nDisallow: /a\n\nUser-agent: *\nDisallow: /\n\nUser-agent: openmanus\nDisallow: /b", "/a", false},
+		{"User-agent: openmanus\nDisallow: /a\n\nUser-agent: *\nDisallow: /\n\nUser-agent: openmanus\nDisallow: /b", "/b", false},
+		{"User-agent: open\nDisallow: /a\n\nUser-agent: *\nAllow: /", "/a", true},
+		{"User-agent: x\nUser-agent: openmanus\nDisallow: /a", "/a", false},
+		{"User-agent: openmanus\n\nUser-agent: *\nDisallow: /", "/a", true}, // our group is empty
+		// 2.2: what is not understood is ignored, and the rest holds.
+		{"Disallow: /x\nUser-agent: *\nDisallow: /private", "/private/x", false},
+		{"Crawl-delay: fast\nUser-agent: *\nCrawl-delay: x\nDisallow: /private", "/private/x", false},
+		{"\ufeffUser-agent: *\nDisallow: /a", "/a", false},
+		{"User-agent: *\r\nDisallow: /a\r\n", "/a", false},
 		{"nonsense\x00\n:::", "/x", true},
 	} {
 		if got := parseRobots(c.text).allow(c.path); got != c.want {
