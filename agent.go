@@ -25,14 +25,14 @@ type Flow interface {
 // A Task is one thing to do in a session. It is small, because it travels.
 type Task struct {
 	Do     Verb   `json:"do"`
-	Turn   int    `json:"turn,omitempty"`   // Reply, MakeCall, Stop, End, Compact: which outcome this will be
-	Re     int64  `json:"re,omitempty"`     // Reply, MakeCall, Stop, End, Compact: to everything up to this event
+	Turn   int    `json:"turn,omitempty"`   // Reply, Stop, End, Compact: which outcome this will be
+	Re     int64  `json:"re,omitempty"`     // Reply, Stop, End, Compact: to everything up to this event
 	Nudge  string `json:"nudge,omitempty"`  // Reply: a word of the moment, never part of the record
-	Name   string `json:"name,omitempty"`   // MakeCall: the tool
-	Input  string `json:"input,omitempty"`  // MakeCall: its arguments, as JSON
 	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
 	Child  string `json:"child,omitempty"`  // Delegate: the session to open
 	Flow   string `json:"flow,omitempty"`   // Delegate: the flow to run in it
+	Model  string `json:"model,omitempty"`  // Delegate: its model; "": that of this session
+	Copy   *Copy  `json:"copy,omitempty"`   // Delegate: where it works; nil: where this session does
 	Prompt string `json:"prompt,omitempty"` // Delegate: what to say to it
 	Reason Reason `json:"reason,omitempty"` // Stop, End
 	Error  string `json:"error,omitempty"`  // Stop, End
@@ -52,7 +52,6 @@ const (
 	Stop     Verb = "stop"     // give up
 	End      Verb = "end"      // declare that the work is done, or has failed
 	Elide    Verb = "elide"    // put references in place of large results
-	MakeCall Verb = "call"     // call a tool, without asking the model
 	Compact  Verb = "compact"  // put a summary in place of what was said
 )
 
@@ -64,8 +63,6 @@ type Agent struct {
 	Description  string // for people, and for agents that delegate
 	Instructions string
 	Model        llm.Model
-	ModelName    string // PROVIDER/NAME, for the record
-	Endpoint     string // where the model answers, for the record
 	Prices       Prices
 	Window       Window
 	Counter      llm.Counter // of the model's tokens; nil: half the bytes
@@ -74,10 +71,9 @@ type Agent struct {
 	Tools        []Tool
 	Gate         Gate // nil asks about whatever changes something
 	Settings     llm.Settings
-	Limits       Limits
-	Workspace    string // its directory, for the record
-	Approve      string // the gate's mode, for the record
-	Sandbox      string // what calls run in, for the record
+	Spec         Spec   // what the agent was made from, which its sessions record
+	Limits       Limits // take the place of those of Spec where they are not 0
+	Sandbox      string // what calls run in, which sessions record
 	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
 }
 
@@ -115,9 +111,13 @@ func (a *Agent) Next(s *State) []Task {
 // Configured returns the n-th configuration of a session of a's.
 func (a *Agent) Configured(n int) Configured {
 	c := Configured{
-		N: n, Model: a.ModelName, Endpoint: a.Endpoint, System: a.Instructions, Settings: a.Settings, Limits: a.Limits,
-		Prices: a.Prices, Window: a.Window, Workspace: a.Workspace, Approve: a.Approve, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
+		N: n, Spec: a.Spec, System: a.Instructions, Settings: a.Settings,
+		Prices: a.Prices, Window: a.Window, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
 	}
+	if c.Agent == "" {
+		c.Agent = a.Name
+	}
+	c.Limits = a.Limits.Or(c.Limits)
 	for _, t := range a.Tools {
 		c.Tools = append(c.Tools, t.Spec())
 	}

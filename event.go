@@ -10,8 +10,6 @@ import (
 
 // FormatVersion is the version of the journal format that this package
 // writes. It reads every earlier one. See docs/events.md.
-//
-// Version 2 added [Called].
 const FormatVersion = 2
 
 // An Event is one fact in the life of a session.
@@ -33,7 +31,7 @@ type Body interface {
 type (
 	// Opened is the first event of a session.
 	Opened struct {
-		Flow    string  `json:"flow"`             // the flow that decides
+		Flow    string  `json:"flow"`             // the flow that decides: [Spec.Name]
 		Parent  string  `json:"parent,omitempty"` // the session that asked for this one
 		Owner   string  `json:"owner,omitempty"`  // the user of a server whose session it is
 		Depth   int     `json:"depth,omitempty"`  // how many sessions are above
@@ -41,22 +39,19 @@ type (
 		Version int     `json:"version"`
 	}
 
-	// Configured is what requests are built from, from here on. It comes
-	// with Opened and at every declared change.
+	// Configured is what requests are built from, from here on, and the
+	// spec that it was made from. It comes with Opened and at every
+	// declared change.
 	Configured struct {
-		N         int          `json:"n"`                  // how many came before
-		Model     string       `json:"model,omitempty"`    // PROVIDER/NAME
-		Endpoint  string       `json:"endpoint,omitempty"` // where it answers, if that matters
-		System    string       `json:"system,omitempty"`
-		Tools     []ToolSpec   `json:"tools,omitempty"`
-		Settings  llm.Settings `json:"settings"`
-		Limits    Limits       `json:"limits"`
-		Prices    Prices       `json:"prices"`
-		Window    Window       `json:"window,omitzero"`
-		Workspace string       `json:"workspace,omitempty"`
-		Approve   string       `json:"approve,omitempty"`   // the gate's mode
-		Sandbox   string       `json:"sandbox,omitempty"`   // what calls run in, such as "bubblewrap", or "none"; "": not recorded
-		FlowEnds  bool         `json:"flow_ends,omitempty"` // a reply without calls is no end: the flow says when it has ended
+		N int `json:"n"` // how many came before
+		Spec
+		System   string       `json:"system,omitempty"`
+		Tools    []ToolSpec   `json:"tools,omitempty"`
+		Settings llm.Settings `json:"settings"`
+		Prices   Prices       `json:"prices"`
+		Window   Window       `json:"window,omitzero"`
+		Sandbox  string       `json:"sandbox,omitempty"`   // what calls really run in, such as "bubblewrap", or "none"; "": not recorded
+		FlowEnds bool         `json:"flow_ends,omitempty"` // a reply without calls is no end: the flow says when it has ended
 	}
 
 	// UserSaid is input. ID is chosen by the sender, so that sending it
@@ -76,18 +71,6 @@ type (
 		Usage   llm.Usage   `json:"usage"`
 		Cost    Money       `json:"cost,omitempty"`
 		By      string      `json:"by,omitempty"`
-	}
-
-	// Called is a call that the flow makes itself, without asking the model,
-	// having seen everything up to Re. From here on it is a call like those
-	// of a reply: it is ruled on, run and resumed, and the model reads it
-	// and its result. It is no step, and uses no tokens.
-	Called struct {
-		Turn  int    `json:"turn"` // how many outcomes came before
-		Re    int64  `json:"re"`
-		Call  string `json:"call"`
-		Name  string `json:"name"`  // the tool
-		Input string `json:"input"` // its arguments, as JSON
 	}
 
 	// ModelFailed says that there was no reply to everything up to Re. It
@@ -276,17 +259,6 @@ type (
 	}
 )
 
-// CallsOf returns the calls that b makes: those of a reply, or that of a flow.
-func CallsOf(b Body) []llm.Call {
-	switch b := b.(type) {
-	case ModelSaid:
-		return b.Message.Calls()
-	case Called:
-		return []llm.Call{{ID: b.Call, Name: b.Name, Input: b.Input}}
-	}
-	return nil
-}
-
 // An Elision is what stands in place of a call's result.
 type Elision struct {
 	Call  string `json:"call"`
@@ -321,7 +293,6 @@ func (Opened) Key() string        { return "open" }
 func (b Configured) Key() string  { return fmt.Sprintf("config/%d", b.N) }
 func (b UserSaid) Key() string    { return "user/" + b.ID }
 func (b ModelSaid) Key() string   { return fmt.Sprintf("model/%d", b.Turn) }
-func (b Called) Key() string      { return fmt.Sprintf("model/%d", b.Turn) }
 func (b ModelFailed) Key() string { return fmt.Sprintf("model/%d", b.Turn) }
 func (b Stopped) Key() string     { return fmt.Sprintf("model/%d", b.Turn) }
 func (b Ended) Key() string       { return fmt.Sprintf("model/%d", b.Turn) }

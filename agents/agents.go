@@ -80,7 +80,8 @@ func (o Options) agent(name, description, instructions string, own []openmanus.T
 		ts = append(ts, t)
 	}
 	return &openmanus.Agent{
-		Name: name, Description: description, Instructions: instructions, Tools: ts, Workspace: o.Workspace.Dir(),
+		Name: name, Description: description, Instructions: instructions, Tools: ts,
+		Spec: openmanus.Spec{Workspace: o.Workspace.Dir()},
 	}, closer(own), nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
 			return todo
 		}
 		return f.copy(s)
-	case c != nil && s.Moves > 0:
+	case c != nil && s.Steps > 0:
 		return f.end(s, r, "", "it was not done: "+c.Done.Parts.Text())
 	case c != nil && c.Name == copying: // resumed
 		return f.copy(s)
@@ -88,7 +87,7 @@ func (f *EvaluateFlow) underWay(s *openmanus.State, r *round) (todo []openmanus.
 // begin are the tasks of the attempts that can begin, besides open ones.
 func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []openmanus.Task) {
 	most := cmp.Or(f.Parallel, 4)
-	if l := s.Limits.FanOut; l > 0 {
+	if l := s.Limits.Or(openmanus.DefaultLimits()).FanOut; l > 0 {
 		most = min(most, l)
 	}
 	for n := range r.Attempts {
@@ -106,8 +105,8 @@ func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []ope
 	return todo
 }
 
-// spent stops a session that has reached a limit on what its attempts use. The
-// session itself asks no model, so steps and repetitions do not count.
+// spent stops a session that has used up what it may. The flow's own steps ask
+// no model, and do not count.
 func spent(s *openmanus.State) []openmanus.Task {
 	reason, why := s.Spent()
 	switch reason {
@@ -141,19 +140,17 @@ func (f *EvaluateFlow) settle(s *openmanus.State, r *round) []openmanus.Task {
 	return f.call(s, keeping, keepInput{Attempt: best, Why: why})
 }
 
-// again reports whether a person resumed the session after it failed, so that
-// nothing has happened since.
-func again(s *openmanus.State) bool {
-	news := slices.ContainsFunc(s.Inbox, func(n openmanus.Note) bool { return n.Seq > s.Since })
-	return s.Moves == 0 && !news
-}
+// again reports whether somebody resumed the session after it had said that
+// it failed: there is no news since.
+func again(s *openmanus.State) bool { return s.Steps == 0 && len(s.Inbox) == 0 }
 
-// giveUp ends the session as failed. If a person resumed it after that, it
-// tries again with retry, unless that is nil.
-func (f *EvaluateFlow) giveUp(
-	s *openmanus.State, r *round, why string, retry func(*openmanus.State) []openmanus.Task,
-) []openmanus.Task {
-	if retry != nil && again(s) {
+// giveUp says why a round came to nothing, and ends the session; or, if
+// somebody resumed it after that, tries again.
+func (f *EvaluateFlow) giveUp(s *openmanus.State, r *round, why string, retry func(*openmanus.State) []openmanus.Task) []openmanus.Task {
+	switch {
+	case len(s.Inbox) > 0:
+		return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: why}}
+	case s.Steps == 0 && retry != nil:
 		return retry(s)
 	}
 	return f.end(s, r, "", why)
@@ -174,7 +171,7 @@ func (f *EvaluateFlow) copy(s *openmanus.State) []openmanus.Task {
 	return f.call(s, copying, struct{}{})
 }
 
-// call is the task of calling a tool.
+// call has the evaluator make a call: [caller] does as it is told.
 func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openmanus.Task {
 	if stop := spent(s); stop != nil {
 		return stop
@@ -183,7 +180,7 @@ func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openma
 	if err != nil {
 		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: openmanus.ByTooling, Error: err.Error()}}
 	}
-	return []openmanus.Task{{Do: openmanus.MakeCall, Turn: s.Turn, Re: s.Seq, Name: tool, Input: string(data)}}
+	return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: toldToCall + tool + " " + string(data)}}
 }
 
 // failedCall is the last call, if it came to nothing.
@@ -201,11 +198,10 @@ func failedCall(s *openmanus.State) *openmanus.CallState {
 // attempt is the task of the n-th attempt, from 0.
 func (f *EvaluateFlow) attempt(s *openmanus.State, r *round, n int) openmanus.Task {
 	a := r.Attempts[n]
-	params := url.Values{"copy": {fmt.Sprintf("%d-%d", r.Number, n+1)}}
-	if a.Model != "" {
-		params.Set("model", a.Model)
+	t := openmanus.Task{
+		Do: openmanus.Delegate, Child: attemptName(r.Number, n), Flow: a.Agent, Model: a.Model,
+		Copy: &openmanus.Copy{Round: r.Number, Attempt: n + 1}, Prompt: strings.Join(s.Requests, "\n\n"),
 	}
-	t := openmanus.Task{Do: openmanus.Delegate, Child: attemptName(r.Number, n), Flow: a.Agent + "?" + params.Encode(), Prompt: strings.Join(s.Requests, "\n\n")}
 	if a.Hint != "" {
 		t.Prompt += "\n\nHow to go about it: " + a.Hint
 	}
@@ -223,5 +219,5 @@ func (f *EvaluateFlow) judge(s *openmanus.State, r *round, name string) openmanu
 		fmt.Fprintf(&b, "\nAttempt %d: its files are in attempt-%d/, what it changed is in attempt-%d.diff. It reports:\n<report>\n%s\n</report>\n", n, n, n, clip(d.Text, 8000))
 	}
 	b.WriteString("\nWhich of them do the task, and how well?")
-	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Judge + "?" + url.Values{"copy": {fmt.Sprint(r.Number)}}.Encode(), Prompt: b.String()}
+	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Judge, Copy: &openmanus.Copy{Round: r.Number}, Prompt: b.String()}
 }

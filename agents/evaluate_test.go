@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/copydir"
-	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/tools"
@@ -42,8 +40,7 @@ func (c *contest) set() Copies {
 // worker is the flow of a session: an attempt works in its copy, as the
 // program has it.
 func (c *contest) worker(ctx context.Context, s *openmanus.State) (openmanus.Flow, error) {
-	name, params, _ := strings.Cut(s.Opened.Flow, "?")
-	if name == "evaluate" {
+	if s.Opened.Flow == "evaluate" {
 		f := c.flow
 		f.Judge = "judge"
 		f.Evaluator = Evaluator(f.Attempts, c.set())
@@ -54,30 +51,42 @@ func (c *contest) worker(ctx context.Context, s *openmanus.State) (openmanus.Flo
 	}
 	a := &openmanus.Agent{Name: s.Opened.Flow, Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tools.NewTerminate()}}
 	v, label := c.judge, "judge"
-	if name != "judge" {
+	a.Spec = s.Config.Spec
+	if s.Opened.Flow != "judge" {
 		var round, n int
-		if _, err := fmt.Sscanf(params, "copy=%d-%d", &round, &n); err != nil {
-			return nil, err
-		}
-		dir, err := c.set().Place(ctx, root, round, n)
+		rel, err := filepath.Rel(filepath.Join(c.copies, root), s.Config.Workspace)
 		if err != nil {
 			return nil, err
 		}
-		ws, err := workspace.NewDir(dir)
+		if _, err := fmt.Sscanf(filepath.ToSlash(rel), "%d/attempt-%d", &round, &n); err != nil {
+			return nil, err
+		}
+		ws, err := workspace.NewDir(a.Spec.Workspace)
 		if err != nil {
 			return nil, err
 		}
-		a.Workspace, v, label = dir, c.hands[n-1], fmt.Sprintf("%d-%d", round, n)
+		v, label = c.hands[n-1], fmt.Sprintf("%d-%d", round, n)
 		a.Tools = append(a.Tools, tools.NewFileSaver(ws))
-	} else if dir, err := c.set().Compare(ctx, root, 1); err != nil || dir == "" {
-		return nil, err
 	}
 	a.Model = c.begins(label, v)
 	return a, nil
 }
 
+// childSpec is what a session is made from that the evaluation opens.
+func (c *contest) childSpec(ctx context.Context, session string, _ *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
+	spec := openmanus.Spec{Agent: t.Flow, Model: t.Model}
+	var err error
+	if t.Copy.Attempt > 0 {
+		spec.Workspace, err = c.set().Place(ctx, session, t.Copy.Round, t.Copy.Attempt)
+	} else {
+		spec.Workspace, err = c.set().Compare(ctx, session, t.Copy.Round)
+	}
+	return spec, err
+}
+
 func (c *contest) open(t *testing.T) {
 	t.Helper()
+	c.child = c.childSpec
 	if c.ws == "" {
 		c.ws = t.TempDir()
 	}
@@ -402,8 +411,8 @@ func TestAttemptsHaveTheirModelsAndHints(t *testing.T) {
 		t.Errorf("%q", first)
 	}
 	o, err := openmanus.Load(t.Context(), c.j, openmanus.ChildID(root, "attempt-1-2"))
-	if err != nil || o.Opened.Flow != "manus?copy=1-2&model=a%2Fb" {
-		t.Errorf("%q %v", o.Opened.Flow, err)
+	if err != nil || o.Opened.Flow != "manus" || o.Config.Model != "a/b" {
+		t.Errorf("%q with %q: %v", o.Opened.Flow, o.Config.Model, err)
 	}
 }
 
@@ -432,31 +441,6 @@ func TestKilledAtEveryAppendAnEvaluationReachesTheSameEnd(t *testing.T) {
 	})
 	if !strings.Contains(want, "Attempt 2 is the best") {
 		t.Error(want)
-	}
-}
-
-// In version 1 of the journal's format, a model without a provider made the
-// calls of an evaluation. Such a session goes on where it was.
-func TestAnEvaluationOfVersionOneGoesOn(t *testing.T) {
-	data, err := os.ReadFile("testdata/v1-evaluation.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := &dying{Memory: new(journal.Memory)}
-	if _, err := journal.Import(t.Context(), j, j, root, bytes.NewReader(data)); err != nil {
-		t.Fatal(err)
-	}
-	c := &contest{
-		theatre: theatre{j: j}, ws: t.TempDir(), copies: t.TempDir(), hands: []voice{writes("sum", "5"), down},
-		flow: EvaluateFlow{Attempts: []Attempt{{Agent: "manus"}, {Agent: "manus"}}},
-	}
-	s, err := c.wake(t)
-	if err != nil {
-		t.Fatal(err)
-	}
-	must(t, s, openmanus.Finished, "", "It is 5.", "Attempt 1 is the best", "- created sum")
-	if s.Steps != 1 || s.Moves != 2 {
-		t.Errorf("%d steps and %d moves", s.Steps, s.Moves)
 	}
 }
 
@@ -506,8 +490,12 @@ func happens(t *testing.T, fl *EvaluateFlow, s *openmanus.State, i int, b byte) 
 		return openmanus.Ruled{Call: task.Call, Allow: b%5 != 4, By: "gate"}
 	case openmanus.Use:
 		return used(t, fl, s, s.Call(task.Call), b)
-	case openmanus.MakeCall:
-		return openmanus.Called{Turn: task.Turn, Re: task.Re, Call: fmt.Sprintf("c%d-1", task.Turn), Name: task.Name, Input: task.Input}
+	case openmanus.Reply:
+		r, err := llm.Generate(t.Context(), fl.Evaluator.Model, s.Request(task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return openmanus.ModelSaid{Turn: task.Turn, Re: task.Re, Stop: r.Stop, Message: own(r.Message, task.Turn), By: r.By}
 	case openmanus.Delegate:
 		child := openmanus.ChildID("s", task.Child)
 		if s.Child(child) == nil {

@@ -20,6 +20,8 @@ import (
 type theatre struct {
 	j *dying
 
+	child func(context.Context, string, *openmanus.State, openmanus.Task) (openmanus.Spec, error) // [run.Worker].Child
+
 	mu   sync.Mutex
 	runs []string // who began to speak, in this order
 }
@@ -59,7 +61,7 @@ func (th *theatre) open(t *testing.T, w worker, flow, request string) {
 // wake drives the session until nothing moves.
 func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
 	t.Helper()
-	l := &run.Local{Worker: run.Worker{Journal: th.j, Flow: w}}
+	l := &run.Local{Worker: run.Worker{Journal: th.j, Flow: w, Child: th.child}}
 	if err := l.Wake(t.Context(), root); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func TestMemory(t *testing.T) {
 func TestDecisionIsOfOneCall(t *testing.T) {
 	o := Options{Workspace: "/w", Sandbox: "none", Memory: Open(filepath.Join(t.TempDir(), "m"))}
 	c, spec := call("mcp_delete", map[string]any{"name": "tmp"})
-	s := &openmanus.State{Config: openmanus.Configured{Workspace: "/w", Sandbox: "none", Tools: []openmanus.ToolSpec{spec}}}
+	s := &openmanus.State{Config: openmanus.Configured{Spec: openmanus.Spec{Workspace: "/w"}, Sandbox: "none", Tools: []openmanus.ToolSpec{spec}}}
 	waiting := &openmanus.CallState{Call: c.Call, Ruling: &openmanus.Asked{Hash: openmanus.Fingerprint(c.Name, c.Input)}}
 	if err := o.Memory.Remember(Decision{Key: CallKey(s, waiting), Allow: true, By: "person", At: time.Now(), Session: "s1"}); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func (w *Worker) reserve(session string, s *openmanus.State, t openmanus.Task) o
 	if s.Child(id) != nil || s.Outcome.Status != "" {
 		return nil
 	}
-	l := s.Limits
+	l := s.Limits.Or(openmanus.DefaultLimits())
 	stop := func(r openmanus.Reason, format string, a ...any) openmanus.Body {
 		if t.Call != "" { // the agent can go on without
 			return openmanus.FailedCall(t.Call, "not delegated: "+fmt.Sprintf(format, a...)+"; do it yourself")
@@ -70,14 +70,21 @@ func (w *Worker) OpenChild(ctx context.Context, session string, s *openmanus.Sta
 	for _, err := range w.Journal.Events(ctx, id, 0) {
 		return err // it has been opened
 	}
-	opened := openmanus.Opened{Flow: t.Flow, Parent: session, Owner: s.Opened.Owner, Depth: s.Opened.Depth + 1, Version: openmanus.FormatVersion}
-	f, err := w.Flow(ctx, &openmanus.State{Opened: opened})
+	spec := openmanus.Spec{Agent: t.Flow}
+	if w.Child != nil {
+		var err error
+		if spec, err = w.Child(ctx, session, s, t); err != nil {
+			return fmt.Errorf("session %s: %w: %w", id, ErrNoFlow, err)
+		}
+	}
+	opened := openmanus.Opened{Flow: spec.Name(), Parent: session, Owner: s.Opened.Owner, Depth: s.Opened.Depth + 1, Version: openmanus.FormatVersion}
+	f, err := w.Flow(ctx, &openmanus.State{Opened: opened, Config: openmanus.Configured{Spec: spec}})
 	if err != nil {
 		return fmt.Errorf("session %s: %w: %w", id, ErrNoFlow, err)
 	}
 	c := f.Agent().Configured(0)
 	if child := s.Child(id); child != nil {
-		c.Limits = f.Agent().Limits.Within(child.Limits)
+		c.Limits = c.Limits.Within(child.Limits)
 	}
 	m := &openmanus.UserSaid{ID: "task", Message: llm.Say(llm.User, t.Prompt)}
 	if w.Note != nil {

@@ -60,6 +60,9 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 
 	err := d.takeOver(ctx)
 	if err == nil {
+		err = d.recordSandbox(ctx)
+	}
+	if err == nil {
 		err = d.advance(ctx)
 	}
 	for err == nil {
@@ -131,9 +134,25 @@ func (d *driver) takeOver(ctx context.Context) error {
 	return err
 }
 
+// recordSandbox records what calls run in from here on, if that is not what the
+// session recorded: it may go on where another sandbox is to be had.
+func (d *driver) recordSandbox(ctx context.Context) error {
+	used := d.flow.Agent().Sandbox
+	if used == "" || used == d.s.Config.Sandbox || d.s.Status() != openmanus.Running {
+		return nil
+	}
+	c := d.s.Config
+	c.N, c.Sandbox, c.Limits = c.N+1, used, d.s.Limits
+	err := d.append(ctx, c)
+	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
+		return d.catchUp(ctx)
+	}
+	return err
+}
+
 // timer runs out when the session's time does.
 func (d *driver) timer() *time.Timer {
-	limit := d.s.Limits.Time
+	limit := d.s.Limits.Or(openmanus.DefaultLimits()).Time
 	if limit < 0 || d.s.Status() != openmanus.Running {
 		t := time.NewTimer(time.Hour)
 		t.Stop()
@@ -273,9 +292,6 @@ func (d *driver) foresee(ctx context.Context, bodies []openmanus.Body) ([]openma
 	for grew := true; grew; {
 		grew = false
 		for _, t := range d.flow.Next(ahead) {
-			if t.Do == openmanus.MakeCall && t.Re > d.s.Seq {
-				continue // it has seen events whose numbers are known only after the commit
-			}
 			b, err := d.clerical(ctx, d.id, d.flow.Agent(), ahead, t, mine)
 			if err != nil {
 				return nil, err

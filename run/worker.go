@@ -24,8 +24,15 @@ type Worker struct {
 	Journal openmanus.Journal
 
 	// Flow returns the flow that decides in a session in this state; often
-	// by s.Opened.Flow alone. The same session gets the same flow.
+	// by s.Opened.Flow alone, or by the spec in s.Config. The same session
+	// gets the same flow. For a session that is about to be opened, s has
+	// only Opened and the spec.
 	Flow func(ctx context.Context, s *openmanus.State) (openmanus.Flow, error)
+
+	// Child, if not nil, returns the spec of the session that the given one,
+	// in state parent, opens for the task t, without its limits. Nil: it has
+	// the name of the task's flow, and nothing else.
+	Child func(ctx context.Context, session string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error)
 
 	// Blobs keep what is large. If nil, the journal does, if it can.
 	Blobs openmanus.Blobs
@@ -150,6 +157,9 @@ func (w *Worker) load(ctx context.Context, session string) (*openmanus.State, op
 }
 
 func (w *Worker) flow(ctx context.Context, session string, s *openmanus.State) (openmanus.Flow, error) {
+	if v := s.Opened.Version; v > openmanus.FormatVersion {
+		return nil, fmt.Errorf("session %s has version %d of the journal format, and this program knows versions up to %d: it can be read and exported, not driven", session, v, openmanus.FormatVersion)
+	}
 	if s.Foreign != "" {
 		return nil, fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be read and exported, not driven", session, s.Foreign)
 	}
@@ -224,14 +234,11 @@ func own(parts llm.Parts, turn int) {
 	for i, p := range parts {
 		if c, ok := p.(llm.Call); ok {
 			n++
-			c.ID = callID(turn, n)
+			c.ID = fmt.Sprintf("c%d-%d", turn, n)
 			parts[i] = c
 		}
 	}
 }
-
-// callID returns the id of the n-th call of a turn, from 1.
-func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n) }
 
 // clerical does what needs no time and no world: rulings, claims and ends.
 // It returns nil if t is not of that sort or has been done. mine says which
@@ -242,10 +249,6 @@ func (w *Worker) clerical(ctx context.Context, session string, a *openmanus.Agen
 		return w.rule(ctx, session, a, s, t.Call)
 	case openmanus.Use:
 		return w.claim(s, t.Call, mine)
-	case openmanus.MakeCall:
-		if t.Turn == s.Turn {
-			return openmanus.Called{Turn: t.Turn, Re: t.Re, Call: callID(t.Turn, 1), Name: t.Name, Input: t.Input}, nil
-		}
 	case openmanus.Elide:
 		return w.elide(context.WithoutCancel(ctx), s)
 	case openmanus.Stop:

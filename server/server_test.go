@@ -52,7 +52,7 @@ func (h *host) agent(dir, mode string) (*openmanus.Agent, error) {
 	h.mu.Lock()
 	h.all = append(h.all, ws)
 	h.mu.Unlock()
-	return &openmanus.Agent{Name: "manus", Model: h.model, ModelName: "script/ed", Workspace: dir, Approve: mode, Gate: openmanus.Mode(mode),
+	return &openmanus.Agent{Name: "manus", Model: h.model, Spec: openmanus.Spec{Model: "script/ed", Workspace: dir, Approve: mode}, Gate: openmanus.Mode(mode),
 		Tools: []openmanus.Tool{tools.NewFileSaver(ws), tools.NewAskHuman(), tools.NewTerminate(), give()}}, nil
 }
 

@@ -13,28 +13,28 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// maxBody is the most bytes of a body, its large strings aside.
+// maxBody is the most bytes of a body, without large strings, which are blobs.
 const maxBody = 256 << 20
 
-// checkName refuses what is no name of a session.
+// checkName returns an error if session is not a valid session id; see [DB].
 func checkName(session string) error {
 	switch {
 	case session == "":
-		return errors.New("the session has no name")
+		return errors.New("the session id is empty")
 	case len(session) > 255:
-		return fmt.Errorf("the session's name is longer than 255 bytes: %.40q…", session)
+		return fmt.Errorf("the session id is longer than 255 bytes: %.40q…", session)
 	case strings.ContainsAny(session, "/\x00"), !utf8.ValidString(session):
-		return fmt.Errorf("%q is no name for a session: it must be UTF-8 without a slash or NUL", session)
+		return fmt.Errorf("%q is not a valid session id: it must be UTF-8 without slashes and NULs", session)
 	}
 	return nil
 }
 
 // Append implements [openmanus.Journal].
 //
-// When ctx ends before the commit began, nothing is stored and the error is
-// the context's; after that the outcome is the true one. An error of the
-// database, such as a full disk, is that of every append in the commit, and
-// stored nothing.
+// If ctx ends before the commit starts, nothing is stored and the error is the
+// context's. After that, Append waits for the commit and returns its outcome.
+// If the database fails, for example because the disk is full, all appends of
+// the transaction return the error and none is stored.
 func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
 	if err := checkName(session); err != nil {
 		return nil, err
@@ -43,12 +43,12 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 	if err != nil {
 		return nil, err
 	}
-	defer e.hand.release()
+	defer e.links.release()
 	if err := db.writer.do(ctx, db.writer.jobs, &job{do: e.add, committed: func() { db.publish(e) }}); err != nil {
 		return nil, db.explain(err)
 	}
 	switch {
-	case e.taken != nil:
+	case e.existing != nil:
 		return db.exists(ctx, e)
 	case e.refused != nil:
 		return nil, e.refused
@@ -56,18 +56,19 @@ func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Bo
 	return e.events, nil
 }
 
-// exists returns the event whose key an entry wanted.
+// exists returns the result of an append whose key exists.
 func (db *DB) exists(ctx context.Context, e *entry) ([]openmanus.Event, error) {
-	body, err := db.codec().Decode(ctx, e.taken.Stored)
+	body, err := db.codec().Decode(ctx, e.existing.Stored)
 	if err != nil {
 		return nil, err
 	}
-	return []openmanus.Event{e.taken.event(body)}, e.refused
+	return []openmanus.Event{e.existing.event(body)}, e.refused
 }
 
 func (db *DB) codec() journal.Codec { return journal.Codec{Blobs: db} }
 
-// explain adds to an error of the database what to try.
+// explain adds to an error of the database what to try. It returns other errors
+// as they are, and [ErrClosed] if the store is closed.
 func (db *DB) explain(err error) error {
 	if err == nil {
 		return nil
@@ -83,29 +84,29 @@ func (db *DB) explain(err error) error {
 	return explain(db.path, err)
 }
 
-// An entry is what one call adds to a session.
+// An entry is the events that one call appends to a session.
 type entry struct {
 	session  string
 	stored   []journal.Stored
 	events   []openmanus.Event
-	refs     []openmanus.Ref // the blobs that they speak of
+	refs     []openmanus.Ref // of the blobs that the events refer to
 	summary  summary
-	hand     *hand
-	restored bool // the events have their times
+	links    *blobLinks
+	restored bool // the events keep their numbers and times
 
-	// What came of it.
-	added   bool
-	refused error   // why nothing was added
-	taken   *record // which event has the key, if that is why
+	// The outcome, which add sets.
+	added    bool
+	refused  error   // why nothing was added
+	existing *record // the event that has the key, if that is why
 }
 
-// encode prepares an entry, all but the numbers and times of its events. The
-// entry's hand is to be released.
+// encode makes an entry, without the numbers and times of its events. The
+// caller must release the entry's links.
 func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (*entry, error) {
-	e := &entry{session: session, hand: &hand{blobs: db.blobs}}
-	err := e.encode(ctx, journal.Codec{Blobs: e.hand, Secrets: db.secrets}, bodies)
+	e := &entry{session: session, links: &blobLinks{blobs: db.blobs}}
+	err := e.encode(ctx, journal.Codec{Blobs: e.links, Secrets: db.secrets}, bodies)
 	if err != nil {
-		e.hand.release()
+		e.links.release()
 		return nil, err
 	}
 	return e, nil
@@ -117,15 +118,15 @@ func (e *entry) encode(ctx context.Context, codec journal.Codec, bodies []openma
 	}
 	for i, s := range e.stored {
 		if len(s.Body) > maxBody {
-			return fmt.Errorf("append %s: the body has %d bytes, and %d are the most", s.Key, len(s.Body), maxBody)
+			return fmt.Errorf("append %s: the body has %d bytes; the limit is %d", s.Key, len(s.Body), maxBody)
 		}
 		e.refs = append(e.refs, refs(s)...)
 		e.summary.add(e.events[i].Body)
 	}
-	return e.hand.grasp(e.refs)
+	return e.links.addAll(e.refs)
 }
 
-// refs returns the blobs that a stored body speaks of.
+// refs returns the blobs that a body refers to.
 func refs(s journal.Stored) []openmanus.Ref {
 	if !bytes.Contains(s.Body, []byte("sha256:")) {
 		return nil
@@ -133,17 +134,18 @@ func refs(s journal.Stored) []openmanus.Ref {
 	return s.Refs()
 }
 
-// add is the entry's part in a transaction. Keys are free nearly always: that
-// one is taken shows when it is inserted.
+// add adds the entry, or sets why it was refused. The writer calls it within a
+// transaction. Nearly all keys are new, so add looks for an existing one only
+// when an insert has failed.
 func (e *entry) add(q *queries) error {
 	id, n, err := q.find(e.session)
 	if err != nil {
 		return err
 	}
 	if e.refused = e.check(n == 0); e.refused != nil {
-		return e.lookUp(q, id)
+		return e.findExisting(q, id)
 	}
-	there, err := e.secure()
+	blobs, err := e.ensureBlobs()
 	if err != nil {
 		e.refused = err
 		return nil
@@ -157,9 +159,9 @@ func (e *entry) add(q *queries) error {
 	if all, err := e.insert(q, id); err != nil {
 		return err
 	} else if !all {
-		return errors.Join(q.undo(id, n), e.lookUp(q, id))
+		return errors.Join(q.undo(id, n), e.findExisting(q, id))
 	}
-	for _, ref := range there {
+	for _, ref := range blobs {
 		if _, err := q.addRef.Exec(string(ref), id); err != nil {
 			return err
 		}
@@ -169,16 +171,16 @@ func (e *entry) add(q *queries) error {
 	return e.summary.store(q, id, e.events[last], e.stored[last].Type)
 }
 
-// check finds out whether the entry may be the next of a session, or the
-// first, but for the keys that others have.
+// check returns an error if the entry cannot follow the events of the session,
+// or, if first is set, start one. It does not check keys of existing events.
 func (e *entry) check(first bool) error {
 	switch {
 	case !e.restored:
 		return journal.CheckOpening(first, e.keys())
 	case !first:
-		return fmt.Errorf("restore: there is a session %s: %w", e.session, openmanus.ErrExists)
+		return fmt.Errorf("restore: session %s exists: %w", e.session, openmanus.ErrExists)
 	}
-	return nil // Restore looked at the keys
+	return nil // Restore has checked the keys
 }
 
 func (e *entry) keys() []string {
@@ -189,7 +191,7 @@ func (e *entry) keys() []string {
 	return keys
 }
 
-// insert adds the events to a session, up to the first whose key is taken.
+// insert inserts the events, up to the first one whose key exists.
 func (e *entry) insert(q *queries, id int64) (all bool, err error) {
 	for i, s := range e.stored {
 		r, err := q.addEvent.Exec(id, e.events[i].Seq, e.events[i].Time.UnixMicro(), s.Type, s.Key, string(s.Body))
@@ -203,32 +205,32 @@ func (e *entry) insert(q *queries, id int64) (all bool, err error) {
 	return true, nil
 }
 
-// lookUp finds the first event whose key the entry wants, which says why it
-// cannot be added, if there is one.
-func (e *entry) lookUp(q *queries, id int64) (err error) {
+// findExisting looks for the first event that has a key of the entry, and if
+// there is one sets it as the reason why the entry was refused.
+func (e *entry) findExisting(q *queries, id int64) (err error) {
 	if e.restored {
 		return nil
 	}
 	for _, s := range e.stored {
-		if e.taken, err = q.taken(id, s.Key); err != nil {
+		if e.existing, err = q.byKey(id, s.Key); err != nil {
 			return err
 		}
-		if e.taken == nil {
+		if e.existing == nil {
 			continue
 		}
 		e.refused = openmanus.ErrConflict
-		if journal.Same(e.taken.Stored, s) {
+		if journal.Same(e.existing.Stored, s) {
 			e.refused = openmanus.ErrExists
 		}
 		return nil
 	}
 	if e.refused == nil {
-		return fmt.Errorf("session %s: the database refused an event whose key is free", e.session)
+		return fmt.Errorf("session %s: the database refused an event with a new key", e.session)
 	}
 	return nil
 }
 
-// number gives the events their numbers and times, unless they have them.
+// number sets the numbers and times of the events, unless they keep their own.
 func (e *entry) number(n int64, now time.Time) {
 	if e.restored {
 		return
@@ -238,11 +240,11 @@ func (e *entry) number(n int64, now time.Time) {
 	}
 }
 
-// secure sees to it that the blobs that the events speak of are there, and
-// returns them.
-func (e *entry) secure() (there []openmanus.Ref, err error) {
+// ensureBlobs makes sure that the blobs that the events refer to exist, and
+// returns them. It leaves out references to blobs that never existed.
+func (e *entry) ensureBlobs() (there []openmanus.Ref, err error) {
 	for _, ref := range e.refs {
-		is, err := e.hand.ensure(ref)
+		is, err := e.links.restore(ref)
 		if err != nil {
 			return nil, fmt.Errorf("blob %s: %w", ref, err)
 		}
@@ -253,17 +255,18 @@ func (e *entry) secure() (there []openmanus.Ref, err error) {
 	return there, nil
 }
 
-// publish hands what was added to those who follow. Events that speak of blobs
-// they read from the database, so that few bytes are kept for slow readers.
+// publish passes the events on to followers. Events that refer to blobs, which
+// may be large, are left for followers to read, so that slow followers do not
+// keep them in memory.
 func (db *DB) publish(e *entry) {
 	if !e.added {
 		return
 	}
 	db.feeds.publish(e.session, e.events, len(e.refs) == 0)
-	db.blobs.unpin(e.refs)
+	db.blobs.removePins(e.refs)
 }
 
-// Restore implements [openmanus.Restorer]. Times are kept to the microsecond.
+// Restore implements [openmanus.Restorer]. It keeps times to the microsecond.
 func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
 	if err := checkName(session); err != nil {
 		return err
@@ -271,7 +274,7 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 	bodies := make([]openmanus.Body, len(events))
 	for i, ev := range events {
 		if ev.Seq != int64(i)+1 {
-			return fmt.Errorf("restore session %s: event %d has the number %d", session, i+1, ev.Seq)
+			return fmt.Errorf("restore session %s: event %d has sequence number %d", session, i+1, ev.Seq)
 		}
 		bodies[i] = ev.Body
 	}
@@ -279,7 +282,7 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 	if err != nil {
 		return err
 	}
-	defer e.hand.release()
+	defer e.links.release()
 	if err := e.restore(events); err != nil {
 		return fmt.Errorf("restore session %s: %w", session, err)
 	}
@@ -289,8 +292,8 @@ func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Ev
 	return e.refused
 }
 
-// restore gives an entry the times of these events, and looks whether they are
-// a session.
+// restore sets the numbers and times of the entry's events to those of the
+// given ones, and checks that they are a whole session.
 func (e *entry) restore(events []openmanus.Event) error {
 	e.restored = true
 	keys := make([]string, len(e.stored))

@@ -20,53 +20,54 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// heldDir is the directory of second names, within that of the blobs.
-const heldDir = "held"
+// linksDir is the directory of hard links, within that of the blobs.
+const linksDir = "held"
 
-// holding is how long what [DB.Put] put may wait for the event that speaks of
-// it, and stale the age from which on a second name was left by a crash.
+// pinTime is how long a blob of [DB.Put] is kept for an event that refers to it.
+// A hard link of staleAge was left behind by a crash.
 const (
-	holding = time.Hour
-	stale   = 24 * time.Hour
+	pinTime  = time.Hour
+	staleAge = 24 * time.Hour
 )
 
 // blobs are files named by the SHA-256 of their content, blobs/ab/cdef….
 //
-// A blob is collected when its last session is deleted, at once, though some
-// writer, of whatever process, may have put the same content a moment ago and
-// not yet appended the event that speaks of it. That writer loses nothing:
-// from before it looks for the file until its append is committed it has a
-// hard link of its own to the content, blobs/held/…, and within the
-// transaction of its append it gives the blob its name back if that is gone.
-// Collecting, too, happens in a transaction that has the database to itself,
-// after a look at who speaks of the blob. So the one is wholly before the
-// other, and no clock is asked.
+// A blob is removed as soon as the last session that refers to it is deleted,
+// even though another append, of any process, may have stored the same content
+// a moment ago without having committed the event that refers to it. That
+// append loses nothing. From before it looks for the file until its commit, it
+// has a hard link of its own to the content, blobs/held/…, and within its
+// transaction it links the blob's own name again if it is gone. Blobs are
+// removed within a transaction too, after a query for references. SQLite
+// serialises the two transactions, so no clock is involved.
 type blobs struct {
 	dir string
 
 	mu   sync.Mutex
-	pins map[openmanus.Ref][]held // what was put by itself: a name each time
+	pins map[openmanus.Ref][]pin // a link for each call of DB.Put
 }
 
-// A held is a second name of a blob.
-type held struct {
+// A pin is a hard link that keeps a blob for an event to come.
+type pin struct {
 	name  string
 	since time.Time
 }
 
-func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref][]held)} }
+func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref][]pin)} }
 
-// path returns the file of a blob.
+// path returns the file of a blob. A malformed ref is an error like that for a
+// blob that does not exist.
 func (b *blobs) path(ref openmanus.Ref) (string, error) {
 	digits, ok := strings.CutPrefix(string(ref), "sha256:")
 	if !ok || len(digits) != 2*sha256.Size || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", fmt.Errorf("%q is not the name of a blob: %w", ref, fs.ErrNotExist)
+		return "", fmt.Errorf("%q is not a blob reference: %w", ref, fs.ErrNotExist)
 	}
 	return filepath.Join(b.dir, digits[:2], digits[2:]), nil
 }
 
-// hold gives a blob that is there a second name.
-func (b *blobs) hold(ref openmanus.Ref) (string, error) {
+// link makes a new hard link to a blob, and returns its name. The error is
+// [fs.ErrNotExist] if there is no such blob.
+func (b *blobs) link(ref openmanus.Ref) (string, error) {
 	path, err := b.path(ref)
 	if err != nil {
 		return "", err
@@ -75,19 +76,20 @@ func (b *blobs) hold(ref openmanus.Ref) (string, error) {
 	return name, os.Link(path, name)
 }
 
+// newName returns a new name for a hard link, which contains the time: see age.
 func (b *blobs) newName() string {
-	return filepath.Join(b.dir, heldDir, fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text()))
+	return filepath.Join(b.dir, linksDir, fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text()))
 }
 
-// put stores data, synced, and returns a second name of it.
+// put stores data, synced, and returns a hard link to it.
 func (b *blobs) put(data []byte) (openmanus.Ref, string, error) {
 	ref := openmanus.RefOf(data)
-	name, err := b.hold(ref)
+	name, err := b.link(ref)
 	if err == nil {
 		if there, err := os.ReadFile(name); err == nil && bytes.Equal(there, data) {
 			return ref, name, b.sync(ref)
 		}
-		// It is damaged, and worth nothing as it is.
+		// The file is damaged.
 		if err := b.remove(ref); err != nil {
 			return "", "", errors.Join(err, os.Remove(name))
 		}
@@ -113,8 +115,8 @@ func writeSynced(name string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// name gives the content that is held by a second name its own, unless it has
-// it, and reports what went wrong. It never replaces a file.
+// name links the content of a hard link under the blob's own name, unless that
+// exists, and syncs the directory.
 func (b *blobs) name(ref openmanus.Ref, second string) error {
 	path, err := b.path(ref)
 	if err != nil {
@@ -131,13 +133,12 @@ func (b *blobs) name(ref openmanus.Ref, second string) error {
 		err = os.Link(second, path)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("name it (the file system must allow hard links): %w", err)
+		return fmt.Errorf("link the blob (the file system must support hard links): %w", err)
 	}
 	return b.sync(ref)
 }
 
-// sync sees to it that the name of a blob survives a power cut, whoever gave
-// it.
+// sync makes the name of a blob durable, also if another process linked it.
 func (b *blobs) sync(ref openmanus.Ref) error {
 	path, err := b.path(ref)
 	if err != nil {
@@ -146,7 +147,7 @@ func (b *blobs) sync(ref openmanus.Ref) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// remove removes a blob. Its second names stay.
+// remove removes a blob's own name. Hard links to it stay.
 func (b *blobs) remove(ref openmanus.Ref) error {
 	path, err := b.path(ref)
 	if err != nil {
@@ -155,14 +156,14 @@ func (b *blobs) remove(ref openmanus.Ref) error {
 	return removeIfThere(path)
 }
 
-// pin keeps a second name until an event comes that speaks of the blob, and
-// lets go of those that have waited for too long.
-func (b *blobs) pin(ref openmanus.Ref, name string) (err error) {
+// addPin keeps a hard link until an event that refers to the blob is appended,
+// and removes pins that are older than pinTime.
+func (b *blobs) addPin(ref openmanus.Ref, name string) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.pins[ref] = append(b.pins[ref], held{name, time.Now()})
+	b.pins[ref] = append(b.pins[ref], pin{name, time.Now()})
 	for ref, names := range b.pins {
-		for len(names) > 0 && time.Since(names[0].since) > holding {
+		for len(names) > 0 && time.Since(names[0].since) > pinTime {
 			err = errors.Join(err, removeIfThere(names[0].name))
 			names = names[1:]
 		}
@@ -171,9 +172,9 @@ func (b *blobs) pin(ref openmanus.Ref, name string) (err error) {
 	return err
 }
 
-// unpin lets go of one name of each of these blobs, for an event now speaks of
-// them. What cannot be removed is swept up later.
-func (b *blobs) unpin(refs []openmanus.Ref) {
+// removePins removes one pin of each of these blobs, to which an event refers
+// now. Sweep removes links that cannot be removed here.
+func (b *blobs) removePins(refs []openmanus.Ref) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, ref := range refs {
@@ -184,7 +185,7 @@ func (b *blobs) unpin(refs []openmanus.Ref) {
 	}
 }
 
-func (b *blobs) setPins(ref openmanus.Ref, names []held) {
+func (b *blobs) setPins(ref openmanus.Ref, names []pin) {
 	if len(names) == 0 {
 		delete(b.pins, ref)
 		return
@@ -192,7 +193,7 @@ func (b *blobs) setPins(ref openmanus.Ref, names []held) {
 	b.pins[ref] = names
 }
 
-// pinned returns a second name of a blob that was put by itself, or "".
+// pinned returns the newest pin of a blob, or "".
 func (b *blobs) pinned(ref openmanus.Ref) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -214,7 +215,7 @@ func (b *blobs) close() (err error) {
 	return err
 }
 
-// open returns the content of a blob by its own name or one of these.
+// open opens a blob by its own name, or by a hard link if that is not "".
 func (b *blobs) open(ref openmanus.Ref, second string) (io.ReadCloser, error) {
 	path, err := b.path(ref)
 	if err != nil {
@@ -230,8 +231,8 @@ func (b *blobs) open(ref openmanus.Ref, second string) (io.ReadCloser, error) {
 	return &checked{f, sha256.New(), ref}, nil
 }
 
-// checked is a blob being read. Its end is an error if it was not what its
-// name says.
+// checked reads a blob. At the end it returns an error instead of [io.EOF] if
+// the content does not have the hash.
 type checked struct {
 	file *os.File
 	sum  hash.Hash
@@ -244,30 +245,30 @@ func (c *checked) Read(p []byte) (int, error) {
 	n, err := c.file.Read(p)
 	c.sum.Write(p[:n])
 	if err == io.EOF && fmt.Sprintf("sha256:%x", c.sum.Sum(nil)) != string(c.ref) {
-		err = fmt.Errorf("blob %s: the file %s is damaged: put a copy of it back", c.ref, c.file.Name())
+		err = fmt.Errorf("blob %s: the file %s is damaged: restore it from a backup", c.ref, c.file.Name())
 	}
 	return n, err
 }
 
-// Put implements [openmanus.Blobs]. The data are as durable as events when it
-// returns. They are kept for an hour, or until Close, for the event that will
-// speak of them, and then for as long as a session does.
+// Put implements [openmanus.Blobs]. When it returns, the blob is as durable as
+// events are. It is kept for an hour, or until Close, for an event that refers
+// to it, and then for as long as a session refers to it.
 func (db *DB) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
 	ref, name, err := db.blobs.put(data)
 	if err == nil {
-		err = db.blobs.pin(ref, name)
+		err = db.blobs.addPin(ref, name)
 	}
 	if err != nil {
-		return "", fmt.Errorf("keep a blob of %d bytes: %w", len(data), err)
+		return "", fmt.Errorf("store a blob of %d bytes: %w", len(data), err)
 	}
 	return ref, nil
 }
 
-// Get implements [openmanus.Blobs]. A blob that is not what its name says ends
-// with an error instead of [io.EOF].
+// Get implements [openmanus.Blobs]. The end of a damaged blob is an error
+// instead of [io.EOF].
 func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -275,9 +276,9 @@ func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error)
 	return db.blobs.open(ref, db.blobs.pinned(ref))
 }
 
-// age returns how long ago a second name was given, by the name itself: the
-// times of the file are those of its other names too.
-func age(name string) (time.Duration, bool) {
+// age returns the age of a hard link, by its name: its file times are shared with
+// the other names of the file. ok is false if it is not a name of newName.
+func age(name string) (d time.Duration, ok bool) {
 	unix, _, ok := strings.Cut(filepath.Base(name), "-")
 	sec, err := strconv.ParseInt(unix, 10, 64)
 	return time.Since(time.Unix(sec, 0)), ok && err == nil

@@ -56,7 +56,7 @@ func file(dir string, ref openmanus.Ref) string {
 	return filepath.Join(dir, "blobs", digits[:2], digits[2:])
 }
 
-func TestBlobGoesWithTheLastSessionThatSpeaksOfIt(t *testing.T) {
+func TestBlobIsDeletedWithTheLastReference(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	text, whole := big("shared"), put(t, db, "the whole output")
 	for _, s := range []string{"a", "b"} {
@@ -77,7 +77,7 @@ func TestBlobGoesWithTheLastSessionThatSpeaksOfIt(t *testing.T) {
 	}
 }
 
-func TestBlobThatWasPutOutlivesTheDeletionOfItsLastSession(t *testing.T) {
+func TestPutBlobSurvivesDeletionOfItsLastReference(t *testing.T) {
 	dir := t.TempDir()
 	one, two := open(t, dir, nil), open(t, dir, nil)
 	add(t, one, "old", openmanus.Opened{}, openmanus.CallDone{Call: "1", Whole: put(t, one, "output")})
@@ -104,9 +104,9 @@ func TestBlobThatWasPutOutlivesTheDeletionOfItsLastSession(t *testing.T) {
 	}
 }
 
-// TestBlobsAreThereWhileOthersDelete has writers put one content again and
+// TestBlobsSurviveConcurrentDeletes has writers put one content again and
 // again, in sessions that others delete.
-func TestBlobsAreThereWhileOthersDelete(t *testing.T) {
+func TestBlobsSurviveConcurrentDeletes(t *testing.T) {
 	dir := t.TempDir()
 	text := big("everybody says this")
 	var wg sync.WaitGroup
@@ -141,7 +141,7 @@ func TestBlobsAreThereWhileOthersDelete(t *testing.T) {
 	}
 }
 
-func TestSecondNamesOfBlobsDoNotPileUp(t *testing.T) {
+func TestBlobLinksDoNotAccumulate(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	add(t, db, "s", openmanus.Opened{}, done("1", big("one")), done("2", big("one")), done("3", big("two")))
@@ -161,7 +161,7 @@ func TestSecondNamesOfBlobsDoNotPileUp(t *testing.T) {
 	}
 }
 
-func TestSweepRemovesWhatNobodySpeaksOf(t *testing.T) {
+func TestSweepRemovesUnreferencedBlobs(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	kept := put(t, db, "kept")
@@ -194,7 +194,7 @@ func TestSweepRemovesWhatNobodySpeaksOf(t *testing.T) {
 	}
 }
 
-func TestDamagedBlobIsAnErrorAndIsMendedByItsContent(t *testing.T) {
+func TestDamagedBlobIsAnErrorUntilPutAgain(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	text := big("precious")
@@ -222,7 +222,7 @@ func TestDamagedBlobIsAnErrorAndIsMendedByItsContent(t *testing.T) {
 	}
 }
 
-func TestDigestsThatAreNoBlobsAreNobodysConcern(t *testing.T) {
+func TestDigestsThatAreNotBlobsAreIgnored(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	digest := string(openmanus.RefOf([]byte("of some container")))
 	add(t, db, "s", openmanus.Opened{}, done("1", "pulled image@"+digest))

@@ -12,9 +12,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// Delete deletes a session and the blobs that no other speaks of. It returns
-// [openmanus.ErrDriven] while somebody drives it, and [openmanus.ErrNoSession]
-// if there is none. Its children are sessions of their own and stay.
+// Delete implements [journal.Deleter]. It also deletes the blobs to which no
+// other session refers, at once, and about once a day it calls [DB.Sweep].
 func (db *DB) Delete(ctx context.Context, session string) (err error) {
 	lease, err := db.Lock(ctx, session)
 	if err != nil {
@@ -27,18 +26,21 @@ func (db *DB) Delete(ctx context.Context, session string) (err error) {
 		refs, found, err = q.delete(session)
 		return err
 	}
-	if err := db.writer.do(ctx, db.writer.jobs, &job{do: remove, committed: func() { db.feeds.remove(session) }}); err != nil {
+	j := &job{do: remove, committed: func() { db.feeds.remove(session) }}
+	if err := db.writer.do(ctx, db.writer.jobs, j); err != nil {
 		return fmt.Errorf("delete session %s: %w", session, db.explain(err))
 	}
 	if !found {
 		return fmt.Errorf("delete session %s: %w", session, openmanus.ErrNoSession)
 	}
 	if _, err := db.collect(ctx, refs); err != nil {
-		return fmt.Errorf("session %s is deleted, but not all of its blobs: %w", session, err)
+		return fmt.Errorf("session %s was deleted, but not all of its blobs: %w", session, err)
 	}
 	return db.sweepNowAndThen(ctx)
 }
 
+// delete deletes the rows of a session. It returns the blobs that the session
+// referred to, and whether there was such a session.
 func (q *queries) delete(session string) (refs []string, found bool, err error) {
 	id, n, err := q.find(session)
 	if err != nil || n == 0 {
@@ -60,20 +62,20 @@ func (q *queries) delete(session string) (refs []string, found bool, err error) 
 	return refs, true, err
 }
 
-// collect removes those of these blobs that no session speaks of, in a
-// transaction that is alone: see blobs. It returns how many.
+// collect removes those of the blobs to which no session refers, and returns
+// how many. Its transaction has no other job; see blobs.
 func (db *DB) collect(ctx context.Context, refs []string) (n int, err error) {
 	if len(refs) == 0 {
 		return 0, nil
 	}
 	var failed error
-	err = db.writer.do(ctx, db.writer.alone, &job{do: func(q *queries) error {
+	err = db.writer.do(ctx, db.writer.exclusive, &job{do: func(q *queries) error {
 		for _, ref := range refs {
-			var spoken bool
-			if err := q.spoken.QueryRow(ref).Scan(&spoken); err != nil {
+			var referenced bool
+			if err := q.referenced.QueryRow(ref).Scan(&referenced); err != nil {
 				return err
 			}
-			if spoken {
+			if referenced {
 				continue
 			}
 			if err := db.blobs.remove(openmanus.Ref(ref)); err != nil {
@@ -87,9 +89,9 @@ func (db *DB) collect(ctx context.Context, refs []string) (n int, err error) {
 	return n, errors.Join(db.explain(err), failed)
 }
 
-// Sweep removes what crashes and refused appends left behind: blobs that no
-// session speaks of, and second names that nobody can be using. It returns how
-// many blobs. Delete does this once a day.
+// Sweep removes what crashes and refused appends have left behind: blobs to
+// which no session refers, and hard links that no append can be using. It
+// returns the number of blobs.
 func (db *DB) Sweep(ctx context.Context) (n int, err error) {
 	shards, err := os.ReadDir(db.blobs.dir)
 	if err != nil {
@@ -106,7 +108,7 @@ func (db *DB) Sweep(ctx context.Context) (n int, err error) {
 		var refs []string
 		for _, f := range files {
 			ref := "sha256:" + shard.Name() + f.Name()
-			if _, err := db.blobs.path(openmanus.Ref(ref)); err == nil { // others put no files here, but systems do
+			if _, err := db.blobs.path(openmanus.Ref(ref)); err == nil { // the file system may have files of its own here
 				refs = append(refs, ref)
 			}
 		}
@@ -115,25 +117,25 @@ func (db *DB) Sweep(ctx context.Context) (n int, err error) {
 			return n, err
 		}
 	}
-	return n, db.blobs.sweepHeld()
+	return n, db.blobs.sweepLinks()
 }
 
-// sweepHeld removes second names that are older than any append takes.
-func (b *blobs) sweepHeld() error {
-	dir := filepath.Join(b.dir, heldDir)
+// sweepLinks removes hard links that are older than any append takes.
+func (b *blobs) sweepLinks() error {
+	dir := filepath.Join(b.dir, linksDir)
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if old, ok := age(f.Name()); ok && old > stale {
+		if old, ok := age(f.Name()); ok && old > staleAge {
 			err = errors.Join(err, removeIfThere(filepath.Join(dir, f.Name())))
 		}
 	}
 	return err
 }
 
-// sweepNowAndThen sweeps if that was not done since yesterday.
+// sweepNowAndThen calls Sweep if the last time was more than a day ago.
 func (db *DB) sweepNowAndThen(ctx context.Context) error {
 	mark := filepath.Join(db.blobs.dir, "swept")
 	info, err := os.Stat(mark)
@@ -144,7 +146,7 @@ func (db *DB) sweepNowAndThen(ctx context.Context) error {
 		return err
 	}
 	if _, err := db.Sweep(ctx); err != nil {
-		return fmt.Errorf("look for blobs that nobody needs: %w", err)
+		return fmt.Errorf("remove unreferenced blobs: %w", err)
 	}
 	return os.WriteFile(mark, []byte(time.Now().UTC().Format(time.RFC3339)+"\n"), 0o600)
 }

@@ -9,10 +9,9 @@ import (
 	"runtime"
 )
 
-// DefaultDir returns the data directory of the person who runs us:
-// $XDG_DATA_HOME/openmanus or ~/.local/share/openmanus, on macOS
-// ~/Library/Application Support/openmanus, on Windows
-// %LocalAppData%\openmanus. It makes nothing.
+// DefaultDir returns the data directory of the user: $XDG_DATA_HOME/openmanus or
+// ~/.local/share/openmanus, on macOS ~/Library/Application Support/openmanus, on
+// Windows %LocalAppData%\openmanus. It does not create it.
 func DefaultDir() (string, error) {
 	return defaultDir(runtime.GOOS, os.Getenv, os.UserHomeDir)
 }
@@ -23,7 +22,7 @@ func defaultDir(system string, getenv func(string) string, home func() (string, 
 		if d := getenv("LocalAppData"); d != "" {
 			return filepath.Join(d, "openmanus"), nil
 		}
-		return "", errors.New("the environment has no LocalAppData: name a data directory")
+		return "", errors.New("LocalAppData is not set: name a data directory")
 	case "darwin":
 		h, err := home()
 		if err != nil {
@@ -31,7 +30,7 @@ func defaultDir(system string, getenv func(string) string, home func() (string, 
 		}
 		return filepath.Join(h, "Library", "Application Support", "openmanus"), nil
 	}
-	if d := getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // others are to be ignored, says the standard
+	if d := getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // the XDG specification ignores relative paths
 		return filepath.Join(d, "openmanus"), nil
 	}
 	h, err := home()
@@ -41,8 +40,8 @@ func defaultDir(system string, getenv func(string) string, home func() (string, 
 	return filepath.Join(h, ".local", "share", "openmanus"), nil
 }
 
-// prepareDir makes the data directory and checks that it is ours alone to
-// write and on a disk of this machine.
+// prepareDir creates the data directory and checks that it belongs to the user,
+// that no others may write to it, and that it is not on a network file system.
 func prepareDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
@@ -62,7 +61,7 @@ func prepareDir(dir string) error {
 		return fmt.Errorf("the data directory %s is on a network file system (%s), where file locks cannot be relied on and journals get damaged: "+
 			"use a directory on a disk of this machine", dir, name)
 	}
-	for _, sub := range []string{"locks", "blobs", filepath.Join("blobs", heldDir)} {
+	for _, sub := range []string{"locks", "blobs", filepath.Join("blobs", linksDir)} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return fmt.Errorf("data directory: %w", err)
 		}
@@ -70,8 +69,8 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-// makeFile makes a file for its owner alone, if there is none. SQLite gives
-// the files that it makes beside a database the mode of the database.
+// makeFile creates the database file with mode 0600 if it does not exist. SQLite
+// gives the files that it creates beside it the same mode.
 func makeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -83,14 +82,14 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// tighten takes from others the access to a file that they should not have.
+// tighten removes the permissions of others from a file.
 func tighten(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return fmt.Errorf("journal: %w", err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("journal %s: it is no file but a %s: move it away, or use another data directory", path, info.Mode().Type())
+		return fmt.Errorf("journal %s: not a regular file but %s: move it away, or use another data directory", path, info.Mode().Type())
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return os.Chmod(path, 0o600)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestDefaultDirIsWhereTheSystemHasIt(t *testing.T) {
+func TestDefaultDir(t *testing.T) {
 	home := filepath.Join(string(filepath.Separator), "home", "me")
 	data := filepath.Join(string(filepath.Separator), "data")
 	for _, tt := range []struct {
@@ -36,14 +36,14 @@ func TestDefaultDirIsWhereTheSystemHasIt(t *testing.T) {
 	}
 }
 
-func TestNetworkFileSystemsAreKnown(t *testing.T) {
+func TestNetworkFileSystems(t *testing.T) {
 	for magic, want := range map[uint32]string{
 		0x6969: "NFS", 0x517b: "SMB", 0xff534d42: "CIFS", 0xfe534d42: "SMB2", 0x01021997: "9p", 0x00c36400: "Ceph",
 		0x65735546: fuse, 0x47504653: "GPFS", 0x0bd00bd0: "Lustre",
 		0xef53: "" /* ext4 */, 0x58465342: "" /* xfs */, 0x9123683e: "" /* btrfs */, 0x01021994: "" /* tmpfs */, 0x794c7630: "", /* overlay */
 		0x2fc12fc1: "" /* zfs */, 0xf2f52010: "" /* f2fs */, 0xca451a4e: "", /* bcachefs */
 	} {
-		if got := magicFS(magic); got != want {
+		if got := magics[magic]; got != want {
 			t.Errorf("%#x is %q, want %q", magic, got, want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestNetworkFileSystemsAreKnown(t *testing.T) {
 	}
 }
 
-func TestDataDirectoryAndFilesAreTheOwnersAlone(t *testing.T) {
+func TestFilePermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing on Windows")
 	}
@@ -104,7 +104,7 @@ func TestDataDirectoryAndFilesAreTheOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestDirectoryThatOthersMayWriteToIsRefused(t *testing.T) {
+func TestRefusesDirectoryOthersMayWriteTo(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing on Windows")
 	}
@@ -113,11 +113,11 @@ func TestDirectoryThatOthersMayWriteToIsRefused(t *testing.T) {
 		if err := os.Chmod(dir, mode); err != nil {
 			t.Fatal(err)
 		}
-		mustFail(t, dir, "may be written by others", "chmod 700 "+dir)
+		mustFail(t, dir, "others may write to", "chmod 700 "+dir)
 	}
 }
 
-func TestDirectoryOfSomebodyElseIsRefused(t *testing.T) {
+func TestRefusesDirectoryOfAnotherUser(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("owners are not looked at on Windows")
 	}
@@ -128,10 +128,10 @@ func TestDirectoryOfSomebodyElseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mustFail(t, dir, "belongs to the user with the id", "another data directory")
+	mustFail(t, dir, "belongs to user id", "another data directory")
 }
 
-func TestFileThatOthersCouldReadIsTightened(t *testing.T) {
+func TestTightensDatabasePermissions(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes say nothing on Windows")
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	errForeign = errors.New("it belongs to another program")
-	errNewer   = errors.New("a newer openmanus made it")
+	errForeign = errors.New("the database belongs to another program")
+	errNewer   = errors.New("the database was written by a newer openmanus")
 )
 
-// explain adds to an error of the database what it means and what to try.
+// explain adds to an error of the database where it is and what to try.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -21,6 +21,7 @@ func explain(path string, err error) error {
 	return fmt.Errorf("journal %s: %w%s", path, err, advice(err))
 }
 
+// advice returns what the user can do about an error, as the end of a sentence.
 func advice(err error) string {
 	switch {
 	case errors.Is(err, errForeign):
@@ -30,17 +31,18 @@ func advice(err error) string {
 	}
 	switch code(err) {
 	case sqlite3.SQLITE_NOTADB:
-		return "; it is no SQLite database, or it is damaged: move it away to begin anew, or put a copy of yours in its place"
+		return "; the file is damaged or not an SQLite database: restore a backup, or move the file away to start empty"
 	case sqlite3.SQLITE_CORRUPT:
-		return "; it is damaged: keep a copy of it, save what can be read with \"sqlite3 journal.db .recover\", or move it away to begin anew"
+		return "; the database is damaged: copy the file, then restore a backup, or recover what can be read " +
+			"with \"sqlite3 journal.db .recover\", or move the file away to start empty"
 	case sqlite3.SQLITE_FULL:
-		return "; there is no space left on its disk: make some and try again"
+		return "; the disk is full: free some space and try again"
 	case sqlite3.SQLITE_BUSY:
-		return "; another process has been writing to it for too long: see what it does, and try again"
+		return "; another process has held the write lock for too long: look for one that hangs, and try again"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
-		return "; see whether its directory and the files in it may be written by you"
+		return "; check that you may write to the directory and the files in it"
 	case sqlite3.SQLITE_IOERR:
-		return "; its disk does not work as it should: nothing more is written until the store is opened again"
+		return "; reading or writing the disk failed: the store writes nothing more until it is opened again"
 	}
 	return ""
 }

@@ -8,43 +8,48 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// feeds are the sessions that somebody follows.
+// feeds are the sessions that have followers in this process. Appends of this
+// process come in by publish, with the events; the writer polls for those of
+// other processes, while there are followers, and reports them by update. All
+// methods are safe for concurrent use.
 type feeds struct {
-	kick   chan struct{} // holds one if the first follower came
-	closed chan struct{}
+	first  chan struct{} // holds a value after the first feed was added; starts polling
+	closed chan struct{} // closed with the store
 
-	mu sync.Mutex
-	of map[string]*feed
+	mu        sync.Mutex
+	bySession map[string]*feed
 }
 
-// A feed is what the followers of a session share.
+// A feed is what the followers of a session share. All but deleted is guarded
+// by feeds.mu.
 type feed struct {
 	followers int
-	head      int64             // how many events there are known to be; -1 if nobody looked
-	recent    []openmanus.Event // the last of them, as far as this process appended them
-	grown     chan struct{}     // closed and replaced when there may be more
-	gone      atomic.Bool       // the session seems to have been deleted: look
+	head      int64             // the last known number of events; -1 if unknown
+	recent    []openmanus.Event // the events up to head that this process appended last
+	changed   chan struct{}     // closed and replaced when there may be more events
+	deleted   atomic.Bool       // the session seems to be deleted; the database knows
 }
 
-// keep is how many events a feed remembers.
-const keep = 256
+// maxRecent is the most events that a feed remembers.
+const maxRecent = 256
 
 func newFeeds() *feeds {
-	return &feeds{kick: make(chan struct{}, 1), closed: make(chan struct{}), of: make(map[string]*feed)}
+	return &feeds{first: make(chan struct{}, 1), closed: make(chan struct{}), bySession: make(map[string]*feed)}
 }
 
+// join returns the feed of a session. The caller must call leave.
 func (fs *feeds) join(session string) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.of[session]
+	f := fs.bySession[session]
 	if f == nil {
-		f = &feed{head: -1, grown: make(chan struct{})}
-		fs.of[session] = f
+		f = &feed{head: -1, changed: make(chan struct{})}
+		fs.bySession[session] = f
 	}
 	f.followers++
-	if len(fs.of) == 1 {
+	if len(fs.bySession) == 1 {
 		select {
-		case fs.kick <- struct{}{}:
+		case fs.first <- struct{}{}:
 		default:
 		}
 	}
@@ -54,43 +59,47 @@ func (fs *feeds) join(session string) *feed {
 func (fs *feeds) leave(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f := fs.of[session]; f.followers > 1 {
+	if f := fs.bySession[session]; f.followers > 1 {
 		f.followers--
 		return
 	}
-	delete(fs.of, session)
+	delete(fs.bySession, session)
 }
 
+// any reports whether any session has followers.
 func (fs *feeds) any() bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	return len(fs.of) > 0
+	return len(fs.bySession) > 0
 }
 
+// names returns the sessions that have followers.
 func (fs *feeds) names() []string {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	names := make([]string, 0, len(fs.of))
-	for name := range fs.of {
+	names := make([]string, 0, len(fs.bySession))
+	for name := range fs.bySession {
 		names = append(names, name)
 	}
 	return names
 }
 
-// since returns the events after a number, if the feed knows them all, and a
-// channel that is closed when there may be more.
-func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, grown <-chan struct{}) {
+// since returns the events after a sequence number, if the feed knows all of
+// them, and a channel that is closed when there may be more. Called before the
+// database is read, it makes sure that no event is missed in between.
+func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, changed <-chan struct{}) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if n := len(f.recent); n > 0 && f.recent[0].Seq <= at+1 && f.recent[n-1].Seq == f.head {
-		return f.recent[min(at+1-f.recent[0].Seq, int64(n)):], true, f.grown
+		return f.recent[min(at+1-f.recent[0].Seq, int64(n)):], true, f.changed
 	}
-	return nil, false, f.grown
+	return nil, false, f.changed
 }
 
-// noticed says that a follower read so far: who looks later knows from it that
-// the session was there.
-func (fs *feeds) noticed(f *feed, head int64) {
+// seen records the number of events that a follower has read, unless the number
+// is known. Without it, a session that another process deletes would look like
+// one that does not exist yet.
+func (fs *feeds) seen(f *feed, head int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f.head < 0 {
@@ -98,75 +107,77 @@ func (fs *feeds) noticed(f *feed, head int64) {
 	}
 }
 
-// publish tells followers what was appended here. What is not small they read
-// from the database.
+// publish reports events that this process appended. Followers read those that
+// are not small from the database.
 func (fs *feeds) publish(session string, evs []openmanus.Event, small bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.of[session]
+	f := fs.bySession[session]
 	if f == nil {
 		return
 	}
 	if n := len(f.recent); n > 0 && f.recent[n-1].Seq+1 != evs[0].Seq {
-		f.recent = nil // others appended in between
+		f.recent = nil // another process appended in between
 	}
 	switch {
 	case !small:
 		f.recent = nil
-	case len(f.recent)+len(evs) > keep:
-		f.recent = slices.Clone(evs[max(0, len(evs)-keep):])
+	case len(f.recent)+len(evs) > maxRecent:
+		f.recent = slices.Clone(evs[max(0, len(evs)-maxRecent):])
 	default:
 		f.recent = append(f.recent, evs...)
 	}
-	f.grow(evs[len(evs)-1].Seq)
+	f.setHead(evs[len(evs)-1].Seq)
 }
 
-// grow says that the session has so many events.
-func (f *feed) grow(head int64) {
+// setHead records the number of events and wakes the followers. feeds.mu is held.
+func (f *feed) setHead(head int64) {
 	f.head = head
-	f.gone.Store(false)
-	close(f.grown)
-	f.grown = make(chan struct{})
+	f.deleted.Store(false)
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
-// look compares what is known of sessions with how many events the database
-// has of those that exist, and wakes the followers of those that changed.
-func (fs *feeds) look(names []string, heads map[string]int64) {
+// update compares the feeds of sessions with the numbers of events that the
+// database has of those that exist, and wakes the followers of those that
+// differ.
+func (fs *feeds) update(names []string, heads map[string]int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, name := range names {
-		f, n := fs.of[name], heads[name]
+		f, n := fs.bySession[name], heads[name]
 		switch {
 		case f == nil || n == f.head:
 		case n == 0 && f.head > 0:
-			f.lose()
+			f.markDeleted()
 		default:
-			f.grow(n)
+			f.setHead(n)
 		}
 	}
 }
 
-// lose says that the session seems to have been deleted.
-func (f *feed) lose() {
+// markDeleted reports that the session seems to be deleted.
+func (f *feed) markDeleted() {
 	f.recent = nil
-	f.grow(0)
-	f.gone.Store(true)
+	f.setHead(0)
+	f.deleted.Store(true)
 }
 
-// remove tells followers that a session was deleted here.
+// remove reports that this process deleted a session.
 func (fs *feeds) remove(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if f := fs.of[session]; f != nil {
-		f.lose()
+	if f := fs.bySession[session]; f != nil {
+		f.markDeleted()
 	}
 }
 
+// wakeAll makes all followers read the database.
 func (fs *feeds) wakeAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	for _, f := range fs.of {
-		f.grow(f.head)
+	for _, f := range fs.bySession {
+		f.setHead(f.head)
 	}
 }
 

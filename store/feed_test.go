@@ -13,9 +13,9 @@ func numbered(from, to int64) (evs []openmanus.Event) {
 	return evs
 }
 
-// TestFeedNeverHandsOutEventsWithAGap appends here and elsewhere in turns, and
+// TestFeedHasNoGaps appends here and elsewhere in turns, and
 // asks after every number.
-func TestFeedNeverHandsOutEventsWithAGap(t *testing.T) {
+func TestFeedHasNoGaps(t *testing.T) {
 	for what, happens := range map[string]func(*feeds){
 		"only here": func(fs *feeds) { fs.publish("s", numbered(1, 3), true); fs.publish("s", numbered(4, 5), true) },
 		"elsewhere, noticed": func(fs *feeds) {
@@ -64,23 +64,23 @@ func TestFeedNeverHandsOutEventsWithAGap(t *testing.T) {
 	}
 }
 
-func see(fs *feeds, n int64) { fs.look([]string{"s"}, map[string]int64{"s": n}) }
+func see(fs *feeds, n int64) { fs.update([]string{"s"}, map[string]int64{"s": n}) }
 
-func TestFeedKeepsFewEvents(t *testing.T) {
+func TestFeedIsBounded(t *testing.T) {
 	fs := newFeeds()
 	f := fs.join("s")
-	for seq := int64(1); seq <= 10*keep; seq += 3 {
+	for seq := int64(1); seq <= 10*maxRecent; seq += 3 {
 		fs.publish("s", numbered(seq, seq+2), true)
-		if len(f.recent) > keep {
+		if len(f.recent) > maxRecent {
 			t.Fatalf("it keeps %d events", len(f.recent))
 		}
 	}
-	fs.publish("s", numbered(10*keep+3, 20*keep), true)
-	if len(f.recent) > keep {
+	fs.publish("s", numbered(10*maxRecent+3, 20*maxRecent), true)
+	if len(f.recent) > maxRecent {
 		t.Fatalf("it keeps %d events", len(f.recent))
 	}
 	fs.leave("s")
-	if len(fs.of) != 0 || fs.any() {
+	if len(fs.bySession) != 0 || fs.any() {
 		t.Error("a feed that nobody follows is kept")
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// A page is how many events, or about how many bytes of them, are read at a
-// time: a reader holds no transaction open while its caller thinks.
+// Readers read a page at a time: at most this many events, or about this many
+// bytes. Between pages they hold no transaction, whatever the caller does.
 const (
 	pageEvents = 128
 	pageBytes  = 1 << 20
 )
 
-// mostSeq is the highest number that an event can have.
-const mostSeq = 1<<32 - 1
+// maxSeq is the highest sequence number; see queries.texts.
+const maxSeq = 1<<32 - 1
 
 // Events implements [openmanus.Journal].
 func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
@@ -31,6 +31,9 @@ func (db *DB) EventsJSON(ctx context.Context, session string, after int64) iter.
 	return read(ctx, db, session, after, db.eventJSON)
 }
 
+// A decoder converts a record to what a reader yields.
+type decoder[T any] func(context.Context, record) (T, error)
+
 func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
 	body, err := db.codec().Decode(ctx, r.Stored)
 	return r.event(body), err
@@ -41,8 +44,9 @@ func (db *DB) eventJSON(ctx context.Context, r record) (journal.EventJSON, error
 	return journal.EventJSON{Seq: r.seq, Type: r.Type, JSON: data}, err
 }
 
-// read yields the events that there are when it begins, as decode makes them.
-func read[T any](ctx context.Context, db *DB, session string, after int64, decode func(context.Context, record) (T, error)) iter.Seq2[T, error] {
+// read yields the events that exist when the iteration starts, as decode returns
+// them.
+func read[T any](ctx context.Context, db *DB, session string, after int64, decode decoder[T]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		id, last, err := db.head(ctx, session)
 		for at := max(after, 0); err == nil && at < last; {
@@ -55,7 +59,7 @@ func read[T any](ctx context.Context, db *DB, session string, after int64, decod
 				break
 			}
 			var more bool
-			if at, more, err = handOut(ctx, page, decode, yield); !more {
+			if at, more, err = yieldPage(ctx, page, decode, yield); !more {
 				return
 			}
 		}
@@ -66,9 +70,9 @@ func read[T any](ctx context.Context, db *DB, session string, after int64, decod
 	}
 }
 
-// handOut yields a page of events. It returns the number of the last one, and
-// whether more are wanted.
-func handOut[T any](ctx context.Context, page []record, decode func(context.Context, record) (T, error), yield func(T, error) bool) (last int64, more bool, err error) {
+// yieldPage yields a page of events. It returns the sequence number of the last
+// one, and whether the caller wants more.
+func yieldPage[T any](ctx context.Context, page []record, decode decoder[T], yield func(T, error) bool) (last int64, more bool, err error) {
 	for _, r := range page {
 		v, err := decode(ctx, r)
 		if err != nil {
@@ -86,8 +90,8 @@ func deleted(session string) error {
 	return fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
 }
 
-// head returns what the database calls a session, and the number of its last
-// event: 0, 0 if it does not exist.
+// head returns the row id of a session and the number of its events. Both are 0
+// if there is no such session.
 func (db *DB) head(ctx context.Context, session string) (id, last int64, err error) {
 	rows, err := db.query(ctx, "SELECT id, events FROM sessions WHERE name = ?", session)
 	if err != nil {
@@ -99,10 +103,11 @@ func (db *DB) head(ctx context.Context, session string) (id, last int64, err err
 	return id, last, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
 
-// page reads events of the session id from after at up to the last.
+// page reads events of the session with the row id, from after at to last.
 func (db *DB) page(ctx context.Context, id, at, last int64) (page []record, err error) {
-	rows, err := db.query(ctx, "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?",
-		id<<32|min(at, mostSeq), id<<32|min(last, mostSeq), pageEvents)
+	rows, err := db.query(ctx, `SELECT id & 0xffffffff, time, type, key, body FROM events
+		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		id<<32|min(at, maxSeq), id<<32|min(last, maxSeq), pageEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +127,10 @@ func (db *DB) page(ctx context.Context, id, at, last int64) (page []record, err 
 	return page, db.explain(rows.Err())
 }
 
-// Follow implements [openmanus.Journal]. What this DB appends is seen at once,
-// what others do within 50 ms or so. If the session is deleted it ends with an
-// error that is [openmanus.ErrNoSession], and with [ErrClosed] if the store is
-// closed.
+// Follow implements [openmanus.Journal]. It yields events that this DB appends
+// at once, and those of other processes, or of another DB, within about 50 ms.
+// If the session is deleted, it ends with an [openmanus.ErrNoSession], and with
+// [ErrClosed] when the store is closed.
 func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		until := func(ev openmanus.Event, err error) bool { return ctx.Err() == nil && yield(ev, err) }
@@ -145,11 +150,11 @@ func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2
 	}
 }
 
-// step yields what there is after an event, or waits until there may be more.
+// step yields the events after at, or waits until there may be some. more is
+// false if the caller wants no more events.
 func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield func(openmanus.Event, error) bool) (next int64, more bool, err error) {
-	recent, known, grown := db.feeds.since(f, at)
+	recent, known, changed := db.feeds.since(f, at)
 	if !known {
-		// grown was asked for before the database is: nothing falls between.
 		id, last, err := db.head(ctx, session)
 		if err != nil {
 			return at, true, err
@@ -160,13 +165,13 @@ func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield
 				return at, true, err
 			}
 			if len(page) > 0 {
-				db.feeds.noticed(f, page[len(page)-1].seq)
-				return handOut(ctx, page, db.event, yield)
+				db.feeds.seen(f, page[len(page)-1].seq)
+				return yieldPage(ctx, page, db.event, yield)
 			}
-			last = 0 // it was deleted in between
+			last = 0 // deleted in between
 		}
-		db.feeds.noticed(f, at)
-		if f.gone.Load() && last == 0 {
+		db.feeds.seen(f, at)
+		if f.deleted.Load() && last == 0 {
 			return at, true, deleted(session)
 		}
 	}
@@ -180,7 +185,7 @@ func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield
 		return at, true, nil
 	}
 	select {
-	case <-grown:
+	case <-changed:
 		return at, true, nil
 	case <-ctx.Done():
 		return at, false, nil

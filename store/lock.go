@@ -17,10 +17,10 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// Lock implements [openmanus.Locker] with a lock of the kernel on a file, which
-// is void when its holder dies, however it dies. The children of who holds it
-// do not inherit it, and it is never lost otherwise. The error of who comes
-// second names the process that drives.
+// Lock implements [openmanus.Locker] with a kernel lock on a file. The kernel
+// releases the lock when the process ends, even by kill -9; child processes do
+// not inherit it, and the lease is never lost otherwise. If another process
+// holds the lease, the error names its process id.
 func (db *DB) Lock(ctx context.Context, session string) (openmanus.Lease, error) {
 	if err := checkName(session); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (db *DB) Lock(ctx context.Context, session string) (openmanus.Lease, error)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("lock session %s: %w", session, err), f.Close())
 		}
-		if !isFile(f, path) { // who had it removed it between our opening and our locking
+		if !isFile(f, path) { // the holder removed it between our open and our lock
 			if err := f.Close(); err != nil {
 				return nil, fmt.Errorf("lock session %s: %w", session, err)
 			}
@@ -53,8 +53,9 @@ func (db *DB) Lock(ctx context.Context, session string) (openmanus.Lease, error)
 	return nil, ctx.Err()
 }
 
-// lockPath names the file by a hash: session ids may have any characters, and
-// differ by case alone where file names do not.
+// lockPath returns the lock file of a session. Its name is a hash, because
+// session ids may contain characters that file names may not, and may differ
+// only in case.
 func (db *DB) lockPath(session string) string {
 	return filepath.Join(db.locks, fmt.Sprintf("%x", sha256.Sum256([]byte(session)))[:32])
 }
@@ -69,17 +70,19 @@ func isFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
+// driven returns the error for a session that the process pid drives, or an
+// unknown process if pid is 0.
 func driven(session string, pid int) error {
 	switch pid {
 	case 0:
 		return fmt.Errorf("session %s: %w", session, openmanus.ErrDriven)
 	case os.Getpid():
-		return fmt.Errorf("session %s: %w (pid %d: this very process, elsewhere in it)", session, openmanus.ErrDriven, pid)
+		return fmt.Errorf("session %s: %w (pid %d, which is this process)", session, openmanus.ErrDriven, pid)
 	}
 	return fmt.Errorf("session %s: %w (pid %d)", session, openmanus.ErrDriven, pid)
 }
 
-// holder returns the process that signed a lock file, or 0 if it has not yet.
+// holder returns the process id in a lock file, or 0 if it is not written yet.
 func holder(f *os.File) int {
 	data, err := io.ReadAll(io.LimitReader(f, 32))
 	if err != nil {
@@ -93,7 +96,7 @@ func holder(f *os.File) int {
 	return pid
 }
 
-// A lease is a lock on a file that exists while somebody drives.
+// A lease is a locked file. The file exists while the session is driven.
 type lease struct {
 	path     string
 	file     *os.File
@@ -101,21 +104,22 @@ type lease struct {
 	released error
 }
 
-// Lost implements [openmanus.Lease]: the kernel does not take locks away.
+// Lost implements [openmanus.Lease]. The kernel does not take locks away.
 func (l *lease) Lost() <-chan struct{} { return nil }
 
-// Release implements [openmanus.Lease]. It removes the file, so that they do
-// not pile up; whoever has opened it meanwhile sees that and begins again.
+// Release implements [openmanus.Lease]. It removes the file, so that files do not
+// accumulate. A process that has opened the file meanwhile notices that and
+// opens it again.
 func (l *lease) Release() error {
 	l.once.Do(func() {
-		if err := letGo(l.file, l.path); err != nil {
-			l.released = fmt.Errorf("release of a session's lock: %w", err)
+		if err := unlock(l.file, l.path); err != nil {
+			l.released = fmt.Errorf("release the lock of a session: %w", err)
 		}
 	})
 	return l.released
 }
 
-// sign writes down who holds the lock, for the message to who comes second.
+// sign writes the process id of the holder, for errors in other processes.
 func (l *lease) sign() error {
 	if err := l.file.Truncate(0); err != nil {
 		return err
@@ -124,10 +128,10 @@ func (l *lease) sign() error {
 	return err
 }
 
-// waitLock waits for the lock on a file that stays, for as long as the work of
-// another process at start-up may take.
+// waitLock waits for the lock on a file, which it does not remove, for at most
+// as long as another process may take to start.
 func waitLock(ctx context.Context, path string) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, busy)
+	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -139,17 +143,18 @@ func waitLock(ctx context.Context, path string) (unlock func(), err error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		if got {
-			return func() { _ = f.Close() }, nil // nothing was written to it
+			return func() { _ = f.Close() }, nil // there was nothing to write
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("another process (see who has %s open) has been preparing the database for %v", path, busy), f.Close())
+			err := fmt.Errorf("another process, which has %s open, has been migrating the database for %v", path, busyTimeout)
+			return nil, errors.Join(err, f.Close())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }
 
-// removeIfThere removes a file that somebody else may have removed.
+// removeIfThere removes a file if it exists.
 func removeIfThere(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -11,4 +11,4 @@ var errNoLocks = errors.New("file locks are not supported on this system: use Li
 
 func tryLock(*os.File) (bool, error) { return false, errNoLocks }
 
-func letGo(f *os.File, path string) error { return errors.Join(removeIfThere(path), f.Close()) }
+func unlock(f *os.File, path string) error { return errors.Join(removeIfThere(path), f.Close()) }

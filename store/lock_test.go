@@ -99,7 +99,7 @@ func drive(dir, session string) error {
 	select {}
 }
 
-func TestLockOfAnotherProcessNamesItAndDiesWithIt(t *testing.T) {
+func TestLockEndsWithItsProcess(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	for range 5 {
@@ -124,7 +124,7 @@ func TestLockOfAnotherProcessNamesItAndDiesWithIt(t *testing.T) {
 	}
 }
 
-func TestLockOfThisProcessSaysSo(t *testing.T) {
+func TestLockOfThisProcess(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	lease, err := db.Lock(t.Context(), "s")
 	if err != nil {
@@ -132,12 +132,12 @@ func TestLockOfThisProcessSaysSo(t *testing.T) {
 	}
 	defer lease.Release()
 	_, err = db.Lock(t.Context(), "s")
-	if want := strconv.Itoa(os.Getpid()); !errors.Is(err, openmanus.ErrDriven) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "this very process") {
+	if want := strconv.Itoa(os.Getpid()); !errors.Is(err, openmanus.ErrDriven) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "which is this process") {
 		t.Errorf("the error is %q", err)
 	}
 }
 
-func TestLockFilesDoNotPileUp(t *testing.T) {
+func TestLockFilesDoNotAccumulate(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	var leases []openmanus.Lease
@@ -161,9 +161,9 @@ func TestLockFilesDoNotPileUp(t *testing.T) {
 	}
 }
 
-// TestRemovingLockFilesLetsNobodyDriveTwice has many take and leave one lock,
+// TestLockExcludesWhileFilesAreRemoved has many take and leave one lock,
 // each of whom removes its file.
-func TestRemovingLockFilesLetsNobodyDriveTwice(t *testing.T) {
+func TestLockExcludesWhileFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	var driving sync.Mutex
 	var wg sync.WaitGroup
@@ -200,7 +200,7 @@ func TestRemovingLockFilesLetsNobodyDriveTwice(t *testing.T) {
 	t.Log(drove)
 }
 
-func TestLockDirectoryThatWasTidiedUpByHand(t *testing.T) {
+func TestLockAfterFilesWereRemovedByHand(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	first, err := db.Lock(t.Context(), "s")

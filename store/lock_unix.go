@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock on an open file, if nobody has it.
+// tryLock locks an open file, and reports false if another process has the lock.
 func tryLock(f *os.File) (bool, error) {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -23,12 +23,12 @@ func tryLock(f *os.File) (bool, error) {
 	}
 }
 
-// letGo removes a file whose lock we hold, and unlocks it. It does not leave
-// that to closing it: a child that is being started may have the file open for
-// a moment, and the lock would live as long.
-func letGo(f *os.File, path string) error {
+// unlock removes, unlocks and closes a file that we have locked. Closing alone
+// would not do: a child process that is being started may have the file open
+// for a moment, and keep the lock.
+func unlock(f *os.File, path string) error {
 	var removed error
-	if isFile(f, path) { // it is, unless somebody tidied up by hand
+	if isFile(f, path) { // unless the user has removed it
 		removed = removeIfThere(path)
 	}
 	return errors.Join(removed, syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())

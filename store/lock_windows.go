@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// beyond is an offset where no content is: locks are mandatory here, and who
-// comes second is to read who holds it.
-const beyond = 1 << 30
+// lockOffset is an offset behind the content. Locks on Windows are mandatory, and
+// other processes must be able to read the holder's id.
+const lockOffset = 1 << 30
 
-// tryLock takes the lock on an open file, if nobody has it.
+// tryLock locks an open file, and reports false if another process has the lock.
 func tryLock(f *os.File) (bool, error) {
-	at := &windows.Overlapped{OffsetHigh: beyond}
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, at)
+	at := &windows.Overlapped{OffsetHigh: lockOffset}
+	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at)
 	switch {
 	case err == nil:
 		return true, nil
@@ -24,14 +25,15 @@ func tryLock(f *os.File) (bool, error) {
 	return false, err
 }
 
-// letGo lets go of a file whose lock we hold, and removes it unless
-// somebody has opened it meanwhile, whose business it is then.
-func letGo(f *os.File, path string) error {
+// unlock closes a file that we have locked, and removes it unless another process
+// has opened it meanwhile, which will remove it.
+func unlock(f *os.File, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := removeIfThere(path); err != nil && !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
-		return err
+	err := removeIfThere(path)
+	if errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED) {
+		return nil
 	}
-	return nil
+	return err
 }

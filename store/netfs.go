@@ -2,48 +2,32 @@ package store
 
 import "strings"
 
-// magicFS names the file systems that are not on this machine by the f_type
-// that Linux gives them in statfs(2), and the one that hides others behind it.
-func magicFS(magic uint32) string {
-	switch magic {
-	case 0x6969:
-		return "NFS"
-	case 0x517b:
-		return "SMB"
-	case 0xff534d42:
-		return "CIFS"
-	case 0xfe534d42:
-		return "SMB2"
-	case 0x01021997:
-		return "9p"
-	case 0x00c36400:
-		return "Ceph"
-	case 0x5346414f, 0x6b414653:
-		return "AFS"
-	case 0x73757245:
-		return "Coda"
-	case 0x564c:
-		return "NCP"
-	case 0x0bd00bd0:
-		return "Lustre"
-	case 0x47504653:
-		return "GPFS"
-	case 0x19830326:
-		return "BeeGFS"
-	case 0x786f4256:
-		return "a folder shared by VirtualBox"
-	case 0x65735546:
-		return fuse
-	}
-	return ""
+// magics are the f_type values that Linux's statfs(2) returns for network file
+// systems, and for FUSE, which may hide one.
+var magics = map[uint32]string{
+	0x6969:     "NFS",
+	0x517b:     "SMB",
+	0xff534d42: "CIFS",
+	0xfe534d42: "SMB2",
+	0x01021997: "9p",
+	0x00c36400: "Ceph",
+	0x5346414f: "AFS",
+	0x6b414653: "AFS",
+	0x73757245: "Coda",
+	0x564c:     "NCP",
+	0x0bd00bd0: "Lustre",
+	0x47504653: "GPFS",
+	0x19830326: "BeeGFS",
+	0x786f4256: "a VirtualBox shared folder",
+	0x65735546: fuse,
 }
 
-// fuse is what magicFS says of what a program serves: which one, the mount
-// table knows.
+// fuse is the name of a file system that a user program serves. The mount table
+// says which program.
 const fuse = "FUSE"
 
 // namedFS reports whether a file system of this type, as mount tables name it,
-// is not on this machine.
+// is a network file system.
 func namedFS(name string) bool {
 	name = strings.ToLower(name)
 	served, isFuse := strings.CutPrefix(name, "fuse.")
@@ -51,9 +35,10 @@ func namedFS(name string) bool {
 		name = served
 	}
 	switch name {
-	case "nfs", "nfs3", "nfs4", "smbfs", "smb3", "cifs", "afpfs", "afs", "webdav", "ftp", "9p", "prl_fs", "vmhgfs", "vboxsf",
-		"sshfs", "macfuse_sshfs", "osxfuse_sshfs", "rclone", "s3fs", "gcsfuse", "goofys", "davfs", "davfs2", "curlftpfs", "ceph", "ceph-fuse",
-		"glusterfs", "lustre", "beegfs", "juicefs", "moosefs", "mfs", "hdfs", "gvfsd-fuse", "grpcfuse", "osxfs", "blobfuse", "blobfuse2", "smbnetfs", "vmhgfs-fuse":
+	case "smbfs", "smb3", "cifs", "smbnetfs", "afpfs", "afs", "webdav", "davfs", "davfs2", "ftp", "curlftpfs", "9p",
+		"prl_fs", "vmhgfs", "vmhgfs-fuse", "vboxsf", "grpcfuse", "osxfs", "gvfsd-fuse",
+		"rclone", "s3fs", "gcsfuse", "goofys", "blobfuse", "blobfuse2",
+		"ceph", "ceph-fuse", "glusterfs", "lustre", "beegfs", "juicefs", "moosefs", "mfs", "hdfs":
 		return true
 	}
 	return strings.HasPrefix(name, "nfs") || strings.Contains(name, "sshfs")

@@ -10,7 +10,7 @@ import (
 func networkFS(dir string) (string, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return "", fmt.Errorf("which file system it is on: %w", err)
+		return "", fmt.Errorf("find its file system: %w", err)
 	}
 	name := unix.ByteSliceToString(st.Fstypename[:])
 	if namedFS(name) {

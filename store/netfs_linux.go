@@ -14,19 +14,19 @@ import (
 func networkFS(dir string) (string, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
-		return "", fmt.Errorf("which file system it is on: %w", err)
+		return "", fmt.Errorf("find its file system: %w", err)
 	}
-	name := magicFS(uint32(st.Type))
+	name := magics[uint32(st.Type)]
 	if name != fuse {
 		return name, nil
 	}
 	var file unix.Stat_t
 	if err := unix.Stat(dir, &file); err != nil {
-		return "", fmt.Errorf("which device it is on: %w", err)
+		return "", fmt.Errorf("find its device: %w", err)
 	}
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
-		return "", fmt.Errorf("which program serves it: %w", err)
+		return "", fmt.Errorf("read the mount table: %w", err)
 	}
 	defer f.Close()
 	kind, err := mountType(f, fmt.Sprintf("%d:%d", unix.Major(uint64(file.Dev)), unix.Minor(uint64(file.Dev))))
@@ -36,8 +36,8 @@ func networkFS(dir string) (string, error) {
 	return kind, nil
 }
 
-// mountType returns the type of the file system on a device, as
-// /proc/self/mountinfo has it, or "" if it is not there. See proc(5).
+// mountType returns the type of the file system on a device, by the lines of
+// /proc/self/mountinfo, or "" if the device is not listed. See proc(5).
 func mountType(mounts io.Reader, device string) (string, error) {
 	lines := bufio.NewScanner(mounts)
 	for lines.Scan() {

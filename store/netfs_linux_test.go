@@ -11,7 +11,7 @@ const mounts = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 38 22 0:33 / /broken rw
 `
 
-func TestMountTableTellsWhoServesADirectory(t *testing.T) {
+func TestMountType(t *testing.T) {
 	for device, want := range map[string]string{"0:31": "fuse.sshfs", "0:32": "fuseblk", "254:0": "ext4", "0:33": "", "9:9": ""} {
 		if got, err := mountType(strings.NewReader(mounts), device); got != want || err != nil {
 			t.Errorf("device %s is %q, %v, want %q", device, got, err, want)

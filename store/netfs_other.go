@@ -2,5 +2,5 @@
 
 package store
 
-// networkFS does not know the file systems of this system.
+// networkFS returns "": the file systems of this system are unknown here.
 func networkFS(string) (string, error) { return "", nil }

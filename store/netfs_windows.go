@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// networkFS returns a name for the share that dir is on, or "" if its drive is
-// of this machine.
+// networkFS returns a name for the network share or drive that dir is on, or ""
+// if its drive is local.
 func networkFS(dir string) (string, error) {
 	volume := filepath.VolumeName(dir)
 	if strings.HasPrefix(volume, `\\`) && !strings.HasPrefix(volume, `\\?\`) && !strings.HasPrefix(volume, `\\.\`) {
@@ -17,7 +17,7 @@ func networkFS(dir string) (string, error) {
 	}
 	root, err := windows.UTF16PtrFromString(volume + `\`)
 	if err != nil {
-		return "", fmt.Errorf("which drive it is on: %w", err)
+		return "", fmt.Errorf("find its drive: %w", err)
 	}
 	if windows.GetDriveType(root) == windows.DRIVE_REMOTE {
 		return "the network drive " + volume, nil

@@ -62,16 +62,16 @@ func execSQL(t *testing.T, file, statements string) {
 	}
 }
 
-func TestFileThatIsNoDatabaseIsNamed(t *testing.T) {
+func TestRefusesFileThatIsNotADatabase(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "journal.db")
 	if err := os.WriteFile(file, []byte(strings.Repeat("Dear diary, ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustFail(t, dir, file, "no SQLite database", "move it away")
+	mustFail(t, dir, file, "not an SQLite database", "move the file away")
 }
 
-func TestDatabaseOfAnotherProgramIsLeftAlone(t *testing.T) {
+func TestRefusesDatabaseOfAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "journal.db")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -88,14 +88,14 @@ func TestDatabaseOfAnotherProgramIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestSchemaOfANewerVersionIsRefused(t *testing.T) {
+func TestRefusesNewerSchema(t *testing.T) {
 	dir, file := made(t)
 	execSQL(t, file, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)")
-	mustFail(t, dir, file, "its version is 99", "a newer openmanus made it", "use that version")
+	mustFail(t, dir, file, "its schema version is 99", "written by a newer openmanus", "use that version")
 }
 
 // Of the sessions of an older version it is not known whether they rest.
-func TestSchemaBeforeWhatRestsWasKnown(t *testing.T) {
+func TestMigratesSchemaWithoutUnderWay(t *testing.T) {
 	dir, file := made(t)
 	execSQL(t, file, "DROP INDEX sessions_under_way; ALTER TABLE sessions DROP COLUMN under_way; DELETE FROM goose_db_version WHERE version_id = 3")
 	db, err := Open(dir, nil)
@@ -132,15 +132,15 @@ func TestSchemaBeforeWhatRestsWasKnown(t *testing.T) {
 	}
 }
 
-func TestDirectoryInPlaceOfTheDatabaseIsNamed(t *testing.T) {
+func TestRefusesDirectoryInPlaceOfDatabase(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "journal.db"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	mustFail(t, dir, "journal.db", "it is no file", "move it away")
+	mustFail(t, dir, "journal.db", "not a regular file", "move it away")
 }
 
-func TestDamageIsReportedWithTheFileAndWhatToTry(t *testing.T) {
+func TestDamagedDatabase(t *testing.T) {
 	for what, damage := range map[string]func([]byte) []byte{
 		"cut in the middle":    func(b []byte) []byte { return b[:len(b)/2] },
 		"cut within a page":    func(b []byte) []byte { return b[:4096*3+100] },
@@ -155,7 +155,7 @@ func TestDamageIsReportedWithTheFileAndWhatToTry(t *testing.T) {
 			if err == nil {
 				t.Fatal("nothing noticed it")
 			}
-			for _, s := range []string{file, "damaged", "move it away"} {
+			for _, s := range []string{file, "damaged", "move the file away"} {
 				if !strings.Contains(err.Error(), s) {
 					t.Errorf("the error is %q, and does not say %q", err, s)
 				}
@@ -185,7 +185,7 @@ func useAll(t *testing.T, dir string) error {
 	return err
 }
 
-func TestAnEmptyFileIsANewStore(t *testing.T) {
+func TestEmptyFileIsANewStore(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "journal.db"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -200,7 +200,7 @@ func TestAnEmptyFileIsANewStore(t *testing.T) {
 	}
 }
 
-func TestManyMayOpenANewStoreAtOnce(t *testing.T) {
+func TestConcurrentOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd %20 name?#ü")
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -222,7 +222,7 @@ func TestManyMayOpenANewStoreAtOnce(t *testing.T) {
 	}
 }
 
-func TestClosedStoreSaysSo(t *testing.T) {
+func TestClosed(t *testing.T) {
 	db, err := Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestClosedStoreSaysSo(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoneAreRefused(t *testing.T) {
+func TestRefusesInvalidSessionIDs(t *testing.T) {
 	db, err := Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)

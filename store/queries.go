@@ -12,16 +12,17 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// queries are the statements of the writer, prepared on its connection.
+// queries are the prepared statements of the writer, on its connection. Only
+// the writer's goroutine uses them.
 type queries struct {
 	now time.Time // of the transaction
 
 	begin, commit, version                *sql.Stmt
-	session, known, followed              *sql.Stmt
+	session, eventByKey, followed         *sql.Stmt
 	addSession, addEvent, addRef          *sql.Stmt
 	addTo, markIdle                       *sql.Stmt
 	refsOf, deleteRefs, deleteEvents, del *sql.Stmt
-	deleteAfter, spoken                   *sql.Stmt
+	deleteAfter, referenced               *sql.Stmt
 	indexed, addSaid, deleteSaid          *sql.Stmt
 }
 
@@ -36,8 +37,8 @@ func prepare(ctx context.Context, conn *sql.Conn) (*queries, error) {
 	return q, nil
 }
 
-// close closes the statements: closing their connection would not, and SQLite
-// would keep it open behind our back.
+// close closes the statements. Closing the connection does not close them, and
+// SQLite keeps a connection with open statements open.
 func (q *queries) close() error {
 	var errs []error
 	for stmt := range q.texts() {
@@ -48,14 +49,17 @@ func (q *queries) close() error {
 	return errors.Join(errs...)
 }
 
+// texts returns the text of each statement. An event's row id has the session's
+// row id in its upper 32 bits and the sequence number in the lower ones, so
+// that the events of a session lie together in the table, in order.
 func (q *queries) texts() map[**sql.Stmt]string {
 	return map[**sql.Stmt]string{
-		&q.begin:    "BEGIN IMMEDIATE",
-		&q.commit:   "COMMIT",
-		&q.version:  "PRAGMA data_version",
-		&q.session:  "SELECT id, events FROM sessions WHERE name = ?",
-		&q.known:    "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
-		&q.followed: "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
+		&q.begin:      "BEGIN IMMEDIATE",
+		&q.commit:     "COMMIT",
+		&q.version:    "PRAGMA data_version",
+		&q.session:    "SELECT id, events FROM sessions WHERE name = ?",
+		&q.eventByKey: "SELECT id & 0xffffffff, time, type, key, body FROM events WHERE session = ? AND key = ?",
+		&q.followed:   "SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))",
 		&q.addSession: `INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, owner, model, workspace,
 			input, output, cached, written, reasoning, cost, under_way) VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0, 0)`,
 		&q.addEvent:     "INSERT INTO events (session, id, time, type, key, body) VALUES (?1, ?1 << 32 | ?2, ?3, ?4, ?5, ?6) ON CONFLICT (session, key) DO NOTHING",
@@ -71,12 +75,12 @@ func (q *queries) texts() map[**sql.Stmt]string {
 		&q.addSaid: `INSERT INTO said (rowid, text) SELECT sessions.id << 32 | (value ->> 'seq'), value ->> 'text'
 			FROM sessions, json_each(?2) WHERE name = ?1`,
 		&q.deleteSaid: "DELETE FROM said WHERE rowid > ?1 << 32 AND rowid < (?1 + 1) << 32",
-		&q.spoken:     "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
+		&q.referenced: "SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)",
 	}
 }
 
-// find returns a session's number and how many events it has: 0, 0 if there is
-// no such session.
+// find returns the row id of a session and the number of its events. Both are 0
+// if there is no such session.
 func (q *queries) find(name string) (id, events int64, err error) {
 	err = q.session.QueryRow(name).Scan(&id, &events)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -85,7 +89,7 @@ func (q *queries) find(name string) (id, events int64, err error) {
 	return id, events, err
 }
 
-// open begins a session and returns its number.
+// open inserts a session and returns its row id.
 func (q *queries) open(name string, at time.Time) (id int64, err error) {
 	r, err := q.addSession.Exec(name, at.UnixMicro())
 	if err != nil {
@@ -94,13 +98,13 @@ func (q *queries) open(name string, at time.Time) (id int64, err error) {
 	return r.LastInsertId()
 }
 
-// undo takes back what the transaction added to a session of n events.
+// undo deletes the events that the transaction added to a session of n events.
 func (q *queries) undo(id, n int64) error {
 	_, err := q.deleteAfter.Exec(id, n)
 	return err
 }
 
-// A record is an event as the database has it.
+// A record is an event in the encoding of the database.
 type record struct {
 	seq    int64
 	micros int64
@@ -115,18 +119,18 @@ func (r *record) event(b openmanus.Body) openmanus.Event {
 
 func (r *record) time() time.Time { return time.UnixMicro(r.micros).UTC() }
 
-// taken returns the event of a session that has this key, or nil.
-func (q *queries) taken(id int64, key string) (*record, error) {
+// byKey returns the event of a session with an idempotency key, or nil.
+func (q *queries) byKey(id int64, key string) (*record, error) {
 	r := new(record)
-	err := q.known.QueryRow(id, key).Scan(r.fields()...)
+	err := q.eventByKey.QueryRow(id, key).Scan(r.fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return r, err
 }
 
-// heads returns how many events each of these sessions has, of those that
-// exist.
+// heads returns the number of events of each of these sessions, without those
+// that do not exist.
 func (q *queries) heads(names []string) (heads map[string]int64, err error) {
 	list, err := json.Marshal(names)
 	if err != nil {
@@ -149,7 +153,7 @@ func (q *queries) heads(names []string) (heads map[string]int64, err error) {
 	return heads, rows.Err()
 }
 
-// texts returns the one column of a query's rows.
+// texts returns the rows of a query with one column.
 func texts(rows *sql.Rows, err error) (all []string, _ error) {
 	if err != nil {
 		return nil, err

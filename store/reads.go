@@ -6,32 +6,33 @@ import (
 	"sync"
 )
 
-// reads are the statements of those who read, by their texts, which are few:
-// to prepare one takes longer than to run it.
+// reads caches prepared statements of readers by their text. Preparing one
+// takes longer than running it, and there are few texts.
 type reads struct {
-	mu sync.Mutex
-	of map[string]*sql.Stmt
+	mu    sync.Mutex
+	stmts map[string]*sql.Stmt
 }
 
 func (r *reads) prepared(ctx context.Context, db *sql.DB, text string) (*sql.Stmt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if stmt := r.of[text]; stmt != nil {
+	if stmt := r.stmts[text]; stmt != nil {
 		return stmt, nil
 	}
 	stmt, err := db.PrepareContext(ctx, text) // closed with db
 	if err != nil {
 		return nil, err
 	}
-	if r.of == nil {
-		r.of = make(map[string]*sql.Stmt)
+	if r.stmts == nil {
+		r.stmts = make(map[string]*sql.Stmt)
 	}
-	r.of[text] = stmt
+	r.stmts[text] = stmt
 	return stmt, nil
 }
 
-// query runs a query that only reads. ctx ends it before it has begun: what is
-// over in microseconds is not worth the goroutine that would watch ctx.
+// query runs a query that only reads. It does not start if ctx has ended. Once
+// started, it takes microseconds, which is not worth the goroutine with which
+// database/sql would watch ctx.
 func (db *DB) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

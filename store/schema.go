@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// applicationID marks a database as ours: "OMJL".
+// applicationID marks a database as one of this package: "OMJL".
 const applicationID = 0x4f4d4a4c
 
 // schemaVersion is the number of the last file in migrations.
@@ -25,14 +25,16 @@ const schemaVersion = 3
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// busy is how long a writer waits for another process's transaction, which
-// takes milliseconds unless the machine is in trouble.
-const busy = 10 * time.Second
+// busyTimeout is how long a writer waits for another process's transaction, which
+// normally takes milliseconds.
+const busyTimeout = 10 * time.Second
 
-// connections returns the connection that writes and those that read.
+// connections returns the pool of the writer, which has one connection, and the
+// pool of the readers.
 func connections(path string) (write, read *sql.DB) {
-	base := "file:" + escape(path) + fmt.Sprintf("?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL&_dqs=0&_error_rc=1&_pragma=journal_size_limit(67108864)", busy.Milliseconds())
-	if runtime.GOOS == "darwin" { // where fsync alone leaves data in the disk's cache
+	base := fmt.Sprintf("file:%s?_busy_timeout=%d&_foreign_keys=1&_synchronous=FULL&_dqs=0&_error_rc=1"+
+		"&_pragma=journal_size_limit(67108864)", escape(path), busyTimeout.Milliseconds())
+	if runtime.GOOS == "darwin" { // fsync alone leaves data in the disk's cache
 		base += "&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)"
 	}
 	write, read = openDB(base), openDB(base+"&_query_only=1")
@@ -45,12 +47,12 @@ func connections(path string) (write, read *sql.DB) {
 func openDB(dsn string) *sql.DB {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
-		panic("store: " + err.Error()) // there is no such driver, which is a fault of this package
+		panic("store: " + err.Error()) // the driver is not registered
 	}
 	return db
 }
 
-// escape returns path as it stands in a file: URI.
+// escape returns path as part of a file: URI.
 func escape(path string) string {
 	path = filepath.ToSlash(path)
 	if runtime.GOOS == "windows" && !strings.HasPrefix(path, "/") {
@@ -59,9 +61,9 @@ func escape(path string) string {
 	return (&url.URL{Path: path}).EscapedPath()
 }
 
-// migrate brings the database to schemaVersion. Opening one that is there
-// costs two queries; only one that is new or old meets goose, under a lock,
-// since goose cannot keep two processes apart in SQLite.
+// migrate brings the database to schemaVersion. For an up-to-date database this
+// takes two queries. Otherwise goose runs the migrations, under a file lock: it
+// has no lock of its own for SQLite.
 func migrate(ctx context.Context, db *sql.DB, dir string) error {
 	switch version, err := version(ctx, db); {
 	case err != nil:
@@ -92,7 +94,7 @@ func migrate(ctx context.Context, db *sql.DB, dir string) error {
 	return err
 }
 
-// version returns the version of the database's schema, 0 if it is empty.
+// version returns the schema version of the database, or 0 if it is empty.
 func version(ctx context.Context, db *sql.DB) (int64, error) {
 	var id, tables, version int64
 	const look = "SELECT (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
@@ -107,19 +109,19 @@ func version(ctx context.Context, db *sql.DB) (int64, error) {
 	}
 	err := db.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM goose_db_version").Scan(&version)
 	if err == nil && version > schemaVersion {
-		err = fmt.Errorf("its version is %d and this openmanus knows %d: %w", version, schemaVersion, errNewer)
+		err = fmt.Errorf("its schema version is %d and this openmanus supports %d: %w", version, schemaVersion, errNewer)
 	}
 	return version, err
 }
 
-// journalMode sees to it that the database keeps a write-ahead log.
+// journalMode switches the database to a write-ahead log, if it is not yet.
 func journalMode(ctx context.Context, db *sql.DB) error {
 	var mode string
 	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("SQLite cannot keep a write-ahead log here (journal mode %s): use a data directory on a local disk", mode)
+		return fmt.Errorf("SQLite cannot use a write-ahead log here (journal mode %s): use a data directory on a local disk", mode)
 	}
 	return nil
 }

@@ -13,17 +13,16 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// Search returns the sessions in which people or agents said all of these
-// words in one go, or in whose title they stand, the best first. A word is
-// found as part of another, in capitals or not. Words of fewer than three
-// characters, as many are in Chinese, are in no index: where there are no
-// others, all that was ever said is read, and the newest is the best.
+// Search implements [journal.Searcher]. It searches the messages of users and
+// agents, and titles. The full-text index has no words of fewer than three
+// characters, which are common in Chinese: a search for such words alone reads
+// all messages, and ranks by age.
 func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions) ([]journal.Hit, error) {
 	query, err := newQuery(words)
 	if err != nil {
 		return nil, err
 	}
-	if err := db.indexSaid(ctx); err != nil {
+	if err := db.updateIndex(ctx); err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
 	limit := opts.Limit
@@ -34,12 +33,17 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if query.match == "" {
 		found = scanned
 	}
-	rows, err := db.read.QueryContext(ctx, `WITH found AS (`+found+` AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE NOT instr(lower(text), lower(value)))),
-		best AS (SELECT session, seq, snippet, rank, row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
+	rows, err := db.read.QueryContext(ctx, `WITH
+		found AS (`+found+`
+			AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE NOT instr(lower(text), lower(value)))),
+		best AS (SELECT session, seq, snippet, rank,
+			row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
 		SELECT `+infoColumns+`, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
-		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7) AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
+		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7)
+			AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
 		ORDER BY rank, updated DESC LIMIT ?10`,
-		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first,
+		opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 	if err != nil {
 		return nil, db.explain(err)
 	}
@@ -54,21 +58,22 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	return hits, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
 
-// Two ways to find what was said: by the index, and by reading everything.
+// Two queries for messages that match: by the index, and by reading all.
 const (
-	// bm25 and snippet have to stand beside the match.
+	// bm25 and snippet only work in the query that has the MATCH.
 	matched = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
 		snippet(said, 0, ?1, ?2, '…', 64) AS snippet FROM said WHERE said MATCH ?3`
 	scanned = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, 0 AS rank,
-		iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) || ?1 || substr(text, at, length(?5)) || ?2 || substr(text, at + length(?5), 80) AS snippet
+		iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) ||
+			?1 || substr(text, at, length(?5)) || ?2 || substr(text, at + length(?5), 80) AS snippet
 		FROM (SELECT rowid, text, instr(lower(text), lower(?5)) AS at FROM said) WHERE at > 0`
 )
 
-// A query is for texts in which all of its words stand.
+// A query asks for texts that contain all of its words.
 type query struct {
-	match string // the words that are in the index, for FTS5
-	short string // those that are not, a JSON array
-	first string // of them
+	match string // the words of three and more characters, in the syntax of FTS5
+	short string // the shorter words, a JSON array
+	first string // of the shorter words
 }
 
 func newQuery(words string) (query, error) {
@@ -91,12 +96,12 @@ func newQuery(words string) (query, error) {
 	return q, err
 }
 
-// batchSaid is about how many bytes are added to the index at a time: appends
-// wait for so much at most, or for one session.
-const batchSaid = 256 << 10
+// indexBatch is about how many bytes are added to the index in one transaction,
+// which delays appends. A session is always added as a whole.
+const indexBatch = 256 << 10
 
-// indexSaid adds what was said since the last search to the index.
-func (db *DB) indexSaid(ctx context.Context) error {
+// updateIndex adds the messages since the last search to the index.
+func (db *DB) updateIndex(ctx context.Context) error {
 	for {
 		rows, err := db.read.QueryContext(ctx, "SELECT name FROM sessions WHERE indexed < events LIMIT 256")
 		names, err := texts(rows, err)
@@ -114,7 +119,7 @@ func (db *DB) indexSaid(ctx context.Context) error {
 			for _, s := range u.said {
 				size += len(s.Text)
 			}
-			if size < batchSaid && i < len(names)-1 {
+			if size < indexBatch && i < len(names)-1 {
 				continue
 			}
 			if err := db.index(ctx, batch); err != nil {
@@ -125,7 +130,7 @@ func (db *DB) indexSaid(ctx context.Context) error {
 	}
 }
 
-// index adds to the index in one commit.
+// index adds messages to the index in one transaction.
 func (db *DB) index(ctx context.Context, batch []unindexed) error {
 	add := func(q *queries) error {
 		for _, u := range batch {
@@ -138,18 +143,18 @@ func (db *DB) index(ctx context.Context, batch []unindexed) error {
 	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: add}))
 }
 
-// An unindexed is what was said in a session between two events.
+// An unindexed has the messages of a session in a range of events.
 type unindexed struct {
 	name     string
-	from, to int64
-	said     []utterance
+	from, to int64 // the events after from, up to to
+	said     []message
 }
 
 func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err error) {
 	u.name = name
 	err = db.read.QueryRowContext(ctx, "SELECT events, indexed FROM sessions WHERE name = ?", name).Scan(&u.to, &u.from)
 	if errors.Is(err, sql.ErrNoRows) {
-		return u, nil // it was deleted meanwhile
+		return u, nil // deleted in between
 	}
 	if err != nil {
 		return u, db.explain(err)
@@ -174,22 +179,23 @@ func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
 	if err != nil {
 		return fmt.Errorf("session %s: event %d: %w", u.name, r.seq, err)
 	}
-	if text := spokenIn(ev.Body); text != "" {
-		u.said = append(u.said, utterance{r.seq, text})
+	if text := searchable(ev.Body); text != "" {
+		u.said = append(u.said, message{r.seq, text})
 	}
 	return nil
 }
 
-// An utterance is what was said in an event.
-type utterance struct {
+// A message is the text of an event.
+type message struct {
 	Seq  int64  `json:"seq"`
 	Text string `json:"text"`
 }
 
-// maxSaid is how much of one event is searched.
-const maxSaid = 64 << 10
+// maxSearched is the most bytes of one message that are indexed.
+const maxSearched = 64 << 10
 
-func spokenIn(b openmanus.Body) string {
+// searchable returns the text of an event that searches look at, or "".
+func searchable(b openmanus.Body) string {
 	text := ""
 	switch b := b.(type) {
 	case openmanus.UserSaid:
@@ -199,10 +205,10 @@ func spokenIn(b openmanus.Body) string {
 	case openmanus.Titled:
 		text = b.Title
 	}
-	return strings.ToValidUTF8(text[:min(len(text), maxSaid)], "")
+	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
 }
 
-// index adds what was said, unless somebody else has.
+// index adds messages, unless another process has added them.
 func (q *queries) index(u unindexed) error {
 	r, err := q.indexed.Exec(u.name, u.from, u.to)
 	if err != nil {

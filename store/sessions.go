@@ -12,10 +12,12 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
+// The columns that scanInfo reads. The title falls back to the first words that
+// the user said.
 const (
 	infoColumns = `name, iif(title = '', words, title), created, updated, events, last, flow, parent, owner, model, workspace,
 		input, output, cached, written, reasoning, cost`
-	infoSQL = "SELECT " + infoColumns + " FROM sessions"
+	selectInfo = "SELECT " + infoColumns + " FROM sessions"
 )
 
 // Sessions implements [journal.Index].
@@ -25,13 +27,14 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 		if limit <= 0 {
 			limit = -1
 		}
-		text := infoSQL
-		if opts.UnderWay { // which has an index
+		text := selectInfo
+		if opts.UnderWay { // for the index sessions_under_way
 			text += " WHERE under_way = 1 AND"
 		} else {
 			text += " WHERE"
 		}
-		all, err := db.infos(ctx, text+` (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
+		all, err := db.infos(ctx, text+` (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2)
+			AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
 			ORDER BY updated DESC, id DESC LIMIT ?5`, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 		if err != nil {
 			yield(journal.SessionInfo{}, err)
@@ -55,7 +58,7 @@ func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 
 // Session implements [journal.Index].
 func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
-	all, err := db.infos(ctx, infoSQL+" WHERE name = ?", id)
+	all, err := db.infos(ctx, selectInfo+" WHERE name = ?", id)
 	if err != nil {
 		return journal.SessionInfo{}, err
 	}
@@ -65,17 +68,18 @@ func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, erro
 	return all[0], nil
 }
 
-// shown is how many candidates the error of Find lists.
-const shown = 8
+// maxCandidates is how many sessions an error of [DB.Find] lists.
+const maxCandidates = 8
 
-// Find returns the id of the one session whose id begins with prefix, or is
-// it. The error lists the candidates if there are more, and is
-// [openmanus.ErrNoSession] if there are none.
+// Find returns the id of the session whose id is prefix, or else of the only
+// one whose id starts with it. If there are several, the error lists some of
+// them. If there is none, it is [openmanus.ErrNoSession].
 func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	if prefix == "" {
-		return "", fmt.Errorf("which session? Its id is missing: %w", openmanus.ErrNoSession)
+		return "", fmt.Errorf("no session id given: %w", openmanus.ErrNoSession)
 	}
-	all, err := db.infos(ctx, infoSQL+" WHERE substr(name, 1, length(?1)) = ?1 ORDER BY name <> ?1, updated DESC, id DESC LIMIT ?2", prefix, shown+1)
+	all, err := db.infos(ctx, selectInfo+` WHERE substr(name, 1, length(?1)) = ?1
+		ORDER BY name <> ?1, updated DESC, id DESC LIMIT ?2`, prefix, maxCandidates+1)
 	switch {
 	case err != nil:
 		return "", err
@@ -86,15 +90,16 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	}
 	var list strings.Builder
 	for i, info := range all {
-		if i == shown {
-			list.WriteString("\n  … and others")
+		if i == maxCandidates {
+			list.WriteString("\n  … and more")
 			break
 		}
 		fmt.Fprintf(&list, "\n  %s  %s", info.ID, info.Title)
 	}
-	return "", fmt.Errorf("more than one session has an id that begins with %q; write more of it:%s", prefix, list.String())
+	return "", fmt.Errorf("more than one session has an id that begins with %q; give more characters:%s", prefix, list.String())
 }
 
+// infos returns the sessions that a query for infoColumns selects.
 func (db *DB) infos(ctx context.Context, query string, args ...any) (all []journal.SessionInfo, err error) {
 	rows, err := db.query(ctx, query, args...)
 	if err != nil {
@@ -115,12 +120,14 @@ func (db *DB) infos(ctx context.Context, query string, args ...any) (all []journ
 	return all, db.explain(rows.Err())
 }
 
-// scanInfo reads a row of infoColumns, and what comes after them into more.
+// scanInfo reads the infoColumns of a row, and the columns after them into more.
 func scanInfo(rows *sql.Rows, more ...any) (i journal.SessionInfo, err error) {
 	var created, updated int64
 	u := &i.Usage
-	err = rows.Scan(append([]any{&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
-		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost}, more...)...)
+	err = rows.Scan(append([]any{
+		&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
+		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost,
+	}, more...)...)
 	i.Created, i.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return i, err
 }

@@ -36,10 +36,10 @@ func session(t testing.TB, db *store.DB, id string) journal.SessionInfo {
 	return info
 }
 
-func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
+func TestSessionInfo(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	evs, err := db.Append(t.Context(), "s", openmanus.Opened{Flow: "manus", Parent: "above"},
-		openmanus.Configured{Model: "openai/small", Workspace: "/old"},
+		openmanus.Configured{Spec: openmanus.Spec{Model: "openai/small", Workspace: "/old"}},
 		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "  Find the three\n\tbest months\x1b[31m ")})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
 	u := llm.Usage{Input: 100, Output: 10, Cached: 50, CacheWrite: 5, Reasoning: 3}
 	add(t, db, "s", openmanus.UserSaid{ID: "2", Message: llm.Say(llm.User, "and the worst")}, openmanus.ModelSaid{Usage: u, Cost: 7})
 	add(t, db, "s", openmanus.ModelFailed{Turn: 1, Usage: u, Cost: 1}, openmanus.ChildDone{Child: "c", Usage: u, Cost: 1000},
-		openmanus.Configured{N: 1, Model: "openai/large", Workspace: "/new"})
+		openmanus.Configured{N: 1, Spec: openmanus.Spec{Model: "openai/large", Workspace: "/new"}})
 	add(t, db, "s", openmanus.Titled{ID: "1", Title: "Months"}, openmanus.Titled{ID: "2", Title: "The months"}, openmanus.Foreign{Type: "teleported", Stored: "t/1", Content: []byte("{}")})
 	got := session(t, db, "s")
 	if got.Title != "The months" || got.Model != "openai/large" || got.Workspace != "/new" || got.Events != 11 || got.Last != "teleported" {
@@ -68,7 +68,7 @@ func TestListingKnowsASessionWithoutReadingIt(t *testing.T) {
 	}
 }
 
-func TestTitleOfManyWordsIsCut(t *testing.T) {
+func TestLongTitle(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for i, words := range []string{strings.Repeat("wörter ", 5000), strings.Repeat("🙂", 5000), strings.Repeat(" ", 50) + strings.Repeat("x", 81)} {
 		id := fmt.Sprint(i)
@@ -80,12 +80,12 @@ func TestTitleOfManyWordsIsCut(t *testing.T) {
 	}
 }
 
-func TestSessionsAreListedByTheirLastChange(t *testing.T) {
+func TestSessionsAreListedByLastUpdate(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for _, id := range []string{"a", "b", "c"} {
-		add(t, db, id, openmanus.Opened{}, openmanus.Configured{Workspace: "/" + id})
+		add(t, db, id, openmanus.Opened{}, openmanus.Configured{Spec: openmanus.Spec{Workspace: "/" + id}})
 	}
-	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Workspace: "/b"})
+	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Spec: openmanus.Spec{Workspace: "/b"}})
 	add(t, db, "a", openmanus.Noted{ID: "1"})
 	for _, tt := range []struct {
 		opts journal.ListOptions
@@ -118,7 +118,7 @@ func TestSessionsAreListedByTheirLastChange(t *testing.T) {
 	}
 }
 
-func TestFindTakesAPrefixThatIsUnique(t *testing.T) {
+func TestFind(t *testing.T) {
 	db := open(t, t.TempDir(), nil)
 	for _, id := range []string{"abc", "abd", "ab%", "x", "xyz", "ünique", "_a"} {
 		add(t, db, id, openmanus.Opened{}, openmanus.Titled{ID: "1", Title: "about " + id})
@@ -140,17 +140,17 @@ func TestFindTakesAPrefixThatIsUnique(t *testing.T) {
 	if err == nil || errors.Is(err, openmanus.ErrNoSession) {
 		t.Fatalf("a prefix of three finds one: %v", err)
 	}
-	for _, s := range []string{`"ab"`, "abc  about abc", "abd  about abd", "ab%  about ab%", "write more"} {
+	for _, s := range []string{`"ab"`, "abc  about abc", "abd  about abd", "ab%  about ab%", "give more"} {
 		if !strings.Contains(err.Error(), s) {
 			t.Errorf("the error is %q, and does not say %q", err, s)
 		}
 	}
-	if _, err := db.Find(t.Context(), "many"); err == nil || !strings.Contains(err.Error(), "and others") || strings.Count(err.Error(), "many-") != 8 {
+	if _, err := db.Find(t.Context(), "many"); err == nil || !strings.Contains(err.Error(), "and more") || strings.Count(err.Error(), "many-") != 8 {
 		t.Errorf("the error is %q", err)
 	}
 }
 
-func TestDeleteLeavesNothing(t *testing.T) {
+func TestDelete(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	add(t, db, "s", openmanus.Opened{}, done("1", big("x")))
@@ -176,7 +176,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	add(t, db, "s", openmanus.Opened{}) // the name is free again
 }
 
-func TestDeleteRefusesASessionThatIsDriven(t *testing.T) {
+func TestDeleteRefusesDrivenSession(t *testing.T) {
 	dir := t.TempDir()
 	db := open(t, dir, nil)
 	add(t, db, "s", openmanus.Opened{})
@@ -195,7 +195,7 @@ func TestDeleteRefusesASessionThatIsDriven(t *testing.T) {
 	}
 }
 
-func TestFollowersLearnThatTheirSessionWasDeleted(t *testing.T) {
+func TestFollowEndsWhenSessionIsDeleted(t *testing.T) {
 	dir := t.TempDir()
 	one, two := open(t, dir, nil), open(t, dir, nil)
 	for _, id := range []string{"here", "there"} {

@@ -1,13 +1,19 @@
-// Package store keeps journals in SQLite: one database in a data directory,
-// with the blobs and the locks beside it.
+// Package store keeps sessions in SQLite: a [DB] is one database in a data
+// directory, with blobs and lock files beside it.
 //
 //	journal.db   sessions and their events (with -wal and -shm while in use)
-//	blobs/       large strings and whole outputs, named by their SHA-256
-//	locks/       one file per session that is being driven
+//	blobs/       large strings and complete outputs, named by their SHA-256
+//	locks/       one file for each session that is being driven
 //
-// [DB] is a journal for many processes at once. What Append returned without
-// an error was written and synced: neither kill -9 nor, on a disk that honours
-// fsync, a power cut loses it. See docs/events.md for the format.
+// Any number of processes may use a data directory at once. An event is
+// written and synced when Append returns without an error: neither kill -9
+// nor, on a disk that honours fsync, a power cut loses it.
+//
+// One goroutine writes; see writer. Concurrent appends share its transactions,
+// and so the sync of the disk. Readers have connections of their own and never
+// wait for it. Followers get the events that this process appends from memory,
+// and those of other processes by polling; see feeds. The encoding of events is
+// in docs/events.md, the tables are in migrations/.
 package store
 
 import (
@@ -22,18 +28,19 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// Options are settings of a [DB]. The zero Options are good ones.
+// Options configure a [DB]. The zero Options are the defaults.
 type Options struct {
-	// Secrets are replaced by placeholders in what is appended. They are not
-	// looked for in what is given to [DB.Put].
+	// Secrets are replaced by placeholders in events. Blobs that are stored
+	// with [DB.Put] are not searched for them.
 	Secrets *journal.Secrets
 }
 
-// A DB is an [openmanus.Journal] in a data directory, with
-// [openmanus.Blobs], an [openmanus.Locker] and an [openmanus.Restorer]. It is
-// safe for concurrent use, also by any number of processes on one machine.
+// A DB is an [openmanus.Journal] in a data directory, with its
+// [openmanus.Blobs], its [openmanus.Locker] and its index, which lists and
+// searches sessions. It is safe for concurrent use, by any number of processes
+// on one machine.
 //
-// The name of a session is UTF-8 of 1 to 255 bytes without a slash or NUL.
+// A session id is UTF-8 of 1 to 255 bytes without slashes and NULs.
 type DB struct {
 	path    string // of the database
 	secrets *journal.Secrets
@@ -54,16 +61,23 @@ var (
 	_ openmanus.Blobs    = (*DB)(nil)
 	_ openmanus.Locker   = (*DB)(nil)
 	_ openmanus.Restorer = (*DB)(nil)
+	_ journal.Index      = (*DB)(nil)
+	_ journal.Searcher   = (*DB)(nil)
+	_ journal.Deleter    = (*DB)(nil)
+	_ journal.IdleMarker = (*DB)(nil)
+	_ journal.JSONReader = (*DB)(nil)
 )
 
-// ErrClosed is returned by the methods of a [DB] that was closed.
+// ErrClosed is returned by the methods of a [DB] after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Open opens the store in dir and makes what is missing: the directory with
-// mode 0700, everything in it for its owner alone. It refuses a directory that
-// others may write to or that belongs to somebody else, one on a network file
-// system, where the locks of SQLite do not hold, a database that is not ours,
-// and one that a newer version made. A nil opts is the zero Options.
+// Open opens the store in dir. It creates the directory, with mode 0700, and
+// the database if they do not exist, and migrates an older database.
+//
+// It returns an error for a directory that belongs to another user or that
+// others may write to; for one on a network file system, where SQLite's locks
+// do not work; and for a database of another program or of a newer version.
+// A nil opts is the zero Options.
 func Open(dir string, opts *Options) (*DB, error) {
 	if opts == nil {
 		opts = new(Options)
@@ -104,14 +118,15 @@ func (db *DB) connect(dir string) (err error) {
 	return err
 }
 
-// Close ends the store: what is being committed is finished, followers end
-// with [ErrClosed]. Leases stay until they are released.
+// Close finishes the transaction that is being committed and closes the
+// database. Follow ends with [ErrClosed]. Leases stay valid until they are
+// released. Further calls return the result of the first.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		stopped := db.writer.stop()
 		db.feeds.close()
-		// The last one to leave puts the log into the database, which is not
-		// for those who only read.
+		// The last connection to close moves the log into the database. It
+		// must be the writer's: the others are read-only.
 		db.closed = errors.Join(stopped, db.read.Close(), db.write.Close(), db.blobs.close())
 	})
 	return db.closed

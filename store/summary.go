@@ -8,16 +8,18 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A summary is what events add to what listings show of a session.
+// A summary is what the events of one append change in the index entry of
+// their session.
 type summary struct {
-	title, words, flow, parent, owner string // "" leaves what is there
-	configured                        *openmanus.Configured
-	usage                             llm.Usage
-	cost                              openmanus.Money
-	stirs                             bool // there may be something to do, after that
+	title, words, flow, parent, owner string                // "" changes nothing
+	configured                        *openmanus.Configured // nil changes nothing
+	usage                             llm.Usage             // to add
+	cost                              openmanus.Money       // to add
+	active                            bool                  // there may be something to do, after that
 }
 
-// summarySQL adds a summary to a session. What a person said first stays.
+// summarySQL applies a summary to the session ?1. The words of the first message
+// stay.
 const summarySQL = `UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
 	title = iif(?5 = '', title, ?5), words = iif(words = '', ?6, words), flow = iif(?7 = '', flow, ?7), parent = iif(?8 = '', parent, ?8),
 	model = iif(?9, ?10, model), workspace = iif(?9, ?11, workspace),
@@ -25,13 +27,13 @@ const summarySQL = `UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
 	owner = iif(?18 = '', owner, ?18), under_way = under_way | ?19
 	WHERE id = ?1`
 
-// add counts a body in. What children used is theirs, and is not counted
-// twice.
+// add adds a body. The usage of child sessions, which their results contain, is
+// left out: it is in the children's own entries.
 func (s *summary) add(b openmanus.Body) {
 	switch b.(type) {
 	case openmanus.Opened, openmanus.Configured, openmanus.Titled, openmanus.Noted:
 	default:
-		s.stirs = true
+		s.active = true
 	}
 	switch b := b.(type) {
 	case openmanus.Opened:
@@ -51,6 +53,8 @@ func (s *summary) add(b openmanus.Body) {
 	}
 }
 
+// store writes the summary to the session with the row id, whose last event is
+// given.
 func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) error {
 	var model, workspace string
 	if s.configured != nil {
@@ -58,17 +62,17 @@ func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) 
 	}
 	u := s.usage
 	_, err := q.addTo.Exec(id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
-		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.stirs)
+		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.active)
 	return err
 }
 
-// lineWidth is how many characters of what was said stand for a title.
+// lineWidth is the most characters of a title, and of the words that replace it.
 const lineWidth = 80
 
-// firstWords returns the beginning of a text as one line.
+// firstWords returns the start of a text as one line.
 func firstWords(text string) string {
 	text = strings.TrimSpace(text)
-	text = strings.ToValidUTF8(text[:min(len(text), 64*lineWidth)], "") // enough, however many of them are blanks
+	text = strings.ToValidUTF8(text[:min(len(text), 64*lineWidth)], "") // enough even with many blanks
 	line := []rune(strings.Join(strings.Fields(strings.Map(printable, text)), " "))
 	if len(line) > lineWidth {
 		return strings.TrimSpace(string(line[:lineWidth-1])) + "…"
@@ -76,7 +80,7 @@ func firstWords(text string) string {
 	return string(line)
 }
 
-// printable turns control characters, which may command a terminal, into
+// printable replaces control characters, which could control a terminal, with
 // blanks.
 func printable(r rune) rune {
 	if unicode.IsControl(r) {

@@ -13,45 +13,46 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// The writer is the one goroutine of a DB that writes. Whatever waits for it
-// while it commits goes into the next transaction together, so that many
-// sessions share one sync of the disk; who comes alone waits for nobody.
+// A writer is the one goroutine of a [DB] that writes. Jobs that arrive while it
+// commits share the next transaction, and with it one sync of the disk. A job
+// that arrives while the writer is idle starts at once.
 //
-// It is also the one that notices what other processes append, and looks for
-// that only while somebody follows.
+// The writer also polls for events of other processes while there are
+// followers.
 type writer struct {
-	conn  *sql.Conn
-	q     *queries
-	feeds *feeds
-	jobs  chan *job
-	alone chan *job // have a transaction of their own
-	quit  chan struct{}
-	ended chan struct{}
-	once  sync.Once
+	conn      *sql.Conn
+	q         *queries
+	feeds     *feeds
+	jobs      chan *job
+	exclusive chan *job // each gets a transaction of its own
+	quit      chan struct{}
+	ended     chan struct{}
+	once      sync.Once
 
-	broken  error // why nothing more is written
-	closed  error // why its statements could not be
-	version int64 // of the data, when they were last looked at: it changes as others commit
+	broken  error // why the writer no longer writes; nil if it does
+	closed  error // the result of closing
+	version int64 // PRAGMA data_version at the last poll; it changes when another process commits
 }
 
-// A job is something to do in a transaction.
+// A job is a part of a transaction.
 type job struct {
-	// do is called within the transaction, by the writer. Its error is the
-	// database's and ends the transaction, with everything that is in it;
-	// what the job alone fails at, it keeps for itself and changes nothing.
+	// do is called within the transaction, by the writer's goroutine. An
+	// error rolls back the transaction with all of its jobs. If only this
+	// job cannot be done, do changes nothing, keeps the reason for itself
+	// and returns nil.
 	do func(*queries) error
 
-	// committed is called when the transaction is, if do changed something.
+	// committed, if not nil, is called after the commit.
 	committed func()
 
-	done chan error // gets the fate of the transaction
+	done chan error // receives the outcome of the transaction
 }
 
-// most is how many jobs share a transaction.
-const most = 512
+// maxBatch is the most jobs that share a transaction.
+const maxBatch = 512
 
-// glance is how often the writer looks for what other processes appended.
-const glance = 40 * time.Millisecond
+// pollInterval is the time between polls for events of other processes.
+const pollInterval = 40 * time.Millisecond
 
 func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	conn, err := db.Conn(ctx)
@@ -63,15 +64,15 @@ func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	w := &writer{
-		conn: conn, q: q, feeds: f, jobs: make(chan *job), alone: make(chan *job),
+		conn: conn, q: q, feeds: f, jobs: make(chan *job), exclusive: make(chan *job),
 		quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.run()
 	return w, nil
 }
 
-// do has a job done and returns what became of its transaction. If ctx ends
-// before the writer took it, it will not be done.
+// do runs a job and returns the outcome of its transaction. If ctx ends before
+// the writer has accepted the job, it does not run.
 func (w *writer) do(ctx context.Context, jobs chan<- *job, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (w *writer) do(ctx context.Context, jobs chan<- *job, j *job) error {
 	}
 }
 
-// stop ends the writer after what it is doing.
+// stop ends the writer after its present transaction.
 func (w *writer) stop() error {
 	w.once.Do(func() { close(w.quit) })
 	<-w.ended
@@ -97,33 +98,33 @@ func (w *writer) stop() error {
 func (w *writer) run() {
 	defer close(w.ended)
 	defer func() { w.closed = errors.Join(w.q.close(), w.conn.Close()) }()
-	glances := time.NewTicker(glance)
-	glances.Stop()
+	poll := time.NewTicker(pollInterval)
+	poll.Stop()
 	for {
 		select {
 		case j := <-w.jobs:
 			w.transact(w.gather(j))
-		case j := <-w.alone:
+		case j := <-w.exclusive:
 			w.transact([]*job{j})
-		case <-w.feeds.kick:
-			glances.Reset(glance)
-			w.look(true)
-		case <-glances.C:
+		case <-w.feeds.first:
+			poll.Reset(pollInterval)
+			w.poll(true)
+		case <-poll.C:
 			if !w.feeds.any() {
-				glances.Stop()
+				poll.Stop()
 				continue
 			}
-			w.look(false)
+			w.poll(false)
 		case <-w.quit:
 			return
 		}
 	}
 }
 
-// gather returns j and the jobs that wait beside it.
+// gather returns j and the jobs that are waiting.
 func (w *writer) gather(j *job) []*job {
 	batch := []*job{j}
-	for len(batch) < most {
+	for len(batch) < maxBatch {
 		select {
 		case j := <-w.jobs:
 			batch = append(batch, j)
@@ -134,11 +135,11 @@ func (w *writer) gather(j *job) []*job {
 	return batch
 }
 
-// transact does jobs in one transaction and tells each what came of it.
+// transact runs jobs in one transaction and reports the outcome to each.
 func (w *writer) transact(batch []*job) {
 	err := w.broken
 	if err == nil {
-		err = w.try(batch)
+		err = w.commit(batch)
 	}
 	for _, j := range batch {
 		if err == nil && j.committed != nil {
@@ -148,8 +149,8 @@ func (w *writer) transact(batch []*job) {
 	}
 }
 
-func (w *writer) try(batch []*job) error {
-	ctx := context.Background() // what was begun is brought to its end
+func (w *writer) commit(batch []*job) error {
+	ctx := context.Background() // a transaction is not abandoned halfway
 	if _, err := w.q.begin.ExecContext(ctx); err != nil {
 		return w.failed(err)
 	}
@@ -165,30 +166,32 @@ func (w *writer) try(batch []*job) error {
 	return nil
 }
 
-// failed notes an error after which the disk must not be believed: a later
-// sync that succeeds would say nothing of what this one failed to write.
+// failed returns err, and if it is an error of the disk, stops all further
+// writing: after a failed sync, a later one that succeeds does not mean that
+// the data of the first were written.
 func (w *writer) failed(err error) error {
 	switch code(err) {
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		w.broken = fmt.Errorf("nothing is written any more, after this: %w", err)
+		w.broken = fmt.Errorf("the store no longer writes after this error: %w", err)
 	}
 	return err
 }
 
-// rollback undoes the transaction. SQLite may have done that itself.
+// rollback rolls back the transaction, unless SQLite has done that itself.
 func (w *writer) rollback() error {
 	_, err := w.conn.ExecContext(context.Background(), "ROLLBACK")
 	if code(err) == sqlite3.SQLITE_ERROR { // no transaction is active
 		return nil
 	}
 	if err != nil {
-		w.broken = fmt.Errorf("nothing is written any more, after this: %w", err)
+		w.broken = fmt.Errorf("the store no longer writes after this error: %w", err)
 	}
 	return err
 }
 
-// look wakes the followers of sessions to which other processes appended.
-func (w *writer) look(always bool) {
+// poll wakes the followers of sessions to which other processes have appended. It
+// does so even if no process has committed since the last poll if always is set.
+func (w *writer) poll(always bool) {
 	var version int64
 	err := w.q.version.QueryRow().Scan(&version)
 	if err == nil && (always || version != w.version) {
@@ -196,10 +199,10 @@ func (w *writer) look(always bool) {
 		names := w.feeds.names()
 		if heads, err = w.q.heads(names); err == nil {
 			w.version = version
-			w.feeds.look(names, heads)
+			w.feeds.update(names, heads)
 		}
 	}
 	if err != nil {
-		w.feeds.wakeAll() // they will read, and meet the error themselves
+		w.feeds.wakeAll() // they read, and get the error themselves
 	}
 }

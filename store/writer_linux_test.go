@@ -67,11 +67,11 @@ func TestAfterAFailedSyncNothingIsBelievedAnyMore(t *testing.T) {
 	free()
 	for range 5 {
 		err := <-errs
-		if err == nil || !strings.Contains(err.Error(), "disk does not work") {
+		if err == nil || !strings.Contains(err.Error(), "the disk failed") {
 			t.Errorf("an append during the failure: %v, want an error that says what is wrong", err)
 		}
 	}
-	if _, err := db.Append(t.Context(), "s", openmanus.Noted{ID: "later"}); err == nil || !strings.Contains(err.Error(), "nothing is written any more") {
+	if _, err := db.Append(t.Context(), "s", openmanus.Noted{ID: "later"}); err == nil || !strings.Contains(err.Error(), "no longer writes") {
 		t.Errorf("an append after the failure: %v, want an error", err)
 	}
 	_ = db.Close() // may well fail

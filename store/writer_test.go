@@ -36,7 +36,7 @@ func occupy(t *testing.T, db *DB) (free func()) {
 	busy, wait := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- db.writer.do(context.Background(), db.writer.alone, &job{do: func(*queries) error {
+		done <- db.writer.do(context.Background(), db.writer.exclusive, &job{do: func(*queries) error {
 			close(busy)
 			<-wait
 			return nil
@@ -63,7 +63,7 @@ func count(t *testing.T, db *DB, session string) (n int) {
 	return n
 }
 
-func TestAppendsThatWaitShareACommit(t *testing.T) {
+func TestConcurrentAppendsShareACommit(t *testing.T) {
 	db := opened(t)
 	for i := range 64 {
 		if _, err := db.Append(t.Context(), fmt.Sprint("s", i), openmanus.Opened{}); err != nil {
@@ -108,7 +108,7 @@ func (w *watched) Done() <-chan struct{} {
 	return w.Context.Done()
 }
 
-func TestInOneCommitEachAppendHasItsOwnFate(t *testing.T) {
+func TestAppendsOfOneCommitAreIndependent(t *testing.T) {
 	db := opened(t)
 	if _, err := db.Append(t.Context(), "s", openmanus.Noted{ID: "taken", Text: "first"}); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestInOneCommitEachAppendHasItsOwnFate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer e.hand.release()
+		defer e.links.release()
 		entries[i], batch[i] = e, &job{do: e.add, done: make(chan error, 1)}
 	}
 	unborn, err := db.encode(t.Context(), "unborn", []openmanus.Body{openmanus.Noted{ID: "x"}})
@@ -143,7 +143,7 @@ func TestInOneCommitEachAppendHasItsOwnFate(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := db.writer.do(t.Context(), db.writer.alone, all); err != nil {
+	if err := db.writer.do(t.Context(), db.writer.exclusive, all); err != nil {
 		t.Fatal(err)
 	}
 	want := []error{nil, openmanus.ErrConflict, openmanus.ErrExists, nil, nil}
@@ -163,7 +163,7 @@ func TestInOneCommitEachAppendHasItsOwnFate(t *testing.T) {
 	}
 }
 
-func TestAppendThatIsCancelledBeforeItsCommitIsWithdrawn(t *testing.T) {
+func TestAppendCancelledBeforeCommit(t *testing.T) {
 	db := opened(t)
 	free := occupy(t, db)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -184,7 +184,7 @@ func TestAppendThatIsCancelledBeforeItsCommitIsWithdrawn(t *testing.T) {
 	}
 }
 
-func TestAppendThatIsCancelledDuringItsCommitTellsItsOutcome(t *testing.T) {
+func TestAppendCancelledDuringCommit(t *testing.T) {
 	db := opened(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -204,7 +204,7 @@ func TestAppendThatIsCancelledDuringItsCommitTellsItsOutcome(t *testing.T) {
 	}
 }
 
-func TestFullDiskIsToldToAllAndStoresNothing(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	db := opened(t)
 	ctx := context.Background()
 	var pages int
@@ -241,7 +241,7 @@ func TestFullDiskIsToldToAllAndStoresNothing(t *testing.T) {
 			continue
 		}
 		failed++
-		if !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), db.path) {
+		if !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), db.path) {
 			t.Errorf("the error is %q, and does not say what is full", err)
 		}
 	}
@@ -254,7 +254,7 @@ func TestFullDiskIsToldToAllAndStoresNothing(t *testing.T) {
 	}
 }
 
-func TestOthersAppendWhileTheDatabaseIsBusy(t *testing.T) {
+func TestAppendWhileDatabaseIsBusy(t *testing.T) {
 	dir := t.TempDir()
 	one, err := Open(dir, nil)
 	if err != nil {

@@ -127,13 +127,13 @@ func team() func(context.Context, *openmanus.State) (openmanus.Flow, error) {
 		func(context.Context, openmanus.Call, openmanus.Delegation) (openmanus.Result, error) {
 			panic("it does not run")
 		})
-	boss := &openmanus.Agent{Name: "boss", ModelName: "google/large", Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tool("look", nil), tool("fail", errors.New("no")), delegate},
+	boss := &openmanus.Agent{Name: "boss", Spec: openmanus.Spec{Model: "google/large"}, Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tool("look", nil), tool("fail", errors.New("no")), delegate},
 		Model: llmtest.Script(
 			llmtest.Calls(llmtest.Use("", "look", map[string]any{}), llmtest.Use("", "fail", map[string]any{})),
 			llmtest.Use("", "delegate", map[string]any{"task": "the secret task", "agent": "helper"}),
 			llmtest.Say("the secret answer"),
 		)}
-	helper := &openmanus.Agent{Name: "helper", ModelName: "ollama/small", Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tool("help", nil)},
+	helper := &openmanus.Agent{Name: "helper", Spec: openmanus.Spec{Model: "ollama/small"}, Gate: openmanus.AllowAll, Tools: []openmanus.Tool{tool("help", nil)},
 		Model: llmtest.Script(llmtest.Use("", "help", map[string]any{}), llmtest.Say("helped"))}
 	return run.FlowsByName(boss, helper)
 }

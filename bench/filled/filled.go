@@ -73,7 +73,7 @@ func Live(ctx context.Context, j openmanus.Journal, id, owner string, steps, rat
 func begin(owner string, n int) []openmanus.Body {
 	return []openmanus.Body{
 		openmanus.Opened{Flow: "openmanus", Owner: owner, Version: openmanus.FormatVersion},
-		openmanus.Configured{Model: "scripted:bench", System: "You are a helpful agent.", Workspace: "/tmp", Approve: openmanus.ApproveAll},
+		openmanus.Configured{Spec: openmanus.Spec{Model: "scripted:bench", Workspace: "/tmp", Approve: openmanus.ApproveAll}, System: "You are a helpful agent."},
 		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, fmt.Sprintf("Please look into the matter number %d, and tell me what comes of it.", n))},
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"github.com/openmanus-go/openmanus/agents"
 )
 
 // agentsCmd is openmanus agents.
@@ -42,11 +44,11 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	tm := t.newTeam(cfg.Run.Workspace)
-	t.warn(tm)
+	tm := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds())
+	t.host().WarnOf(tm)
 	infos := []agentInfo{}
 	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "FROM", "DESCRIPTION"}}
-	for _, k := range tm.kinds {
+	for _, k := range tm.Kinds {
 		if k.Hidden {
 			continue
 		}
@@ -54,12 +56,12 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		if k.File != nil {
 			in.From, in.Path, in.Model = k.File.From, k.File.Path, k.File.Model
 		}
-		list, err := t.toolsOf(cfg, k)
+		list, err := t.host().ToolsOf(cfg, k)
 		if err != nil {
 			in.Error = err.Error()
 		}
 		for _, tool := range list {
-			in.Tools = append(in.Tools, tool.Name)
+			in.Tools = append(in.Tools, tool.Spec().Name)
 		}
 		infos = append(infos, in)
 		tb.add(in.Name, map[bool]string{true: "yes"}[in.Default], fmt.Sprint(len(in.Tools)), in.From, in.Description)

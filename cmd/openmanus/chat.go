@@ -55,19 +55,18 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	a.staff = strings.Join(c.Delegate, ",")
 	ch := &chat{app: a, flags: c.runFlags, lines: plainLines{t, ctx}}
 	if c.Session != "" {
 		if ch.id, err = a.named(ctx, c.Session); err != nil {
 			return err
 		}
-	} else if _, _, err := a.choose(ctx); err != nil {
+	} else if _, _, err := a.Choose(ctx); err != nil {
 		return err
 	}
 	if isTerminal(t.in) && isTerminal(t.err) {
 		rl, err := readline.NewFromConfig(&readline.Config{
 			Stdin: t.in, Stdout: t.err, Stderr: t.err, InterruptPrompt: "^C",
-			HistoryFile: filepath.Join(a.cfg.DataDir, "chat_history"), HistorySearchFold: true,
+			HistoryFile: filepath.Join(a.Config.DataDir, "chat_history"), HistorySearchFold: true,
 		})
 		if err != nil {
 			return err
@@ -146,7 +145,11 @@ func (c *chat) say(ctx context.Context, text string) error {
 	}
 	c.flags.Attach = nil
 	if c.id == "" {
-		d, err := c.openSession(ctx, &m, shown{Output: outText})
+		spec, err := c.newSpec(ctx, func(spec *openmanus.Spec) { spec.Delegates = c.flags.Delegate })
+		if err != nil {
+			return err
+		}
+		d, err := c.openSession(ctx, spec, &m, shown{Output: outText})
 		if err != nil {
 			return err
 		}
@@ -247,8 +250,8 @@ func (c *chat) model(ctx context.Context, name string) error {
 	if _, err := cfg.Model(""); err != nil {
 		return err
 	}
-	cfg.Run.Approve, cfg.Run.Workspace, cfg.Run.Agent = c.cfg.Run.Approve, c.cfg.Run.Workspace, c.cfg.Run.Agent
-	c.cfg = cfg
+	cfg.Run.Approve, cfg.Run.Workspace, cfg.Run.Agent = c.Config.Run.Approve, c.Config.Run.Workspace, c.Config.Run.Agent
+	c.Config = cfg
 	if c.id == "" {
 		return nil
 	}

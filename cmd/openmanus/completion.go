@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
 
 	"github.com/openmanus-go/openmanus/journal"
@@ -254,7 +256,7 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *cli.Value) []can
 	case kind == "DIR":
 		return someDir
 	case v.Name == "agent", v.Name == "agents", v.Name == "delegate":
-		for _, k := range t.newTeam(t.dir).kinds {
+		for _, k := range t.host().ReadTeam(t.dir, agents.Kinds()).Kinds {
 			if k.Hidden {
 				continue
 			}
@@ -262,9 +264,9 @@ func (t *terminal) valuesOf(ctx context.Context, g *globals, v *cli.Value) []can
 		}
 	case v.Name == "model":
 		if cfg, _, err := t.read(g); err == nil {
-			infos, _ := models(cfg, ollamaModels(ctx))
-			for _, in := range infos {
-				cs = append(cs, candidate{in.Name, in.Model})
+			list, _ := host.ListModels(ctx, cfg)
+			for _, m := range list {
+				cs = append(cs, candidate{m.Name, m.Model.String()})
 			}
 		}
 	}

@@ -144,7 +144,7 @@ func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		file := t.abs(c.File)
 		cfg, warnings, err := config.Check(file, t.env, providers.All())
 		if err == nil {
-			_, err = t.newGate(cfg, gate.Options{})
+			_, err = t.host().Gate(cfg, gate.Options{})
 		}
 		for _, w := range warnings {
 			fmt.Fprintf(t.err, "openmanus: warning: %v\n", w)

@@ -54,7 +54,11 @@ func (c *demoCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) 
 	if err != nil {
 		return err
 	}
-	d, err := a.openSession(ctx, &m, c.shown)
+	spec, err := a.newSpec(ctx, nil)
+	if err != nil {
+		return err
+	}
+	d, err := a.openSession(ctx, spec, &m, c.shown)
 	if err != nil {
 		return err
 	}

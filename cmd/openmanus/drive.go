@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -28,7 +28,7 @@ type drive struct {
 	print   *printer
 	root    *os.Root
 	files   fs.FS // of root
-	before  scan
+	before  host.Scan
 	from    int64   // the last event before this request
 	person  *person // who answers; nil if nobody is there
 	below   *below
@@ -53,25 +53,16 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
 		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
 	}
-	a.retrying = func(err error, wait time.Duration) {
+	a.OnRetry = func(err error, wait time.Duration) {
 		d.print.remark("the model did not answer (%v); again in %s", err, wait.Round(100*time.Millisecond))
 	}
-	a.switching = func(err error, to string) { d.print.remark("the model failed (%v); %s is asked instead", err, to) }
+	a.OnFailover = func(err error, to string) { d.print.remark("the model failed (%v); %s is asked instead", err, to) }
 	return d, nil
 }
 
 // scan looks at the files of the workspace.
-func (d *drive) scan() scan {
-	return scanFiles(context.Background(), d.files, ownDir(d.root.Name(), d.cfg.DataDir))
-}
-
-// ownDir is the directory of the program's own data as seen from a workspace.
-func ownDir(workspace, data string) string {
-	own, err := filepath.Rel(workspace, data)
-	if err != nil {
-		return ""
-	}
-	return filepath.ToSlash(own)
+func (d *drive) scan() host.Scan {
+	return host.ScanFiles(context.Background(), d.files, host.OwnDir(d.root.Name(), d.Config.DataDir))
 }
 
 // Close lets go of the workspace.
@@ -173,7 +164,7 @@ func (d *drive) wake(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- d.local.Wake(ctx, d.id) }()
+	go func() { done <- d.Local.Wake(ctx, d.id) }()
 	for {
 		select {
 		case err := <-done:
@@ -202,7 +193,7 @@ func (d *drive) follow(ctx context.Context) error {
 	if err := d.drawPlan(ctx); err != nil {
 		return err
 	}
-	for ev, err := range d.local.Watch(ctx, d.id, d.seen) {
+	for ev, err := range d.Local.Watch(ctx, d.id, d.seen) {
 		if err != nil {
 			return err
 		}

@@ -5,14 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // evaluateCmd is openmanus evaluate.
@@ -38,14 +33,6 @@ The copies are whole, share their blocks with the workspace where the file syste
 Exit codes: those of run; 1 also if no attempt does the task, or not all of the best one could be taken.`
 }
 
-// The bounds of an evaluation.
-const (
-	maxAttempts  = 16
-	maxCopyFiles = 200_000
-	maxHint      = 2_000
-	maxCopyMiB   = 1024 // where nobody says otherwise
-)
-
 // Run implements the command.
 func (c *evaluateCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	return t.fail(c.shown, c.run(ctx, t, g))
@@ -67,24 +54,19 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	flow, err := c.flow(a)
-	if err != nil {
-		return err
-	}
-	d, err := a.openFlow(ctx, flow, &m, c.shown)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.run(ctx)
+	return a.begin(ctx, m, c.shown, func(spec *openmanus.Spec) {
+		*spec = host.WithEvaluation(*spec, host.Evaluation{
+			Attempts: host.Attempts(c.Attempts, spec.Agent, c.Models, c.Hint), Parallel: c.MaxParallel, MaxMiB: c.MaxCopy,
+		})
+	})
 }
 
 func (c *evaluateCmd) check() error {
 	if c.Attempts == 0 {
 		c.Attempts = cmp.Or(max(len(c.Models), len(c.Hint)), 3)
 	}
-	if c.Attempts < 1 || c.Attempts > maxAttempts {
-		return fmt.Errorf("--attempts is a number from 1 to %d", maxAttempts)
+	if c.Attempts < 1 || c.Attempts > host.MaxAttempts {
+		return fmt.Errorf("--attempts is a number from 1 to %d", host.MaxAttempts)
 	}
 	if n := max(len(c.Models), len(c.Hint)); n > c.Attempts {
 		return fmt.Errorf("%d attempts are too few to try %d models or hints: --attempts %d", c.Attempts, n, n)
@@ -93,106 +75,9 @@ func (c *evaluateCmd) check() error {
 		return errors.New("--max-parallel and --max-copy are numbers from 1")
 	}
 	for _, h := range c.Hint {
-		if len(h) > maxHint {
-			return fmt.Errorf("a --hint has %d bytes, more than %d: put it into a file of the workspace and name that", len(h), maxHint)
+		if len(h) > host.MaxHint {
+			return fmt.Errorf("a --hint has %d bytes, more than %d: put it into a file of the workspace and name that", len(h), host.MaxHint)
 		}
-	}
-	return nil
-}
-
-// flow is what the session is opened with.
-func (c *evaluateCmd) flow(a *app) (string, error) {
-	return a.evaluation(a.team(a.cfg.Run.Workspace), a.cfg.Run.Agent, c.Attempts, c.MaxParallel, c.MaxCopy, c.Models, c.Hint)
-}
-
-// evaluation is what a session of the evaluating flow is opened with.
-func (a *app) evaluation(tm *team, agent string, attempts, parallel, mib int, models, hints []string) (string, error) {
-	if k, ok := tm.find(agent); !ok || k.Hidden {
-		return "", tm.noAgent(agent)
-	}
-	params := url.Values{
-		"agent": {agent}, "attempts": {strconv.Itoa(attempts)}, "parallel": {strconv.Itoa(parallel)},
-		"mib": {strconv.Itoa(mib)}, "hint": hints,
-	}
-	for _, name := range models {
-		m, err := a.cfg.Model(name)
-		if err != nil {
-			return "", usage(fmt.Errorf("--models: %w", err))
-		}
-		params.Add("model", cmp.Or(m.Profile, m.String()))
-	}
-	return "evaluate?" + params.Encode(), nil
-}
-
-// evaluateFlow makes the evaluating flow.
-func (a *app) evaluateFlow(b blueprint, params url.Values) (openmanus.Flow, error) {
-	n, err1 := strconv.Atoi(params.Get("attempts"))
-	parallel, err2 := strconv.Atoi(params.Get("parallel"))
-	if err := errors.Join(err1, err2); err != nil || n < 1 || n > maxAttempts {
-		return nil, fmt.Errorf("the flow %s: its attempts are none (%w)", b.Agent, err)
-	}
-	var attempts []agents.Attempt
-	for i := range n {
-		attempts = append(attempts, agents.Attempt{Agent: params.Get("agent"), Model: inTurn(params["model"], i), Hint: inTurn(params["hint"], i)})
-	}
-	f := &agents.EvaluateFlow{Evaluator: agents.Evaluator(attempts, a.copies(b.Workspace, params)), Attempts: attempts, Judge: "judge", Parallel: parallel}
-	ev := f.Evaluator
-	ev.Name = b.Agent
-	if b.Sandbox != "auto" { // it runs nothing itself: the attempts read it here
-		ev.Sandbox = b.Sandbox
-	}
-	speaks, fallbacks := ev.Model, ev.Fallbacks
-	if err := a.outfit(ev, b); err != nil {
-		return nil, err
-	}
-	ev.Model, ev.Fallbacks = speaks, fallbacks
-	return f, nil
-}
-
-func inTurn(list []string, i int) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[i%len(list)]
-}
-
-// copies are those of the workspace dir, as the flow of a session says.
-func (a *app) copies(dir string, params url.Values) agents.Copies {
-	own := ownDir(dir, a.cfg.DataDir)
-	mib, err := strconv.Atoi(params.Get("mib"))
-	if err != nil {
-		mib = maxCopyMiB
-	}
-	return agents.Copies{
-		Home: filepath.Join(a.cfg.DataDir, "attempts"), Workspace: dir, Protected: gate.Protected,
-		Skip:  func(name string) bool { return name == own },
-		Bytes: int64(mib) << 20, Files: maxCopyFiles,
-	}
-}
-
-// place is where a session works that another one opened: where that works, or
-// in a copy, if its flow says so.
-func (a *app) place(ctx context.Context, b *blueprint, o openmanus.Opened, params url.Values) (err error) {
-	round, attempt, isAttempt := strings.Cut(params.Get("copy"), "-")
-	if round == "" {
-		return nil
-	}
-	r, err1 := strconv.Atoi(round)
-	n := 0
-	if isAttempt {
-		n, err = strconv.Atoi(attempt)
-	}
-	if err := errors.Join(err1, err); err != nil {
-		return fmt.Errorf("the flow %s: %w", o.Flow, err)
-	}
-	c := a.copies(b.Workspace, nil)
-	if isAttempt {
-		b.Workspace, err = c.Place(ctx, o.Parent, r, n)
-	} else {
-		b.Workspace, err = c.Compare(ctx, o.Parent, r)
-	}
-	if err != nil {
-		return fmt.Errorf("the copy of the workspace: %w", err)
 	}
 	return nil
 }

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -62,59 +58,30 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	return c.begin(ctx, a, m, plan)
-}
-
-// begin opens the session and drives it.
-func (c *flowCmd) begin(ctx context.Context, a *app, m openmanus.UserSaid, plan []byte) error {
-	flow, err := c.flow(a)
+	names := c.Agents
+	if len(names) == 0 {
+		names = []string{a.Config.Run.Agent}
+	}
+	spec, err := a.newSpec(ctx, func(spec *openmanus.Spec) {
+		*spec = host.WithPlan(*spec, host.Plan{Agents: names, Parallel: c.MaxParallel, Replans: c.Replans, Only: c.PlanOnly})
+	})
 	if err != nil {
 		return err
 	}
-	var made []openmanus.Body
+	var then []openmanus.Body
 	if plan != nil {
-		said, err := prefilled(flow, plan)
+		said, err := prefilled(spec, plan)
 		if err != nil {
 			return err
 		}
-		made = append(made, said)
+		then = append(then, said)
 	}
-	d, err := a.openFlow(ctx, flow, &m, c.shown, made...)
+	d, err := a.openSession(ctx, spec, &m, c.shown, then...)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	return d.run(ctx)
-}
-
-// names are the agents that do the steps.
-func (c *flowCmd) names(a *app) []string {
-	if len(c.Agents) > 0 {
-		return c.Agents
-	}
-	return []string{a.cfg.Run.Agent}
-}
-
-// flow is what the session is opened with.
-func (c *flowCmd) flow(a *app) (string, error) {
-	return planName(a.team(a.cfg.Run.Workspace), c.names(a), c.MaxParallel, c.Replans, c.PlanOnly)
-}
-
-// planName is what a session of the planning flow is opened with.
-func planName(tm *team, names []string, parallel, replans int, only bool) (string, error) {
-	as, err := agents.Assistants(tm.kinds, names)
-	if err != nil {
-		return "", usage(fmt.Errorf("%w; there is %s", err, strings.Join(tm.names(), ", ")))
-	}
-	names = nil
-	for _, as := range as {
-		names = append(names, as.Name)
-	}
-	params := url.Values{"agents": {strings.Join(names, ",")}, "parallel": {strconv.Itoa(parallel)}, "replans": {strconv.Itoa(replans)}}
-	if only {
-		params.Set("only", "1")
-	}
-	return flowWith("plan", params), nil
 }
 
 // readPlan reads the plan that was given, if one was.
@@ -132,70 +99,15 @@ func (c *flowCmd) readPlan(t *terminal) ([]byte, error) {
 	return data, nil
 }
 
-// openFlow opens a session of a flow as the configuration says, with a first
-// request, and what else is to be in its journal from the beginning.
-func (a *app) openFlow(ctx context.Context, flow string, m *openmanus.UserSaid, sh shown, made ...openmanus.Body) (*drive, error) {
-	name, model, err := a.choose(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b := blueprint{Agent: flow, Model: name, Endpoint: model.BaseURL, Workspace: a.cfg.Run.Workspace, Approve: a.cfg.Run.Approve, Sandbox: a.cfg.Sandbox.Kind}
-	if b, err = a.withPlanner(b); err != nil {
-		return nil, err
-	}
-	f, err := a.flowOf(b)
-	if err != nil {
-		return nil, err
-	}
-	d, err := a.newDrive(ids.Session(), b.Workspace, sh)
-	if err != nil {
-		return nil, err
-	}
-	m.Note = a.environment(d.files, b.Workspace)
-	bodies := append([]openmanus.Body{openmanus.Opened{Flow: f.Agent().Name, Version: openmanus.FormatVersion}, f.Agent().Configured(0), *m}, made...)
-	if _, err := a.db.Append(ctx, d.id, bodies...); err != nil {
-		return nil, errors.Join(fmt.Errorf("open session %s: %w", d.id, err), d.Close())
-	}
-	if b.Model != name {
-		name += " (planner: " + b.Model + ")"
-	}
-	d.print.remark("session %s · %s · %s · approve %s", d.id, name, b.Workspace, b.Approve)
-	return d, nil
-}
-
-// withPlanner gives the planner the model of the profile of its name, if there
-// is one. The flow then says which model its steps have.
-func (a *app) withPlanner(b blueprint) (blueprint, error) {
-	name, params := flowParams(b.Agent)
-	own := a.ownModel("planner")
-	if name != "plan" || own == "" || own == b.Model {
-		return b, nil
-	}
-	m, err := a.cfg.Model(own)
-	if err != nil {
-		return b, usage(err)
-	}
-	params.Set("steps", b.Model)
-	params.Set("at", b.Endpoint)
-	b.Agent = flowWith(name, params)
-	b.Model, b.Endpoint = own, m.BaseURL
-	return b, nil
-}
-
-// flowWith is a flow's name with its parameters.
-func flowWith(name string, params url.Values) string {
-	return name + "?" + strings.ReplaceAll(params.Encode(), "%2C", ",")
-}
-
-// afterOpening is the third event of a session that [app.openFlow] opened: the
+// afterOpening is the third event of a session that [app.openSession] opened: the
 // request.
 const afterOpening = 3
 
 // prefilled is what a journal has of a plan that the person made: as if the
 // planner had called its tool with it.
-func prefilled(flow string, plan []byte) (openmanus.Body, error) {
-	_, params := flowParams(flow)
-	args, err := tools.ReadPlan(plan, strings.Split(params.Get("agents"), ","))
+func prefilled(spec openmanus.Spec, plan []byte) (openmanus.Body, error) {
+	p, _ := host.PlanOf(spec)
+	args, err := tools.ReadPlan(plan, p.Agents)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--plan: %w", err))
 	}

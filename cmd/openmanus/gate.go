@@ -11,79 +11,19 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
-// memory is where what was decided for good is kept: beside the user's
-// configuration. It is nil where there is no home.
-func (t *terminal) memory() *gate.Memory {
-	dir, err := config.UserDir("", t.env)
-	if err != nil {
-		return nil
-	}
-	return gate.Open(filepath.Join(dir, "approvals.jsonl"))
-}
-
-// gate is what rules on the calls of an agent.
-func (a *app) gate(agent *openmanus.Agent) (openmanus.Gate, error) {
-	return a.t.newGate(a.cfg, gate.Options{Mode: openmanus.Mode(agent.Approve), Workspace: agent.Workspace, Sandbox: agent.Sandbox})
-}
-
-func (t *terminal) newGate(cfg *config.Config, o gate.Options) (*gate.Gate, error) {
-	o.Rules, o.Memory = gate.Rules(cfg.Approval), t.memory()
-	g, err := gate.New(o)
-	if err != nil {
-		key, _, _ := strings.Cut(err.Error(), ":")
-		return nil, usage(fmt.Errorf("%s: approval.%w", cfg.Origin("approval."+key), err))
-	}
-	return g, nil
-}
-
 // remember keeps what a person decided about a call for good.
 func (a *app) remember(session string, s *openmanus.State, c *openmanus.CallState, allow bool) error {
-	d := a.decision(session, s, c)
+	d := a.Decision(session, s, c)
 	d.Allow, d.By, d.At = allow, byPerson, time.Now().UTC()
-	return a.t.memory().Remember(d)
+	return a.t.host().Memory().Remember(d)
 }
-
-// decision is one about c that is still to be made.
-func (a *app) decision(session string, s *openmanus.State, c *openmanus.CallState) gate.Decision {
-	return gate.Decision{
-		Key: gate.CallKey(s, c), Tool: c.Name, What: a.local.Secrets.Replace(oneLine(summary(c.Call), 200)),
-		Workspace: s.Config.Workspace, Session: session,
-	}
-}
-
-// Remember implements [server.Rememberer].
-func (h serveHost) Remember(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
-	if !rememberable(s, c) {
-		return nil
-	}
-	d := h.decision(session, s, c)
-	return func(by string, allow bool) error {
-		d.Allow, d.By, d.At = allow, by, time.Now().UTC()
-		return h.t.memory().Remember(d)
-	}
-}
-
-// rememberable reports whether c can be decided on for good.
-func rememberable(s *openmanus.State, c *openmanus.CallState) bool { return gate.CallKey(s, c) != "" }
 
 // forGood is the [openmanus.Ruled].Rule of what a person decided for good.
 const forGood = "remembered from now on"
-
-// trustKey is what is remembered of a configuration file that somebody vouched
-// for: its place and its content.
-func trustKey(path string, content []byte) string { return gate.Key("config", path, string(content)) }
-
-// trusts reports whether somebody vouched for a file.
-func (t *terminal) trusts(path string, content []byte) bool {
-	d, known, err := t.memory().Recall(trustKey(path, content))
-	if err != nil {
-		fmt.Fprintf(t.err, "openmanus: warning: %v\n", err)
-	}
-	return known && d.Allow
-}
 
 // approvalsCmd is openmanus approvals.
 type approvalsCmd struct {
@@ -118,7 +58,7 @@ const shortKey = 12
 
 // Run implements the command.
 func (c *approvalsListCmd) Run(_ context.Context, t *terminal, g *globals) error {
-	all, err := t.memory().All()
+	all, err := t.host().Memory().All()
 	if err != nil {
 		return usage(err)
 	}
@@ -146,7 +86,7 @@ func (c *approvalsForgetCmd) Run(_ context.Context, t *terminal, _ *globals) err
 	if c.All == (len(c.ID) > 0) {
 		return usage(errors.New("name the decisions to take back, or --all; openmanus approvals lists them"))
 	}
-	m := t.memory()
+	m := t.host().Memory()
 	all, err := m.All()
 	if err != nil {
 		return usage(err)
@@ -206,7 +146,7 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	}
 	cfg, _, err := config.Check(file, t.env, providers.All())
 	if err == nil {
-		_, err = t.newGate(cfg, gate.Options{})
+		_, err = t.host().Gate(cfg, gate.Options{})
 	}
 	if err != nil {
 		return usage(err)
@@ -224,8 +164,8 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 			return exit{code: exitFailed, err: errors.New("it stays a file that was found")}
 		}
 	}
-	d := gate.Decision{Key: trustKey(file, content), Allow: true, What: "configuration " + file, By: byPerson, At: time.Now().UTC()}
-	if err := t.memory().Remember(d); err != nil {
+	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: byPerson, At: time.Now().UTC()}
+	if err := t.host().Memory().Remember(d); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(t.out, "%s holds as it is now\n", plain(file))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
@@ -162,6 +163,9 @@ func (t *terminal) report(err error) int {
 		return exitFinished
 	}
 	code := exitFailed
+	if errors.As(err, new(*host.Error)) {
+		code = exitUsage
+	}
 	var e exit
 	if errors.As(err, &e) {
 		code = e.code

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/mcp"
 )
 
@@ -38,7 +38,7 @@ func (f mcpFlags) load(t *terminal, g *globals) (*config.Config, []config.MCPSer
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := t.servers(cfg)
+	list, err := t.host().Servers(cfg)
 	return cfg, list, err
 }
 
@@ -102,10 +102,10 @@ func (c *mcpAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return errors.Join(err, config.RemoveMCP(path, c.Name))
 	}
-	if err := approvals(cfg).Approve(serverConfig(s)); err != nil {
+	if err := host.Approvals(cfg).Approve(host.ServerConfig(s)); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, plain(serverConfig(s).Shown()))
+	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, plain(host.ServerConfig(s).Shown()))
 	st, err := t.try(ctx, cfg, s, nil)
 	if err != nil {
 		return err
@@ -170,16 +170,16 @@ func pairs(flag string, list []string) (map[string]string, error) {
 // try connects to one server, lets f use the connection, and says how the
 // server stands.
 func (t *terminal) try(ctx context.Context, cfg *config.Config, s config.MCPServer, f func(*mcp.Client) error) (mcp.Status, error) {
-	ws, err := t.serverPlace(ctx, cfg)
+	ws, err := t.host().ServerWorkspace(ctx, cfg)
 	if err != nil {
 		return mcp.Status{}, err
 	}
 	defer ws.Close()
-	full, err := t.expanded(s)
+	full, err := t.host().Expand(s)
 	if err != nil {
 		return mcp.Status{}, usage(err)
 	}
-	o := t.mcpOptions(cfg, ws)
+	o := t.host().ClientOptions(cfg, ws)
 	o.Servers, o.Say = []mcp.ServerConfig{full}, nil
 	o.SignIn.Show = t.showLink
 	c := mcp.NewClient(o)
@@ -221,9 +221,9 @@ func (c *mcpListCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	infos := []mcpInfo{}
 	tb := &table{head: []string{"NAME", "STATE", "FROM", "WHAT IT IS"}}
 	for _, s := range list {
-		sc := serverConfig(s)
+		sc := host.ServerConfig(s)
 		in := mcpInfo{Name: s.Name, State: "approved", Trust: s.Trust, Shown: sc.Shown(), Source: s.Source.String(), Identity: sc.ID}
-		ok, err := approvals(cfg).Approved(sc.ID)
+		ok, err := host.Approvals(cfg).Approved(sc.ID)
 		switch {
 		case err != nil:
 			return err
@@ -268,8 +268,8 @@ func (c *mcpTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	sc := serverConfig(s)
-	if ok, err := approvals(cfg).Approved(sc.ID); err != nil || s.Found && !ok {
+	sc := host.ServerConfig(s)
+	if ok, err := host.Approvals(cfg).Approved(sc.ID); err != nil || s.Found && !ok {
 		return errors.Join(err, usage(fmt.Errorf("%s was found in %s and nobody approved it: openmanus mcp approve %s\n  %s", s.Name, s.Source, s.Name, plain(sc.Shown()))))
 	}
 	st, err := t.try(ctx, cfg, s, nil)
@@ -306,9 +306,9 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	if err != nil {
 		return err
 	}
-	sc := serverConfig(s)
+	sc := host.ServerConfig(s)
 	fmt.Fprintf(t.out, "%s: %s\n", plain(s.Name), plain(sc.Shown()))
-	known := approvals(cfg)
+	known := host.Approvals(cfg)
 	if ok, err := known.Approved(sc.ID); err != nil {
 		return err
 	} else if !ok {
@@ -346,11 +346,11 @@ func (c *mcpRemoveCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := approvals(cfg).Revoke(s.Name); err != nil {
+	if err := host.Approvals(cfg).Revoke(s.Name); err != nil {
 		return err
 	}
-	in := mcp.SignIn{Dir: filepath.Join(mcpDir(cfg), "granted")}
-	if err := in.Forget(serverConfig(s)); err != nil {
+	in := mcp.SignIn{Dir: host.Granted(cfg)}
+	if err := in.Forget(host.ServerConfig(s)); err != nil {
 		return err
 	}
 	if s.Found || s.Source.Name == cfg.MCP.File {

@@ -25,6 +25,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/mcp"
 )
@@ -72,7 +73,7 @@ func (c *mcpServeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if c.HTTP != "" {
-		return c.serveHTTP(ctx, t, s, string(a.cfg.MCP.Token))
+		return c.serveHTTP(ctx, t, s, string(a.Config.MCP.Token))
 	}
 	out, ok := bare(t.out).(io.WriteCloser)
 	if !ok {
@@ -123,30 +124,17 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, t *terminal, s *mcp.Server,
 
 // mcpServer is the server of the configured agent's tools, and of the agent.
 func (a *app) mcpServer() (*mcp.Server, error) {
-	run := a.cfg.Run
-	kind, ok := a.team(run.Workspace).find(run.Agent)
-	if !ok || kind.Hidden {
-		return nil, a.team(run.Workspace).noAgent(run.Agent)
-	}
-	ws, err := a.workspace(run.Workspace, a.cfg.Sandbox.Kind)
+	dir := a.Config.Run.Workspace
+	agent, closer, err := a.BareAgent(openmanus.Spec{Agent: a.Config.Run.Agent, Workspace: dir, Approve: a.Config.Run.Approve, SandboxKind: a.Config.Sandbox.Kind})
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
-	agent, closer, err := kind.Make(agentOptions(a.cfg, ws))
-	if err != nil {
-		return nil, usage(errors.Join(err, ws.Close()))
-	}
-	a.close = append(a.close, closer, ws)
-	agent.Approve, agent.Sandbox = run.Approve, ws.Sandbox()
-	rules, err := a.gate(agent)
-	if err != nil {
-		return nil, usage(err)
-	}
-	x := &exhibit{app: a, before: map[string]scan{}}
-	tools := append(agent.Tools, mcp.NewTask(mcp.Tasks{Journal: a.db, Runtime: a.local, Watch: a.local.Watch, Open: x.open, Files: x.changed}))
+	a.closers = append(a.closers, closer)
+	x := &exhibit{app: a, before: make(map[string]host.Scan)}
+	tools := append(agent.Tools, mcp.NewTask(mcp.Tasks{Journal: a.db, Runtime: a.Local, Watch: a.Local.Watch, Open: x.open, Files: x.changed}))
 	s := mcp.NewServer(mcp.ServerOptions{
-		Name: "openmanus", Version: thisBuild().Version, Tools: tools, Gate: rules, Blobs: a.db, Secrets: a.local.Secrets,
-		Instructions: "Tools that work in " + run.Workspace + ". run_task has an agent do a whole task there.",
+		Name: "openmanus", Version: thisBuild().Version, Tools: tools, Gate: agent.Gate, Blobs: a.db, Secrets: a.Local.Secrets,
+		Instructions: "Tools that work in " + dir + ". run_task has an agent do a whole task there.",
 	})
 	x.add(s.MCP())
 	return s, nil
@@ -156,39 +144,35 @@ func (a *app) mcpServer() (*mcp.Server, error) {
 type exhibit struct {
 	*app
 	mu     sync.Mutex
-	before map[string]scan // how the files of a session's workspace were
+	before map[string]host.Scan // how the files of a session's workspace were
 }
 
 // open opens a session for a task. Where nobody can be asked, and nobody said
 // what may be done, nothing may be changed.
 func (x *exhibit) open(ctx context.Context, id, prompt string) error {
-	approve := x.cfg.Run.Approve
-	if !mcp.CanAsk(ctx) && !x.cfg.Set("run.approve") {
+	approve := x.Config.Run.Approve
+	if !mcp.CanAsk(ctx) && !x.Config.Set("run.approve") {
 		approve = openmanus.ApproveReadOnly
 	}
-	name, m, err := x.choose(ctx)
+	spec, err := x.newSpec(ctx, func(spec *openmanus.Spec) { spec.Approve = approve })
 	if err != nil {
 		return err
 	}
-	agent, err := x.agent(blueprint{Agent: x.cfg.Run.Agent, Model: name, Endpoint: m.BaseURL, Workspace: x.cfg.Run.Workspace, Approve: approve, Sandbox: x.cfg.Sandbox.Kind})
-	if err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(agent.Workspace)
+	root, err := os.OpenRoot(spec.Workspace)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	x.mu.Lock()
-	x.before[id] = scanFiles(ctx, root.FS(), x.own(agent.Workspace))
+	x.before[id] = host.ScanFiles(ctx, root.FS(), x.own(spec.Workspace))
 	x.mu.Unlock()
 	said, err := x.t.request(prompt, nil)
 	if err != nil {
 		return err
 	}
 	said.ID = "task"
-	said.Note = x.environment(root.FS(), agent.Workspace)
-	return openmanus.Open(ctx, x.db, id, agent, &said)
+	_, err = x.Open(ctx, id, host.Opening{Spec: spec, Said: &said})
+	return err
 }
 
 // changed are the files that differ from when the session was opened.
@@ -197,13 +181,13 @@ func (x *exhibit) changed(ctx context.Context, id string) []mcp.File {
 	before, ok := x.before[id]
 	delete(x.before, id)
 	x.mu.Unlock()
-	root, err := os.OpenRoot(x.cfg.Run.Workspace)
+	root, err := os.OpenRoot(x.Config.Run.Workspace)
 	if !ok || err != nil {
 		return nil // what was there before is not known: nothing is said
 	}
 	defer root.Close()
 	var files []mcp.File
-	for _, f := range changes(before, scanFiles(ctx, root.FS(), x.own(x.cfg.Run.Workspace))) {
+	for _, f := range host.Changes(before, host.ScanFiles(ctx, root.FS(), x.own(x.Config.Run.Workspace))) {
 		files = append(files, mcp.File{Path: f.Path, Change: f.Change, Bytes: f.Bytes, URI: sessionsURI + "/" + id + "/files/" + escapedPath(f.Path)})
 	}
 	return files
@@ -212,7 +196,7 @@ func (x *exhibit) changed(ctx context.Context, id string) []mcp.File {
 // own is where the program keeps its own things, relative to the workspace
 // dir; "" if that is elsewhere.
 func (x *exhibit) own(dir string) string {
-	rel, err := filepath.Rel(dir, x.cfg.DataDir)
+	rel, err := filepath.Rel(dir, x.Config.DataDir)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
@@ -249,7 +233,7 @@ func (x *exhibit) json(uri string, v any) (*sdk.ReadResourceResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "application/json", Text: x.local.Secrets.Replace(string(data))}}}, nil
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "application/json", Text: x.Local.Secrets.Replace(string(data))}}}, nil
 }
 
 func (x *exhibit) session(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
@@ -268,7 +252,7 @@ func (x *exhibit) session(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk
 		}
 		events = append(events, ev)
 	}
-	return x.json(r.Params.URI, map[string]any{"summary": summarize(id, s, nil, []fileChange{}), "events": events})
+	return x.json(r.Params.URI, map[string]any{"summary": summarize(id, s, nil, []host.FileChange{}), "events": events})
 }
 
 // maxResource is how large a file is that a client may read.
@@ -307,7 +291,7 @@ func (x *exhibit) file(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Re
 	}
 	c := &sdk.ResourceContents{URI: r.Params.URI, MIMEType: mime.TypeByExtension(path.Ext(name))}
 	if utf8.Valid(data) {
-		c.Text = x.local.Secrets.Replace(string(data))
+		c.Text = x.Local.Secrets.Replace(string(data))
 	} else {
 		c.Blob = data
 	}

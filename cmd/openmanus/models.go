@@ -3,17 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // modelsCmd is openmanus models.
@@ -59,7 +56,8 @@ func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	if err != nil {
 		return err
 	}
-	infos, none := models(cfg, ollamaModels(ctx))
+	list, none := host.ListModels(ctx, cfg)
+	infos := modelInfos(cfg, list)
 	tb := &table{head: []string{"NAME", "MODEL", "KEY", "WINDOW", "PRICE IN/OUT", "CAN", "KNOWN FROM", "SOURCE", "ENDPOINT"}}
 	for _, in := range infos {
 		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), in.can(), in.knownFrom(), filepath.Base(in.Source), in.Endpoint)
@@ -82,73 +80,15 @@ func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	return nil
 }
 
-// models are the models that are set up: that of the run, the profiles, and
-// those that [models] says something of; where nothing names one, those of the
-// Ollama on this machine. The error says why there is none of the run.
-func models(cfg *config.Config, ollama func(base string) ([]string, error)) (infos []modelInfo, none error) {
-	infos = []modelInfo{}
-	m, err := cfg.Model("")
-	if errors.Is(err, config.ErrNoModel) {
-		infos, none = ollamas(cfg, ollama)
-	} else {
-		in := newModelInfo(cfg, "default", m, err)
-		in.Default, in.Source = true, originOf(cfg, "run.model", "llm.model")
-		infos = append(infos, in)
-	}
-	for _, name := range cfg.ProfileNames() {
-		m, err := cfg.Model(name)
-		in := newModelInfo(cfg, name, m, err)
-		in.Source = originOf(cfg, "llm."+name+".model", "llm."+strconv.Quote(name)+".model", "llm.model")
-		infos = append(infos, in)
-	}
-	for _, name := range cfg.ModelNames() {
-		if len(infos) > 0 && infos[0].Model == name {
-			continue
-		}
-		m, err := cfg.Model(name)
-		in := newModelInfo(cfg, name, m, err)
-		in.Source = "[models]"
-		infos = append(infos, in)
-	}
-	return infos, none
-}
-
-// ollamas are the models of the Ollama on this machine, the one that is used
-// first.
-func ollamas(cfg *config.Config, ollama func(base string) ([]string, error)) ([]modelInfo, error) {
+// modelInfos describes the models that are set up.
+func modelInfos(cfg *config.Config, list []host.ListedModel) []modelInfo {
 	infos := []modelInfo{}
-	var names []string
-	_, err := cfg.Choose(func(base string) (_ []string, err error) {
-		names, err = ollama(base)
-		return names, err
-	})
-	for i, n := range names {
-		n = "ollama/" + n
-		m, err := cfg.Model(n)
-		in := newModelInfo(cfg, n, m, err)
-		in.Default, in.Source = i == 0, "Ollama"
+	for _, m := range list {
+		in := newModelInfo(cfg, m.Name, m.Model, m.Err)
+		in.Default, in.Source = m.Default, m.Source
 		infos = append(infos, in)
 	}
-	return infos, err
-}
-
-// ollamaModels returns what asks an Ollama for its models.
-func ollamaModels(ctx context.Context) func(base string) ([]string, error) {
-	return func(base string) ([]string, error) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		return doctor.Models(ctx, base, "")
-	}
-}
-
-// originOf says where the first of the keys that was set comes from.
-func originOf(cfg *config.Config, keys ...string) string {
-	for _, k := range keys {
-		if cfg.Set(k) {
-			return cfg.Origin(k).String()
-		}
-	}
-	return string(config.Default)
+	return infos
 }
 
 func newModelInfo(cfg *config.Config, name string, m config.Model, err error) modelInfo {

@@ -5,9 +5,8 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm/catalogue"
-	"github.com/openmanus-go/openmanus/llm/provider"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
@@ -57,7 +56,7 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	for _, m := range lines {
 		infos = append(infos, knownModel{m.Pattern, m.Window, m.Output, perMillion(openmanus.Money(m.PriceIn)), perMillion(openmanus.Money(m.PriceOut)),
 			perMillion(openmanus.Money(m.PriceCached)), perMillion(openmanus.Money(m.PriceCacheWrite)), m.Vision, m.Tools, m.Reasoning, m.Refuses})
-		i := infoOf(m)
+		i := host.InfoOf(m)
 		in := modelInfo{Window: m.Window, Vision: i.Vision, Tools: i.Tools, Reasoning: i.Reasoning}
 		output := modelInfo{Window: m.Output}
 		tb.add(m.Pattern, in.window(), output.window(), usd(m.PriceIn), usd(m.PriceOut), usd(m.PriceCached), usd(m.PriceCacheWrite), in.can())
@@ -67,21 +66,4 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	}
 	fmt.Fprintln(t.err, "Prices are for a million tokens, and were written down, not checked: [models] in the configuration comes before them.")
 	return nil
-}
-
-// known is what the catalogue has on a model, for the configuration.
-func known(p *provider.Provider, name string) (config.Info, bool) {
-	m, ok := catalogue.Find(p, name)
-	if !ok {
-		return config.Info{}, false
-	}
-	return infoOf(m), true
-}
-
-func infoOf(m catalogue.Model) config.Info {
-	return config.Info{
-		Window: m.Window, Output: m.Output,
-		PriceIn: openmanus.Money(m.PriceIn), PriceOut: openmanus.Money(m.PriceOut), PriceCached: openmanus.Money(m.PriceCached), PriceCacheWrite: openmanus.Money(m.PriceCacheWrite),
-		Vision: &m.Vision, Tools: &m.Tools, Reasoning: &m.Reasoning, Refuses: m.Refuses, Pattern: m.Pattern,
-	}
 }

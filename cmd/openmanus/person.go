@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -159,7 +160,7 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 	} else {
 		p.print.block(readable(c.Arguments()))
 	}
-	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", rememberable(w.State, c)
+	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", host.Rememberable(w.State, c)
 	if lasting {
 		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -115,8 +116,8 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 // planOutcome is what a flow that plans or evaluates has to say, under its
 // heading; false if s is no such session, or may still go on.
 func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
-	name, params := flowParams(s.Opened.Flow)
-	what, is := map[string]string{"plan": "Plan", "evaluate": "Evaluation"}[name]
+	spec := host.SpecOf(s)
+	what, is := map[string]string{host.PlanFlow: "Plan", host.EvaluateFlow: "Evaluation"}[spec.Name()]
 	st := standing(s, qs)
 	if !is || st == openmanus.Waiting || st == openmanus.Running {
 		return "", false
@@ -129,10 +130,10 @@ func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
 		}
 		return text, true
 	}
-	switch {
+	switch plan, _ := host.PlanOf(spec); {
 	case st != openmanus.Finished:
 		what += " not"
-	case params.Get("only") != "":
+	case plan.Only:
 		return s.Answer, true
 	}
 	return what + " completed:\n\n" + s.Answer, true

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 	"golang.org/x/term"
@@ -26,16 +27,16 @@ const (
 
 // A summary is what is told at the end of a run.
 type runSummary struct {
-	Session *string        `json:"session"`
-	Status  string         `json:"status"`
-	Reason  string         `json:"reason"`
-	Answer  string         `json:"answer"`
-	Steps   int            `json:"steps"`
-	Usage   usageSummary   `json:"usage"`
-	Files   []fileChange   `json:"files"`
-	Error   string         `json:"error"`
-	Waiting []waitingEntry `json:"waiting,omitempty"`
-	Models  []modelUse     `json:"models,omitempty"` // if there were several
+	Session *string           `json:"session"`
+	Status  string            `json:"status"`
+	Reason  string            `json:"reason"`
+	Answer  string            `json:"answer"`
+	Steps   int               `json:"steps"`
+	Usage   usageSummary      `json:"usage"`
+	Files   []host.FileChange `json:"files"`
+	Error   string            `json:"error"`
+	Waiting []waitingEntry    `json:"waiting,omitempty"`
+	Models  []modelUse        `json:"models,omitempty"` // if there were several
 }
 
 type usageSummary struct {
@@ -55,7 +56,7 @@ type waitingEntry struct {
 	Input    string `json:"input,omitempty"`
 }
 
-func summarize(id string, s *openmanus.State, qs []run.Question, files []fileChange) runSummary {
+func summarize(id string, s *openmanus.State, qs []run.Question, files []host.FileChange) runSummary {
 	sum := runSummary{
 		Session: &id, Status: string(standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
 		Usage: usageSummary{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
@@ -98,7 +99,7 @@ func code(s *openmanus.State, qs []run.Question) int {
 // rest to standard error.
 func (d *drive) report(s *openmanus.State) error {
 	after := d.scan()
-	files := changes(d.before, after)
+	files := host.Changes(d.before, after)
 	shown := d.print.flush()
 	sum := summarize(d.id, s, d.waiting, files)
 	models, err := spent(context.Background(), d.db, d.id) // also if this was interrupted
@@ -121,10 +122,10 @@ func (d *drive) report(s *openmanus.State) error {
 		}
 	}
 	if !d.Quiet {
-		d.footer(s, sum, d.before.partial || after.partial)
+		d.footer(s, sum, d.before.Partial() || after.Partial())
 	}
 	c := code(s, d.waiting)
-	if c == exitFailed && s.Outcome.Reason == openmanus.Reason(llm.Network) && d.wrongEndpoint.Load() {
+	if c == exitFailed && s.Outcome.Reason == openmanus.Reason(llm.Network) && d.WrongEndpoint() {
 		c = exitUsage
 	}
 	if c != exitFinished {
@@ -178,7 +179,7 @@ func dollars(usd float64) string {
 	return fmt.Sprintf(" · $%.4f", usd)
 }
 
-func sizeOf(f fileChange) string {
+func sizeOf(f host.FileChange) string {
 	if f.Change == "deleted" {
 		return ""
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -196,34 +195,4 @@ func (t *terminal) piped(ctx context.Context) ([]byte, error) {
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// environment is what the agent is told with the first message, so that the
-// head of every request needs no clock.
-func environment(ws fs.FS, dir string) llm.Parts {
-	const most = 40
-	var b strings.Builder
-	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, dir)
-	entries, err := fs.ReadDir(ws, ".")
-	switch {
-	case err != nil:
-		fmt.Fprintf(&b, "files: cannot be listed: %v\n", err)
-	case len(entries) == 0:
-		b.WriteString("files: none yet\n")
-	default:
-		b.WriteString("files:\n")
-		for i, e := range entries {
-			if i == most {
-				fmt.Fprintf(&b, "  … and %d more\n", len(entries)-most)
-				break
-			}
-			name := e.Name()
-			if e.IsDir() {
-				name += "/"
-			}
-			b.WriteString("  " + name + "\n")
-		}
-	}
-	b.WriteString("</environment>\n\n")
-	return llm.Parts{llm.Text{Text: b.String()}}
 }

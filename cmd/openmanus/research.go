@@ -41,5 +41,5 @@ func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return t.fail(c.shown, err)
 	}
-	return t.fail(c.shown, a.begin(ctx, m, c.shown))
+	return t.fail(c.shown, a.begin(ctx, m, c.shown, nil))
 }

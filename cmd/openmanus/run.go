@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
@@ -80,12 +80,14 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	if a.answer, err = c.schema(t); err != nil {
+	answer, err := c.schema(t)
+	if err != nil {
 		return usage(err)
 	}
-	a.staff = strings.Join(c.Delegate, ",")
 	if c.Session == "" {
-		return a.begin(ctx, m, c.shown)
+		return a.begin(ctx, m, c.shown, func(spec *openmanus.Spec) {
+			spec.Answer, spec.Delegates = answer, c.Delegate
+		})
 	}
 	id, err := a.named(ctx, c.Session)
 	if err != nil {
@@ -95,25 +97,25 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 }
 
 // schema is the JSON Schema of the answer, if there is to be one.
-func (c *runCmd) schema(t *terminal) (string, error) {
+func (c *runCmd) schema(t *terminal) (json.RawMessage, error) {
 	if c.Schema == "" {
-		return "", nil
+		return nil, nil
 	}
 	if c.Session != "" {
-		return "", errors.New("--schema is for a session that begins: that of --session has its form of answer already")
+		return nil, errors.New("--schema is for a session that begins: that of --session has its form of answer already")
 	}
 	data, err := os.ReadFile(t.abs(c.Schema))
 	if err != nil {
-		return "", fmt.Errorf("--schema: %w", err)
+		return nil, fmt.Errorf("--schema: %w", err)
 	}
 	var top struct{ Type string }
 	if err := json.Unmarshal(data, &top); err != nil {
-		return "", fmt.Errorf("--schema %s: %w", c.Schema, err)
+		return nil, fmt.Errorf("--schema %s: %w", c.Schema, err)
 	}
 	if top.Type != "object" {
-		return "", fmt.Errorf(`--schema %s: it must be the schema of an object: {"type": "object", "properties": …}`, c.Schema)
+		return nil, fmt.Errorf(`--schema %s: it must be the schema of an object: {"type": "object", "properties": …}`, c.Schema)
 	}
-	return string(data), nil
+	return data, nil
 }
 
 // fail prints the object of --output json also where no run came about.
@@ -122,13 +124,18 @@ func (t *terminal) fail(s shown, err error) error {
 	if err == nil || s.Output != outJSON || errors.As(err, &e) && e.reported {
 		return err
 	}
-	sum := runSummary{Status: string(openmanus.Failed), Files: []fileChange{}, Error: err.Error()}
+	sum := runSummary{Status: string(openmanus.Failed), Files: []host.FileChange{}, Error: err.Error()}
 	return errors.Join(err, t.encoder().Encode(sum))
 }
 
-// begin opens a session, says m to it, and drives it.
-func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown) error {
-	d, err := a.openSession(ctx, &m, sh)
+// begin opens a session with the request m and drives it. It is made as the
+// configuration says, save for what change changes; change may be nil.
+func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown, change func(*openmanus.Spec)) error {
+	spec, err := a.newSpec(ctx, change)
+	if err != nil {
+		return err
+	}
+	d, err := a.openSession(ctx, spec, &m, sh)
 	if err != nil {
 		return err
 	}
@@ -136,28 +143,44 @@ func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown) error {
 	return d.run(ctx)
 }
 
-// openSession opens a session as the configuration says, with a first request.
-func (a *app) openSession(ctx context.Context, m *openmanus.UserSaid, sh shown) (*drive, error) {
-	name, model, err := a.choose(ctx)
+// newSpec returns the spec of a session that begins: as the configuration says,
+// save for what change changes.
+func (a *app) newSpec(ctx context.Context, change func(*openmanus.Spec)) (openmanus.Spec, error) {
+	spec, err := a.Spec(ctx)
+	if err != nil {
+		return spec, err
+	}
+	if change != nil {
+		change(&spec)
+	}
+	return a.Complete(spec)
+}
+
+// openSession opens a session with the request m. then is what else is in its
+// journal from the beginning. The caller closes what it returns.
+func (a *app) openSession(ctx context.Context, spec openmanus.Spec, m *openmanus.UserSaid, sh shown, then ...openmanus.Body) (*drive, error) {
+	d, err := a.newDrive(ids.Session(), spec.Workspace, sh)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := a.begins(blueprint{
-		Agent: a.cfg.Run.Agent, Model: name, Endpoint: model.BaseURL, Workspace: a.cfg.Run.Workspace, Approve: a.cfg.Run.Approve, Sandbox: a.cfg.Sandbox.Kind, Answer: a.answer, Delegates: a.staff,
-	})
+	agent, err := a.Open(ctx, d.id, host.Opening{Spec: spec, Said: m, Then: then})
 	if err != nil {
-		return nil, err
-	}
-	d, err := a.newDrive(ids.Session(), agent.Workspace, sh)
-	if err != nil {
-		return nil, err
-	}
-	m.Note = a.environment(d.files, agent.Workspace)
-	if err := openmanus.Open(ctx, a.db, d.id, agent, m); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.print.remark("session %s · %s · %s · approve %s · sandbox %s", d.id, agent.ModelName, agent.Workspace, agent.Approve, agent.Sandbox)
+	line := fmt.Sprintf("session %s · %s · %s · approve %s", d.id, modelOf(spec), spec.Workspace, spec.Approve)
+	if agent.Sandbox != "" {
+		line += " · sandbox " + agent.Sandbox
+	}
+	d.print.remark("%s", line)
 	return d, nil
+}
+
+// modelOf names the models of a session.
+func modelOf(spec openmanus.Spec) string {
+	if p, ok := host.PlanOf(spec); ok && p.Model != "" {
+		return p.Model + " (planner: " + spec.Model + ")"
+	}
+	return spec.Model
 }
 
 // resume goes on with a session that exists: with a new request, if m is not
@@ -207,56 +230,47 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 func (a *app) limitsOf(f runFlags) openmanus.Limits {
 	l := openmanus.Limits{Steps: f.MaxSteps, Tokens: f.BudgetTokens}
 	if f.MaxCost != "" {
-		l.Money = a.cfg.Run.MaxCost
+		l.Money = a.Config.Run.MaxCost
 	}
 	if f.Timeout != "" {
-		l.Time = a.cfg.Run.Timeout
+		l.Time = a.Config.Run.Timeout
 	}
 	return l
 }
 
-// reconfigured is the configuration that flags ask for, if it is another than
+// reconfigured returns the configuration that flags ask for, if it differs from
 // that of the session. Limits belong to it if a new request comes with it.
 func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, limits bool) ([]openmanus.Body, error) {
-	if name := flowName(s.Opened.Flow); f.Agent != "" && f.Agent != name {
+	spec := host.SpecOf(s)
+	if name := spec.Name(); f.Agent != "" && f.Agent != name {
 		return nil, usage(fmt.Errorf("the session is one of the agent %s: another agent needs a session of its own", name))
 	}
-	was := blueprintOf(s)
-	b := was
-	if f.Workspace != "" && flowName(s.Opened.Flow) == "evaluate" && a.cfg.Run.Workspace != was.Workspace {
-		return nil, usage(fmt.Errorf("the attempts of this session are copies of %s: another workspace needs a session of its own", was.Workspace))
+	if f.Workspace != "" && spec.Name() == host.EvaluateFlow && a.Config.Run.Workspace != spec.Workspace {
+		return nil, usage(fmt.Errorf("the attempts of this session are copies of %s: another workspace needs a session of its own", spec.Workspace))
 	}
 	if f.Model != "" || f.BaseURL != "" {
-		name, m, err := a.choose(ctx)
+		name, m, err := a.Choose(ctx)
 		if err != nil {
 			return nil, err
 		}
-		b.Model, b.Endpoint = name, m.BaseURL
+		spec.Model, spec.Endpoint = name, m.BaseURL
 	}
 	if f.Workspace != "" {
-		b.Workspace = a.cfg.Run.Workspace
+		spec.Workspace = a.Config.Run.Workspace
 	}
 	if f.Approve != "" {
-		b.Approve = f.Approve
+		spec.Approve = f.Approve
 	}
 	if f.Sandbox != "" {
-		b.Sandbox = f.Sandbox
+		spec.SandboxKind = f.Sandbox
 	}
-	limits = limits && a.limitsOf(f) != (openmanus.Limits{})
-	if b == was && !limits {
-		return nil, nil
-	}
-	flow, err := a.flowOf(b)
-	if err != nil {
-		return nil, err
-	}
-	agent := flow.Agent()
-	c := s.Config
-	c.N++
-	c.Model, c.Endpoint, c.Workspace, c.Approve, c.Sandbox = b.Model, b.Endpoint, b.Workspace, b.Approve, agent.Sandbox
-	c.Prices, c.Settings, c.Window, c.Limits = agent.Prices, agent.Settings, agent.Window, s.Limits
+	spec.Limits = s.Limits
 	if limits {
-		c.Limits = a.limitsOf(f).Or(s.Limits)
+		spec.Limits = a.limitsOf(f).Or(s.Limits)
+	}
+	c, changed, err := a.Reconfigure(s, spec)
+	if err != nil || !changed {
+		return nil, err
 	}
 	return []openmanus.Body{c}, nil
 }

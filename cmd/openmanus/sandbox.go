@@ -33,7 +33,7 @@ func (c cageFlags) options(t *terminal, g *globals) (sandbox.Options, error) {
 	if err != nil {
 		return sandbox.Options{}, err
 	}
-	o, err := t.cage(cfg, cfg.Run.Workspace, cfg.Sandbox.Kind)
+	o, err := t.host().Sandbox(cfg, cfg.Run.Workspace, cfg.Sandbox.Kind)
 	return o, asUsage(err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/server"
 )
 
@@ -53,20 +54,20 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	runtime, end, err := a.traced()
+	runtime, end, err := a.Traced()
 	if err != nil {
 		return usage(err)
 	}
 	defer end()
 	s, err := server.New(ctx, server.Options{
-		Store: a.db, Local: a.local, Runtime: runtime, Host: serveHost{a}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version, Idle: a.cfg.Serve.Idle,
+		Store: a.db, Local: a.Local, Runtime: runtime, Host: served.Host{Host: a.Host}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version, Idle: a.Config.Serve.Idle,
 		Log: slog.New(slog.NewTextHandler(t.err, nil)),
 	})
 	if err != nil {
 		return usage(err)
 	}
 	defer s.Close()
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.cfg.Serve.Addr)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Config.Serve.Addr)
 	if err != nil {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
@@ -92,8 +93,8 @@ func reachable(addr string) string {
 
 // hosts are the names of the server, besides those of this machine itself.
 func (a *app) hosts() []string {
-	hosts := a.cfg.Serve.Hosts
-	if host, _, err := net.SplitHostPort(a.cfg.Serve.Addr); err == nil && host != "" {
+	hosts := a.Config.Serve.Hosts
+	if host, _, err := net.SplitHostPort(a.Config.Serve.Addr); err == nil && host != "" {
 		hosts = append(hosts, host)
 	}
 	return hosts
@@ -102,23 +103,23 @@ func (a *app) hosts() []string {
 // users are who may use the server: those of the configuration, or one whose
 // token is kept in the data directory.
 func (a *app) users() ([]server.User, error) {
-	root := cmp.Or(a.cfg.Serve.Root, filepath.Join(a.cfg.DataDir, "workspaces"))
+	root := cmp.Or(a.Config.Serve.Root, filepath.Join(a.Config.DataDir, "workspaces"))
 	var all []server.User
-	for _, name := range a.cfg.UserNames() {
-		u := a.cfg.Users[name]
+	for _, name := range a.Config.UserNames() {
+		u := a.Config.Users[name]
 		token := string(u.Token)
 		if u.TokenEnv != "" {
 			if token, _ = a.t.env(u.TokenEnv); token == "" {
 				return nil, fmt.Errorf("users.%s.token_env: %s is not set", name, u.TokenEnv)
 			}
 		}
-		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name), Sessions: a.cfg.Serve.Sessions})
+		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name), Sessions: a.Config.Serve.Sessions})
 	}
 	if len(all) > 0 {
 		return all, nil
 	}
-	token, err := keptToken(filepath.Join(a.cfg.DataDir, "serve.token"))
-	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: a.cfg.Serve.Sessions}}, err
+	token, err := keptToken(filepath.Join(a.Config.DataDir, "serve.token"))
+	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: a.Config.Serve.Sessions}}, err
 }
 
 // keptToken returns the token in a file, and makes one if there is none.

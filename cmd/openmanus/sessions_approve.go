@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -107,7 +108,7 @@ func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever
 	switch {
 	case !forever:
 		return nil
-	case !rememberable(x.s, call):
+	case !host.Rememberable(x.s, call):
 		return errors.New("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] of your configuration can")
 	}
 	r.Rule = forGood
@@ -200,8 +201,8 @@ func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind)
 			return err
 		}
 		switch b := ev.Body.(type) {
-		case openmanus.ModelSaid, openmanus.Called:
-			for _, c := range openmanus.CallsOf(b) {
+		case openmanus.ModelSaid:
+			for _, c := range b.Message.Calls() {
 				if c.ID == id {
 					name = c.Name
 				}

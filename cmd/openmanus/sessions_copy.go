@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/sandbox"
@@ -231,13 +232,15 @@ func (x *session) tame() (bodies []openmanus.Body) {
 	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
 		bodies = append(bodies, openmanus.Interrupted{ID: ids.New()})
 	}
-	c := x.s.Config
-	bold := c.Approve != openmanus.ApproveAsk && c.Approve != openmanus.ApproveReadOnly
+	spec := host.SpecOf(x.s)
+	bold := spec.Approve != openmanus.ApproveAsk && spec.Approve != openmanus.ApproveReadOnly
 	if bold {
-		c.Approve = openmanus.ApproveAsk
+		spec.Approve = openmanus.ApproveAsk
 	}
-	if uncaged := c.Sandbox == string(sandbox.None); bold || uncaged {
-		c.N, c.Sandbox = c.N+1, ""
+	if uncaged := spec.SandboxKind == string(sandbox.None); bold || uncaged {
+		spec.SandboxKind, spec.Limits = string(sandbox.Auto), x.s.Limits
+		c := x.s.Config
+		c.N, c.Spec, c.Sandbox = c.N+1, spec, ""
 		bodies = append(bodies, c)
 	}
 	return bodies

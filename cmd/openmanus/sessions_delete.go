@@ -43,8 +43,8 @@ func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) er
 			errs = append(errs, err)
 			continue
 		}
-		if err := a.copies("", nil).Remove(id); err != nil {
-			errs = append(errs, fmt.Errorf("session %s is deleted, but not all copies of its attempts: %w", id, err))
+		if err := a.RemoveCopies(id); err != nil {
+			errs = append(errs, err)
 		}
 		fmt.Fprintf(t.out, "deleted %s\n", plain(id))
 	}

@@ -109,9 +109,9 @@ type encoder interface {
 
 // wire returns the encoder of the model that the session's requests went to.
 func (x *session) wire(c openmanus.Configured) (encoder, error) {
-	m, err := x.cfg.ModelAt(c.Model, c.Endpoint)
+	m, err := x.Config.ModelAt(c.Model, c.Endpoint)
 	if err != nil { // such as a key that is not set, which a body does not need
-		bare, wrong := x.cfg.Unkeyed(c.Model, c.Endpoint)
+		bare, wrong := x.Config.Unkeyed(c.Model, c.Endpoint)
 		if wrong != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // sessionsResumeCmd is openmanus sessions resume.
@@ -63,7 +64,7 @@ func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanu
 func (x *session) again(f runFlags, sh shown) error {
 	switch sh.Output {
 	case outJSON:
-		if err := x.t.encoder().Encode(summarize(x.id, x.s, nil, []fileChange{})); err != nil {
+		if err := x.t.encoder().Encode(summarize(x.id, x.s, nil, []host.FileChange{})); err != nil {
 			return err
 		}
 	case outText:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
@@ -76,7 +77,7 @@ func (x *session) info(ctx context.Context) (*sessionInfo, error) {
 
 func newInfo(kept journal.SessionInfo, s *openmanus.State, qs []run.Question) *sessionInfo {
 	return &sessionInfo{
-		runSummary: summarize(kept.ID, s, qs, []fileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
+		runSummary: summarize(kept.ID, s, qs, []host.FileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
 		Agent: s.Opened.Flow, Model: s.Config.Model, Endpoint: s.Config.Endpoint, Workspace: s.Config.Workspace,
 		Approve: s.Config.Approve, Parent: s.Opened.Parent, From: s.Opened.From, Unknown: s.Foreign,
 	}
@@ -166,9 +167,6 @@ func (tr *transcript) event(ev openmanus.Event) {
 		tr.line(s.bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(content(b.Message.Parts)), "\n", "\n> "))
 	case openmanus.ModelSaid:
 		tr.said(b)
-	case openmanus.Called:
-		tr.flush()
-		tr.begin(openmanus.CallsOf(b)...)
 	case openmanus.ModelFailed:
 		tr.line(s.red, "! the model failed: %s", b.Error)
 	case openmanus.Stopped:
@@ -208,12 +206,7 @@ func (tr *transcript) said(b openmanus.ModelSaid) {
 		tr.line(tr.style.red, "! the reply is not whole: %s", b.Stop)
 	}
 	tr.flush()
-	tr.begin(b.Message.Calls()...)
-}
-
-// begin begins the blocks of calls.
-func (tr *transcript) begin(calls ...llm.Call) {
-	for _, c := range calls {
+	for _, c := range b.Message.Calls() {
 		tr.names[c.ID] = c.Name
 		tr.calls = append(tr.calls, &callBlock{Call: c})
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -102,9 +102,6 @@ func (p *printer) event(ev openmanus.Event) {
 		p.typing(b)
 	case openmanus.ModelSaid:
 		p.said(b)
-	case openmanus.Called:
-		p.freshLine()
-		p.tools[b.Call] = openmanus.CallsOf(b)[0]
 	case openmanus.ModelFailed:
 		p.typed.Reset()
 		p.line(p.style.red("! the model failed: ") + plain(b.Error))
@@ -302,24 +299,8 @@ func (p *printer) soFar() string {
 	return p.typed.String()
 }
 
-// summary is a call in one line: the argument that matters most, or all.
-func summary(c llm.Call) string {
-	var args map[string]any
-	if json.Unmarshal([]byte(c.Input), &args) != nil {
-		return oneLine(c.Input, 120)
-	}
-	for _, key := range []string{"command", "code", "path", "file_path", "pattern", "inquire", "query", "url", "status"} {
-		s, ok := args[key].(string)
-		if !ok {
-			continue
-		}
-		if path, ok := args["path"].(string); ok && key == "command" {
-			s += " " + path
-		}
-		return oneLine(s, 120)
-	}
-	return oneLine(c.Input, 120)
-}
+// summary is a call in one line.
+func summary(c llm.Call) string { return oneLine(host.CallSummary(c), 120) }
 
 // shortened is the end of a result, or the steps of a plan.
 func shortened(tool, text string) []string {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/config"
-	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // toolsCmd is openmanus tools.
@@ -33,15 +31,16 @@ func (c *toolsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	tm, name := t.newTeam(cfg.Run.Workspace), cmp.Or(c.Agent, cfg.Run.Agent)
-	kind, ok := tm.find(name)
+	tm, name := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds()), cmp.Or(c.Agent, cfg.Run.Agent)
+	kind, ok := tm.Find(name)
 	if !ok {
-		return tm.noAgent(name)
+		return tm.NoAgent(name)
 	}
-	infos, err := t.toolsOf(cfg, kind)
+	list, err := t.host().ToolsOf(cfg, kind)
 	if err != nil {
 		return err
 	}
+	infos := toolInfos(list)
 	if c.Name != "" {
 		return c.one(t, g, infos)
 	}
@@ -74,31 +73,14 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 	return err
 }
 
-// toolsOf returns the tools of an agent.
-func (t *terminal) toolsOf(cfg *config.Config, kind agents.Kind) ([]toolInfo, error) {
-	ws, err := workspace.NewDir(t.dir)
-	if err != nil {
-		return nil, usage(err)
-	}
-	defer ws.Close()
-	web, err := newWebTools(cfg, ws, false)
-	if err != nil {
-		return nil, usage(err)
-	}
-	defer web.Close()
-	o := agentOptions(cfg, ws)
-	o.Web = web.tools
-	a, closer, err := kind.Make(o)
-	if err != nil {
-		return nil, err
-	}
-	defer closer.Close()
+// toolInfos describes tools.
+func toolInfos(list []openmanus.Tool) []toolInfo {
 	infos := []toolInfo{}
-	for _, tool := range a.Tools {
+	for _, tool := range list {
 		_, varies := tool.(openmanus.CallHinter)
 		infos = append(infos, toolInfo{tool.Spec(), varies})
 	}
-	return infos, nil
+	return infos
 }
 
 // may says in words what the calls of a tool may do.

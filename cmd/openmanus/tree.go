@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -81,7 +79,7 @@ func (b *below) watch(id, path string, after int64) {
 	b.watched[id], b.shown[id] = true, after
 	b.all.Go(func() {
 		var p *printer
-		for ev, err := range b.d.local.Watch(b.ctx, id, after) {
+		for ev, err := range b.d.Local.Watch(b.ctx, id, after) {
 			if err != nil {
 				b.d.print.remark("%s can no longer be watched: %v", id, err)
 				return
@@ -104,7 +102,7 @@ func (b *below) watch(id, path string, after int64) {
 // labelOf is how the session id is called on the screen, below path.
 func labelOf(path, id, flow string) string {
 	name := id[strings.LastIndexByte(id, '.')+1:]
-	label := flowName(flow) + " " + name
+	label := host.FlowName(flow) + " " + name
 	if path != "" {
 		label = path + " > " + label
 	}
@@ -212,34 +210,7 @@ func asker(root string, q run.Question) string {
 	}
 	var names []string
 	for _, flow := range q.Path {
-		names = append(names, flowName(flow))
+		names = append(names, host.FlowName(flow))
 	}
 	return strings.Join(names, " > ") + " (" + strings.TrimPrefix(q.Session, root+".") + ")"
-}
-
-// maxTold is how many files a session tells its parent of.
-const maxTold = 50
-
-// clockStep is how much the times of files may lag behind the clock.
-const clockStep = 4 * time.Millisecond
-
-// filesOf returns the files of the workspace that changed since a session
-// began. What others changed meanwhile is among them.
-func (a *app) filesOf(ctx context.Context, s *openmanus.State) ([]string, error) {
-	root, err := os.OpenRoot(s.Config.Workspace)
-	if errors.Is(err, fs.ErrNotExist) || s.Config.Workspace == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var files []string
-	for name, f := range scanFiles(ctx, root.FS(), ownDir(root.Name(), a.cfg.DataDir)).files {
-		if !f.time.Before(s.Began.Add(-clockStep)) {
-			files = append(files, name)
-		}
-	}
-	slices.Sort(files)
-	return files[:min(len(files), maxTold)], nil
 }

@@ -126,7 +126,7 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 	case 19:
 		return openmanus.TakenOver{N: n % 4}
 	case 20:
-		return openmanus.Configured{N: n % 4, Tools: madeUp[n%4%3:], Limits: openmanus.Limits{Steps: n % 7}}
+		return openmanus.Configured{N: n % 4, Tools: madeUp[n%4%3:], Spec: openmanus.Spec{Limits: openmanus.Limits{Steps: n % 7}}}
 	}
 	if kind%23 == 21 {
 		return openmanus.Ended{Turn: turn, Re: re, Status: []openmanus.Status{openmanus.Finished, openmanus.Failed, ""}[n%3], Text: id}
@@ -421,7 +421,7 @@ func FuzzLife(f *testing.F) {
 		l := &life{t: t, st: &story{bytes: bytes}, a: &openmanus.Agent{}, before: []llm.Message{}, ran: make(map[string]int)}
 		defer l.st.log(t)
 		l.happen(openmanus.Opened{})
-		l.happen(openmanus.Configured{Tools: madeUp, Limits: openmanus.Limits{Steps: 20, Time: -1}})
+		l.happen(openmanus.Configured{Tools: madeUp, Spec: openmanus.Spec{Limits: openmanus.Limits{Steps: 20, Time: -1}}})
 		l.happen(openmanus.UserSaid{ID: "task", Message: llm.Say(llm.User, "go")})
 		for len(l.st.bytes) > 0 {
 			switch l.st.next() % 8 {

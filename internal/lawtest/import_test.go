@@ -58,7 +58,8 @@ var storeys = []storey{
 	{"3", "agents: configured from what floor 2 offers", configured},
 	{"–", "suites for implementers, which belong to what they test", suites},
 	{"4", "surfaces: they append, wake and follow", surfaces},
-	{"5", "assembly: the only place that reads flags and wires", assembly},
+	{"5", "assembly: they turn a configuration into running agents", assembly},
+	{"6", "programs: the only places that read flags", programs},
 }
 
 // floors are those of all storeys.
@@ -362,6 +363,33 @@ var assembly = []floor{
 		module + "/config":     "what is configured is what it looks for",
 		"golang.org/x/sys/...": platform,
 	}},
+	{pkg: "host", may: map[string]string{
+		module: speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,
+		module + "/llm/providers":   "the providers that are built in",
+		module + "/llm/catalogue":   "what is known of models that the configuration does not describe",
+		module + "/llm/tokens":      "the size of requests",
+		module + "/journal":         "secrets, and the index of sessions",
+		module + "/run":             drives,
+		module + "/agents":          "the agents and flows that it makes",
+		module + "/tools":           "the tool that delegates",
+		module + "/config":          "what it turns into agents",
+		module + "/gate":            "what rules on the calls of agents",
+		module + "/sandbox":         "what commands run in",
+		module + "/egress":          "the proxies of sandbox and browser",
+		module + "/web":             "tools that are shared by all agents of a workspace",
+		module + "/browser":         "tools that are shared by all agents of a workspace",
+		module + "/data/document":   "documents that web tools read",
+		module + "/mcp":             "the tools of servers",
+		module + "/trace":           "traces, if the environment asks for them",
+		module + "/internal/doctor": "the models of an Ollama",
+	}},
+	{pkg: "host/served", may: map[string]string{
+		module: speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
+		module + "/agents": "the plans that its flows follow",
+	}},
+}
+
+var programs = []floor{
 	{pkg: "cmd/openmanus", may: map[string]string{
 		module:          "it wires",
 		module + "/...": "it wires",
@@ -370,6 +398,10 @@ var assembly = []floor{
 		"github.com/google/jsonschema-go/...":        "answers that have a schema",
 		"golang.org/x/term":                          "is a person there?",
 		"golang.org/x/text/width":                    "how wide a letter is on the screen",
+	}},
+	{pkg: "examples/served", may: map[string]string{
+		module + "/...": "an example may use all that is public",
+		module:          "an example may use all that is public",
 	}},
 }
 

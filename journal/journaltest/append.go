@@ -32,7 +32,7 @@ func appendCases() []testCase {
 
 func firstAppend(t testing.TB, open Opener) {
 	j := simple(t, open)
-	evs := add(t, j, "s", opening(), openmanus.Configured{Model: "m"}, said("u1", "hello"))
+	evs := add(t, j, "s", opening(), openmanus.Configured{Spec: openmanus.Spec{Model: "m"}}, said("u1", "hello"))
 	contiguous(t, evs, 1)
 	same(t, "what was read", read(t, j, "s", 0), evs)
 	more := add(t, j, "s", said("u2", "again"))

@@ -26,14 +26,19 @@ func openingBodies() []openmanus.Body {
 			From: &openmanus.Origin{Session: "origin", Seq: 12},
 		},
 		openmanus.Configured{
-			N: 0, Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", System: "You are terse.", Workspace: "/home/me/project", Approve: openmanus.ApproveAsk, Sandbox: "bubblewrap", FlowEnds: true,
+			N: 0, System: "You are terse.", Sandbox: "bubblewrap", FlowEnds: true,
+			Spec: openmanus.Spec{
+				Agent: "manus", Flow: &openmanus.FlowSpec{Name: "plan", Settings: json.RawMessage(`{"agents":["manus"]}`)},
+				Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", Workspace: "/home/me/project",
+				Approve: openmanus.ApproveAsk, SandboxKind: "auto", Answer: json.RawMessage(`{"type":"object"}`),
+				Delegates: []string{"swe"}, Limits: everyLimit(),
+			},
 			Tools: []openmanus.ToolSpec{{
 				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
 				Hints:     everyHint(),
 				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true"}},
 			}},
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
-			Limits:   everyLimit(),
 			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125},
 			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
 		},
@@ -72,7 +77,6 @@ func turnBodies() []openmanus.Body {
 		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7},
 		openmanus.Resumed{ID: "r1", Limits: everyLimit()},
 		openmanus.Stopped{Turn: 2, Re: 6, Reason: openmanus.NoSteps, Error: "50 steps are used up"},
-		openmanus.Called{Turn: 4, Re: 6, Call: "c4-1", Name: "copy_workspace", Input: `{"round":1}`},
 		openmanus.Ended{Turn: 3, Re: 6, Status: openmanus.Failed, Reason: openmanus.ByAgent, Error: "a step is blocked", Text: "Half of it is done."},
 	}
 }

@@ -15,7 +15,7 @@ import (
 // wait for somebody to speak, and prints what one takes: held in memory, and
 // in the store alone.
 func idle(ctx context.Context, j openmanus.Journal, n int) error {
-	a := &openmanus.Agent{Name: "bench", Instructions: peer.Instructions, ModelName: "scripted:bench", Tools: []openmanus.Tool{noop()}, Gate: openmanus.AllowAll}
+	a := &openmanus.Agent{Name: "bench", Instructions: peer.Instructions, Spec: openmanus.Spec{Model: "scripted:bench"}, Tools: []openmanus.Tool{noop()}, Gate: openmanus.AllowAll}
 	local := &run.Local{Worker: run.Worker{Journal: j, Flow: run.FlowsByName(a)}}
 	before, routines := peer.Heap()
 	for i := range n {

@@ -48,7 +48,7 @@ func drive(ctx context.Context, c peer.Config) (err error) {
 func agent(c peer.Config, name string) *openmanus.Agent {
 	c.Model = name
 	return &openmanus.Agent{
-		Name: name, Instructions: peer.Instructions, Model: model(c), ModelName: "openai/" + name,
+		Name: name, Instructions: peer.Instructions, Model: model(c), Spec: openmanus.Spec{Model: "openai/" + name},
 		Tools:  []openmanus.Tool{noop()},
 		Gate:   openmanus.AllowAll,
 		Limits: openmanus.Limits{Steps: c.Steps + 1, Tokens: -1, Money: -1},

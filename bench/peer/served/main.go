@@ -28,7 +28,7 @@ func drive(ctx context.Context, c peer.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	h := host{db, &openmanus.Agent{
-		Name: "bench", Instructions: peer.Instructions, Gate: openmanus.AllowAll, ModelName: "openai/" + c.Model,
+		Name: "bench", Instructions: peer.Instructions, Gate: openmanus.AllowAll, Spec: openmanus.Spec{Model: "openai/" + c.Model},
 		Model: llm.Retry(openai.New(openai.Options{Model: c.Model, BaseURL: c.URL, Key: peer.Key}), llm.RetryOptions{}),
 	}}
 	root, err := os.MkdirTemp(c.DB, "workspaces-")

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// webTools are the tools of the web, and what they reach it through.
+// webTools are the web tools of one agent with the proxy of its browser.
 type webTools struct {
 	cfg    *config.Config
 	dialer *egress.Dialer
@@ -27,13 +27,13 @@ type webTools struct {
 	tool   *browser.Tool
 
 	mu    sync.Mutex
-	proxy string // the address of the proxy that browsers use; "": there is none yet
+	proxy string // the URL of the proxy; "": it has not been started
 	stop  context.CancelFunc
 	done  chan struct{}
 }
 
-// newWeb makes the tools of the web for a workspace. Nothing runs until one of
-// them is used.
+// newWebTools makes the web tools of a workspace. Neither browser nor proxy runs
+// until one of them is used. vision reports whether the model sees images.
 func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webTools, error) {
 	d, err := egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
 	if err != nil {
@@ -59,7 +59,7 @@ func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webT
 	return w, nil
 }
 
-// documentText is a document of the web as text.
+// documentText converts a document from the web to text.
 func documentText(ctx context.Context, name string, data []byte) (string, error) {
 	d, err := document.Bytes(ctx, name, data, document.Options{})
 	if err != nil {
@@ -68,7 +68,7 @@ func documentText(ctx context.Context, name string, data []byte) (string, error)
 	return fmt.Sprintf("(%s, %s)\n%s", d.Format, d.About, d), nil
 }
 
-// Close ends the browsers, and then the proxy.
+// Close ends the browsers, and then the proxy that they use.
 func (w *webTools) Close() error {
 	err := w.tool.Close()
 	w.mu.Lock()
@@ -80,7 +80,7 @@ func (w *webTools) Close() error {
 	return err
 }
 
-// start starts a browser as it is configured.
+// start starts a browser as the configuration says.
 func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	b := w.cfg.Browser
 	if b.Proxy != "" {
@@ -99,7 +99,8 @@ func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	return browser.Start(ctx, o)
 }
 
-// listen starts the proxy, if it does not run, and returns its address.
+// listen starts the proxy unless it runs, and returns its address. All that a
+// browser requests passes through it, so that [web] holds for pages too.
 func (w *webTools) listen() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +109,7 @@ func (w *webTools) listen() (string, error) {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", errors.New("the browser's way out cannot be opened: " + err.Error())
+		return "", errors.New("the proxy for the browser cannot be started: " + err.Error())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop, w.done, w.proxy = cancel, make(chan struct{}), "http://"+l.Addr().String()

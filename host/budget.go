@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -15,27 +15,28 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A dayPurse bounds what all sessions of a data directory spend in a day of
-// UTC. It is a file with a line for each request when it is made, and another
-// with what it cost more or less when it has been answered, to which any
-// number of processes append. Midnight between the two puts them into two days.
-type dayPurse struct {
+// A dayBudget bounds what all sessions of a data directory spend in a day of
+// UTC. It is a file to which any number of processes append: a line with the
+// estimated cost of each request when it is made, and one with the difference
+// to its real cost when it has been answered. Amounts are in billionths of a US
+// dollar. If midnight lies between the two lines, they count for two days.
+type dayBudget struct {
 	dir   string
 	limit openmanus.Money
 	now   func() time.Time
 }
 
-func (p dayPurse) file() string {
+func (p dayBudget) file() string {
 	return filepath.Join(p.dir, "spent-"+p.now().UTC().Format(time.DateOnly))
 }
 
-// Reserve implements [run.Budget]: it writes its line first and then adds
-// up those before it, so that of two that do so at once each sees the other,
-// or is seen.
-func (p dayPurse) Reserve(_ context.Context, about openmanus.Money) error {
+// Reserve implements [run.Budget]. It appends its line first and then adds up
+// the lines before it, so that of two processes that reserve at the same time
+// one sees the other's line.
+func (p dayBudget) Reserve(_ context.Context, about openmanus.Money) error {
 	end, err := p.add(about)
 	if err != nil {
-		return fmt.Errorf("what is spent cannot be written down: %w", err)
+		return fmt.Errorf("the budget of the day cannot be recorded: %w", err)
 	}
 	spent, err := p.spent(end)
 	if err != nil {
@@ -50,13 +51,13 @@ func (p dayPurse) Reserve(_ context.Context, about openmanus.Money) error {
 }
 
 // Settle implements [run.Budget].
-func (p dayPurse) Settle(_ context.Context, reserved, cost openmanus.Money) error {
+func (p dayBudget) Settle(_ context.Context, reserved, cost openmanus.Money) error {
 	_, err := p.add(cost - reserved)
 	return err
 }
 
-// add writes a line and returns where it ends.
-func (p dayPurse) add(m openmanus.Money) (int64, error) {
+// add appends a line and returns the offset of its end.
+func (p dayBudget) add(m openmanus.Money) (int64, error) {
 	f, err := os.OpenFile(p.file(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
@@ -66,19 +67,19 @@ func (p dayPurse) add(m openmanus.Money) (int64, error) {
 	return end, errors.Join(err, seekErr, f.Close())
 }
 
-// spent adds up the lines before end.
-func (p dayPurse) spent(end int64) (spent openmanus.Money, err error) {
+// spent adds up the lines before the offset end.
+func (p dayBudget) spent(end int64) (spent openmanus.Money, err error) {
 	data, err := os.ReadFile(p.file())
 	if errors.Is(err, fs.ErrNotExist) { // midnight has just passed
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("what was spent today cannot be read: %w", err)
+		return 0, fmt.Errorf("the budget of the day cannot be read: %w", err)
 	}
 	for line := range strings.Lines(string(data[:min(end, int64(len(data)))])) {
 		n, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%s is not as it was written: %q", p.file(), line)
+			return 0, fmt.Errorf("%s is damaged: %q is not an amount", p.file(), line)
 		}
 		spent += openmanus.Money(n)
 	}

@@ -1,0 +1,246 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/llm/tokens"
+	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/tools"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// An agentInstance is an agent with what it keeps running.
+type agentInstance struct {
+	agent *openmanus.Agent
+	close []io.Closer
+}
+
+// Close ends what the agent keeps running.
+func (m agentInstance) Close() error {
+	var errs []error
+	for _, c := range m.close {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// closeSessions ends what the agent keeps running for the sessions.
+func (m agentInstance) closeSessions(ids []string) error {
+	var errs []error
+	for _, t := range m.agent.Tools {
+		if t, ok := t.(openmanus.SessionCloser); ok {
+			for _, id := range ids {
+				errs = append(errs, t.CloseSession(id))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// flow is the [run.Worker].Flow: it makes the flow of a session from its spec.
+func (h *Host) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, error) {
+	return h.Flow(SpecOf(s))
+}
+
+// Flow returns what decides in sessions with the spec. It is the only function
+// that makes agents; sessions whose specs differ in their limits alone share
+// what it makes. What is made lives until Close, or until the sessions that
+// [Host.Keep] was called for are released.
+//
+// The error is an [*Error] that names the agent, model, sandbox or flow if
+// there is no such one.
+func (h *Host) Flow(spec openmanus.Spec) (openmanus.Flow, error) {
+	if err := checkKind(spec); err != nil {
+		return nil, err
+	}
+	if spec.Flow != nil {
+		return h.makeFlow(spec)
+	}
+	shared, err := h.sharedAgent(spec)
+	if err != nil {
+		return nil, err
+	}
+	agent := *shared
+	agent.Name, agent.Spec = spec.Name(), spec
+	return &agent, nil
+}
+
+// sharedAgent returns the agent of spec, but for its limits, and makes it if it
+// is not there.
+func (h *Host) sharedAgent(spec openmanus.Spec) (*openmanus.Agent, error) {
+	spec.Limits = openmanus.Limits{}
+	key := string(encode(spec))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m, ok := h.agents[key]; ok {
+		return m.agent, nil
+	}
+	m, err := h.makeAgent(spec)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	h.agents[key] = m
+	return m.agent, nil
+}
+
+// makeAgent makes the agent of spec. If it fails, the caller closes what was
+// made until then. h.mu is held.
+func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
+	tm := h.Team(spec.Workspace)
+	kind, ok := tm.Find(spec.Agent)
+	if !ok {
+		return m, tm.NoAgent(spec.Agent)
+	}
+	_, model, err := h.model(spec.Model, spec.Endpoint)
+	if err != nil {
+		return m, err
+	}
+	ws, err := h.Workspace(context.Background(), h.Config, spec.Workspace, spec.SandboxKind)
+	if err != nil {
+		return m, err
+	}
+	m.close = []io.Closer{ws}
+	o := agentOptions(h.Config, ws)
+	o.Answer, o.Skills = spec.Answer, tm.Skills
+	if o.Delegates, err = delegates(tm, spec.Delegates); err != nil {
+		return m, err
+	}
+	web, err := newWebTools(h.Config, ws, model.Info.Vision != nil && *model.Info.Vision)
+	if err != nil {
+		return m, mistake(err)
+	}
+	m.close = append([]io.Closer{web}, m.close...)
+	o.Web = web.tools
+	agent, closer, err := kind.Make(o)
+	if err != nil {
+		return m, mistake(err)
+	}
+	m.agent, m.close = agent, append([]io.Closer{closer}, m.close...)
+	agent.Sandbox = cmp.Or(ws.Sandbox(), string(sandbox.None))
+	if err := h.configure(agent, spec); err != nil {
+		return m, err
+	}
+	if !kind.Hidden && (kind.File == nil || len(kind.File.Tools) == 0) {
+		return m, h.addServerTools(agent)
+	}
+	return m, nil
+}
+
+// agentOptions are what every agent of a workspace is made with.
+func agentOptions(cfg *config.Config, ws workspace.Workspace) agents.Options {
+	o := agents.Options{Workspace: ws, Timeout: cfg.Sandbox.Timeout}
+	if p := cfg.Python.Interpreter; p != "" {
+		o.Python = []string{p}
+	}
+	return o
+}
+
+// delegates returns the agents with these names, as an agent that gives them
+// work reads of them.
+func delegates(tm *Team, names []string) ([]tools.Assistant, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	as, err := agents.Assistants(tm.Kinds, names)
+	if err != nil {
+		return nil, mistake(errors.New(err.Error() + " to give work to; openmanus agents lists them"))
+	}
+	return as, nil
+}
+
+// configure gives an agent its spec and what follows from it: model, gate,
+// prices and window.
+func (h *Host) configure(agent *openmanus.Agent, spec openmanus.Spec) error {
+	model, m, err := h.model(spec.Model, spec.Endpoint)
+	if err != nil {
+		return err
+	}
+	agent.Spec, agent.Model = spec, model
+	agent.Prices, agent.Settings, agent.Window = m.Prices(), m.Settings, h.Config.Window(m)
+	if err := h.addHelpers(agent, m); err != nil {
+		return err
+	}
+	agent.Gate, err = h.gateOf(agent)
+	return err
+}
+
+// gateOf returns what rules on the calls of an agent.
+func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
+	return h.Gate(h.Config, gate.Options{Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox})
+}
+
+// addHelpers gives an agent, whose model is m, the models beside its own: those
+// that are asked when it fails, and the one that writes summaries.
+func (h *Host) addHelpers(agent *openmanus.Agent, m config.Model) error {
+	agent.Counter = tokens.For(m.Provider.Name, m.Name)
+	others, err := h.fallbacks(m)
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		agent.Fallbacks = append(agent.Fallbacks, openmanus.Helper{Name: o.String(), Prices: o.Prices()})
+	}
+	name := h.Config.Context.Summarizer
+	if name == "" {
+		return nil
+	}
+	model, s, err := h.model(name, "")
+	if err != nil {
+		return mistake(errors.New("context.summarizer: " + err.Error()))
+	}
+	agent.Summarizer = openmanus.Helper{Model: model, Name: s.String(), Prices: s.Prices(), Window: h.Config.Window(s)}
+	return nil
+}
+
+// ToolsOf returns the tools of an agent for display, and closes all that they
+// would keep running. MCP servers are not started for it.
+func (h Env) ToolsOf(cfg *config.Config, kind agents.Kind) ([]openmanus.Tool, error) {
+	ws, err := workspace.NewDir(h.Dir)
+	if err != nil {
+		return nil, mistake(err)
+	}
+	defer ws.Close()
+	web, err := newWebTools(cfg, ws, false)
+	if err != nil {
+		return nil, mistake(err)
+	}
+	defer web.Close()
+	o := agentOptions(cfg, ws)
+	o.Web = web.tools
+	a, closer, err := kind.Make(o)
+	if err != nil {
+		return nil, err
+	}
+	return a.Tools, closer.Close()
+}
+
+// BareAgent makes the agent of spec without model, web tools and MCP servers,
+// for a surface that offers the agent's tools to somebody else's model. The
+// caller closes what it keeps running.
+func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, error) {
+	kind, err := h.Team(spec.Workspace).Choose(spec.Agent)
+	if err != nil {
+		return nil, nil, err
+	}
+	ws, err := h.Workspace(context.Background(), h.Config, spec.Workspace, spec.SandboxKind)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent, closer, err := kind.Make(agentOptions(h.Config, ws))
+	if err != nil {
+		return nil, nil, mistake(errors.Join(err, ws.Close()))
+	}
+	m := agentInstance{agent, []io.Closer{closer, ws}}
+	agent.Spec, agent.Sandbox = spec, ws.Sandbox()
+	if agent.Gate, err = h.gateOf(agent); err != nil {
+		return nil, nil, errors.Join(err, m.Close())
+	}
+	return agent, m, nil
+}

@@ -1,0 +1,53 @@
+package host
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// TestDayBudget: all sessions of a day spend from one purse, and the next day
+// begins with a full one.
+func TestDayBudget(t *testing.T) {
+	now := time.Date(2026, 11, 21, 23, 59, 0, 0, time.UTC)
+	p := dayBudget{dir: t.TempDir(), limit: openmanus.Dollar, now: func() time.Time { return now }}
+	ask := func(about openmanus.Money, may bool) {
+		t.Helper()
+		if err := p.Reserve(t.Context(), about); (err == nil) != may {
+			t.Errorf("for %.2f: %v", about.USD(), err)
+		}
+	}
+	ask(openmanus.Dollar/4, true)
+	if err := p.Settle(t.Context(), openmanus.Dollar/4, openmanus.Dollar/2); err != nil {
+		t.Fatal(err)
+	}
+	ask(openmanus.Dollar*3/4, true) // and is never answered
+	ask(openmanus.Dollar/4, false)
+	if err := p.Reserve(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "1.2500 of 1.0000 USD") {
+		t.Error(err)
+	}
+	now = now.Add(time.Minute)
+	ask(1, true)
+}
+
+// TestBudgetAtOnce: however many ask at once, no more get something than there is.
+func TestBudgetAtOnce(t *testing.T) {
+	p := dayBudget{dir: t.TempDir(), limit: 10, now: func() time.Time { return time.Unix(0, 0) }}
+	var got atomic.Int32
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			if p.Reserve(t.Context(), 1) == nil {
+				got.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := got.Load(); n < 1 || n > 10 {
+		t.Errorf("%d requests may be made with 10 left", n)
+	}
+}

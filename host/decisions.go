@@ -1,0 +1,55 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// Rememberable reports whether a decision about the call c, in a session with
+// the state s, can be remembered.
+func Rememberable(s *openmanus.State, c *openmanus.CallState) bool { return gate.CallKey(s, c) != "" }
+
+// Decision returns a decision about the call c of a session that is to be
+// remembered. The caller sets what was decided, by whom and when.
+func (h *Host) Decision(session string, s *openmanus.State, c *openmanus.CallState) gate.Decision {
+	what := []rune(CallSummary(c.Call))
+	return gate.Decision{
+		Key: gate.CallKey(s, c), Tool: c.Name, What: h.Secrets.Replace(string(what[:min(len(what), 200)])),
+		Workspace: s.Config.Workspace, Session: session,
+	}
+}
+
+// CallSummary returns a line that tells users what a call does: the argument
+// that says most, or all of its arguments.
+func CallSummary(c llm.Call) string {
+	line := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	var args map[string]any
+	if json.Unmarshal([]byte(c.Input), &args) != nil {
+		return line(c.Input)
+	}
+	for _, key := range []string{"command", "code", "path", "file_path", "pattern", "inquire", "query", "url", "status"} {
+		s, ok := args[key].(string)
+		if !ok {
+			continue
+		}
+		if path, ok := args["path"].(string); ok && key == "command" {
+			s += " " + path
+		}
+		return line(s)
+	}
+	return line(c.Input)
+}
+
+// RemoveCopies deletes the copies of a workspace in which the attempts of a
+// session were made. It is called when the session was deleted.
+func (h *Host) RemoveCopies(id string) error {
+	if err := h.copies("", 0).Remove(id); err != nil {
+		return fmt.Errorf("session %s is deleted, but not all copies of its attempts: %w", id, err)
+	}
+	return nil
+}

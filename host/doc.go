@@ -1,0 +1,39 @@
+// Package host turns a configuration into running agents: it is what stands
+// between the packages of this module and a program that offers them to users,
+// whatever its surface is.
+//
+//	cfg, err := env.Load(config.Sources{})
+//	db, err := store.Open(cfg.DataDir, nil)
+//	h, err := host.New(host.Options{Env: env, Config: cfg, Store: db})
+//	defer h.Close()
+//	spec, err := h.Spec(ctx)                          // what the configuration says
+//	_, err = h.Open(ctx, id, host.Opening{Spec: spec, Said: &task})
+//	err = h.Local.Wake(ctx, id)                       // do it
+//
+// # Specs
+//
+// A session is made from an [openmanus.Spec] and from nothing else. The first
+// event but one of every session, its [openmanus.Configured], records the spec,
+// and [SpecOf] reads it back. So a session that is resumed, forked, served or
+// opened by another session gets the agent that it was opened with, whatever is
+// configured by then. A spec names things (an agent, a model, a kind of
+// sandbox); the configuration says what these names mean on this machine and
+// has the keys.
+//
+// Three functions make specs: [Host.Spec] from the configuration,
+// [Host.Complete] for a session that a user begins, and the host itself for a
+// session that another session opens. One function, [Host.Flow], makes a flow
+// from a spec.
+//
+// # What is shared
+//
+// Sessions with equal specs, save for their limits, share an agent and what its
+// tools keep running. A surface that outlives its sessions says with [Host.Keep]
+// which of them it still needs.
+//
+// # What a program adds
+//
+// [Options].Kinds are agents of the program's own and [Options].Flows flows of
+// its own. [Env] is how a host reaches the user and the system. A program whose
+// agents use a sandbox calls [sandbox.Main] first in its main function.
+package host

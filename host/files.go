@@ -1,0 +1,125 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A FileChange is a file that was made, changed or removed.
+type FileChange struct {
+	Path   string `json:"path"` // relative to the workspace
+	Change string `json:"change"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// The bounds of a Scan.
+const (
+	maxScanned  = 20_000
+	maxScanTime = 2 * time.Second
+)
+
+// A Scan is what the files of a workspace were at one time: their sizes, times
+// and modes, not their content.
+type Scan struct {
+	files   map[string]fileStamp
+	partial bool // some files were not looked at
+}
+
+type fileStamp struct {
+	size int64
+	time time.Time
+	mode fs.FileMode
+}
+
+// ScanFiles looks at the files below root, at most at 20,000 and for two
+// seconds. It leaves out what version control and package managers keep, and
+// the directory own, which is the program's: see [OwnDir].
+func ScanFiles(ctx context.Context, root fs.FS, own string) Scan {
+	ctx, cancel := context.WithTimeout(ctx, maxScanTime)
+	defer cancel()
+	s := Scan{files: make(map[string]fileStamp)}
+	// Directories that cannot be read are skipped; partial says so of the root.
+	_ = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			s.partial = s.partial || name == "."
+			return nil
+		}
+		if len(s.files) >= maxScanned || ctx.Err() != nil {
+			s.partial = true
+			return fs.SkipAll
+		}
+		if d.IsDir() {
+			if name == own {
+				return fs.SkipDir
+			}
+			if slices.Contains([]string{".git", "node_modules", "__pycache__", ".venv"}, d.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			s.files[name] = fileStamp{info.Size(), info.ModTime(), info.Mode()}
+		}
+		return nil
+	})
+	return s
+}
+
+// changes returns what differs from before to after, by path. What one of two
+// partial scans did not see may be missing.
+func Changes(before, after Scan) []FileChange {
+	list := []FileChange{}
+	for path, now := range after.files {
+		was, there := before.files[path]
+		switch {
+		case !there && !before.partial:
+			list = append(list, FileChange{path, "created", now.size})
+		case there && was != now:
+			list = append(list, FileChange{path, "modified", now.size})
+		}
+	}
+	for path := range before.files {
+		if _, there := after.files[path]; !there && !after.partial {
+			list = append(list, FileChange{path, "deleted", 0})
+		}
+	}
+	slices.SortFunc(list, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// The bounds of what a session reports of its files to its parent.
+const (
+	maxReported = 50
+	clockStep   = 4 * time.Millisecond // how much the times of files may lag behind the clock
+)
+
+// filesOf is the [run.Worker].Files: the files of the workspace that changed
+// since a session began, whoever changed them.
+func (h *Host) filesOf(ctx context.Context, s *openmanus.State) ([]string, error) {
+	root, err := os.OpenRoot(s.Config.Workspace)
+	if errors.Is(err, fs.ErrNotExist) || s.Config.Workspace == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var files []string
+	for name, f := range ScanFiles(ctx, root.FS(), OwnDir(root.Name(), h.Config.DataDir)).files {
+		if !f.time.Before(s.Began.Add(-clockStep)) {
+			files = append(files, name)
+		}
+	}
+	slices.Sort(files)
+	return files[:min(len(files), maxReported)], nil
+}
+
+// Partial reports whether the scan left out files because there were too many.
+func (s Scan) Partial() bool { return s.partial }

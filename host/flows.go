@@ -1,0 +1,278 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/sandbox"
+)
+
+// The names of the flows that are built in.
+const (
+	PlanFlow     = "plan"     // its settings are a [Plan]
+	EvaluateFlow = "evaluate" // its settings are an [Evaluation]
+)
+
+// A FlowMaker makes a flow from the spec of a session, whose Flow is not nil.
+// configure gives the agent of the flow what spec says of models, approvals and
+// limits; the maker calls it, unless the flow asks no model.
+type FlowMaker func(spec openmanus.Spec, configure func(*openmanus.Agent) error) (openmanus.Flow, error)
+
+// A Plan is the settings of the flow in which a planner makes a plan and
+// agents do its steps.
+type Plan struct {
+	Agents   []string `json:"agents"`             // who does the steps; the first one does those that name none
+	Parallel int      `json:"parallel,omitempty"` // steps at once; 0: 4
+	Replans  int      `json:"replans"`            // how often the plan may change because a step is blocked
+	Only     bool     `json:"only,omitempty"`     // the plan is the answer
+
+	// Model and Endpoint are those of the steps, if the planner has a model of
+	// its own; "": the session's.
+	Model    string `json:"model,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+}
+
+// An Evaluation is the settings of the flow in which a task is attempted
+// several times and the best attempt is kept.
+type Evaluation struct {
+	Attempts []agents.Attempt `json:"attempts"`
+	Parallel int              `json:"parallel,omitempty"` // attempts at once; 0: 4
+	MaxMiB   int              `json:"max_mib,omitempty"`  // a larger workspace is not copied; 0: [MaxCopyMiB]
+}
+
+// The bounds of an evaluation.
+const (
+	MaxAttempts = 16
+	MaxHint     = 2_000 // bytes of an attempt's hint
+	MaxCopyMiB  = 1024  // of the workspace, unless the settings say otherwise
+
+	maxCopyFiles = 200_000
+)
+
+// flowSpec returns a flow with its settings, as specs have it.
+func flowSpec(name string, settings any) *openmanus.FlowSpec {
+	data, err := json.Marshal(settings)
+	if err != nil {
+		panic("host: " + err.Error()) // plain structs always encode
+	}
+	return &openmanus.FlowSpec{Name: name, Settings: data}
+}
+
+// WithPlan returns spec with the planning flow.
+func WithPlan(spec openmanus.Spec, p Plan) openmanus.Spec {
+	spec.Flow = flowSpec(PlanFlow, p)
+	return spec
+}
+
+// WithEvaluation returns spec with the evaluating flow.
+func WithEvaluation(spec openmanus.Spec, e Evaluation) openmanus.Spec {
+	spec.Flow = flowSpec(EvaluateFlow, e)
+	return spec
+}
+
+// Attempts returns n attempts by the agent, with the models and the hints in
+// turn.
+func Attempts(n int, agent string, models, hints []string) []agents.Attempt {
+	inTurn := func(list []string, i int) string {
+		if len(list) == 0 {
+			return ""
+		}
+		return list[i%len(list)]
+	}
+	var all []agents.Attempt
+	for i := range n {
+		all = append(all, agents.Attempt{Agent: agent, Model: inTurn(models, i), Hint: inTurn(hints, i)})
+	}
+	return all
+}
+
+// Settings reads the settings of a flow into v, a pointer to a struct. A
+// setting that v does not have is an error.
+func Settings(f *openmanus.FlowSpec, v any) error {
+	d := json.NewDecoder(bytes.NewReader(f.Settings))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("the settings of the flow %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// PlanOf returns the settings of a session of the planning flow; false if it is
+// of another flow.
+func PlanOf(spec openmanus.Spec) (p Plan, ok bool) {
+	ok = spec.Flow != nil && spec.Flow.Name == PlanFlow && Settings(spec.Flow, &p) == nil
+	return p, ok
+}
+
+// completeFlow is [Host.Complete] for a spec with a flow.
+func (h *Host) completeFlow(spec openmanus.Spec) (openmanus.Spec, error) {
+	switch spec.Flow.Name {
+	case PlanFlow:
+		return h.completePlan(spec)
+	case EvaluateFlow:
+		return h.completeEvaluation(spec)
+	}
+	return spec, nil
+}
+
+// completePlan gives the agents of a plan their full names, and the planner the
+// model of the profile of its name, if there is one.
+func (h *Host) completePlan(spec openmanus.Spec) (openmanus.Spec, error) {
+	var p Plan
+	if err := Settings(spec.Flow, &p); err != nil {
+		return spec, mistake(err)
+	}
+	if len(p.Agents) == 0 {
+		p.Agents = []string{spec.Agent}
+	}
+	as, err := agents.Assistants(h.Team(spec.Workspace).Kinds, p.Agents)
+	if err != nil {
+		return spec, h.noSuch(spec, err)
+	}
+	p.Agents = nil
+	for _, a := range as {
+		p.Agents = append(p.Agents, a.Name)
+	}
+	if own := h.ownModel("planner"); own != "" && own != spec.Model {
+		m, err := h.Config.Model(own)
+		if err != nil {
+			return spec, mistake(err)
+		}
+		p.Model, p.Endpoint = spec.Model, spec.Endpoint
+		spec.Model, spec.Endpoint = own, m.BaseURL
+	}
+	return WithPlan(spec, p), nil
+}
+
+func (h *Host) noSuch(spec openmanus.Spec, err error) error {
+	return mistake(fmt.Errorf("%w; there is %s", err, strings.Join(h.Team(spec.Workspace).Names(), ", ")))
+}
+
+// stepModel gives spec, which is that of a session whose steps have another
+// model than its planner, the model of the steps.
+func (h *Host) stepModel(spec *openmanus.Spec) error {
+	if spec.Flow == nil || spec.Flow.Name != PlanFlow {
+		return nil
+	}
+	var p Plan
+	err := Settings(spec.Flow, &p)
+	if p.Model != "" {
+		spec.Model, spec.Endpoint = p.Model, p.Endpoint
+	}
+	return err
+}
+
+// completeEvaluation gives the models of the attempts the names that sessions
+// record.
+func (h *Host) completeEvaluation(spec openmanus.Spec) (openmanus.Spec, error) {
+	var e Evaluation
+	if err := Settings(spec.Flow, &e); err != nil {
+		return spec, mistake(err)
+	}
+	for i, a := range e.Attempts {
+		if a.Model == "" {
+			continue
+		}
+		m, err := h.Config.Model(a.Model)
+		if err != nil {
+			return spec, mistake(fmt.Errorf("--models: %w", err))
+		}
+		e.Attempts[i].Model = cmp.Or(m.Profile, m.String())
+	}
+	return WithEvaluation(spec, e), nil
+}
+
+// makeFlow makes the flow of spec.
+func (h *Host) makeFlow(spec openmanus.Spec) (openmanus.Flow, error) {
+	configure := func(a *openmanus.Agent) error {
+		a.Name = spec.Name()
+		if spec.SandboxKind != string(sandbox.Auto) { // it runs nothing itself
+			a.Sandbox = spec.SandboxKind
+		}
+		return h.configure(a, spec)
+	}
+	if make := h.Flows[spec.Flow.Name]; make != nil {
+		return make(spec, configure)
+	}
+	switch spec.Flow.Name {
+	case PlanFlow:
+		return h.planFlow(spec, configure)
+	case EvaluateFlow:
+		return h.evaluateFlow(spec, configure)
+	}
+	return nil, mistake(fmt.Errorf("there is no flow %q; there are %s", spec.Flow.Name, strings.Join(h.flowNames(), ", ")))
+}
+
+func (h *Host) flowNames() []string {
+	names := []string{PlanFlow, EvaluateFlow}
+	for name := range h.Flows {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// planFlow makes the planning flow.
+func (h *Host) planFlow(spec openmanus.Spec, configure func(*openmanus.Agent) error) (openmanus.Flow, error) {
+	var p Plan
+	if err := Settings(spec.Flow, &p); err != nil {
+		return nil, mistake(err)
+	}
+	as, err := agents.Assistants(h.Team(spec.Workspace).Kinds, p.Agents)
+	if err != nil {
+		return nil, h.noSuch(spec, err)
+	}
+	f := &agents.PlanFlow{
+		Planner: agents.Planner(as, true), Agents: p.Agents, Critic: "critic",
+		Parallel: p.Parallel, Replans: p.Replans, PlanOnly: p.Only,
+	}
+	return f, configure(f.Planner)
+}
+
+// evaluateFlow makes the evaluating flow. It asks no model, but its session
+// records the one of its attempts.
+func (h *Host) evaluateFlow(spec openmanus.Spec, configure func(*openmanus.Agent) error) (openmanus.Flow, error) {
+	var e Evaluation
+	if err := Settings(spec.Flow, &e); err != nil {
+		return nil, mistake(err)
+	}
+	if n := len(e.Attempts); n < 1 || n > MaxAttempts {
+		return nil, mistake(fmt.Errorf("an evaluation has from 1 to %d attempts, not %d", MaxAttempts, n))
+	}
+	f := &agents.EvaluateFlow{
+		Evaluator: agents.Evaluator(e.Attempts, h.copies(spec.Workspace, e.MaxMiB)),
+		Attempts:  e.Attempts, Judge: "judge", Parallel: e.Parallel,
+	}
+	speaks, fallbacks := f.Evaluator.Model, f.Evaluator.Fallbacks
+	err := configure(f.Evaluator)
+	f.Evaluator.Model, f.Evaluator.Fallbacks = speaks, fallbacks
+	return f, err
+}
+
+// copies are the copies of the workspace dir for the attempts of evaluations.
+func (h *Host) copies(dir string, mib int) agents.Copies {
+	own := OwnDir(dir, h.Config.DataDir)
+	return agents.Copies{
+		Home: filepath.Join(h.Config.DataDir, "attempts"), Workspace: dir, Protected: gate.Protected,
+		Skip:  func(name string) bool { return name == own },
+		Bytes: int64(cmp.Or(mib, MaxCopyMiB)) << 20, Files: maxCopyFiles,
+	}
+}
+
+// OwnDir returns the data directory as a path in the workspace, with slashes.
+// It begins with .. if it is elsewhere, and is "" if there is no such path.
+func OwnDir(workspace, data string) string {
+	own, err := filepath.Rel(workspace, data)
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(own)
+}

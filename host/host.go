@@ -1,0 +1,198 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/mcp"
+	"github.com/openmanus-go/openmanus/run"
+)
+
+// A Store keeps the sessions of a host. The store package has one. A store
+// that many processes use is an [openmanus.Locker] too.
+type Store interface {
+	openmanus.Journal
+	openmanus.Blobs
+	journal.Index
+}
+
+// Options are what a host is made with. Config and Store are needed.
+type Options struct {
+	Env
+
+	Config *config.Config
+	Store  Store
+
+	// Secrets are replaced in what is recorded. Nil: those of Config and of
+	// the MCP servers, see [Env.Secrets].
+	Secrets *journal.Secrets
+
+	// Servers are the MCP servers whose tools agents get.
+	Servers []config.MCPServer
+
+	// Kinds are agents beside those that are built in. They come first, and
+	// so may take the name of one.
+	Kinds []agents.Kind
+
+	// Flows are flows beside those that are built in, by name.
+	Flows map[string]FlowMaker
+}
+
+// A Host makes the agents of one configuration and drives their sessions. It
+// is safe for concurrent use, but for its exported fields, which are set before
+// use.
+type Host struct {
+	Options
+
+	// Local drives the sessions. New makes it.
+	Local *run.Local
+
+	// OnRetry and OnFailover, if not nil, are called when a model did not
+	// answer and is asked again after wait, and when the model named to is
+	// asked in its place.
+	OnRetry    func(err error, wait time.Duration)
+	OnFailover func(err error, to string)
+
+	limiters      sync.Map // [2]string, an endpoint and a key → *llm.Limiter
+	wrongEndpoint atomic.Bool
+
+	mcpOnce   sync.Once
+	mcpClient *mcp.Client // set when mcpOnce is done, as mcpErr is
+	mcpErr    error
+	mcpClose  []io.Closer
+
+	teamMu sync.Mutex
+	teams  map[string]*Team // by workspace
+
+	mu      sync.Mutex
+	agents  map[string]agentInstance   // by their spec without limits, in JSON
+	holders map[string]map[string]bool // the sessions that Keep was called for, by workspace
+
+	// chosen are the models that a user of this process chose, by name and
+	// endpoint. Those get their key wherever they are: the user said so.
+	chosen map[[2]string]config.Model
+}
+
+// New returns a host. The caller closes it, and then the store.
+func New(o Options) (*Host, error) {
+	if o.Secrets == nil {
+		o.Secrets = o.Env.Secrets(o.Config, o.Servers)
+	}
+	h := &Host{
+		Options: o, teams: make(map[string]*Team), agents: make(map[string]agentInstance),
+		holders: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model),
+	}
+	name, _ := os.Hostname() // a worker without a host name is still a worker
+	h.Local = &run.Local{Worker: run.Worker{
+		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Files: h.filesOf, Note: h.note, Secrets: o.Secrets,
+		Name: fmt.Sprintf("%s/%d", name, os.Getpid()),
+	}}
+	if o.Config.Run.DayCost > 0 {
+		h.Local.Budget = dayBudget{dir: o.Config.DataDir, limit: o.Config.Run.DayCost, now: time.Now}
+	}
+	return h, nil
+}
+
+// Secrets returns the secrets of cfg and of the MCP servers.
+func (e Env) Secrets(cfg *config.Config, servers []config.MCPServer) *journal.Secrets {
+	values := cfg.Secrets()
+	e.serverSecrets(servers, values)
+	return journal.NewSecrets(values)
+}
+
+// Close ends what the agents keep running: shells, browsers, MCP servers. No
+// session may be driven any more.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var errs []error
+	for _, m := range h.agents {
+		errs = append(errs, m.Close())
+	}
+	clear(h.agents)
+	for _, c := range h.mcpClose {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// WrongEndpoint reports whether the endpoint of a model turned out to be
+// configured wrongly: nothing answers there, or nothing that is trusted.
+func (h *Host) WrongEndpoint() bool { return h.wrongEndpoint.Load() }
+
+// Team returns the agents and skills of the workspace dir. They are read once,
+// and again after all of its sessions were released.
+func (h *Host) Team(dir string) *Team {
+	h.teamMu.Lock()
+	defer h.teamMu.Unlock()
+	tm := h.teams[dir]
+	if tm == nil {
+		tm = h.ReadTeam(dir, h.AllKinds())
+		if len(h.teams) == 0 {
+			h.WarnOf(tm)
+		}
+		h.teams[dir] = tm
+	}
+	return tm
+}
+
+// AllKinds returns the agents of the program: its own, then those that are
+// built in.
+func (h *Host) AllKinds() []agents.Kind { return slices.Concat(h.Kinds, agents.Kinds()) }
+
+// Choose returns the model that is configured for new sessions: its name, as
+// sessions record it, and what is known of it.
+func (h *Host) Choose(ctx context.Context) (string, config.Model, error) {
+	m, err := h.Config.Choose(func(base string) ([]string, error) { return served(ctx, base) })
+	if own := h.ownModel(h.Config.Run.Agent); own != "" && !h.Config.Set("run.model") {
+		m, err = h.Config.Model(own)
+	}
+	if err != nil {
+		return "", m, mistake(err)
+	}
+	for _, n := range m.Notes {
+		h.warnf("%s", n)
+	}
+	name := cmp.Or(m.Profile, m.String())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.chosen[[2]string{name, m.BaseURL}] = m
+	return name, m, nil
+}
+
+// ownModel returns the model profile with the name of an agent, or "". Such an
+// agent uses it unless the user chooses another model.
+func (h *Host) ownModel(agent string) string {
+	if slices.Contains(h.Config.ProfileNames(), agent) {
+		return agent
+	}
+	return ""
+}
+
+// served returns the names of the models that the server at base offers, if it
+// answers within a second.
+func served(ctx context.Context, base string) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return doctor.Models(ctx, base, "")
+}
+
+// Model makes the model with the given name, at endpoint if that is not "",
+// with retries and with the models that are asked when it fails.
+func (h *Host) Model(name, endpoint string) (llm.Model, config.Model, error) {
+	return h.model(name, endpoint)
+}

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// Keep says that the session id, which works in dir, is in use. It is called
+// before anything is made for the session. The function that it returns
+// releases what was made for the session and those below it: agents go with
+// the last session that uses their workspace, and what an agent keeps for a
+// single session goes at once. If the session goes on after that, Keep is
+// called again.
+//
+// A program that ends with its sessions need not call it.
+func (h *Host) Keep(id, dir string) (release func() error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.holders[dir] == nil {
+		h.holders[dir] = make(map[string]bool)
+	}
+	h.holders[dir][id] = true
+	return func() error { return h.release(id, dir) }
+}
+
+func (h *Host) release(id, dir string) error {
+	ids := map[string][]string{dir: {id}}
+	err := h.addChildren(context.Background(), id, ids)
+	h.mu.Lock()
+	delete(h.holders[dir], id)
+	if len(h.holders[dir]) == 0 {
+		delete(h.holders, dir)
+	}
+	var unused, shared []agentInstance
+	for key, m := range h.agents {
+		ws := m.agent.Spec.Workspace
+		switch _, here := ids[ws]; {
+		case !here:
+		case h.holders[ws] == nil:
+			unused = append(unused, m)
+			delete(h.agents, key)
+		default:
+			shared = append(shared, m)
+		}
+	}
+	h.mu.Unlock()
+	errs := []error{err}
+	for dir := range ids {
+		h.forgetTeam(dir)
+	}
+	for _, m := range unused {
+		errs = append(errs, m.Close())
+	}
+	for _, m := range shared {
+		errs = append(errs, m.closeSessions(ids[m.agent.Spec.Workspace]))
+	}
+	return errors.Join(errs...)
+}
+
+// addChildren adds the sessions below one to ids, by their workspaces.
+func (h *Host) addChildren(ctx context.Context, id string, ids map[string][]string) error {
+	for child, err := range h.Store.Sessions(ctx, journal.ListOptions{Parent: id}) {
+		if err != nil {
+			return err
+		}
+		ids[child.Workspace] = append(ids[child.Workspace], child.ID)
+		if err := h.addChildren(ctx, child.ID, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetTeam makes Team read the team of a workspace again.
+func (h *Host) forgetTeam(dir string) {
+	h.teamMu.Lock()
+	defer h.teamMu.Unlock()
+	delete(h.teams, dir)
+}

@@ -1,0 +1,210 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/mcp"
+	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// Servers returns the MCP servers that are configured. Warnings go to Warn.
+func (e Env) Servers(cfg *config.Config) ([]config.MCPServer, error) {
+	list, warnings, err := config.MCPServers(cfg.MCP.File, e.Dir, e.lookup)
+	if err != nil {
+		return nil, mistake(err)
+	}
+	for _, w := range warnings {
+		e.warnf("warning: %v", w)
+	}
+	return list, nil
+}
+
+// ServerConfig returns a server as package mcp has it, with its variables not
+// replaced: as it is shown and approved.
+func ServerConfig(s config.MCPServer) mcp.ServerConfig {
+	c := mcp.ServerConfig{
+		Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL, Headers: s.Headers, Type: s.Type,
+		ClientID: s.ClientID, ClientSecret: s.ClientSecret,
+		Trust: s.Trust, Allow: s.Allow, Deny: s.Deny, Timeout: s.Timeout, StartTimeout: s.StartTimeout,
+	}
+	c.ID = mcp.Identity(c)
+	return c
+}
+
+// Expand returns a server as it is started, with the values of its variables.
+// Its identity is that of the server before.
+func (e Env) Expand(s config.MCPServer) (mcp.ServerConfig, error) {
+	full, err := s.Expanded(e.lookup)
+	c := ServerConfig(full)
+	c.ID = ServerConfig(s).ID
+	return c, err
+}
+
+// Approvals returns the MCP servers that the user approved.
+func Approvals(cfg *config.Config) *mcp.Approvals {
+	return mcp.NewApprovals(filepath.Join(cfg.DataDir, "mcp", "approved.json"))
+}
+
+// Granted returns the directory with the tokens of MCP servers that the user
+// signed in to.
+func Granted(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "mcp", "granted") }
+
+// ClientOptions are the options of every client of MCP servers. Servers that are
+// programs run in runner.
+func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Options {
+	o := mcp.Options{
+		Runner: runner, Approvals: Approvals(cfg), DeferAbove: cfg.MCP.DeferAbove, Version: e.Version,
+		SignIn: &mcp.SignIn{Dir: Granted(cfg), Show: e.ShowLink},
+		Say:    func(line string) { e.warnf("mcp: %s", line) },
+	}
+	public, err := egress.New(egress.Policy{Mode: egress.Allow})
+	if err != nil {
+		panic(err) // a policy without entries is always one
+	}
+	o.Dial = public.DialContext
+	return o
+}
+
+// connectedClient returns the client that all agents of the host share. It is
+// made and connected when the first agent is made.
+func (h *Host) connectedClient(ctx context.Context) (*mcp.Client, error) {
+	h.mcpOnce.Do(func() { h.mcpClient, h.mcpErr = h.connect(ctx) })
+	return h.mcpClient, h.mcpErr
+}
+
+// ServerWorkspace opens what MCP servers that are programs run in: a sandbox, if
+// the configuration says so. The caller closes it.
+func (e Env) ServerWorkspace(ctx context.Context, cfg *config.Config) (*workspace.Dir, error) {
+	kind := string(sandbox.None)
+	if cfg.MCP.Sandbox {
+		kind = cfg.Sandbox.Kind
+	}
+	return e.Workspace(ctx, cfg, e.Dir, kind)
+}
+
+func (h *Host) connect(ctx context.Context) (*mcp.Client, error) {
+	ws, err := h.ServerWorkspace(ctx, h.Config)
+	if err != nil {
+		return nil, err
+	}
+	o := h.ClientOptions(h.Config, ws)
+	for _, s := range h.Servers {
+		if s.Disabled {
+			continue
+		}
+		use, recorded, err := h.mayStart(ctx, s)
+		if err != nil {
+			ws.Close()
+			return nil, err
+		}
+		if !use {
+			continue
+		}
+		c, err := h.Expand(s)
+		if err != nil {
+			o.Say(err.Error() + "; its tools are left out")
+			continue
+		}
+		if !recorded {
+			c.ID = "" // approved for this run alone
+		}
+		o.Servers = append(o.Servers, c)
+	}
+	c := mcp.NewClient(o)
+	h.mcpClose = append(h.mcpClose, c, ws)
+	c.Start(ctx)
+	return c, nil
+}
+
+// mayStart reports whether a server may be used, and whether that is on record.
+// A server that was found in a workspace must have been approved, or the user
+// is asked to approve it now.
+func (h *Host) mayStart(ctx context.Context, s config.MCPServer) (use, recorded bool, err error) {
+	c := ServerConfig(s)
+	if !s.Found {
+		return true, true, nil
+	}
+	known := Approvals(h.Config)
+	ok, err := known.Approved(c.ID)
+	if err != nil {
+		return false, false, err
+	}
+	switch {
+	case ok:
+		return true, true, nil
+	case h.Config.Run.Approve == openmanus.ApproveAll:
+		return true, false, nil
+	case h.Ask == nil:
+		h.warnf("mcp: %s was found in %s and is not approved; its tools are left out. To approve it: openmanus mcp approve %s\n  %s",
+			s.Name, s.Source, s.Name, c.Shown())
+		return false, false, nil
+	}
+	line, err := h.Ask(ctx, fmt.Sprintf("%s wants to use the MCP server %s:\n  %s\n%sApprove it? [y/N] ", s.Source, s.Name, c.Shown(), h.reach(c)))
+	if err != nil || !IsYes(line) {
+		return false, false, nil // the user did not say yes
+	}
+	return true, true, known.Approve(c)
+}
+
+// reach says what the server can do if it is a program.
+func (h *Host) reach(c mcp.ServerConfig) string {
+	switch {
+	case c.Command == "":
+		return ""
+	case h.Config.MCP.Sandbox && h.Config.Sandbox.Kind != string(sandbox.None):
+		return "It runs in the sandbox. "
+	}
+	return "It runs with your rights. "
+}
+
+// IsYes reports whether an answer to a question of [Env].Ask is yes.
+func IsYes(line string) bool {
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes"
+}
+
+// secretNames matches the names of variables and headers whose values are secrets.
+var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|auth|cred|cookie`)
+
+// serverSecrets adds the secrets that MCP servers are given to secrets, by a
+// name for their placeholders.
+func (e Env) serverSecrets(servers []config.MCPServer, secrets map[string]string) {
+	for _, s := range servers {
+		full, _ := s.Expanded(e.lookup) // a missing variable is reported when the server is started
+		for _, table := range []map[string]string{full.Env, full.Headers, {"client_secret": full.ClientSecret}} {
+			for name, v := range table {
+				if !secretNames.MatchString(name) {
+					continue
+				}
+				if _, after, ok := strings.Cut(v, " "); ok && strings.EqualFold(name, "Authorization") {
+					v = after // the scheme is not secret
+				}
+				secrets["mcp "+s.Name+" "+name] = v
+			}
+		}
+	}
+}
+
+// addServerTools gives an agent the tools of the MCP servers.
+func (h *Host) addServerTools(agent *openmanus.Agent) error {
+	c, err := h.connectedClient(context.Background())
+	if err != nil {
+		return err
+	}
+	ts := c.Tools()
+	if agent.Name == "mcp" && len(ts) == 0 {
+		return mistake(errors.New("the agent mcp works with the tools of MCP servers, and none can be used: openmanus mcp add NAME -- COMMAND, or openmanus mcp list"))
+	}
+	agent.Tools = append(agent.Tools, ts...)
+	agent.Gate = c.Gate(agent.Gate)
+	return nil
+}

@@ -1,0 +1,157 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// model makes the model with the given name, at an endpoint if that is not "",
+// together with those that are asked when it fails.
+func (h *Host) model(name, endpoint string) (llm.Model, config.Model, error) {
+	m, chosen := h.chosen[[2]string{name, endpoint}]
+	if !chosen {
+		var err error
+		if m, err = h.Config.ModelAt(name, endpoint); err != nil {
+			return nil, m, mistake(err)
+		}
+	}
+	model, err := h.patient(m)
+	if err != nil {
+		return nil, m, err
+	}
+	others, err := h.fallbacks(m)
+	if err != nil || len(others) == 0 {
+		return model, m, err
+	}
+	var named []llm.Named
+	for _, o := range others {
+		other, err := h.patient(o)
+		if err != nil {
+			return nil, m, err
+		}
+		named = append(named, llm.Named{Name: o.String(), Model: other})
+	}
+	return llm.Failover(model, func(err error, to string) {
+		if h.OnFailover != nil {
+			h.OnFailover(err, to)
+		}
+	}, named...), m, nil
+}
+
+// patient makes m with retries, and with what it lacks made up for.
+func (h *Host) patient(m config.Model) (llm.Model, error) {
+	opts := h.retry(0)
+	opts.Limiter = h.limiter(m)
+	opts.IdleLimit, opts.Limit = m.IdleTimeout, m.Timeout
+	if m.Provider.Script {
+		opts.Backoff = 50 * time.Millisecond
+	}
+	model, err := m.Open()
+	if err != nil {
+		return nil, mistake(err)
+	}
+	return h.capable(llm.Retry(h.watched(model), opts), m), nil
+}
+
+// limiter returns what all models at one endpoint with one key share.
+func (h *Host) limiter(m config.Model) *llm.Limiter {
+	l, _ := h.limiters.LoadOrStore([2]string{m.BaseURL, string(m.Key)}, new(llm.Limiter))
+	return l.(*llm.Limiter)
+}
+
+// retry returns how models are asked again. first is the first pause; 0 means
+// the default.
+func (h *Host) retry(first time.Duration) llm.RetryOptions {
+	return llm.RetryOptions{Backoff: first, OnRetry: func(err error, wait time.Duration, _ int) {
+		if h.OnRetry != nil {
+			h.OnRetry(err, wait)
+		}
+	}}
+}
+
+// fallbacks returns the models that are asked, one after the other, when m
+// fails.
+func (h *Host) fallbacks(m config.Model) (others []config.Model, err error) {
+	names := []string{m.String()}
+	for m.Fallback != "" {
+		if m, err = h.Config.Model(m.Fallback); err != nil {
+			return nil, mistake(fmt.Errorf("fallback: %w", err))
+		}
+		if slices.Contains(names, m.String()) {
+			return nil, mistake(fmt.Errorf("the fallback of models goes in a circle: %s, %s", strings.Join(names, ", "), m))
+		}
+		names, others = append(names, m.String()), append(others, m)
+	}
+	return others, nil
+}
+
+// capable returns model with what it is known to lack made up for: tool calls
+// are written as text, and images are described by the model of [llm.vision].
+func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
+	not := func(can *bool) bool { return can != nil && !*can }
+	if not(m.Info.Tools) {
+		model = llm.PromptTools(model)
+	}
+	if !not(m.Info.Vision) {
+		return model
+	}
+	if m.Profile == "vision" || !slices.Contains(h.Config.ProfileNames(), "vision") {
+		return llm.ReadImages(model, nil, "")
+	}
+	eye, err := h.Config.Model("vision")
+	switch {
+	case err != nil: // reported when an image is to be read
+		return llm.ReadImages(model, broken{err}, "vision")
+	case not(eye.Info.Vision) && !eye.Provider.Script: // [models.scripted] describes all scripts at once
+		return llm.ReadImages(model, broken{fmt.Errorf("%s is known to see no images", eye)}, eye.String())
+	}
+	reader, err := eye.Open()
+	if err != nil {
+		return llm.ReadImages(model, broken{err}, eye.String())
+	}
+	return llm.ReadImages(model, llm.Retry(h.watched(reader), h.retry(0)), eye.String())
+}
+
+// watched is a model that reports when its endpoint turns out to be configured
+// wrongly.
+func (h *Host) watched(m llm.Model) llm.Model { return watchedModel{m, &h.wrongEndpoint} }
+
+type watchedModel struct {
+	llm.Model
+	wrong *atomic.Bool
+}
+
+// Stream implements [llm.Model].
+func (w watchedModel) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		for d, err := range w.Model.Stream(ctx, req) {
+			var e *llm.Error
+			if errors.As(err, &e) && e.Kind == llm.Network && e.Permanent {
+				w.wrong.Store(true)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// broken is a model that always fails, for a mistake that matters only when the
+// model is needed.
+type broken struct{ why error }
+
+// Stream implements [llm.Model].
+func (b broken) Stream(context.Context, *llm.Request) iter.Seq2[llm.Delta, error] {
+	return func(yield func(llm.Delta, error) bool) {
+		yield(llm.Delta{}, &llm.Error{Kind: llm.Auth, Permanent: true, Err: fmt.Errorf("[llm.vision]: %w", b.why)})
+	}
+}

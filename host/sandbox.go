@@ -1,0 +1,64 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/workspace"
+)
+
+// Workspace opens the workspace dir. Its commands run in a sandbox of the given
+// kind with the settings of cfg. The caller closes it.
+func (e Env) Workspace(ctx context.Context, cfg *config.Config, dir, kind string) (*workspace.Dir, error) {
+	o, err := e.Sandbox(cfg, dir, kind)
+	if err != nil {
+		return nil, mistake(err)
+	}
+	ws, err := sandbox.Open(ctx, o)
+	return ws, mistake(err)
+}
+
+// Sandbox returns the options of the sandbox that cfg describes, for commands
+// in dir.
+func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, error) {
+	c := cfg.Sandbox
+	o := sandbox.Options{
+		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
+		Read: e.atHome(c.Read), Hide: []string{cfg.DataDir},
+		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
+		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
+		Warn:       e.Warn,
+	}
+	o.Engine, _ = e.lookup("DOCKER_HOST")
+	if o.Network != sandbox.Hosts {
+		return o, nil
+	}
+	dialer, err := egress.New(egress.Policy{Mode: egress.Hosts, Hosts: c.Hosts, Section: "[sandbox]"})
+	if err != nil {
+		return o, err
+	}
+	o.Proxy = (&egress.Proxy{Dialer: dialer, Refused: func(err error) {
+		if errors.As(err, new(*egress.Refused)) { // clients that use CONNECT do not show the reason
+			e.warnf("%s", err)
+		}
+	}}).Serve
+	return o, nil
+}
+
+// atHome replaces ~/ at the beginning of paths.
+func (e Env) atHome(paths []string) []string {
+	home, _ := e.lookup("HOME")
+	var out []string
+	for _, p := range paths {
+		if rest, ok := strings.CutPrefix(p, "~/"); ok {
+			p = filepath.Join(home, rest)
+		}
+		out = append(out, p)
+	}
+	return out
+}

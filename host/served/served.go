@@ -1,0 +1,158 @@
+// Package served makes a [server.Host] of a [host.Host]: it lets an HTTP server
+// open sessions with the agents, flows and models of a host.
+package served
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/server"
+)
+
+// A Host serves the sessions of a [host.Host]. It implements [server.Host],
+// [server.Holder], [server.Rememberer], [server.Planner] and [server.Cleaner].
+type Host struct{ *host.Host }
+
+// Open implements [server.Host].
+func (h Host) Open(ctx context.Context, id string, n server.NewSession) error {
+	spec, err := h.spec(ctx, n)
+	if err != nil {
+		return err
+	}
+	_, err = h.Host.Open(ctx, id, host.Opening{Spec: spec, Owner: n.Owner})
+	return err
+}
+
+// spec returns what a new session is made from. What the request leaves open is
+// as configured.
+func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spec, err error) {
+	agent := cmp.Or(n.Agent, h.Config.Run.Agent)
+	if _, err := h.Team(n.Workspace).Choose(agent); err != nil {
+		return spec, &server.FieldError{Field: "agent", Err: err}
+	}
+	if n.Model == "" {
+		spec, err = h.Spec(ctx)
+	} else {
+		spec, err = h.SpecWith(n.Model)
+	}
+	if err != nil {
+		return spec, &server.FieldError{Field: "model", Err: err}
+	}
+	spec.Agent, spec.Workspace, spec.Approve = agent, n.Workspace, cmp.Or(n.Approve, openmanus.ApproveAsk)
+	field := "agent"
+	switch {
+	case n.Flow != nil:
+		p := host.Plan{Agents: n.Flow.Agents, Parallel: cmp.Or(n.Flow.Parallel, 4), Replans: agents.DefaultReplans, Only: n.Flow.Only}
+		if n.Flow.Replans != nil {
+			p.Replans = *n.Flow.Replans
+		}
+		field, spec = "body.flow.agents", host.WithPlan(spec, p)
+	case n.Evaluate != nil:
+		e, err := h.evaluation(agent, n.Evaluate)
+		if err != nil {
+			return spec, err
+		}
+		spec = host.WithEvaluation(spec, e)
+	}
+	if spec, err = h.Complete(spec); err != nil {
+		return spec, &server.FieldError{Field: field, Err: err}
+	}
+	spec.Limits = n.Limits.Or(spec.Limits)
+	return spec, nil
+}
+
+// evaluation checks the settings of an evaluation. Its errors name the field.
+func (h Host) evaluation(agent string, e *server.Evaluation) (host.Evaluation, error) {
+	most := max(len(e.Models), len(e.Hints))
+	attempts := cmp.Or(e.Attempts, most, 3)
+	if most > attempts {
+		return host.Evaluation{}, &server.FieldError{Field: "body.evaluate.attempts", Err: fmt.Errorf("%d are too few to try %d models or hints", attempts, most)}
+	}
+	for i, name := range e.Models {
+		if _, err := h.Config.Model(name); err != nil {
+			return host.Evaluation{}, &server.FieldError{Field: fmt.Sprintf("body.evaluate.models[%d]", i), Err: err}
+		}
+	}
+	for i, hint := range e.Hints {
+		if len(hint) > host.MaxHint {
+			return host.Evaluation{}, &server.FieldError{Field: fmt.Sprintf("body.evaluate.hints[%d]", i),
+				Err: fmt.Errorf("it has %d bytes, more than %d: put it into a file of the workspace and name that", len(hint), host.MaxHint)}
+		}
+	}
+	return host.Evaluation{Attempts: host.Attempts(attempts, agent, e.Models, e.Hints), Parallel: cmp.Or(e.Parallel, 4)}, nil
+}
+
+// Hold implements [server.Holder].
+func (h Host) Hold(id, dir string) (release func() error) { return h.Keep(id, dir) }
+
+// Deleted implements [server.Cleaner].
+func (h Host) Deleted(id string) error { return h.RemoveCopies(id) }
+
+// Remember implements [server.Rememberer].
+func (h Host) Remember(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
+	if !host.Rememberable(s, c) {
+		return nil
+	}
+	d := h.Decision(session, s, c)
+	return func(by string, allow bool) error {
+		d.Allow, d.By, d.At = allow, by, time.Now().UTC()
+		return h.Memory().Remember(d)
+	}
+}
+
+// Plan implements [server.Planner].
+func (h Host) Plan(s *openmanus.State) *server.Plan {
+	p := agents.Progress(s)
+	if p == nil {
+		return nil
+	}
+	plan := &server.Plan{Title: p.Title}
+	for _, st := range p.Steps {
+		step := server.Step{Text: st.Text, Status: string(st.Status), Notes: st.Notes, Agent: st.Agent}
+		for _, c := range s.Children {
+			if of, ok := agents.StepOf(c.Child); ok && of == st.ID {
+				step.Session = c.Child
+			}
+		}
+		plan.Steps = append(plan.Steps, step)
+	}
+	return plan
+}
+
+// Catalogue implements [server.Host].
+func (h Host) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
+	seen := make(map[string]bool)
+	for _, k := range h.AllKinds() {
+		if k.Hidden {
+			continue
+		}
+		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.Config.Run.Agent}
+		list, err := h.ToolsOf(h.Config, k)
+		if err != nil {
+			return c, err
+		}
+		for _, tool := range list {
+			spec := tool.Spec()
+			in.Tools = append(in.Tools, spec.Name)
+			if !seen[spec.Name] {
+				seen[spec.Name] = true
+				c.Tools = append(c.Tools, server.ToolInfo{Name: spec.Name, Description: spec.Description, Hints: spec.Hints})
+			}
+		}
+		c.Agents = append(c.Agents, in)
+	}
+	list, _ := host.ListModels(ctx, h.Config) // an empty list says that there is no model
+	for _, m := range list {
+		name := m.Name
+		if m.Default {
+			name = m.Model.String()
+		}
+		c.Models = append(c.Models, server.ModelInfo{Name: name, Default: m.Default})
+	}
+	return c, nil
+}

@@ -1,0 +1,211 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/sandbox"
+)
+
+// SpecOf returns what a session in state s is made from. It is the spec of its
+// last [openmanus.Configured]; for sessions of format version 1, which recorded
+// none, it is worked out from what they did record.
+func SpecOf(s *openmanus.State) openmanus.Spec {
+	if s.Config.Agent == "" {
+		return specOfVersion1(s)
+	}
+	return s.Config.Spec
+}
+
+// Spec returns the spec of a session as the configuration describes it. It is
+// to be completed with [Host.Complete] when the user's other wishes are in it.
+func (h *Host) Spec(ctx context.Context) (openmanus.Spec, error) {
+	name, m, err := h.Choose(ctx)
+	if err != nil {
+		return openmanus.Spec{}, err
+	}
+	return h.specWith(name, m), nil
+}
+
+// SpecWith is Spec with the model of the given name, PROVIDER/NAME or a
+// profile, in place of the configured one.
+func (h *Host) SpecWith(model string) (openmanus.Spec, error) {
+	m, err := h.Config.Model(model)
+	if err != nil {
+		return openmanus.Spec{}, mistake(err)
+	}
+	return h.specWith(model, m), nil
+}
+
+func (h *Host) specWith(name string, m config.Model) openmanus.Spec {
+	run := h.Config.Run
+	return openmanus.Spec{
+		Agent: run.Agent, Model: name, Endpoint: m.BaseURL, Workspace: run.Workspace, Approve: run.Approve,
+		SandboxKind: h.Config.Sandbox.Kind, Limits: h.Config.Limits(m),
+	}
+}
+
+// Complete returns spec as a session is opened with that a user begins: with
+// what the agent's file says, where spec and the configuration leave it open.
+// The error names what of the spec cannot be used.
+func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
+	kind, err := h.Team(spec.Workspace).Choose(spec.Agent)
+	if err != nil {
+		return spec, err
+	}
+	if len(spec.Answer) > 0 {
+		// The form in which it comes back from a journal.
+		if spec.Answer, err = json.Marshal(spec.Answer); err != nil {
+			return spec, mistake(fmt.Errorf("the schema of the answer: %w", err))
+		}
+	}
+	if spec.Flow != nil {
+		return h.completeFlow(spec)
+	}
+	if kind.File != nil {
+		if spec, err = h.applyFile(spec, kind.File); err != nil {
+			return spec, err
+		}
+		spec.Limits = spec.Limits.Within(kind.File.Limits)
+	}
+	helpers, err := delegates(h.Team(spec.Workspace), spec.Delegates)
+	if err != nil {
+		return spec, err
+	}
+	spec.Delegates = nil
+	for _, d := range helpers {
+		spec.Delegates = append(spec.Delegates, d.Name)
+	}
+	return spec, nil
+}
+
+// childSpec returns what a session is made from that the session in state
+// parent opens for t: what the parent is made from, save for what t says. Its
+// limits are zero unless its own file has some: its share is for the runtime to
+// give.
+func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
+	spec := SpecOf(parent)
+	if err := h.stepModel(&spec); err != nil {
+		return spec, err
+	}
+	spec.Agent, spec.Flow, spec.Answer, spec.Limits = FlowName(t.Flow), nil, nil, openmanus.Limits{}
+	for _, own := range []string{h.ownModel(spec.Agent), t.Model} {
+		if own != "" && own != spec.Model {
+			spec.Model, spec.Endpoint = own, ""
+		}
+	}
+	kind, ok := h.Team(spec.Workspace).Find(spec.Agent)
+	switch {
+	case !ok:
+		return spec, h.Team(spec.Workspace).NoAgent(spec.Agent)
+	case kind.Hidden: // it checks the work of others
+		spec.Approve, spec.Delegates = openmanus.ApproveReadOnly, nil
+	case kind.File != nil:
+		var err error
+		if spec, err = h.applyFile(spec, kind.File); err != nil {
+			return spec, err
+		}
+		spec.Limits = kind.File.Limits
+	}
+	if t.Copy == nil {
+		return spec, nil
+	}
+	c, err := h.copies(spec.Workspace, 0), error(nil)
+	if t.Copy.Attempt > 0 {
+		spec.Workspace, err = c.Place(ctx, id, t.Copy.Round, t.Copy.Attempt)
+	} else {
+		spec.Workspace, err = c.Compare(ctx, id, t.Copy.Round)
+	}
+	if err != nil {
+		return spec, fmt.Errorf("the copy of the workspace: %w", err)
+	}
+	return spec, nil
+}
+
+// applyFile returns spec with what the file of its agent says. The file of a
+// workspace never allows more than spec does.
+func (h *Host) applyFile(spec openmanus.Spec, f *agents.File) (openmanus.Spec, error) {
+	if len(f.Agents) > 0 && len(spec.Delegates) == 0 {
+		spec.Delegates = slices.Clone(f.Agents)
+	}
+	if f.Approve != "" {
+		if f.From == "workspace" || h.Config.Set("run.approve") {
+			spec.Approve = stricter(spec.Approve, f.Approve)
+		} else {
+			spec.Approve = f.Approve
+		}
+	}
+	if f.Model == "" || h.Config.Set("run.model") {
+		return spec, nil
+	}
+	m, err := h.Config.ModelAt(f.Model, "")
+	if err != nil {
+		return spec, mistake(fmt.Errorf("%s: %w", f.Path, err))
+	}
+	if f.From == "workspace" {
+		was, err := h.Config.ModelAt(spec.Model, spec.Endpoint)
+		if err == nil && (was.Provider != m.Provider || was.BaseURL != m.BaseURL) || m.Provider.Script {
+			return spec, mistake(fmt.Errorf("%s: a file in a workspace may not choose another provider (%s): choose it with --model, or keep the agent in your own configuration", f.Path, f.Model))
+		}
+	}
+	spec.Model, spec.Endpoint = f.Model, m.BaseURL
+	return spec, nil
+}
+
+// strictness is the order of the approval modes, the strictest first.
+var strictness = []string{openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll}
+
+// stricter returns the one of two modes that allows less.
+func stricter(a, b string) string {
+	i, j := slices.Index(strictness, a), slices.Index(strictness, b)
+	if i < 0 || j >= 0 && j < i {
+		return b
+	}
+	return a
+}
+
+// Reconfigure returns the configuration with which a session in state s goes on
+// as spec says. Its limits are those in force unless spec has others. ok is
+// false if that changes nothing.
+func (h *Host) Reconfigure(s *openmanus.State, spec openmanus.Spec) (c openmanus.Configured, ok bool, err error) {
+	was := SpecOf(s)
+	was.Limits = s.Limits
+	if Equal(spec, was) {
+		return c, false, nil
+	}
+	f, err := h.Flow(spec)
+	if err != nil {
+		return c, false, err
+	}
+	next := f.Agent().Configured(s.Config.N + 1)
+	c = s.Config // what the model has read of the session stays the beginning of every request
+	c.N, c.Spec, c.Sandbox, c.Prices, c.Settings, c.Window = next.N, next.Spec, next.Sandbox, next.Prices, next.Settings, next.Window
+	return c, true, nil
+}
+
+// Equal reports whether two specs are equal.
+func Equal(a, b openmanus.Spec) bool { return bytes.Equal(encode(a), encode(b)) }
+
+// encode returns spec in JSON: equal specs have equal encodings.
+func encode(spec openmanus.Spec) []byte {
+	data, err := json.Marshal(spec)
+	if err != nil {
+		panic("host: " + err.Error()) // only raw JSON in it can fail, and was decoded or checked before
+	}
+	return data
+}
+
+// checkKind returns an error that names the kind of sandbox of spec if there is
+// no such kind.
+func checkKind(spec openmanus.Spec) error {
+	if spec.SandboxKind == "" || slices.Contains(sandbox.Kinds(), spec.SandboxKind) {
+		return nil
+	}
+	return mistake(fmt.Errorf("there is no sandbox %q; there are %v", spec.SandboxKind, sandbox.Kinds()))
+}

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
+)
+
+// The folders with skills: in a workspace, and in the user's configuration.
+var (
+	workspaceSkills = []string{"skills", ".agents/skills", ".claude/skills"}
+	userSkills      = []string{"skills"}
+)
+
+// A Team is the agents and skills that can be used in one workspace: those of
+// the program, then the user's own, then the workspace's. A name that is taken
+// stays with the one that comes first.
+type Team struct {
+	Kinds    []agents.Kind
+	Skills   []agents.Skill
+	Problems []error // files that could not be read, or whose name is taken
+}
+
+// ReadTeam reads the team of the workspace dir. kinds are those of the program.
+func (e Env) ReadTeam(dir string, kinds []agents.Kind) *Team {
+	tm := &Team{Kinds: slices.Clip(kinds)}
+	if user, err := config.UserDir("", e.lookup); err == nil {
+		tm.add(user, "user", userSkills)
+	}
+	tm.add(dir, "workspace", workspaceSkills)
+	return tm
+}
+
+func (tm *Team) add(dir, from string, folders []string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			tm.Problems = append(tm.Problems, err)
+		}
+		return
+	}
+	files, problems := agents.Files(root.FS(), from)
+	for _, f := range files {
+		f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))
+		if _, taken := tm.Find(f.Name); taken {
+			problems = append(problems, fmt.Errorf("%s: there is another agent %q, which comes before it", f.Path, f.Name))
+			continue
+		}
+		tm.Kinds = append(tm.Kinds, f.Kind())
+	}
+	skills, more := agents.Skills(root.FS(), filepath.ToSlash(dir), from, folders...)
+	for _, s := range skills {
+		if slices.ContainsFunc(tm.Skills, func(o agents.Skill) bool { return o.Name == s.Name }) {
+			more = append(more, fmt.Errorf("%s: there is another skill %q, which comes before it", s.Dir, s.Name))
+			continue
+		}
+		tm.Skills = append(tm.Skills, s)
+	}
+	tm.Problems = append(tm.Problems, slices.Concat(problems, more)...)
+	if len(skills) == 0 {
+		root.Close() // it was only read from
+	} // else agents with skills read from it for as long as they exist; the finalizer of the root closes it
+}
+
+// Find returns the agent with the name.
+func (tm *Team) Find(name string) (agents.Kind, bool) {
+	for _, k := range tm.Kinds {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return agents.Kind{}, false
+}
+
+// Names returns the names of the agents that users choose from.
+func (tm *Team) Names() []string {
+	var names []string
+	for _, k := range tm.Kinds {
+		if !k.Hidden {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// Choose returns the agent that a user has chosen by name. Agents that only
+// flows make cannot be chosen. The error lists those that can.
+func (tm *Team) Choose(name string) (agents.Kind, error) {
+	if k, ok := tm.Find(name); ok && !k.Hidden {
+		return k, nil
+	}
+	return agents.Kind{}, tm.NoAgent(name)
+}
+
+// NoAgent is the error for a name that is no agent's. It lists the agents, and
+// the files that could not be read.
+func (tm *Team) NoAgent(name string) error {
+	err := fmt.Errorf("there is no agent %q; there is %s", name, strings.Join(tm.Names(), ", "))
+	for _, p := range tm.Problems {
+		err = fmt.Errorf("%w\n%w", err, p)
+	}
+	return mistake(err)
+}
+
+// WarnOf warns of what could not be read of a team.
+func (e Env) WarnOf(tm *Team) {
+	for _, p := range tm.Problems {
+		e.warnf("warning: %s", p)
+	}
+}
