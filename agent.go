@@ -25,9 +25,11 @@ type Flow interface {
 // A Task is one thing to do in a session. It is small, because it travels.
 type Task struct {
 	Do     Verb   `json:"do"`
-	Turn   int    `json:"turn,omitempty"`   // Reply, Stop, End, Compact: which outcome this will be
-	Re     int64  `json:"re,omitempty"`     // Reply, Stop, End, Compact: to everything up to this event
+	Turn   int    `json:"turn,omitempty"`   // Reply, MakeCall, Stop, End, Compact: which outcome this will be
+	Re     int64  `json:"re,omitempty"`     // Reply, MakeCall, Stop, End, Compact: to everything up to this event
 	Nudge  string `json:"nudge,omitempty"`  // Reply: a word of the moment, never part of the record
+	Name   string `json:"name,omitempty"`   // MakeCall: the tool
+	Input  string `json:"input,omitempty"`  // MakeCall: its arguments, as JSON
 	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
 	Child  string `json:"child,omitempty"`  // Delegate: the session to open
 	Flow   string `json:"flow,omitempty"`   // Delegate: the flow to run in it
@@ -52,6 +54,7 @@ const (
 	Stop     Verb = "stop"     // give up
 	End      Verb = "end"      // declare that the work is done, or has failed
 	Elide    Verb = "elide"    // put references in place of large results
+	MakeCall Verb = "call"     // call a tool, without asking the model
 	Compact  Verb = "compact"  // put a summary in place of what was said
 )
 

@@ -298,7 +298,7 @@ func (s *State) Abandoned(child *ChildState) bool {
 
 // fanOutLeft is how many more children may be opened now.
 func (s *State) fanOutLeft() int {
-	l := s.Limits.Or(DefaultLimits()).FanOut
+	l := s.Limits.FanOut
 	if l < 0 {
 		return len(s.Calls)
 	}

@@ -10,6 +10,8 @@ import (
 
 // FormatVersion is the version of the journal format that this package
 // writes. It reads every earlier one. See docs/events.md.
+//
+// Version 2 added [Called] and [Spec].
 const FormatVersion = 2
 
 // An Event is one fact in the life of a session.
@@ -71,6 +73,18 @@ type (
 		Usage   llm.Usage   `json:"usage"`
 		Cost    Money       `json:"cost,omitempty"`
 		By      string      `json:"by,omitempty"`
+	}
+
+	// Called is a call that the flow makes itself, without asking the model,
+	// having seen everything up to Re. From here on it is a call like those
+	// of a reply: it is ruled on, run and resumed, and the model reads it
+	// and its result. It is no step, and uses no tokens.
+	Called struct {
+		Turn  int    `json:"turn"` // how many outcomes came before
+		Re    int64  `json:"re"`
+		Call  string `json:"call"`
+		Name  string `json:"name"`  // the tool
+		Input string `json:"input"` // its arguments, as JSON
 	}
 
 	// ModelFailed says that there was no reply to everything up to Re. It
@@ -259,6 +273,17 @@ type (
 	}
 )
 
+// CallsOf returns the calls that b makes: those of a reply, or that of a flow.
+func CallsOf(b Body) []llm.Call {
+	switch b := b.(type) {
+	case ModelSaid:
+		return b.Message.Calls()
+	case Called:
+		return []llm.Call{{ID: b.Call, Name: b.Name, Input: b.Input}}
+	}
+	return nil
+}
+
 // An Elision is what stands in place of a call's result.
 type Elision struct {
 	Call  string `json:"call"`
@@ -293,6 +318,7 @@ func (Opened) Key() string        { return "open" }
 func (b Configured) Key() string  { return fmt.Sprintf("config/%d", b.N) }
 func (b UserSaid) Key() string    { return "user/" + b.ID }
 func (b ModelSaid) Key() string   { return fmt.Sprintf("model/%d", b.Turn) }
+func (b Called) Key() string      { return fmt.Sprintf("model/%d", b.Turn) }
 func (b ModelFailed) Key() string { return fmt.Sprintf("model/%d", b.Turn) }
 func (b Stopped) Key() string     { return fmt.Sprintf("model/%d", b.Turn) }
 func (b Ended) Key() string       { return fmt.Sprintf("model/%d", b.Turn) }

@@ -127,7 +127,7 @@ func appendString(b []byte, s string) []byte {
 func BodyTypes() map[string]Body {
 	return map[string]Body{
 		"opened": Opened{}, "configured": Configured{}, "user_said": UserSaid{},
-		"model_said": ModelSaid{}, "model_failed": ModelFailed{}, "stopped": Stopped{}, "ended": Ended{},
+		"model_said": ModelSaid{}, "called": Called{}, "model_failed": ModelFailed{}, "stopped": Stopped{}, "ended": Ended{},
 		"resumed": Resumed{}, "interrupted": Interrupted{}, "asked": Asked{}, "answered": Answered{},
 		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
 		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": TakenOver{},

@@ -105,7 +105,7 @@ const (
 
 // lookBack is how many replies stuck detection remembers: enough to see the
 // longest cycle as often as it takes to stop.
-func (s *State) lookBack() int { return max(1, maxPeriod*softStop*s.Limits.Or(DefaultLimits()).Stuck) }
+func (s *State) lookBack() int { return max(1, maxPeriod*softStop*s.Limits.Stuck) }
 
 func traceOf(m llm.Message) trace {
 	var t trace
@@ -193,7 +193,7 @@ func cycles(past []trace, period int, of func(trace) uint64) int {
 // Spent returns the limit that the session has reached, and a sentence that
 // says so; or "".
 func (s *State) Spent() (Reason, string) {
-	l := s.Limits.Or(DefaultLimits())
+	l := s.Limits
 	hard, soft := s.repeats()
 	switch {
 	case over(s.Steps, l.Steps):
@@ -211,14 +211,14 @@ func (s *State) Spent() (Reason, string) {
 }
 
 func (s *State) TimeUp() string {
-	return fmt.Sprintf("reached the time limit (%s)", s.Limits.Or(DefaultLimits()).Time)
+	return fmt.Sprintf("reached the time limit (%s)", s.Limits.Time)
 }
 
 func over[T ~int | ~int64](used, limit T) bool { return limit > 0 && used >= limit }
 
 // Nudge returns a word of the moment for the next request, or "".
 func (s *State) Nudge() string {
-	l := s.Limits.Or(DefaultLimits())
+	l := s.Limits
 	hard, soft := s.repeats()
 	switch n := len(s.past); {
 	case n > 0 && s.past[n-1].empty != 0:

@@ -33,8 +33,10 @@ type State struct {
 	Calls []*CallState  // the calls of the last message in Said, until the next one
 	Inbox []Note        // what the model has not seen yet
 
-	Turn      int           // outcomes of asking the model
+	Turn      int           // outcomes so far: of asking the model, and of calls that the flow made
 	Steps     int           // replies since a person spoke
+	Moves     int           // replies, and calls that the flow made, since a person spoke
+	Since     int64         // the event with which a person last spoke, or resumed the session
 	Active    time.Duration // at work since a person spoke
 	Usage     llm.Usage     // of the session and its children
 	Cost      Money
@@ -150,6 +152,7 @@ func (s *State) Apply(ev Event) {
 	}
 	if s.Seq == 0 {
 		s.Began = ev.Time
+		s.configure(Configured{}) // the default limits, in case no configuration follows
 	}
 	s.Seq, s.Updated, s.Fresh = ev.Seq, ev.Time, byPerson(ev.Body)
 	switch e := ev.Body.(type) {
@@ -164,6 +167,8 @@ func (s *State) Apply(ev Event) {
 		s.userSaid(ev.Seq, e)
 	case ModelSaid:
 		s.modelSaid(ev.Seq, e)
+	case Called:
+		s.called(ev.Seq, e)
 	case ModelFailed:
 		s.spend(e.Usage, e.Cost)
 		s.giveOver(e.Turn, e.Re, Outcome{Failed, Reason(e.Kind), e.Error, e.Status})
@@ -172,7 +177,7 @@ func (s *State) Apply(ev Event) {
 	case Ended:
 		s.ended(e)
 	case Resumed:
-		s.resumed(e)
+		s.resumed(ev.Seq, e)
 	case Interrupted:
 		s.interrupted(ev.Seq, e)
 	case TakenOver:
@@ -226,7 +231,7 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 	parts := append(slices.Clone(e.Note), e.Message.Parts...)
 	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}, person: true})
 	s.Requests = append(s.Requests, e.Message.Text())
-	s.goOn()
+	s.goOn(seq)
 	s.Answer = ""
 }
 
@@ -246,15 +251,15 @@ func (s *State) readCut() {
 func isCall(p llm.Part) bool { _, ok := p.(llm.Call); return ok }
 
 // goOn ends a halt, and begins the budgets of a request anew.
-func (s *State) goOn() {
-	s.Outcome, s.Steps, s.Active, s.past = Outcome{}, 0, 0, nil
+func (s *State) goOn(seq int64) {
+	s.Outcome, s.Steps, s.Moves, s.Since, s.Active, s.past = Outcome{}, 0, 0, seq, 0, nil
 }
 
-func (s *State) resumed(e Resumed) {
+func (s *State) resumed(seq int64, e Resumed) {
 	s.cut = nil
 	s.Limits = e.Limits.Or(s.Limits)
 	if s.Outcome.Status != Finished {
-		s.goOn()
+		s.goOn(seq)
 	}
 }
 
@@ -267,6 +272,7 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.past = append(s.past, traceOf(e.Message))
 	s.past = s.past[max(0, len(s.past)-s.lookBack()):]
 	s.Steps++
+	s.Moves++
 	switch {
 	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:
 		s.cut, s.cutAt, s.Answer = &e, seq, cmp.Or(text, s.Answer)
@@ -297,6 +303,19 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	if len(calls) == 0 && len(s.Inbox) == 0 && !s.Config.FlowEnds {
 		s.Outcome = Outcome{Status: Finished}
 	}
+}
+
+// called folds a call that the flow made, as a reply that is nothing else.
+func (s *State) called(seq int64, e Called) {
+	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
+		return
+	}
+	s.Turn++
+	s.Moves++
+	c := llm.Call{ID: e.Call, Name: e.Name, Input: e.Input}
+	s.take(seq, ModelSaid{Re: e.Re, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{c}}})
+	s.Calls = []*CallState{{Call: c, Hints: s.specs[c.Name].Hints}}
+	s.settled = true // the model did not repeat itself
 }
 
 // unfinished is the outcome of a reply that is no end: law 8.

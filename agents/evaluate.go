@@ -53,7 +53,7 @@ func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
 			return todo
 		}
 		return f.copy(s)
-	case c != nil && s.Steps > 0:
+	case c != nil && s.Moves > 0:
 		return f.end(s, r, "", "it was not done: "+c.Done.Parts.Text())
 	case c != nil && c.Name == copying: // resumed
 		return f.copy(s)
@@ -87,7 +87,7 @@ func (f *EvaluateFlow) underWay(s *openmanus.State, r *round) (todo []openmanus.
 // begin are the tasks of the attempts that can begin, besides open ones.
 func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []openmanus.Task) {
 	most := cmp.Or(f.Parallel, 4)
-	if l := s.Limits.Or(openmanus.DefaultLimits()).FanOut; l > 0 {
+	if l := s.Limits.FanOut; l > 0 {
 		most = min(most, l)
 	}
 	for n := range r.Attempts {
@@ -105,8 +105,8 @@ func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []ope
 	return todo
 }
 
-// spent stops a session that has used up what it may. The flow's own steps ask
-// no model, and do not count.
+// spent stops a session that has reached a limit on what its attempts use. The
+// session itself asks no model, so steps and repetitions do not count.
 func spent(s *openmanus.State) []openmanus.Task {
 	reason, why := s.Spent()
 	switch reason {
@@ -140,17 +140,19 @@ func (f *EvaluateFlow) settle(s *openmanus.State, r *round) []openmanus.Task {
 	return f.call(s, keeping, keepInput{Attempt: best, Why: why})
 }
 
-// again reports whether somebody resumed the session after it had said that
-// it failed: there is no news since.
-func again(s *openmanus.State) bool { return s.Steps == 0 && len(s.Inbox) == 0 }
+// again reports whether a person resumed the session after it failed, so that
+// nothing has happened since.
+func again(s *openmanus.State) bool {
+	news := slices.ContainsFunc(s.Inbox, func(n openmanus.Note) bool { return n.Seq > s.Since })
+	return s.Moves == 0 && !news
+}
 
-// giveUp says why a round came to nothing, and ends the session; or, if
-// somebody resumed it after that, tries again.
-func (f *EvaluateFlow) giveUp(s *openmanus.State, r *round, why string, retry func(*openmanus.State) []openmanus.Task) []openmanus.Task {
-	switch {
-	case len(s.Inbox) > 0:
-		return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: why}}
-	case s.Steps == 0 && retry != nil:
+// giveUp ends the session as failed. If a person resumed it after that, it
+// tries again with retry, unless that is nil.
+func (f *EvaluateFlow) giveUp(
+	s *openmanus.State, r *round, why string, retry func(*openmanus.State) []openmanus.Task,
+) []openmanus.Task {
+	if retry != nil && again(s) {
 		return retry(s)
 	}
 	return f.end(s, r, "", why)
@@ -171,7 +173,7 @@ func (f *EvaluateFlow) copy(s *openmanus.State) []openmanus.Task {
 	return f.call(s, copying, struct{}{})
 }
 
-// call has the evaluator make a call: [caller] does as it is told.
+// call is the task of calling a tool.
 func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openmanus.Task {
 	if stop := spent(s); stop != nil {
 		return stop
@@ -180,7 +182,7 @@ func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openma
 	if err != nil {
 		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: openmanus.ByTooling, Error: err.Error()}}
 	}
-	return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: toldToCall + tool + " " + string(data)}}
+	return []openmanus.Task{{Do: openmanus.MakeCall, Turn: s.Turn, Re: s.Seq, Name: tool, Input: string(data)}}
 }
 
 // failedCall is the last call, if it came to nothing.

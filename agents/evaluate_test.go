@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/copydir"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/tools"
@@ -444,6 +446,31 @@ func TestKilledAtEveryAppendAnEvaluationReachesTheSameEnd(t *testing.T) {
 	}
 }
 
+// In version 1 of the journal's format, a model without a provider made the
+// calls of an evaluation. Such a session goes on where it was.
+func TestAnEvaluationOfVersionOneGoesOn(t *testing.T) {
+	data, err := os.ReadFile("testdata/v1-evaluation.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &dying{Memory: new(journal.Memory)}
+	if _, err := journal.Import(t.Context(), j, j, root, bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	c := &contest{
+		theatre: theatre{j: j}, ws: t.TempDir(), copies: t.TempDir(), hands: []voice{writes("sum", "5"), down},
+		flow: EvaluateFlow{Attempts: []Attempt{{Agent: "manus"}, {Agent: "manus"}}},
+	}
+	s, err := c.wake(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, openmanus.Finished, "", "It is 5.", "Attempt 1 is the best", "- created sum")
+	if s.Steps != 1 || s.Moves != 2 {
+		t.Errorf("%d steps and %d moves", s.Steps, s.Moves)
+	}
+}
+
 // FuzzEvaluateFlow makes up journals: the next step is a function of the state,
 // which looking at it does not change, and a session that runs has one.
 func FuzzEvaluateFlow(f *testing.F) {
@@ -490,12 +517,8 @@ func happens(t *testing.T, fl *EvaluateFlow, s *openmanus.State, i int, b byte) 
 		return openmanus.Ruled{Call: task.Call, Allow: b%5 != 4, By: "gate"}
 	case openmanus.Use:
 		return used(t, fl, s, s.Call(task.Call), b)
-	case openmanus.Reply:
-		r, err := llm.Generate(t.Context(), fl.Evaluator.Model, s.Request(task))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return openmanus.ModelSaid{Turn: task.Turn, Re: task.Re, Stop: r.Stop, Message: own(r.Message, task.Turn), By: r.By}
+	case openmanus.MakeCall:
+		return openmanus.Called{Turn: task.Turn, Re: task.Re, Call: fmt.Sprintf("c%d-1", task.Turn), Name: task.Name, Input: task.Input}
 	case openmanus.Delegate:
 		child := openmanus.ChildID("s", task.Child)
 		if s.Child(child) == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -17,45 +16,14 @@ const (
 	keeping = "keep_attempt"
 )
 
-// Evaluator returns the agent of an [EvaluateFlow] with these attempts. It
-// asks no model: the flow says what it does. Its name, gate and limits are for
-// the caller to set.
+// Evaluator returns the agent of an [EvaluateFlow] with these attempts. It has
+// no model: the flow makes its calls. The caller sets its name, gate and limits.
 func Evaluator(attempts []Attempt, c Copies) *openmanus.Agent {
 	return &openmanus.Agent{
 		Name:        "evaluate",
 		Description: "Has a task done several times over, and keeps what came of the best attempt.",
-		Model:       caller{},
-		Fallbacks:   []openmanus.Helper{{Name: callerName}}, // its replies cost nothing
 		Tools:       []openmanus.Tool{newCopyTool(attempts, c), keepTool{c}},
 		FlowEnds:    true,
-	}
-}
-
-// callerName is who speaks in an evaluation.
-const callerName = "evaluate"
-
-// toldToCall is before the call that a [caller] is to make.
-const toldToCall = "call: "
-
-// A caller is the model of a flow that decides by itself: it says the word of
-// the moment, or makes the call that the word spells out.
-type caller struct{}
-
-// Stream implements [llm.Model].
-func (caller) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-	return func(yield func(llm.Delta, error) bool) {
-		d := llm.Delta{By: callerName}
-		stop := llm.End
-		word := req.Messages[len(req.Messages)-1].Text()
-		if call, ok := strings.CutPrefix(word, toldToCall); ok {
-			name, input, _ := strings.Cut(call, " ")
-			d.Piece, stop = llm.Call{ID: "1", Name: name, Input: input}, llm.ToolUse
-		} else {
-			d.Piece = llm.Text{Text: word}
-		}
-		if yield(d, nil) {
-			yield(llm.Delta{Stop: stop, Usage: &llm.Usage{}}, nil)
-		}
 	}
 }
 

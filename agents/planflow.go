@@ -113,7 +113,7 @@ func (f *PlanFlow) steps(s *openmanus.State, p *plan) (todo []openmanus.Task, ru
 		}
 	}
 	most := cmp.Or(f.Parallel, 4)
-	if l := s.Limits.Or(openmanus.DefaultLimits()).FanOut; l > 0 {
+	if l := s.Limits.FanOut; l > 0 {
 		most = min(most, l)
 	}
 	for i := range p.steps {

@@ -137,6 +137,8 @@ func headline(b openmanus.Body) string {
 			lines = append(lines, line(c.Name+" "+c.Input, 200))
 		}
 		return strings.Join(lines, "; ")
+	case openmanus.Called:
+		return line(b.Name+" "+b.Input, 200)
 	case openmanus.ModelFailed:
 		return "the model failed: " + b.Error
 	}

@@ -16,7 +16,7 @@ func (w *Worker) reserve(session string, s *openmanus.State, t openmanus.Task) o
 	if s.Child(id) != nil || s.Outcome.Status != "" {
 		return nil
 	}
-	l := s.Limits.Or(openmanus.DefaultLimits())
+	l := s.Limits
 	stop := func(r openmanus.Reason, format string, a ...any) openmanus.Body {
 		if t.Call != "" { // the agent can go on without
 			return openmanus.FailedCall(t.Call, "not delegated: "+fmt.Sprintf(format, a...)+"; do it yourself")

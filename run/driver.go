@@ -152,7 +152,7 @@ func (d *driver) recordSandbox(ctx context.Context) error {
 
 // timer runs out when the session's time does.
 func (d *driver) timer() *time.Timer {
-	limit := d.s.Limits.Or(openmanus.DefaultLimits()).Time
+	limit := d.s.Limits.Time
 	if limit < 0 || d.s.Status() != openmanus.Running {
 		t := time.NewTimer(time.Hour)
 		t.Stop()
@@ -292,6 +292,9 @@ func (d *driver) foresee(ctx context.Context, bodies []openmanus.Body) ([]openma
 	for grew := true; grew; {
 		grew = false
 		for _, t := range d.flow.Next(ahead) {
+			if t.Do == openmanus.MakeCall && t.Re > d.s.Seq {
+				continue // it has seen events whose numbers are known only after the commit
+			}
 			b, err := d.clerical(ctx, d.id, d.flow.Agent(), ahead, t, mine)
 			if err != nil {
 				return nil, err

@@ -234,11 +234,14 @@ func own(parts llm.Parts, turn int) {
 	for i, p := range parts {
 		if c, ok := p.(llm.Call); ok {
 			n++
-			c.ID = fmt.Sprintf("c%d-%d", turn, n)
+			c.ID = callID(turn, n)
 			parts[i] = c
 		}
 	}
 }
+
+// callID returns the id of the n-th call of a turn, from 1.
+func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n) }
 
 // clerical does what needs no time and no world: rulings, claims and ends.
 // It returns nil if t is not of that sort or has been done. mine says which
@@ -249,6 +252,10 @@ func (w *Worker) clerical(ctx context.Context, session string, a *openmanus.Agen
 		return w.rule(ctx, session, a, s, t.Call)
 	case openmanus.Use:
 		return w.claim(s, t.Call, mine)
+	case openmanus.MakeCall:
+		if t.Turn == s.Turn {
+			return openmanus.Called{Turn: t.Turn, Re: t.Re, Call: callID(t.Turn, 1), Name: t.Name, Input: t.Input}, nil
+		}
 	case openmanus.Elide:
 		return w.elide(context.WithoutCancel(ctx), s)
 	case openmanus.Stop:

@@ -201,8 +201,8 @@ func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind)
 			return err
 		}
 		switch b := ev.Body.(type) {
-		case openmanus.ModelSaid:
-			for _, c := range b.Message.Calls() {
+		case openmanus.ModelSaid, openmanus.Called:
+			for _, c := range openmanus.CallsOf(b) {
 				if c.ID == id {
 					name = c.Name
 				}

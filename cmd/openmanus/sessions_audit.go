@@ -111,8 +111,8 @@ func (a *audit) session(ctx context.Context, id string) error {
 		before := len(a.calls)
 		s.Apply(ev)
 		switch b := ev.Body.(type) {
-		case openmanus.ModelSaid:
-			for _, c := range b.Message.Calls() {
+		case openmanus.ModelSaid, openmanus.Called:
+			for _, c := range openmanus.CallsOf(b) {
 				by[c.ID] = &auditedCall{Session: id, Call: c.ID, Tool: c.Name, input: c.Input, Seq: ev.Seq, Approve: s.Config.Approve, Sandbox: s.Config.Sandbox,
 					Answers: []auditedAnswer{}, Runs: []auditedRun{}, Children: []string{}}
 				a.calls = append(a.calls, by[c.ID])

@@ -93,6 +93,8 @@ func gist(b openmanus.Body) string {
 		return said(b.Message)
 	case openmanus.ModelSaid:
 		return fmt.Sprintf("to %d · %s · %d in, %d out · %s", b.Re, b.Stop, b.Usage.Input, b.Usage.Output, said(b.Message))
+	case openmanus.Called:
+		return fmt.Sprintf("to %d · %s %s", b.Re, b.Name, b.Input)
 	case openmanus.ModelFailed:
 		return fmt.Sprintf("to %d · %s · %s", b.Re, b.Kind, b.Error)
 	case openmanus.Stopped:

@@ -167,6 +167,9 @@ func (tr *transcript) event(ev openmanus.Event) {
 		tr.line(s.bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(content(b.Message.Parts)), "\n", "\n> "))
 	case openmanus.ModelSaid:
 		tr.said(b)
+	case openmanus.Called:
+		tr.flush()
+		tr.begin(openmanus.CallsOf(b)...)
 	case openmanus.ModelFailed:
 		tr.line(s.red, "! the model failed: %s", b.Error)
 	case openmanus.Stopped:
@@ -206,7 +209,12 @@ func (tr *transcript) said(b openmanus.ModelSaid) {
 		tr.line(tr.style.red, "! the reply is not whole: %s", b.Stop)
 	}
 	tr.flush()
-	for _, c := range b.Message.Calls() {
+	tr.begin(b.Message.Calls()...)
+}
+
+// begin begins the blocks of calls.
+func (tr *transcript) begin(calls ...llm.Call) {
+	for _, c := range calls {
 		tr.names[c.ID] = c.Name
 		tr.calls = append(tr.calls, &callBlock{Call: c})
 	}

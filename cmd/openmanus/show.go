@@ -102,6 +102,9 @@ func (p *printer) event(ev openmanus.Event) {
 		p.typing(b)
 	case openmanus.ModelSaid:
 		p.said(b)
+	case openmanus.Called:
+		p.freshLine()
+		p.tools[b.Call] = openmanus.CallsOf(b)[0]
 	case openmanus.ModelFailed:
 		p.typed.Reset()
 		p.line(p.style.red("! the model failed: ") + plain(b.Error))

@@ -2,6 +2,7 @@ package lawtest_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -39,10 +40,12 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 	}{
 		"v1-compacted.jsonl":    {openmanus.Finished, "March, May and October."},
 		"v1-conversation.jsonl": {openmanus.Finished, "March, May and October were the best months."},
+		"v1-evaluation.jsonl":   {openmanus.Finished, "It is 5."},
 		"v1-flow.jsonl":         {openmanus.Finished, "The report is written."},
 		"v1-fork.jsonl":         {openmanus.Halted, "I will look at the file."},
 		"v1-future.jsonl":       {openmanus.Running, ""},
 		"v1-long.jsonl":         {openmanus.Finished, "It prints the same line over and over."},
+		"v2-called.jsonl":       {openmanus.Finished, "I have read the rules."},
 	}
 	seen := make(map[string]bool)
 	for name, data := range golden(t) {
@@ -56,7 +59,7 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 		if err := journal.Export(t.Context(), m, m, id, &back); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if current := "v1-"; strings.HasPrefix(name, current) && !bytes.Equal(back.Bytes(), data) {
+		if current := fmt.Sprintf("v%d-", openmanus.FormatVersion); strings.HasPrefix(name, current) && !bytes.Equal(back.Bytes(), data) {
 			t.Errorf("%s is now exported as\n%s", name, back.Bytes())
 		}
 		for ev := range m.Events(t.Context(), id, 0) {
@@ -67,7 +70,7 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if want, ok := outcomes[name]; ok && (s.Status() != want.status || s.Answer != want.answer) {
+		if want, ok := outcomes[name]; ok && (s.Status() != want.status || !strings.HasPrefix(s.Answer, want.answer)) {
 			t.Errorf("%s is %s with the answer %q, want %s with %q", name, s.Status(), s.Answer, want.status, want.answer)
 		}
 	}

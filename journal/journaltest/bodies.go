@@ -77,6 +77,7 @@ func turnBodies() []openmanus.Body {
 		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7},
 		openmanus.Resumed{ID: "r1", Limits: everyLimit()},
 		openmanus.Stopped{Turn: 2, Re: 6, Reason: openmanus.NoSteps, Error: "50 steps are used up"},
+		openmanus.Called{Turn: 4, Re: 6, Call: "c4-1", Name: "copy_workspace", Input: `{"round":1}`},
 		openmanus.Ended{Turn: 3, Re: 6, Status: openmanus.Failed, Reason: openmanus.ByAgent, Error: "a step is blocked", Text: "Half of it is done."},
 	}
 }

@@ -47,7 +47,7 @@ export interface Blob64 {
 
 export interface Call {
   kind: "call";
-  seq: number; // of the reply that made it
+  seq: number; // of the event that made it
   id: string;
   name: string;
   input: string;
@@ -138,6 +138,11 @@ export function apply(v: View, ev: Event): void {
       v.turn = b.turn + 1;
       reply(v, ev.seq, b.message);
       break;
+    case "called":
+      v.typing = null;
+      v.turn = b.turn + 1;
+      begin(v, ev.seq, b.call, b.name, b.input);
+      break;
     case "model_failed":
       v.typing = null;
       v.turn = b.turn + 1;
@@ -196,13 +201,18 @@ function reply(v: View, seq: number, m: Message): void {
   if (s.text || s.thinking) v.items.push(s);
   for (const p of m.parts ?? []) {
     if (p.type !== "call") continue;
-    const c: Call = {
-      kind: "call", seq, id: p.id, name: p.name, input: p.input ?? (p.input_base64 ? text64(p.input_base64) : ""), state: "open",
-      question: "", shown: "", by: "", began: "", ended: "", live: "", text: "", images: [], detail: null, source: "", whole: "",
-    };
-    v.items.push(c);
-    v.calls.set(c.id, c);
+    begin(v, seq, p.id, p.name, p.input ?? (p.input_base64 ? text64(p.input_base64) : ""));
   }
+}
+
+/** Adds a call that the event seq makes. */
+function begin(v: View, seq: number, id: string, name: string, input: string): void {
+  const c: Call = {
+    kind: "call", seq, id, name, input, state: "open",
+    question: "", shown: "", by: "", began: "", ended: "", live: "", text: "", images: [], detail: null, source: "", whole: "",
+  };
+  v.items.push(c);
+  v.calls.set(c.id, c);
 }
 
 /** The most of what a running call prints that is kept. */
