@@ -67,11 +67,11 @@ func (l *loader) withoutEffect() {
 	type group struct{ file, section, why string }
 	at := map[group]int{} // where in l.warnings
 	for s := range l.cfg.ordered() {
-		if s.key.later == "" || s.source.From == "" {
+		if s.key.unused == "" || s.source.From == "" {
 			continue
 		}
 		name := s.key.with(s.sub)
-		g := group{section: strings.TrimSuffix(name, lastName(name)), why: s.key.later}
+		g := group{section: strings.TrimSuffix(name, lastName(name)), why: s.key.unused}
 		if g.file = s.source.Name; s.source.From != File {
 			g.section = name
 		}
@@ -81,7 +81,7 @@ func (l *loader) withoutEffect() {
 			continue
 		}
 		at[g] = len(l.warnings)
-		l.warn(Warning{s.source, name, s.key.later})
+		l.warn(Warning{s.source, name, s.key.unused})
 	}
 }
 

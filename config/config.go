@@ -128,17 +128,17 @@ type Sandbox struct {
 	CPUs    float64
 	Timeout time.Duration // of a command that does not say
 
-	useDocker, useNetwork *bool // OpenManus'
+	UseDocker, UseNetwork *bool // OpenManus'
 }
 
 // openManus gives the sandbox what OpenManus' switches say, where nothing else
 // does.
 func (c *Config) openManus() {
 	s := &c.Sandbox
-	if s.useDocker != nil && *s.useDocker && !c.Set("sandbox.kind") {
+	if s.UseDocker != nil && *s.UseDocker && !c.Set("sandbox.kind") {
 		s.Kind = "docker"
 	}
-	if s.useNetwork != nil && *s.useNetwork && !c.Set("sandbox.network") {
+	if s.UseNetwork != nil && *s.UseNetwork && !c.Set("sandbox.network") {
 		s.Network = "allow"
 	}
 }

@@ -214,7 +214,7 @@ func (l *loader) secrets() []secret {
 			switch {
 			case at.key.secret():
 				add(at.key.with(at.sub), at.text)
-			case at.key.kind.name == kindURL.name:
+			case at.key.kind.id == "url":
 				add(at.key.with(at.sub), password(at.text))
 			}
 		}

@@ -29,7 +29,7 @@ func TestKeys(t *testing.T) {
 		if k.flag != "" {
 			once("flag", k.flag, k.name)
 		}
-		if (k.at == nil) == (k.later == "") {
+		if (k.field == "") == (k.unused == "") {
 			t.Errorf("%s: has an effect and says that it has none, or has none and says nothing", k.name)
 		}
 		if !strings.HasSuffix(k.doc, ".") || strings.Contains(k.doc, "\n") {
@@ -43,7 +43,7 @@ func TestKeys(t *testing.T) {
 				t.Errorf("%s: default: %v", k.name, err)
 			}
 		}
-		if k.at != nil {
+		if k.field != "" {
 			once("field", fmt.Sprintf("%p", k.at(cfg, forStar(k, "NAME"))), k.name)
 		}
 	}
@@ -52,7 +52,7 @@ func TestKeys(t *testing.T) {
 // Every key that has an effect reaches a field of its own, from its variable.
 func TestEveryKeyFromTheEnvironment(t *testing.T) {
 	for k := range allKeys() {
-		if k.at == nil {
+		if k.field == "" {
 			continue
 		}
 		text := map[string]string{"text": "x", "path": "/x", "URL": "http://localhost/v1", "secret": "sk-x", "whole number": "7", "true or false": "true",

@@ -81,7 +81,7 @@ func line(err error) int {
 }
 
 // A putFunc takes what a file says of a key.
-type putFunc func(k key, sub, text string, src Source)
+type putFunc func(k key, sub string, v any, src Source)
 
 // tables checks the headers of a file. It returns the paths of the wrong ones,
 // below which nothing else needs to be said.
@@ -121,12 +121,11 @@ func (l *loader) leaves(file string, doc *document, wrong map[string]bool, put p
 			continue
 		}
 		v := doc.value(leaf.path)
-		text, fits := at.key.kind.toml(v)
-		if !fits {
+		if !at.key.kind.fits(v) {
 			l.fail(&Error{Source: src, Key: at.key.with(at.sub), Found: describe(v), Text: "allowed: " + at.key.kind.want})
 			continue
 		}
-		put(at.key, at.sub, text, src)
+		put(at.key, at.sub, v, src)
 	}
 }
 

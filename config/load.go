@@ -139,23 +139,24 @@ func (l *loader) defaults() {
 	}
 }
 
-// set gives the key a value, over the one it has.
-func (l *loader) set(k key, sub, text string, src Source) {
-	name := k.with(sub)
-	text = strings.TrimSpace(text)
-	if k.kind.name == kindPath.name && k.at != nil && text != "" {
+// set gives the key a value, over the one it has. The value is a text or a
+// value of TOML that fits the key's kind.
+func (l *loader) set(k key, sub string, v any, src Source) {
+	name, text := k.with(sub), k.kind.text(v)
+	if k.kind.id == "path" && k.field != "" && text != "" {
 		text = l.resolve(k, text, src)
+		v = text
 	}
 	if k.secret() && dummy.MatchString(text) {
 		l.warn(Warning{src, name, "is the placeholder of an example, and counts as not set"})
 		return
 	}
-	v, err := k.kind.parse(text)
+	value, err := k.kind.parse(v)
 	if err != nil {
 		l.wrong(k, name, text, src, err)
 		return
 	}
-	s := setting{key: k, sub: sub, text: text, value: v, source: src}
+	s := setting{key: k, sub: sub, text: text, value: value, source: src}
 	if below, ok := l.settings[name]; ok {
 		s.hides = &below
 	}
@@ -209,8 +210,8 @@ func (l *loader) fill() {
 		l.settings["data_dir"] = setting{key: l.schema["data_dir"], text: dir, value: dir}
 	}
 	for _, s := range l.settings {
-		if s.key.at != nil {
-			assign(s.key.at(c, s.sub), s.value)
+		if field := s.key.at(c, s.sub); field != nil {
+			assign(field, s.value)
 		}
 	}
 	c.openManus()

@@ -64,8 +64,8 @@ func without(list []string, word string) []string {
 // meaning is the sentence about k, with what limits it.
 func (k key) meaning() string {
 	doc := strings.ReplaceAll(k.doc, "|", `\|`)
-	if k.later != "" {
-		return doc + " *It " + k.later + ".*"
+	if k.unused != "" {
+		return doc + " *It " + k.unused + ".*"
 	}
 	switch k.workspace {
 	case free:

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (c *Config) Values() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		for k, sub := range c.keys() {
 			s, set := c.settings[k.with(sub)]
-			if !set && (k.later != "" || sub != "") {
+			if !set && (k.unused != "" || sub != "") {
 				continue
 			}
 			s.key = k
@@ -37,7 +38,7 @@ func (c *Config) Values() iter.Seq[Value] {
 }
 
 func (s setting) show(name string) Value {
-	v := Value{Key: name, Value: masked(s.text), Source: s.source, From: s.source.String(), Note: s.key.later}
+	v := Value{Key: name, Value: masked(s.text), Source: s.source, From: s.source.String(), Note: s.key.unused}
 	if s.key.secret() {
 		v.Value = Secret(s.text).String()
 	}
@@ -56,7 +57,7 @@ func Starter() []byte {
 	for _, s := range schema() {
 		var lines []string
 		for _, k := range s.keys {
-			if k.later == "" {
+			if k.unused == "" {
 				lines = append(lines, fmt.Sprintf("# %s\n#%s = %s\n", plain(k.doc), lastName(k.name), k.example()))
 			}
 		}
@@ -79,34 +80,14 @@ func plain(doc string) string { return strings.ReplaceAll(doc, "`", "") }
 // example is a value of k as TOML.
 func (k key) example() string {
 	switch {
-	case k.std != "" && k.kind.toml != nil && (k.kind.name == kindLimit.name || k.kind.name == kindDollars.name || k.kind.name == kindShare.name):
-		return k.std
-	case k.std != "" && k.kind.name == kindBool.name:
-		return k.std
-	case k.std != "" && k.kind.name == kindList.name:
+	case k.std == "":
+		return k.kind.sample
+	case k.kind.id == "list":
 		return `["` + strings.ReplaceAll(k.std, ",", `", "`) + `"]`
-	case k.std != "":
-		return fmt.Sprintf("%q", k.std)
+	case strings.Contains(k.kind.types, "string") && k.kind.id != "dollars":
+		return strconv.Quote(k.std)
 	}
-	switch k.kind.name {
-	case kindCount.name:
-		return "1000"
-	case kindPrice.name, kindHeat.name:
-		return "0.5"
-	case kindDollars.name, kindDuration.name:
-		return "-1"
-	case kindBool.name:
-		return "true"
-	case kindList.name:
-		return "[]"
-	case kindSize.name:
-		return `"4g"`
-	}
-	if strings.HasPrefix(k.kind.name, "one of ") {
-		words := strings.Split(strings.TrimPrefix(k.kind.name, "one of "), ", ")
-		return fmt.Sprintf("%q", words[0])
-	}
-	return `""`
+	return k.std
 }
 
 // Create writes [Starter] to path, which only its owner can read, and makes

@@ -16,66 +16,126 @@ import (
 	"github.com/openmanus-go/openmanus/internal/near"
 )
 
-// A kind is what values a key takes. Every value has a text, which is how it
-// stands in the environment and how it is shown; a value of TOML is turned
-// into its text first, so that all sources obey the same rules.
+// A kind is what values a key takes. A value comes as text, from a variable or
+// a flag, or as a value of TOML; both obey the same rules.
 type kind struct {
-	name   string                      // for the manual
-	want   string                      // for an error about a value of another type
-	toml   func(v any) (string, bool)  // the text of a TOML value, if it is of a type that fits
-	parse  func(s string) (any, error) // the value; the error says what is allowed
-	narrow func(value, than any) bool  // whether value allows no more than than; nil: there is no such order
-	near   func(s string) string       // which value was meant, perhaps
+	id     string                     // in keys.txt
+	name   string                     // in the manual
+	want   string                     // in an error about a value of another type
+	sample string                     // a value as TOML
+	types  string                     // the types of TOML that fit, of: string int float bool list
+	unit   string                     // of a bare whole number, behind its text
+	parse  func(v any) (any, error)   // makes the value of a text or of a TOML value that fits; the error says what is allowed
+	narrow func(value, than any) bool // whether value allows no more than than; nil: there is no such order
+	near   func(s string) string      // the value that was probably meant; nil: any may be
 }
 
-// tomlText is the text of a string.
-func tomlText(v any) (string, bool) { s, ok := v.(string); return s, ok }
+// maxWhole is the greatest whole number.
+const maxWhole = 1 << 53
 
-// tomlNumber is the text of an integer, a float or a string with a number.
-func tomlNumber(v any) (string, bool) {
-	switch v := v.(type) {
-	case int64:
-		return strconv.FormatInt(v, 10), true
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64), true
-	case string:
-		return v, true
+// kinds are the kinds but for those of words: see [choice].
+var kinds = []kind{
+	{id: "text", name: "text", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
+	{id: "path", name: "path", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
+	// What an address must be depends on its use: see [loader.checkURL].
+	{id: "url", name: "URL", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
+	{id: "secret", name: "secret", want: "text", sample: `""`, types: "string", parse: fromText(parseKey)},
+	{id: "count", name: "whole number", want: "a whole number", sample: "1000", types: "int",
+		parse: whole("a whole number from 1", 1, maxWhole)},
+	{id: "natural", name: "whole number", want: "a whole number", sample: "0", types: "int",
+		parse: whole("a whole number from 0", 0, maxWhole)},
+	{id: "limit", name: "whole number", want: "a whole number", sample: "-1", types: "int",
+		parse: wholeOrNone("a whole number from 1, or -1 for no limit"), narrow: fewer[int]},
+	{id: "percent", name: "percent", want: "a whole number", sample: "80", types: "int",
+		parse: whole("a whole number from 10 to 95", 10, 95)},
+	{id: "bool", name: "true or false", want: "true or false", sample: "true", types: "bool", parse: parseBool},
+	{id: "list", name: "list", want: "a list of texts", sample: "[]", types: "list", parse: fromText(parseList)},
+	{id: "number", name: "number", want: "a number", sample: "1.5", types: "int float string",
+		parse: fromText(parseFloat("a number from 0", 0, 1e9))},
+	{id: "temperature", name: "number", want: "a number", sample: "0.5", types: "int float string",
+		parse: fromText(parseFloat("a number from 0 to 2", 0, 2))},
+	{id: "dollars", name: "USD", want: "a number", sample: "-1", types: "int float string",
+		parse: fromText(parseDollars), narrow: fewer[openmanus.Money]},
+	{id: "price", name: "USD per million tokens", want: "a number", sample: "0.5", types: "int float string",
+		parse: fromText(parsePrice)},
+	{id: "size", name: "size", want: `text such as "512m", or a number of bytes`, sample: `"4g"`, types: "string int",
+		parse: fromText(parseSize)},
+	{id: "duration", name: "duration", want: `text such as "90s", or a number of seconds`, sample: "-1", types: "string int",
+		unit: "s", parse: fromText(parseDuration), narrow: fewer[time.Duration]},
+}
+
+// kindOf returns the kind that keys.txt calls id.
+func kindOf(id string) (kind, error) {
+	if words, ok := strings.CutPrefix(id, "one of "); ok {
+		return choice(strings.Split(words, ", ")...), nil
 	}
-	return "", false
+	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.id == id }); i >= 0 {
+		return kinds[i], nil
+	}
+	return kind{}, fmt.Errorf("there is no kind %q", id)
 }
 
-var (
-	kindText     = kind{name: "text", want: "text", toml: tomlText, parse: parseText}
-	kindPath     = kind{name: "path", want: "text", toml: tomlText, parse: parseText}
-	kindURL      = kind{name: "URL", want: "text", toml: tomlText, parse: parseText} // see [checkURL]: what it must be depends on what it is for
-	kindSecret   = kind{name: "secret", want: "text", toml: tomlText, parse: parseKey}
-	kindCount    = kind{name: "whole number", want: "a whole number", toml: tomlInt, parse: parseInt("a whole number from 1", 1, false)}
-	kindNatural  = kind{name: "whole number", want: "a whole number", toml: tomlInt, parse: parseInt("a whole number from 0", 0, false)}
-	kindLimit    = kind{name: "whole number", want: "a whole number", toml: tomlInt, parse: parseInt("a whole number from 1, or -1 for no limit", 1, true), narrow: fewer[int]}
-	kindShare    = kind{name: "percent", want: "a whole number", toml: tomlInt, parse: parseShare}
-	kindBool     = kind{name: "true or false", want: "true or false", toml: tomlBool, parse: parseBool}
-	kindList     = kind{name: "list", want: "a list of texts", toml: tomlList, parse: parseList}
-	kindNumber   = kind{name: "number", want: "a number", toml: tomlNumber, parse: parseFloat("a number from 0", 0, 1e9)}
-	kindHeat     = kind{name: "number", want: "a number", toml: tomlNumber, parse: parseFloat("a number from 0 to 2", 0, 2)}
-	kindDollars  = kind{name: "USD", want: "a number", toml: tomlNumber, parse: parseDollars, narrow: fewer[openmanus.Money]}
-	kindPrice    = kind{name: "USD per million tokens", want: "a number", toml: tomlNumber, parse: parsePrice}
-	kindSize     = kind{name: "size", want: "text such as \"512m\", or a number of bytes", toml: tomlSize, parse: parseSize}
-	kindDuration = kind{name: "duration", want: "text such as \"90s\", or a number of seconds", toml: tomlDuration, parse: parseDuration, narrow: fewer[time.Duration]}
-)
+// fits reports whether a value of TOML is of a type that k takes.
+func (k kind) fits(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(k.types, "string")
+	case int64:
+		return strings.Contains(k.types, "int")
+	case float64:
+		return strings.Contains(k.types, "float")
+	case bool:
+		return strings.Contains(k.types, "bool")
+	case []any:
+		return strings.Contains(k.types, "list") &&
+			!slices.ContainsFunc(v, func(e any) bool { _, text := e.(string); return !text })
+	}
+	return false
+}
+
+// text returns v as it stands in a variable and in listings.
+func (k kind) text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case int64:
+		return strconv.FormatInt(v, 10) + k.unit
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		data, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // texts can always be encoded
+		}
+		return string(data)
+	}
+	return fmt.Sprint(v)
+}
+
+// fromText makes a parser of any value of one of texts.
+func fromText(parse func(string) (any, error)) func(any) (any, error) {
+	return func(v any) (any, error) {
+		switch v := v.(type) {
+		case int64:
+			return parse(strconv.FormatInt(v, 10))
+		default:
+			return parse(kind{}.text(v))
+		}
+	}
+}
 
 // choice is the kind of one of some words; each allows more than the one
 // before it.
 func choice(words ...string) kind {
+	list := strings.Join(words, ", ")
 	return kind{
-		name: "one of " + strings.Join(words, ", "),
-		want: "one of " + strings.Join(words, ", "),
-		toml: tomlText,
-		parse: func(s string) (any, error) {
+		id: "choice", name: "one of " + list, want: "one of " + list, sample: strconv.Quote(words[0]), types: "string",
+		parse: fromText(func(s string) (any, error) {
 			if !slices.Contains(words, s) {
-				return nil, errors.New("allowed: " + strings.Join(words, ", "))
+				return nil, errors.New("allowed: " + list)
 			}
 			return s, nil
-		},
+		}),
 		narrow: func(v, limit any) bool {
 			return slices.Index(words, v.(string)) <= slices.Index(words, limit.(string))
 		},
@@ -107,36 +167,39 @@ func parseKey(s string) (any, error) {
 // dummy finds what examples have where a key is to be written.
 var dummy = regexp.MustCompile(`(?i)^<?your\b|^<?your_|api[ _-]key>?$`)
 
-func tomlInt(v any) (string, bool) {
-	n, ok := v.(int64)
-	return strconv.FormatInt(n, 10), ok
-}
-
-func parseInt(allowed string, least int, none bool) func(string) (any, error) {
-	return func(s string) (any, error) {
-		n, err := strconv.Atoi(s)
-		if err != nil || n > 1<<53 || n < least && !(none && n == -1) {
+// whole makes a parser of whole numbers from least to most.
+func whole(allowed string, least, most int64) func(any) (any, error) {
+	return func(v any) (any, error) {
+		n, ok := v.(int64)
+		if s, isText := v.(string); isText {
+			var err error
+			n, err = strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+			ok = err == nil
+		}
+		if !ok || n < least || n > most {
 			return nil, errors.New("allowed: " + allowed)
 		}
-		return n, nil
+		return int(n), nil
 	}
 }
 
-func parseShare(s string) (any, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 10 || n > 95 {
-		return nil, errors.New("allowed: a whole number from 10 to 95")
+// wholeOrNone makes a parser of whole numbers from 1, and of -1.
+func wholeOrNone(allowed string) func(any) (any, error) {
+	parse := whole(allowed, -1, maxWhole)
+	return func(v any) (any, error) {
+		n, err := parse(v)
+		if n == 0 {
+			return nil, errors.New("allowed: " + allowed)
+		}
+		return n, err
 	}
-	return n, nil
 }
 
-func tomlBool(v any) (string, bool) {
-	b, ok := v.(bool)
-	return strconv.FormatBool(b), ok
-}
-
-func parseBool(s string) (any, error) {
-	switch strings.ToLower(s) {
+func parseBool(v any) (any, error) {
+	if b, ok := v.(bool); ok {
+		return b, nil
+	}
+	switch s, _ := v.(string); strings.ToLower(strings.TrimSpace(s)) {
 	case "true", "1", "yes", "on":
 		return true, nil
 	case "false", "0", "no", "off":
@@ -153,27 +216,6 @@ func parseFloat(allowed string, least, most float64) func(string) (any, error) {
 		}
 		return &f, nil
 	}
-}
-
-func tomlList(v any) (string, bool) {
-	vs, ok := v.([]any)
-	if !ok {
-		return "", false
-	}
-	for _, v := range vs {
-		if _, ok := v.(string); !ok {
-			return "", false
-		}
-	}
-	data, err := json.Marshal(vs)
-	return string(data), err == nil
-}
-
-func tomlSize(v any) (string, bool) {
-	if n, ok := v.(int64); ok {
-		return strconv.FormatInt(n, 10), true
-	}
-	return tomlText(v)
 }
 
 // parseSize reads a number of bytes, with a unit as Docker has them or without.
@@ -207,13 +249,6 @@ func parseList(s string) (any, error) {
 		}
 	}
 	return items, nil
-}
-
-func tomlDuration(v any) (string, bool) {
-	if n, ok := v.(int64); ok {
-		return fmt.Sprintf("%ds", n), true
-	}
-	return tomlText(v)
 }
 
 // parseDuration reads a duration such as 90s or 1h30m, or a number of seconds.

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // putFromWorkspace sets what a file says that nobody vouched for.
-func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
+func (l *loader) putFromWorkspace(k key, sub string, said any, src Source) {
+	text := k.kind.text(said)
 	forbid := func(why string) {
 		e := &Error{Source: src, Key: k.with(sub), Text: why}
 		if !l.refused { // once is enough
@@ -19,7 +19,7 @@ func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
 		l.fail(e)
 	}
 	now := l.settings[k.with(sub)]
-	v, err := k.kind.parse(strings.TrimSpace(text))
+	v, err := k.kind.parse(said)
 	switch {
 	case k.workspace == refused:
 		forbid("a workspace may not set it")
@@ -32,9 +32,9 @@ func (l *loader) putFromWorkspace(k key, sub, text string, src Source) {
 		return
 	}
 	if k.workspace == adds && err == nil {
-		text = added(now.value, v.([]string))
+		said = added(now.value, v.([]string))
 	}
-	l.set(k, sub, text, src)
+	l.set(k, sub, said, src)
 }
 
 // added is the text of a list that has more behind was, which may be nil.
