@@ -195,7 +195,7 @@ func TestRobots(t *testing.T) {
 		{"User-agent: openmanus\nDisallow: /a\n\nUser-agent: *\nDisallow: /\n\nUser-agent: openmanus\nDisallow: /b", "/b", false},
 		{"User-agent: open\nDisallow: /a\n\nUser-agent: *\nAllow: /", "/a", true},
 		{"User-agent: x\nUser-agent: openmanus\nDisallow: /a", "/a", false},
-		{"User-agent: openmanus\n\nUser-agent: *\nDisallow: /", "/a", true}, // our group is empty
+		{"User-agent: openmanus\n\nUser-agent: *\nDisallow: /", "/a", false}, // a blank line ends no group
 		// 2.2: what is not understood is ignored, and the rest holds.
 		{"Disallow: /x\nUser-agent: *\nDisallow: /private", "/private/x", false},
 		{"Crawl-delay: fast\nUser-agent: *\nCrawl-delay: x\nDisallow: /private", "/private/x", false},
