@@ -1,5 +1,5 @@
-// The journal, as docs/events.md describes it, and what it adds up to on the
-// screen: a fold, so that the past is the same fold, stopped earlier.
+// The events of docs/events.md, and the fold that turns them into what the
+// screen shows. A past state is the same fold, stopped earlier.
 
 import type { Plan as Progress } from "./api";
 

@@ -1,4 +1,4 @@
-// Files that a person gives along.
+// Files that the user attaches.
 
 import { api, type Attachment } from "./api";
 

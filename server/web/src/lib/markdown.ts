@@ -1,5 +1,5 @@
-// Markdown of agents, as HTML that can do nothing: no scripts, no styles, and
-// nothing that is loaded from elsewhere, which would tell that somebody reads.
+// Renders Markdown of agents as harmless HTML: no scripts, no styles, and nothing
+// loaded from other servers, which would reveal that somebody reads it.
 
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
@@ -34,7 +34,7 @@ export class Drawing {
 
   draw(text: string): void {
     const tokens = marked.lexer(text);
-    // A definition of a link means something everywhere.
+    // A link definition applies to the whole text.
     let same = 0;
     if (!Object.keys(tokens.links).length) while (same < tokens.length && this.#blocks[same]?.raw === tokens[same]!.raw) same++;
     for (const b of this.#blocks.splice(same)) for (const n of b.nodes) (n as ChildNode).remove();

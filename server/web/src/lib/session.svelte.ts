@@ -1,4 +1,4 @@
-// A session that is on the screen: its events as they come, and how it stands.
+// The session on the screen: its events as they come, and its status.
 
 import { api, Refused, type Session } from "./api";
 import { apply, empty, takeMoment, upTo, type Event, type View } from "./events";
@@ -10,7 +10,7 @@ const types = [
 
 const works = (s: Session) => s.status === "running" || s.status === "waiting";
 
-// Of a long session, the last events are read first, and shown.
+// Of a long session, the last events are read and shown first.
 const newest = 300;
 const piece = 2000; // events that are read at a time
 
@@ -24,7 +24,7 @@ export class Live {
   view = $state.raw<View>(empty());
   error = $state("");
   online = $state(true);
-  awaited = $state(false); // it does not exist yet, and who asks for it is at work
+  awaited = $state(false); // it does not exist yet, and its parent is running
   at = $state<number | null>(null); // the event that is looked at; null: now
   first = $state(1); // of the events that were read
 
@@ -74,8 +74,8 @@ export class Live {
     void this.refresh();
   }
 
-  // The newest events. A session that another one is about to open is waited
-  // for, as long as that is at work.
+  // Reads the newest events. If the session does not exist yet, waits for it as
+  // long as its parent, which is about to open it, is running.
   async #begun(): Promise<Event[]> {
     for (;;) {
       try {
@@ -93,7 +93,7 @@ export class Live {
     }
   }
 
-  // Reads what was before, and folds it all.
+  // Reads the earlier events and folds all of them.
   async #before(): Promise<void> {
     if (this.#reading || this.first === 1) return;
     this.#reading = true;
@@ -116,8 +116,8 @@ export class Live {
     this.#reading = false;
   }
 
-  // The browser connects again by itself and says which event it has seen
-  // last; only where it gives up do we.
+  // The browser reconnects by itself, with the id of the last event; connect
+  // again only if it has given up.
   #follow(): void {
     const s = new EventSource(api.eventsURL(this.id, this.last));
     this.#source = s;
@@ -147,7 +147,7 @@ export class Live {
     apply(this.#now, ev);
   }
 
-  // Thirty times a second is enough.
+  // Update at most thirty times a second.
   #soon(): void {
     this.#drawing ||= requestAnimationFrame((now) => {
       this.#drawing = 0;
@@ -190,11 +190,11 @@ export class Live {
     } while (this.#refreshing > 1 && !this.#closed);
     this.#refreshing = 0;
     clearTimeout(this.#again);
-    // What those below do is not among the events of this one.
+    // The events of child sessions are not among those of this one.
     if (this.info && this.children.length && works(this.info) && !this.#closed) this.#again = setTimeout(() => void this.refresh(), 1500);
   }
 
-  // Those below a session that wait for a person, itself not among them.
+  // The descendants of a session that wait for the user.
   async #waiting(of: Session, below: Session[]): Promise<Session[]> {
     if (!works(of)) return [];
     const all: Session[] = [];
