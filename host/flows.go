@@ -60,6 +60,9 @@ const (
 // flowSpec returns a flow with its settings, as specs have it.
 func flowSpec(name string, settings any) *openmanus.FlowSpec {
 	data, err := json.Marshal(settings)
+	if err == nil {
+		data, err = canonical(data)
+	}
 	if err != nil {
 		panic("host: " + err.Error()) // plain structs always encode
 	}

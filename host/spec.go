@@ -60,8 +60,7 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 		return spec, err
 	}
 	if len(spec.Answer) > 0 {
-		// The form in which it comes back from a journal.
-		if spec.Answer, err = json.Marshal(spec.Answer); err != nil {
+		if spec.Answer, err = canonical(spec.Answer); err != nil {
 			return spec, mistake(fmt.Errorf("the schema of the answer: %w", err))
 		}
 	}
@@ -195,10 +194,25 @@ func Equal(a, b openmanus.Spec) bool { return bytes.Equal(encode(a), encode(b)) 
 // encode returns spec in JSON: equal specs have equal encodings.
 func encode(spec openmanus.Spec) []byte {
 	data, err := json.Marshal(spec)
+	if err == nil {
+		data, err = canonical(data)
+	}
 	if err != nil {
 		panic("host: " + err.Error()) // only raw JSON in it can fail, and was decoded or checked before
 	}
 	return data
+}
+
+// canonical returns JSON in the one form that it keeps in every journal: a store
+// may sort the names of objects, and leaves out spaces.
+func canonical(data []byte) (json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
 }
 
 // checkKind returns an error that names the kind of sandbox of spec if there is

@@ -33,7 +33,7 @@ func TestWrongInput(t *testing.T) {
 		{"sessions", 2, "expected one of"},
 		{"sessions|show", 2, "Try: openmanus sessions show"},
 		{"sessions|show|nosuch", 2, "openmanus sessions list"},
-		{"sessions|show|", 2, "which session"},
+		{"sessions|show|", 2, "no session id given"},
 		{"sessions|list|--limit|x", 2, "Try: openmanus sessions list"},
 		{"sessions|list|--limit|0", 2, "--all"},
 		{"sessions|list|extra", 2, "unexpected argument extra"},
