@@ -155,10 +155,10 @@ func (p *place) load(db *store.DB, id string) *openmanus.State {
 
 // counted is an agent that counts how often it is made.
 func counted(name string, n *int) agents.Kind {
+	manus, _ := agents.Find("manus")
 	return agents.Kind{Name: name, Description: "Counts.", Make: func(o agents.Options) (*openmanus.Agent, io.Closer, error) {
 		*n++
-		a, closer, err := agents.Manus(o)
-		return a, closer, err
+		return manus.Make(o)
 	}}
 }
 
