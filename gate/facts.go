@@ -53,6 +53,7 @@ func (f facts) changed() []string {
 	return slices.Concat(names(f.paths, place.changed), f.named, f.writes)
 }
 
+// names returns the names of the places for which want is true.
 func names(places []place, want func(place) bool) []string {
 	var list []string
 	for _, p := range places {

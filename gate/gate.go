@@ -157,6 +157,8 @@ func (g *Gate) question(f facts) string {
 	return q + "?"
 }
 
+// list returns at most three of the names for a question, and says how many
+// more there are.
 func list(names []string) string {
 	names = slices.Compact(slices.Clone(names))
 	if len(names) > 3 {

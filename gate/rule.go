@@ -63,6 +63,7 @@ func readRule(text string) (rule, error) {
 	return r, nil
 }
 
+// addWords compiles the patterns of a tool or command rule.
 func (r *rule) addWords(patterns ...string) error {
 	for _, p := range patterns {
 		re, err := wildcard(p)
@@ -83,6 +84,7 @@ func hosts(pattern string) (*egress.Dialer, error) {
 	return egress.New(egress.Policy{Mode: egress.Hosts, Hosts: []string{pattern + ":*"}})
 }
 
+// readRules reads rules and fails at the first that cannot be read.
 func readRules(texts []string) ([]rule, error) {
 	var rs []rule
 	for _, t := range texts {

@@ -178,6 +178,8 @@ func literal(w *syntax.Word) (string, bool) {
 	return literals(w.Parts)
 }
 
+// literals returns the literal text of the parts of a word. Text in double
+// quotes is literal as far as nothing in it is expanded.
 func literals(parts []syntax.WordPart) (string, bool) {
 	var b strings.Builder
 	fixed := true

@@ -23,23 +23,23 @@ const (
 // workspace. Calls of one session run one after the other. It is safe for
 // concurrent use.
 //
-// The result of a call is the output of the command and, on a line of its own
-// and whatever it is, `[exit code N]`. If the command was killed, because its
-// time was up or the call was cancelled, the output until then comes with an
-// error that says so. The detail is a [BashDetail].
+// The result of a call is the output of the command and a last line
+// `[exit code N]`. If the command was killed, because its time was up or the
+// call was canceled, the result is the output until then, with an error. The
+// Detail is a [BashDetail].
 //
-// A shell that ends (exit, exec, a failure under set -e, a crash) is replaced
-// at the next call by one in the same directory with the same exported
-// variables; the result says what was lost. So does that of the first call
-// after the session was closed, or has gone on in another process: there, the
-// exported variables are lost as well.
+// If the shell ends (by exit, exec, a failure under set -e or a crash), the next
+// call gets a new one in the same directory, with the same exported variables,
+// and its result says what was lost. The same happens at the first call after
+// [Bash.CloseSession] and in another process, where the exported variables are
+// lost as well.
 type Bash struct {
-	// Timeout is how long a command may take that does not say; 0: two
-	// minutes. It is set before use.
+	// Timeout is how long a command may take if the call does not say; 0
+	// means two minutes. It must not change after the first use.
 	Timeout time.Duration
 
 	ws       workspace.Workspace
-	patience time.Duration // how long a shell has to give up a command before it is killed itself
+	patience time.Duration // how long a shell may take to stop a command before it is killed itself
 	sessions procSessions[*bashSession]
 }
 
@@ -52,13 +52,14 @@ var (
 // A BashDetail is the Detail of a result of [Bash].
 type BashDetail struct {
 	Command  string  `json:"command"`
-	ExitCode int     `json:"exit_code"` // 128+n if a signal ended it; -1 if it was killed by us
+	ExitCode int     `json:"exit_code"` // 128+n if a signal ended it; -1 if this tool killed it
 	Seconds  float64 `json:"seconds"`
 	TimedOut bool    `json:"timed_out"`
-	Cwd      string  `json:"cwd"` // of the shell, afterwards
+	Cwd      string  `json:"cwd"` // working directory of the shell after the command
 }
 
-// NewBash returns the tool for ws, which must outlive it.
+// NewBash returns the tool for ws, which must outlive it. The caller closes the
+// tool.
 func NewBash(ws workspace.Workspace) *Bash {
 	b := &Bash{ws: ws, patience: 4 * time.Second}
 	b.sessions.open = func() *bashSession {
@@ -74,16 +75,18 @@ func (b *Bash) Spec() openmanus.ToolSpec {
 		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})
 }
 
+// limit returns the time limits of calls.
 func (b *Bash) limit() procTime { return procTimeOf(b.Timeout, bashTimeout) }
 
-// Close ends every shell with all that it started. Later calls fail.
+// Close kills every shell and everything that the shells started. Later calls
+// fail.
 func (b *Bash) Close() error {
 	b.sessions.closeAll()
 	return nil
 }
 
-// CloseSession implements [openmanus.SessionCloser]: it ends the session's
-// shell with all that it started.
+// CloseSession implements [openmanus.SessionCloser]. It kills the session's
+// shell and everything that the shell started.
 func (b *Bash) CloseSession(session string) error {
 	b.sessions.close(session)
 	return nil
@@ -95,21 +98,25 @@ type bashInput struct {
 	Restart bool    `json:"restart"`
 }
 
+// check returns an error for the model if the call cannot run, and sets the
+// default timeout.
 func (in *bashInput) check(limit procTime) (err error) {
 	blank := strings.TrimSpace(in.Command) == ""
 	switch {
 	case blank && !in.Restart:
 		return errors.New("no command: the argument command is missing or empty")
 	case strings.ContainsRune(in.Command, 0):
-		return errors.New("the command contains a NUL character, which bash cannot read: write it as '\\0' for printf")
+		return errors.New("the command contains a NUL character, which bash cannot read: write it as '\\0' " +
+			"for printf")
 	case len(in.Command) > bashMaxCommand:
-		return fmt.Errorf("the command has %d bytes, more than %d: write the data into a file first, in pieces", len(in.Command), bashMaxCommand)
+		return fmt.Errorf("the command has %d bytes, more than %d: write the data into a file first, in "+
+			"pieces", len(in.Command), bashMaxCommand)
 	}
 	if blank {
 		in.Command = ""
 	}
 	if in.Timeout, err = limit.of(in.Timeout); err != nil {
-		return fmt.Errorf("%w; what takes longer belongs into the background", err)
+		return fmt.Errorf("%w; run a longer command in the background", err)
 	}
 	return nil
 }
@@ -144,10 +151,11 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	return res, nil
 }
 
-// errNoBash is what to do where there is no bash.
+// errNoBash adds to err what to do if the reason is that there is no bash.
 func errNoBash(err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("there is no bash here: install it (Debian: apt-get install bash; Alpine: apk add bash; Windows: Git for Windows) and see that it is in PATH: %w", err)
+		return fmt.Errorf("there is no bash here: install it (Debian: apt-get install bash; "+
+			"Alpine: apk add bash; Windows: Git for Windows) and put it into PATH: %w", err)
 	}
 	return err
 }

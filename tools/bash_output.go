@@ -8,23 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// procLimit is how many bytes of what one call prints are kept: the first half
-// and the last half.
+// procLimit is how many bytes of the output of one call are kept: the first
+// half and the last half.
 const procLimit = 10 << 20
 
-// A procOutput keeps what processes print, in bounded memory, and shows it as
-// it comes. The zero value keeps procLimit bytes. It is not safe for
-// concurrent use.
+// A procOutput keeps the output of processes in bounded memory, and shows it as
+// it comes. The zero value keeps procLimit bytes. It is not safe for concurrent
+// use.
 type procOutput struct {
-	live  io.Writer // may be nil
-	limit int       // 0: procLimit
+	live  io.Writer // where the output is shown as it comes; may be nil
+	limit int       // how many bytes are kept; 0 means procLimit
 
-	head, tail []byte
-	total      int64
-	cut        []byte // the beginning of a character whose end has not come
+	head, tail []byte // the first half of the limit, and at least the last half of it
+	total      int64  // bytes written
+	cut        []byte // an incomplete character at the end, not shown yet
 }
 
-// Write never fails: that the output cannot be shown does not end a command.
+// Write never fails: if the output cannot be shown, the command still goes on.
 func (o *procOutput) Write(p []byte) (int, error) {
 	if o.live != nil {
 		o.show(p)
@@ -44,6 +44,7 @@ func (o *procOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// half returns how many bytes are kept at each end.
 func (o *procOutput) half() int {
 	if o.limit > 0 {
 		return o.limit / 2
@@ -51,25 +52,17 @@ func (o *procOutput) half() int {
 	return procLimit / 2
 }
 
-// show shows p, but for the beginning of a character at its end.
+// show shows p, except for an incomplete character at its end.
 func (o *procOutput) show(p []byte) {
 	p = append(o.cut, p...)
-	end := len(p)
-	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
-		if b := p[len(p)-i]; utf8.RuneStart(b) {
-			if !utf8.FullRune(p[len(p)-i:]) {
-				end = len(p) - i
-			}
-			break
-		}
-	}
+	end := len(wholeRunes(string(p)))
 	if end > 0 {
-		_, _ = o.live.Write(bytes.ToValidUTF8(p[:end], []byte("\uFFFD"))) // who watches may have gone
+		_, _ = o.live.Write(bytes.ToValidUTF8(p[:end], []byte("\uFFFD"))) // a viewer may have gone
 	}
 	o.cut = bytes.Clone(p[end:])
 }
 
-// finish shows what was held back.
+// finish shows what show held back. It is called at the end of a call.
 func (o *procOutput) finish() {
 	if o.live != nil && len(o.cut) > 0 {
 		_, _ = o.live.Write([]byte("\uFFFD"))
@@ -77,8 +70,8 @@ func (o *procOutput) finish() {
 	o.cut = nil
 }
 
-// text returns what was printed, as valid UTF-8 without NUL, with a line at
-// its end for each thing that is not as it was.
+// text returns the output as valid UTF-8 without NUL. Lines at the end say what
+// differs from the output as it was.
 func (o *procOutput) text() string {
 	tail := o.tail
 	if half := o.half(); len(tail) > half {
@@ -88,7 +81,8 @@ func (o *procOutput) text() string {
 	dropped := o.total - int64(len(o.head)) - int64(len(tail))
 	if dropped > 0 {
 		rest, more := printableText(tail)
-		head = fmt.Sprintf("%s\n[%d bytes in the middle were not kept: write long output to a file]\n%s", head, dropped, rest)
+		head = fmt.Sprintf("%s\n[%d bytes in the middle were not kept: write long output to a file]\n%s",
+			head, dropped, rest)
 		strange += more
 	} else if len(tail) > 0 {
 		head, strange = printableText(append(bytes.Clone(o.head), tail...))
@@ -100,7 +94,7 @@ func (o *procOutput) text() string {
 }
 
 // printableText returns data as valid UTF-8 without NUL, and how many bytes
-// had to be replaced.
+// were replaced.
 func printableText(data []byte) (string, int) {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return string(data), 0
@@ -125,7 +119,7 @@ func printableText(data []byte) (string, int) {
 	return b.String(), strange
 }
 
-// newlineAfter returns s with a line end, if it has any text.
+// newlineAfter returns s with a line end, unless it is empty or has one.
 func newlineAfter(s string) string {
 	if s == "" || strings.HasSuffix(s, "\n") {
 		return s
@@ -133,9 +127,10 @@ func newlineAfter(s string) string {
 	return s + "\n"
 }
 
-// A procSplitter divides what a process prints at a mark that it writes at
-// the end of a call: what comes before goes to sink, what comes after to rest.
-// Without a mark everything goes to rest. It is not safe for concurrent use.
+// A procSplitter divides the output of a process at the mark that the process
+// writes at the end of a call. Output before the mark goes to sink, later
+// output to rest, as does output while there is no call. It is not safe for
+// concurrent use.
 type procSplitter struct {
 	sink, rest *procOutput
 	mark       []byte
@@ -147,7 +142,7 @@ func (s *procSplitter) begin(mark string, sink *procOutput) {
 	s.mark, s.sink, s.held = []byte(mark), sink, nil
 }
 
-// end ends the call, whether or not its mark has come.
+// end ends the call, whether its mark has come or not.
 func (s *procSplitter) end() {
 	if s.mark != nil {
 		s.sink.Write(s.held)
@@ -155,7 +150,7 @@ func (s *procSplitter) end() {
 	s.mark, s.sink, s.held = nil, nil, nil
 }
 
-// write takes what was printed, and reports whether the mark was in it.
+// write takes output, and reports whether it completed the mark.
 func (s *procSplitter) write(p []byte) bool {
 	if s.mark == nil {
 		s.rest.Write(p)
@@ -177,8 +172,8 @@ func (s *procSplitter) write(p []byte) bool {
 	return false
 }
 
-// overlap is the length of the longest end of p that is a beginning of mark,
-// but not all of it.
+// overlap returns the length of the longest proper prefix of mark that p ends
+// with.
 func overlap(p, mark []byte) int {
 	for n := min(len(p), len(mark)-1); n > 0; n-- {
 		if bytes.HasPrefix(mark, p[len(p)-n:]) {

@@ -11,48 +11,49 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// procRetell is how often a process is told to give up a call.
+// procRetell is how often a process is told again to stop a call.
 const procRetell = 300 * time.Millisecond
 
-// procBetween is how many bytes are kept of what comes between two calls.
+// procBetween is how many bytes are kept of the output between two calls.
 const procBetween = 64 << 10
 
-// A procShell is a process that carries out one call after the other: a bash
-// or a Python. It reads calls from its standard input. After each it writes
-// the mark of the call behind the output, and a record to standard error.
+// A procShell is a process that carries out calls, one after the other: a bash
+// or a Python. It reads calls from its standard input. At the end of each it
+// prints the mark of the call, and writes a record to standard error.
 //
-// It has a relay between itself and its input, which does one thing after the
-// other and can stop a call with all that it started.
+// A relay inside the process (see bash.sh and python.py) reads its input. It
+// does one thing after the other, and can stop a call with all that it started.
 type procShell struct {
 	patience time.Duration      // how long it has to give up a call
 	lines    chan string        // for its input
 	cancel   context.CancelFunc // kills it
-	ended    chan struct{}      // closed when nothing of it is left
-	err      error              // of its Run, once it ended
+	ended    chan struct{}      // closed when the process and all that it started are dead
+	err      error              // of its Run; valid once ended is closed
 
 	mu      sync.Mutex
 	split   procSplitter
 	between procOutput
 	records procRecords
-	mark    string // of the call that runs
-	marked  bool   // its output is complete
-	record  bool   // its record has come
-	done    chan struct{}
+	mark    string        // of the call that runs
+	marked  bool          // the mark has come: its output is complete
+	record  bool          // its record has come
+	done    chan struct{} // closed when both have come; nil if there is no call
 }
 
-// procRecords reads records.
+// procRecords reads the records of a process.
 type procRecords interface {
-	// write takes what was written, and reports whether the record of the
-	// call with that mark was in it.
+	// write takes what the process wrote to standard error, and reports whether
+	// that completed the record of the call with the mark.
 	write(p []byte, mark string) bool
 }
 
-// A procCall is what a procShell is told.
+// A procCall is a call as a procShell gets it.
 type procCall struct {
-	text string // carries out the call
-	mark string // what ends it
-	stop string // gives it up, with everything that it started
-	// fence returns a call that does nothing.
+	text string // the input that makes the process carry out the call
+	mark string // what the process prints at its end
+	stop string // the input that kills the call and everything that it started
+
+	// fence returns the text and the mark of a call that does nothing.
 	fence func() (text, mark string)
 }
 
@@ -60,12 +61,13 @@ type procCall struct {
 type procEnd struct {
 	gaveUp  bool   // the context ended, and the call was stopped
 	died    bool   // the process ended
-	err     error  // of its Run, if it died
-	between string // what was printed before the call
+	err     error  // of the process, if it died
+	between string // the output since the last call
 }
 
-// startProc starts a process with args and env.
-func startProc(ws workspace.Runner, args, env []string, records procRecords, patience time.Duration) (*procShell, error) {
+// startProc starts a process. It runs until it ends by itself or is killed.
+func startProc(ws workspace.Runner, args, env []string, records procRecords,
+	patience time.Duration) (*procShell, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -90,6 +92,8 @@ func startProc(ws workspace.Runner, args, env []string, records procRecords, pat
 	return sh, nil
 }
 
+// A procWriter is a writer that passes everything to a function and never
+// fails. The function must not keep p.
 type procWriter func(p []byte)
 
 func (f procWriter) Write(p []byte) (int, error) {
@@ -97,14 +101,14 @@ func (f procWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// feed writes the input until the process ends.
+// feed writes the input of the process until the process ends.
 func (sh *procShell) feed(w io.WriteCloser) {
 	defer w.Close()
 	for {
 		select {
 		case line := <-sh.lines:
 			if _, err := io.WriteString(w, line); err != nil {
-				return // it has ended or will, and says why
+				return // the process has ended or is about to, and its Run says why
 			}
 		case <-sh.ended:
 			return
@@ -112,7 +116,8 @@ func (sh *procShell) feed(w io.WriteCloser) {
 	}
 }
 
-// send gives the process a line, unless it is too busy ever to read it.
+// send gives the process a line. It drops the line if the process has not read
+// the many lines before it, and so never blocks.
 func (sh *procShell) send(line string) {
 	select {
 	case sh.lines <- line:
@@ -120,7 +125,7 @@ func (sh *procShell) send(line string) {
 	}
 }
 
-// kill ends the process and waits until nothing of it is left.
+// kill kills the process, and returns when everything that it started is dead.
 func (sh *procShell) kill() {
 	sh.cancel()
 	<-sh.ended
@@ -133,6 +138,7 @@ func (sh *procShell) locked(do func()) {
 	do()
 }
 
+// printed takes standard output of the process.
 func (sh *procShell) printed(p []byte) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -142,6 +148,7 @@ func (sh *procShell) printed(p []byte) {
 	}
 }
 
+// told takes standard error of the process.
 func (sh *procShell) told(p []byte) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -151,6 +158,8 @@ func (sh *procShell) told(p []byte) {
 	}
 }
 
+// check closes done when both the mark and the record of the call have come.
+// sh.mu is locked.
 func (sh *procShell) check() {
 	if sh.marked && sh.record && sh.done != nil {
 		close(sh.done)
@@ -158,8 +167,8 @@ func (sh *procShell) check() {
 	}
 }
 
-// expect makes ready for a call whose output goes to out. The channel is
-// closed when its mark and its record have come.
+// expect prepares for a call whose output goes to out. The returned channel is
+// closed when the mark and the record of the call have come.
 func (sh *procShell) expect(mark string, out *procOutput) <-chan struct{} {
 	done := make(chan struct{})
 	sh.mu.Lock()
@@ -169,8 +178,9 @@ func (sh *procShell) expect(mark string, out *procOutput) <-chan struct{} {
 	return done
 }
 
-// run carries out a call. Its output goes to out. It returns as soon as the
-// process is ready for another one, or has ended.
+// run carries out a call, whose output goes to out. It returns as soon as the
+// process is ready for another call, or has ended. If ctx ends, it stops the
+// call first.
 func (sh *procShell) run(ctx context.Context, call procCall, out *procOutput) procEnd {
 	var end procEnd
 	sh.mu.Lock()
@@ -199,8 +209,8 @@ func (sh *procShell) run(ctx context.Context, call procCall, out *procOutput) pr
 	return end
 }
 
-// giveUp stops a call, and returns when everything that it started is dead. If
-// the process does not obey, it is ended.
+// giveUp stops a call, and returns when everything that the call started is
+// dead. If the process does not do it in time, giveUp kills the process.
 func (sh *procShell) giveUp(done <-chan struct{}, call procCall, out *procOutput) {
 	patience := time.NewTimer(sh.patience)
 	defer patience.Stop()
@@ -214,8 +224,8 @@ func (sh *procShell) giveUp(done <-chan struct{}, call procCall, out *procOutput
 			if fenced {
 				return
 			}
-			// The relay does one thing after the other: when this comes back, it
-			// has done its killing.
+			// The relay does one thing after the other: when the fence comes
+			// back, it has finished killing.
 			fenced = true
 			text, mark := call.fence()
 			done = sh.expect(mark, out)
@@ -233,8 +243,8 @@ func (sh *procShell) giveUp(done <-chan struct{}, call procCall, out *procOutput
 	}
 }
 
-// code is the exit code of a process that has ended. The error is that of one
-// that could not be started, or was closed.
+// code returns the exit code of a process that has ended. The error says why it
+// could not be started, or that it was closed.
 func (e procEnd) code() (int, error) {
 	var exit *workspace.ExitError
 	switch {
@@ -243,7 +253,7 @@ func (e procEnd) code() (int, error) {
 	case errors.As(e.err, &exit):
 		return exit.Code, nil
 	case errors.Is(e.err, context.Canceled):
-		return -1, errors.New("it was closed while it ran")
+		return -1, errors.New("the session was closed while this ran")
 	default:
 		return -1, e.err
 	}

@@ -13,18 +13,19 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A bashSession is the shell of one session, if there is one, and what the next
-// one begins with.
+// A bashSession is the shell of one session, if it has one, and the state with
+// which the next shell begins. Its fields are used by the call that has the
+// turn.
 type bashSession struct {
 	procSlot
 	ws       workspace.Workspace
 	patience time.Duration
 	limit    procTime
-	records  *bashRecords // of the shell
-	state    bashState    // where the shell stands, or stood
+	records  *bashRecords // of the shell; nil before the first one in this process
+	state    bashState    // of the shell after its last command
 }
 
-// start starts a shell with the exported variables that the last one had.
+// start starts a shell with the exported variables of the last one.
 func (s *bashSession) start() (*procShell, error) {
 	s.records = new(bashRecords)
 	sh, err := startProc(s.ws,
@@ -37,15 +38,16 @@ func (s *bashSession) start() (*procShell, error) {
 	return sh, err
 }
 
-// goesOn returns what to say of the first shell in this process of a session
-// that has had another one: it begins where that one was.
+// goesOn returns a note for the first command in this process of a session that
+// had a shell elsewhere. The new shell begins in the directory of that one.
 func (s *bashSession) goesOn(last json.RawMessage) string {
 	var d BashDetail
 	if s.records != nil || json.Unmarshal(last, &d) != nil {
-		return "" // it has had one here, or none
+		return "" // the session had a shell in this process, or never had one
 	}
 	s.state.cwd = d.Cwd
-	return fmt.Sprintf("[this is a new shell, in %s: the one of before was ended while the session rested, with its variables, functions and background jobs]\n", cmp.Or(d.Cwd, s.ws.Dir()))
+	return fmt.Sprintf("[this is a new shell, in %s: the last one was ended while the session was idle, "+
+		"with its variables, functions and background jobs]\n", cmp.Or(d.Cwd, s.ws.Dir()))
 }
 
 // run runs a command in the shell.
@@ -62,7 +64,8 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	if fresh {
 		s.state.flags = "" // options are lost with a shell
 		if s.state.cwd != "" {
-			command = "builtin cd -- " + bashQuote(s.state.cwd) + "\n" + command // says so if it is gone
+			// bash prints an error if it is gone
+			command = "builtin cd -- " + bashQuote(s.state.cwd) + "\n" + command
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout*float64(time.Second)))
@@ -91,20 +94,27 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	return res, err
 }
 
-// report says what came of a command: the text for the model, and the error if
-// the command was killed or could not run.
-func report(ctx context.Context, in bashInput, limit procTime, end procEnd, told *bashState, out *procOutput, d *BashDetail) (string, error) {
+// report returns the result of a command: the text for the model, and an error
+// if the command was killed or could not run. told is the state that the shell
+// reported, if it did; report completes d.
+func report(
+	ctx context.Context, in bashInput, limit procTime, end procEnd, told *bashState, out *procOutput, d *BashDetail,
+) (string, error) {
 	text := out.text()
 	if end.between != "" {
-		text = "[printed by background jobs since the last command:]\n" + newlineAfter(end.between) + "[the output of this command:]\n" + text
+		text = "[printed by background jobs since the last command:]\n" + newlineAfter(end.between) +
+			"[the output of this command:]\n" + text
 	}
 	var lost string
 	if end.died {
-		lost = fmt.Sprintf("the shell has ended; the next command gets a new one in %s with the same exported variables, but other variables, functions, aliases, options and background jobs are gone", d.Cwd)
+		lost = fmt.Sprintf("the shell has ended; the next command gets a new one in %s with the same "+
+			"exported "+
+			"variables, but other variables, functions, aliases, options and background jobs are gone", d.Cwd)
 	}
 	if end.gaveUp {
 		d.ExitCode, d.TimedOut = -1, ctx.Err() == nil
-		return strings.TrimRight(text, "\n"), givenUp(ctx, "command", in.Timeout, limit, lost, ", or run it in the background with & and look at it later")
+		return strings.TrimRight(text, "\n"), givenUp(ctx, "command", in.Timeout, limit, lost,
+			", or run it in the background with & and look at it later")
 	}
 	code, err := end.code()
 	if told != nil {

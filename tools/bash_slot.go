@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// procMaxTimeout is how many seconds a call of a tool that runs processes may
-// take, unless it may take longer by default.
+// procMaxTimeout is how many seconds a call may ask for. A longer default
+// raises it.
 const procMaxTimeout = 600.0
 
-// A procTime is how many seconds a call may take: if it does not say, and at
-// most.
+// A procTime is how many seconds calls may take: by default, and at most.
 type procTime struct{ usual, most float64 }
 
-// procTimeOf is the limit if set is what was set, and otherwise what is usual.
+// procTimeOf returns the limits with the default set, or usual seconds if set
+// is 0.
 func procTimeOf(set time.Duration, usual float64) procTime {
 	if set > 0 {
 		usual = set.Seconds()
@@ -31,38 +31,42 @@ func (l procTime) placeholders() *strings.Replacer {
 	return strings.NewReplacer("{usual}", fmt.Sprint(l.usual), "{most}", fmt.Sprint(l.most))
 }
 
-// of is how long a call may take that asks for so many seconds; 0: it does not
-// say.
+// of returns how long a call may take that asks for so many seconds; 0 asks for
+// nothing.
 func (l procTime) of(asked float64) (float64, error) {
 	switch {
 	case asked < 0 || asked > l.most:
-		return 0, fmt.Errorf("the argument timeout is %v: it is a number of seconds up to %v", asked, l.most)
+		return 0, fmt.Errorf("the argument timeout is %v: it must be a number of seconds up to %v", asked,
+			l.most)
 	case asked == 0:
 		return l.usual, nil
 	}
 	return asked, nil
 }
 
-// seconds is how long something took, for people.
+// seconds returns how long something took, rounded for people.
 func seconds(since time.Time) float64 {
 	return math.Round(time.Since(since).Seconds()*1000) / 1000
 }
 
-// givenUp is the error for a call that was stopped.
+// givenUp returns the error of a call that was stopped: interrupted, or out of
+// time. what is what was stopped, lost what is gone with it, and advice what
+// else the model may do.
 func givenUp(ctx context.Context, what string, timeout float64, limit procTime, lost, advice string) error {
 	if lost != "" {
 		lost = "; " + lost
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("interrupted: the %s and everything that it started were killed%s: %w", what, lost, err)
+		return fmt.Errorf("interrupted: the %s and everything that it started were killed%s: %w", what, lost,
+			err)
 	}
-	return fmt.Errorf("timed out after %v s: the %s and everything that it started were killed%s. Give a longer timeout (up to %v)%s",
-		timeout, what, lost, limit.most, advice)
+	return fmt.Errorf("timed out after %v s: the %s and everything that it started were killed%s. "+
+		"Give a longer timeout (up to %v)%s", timeout, what, lost, limit.most, advice)
 }
 
-// A procSlot is the place of a session's process: there is one, or none.
+// A procSlot is the place of a session's process, which may be empty.
 type procSlot struct {
-	turn chan struct{} // held by the call that runs
+	turn chan struct{} // has an element while a call holds the turn
 
 	mu      sync.Mutex
 	shell   *procShell
@@ -71,7 +75,8 @@ type procSlot struct {
 
 func newProcSlot() procSlot { return procSlot{turn: make(chan struct{}, 1)} }
 
-// take waits for the slot's turn. The caller gives it back with leave.
+// take waits for the turn, so that calls of a session run one after the other.
+// The caller gives it back with leave.
 func (s *procSlot) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -83,7 +88,7 @@ func (s *procSlot) take(ctx context.Context) error {
 
 func (s *procSlot) leave() { <-s.turn }
 
-// stop ends the process for good. A call that runs ends with it.
+// stop kills the process. Later calls fail.
 func (s *procSlot) stop() {
 	s.mu.Lock()
 	s.stopped = true
@@ -94,7 +99,7 @@ func (s *procSlot) stop() {
 	}
 }
 
-// end ends the process. The next call gets a new one.
+// end kills the process. The next call gets a new one.
 func (s *procSlot) end() {
 	s.mu.Lock()
 	shell := s.shell
@@ -105,15 +110,15 @@ func (s *procSlot) end() {
 	}
 }
 
-// forget forgets a process that has ended.
+// forget empties the slot of a process that has ended.
 func (s *procSlot) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shell = nil
 }
 
-// ready returns the process: the one that is there, or a fresh one. Then lost
-// says whether there was one that has died.
+// ready returns the process of the slot, or a fresh one. If it is fresh, lost
+// reports whether it replaces one that died.
 func (s *procSlot) ready(start func() (*procShell, error)) (shell *procShell, fresh, lost bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +137,7 @@ func (s *procSlot) ready(start func() (*procShell, error)) (shell *procShell, fr
 	return s.shell, true, lost, err
 }
 
-// procSessions are the sessions of a tool.
+// procSessions are the sessions of a tool, by name.
 type procSessions[T interface{ stop() }] struct {
 	open func() T
 
@@ -141,6 +146,8 @@ type procSessions[T interface{ stop() }] struct {
 	closed bool
 }
 
+// get returns the session with the name, and makes it if it is new. It fails
+// once the tool is closed.
 func (s *procSessions[T]) get(name string) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,6 +165,8 @@ func (s *procSessions[T]) get(name string) (T, error) {
 	return session, nil
 }
 
+// close stops a session and forgets it. Closing a session that does not exist
+// does nothing.
 func (s *procSessions[T]) close(name string) {
 	s.mu.Lock()
 	session, ok := s.byName[name]
@@ -168,6 +177,7 @@ func (s *procSessions[T]) close(name string) {
 	}
 }
 
+// closeAll stops all sessions, and makes get fail.
 func (s *procSessions[T]) closeAll() {
 	s.mu.Lock()
 	sessions := s.byName

@@ -13,22 +13,23 @@ import (
 //go:embed bash.sh
 var bashScript string
 
-// bashState is where a shell stands.
+// bashState is the state of a shell after a command.
 type bashState struct {
-	code  int
-	flags string // of the shell, as in $-
-	cwd   string
+	code  int    // exit status of the last command
+	flags string // options of the shell, as in $-
+	cwd   string // working directory
 	env   string // a script that sets the exported variables
 }
 
-// maxBashRecord is how long a record may be.
+// maxBashRecord is how many bytes a record may have.
 const maxBashRecord = 4 << 20
 
-// bashRecords are the records that a shell writes; see bash.sh.
+// bashRecords reads the records that a shell writes. Their format is described
+// in bash.sh.
 type bashRecords struct {
-	buf   []byte
-	state *bashState // from the last one; nil if there was none
-	exit  bool       // it is the shell's last
+	buf   []byte     // the beginning of the next record
+	state *bashState // from the last record; nil if there was none
+	exit  bool       // the last record is that of the exiting shell
 }
 
 // write implements procRecords.
@@ -47,12 +48,14 @@ func (r *bashRecords) write(p []byte, mark string) bool {
 		r.buf = fields[3]
 	}
 	if len(r.buf) > maxBashRecord {
-		r.buf = nil // no record: somebody else writes here
+		r.buf = nil // not a record: another program writes to this descriptor
 	}
 	r.buf = bytes.Clone(r.buf)
 	return found
 }
 
+// parseBashRecord reads the three fields of a record. It returns the mark of
+// the call, or "exit".
 func parseBashRecord(head, cwd, env string) (string, bashState, error) {
 	f := strings.Fields(head)
 	if len(f) < 3 {
@@ -66,8 +69,8 @@ func parseBashRecord(head, cwd, env string) (string, bashState, error) {
 	return f[0], bashState{code, f[2], strings.TrimSuffix(cwd, "\n"), bashEnvironment(env)}, nil
 }
 
-// bashEnvironment returns a script of export -p without what belongs to one
-// shell alone.
+// bashEnvironment returns the output of export -p without the variables that
+// belong to one shell alone.
 func bashEnvironment(script string) string {
 	var b strings.Builder
 	for line := range strings.Lines(script) {
@@ -102,11 +105,11 @@ func bashQuote(s string) string {
 	return b.String()
 }
 
-// newBashCall returns a call that makes a shell run a command with the flags
-// e, v and x, as far as they are among flags; see bash.sh.
+// newBashCall returns the call that runs a command, with those of the flags e,
+// v and x that are among flags; see bash.sh.
 //
-// The mark is two halves put together: neither the shell nor the command ever
-// prints them so, not even with set -v.
+// The mark consists of two halves that stand apart in the input. So neither the
+// shell nor the command prints it by itself, not even with set -v.
 func newBashCall(command, flags string) procCall {
 	var set string
 	for _, f := range "exv" {
@@ -120,18 +123,19 @@ func newBashCall(command, flags string) procCall {
 	tag := rand.Text()
 	end, mark := bashFence()
 	return procCall{
-		// The second end is for a command that the shell gave up, with its line.
-		text: fmt.Sprintf(">OPENMANUS_CALL=%s . /dev/fd/62 62<<<%s </dev/null; %s%s", tag, bashQuote(command), end[1:], end),
+		// The second end is for a command that made the shell drop its line.
+		text: fmt.Sprintf(">OPENMANUS_CALL=%s . /dev/fd/62 62<<<%s </dev/null; %s%s",
+			tag, bashQuote(command), end[1:], end),
 		mark: mark,
-		// The shell may lose a line in the moment that it is interrupted: hence
-		// an empty one, and the end once more.
+		// An interrupted shell may lose a line: hence an empty one, and the end
+		// once more.
 		stop:  "!" + tag + "\n+\n" + end,
 		fence: bashFence,
 	}
 }
 
-// bashFence returns a line that makes a shell say that a call has ended, unless
-// it has said so.
+// bashFence returns a line that makes a shell print the mark and write the
+// record, unless it has done so for the call.
 func bashFence() (text, mark string) {
 	half1, half2 := rand.Text(), rand.Text()
 	return fmt.Sprintf("+{ __openmanus_end $? %s %s; } 2>/dev/null\n", half1, half2), half1 + half2

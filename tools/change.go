@@ -8,13 +8,13 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A FileChange says what a call did to a file. It is the Detail of the
-// results of file_saver, and part of that of str_replace_editor.
+// A FileChange says what a call did to a file. It is the Detail of the results
+// of file_saver, and part of the Detail of those of str_replace_editor.
 type FileChange struct {
 	Path   string `json:"path"`           // slash-separated, relative to the workspace
 	Change string `json:"change"`         // Created, Modified or Deleted
 	Bytes  int    `json:"bytes"`          // the size of the file now
-	Diff   string `json:"diff,omitempty"` // unified; none of what is large or not text
+	Diff   string `json:"diff,omitempty"` // unified; none for large files and files that are not text
 }
 
 // The values of [FileChange].Change.
@@ -24,8 +24,8 @@ const (
 	Deleted  = "deleted"
 )
 
-// newChange describes the change of a file from before to after, of which nil
-// is no file.
+// newChange describes the change of a file from before to after. Nil means that
+// there is no file.
 func newChange(name string, before, after []byte) FileChange {
 	c := FileChange{Path: name, Change: Modified, Bytes: len(after)}
 	switch {
@@ -34,22 +34,21 @@ func newChange(name string, before, after []byte) FileChange {
 	case after == nil:
 		c.Change = Deleted
 	}
-	c.Diff = unified(name, before, after)
+	c.Diff = Diff(name, before, after)
 	return c
 }
 
-// Of larger files there is no diff; a larger diff is cut.
+// There is no diff of files with more than maxDiffed bytes. A diff is cut after
+// maxDiff bytes.
 const (
 	maxDiffed = 1 << 20
 	maxDiff   = 64 << 10
 )
 
-// Diff returns the change of a file from before to after as people read it,
-// of which nil is no file: "" if one of them is large or not text. A long one
-// is cut at its end.
-func Diff(name string, before, after []byte) string { return unified(name, before, after) }
-
-func unified(name string, before, after []byte) string {
+// Diff returns the change of a file from before to after as a unified diff. Nil
+// means that there is no file. The diff is "" if the content is large or not
+// text. A long diff is cut at its end.
+func Diff(name string, before, after []byte) string {
 	if len(before) > maxDiffed || len(after) > maxDiffed || isBinary(before) || isBinary(after) {
 		return ""
 	}
@@ -62,7 +61,7 @@ func unified(name string, before, after []byte) string {
 	}
 	d := diff.Diff(from, before, to, after)
 	if _, rest, ok := bytes.Cut(d, []byte("\n")); ok {
-		d = rest // the line above says "diff"
+		d = rest // without the line "diff …"
 	}
 	if len(d) > maxDiff {
 		end := bytes.LastIndexByte(d[:maxDiff], '\n') + 1

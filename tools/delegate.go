@@ -22,7 +22,8 @@ func NewDelegate(assistants []Assistant) openmanus.Tool {
 		panic("tools.NewDelegate: no assistants")
 	}
 	_, fill := roster(assistants)
-	return delegate{filledSpec("delegate", "delegate", fill, openmanus.Hints{Internal: true, Delegates: true}, onlyText)}
+	return delegate{filledSpec("delegate", "delegate", fill, openmanus.Hints{Internal: true, Delegates: true},
+		onlyText)}
 }
 
 // roster returns the names of the assistants, and what fills them into a spec:
@@ -38,7 +39,8 @@ func roster(assistants []Assistant) ([]string, *strings.Replacer) {
 	if err != nil {
 		panic("tools: " + err.Error()) // strings always encode
 	}
-	return names, strings.NewReplacer("{agents}\n", lines.String(), "{names}", string(list), "{first}", names[0])
+	return names, strings.NewReplacer("{agents}\n", lines.String(), "{names}", string(list), "{first}",
+		names[0])
 }
 
 // Assistants returns the names of the assistants of the delegate tool that has
@@ -59,5 +61,6 @@ func (d delegate) Spec() openmanus.ToolSpec { return d.spec }
 
 // Run implements [openmanus.Tool]. No driver calls it: see [openmanus.Hints].
 func (d delegate) Run(context.Context, openmanus.Call) (openmanus.Result, error) {
-	return openmanus.Result{}, errors.New("a delegation is carried out by the session's driver, and this program has none")
+	return openmanus.Result{}, errors.New("a delegation is carried out by the session's driver, and this " +
+		"program has none")
 }

@@ -1,4 +1,6 @@
-// Package tools has the tools that an agent works with in a workspace.
+// Package tools provides the tools with which an agent works in a workspace: a
+// shell, Python, files, search, plans, questions, delegation and the end of the
+// work. The names, arguments and many results are those of OpenManus.
 //
 //	ws, err := workspace.NewDir(".")
 //	...
@@ -13,18 +15,20 @@
 //			tools.NewBash(ws),      // bash: a persistent shell
 //			tools.NewPython(ws),    // python_execute: run Python code
 //			tools.NewPlanning(),    // planning: plans and the state of their steps
-//			tools.NewAskHuman(),    // ask_human: a question to a person
-//			tools.NewReadOutput(),  // read_output: what was cut out of a long result
+//			tools.NewAskHuman(),    // ask_human: a question to the person
+//			tools.NewReadOutput(),  // read_output: the part that was cut out of a long result
 //			tools.NewTerminate(),   // terminate: the end of the work
 //		},
 //	}
 //
-// A tool reads its workspace at the moment of a call and keeps nothing of a
-// session in memory, save the processes of bash and python_execute: what it
-// remembers is the Detail of its last result ([openmanus.Call].Last), so a
-// session goes on in another process as if nothing had happened. Paths in
-// arguments are relative to the workspace or absolute within it.
+// A tool reads its workspace at the moment of a call. It keeps nothing of a
+// session in memory, except for the processes of bash and python_execute: its
+// memory is the Detail of its last result ([openmanus.Call].Last), so that the
+// session can continue in another process. Paths in arguments are relative to
+// the workspace, or absolute within it.
 //
-// The descriptions and schemas are part of every prompt. They do not depend
-// on the machine, the time or the workspace, so that prompts stay the same.
+// Descriptions and schemas are part of every prompt and stand in the folder
+// spec. They do not depend on the machine, the time or the workspace, so that
+// prompts stay the same and providers can cache them. Errors are written for
+// the model: they say what to try.
 package tools

@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// snippetLines is how many lines around an edit are shown, and snippetLimit
-// how many bytes of them, about.
+// snippetLines is how many lines are shown on each side of an edit, and
+// snippetLimit about how many bytes.
 const (
 	snippetLines = 4
 	snippetLimit = 4000
 )
 
-// A span is a part of a text, from one byte offset to another.
+// A span is a part of a text, as byte offsets: from inclusive, to exclusive.
 type span struct{ from, to int }
 
-// An edit is what replaces a part of a file.
+// An edit replaces a part of a file.
 type edit struct {
 	before, after []byte // the whole file; before is nil if there was none
 	old           span   // what is replaced, in before
 	new           span   // by what, in after
 }
 
+// splice returns the edit that replaces the part at of before with text.
 func splice(before []byte, at span, text string) edit {
 	return edit{
 		before: before,
@@ -33,9 +34,9 @@ func splice(before []byte, at span, text string) edit {
 	}
 }
 
-// insertion puts text, which ends with a line end or gets one, after the n-th
-// line of a file. It returns nil if there is no such line, and how many lines
-// there are.
+// insertion returns the edit that puts text after the n-th line of a file, with
+// a line end added if it needs one, and how many lines the file has. The edit
+// is nil if there is no such line.
 func insertion(before []byte, n int, text string) (*edit, int) {
 	starts := lineStarts(before)
 	lines := len(starts) - 1
@@ -46,7 +47,7 @@ func insertion(before []byte, n int, text string) (*edit, int) {
 	eol := lineEnd(string(before), at)
 	text = withLineEnds(strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), "", string(before), at)
 	if n == lines && n > 0 && before[len(before)-1] != '\n' {
-		text = eol + text // the last line has no end, and the new last line gets none
+		text = eol + text // the old last line has no line end, and the new one gets none
 	} else {
 		text += eol
 	}
@@ -54,8 +55,8 @@ func insertion(before []byte, n int, text string) (*edit, int) {
 	return &ed, lines
 }
 
-// lineStarts returns the offset of each line of text, without the byte order
-// mark, and at last the length of text.
+// lineStarts returns the offset of each line of text after the byte order mark,
+// and then the length of text.
 func lineStarts(text []byte) []int {
 	start := 0
 	if bytes.HasPrefix(text, bom) {
@@ -73,7 +74,7 @@ func lineStarts(text []byte) []int {
 	return append(starts, len(text))
 }
 
-// lineEnd returns how lines end around offset at: "\r\n" or "\n".
+// lineEnd returns how lines end around the offset at: "\r\n" or "\n".
 func lineEnd(text string, at int) string {
 	i := strings.IndexByte(text[at:], '\n') + at
 	if i < at {
@@ -85,9 +86,9 @@ func lineEnd(text string, at int) string {
 	return "\n"
 }
 
-// withLineEnds returns what a model wrote to stand at offset at of text with
-// the line ends that text has there. A model that wrote CRLFs where it quoted
-// the text is taken at its word.
+// withLineEnds returns s, which a model wrote to stand at the offset at of
+// text, with the line ends that text has there. If the model wrote CRLF where
+// it quoted the text, s stays as written.
 func withLineEnds(s, quoted, text string, at int) string {
 	if strings.Contains(quoted, "\r\n") || lineEnd(text, at) == "\n" {
 		return s
@@ -95,17 +96,18 @@ func withLineEnds(s, quoted, text string, at int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// snippet shows the place of an edit, as `cat -n` does.
+// snippet shows the place of an edit with line numbers, like cat -n.
 func snippet(ed edit, of string) string {
 	text := string(bytes.TrimPrefix(ed.after, bom))
 	shift := len(ed.after) - len(text)
 	first := strings.Count(text[:max(0, ed.new.from-shift)], "\n")
 	last := strings.Count(text[:max(0, ed.new.to-shift)], "\n")
 	if ed.new.to > ed.new.from && ed.after[ed.new.to-1] == '\n' {
-		last-- // the edit ends with its last line
+		last-- // the line end belongs to the last edited line
 	}
 	lines := splitLines(text)
 	from := min(max(0, first-snippetLines), len(lines))
 	to := min(last+snippetLines+1, len(lines))
-	return fmt.Sprintf("Here's the result of running `cat -n` on %s:\n%s", of, numbered(lines[from:max(from, to)], from+1, snippetLimit))
+	return fmt.Sprintf("Here's the result of running `cat -n` on %s:\n%s",
+		of, numbered(lines[from:max(from, to)], from+1, snippetLimit))
 }

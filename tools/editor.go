@@ -24,9 +24,9 @@ type editorInput struct {
 // NewEditor returns the str_replace_editor tool, which views and edits the
 // files of ws.
 //
-// The Detail of an edit is a [FileChange] and, beside it under "undo", what
-// the tool remembers: for each of the last 50 files the edits that can be
-// undone, without limit. The texts that edits removed are kept as blobs.
+// The Detail of an edit is a [FileChange] with one more field, undo: the edits
+// that can be undone, without limit, of each of the last 50 files. The texts that
+// edits removed are blobs. The preview of an edit is its diff.
 func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	e := &editor{ws: ws}
 	spec := specOf("str_replace_editor", openmanus.Hints{Edits: true}, writesPath("path"))
@@ -41,16 +41,18 @@ func NewEditor(ws workspace.Workspace) openmanus.Tool {
 
 type editor struct {
 	ws workspace.Workspace
-	mu sync.Mutex // held from reading a file to having written it
+	mu sync.Mutex // held from reading a file until it is written
 }
 
-// A target is the file that a call is about.
+// A target is the file or directory that a call is about.
 type target struct {
-	path string // as the model calls it
-	name string // as the workspace calls it
+	path string // in the words of the model, for messages
+	name string // in the workspace
 	info fs.FileInfo
 }
 
+// run carries out a command. Errors that OpenManus has too are in its words:
+// see [refusal].
 func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (openmanus.Result, error) {
 	var none openmanus.Result
 	name, err := workspace.Name(e.ws.Dir(), in.Path)
@@ -67,13 +69,15 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 	}
 	switch exists := err == nil; {
 	case in.Command == "create" && exists:
-		return none, refuse("File already exists at: %s. Cannot overwrite files using command `create`.", t.path)
+		return none, refuse("File already exists at: %s. Cannot overwrite files using command `create`.",
+			t.path)
 	case in.Command == "create":
 		return e.create(ctx, call, t, in)
 	case !exists:
 		return none, refuse("The path %s does not exist. Please provide a valid path.", t.path)
 	case t.info.IsDir() && in.Command != "view":
-		return none, refuse("The path %s is a directory and only the `view` command can be used on directories", t.path)
+		return none, refuse("The path %s is a directory and only the `view` command can be used on "+
+			"directories", t.path)
 	}
 	switch in.Command {
 	case "view":
@@ -85,10 +89,11 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 	case "undo_edit":
 		return e.undo(ctx, call, t)
 	}
-	return none, refuse("Unrecognized command %s. The allowed commands for the str_replace_editor tool are: view, create, str_replace, insert, undo_edit", in.Command)
+	return none, refuse("Unrecognized command %s. The allowed commands for the str_replace_editor tool "+
+		"are: view, create, str_replace, insert, undo_edit", in.Command)
 }
 
-// text reads the file, which must be one that can be edited as text.
+// text returns the content of the file, which must be text.
 func (e *editor) text(t target) ([]byte, error) {
 	data, err := readFile(e.ws, t.name, t.path)
 	if err == nil && isBinary(data) {
@@ -97,7 +102,9 @@ func (e *editor) text(t target) ([]byte, error) {
 	return data, err
 }
 
-func (e *editor) create(ctx context.Context, call openmanus.Call, t target, in editorInput) (openmanus.Result, error) {
+// create makes a file. run has checked that there is none.
+func (e *editor) create(ctx context.Context, call openmanus.Call, t target,
+	in editorInput) (openmanus.Result, error) {
 	if in.FileText == nil {
 		return openmanus.Result{}, required("file_text", "create")
 	}
@@ -105,7 +112,9 @@ func (e *editor) create(ctx context.Context, call openmanus.Call, t target, in e
 	return e.commit(ctx, call, t, edit{after: after}, fmt.Sprintf("File created successfully at: %s", t.path))
 }
 
-func (e *editor) replace(ctx context.Context, call openmanus.Call, t target, in editorInput) (openmanus.Result, error) {
+// replace carries out str_replace. No new_str deletes old_str.
+func (e *editor) replace(ctx context.Context, call openmanus.Call, t target,
+	in editorInput) (openmanus.Result, error) {
 	var none openmanus.Result
 	if in.OldStr == nil {
 		return none, required("old_str", "str_replace")
@@ -132,7 +141,10 @@ func (e *editor) replace(ctx context.Context, call openmanus.Call, t target, in 
 		"Review the changes and make sure they are as expected. Edit the file again if necessary.")
 }
 
-func (e *editor) insert(ctx context.Context, call openmanus.Call, t target, in editorInput) (openmanus.Result, error) {
+// insert carries out the command of that name. insert_line 0 is before the
+// first line.
+func (e *editor) insert(ctx context.Context, call openmanus.Call, t target,
+	in editorInput) (openmanus.Result, error) {
 	var none openmanus.Result
 	switch {
 	case in.InsertLine == nil:
@@ -146,15 +158,19 @@ func (e *editor) insert(ctx context.Context, call openmanus.Call, t target, in e
 	}
 	ed, n := insertion(before, *in.InsertLine, *in.NewStr)
 	if ed == nil {
-		return none, refuse("Invalid `insert_line` parameter: %d. It should be within the range of lines of the file: %s", *in.InsertLine, pyList(0, n))
+		return none, refuse("Invalid `insert_line` parameter: %d. It should be within the range of lines "+
+			"of the file: %s", *in.InsertLine, pyList(0, n))
 	}
 	return e.commit(ctx, call, t, *ed, "The file "+t.path+" has been edited. "+
 		snippet(*ed, "a snippet of the edited file")+
-		"Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.")
+		"Review the changes and make sure they are as expected (correct indentation, no duplicate lines, "+
+		"etc). Edit the file again if necessary.")
 }
 
-// commit writes what an edit made of a file, and remembers how to undo it.
-func (e *editor) commit(ctx context.Context, call openmanus.Call, t target, ed edit, said string) (openmanus.Result, error) {
+// commit writes the file that an edit makes, and remembers how to undo the
+// edit.
+func (e *editor) commit(ctx context.Context, call openmanus.Call, t target, ed edit,
+	said string) (openmanus.Result, error) {
 	h, err := readHistory(call.Last)
 	if err != nil {
 		return openmanus.Result{}, err

@@ -16,11 +16,11 @@ type terminateInput struct {
 	Status string `json:"status"`
 }
 
-// ending is what a tool claims that only ends the work.
+// ending are the hints of a tool that does nothing but end the work.
 var ending = openmanus.Hints{Final: true, Internal: true, Idempotent: true}
 
 // NewTerminate returns the terminate tool, which ends the agent's work. The
-// answer is the last thing that the agent said.
+// answer is the last text of the agent.
 func NewTerminate() openmanus.Tool {
 	return openmanus.Func(
 		specOf("terminate", ending, onlyText),
@@ -37,15 +37,17 @@ const completionExample = `Example: {"response":"The three best months are May, 
 // NewCompletion returns the create_chat_completion tool, by which an agent
 // gives its answer in a given form and ends its work.
 //
-// schema is the JSON Schema of the answer, which then is JSON that fits it.
-// If it does not describe an object, the tool takes it as one argument,
-// response, and the answer is that argument's value. With no schema the
-// answer is plain text. A schema that cannot be used is an error.
+// schema is the JSON Schema of the answer. If it describes an object, the
+// arguments of the call are the answer. If it does not, the tool has one
+// argument, response, whose value is the answer. In both cases the answer is
+// JSON. Without a schema it is plain text. A schema that cannot be used is an
+// error.
 func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 	const name = "create_chat_completion"
 	about := specText(name + ".txt")
 	if len(schema) == 0 {
-		return completion{toolspec.New(name, about+completionExample, specText(name+".json"), ending, onlyText), textAnswer}, nil
+		spec := toolspec.New(name, about+completionExample, specText(name+".json"), ending, onlyText)
+		return completion{spec, textAnswer}, nil
 	}
 	if _, err := args.Compile(schema); err != nil {
 		return nil, fmt.Errorf("the schema of the answer: %w", err)
@@ -64,8 +66,8 @@ func NewCompletion(schema json.RawMessage) (openmanus.Tool, error) {
 	return completion{toolspec.New(name, about, string(wrapped), ending, onlyText), fieldAnswer}, nil
 }
 
-// wrap makes a schema the one of the property response of an object. The
-// definitions move to the root, where references look for them.
+// wrap returns the schema of an object whose property response has the given
+// schema. Definitions move to the root, where references look for them.
 func wrap(schema map[string]json.RawMessage) (json.RawMessage, error) {
 	outer := map[string]any{
 		"type": "object", "required": []string{"response"}, "additionalProperties": false,
@@ -82,14 +84,19 @@ func wrap(schema map[string]json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("the schema of the answer: %w", err)
 	}
 	if bytes.Contains(data, []byte(`"$ref":"#"`)) {
-		return nil, errors.New("the schema of the answer is not an object's and refers to itself by \"#\": give it a name in $defs and refer to that")
+		return nil, errors.New("the schema of the answer does not describe an object and refers to itself " +
+			"by " +
+			"\"#\": give it a name in $defs and refer to that")
 	}
 	if _, err := args.Compile(data); err != nil {
-		return nil, fmt.Errorf("the schema of the answer is not an object's, and as a part of one it cannot be used: %w", err)
+		return nil, fmt.Errorf("the schema of the answer does not describe an object, "+
+			"and cannot be part of one: %w", err)
 	}
 	return data, nil
 }
 
+// A completion is the tool create_chat_completion. answer takes the answer out
+// of the arguments.
 type completion struct {
 	spec   openmanus.ToolSpec
 	answer func(input string) (string, error)
@@ -107,8 +114,10 @@ func (c completion) Run(_ context.Context, call openmanus.Call) (openmanus.Resul
 	return res, nil
 }
 
+// wholeAnswer returns all arguments as JSON.
 func wholeAnswer(input string) (string, error) { return input, nil }
 
+// fieldAnswer returns the argument response as JSON.
 func fieldAnswer(input string) (string, error) {
 	var in struct{ Response json.RawMessage }
 	if err := json.Unmarshal([]byte(input), &in); err != nil {
@@ -117,6 +126,7 @@ func fieldAnswer(input string) (string, error) {
 	return string(in.Response), nil
 }
 
+// textAnswer returns the argument response, a text that must not be empty.
 func textAnswer(input string) (string, error) {
 	var in struct{ Response string }
 	if err := json.Unmarshal([]byte(input), &in); err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// maxFile is the size in bytes up to which a tool reads a whole file.
+// maxFile is how many bytes a file may have that a tool reads whole.
 const maxFile = 32 << 20
 
 var errTooLarge = errors.New("more than this tool's limit")
 
-// readFile returns the whole content of a regular file, never nil. The error
-// is for the model, which calls the file path; it is [fs.ErrNotExist] if
-// there is none and errTooLarge if it is larger than maxFile.
+// readFile returns the content of a regular file, never nil. The error is for
+// the model, which calls the file path. It is [fs.ErrNotExist] if there is no
+// file, and errTooLarge if it has more than maxFile bytes.
 func readFile(ws workspace.Files, name, path string) ([]byte, error) {
 	info, err := stat(ws.FS(), name, path)
 	switch {
@@ -24,7 +24,8 @@ func readFile(ws workspace.Files, name, path string) ([]byte, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory", path)
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s has %d bytes, %w of %d bytes; use a command or a program", path, info.Size(), errTooLarge, maxFile)
+		return nil, fmt.Errorf("%s has %d bytes, %w of %d bytes; use a command or a program", path,
+			info.Size(), errTooLarge, maxFile)
 	}
 	data, err := fs.ReadFile(ws.FS(), name)
 	if err != nil {
@@ -33,8 +34,8 @@ func readFile(ws workspace.Files, name, path string) ([]byte, error) {
 	return append([]byte{}, data...), nil
 }
 
-// stat looks at a file or directory. What is neither, such as a named pipe,
-// is an error: reading it might never end.
+// stat looks at a file or directory. Anything else is an error: reading a named
+// pipe might never end.
 func stat(fsys fs.FS, name, path string) (fs.FileInfo, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
@@ -46,8 +47,8 @@ func stat(fsys fs.FS, name, path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// cause takes the operation and the path out of an error whose text names
-// them again.
+// cause returns err without the operation and the path, for a text that names
+// them itself.
 func cause(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {

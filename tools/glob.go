@@ -21,22 +21,26 @@ type globInput struct {
 	NoIgnore bool   `json:"no_ignore"`
 }
 
-// NewGlob returns the glob tool, which finds files of ws by name. The Detail
-// of its results is a [Found].
+// NewGlob returns the glob tool, which finds files of ws by name. The Detail of
+// its results is a [Found].
 func NewGlob(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		specOf("glob", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"), readsPath("pattern")),
+		specOf("glob", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"),
+			readsPath("pattern")),
 		func(ctx context.Context, _ openmanus.Call, in globInput) (openmanus.Result, error) {
 			return glob(ctx, ws, in)
 		})
 }
 
-// A foundFile is a file that matches, with the time for which it is sorted.
+// A foundFile is a file that matches. modified is set if files are sorted by
+// it.
 type foundFile struct {
 	name     string
 	modified time.Time
 }
 
+// glob carries out a call. The limit bounds what is shown, not what is
+// searched, so that the result can say how many more there are.
 func glob(ctx context.Context, ws workspace.Workspace, in globInput) (openmanus.Result, error) {
 	var none openmanus.Result
 	if in.Limit == 0 {
@@ -66,13 +70,15 @@ func glob(ctx context.Context, ws workspace.Workspace, in globInput) (openmanus.
 		return cmp.Or(b.modified.Compare(a.modified), cmp.Compare(a.name, b.name))
 	})
 	res := openmanus.TextResult("%s", listing(found, searched, in)+w.remarks())
-	res.Detail = Found{Searched: searched, Files: len(found), Complete: len(found) <= in.Limit && w.remarks() == ""}
+	res.Detail = Found{Searched: searched, Files: len(found),
+		Complete: len(found) <= in.Limit && w.remarks() == ""}
 	return res, nil
 }
 
-// matching returns the files below root that match, with their times if those
-// are wanted, and how many files there are.
-func (w *walk) matching(ctx context.Context, root string, pattern pathGlob, times bool) (found []foundFile, searched int) {
+// matching returns the files below root that match pattern, and how many files
+// there are. It reads modification times if times is true.
+func (w *walk) matching(ctx context.Context, root string, pattern pathGlob,
+	times bool) (found []foundFile, searched int) {
 	for name, d := range w.files(ctx, root) {
 		searched++
 		if !pattern.match(name, root) {
@@ -92,6 +98,7 @@ func (w *walk) matching(ctx context.Context, root string, pattern pathGlob, time
 	return found, searched
 }
 
+// listing returns the result for the model.
 func listing(found []foundFile, searched int, in globInput) string {
 	var b strings.Builder
 	for _, f := range found[:min(len(found), in.Limit)] {

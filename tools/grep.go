@@ -31,17 +31,18 @@ type grepInput struct {
 
 // Found is the Detail of the results of grep and glob.
 type Found struct {
-	Searched int  `json:"searched"`          // files that were looked into, or at
-	Files    int  `json:"files"`             // of them, those that match
+	Searched int  `json:"searched"`          // files whose content (grep) or name (glob) was compared
+	Files    int  `json:"files"`             // files that match
 	Matches  int  `json:"matches,omitempty"` // matching lines, unless only files were asked for
-	Complete bool `json:"complete"`          // nothing was left out because of a limit or an error
+	Complete bool `json:"complete"`          // no limit and no error left anything out
 }
 
 // NewGrep returns the grep tool, which searches the files of ws. The Detail of
 // its results is a [Found].
 func NewGrep(ws workspace.Workspace) openmanus.Tool {
 	return openmanus.Func(
-		specOf("grep", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"), readsPath("glob")),
+		specOf("grep", openmanus.Hints{ReadOnly: true, Idempotent: true}, readsPath("path"),
+			readsPath("glob")),
 		func(ctx context.Context, _ openmanus.Call, in grepInput) (openmanus.Result, error) {
 			g, err := newGrep(ws, in)
 			if err != nil {
@@ -60,17 +61,19 @@ type grep struct {
 	glob    pathGlob
 	walk    walk
 
-	chunk int       // grepChunk, save in tests
+	chunk int       // grepChunk, except in tests
 	bufs  sync.Pool // of *[]byte of that size
 
 	found   Found
 	skipped int  // binary files
-	ended   bool // at the limit
+	ended   bool // the limit was reached
 	text    strings.Builder
 }
 
+// newGrep returns the search for a call. Its error is for the model.
 func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
-	g := &grep{in: in, chunk: grepChunk, fsys: ws.FS(), walk: walk{fsys: ws.FS(), hidden: in.Hidden, all: in.NoIgnore}}
+	g := &grep{in: in, chunk: grepChunk, fsys: ws.FS()}
+	g.walk = walk{fsys: g.fsys, hidden: in.Hidden, all: in.NoIgnore}
 	if g.in.Limit == 0 {
 		g.in.Limit = 100
 	}
@@ -80,7 +83,7 @@ func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
 	}
 	if g.pattern, err = newLinePattern(in.Pattern, in.Literal, in.IgnoreCase); err != nil {
 		if bad := new(syntax.Error); errors.As(err, &bad) {
-			err = fmt.Errorf("%w; literal searches for the text as it is", err)
+			err = fmt.Errorf("%w; with literal, the pattern is plain text", err)
 		}
 		return nil, err
 	}
@@ -90,6 +93,7 @@ func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
 	return g, err
 }
 
+// orDot returns path, or the root of the workspace if it is empty.
 func orDot(path string) string {
 	if path == "" {
 		return "."
@@ -97,6 +101,8 @@ func orDot(path string) string {
 	return path
 }
 
+// run searches the root, be it a directory or a file. A file is searched even
+// if ignore files name it.
 func (g *grep) run(ctx context.Context) (openmanus.Result, error) {
 	info, err := stat(g.walk.fsys, g.root, orDot(g.in.Path))
 	if err != nil {
@@ -116,11 +122,10 @@ func (g *grep) run(ctx context.Context) (openmanus.Result, error) {
 	return res, nil
 }
 
-// batch is how many files are searched before it is seen whether that is
-// enough.
+// batch is how many files are searched before the limit is checked.
 const batch = 256
 
-// tree searches all files below the root, several at once, in order.
+// tree searches all files below the root in their order, several at once.
 func (g *grep) tree(ctx context.Context) error {
 	names := make([]string, 0, batch)
 	for name := range g.walk.files(ctx, g.root) {
@@ -141,7 +146,8 @@ func (g *grep) tree(ctx context.Context) error {
 	return g.files(ctx, names)
 }
 
-// files searches files and adds what it finds to the result.
+// files searches files at once and adds what it finds to the result in their
+// order.
 func (g *grep) files(ctx context.Context, names []string) error {
 	hits := make([]*fileSearch, len(names))
 	var group errgroup.Group
@@ -172,7 +178,7 @@ func (g *grep) files(ctx context.Context, names []string) error {
 	return nil
 }
 
-// add adds what was found in a file.
+// add adds the matches of a file to the result, up to the limit.
 func (g *grep) add(h *fileSearch) {
 	if h.matches == 0 {
 		return
@@ -197,12 +203,14 @@ func (g *grep) add(h *fileSearch) {
 	}
 }
 
-// remarks are what the model must know of the search besides what it found.
+// remarks returns what the model must know besides the matches: limits, errors,
+// and why there is no match. tree says that a directory was searched.
 func (g *grep) remarks(tree bool) string {
 	var b strings.Builder
 	switch {
 	case g.ended:
-		fmt.Fprintf(&b, "(it ended at the limit of %d: there may be more; narrow pattern, path or glob, or raise limit)\n", g.in.Limit)
+		fmt.Fprintf(&b, "(it ended at the limit of %d: there may be more; narrow pattern, path or glob, "+
+			"or raise limit)\n", g.in.Limit)
 	case g.found.Files > 0:
 	case !tree && g.skipped > 0:
 		fmt.Fprintf(&b, "%s is a binary file, which is not searched\n", orDot(g.in.Path))

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	grepChunk   = 256 << 10 // how much of a file is read at once
-	maxGrepLine = 16 << 20  // how long a line may be
-	shownLine   = 300       // how many bytes of a line are shown
+	grepChunk   = 256 << 10 // bytes of a file that are read at once
+	maxGrepLine = 16 << 20  // bytes that a line may have
+	shownLine   = 300       // bytes of a line that are shown
 )
 
 // A fileSearch is the search of one file. It holds a chunk of the file in
-// memory, or the longest line if that is longer.
+// memory, or a whole line if that is longer.
 type fileSearch struct {
 	*grep
 	name    string
@@ -22,18 +22,18 @@ type fileSearch struct {
 	err     error
 	matches int // matching lines
 	out     bytes.Buffer
-	starts  []int // in out, of each match with the lines before it
+	starts  []int // offset in out of each match, with the lines that lead to it
 
-	low  []byte // buf in lower case, if the pattern is found more quickly so
-	buf  []byte // lines before that may be shown as context, then what is to be searched
-	done int    // where that begins
-	line int    // the number of the line there
+	buf  []byte // earlier lines that may be shown as context, then what is to be searched
+	done int    // offset in buf of what is to be searched
+	line int    // number of the line at done
+	low  []byte // buf in lower case, if the pattern ignores case
 
-	printed int // the number of the last line in out
+	printed int // number of the last line in out
 	after   int // how many lines after it are still to be shown
 }
 
-// file searches one file.
+// file searches one file. It does not change g.
 func (g *grep) file(ctx context.Context, name string) *fileSearch {
 	s := &fileSearch{grep: g, name: name, line: 1}
 	f, err := g.fsys.Open(name)
@@ -46,6 +46,8 @@ func (g *grep) file(ctx context.Context, name string) *fileSearch {
 	return s
 }
 
+// read searches the chunks of a file. It grows the buffer until that holds at
+// least one line.
 func (s *fileSearch) read(ctx context.Context, r io.Reader) error {
 	buf, _ := s.bufs.Get().(*[]byte)
 	if buf == nil {
@@ -56,7 +58,8 @@ func (s *fileSearch) read(ctx context.Context, r io.Reader) error {
 	for first, eof := true, false; !eof && ctx.Err() == nil; first = false {
 		if cap(s.buf) == len(s.buf) {
 			if len(s.buf) >= maxGrepLine {
-				return fmt.Errorf("line %d has more than %d bytes; what follows was not searched", s.line, maxGrepLine)
+				return fmt.Errorf("line %d has more than %d bytes; the rest was not searched", s.line,
+					maxGrepLine)
 			}
 			s.buf = append(make([]byte, 0, min(2*len(s.buf), maxGrepLine)), s.buf...)
 		}
@@ -85,7 +88,7 @@ func (s *fileSearch) read(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// sated reports whether no further match matters.
+// sated reports whether further matches do not matter.
 func (s *fileSearch) sated() bool {
 	switch s.in.Output {
 	case "files":
@@ -96,7 +99,7 @@ func (s *fileSearch) sated() bool {
 	return s.matches >= s.in.Limit
 }
 
-// search searches the lines up to end.
+// search searches the lines of buf up to the offset end.
 func (s *fileSearch) search(end int) {
 	if s.pattern.fold {
 		s.low = appendLower(s.low[:0], s.buf[:end])
@@ -176,7 +179,8 @@ func (s *fileSearch) follow(to int) {
 	s.done = to
 }
 
-// lead shows the lines before a match at offset from, which were not shown.
+// lead shows the context before the match at the offset from, as far as it was
+// not shown.
 func (s *fileSearch) lead(from int) {
 	n := min(s.in.Context, s.line-s.printed-1)
 	start := from
@@ -195,8 +199,8 @@ func (s *fileSearch) lead(from int) {
 	}
 }
 
-// show writes the line with the number s.line. If it is long, the part around
-// offset at is shown.
+// show shows the line with the number s.line. Of a long line it shows the part
+// around the offset at.
 func (s *fileSearch) show(sep byte, line []byte, at int) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if s.line == 1 {
@@ -219,8 +223,8 @@ func (s *fileSearch) show(sep byte, line []byte, at int) {
 	s.printed = s.line
 }
 
-// forget drops what is before end from memory, save what may be shown as
-// context.
+// forget drops what is before end from memory, except for lines that may be
+// shown as context.
 func (s *fileSearch) forget(end int) {
 	keep := end
 	for i := 0; i < s.in.Context && keep > 0; i++ {
@@ -230,7 +234,7 @@ func (s *fileSearch) forget(end int) {
 	s.buf, s.done = s.buf[:n], end-keep
 }
 
-// upTo returns the output of the first n matches, and how many there are.
+// upTo returns the output of the first n matches, and how many these are.
 func (s *fileSearch) upTo(n int) (string, int) {
 	if n >= s.matches {
 		return s.out.String(), s.matches

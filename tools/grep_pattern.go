@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// A linePattern finds a regular expression in lines.
+// A linePattern is a regular expression that is applied to lines.
 type linePattern struct {
-	re   *regexp.Regexp // finds nothing that reaches beyond a line
-	must []byte         // part of every match; none if nothing is known
-	fold bool           // must is in lower case, and the match may not be
+	re   *regexp.Regexp // no match reaches beyond a line
+	must []byte         // a part of every match; none if nothing is known
+	fold bool           // must is in lower case, and text is compared in lower case
 }
 
-// newLinePattern compiles an expression in RE2's language so that, in a text
-// of many lines, it finds what it would find in each of them alone: line ends
-// are taken out of what it can match, as ripgrep does, and ^ and $ are those
-// of the line, be its end "\n" or "\r\n".
+// newLinePattern compiles an expression in the language of RE2. In a text of
+// many lines it finds what it would find in each line alone: like ripgrep, it
+// removes line ends from what the expression can match. ^ and $ are those of
+// the line, whether it ends with "\n" or "\r\n".
 func newLinePattern(expr string, literal, ignoreCase bool) (*linePattern, error) {
 	flags := syntax.Perl &^ syntax.OneLine
 	if ignoreCase {
@@ -53,7 +53,8 @@ func byLine(re *syntax.Regexp) error {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if slices.Contains(re.Rune, '\n') {
-			return errors.New("the pattern contains a line break, but lines are searched one by one: search for a part that is within one line")
+			return errors.New("the pattern contains a line break, but lines are searched one by one: " +
+				"search for a part that is within one line")
 		}
 	case syntax.OpAnyChar:
 		re.Op = syntax.OpAnyCharNotNL
@@ -77,7 +78,7 @@ func byLine(re *syntax.Regexp) error {
 	return nil
 }
 
-// withoutLineEnd takes '\n' out of a class, which is a list of ranges.
+// withoutLineEnd removes '\n' from a class, which is a list of ranges.
 func withoutLineEnd(class []rune) []rune {
 	var out []rune
 	for i := 0; i+1 < len(class); i += 2 {
@@ -96,16 +97,16 @@ func withoutLineEnd(class []rune) []rune {
 	return out
 }
 
-// mustHave returns the longest text that every match of re contains, as far
-// as that is easily seen; and the longest one that it contains, in lower case,
-// when the match is put in lower case.
+// mustHave returns the longest text that every match of re contains, as far as
+// that is easy to see; and the longest text that every match contains once it
+// is in lower case.
 func mustHave(re *syntax.Regexp) (exact, folded string) {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase != 0 {
 			return "", foldable(re.Rune)
 		}
-		if !slices.Contains(re.Rune, utf8.RuneError) { // which stands for any byte that is not UTF-8
+		if !slices.Contains(re.Rune, utf8.RuneError) { // it matches any byte that is not UTF-8
 			return string(re.Rune), ""
 		}
 	case syntax.OpCapture, syntax.OpPlus:
@@ -130,8 +131,8 @@ func longer(a, b string) string {
 	return a
 }
 
-// foldable returns the longest part of a text of which upper and lower case
-// are ASCII; K and S have further forms.
+// foldable returns the longest part of a text in lower case whose case variants
+// are all ASCII. K and S have others: U+212A and U+017F.
 func foldable(text []rune) string {
 	longest := ""
 	for part := range strings.FieldsFuncSeq(strings.ToLower(string(text)), func(r rune) bool {

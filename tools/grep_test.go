@@ -132,7 +132,7 @@ func TestGrepEndlessLine(t *testing.T) {
 	write(t, s, "one-line.json", "needle\n"+strings.Repeat("x", maxGrepLine+2*grepChunk)+"needle")
 	res, err := s.use("grep", `{"pattern":"needle"}`)
 	want := "a.txt:1:needle\none-line.json:1:needle\n" +
-		"(1 files or directories could not be read, the first: one-line.json: line 2 has more than 16777216 bytes; what follows was not searched)\n"
+		"(1 files or directories could not be read, the first: one-line.json: line 2 has more than 16777216 bytes; the rest was not searched)\n"
 	if got := res.Parts.Text(); err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}

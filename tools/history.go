@@ -13,14 +13,14 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// maxHistories is of how many files the edits can be undone.
+// maxHistories is the number of files whose edits can be undone.
 const maxHistories = 50
 
-// A history is the Detail of an edit: what it changed, and how all edits so
-// far can be undone.
+// A history is the Detail of an edit: the change that it made, and the edits so
+// far.
 type history struct {
 	FileChange
-	Undo []lastEdit `json:"undo,omitempty"` // the file that was edited last at the end
+	Undo []lastEdit `json:"undo,omitempty"` // one for each file, the most recently edited one last
 }
 
 // A lastEdit names the blob that holds the last edit of a file, a [pastEdit].
@@ -29,18 +29,19 @@ type lastEdit struct {
 	Edit openmanus.Ref `json:"edit"`
 }
 
-// A pastEdit is how one edit is undone. It is kept as a blob, and so forms a
-// chain of all edits of the file: an event grows with the number of files,
-// not of edits, and holds no more of a file than what was taken out of it.
+// A pastEdit says how to undo one edit. As each is a blob that refers to the
+// one before, events grow with the number of files and not of edits. It holds
+// no more of the file than what the edit removed.
 type pastEdit struct {
-	Prev openmanus.Ref `json:"prev,omitempty"` // the edit before
-	At   int           `json:"at"`             // where the edit is
-	Old  []byte        `json:"old,omitempty"`  // what was there
-	Len  int           `json:"len"`            // how many bytes are there now
-	Was  string        `json:"was,omitempty"`  // the hash of the file before; none: there was no file
-	Is   string        `json:"is"`             // and of what the edit left
+	Prev openmanus.Ref `json:"prev,omitempty"` // the edit before it
+	At   int           `json:"at"`             // offset of the edit
+	Old  []byte        `json:"old,omitempty"`  // the bytes that it replaced
+	Len  int           `json:"len"`            // how many bytes replaced them
+	Was  string        `json:"was,omitempty"`  // hash of the file before; none: there was no file
+	Is   string        `json:"is"`             // hash of the file after
 }
 
+// readHistory reads the Detail of the last edit. No detail is an empty history.
 func readHistory(detail json.RawMessage) (*history, error) {
 	h := new(history)
 	if len(detail) == 0 {
@@ -53,8 +54,8 @@ func readHistory(detail json.RawMessage) (*history, error) {
 	return h, nil
 }
 
-// hash names a content. It is not an [openmanus.Ref], which would promise
-// that there is such a blob.
+// hash identifies a content. It is not an [openmanus.Ref], which would promise
+// a blob.
 func hash(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
@@ -70,7 +71,7 @@ func (h *history) head(name string) openmanus.Ref {
 	return ""
 }
 
-// set makes ref the last edit of a file; "" says that there is none.
+// set makes ref the last edit of a file. "" means that it has none.
 func (h *history) set(name string, ref openmanus.Ref) {
 	h.Undo = slices.DeleteFunc(h.Undo, func(l lastEdit) bool { return l.Path == name })
 	if ref != "" {
@@ -81,7 +82,10 @@ func (h *history) set(name string, ref openmanus.Ref) {
 
 // push adds an edit.
 func (h *history) push(ctx context.Context, blobs openmanus.Blobs, name string, ed edit) error {
-	p := pastEdit{Prev: h.head(name), At: ed.old.from, Old: ed.before[ed.old.from:ed.old.to], Len: ed.new.to - ed.new.from, Is: hash(ed.after)}
+	p := pastEdit{
+		Prev: h.head(name), At: ed.old.from, Old: ed.before[ed.old.from:ed.old.to],
+		Len: ed.new.to - ed.new.from, Is: hash(ed.after),
+	}
 	if ed.before != nil {
 		p.Was = hash(ed.before)
 	}
@@ -91,23 +95,22 @@ func (h *history) push(ctx context.Context, blobs openmanus.Blobs, name string, 
 	}
 	ref, err := blobs.Put(ctx, data)
 	if err != nil {
-		return fmt.Errorf("keeping what is needed to undo the edit: %w", err)
+		return fmt.Errorf("storing the record of the edit: %w", err)
 	}
 	h.set(name, ref)
 	return nil
 }
 
-// pop returns the last edit of a file, which has one, and takes it from the
-// history.
+// pop takes the last edit of a file from the history. There must be one.
 func (h *history) pop(ctx context.Context, blobs openmanus.Blobs, name string) (*pastEdit, error) {
 	ref := h.head(name)
 	data, err := openmanus.ReadBlob(ctx, blobs, ref)
 	if err != nil {
-		return nil, fmt.Errorf("what is needed to undo the edit is gone: %w", err)
+		return nil, fmt.Errorf("the record of the edit is gone: %w", err)
 	}
 	var p pastEdit
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("what is needed to undo the edit cannot be read: %w", err)
+		return nil, fmt.Errorf("the record of the edit cannot be read: %w", err)
 	}
 	h.set(name, p.Prev)
 	return &p, nil
@@ -115,8 +118,8 @@ func (h *history) pop(ctx context.Context, blobs openmanus.Blobs, name string) (
 
 var errChanged = errors.New("changed since")
 
-// revert returns what now was before the edit, nil if there was no file. It
-// fails if now is not what the edit left, or if it does not come out right.
+// revert returns the file before the edit, nil if there was none. It returns
+// errChanged if now is not what the edit left.
 func (p *pastEdit) revert(now []byte) ([]byte, error) {
 	if hash(now) != p.Is {
 		return nil, errChanged
@@ -134,6 +137,8 @@ func (p *pastEdit) revert(now []byte) ([]byte, error) {
 	return before, nil
 }
 
+// undo carries out the command undo_edit. It removes a file that the edit
+// created.
 func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openmanus.Result, error) {
 	var none openmanus.Result
 	h, err := readHistory(call.Last)
@@ -154,7 +159,8 @@ func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openm
 	before, err := p.revert(now)
 	switch {
 	case errors.Is(err, errChanged):
-		return none, refuse("The last edit to %s was not undone: the file was changed since by something else, and that would be lost. View the file and edit it instead.", t.path)
+		return none, refuse("The last edit to %s was not undone: the file was changed since by something "+
+			"else, and that would be lost. View the file and edit it instead.", t.path)
 	case err != nil:
 		return none, fmt.Errorf("the last edit to %s was not undone: %w", t.path, err)
 	}
@@ -162,7 +168,8 @@ func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openm
 	if before == nil {
 		err, said = e.ws.Remove(ctx, t.name), said+"The file is removed: it was not there before."
 	} else {
-		err, said = e.ws.WriteFile(ctx, t.name, before), said+snippet(edit{after: before, new: span{p.At, p.At + len(p.Old)}}, t.path)
+		err, said = e.ws.WriteFile(ctx, t.name,
+			before), said+snippet(edit{after: before, new: span{p.At, p.At + len(p.Old)}}, t.path)
 	}
 	if err != nil {
 		return none, fmt.Errorf("undoing the last edit to %s: %w", t.path, err)

@@ -12,9 +12,9 @@ type askHumanInput struct {
 	Inquire string `json:"inquire"`
 }
 
-// NewAskHuman returns the ask_human tool, which puts a question before a
-// person. Nothing waits in the meantime: the call's first run ends with an
-// [openmanus.Ask], and the next one, which has the answer, returns it.
+// NewAskHuman returns the ask_human tool, which asks the person a question. It
+// does not block: the first run of a call returns an [openmanus.Ask], and the
+// second one, with the answer in [openmanus.Call].Answers, returns the answer.
 func NewAskHuman() openmanus.Tool {
 	return openmanus.Func(
 		specOf("ask_human", openmanus.Hints{Internal: true, Idempotent: true}, onlyText),

@@ -6,16 +6,16 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A verdict is what the ignore files say about a file.
+// A verdict is what ignore files say about a file.
 type verdict int8
 
 const (
 	undecided verdict = iota
 	ignored
-	kept // by a rule that begins with "!"
+	kept // a rule that begins with "!" says so
 )
 
-// The ignore files of a directory, the ones that count first first.
+// The ignore files of a directory, in the order of precedence.
 const (
 	dotIgnore  = iota // .ignore
 	gitIgnore         // .gitignore
@@ -23,19 +23,19 @@ const (
 	ignoreKinds
 )
 
-// An ignore holds the rules that are in force in a directory: its own, and
-// those of the directories above. The nil ignore has none.
+// An ignore holds the rules that apply in a directory: its own, and those of
+// the directories above. A nil ignore has none.
 type ignore struct {
 	up    *ignore
-	dir   string // "." or as [io/fs] has names
-	repo  bool   // git's rules from above end here
+	dir   string // as [io/fs] names it
+	repo  bool   // a repository: git's rules from above do not hold here
 	rules [ignoreKinds][]rule
 }
 
-// match says what becomes of the file or directory called name, which is
-// below ig's directory. The last rule that fits counts, of the nearest
-// directory that has one; what .ignore files say counts more than what git's
-// do. It is the caller's to look at no directory that is ignored.
+// match returns the verdict on the file or directory name, which is below ig's
+// directory. Rules of .ignore files count more than git's; then those of the
+// nearest directory count; then the last one. The caller does not descend into
+// directories that are ignored.
 func (ig *ignore) match(name string, isDir bool) verdict {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	for kind := range ignoreKinds {
@@ -57,16 +57,18 @@ func (ig *ignore) match(name string, isDir bool) verdict {
 	return undecided
 }
 
-// A rule is a line of an ignore file, as gitignore(5) describes them.
+// A rule is a line of an ignore file, as described in gitignore(5).
 type rule struct {
 	verdict  verdict
 	dirOnly  bool
-	anchored bool   // compared with the path below the file's directory, not with the name
-	literal  string // without wildcards: the pattern
-	suffix   string // "*" and no other wildcard: what follows it
-	glob     string // otherwise: the pattern in doublestar's language
+	anchored bool   // compared with the path below the rule's directory, not with the name
+	literal  string // the pattern, if it has no wildcards
+	suffix   string // what follows the "*", if that comes first and is the only wildcard
+	glob     string // otherwise the pattern in the syntax of doublestar
 }
 
+// match reports whether the rule is about the file with the path rel below the
+// directory of the rule, and the name base.
 func (r *rule) match(rel, base string, isDir bool) bool {
 	if r.dirOnly && !isDir {
 		return false
@@ -84,8 +86,8 @@ func (r *rule) match(rel, base string, isDir bool) bool {
 	return doublestar.MatchUnvalidated(r.glob, subject)
 }
 
-// parseIgnore returns the rules of an ignore file. A line that git does not
-// understand is no rule.
+// parseIgnore returns the rules of an ignore file. Lines that git does not
+// understand are skipped.
 func parseIgnore(text string) []rule {
 	var rules []rule
 	for line := range strings.Lines(strings.TrimPrefix(text, string(bom))) {
@@ -96,6 +98,8 @@ func parseIgnore(text string) []rule {
 	return rules
 }
 
+// parseRule reads a line of an ignore file. It returns false for a comment, an
+// empty line, and a pattern that cannot match.
 func parseRule(line string) (rule, bool) {
 	r := rule{verdict: ignored}
 	if strings.HasPrefix(line, "#") {
@@ -127,7 +131,7 @@ func parseRule(line string) (rule, bool) {
 	return r, true
 }
 
-// trimSpaces takes away the spaces at the end that no backslash protects.
+// trimSpaces removes spaces at the end that no backslash protects.
 func trimSpaces(line string) string {
 	end := 0
 	for i := 0; i < len(line); i++ {
@@ -142,9 +146,10 @@ func trimSpaces(line string) string {
 	return line[:end]
 }
 
-// toDoublestar translates a pattern of git's: braces are no wildcards there,
-// classes are written otherwise, stars are many only between slashes, and a/**
-// is what is below a. It reports whether the pattern can match at all.
+// toDoublestar translates a pattern of git. There, braces are ordinary
+// characters, classes are written differently, ** has a meaning only between
+// slashes, and a/** matches everything below a. It reports whether the pattern
+// can match at all.
 func toDoublestar(p string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(p); {
@@ -192,7 +197,7 @@ var posixClasses = map[string]string{
 }
 
 // toClass translates the class at the beginning of p and returns its length
-// there. A "]" that comes first is an ordinary character in git's language.
+// there. In git, a "]" that comes first is an ordinary character.
 func toClass(p string) (class string, n int, ok bool) {
 	var b strings.Builder
 	b.WriteByte('[')

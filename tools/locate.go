@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// locate finds the one place at which text has old. If there is none to the
-// letter, line ends are taken for equal: a model writes \n, whatever the file
-// has. No other difference is overlooked.
+// locate finds the one place at which text has old. If there is no exact match,
+// it ignores differences of line ends: a model writes \n, whatever the file
+// has. It ignores no other difference. The error is for the model, which calls
+// the file path.
 func locate(text, old, path string) (span, error) {
 	if old == "" {
-		return span{}, refuse("No replacement was performed, old_str is empty. To add text use the `insert` command.")
+		return span{}, refuse("No replacement was performed, old_str is empty. To add text use the " +
+			"`insert` command.")
 	}
 	found := occurrences(text, old)
 	if len(found) == 0 && strings.Contains(old, "\n") && strings.Contains(text, "\r\n") {
@@ -23,17 +25,18 @@ func locate(text, old, path string) (span, error) {
 		return span{}, refuse("No replacement was performed, old_str `%s` did not appear verbatim in %s.%s",
 			clip(old, 1000), path, nearest(text, old))
 	case len(found) > 1:
-		return span{}, refuse("No replacement was performed. Multiple occurrences of old_str `%s` in lines %s. Please ensure it is unique",
-			clip(old, 1000), pyList(linesOf(text, found)...))
+		return span{}, refuse("No replacement was performed. Multiple occurrences of old_str `%s` in lines "+
+			"%s. "+
+			"Please ensure it is unique", clip(old, 1000), pyList(linesOf(text, found)...))
 	}
 	return found[0], nil
 }
 
-// maxOccurrences is how many places are looked for: more tell nobody more.
+// maxOccurrences is how many occurrences are searched for.
 const maxOccurrences = 100
 
-// occurrences returns the places at which text has old, also those that
-// overlap: of two such neither is meant without doubt.
+// occurrences returns the places at which text has old. Overlapping ones count
+// too: then it is not clear which one is meant.
 func occurrences(text, old string) []span {
 	var found []span
 	for from := 0; len(found) < maxOccurrences; {
@@ -49,7 +52,7 @@ func occurrences(text, old string) []span {
 
 func unix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// origin returns the offset in text of the byte at offset n of unix(text).
+// origin returns the offset in text of the byte at the offset n of unix(text).
 func origin(text string, n int) int {
 	i := 0
 	for ; n > 0; n-- {

@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// What nearest compares at most, in lines.
+// The limits of what nearest compares, in lines.
 const (
 	maxNearestText = 50_000
 	maxNearestOld  = 40
 )
 
-// nearest helps a model whose quotation old is not in text: it shows the
-// place that is most like it, in a sentence that begins with a line break. It
-// returns "" if nothing is like it.
+// nearest helps a model whose quotation old is not in text: it shows the most
+// similar place. The result begins with a line break, or is "" if no place is
+// similar.
 func nearest(text, old string) string {
-	if bare := lineNumbers.ReplaceAllString(old, ""); bare != old && strings.Contains(unix(text), unix(bare)) {
-		return "\nIt does without the line numbers at the beginning of its lines: leave them out."
+	if bare := lineNumbers.ReplaceAllString(old, ""); bare != old &&
+		strings.Contains(unix(text), unix(bare)) {
+		return "\nIt would match without the line numbers at the beginning of its lines: leave them out."
 	}
 	lines, want := splitLines(text), squeezed(splitLines(old))
 	for len(want) > 0 && want[0] == "" {
@@ -32,7 +33,7 @@ func nearest(text, old string) string {
 	what := "The most similar place is"
 	switch {
 	case equal == len(want):
-		what = "It differs in white space only from"
+		what = "It differs only in white space from"
 	case equal == 0:
 		if at = mostAlike(have, want); at < 0 {
 			return ""
@@ -47,11 +48,11 @@ func nearest(text, old string) string {
 		what, where, numbered(lines[at:end], at+1, snippetLimit))
 }
 
-// lineNumbers are what view puts before each line.
+// lineNumbers matches what view puts before each line.
 var lineNumbers = regexp.MustCompile(`(?m)^ *\d+\t`)
 
-// squeezed returns the lines with white space at their ends taken away and
-// within them made one space.
+// squeezed returns the lines with white space trimmed at their ends and reduced
+// to one space within.
 func squeezed(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -60,8 +61,8 @@ func squeezed(lines []string) []string {
 	return out
 }
 
-// bestWindow returns the first place at which most lines of want are equal to
-// those of have, and how many are. Blank lines count only where all are equal.
+// bestWindow returns the first place at which most lines of want equal those of
+// have, and how many do. Blank lines count only if all lines are equal.
 func bestWindow(have, want []string) (at, equal int) {
 	for i := range have {
 		same, blank := 0, 0
@@ -83,9 +84,8 @@ func bestWindow(have, want []string) (at, equal int) {
 	return at, equal
 }
 
-// mostAlike returns the place at which the longest line of want stands
-// opposite to the line of have that shares most with it, or -1 if none shares
-// half.
+// mostAlike returns the place at which the longest line of want is opposite the
+// line of have that is most similar to it, or -1 if none is similar by half.
 func mostAlike(have, want []string) int {
 	longest := 0
 	for j, l := range want {
@@ -103,7 +103,7 @@ func mostAlike(have, want []string) int {
 	return at
 }
 
-// bigrams counts the pairs of neighbouring bytes in the beginning of s.
+// bigrams counts the pairs of adjacent bytes at the beginning of s.
 func bigrams(s string) map[[2]byte]int {
 	s = s[:min(len(s), 200)]
 	m := make(map[[2]byte]int, len(s))
@@ -113,7 +113,7 @@ func bigrams(s string) map[[2]byte]int {
 	return m
 }
 
-// alike is Dice's coefficient of two counts of pairs: from 0, nothing in
+// alike returns Dice's coefficient of two counts of pairs: from 0, nothing in
 // common, to 1.
 func alike(a, b map[[2]byte]int) float64 {
 	common, all := 0, 0

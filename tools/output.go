@@ -20,7 +20,7 @@ type outputInput struct {
 	Pattern string `json:"pattern"`
 }
 
-// NewReadOutput returns the read_output tool, which reads results that were
+// NewReadOutput returns the read_output tool, which reads long results that are
 // kept whole as blobs. Offsets and limits are in bytes; what is shown begins
 // and ends between characters.
 func NewReadOutput() openmanus.Tool {
@@ -37,18 +37,22 @@ func NewReadOutput() openmanus.Tool {
 
 var refPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
+// readOutput returns the part of the blob that in asks for.
 func readOutput(ctx context.Context, blobs openmanus.Blobs, in outputInput) (string, error) {
 	if !refPattern.MatchString(in.Ref) {
-		return "", fmt.Errorf("%s is not a ref: copy it from the marker of the shortened result, sha256: and 64 hexadecimal digits", clip(in.Ref, 100))
+		return "", fmt.Errorf("%s is not a ref: copy it from the marker of the shortened result, "+
+			"sha256: and 64 hexadecimal digits", clip(in.Ref, 100))
 	}
 	data, err := openmanus.ReadBlob(ctx, blobs, openmanus.Ref(in.Ref))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no output %s: copy the ref from the marker of the shortened result", in.Ref)
+		return "", fmt.Errorf("there is no output %s: copy the ref from the marker of the shortened result",
+			in.Ref)
 	case err != nil:
 		return "", fmt.Errorf("reading the output: %w", err)
 	case in.Offset > len(data):
-		return "", fmt.Errorf("the offset %d is beyond the end: the output has %d bytes", in.Offset, len(data))
+		return "", fmt.Errorf("the offset %d is beyond the end: the output has %d bytes", in.Offset,
+			len(data))
 	}
 	if in.Limit == 0 {
 		in.Limit = resultLimit
@@ -58,7 +62,7 @@ func readOutput(ctx context.Context, blobs openmanus.Blobs, in outputInput) (str
 		return grepOutput(data, from, in)
 	}
 	to := runeAt(data, min(from+in.Limit, len(data)))
-	if to <= from && from < len(data) { // a character is longer than the limit
+	if to <= from && from < len(data) { // the limit is shorter than a character
 		_, n := utf8.DecodeRune(data[from:])
 		to = from + n
 	}
@@ -77,6 +81,8 @@ func runeAt(data []byte, i int) int {
 	return i
 }
 
+// grepOutput returns the lines from the offset from on that match the pattern,
+// up to the limit.
 func grepOutput(data []byte, from int, in outputInput) (string, error) {
 	p, err := newLinePattern(in.Pattern, false, false)
 	if err != nil {
@@ -90,7 +96,8 @@ func grepOutput(data []byte, from int, in outputInput) (string, error) {
 			end = start + i
 		}
 		if p.re.Match(data[start:end]) {
-			line := fmt.Sprintf("%d: %s\n", start, clip(printable(strings.TrimSuffix(string(data[start:end]), "\r")), shownLine))
+			text := strings.TrimSuffix(string(data[start:end]), "\r")
+			line := fmt.Sprintf("%d: %s\n", start, clip(printable(text), shownLine))
 			if b.Len() > 0 && b.Len()+len(line) > in.Limit {
 				fmt.Fprintf(&b, "(there is more; offset %d shows the next ones)\n", start)
 				break

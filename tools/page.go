@@ -11,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// A page is some lines of a file. It takes no more memory than that, however
-// large the file and its lines are.
+// A page is a part of the lines of a file. Its memory is bounded, however long
+// the file and its lines are.
 type page struct {
-	from, to int // the lines that are wanted; to the end if to is negative
-	limit    int // how many bytes there may be, about
+	from, to int // the lines that are wanted; if to is negative, up to the end
+	limit    int // about how many bytes
 
 	text  strings.Builder // the lines, numbered
-	last  int             // the number of the last of them
-	total int             // how many lines the file has
-	odd   bool            // some of what is shown is not UTF-8
-	full  bool            // there is no room for the next line
+	last  int             // number of the last line in text
+	total int             // number of lines of the file
+	odd   bool            // something in text is not UTF-8 in the file
+	full  bool            // the next line exceeds the limit
 }
 
-// read fills the page and counts the lines of all of r.
+// read fills the page, and counts all lines of r.
 func (p *page) read(ctx context.Context, r *bufio.Reader) error {
 	if head, _ := r.Peek(len(bom)); bytes.Equal(head, bom) {
 		r.Discard(len(bom))
@@ -52,7 +52,8 @@ func (p *page) read(ctx context.Context, r *bufio.Reader) error {
 	}
 }
 
-// add takes the next line, of which there are size bytes, if it is wanted.
+// add takes the beginning of the next line, which has size bytes, if it is
+// wanted.
 func (p *page) add(line []byte, size int) {
 	p.total++
 	if p.full || p.total < p.from || p.to >= 0 && p.total > p.to {
@@ -73,8 +74,7 @@ func (p *page) add(line []byte, size int) {
 	p.last = p.total
 }
 
-// wholeRunes returns s, which was cut somewhere, without half a character at
-// its end.
+// wholeRunes returns s without an incomplete character at its end.
 func wholeRunes(s string) string {
 	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
 		if c := s[len(s)-i]; utf8.RuneStart(c) {

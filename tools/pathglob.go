@@ -9,26 +9,25 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// A pathGlob selects files by their paths, as ripgrep's --glob does: a
-// pattern without a slash is compared with the name of the file in whatever
-// directory, one with a slash with the path below the directory that is
-// searched, or below the workspace; "**" stands for any directories, {a,b}
-// for a or b; a leading "!" selects what does not match. The zero pathGlob
-// selects all.
+// A pathGlob selects files by their paths, like --glob of ripgrep. A pattern
+// without a slash is compared with the name of the file in any directory; one
+// with a slash with the path below the searched directory, or below the
+// workspace. ** stands for any directories, {a,b} for a or b. A leading "!"
+// selects what does not match. The zero pathGlob selects everything.
 type pathGlob struct {
 	pattern string
 	base    bool // compared with the name
 	negated bool
 }
 
-// What bounds the time that a pattern can take.
+// Limits of the time that matching takes.
 const (
 	maxGlob         = 500 // bytes
 	maxAlternatives = 256
 )
 
-// newPathGlob reads a pattern. workspace is the directory that an absolute
-// pattern begins with.
+// newPathGlob reads a pattern. workspace is the directory with which absolute
+// patterns begin. The error is for the model.
 func newPathGlob(pattern, workspace string) (pathGlob, error) {
 	var g pathGlob
 	p, negated := strings.CutPrefix(pattern, "!")
@@ -41,15 +40,16 @@ func newPathGlob(pattern, workspace string) (pathGlob, error) {
 	case g.pattern == "":
 		return g, fmt.Errorf("the glob %q is empty; an example is **/*.go", pattern)
 	case len(p) > maxGlob || alternatives(p) > maxAlternatives:
-		return g, fmt.Errorf("the glob %q is too long, or has too many alternatives; use several calls", clip(pattern, 100))
+		return g, fmt.Errorf("the glob %q is too long or has too many alternatives; use several calls",
+			clip(pattern, 100))
 	case !doublestar.ValidatePattern(g.pattern):
 		return g, fmt.Errorf("the glob %q is not valid: a [ or { is not closed", pattern)
 	}
 	return g, nil
 }
 
-// alternatives returns how many patterns without braces p stands for, at
-// least: a match may try them all.
+// alternatives returns how many patterns without braces p stands for, at least.
+// A match may try them all.
 func alternatives(p string) int {
 	all := 1
 	var open []int // of each group, how many alternatives it has so far
@@ -69,7 +69,7 @@ func alternatives(p string) int {
 	return all
 }
 
-// match reports whether the file called name, found below root, is selected.
+// match reports whether the file name, found below root, is selected.
 func (g pathGlob) match(name, root string) bool {
 	if g.pattern == "" {
 		return true

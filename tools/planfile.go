@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A planFile is a plan as people keep it: the arguments by which a planner
+// A planFile is a plan as people keep it: the arguments with which a planner
 // would make it.
 type planFile struct {
 	Command string    `json:"command"`
@@ -19,9 +19,10 @@ type planFile struct {
 }
 
 // ReadPlan returns the arguments of the planning call that makes the plan in a
-// file: a JSON object with title and steps, as a planner writes them; or a
-// text, each line of which is a step, save a heading, which is the title. The
-// error says what is wrong with the plan.
+// file. The file is a JSON object with title and steps, as a planner writes
+// them; or a text with one step a line, in which a heading is the title. The
+// error says what is wrong with the plan. agents are those to which steps may
+// be given.
 func ReadPlan(data []byte, agents []string) (json.RawMessage, error) {
 	f := planFile{Command: "create", PlanID: "plan", Title: "The plan"}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
@@ -29,7 +30,7 @@ func ReadPlan(data []byte, agents []string) (json.RawMessage, error) {
 		dec := json.NewDecoder(bytes.NewReader(trimmed))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&f); err != nil {
-			return nil, fmt.Errorf("not a plan: %w", err)
+			return nil, fmt.Errorf("it is not a plan: %w", err)
 		}
 		f.Command = "create"
 	} else {
@@ -44,9 +45,10 @@ func ReadPlan(data []byte, agents []string) (json.RawMessage, error) {
 	return json.Marshal(f)
 }
 
-// item is what stands before a step in a list.
+// item matches what stands before a step in a list.
 var item = regexp.MustCompile(`^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX✓→!]\]\s+)?`)
 
+// readText reads a plan that is a text.
 func (f *planFile) readText(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -60,8 +62,8 @@ func (f *planFile) readText(text string) {
 	}
 }
 
-// MarshalJSON implements [json.Marshaler]: a step is a text if there is
-// nothing else to say of it.
+// MarshalJSON implements [json.Marshaler]. A step that is only a text is
+// written as a string.
 func (s newStep) MarshalJSON() ([]byte, error) {
 	if s.Agent == "" && s.DependsOn == nil && s.Acceptance == "" {
 		return json.Marshal(s.Text)
@@ -74,8 +76,8 @@ func (s newStep) MarshalJSON() ([]byte, error) {
 	}(s))
 }
 
-// File returns the plan as a file that [ReadPlan] reads. How far it is, is not
-// in it.
+// File returns the plan as a file that [ReadPlan] reads. The statuses of the
+// steps are not in it.
 func (p *Plan) File() ([]byte, error) {
 	f := struct {
 		Title string    `json:"title"`

@@ -11,12 +11,12 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// MaxPlanSteps is how many steps a planner's plan has at most.
+// MaxPlanSteps is how many steps a planner's plan may have.
 const MaxPlanSteps = 50
 
-// NewPlanner returns the planning tool of who plans for others: steps have
-// agents, dependencies and acceptance sentences, and their status is not the
-// planner's to set. Its results are those of the planning tool; the Detail is
+// NewPlanner returns the planning tool of an agent that plans for others. Steps
+// have agents, dependencies and acceptance sentences, and the planner cannot
+// set their status. The results are those of the planning tool; their Detail is
 // a [Plans] whose steps have IDs. It panics without an agent, which is a
 // programmer's mistake.
 func NewPlanner(agents []Assistant) openmanus.Tool {
@@ -24,8 +24,10 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 		panic("tools.NewPlanner: no agents")
 	}
 	names, fill := roster(agents)
-	spec := filledSpec("planning", "planner", fill, openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
-	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
+	spec := filledSpec("planning", "planner", fill,
+		openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
+	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call,
+		in planningInput) (openmanus.Result, error) {
 		plans, err := ReadPlans(call.Last)
 		if err != nil {
 			return openmanus.Result{}, err
@@ -40,11 +42,11 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 	})
 }
 
-// A newStep is a step as a model writes it: a text, or an object.
+// A newStep is a step as a model writes it: a string, or an object.
 type newStep struct {
 	Text       string `json:"text"`
 	Agent      string `json:"agent"`
-	DependsOn  []int  `json:"depends_on"` // nil: all before it
+	DependsOn  []int  `json:"depends_on"` // indices; nil: all steps before it
 	Acceptance string `json:"acceptance"`
 }
 
@@ -57,7 +59,7 @@ func (s *newStep) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*object)(s))
 }
 
-// stepsOf are the steps without what only a planner knows.
+// stepsOf returns the steps with their texts alone.
 func stepsOf(news []newStep) []Step {
 	var steps []Step
 	for _, n := range news {
@@ -66,7 +68,7 @@ func stepsOf(news []newStep) []Step {
 	return steps
 }
 
-// plan does a planner's command.
+// plan carries out a planner's command. The error is for the model.
 func (ps *Plans) plan(in planningInput, agents []string) (string, error) {
 	if in.PlanID == "" && in.Command == "update" {
 		in.PlanID = ps.Active
@@ -95,7 +97,8 @@ func (ps *Plans) plan(in planningInput, agents []string) (string, error) {
 	return fmt.Sprintf("Plan updated successfully: %s\n\n%s", p.ID, p), nil
 }
 
-// arrange gives the steps their IDs and what else news says of them.
+// arrange gives the steps of p their IDs, and the agents, dependencies and
+// acceptance sentences of news. The two have the same order.
 func (ps *Plans) arrange(p *Plan, news []newStep) {
 	ps.Revision++
 	for i := range p.Steps {
@@ -103,7 +106,7 @@ func (ps *Plans) arrange(p *Plan, news []newStep) {
 			ps.LastID++
 			p.Steps[i].ID = ps.LastID
 		}
-		if p.Steps[i].Status == Blocked { // it is tried again
+		if p.Steps[i].Status == Blocked { // a blocked step that stays is tried again
 			p.Steps[i].Status, p.Steps[i].Notes = NotStarted, ""
 		}
 	}
@@ -120,7 +123,7 @@ func (ps *Plans) arrange(p *Plan, news []newStep) {
 	}
 }
 
-// keepDone puts what was completed, and was left out of the plan, at its
+// keepDone puts completed steps of was that are missing in the plan at its
 // beginning.
 func (p *Plan) keepDone(was []Step) {
 	var kept []Step
@@ -142,8 +145,8 @@ func (p *Plan) Step(id int) *Step {
 	return nil
 }
 
-// terms are the lines of step i on who does it, after what, and when it is
-// done.
+// terms returns a line about who does step i, after what, and when it is done;
+// or "".
 func (p *Plan) terms(i int) string {
 	s := p.Steps[i]
 	var terms []string
@@ -167,29 +170,32 @@ func (p *Plan) terms(i int) string {
 	return "   (" + strings.Join(terms, "; ") + ")\n"
 }
 
-// checkSteps refuses steps that nobody could do.
+// checkSteps refuses steps that cannot be carried out.
 func checkSteps(news []newStep, agents []string) error {
 	if len(news) > MaxPlanSteps {
-		return refuse("The plan has %d steps; at most %d are possible. Put steps together.", len(news), MaxPlanSteps)
+		return refuse("The plan has %d steps; at most %d are possible. Combine steps.", len(news),
+			MaxPlanSteps)
 	}
 	for i, n := range news {
 		if strings.TrimSpace(n.Text) == "" {
 			return refuse("Step %d is empty: say what is to be done.", i)
 		}
 		if n.Agent != "" && !slices.Contains(agents, n.Agent) {
-			return refuse("Step %d is for the agent '%s', which there is not. The agents are: %s", i, n.Agent, strings.Join(agents, ", "))
+			return refuse("Step %d is for the agent '%s', which does not exist. The agents are: %s",
+				i, n.Agent, strings.Join(agents, ", "))
 		}
 		for _, j := range n.DependsOn {
 			if j < 0 || j >= len(news) || j == i {
-				return refuse("Step %d depends on step %d. It can depend on the other ones of 0 to %d.", i, j, len(news)-1)
+				return refuse("Step %d depends on step %d. It can depend on the others of 0 to %d.", i, j,
+					len(news)-1)
 			}
 		}
 	}
 	return cycle(news)
 }
 
-// cycle refuses steps that wait for each other: it takes away, again and
-// again, those that need nothing that is left.
+// cycle refuses steps that wait for each other. It removes, again and again,
+// the steps that depend on none of those that are left.
 func cycle(news []newStep) error {
 	left := make(map[int]bool)
 	for i := range news {
@@ -224,5 +230,6 @@ func cycle(news []newStep) error {
 			names = append(names, fmt.Sprint(i))
 		}
 	}
-	return refuse("The steps %s wait for each other: change depends_on. A step without depends_on waits for all before it.", strings.Join(names, ", "))
+	return refuse("The steps %s wait for each other: change depends_on. "+
+		"A step without depends_on waits for all before it.", strings.Join(names, ", "))
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
+// A planningInput has the arguments of both planning tools. The one of
+// [NewPlanning] takes only strings as steps.
 type planningInput struct {
 	Command    string     `json:"command"`
 	PlanID     string     `json:"plan_id"`
@@ -19,11 +21,12 @@ type planningInput struct {
 	StepNotes  *string    `json:"step_notes"`
 }
 
-// NewPlanning returns the planning tool: plans, and how far their steps are.
-// The Detail of its results is a [Plans].
+// NewPlanning returns the planning tool, by which an agent keeps plans and the
+// status of their steps. The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		specOf("planning", openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true}, onlyText),
+		specOf("planning", openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true},
+			onlyText),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)
 			if err != nil {
@@ -41,6 +44,7 @@ func NewPlanning() openmanus.Tool {
 
 var planCommands = []string{"create", "update", "list", "get", "set_active", "mark_step", "delete"}
 
+// run carries out a command. The error is for the model.
 func (ps *Plans) run(in planningInput) (string, error) {
 	switch in.Command {
 	case "create":
@@ -59,7 +63,8 @@ func (ps *Plans) run(in planningInput) (string, error) {
 			return "", refuse("No active plan. Please specify a plan_id or set an active plan.")
 		}
 	default:
-		return "", refuse("Unrecognized command: %s. Allowed commands are: %s", in.Command, strings.Join(planCommands, ", "))
+		return "", refuse("Unrecognized command: %s. Allowed commands are: %s", in.Command,
+			strings.Join(planCommands, ", "))
 	}
 	p := ps.Find(in.PlanID)
 	if p == nil {
@@ -79,12 +84,14 @@ func (ps *Plans) run(in planningInput) (string, error) {
 	return p.String(), nil
 }
 
+// create adds a plan and makes it the active one.
 func (ps *Plans) create(in planningInput) (string, error) {
 	switch {
 	case in.PlanID == "":
 		return "", required("plan_id", "create")
 	case ps.Find(in.PlanID) != nil:
-		return "", refuse("A plan with ID '%s' already exists. Use 'update' to modify existing plans.", in.PlanID)
+		return "", refuse("A plan with ID '%s' already exists. Use 'update' to modify existing plans.",
+			in.PlanID)
 	case in.Title == "":
 		return "", required("title", "create")
 	case len(in.Steps) == 0:
@@ -97,6 +104,7 @@ func (ps *Plans) create(in planningInput) (string, error) {
 	return fmt.Sprintf("Plan created successfully with ID: %s\n\n%s", p.ID, &p), nil
 }
 
+// list returns a line for each plan.
 func (ps *Plans) list() string {
 	if len(ps.Plans) == 0 {
 		return "No plans available. Create a plan with the 'create' command."
@@ -108,11 +116,13 @@ func (ps *Plans) list() string {
 		if p.ID == ps.Active {
 			active = " (active)"
 		}
-		fmt.Fprintf(&b, "• %s%s: %s - %d/%d steps completed\n", p.ID, active, p.Title, p.Count(Completed), len(p.Steps))
+		fmt.Fprintf(&b, "• %s%s: %s - %d/%d steps completed\n", p.ID, active, p.Title, p.Count(Completed),
+			len(p.Steps))
 	}
 	return b.String()
 }
 
+// delete removes the plan. If it was the active one, none is active.
 func (ps *Plans) delete(id string) string {
 	ps.Plans = slices.DeleteFunc(ps.Plans, func(p Plan) bool { return p.ID == id })
 	if ps.Active == id {
@@ -121,6 +131,7 @@ func (ps *Plans) delete(id string) string {
 	return fmt.Sprintf("Plan '%s' has been deleted.", id)
 }
 
+// update replaces the title or the steps, or both.
 func (p *Plan) update(in planningInput) (string, error) {
 	switch {
 	case in.Steps != nil && len(in.Steps) == 0:
@@ -137,12 +148,14 @@ func (p *Plan) update(in planningInput) (string, error) {
 	return fmt.Sprintf("Plan updated successfully: %s\n\n%s", p.ID, p), nil
 }
 
+// markStep sets the status or the notes of a step, or both.
 func (p *Plan) markStep(in planningInput) (string, error) {
 	switch {
 	case in.StepIndex == nil:
 		return "", required("step_index", "mark_step")
 	case *in.StepIndex < 0 || *in.StepIndex >= len(p.Steps):
-		return "", refuse("Invalid step_index: %d. Valid indices range from 0 to %d.", *in.StepIndex, len(p.Steps)-1)
+		return "", refuse("Invalid step_index: %d. Valid indices range from 0 to %d.", *in.StepIndex,
+			len(p.Steps)-1)
 	case in.StepStatus == "" && in.StepNotes == nil:
 		return "", refuse("Parameter `step_status` or `step_notes` is required for command: mark_step")
 	}

@@ -8,14 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// Plans are the plans of a session: the Detail of every result of the
-// planning tool, by which it remembers them.
+// Plans are the plans of a session. They are the Detail of every result of the
+// planning tool, by which the tool remembers them.
 type Plans struct {
-	Active string `json:"active,omitempty"` // the ID of the plan that is meant where none is named
+	Active string `json:"active,omitempty"` // ID of the plan that is meant where none is named
 	Plans  []Plan `json:"plans"`            // in the order in which they were made
 
-	Revision int `json:"revision,omitempty"` // how often steps were set, of a planner
-	LastID   int `json:"last_id,omitempty"`  // the highest Step.ID so far, of a planner
+	// Set by a planner: see [NewPlanner].
+	Revision int `json:"revision,omitempty"` // how many times steps were set
+	LastID   int `json:"last_id,omitempty"`  // the highest Step.ID so far
 }
 
 // A Plan is a list of steps towards a goal.
@@ -25,20 +26,20 @@ type Plan struct {
 	Steps []Step `json:"steps"`
 }
 
-// A Step is one step of a plan. What comes after Notes only a planner says:
+// A Step is one step of a plan. The fields after Notes are set by a planner:
 // see [NewPlanner].
 type Step struct {
 	Text   string     `json:"text"`
 	Status StepStatus `json:"status"`
 	Notes  string     `json:"notes,omitempty"`
 
-	ID         int    `json:"id,omitempty"`         // from 1; no other step of the session ever has it
-	Agent      string `json:"agent,omitempty"`      // who does it
-	After      []int  `json:"after,omitzero"`       // the IDs of the steps that it needs; nil: all before it
-	Acceptance string `json:"acceptance,omitempty"` // what is so when it is done
+	ID         int    `json:"id,omitempty"`         // from 1; unique in the session, and never reused
+	Agent      string `json:"agent,omitempty"`      // the agent that does it
+	After      []int  `json:"after,omitzero"`       // IDs of the steps that it depends on; nil: all before it
+	Acceptance string `json:"acceptance,omitempty"` // a sentence that is true when it is done
 }
 
-// StepStatus is how far a step is.
+// A StepStatus says how far a step is.
 type StepStatus string
 
 // The statuses of a step.
@@ -49,7 +50,7 @@ const (
 	Blocked    StepStatus = "blocked"
 )
 
-// Mark is how a plan shows a status.
+// Mark returns the sign of a status in a plan.
 func (s StepStatus) Mark() string {
 	switch s {
 	case InProgress:
@@ -63,7 +64,7 @@ func (s StepStatus) Mark() string {
 }
 
 // ReadPlans returns the plans in the Detail of a result of the planning tool.
-// No detail is no plans.
+// No detail means no plans.
 func ReadPlans(detail json.RawMessage) (*Plans, error) {
 	ps := &Plans{Plans: []Plan{}}
 	if len(detail) == 0 {
@@ -119,10 +120,9 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// setSteps replaces the steps. One whose text was there before keeps its
-// status, notes and ID, wherever it moved. It returns the steps that are no
-// longer there.
-func (p *Plan) setSteps(steps []Step) (left []Step) {
+// setSteps replaces the steps. A step whose text was there before keeps its
+// status, notes and ID, wherever it moved.
+func (p *Plan) setSteps(steps []Step) {
 	old, used := p.Steps, make([]bool, len(p.Steps))
 	steps = slices.Clone(steps)
 	take := func(i, j int) {
@@ -148,10 +148,4 @@ func (p *Plan) setSteps(steps []Step) (left []Step) {
 		}
 	}
 	p.Steps = steps
-	for j, s := range old {
-		if !used[j] {
-			left = append(left, s)
-		}
-	}
-	return left
 }

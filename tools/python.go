@@ -24,27 +24,28 @@ const (
 // of its own or, for each session, in one that is kept. Calls of one session
 // that keep state run one after the other. It is safe for concurrent use.
 //
-// The result of a call is the output of the code and, on a line of its own,
-// `[exit code N]` if that is not 0; then the figures. If the code was stopped,
-// because its time was up or the call was cancelled, the output until then
-// comes with an error that says so. The detail is a [PythonDetail].
+// The result of a call is the output of the code, a last line `[exit code N]` if
+// N is not 0, and the figures. If the code was stopped, because its time was up
+// or the call was canceled, the result is the output until then, with an error.
+// The Detail is a [PythonDetail].
 //
 // An interpreter that is kept survives an error, sys.exit, and in most cases a
-// timeout; where it does not, the result says that the state is lost. So does
-// that of the first call that keeps state after the session was closed, or has
-// gone on in another process.
+// timeout. If it does not, the result says that the state is lost. So does the
+// result of the first call that keeps state after [Python.CloseSession], or in
+// another process.
 type Python struct {
-	// Interpreter is the program and its first arguments. If it is empty,
-	// python3 is looked for, and then python. It is set before use.
+	// Interpreter is the program and its first arguments. If it is empty, the
+	// tool tries python3 and then python. It must not change after the first
+	// use.
 	Interpreter []string
 
-	// Timeout is how long code may take that does not say; 0: half a minute.
-	// It is set before use.
+	// Timeout is how long code may take if the call does not say; 0 means half
+	// a minute. It must not change after the first use.
 	Timeout time.Duration
 
 	ws       workspace.Workspace
-	patience time.Duration // how long an interpreter has to stop before it is killed
-	program  atomic.Pointer[[]string]
+	patience time.Duration            // how long an interpreter may take to stop code before it is killed
+	program  atomic.Pointer[[]string] // the interpreter that worked last
 	sessions procSessions[*pythonSession]
 }
 
@@ -56,14 +57,15 @@ var (
 
 // A PythonDetail is the Detail of a result of [Python].
 type PythonDetail struct {
-	ExitCode int     `json:"exit_code"` // 128+n if a signal ended it; -1 if it was stopped by us
+	ExitCode int     `json:"exit_code"` // 128+n if a signal ended it; -1 if this tool stopped it
 	Seconds  float64 `json:"seconds"`
 	TimedOut bool    `json:"timed_out"`
-	Images   int     `json:"images"`
-	Keeps    bool    `json:"keeps,omitempty"` // the session has asked for an interpreter that is kept
+	Images   int     `json:"images"`          // figures in the result
+	Keeps    bool    `json:"keeps,omitempty"` // the session has used an interpreter that is kept
 }
 
-// NewPython returns the tool for ws, which must outlive it.
+// NewPython returns the tool for ws, which must outlive it. The caller closes
+// the tool.
 func NewPython(ws workspace.Workspace) *Python {
 	p := &Python{ws: ws, patience: 4 * time.Second}
 	p.sessions.open = func() *pythonSession { return &pythonSession{procSlot: newProcSlot()} }
@@ -79,13 +81,13 @@ func (p *Python) Spec() openmanus.ToolSpec {
 
 func (p *Python) limit() procTime { return procTimeOf(p.Timeout, pythonTimeout) }
 
-// Close ends every interpreter that is kept. Later calls fail.
+// Close kills every interpreter that is kept. Later calls that keep state fail.
 func (p *Python) Close() error {
 	p.sessions.closeAll()
 	return nil
 }
 
-// CloseSession implements [openmanus.SessionCloser]: it ends the interpreter
+// CloseSession implements [openmanus.SessionCloser]. It kills the interpreter
 // that the session keeps.
 func (p *Python) CloseSession(session string) error {
 	p.sessions.close(session)
@@ -98,12 +100,15 @@ type pythonInput struct {
 	Keep    bool    `json:"keep_state"`
 }
 
+// check returns an error for the model if the call cannot run, and sets the
+// default timeout.
 func (in *pythonInput) check(limit procTime) (err error) {
 	switch {
 	case strings.TrimSpace(in.Code) == "":
 		return errors.New("no code: the argument code is empty")
 	case len(in.Code) > pythonMaxCode:
-		return fmt.Errorf("the code has %d bytes, more than %d: write the data into a file first, in pieces", len(in.Code), pythonMaxCode)
+		return fmt.Errorf("the code has %d bytes, more than %d: write the data into a file first, in pieces",
+			len(in.Code), pythonMaxCode)
 	}
 	in.Timeout, err = limit.of(in.Timeout)
 	return err
@@ -130,7 +135,8 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	}
 	var unusable []string
 	for _, program := range p.programs() {
-		run := pythonRun{p: p, in: in, program: program, out: &procOutput{live: call.Live}, began: time.Now(), kept: keeps(call.Last)}
+		run := pythonRun{p: p, in: in, program: program, began: time.Now(), kept: keeps(call.Last)}
+		run.out = &procOutput{live: call.Live}
 		res, err := run.do(ctx, s)
 		reason := (*errNoPython)(nil)
 		if !errors.As(err, &reason) {
@@ -139,16 +145,19 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 		}
 		unusable = append(unusable, reason.Error())
 	}
-	return openmanus.Result{}, fmt.Errorf("there is no Python 3 here (%s): install it (Debian: apt-get install python3), or name one in the configuration, [tools.python] interpreter", strings.Join(unusable, "; "))
+	return openmanus.Result{}, fmt.Errorf("there is no Python 3 here (%s): install it "+
+		"(Debian: apt-get install python3), or name one in the configuration, [tools.python] interpreter",
+		strings.Join(unusable, "; "))
 }
 
-// keeps reports whether the session has had an interpreter that was kept.
+// keeps reports whether the session had an interpreter that was kept, by the
+// Detail of its last result.
 func keeps(last json.RawMessage) bool {
 	var d PythonDetail
 	return json.Unmarshal(last, &d) == nil && d.Keeps
 }
 
-// programs are the interpreters to try, the one that worked before first.
+// programs returns the interpreters to try: first the one that worked before.
 func (p *Python) programs() [][]string {
 	if len(p.Interpreter) > 0 {
 		return [][]string{p.Interpreter}
@@ -160,7 +169,7 @@ func (p *Python) programs() [][]string {
 	return programs
 }
 
-// An errNoPython is why a program cannot be used as an interpreter.
+// An errNoPython says why a program cannot be used as an interpreter.
 type errNoPython struct{ program, reason string }
 
 func (e *errNoPython) Error() string { return e.program + ": " + e.reason }

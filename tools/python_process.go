@@ -23,21 +23,24 @@ import (
 //go:embed python.py
 var pythonRunner string
 
-// pythonBoot gives the runner's own frames a name by which they are known.
+// pythonBoot runs the runner under a name by which it can leave its own frames
+// out of tracebacks.
 const pythonBoot = `import sys; exec(compile(sys.argv.pop(1), "<python_execute>", "exec"))`
 
-// pythonArgs starts an interpreter: mode is once or keep; see python.py.
+// pythonArgs returns the command of an interpreter. mode is once or keep; see
+// python.py.
 func pythonArgs(program []string, mode string) []string {
 	return append(append([]string{}, program...), "-c", pythonBoot, pythonRunner, mode)
 }
 
-// pythonEnv: figures are drawn without a screen, and the workspace is not
-// littered with compiled modules.
+// pythonEnv makes matplotlib draw without a screen, and keeps compiled modules
+// out of the workspace.
 func pythonEnv() []string {
 	return []string{"MPLBACKEND=Agg", "PYTHONDONTWRITEBYTECODE=1", "TERM=dumb"}
 }
 
-// pythonRequest has code run.
+// pythonRequest returns the input that makes the runner run code. It prints
+// mark at the end; tag names the call for stop.
 func pythonRequest(tag, mark, code string) string {
 	return fmt.Sprintf("run %s %s %d\n%s", tag, mark, len(code), code)
 }
@@ -55,9 +58,11 @@ type pythonRun struct {
 	program []string
 	out     *procOutput
 	began   time.Time
-	kept    bool // the session has had an interpreter that was kept
+	kept    bool // the session had an interpreter that was kept
 }
 
+// do runs the code in a process of its own, or in the one that the session
+// keeps.
 func (r *pythonRun) do(ctx context.Context, s *pythonSession) (openmanus.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(r.in.Timeout*float64(time.Second)))
 	defer cancel()
@@ -67,7 +72,8 @@ func (r *pythonRun) do(ctx context.Context, s *pythonSession) (openmanus.Result,
 	return r.once(ctx, limited)
 }
 
-// once runs the code in a process of its own.
+// once runs the code in a process of its own. limited ends when ctx ends or the
+// time is up.
 func (r *pythonRun) once(ctx, limited context.Context) (openmanus.Result, error) {
 	records := new(pythonRecords)
 	err := r.p.ws.Run(limited, &workspace.Cmd{
@@ -84,7 +90,7 @@ func (r *pythonRun) once(ctx, limited context.Context) (openmanus.Result, error)
 
 // keep runs the code in the interpreter that the session keeps.
 func (r *pythonRun) keep(ctx, limited context.Context, s *pythonSession) (openmanus.Result, error) {
-	goesOn := r.kept && s.records == nil // elsewhere, or before the session rested
+	goesOn := r.kept && s.records == nil // it had one elsewhere, or before it was closed
 	shell, fresh, lost, err := s.ready(func() (*procShell, error) {
 		s.records = new(pythonRecords)
 		return startProc(r.p.ws, pythonArgs(r.program, "keep"), pythonEnv(), s.records, r.p.patience)
@@ -102,16 +108,20 @@ func (r *pythonRun) keep(ctx, limited context.Context, s *pythonSession) (openma
 	note := ""
 	switch {
 	case goesOn:
-		note = "[this is a new interpreter: the one of before was ended while the session rested, and its variables are gone]\n"
+		note = "[this is a new interpreter: the last one was ended while the session was idle, and its " +
+			"variables " +
+			"are gone]\n"
 	case lost:
 		note = "[the interpreter had ended since the last call; this is a new one without its variables]\n"
 	}
 	if !fresh && end.between != "" {
-		note += "[printed since the last call:]\n" + newlineAfter(end.between) + "[the output of this call:]\n"
+		note += "[printed since the last call:]\n" + newlineAfter(end.between) +
+			"[the output of this call:]\n"
 	}
 	return r.result(ctx, end, &told, note)
 }
 
+// newPythonCall returns the call that runs code in an interpreter that is kept.
 func newPythonCall(code string) procCall {
 	tag, mark := rand.Text(), rand.Text()
 	return procCall{
@@ -123,9 +133,12 @@ func newPythonCall(code string) procCall {
 	}
 }
 
-// result says what came of the call.
-func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords, note string) (openmanus.Result, error) {
-	d := PythonDetail{ExitCode: told.code, Seconds: seconds(r.began), Images: len(told.images), Keeps: r.in.Keep || r.kept}
+// result makes the result of the call from what the interpreter told and
+// printed.
+func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords,
+	note string) (openmanus.Result, error) {
+	d := PythonDetail{ExitCode: told.code, Seconds: seconds(r.began), Images: len(told.images),
+		Keeps: r.in.Keep || r.kept}
 	text := note + r.out.text()
 	var err error
 	switch {
@@ -151,12 +164,13 @@ func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords
 		res.Parts = append(res.Parts, llm.Text{Text: text})
 	}
 	for i, image := range told.images {
-		res.Parts = append(res.Parts, llm.Blob{MIME: "image/png", Name: fmt.Sprintf("figure-%d.png", i+1), Data: image})
+		res.Parts = append(res.Parts, llm.Blob{MIME: "image/png", Name: fmt.Sprintf("figure-%d.png", i+1),
+			Data: image})
 	}
 	return res, err
 }
 
-// state says what became of the variables.
+// state says whether the variables of the interpreter are kept.
 func (r *pythonRun) state(end procEnd) string {
 	switch {
 	case !r.in.Keep:
@@ -168,20 +182,23 @@ func (r *pythonRun) state(end procEnd) string {
 	}
 }
 
-// unusable says why an interpreter has not come up.
+// unusable returns an errNoPython if r.program is no usable interpreter, or
+// another reason why it did not start.
 func (r *pythonRun) unusable(told *pythonRecords, err error, printed string) error {
 	reason := ""
 	var exit *workspace.ExitError
 	switch {
 	case told.old != "":
 		reason = "version " + told.old + " is too old, 3.7 is needed"
-	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) && strings.ContainsRune(r.program[0], filepath.Separator):
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) &&
+		strings.ContainsRune(r.program[0], filepath.Separator):
 		reason = "not found"
 	case err == nil || errors.As(err, &exit):
 		said := strings.TrimSpace(string(told.other) + printed)
-		reason = clip(fmt.Sprintf("it is no Python 3: it ended with %v %s", cmp.Or(exit, new(workspace.ExitError)), said), 500)
+		reason = clip(fmt.Sprintf("it is not Python 3: it ended with %v %s",
+			cmp.Or(exit, new(workspace.ExitError)), said), 500)
 	case errors.Is(err, context.Canceled):
-		return errors.New("it was closed while it ran")
+		return errors.New("the session was closed while this ran")
 	default:
 		return err
 	}
@@ -193,16 +210,17 @@ const (
 	maxPythonOther  = 8 << 10  // bytes of what is no record
 )
 
-// pythonRecords are what an interpreter says of itself; see python.py.
+// pythonRecords reads the records of an interpreter. Their format is described
+// in python.py.
 type pythonRecords struct {
-	buf    []byte
-	ready  bool
+	buf    []byte // the beginning of the next record
+	ready  bool   // the interpreter has come up
 	old    string // its version, if it is too old
 	code   int    // exit code of the call
 	images [][]byte
 	size   int    // of the images
-	skip   int    // how much of an image that is too big is still to come
-	other  []byte // what was no record: the words of a program that is no Python
+	skip   int    // how many bytes are left of an image that is too large
+	other  []byte // what was no record, such as the usage text of another program
 }
 
 // begin forgets the last call.
@@ -230,8 +248,8 @@ func (r *pythonRecords) write(p []byte, mark string) (found bool) {
 	return found
 }
 
-// read reads the record at the beginning of p and returns its length, 0 if it
-// has not all come, and whether it is the end of the call with that mark.
+// read reads the record at the beginning of p. It returns its length, or 0 if
+// it is incomplete, and whether it is the end of the call with the mark.
 func (r *pythonRecords) read(p []byte, mark string) (n int, done bool) {
 	if r.skip > 0 {
 		n = min(r.skip, len(p))
@@ -267,6 +285,7 @@ func (r *pythonRecords) read(p []byte, mark string) (n int, done bool) {
 	return n, done
 }
 
+// keep keeps the beginning of what is no record.
 func (r *pythonRecords) keep(p []byte) {
 	r.other = append(r.other, p[:min(len(p), maxPythonOther-len(r.other))]...)
 }

@@ -319,8 +319,8 @@ func TestPythonWithoutPython(t *testing.T) {
 		{"none in PATH", nil, "there is no Python 3 here (python3: not found; python: not found): install it (Debian: apt-get install python3), or name one"},
 		{"not where it was said to be", []string{"/no/python"}, "(/no/python: not found)"},
 		{"Python 2", []string{old}, "version 2.7.18 is too old, 3.7 is needed"},
-		{"a stub", []string{stub}, "it is no Python 3: it ended with exit status 127 pyenv: python3: command not found"},
-		{"something else", []string{"/bin/true"}, "it is no Python 3: it ended with exit status 0"},
+		{"a stub", []string{stub}, "it is not Python 3: it ended with exit status 127 pyenv: python3: command not found"},
+		{"something else", []string{"/bin/true"}, "it is not Python 3: it ended with exit status 0"},
 	}
 	for _, tt := range tests {
 		for _, keep := range []bool{false, true} {

@@ -10,8 +10,8 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// show returns the diff that an edit would make: it is done in a workspace
-// where nothing is written.
+// show returns the diff that an edit would make. It makes the edit in a
+// workspace that writes nothing.
 func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) {
 	var in editorInput
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
@@ -29,13 +29,13 @@ func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) 
 	return h.Diff, nil
 }
 
-// rehearsed is a workspace in which nothing is written.
+// rehearsed is a workspace in which writing does nothing.
 type rehearsed struct{ workspace.Workspace }
 
 func (rehearsed) WriteFile(context.Context, string, []byte) error { return nil }
 func (rehearsed) Remove(context.Context, string) error            { return nil }
 
-// unkept are blobs of which none is kept.
+// unkept are blobs that keep nothing that is put.
 type unkept struct{ openmanus.Blobs }
 
 func (unkept) Put(_ context.Context, data []byte) (openmanus.Ref, error) {

@@ -19,10 +19,11 @@ type saverInput struct {
 }
 
 // NewFileSaver returns the file_saver tool, which writes files of ws. The
-// Detail of its results is a [FileChange].
+// Detail of its results is a [FileChange]. Its preview is the diff.
 func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 	spec := specOf("file_saver", openmanus.Hints{Edits: true, Destructive: true}, writesPath("file_path"))
-	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result, error) {
+	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result,
+		error) {
 		return save(ctx, ws, in)
 	})
 	hints := func(call openmanus.Call) openmanus.Hints {
@@ -43,17 +44,19 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 		if err != nil || p.unread {
 			return "", err
 		}
-		return unified(p.name, p.before, p.after), nil
+		return Diff(p.name, p.before, p.after), nil
 	}}
 }
 
-// A planned save is what is about to be done to a file.
+// A plannedSave is a change of a file that is about to be made.
 type plannedSave struct {
 	name          string
 	before, after []byte
-	unread        bool // before is too large to be read
+	unread        bool // the file is too large for before
 }
 
+// planSave returns the change that a call would make. It fails if the call
+// would.
 func planSave(ws workspace.Workspace, in saverInput) (p plannedSave, err error) {
 	if p.name, err = workspace.Name(ws.Dir(), in.FilePath); err != nil {
 		return p, err
@@ -70,6 +73,7 @@ func planSave(ws workspace.Workspace, in saverInput) (p plannedSave, err error) 
 	return p, nil
 }
 
+// save carries out a call.
 func save(ctx context.Context, ws workspace.Workspace, in saverInput) (openmanus.Result, error) {
 	p, err := planSave(ws, in)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 //go:embed spec
 var specFiles embed.FS
 
+// specText returns the text of a file in spec.
 func specText(file string) string {
 	data, err := specFiles.ReadFile("spec/" + file)
 	if err != nil {
@@ -37,7 +38,8 @@ func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) ope
 func filledSpec(
 	name, file string, fill *strings.Replacer, h openmanus.Hints, arguments ...openmanus.Argument,
 ) openmanus.ToolSpec {
-	return toolspec.New(name, fill.Replace(specText(file+".txt")), fill.Replace(specText(file+".json")), h, arguments...)
+	return toolspec.New(name, fill.Replace(specText(file+".txt")), fill.Replace(specText(file+".json")), h,
+		arguments...)
 }
 
 // Declarations of arguments: see [openmanus.Argument].

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// resultLimit is how many bytes of text a tool returns at most of its own
-// accord: less than where results are cut in the middle, since a part that
-// was chosen is worth more than two ends.
+// resultLimit is how many bytes of text a tool returns by itself. It is below
+// the size at which results are cut in the middle: a part that was chosen is
+// worth more than two ends.
 const resultLimit = 9000
 
 // lineLimit is how many bytes of one line are shown.
 const lineLimit = 2000
 
-// isBinary reports whether data, the beginning of a file, is not text: as git
-// and grep have it, whether there is a NUL in it.
+// isBinary reports whether data, the beginning of a file, is not text. Like git
+// and grep, it looks for a NUL.
 func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
 
 var bom = []byte("\xef\xbb\xbf")
 
-// splitLines returns the lines of text without their ends. A last line need
-// not have one.
+// splitLines returns the lines of text without their ends. The last line need
+// not have an end.
 func splitLines(text string) []string {
 	lines := strings.Split(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -35,8 +35,8 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// numbered writes lines as `cat -n` does, the first one with the number
-// first, in about limit bytes: what is left out is said.
+// numbered returns lines like cat -n, in about limit bytes. first is the number
+// of the first one. It says how many lines it leaves out.
 func numbered(lines []string, first, limit int) string {
 	var b strings.Builder
 	for i, l := range lines {
@@ -52,7 +52,7 @@ func numbered(lines []string, first, limit int) string {
 // printable returns s as valid UTF-8.
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// clip cuts s to limit bytes, if it is longer, and says so.
+// clip cuts s after limit bytes if it is longer, and says so.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
@@ -61,7 +61,7 @@ func clip(s string, limit int) string {
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(s)-len(head))
 }
 
-// pyList writes numbers as Python writes a list.
+// pyList returns numbers as Python writes a list.
 func pyList(ns ...int) string {
 	return strings.ReplaceAll(fmt.Sprint(ns), " ", ", ")
 }

@@ -14,14 +14,16 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// maxImage is the size of an image in bytes that providers still take.
+// maxImage is how many bytes an image may have for providers to take it.
 const maxImage = 3_750_000
 
+// view carries out the command view. lines is the argument view_range.
 func (e *editor) view(ctx context.Context, t target, lines []int) (openmanus.Result, error) {
 	var none openmanus.Result
 	if t.info.IsDir() {
 		if len(lines) > 0 {
-			return none, refuse("The `view_range` parameter is not allowed when `path` points to a directory.")
+			return none, refuse("The `view_range` parameter is not allowed when `path` points to a " +
+				"directory.")
 		}
 		return e.viewDir(ctx, t)
 	}
@@ -44,7 +46,7 @@ func (e *editor) view(ctx context.Context, t target, lines []int) (openmanus.Res
 	return viewText(ctx, r, t, lines)
 }
 
-// viewBinary shows an image; of anything else it says what it is.
+// viewBinary shows an image. For other files the error says what they are.
 func viewBinary(r io.Reader, t target, mime string, lines []int) (openmanus.Result, error) {
 	var none openmanus.Result
 	switch mime {
@@ -58,7 +60,9 @@ func viewBinary(r io.Reader, t target, mime string, lines []int) (openmanus.Resu
 	case len(lines) > 0:
 		return none, fmt.Errorf("%s is an image and has no lines: leave out view_range", t.path)
 	case t.info.Size() > maxImage:
-		return none, fmt.Errorf("%s is an image of %d bytes, and at most %d can be shown; make a smaller copy and view that", t.path, t.info.Size(), maxImage)
+		return none, fmt.Errorf("%s is an image of %d bytes, and at most %d can be shown; make a smaller "+
+			"copy "+
+			"and view that", t.path, t.info.Size(), maxImage)
 	}
 	data, err := io.ReadAll(io.LimitReader(r, maxImage))
 	if err != nil {
@@ -69,6 +73,7 @@ func viewBinary(r io.Reader, t target, mime string, lines []int) (openmanus.Resu
 	return res, nil
 }
 
+// viewText shows lines of a text file.
 func viewText(ctx context.Context, r *bufio.Reader, t target, lines []int) (openmanus.Result, error) {
 	var none openmanus.Result
 	from, to := 1, -1
@@ -102,14 +107,19 @@ func viewText(ctx context.Context, r *bufio.Reader, t target, lines []int) (open
 	return openmanus.TextResult("%s", b.String()), nil
 }
 
+// checkRange refuses a view_range outside the lines of a file, in the words of
+// OpenManus. to may be -1, the last line.
 func checkRange(from, to, total int) error {
 	switch r := pyList(from, to); {
 	case from < 1 || from > total:
-		return refuse("Invalid `view_range`: %s. Its first element `%d` should be within the range of lines of the file: %s", r, from, pyList(1, total))
+		return refuse("Invalid `view_range`: %s. Its first element `%d` should be within the range of "+
+			"lines of the file: %s", r, from, pyList(1, total))
 	case to > total:
-		return refuse("Invalid `view_range`: %s. Its second element `%d` should be smaller than the number of lines in the file: `%d`", r, to, total)
+		return refuse("Invalid `view_range`: %s. Its second element `%d` should be smaller than the number "+
+			"of lines in the file: `%d`", r, to, total)
 	case to != -1 && to < from:
-		return refuse("Invalid `view_range`: %s. Its second element `%d` should be larger or equal than its first `%d`", r, to, from)
+		return refuse("Invalid `view_range`: %s. Its second element `%d` should be larger or equal than "+
+			"its first `%d`", r, to, from)
 	}
 	return nil
 }
@@ -159,5 +169,6 @@ func (e *editor) viewDir(ctx context.Context, t target) (openmanus.Result, error
 	if left > 0 {
 		fmt.Fprintf(&b, "(and %d more; view one of the directories, or use glob)\n", left)
 	}
-	return openmanus.TextResult("Here's the files and directories up to 2 levels deep in %s, excluding hidden items:\n%s", t.path, b.String()), nil
+	return openmanus.TextResult("Here's the files and directories up to 2 levels deep in %s, "+
+		"excluding hidden items:\n%s", t.path, b.String()), nil
 }

@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// maxEntries is how many files and directories a walk looks at.
+// maxEntries is how many files and directories a walk visits.
 const maxEntries = 1_000_000
 
-// A walk goes through the files of a tree as ripgrep does: without those that
-// ignore files name, without hidden ones, without following symbolic links,
-// and never into .git. Files come in the order of their names.
+// A walk visits the files of a tree as ripgrep does. It leaves out hidden files
+// and those that ignore files name, does not follow symbolic links, and never
+// enters .git. Files come in the order of their names.
 type walk struct {
 	fsys   fs.FS
-	hidden bool // also what is hidden
-	all    bool // also what ignore files name
+	hidden bool // include hidden files
+	all    bool // include files that ignore files name
 
-	seen     int   // files and directories looked at
-	full     bool  // it ended because of maxEntries
-	problems int   // how much could not be read
+	seen     int   // files and directories so far
+	full     bool  // it ended at maxEntries
+	problems int   // how many files and directories could not be read
 	problem  error // the first one
 }
 
-// files yields the regular files at or below the directory called root. The
-// rules of the directories above root are in force; root itself is looked at
-// in any case. It ends when ctx does.
+// files yields the regular files at or below the directory root, until ctx
+// ends. Ignore files above root count for what is below it, not for root
+// itself.
 func (w *walk) files(ctx context.Context, root string) iter.Seq2[string, fs.DirEntry] {
 	return func(yield func(string, fs.DirEntry) bool) {
 		var above *ignore
@@ -46,7 +46,9 @@ func (w *walk) files(ctx context.Context, root string) iter.Seq2[string, fs.DirE
 	}
 }
 
-func (w *walk) dir(ctx context.Context, name string, rules *ignore, yield func(string, fs.DirEntry) bool) bool {
+// dir yields the files below a directory. It returns false if the walk is over.
+func (w *walk) dir(ctx context.Context, name string, rules *ignore,
+	yield func(string, fs.DirEntry) bool) bool {
 	entries, err := fs.ReadDir(w.fsys, name)
 	if err != nil {
 		w.note(name, err)
@@ -78,6 +80,7 @@ func (w *walk) dir(ctx context.Context, name string, rules *ignore, yield func(s
 	return true
 }
 
+// wanted reports whether the walk includes the file or directory p.
 func (w *walk) wanted(p string, d fs.DirEntry, rules *ignore) bool {
 	if d.Name() == ".git" {
 		return false
@@ -92,7 +95,7 @@ func (w *walk) wanted(p string, d fs.DirEntry, rules *ignore) bool {
 }
 
 // speaksOfIgnoring reports whether a directory with such an entry may have
-// rules. That is quicker than to look for each file.
+// rules. Checking the listing is faster than looking for each file.
 func speaksOfIgnoring(d fs.DirEntry) bool {
 	return d.Name() == ".git" || d.Name() == ".gitignore" || d.Name() == ".ignore"
 }
@@ -112,9 +115,10 @@ func (w *walk) rules(dir string, up *ignore, may bool) *ignore {
 	return ig
 }
 
-// maxRuleFile is the size of an ignore file in bytes up to which it is read.
+// maxRuleFile is how many bytes an ignore file may have.
 const maxRuleFile = 1 << 20
 
+// ruleFile returns the rules of an ignore file, which need not exist.
 func (w *walk) ruleFile(name string) []rule {
 	info, err := fs.Stat(w.fsys, name)
 	switch {
@@ -133,20 +137,22 @@ func (w *walk) ruleFile(name string) []rule {
 	return parseIgnore(string(data))
 }
 
+// note counts a problem, and keeps the first one for remarks.
 func (w *walk) note(name string, err error) {
 	if w.problems++; w.problem == nil {
 		w.problem = fmt.Errorf("%s: %w", name, cause(err))
 	}
 }
 
-// remarks are what a person or model must know of a walk: "" if it saw all.
+// remarks says what a walk did not see, or "".
 func (w *walk) remarks() string {
 	var b strings.Builder
 	if w.problems > 0 {
 		fmt.Fprintf(&b, "(%d files or directories could not be read, the first: %v)\n", w.problems, w.problem)
 	}
 	if w.full {
-		fmt.Fprintf(&b, "(it ended after %d files and directories: name a smaller directory in path)\n", maxEntries)
+		fmt.Fprintf(&b, "(it ended after %d files and directories: name a smaller directory in path)\n",
+			maxEntries)
 	}
 	return b.String()
 }

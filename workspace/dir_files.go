@@ -29,6 +29,7 @@ func (d *Dir) WriteFile(ctx context.Context, name string, data []byte) error {
 	return pathError("write", name, err)
 }
 
+// write is WriteFile. Its error need not name the file.
 func (d *Dir) write(ctx context.Context, name string, data []byte) error {
 	target, err := d.resolve(name)
 	if err != nil {
@@ -63,6 +64,7 @@ func (d *Dir) Remove(ctx context.Context, name string) error {
 	return pathError("remove", name, err)
 }
 
+// remove is Remove. Its error need not name the file.
 func (d *Dir) remove(name string) error {
 	target, err := d.resolveParent(name)
 	if err != nil {
@@ -96,6 +98,7 @@ func (d *Dir) usable(ctx context.Context, name string) error {
 	return nil
 }
 
+// guarded asks the Guard, if there is one.
 func (d *Dir) guarded(name string) error {
 	if d.Guard == nil {
 		return nil

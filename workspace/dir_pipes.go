@@ -59,6 +59,7 @@ func same(a, b io.Writer) bool {
 	return a == b
 }
 
+// in returns the file from which the command reads what r has.
 func (p *pipes) in(r io.Reader) (*os.File, error) {
 	if f, ok := r.(*os.File); ok {
 		return f, nil
@@ -72,6 +73,7 @@ func (p *pipes) in(r io.Reader) (*os.File, error) {
 	return pr, nil
 }
 
+// out returns the file to which the command writes what w gets.
 func (p *pipes) out(w io.Writer) (*os.File, error) {
 	if f, ok := w.(*os.File); ok {
 		return f, nil
@@ -134,6 +136,7 @@ type feed struct {
 	done chan error
 }
 
+// run copies until the reader or the command ends, and closes the input.
 func (f *feed) run() {
 	_, err := io.Copy(f.w, f.r)
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) || isBrokenPipe(err) {
@@ -165,6 +168,8 @@ type drain struct {
 	err     error // set before done is closed
 }
 
+// run copies until the end of the output. If the writer fails it stops, and the
+// command gets SIGPIPE.
 func (d *drain) run() {
 	defer close(d.done)
 	defer d.r.Close()

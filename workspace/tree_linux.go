@@ -249,6 +249,7 @@ func processes() []process {
 	return list
 }
 
+// processIDs lists /proc.
 func processIDs() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {

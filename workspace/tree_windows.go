@@ -19,6 +19,8 @@ type tree struct {
 	ended error
 }
 
+// start starts the command in a job object whose processes die with its last
+// handle.
 func (t *tree) start() error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
