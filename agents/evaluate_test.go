@@ -461,6 +461,7 @@ func TestAnEvaluationOfVersionOneGoesOn(t *testing.T) {
 		theatre: theatre{j: j}, ws: t.TempDir(), copies: t.TempDir(), hands: []voice{writes("sum", "5"), down},
 		flow: EvaluateFlow{Attempts: []Attempt{{Agent: "manus"}, {Agent: "manus"}}},
 	}
+	c.child = c.childSpec
 	s, err := c.wake(t)
 	if err != nil {
 		t.Fatal(err)
