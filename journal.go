@@ -48,6 +48,35 @@ type conflict struct{}
 func (conflict) Error() string        { return "another event has this key" }
 func (conflict) Is(target error) bool { return target == ErrExists }
 
+// A Pipeliner is a [Journal] with which a driver can go on while its events are
+// being made durable. A journal whose Append is quick need not be one.
+type Pipeliner interface {
+	// Pipe returns a pipe whose first event will follow the event after.
+	Pipe(session string, after int64) Pipe
+}
+
+// A Pipe appends to one session, for its driver. It is used by one goroutine.
+type Pipe interface {
+	// Append is [Journal].Append, except that it does not wait: it returns
+	// the events as they will be stored, and a function that waits until
+	// they are as durable as the journal makes them. What is appended is
+	// stored in the order of the calls, all of a call or nothing, and
+	// subscribers see it only when it is durable.
+	//
+	// The events follow those of the call before, the first ones the event
+	// that the pipe was made for. If something else has been appended to the
+	// session meanwhile, wait returns [ErrMoved]; if a key is taken,
+	// [ErrExists]. After an error, so does every later call's wait: ErrMoved.
+	// A driver then reads the session anew and makes another pipe.
+	//
+	// Every wait is to be called, once, from any goroutine. It does not heed
+	// ctx: what Append returned without an error is on its way.
+	Append(ctx context.Context, bodies ...Body) (events []Event, wait func() error, err error)
+}
+
+// ErrMoved says that a session has other events than a [Pipe] was to follow.
+var ErrMoved = errors.New("the session has other events by now")
+
 // A Ref names a blob by its content: "sha256:" and 64 hexadecimal digits.
 type Ref string
 

@@ -27,6 +27,8 @@ type driver struct {
 	done    chan *job       // unbuffered: every job is received
 	seen    atomic.Int64    // s.Seq, for the goroutine that listens
 
+	pipeline pipeline
+
 	parked    map[string]*park // children that wait, by Task.Child
 	stirred   chan string      // one of parked has been spoken to
 	followers sync.WaitGroup   // of parked
@@ -35,13 +37,15 @@ type driver struct {
 
 // A job is a task under way.
 type job struct {
-	key    string
-	turn   int             // of a reply
-	call   string          // of the running of a call
-	child  *openmanus.Task // of the driving of a child
-	cancel context.CancelFunc
-	body   openmanus.Body // what came of it, or nil
-	err    error
+	key         string
+	turn        int             // of a reply
+	call        string          // of the running of a call
+	child       *openmanus.Task // of the driving of a child
+	cancel      context.CancelFunc
+	speculative bool           // begun on events that are not stored yet
+	ended       bool           // received from driver.done
+	body        openmanus.Body // what came of it, or nil
+	err         error
 }
 
 // ErrLost is why a driver stops whose lease was lost.
@@ -66,6 +70,10 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 		err = d.advance(ctx)
 	}
 	for err == nil {
+		if len(d.running) == 0 && d.pipeline.next() != nil {
+			err = d.settleAll(ctx)
+			continue
+		}
 		if len(d.running) == 0 {
 			seq := d.s.Seq
 			if err = d.rest(ctx); err != nil || seq == d.s.Seq && len(d.running) == 0 {
@@ -77,13 +85,21 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 		select {
 		case j := <-d.done:
 			err = d.finish(ctx, j)
+		case <-d.pipeline.next():
+			err = d.settle(ctx)
 		case <-grown:
-			if err = d.catchUp(ctx); err == nil {
+			if err = d.settleAll(ctx); err == nil {
+				err = d.catchUp(ctx)
+			}
+			if err == nil {
 				err = d.advance(ctx)
 			}
 		case child := <-d.stirred:
 			d.unpark(ctx, child)
 		case <-timer.C:
+			if err = d.settleAll(ctx); err != nil {
+				break
+			}
 			err = d.advance(ctx, openmanus.Stopped{Turn: d.s.Turn, Re: d.s.Seq, Reason: openmanus.NoTime, Error: d.s.TimeUp()})
 		case why := <-deaf:
 			err = fmt.Errorf("session %s: following its journal: %w", d.id, why)
@@ -166,9 +182,17 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 	var bodies []openmanus.Body
 	var err error
 	for j != nil {
-		delete(d.running, j.key)
+		j.ended = true
+		if j.speculative && j.call == "" { // its cost is recorded in any case, so what it was built on must be stored
+			err = errors.Join(err, d.settleAll(ctx))
+		}
+		dropped := d.running[j.key] != j // another may have its key by now
+		if !dropped {
+			delete(d.running, j.key)
+		}
 		driven := j.child != nil && errors.Is(j.err, openmanus.ErrDriven)
 		switch {
+		case dropped:
 		case j.child != nil && (j.err == nil && j.body == nil || driven) && !d.isStale(j):
 			err = errors.Join(err, d.wait(ctx, *j.child, driven))
 		case j.err != nil && !d.isStale(j):
@@ -219,7 +243,7 @@ func (d *driver) cancelStale() {
 // drain waits for the jobs under way, which have been cancelled, and records
 // what they did all the same.
 func (d *driver) drain(ctx context.Context) error {
-	var bodies []openmanus.Body
+	bodies, err := d.flush()
 	for len(d.running) > 0 {
 		j := <-d.done
 		delete(d.running, j.key)
@@ -227,7 +251,7 @@ func (d *driver) drain(ctx context.Context) error {
 			bodies = append(bodies, j.body)
 		}
 	}
-	return d.keep(ctx, bodies)
+	return errors.Join(err, d.keep(ctx, bodies))
 }
 
 // advance appends bodies, together with everything that they call for and that
@@ -243,6 +267,14 @@ func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 		if len(written) == 0 {
 			d.start(ctx, nil)
 			return nil
+		}
+		if d.pipeline.journal != nil {
+			if err := d.send(ctx, bodies, written); err != nil {
+				return err
+			}
+			d.start(ctx, written)
+			bodies = nil
+			continue
 		}
 		switch err := d.append(ctx, written...); {
 		case errors.Is(err, openmanus.ErrExists): // someone was faster with one of them
@@ -288,7 +320,9 @@ func (d *driver) foresee(ctx context.Context, bodies []openmanus.Body) ([]openma
 	for _, b := range bodies {
 		add(b)
 	}
-	mine := func(call string) bool { return d.running[call] != nil || claimed(bodies, call) }
+	mine := func(call string) bool {
+		return d.running[call] != nil || claimed(bodies, call) || claimed(d.pipeline.later, call)
+	}
 	for grew := true; grew; {
 		grew = false
 		for _, t := range d.flow.Next(ahead) {
@@ -394,7 +428,7 @@ func (d *driver) start(ctx context.Context, written []openmanus.Body) {
 				return d.compact(ctx, a, then, t, nil)
 			})
 		case openmanus.Use:
-			if !claimed(written, t.Call) {
+			if !claimed(written, t.Call) || d.pipeline.next() != nil && !now.Call(t.Call).Hints.ReadOnly {
 				continue
 			}
 			if s == nil {
@@ -404,7 +438,9 @@ func (d *driver) start(ctx context.Context, written []openmanus.Body) {
 				return d.use(ctx, d.id, a, s, t.Call)
 			})
 		case openmanus.Delegate:
-			d.startChild(ctx, t)
+			if d.pipeline.next() == nil {
+				d.startChild(ctx, t)
+			}
 		}
 	}
 }
@@ -414,6 +450,7 @@ func (d *driver) launch(ctx context.Context, j *job, do func(context.Context) (o
 		return
 	}
 	ctx, j.cancel = context.WithCancel(ctx)
+	j.speculative = d.pipeline.next() != nil
 	d.running[j.key] = j
 	go func() {
 		defer j.cancel()

@@ -66,6 +66,7 @@ func (l *Local) hold(ctx context.Context, session string, h *hub) (seq int64, er
 	}
 	d := &driver{Local: l, id: session, s: s, flow: f, hub: h,
 		running: make(map[string]*job), parked: make(map[string]*park), done: make(chan *job), stirred: make(chan string), idle: make(map[string]int64)}
+	d.pipeline.journal, _ = l.Journal.(openmanus.Pipeliner)
 	h.begin(s.Seq, s.Turn)
 	defer h.end()
 	err = d.drive(ctx, lost)

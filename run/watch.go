@@ -17,9 +17,11 @@ type hub struct {
 	users   int           // of Local.mu
 
 	mu    sync.Mutex
-	seq   int64     // what the driver has read
-	turn  int       // what is typed belongs to it; those before are over
-	typed llm.Reply // of the reply on its way
+	seq   int64            // what the driver has read
+	turn  int              // what is typed belongs to it; those before are over
+	typed llm.Reply        // of the reply on its way
+	ahead int              // commits under way
+	early []openmanus.Body // provisional bodies that belong after them
 	subs  []*subscriber
 }
 
@@ -73,6 +75,33 @@ func (h *hub) end() {
 	}
 }
 
+// expect notes that the driver goes on while events are being stored: what is
+// shown from now on waits for them.
+func (h *hub) expect() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ahead++
+}
+
+// settled notes that expected events are stored; or that they will not be, and
+// with them goes what was to be shown after them.
+func (h *hub) settled(stored bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ahead--
+	if !stored {
+		h.early = nil
+	}
+	if h.ahead > 0 {
+		return
+	}
+	early := h.early
+	h.early = nil
+	for _, b := range early {
+		h.showNow(b)
+	}
+}
+
 // stored shows what the driver has read. Turns before turn are over.
 func (h *hub) stored(ev openmanus.Event, turn int) {
 	h.mu.Lock()
@@ -88,6 +117,14 @@ func (h *hub) stored(ev openmanus.Event, turn int) {
 func (h *hub) show(b openmanus.Body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.ahead > 0 {
+		h.early = append(h.early, b)
+		return
+	}
+	h.showNow(b)
+}
+
+func (h *hub) showNow(b openmanus.Body) {
 	if t, ok := b.(openmanus.Typing); ok && !h.retype(t) {
 		return
 	}

@@ -92,7 +92,9 @@ type entry struct {
 	refs     []openmanus.Ref // of the blobs that the events refer to
 	summary  summary
 	links    *blobLinks
-	restored bool // the events keep their numbers and times
+	restored bool   // the events keep their numbers and times
+	piped    bool   // the events have their numbers and times
+	before   *entry // of the same pipe; nil: the first one
 
 	// The outcome, which add sets.
 	added    bool
@@ -141,6 +143,10 @@ func (e *entry) add(q *queries) error {
 	id, n, err := q.find(e.session)
 	if err != nil {
 		return err
+	}
+	if e.piped && (e.before != nil && !e.before.added || n != e.events[0].Seq-1) {
+		e.refused = openmanus.ErrMoved
+		return nil
 	}
 	if e.refused = e.check(n == 0); e.refused != nil {
 		return e.findExisting(q, id)
@@ -232,7 +238,7 @@ func (e *entry) findExisting(q *queries, id int64) (err error) {
 
 // number sets the numbers and times of the events, unless they keep their own.
 func (e *entry) number(n int64, now time.Time) {
-	if e.restored {
+	if e.restored || e.piped {
 		return
 	}
 	for i := range e.events {

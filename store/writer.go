@@ -25,6 +25,7 @@ type writer struct {
 	feeds     *feeds
 	jobs      chan *job
 	exclusive chan *job // each gets a transaction of its own
+	piped     chan *job // buffered: their senders do not wait until the writer takes them
 	quit      chan struct{}
 	ended     chan struct{}
 	once      sync.Once
@@ -44,6 +45,9 @@ type job struct {
 
 	// committed, if not nil, is called after the commit.
 	committed func()
+
+	// undone is called when the transaction fails, if do may have run.
+	undone func()
 
 	done chan error // receives the outcome of the transaction
 }
@@ -65,7 +69,8 @@ func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	}
 	w := &writer{
 		conn: conn, q: q, feeds: f, jobs: make(chan *job), exclusive: make(chan *job),
-		quit: make(chan struct{}), ended: make(chan struct{}),
+		piped: make(chan *job, maxBatch),
+		quit:  make(chan struct{}), ended: make(chan struct{}),
 	}
 	go w.run()
 	return w, nil
@@ -104,6 +109,8 @@ func (w *writer) run() {
 		select {
 		case j := <-w.jobs:
 			w.transact(w.gather(j))
+		case j := <-w.piped:
+			w.transact(w.gather(j))
 		case j := <-w.exclusive:
 			w.transact([]*job{j})
 		case <-w.feeds.first:
@@ -128,6 +135,8 @@ func (w *writer) gather(j *job) []*job {
 		select {
 		case j := <-w.jobs:
 			batch = append(batch, j)
+		case j := <-w.piped:
+			batch = append(batch, j)
 		default:
 			return batch
 		}
@@ -144,6 +153,9 @@ func (w *writer) transact(batch []*job) {
 	for _, j := range batch {
 		if err == nil && j.committed != nil {
 			j.committed()
+		}
+		if err != nil && j.undone != nil {
+			j.undone()
 		}
 		j.done <- err
 	}

@@ -21,6 +21,7 @@ import (
 // which asks for an approval too. Its tools count what they do.
 type epic struct {
 	j     *tamper
+	pipe  bool // its driver goes on while events are stored
 	flows []openmanus.Flow
 	asks  []*actor
 
@@ -48,7 +49,7 @@ func newEpic(t *testing.T) *epic {
 		return openmanus.TextResult("%s and %s", call.Answers[0].Text, call.Answers[1].Text), nil
 	})
 	steer := tool("steer", openmanus.Hints{Idempotent: true, Internal: true}, func(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
-		_, err := e.j.Memory.Append(ctx, call.Session, userSays("steer", "by the way"))
+		_, err := e.j.say(ctx, call.Session, userSays("steer", "by the way"))
 		if errors.Is(err, openmanus.ErrExists) {
 			err = nil
 		}
@@ -86,6 +87,9 @@ func (e *epic) plays(script ...llm.Message) *actor {
 // asked. It ends when nothing is left to do, or with the error of Wake.
 func (e *epic) live(t *testing.T) error {
 	l := local(e.j, e.flows...)
+	if e.pipe {
+		l = local(piping{e.j}, e.flows...)
+	}
 	for {
 		if err := l.Wake(t.Context(), sess); err != nil {
 			return err
@@ -102,7 +106,7 @@ func (e *epic) answer(t *testing.T) bool {
 	some := false
 	say := func(id string, b openmanus.Body) {
 		some = true
-		if _, err := e.j.Memory.Append(context.WithoutCancel(t.Context()), id, b); err != nil && !errors.Is(err, openmanus.ErrExists) {
+		if _, err := e.j.say(context.WithoutCancel(t.Context()), id, b); err != nil && !errors.Is(err, openmanus.ErrExists) {
 			t.Error(err)
 		}
 	}
@@ -172,7 +176,13 @@ func (e *epic) check(t *testing.T) {
 			by[first] = append(by[first], req)
 		}
 		for _, asks := range by {
-			lawful(t, asks)
+			if !e.pipe {
+				lawful(t, asks)
+				continue
+			}
+			for i := range asks { // a request may have been built on events that were not stored in the end
+				lawful(t, asks[i:i+1])
+			}
 		}
 	}
 }

@@ -316,6 +316,14 @@ type tamper struct {
 	*journal.Memory
 	before, after func(n int64, session string, bodies []openmanus.Body) error
 	n             atomic.Int64
+	mu            sync.Mutex // held by those who append
+}
+
+// say appends without the others having a hand in it.
+func (j *tamper) say(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.Memory.Append(ctx, session, bodies...)
 }
 
 func (j *tamper) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
@@ -325,7 +333,7 @@ func (j *tamper) Append(ctx context.Context, session string, bodies ...openmanus
 			return nil, err
 		}
 	}
-	evs, err := j.Memory.Append(ctx, session, bodies...)
+	evs, err := j.say(ctx, session, bodies...)
 	if j.after != nil {
 		if err := j.after(n, session, bodies); err != nil {
 			return nil, err

@@ -1,6 +1,6 @@
 //go:build race
 
-package openmanus_test
+package lawtest_test
 
 // slowdown is how much less the longest tests do under the race detector.
 const slowdown = 5

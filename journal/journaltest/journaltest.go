@@ -13,8 +13,8 @@
 //		})
 //	}
 //
-// A journal that is also an [openmanus.Blobs], a [openmanus.Locker] or a
-// [openmanus.Restorer] is held to those too; the cases for what it is not are
+// A journal that is also an [openmanus.Blobs], a [openmanus.Locker], a
+// [openmanus.Restorer] or a [openmanus.Pipeliner] is held to those too; the cases for what it is not are
 // left out, and Run logs which.
 package journaltest
 
@@ -66,21 +66,23 @@ type testCase struct {
 }
 
 const (
-	blobs    = "openmanus.Blobs"
-	locker   = "openmanus.Locker"
-	restorer = "openmanus.Restorer"
+	blobs     = "openmanus.Blobs"
+	locker    = "openmanus.Locker"
+	restorer  = "openmanus.Restorer"
+	pipeliner = "openmanus.Pipeliner"
 )
 
 func abilities(j openmanus.Journal) map[string]bool {
 	_, b := j.(openmanus.Blobs)
 	_, l := j.(openmanus.Locker)
 	_, r := j.(openmanus.Restorer)
-	return map[string]bool{blobs: b, locker: l, restorer: r}
+	_, p := j.(openmanus.Pipeliner)
+	return map[string]bool{blobs: b, locker: l, restorer: r, pipeliner: p}
 }
 
 func cases() []testCase {
 	var all []testCase
-	for _, some := range [][]testCase{appendCases(), contentCases(), blobCases(), followCases(), crowdCases(), restoreCases(), lockCases()} {
+	for _, some := range [][]testCase{appendCases(), contentCases(), blobCases(), followCases(), crowdCases(), restoreCases(), lockCases(), pipeCases()} {
 		all = append(all, some...)
 	}
 	return all

@@ -1,0 +1,230 @@
+package lawtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A piping journal stores what goes through its pipes some time later.
+type piping struct{ *tamper }
+
+// Pipe implements [openmanus.Pipeliner].
+func (j piping) Pipe(session string, after int64) openmanus.Pipe {
+	stored := make(chan struct{})
+	close(stored)
+	return &slowPipe{j: j.tamper, session: session, after: after, before: &slowCommit{stored: stored}}
+}
+
+type slowPipe struct {
+	j       *tamper
+	session string
+	after   int64
+	before  *slowCommit
+}
+
+type slowCommit struct {
+	stored chan struct{}
+	err    error
+}
+
+// Append implements [openmanus.Pipe].
+func (p *slowPipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanus.Event, func() error, error) {
+	_, events, err := journal.Codec{Blobs: p.j.Memory}.Round(ctx, bodies...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range events {
+		p.after++
+		events[i].Seq, events[i].Time = p.after, journal.Now()
+	}
+	c, before := &slowCommit{stored: make(chan struct{})}, p.before
+	p.before = c
+	go func() {
+		defer close(c.stored)
+		<-before.stored
+		for range 10 { // others have their turn
+			runtime.Gosched()
+		}
+		if before.err != nil {
+			c.err = openmanus.ErrMoved
+			return
+		}
+		c.err = p.j.store(ctx, p.session, events[0].Seq-1, bodies)
+	}()
+	return events, func() error { <-c.stored; return c.err }, nil
+}
+
+// store appends bodies after the event after, with the others' hands in it.
+func (j *tamper) store(ctx context.Context, session string, after int64, bodies []openmanus.Body) error {
+	n := j.n.Add(1)
+	if j.before != nil {
+		if err := j.before(n, session, bodies); err != nil {
+			return err
+		}
+	}
+	err := j.appendAfter(ctx, session, after, bodies)
+	if err == nil && j.after != nil {
+		err = j.after(n, session, bodies)
+	}
+	return err
+}
+
+func (j *tamper) appendAfter(ctx context.Context, session string, after int64, bodies []openmanus.Body) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, err := range j.Memory.Events(ctx, session, after) {
+		return errors.Join(err, openmanus.ErrMoved)
+	}
+	_, err := j.Memory.Append(ctx, session, bodies...)
+	return err
+}
+
+// piped is an epic whose driver does not wait for its journal.
+func piped(t *testing.T) *epic {
+	e := newEpic(t)
+	e.pipe = true
+	return e
+}
+
+// A driver that goes on while its events are stored gets to the same end as
+// one that waits, killed at any append.
+func TestKilledAtEveryAppendAPipelineReachesTheSameTranscript(t *testing.T) {
+	want, _ := undisturbed(t)
+	for n := int64(1); ; n++ {
+		for _, stored := range []bool{false, true} {
+			e := piped(t)
+			dies := func(at int64, _ string, _ []openmanus.Body) error { return deadAfter(n-1, at) }
+			if stored {
+				e.j.after = dies
+				e.j.before = func(at int64, _ string, _ []openmanus.Body) error { return deadAfter(n, at) }
+			} else {
+				e.j.before = dies
+			}
+			err := e.live(t)
+			if err == nil && e.j.n.Load() < n {
+				return
+			}
+			if !errors.Is(err, errCrash) {
+				t.Fatalf("killed at append %d (stored: %v), Wake returns %v", n, stored, err)
+			}
+			e.j.before, e.j.after = nil, nil
+			if err := e.live(t); err != nil {
+				t.Fatal(err)
+			}
+			e.check(t)
+			if got := e.transcript(t); got != want {
+				t.Fatalf("killed at append %d (stored: %v):\n%s\nwant\n%s\n%s", n, stored, got, want, e.logs(t))
+			}
+		}
+	}
+}
+
+// Whatever others append while a driver goes on, it hears it, and takes back
+// what it built on other events.
+func TestOthersAppendWhileAPipelineIsUnderWay(t *testing.T) {
+	for _, words := range []struct {
+		name   string
+		body   openmanus.Body
+		resume openmanus.Body // nil: the session finishes by itself
+	}{
+		{"a message", userSays("steering", "be brief"), nil},
+		{"a note", openmanus.Noted{ID: "note", Text: "a note"}, nil},
+		{"a title", openmanus.Titled{ID: "t", Title: "a title"}, nil},
+		{"an interrupt", openmanus.Interrupted{ID: "x"}, openmanus.Resumed{ID: "on"}},
+	} {
+		t.Run(words.name, func(t *testing.T) {
+			for n, more := int64(1), true; more; n++ {
+				for _, after := range []bool{false, true} {
+					e := piped(t)
+					spoken := false
+					at := func(at int64, _ string, _ []openmanus.Body) error {
+						if at == n {
+							spoken = true
+							if _, err := e.j.say(t.Context(), sess, words.body); err != nil {
+								t.Error(err)
+							}
+						}
+						return nil
+					}
+					if after {
+						e.j.after = at
+					} else {
+						e.j.before = at
+					}
+					if err := e.live(t); err != nil {
+						t.Fatal(err)
+					}
+					if !spoken {
+						more = false
+						break
+					}
+					if words.resume != nil {
+						put(t, e.j.Memory, words.resume)
+						if err := e.live(t); err != nil {
+							t.Fatal(err)
+						}
+					}
+					e.check(t)
+					s := load(t, e.j.Memory, sess)
+					ended(t, s, openmanus.Finished, "")
+					if t.Failed() {
+						t.Fatalf("append %d (after it: %v)\n%s", n, after, e.logs(t))
+					}
+				}
+			}
+		})
+	}
+}
+
+// What subscribers see is stored, and what is typed comes after the events
+// that it answers.
+func TestAPipelineShowsNothingBeforeItIsStored(t *testing.T) {
+	e := piped(t)
+	l := local(piping{e.j}, e.flows...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ready, seen := make(chan struct{}), make(chan error, 1)
+	go func() {
+		last, first := int64(0), true
+		for ev, err := range l.Watch(ctx, sess, 0) {
+			if first {
+				close(ready)
+				first = false
+			}
+			switch {
+			case err != nil:
+				seen <- err
+				return
+			case ev.Seq > 0 && ev.Seq != last+1:
+				seen <- fmt.Errorf("event %d after event %d", ev.Seq, last)
+				return
+			case ev.Seq > 0:
+				last = ev.Seq
+				if n := len(events(t, e.j.Memory, sess)); int64(n) < ev.Seq {
+					seen <- fmt.Errorf("event %d is seen, and %d are stored", ev.Seq, n)
+					return
+				}
+			}
+		}
+		seen <- nil
+	}()
+	<-ready
+	for {
+		if err := l.Wake(t.Context(), sess); err != nil {
+			t.Fatal(err)
+		}
+		if !e.answer(t) {
+			break
+		}
+	}
+	cancel()
+	if err := <-seen; err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,194 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A pipeline lets a driver go on while its events are being made durable: the
+// model is asked, and calls that only read run, at the same time. Everything
+// else waits: calls that change something, children, what subscribers see, and
+// the record of a reply. So a crash loses no effect that the journal does not
+// know of, which is what one would get by waiting at every step.
+//
+// If the journal refuses the events, because someone else has appended to the
+// session, the driver reads the session anew and drops what it built on them.
+//
+// The zero pipeline does nothing: the driver appends and waits.
+type pipeline struct {
+	journal openmanus.Pipeliner // nil: the zero pipeline
+	pipe    openmanus.Pipe      // nil: none yet
+	commits []*commit           // under way, in order
+	later   []openmanus.Body    // what they say: for the tasks that wait for them
+}
+
+// A commit is an append under way.
+type commit struct {
+	events []openmanus.Event
+	turns  []int            // after each event
+	facts  []openmanus.Body // what is recorded even if the commit fails
+	stored chan struct{}    // closed when err is set
+	err    error
+}
+
+// next returns a channel that is closed when the oldest commit is stored, or
+// has failed; nil if there is none.
+func (p *pipeline) next() <-chan struct{} {
+	if len(p.commits) == 0 {
+		return nil
+	}
+	return p.commits[0].stored
+}
+
+// send begins to append written, and folds it. facts are those of written that
+// happened, and were not only decided.
+func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) error {
+	p := &d.pipeline
+	if p.pipe == nil {
+		p.pipe = p.journal.Pipe(d.id, d.s.Seq)
+	}
+	d.seen.Store(d.s.Seq + int64(len(written))) // before subscribers see it: the driver's own is no news to it
+	events, wait, err := p.pipe.Append(context.WithoutCancel(ctx), written...)
+	if err != nil {
+		p.pipe = nil
+		return err
+	}
+	c := &commit{events: events, stored: make(chan struct{})}
+	for _, b := range facts {
+		if !d.speculative(b) {
+			c.facts = append(c.facts, b)
+		}
+	}
+	for _, ev := range events {
+		d.s.Apply(ev)
+		c.turns = append(c.turns, d.s.Turn)
+	}
+	p.commits, p.later = append(p.commits, c), append(p.later, written...)
+	d.hub.expect()
+	go func() {
+		defer close(c.stored)
+		c.err = wait()
+	}()
+	return nil
+}
+
+// speculative reports whether b is the result of a call whose beginning is not stored
+// yet. Such a call only reads: without its beginning, its result is nothing.
+func (d *driver) speculative(b openmanus.Body) bool {
+	done, ok := b.(openmanus.CallDone)
+	return ok && claimed(d.pipeline.later, done.Call)
+}
+
+// settle waits for the oldest commit. If it is the last one, it begins what
+// waited for it.
+func (d *driver) settle(ctx context.Context) error {
+	p := &d.pipeline
+	c := p.commits[0]
+	<-c.stored
+	if c.err != nil {
+		return d.rollBack(ctx)
+	}
+	p.commits = p.commits[1:]
+	d.shown(c)
+	if len(p.commits) == 0 {
+		later := p.later
+		p.later = nil
+		for _, j := range d.running {
+			j.speculative = false
+		}
+		d.start(ctx, later)
+	}
+	return nil
+}
+
+// settleAll waits for all commits under way.
+func (d *driver) settleAll(ctx context.Context) error {
+	for len(d.pipeline.commits) > 0 {
+		if err := d.settle(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rollBack drops what was built on commits that failed, records what happened
+// all the same, and goes on from what the journal has.
+func (d *driver) rollBack(ctx context.Context) error {
+	facts, err := d.flush()
+	d.dropSpeculative()
+	if err != nil {
+		return errors.Join(err, d.keep(ctx, facts))
+	}
+	s, err := openmanus.Load(context.WithoutCancel(ctx), d.Journal, d.id)
+	if err != nil {
+		return errors.Join(err, d.keep(ctx, facts))
+	}
+	s.CountWith(d.flow.Agent().Counter)
+	d.s, d.memo = s, nil
+	d.seen.Store(s.Seq)
+	// The next append waits: what the journal refuses then, it refuses for good.
+	journal := d.pipeline.journal
+	d.pipeline.journal = nil
+	defer func() { d.pipeline.journal = journal }()
+	return d.advance(ctx, facts...)
+}
+
+// flush waits for all commits under way and empties the pipeline. It returns
+// what commits that failed were to record, and the error if the journal itself
+// is at fault.
+func (d *driver) flush() (facts []openmanus.Body, err error) {
+	p := &d.pipeline
+	for _, c := range p.commits {
+		<-c.stored
+		if c.err == nil {
+			d.shown(c)
+			continue
+		}
+		if !errors.Is(c.err, openmanus.ErrMoved) && !errors.Is(c.err, openmanus.ErrExists) {
+			err = errors.Join(err, c.err)
+		}
+		facts = append(facts, c.facts...)
+		d.hub.settled(false)
+	}
+	*p = pipeline{journal: p.journal}
+	return facts, err
+}
+
+// shown shows a commit that is stored to subscribers.
+func (d *driver) shown(c *commit) {
+	for i, ev := range c.events {
+		d.hub.stored(ev, c.turns[i])
+	}
+	d.hub.settled(true)
+}
+
+// dropSpeculative ends the jobs that were begun on events that are not stored. They
+// only read, and nothing of them is recorded. Other jobs that end meanwhile
+// are finished when their turn comes.
+func (d *driver) dropSpeculative() {
+	waiting := 0
+	for key, j := range d.running {
+		switch {
+		case j.speculative && j.ended:
+			delete(d.running, key)
+		case j.speculative:
+			j.cancel()
+			waiting++
+		}
+	}
+	var others []*job
+	for waiting > 0 {
+		j := <-d.done
+		if j.speculative {
+			delete(d.running, j.key)
+			waiting--
+		} else {
+			others = append(others, j)
+		}
+	}
+	for _, j := range others {
+		d.followers.Go(func() { d.done <- j })
+	}
+}

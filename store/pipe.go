@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A pipe is an [openmanus.Pipe].
+type pipe struct {
+	db      *DB
+	session string
+	after   int64  // the number of the last event
+	last    *entry // what was appended last
+}
+
+// Pipe implements [openmanus.Pipeliner].
+func (db *DB) Pipe(session string, after int64) openmanus.Pipe {
+	return &pipe{db: db, session: session, after: after}
+}
+
+// Append implements [openmanus.Pipe].
+func (p *pipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanus.Event, func() error, error) {
+	if err := checkName(p.session); err != nil {
+		return nil, nil, err
+	}
+	e, err := p.db.encode(ctx, p.session, bodies)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.number(p.after, journal.Now())
+	e.piped, e.before = true, p.last
+	j := &job{do: e.add, committed: func() { p.db.publish(e) }, undone: func() { e.added = false }, done: make(chan error, 1)}
+	select {
+	case p.db.writer.piped <- j:
+	case <-p.db.writer.ended:
+		e.links.release()
+		return nil, nil, ErrClosed
+	}
+	p.after, p.last = e.events[len(e.events)-1].Seq, e
+	return e.events, func() error { return p.db.fate(e, j) }, nil
+}
+
+// fate waits until an entry is stored, or says why it is not.
+func (db *DB) fate(e *entry, j *job) (err error) {
+	defer e.links.release()
+	select {
+	case err = <-j.done:
+	case <-db.writer.ended:
+		select {
+		case err = <-j.done: // it was done at last
+		default:
+			return ErrClosed
+		}
+	}
+	e.before = nil // or every entry of a pipe would be kept
+	switch {
+	case err != nil:
+		return db.explain(err)
+	case e.refused != nil:
+		return e.refused
+	}
+	return nil
+}
