@@ -138,9 +138,9 @@ func numeral(v, step float64, u data.Unit) string {
 		return withUnit(strconv.FormatFloat(v, 'g', 3, 64), u)
 	case v == 0:
 		return withUnit("0", u)
-	case a >= 1e10:
+	case a >= 1e10 || a >= 1e9 && math.Mod(step, 1e6) == 0:
 		div, suffix = 1e9, "B"
-	case a >= 1e7:
+	case a >= 1e7 || a >= 1e6 && math.Mod(step, 1e3) == 0:
 		div, suffix = 1e6, "M"
 	case a >= 1e4 && math.Mod(step, 100) == 0:
 		div, suffix = 1e3, "k"
