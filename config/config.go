@@ -68,7 +68,7 @@ type LLM struct {
 	APIKey         Secret
 	APIKeyEnv      string // the variable that has the key
 	API            string // "chat", "responses", "messages" or "converse"
-	APIType        string // OpenManus': "azure", "aws", "ollama", …
+	APIType        string // the name that OpenManus has for the provider
 	APIVersion     string // Azure's
 	Region         string // Bedrock's, or Vertex's location
 	Project        string // Vertex's
