@@ -78,7 +78,7 @@ func New(opts Options) *Model {
 		opts.Header = http.Header{}
 	}
 	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient), Encode: encoder.Encode, Read: messages.Read,
+	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient), Format: encoder, Read: messages.Read,
 		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: noKey,
 			Secrets: append([]string{opts.Key, opts.Token}, wire.HeaderValues(opts.Header)...)}}
 	if opts.Bearer != nil {

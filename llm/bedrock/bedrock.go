@@ -118,12 +118,12 @@ func (m *sender) speak(x *wire.Exchange) {
 	if m.opts.API == Messages || m.opts.API == "" && claude {
 		encoder := messages.New(name, m.opts.Output, "")
 		encoder.Host = messages.Bedrock
-		m.verb, x.Encode, x.Read = "invoke-with-response-stream", encoder.Encode, readMessages
+		m.verb, x.Format, x.Read = "invoke-with-response-stream", encoder, readMessages
 		return
 	}
 	encoder := &converse.Encoder{Model: name, Caches: claude || strings.Contains(name, "amazon.nova"),
 		Thinks: claude && regexp.MustCompile(`claude-3-7|claude-(opus|sonnet|haiku)-4`).MatchString(name)}
-	m.verb, x.Encode, x.Read = "converse-stream", encoder.Encode, converse.Read
+	m.verb, x.Format, x.Read = "converse-stream", encoder, converse.Read
 }
 
 // readMessages is a [wire.Reader] of Anthropic's events in Amazon's framing.

@@ -80,7 +80,7 @@ func New(opts Options) *Model {
 	}
 	client := wire.Client(opts.HTTPClient)
 	at := opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse"
-	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Encode: encoder.Encode, Read: gemini.Read,
+	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Format: encoder, Read: gemini.Read,
 		Send: func(ctx context.Context, body wire.Segments) (*http.Response, error) {
 			header, err := opts.header(ctx)
 			if err != nil {

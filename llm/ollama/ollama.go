@@ -60,7 +60,7 @@ func New(opts Options) *Model {
 	}
 	place := &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "", Secrets: []string{opts.Key}}
 	client, encoder := wire.Client(opts.HTTPClient), &native.Encoder{Model: opts.Model, Window: opts.Window}
-	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Encode: encoder.Encode, Read: native.Read,
+	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Format: encoder, Read: native.Read,
 		Send: func(ctx context.Context, body wire.Segments) (*http.Response, error) {
 			return place.Post(ctx, client, opts.BaseURL+"/api/chat", header, body)
 		}})}

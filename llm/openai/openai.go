@@ -114,7 +114,7 @@ func endpoint(base, path string) string {
 func (o *Options) speak(x *wire.Exchange) (path string) {
 	if o.API == Responses {
 		encoder := &responses.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}
-		x.Encode, x.Read = encoder.Encode, responses.Read
+		x.Format, x.Read = encoder, responses.Read
 		return "responses"
 	}
 	encoder := &chat.Encoder{
@@ -125,7 +125,7 @@ func (o *Options) speak(x *wire.Exchange) (path string) {
 		Thoughts: o.Thoughts,
 		NoUsage:  o.NoUsage,
 	}
-	x.Encode, x.Read = encoder.Encode, chat.Read
+	x.Format, x.Read = encoder, chat.Read
 	return "chat/completions"
 }
 

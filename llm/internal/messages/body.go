@@ -31,7 +31,7 @@ const (
 	Bedrock Host = "bedrock-2023-05-31"
 )
 
-// An Encoder makes the bodies of requests for one model. It does not change,
+// An Encoder is the [wire.Format] of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
 	Model    string
@@ -43,28 +43,19 @@ type Encoder struct {
 // marker tells Anthropic to cache the request up to the block that it is in.
 const marker = `,"cache_control":{"type":"ephemeral"}`
 
-// Encode returns the body for req.
-//
-// It marks three places for the cache: the end of the instructions; the end of
-// the conversation that stays; and where that ended in the request before
-// this one, since Anthropic looks back only 20 blocks from a mark for what it
-// cached, and one step of an agent can be longer.
-func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
-	b, err := wire.Encode(req, m, format{m})
-	if err != nil {
-		return nil, err
-	}
+// Join implements [wire.Joiner]. It marks three places for the cache: the end
+// of the instructions; the end of the conversation that stays; and where that
+// ended in the request before this one, since Anthropic looks back only 20
+// blocks from a mark for what it cached, and one step of an agent can be longer.
+func (m *Encoder) Join(req *llm.Request, b wire.Body) (wire.Segments, error) {
 	if len(b.Fixed) == 0 && len(b.Fresh) > 0 {
 		b.Fresh = b.Fresh[1:]
 	}
 	return b.Marked(req.Messages, min(1, len(b.Fixed)), len("}]}"), []byte(marker)), nil // within the last block
 }
 
-// format is an Encoder as a [wire.Format].
-type format struct{ *Encoder }
-
 // Head implements [wire.Format].
-func (m format) Head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	type tool struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
@@ -127,7 +118,7 @@ type output struct {
 }
 
 // Tail implements [wire.Format].
-func (m format) Tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: m.Host != Bedrock}
 	if s.MaxTokens == 0 {
@@ -163,7 +154,7 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 
 // reason asks for reasoning. Anthropic takes none where a tool is forced, and
 // none in the middle of a step whose first reply had none.
-func (m format) reason(req *llm.Request, s *settings, o *output, forced bool) error {
+func (m *Encoder) reason(req *llm.Request, s *settings, o *output, forced bool) error {
 	if m.Thinking == None {
 		return wire.Wrongf("the setting effort is %q, and %s does not reason: leave it out", req.Settings.Effort, m.Model)
 	}
@@ -188,7 +179,7 @@ func (m format) reason(req *llm.Request, s *settings, o *output, forced bool) er
 // mayThink reports whether a request may ask for thinking: the reply whose
 // calls were answered last, if it is the last thing the assistant said, must
 // begin with thinking of this model's.
-func (m format) mayThink(messages []llm.Message) bool {
+func (m *Encoder) mayThink(messages []llm.Message) bool {
 	for _, msg := range slices.Backward(messages) {
 		switch msg.Role {
 		case llm.Tool:

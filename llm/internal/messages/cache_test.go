@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/internal/messages"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 const mark = `,"cache_control":{"type":"ephemeral"}`
@@ -25,7 +26,7 @@ func TestEachRequestReadsWhatTheOneBeforeWrote(t *testing.T) {
 	for step := range 40 {
 		nudge := llm.Say(llm.User, fmt.Sprintf("%d steps are left", 40-step))
 		req := &llm.Request{System: "You are Manus.", Tools: []llm.ToolSpec{{Name: "bash"}}, Messages: append(slices.Clone(all), nudge), Fixed: len(all), Memo: memo}
-		segments, err := e.Encode(req)
+		segments, err := wire.Encode(req, e)
 		if err != nil {
 			t.Fatal(err)
 		}

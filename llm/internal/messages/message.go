@@ -42,7 +42,7 @@ type source struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	one := func(role string, content []block, err error) ([]wireMessage, error) {
 		if err != nil || len(content) == 0 {
 			return nil, err
@@ -71,7 +71,7 @@ func appendText(content []block, text string) []block {
 }
 
 // replied is a message of the assistant's.
-func (m format) replied(parts llm.Parts) (content []block, err error) {
+func (m *Encoder) replied(parts llm.Parts) (content []block, err error) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
@@ -94,7 +94,7 @@ func (m format) replied(parts llm.Parts) (content []block, err error) {
 }
 
 // thought is t for the model that made it.
-func (m format) thought(t llm.Thinking) (block, bool) {
+func (m *Encoder) thought(t llm.Thinking) (block, bool) {
 	s := wire.Unseal[wire.Thought](t.Opaque, t.By, m.Model)
 	if s.Redacted != "" {
 		return block{Type: "redacted_thinking", Data: s.Redacted}, true

@@ -22,7 +22,7 @@ type Exchange struct {
 	Wrong  error // in what was configured: what every request fails with
 	Client *http.Client
 
-	Encode func(*llm.Request) (Segments, error)
+	Format Format
 	Send   func(context.Context, Segments) (*http.Response, error) // which returns a response of success
 	Read   Reader
 }
@@ -49,7 +49,7 @@ func (a Adapter) encode(req *llm.Request) (Segments, error) {
 	if a.x.Wrong != nil {
 		return nil, a.x.Wrong
 	}
-	return a.x.Encode(req)
+	return Encode(req, a.x.Format)
 }
 
 // settled is how long we wait for what may follow the end of a reply (usage,

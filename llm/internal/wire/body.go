@@ -59,6 +59,12 @@ type Format interface {
 	Tail(req *llm.Request) ([]byte, error)
 }
 
+// A Joiner is a [Format] that puts the pieces of a body together itself, such as
+// with marks for a cache. Others are joined by [Body.Segments].
+type Joiner interface {
+	Join(req *llm.Request, b Body) (Segments, error)
+}
+
 // A Body is a request's body in the pieces that grow on their own.
 type Body struct {
 	Head  []byte
@@ -68,12 +74,12 @@ type Body struct {
 	Tail  []byte
 }
 
-// Segments are all of b. If bare, nothing stands before the first message, and
-// its comma is left out.
-func (b Body) Segments(bare bool) Segments {
+// Segments returns all of b. The comma of the first message is left out where
+// nothing stands before it.
+func (b Body) Segments() Segments {
 	fixed, fresh := b.Fixed, b.Fresh
 	switch {
-	case !bare:
+	case !bytes.HasSuffix(b.Head, []byte("[")):
 	case len(fixed) > 0:
 		fixed = fixed[1:]
 	case len(fresh) > 0:
@@ -127,13 +133,24 @@ type kept struct {
 	ends []int  // where each of them ends in text
 }
 
-// Encode writes req, of which f's part is kept in req's memo under key: each
-// message is encoded once.
-func Encode(req *llm.Request, key any, f Format) (Body, error) {
-	k, _ := req.Memo.Load(key).(*kept)
+// Encode returns the body of req in the format f. It keeps f's part in req's
+// memo, under f itself: each message is encoded once.
+func Encode(req *llm.Request, f Format) (Segments, error) {
+	b, err := pieces(req, f)
+	if err != nil {
+		return nil, err
+	}
+	if j, ok := f.(Joiner); ok {
+		return j.Join(req, b)
+	}
+	return b.Segments(), nil
+}
+
+func pieces(req *llm.Request, f Format) (Body, error) {
+	k, _ := req.Memo.Load(f).(*kept)
 	if k == nil {
 		k = new(kept)
-		req.Memo.Store(key, k)
+		req.Memo.Store(f, k)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

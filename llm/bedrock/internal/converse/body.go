@@ -12,8 +12,11 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// An Encoder makes the bodies of requests for one model. It does not change,
+// An Encoder is the [wire.Format] of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
+//
+// Roles must alternate. So each message leaves its list of blocks open: what
+// the same side says next goes into it, and the other side closes it.
 type Encoder struct {
 	Model  string
 	Caches bool // takes marks for the cache
@@ -23,16 +26,9 @@ type Encoder struct {
 // point tells Bedrock to cache the request up to it.
 const point = `{"cachePoint":{"type":"default"}}`
 
-// Encode returns the body for req, with a mark for the cache at the end of
-// what stays and where that ended in the request before this one.
-//
-// Roles must alternate. So each message leaves its list of blocks open: what
-// the same side says next goes into it, and the other side closes it.
-func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
-	b, err := wire.Encode(req, m, format{m})
-	if err != nil {
-		return nil, err
-	}
+// Join implements [wire.Joiner]: with a mark for the cache at the end of what
+// stays, and where that ended in the request before this one.
+func (m *Encoder) Join(req *llm.Request, b wire.Body) (wire.Segments, error) {
 	if len(b.Fixed)+len(b.Fresh) == 0 {
 		return nil, wire.Wrongf("there is nothing in the conversation that could be sent")
 	}
@@ -42,11 +38,8 @@ func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
 	return b.Marked(req.Messages, 0, 0, []byte(","+point)), nil
 }
 
-// format is an Encoder as a [wire.Format].
-type format struct{ *Encoder }
-
 // Head implements [wire.Format].
-func (m format) Head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	head := []byte{'{'}
 	if tools, err := m.tools(req); err != nil {
 		return nil, err
@@ -73,7 +66,7 @@ func (m format) Head(req *llm.Request) ([]byte, error) {
 
 // tools are the tools and the choice among them. There is no choice of none:
 // then no tools are sent.
-func (m format) tools(req *llm.Request) ([]byte, error) {
+func (m *Encoder) tools(req *llm.Request) ([]byte, error) {
 	type spec struct {
 		Name        string                     `json:"name"`
 		Description string                     `json:"description,omitempty"`
@@ -113,7 +106,7 @@ type inference struct {
 }
 
 // Tail implements [wire.Format].
-func (m format) Tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{Inference: inference{set.MaxTokens, set.Temperature}}
 	if set.Effort != "" {
@@ -174,7 +167,7 @@ type reasoningText struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	blocks, err := m.blocks(messages[i])
 	if err != nil || len(blocks) == 0 {
 		return nil, err
@@ -199,7 +192,7 @@ func side(msg llm.Message) string {
 }
 
 // before is the side whose list of blocks is open, or "".
-func (m format) before(messages []llm.Message) string {
+func (m *Encoder) before(messages []llm.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if blocks, _ := m.blocks(messages[i]); len(blocks) > 0 {
 			return side(messages[i])
@@ -208,7 +201,7 @@ func (m format) before(messages []llm.Message) string {
 	return ""
 }
 
-func (m format) blocks(msg llm.Message) (blocks []block, err error) {
+func (m *Encoder) blocks(msg llm.Message) (blocks []block, err error) {
 	for _, p := range msg.Parts {
 		var b block
 		ok := true
@@ -241,7 +234,7 @@ func (m format) blocks(msg llm.Message) (blocks []block, err error) {
 }
 
 // thought is t for the model that made it.
-func (m format) thought(t llm.Thinking) (block, bool) {
+func (m *Encoder) thought(t llm.Thinking) (block, bool) {
 	s := wire.Unseal[wire.Thought](t.Opaque, t.By, m.Model)
 	if s.Redacted != "" {
 		return block{Reasoning: &reasoning{Redacted: s.Redacted}}, true

@@ -8,6 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/bedrock/internal/converse"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -26,7 +27,7 @@ func FuzzBody(f *testing.F) {
 		}
 		e := &converse.Encoder{Model: "m", Caches: caches}
 		req := &llm.Request{System: system, Messages: conversation, Fixed: fixed}
-		once, err := e.Encode(req)
+		once, err := wire.Encode(req, e)
 		if err != nil {
 			return
 		}
@@ -41,7 +42,7 @@ func FuzzBody(f *testing.F) {
 		}
 		req.Memo = new(llm.Memo)
 		for range 2 {
-			if b, err := e.Encode(req); err != nil || !bytes.Equal(b.Bytes(), once.Bytes()) {
+			if b, err := wire.Encode(req, e); err != nil || !bytes.Equal(b.Bytes(), once.Bytes()) {
 				t.Fatalf("with memo\n%s\nwithout\n%s\nerror %v", b.Bytes(), once.Bytes(), err)
 			}
 		}

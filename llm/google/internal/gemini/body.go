@@ -19,27 +19,15 @@ const (
 	None   Thinking = "none"
 )
 
-// An Encoder makes the bodies of requests for one model. It does not change,
+// An Encoder is the [wire.Format] of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
 	Model    string
 	Thinking Thinking
 }
 
-// Encode returns the body for req.
-func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
-	b, err := wire.Encode(req, m, format{m})
-	if err != nil {
-		return nil, err
-	}
-	return b.Segments(true), nil
-}
-
-// format is an Encoder as a [wire.Format].
-type format struct{ *Encoder }
-
 // Head implements [wire.Format].
-func (m format) Head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	type function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
@@ -84,7 +72,7 @@ type thinking struct {
 }
 
 // Tail implements [wire.Format].
-func (m format) Tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{Generation: generation{MaxTokens: set.MaxTokens, Temperature: set.Temperature}}
 	var err error
@@ -112,7 +100,7 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 }
 
 // thinking asks for the thoughts of a model that has any.
-func (m format) thinking(effort string) (*thinking, error) {
+func (m *Encoder) thinking(effort string) (*thinking, error) {
 	t := &thinking{Include: true}
 	switch {
 	case m.Thinking == None && effort != "":

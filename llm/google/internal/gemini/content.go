@@ -45,7 +45,7 @@ type result struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	one := func(role string, parts []part, err error) ([]content, error) {
 		if err != nil || len(parts) == 0 {
 			return nil, err
@@ -70,7 +70,7 @@ type sealed struct {
 }
 
 // signature is the one that this model gave, or nothing.
-func (m format) signature(opaque json.RawMessage, by string) string {
+func (m *Encoder) signature(opaque json.RawMessage, by string) string {
 	return wire.Unseal[sealed](opaque, by, m.Model).Signature
 }
 
@@ -80,7 +80,7 @@ const foreign = "skip_thought_signature_validator"
 
 // replied is a message of the assistant's. Thoughts do not go back; the
 // signatures that stand for them do, each with its part.
-func (m format) replied(parts llm.Parts) (all []part, err error) {
+func (m *Encoder) replied(parts llm.Parts) (all []part, err error) {
 	first := true // of the calls
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -11,24 +11,12 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// An Encoder makes the bodies of requests for one model. It does not change,
+// An Encoder is the [wire.Format] of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
 	Model  string
 	Window int // tokens that the model is loaded with; 0: what Ollama is set to
 }
-
-// Encode returns the body for req.
-func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
-	b, err := wire.Encode(req, m, format{m})
-	if err != nil {
-		return nil, err
-	}
-	return b.Segments(req.System == ""), nil
-}
-
-// format is an Encoder as a [wire.Format].
-type format struct{ *Encoder }
 
 type message struct {
 	Role     string   `json:"role"`
@@ -47,7 +35,7 @@ type call struct {
 }
 
 // Head implements [wire.Format].
-func (m format) Head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	tools := req.Tools
 	if req.Settings.ToolChoice == "none" { // which Ollama cannot be told
 		tools = nil
@@ -70,7 +58,7 @@ type options struct {
 }
 
 // Tail implements [wire.Format].
-func (m format) Tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{Stream: true, Options: options{m.Window, set.MaxTokens, set.Temperature}}
 	switch mode, _, err := wire.ToolChoice(req); {
@@ -93,14 +81,14 @@ func (m format) Tail(req *llm.Request) ([]byte, error) {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return wire.Turn(messages[i], m.said, m.replied, func(found []llm.Result) ([]message, error) {
 		return results(found, wire.CallNames(messages[:i])), nil
 	})
 }
 
 // said is a message of the user's.
-func (m format) said(parts llm.Parts) ([]message, error) {
+func (m *Encoder) said(parts llm.Parts) ([]message, error) {
 	w := message{Role: "user"}
 	var text []string
 	for _, p := range parts {
@@ -132,7 +120,7 @@ func (m format) said(parts llm.Parts) ([]message, error) {
 func image(kind string) bool { return strings.HasPrefix(kind, "image/") }
 
 // replied is a message of the assistant's. One that says nothing is left out.
-func (m format) replied(parts llm.Parts) ([]message, error) {
+func (m *Encoder) replied(parts llm.Parts) ([]message, error) {
 	w := message{Role: "assistant"}
 	for _, p := range parts {
 		switch p := p.(type) {

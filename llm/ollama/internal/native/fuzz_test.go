@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus/internal/leaktest"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/ollama/internal/native"
 )
@@ -12,7 +14,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func FuzzBody(f *testing.F) {
 	e := &native.Encoder{Model: "m"}
-	llmtest.FuzzBody(f, e.Encode)
+	llmtest.FuzzBody(f, func(req *llm.Request) (wire.Segments, error) { return wire.Encode(req, e) })
 }
 
 func FuzzResponse(f *testing.F) {

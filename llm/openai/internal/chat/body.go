@@ -7,7 +7,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// An Encoder makes the bodies of requests for one model. It does not change,
+// An Encoder is the [wire.Format] of requests for one model. It does not change,
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
 	Model    string
@@ -18,21 +18,8 @@ type Encoder struct {
 	NoUsage  bool // refuses stream_options
 }
 
-// Encode returns the body for req: what stays the same first, then the
-// messages, then what is constant, so that the prompt grows only at its end.
-func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
-	b, err := wire.Encode(req, m, format{m})
-	if err != nil {
-		return nil, err
-	}
-	return b.Segments(req.System == ""), nil
-}
-
-// format is an Encoder as a [wire.Format].
-type format struct{ *Encoder }
-
 // Head implements [wire.Format].
-func (m format) Head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	return wire.ChatHead(m.Model, req.System, req.Tools)
 }
 
@@ -49,7 +36,7 @@ type settings struct {
 }
 
 // Tail implements [wire.Format].
-func (m format) Tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	s := settings{MaxTokens: req.Settings.MaxTokens, Temperature: req.Settings.Temperature,
 		Effort: req.Settings.Effort, Stream: true}
 	if m.Reasons { // which knows no temperature but its own

@@ -6,6 +6,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/llm/openai/internal/chat"
 )
@@ -32,7 +33,7 @@ func TestAResponseWithoutEndIsGivenUp(t *testing.T) {
 
 func FuzzBody(f *testing.F) {
 	e := &chat.Encoder{Model: "m"}
-	llmtest.FuzzBody(f, e.Encode)
+	llmtest.FuzzBody(f, func(req *llm.Request) (wire.Segments, error) { return wire.Encode(req, e) })
 }
 
 func FuzzResponse(f *testing.F) {

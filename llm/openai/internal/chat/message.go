@@ -47,7 +47,7 @@ type wireFunction struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return wire.Turn(messages[i], m.said, m.replied, m.results)
 }
 

@@ -9,29 +9,17 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// An Encoder makes the bodies of requests for one model. It does not change,
-// and is itself the key in every [llm.Memo].
+// An Encoder is the [wire.Format] of requests for one model. It does not change,
+// and is itself the key in every [llm.Memo]. Nothing is stored at the provider:
+// the reasoning comes back encrypted, and goes along with the next request.
 type Encoder struct {
 	Model   string
 	Reasons bool // gives its reasoning, and takes no temperature
 	Summary bool // asks for its reasoning in words, which OpenAI gives to verified organizations alone
 }
 
-// Encode returns the body for req. Nothing of it is to be stored at the
-// provider: the reasoning comes back encrypted, and goes along again.
-func (m *Encoder) Encode(req *llm.Request) (wire.Segments, error) {
-	b, err := wire.Encode(req, m, format{m})
-	if err != nil {
-		return nil, err
-	}
-	return b.Segments(true), nil
-}
-
-// format is an Encoder as a [wire.Format].
-type format struct{ *Encoder }
-
 // Head implements [wire.Format].
-func (m format) Head(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	type tool struct {
 		Type        string          `json:"type"`
 		Name        string          `json:"name"`
@@ -73,7 +61,7 @@ type reasoning struct {
 }
 
 // Tail implements [wire.Format].
-func (m format) Tail(req *llm.Request) ([]byte, error) {
+func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	set := req.Settings
 	s := settings{MaxTokens: set.MaxTokens, Temperature: set.Temperature, Stream: true}
 	if m.Reasons {

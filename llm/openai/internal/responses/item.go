@@ -35,12 +35,12 @@ type part struct {
 }
 
 // Message implements [wire.Format].
-func (m format) Message(messages []llm.Message, i int) ([]byte, error) {
+func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return wire.Turn(messages[i], m.said, m.replied, results)
 }
 
 // said is a message of the user's.
-func (m format) said(parts llm.Parts) ([]item, error) {
+func (m *Encoder) said(parts llm.Parts) ([]item, error) {
 	content, err := wire.Said(parts, func(s string) part { return part{Type: "input_text", Text: s} }, blob, m.Model, "images, PDF and text")
 	if err != nil || len(content) == 0 {
 		return nil, err
@@ -57,7 +57,7 @@ type sealed struct {
 }
 
 // replied is a message of the assistant's.
-func (m format) replied(parts llm.Parts) (items []item, err error) {
+func (m *Encoder) replied(parts llm.Parts) (items []item, err error) {
 	last := 0 // how many items there are up to the last that is no reasoning
 	for _, p := range parts {
 		switch p := p.(type) {
