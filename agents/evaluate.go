@@ -10,28 +10,29 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// An EvaluateFlow has a task done several times over, each time in a copy of
-// the workspace of its own, has a critic compare what came of it, and brings
-// what the best attempt changed into the workspace. Its sessions end as
-// finished only if an attempt did the task and its files are there.
+// An EvaluateFlow has a task attempted several times, each time in a copy of the
+// workspace of its own, has a judge compare the results, and merges the changes
+// of the best attempt into the workspace. A session of this flow ends as
+// finished only if an attempt did the task and all of its changes are merged.
 //
-// A round is one such comparison. What the person says while it is under way
-// is done in another one, that begins with the workspace as it is then.
+// A round is one such comparison. A message that the user sends during a round
+// starts another one, with the workspace as it is then.
 type EvaluateFlow struct {
 	Evaluator *openmanus.Agent // made by [Evaluator]
 	Attempts  []Attempt        // at least one
-	Judge     string           // the flow that compares, with the schema of a [Judgement] as its answer
-	Parallel  int              // attempts at once, at most; 0 means 4
+	Judge     string           // the flow that compares the attempts and answers with a [Judgement]
+	Parallel  int              // the most attempts at once; 0 is 4
 }
 
-// An Attempt says how a task is attempted.
+// An Attempt describes one attempt at a task.
 type Attempt struct {
-	Agent string `json:"agent"`           // the flow that does it
-	Model string `json:"model,omitempty"` // of that session; "": as of the evaluation
-	Hint  string `json:"hint,omitempty"`  // said beside the task
+	Agent string `json:"agent"`           // the flow that makes the attempt
+	Model string `json:"model,omitempty"` // the attempt's model; "": that of the evaluation
+	Hint  string `json:"hint,omitempty"`  // advice that follows the task in the prompt
 }
 
-// maxJudged is how often the critic is asked.
+// maxJudged is how often a judge is asked in one round: an answer that is not a
+// valid [Judgement] is asked for once more.
 const maxJudged = 2
 
 // Agent implements [openmanus.Flow].
@@ -46,7 +47,7 @@ func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
 		return s.CallTasks()
 	}
 	r := readRound(s)
-	todo := f.underWay(s, r)
+	todo := f.running(s, r)
 	switch c := failedCall(s); {
 	case heard(s) || r == nil && c == nil:
 		if len(todo) > 0 {
@@ -62,14 +63,14 @@ func (f *EvaluateFlow) Next(s *openmanus.State) []openmanus.Task {
 	case r.kept != nil:
 		return f.end(s, r, r.kept.Why, r.kept.trouble())
 	}
-	if todo = append(todo, f.begin(s, r, len(todo))...); len(todo) > 0 {
+	if todo = append(todo, f.start(s, r, len(todo))...); len(todo) > 0 {
 		return todo
 	}
-	return f.settle(s, r)
+	return f.decide(s, r)
 }
 
-// underWay are the tasks of the sessions that are open.
-func (f *EvaluateFlow) underWay(s *openmanus.State, r *round) (todo []openmanus.Task) {
+// running returns the tasks of the child sessions that are open.
+func (f *EvaluateFlow) running(s *openmanus.State, r *round) (todo []openmanus.Task) {
 	for _, c := range s.OpenChildren() {
 		t := openmanus.Task{Do: openmanus.Delegate, Child: nameOf(c)}
 		if r != nil {
@@ -84,8 +85,9 @@ func (f *EvaluateFlow) underWay(s *openmanus.State, r *round) (todo []openmanus.
 	return todo
 }
 
-// begin are the tasks of the attempts that can begin, besides open ones.
-func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []openmanus.Task) {
+// start returns the tasks of the attempts that can start while a number of child
+// sessions are open.
+func (f *EvaluateFlow) start(s *openmanus.State, r *round, open int) (todo []openmanus.Task) {
 	most := cmp.Or(f.Parallel, 4)
 	if l := s.Limits.FanOut; l > 0 {
 		most = min(most, l)
@@ -96,7 +98,7 @@ func (f *EvaluateFlow) begin(s *openmanus.State, r *round, open int) (todo []ope
 		}
 		if stop := spent(s); stop != nil {
 			if open > 0 {
-				return todo // what is under way comes to its end
+				return todo // the open sessions may finish
 			}
 			return stop
 		}
@@ -116,8 +118,8 @@ func spent(s *openmanus.State) []openmanus.Task {
 	return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
 }
 
-// settle goes on when every attempt of a round has ended.
-func (f *EvaluateFlow) settle(s *openmanus.State, r *round) []openmanus.Task {
+// decide returns the next task after all attempts of a round have ended.
+func (f *EvaluateFlow) decide(s *openmanus.State, r *round) []openmanus.Task {
 	done := r.finished()
 	switch {
 	case len(done) == 0:
@@ -147,8 +149,8 @@ func again(s *openmanus.State) bool {
 	return s.Moves == 0 && !news
 }
 
-// giveUp ends the session as failed. If a person resumed it after that, it
-// tries again with retry, unless that is nil.
+// giveUp ends the session as failed. If the user has resumed it since, it calls
+// retry instead, unless retry is nil.
 func (f *EvaluateFlow) giveUp(
 	s *openmanus.State, r *round, why string, retry func(*openmanus.State) []openmanus.Task,
 ) []openmanus.Task {
@@ -158,7 +160,8 @@ func (f *EvaluateFlow) giveUp(
 	return f.end(s, r, "", why)
 }
 
-// end ends the session: as failed, if why says so.
+// end ends the session, as failed if why is not "". reason is why the attempt that
+// was kept is the best.
 func (f *EvaluateFlow) end(s *openmanus.State, r *round, reason, why string) []openmanus.Task {
 	t := openmanus.Task{Do: openmanus.End, Turn: s.Turn, Re: s.Seq, Status: openmanus.Finished, Text: r.summary(reason)}
 	if why != "" {
@@ -168,12 +171,12 @@ func (f *EvaluateFlow) end(s *openmanus.State, r *round, reason, why string) []o
 	return []openmanus.Task{t}
 }
 
-// copy begins a round.
+// copy starts a round.
 func (f *EvaluateFlow) copy(s *openmanus.State) []openmanus.Task {
 	return f.call(s, copying, struct{}{})
 }
 
-// call is the task of calling a tool.
+// call returns the task that makes a tool call of the flow itself.
 func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openmanus.Task {
 	if stop := spent(s); stop != nil {
 		return stop
@@ -185,7 +188,7 @@ func (f *EvaluateFlow) call(s *openmanus.State, tool string, input any) []openma
 	return []openmanus.Task{{Do: openmanus.MakeCall, Turn: s.Turn, Re: s.Seq, Name: tool, Input: string(data)}}
 }
 
-// failedCall is the last call, if it came to nothing.
+// failedCall returns the last call if it failed, or nil.
 func failedCall(s *openmanus.State) *openmanus.CallState {
 	if len(s.Calls) == 0 {
 		return nil
@@ -197,7 +200,7 @@ func failedCall(s *openmanus.State) *openmanus.CallState {
 	return c
 }
 
-// attempt is the task of the n-th attempt, from 0.
+// attempt returns the task that opens or continues attempt n, counted from 0.
 func (f *EvaluateFlow) attempt(s *openmanus.State, r *round, n int) openmanus.Task {
 	a := r.Attempts[n]
 	t := openmanus.Task{
@@ -212,14 +215,18 @@ func (f *EvaluateFlow) attempt(s *openmanus.State, r *round, n int) openmanus.Ta
 
 func attemptName(round, n int) string { return fmt.Sprintf("attempt-%d-%d", round, n+1) }
 
-// judge is the task of comparing.
+// judge returns the task that opens or continues a comparison.
 func (f *EvaluateFlow) judge(s *openmanus.State, r *round, name string) openmanus.Task {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The task that was attempted:\n\n%s\n\nThe directory before/ has the files as they were.\n", strings.Join(s.Requests, "\n\n"))
+	fmt.Fprintf(&b, "The task that was attempted:\n\n%s\n\n"+
+		"The directory before/ has the files as they were.\n", strings.Join(s.Requests, "\n\n"))
 	for _, n := range r.finished() {
 		d := r.attempts[n-1].Done
-		fmt.Fprintf(&b, "\nAttempt %d: its files are in attempt-%d/, what it changed is in attempt-%d.diff. It reports:\n<report>\n%s\n</report>\n", n, n, n, clip(d.Text, 8000))
+		fmt.Fprintf(&b, "\nAttempt %d: its files are in attempt-%[1]d/, its changes are in attempt-%[1]d.diff. "+
+			"Its report:\n<report>\n%s\n</report>\n", n, clip(d.Text, 8000))
 	}
 	b.WriteString("\nWhich of them do the task, and how well?")
-	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Judge, Copy: &openmanus.Copy{Round: r.Number}, Prompt: b.String()}
+	return openmanus.Task{
+		Do: openmanus.Delegate, Child: name, Flow: f.Judge, Copy: &openmanus.Copy{Round: r.Number}, Prompt: b.String(),
+	}
 }

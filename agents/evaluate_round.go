@@ -10,40 +10,40 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// A Round is the Detail of what copy_workspace comes to: a round begins.
+// A Round is the Detail of a result of copy_workspace, which starts a round.
 type Round struct {
 	Number   int       `json:"round"` // from 1
-	Dir      string    `json:"dir"`   // where the copies are
+	Dir      string    `json:"dir"`   // of the copies
 	Attempts []Attempt `json:"attempts"`
 	Files    int       `json:"files"`
 	Bytes    int64     `json:"bytes"`
-	Left     []string  `json:"left,omitempty"` // what was not copied, and why
+	Left     []string  `json:"left,omitempty"` // files that were not copied, and why
 }
 
-// A round is a Round together with what came of it.
+// A round is a Round with its progress.
 type round struct {
 	Round
-	attempts  []*openmanus.ChildState // by attempt; nil: not begun
-	judges    []*openmanus.ChildState // in the order in which they were asked
-	judgement *Judgement              // nil: there is none yet
-	kept      *Kept                   // nil: nothing was kept yet
+	attempts  []*openmanus.ChildState // by attempt; nil: not started
+	judges    []*openmanus.ChildState // the comparisons, in order
+	judgement *Judgement              // nil: none yet
+	kept      *Kept                   // nil: none yet
 }
 
-// A Judgement is what the critic answers that compares attempts.
+// A Judgement is the answer of a judge.
 type Judgement struct {
 	Attempts []Score `json:"attempts"`
-	Reason   string  `json:"reason"` // why the best is the best
+	Reason   string  `json:"reason"` // why the best attempt is the best
 }
 
-// A Score is what the critic says of an attempt.
+// A Score is a judge's opinion of one attempt.
 type Score struct {
 	Attempt int     `json:"attempt"` // from 1
-	Done    bool    `json:"done"`    // it does the task
-	Score   float64 `json:"score"`   // how well, from 0 to 100
+	Done    bool    `json:"done"`    // whether it does the task
+	Score   float64 `json:"score"`   // from 0 to 100
 	Reason  string  `json:"reason"`
 }
 
-// readRound is the last round that was begun, or nil.
+// readRound returns the latest round of a session, or nil.
 func readRound(s *openmanus.State) *round {
 	r := new(round)
 	if data := s.Last(copying); data == nil || json.Unmarshal(data, &r.Round) != nil || r.Number == 0 {
@@ -74,8 +74,8 @@ func readRound(s *openmanus.State) *round {
 	return r
 }
 
-// readJudgement returns what a critic said of these attempts: nil, if it is
-// not about each of them, once.
+// readJudgement parses a judgement of these attempts. It returns nil unless it
+// contains each of them once, with a valid score.
 func readJudgement(text string, attempts []int) *Judgement {
 	var j Judgement
 	if json.Unmarshal([]byte(text), &j) != nil || len(j.Attempts) != len(attempts) {
@@ -90,7 +90,7 @@ func readJudgement(text string, attempts []int) *Judgement {
 	return &j
 }
 
-// finished are the attempts that say that they did the task, from 1.
+// finished returns the attempts, counted from 1, that ended as finished.
 func (r *round) finished() (done []int) {
 	for n, c := range r.attempts {
 		if c != nil && c.Done != nil && c.Done.Status == openmanus.Finished {
@@ -100,7 +100,7 @@ func (r *round) finished() (done []int) {
 	return done
 }
 
-// score is what the critic says of an attempt, or nil.
+// score returns the judge's opinion of an attempt, counted from 1, or nil.
 func (r *round) score(n int) *Score {
 	if r.judgement == nil {
 		return nil
@@ -113,9 +113,10 @@ func (r *round) score(n int) *Score {
 	return nil
 }
 
-// choose returns the best attempt, and why: the one with the highest score
-// that does the task; of equal ones the one that cost least, then the first.
-// It is 0 if none does.
+// choose returns the best attempt, counted from 1, and why it is the best: of
+// those that do the task the one with the highest score; of equal ones the
+// cheapest, then the first. best is 0 if none does the task. At least one
+// attempt has finished, and if several have, there is a judgement.
 func (r *round) choose() (best int, why string) {
 	done := r.finished()
 	switch {
@@ -144,11 +145,12 @@ func (r *round) choose() (best int, why string) {
 		why = oneLine(r.score(best).Reason)
 	}
 	if tie {
-		why += " (another one is as good; this one cost less, or came first)"
+		why += " (another one is equally good; this one cost less, or came first)"
 	}
 	return best, why
 }
 
+// cheaper reports whether attempt a cost less than b, by money or else by tokens.
 func (r *round) cheaper(a, b int) bool {
 	x, y := r.attempts[a-1].Done, r.attempts[b-1].Done
 	if x.Cost != y.Cost {
@@ -157,7 +159,7 @@ func (r *round) cheaper(a, b int) bool {
 	return x.Usage.Total() < y.Usage.Total()
 }
 
-// best is the attempt that was kept, or would be; 0 if there is none.
+// best returns the attempt that was kept, or would be, or 0.
 func (r *round) best() int {
 	switch done := r.finished(); {
 	case r.kept != nil:
@@ -169,8 +171,9 @@ func (r *round) best() int {
 	return n
 }
 
-// summary is the answer: that of the best attempt, what became of its files,
-// and what was said of each.
+// summary returns the answer of the flow: the answer of the best attempt, the
+// statuses of all attempts, and the changes that were merged. why is why the best
+// attempt is the best, or "".
 func (r *round) summary(why string) string {
 	if r == nil {
 		return ""
@@ -197,7 +200,7 @@ func (r *round) summary(why string) string {
 	return b.String()
 }
 
-// attemptStep is the n-th attempt, from 0, as a step of a plan.
+// attemptStep returns attempt n, counted from 0, as a step of a plan.
 func (r *round) attemptStep(n int) tools.Step {
 	a, c := r.Attempts[n], r.attempts[n]
 	st := tools.Step{ID: n + 2, Text: a.String(), Agent: a.Agent, Status: tools.NotStarted}
@@ -221,7 +224,7 @@ func (r *round) attemptStep(n int) tools.Step {
 	return st
 }
 
-// String is how an attempt is called.
+// String returns a name for the attempt: its agent, its model and its hint.
 func (a Attempt) String() string {
 	text := a.Agent
 	if a.Model != "" {
@@ -233,9 +236,10 @@ func (a Attempt) String() string {
 	return text
 }
 
-// progress is a round as a plan that people look at.
+// progress returns the round as a plan, for users to look at.
 func (r *round) progress() *tools.Plan {
-	p := &tools.Plan{ID: fmt.Sprintf("round-%d", r.Number), Title: fmt.Sprintf("%d attempts, of which the best is kept", len(r.Attempts))}
+	p := &tools.Plan{ID: fmt.Sprintf("round-%d", r.Number)}
+	p.Title = fmt.Sprintf("%d attempts, of which the best is kept", len(r.Attempts))
 	if len(r.Attempts) == 1 {
 		p.Title = "One attempt, in a copy"
 	}
@@ -247,7 +251,7 @@ func (r *round) progress() *tools.Plan {
 		}
 	}
 	if len(r.Attempts) > 1 {
-		st := tools.Step{ID: len(p.Steps) + 1, Text: "Compare them", Agent: "judge", Status: tools.NotStarted}
+		st := tools.Step{ID: len(p.Steps) + 1, Text: "Compare the attempts", Agent: "judge", Status: tools.NotStarted}
 		switch {
 		case r.judgement != nil:
 			st.Status, st.Notes = tools.Completed, clip(oneLine(r.judgement.Reason), 300)
@@ -256,7 +260,7 @@ func (r *round) progress() *tools.Plan {
 		case len(r.judges) >= maxJudged:
 			st.Status, st.Notes = tools.Blocked, "the critic did not say which is the best"
 		case ended == len(r.Attempts) && len(r.finished()) == 1:
-			st.Status, st.Notes = tools.Completed, "there is only one to look at"
+			st.Status, st.Notes = tools.Completed, "only one attempt finished"
 		}
 		p.Steps = append(p.Steps, st)
 	}

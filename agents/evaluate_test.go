@@ -206,7 +206,7 @@ func TestWhatIsKeptWhen(t *testing.T) {
 		"there is one attempt":        {hands: []voice{writes("sum", "6")}, status: openmanus.Finished, files: map[string]string{"sum": "6"}, word: "it is the only attempt"},
 		"one of two fails":            {hands: []voice{down, writes("sum", "6")}, status: openmanus.Finished, files: map[string]string{"sum": "6"}, word: "no other attempt finished"},
 		"all fail":                    {hands: []voice{down, fails()}, status: openmanus.Failed, word: "no attempt did the task"},
-		"two are as good":             {hands: []voice{writes("sum", "6"), writes("sum", "6!")}, judge: judges(50, 50), status: openmanus.Finished, files: map[string]string{"sum": "6"}, word: "as good", judged: 1},
+		"two are as good":             {hands: []voice{writes("sum", "6"), writes("sum", "6!")}, judge: judges(50, 50), status: openmanus.Finished, files: map[string]string{"sum": "6"}, word: "equally good", judged: 1},
 		"none does the task":          {hands: []voice{writes("sum", "5"), writes("sum", "7")}, judge: judges(-1, -1), status: openmanus.Failed, word: "no attempt does the task", judged: 1},
 		"the critic says words":       {hands: []voice{writes("sum", "5"), writes("sum", "7")}, judge: ok(), status: openmanus.Failed, word: "the critic did not say", judged: 2},
 		"the critic is down":          {hands: []voice{writes("sum", "5"), writes("sum", "7")}, judge: down, status: openmanus.Failed, word: "the critic did not say", judged: 2},

@@ -21,16 +21,20 @@ const (
 func Evaluator(attempts []Attempt, c Copies) *openmanus.Agent {
 	return &openmanus.Agent{
 		Name:        "evaluate",
-		Description: "Has a task done several times over, and keeps what came of the best attempt.",
+		Description: "Has a task attempted several times, and keeps the best attempt.",
 		Tools:       []openmanus.Tool{newCopyTool(attempts, c), keepTool{c}},
 		FlowEnds:    true,
 	}
 }
 
+// newCopyTool returns copy_workspace, which starts a round.
 func newCopyTool(attempts []Attempt, c Copies) openmanus.Tool {
 	spec := openmanus.ToolSpec{
-		ToolSpec: llm.ToolSpec{Name: copying, Description: "Copy the workspace, for the attempts that follow.", Input: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
-		Hints:    openmanus.Hints{Internal: true, Idempotent: true},
+		ToolSpec: llm.ToolSpec{
+			Name: copying, Description: "Copy the workspace, for the attempts that follow.",
+			Input: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`),
+		},
+		Hints: openmanus.Hints{Internal: true, Idempotent: true},
 	}
 	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, _ struct{}) (openmanus.Result, error) {
 		r := Round{Attempts: attempts}
@@ -63,14 +67,18 @@ type keepInput struct {
 	Why     string `json:"why"`
 }
 
-// A keepTool is keep_attempt: it brings what an attempt changed into the
+// A keepTool is keep_attempt, which merges the changes of an attempt into the
 // workspace.
 type keepTool struct{ copies Copies }
 
 // Spec implements [openmanus.Tool].
 func (keepTool) Spec() openmanus.ToolSpec {
 	return openmanus.ToolSpec{
-		ToolSpec:  llm.ToolSpec{Name: keeping, Description: "Bring what an attempt changed into the workspace.", Input: json.RawMessage(`{"type":"object","properties":{"attempt":{"type":"integer","minimum":1},"why":{"type":"string"}},"required":["attempt","why"],"additionalProperties":false}`)},
+		ToolSpec: llm.ToolSpec{
+			Name: keeping, Description: "Merge the changes of an attempt into the workspace.",
+			Input: json.RawMessage(`{"type":"object","properties":{"attempt":{"type":"integer","minimum":1},"why":{"type":"string"}},` +
+				`"required":["attempt","why"],"additionalProperties":false}`),
+		},
 		Hints:     openmanus.Hints{Edits: true, Idempotent: true},
 		Arguments: []openmanus.Argument{{Name: "*", Kind: openmanus.TextArgument}},
 	}
@@ -93,16 +101,20 @@ func (t keepTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Resul
 	}
 	merged, err := t.copies.merge(call.Session, round, in.Attempt).Do(ctx)
 	if err != nil {
-		return openmanus.Result{}, fmt.Errorf("attempt %d is not kept, or not all of it: %w; openmanus sessions resume tries again, the copies are in %s", in.Attempt, err, t.copies.Dir(call.Session, round))
+		return openmanus.Result{}, fmt.Errorf("attempt %d was not merged completely: %w; openmanus sessions resume tries again, "+
+			"the copies are in %s", in.Attempt, err, t.copies.Dir(call.Session, round))
 	}
-	k := Kept{Round: round, Attempt: in.Attempt, Why: in.Why, Merged: *merged, From: t.copies.attempt(call.Session, round, in.Attempt)}
+	k := Kept{
+		Round: round, Attempt: in.Attempt, Why: in.Why, Merged: *merged,
+		From: t.copies.attempt(call.Session, round, in.Attempt),
+	}
 	res := openmanus.TextResult("%s", k.String())
 	res.Detail = k
 	return res, nil
 }
 
-// arguments are those of a call, and the round that it belongs to: the last
-// of which an attempt with that number was opened.
+// arguments returns the arguments of a call and the round that it is about: the
+// latest one in which an attempt of that number was opened.
 func (t keepTool) arguments(call openmanus.Call) (in keepInput, round int, err error) {
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
 		return in, 0, fmt.Errorf("arguments: %w", err)
