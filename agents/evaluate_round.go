@@ -251,7 +251,7 @@ func (r *round) progress() *tools.Plan {
 		}
 	}
 	if len(r.Attempts) > 1 {
-		st := tools.Step{ID: len(p.Steps) + 1, Text: "Compare the attempts", Agent: "judge", Status: tools.NotStarted}
+		st := tools.Step{ID: len(p.Steps) + 1, Text: "Compare them", Agent: "judge", Status: tools.NotStarted}
 		switch {
 		case r.judgement != nil:
 			st.Status, st.Notes = tools.Completed, clip(oneLine(r.judgement.Reason), 300)
