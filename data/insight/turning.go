@@ -75,6 +75,9 @@ func findKink(x, y []float64) (best kink, ok bool) {
 	hingeAt(hinge, scaled, scaled[at])
 	_, rest := residuals(y, scaled, hinge)
 	df := effective(rest) - 4
+	if least < 1e-12*straight { // what is left are rounding errors
+		df = float64(n) - 4
+	}
 	fit, err := LeastSquares(y, scaled, hinge)
 	if df < 2 || err != nil {
 		return best, false
