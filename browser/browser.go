@@ -48,13 +48,18 @@ type Options struct {
 }
 
 // A Browser is a running Chromium. It is safe for concurrent use.
+//
+// What happens in the browser arrives as events, which one goroutine takes in.
+// Each event is a change under mu, made by note, which wakes all that wait. So
+// every wait in this package is a condition on the state below: see wait.
 type Browser struct {
 	c    *conn
 	proc *process // nil if Start connected to a running browser
 	dir  string   // for downloads and uploads; Close removes it
 
-	patience time.Duration // how long an action waits for its element, at least
-	hang     time.Duration // how long a page may take to answer what takes no time
+	// patience is how long an action waits for its element, at least; hang is how
+	// long a page may take for an answer that takes no time. Tests shorten them.
+	patience, hang time.Duration
 
 	// maxSingle is how many elements are looked up in the accessibility tree one by
 	// one. For more of them the whole tree is fetched.
@@ -71,9 +76,10 @@ type Browser struct {
 	moment    int64         // counts the notes; it orders what happens
 }
 
-// Start starts a browser, or connects to the one at o.URL. ctx limits the start,
-// not the life of the browser. Where no Chromium is installed, the error is
-// [ErrNoBrowser].
+// Start starts a browser, or connects to the one at o.URL, and returns when it has
+// a tab that can be used. ctx limits the start, not the life of the browser. If no
+// Chromium is installed, the error is [ErrNoBrowser]. The caller closes the
+// browser.
 func Start(ctx context.Context, o Options) (*Browser, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 1280), cmp.Or(o.Height, 900)
 	ctx, cancel := context.WithTimeout(ctx, startTime)
@@ -101,7 +107,8 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	return b, nil
 }
 
-// transport starts the process, or connects to the one that runs.
+// transport starts the process, or connects to the one that runs. It sets b.dir,
+// and b.proc if there is a process of ours.
 func (b *Browser) transport(ctx context.Context, o *Options) (chromedp.Transport, error) {
 	if o.URL == "" {
 		p, err := launch(o)
@@ -241,7 +248,8 @@ func (b *Browser) Tabs() []*Tab {
 // no tab.
 func (b *Browser) Active() *Tab { return locked(b, func() *Tab { return b.active }) }
 
-// New opens an empty tab and makes it the active one.
+// New opens an empty tab and makes it the active one. It returns when the tab can
+// be used.
 func (b *Browser) New(ctx context.Context) (*Tab, error) {
 	res, err := cdp.Call(ctx, b.c.root, target.CreateTarget, target.CreateTargetParams{URL: "about:blank"})
 	if err != nil {
@@ -262,7 +270,8 @@ func (b *Browser) New(ctx context.Context) (*Tab, error) {
 	return t, t.started(ctx)
 }
 
-// Open opens a page in a new tab.
+// Open opens a page in a new tab and waits until it has loaded. After an error of
+// the page, the tab is returned as well.
 func (b *Browser) Open(ctx context.Context, url string) (*Tab, error) {
 	t, err := b.New(ctx)
 	if err != nil {
@@ -280,7 +289,8 @@ func locked[T any](b *Browser, get func() T) T {
 }
 
 // note makes a change under b.mu and wakes every wait. It returns the moment of
-// the change. change may be nil.
+// the change; within change, b.moment is that moment. change may be nil, and must
+// not wait or lock.
 func (b *Browser) note(change func()) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -294,7 +304,9 @@ func (b *Browser) note(change func()) int64 {
 }
 
 // wait waits until ok returns true. It calls ok with b.mu held, at once and then
-// after each note.
+// after each note; a change between two calls is not lost, since the channel of
+// the next change is taken under the same lock. The error is errDead or that of
+// ctx.
 func (b *Browser) wait(ctx context.Context, ok func() bool) error {
 	for {
 		b.mu.Lock()
@@ -334,7 +346,8 @@ func (b *Browser) event(s *session, method string, params jsonv2.Value) {
 	}
 }
 
-// attached adds a new tab, or a frame that has a process of its own.
+// attached adds a new tab, or a frame that has a process of its own. Both are
+// paused until prepare lets them run.
 func (b *Browser) attached(s *session, params jsonv2.Value) {
 	var ev target.EventAttachedToTarget
 	if decode(params, &ev) != nil {

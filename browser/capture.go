@@ -16,12 +16,16 @@ import (
 
 // A capture is the browser's snapshot of a process of the page: of the page or a
 // frame that has a process of its own, with all frames that share the process.
+// It is made in three steps: send asks for all that is needed, receive builds the
+// documents and asks the accessibility tree, and link joins the captures. The page
+// can change between the steps; what is gone meanwhile is left out.
 type capture struct {
 	s    *session
 	docs []*document // the first is the one that the process is for
 	byID map[cdp.BackendNodeID]*node
 
-	// Replies that are awaited.
+	// The replies that receive and link await: to the frame's element in the
+	// parent's process (nil for the page), the snapshot, and the document's node.
 	owner, snapshot, root reply
 }
 
@@ -74,7 +78,8 @@ type metrics struct {
 	} `json:"visualViewport"`
 }
 
-// scale returns how many device pixels make one CSS pixel.
+// scale returns how many device pixels make one CSS pixel. The boxes of a snapshot
+// are in device pixels.
 func (m *metrics) scale() float64 {
 	if m.View.ClientWidth <= 0 || m.Device.ClientWidth <= 0 {
 		return 1
@@ -152,10 +157,8 @@ func (c *capture) receive(ctx context.Context, maxSingle int) error {
 	if err != nil {
 		return err
 	}
-	if ask := unknown(c.docs, focus); len(ask) <= maxSingle {
-		return c.askEach(ctx, ask)
-	}
-	return c.askAll(ctx)
+	nodes := unknown(c.docs, focus)
+	return c.ask(ctx, nodes, len(nodes) <= maxSingle)
 }
 
 // link puts the capture's first document into its frame's node, which is in the
@@ -174,7 +177,8 @@ func (c *capture) link(ctx context.Context, parent *capture) error {
 	return nil
 }
 
-// focus returns the element of the first document that has the focus, or 0.
+// focus returns the element of the first document that has the focus, or 0. The
+// snapshot does not tell, and no script is run to ask.
 func (c *capture) focus(ctx context.Context) (cdp.BackendNodeID, error) {
 	var doc dom.GetDocumentResult
 	if err := c.root(ctx, &doc); err != nil {
@@ -192,43 +196,41 @@ func (c *capture) focus(ctx context.Context) (cdp.BackendNodeID, error) {
 	return el.Node.BackendNodeID, nil
 }
 
-// askEach asks the accessibility tree about some nodes.
-func (c *capture) askEach(ctx context.Context, nodes []*node) error {
-	replies := make([]reply, len(nodes))
-	for i, n := range nodes {
-		p := accessibility.GetPartialAXTreeParams{BackendNodeID: n.id, FetchRelatives: ptr(false)}
-		var err error
-		if replies[i], err = c.s.send(accessibility.CommandGetPartialAXTree, p); err != nil {
-			return err
+// ask fetches what the accessibility tree says about some nodes: node by node if
+// each is true, else the whole trees of all documents.
+func (c *capture) ask(ctx context.Context, nodes []*node, each bool) error {
+	var replies []reply
+	send := func(method string, params any) error {
+		r, err := c.s.send(method, params)
+		replies = append(replies, r)
+		return err
+	}
+	var err error
+	if each {
+		for _, n := range nodes {
+			p := accessibility.GetPartialAXTreeParams{BackendNodeID: n.id, FetchRelatives: ptr(false)}
+			err = errors.Join(err, send(accessibility.CommandGetPartialAXTree, p))
+		}
+	} else {
+		for _, d := range c.docs {
+			p := accessibility.GetFullAXTreeParams{FrameID: d.frame}
+			err = errors.Join(err, send(accessibility.CommandGetFullAXTree, p))
 		}
 	}
-	for _, r := range replies {
-		if err := c.addNames(ctx, r); err != nil && ctx.Err() != nil {
-			return err
-		} // an element that is gone meanwhile has no name
-	}
-	return nil
-}
-
-// askAll fetches the accessibility trees of all documents.
-func (c *capture) askAll(ctx context.Context) error {
-	replies := make([]reply, len(c.docs))
-	for i, d := range c.docs {
-		p := accessibility.GetFullAXTreeParams{FrameID: d.frame}
-		var err error
-		if replies[i], err = c.s.send(accessibility.CommandGetFullAXTree, p); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	for i, r := range replies {
-		if err := c.addNames(ctx, r); err != nil && i == 0 {
+		// An element or a frame that is gone meanwhile has no name.
+		if err := c.addNames(ctx, r); err != nil && (ctx.Err() != nil || !each && i == 0) {
 			return err
 		}
 	}
 	return nil
 }
 
-// addNames adds what an accessibility tree says to the nodes.
+// addNames adds what an accessibility tree says to the nodes. A node can be in the
+// tree twice, once as ignored; the other entry counts.
 func (c *capture) addNames(ctx context.Context, r reply) error {
 	var tree struct {
 		Nodes []axNode `json:"nodes"`
@@ -263,7 +265,10 @@ func (c *capture) build(snap *domsnapshot.CaptureSnapshotResult) {
 	}
 }
 
-// nodes makes the nodes of a document.
+// nodes makes the nodes of a document. The snapshot is a set of parallel arrays
+// with an entry for each node, parents before children, and another set with an
+// entry for each node that has a place in the layout. Strings are numbers into a
+// table.
 func (c *capture) nodes(doc *document, d *domsnapshot.DocumentSnapshot, str table) {
 	all := make([]node, len(d.Nodes.NodeType))
 	doc.nodes = make([]*node, len(all))
@@ -300,7 +305,7 @@ func (c *capture) nodes(doc *document, d *domsnapshot.DocumentSnapshot, str tabl
 	c.rare(all, d.Nodes, str)
 }
 
-// rare adds what only few nodes have.
+// rare adds what only few nodes have. The browser leaves out what no node has.
 func (c *capture) rare(all []node, d *domsnapshot.NodeTreeSnapshot, str table) {
 	if r := d.ContentDocumentIndex; r != nil {
 		for k, i := range r.Index {

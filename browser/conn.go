@@ -167,7 +167,9 @@ func (s *session) Call(ctx context.Context, method string, params, result any) e
 }
 
 // send sends a command and does not wait for its reply. The browser carries out
-// the commands of a session in the order in which they were sent.
+// the commands of a session in the order in which they were sent, so a caller can
+// send several and await only the last. A reply that is never awaited costs
+// nothing.
 func (s *session) send(method string, params any) (reply, error) {
 	var data []byte
 	var err error

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// usedRoles are the roles of elements that people use.
+// usedRoles are the roles of elements that people use: those of ARIA in lower case,
+// and those that only Chromium has.
 var usedRoles = strings.Fields(`
 	button link textbox searchbox combobox checkbox radio switch slider spinbutton
 	menuitem menuitemcheckbox menuitemradio option tab treeitem listbox
@@ -13,7 +14,11 @@ var usedRoles = strings.Fields(`
 
 // usable reports whether a node is listed. within is the listed element around
 // it, or nil; view and box are the view and the node's place. byListener means
-// that the only reason to list it is that it listens for clicks.
+// that the only reason to list it is that it listens for clicks: such an element
+// is often a container, and gives way to the elements in it.
+//
+// What the tag says comes first, then what attributes and the accessibility tree
+// say, then how the node looks and behaves.
 func (n *node) usable(within *Element, view, box Rect) (usable, byListener bool) {
 	switch n.tag {
 	case "button", "select", "textarea", "summary", "input", "canvas", "embed", "object":
@@ -46,7 +51,9 @@ func (n *node) usable(within *Element, view, box Rect) (usable, byListener bool)
 	return pointer && within == nil, false
 }
 
-// describe returns the node as an element, without index and place.
+// describe returns the node as an element, without index and place. Role, name and
+// state are those of the accessibility tree, as a screen reader says them; the
+// value is what the field holds now, and never that of a password.
 func (n *node) describe() *Element {
 	el := &Element{Tag: n.tag}
 	if n.tag == "input" {
@@ -87,7 +94,8 @@ func (n *node) describe() *Element {
 	return el
 }
 
-// shownRole returns the role of an element, or "" if its tag already says it.
+// shownRole returns the role of an element, or "" if its tag or its type already
+// says it, or if it has no meaning.
 func shownRole(role, tag, kind string) string {
 	switch role {
 	case "generic", "none", "InlineTextBox", "MenuListPopup":

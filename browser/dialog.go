@@ -28,7 +28,8 @@ type Dialog struct {
 	s *session
 }
 
-// dialogOpens handles the event of a dialog that opens.
+// dialogOpens handles the event of a dialog that opens: it answers it, or leaves it
+// open for Answer. The page and all commands to it stand still until then.
 func (t *Tab) dialogOpens(s *session, params jsonv2.Value) {
 	var ev page.EventJavascriptDialogOpening
 	if decode(params, &ev) != nil {
@@ -62,7 +63,8 @@ func (t *Tab) dialogOpens(s *session, params jsonv2.Value) {
 func (t *Tab) Dialog() *Dialog { return locked(t.b, func() *Dialog { return t.dialog }) }
 
 // Answer answers the open dialog and waits until the effects have settled. text
-// is the answer to a prompt.
+// is the answer to a prompt. It is no action in the sense of act, which an open
+// dialog does not let begin.
 func (t *Tab) Answer(ctx context.Context, accept bool, text string) (Outcome, error) {
 	d := t.Dialog()
 	if d == nil {

@@ -11,8 +11,9 @@ import (
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 )
 
-// A Download is a file that a page offered and the browser saves. Done and Err
-// may be read after [Download.Wait].
+// A Download is a file that a page offered and the browser saves into a directory
+// of its own, under a name that the page cannot choose. The browser's events
+// change it until it is done; Done and Err may be read after [Download.Wait].
 type Download struct {
 	URL  string
 	Name string // as the page suggests, without any directory
@@ -73,8 +74,9 @@ func (b *Browser) downloadProgress(params jsonv2.Value) {
 	})
 }
 
-// Wait waits until the download is done. It cancels one that is or announces to
-// be larger than max bytes.
+// Wait waits until the download is done, and returns why it failed if it did. It
+// cancels one that is or announces to be larger than max bytes, and one that is
+// not done when ctx ends.
 func (d *Download) Wait(ctx context.Context, max int64) error {
 	var err error
 	large := false

@@ -25,14 +25,18 @@ type Element struct {
 	container  bool // it contains elements that are listed instead of it
 }
 
-// A ref identifies a node: one of a frame that belongs to a session.
+// A ref identifies a node: one of a frame that belongs to a session. It is valid
+// while the node is in its document.
 type ref struct {
 	s     *session
 	frame cdp.FrameID
 	node  cdp.BackendNodeID
 }
 
-// An index numbers the elements of a document. The same node keeps its number.
+// An index numbers the elements of a document, in the order in which they are
+// found. The same node keeps its number, and the number of a node that is gone is
+// not given again: a model that names an old index gets an error and not another
+// element. A new document gets a new index.
 type index struct {
 	loader cdp.LoaderID // of the document
 	number map[key]int
@@ -103,7 +107,8 @@ func build(doc *document, m *metrics, idx *index) []item {
 }
 
 // withoutLabels leaves out the elements that are containers of others, and the
-// texts that repeat the name of the element beside them.
+// texts that repeat the name of the element beside them: in most cases these are
+// its label.
 func withoutLabels(items []item) []item {
 	items = slices.DeleteFunc(items, func(it item) bool { return it.el != nil && it.el.container })
 	named := func(i int, text string) bool {
@@ -160,6 +165,8 @@ func (b *builder) sees(r Rect) bool {
 
 // element adds an element if it is usable, and the document of a frame. It
 // returns the listed element around the nodes in it, and whether these are added.
+// The nodes in an element that is not shown may be shown all the same, by their
+// own style; only those of a <select> are never.
 func (b *builder) element(n *node, within *Element) (_ *Element, deeper bool) {
 	switch n.tag {
 	case "script", "style", "noscript", "template", "head", "meta", "link":
@@ -194,7 +201,8 @@ func (b *builder) reachable(box Rect) bool {
 	return box.W > 0 && box.H > 0 && box.X+box.W >= left && box.Y+box.H >= b.offset.Y-1
 }
 
-// frame adds what is in a frame.
+// frame adds what is in a frame: a line that names its address, and its items. A
+// frame of a pixel or less is there for counting visitors.
 func (b *builder) frame(n *node) {
 	box := b.place(n)
 	if !n.laid || n.inner == nil || box.W < 2 || box.H < 2 {
@@ -216,7 +224,8 @@ func (b *builder) add(it item) {
 	b.items = append(b.items, it)
 }
 
-// text adds a text to the line that is being put together, or begins the next.
+// text adds a text to the line that is being put together, or begins the next. A
+// line is what one block shows, or the row of a table, whatever the tags in it.
 func (b *builder) text(n *node) {
 	box := b.place(n)
 	if !n.laid || n.visibility == "hidden" {

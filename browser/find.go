@@ -7,22 +7,24 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // ErrNoBrowser is the error of [Start] and [Find] where no Chromium is installed.
-var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install chromium, brew install --cask" +
-	" chromium, winget install Google.Chrome), name it ([browser] chrome_instance_path), or connect to a running" +
-	" one ([browser] cdp_url)")
+var ErrNoBrowser = errors.New("no Chromium was found: install one (apt install chromium," +
+	" brew install --cask chromium, winget install Google.Chrome), name it ([browser] chrome_instance_path)," +
+	" or connect to a running one ([browser] cdp_url)")
 
 // Find returns the path of the Chromium that [Start] runs by default: the first
 // known program on the PATH, else the first in the places where systems install
 // one.
 func Find() (string, error) { return findProgram(exec.LookPath, os.Stat) }
 
+// names are the programs that are looked for on the PATH.
+const names = "chromium chromium-browser google-chrome google-chrome-stable chrome microsoft-edge msedge"
+
 func findProgram(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome",
-		"microsoft-edge", "msedge"}
-	for _, name := range names {
+	for _, name := range strings.Fields(names) {
 		if path, err := lookPath(name); err == nil {
 			return path, nil
 		}

@@ -27,8 +27,8 @@ type Option struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// Options returns the options of a drop-down: of a <select>, or of an element
-// with its role.
+// Options returns the options of a drop-down: of a <select>, or of an element with
+// that role, whose options are in it or in the list that it names.
 func (t *Tab) Options(ctx context.Context, el *Element) ([]Option, error) {
 	var all []Option
 	_, err := t.do(ctx, el, func(ctx context.Context) error { return t.call(ctx, el.ref, optionsJS, &all) })
@@ -84,7 +84,8 @@ func (t *Tab) ScrollTo(ctx context.Context, text string) (Outcome, error) {
 }
 
 // Upload puts files into a file field. el may also be a button that opens a file
-// chooser; if it is nil, the files go to the chooser that is open.
+// chooser; if it is nil, the files go to the chooser that is open. The browser
+// reads the files later, so they have to stay where they are.
 func (t *Tab) Upload(ctx context.Context, el *Element, files ...string) (Outcome, error) {
 	open := locked(t.b, func() *chooser { return t.chooser })
 	return t.do(ctx, el, func(ctx context.Context) error {

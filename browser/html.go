@@ -24,7 +24,9 @@ func (t *Tab) HTML(ctx context.Context) (string, error) {
 // maxNesting is how deeply elements are written.
 const maxNesting = 400
 
-// An htmlWriter writes captured documents as HTML. Frames become <div>.
+// An htmlWriter writes captured documents as HTML, for readers that parse it
+// again. Frames become <div>, and shadow roots disappear: what is in them stands
+// where it is shown.
 type htmlWriter struct {
 	out     strings.Builder
 	frames  int // around what is written

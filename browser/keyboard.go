@@ -18,7 +18,10 @@ var prepareJS string
 // at once.
 const maxTyped = 200
 
-// Type replaces the content of a field by a text. An empty text empties the field.
+// Type replaces the content of a field by a text, and waits until the effects have
+// settled. An empty text empties the field. A date, a time, a colour and a range
+// are set, since their widgets cannot be typed into; every other field gets the
+// keys of the text.
 func (t *Tab) Type(ctx context.Context, el *Element, text string) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
 		if el.Kind != "file" { // which prepare.js refuses, though it may be hidden
@@ -38,7 +41,9 @@ func (t *Tab) Type(ctx context.Context, el *Element, text string) (Outcome, erro
 }
 
 // write types a text where the focus is. singleLine says that the focus is in a
-// field of one line, where a line break is the key Enter.
+// field of one line, where a line break is the key Enter. A text that is long, or
+// has characters that no keyboard has, is inserted as by an input method: pages
+// get its input event and no keys.
 func (t *Tab) write(ctx context.Context, text string, singleLine bool) error {
 	typeable := func(r rune) bool { return r >= ' ' && r <= unicode.MaxASCII || singleLine && r == '\n' }
 	if len(text) > maxTyped || strings.ContainsFunc(text, func(r rune) bool { return !typeable(r) }) {
@@ -57,8 +62,8 @@ func (t *Tab) keys(ctx context.Context, events []*input.DispatchKeyEventParams) 
 	return sendAll(ctx, t, "the keyboard", input.CommandDispatchKeyEvent, events)
 }
 
-// Keys presses keys one after the other: names such as Enter or Control+a with
-// spaces between them. Anything else is typed as text.
+// Keys presses keys where the focus is, one after the other: names such as Enter or
+// Control+a with spaces between them. Anything else is typed as text.
 func (t *Tab) Keys(ctx context.Context, keys string) (Outcome, error) {
 	return t.do(ctx, nil, func(ctx context.Context) error {
 		if events, ok := keyEvents(keys); ok {

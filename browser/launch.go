@@ -30,8 +30,8 @@ type process struct {
 	tr     *chromedp.PipeConn
 }
 
-// launch starts a browser that speaks the protocol over a pipe. The caller calls
-// end.
+// launch starts a browser that speaks the protocol over a pipe: unlike a port, no
+// other process of the user can connect to it. The caller calls end.
 func launch(o *Options) (*process, error) {
 	path, err := o.program()
 	if err != nil {
@@ -61,7 +61,8 @@ func launch(o *Options) (*process, error) {
 		if pipe != nil {
 			pipe.closeOurs()
 		}
-		return nil, errors.Join(fmt.Errorf("the browser %s does not start: %w", path, err), os.RemoveAll(p.dir))
+		err = fmt.Errorf("the browser %s does not start: %w", path, err)
+		return nil, errors.Join(err, os.RemoveAll(p.dir))
 	}
 	p.tr = chromedp.NewPipeConn(pipe.r, pipe.w)
 	go func() {
@@ -76,7 +77,8 @@ var errNoSandbox = refuse("Chromium cannot use its own sandbox when it runs as r
 	" user, or set [browser] sandbox = false where a page may act as root, such as in a container of its own")
 
 // end waits until the process has exited after it was asked to, kills whatever is
-// left of it when closeTime has passed, and removes its directory.
+// left of it when closeTime has passed, and removes its directory. The process has
+// children, which may outlive it by a moment.
 func (p *process) end(ctx context.Context) error {
 	wait, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
@@ -138,7 +140,8 @@ func (o *Options) arguments(profile string) []string {
 		args = append(args, "--no-sandbox", "--test-type") // the latter hides a warning that covers the page
 	}
 	if o.DisableSecurity {
-		args = append(args, "--disable-web-security", "--allow-running-insecure-content", "--ignore-certificate-errors")
+		args = append(args, "--disable-web-security", "--allow-running-insecure-content",
+			"--ignore-certificate-errors")
 	}
 	return append(args, o.Args...)
 }

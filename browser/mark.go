@@ -45,22 +45,26 @@ func (t *Tab) Marked(ctx context.Context, p *Page) ([]byte, error) {
 
 // markColors are used in turn, so that neighbours can be told apart.
 var markColors = []color.RGBA{
-	{200, 0, 0, 255}, {0, 90, 200, 255}, {0, 120, 0, 255}, {150, 0, 150, 255}, {160, 80, 0, 255}, {0, 110, 120, 255},
+	{200, 0, 0, 255}, {0, 90, 200, 255}, {0, 120, 0, 255},
+	{150, 0, 150, 255}, {160, 80, 0, 255}, {0, 110, 120, 255},
 }
 
 // mark draws the frame of an element, and its index in the upper left corner.
 func mark(img draw.Image, e *Element, scale float64) {
 	ink := image.NewUniform(markColors[e.Index%len(markColors)])
-	fill := func(r image.Rectangle) { draw.Draw(img, r.Intersect(img.Bounds()), ink, image.Point{}, draw.Src) }
-	box := image.Rect(int(e.Box.X*scale), int(e.Box.Y*scale), int((e.Box.X+e.Box.W)*scale), int((e.Box.Y+e.Box.H)*scale))
-	fill(image.Rect(box.Min.X, box.Min.Y, box.Max.X, box.Min.Y+1))
-	fill(image.Rect(box.Min.X, box.Max.Y-1, box.Max.X, box.Max.Y))
-	fill(image.Rect(box.Min.X, box.Min.Y, box.Min.X+1, box.Max.Y))
-	fill(image.Rect(box.Max.X-1, box.Min.Y, box.Max.X, box.Max.Y))
+	fill := func(x0, y0, x1, y1 int) {
+		draw.Draw(img, image.Rect(x0, y0, x1, y1).Intersect(img.Bounds()), ink, image.Point{}, draw.Src)
+	}
+	left, top := int(e.Box.X*scale), int(e.Box.Y*scale)
+	right, bottom := int((e.Box.X+e.Box.W)*scale), int((e.Box.Y+e.Box.H)*scale)
+	fill(left, top, right, top+1)
+	fill(left, bottom-1, right, bottom)
+	fill(left, top, left+1, bottom)
+	fill(right-1, top, right, bottom)
 
 	face, text := basicfont.Face7x13, strconv.Itoa(e.Index)
-	corner := image.Pt(max(0, box.Min.X), max(0, box.Min.Y))
-	fill(image.Rect(corner.X, corner.Y, corner.X+len(text)*face.Advance+4, corner.Y+face.Height))
-	label := font.Drawer{Dst: img, Src: image.White, Face: face, Dot: fixed.P(corner.X+2, corner.Y+face.Ascent)}
+	left, top = max(0, left), max(0, top)
+	fill(left, top, left+len(text)*face.Advance+4, top+face.Height)
+	label := font.Drawer{Dst: img, Src: image.White, Face: face, Dot: fixed.P(left+2, top+face.Ascent)}
 	label.DrawString(text)
 }

@@ -27,7 +27,8 @@ type Button struct {
 }
 
 // Click clicks an element and waits until the immediate effects have settled. For
-// those that come with the next frame, see [Tab.Rest].
+// those that come with the next frame, see [Tab.Rest]. If the element cannot be
+// hit, the error says what is in the way.
 func (t *Tab) Click(ctx context.Context, el *Element, how Button) (Outcome, error) {
 	return t.clicking(ctx, el, func(ctx context.Context) error {
 		if done, err := t.clickGuarded(ctx, el, how); done {
@@ -56,11 +57,12 @@ func (t *Tab) clicking(ctx context.Context, el *Element, click func(context.Cont
 	})
 }
 
-// clickGuarded clicks an element at once if it can be hit now. It needs no frame
-// to be drawn: a guard in the page suppresses a press that would hit something
-// else. It reports false if it has not clicked the element, which then takes more
-// care. It is not for elements in other processes, where what was drawn last
-// decides which process gets an event.
+// clickGuarded clicks an element at once if it can be hit now. It is the fast way,
+// since it needs no frame to be drawn: between the check and the press the page
+// may change, so aim.js sets a guard in the page that suppresses a press which
+// would hit something else. It reports false if it has not clicked the element,
+// which then takes more care. It is not for elements in other processes, where
+// what was drawn last decides which process gets an event.
 func (t *Tab) clickGuarded(ctx context.Context, el *Element, how Button) (bool, error) {
 	if how.At != nil || el.s != t.s || len(t.sessions()) > 1 {
 		return false, nil
@@ -127,7 +129,7 @@ func (t *Tab) reach(ctx context.Context, el *Element, offset *Point) (Point, err
 	}
 }
 
-// Hover moves the mouse over an element.
+// Hover moves the mouse over an element and waits until the effects have settled.
 func (t *Tab) Hover(ctx context.Context, el *Element) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
 		_, err := t.reach(ctx, el, nil)
@@ -167,7 +169,9 @@ func (t *Tab) mouse(ctx context.Context, events ...input.DispatchMouseEventParam
 }
 
 // sendAll sends the same command with several parameters, without waiting in
-// between, and then waits for all of them. device is named in an error.
+// between, and then waits for all of them. The browser answers an input event when
+// the page has handled it, so a handler that does not end is found here. device is
+// named in an error.
 func sendAll[P any](ctx context.Context, t *Tab, device, method string, params []P) error {
 	var replies []reply
 	for _, p := range params {
@@ -192,7 +196,8 @@ const dragSteps = 6
 
 // Drag drags an element to another one, or to a place. With to, at is the place
 // within it, and nil its middle; without to, at is the place from the middle of
-// the dragged element.
+// the dragged element. It works for pages that follow the mouse and for those
+// that use the drag and drop of HTML.
 func (t *Tab) Drag(ctx context.Context, el, to *Element, at *Point) (Outcome, error) {
 	return t.do(ctx, el, func(ctx context.Context) error {
 		from, err := t.point(ctx, el, nil)
@@ -255,7 +260,7 @@ func (t *Tab) dragMouse(ctx context.Context, from, to Point) error {
 // drop ends an HTML drag. The browser may report the drag only now; without one,
 // drop does nothing.
 func (t *Tab) drop(ctx context.Context, to Point, drag *input.DragData) error {
-	kinds := []input.DispatchDragEventType{input.DispatchDragEventTypeDrop}
+	kinds := []dragKind{input.DispatchDragEventTypeDrop}
 	if drag == nil {
 		if err := t.drawn(ctx); err != nil {
 			return err
@@ -263,8 +268,8 @@ func (t *Tab) drop(ctx context.Context, to Point, drag *input.DragData) error {
 		if t.b.note(func() { drag = t.drag }); drag == nil {
 			return nil
 		}
-		kinds = []input.DispatchDragEventType{
-			input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop}
+		kinds = []dragKind{
+			input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, kinds[0]}
 	}
 	for _, kind := range kinds {
 		if err := t.dragEvent(ctx, kind, to, drag); err != nil {
@@ -274,7 +279,9 @@ func (t *Tab) drop(ctx context.Context, to Point, drag *input.DragData) error {
 	return nil
 }
 
-func (t *Tab) dragEvent(ctx context.Context, kind input.DispatchDragEventType, p Point, d *input.DragData) error {
+type dragKind = input.DispatchDragEventType
+
+func (t *Tab) dragEvent(ctx context.Context, kind dragKind, p Point, d *input.DragData) error {
 	event := input.DispatchDragEventParams{Type: kind, X: p.X, Y: p.Y, Data: d}
 	return t.s.Call(ctx, input.CommandDispatchDragEvent, event, nil)
 }

@@ -18,7 +18,9 @@ func (t *Tab) Go(ctx context.Context, url string) (Outcome, error) {
 	return t.leave(ctx, func(ctx context.Context, before snapshot) error { return t.navigate(ctx, url) })
 }
 
-// navigate opens a page and waits until its document has been received.
+// navigate opens a page and waits until its document has been received. A server
+// that does not answer within twice the load time is given up, and the tab stays
+// where it was.
 func (t *Tab) navigate(ctx context.Context, url string) error {
 	long, cancel := context.WithTimeout(ctx, 2*loadTime)
 	defer cancel()
@@ -42,7 +44,8 @@ func (t *Tab) navigate(ctx context.Context, url string) error {
 	return t.waitPage(ctx, func() bool { return t.loader == res.LoaderID })
 }
 
-// Back goes back by one page in the history of the tab.
+// Back goes back by one page in the history of the tab and waits until that page
+// has loaded. It is an error if there is none.
 func (t *Tab) Back(ctx context.Context) (Outcome, error) {
 	return t.leave(ctx, func(ctx context.Context, before snapshot) error {
 		h, err := cdp.Call(ctx, t.s, page.GetNavigationHistory, cdp.Empty{})
@@ -61,7 +64,8 @@ func (t *Tab) Back(ctx context.Context) (Outcome, error) {
 	})
 }
 
-// Reload loads the page again.
+// Reload loads the page again and waits until it has loaded. It also revives a
+// page that has crashed.
 func (t *Tab) Reload(ctx context.Context) (Outcome, error) {
 	t.b.note(func() { t.crashed = false })
 	return t.leave(ctx, func(ctx context.Context, before snapshot) error {
@@ -74,7 +78,8 @@ func (t *Tab) Reload(ctx context.Context) (Outcome, error) {
 }
 
 // leave runs an action that leads to another page, and waits until that page has
-// loaded. The present page cannot object.
+// loaded. The present page cannot object: while leaving is set, its question
+// whether to stay is answered with no.
 func (t *Tab) leave(ctx context.Context, action func(context.Context, snapshot) error) (Outcome, error) {
 	t.b.note(func() { t.leaving = true })
 	defer t.b.note(func() { t.leaving = false })

@@ -15,12 +15,13 @@ const (
 	fragmentNode = 11 // a shadow root
 )
 
-// A node is one node of a captured document.
+// A node is one node of a captured document. Nodes are not changed after the
+// capture, except that ax is filled in.
 type node struct {
 	doc      *document
-	id       cdp.BackendNodeID
+	id       cdp.BackendNodeID // unique in its process, and kept while the node lives
 	parent   *node
-	children []*node
+	children []*node   // a shadow root comes before the children in the light
 	inner    *document // of a frame: the document in it, or nil
 
 	kind   int
@@ -104,7 +105,9 @@ func (n *node) inside(such func(*node) bool) bool {
 	return false
 }
 
-// text returns the text that is shown in the node, a good 300 bytes of it at most.
+// text returns the text that is shown in the node. It stops after the text node in
+// which it reaches 300 bytes: names are shorter, and the nodes that contain most of
+// a page would be expensive.
 func (n *node) text() string {
 	var b strings.Builder
 	for k := range n.below() {
@@ -120,7 +123,8 @@ func (n *node) text() string {
 }
 
 // name returns a name for an element that has none in the accessibility tree:
-// an attribute that names it, its text, or at least its id or class.
+// an attribute that names it, its text, or at least its id or class. A model can
+// use an element only if it can guess what the element is for.
 func (n *node) name() string {
 	for _, name := range []string{"aria-label", "title", "alt", "placeholder", "name"} {
 		if v := n.value(name); v != "" {
@@ -139,7 +143,8 @@ func (n *node) name() string {
 	return ""
 }
 
-// options describes the options of a <select>: the first six.
+// options describes the options of a <select>: the first six, each cut to 30
+// bytes. The action get_dropdown_options lists all.
 func (n *node) options() string {
 	var names []string
 	for k := range n.below() {
@@ -168,7 +173,8 @@ func (n *node) optionText() string {
 
 // line returns the node whose text makes one line together with this text node,
 // and what separates the parts of that line: the row of a table, else the nearest
-// block. It is nil where there is neither.
+// block. It is nil where there is neither. A block in a cell does not end the
+// line, so that a table is read row by row.
 func (n *node) line() (block *node, separator string) {
 	for p := n.parent; p != nil; p = p.parent {
 		switch {
@@ -176,7 +182,8 @@ func (n *node) line() (block *node, separator string) {
 			separator = " |"
 		case p.display == "table-row" && separator != "":
 			return p, separator
-		case p.display != "" && !strings.HasPrefix(p.display, "inline") && p.display != "contents" && separator == "":
+		case p.display == "", p.display == "contents", strings.HasPrefix(p.display, "inline"), separator != "":
+		default:
 			return p, ""
 		}
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// Screenshot returns a picture of the view, as PNG or JPEG.
+// Screenshot returns a picture of the view, as PNG or as JPEG of quality 70. Its
+// size is that of the view in device pixels.
 func (t *Tab) Screenshot(ctx context.Context, png bool) ([]byte, error) {
 	return viewing(ctx, t, func(ctx context.Context) ([]byte, error) {
 		p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatJpeg, Quality: ptr(int64(70))}
@@ -24,7 +25,8 @@ func (t *Tab) Screenshot(ctx context.Context, png bool) ([]byte, error) {
 	})
 }
 
-// PDF returns the page as it would be printed.
+// PDF returns the page as it would be printed, with backgrounds and in the paper
+// size that the page asks for.
 func (t *Tab) PDF(ctx context.Context) ([]byte, error) {
 	return viewing(ctx, t, func(ctx context.Context) ([]byte, error) {
 		p := page.PrintToPDFParams{PrintBackground: ptr(true), PreferCSSPageSize: ptr(true)}
@@ -33,8 +35,9 @@ func (t *Tab) PDF(ctx context.Context) ([]byte, error) {
 	})
 }
 
-// Fetch fetches an address as the page would, with its cookies. It returns the
-// media type as well. An answer of more than max bytes is an error.
+// Fetch fetches an address as the page would, with its cookies but without running
+// anything. It returns the media type as well, without parameters. An answer of
+// more than max bytes is an error.
 func (t *Tab) Fetch(ctx context.Context, url string, max int) (data []byte, mediaType string, err error) {
 	ctx, done, err := t.act(ctx)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Page is what a tab shows at one moment.
+// A Page is what a tab shows at one moment. Its elements can be acted on as long
+// as they are in the document, also after the page has changed.
 type Page struct {
 	URL, Title   string
 	Width        float64 // of the view
@@ -24,8 +25,10 @@ type Page struct {
 	items []item
 }
 
-// State looks at the page. What it finds does not count as seen: call [Tab.Seen]
-// when the page has been shown.
+// State looks at the page: at all of it, also beyond the view, with its frames and
+// shadow roots. If a dialog is open, the Page has the dialog and nothing else.
+// What State finds does not count as seen: call [Tab.Seen] when the page has been
+// shown.
 func (t *Tab) State(ctx context.Context) (*Page, error) {
 	p, err := viewing(ctx, t, t.state)
 	if errors.Is(err, errDialog) {
@@ -79,7 +82,8 @@ func (p *Page) Element(index int) *Element {
 	return p.Elements[i]
 }
 
-// Find returns the first element whose line contains all of the words, or nil.
+// Find returns the first element whose line, as [Element.String] returns it,
+// contains all of the words; nil if there is none.
 func (p *Page) Find(words ...string) *Element {
 	for _, e := range p.Elements {
 		line := e.String()
@@ -175,7 +179,9 @@ func (p *Page) Render(limit int) string {
 	return b.String()
 }
 
-// lines returns a line for each item.
+// lines returns a line for each item, indented by the frames that it is in. The
+// line of an element has its index, and marks that say where it is and whether it
+// is new.
 func (p *Page) lines() []string {
 	lines := make([]string, len(p.items))
 	for i, it := range p.items {
@@ -201,7 +207,7 @@ func (p *Page) lines() []string {
 }
 
 // choose reports for each item whether its line is shown, so that the lines have
-// limit bytes at most.
+// limit bytes at most. It takes items by rank until one does not fit.
 func choose(items []item, lines []string, limit int) []bool {
 	order := make([]int, len(items))
 	for i := range order {

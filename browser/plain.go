@@ -13,7 +13,7 @@ import (
 // the line of text that is in them. This file finds those, so that the tree is
 // asked only about the others.
 
-// unknown returns the elements that may be listed and about which only the
+// unknown returns the elements of a process that may be listed and about which only the
 // accessibility tree knows enough. To the other candidates it gives the axNode
 // that the tree would have. Elements in frames and shadow roots are always
 // unknown, since focus covers only the first document.
@@ -63,7 +63,8 @@ func plainAX(tag, name string) *axNode {
 // accessibility tree says of it.
 func (n *node) candidate() bool {
 	switch n.tag {
-	case "a", "area", "audio", "button", "canvas", "embed", "input", "object", "select", "summary", "textarea", "video":
+	case "a", "area", "audio", "button", "canvas", "embed", "input", "object", "select", "summary", "textarea",
+		"video":
 		return true
 	case "html", "body", "label", "option", "script", "style", "noscript", "template", "head", "meta", "link":
 		return false
@@ -86,7 +87,7 @@ func (n *node) plainName() (name string, ok bool) {
 				return "", false
 			}
 			name += text
-		case !slices.Contains(inlineTags, k.tag) || !k.plainAttributes() || !strings.HasPrefix(k.display, "inline"):
+		case !slices.Contains(inlineTags, k.tag), !k.plainAttributes(), !strings.HasPrefix(k.display, "inline"):
 			return "", false
 		}
 	}
@@ -111,8 +112,8 @@ func (n *node) singleLine() (string, bool) {
 func (n *node) plainAttributes() bool {
 	for _, a := range n.attrs {
 		switch a.name {
-		case "class", "download", "draggable", "href", "hreflang", "id", "onclick", "referrerpolicy", "rel", "style",
-			"tabindex", "target", "type", "value":
+		case "class", "download", "draggable", "href", "hreflang", "id", "onclick", "referrerpolicy", "rel",
+			"style", "tabindex", "target", "type", "value":
 		default:
 			if !strings.HasPrefix(a.name, "data-") {
 				return false

@@ -39,6 +39,17 @@ const (
 	blockedFrame   = blocked("its frame is hidden")
 )
 
+// Where an element can be hit
+//
+// An action is done with real input events, which hit whatever is at a place. So
+// before each action its place is found and checked: the element is scrolled into
+// view; ready.js says whether it is visible, enabled and still; the middle of its
+// first box is the place; and what the browser finds at that place has to be the
+// element, or something in it. For an element in a frame that has a process of
+// its own, the same is checked for each frame around it, from the inside out. If
+// anything fails, the error is a blocked, which may be over after the next frame
+// that the page draws.
+
 // point waits until an element is visible, still, enabled and not covered, and
 // returns a place in the view where it can be hit. offset, if not nil, is the
 // wanted place from the element's upper left corner. point gives up when the
@@ -110,7 +121,8 @@ func (t *Tab) tryPoint(ctx context.Context, el *Element, offset *Point) (Point, 
 	if err != nil {
 		return Point{}, err
 	}
-	scroll, err := el.s.send(dom.CommandScrollIntoViewIfNeeded, dom.ScrollIntoViewIfNeededParams{BackendNodeID: el.node})
+	intoView := dom.ScrollIntoViewIfNeededParams{BackendNodeID: el.node}
+	scroll, err := el.s.send(dom.CommandScrollIntoViewIfNeeded, intoView)
 	if err != nil {
 		return Point{}, err
 	}
@@ -156,8 +168,11 @@ func middle(quads []dom.Quad) (Point, bool) {
 
 // uncovered checks that a click at a place in the view of the element's process
 // hits the element, there and in the processes around it. It returns the place in
-// the view of the tab.
-func (t *Tab) uncovered(ctx context.Context, el *Element, id runtime.RemoteObjectID, place Point) (Point, error) {
+// the view of the tab, which is what input events take. id is the element as a
+// value of our world.
+func (t *Tab) uncovered(
+	ctx context.Context, el *Element, id runtime.RemoteObjectID, place Point,
+) (Point, error) {
 	var around []frameElement
 	at := place
 	for s := el.s; s != t.s && s.parent != nil && s.parent.id != ""; s = s.parent {
@@ -211,7 +226,9 @@ func (t *Tab) frameElement(ctx context.Context, s *session, place Point) (f fram
 }
 
 // hits checks that a click at a place in the view of a process hits a node or
-// what is in it. id is the node as a value of our world, if the caller has it.
+// what is in it. id is the node as a value of our world, if the caller has it. If
+// something else is there, hit.js decides whether that counts as the node, as a
+// label does for its field, and else describes it for the error.
 func (t *Tab) hits(ctx context.Context, r ref, id runtime.RemoteObjectID, at Point) error {
 	m, err := cdp.Call(ctx, r.s, page.GetLayoutMetrics, cdp.Empty{})
 	if err != nil {

@@ -21,8 +21,9 @@ var errStale = errors.New("it is no longer on the page: look at the elements as 
 // released together.
 const objectGroup = "openmanus"
 
-// world returns the context of a frame in which our functions run. The page's own
-// scripts cannot see it.
+// world returns the context of a frame in which our functions run: an isolated
+// world, which shares the document with the page's own scripts and nothing else.
+// They cannot see or change our functions.
 func (t *Tab) world(ctx context.Context, r ref) (runtime.ExecutionContextID, error) {
 	id := locked(t.b, func() runtime.ExecutionContextID { return t.worlds[r.frame] })
 	if id != 0 {
@@ -37,7 +38,9 @@ func (t *Tab) world(ctx context.Context, r ref) (runtime.ExecutionContextID, err
 	return res.ExecutionContextID, nil
 }
 
-// object returns a node as a value of our world. [Tab.release] releases it.
+// object returns a node as a value of our world. The page keeps it until
+// [Tab.release]. If the world has ended with an older document, object makes
+// another one.
 func (t *Tab) object(ctx context.Context, r ref) (runtime.RemoteObjectID, error) {
 	for try := 0; ; try++ {
 		world, err := t.world(ctx, r)
@@ -62,6 +65,7 @@ func (t *Tab) release(s *session) {
 }
 
 // staleOr returns errStale if err says that a node or its frame is gone, else err.
+// The protocol has no codes for this, only texts.
 func staleOr(err error) error {
 	var e *cdproto.Error
 	if !errors.As(err, &e) {

@@ -21,6 +21,17 @@ const (
 	beginTime = 3 * time.Second  // for an expected effect to begin
 )
 
+// How the end of an action is found
+//
+// An action records a snapshot, does its work, and then waits until what it caused
+// has settled. Whatever has a moment after that of the snapshot was caused by it,
+// or happened at the same time by chance: the two cannot be told apart. First the
+// page runs the tasks that were due and draws a frame, so that handlers have run
+// and requests have been sent. Then loads and requests are awaited, and after
+// them another frame, since an answer changes the page and may cause the next
+// request. Everything has a limit: a page that never rests is given up, which is
+// no error, and its Outcome says that it still loads.
+
 // An Outcome is what an action caused, as far as it is known when the action
 // returns.
 type Outcome struct {
@@ -83,7 +94,9 @@ func (t *Tab) diff(before snapshot) (out Outcome) {
 // waitSettled waits until the effects of an action have settled and returns them.
 // first is what it waits for at the start: t.drawn or t.ran. An open dialog ends
 // the waiting, and is no error.
-func (t *Tab) waitSettled(ctx context.Context, before snapshot, first func(context.Context) error) (Outcome, error) {
+func (t *Tab) waitSettled(
+	ctx context.Context, before snapshot, first func(context.Context) error,
+) (Outcome, error) {
 	err := t.settle(ctx, before, first)
 	if err == nil {
 		t.waitLanded(ctx, before)
@@ -133,7 +146,8 @@ func (t *Tab) doUntil(
 
 // Rest waits for the frame that the page draws after a click with this outcome,
 // and for the effects that come with it. It returns the effects of both. After
-// other actions it returns out at once.
+// other actions it returns out at once. A program that clicks many times in a row
+// does not have to call it: the next look at the page waits for the frame anyway.
 func (t *Tab) Rest(ctx context.Context, out Outcome) (Outcome, error) {
 	before := t.takePending()
 	if before == nil {
@@ -160,7 +174,7 @@ func (t *Tab) takePending() (before *snapshot) {
 }
 
 // viewing runs read, which looks at the page, as an action that first waits for
-// the frame after a click.
+// the frame after a click. Otherwise a look could miss what the click has changed.
 func viewing[T any](ctx context.Context, t *Tab, read func(context.Context) (T, error)) (v T, err error) {
 	ctx, done, err := t.act(ctx)
 	if err != nil {
@@ -177,7 +191,8 @@ func viewing[T any](ctx context.Context, t *Tab, read func(context.Context) (T, 
 }
 
 // waitLanded waits, within beginTime, until it is known what became of a
-// navigation that led to no page: in most cases a download is about to begin.
+// navigation that led to no page: in most cases a download is about to begin, and
+// the browser reports it a moment after the navigation has ended.
 func (t *Tab) waitLanded(ctx context.Context, before snapshot) {
 	short, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
@@ -194,7 +209,8 @@ func (t *Tab) waitPage(ctx context.Context, ok func() bool) error {
 
 // settle waits until no page, frame or request that began after before is on its
 // way, each for a limited time. After each wait it looks again, since one effect
-// causes the next.
+// causes the next; after four rounds it gives up. A page that keeps sending
+// requests, as one does that asks for news, is waited for once.
 func (t *Tab) settle(ctx context.Context, before snapshot, first func(context.Context) error) error {
 	ready := first
 	for round := range 4 {
@@ -287,7 +303,9 @@ func (t *Tab) drawn(ctx context.Context) error { return t.await(ctx, t.s, drawnJ
 func (t *Tab) ran(ctx context.Context) error { return t.await(ctx, t.s, ranJS) }
 
 // await waits, within frameTime, for a promise in one of the processes of the
-// page. The promise resolves to true when the page is closing itself.
+// page. The promise resolves to true when the page is closing itself: then await
+// waits until it is closed, which is the effect of the action. That the document
+// is replaced meanwhile is no error.
 func (t *Tab) await(ctx context.Context, s *session, promise string) error {
 	short, cancel := context.WithTimeout(ctx, frameTime)
 	defer cancel()

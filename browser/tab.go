@@ -21,34 +21,60 @@ type Tab struct {
 	ID int // counts from 0 in the order in which the browser opened its tabs
 
 	b      *Browser
-	s      *session      // of the page itself
-	opener *Tab          // whose page opened it, or nil
-	ours   bool          // opened by New, not by a page or by the user of the browser
-	ready  chan struct{} // closed when it can be used
-	acting chan struct{} // holds a value while an action runs
+	s      *session // of the page itself
+	opener *Tab     // whose page opened it, or nil
+	ours   bool     // New opened it, not a page or the user of the browser
+
+	// ready is closed when prepare has subscribed to all events: an event that is
+	// missed would be waited for in vain.
+	ready chan struct{}
+
+	// acting holds a value while an action runs.
+	acting chan struct{}
 
 	// b.mu guards the rest. A map to int64 holds the moment at which an entry was
-	// made.
-	frames   []*session // of the frames that have a process of their own
-	closed   bool
-	crashed  bool
-	leaving  bool // an action of ours is about to replace the page
-	url      string
-	loader   cdp.LoaderID // of the document; another document has another one
+	// made, so that an action can tell what it caused from what was there before.
+
+	frames  []*session // of the frames that have a process of their own
+	closed  bool
+	crashed bool
+	url     string
+	loader  cdp.LoaderID // of the document: another document has another loader
+
+	// leaving is true while an action of ours replaces the page, which may then
+	// not ask whether to stay.
+	leaving bool
+
+	// domReady is true when the document can be read, though parts may still load.
 	domReady bool
 
-	sameDocument int64                                      // when it last navigated within its document
-	left         map[cdp.FrameID]int64                      // frames that left for a document they have not reached
-	loading      map[cdp.FrameID]int64                      // frames that load
-	requests     map[network.RequestID]int64                // requests under way
-	worlds       map[cdp.FrameID]runtime.ExecutionContextID // where our functions run
-	dialog       *Dialog                                    // open now
-	dialogs      []Dialog                                   // since the last Outcome
-	dialogCount  int                                        // in the life of the tab
-	chooser      *chooser                                   // open now
-	pending      *snapshot                                  // before a click whose frame has not been awaited
-	drag         *input.DragData                            // of an HTML drag that the page began
-	index        *index
+	// sameDocument is the moment of the last navigation within the document, such
+	// as to an anchor.
+	sameDocument int64
+
+	// left has the frames that set out for another document and have not reached
+	// it. A frame whose navigation becomes a download stays in left until it
+	// navigates again.
+	left map[cdp.FrameID]int64
+
+	loading  map[cdp.FrameID]int64       // frames that load
+	requests map[network.RequestID]int64 // requests under way that will end
+
+	// worlds has the contexts in which our functions run, by frame. They end with
+	// the document.
+	worlds map[cdp.FrameID]runtime.ExecutionContextID
+
+	dialog      *Dialog  // open now, or nil
+	dialogs     []Dialog // shown since the last Outcome
+	dialogCount int      // shown in the life of the tab
+	chooser     *chooser // open now, or nil
+
+	// pending is the state before a click after which no frame has been drawn: see
+	// Rest.
+	pending *snapshot
+
+	drag  *input.DragData // of the HTML drag that the page began last
+	index *index          // of the document
 }
 
 // A chooser is a file chooser that the page opened; node is the field it is for.
@@ -79,7 +105,9 @@ func newTab(b *Browser, s *session, info *target.Info) *Tab {
 	return t
 }
 
-// prepare subscribes to the events of a page or frame, and then lets it run.
+// prepare subscribes to the events of a page or frame, and then lets it run: the
+// browser starts targets paused, so that no event is missed. It does not wait
+// between the commands, which the browser carries out in their order.
 func (t *Tab) prepare(s *session) {
 	type command struct {
 		method string
@@ -120,7 +148,8 @@ func (t *Tab) started(ctx context.Context) error {
 	}
 }
 
-// event handles an event of the page or of one of its frames. It does not wait.
+// event handles an event of the page or of one of its frames. The connection's
+// reader calls it, so it does not wait.
 func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 	switch method {
 	case "Inspector.targetCrashed":
@@ -156,7 +185,10 @@ func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 	}
 }
 
-// frameEvent keeps track of which frames are on their way to another document.
+// frameEvent keeps track of which frames are on their way to another document. In
+// the order of a navigation, the browser reports that it was requested, that it
+// starts (for another document, or within the same one), that the document was
+// received (navigated), and that it has loaded.
 func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 	var ev struct {
 		Frame struct {
@@ -204,8 +236,9 @@ func (t *Tab) frameEvent(s *session, method string, params jsonv2.Value) {
 	})
 }
 
-// requestEvent keeps track of the requests under way. Requests of the kinds that
-// may never end, such as streams, do not count.
+// requestEvent keeps track of the requests under way. Only the kinds count on
+// which a page waits for its content: images may be slow and are not read, and
+// streams and sockets may never end.
 func (t *Tab) requestEvent(method string, params jsonv2.Value) {
 	var ev struct {
 		RequestID network.RequestID `json:"requestId"`
@@ -227,7 +260,7 @@ func (t *Tab) requestEvent(method string, params jsonv2.Value) {
 // URL returns the address of the page.
 func (t *Tab) URL() string { return locked(t.b, func() string { return t.url }) }
 
-// Activate makes the tab the active one.
+// Activate makes the tab the active one, and brings it to the front of a window.
 func (t *Tab) Activate(ctx context.Context) error {
 	p := target.ActivateTargetParams{TargetID: t.s.target}
 	if _, err := cdp.Call(ctx, t.b.c.root, target.ActivateTarget, p); err != nil {
@@ -237,7 +270,8 @@ func (t *Tab) Activate(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the tab. A page cannot prevent it.
+// Close closes the tab and returns when it is closed. The page cannot prevent it:
+// its question whether to stay is answered with no.
 func (t *Tab) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()
@@ -266,8 +300,10 @@ var (
 )
 
 // act begins an action: it waits for the previous one to end. The context that it
-// returns ends when the page opens a dialog, crashes or is closed; [cause] then
-// tells which. The caller calls done when the action ends.
+// returns ends when the page opens a dialog, crashes or is closed, since then the
+// browser would leave commands unanswered; [cause] tells which. If one of these
+// holds already, act returns it as the error. The caller calls done when the
+// action ends.
 func (t *Tab) act(ctx context.Context) (_ context.Context, done func(), err error) {
 	select {
 	case t.acting <- struct{}{}:
@@ -308,7 +344,8 @@ func (t *Tab) obstacleLocked() error {
 	return nil
 }
 
-// cause returns err, or the reason for which its context ended.
+// cause returns the reason for which ctx ended if err is only a consequence of
+// that, else err. It is nil if err is nil.
 func cause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errGone)) {
 		if c := context.Cause(ctx); c != nil {

@@ -68,7 +68,7 @@ type slot struct {
 	removed bool     // the tool has another slot for the session, or none
 }
 
-// NewTool returns the tool. The caller closes it.
+// NewTool returns the tool. It starts no browser yet. The caller closes it.
 func NewTool(cfg Config) *Tool {
 	if cfg.Start == nil {
 		cfg.Start = func(ctx context.Context) (*Browser, error) { return Start(ctx, Options{}) }
@@ -174,7 +174,8 @@ func (t *Tool) slot(session string) (*slot, error) {
 	return s, nil
 }
 
-// A Detail is the Detail of browser_use's results.
+// A Detail is the Detail of browser_use's results. The one of a session's last call
+// tells a new browser what was open before.
 type Detail struct {
 	URL       string    `json:"url"`
 	Title     string    `json:"title,omitempty"`
@@ -191,7 +192,8 @@ type TabInfo struct {
 	Active bool   `json:"active,omitempty"`
 }
 
-// Run implements [openmanus.Tool].
+// Run implements [openmanus.Tool]. A result describes the page after the action. If
+// the action fails, there are both an error and a result with the page.
 func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	c := &runner{tool: t, ctx: ctx}
 	if err := json.Unmarshal([]byte(call.Input), &c.in); err != nil {

@@ -74,6 +74,8 @@ func (c *runner) address() (string, error) {
 	return u.String(), nil
 }
 
+// goTo opens a page in the active tab. It answers an open dialog first, and
+// dismisses it unless it asks whether to leave the page.
 func (c *runner) goTo(ctx context.Context) (string, Outcome, error) {
 	to, err := c.address()
 	if err != nil {
@@ -99,6 +101,7 @@ func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
 	return "Refreshed current page", out, err
 }
 
+// openTab opens a page in a new tab. After an error the tab stays, and is empty.
 func (c *runner) openTab(ctx context.Context) (string, Outcome, error) {
 	to, err := c.address()
 	if err != nil {
@@ -136,6 +139,7 @@ func (c *runner) switchTab(ctx context.Context) (string, Outcome, error) {
 	return fmt.Sprintf("Switched to tab %d", t.ID), Outcome{}, t.Activate(ctx)
 }
 
+// closeTab closes the tab with the ID of the call, or the active one.
 func (c *runner) closeTab(ctx context.Context) (string, Outcome, error) {
 	t, err := c.tabWithID()
 	if err != nil {
@@ -174,7 +178,9 @@ func (c *runner) webSearch(ctx context.Context) (string, Outcome, error) {
 // change it all the same.
 const lookAgain = 250 * time.Millisecond
 
-// wait waits until the page shows a text, or for some seconds.
+// wait waits until the page shows a text, 30 seconds if the call does not say how
+// long, or simply for some seconds. It looks at the page after each event of the
+// browser, and every lookAgain.
 func (c *runner) wait(ctx context.Context) (string, Outcome, error) {
 	seconds := 3
 	if c.in.Seconds != nil {
@@ -210,6 +216,7 @@ func (c *runner) wait(ctx context.Context) (string, Outcome, error) {
 	}
 }
 
+// scroll scrolls the page, or what the element is in, down or up.
 func (c *runner) scroll(ctx context.Context) (string, Outcome, error) {
 	if c.in.ScrollAmount < 0 {
 		return "", Outcome{}, errors.New("scroll_amount is negative: use scroll_up and scroll_down")
@@ -248,6 +255,7 @@ func (c *runner) choose(ctx context.Context) (string, Outcome, error) {
 	return fmt.Sprintf("Selected option '%s' from dropdown at index %d", *c.in.Text, c.el.Index), out, err
 }
 
+// input types into a field. The result does not repeat a password.
 func (c *runner) input(ctx context.Context) (string, Outcome, error) {
 	did := fmt.Sprintf("Input '%s' into element at index %d", cut(*c.in.Text, 500), c.el.Index)
 	if c.el.Kind == "password" {
@@ -262,6 +270,8 @@ func (c *runner) keys(ctx context.Context) (string, Outcome, error) {
 	return "Sent keys: " + c.in.Keys, out, err
 }
 
+// click clicks an element, or a place in it or in the view. A native drop-down is
+// refused: the list that it opens is not part of the page.
 func (c *runner) click(ctx context.Context) (string, Outcome, error) {
 	how, at := Button{Right: c.in.Button == "right"}, c.in.point()
 	if c.in.Button == "double" {
@@ -280,6 +290,7 @@ func (c *runner) click(ctx context.Context) (string, Outcome, error) {
 	return fmt.Sprintf("Clicked element at index %d", c.el.Index), out, err
 }
 
+// drag drags an element to another one or to a place.
 func (c *runner) drag(ctx context.Context) (string, Outcome, error) {
 	did := fmt.Sprintf("Dragged element at index %d", c.el.Index)
 	if c.to != nil {
@@ -289,6 +300,7 @@ func (c *runner) drag(ctx context.Context) (string, Outcome, error) {
 	return did, out, err
 }
 
+// dialog answers the open dialog; a prompt without text gets its default.
 func (c *runner) dialog(ctx context.Context) (string, Outcome, error) {
 	d := c.tab.Dialog()
 	if d == nil {

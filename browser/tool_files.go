@@ -74,6 +74,7 @@ func freeName(files fs.FS, suggested string) string {
 	}
 }
 
+// text returns all text of the page, also beyond the view.
 func (c *runner) text(ctx context.Context) (string, Outcome, error) {
 	page, err := c.tab.State(ctx)
 	if err != nil {
@@ -97,7 +98,8 @@ func (c *runner) extract(ctx context.Context) (string, Outcome, error) {
 		return "No content was extracted from the page.", Outcome{}, nil
 	}
 	c.quiet = true
-	return fmt.Sprintf("Extracted from page %s, to look for: %s\n\n%s", c.tab.URL(), c.in.Goal, md), Outcome{}, nil
+	did := fmt.Sprintf("Extracted from page %s, to look for: %s\n\n%s", c.tab.URL(), c.in.Goal, md)
+	return did, Outcome{}, nil
 }
 
 // markdown returns the page as Markdown, or as text if the tool cannot convert it.
@@ -116,6 +118,8 @@ func (c *runner) markdown(ctx context.Context) (string, error) {
 	return c.tool.cfg.Markdown([]byte(source), c.tab.URL())
 }
 
+// screenshot shows the view to the model, and writes it to a file if the call names
+// one: as PNG if its name says so, else as JPEG.
 func (c *runner) screenshot(ctx context.Context) (string, Outcome, error) {
 	mediaType, png := "image/jpeg", strings.EqualFold(path.Ext(c.in.FilePath), ".png")
 	if png {
@@ -136,6 +140,7 @@ func (c *runner) screenshot(ctx context.Context) (string, Outcome, error) {
 	return "Saved the screenshot to " + name, Outcome{}, c.write(ctx, name, img)
 }
 
+// savePDF prints the page into a file.
 func (c *runner) savePDF(ctx context.Context) (string, Outcome, error) {
 	name, err := c.workspaceName()
 	if err != nil {
@@ -176,7 +181,8 @@ func (c *runner) copyOut(name string) (local string, err error) {
 		return "", fmt.Errorf("%s cannot be uploaded: %w", name, err)
 	}
 	if info.IsDir() || info.Size() > maxDownload {
-		return "", fmt.Errorf("%s cannot be uploaded: it is a directory, or larger than %d MB", name, maxDownload>>20)
+		return "", fmt.Errorf(
+			"%s cannot be uploaded: it is a directory, or larger than %d MB", name, maxDownload>>20)
 	}
 	data, err := fs.ReadFile(files, name)
 	if err != nil {

@@ -30,7 +30,9 @@ type runner struct {
 	quiet bool     // the result leaves out the page: it is long, or about another page
 }
 
-// An action is one of those that browser_use offers.
+// An action is one of those that browser_use offers. The runner does for all of
+// them what they have in common: it checks what they need, resolves elements,
+// limits the time, describes the outcome and the page, and explains errors.
 type action struct {
 	needs []need
 	hints openmanus.Hints
@@ -102,7 +104,8 @@ func (c *runner) activeTab(ctx context.Context) (*Tab, error) {
 }
 
 // element returns the element with an index: as it was last seen, or as a new
-// look finds it. Without an index it returns nil.
+// look finds it. Without an index it returns nil. It does not look again at an
+// element that it knows: the action itself waits for one that is hidden now.
 func (c *runner) element(ctx context.Context, index *int) (*Element, error) {
 	if index == nil {
 		return nil, nil
@@ -184,7 +187,8 @@ func (c *runner) effects(ctx context.Context, did string, out Outcome) string {
 }
 
 // explain says what an error means for the model, and what to try. limited is the
-// context whose end is the time limit of the call.
+// context whose end is the time limit of the call. The texts begin as OpenManus'
+// do.
 func (c *runner) explain(limited context.Context, err error) error {
 	select {
 	case <-c.b.Dead():
@@ -204,7 +208,8 @@ func (c *runner) explain(limited context.Context, err error) error {
 	return refuse("Browser action '%s' failed: %w", name, err)
 }
 
-// result returns text and the page as it is now.
+// result returns text and the page as it is now. What the page says comes after
+// what we say, and is not repeated in it.
 func (c *runner) result(text string) openmanus.Result {
 	ctx, cancel := context.WithTimeout(c.ctx, actionTime)
 	defer cancel()
