@@ -29,8 +29,8 @@ type capture struct {
 	owner, snapshot, root reply
 }
 
-// An axNode is what the accessibility tree says of a node. It is declared here,
-// since the protocol's own type knows no properties of newer browsers.
+// An axNode is what the accessibility tree says of a node: the part of it that is
+// used, since whole trees are large.
 type axNode struct {
 	Ignored    bool     `json:"ignored"`
 	Role       axValue  `json:"role"`
@@ -46,21 +46,25 @@ type axProp struct {
 	Value axValue `json:"value"`
 }
 
-// An axValue is a string, a boolean or a number.
-type axValue struct {
-	Value jsonv2.Value `json:"value"`
-}
+// An axValue is a string, a boolean or a number, as text.
+type axValue string
 
-// text returns the value as text; strings without their quotes.
-func (v axValue) text() string {
-	raw := string(v.Value)
-	if len(raw) > 1 && raw[0] == '"' {
-		var s string
-		if decode(v.Value, &s) == nil {
-			return s
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (v *axValue) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Value jsonv2.Value `json:"value"`
+	}
+	if err := decode(data, &in); err != nil {
+		return err
+	}
+	s := string(in.Value)
+	if strings.HasPrefix(s, `"`) {
+		if err := decode(in.Value, &s); err != nil {
+			return err
 		}
 	}
-	return raw
+	*v = axValue(s)
+	return nil
 }
 
 // metrics are the sizes of the view and of the page.

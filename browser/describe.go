@@ -36,7 +36,7 @@ func (n *node) usable(within *Element, view, box Rect) (usable, byListener bool)
 	tabindex, hasTabindex := n.attr("tabindex")
 	switch {
 	case hasEditable && !strings.EqualFold(editable, "false"),
-		n.ax != nil && !n.ax.Ignored && slices.Contains(usedRoles, n.ax.Role.text()),
+		n.ax != nil && !n.ax.Ignored && slices.Contains(usedRoles, string(n.ax.Role)),
 		slices.Contains(usedRoles, n.value("role")),
 		n.value("draggable") == "true",
 		hasTabindex && !strings.HasPrefix(tabindex, "-") && within == nil:
@@ -60,8 +60,8 @@ func (n *node) describe() *Element {
 		el.Kind = n.inputKind()
 	}
 	if n.ax != nil && !n.ax.Ignored {
-		el.Role = shownRole(n.ax.Role.text(), n.tag, el.Kind)
-		el.Name, el.Value, el.State = n.ax.Name.text(), n.ax.Value.text(), states(n.ax)
+		el.Role = shownRole(string(n.ax.Role), n.tag, el.Kind)
+		el.Name, el.Value, el.State = string(n.ax.Name), string(n.ax.Value), states(n.ax)
 	} else {
 		el.Role = n.value("role")
 	}
@@ -116,7 +116,7 @@ func shownRole(role, tag, kind string) string {
 func states(ax *axNode) []string {
 	var all []string
 	for _, p := range ax.Properties {
-		switch v := p.Value.text(); p.Name {
+		switch v := string(p.Value); p.Name {
 		case "checked", "pressed", "disabled", "required", "readonly", "selected", "modal", "focused":
 			switch v {
 			case "true":

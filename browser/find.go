@@ -23,7 +23,9 @@ func Find() (string, error) { return findProgram(exec.LookPath, os.Stat) }
 // names are the programs that are looked for on the PATH.
 const names = "chromium chromium-browser google-chrome google-chrome-stable chrome microsoft-edge msedge"
 
-func findProgram(lookPath func(string) (string, error), stat func(string) (os.FileInfo, error)) (string, error) {
+func findProgram(
+	lookPath func(string) (string, error), stat func(string) (os.FileInfo, error),
+) (string, error) {
 	for _, name := range strings.Fields(names) {
 		if path, err := lookPath(name); err == nil {
 			return path, nil

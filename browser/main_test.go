@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
@@ -124,4 +127,21 @@ func serve(body string) http.HandlerFunc {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, "<!doctype html>", body)
 	}
+}
+
+// eval evaluates a JavaScript expression in the page's own world and decodes its
+// value into result, which may be nil.
+func (t *Tab) eval(ctx context.Context, expression string, result any) error {
+	p := runtime.EvaluateParams{Expression: expression, ReturnByValue: ptr(true), AwaitPromise: ptr(true)}
+	res, err := cdp.Call(ctx, t.s, runtime.Evaluate, p)
+	if err != nil {
+		return err
+	}
+	if res.ExceptionDetails != nil {
+		return fmt.Errorf("the page's script failed: %s", res.ExceptionDetails.Text)
+	}
+	if result == nil || len(res.Result.Value) == 0 {
+		return nil
+	}
+	return decode(res.Result.Value, result)
 }

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -48,15 +47,10 @@ func affectsContent(n *node) bool {
 }
 
 func plainAX(tag, name string) *axNode {
-	role := `"button"`
 	if tag == "a" {
-		role = `"link"`
+		return &axNode{Role: "link", Name: axValue(name)}
 	}
-	text, err := json.Marshal(name)
-	if err != nil {
-		panic(err) // strings can be marshalled
-	}
-	return &axNode{Role: axValue{[]byte(role)}, Name: axValue{text}}
+	return &axNode{Role: "button", Name: axValue(name)}
 }
 
 // candidate reports whether an element may be listed, by itself or by what the

@@ -183,7 +183,7 @@ func (p *player) line(line string) {
 			p.fail("%s has %.200q, %v", name, data, err)
 		}
 	case "person":
-		if err := shared(p.t).Active().Eval(p.t.Context(), rest, nil); err != nil {
+		if err := shared(p.t).Active().eval(p.t.Context(), rest, nil); err != nil {
 			p.fail("%v", err)
 		}
 	default:

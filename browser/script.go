@@ -3,7 +3,6 @@ package browser
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/chromedp/cdproto"
@@ -129,24 +128,6 @@ func (t *Tab) callOn(
 		return errors.New(strings.TrimPrefix(text, "Error: "))
 	}
 	if result == nil || res.Result == nil || len(res.Result.Value) == 0 {
-		return nil
-	}
-	return decode(res.Result.Value, result)
-}
-
-// Eval evaluates a JavaScript expression in the page's own world and decodes its
-// value into result, which may be nil. It is for tests and programs: the tool
-// browser_use does not offer it.
-func (t *Tab) Eval(ctx context.Context, expression string, result any) error {
-	p := runtime.EvaluateParams{Expression: expression, ReturnByValue: ptr(true), AwaitPromise: ptr(true)}
-	res, err := cdp.Call(ctx, t.s, runtime.Evaluate, p)
-	if err != nil {
-		return err
-	}
-	if res.ExceptionDetails != nil {
-		return fmt.Errorf("the page's script failed: %s", res.ExceptionDetails.Text)
-	}
-	if result == nil || len(res.Result.Value) == 0 {
 		return nil
 	}
 	return decode(res.Result.Value, result)

@@ -3,7 +3,6 @@ package browser
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -116,24 +115,18 @@ func (l *layouter) attribute(t *testing.T, n *node, name, value string) {
 		n.checked = true
 	case "ax":
 		role, name, _ := strings.Cut(value, " ")
-		n.ax.Role, n.ax.Name = axText(role), axText(name)
+		n.ax.Role, n.ax.Name = axValue(role), axValue(name)
 	case "ax-value":
-		n.ax.Value = axText(value)
+		n.ax.Value = axValue(value)
 	case "ax-state":
 		for _, p := range strings.Fields(value) {
 			k, v, _ := strings.Cut(p, "=")
-			n.ax.Properties = append(n.ax.Properties, axProp{Name: k, Value: axValue{[]byte(v)}})
+			n.ax.Properties = append(n.ax.Properties, axProp{Name: k, Value: axValue(v)})
 		}
 	case "shadow":
 	default:
 		t.Fatalf("what is test-%s?", name)
 	}
-}
-
-// axText is a string as the accessibility tree has it.
-func axText(s string) axValue {
-	data, _ := json.Marshal(s)
-	return axValue{data}
 }
 
 func testDisplay(tag string) string {
@@ -264,7 +257,7 @@ func TestUnknown(t *testing.T) {
 	}
 	d := newTestDocument(t, new(layouter), "<button>OK</button>")
 	button := d.nodes[len(d.nodes)-2]
-	if ask := unknown([]*document{d}, 0); len(ask) != 0 || button.ax.Role.text() != "button" || button.ax.Name.text() != "OK" {
+	if ask := unknown([]*document{d}, 0); len(ask) != 0 || button.ax.Role != "button" || button.ax.Name != "OK" {
 		t.Errorf("asks about %d elements, and notes %+v", len(ask), button.ax)
 	}
 	if ask := unknown([]*document{d}, button.id); len(ask) != 1 {
@@ -352,5 +345,15 @@ func TestElementString(t *testing.T) {
 	long := Element{Tag: "a", Name: strings.Repeat("é", 200)}
 	if s := long.String(); !strings.HasSuffix(s, "é…") || len(s) > 110 {
 		t.Errorf("a long name: %s", s)
+	}
+}
+
+// The accessibility tree has values of several types.
+func TestAXNode(t *testing.T) {
+	var n axNode
+	err := decode([]byte(`{"role": {"type": "role", "value": "button"}, "name": {"value": "a \"b\""}, "value": {"value": 3.5},
+		"properties": [{"name": "disabled", "value": {"value": true}}, {"name": "unheard-of", "value": {}}]}`), &n)
+	if err != nil || n.Role != "button" || n.Name != `a "b"` || n.Value != "3.5" || n.Properties[0].Value != "true" || n.Properties[1].Value != "" {
+		t.Errorf("%+v, %v", n, err)
 	}
 }
