@@ -78,8 +78,8 @@ func (t *Tab) Reload(ctx context.Context) (Outcome, error) {
 }
 
 // leave runs an action that leads to another page, and waits until that page has
-// loaded. The present page cannot object: while leaving is set, its question
-// whether to stay is answered with no.
+// loaded. The present page cannot object: while leaving is set, a beforeunload
+// dialog is accepted.
 func (t *Tab) leave(ctx context.Context, action func(context.Context, snapshot) error) (Outcome, error) {
 	t.b.note(func() { t.leaving = true })
 	defer t.b.note(func() { t.leaving = false })

@@ -41,8 +41,8 @@ type Tab struct {
 	url     string
 	loader  cdp.LoaderID // of the document: another document has another loader
 
-	// leaving is true while an action of ours replaces the page, which may then
-	// not ask whether to stay.
+	// leaving is true while an action of ours replaces or closes the page: a
+	// beforeunload dialog is then accepted.
 	leaving bool
 
 	// domReady is true when the document can be read, though parts may still load.
@@ -270,8 +270,8 @@ func (t *Tab) Activate(ctx context.Context) error {
 	return nil
 }
 
-// Close closes the tab and returns when it is closed. The page cannot prevent it:
-// its question whether to stay is answered with no.
+// Close closes the tab and returns when it is closed. The page cannot prevent it: a
+// beforeunload dialog is accepted.
 func (t *Tab) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeTime)
 	defer cancel()

@@ -101,7 +101,7 @@ func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
 	return "Refreshed current page", out, err
 }
 
-// openTab opens a page in a new tab. After an error the tab stays, and is empty.
+// openTab opens a page in a new tab. After an error the tab stays open.
 func (c *runner) openTab(ctx context.Context) (string, Outcome, error) {
 	to, err := c.address()
 	if err != nil {

@@ -85,7 +85,8 @@ func (r *Reader) Crawl(
 	return all, nil
 }
 
-// readAll reads the pages of a level, in the order of their addresses.
+// readAll reads the pages of a level, a few at the same time. The results are in
+// the order of the addresses.
 func (r *Reader) readAll(ctx context.Context, call openmanus.Call, urls []string, depth int) []Crawled {
 	pages := make([]Crawled, len(urls))
 	var wg sync.WaitGroup
@@ -107,6 +108,7 @@ func (r *Reader) readAll(ctx context.Context, call openmanus.Call, urls []string
 	return pages
 }
 
+// crawlPage reads and keeps one page. An error is part of the result.
 func (r *Reader) crawlPage(ctx context.Context, call openmanus.Call, address string) Crawled {
 	c := Crawled{Saved: Saved{URL: address}}
 	p, err := r.Read(ctx, address)

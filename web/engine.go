@@ -31,7 +31,8 @@ type engine struct {
 }
 
 // A request is what an engine is asked: by POST if there is a body, which is sent
-// as JSON, else by GET.
+// as JSON, else by GET. Keys go into the header and never into the address, which
+// ends up in logs.
 type request struct {
 	address string // without query
 	query   url.Values
@@ -42,7 +43,8 @@ type request struct {
 // Name implements [Engine].
 func (e *engine) Name() string { return e.name }
 
-// Search implements [Engine].
+// Search implements [Engine]. An answer of more than 8 MiB is cut, which is more
+// than any engine sends.
 func (e *engine) Search(ctx context.Context, c *http.Client, q Query) ([]Hit, error) {
 	r := e.request(q)
 	address := r.address
@@ -84,7 +86,8 @@ func (e *engine) Search(ctx context.Context, c *http.Client, q Query) ([]Hit, er
 	return e.hits(data, res.Request.URL)
 }
 
-// refusal returns the error of an answer that is not one of success, or nil.
+// refusal returns the error of an answer that is not one of success, or nil. It is
+// a [Limited] where asking again at once would make matters worse.
 func refusal(res *http.Response) error {
 	switch res.StatusCode {
 	case http.StatusOK:
@@ -102,7 +105,8 @@ func refusal(res *http.Response) error {
 	return fmt.Errorf("HTTP %d", res.StatusCode)
 }
 
-// withoutAddress returns err without the address, which may contain a key.
+// withoutAddress returns err without the address that net/http puts before it. The
+// caller names the address or the engine itself.
 func withoutAddress(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -111,6 +115,8 @@ func withoutAddress(err error) error {
 	return err
 }
 
+// acceptLanguage returns the Accept-Language of a query, English by default. The
+// engines' pages choose results by it as much as by their parameters.
 func acceptLanguage(q Query) string {
 	switch {
 	case q.Lang == "":
@@ -131,7 +137,8 @@ func set(v url.Values, name, value string) {
 // errCaptcha is the error of an engine that shows a captcha in place of results.
 var errCaptcha = &Limited{Why: "it asks for proof that we are human (a captcha)"}
 
-// containsAny reports whether a page contains one of the marks.
+// containsAny reports whether a page contains one of the marks. Marks are taken
+// from pages that engines have sent; those in testdata/engines show where.
 func containsAny(page []byte, marks ...string) bool {
 	for _, m := range marks {
 		if bytes.Contains(page, []byte(m)) {
@@ -151,7 +158,8 @@ func selectors(item, link, title, text string) results {
 }
 
 // in returns the results on a page. address returns where the link of an item
-// leads.
+// leads, since engines link to themselves and redirect. An item without a link is
+// an advertisement or a box, and is left out.
 func (r results) in(page []byte, address func(item, link *html.Node) string) ([]Hit, error) {
 	doc, err := html.Parse(bytes.NewReader(page))
 	if err != nil {
@@ -185,7 +193,7 @@ type answer struct {
 
 type answerHit struct{ URL, Link, Title, Content, Snippet, Description string }
 
-// jsonHits decodes an answer.
+// jsonHits decodes an answer. It has the signature of engine.hits.
 func jsonHits(data []byte, _ *url.URL) ([]Hit, error) {
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/htmlmd"
 )
 
-// A Page is what was read at an address.
+// A Page is what was read at an address, in the form in which a model reads it.
 type Page struct {
 	URL       string // after redirects
 	Canonical string `json:",omitempty"` // the address that the page gives for itself
@@ -36,7 +36,7 @@ type Page struct {
 // A Link is a link of a page.
 type Link struct{ Text, URL string }
 
-// Read reads an address.
+// Read fetches an address and makes a [Page] of the answer.
 func (r *Reader) Read(ctx context.Context, address string) (*Page, error) {
 	b, err := r.get(ctx, address)
 	if err != nil {
@@ -45,8 +45,9 @@ func (r *Reader) Read(ctx context.Context, address string) (*Page, error) {
 	return r.Page(ctx, b)
 }
 
-// Page makes a page of what an address answered. The same bytes make the same
-// page.
+// Page makes a page of what an address answered. The same bytes make the same page,
+// at any time and on any machine: quotations are checked against a page that is
+// made again from the bytes that were kept.
 func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 	p := &Page{URL: b.URL, Body: b}
 	switch t := b.Type; {
@@ -87,7 +88,8 @@ func (r *Reader) Page(ctx context.Context, b *Body) (*Page, error) {
 	return p, nil
 }
 
-// decodeText returns a text in UTF-8, whatever its encoding was.
+// decodeText returns a text in UTF-8, whatever its encoding was: by its byte order
+// mark, its Content-Type, its <meta>, or a guess, as browsers do (WHATWG HTML).
 func decodeText(b *Body) ([]byte, error) {
 	e, _, _ := charset.DetermineEncoding(b.Data, b.ContentType)
 	data, err := e.NewDecoder().Bytes(b.Data)
@@ -143,7 +145,8 @@ func (p *Page) readHTML(data []byte) error {
 }
 
 // enough reports whether a part of a page can be its main part: it has at least a
-// fifth of the text, or much text.
+// fifth of the text, or much text. Otherwise the choice was wrong, as it is where
+// a cookie banner is the only <article>, and the whole page is better.
 func enough(part *html.Node, whole string) bool {
 	text := textOf(part)
 	return len(text) > 2000 || len(text)*5 > len(whole)

@@ -35,7 +35,9 @@ const (
 // A Reader reads pages. Its fields are set before use; then it is safe for
 // concurrent use.
 type Reader struct {
-	Client *http.Client // nil means http.DefaultClient
+	// Client sends the requests; nil means http.DefaultClient. Its dialer decides
+	// which hosts can be reached.
+	Client *http.Client
 
 	// Robots makes it respect the robots.txt of each site.
 	Robots bool
@@ -61,7 +63,8 @@ type Body struct {
 	Time        time.Time
 }
 
-// A StatusError is the error of an answer with a status other than 2xx.
+// A StatusError is the error of an answer with a status other than 2xx. Callers
+// find it with [errors.As].
 type StatusError struct {
 	URL        string
 	Status     int
@@ -72,7 +75,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s answers with HTTP %d %s", e.URL, e.Status, http.StatusText(e.Status))
 }
 
-// get fetches an address. It follows redirects and unpacks the answer.
+// get fetches an address within the time limit, if the site's robots.txt allows
+// it. It follows redirects and unpacks the answer.
 func (r *Reader) get(ctx context.Context, address string) (*Body, error) {
 	u, err := parseAddress(address)
 	if err != nil {
@@ -204,7 +208,8 @@ func inflate(from io.Reader) io.Reader {
 	return flate.NewReader(r)
 }
 
-// guessType returns a media type by the extension of a path, or by the content.
+// guessType returns a media type by the extension of a path, or by the content:
+// for servers that send none, or one that says nothing.
 func guessType(name string, data []byte) string {
 	t := mime.TypeByExtension(path.Ext(name))
 	if t == "" {

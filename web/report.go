@@ -26,7 +26,8 @@ type Claim struct {
 }
 
 // report writes the report into the workspace, as Markdown and as HTML. It checks
-// every quotation once more.
+// every quotation once more, since the notes have been in the hands of whatever
+// keeps the session: a note whose quotation is not on its page supports nothing.
 func (t *researcher) report(ctx context.Context, in researchInput) (string, error) {
 	if in.Title == "" || len(in.Sections) == 0 {
 		return "", errors.New("title and sections are required for report")
@@ -123,6 +124,8 @@ func (d *document) summary() string {
 // unsupportedMark marks a claim that no checked quotation supports.
 const unsupportedMark = "[unsupported]"
 
+// markdown returns the report with each quotation below its claim, and the sources
+// with the blobs of their pages.
 func (d *document) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n", d.in.Title, d.in.Summary)
@@ -156,6 +159,8 @@ func (d *document) markdown() string {
 //go:embed report.html
 var reportHead string
 
+// html returns the same as a page of its own. It runs no scripts and loads nothing:
+// its Content-Security-Policy says so, and everything in it is escaped.
 func (d *document) html() string {
 	esc := html.EscapeString
 	var b strings.Builder

@@ -89,7 +89,8 @@ func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 		})
 }
 
-// A researcher carries out one call.
+// A researcher carries out one call. It changes s, which becomes the Detail of the
+// result if the call succeeds.
 type researcher struct {
 	r      *Reader
 	files  workspace.Files
@@ -120,6 +121,7 @@ func (t *researcher) run(ctx context.Context, in researchInput) (string, error) 
 	return "", fmt.Errorf("unknown command: %s", in.Command)
 }
 
+// plan sets the questions and the limits. There is one plan in a session.
 func (t *researcher) plan(in researchInput) (string, error) {
 	if len(in.Questions) == 0 {
 		return "", errors.New("questions are required for plan")
@@ -144,6 +146,7 @@ func (t *researcher) timeLeft() (time.Duration, error) {
 	return left, nil
 }
 
+// followUp adds questions that another one raised, one level below it.
 func (t *researcher) followUp(in researchInput) (string, error) {
 	if _, err := t.timeLeft(); err != nil {
 		return "", err
@@ -162,7 +165,9 @@ func (t *researcher) followUp(in researchInput) (string, error) {
 	return t.s.String(), nil
 }
 
-// read reads several pages at the same time, and returns the beginning of each.
+// read reads several pages at the same time, and returns the beginning of each:
+// together about as much as a result may have. A page that cannot be read does not
+// stop the others.
 func (t *researcher) read(ctx context.Context, in researchInput) (string, error) {
 	left, err := t.timeLeft()
 	if err != nil {
@@ -229,7 +234,8 @@ func (s *Research) source(id string) (Source, bool) {
 	return Source{}, false
 }
 
-// note adds a note if its quotation is on the page.
+// note adds a note if its quotation is on the page, word for word. This is what the
+// tool is for: a model that remembers a sentence wrongly is told so at once.
 func (t *researcher) note(ctx context.Context, in researchInput) (string, error) {
 	complete := in.Claim != "" && in.Quote != "" && in.Page != ""
 	if !complete || in.Question < 1 || in.Question > len(t.s.Questions) {

@@ -25,8 +25,9 @@ var errRobots = errors.New(
 // 500 KiB at least.
 const maxRobots = 512 << 10
 
-// allowed returns an error if the robots.txt of a site forbids an address. A site
-// whose robots.txt cannot be read forbids nothing.
+// allowed returns an error if the robots.txt of a site forbids an address. The file
+// is read once for each site in the life of the Reader. A site whose file cannot
+// be read forbids nothing; RFC 9309 (2.3.1.4) is stricter where the server fails.
 func (r *Reader) allowed(ctx context.Context, u *url.URL) error {
 	site := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}
 	r.mu.Lock()

@@ -31,7 +31,8 @@ type Hit struct {
 	Source      string `json:"source"`            // the name of the engine
 }
 
-// An Engine is a search engine. It is safe for concurrent use.
+// An Engine is a search engine. It is safe for concurrent use, and keeps no state:
+// how often it is asked is up to the [Searcher].
 type Engine interface {
 	// Name returns a name that is unique among the engines of a Searcher.
 	Name() string
@@ -74,7 +75,8 @@ type Searcher struct {
 }
 
 // Search returns the results of the first engine that finds something. The error
-// is [ErrNothing] if none does; it says why of each engine.
+// is [ErrNothing] if none does; it names each engine and why. An engine that finds
+// nothing is not paused: other words may find something.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 	why := make(map[string]string) // by engine
 	for round := 0; ; round++ {
@@ -131,7 +133,8 @@ func (s *Searcher) ask(ctx context.Context, e Engine, q Query) ([]Hit, error) {
 }
 
 // tidy names the source of the hits and leaves out those that lead to no page, or
-// to the page of an earlier one.
+// to the page of an earlier one: "www." and a slash at the end make no difference.
+// It keeps count of them at most.
 func tidy(hits []Hit, source string, count int) []Hit {
 	seen := make(map[string]bool)
 	var kept []Hit

@@ -99,8 +99,8 @@ func (s *survey) element(n *html.Node) {
 	}
 }
 
-// base returns the address that the links of the page are relative to. at is the
-// address of the page.
+// base returns the address that the links of the page are relative to: that of its
+// <base>, or at, the address of the page.
 func (s *survey) base(at *url.URL) *url.URL {
 	if s.baseURL != "" {
 		if u, err := at.Parse(s.baseURL); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
@@ -146,7 +146,8 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
-// textOf returns the text in a node, with line breaks where blocks end.
+// textOf returns the text in a node, with line breaks where blocks end, so that the
+// last word of one block and the first of the next stay apart.
 func textOf(n *html.Node) string {
 	var b strings.Builder
 	addText(n, &b)

@@ -48,7 +48,8 @@ type Saved struct {
 	Blob  openmanus.Ref `json:"blob"` // sha256:… of the bytes
 }
 
-// save keeps the bytes of a page as a blob.
+// save keeps the bytes of a page as a blob, as they were before anything was made
+// of them.
 func save(ctx context.Context, blobs openmanus.Blobs, p *Page) (Saved, error) {
 	ref, err := blobs.Put(ctx, p.Body.Data)
 	if err != nil {
@@ -116,6 +117,7 @@ func (p *Page) head() string {
 // maxLinks is how many links of a page are listed.
 const maxLinks = 200
 
+// listLinks lists the links of a page, maxLinks of them at most.
 func (p *Page) listLinks() string {
 	var b strings.Builder
 	b.WriteString("Links:\n")

@@ -27,6 +27,8 @@ func Convert(n *html.Node, base *url.URL) string {
 	return string(c.out)
 }
 
+// A converter is one conversion. inline and the flags of the writer say in what it
+// is while it walks; each method leaves them as it found them.
 type converter struct {
 	writer
 	base   *url.URL
@@ -127,7 +129,8 @@ func set(atoms ...atom.Atom) map[atom.Atom]bool {
 	return m
 }
 
-// IsBlock reports whether elements of a kind begin on a line of their own.
+// IsBlock reports whether elements of a kind begin and end a line. Callers use it
+// to keep the words of neighbouring elements apart.
 func IsBlock(a atom.Atom) bool { return paragraphs[a] || lines[a] || blocks[a] }
 
 // plain writes an element that has no mark.
@@ -143,7 +146,7 @@ func (c *converter) plain(n *html.Node) {
 	c.lines(gap)
 }
 
-// heading writes a heading on one line.
+// heading writes a heading on one line. In a table or a link it is plain text.
 func (c *converter) heading(n *html.Node, level int) {
 	if c.inline > 0 {
 		c.plain(n)
@@ -174,6 +177,8 @@ func (c *converter) lineBreak() {
 	}
 }
 
+// list writes a list. In a list item it follows the text of the item without a blank
+// line; what is in it is indented by the width of the mark.
 func (c *converter) list(n *html.Node) {
 	if c.inline > 0 {
 		c.children(n)
@@ -204,6 +209,7 @@ func (c *converter) list(n *html.Node) {
 	c.lines(around)
 }
 
+// quotation writes a <blockquote> with "> " before each of its lines.
 func (c *converter) quotation(n *html.Node) {
 	if c.inline > 0 {
 		c.plain(n)
@@ -262,6 +268,7 @@ func (c *converter) emphasis(n *html.Node, mark string, on *bool) {
 	*on = false
 }
 
+// hasBlocks reports whether there is a block in an element.
 func hasBlocks(n *html.Node) bool {
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
 		if k.Type == html.ElementNode && (IsBlock(k.DataAtom) || hasBlocks(k)) {

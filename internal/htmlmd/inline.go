@@ -34,7 +34,8 @@ func (c *converter) link(n *html.Node) {
 	c.inLink = false
 }
 
-// address returns where a reference leads, or "" if that is not another page.
+// address returns where a reference leads, or "" if that is not another page: a
+// place in the same page, a script, or an address that cannot be parsed.
 func (c *converter) address(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || ref[0] == '#' {
@@ -86,7 +87,8 @@ func (c *converter) picture(ref string) string {
 	return c.address(ref)
 }
 
-// code writes code within a line.
+// code writes code within a line, between as many backticks as it takes. Space at
+// its ends is moved outside, where it separates words.
 func (c *converter) code(n *html.Node) {
 	source := verbatim(n)
 	s := strings.Join(strings.Fields(source), " ")
@@ -106,7 +108,8 @@ func (c *converter) code(n *html.Node) {
 	c.space = isSpace[source[len(source)-1]]
 }
 
-// codeBlock writes a block of code as it is.
+// codeBlock writes a block of code as it is, between fences that are longer than
+// any in it.
 func (c *converter) codeBlock(n *html.Node) {
 	if c.inline > 0 {
 		c.code(n)

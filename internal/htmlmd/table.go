@@ -58,7 +58,8 @@ func (c *converter) table(n *html.Node) {
 	c.lines(2)
 }
 
-// rowsOf returns the rows of a table, and whether there is another table in it.
+// rowsOf returns the rows of a table in their order, and whether there is another
+// table in it.
 func rowsOf(n *html.Node) (rows []*html.Node, nested bool) {
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
 		switch k.DataAtom {
@@ -97,7 +98,8 @@ func span(cell *html.Node, attribute string) int {
 	return min(max(n, 1), maxSpan)
 }
 
-// isHeader reports whether a row has the names of the columns.
+// isHeader reports whether a row has the names of the columns: it is in the head of
+// the table, or has header cells only.
 func isHeader(row *html.Node) bool {
 	if row.Parent != nil && row.Parent.DataAtom == atom.Thead {
 		return true
@@ -144,7 +146,8 @@ func (c *converter) row(row *html.Node, covered []int) {
 	}
 }
 
-// cell writes what is in a cell, on one line.
+// cell writes what is in a cell, on one line: c.inline turns its line breaks into
+// spaces.
 func (c *converter) cell(n *html.Node) {
 	c.out = append(c.out, ' ')
 	c.space, c.fresh = false, true

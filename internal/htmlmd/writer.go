@@ -35,7 +35,8 @@ func (w *writer) lines(n int) {
 	}
 }
 
-// flush writes what is pending.
+// flush writes what is pending. At the beginning of the output there are no line
+// breaks, and at the beginning of a line no space.
 func (w *writer) flush() {
 	switch {
 	case w.gap > 0 && len(w.out) > 0:
@@ -70,7 +71,7 @@ func (w *writer) raw(s string) {
 func (w *writer) open(mark string) { w.opened = append(w.opened, mark) }
 
 // close closes what was opened last with a mark, and reports whether there was no
-// word in it: then neither mark is written.
+// word in it: then neither mark is written. open and close are nested.
 func (w *writer) close(mark string) (empty bool) {
 	if n := len(w.opened); n > 0 {
 		w.opened = w.opened[:n-1]
@@ -143,7 +144,7 @@ var mayBeMark = [256]bool{
 }
 
 // isMark reports whether Markdown would take the character at i of a word for a
-// mark.
+// mark (CommonMark 0.31.2, and GitHub's tables and strikethrough).
 func (w *writer) isMark(s string, i int) bool {
 	next := byte(0)
 	if i+1 < len(s) {
