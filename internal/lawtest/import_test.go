@@ -146,7 +146,12 @@ var adapters = []floor{
 		module + "/llm/ollama/internal/native": "its own format",
 	}},
 	{pkg: "llm/ollama/internal/native", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
-	{pkg: "llm/entra", may: map[string]string{module + "/llm": models, module + "/llm/internal/wire": shared}},
+	{pkg: "llm/entra", may: map[string]string{
+		module + "/llm": models, module + "/llm/internal/wire": shared,
+		"github.com/Azure/azure-sdk-for-go/sdk/azcore":     "the options of the sign-in",
+		"github.com/Azure/azure-sdk-for-go/sdk/azcore/...": "the options of the sign-in",
+		"github.com/Azure/azure-sdk-for-go/sdk/azidentity": "Microsoft's own sign-in",
+	}},
 	{pkg: "llm/bedrock", may: map[string]string{
 		module + "/llm/provider":                     serves,
 		module + "/llm":                              models,

@@ -1,15 +1,18 @@
 package entra_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +20,6 @@ import (
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/entra"
-	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -27,76 +29,100 @@ const (
 	secret   = "the-secret-of-the-app"
 )
 
-// clean takes every variable away that names credentials, and az.
-func clean(t *testing.T) {
-	for _, name := range []string{"AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE", "AZURE_AUTHORITY_HOST",
-		"IDENTITY_ENDPOINT", "IDENTITY_HEADER", "AZURE_POD_IDENTITY_AUTHORITY_HOST"} {
-		t.Setenv(name, "")
+// app is the environment of an application that signs in with a secret.
+var app = map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret,
+	"AZURE_AUTHORITY_HOST": "https://login.example.org"}
+
+// set sets the variables, and unsets all others that name credentials. No
+// program is on the path but what dir holds.
+func set(t *testing.T, dir string, env map[string]string) {
+	for _, name := range []string{"AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_FEDERATED_TOKEN_FILE",
+		"AZURE_AUTHORITY_HOST", "AZURE_TOKEN_CREDENTIALS", "AZURE_CLIENT_CERTIFICATE_PATH", "IDENTITY_ENDPOINT",
+		"IDENTITY_HEADER", "AZURE_POD_IDENTITY_AUTHORITY_HOST"} {
+		t.Setenv(name, env[name])
+		if env[name] == "" {
+			os.Unsetenv(name)
+		}
 	}
-	t.Setenv("PATH", t.TempDir())
+	t.Setenv("PATH", dir)
 }
 
-// office is who gives tokens: it answers what it is told to, and keeps what it
-// was asked.
+// An office plays everything that gives tokens. It answers with the answers in
+// turn, the last one again and again: a status and a body, or an error.
 type office struct {
-	*httptest.Server
-	mu     sync.Mutex
-	asked  []string
-	status int
-	answer string
+	mu      sync.Mutex
+	asked   []string
+	answers []any
 }
 
-func open(t *testing.T) *office {
-	o := &office{status: http.StatusOK, answer: `{"token_type":"Bearer","expires_in":3599,"access_token":"token-N"}`}
-	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func answer(status int, body string) any { return [2]any{status, body} }
+
+func good(token string) any {
+	return answer(200, `{"token_type":"Bearer","expires_in":3600,"access_token":"`+token+`"}`)
+}
+
+// RoundTrip implements [http.RoundTripper]. The metadata of the tenant, which
+// holds no secret, is answered always; the address of virtual machines never.
+func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	status, body := 200, ""
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/openid-configuration"):
+		at := "https://" + r.URL.Host + "/t-1"
+		body = fmt.Sprintf(`{"authorization_endpoint":"%s/authorize","token_endpoint":"%[1]s/oauth2/v2.0/token","issuer":"%[1]s"}`, at)
+	case r.URL.Host == "169.254.169.254":
+		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
+	default:
 		r.ParseForm()
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.asked = append(o.asked, fmt.Sprintf("%s %s %s %s%s", r.Method, r.URL.Path, r.Form.Encode(), r.Header.Get("X-Identity-Header"), r.Header.Get("Metadata")))
-		w.WriteHeader(o.status)
-		fmt.Fprint(w, strings.ReplaceAll(o.answer, "token-N", fmt.Sprint("token-", len(o.asked))))
-	}))
-	t.Cleanup(o.Close)
-	return o
+		o.asked = append(o.asked, fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Form.Encode(), " ", r.Header.Get("X-Identity-Header")))
+		switch a := o.answers[min(len(o.asked), len(o.answers))-1].(type) {
+		case error:
+			return nil, a
+		case [2]any:
+			status, body = a[0].(int), a[1].(string)
+		}
+	}
+	h := http.Header{"Content-Type": {"application/json"}}
+	if status == http.StatusTemporaryRedirect {
+		h.Set("Location", "https://elsewhere.example.org")
+	}
+	return &http.Response{Status: http.StatusText(status), StatusCode: status, Header: h, Request: r, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
-// Each of the ways to sign in asks in its own words, and its token is kept.
+func (o *office) token(endpoint string) func(context.Context) (string, error) {
+	return entra.DefaultToken(&http.Client{Transport: o}, endpoint)
+}
+
+// Each way to sign in asks in its own words, and its token is kept.
 func TestWaysToSignIn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("a.b.c\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("a.b.c"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		env    map[string]string // OFFICE is where the office is
-		answer string
-		asks   []string
+		env  map[string]string
+		asks []string
 	}{
-		"secret": {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": "OFFICE/"}, "",
-			[]string{"POST /t-1/oauth2/v2.0/token", "client_id=c-1", "client_secret=" + secret, "grant_type=client_credentials", "scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default"}},
-		"workload": {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_FEDERATED_TOKEN_FILE": file, "AZURE_AUTHORITY_HOST": "OFFICE"}, "",
-			[]string{"POST /t-1/oauth2/v2.0/token", "client_assertion=a.b.c&", "client_assertion_type=urn%3Aietf", "grant_type=client_credentials"}},
-		"service": {map[string]string{"IDENTITY_ENDPOINT": "OFFICE/msi/token", "IDENTITY_HEADER": "h-1", "AZURE_CLIENT_ID": "c-1"}, `{"access_token":"token-N","expires_on":"4102444800"}`,
-			[]string{"GET /msi/token", "api-version=2019-08-01", "client_id=c-1", "resource=https%3A%2F%2Fcognitiveservices.azure.com ", " h-1"}},
-		"machine": {map[string]string{"AZURE_POD_IDENTITY_AUTHORITY_HOST": "OFFICE"}, `{"access_token":"token-N","expires_in":"3599","expires_on":"4102444800"}`,
-			[]string{"GET /metadata/identity/oauth2/token", "api-version=2018-02-01", " true"}},
+		"secret": {app, []string{"POST /t-1/oauth2/v2.0/token", "client_id=c-1", "client_secret=" + secret,
+			"grant_type=client_credentials", "scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default"}},
+		"workload": {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_FEDERATED_TOKEN_FILE": file,
+			"AZURE_AUTHORITY_HOST": "https://login.example.org"},
+			[]string{"POST /t-1/oauth2/v2.0/token", "client_assertion=a.b.c&", "grant_type=client_credentials"}},
+		"service": {map[string]string{"IDENTITY_ENDPOINT": "http://service.example.org/msi/token", "IDENTITY_HEADER": "h-1", "AZURE_CLIENT_ID": "c-1"},
+			[]string{"GET /msi/token", "client_id=c-1", "resource=https%3A%2F%2Fcognitiveservices.azure.com ", " h-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clean(t)
-			o := open(t)
-			if c.answer != "" {
-				o.answer = c.answer
-			}
-			for k, v := range c.env {
-				t.Setenv(k, strings.ReplaceAll(v, "OFFICE", o.URL))
-			}
-			token := entra.DefaultToken(o.Client(), endpoint)
+			set(t, t.TempDir(), c.env)
+			o := &office{answers: []any{good("token-1"), good("token-2")}}
+			token := o.token(endpoint)
 			for range 2 {
 				if got, err := token(t.Context()); got != "token-1" || err != nil {
 					t.Fatalf("token %q, error %v", got, err)
 				}
 			}
 			if len(o.asked) != 1 {
-				t.Errorf("asked %q for a token that is good for an hour", o.asked)
+				t.Fatalf("asked %q for a token that is good for an hour", o.asked)
 			}
 			for _, want := range c.asks {
 				if !strings.Contains(o.asked[0], want) {
@@ -107,37 +133,40 @@ func TestWaysToSignIn(t *testing.T) {
 	}
 }
 
-// az says who signed in with it.
+// The sign-in of az is used, for the cloud of the endpoint.
 func TestSignInOfAPerson(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("az is played by a shell script")
 	}
-	clean(t)
+	sh, err := os.Readlink("/bin/sh")
+	if sh == "" || err != nil {
+		sh = "/bin/sh"
+	} else if !filepath.IsAbs(sh) {
+		sh = filepath.Join("/bin", sh)
+	}
 	dir := t.TempDir()
-	script := "#!/bin/sh\necho \"$@\" > " + dir + "/asked\necho '{\"accessToken\":\"token-of-az\",\"expiresOn\":\"2099-01-01 00:00:00.000000\",\"expires_on\":4070908800}'\n"
+	script := "#!/bin/sh\necho \"$@\" > " + dir + "/asked\n" +
+		"echo '{\"accessToken\":\"token-of-az\",\"expiresOn\":\"2099-01-01 00:00:00.000000\",\"expires_on\":4070908800}'\n"
 	if err := os.WriteFile(filepath.Join(dir, "az"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", dir)
-	got, err := entra.DefaultToken(nil, "https://resource.openai.azure.us/")(t.Context())
+	if err := os.Symlink(sh, filepath.Join(dir, "sh")); err != nil {
+		t.Fatal(err)
+	}
+	set(t, dir, nil)
+	got, err := new(office).token("https://resource.openai.azure.us/")(t.Context())
 	asked, _ := os.ReadFile(filepath.Join(dir, "asked"))
-	if got != "token-of-az" || err != nil || !strings.Contains(string(asked), "--resource https://cognitiveservices.azure.us") {
+	if got != "token-of-az" || err != nil || !strings.Contains(string(asked), "https://cognitiveservices.azure.us") {
 		t.Errorf("token %q, error %v, asked %s", got, err, asked)
 	}
 }
 
 // A token is renewed before its end; one that cannot be is used until then.
 func TestTokensAreRenewed(t *testing.T) {
-	clean(t)
-	t.Setenv("AZURE_TENANT_ID", "t-1")
-	t.Setenv("AZURE_CLIENT_ID", "c-1")
-	t.Setenv("AZURE_CLIENT_SECRET", secret)
-	good := "HTTP/1.1 200 OK\n\n{\"expires_in\":3600,\"access_token\":\"%s\"}"
+	set(t, t.TempDir(), app)
 	synctest.Test(t, func(t *testing.T) {
-		p := &llmtest.Peer{Answers: []string{fmt.Sprintf(good, "one"), "HTTP/1.1 503 Service Unavailable\n\nbusy", fmt.Sprintf(good, "two"), "HTTP/1.1 503 Service Unavailable\n\nbusy"}}
-		t.Setenv("AZURE_AUTHORITY_HOST", "http://127.0.0.1")
-		client := p.Client()
-		token := entra.DefaultToken(client, endpoint)
+		o := &office{answers: []any{good("one"), answer(503, "busy"), good("two"), answer(503, "busy")}}
+		token := o.token(endpoint)
 		for i, step := range []struct {
 			after time.Duration
 			want  string
@@ -145,87 +174,81 @@ func TestTokensAreRenewed(t *testing.T) {
 		}{{0, "one", 1}, {54 * time.Minute, "one", 1}, {2 * time.Minute, "one", 2}, {time.Minute, "two", 3}, {2 * time.Hour, "", 4}} {
 			time.Sleep(step.after)
 			got, err := token(t.Context())
-			if got != step.want || p.Asked() != step.asked || (err == nil) != (step.want != "") {
-				t.Errorf("%d: token %q, error %v, asked %d times", i, got, err, p.Asked())
+			if got != step.want || len(o.asked) != step.asked || (err == nil) != (step.want != "") {
+				t.Errorf("%d: token %q, error %v, asked %d times", i, got, err, len(o.asked))
 			}
 			if e := (*llm.Error)(nil); err != nil && (!errors.As(err, &e) || e.Kind != llm.Network || e.Permanent) {
-				t.Errorf("a busy office is %v", err)
+				t.Errorf("an office that is busy is %v", err)
 			}
 		}
-		client.CloseIdleConnections()
-		p.Wait()
 	})
 }
 
-// Where nobody listens, nobody is asked again; somebody who was there may be
-// back in a moment.
-func TestNobodyThere(t *testing.T) {
-	clean(t)
-	o := open(t)
-	o.answer = `{"expires_on":1,"access_token":"token-N"}` // of long ago
-	for k, v := range map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": o.URL} {
-		t.Setenv(k, v)
-	}
-	was, never := entra.DefaultToken(nil, endpoint), entra.DefaultToken(nil, endpoint)
-	if _, err := was(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	o.Close()
+// Where nothing ever answered, no one asks again; what answered before may
+// answer in a moment.
+func TestNoAnswer(t *testing.T) {
+	set(t, t.TempDir(), app)
+	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	var e *llm.Error
-	if _, err := never(t.Context()); !errors.As(err, &e) || e.Kind != llm.Network || !e.Permanent || !strings.Contains(err.Error(), "AZURE_AUTHORITY_HOST") {
-		t.Errorf("nobody ever there: %v", err)
+	transport := transportFunc(func(*http.Request) (*http.Response, error) { return nil, refused })
+	if _, err := entra.DefaultToken(&http.Client{Transport: transport}, endpoint)(t.Context()); !errors.As(err, &e) ||
+		e.Kind != llm.Network || !e.Permanent || !strings.Contains(err.Error(), "AZURE_AUTHORITY_HOST") {
+		t.Errorf("nothing ever answered: %v", err)
 	}
-	if _, err := was(t.Context()); !errors.As(err, &e) || e.Kind != llm.Network || e.Permanent {
-		t.Errorf("nobody there any more: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		token := (&office{answers: []any{good("one"), refused}}).token(endpoint)
+		if _, err := token(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		if got, err := token(t.Context()); !errors.As(err, &e) || e.Kind != llm.Network || e.Permanent {
+			t.Errorf("nothing answers any more: %q, %v", got, err)
+		}
+	})
 }
+
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A secret is not taken elsewhere.
 func TestNoRedirectIsFollowed(t *testing.T) {
-	clean(t)
-	elsewhere := open(t)
-	office := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
-	defer office.Close()
-	for k, v := range map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": office.URL} {
-		t.Setenv(k, v)
-	}
-	if got, err := entra.DefaultToken(office.Client(), endpoint)(t.Context()); err == nil || len(elsewhere.asked) != 0 {
-		t.Errorf("token %q, and elsewhere was asked %q", got, elsewhere.asked)
+	set(t, t.TempDir(), app)
+	o := &office{answers: []any{answer(http.StatusTemporaryRedirect, ""), good("stolen")}}
+	if got, err := o.token(endpoint)(t.Context()); err == nil || len(o.asked) != 1 {
+		t.Errorf("token %q after %q", got, o.asked)
 	}
 }
 
 // What is wrong is said in one line that names the variable, without the
 // secret.
 func TestWhatIsWrong(t *testing.T) {
-	app := map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": "OFFICE"}
+	without := func(name, value string) map[string]string {
+		env := map[string]string{}
+		for k, v := range app {
+			env[k] = v
+		}
+		env[name] = value
+		return env
+	}
 	for name, c := range map[string]struct {
 		env    map[string]string
-		status int
-		answer string
+		answer any
 		want   []string
 	}{
-		"tenant":          {app, 400, `{"error":"invalid_request","error_description":"AADSTS90002: Tenant 't-1' not found. Check to make sure you have the correct tenant ID.\r\nTrace ID: x"}`, []string{"look at AZURE_TENANT_ID: ", "Tenant 't-1' not found"}},
-		"client":          {app, 400, `{"error":"unauthorized_client","error_description":"AADSTS700016: Application with identifier 'c-1' was not found in the directory"}`, []string{"AZURE_CLIENT_ID"}},
-		"secret":          {app, 401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: ` + secret + `."}`, []string{"look at AZURE_CLIENT_SECRET: "}},
-		"workload":        {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_FEDERATED_TOKEN_FILE": "/no/such/file"}, 0, "", []string{"AZURE_FEDERATED_TOKEN_FILE"}},
-		"half of it":      {map[string]string{"AZURE_CLIENT_SECRET": secret}, 0, "", []string{"AZURE_TENANT_ID", "AZURE_CLIENT_ID"}},
-		"authority":       {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_CLIENT_SECRET": secret, "AZURE_AUTHORITY_HOST": "http://login.example"}, 0, "", []string{"AZURE_AUTHORITY_HOST", "https://"}},
-		"no token":        {app, 200, `{"token_type":"Bearer"}`, []string{"gives no token"}},
-		"nobody there":    {map[string]string{"AZURE_POD_IDENTITY_AUTHORITY_HOST": "GONE"}, 0, "", []string{"no key and no sign-in", "AZURE_OPENAI_API_KEY", "az login", "az is not installed", "this machine has no identity"}},
-		"another cloud's": {map[string]string{"AZURE_POD_IDENTITY_AUTHORITY_HOST": "OFFICE"}, 404, "<html>not here</html>", []string{"no key and no sign-in", "az login"}},
+		"tenant": {app, answer(400, `{"error":"invalid_request","error_description":"AADSTS90002: Tenant 't-1' not found.\r\nTrace ID: x"}`),
+			[]string{"look at AZURE_TENANT_ID: ", "Tenant 't-1' not found"}},
+		"client": {app, answer(400, `{"error":"unauthorized_client","error_description":"AADSTS700016: Application with identifier 'c-1' was not found"}`),
+			[]string{"AZURE_CLIENT_ID"}},
+		"secret": {app, answer(401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided: `+secret+`."}`),
+			[]string{"look at AZURE_CLIENT_SECRET: "}},
+		"half of it": {map[string]string{"AZURE_CLIENT_SECRET": secret}, nil, []string{"AZURE_TENANT_ID", "AZURE_CLIENT_ID"}},
+		"authority":  {without("AZURE_AUTHORITY_HOST", "http://login.example.org"), nil, []string{"https"}},
+		"nothing":    {nil, nil, []string{"no key and no sign-in", "AZURE_OPENAI_API_KEY", "az login"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			clean(t)
-			o := open(t)
-			if c.status != 0 {
-				o.status, o.answer = c.status, c.answer
-			}
-			gone := httptest.NewServer(http.NotFoundHandler())
-			gone.Close()
-			for k, v := range c.env {
-				t.Setenv(k, strings.NewReplacer("OFFICE", o.URL, "GONE", gone.URL).Replace(v))
-			}
-			_, err := entra.DefaultToken(o.Client(), endpoint)(t.Context())
+			set(t, t.TempDir(), c.env)
+			_, err := (&office{answers: []any{c.answer}}).token(endpoint)(t.Context())
 			var e *llm.Error
 			if !errors.As(err, &e) || e.Kind != llm.Auth || !e.Permanent {
 				t.Fatalf("error %#v", err)
