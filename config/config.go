@@ -199,6 +199,9 @@ func (c *Config) Set(name string) bool { return c.settings[name].source.From != 
 // come before earlier ones.
 func (c *Config) Files() []FileState { return c.files }
 
+// Providers returns the providers that the configuration was loaded with.
+func (c *Config) Providers() provider.List { return c.providers }
+
 // ProfileNames are the names of [llm.NAME], in the order of the files.
 func (c *Config) ProfileNames() []string { return c.profiles }
 

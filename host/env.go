@@ -104,9 +104,13 @@ func (e Env) Trusts(path string, content []byte) bool {
 }
 
 // Sources returns src with the program's directory and variables, the files
-// that the user trusts, and the providers that are built in.
+// that the user trusts and, unless src lists others, the providers that are
+// built in.
 func (e Env) Sources(src config.Sources) config.Sources {
-	src.Dir, src.Env, src.Trusted, src.Providers = e.Dir, e.lookup, e.Trusts, providers.All()
+	src.Dir, src.Env, src.Trusted = e.Dir, e.lookup, e.Trusts
+	if src.Providers == nil {
+		src.Providers = providers.All()
+	}
 	return src
 }
 

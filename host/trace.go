@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/openmanus-go/openmanus/llm/providers"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/trace"
 )
@@ -25,5 +24,5 @@ func (h *Host) Traced() (r run.Runtime, end func(), err error) {
 		defer cancel()
 		e.Close(ctx)
 	}
-	return &trace.Runtime{Runtime: h.Local, Journal: h.Store, Export: e.Export, Providers: providers.All()}, end, nil
+	return &trace.Runtime{Runtime: h.Local, Journal: h.Store, Export: e.Export, Providers: h.Config.Providers()}, end, nil
 }

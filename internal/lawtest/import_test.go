@@ -32,16 +32,17 @@ type floor struct {
 }
 
 const (
-	speaks   = "the vocabulary of the core"
-	encodes  = "what journals are made of"
-	drives   = "what drives sessions"
-	models   = "the vocabulary of models"
-	worlds   = "the vocabulary of workspaces"
-	platform = "what the standard library does not know of the system"
-	serves   = "what is known of providers"
-	shared   = "what the adapters of models have in common"
-	byHand   = "schemas that are written by hand"
-	casts    = "test data that a person can write by hand"
+	speaks    = "the vocabulary of the core"
+	encodes   = "what journals are made of"
+	drives    = "what drives sessions"
+	models    = "the vocabulary of models"
+	worlds    = "the vocabulary of workspaces"
+	platform  = "what the standard library does not know of the system"
+	serves    = "what is known of providers"
+	shared    = "what the adapters of models have in common"
+	byHand    = "schemas that are written by hand"
+	anExample = "an example may use all that is public"
+	casts     = "test data that a person can write by hand"
 )
 
 // A storey is a floor of the building: packages on it import from those below.
@@ -404,9 +405,13 @@ var programs = []floor{
 		"golang.org/x/term":                          "is a person there?",
 		"golang.org/x/text/width":                    "how wide a letter is on the screen",
 	}},
+	{pkg: "examples/tool", may: map[string]string{module + "/...": anExample, module: anExample}},
+	{pkg: "examples/flow", may: map[string]string{module + "/...": anExample, module: anExample}},
+	{pkg: "examples/surface", may: map[string]string{module + "/...": anExample, module: anExample}},
+	{pkg: "examples/provider", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/served", may: map[string]string{
-		module + "/...": "an example may use all that is public",
-		module:          "an example may use all that is public",
+		module + "/...": anExample,
+		module:          anExample,
 	}},
 }
 

@@ -1,0 +1,40 @@
+package lawtest_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestExtendingHasTheExamples holds the programs in docs/extending.md against
+// their source. With UPDATE=1 in the environment it copies the source there.
+func TestExtendingHasTheExamples(t *testing.T) {
+	file := filepath.Join(top, "docs", "extending.md")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	place := regexp.MustCompile(`(?s)<!-- (examples/[a-z]+/main\.go) -->\n.*?<!-- end -->`)
+	want := place.ReplaceAllFunc(text, func(found []byte) []byte {
+		n++
+		name := string(place.FindSubmatch(found)[1])
+		source, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []byte("<!-- " + name + " -->\n```go\n" + string(source) + "```\n<!-- end -->")
+	})
+	switch {
+	case n != 4:
+		t.Errorf("%s has %d programs, want 4", file, n)
+	case string(want) == string(text):
+	case os.Getenv("UPDATE") != "":
+		if err := os.WriteFile(file, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("docs/extending.md is not what examples/ has: UPDATE=1 go test ./internal/lawtest -run TestExtending")
+	}
+}
