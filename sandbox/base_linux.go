@@ -19,22 +19,26 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// watchTime is how often a cage with commands in it is looked at.
+// watchTime is how often the commands of a sandbox are checked. A command can
+// use too much for that long before it is stopped.
 const watchTime = 100 * time.Millisecond
 
-// A house is what cages on this machine have in common: a private directory, a
-// view, limits, the guard of what is protected, and somebody who looks after
-// the commands while there are any.
+// A base is what every kind of sandbox on this machine has: a private directory,
+// the view of the file system, limits, the guard of protected files, and a loop
+// that checks running commands.
+//
+// The fields are set while the sandbox is made and do not change afterwards, but
+// for those below mu. Commands may run at the same time.
 type base struct {
 	o         Options
 	private   *private
-	reserve   int64 // bytes that must stay free on its disk
+	reserve   int64 // bytes that must stay free on the disk of the private directory
 	view      *mountView
 	limits    *limits
 	guard     *guard
-	env       []string           // of every command
-	hostPaths map[string]string  // directories that are elsewhere inside: name, where it really is
-	proxy     context.CancelFunc // ends it; nil if there is none
+	env       []string           // of every command, before what the command adds
+	hostPaths map[string]string  // directories inside that are elsewhere on this machine: path inside, path here
+	proxy     context.CancelFunc // ends the proxy; nil if there is none
 	serving   sync.WaitGroup
 
 	mu       sync.Mutex
@@ -43,14 +47,16 @@ type base struct {
 	watch    sync.WaitGroup
 }
 
-// A watched is a command that is looked after.
+// A watched is a command that is running.
 type watched interface {
-	stopFor(why error)
-	pids() []int // of its processes, as far as they are known here
+	stopFor(why error) // stops it; its result is why
+	pids() []int       // its processes on this machine, as far as they are known
 }
 
+// newBase makes the parts that all kinds share. The caller closes the base, also
+// if what it does next fails.
 func newBase(o Options) (_ *base, err error) {
-	// What we were left by who started us is not for commands.
+	// Commands must not inherit descriptors that this process was started with.
 	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return nil, fmt.Errorf("descriptors: %w", err)
 	}
@@ -76,7 +82,8 @@ func newBase(o Options) (_ *base, err error) {
 	return b, b.serveProxy()
 }
 
-// limit makes the limits of a cage whose processes are ours.
+// makeLimits makes the limits of a sandbox whose commands are children of this
+// process. Containers have those of the engine instead.
 func (b *base) makeLimits() (err error) {
 	if b.limits, err = newLimits(b.private.name(), b.o); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
@@ -84,13 +91,15 @@ func (b *base) makeLimits() (err error) {
 	return b.limits.group.record(b.private.dir)
 }
 
-// Contained implements [workspace.Cage].
+// Contained implements [workspace.Cage]: a command with the network of this
+// machine can reach anything.
 func (b *base) Contained() bool { return b.o.Network != AllNetwork }
 
-// fill fills the private directory.
+// fillPrivate writes what commands find in the private directory.
 func (b *base) fillPrivate() error { return b.private.fill(b.view) }
 
-// serve lets the proxy serve on a socket in the private directory.
+// serveProxy starts the proxy on a socket in the private directory, if the
+// network is Hosts.
 func (b *base) serveProxy() error {
 	if b.o.Network != Hosts {
 		return nil
@@ -113,7 +122,8 @@ func (b *base) serveProxy() error {
 	return nil
 }
 
-// Close implements [workspace.Cage].
+// Close implements [workspace.Cage]. All commands have ended by then. It also
+// works on a base that is half made.
 func (b *base) Close() error {
 	var errs []error
 	if b.proxy != nil {
@@ -133,7 +143,10 @@ func (b *base) Close() error {
 	return errors.Join(errs...)
 }
 
-// prepare checks that c can run in dir, and returns its environment.
+// prepare checks that c can run in dir, a path inside, and returns its
+// environment. It reports a missing program or directory before anything is
+// started, with the errors that a workspace promises: exec.ErrNotFound for a
+// program, fs.ErrNotExist for the rest.
 func (b *base) prepare(c *workspace.Spawn) ([]string, error) {
 	env, dir := slices.Concat(b.env, c.Env), c.Dir
 	if err := b.checkVisible(dir); err != nil {
@@ -156,7 +169,8 @@ func (b *base) prepare(c *workspace.Spawn) ([]string, error) {
 	return lastWins(env), nil
 }
 
-// withHostPath adds a PATH whose directories are where they really are.
+// withHostPath adds a PATH that names the same directories by their paths on
+// this machine.
 func (b *base) withHostPath(env []string) []string {
 	for _, kv := range slices.Backward(env) {
 		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
@@ -170,7 +184,7 @@ func (b *base) withHostPath(env []string) []string {
 	return env
 }
 
-// outside is where a path of the cage really is.
+// hostPath returns where a path inside the sandbox is on this machine.
 func (b *base) hostPath(path string) string {
 	path = filepath.Clean(path)
 	if within(b.view.ws, path) || slices.ContainsFunc(b.view.asked, func(dir string) bool { return within(dir, path) }) {
@@ -184,7 +198,7 @@ func (b *base) hostPath(path string) string {
 	return path
 }
 
-// checkVisible says whether path is one that commands see.
+// checkVisible returns an error if commands cannot see path.
 func (b *base) checkVisible(path string) error {
 	path = filepath.Clean(path)
 	if b.view.visible(path) || slices.ContainsFunc(sorted(b.hostPaths), func(dir string) bool { return within(dir, path) }) ||
@@ -194,7 +208,7 @@ func (b *base) checkVisible(path string) error {
 	return fmt.Errorf("%s cannot be seen in the sandbox: %w", path, fs.ErrNotExist)
 }
 
-// lastWins keeps the last value of every variable, as exec would.
+// lastWins keeps the last value of every variable, in the order of those values.
 func lastWins(env []string) []string {
 	seen := make(map[string]bool, len(env))
 	var out []string
@@ -208,8 +222,9 @@ func lastWins(env []string) []string {
 	return out
 }
 
-// running notes that p runs, and begins to look after it. What it returns is to
-// be called when everything that belongs to p is dead.
+// register notes that p is running, and starts the loop that checks commands
+// with the first of them. The caller calls the function that it returns when
+// every process of p is dead.
 func (b *base) register(p watched) (after func() error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -222,7 +237,8 @@ func (b *base) register(p watched) (after func() error) {
 	return func() error { return b.unregister(p) }
 }
 
-// ended is called when everything that belongs to p is dead.
+// unregister is what register returns. It ends the loop after the last command,
+// and restores what is protected.
 func (b *base) unregister(p watched) error {
 	b.mu.Lock()
 	delete(b.commands, p)
@@ -234,8 +250,10 @@ func (b *base) unregister(p watched) error {
 	return b.guard.restore(true)
 }
 
-// look looks after the commands until stop is closed: at what is protected, at
-// the disk, and where there is no cgroup at their memory.
+// watchLoop checks the commands until stop is closed: that what is protected is
+// as it was, that the disk has room, and where no cgroup does it that they do
+// not use too much memory together. Directories that take long to search are
+// searched every twentieth time.
 func (b *base) watchLoop(stop <-chan struct{}) {
 	tick := time.NewTicker(watchTime)
 	defer tick.Stop()
@@ -259,32 +277,35 @@ func (b *base) watchLoop(stop <-chan struct{}) {
 	}
 }
 
-// checkDisk says that a disk is full. What must stay free was said for that of
-// the workspace; the private directory may be on another.
+// checkDisk returns an error if the disk of the workspace or of the private
+// directory has too little room left. The option Reserve is meant for the first;
+// the second, which may be another disk, gets a default.
 func (b *base) checkDisk() error {
 	for dir, least := range map[string]int64{b.view.ws: b.o.Reserve, b.private.dir: min(b.o.Reserve, b.reserve)} {
 		var room unix.Statfs_t
 		if err := unix.Statfs(dir, &room); err != nil {
-			continue // gone, or a lost network disk: commands will meet the error themselves
+			continue // the disk is gone: commands get that error themselves
 		}
 		if free := int64(room.Bavail) * int64(room.Bsize); free < least {
-			return fmt.Errorf("ended by the sandbox: less than %d MB are free on the disk of %s", least>>20, dir)
+			return fmt.Errorf("stopped by the sandbox: less than %d MB are free on the disk of %s", least>>20, dir)
 		}
 	}
 	return nil
 }
 
+// checkMemory returns an error if the commands use more memory than they may.
 func (b *base) checkMemory() error {
 	var pids []int
 	for _, p := range b.running() {
 		pids = append(pids, p.pids()...)
 	}
 	if used := resident(pids); used > b.o.Memory {
-		return fmt.Errorf("ended by the sandbox: the commands use %d MB of memory together, more than %d", used>>20, b.o.Memory>>20)
+		return fmt.Errorf("stopped by the sandbox: the commands use %d MB of memory together, and %d MB are allowed", used>>20, b.o.Memory>>20)
 	}
 	return nil
 }
 
+// running returns the commands that are running.
 func (b *base) running() []watched {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -295,6 +316,7 @@ func (b *base) running() []watched {
 	return list
 }
 
+// stopAll stops every command for the same reason.
 func (b *base) stopAll(why error) {
 	for _, p := range b.running() {
 		p.stopFor(why)

@@ -19,23 +19,26 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A bubblewrap is a cage of namespaces.
+// A bubblewrap is a sandbox of namespaces, which the program bwrap makes anew
+// for each command.
 type bubblewrap struct {
 	*base
-	program string   // bwrap
-	args    []string // the same for every command
-	filter  string   // the file with the seccomp program
+	program string   // the path of bwrap
+	args    []string // of bwrap, the same for every command; set by ready
+	filter  string   // the file with the filter of system calls
 
-	ready func() error // makes args, filter and what they mount, once
+	ready func() error // makes args, the filter and what is mounted; the first call does the work
 }
 
-// insideID is the user and group that root's commands believe to be: programs
-// that think they are root try what only root can do.
+// insideID is the user and group that root's commands have inside. Programs that
+// believe to be root try what only root can do.
 const insideID = 1000
 
 // insideHome is the home directory of commands.
 const insideHome = "/home/agent"
 
+// newBubblewrap makes the sandbox, and runs a command in it unless it is known
+// that bubblewrap works on this machine.
 func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
@@ -56,8 +59,9 @@ func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	return b, nil
 }
 
-// build makes the parts, and tries them: at once, or, if it is known that
-// bubblewrap works here, when the first command is started.
+// build prepares the sandbox. If the probe cache says that bubblewrap works
+// here, the rest is made when the first command starts: until then nothing slow
+// happens. Otherwise a command is run now.
 func (b *bubblewrap) build(ctx context.Context) error {
 	if b.view.uid == 0 {
 		b.view.uid, b.view.gid = insideID, insideID
@@ -81,11 +85,12 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	return nil
 }
 
+// probeCache returns the memory of the last probe.
 func (b *bubblewrap) probeCache() probeCache {
 	return probeCache{file: b.o.ProbeCache, program: b.program}
 }
 
-// finish makes what commands need.
+// finish makes what commands need. It is called once, by ready.
 func (b *bubblewrap) finish() error {
 	if err := errors.Join(b.fillPrivate(), b.copyResolver()); err != nil {
 		return err
@@ -100,7 +105,8 @@ func (b *bubblewrap) finish() error {
 	return err
 }
 
-// copyResolver has commands with a network resolve names as this machine does.
+// copyResolver lets commands with the network of this machine resolve names as
+// this machine does.
 func (b *bubblewrap) copyResolver() error {
 	if b.o.Network != AllNetwork {
 		return nil
@@ -194,8 +200,10 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	return p, nil
 }
 
-// ends are the descriptors beside the standard ones: the filter, where bwrap
-// tells the process id of the cage, and what the cage waits for.
+// The ends are this process's ends of the pipes to bwrap, beside those of the
+// command: descriptors 3 to 5 of bwrap are the filter, where it writes the
+// process id of the sandbox, and what the sandbox reads from before the command
+// starts.
 type ends struct {
 	theirs []*os.File
 	info   *os.File
@@ -204,6 +212,7 @@ type ends struct {
 
 func (e *ends) close() { closeAll([]*os.File{e.info, e.block}) }
 
+// ends makes the pipes, and gives bwrap's ends to x.
 func (b *bubblewrap) ends(x *exec.Cmd) (*ends, error) {
 	filter, err := os.Open(b.filter)
 	if err != nil {
@@ -223,8 +232,8 @@ func (b *bubblewrap) ends(x *exec.Cmd) (*ends, error) {
 	return &ends{theirs: x.ExtraFiles, info: infoR, block: blockW}, nil
 }
 
-// release gets hold of the cage, gives it its limits, and lets the command
-// begin.
+// unblock learns the first process of the sandbox, sets its limits, and lets the
+// command start. The command runs nothing before its limits hold.
 func (b *bubblewrap) unblock(p *process, e *ends) error {
 	var info struct {
 		Child int `json:"child-pid"`
@@ -232,7 +241,7 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 	err := json.NewDecoder(e.info).Decode(&info)
 	if err != nil || info.Child <= 0 {
 		p.discard()
-		return fmt.Errorf("bubblewrap could not make the sandbox (%v); what it said stands in the command's error output", err)
+		return fmt.Errorf("bubblewrap could not make the sandbox (%v): the error output of the command has the reason", err)
 	}
 	if err = p.setRoot(info.Child); err == nil {
 		err = b.limits.apply(info.Child)
@@ -252,7 +261,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// probe runs a command.
+// probe runs a command, to find out whether bubblewrap works here: a kernel or a
+// container may forbid it namespaces.
 func (b *bubblewrap) probe(ctx context.Context) error {
 	var said bytes.Buffer
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -269,13 +279,13 @@ func (b *bubblewrap) probe(ctx context.Context) error {
 		stop()
 		err = errors.Join(p.Kill(), p.Status())
 	}
-	_, _ = said.ReadFrom(r) // what was said is for the error below
+	_, _ = said.ReadFrom(r) // whatever it is, it is part of the error below
 	r.Close()
 	if err != nil {
-		return fmt.Errorf("%w: bwrap does not work here: %s", ErrNone, strings.TrimSpace(said.String()+" ("+err.Error()+")"))
+		return fmt.Errorf("%w: bwrap does not work on this machine: %s", ErrNone, strings.TrimSpace(said.String()+" ("+err.Error()+")"))
 	}
 	return nil
 }
 
-// sorted is for what people read.
+// sorted returns the keys of m in order.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -14,13 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cgroup limits what all commands of a cage use together.
+// A cgroup limits what all commands of a sandbox use together. A nil *cgroup
+// limits nothing; its methods may be called.
 type cgroup struct {
-	dirs []string // of version 1, one for each controller; of version 2, one
-	v2   *os.File // the directory of version 2
+	dirs []string // the directories: one for each controller in version 1, one in version 2
+	v2   *os.File // the open directory, in version 2 alone
 }
 
-// newCgroup makes a cgroup, or says why there is none.
+// newCgroup makes a cgroup, of version 1 if its controllers are mounted, else of
+// version 2. The error says why neither can be made.
 func newCgroup(name string, o Options) (*cgroup, error) {
 	mounts, err := cgroupMounts()
 	if err != nil {
@@ -35,8 +37,8 @@ func newCgroup(name string, o Options) (*cgroup, error) {
 	return nil, errors.New("no cgroups are mounted")
 }
 
-// cgroupMounts returns this process's own cgroup for each controller of
-// version 1, and for version 2 under the name "".
+// cgroupMounts returns the directory of this process's own cgroup for each
+// controller of version 1, and that of version 2 under the key "".
 func cgroupMounts() (map[string]string, error) {
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -49,7 +51,10 @@ func cgroupMounts() (map[string]string, error) {
 	return parseCgroups(string(own), string(infos)), nil
 }
 
-// parseCgroups reads /proc/PID/cgroup and /proc/PID/mountinfo.
+// parseCgroups does so from the text of /proc/PID/cgroup (lines
+// ID:CONTROLLERS:PATH) and of /proc/PID/mountinfo (see proc_pid_mountinfo(5)). A
+// mount may show a part of the hierarchy alone, as in a container: then the
+// paths are relative to that part.
 func parseCgroups(own, infos string) map[string]string {
 	type mount struct{ root, point string }
 	mounts := make(map[string]mount)
@@ -89,6 +94,7 @@ func parseCgroups(own, infos string) map[string]string {
 	return dirs
 }
 
+// newCgroup1 makes one cgroup below our own for each controller.
 func newCgroup1(mounts map[string]string, name string, o Options) (_ *cgroup, err error) {
 	c := new(cgroup)
 	defer func() {
@@ -98,7 +104,7 @@ func newCgroup1(mounts map[string]string, name string, o Options) (_ *cgroup, er
 	}()
 	for _, controller := range []string{"memory", "pids", "cpu"} {
 		if mounts[controller] == "" || controller == "cpu" && o.CPUs == 0 {
-			continue // without a limit, a group would only be one among the programs of this machine
+			continue // without a limit a group only competes with the other programs of this machine
 		}
 		dir := filepath.Join(mounts[controller], name)
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -114,25 +120,29 @@ func newCgroup1(mounts map[string]string, name string, o Options) (_ *cgroup, er
 	return c, nil
 }
 
+// A setting is what is written to a file of a cgroup. If it is optional, the
+// kernel may not have the file.
 type setting struct {
 	file, value string
 	optional    bool
 }
 
+// settings1 returns the settings of a controller of version 1.
 func settings1(controller string, o Options) []setting {
 	switch controller {
 	case "memory":
 		return []setting{{"memory.limit_in_bytes", fmt.Sprint(o.Memory), false}, {"memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory), true}}
 	case "pids":
-		return []setting{{"pids.max", fmt.Sprint(o.Processes + 1), false}} // and the thread that starts them
+		return []setting{{"pids.max", fmt.Sprint(o.Processes + 1), false}} // one more for the thread that starts commands, which is in the cgroup
 	case "cpu":
 		return []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
 	}
 	return nil
 }
 
-// newCgroup2 makes a cgroup in the nearest one above our own that lets us: a
-// cgroup that has processes cannot have children with limits.
+// newCgroup2 makes a cgroup of version 2 below the nearest one above our own,
+// ours included, that has the controllers and lets us: a cgroup with processes
+// in it cannot have children with limits.
 func newCgroup2(own, name string, o Options) (*cgroup, error) {
 	var why error
 	for dir := own; strings.HasPrefix(dir, "/sys/fs/cgroup"); dir = filepath.Dir(dir) {
@@ -156,6 +166,7 @@ func newCgroup2(own, name string, o Options) (*cgroup, error) {
 	return nil, why
 }
 
+// makeCgroup2 makes the cgroup dir.
 func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the cgroup cannot be made: %w", err)
@@ -181,8 +192,9 @@ func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
 	return c, c.probe()
 }
 
-// probe sees whether a process may be moved there: to be let write is not
-// enough, the cgroup from which it comes counts as well.
+// probe starts a process in the cgroup. To be allowed to write there is not
+// enough: the kernel also asks for rights to the cgroup that the process comes
+// from.
 func (c *cgroup) probe() error {
 	attr := &os.ProcAttr{Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(c.v2.Fd())}}
 	p, err := os.StartProcess("/bin/true", []string{"true"}, attr)
@@ -193,12 +205,14 @@ func (c *cgroup) probe() error {
 	return err
 }
 
-// take has what the calling thread starts with attr start in the cgroup: to move
-// a process there takes the kernel as long as to make a sandbox. In version 1
-// the thread itself goes there, once, which inside says. Memory is that of the
-// process that it belongs to all the same, and who runs out of memory there is
-// not this process: the kernel looks at the first threads of processes alone,
-// since Linux 5.3.
+// prepare has the calling thread start its next process, with attr, in the
+// cgroup. To move a process there afterwards takes the kernel as long as to make
+// a sandbox.
+//
+// In version 1 no process can be started elsewhere, so the thread moves there
+// itself, once; inside remembers that. Its memory counts for the cgroup of its
+// process all the same, and since Linux 5.3 this process is not killed if the
+// cgroup runs out of memory: the kernel looks at the first threads of processes.
 func (c *cgroup) prepare(attr *syscall.SysProcAttr, inside *bool) error {
 	switch {
 	case c == nil || *inside:
@@ -231,6 +245,8 @@ func (c *cgroup) Close() error {
 	return errors.Join(errs...)
 }
 
+// removeCgroup removes a directory of a cgroup, and waits up to two seconds
+// until it is empty.
 func removeCgroup(dir string) error {
 	for deadline := time.Now().Add(2 * time.Second); ; {
 		err := unix.Rmdir(dir)
@@ -241,15 +257,16 @@ func removeCgroup(dir string) error {
 			return &fs.PathError{Op: "rmdir", Path: dir, Err: err}
 		}
 		runtime.Gosched()
-		time.Sleep(time.Millisecond) // there is nothing to wait on
+		time.Sleep(time.Millisecond) // the kernel does not tell when the cgroup is empty
 	}
 }
 
 // cgroupsName is the file in a private directory that lists the cgroups of its
-// cage: who removes them after us may be in another cgroup.
+// sandbox. A process that sweeps may be in another cgroup, and would not find
+// them.
 const cgroupsName = "cgroups"
 
-// note lists the cgroup in a private directory.
+// record lists the cgroup in a private directory.
 func (c *cgroup) record(private string) error {
 	if c == nil {
 		return nil
@@ -257,7 +274,7 @@ func (c *cgroup) record(private string) error {
 	return os.WriteFile(filepath.Join(private, cgroupsName), []byte(strings.Join(c.dirs, "\n")), 0o600)
 }
 
-// removeCgroups removes the cgroups of a cage whose process was killed, and
+// removeCgroups removes the cgroups of a sandbox whose process was killed, and
 // reports whether none is left.
 func removeCgroups(private string) bool {
 	list, err := os.ReadFile(filepath.Join(private, cgroupsName))
@@ -277,8 +294,10 @@ func removeCgroups(private string) bool {
 	return gone
 }
 
+// write writes to a file that exists.
 func write(file, text string) error { return os.WriteFile(file, []byte(text), 0) }
 
+// owner returns the user id of a file's owner, or -1.
 func owner(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(st.Uid)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// describe writes down what every container is like.
+// configure fills in what every container is created with: POST
+// /containers/create of the Docker Engine API.
 func (c *container) configure() error {
 	if err := c.fillPrivate(); err != nil {
 		return err
@@ -40,7 +41,7 @@ func (c *container) configure() error {
 			"AutoRemove": true, "NetworkMode": network, "IpcMode": "private", "ReadonlyRootfs": true, "Privileged": false,
 			"CapDrop": []string{"ALL"}, "SecurityOpt": []string{"no-new-privileges:true"}, "Runtime": runtime,
 			"Memory": c.o.Memory, "MemorySwap": c.o.Memory, "NanoCpus": int64(c.o.CPUs * 1e9),
-			"PidsLimit": c.o.Processes + 32, // the first process has threads
+			"PidsLimit": c.o.Processes + 32, // some for the threads of the first process
 			"ShmSize":   256 << 20, "LogConfig": map[string]any{"Type": "none"}, "Mounts": engineMounts(mounts),
 			"Ulimits": []map[string]any{
 				{"Name": "core", "Soft": 0, "Hard": 0}, {"Name": "fsize", "Soft": c.o.FileSize, "Hard": c.o.FileSize},
@@ -50,10 +51,10 @@ func (c *container) configure() error {
 	return nil
 }
 
-// place is what can see our private directories: processes of this machine in
-// this mount namespace.
+// mountNamespace names the processes that can see our private directories: those
+// of this machine in this mount namespace.
 func mountNamespace() string {
-	host, _ := os.Hostname()                      // what is not known is nobody else's either
+	host, _ := os.Hostname()                      // an unknown name is the same for all of us
 	mounts, _ := os.Readlink("/proc/self/ns/mnt") // likewise
 	return host + " " + mounts
 }

@@ -26,8 +26,9 @@ func (c *container) preparation() *preparation {
 	return h
 }
 
-// take returns a container that is ready. From the second command on it has the
-// next one made at once: who runs two runs more.
+// nextInstance returns a container that is ready for a command. From the second
+// command on it also begins to make the next one: a session that runs two
+// commands runs more.
 func (c *container) nextInstance() (*instance, error) {
 	c.ready.Lock()
 	mine := c.next
@@ -44,7 +45,7 @@ func (c *container) nextInstance() (*instance, error) {
 	return mine.instance, mine.err
 }
 
-// make makes a container, and waits until it is ready.
+// make makes a container and waits until it is ready.
 func (c *container) make(ctx context.Context) (*instance, error) {
 	id, err := c.engine.create(ctx, c.config)
 	if err != nil {
@@ -52,13 +53,13 @@ func (c *container) make(ctx context.Context) (*instance, error) {
 	}
 	b := &instance{engine: c.engine, id: id}
 	if err := b.start(ctx); err != nil {
-		// What cannot be ended now, Close ends.
+		// If it cannot be ended now, Close does it.
 		return nil, errors.Join(err, c.engine.end(context.WithoutCancel(ctx), id))
 	}
 	return b, nil
 }
 
-// A box is a container whose first process waits for a command.
+// An instance is a container whose first process waits for a command.
 type instance struct {
 	engine *engine
 	id     string
@@ -67,6 +68,7 @@ type instance struct {
 	to     *frameWriter
 }
 
+// start starts the container and connects to its first process.
 func (b *instance) start(ctx context.Context) error {
 	conn, r, err := b.engine.attach(ctx, b.id)
 	if err != nil {
@@ -82,23 +84,23 @@ func (b *instance) start(ctx context.Context) error {
 	return err
 }
 
-// greeted waits until the first process is ready.
+// waitReady waits until the first process is ready.
 func (b *instance) waitReady(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { b.conn.Close() })
 	defer stop()
 	kind, said, err := readFrame(b.from)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it does not start: %w: %s", err, b.from.said)
+		return fmt.Errorf("the container does not start: %w: %s", err, b.from.said)
 	case kind != frameReady:
-		return fmt.Errorf("it does not start: %q", kind)
+		return fmt.Errorf("the container does not start: it sent a frame %q", kind)
 	case len(said) > 0:
 		return errors.New(string(said))
 	}
 	return nil
 }
 
-// ask has the first process start a command.
+// run has the first process start a command.
 func (b *instance) run(cmd insideCommand) error {
 	if err := b.to.sendJSON(frameCommand, cmd); err != nil {
 		return errors.Join(errGone, err)
@@ -110,10 +112,10 @@ func (b *instance) run(cmd insideCommand) error {
 	case kind == frameRefused:
 		return refusal(said)
 	case kind != frameStarted:
-		return fmt.Errorf("the container says %q", kind)
+		return fmt.Errorf("the container sent a frame %q", kind)
 	}
 	return nil
 }
 
-// errGone says that a container was not there any more when it was needed.
+// errGone says that a container ended before it was given a command.
 var errGone = errors.New("the container has ended")

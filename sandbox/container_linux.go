@@ -19,32 +19,36 @@ import (
 // gvisorRuntime is the name under which the engine must know gVisor.
 const gvisorRuntime = "runsc"
 
-// engineTime is how long the engine may take for a container.
+// engineTime is how long the engine may take to make or end a container.
 const engineTime = 2 * time.Minute
 
 // The labels of our containers: the private directory, whose lock is held as
-// long as whoever made them lives, and what can see that directory.
+// long as the process that made the container lives, and the mount namespace in
+// which that directory can be seen.
 const (
 	labelCage  = "openmanus.cage"
 	labelPlace = "openmanus.place"
 )
 
-// A container is a cage of containers: every command has one of its own, so
-// that the end of its first process, which is this program again (see [Main]),
-// is the end of all. The next one is made before it is needed.
+// A container is a sandbox of containers. Every command has one of its own,
+// whose first process is this program again (see [Main]), so that everything
+// ends with the first process. Making one takes long, so the next is made before
+// it is needed.
 type container struct {
 	*base
 	kind   Kind
 	engine *engine
-	config map[string]any // of every container
+	config map[string]any // what every container is created with
 	user   string
 
 	ready  sync.Mutex
-	next   *preparation // what is being made, or ready; nil if there is none
-	used   bool         // more than once
+	next   *preparation // the container for the next command; nil if none was begun
+	used   bool         // a container was waited for: commands follow each other
 	making sync.WaitGroup
 }
 
+// newContainer finds the engine, fetches the image if it is missing, and makes
+// the first container.
 func newContainer(ctx context.Context, o Options) (_ workspace.Cage, err error) {
 	e, err := newEngine(ctx, o.Engine)
 	if err != nil {
@@ -68,18 +72,18 @@ func newContainer(ctx context.Context, o Options) (_ workspace.Cage, err error) 
 	return c, nil
 }
 
-// suits says why the engine cannot do what is asked.
+// checkEngine returns an error if the engine cannot do what the options ask for.
 func (c *container) checkEngine(ctx context.Context, o Options) error {
 	var info engineInfo
 	if err := c.engine.call(ctx, "GET", "/info", nil, &info); err != nil {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	if info.OSType != "linux" {
-		return fmt.Errorf("%w: the container engine runs containers of %s, and Linux is needed", ErrNone, info.OSType)
+		return fmt.Errorf("%w: the container engine runs %s, and Linux is needed", ErrNone, info.OSType)
 	}
 	for _, option := range info.SecurityOptions {
 		if strings.Contains(option, "name=rootless") || strings.Contains(option, "name=userns") {
-			return fmt.Errorf("%w: the container engine gives users other numbers (%s), so commands could not write your files: use an engine without, or --sandbox bubblewrap", ErrNone, option)
+			return fmt.Errorf("%w: the container engine maps users to other numbers (%s), so commands could not write your files: use an engine that does not, or --sandbox bubblewrap", ErrNone, option)
 		}
 	}
 	if _, there := info.Runtimes[gvisorRuntime]; o.Kind == GVisor && !there {
@@ -88,7 +92,7 @@ func (c *container) checkEngine(ctx context.Context, o Options) error {
 	return nil
 }
 
-// build makes the parts, and tries them.
+// build makes the parts, and waits for the first container as a test.
 func (c *container) build(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute) // an image may have to be fetched
 	defer cancel()
@@ -102,7 +106,7 @@ func (c *container) build(ctx context.Context) error {
 		return fmt.Errorf("%w: %w", ErrNone, err)
 	}
 	if err := c.sweep(ctx); err != nil {
-		return fmt.Errorf("%w: containers that were left: %w", ErrNone, err)
+		return fmt.Errorf("%w: cannot remove containers of killed processes: %w", ErrNone, err)
 	}
 	if err := c.configure(); err != nil {
 		return err
@@ -111,7 +115,7 @@ func (c *container) build(ctx context.Context) error {
 	select {
 	case <-c.next.done:
 		if c.next.err != nil {
-			return fmt.Errorf("%w: a container cannot be had: %w", ErrNone, c.next.err)
+			return fmt.Errorf("%w: cannot make a container: %w", ErrNone, c.next.err)
 		}
 		return nil
 	case <-ctx.Done():
@@ -119,8 +123,8 @@ func (c *container) build(ctx context.Context) error {
 	}
 }
 
-// whose finds out as whom commands run: as we do, or if we are root as the owner
-// of the workspace, since they must not be root.
+// chooseUser decides as which user commands run: as the user of this process, or
+// if that is root as the owner of the workspace, because they must not be root.
 func (c *container) chooseUser() error {
 	v := c.view
 	if v.uid == 0 {
@@ -133,7 +137,7 @@ func (c *container) chooseUser() error {
 		}
 	}
 	if v.uid == 0 {
-		return fmt.Errorf("%w: commands in a container must not be root, and the workspace %s is root's: run as an ordinary user, or give it to one (chown -R 1000:1000 %s)", ErrNone, v.ws, v.ws)
+		return fmt.Errorf("%w: commands in a container must not be root, and the workspace %s belongs to root: run as an ordinary user, or give it to one (chown -R 1000:1000 %s)", ErrNone, v.ws, v.ws)
 	}
 	if v.gid == 0 {
 		v.gid = v.uid
@@ -146,8 +150,8 @@ func (c *container) chooseUser() error {
 	return nil
 }
 
-// sweep removes the containers of those who were killed. Their first process
-// ends when they do; this is for what could not.
+// sweep removes the containers of killed processes. Their first process ends
+// when its input does; this is for those that could not notice.
 func (c *container) sweep(ctx context.Context) error {
 	found, err := c.engine.labelled(ctx, labelCage)
 	if err != nil {
@@ -162,7 +166,7 @@ func (c *container) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// unlocked reports whether nobody holds the lock of a private directory.
+// unlocked reports whether no process holds the lock of a private directory.
 func unlocked(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -195,14 +199,15 @@ func (c *container) Close() error {
 	return errors.Join(append(errs, c.engine.Close())...)
 }
 
-// Start implements [workspace.Cage].
+// Start implements [workspace.Cage]. If the container that was ready has ended,
+// because the engine was restarted perhaps, a second one is tried.
 func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 	order := insideCommand{
 		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env), Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
 	}
 	b, err := c.nextInstance()
 	if err == nil {
-		if err = b.run(order); errors.Is(err, errGone) { // the engine was restarted, perhaps: the next one is new
+		if err = b.run(order); errors.Is(err, errGone) { // the next one is new
 			b.conn.Close()
 			if b, err = c.nextInstance(); err == nil {
 				err = b.run(order)

@@ -15,7 +15,8 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A refusalError says why a command did not start.
+// A refusalError says why a command did not start. It wraps exec.ErrNotFound or
+// fs.ErrNotExist if that is the reason.
 type refusalError struct {
 	text string
 	is   error
@@ -24,7 +25,7 @@ type refusalError struct {
 func (r *refusalError) Error() string { return r.text }
 func (r *refusalError) Unwrap() error { return r.is }
 
-// refusal is the error that a container told.
+// refusal decodes an insideRefusal.
 func refusal(data []byte) error {
 	var said insideRefusal
 	if err := json.Unmarshal(data, &said); err != nil {
@@ -39,20 +40,21 @@ func refusal(data []byte) error {
 	return r
 }
 
-// A containerProcess is a command in a container.
+// A containerProcess is a command in a container. It implements
+// [workspace.Process].
 type containerProcess struct {
 	*instance
-	files []*os.File // copies of our ends of its input and output: nil where there is none
-	taken chan struct{}
-	ended chan struct{} // nothing more comes from the container
+	files []*os.File    // copies of our ends of standard input, output and error; nil where there is none
+	taken chan struct{} // receives when a piece of input was acknowledged
+	ended chan struct{} // closed when nothing more comes from the container
 	after func() error
 
 	mu     sync.Mutex
-	end    *insideEnd // how it ended: everything in the container is dead then
-	reason error      // why it was killed, if it was not asked for
+	end    *insideEnd // how the command ended; everything in the container is dead then
+	reason error      // why the sandbox killed it; nil if it did not
 }
 
-// begin carries input and output between a command that was started and the
+// connect starts to carry input and output between a command that runs and the
 // ends that x has.
 func (c *container) connect(b *instance, x *workspace.Spawn) (workspace.Process, error) {
 	p := &containerProcess{instance: b, taken: make(chan struct{}, 1), ended: make(chan struct{})}
@@ -73,7 +75,7 @@ func (c *container) connect(b *instance, x *workspace.Spawn) (workspace.Process,
 	return p, nil
 }
 
-// copied is a copy of a file: who gave it closes theirs.
+// copied returns a copy of a file, because the caller closes the original.
 func copied(f *os.File) (*os.File, error) {
 	if f == nil {
 		return nil, nil
@@ -92,14 +94,14 @@ func copied(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// feed carries the input. It may wait for a piece long after the command has
-// ended.
+// feed carries the input. It may wait for input long after the command has
+// ended, and ends with the next piece.
 func (p *containerProcess) feed(f *os.File) {
 	buf := make([]byte, pieceSize)
 	for {
 		n, err := f.Read(buf)
 		if n > 0 && p.to.send(frameInput, buf[:n]) != nil {
-			return // it has ended
+			return // the command has ended
 		}
 		if err != nil {
 			_ = p.to.send(frameInput, nil) // likewise
@@ -113,7 +115,8 @@ func (p *containerProcess) feed(f *os.File) {
 	}
 }
 
-// carry carries the output, until the container has ended.
+// carry carries the outputs until the container has ended. An output that cannot
+// be written is reported once, so that the command meets a broken pipe.
 func (p *containerProcess) carry() {
 	defer close(p.ended)
 	defer func() {
@@ -124,7 +127,7 @@ func (p *containerProcess) carry() {
 		}
 		p.conn.Close()
 	}()
-	deaf := make(map[byte]bool)
+	closed := make(map[byte]bool)
 	for {
 		kind, data, err := readFrame(p.from)
 		if err != nil {
@@ -136,15 +139,15 @@ func (p *containerProcess) carry() {
 			if kind == frameErrors {
 				to = p.files[2]
 			}
-			if to == nil || deaf[kind] {
+			if to == nil || closed[kind] {
 				continue
 			}
 			if _, err := to.Write(data); err != nil {
-				deaf[kind] = true
-				_ = p.to.send(frameClosed, []byte{kind}) // if it has ended it need not know
+				closed[kind] = true
+				_ = p.to.send(frameClosed, []byte{kind}) // if the command has ended it need not know
 			}
 		case frameAck:
-			p.taken <- struct{}{} // one piece is under way at a time
+			p.taken <- struct{}{} // never blocks: one piece is under way at a time
 		case frameEnded:
 			var end insideEnd
 			if json.Unmarshal(data, &end) == nil {
@@ -172,11 +175,11 @@ func (p *containerProcess) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
 	defer cancel()
 	if err := p.engine.kill(ctx, p.id, "SIGKILL"); err != nil {
-		p.conn.Close() // it has ended, or will
+		p.conn.Close() // the command has ended, or will
 	}
 }
 
-// stopFor stops the command because of err.
+// stopFor stops the command because of err, which becomes the error of its Kill.
 func (p *containerProcess) stopFor(err error) {
 	p.mu.Lock()
 	first := p.reason == nil
@@ -189,6 +192,8 @@ func (p *containerProcess) stopFor(err error) {
 	}
 }
 
+// pids implements watched: the engine limits the memory, so no process need be
+// known.
 func (p *containerProcess) pids() []int { return nil }
 
 // Kill implements [workspace.Process].
@@ -204,7 +209,7 @@ func (p *containerProcess) Kill() error {
 		ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 		defer cancel()
 		if err = p.engine.end(ctx, p.id); err != nil {
-			err = fmt.Errorf("the container %.12s cannot be ended: %w", p.id, err)
+			err = fmt.Errorf("cannot end the container %.12s: %w", p.id, err)
 		}
 		p.conn.Close()
 		<-p.ended
@@ -217,7 +222,7 @@ func (p *containerProcess) Status() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.end == nil: // killed: by us, by somebody outside, or for want of memory
+	case p.end == nil: // killed: by us, from outside, or because memory ran out
 		return &workspace.ExitError{Code: 128 + int(unix.SIGKILL), Signal: unix.SignalName(unix.SIGKILL)}
 	case p.end.Code == 0:
 		return nil

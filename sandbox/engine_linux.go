@@ -19,26 +19,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// engineSocket is where the engine listens if nothing else is said.
+// engineSocket is where the engine listens by default.
 const engineSocket = "/var/run/docker.sock"
 
-// An engine is a container engine that speaks the HTTP API of Docker's on a
-// Unix socket. Its methods may be called at the same time.
+// An engine is a client of a container engine, which speaks Docker's HTTP API on
+// a Unix socket (https://docs.docker.com/reference/api/engine/). Only the few
+// requests that a sandbox needs are here. Several goroutines may use it.
 type engine struct {
 	socket string
 	client *http.Client
-	base   string // of URLs, with the version of the API
+	base   string // what URLs begin with: the version of the API that the engine speaks
 }
 
-// newEngine finds the engine at address: a socket's path, with unix:// before
-// it or without; if that is empty, at engineSocket.
+// newEngine connects to the engine at address, which is the path of a socket,
+// with unix:// before it or without, or "" for engineSocket. An engine on
+// another machine is refused: it could not see the workspace.
 func newEngine(ctx context.Context, address string) (*engine, error) {
 	if address == "" {
 		address = engineSocket
 	}
 	socket := strings.TrimPrefix(address, "unix://")
 	if !strings.HasPrefix(socket, "/") {
-		return nil, fmt.Errorf("%w: the container engine at %s is not on a socket of this machine, so it cannot see the workspace: unset DOCKER_HOST, or name a socket (unix:///var/run/docker.sock)", ErrNone, address)
+		return nil, fmt.Errorf("%w: the container engine at %s is not on a socket of this machine, so it cannot see the workspace: unset DOCKER_HOST, or set it to a socket (unix:///var/run/docker.sock)", ErrNone, address)
 	}
 	e := &engine{socket: socket}
 	e.client = &http.Client{Transport: &http.Transport{
@@ -47,7 +49,7 @@ func newEngine(ctx context.Context, address string) (*engine, error) {
 	return e, e.negotiate(ctx)
 }
 
-// Close lets go of connections.
+// Close closes idle connections.
 func (e *engine) Close() error {
 	e.client.CloseIdleConnections()
 	return nil
@@ -58,7 +60,7 @@ func (e *engine) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", e.socket)
 }
 
-// greet asks the engine which version of the API it speaks.
+// negotiate asks the engine which version of the API it speaks.
 func (e *engine) negotiate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -73,7 +75,7 @@ func (e *engine) negotiate(ctx context.Context) error {
 	defer resp.Body.Close()
 	version := resp.Header.Get("Api-Version")
 	if resp.StatusCode != http.StatusOK || version == "" {
-		return fmt.Errorf("%w: what listens on %s is no container engine: it says %s", ErrNone, e.socket, resp.Status)
+		return fmt.Errorf("%w: the program that listens on %s is no container engine: it answers %s", ErrNone, e.socket, resp.Status)
 	}
 	e.base = "http://engine/v" + version
 	return nil
@@ -89,29 +91,30 @@ func (e *engine) explainUnreachable(err error) error {
 	case errors.Is(err, fs.ErrNotExist) && missing != nil:
 		return fmt.Errorf("there is no %s: Docker is not installed (Debian, Ubuntu: apt-get install docker.io)", e.socket)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Errorf("the Docker daemon does not run: nobody listens on %s (systemctl start docker)", e.socket)
+		return fmt.Errorf("the Docker daemon does not run: no program listens on %s (systemctl start docker)", e.socket)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("you may not speak to the Docker daemon at %s (usermod -aG docker YOU, and log in again; whoever may is as good as root)", e.socket)
+		return fmt.Errorf("you may not use the Docker daemon at %s (usermod -aG docker YOU, and log in again; that is as good as being root)", e.socket)
 	}
 	return fmt.Errorf("the Docker daemon at %s does not answer: %w", e.socket, err)
 }
 
-// An engineError is what the engine says instead of doing something.
+// An engineError is the engine's refusal of a request.
 type engineError struct {
 	status int
 	text   string
 }
 
-func (e *engineError) Error() string { return "the container engine says: " + e.text }
+func (e *engineError) Error() string { return "the container engine refused: " + e.text }
 
-// isGone reports whether err says that a container is not there any more, or not
-// for long.
+// isGone reports whether err says that a container does not exist any more, or
+// is about to be removed.
 func isGone(err error) bool {
 	var e *engineError
 	return errors.As(err, &e) && (e.status == http.StatusNotFound || e.status == http.StatusConflict)
 }
 
-// call makes a request and decodes the answer into out, if that is not nil.
+// call makes a request, with in as JSON, and decodes the answer into out unless
+// that is nil.
 func (e *engine) call(ctx context.Context, method, path string, in, out any) error {
 	resp, err := e.request(ctx, method, path, in)
 	if err != nil {
@@ -129,6 +132,7 @@ func (e *engine) call(ctx context.Context, method, path string, in, out any) err
 	return nil
 }
 
+// request makes a request. The caller closes the body of the answer.
 func (e *engine) request(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -150,9 +154,9 @@ func (e *engine) request(ctx context.Context, method, path string, in any) (*htt
 	return nil, refused(resp)
 }
 
-// refused is the error in an answer.
+// refused returns the error in an answer.
 func refused(resp *http.Response) error {
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // what was read counts
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // a part of it is better than nothing
 	var answer struct{ Message string }
 	if json.Unmarshal(said, &answer) != nil || answer.Message == "" {
 		answer.Message = strings.TrimSpace(resp.Status + " " + string(said))
@@ -160,7 +164,7 @@ func refused(resp *http.Response) error {
 	return &engineError{resp.StatusCode, answer.Message}
 }
 
-// attach connects to the input and output of a container that has not been
+// attach connects to the input and the outputs of a container that has not been
 // started yet.
 func (e *engine) attach(ctx context.Context, id string) (net.Conn, io.Reader, error) {
 	conn, err := e.dial(ctx)
@@ -177,7 +181,8 @@ func (e *engine) attach(ctx context.Context, id string) (net.Conn, io.Reader, er
 	return conn, r, nil
 }
 
-// upgrade makes a stream in both directions of a connection.
+// upgrade turns a connection into a stream in both directions, of which it
+// returns the reader.
 func upgrade(conn net.Conn, target string) (io.Reader, error) {
 	req, err := http.NewRequest(http.MethodPost, target, nil)
 	if err != nil {
@@ -200,7 +205,7 @@ func upgrade(conn net.Conn, target string) (io.Reader, error) {
 	return r, nil
 }
 
-// engineInfo is what is asked of an engine.
+// An engineInfo is the part of GET /info that is looked at.
 type engineInfo struct {
 	OSType          string
 	SecurityOptions []string
@@ -219,7 +224,8 @@ func (e *engine) kill(ctx context.Context, id, signal string) error {
 	return e.call(ctx, http.MethodPost, "/containers/"+id+"/kill?signal="+signal, nil, nil)
 }
 
-// end kills everything in a container, waits until it is dead, and removes it.
+// end kills everything in a container, waits until it is dead, and removes it. A
+// container that does not exist is no error.
 func (e *engine) end(ctx context.Context, id string) error {
 	err := e.kill(ctx, id, "SIGKILL")
 	if err == nil || isGone(err) {
@@ -234,7 +240,8 @@ func (e *engine) end(ctx context.Context, id string) error {
 	return err
 }
 
-// labelled returns the containers that have a label, and their labels.
+// labelled returns the labels of all containers that have a label, by their ids.
+// label is NAME or NAME=VALUE.
 func (e *engine) labelled(ctx context.Context, label string) (map[string]map[string]string, error) {
 	filter, err := json.Marshal(map[string][]string{"label": {label}})
 	if err != nil {
@@ -254,24 +261,25 @@ func (e *engine) labelled(ctx context.Context, label string) (map[string]map[str
 	return found, nil
 }
 
-// fetch sees to it that an image is there.
+// ensureImage fetches an image unless the engine has it.
 func (e *engine) ensureImage(ctx context.Context, image string, warn func(string)) error {
 	err := e.call(ctx, http.MethodGet, "/images/"+image+"/json", nil, nil)
 	var missing *engineError
 	if !errors.As(err, &missing) || missing.status != http.StatusNotFound {
 		return err
 	}
-	warn("fetching the image " + image + ", which takes a while")
+	warn("fetching the image " + image + "; this takes a while")
 	if err := e.pull(ctx, image); err != nil {
-		return fmt.Errorf("the image %s is not there and cannot be fetched (docker pull %s; or name another: [sandbox] image): %w", image, image, err)
+		return fmt.Errorf("the image %s is missing and cannot be fetched (try docker pull %s, or another [sandbox] image): %w", image, image, err)
 	}
 	return nil
 }
 
-// pull fetches an image.
+// pull fetches an image. The engine answers with a stream of JSON objects, one
+// of which may be an error.
 func (e *engine) pull(ctx context.Context, image string) error {
 	if !strings.Contains(image[strings.LastIndexByte(image, '/')+1:], ":") && !strings.Contains(image, "@") {
-		image += ":latest" // or the engine fetches all that there are
+		image += ":latest" // without a tag the engine fetches all tags
 	}
 	resp, err := e.request(ctx, http.MethodPost, "/images/create?fromImage="+url.QueryEscape(image), nil)
 	if err != nil {

@@ -4,79 +4,102 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// Explain says in words what commands can and cannot do in the cage that o asks
-// for. It makes one to know.
+// Explain returns a text for people about what commands can and cannot do in the
+// sandbox that o describes. It makes the sandbox to find out, and removes it
+// again.
 func Explain(ctx context.Context, o Options) (text string, err error) {
 	ws, err := Open(ctx, o)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, ws.Close()) }()
-	switch cage := ws.Cage.(type) {
+	switch s := ws.Cage.(type) {
 	case *bubblewrap:
-		return cage.explain(cage.Name(), "Namespaces of their own for processes, network, IPC, mounts and users; a list of system calls; no privileges."), nil
+		return s.explain(s.Name(),
+			"Commands have namespaces of their own for processes, network, IPC, mounts and users,",
+			"a list of allowed system calls, and no privileges."), nil
 	case *landlock:
-		return cage.explain(cage.Name(), "Landlock, a list of system calls, no privileges. No namespaces: /proc and sockets are closed instead, so a server on localhost does not work."), nil
+		return s.explain(s.Name(),
+			"Landlock limits the files that commands reach. They have a list of allowed system calls and no",
+			"privileges. There are no namespaces: /proc and sockets are closed instead, so a server on localhost",
+			"does not work."), nil
 	case *container:
-		how := "A container of the image " + cage.o.Image + " for each command: no capabilities, no new privileges, not root, its own file system read-only, a list of system calls."
-		if cage.kind == GVisor {
-			how = "gVisor, a kernel of its own. " + how
+		how := []string{
+			"Each command has a container of the image " + s.o.Image + ": no capabilities, no new privileges,",
+			"not root, a read-only file system, a list of allowed system calls.",
 		}
-		return cage.explain(cage.Name(), how), nil
+		if s.kind == GVisor {
+			how = append(how, "It has a kernel of its own, gVisor.")
+		}
+		return s.explain(s.Name(), how...), nil
 	}
 	return "There is no sandbox: commands can do whatever you can do.\n", nil
 }
 
-func (base *base) explain(name, how string) string {
-	var b strings.Builder
-	say := func(head string, lines ...string) {
-		fmt.Fprintf(&b, "%s\n", head)
-		for _, l := range lines {
-			fmt.Fprintf(&b, "  %s\n", l)
-		}
-		b.WriteString("\n")
+// explain returns the text. A blank line parts its sections, each of which has a
+// heading and indented lines.
+func (b *base) explain(name string, how ...string) string {
+	if b.o.because != "" {
+		how = append(how, "It was chosen because bubblewrap is not available: "+b.o.because)
 	}
-	if base.o.because != "" {
-		how += "\n  It was chosen since bubblewrap cannot be had: " + base.o.because
+	sections := [][]string{
+		append(append([]string{"The sandbox is " + name + "."}, how...),
+			"Everything that a command started ends with it, and with this program."),
+		{"Commands can write:", b.view.ws + " (the workspace)",
+			b.view.home + " (HOME: private, removed afterwards)", "a temporary directory of their own"},
+		b.explainReading(),
+		{"They see nothing else: not your home directory, no other disks, no other processes."},
+		{"They cannot change or make these names, which programs outside obey:",
+			strings.Join(protected, ", ") + ", and in a git directory " + strings.Join(protectedInGit, ", ") + ".",
+			"Where these cannot be mounted read-only, any change is undone at once."},
+		{"Network: " + map[Network]string{
+			NoNetwork:  "none, except their own loopback interface",
+			Hosts:      "the listed hosts, through a proxy, and nothing else",
+			AllNetwork: "everything that this machine reaches; you are asked about each command",
+		}[b.o.Network] + "."},
+		b.explainLimits(),
+		{"Their environment has:", strings.Join(b.variables(), ", ")},
 	}
-	say("The sandbox is "+name+".", how, "Whatever a command started dies with it, and with this program.")
-	say("Commands write", base.view.ws+" (the workspace)", base.view.home+" (HOME, private, gone afterwards)", "a temporary directory of their own")
-	etc := "what programs need of /etc: certificates, time zone, loader, no accounts or keys"
-	if base.limits == nil {
-		etc = "the image"
+	var text []string
+	for _, s := range sections {
+		text = append(text, strings.Join(s, "\n  "))
 	}
-	say("Commands read besides", append(slices.Clone(base.view.read), etc)...)
-	say("They see nothing else: not your home directory, not other disks, not other processes.")
-	say("They may not change, nor make, what programs outside take orders from:", wrap(protected)+", and in a git directory "+wrap(protectedInGit)+".",
-		"Where this cannot be mounted read-only, it is put back as soon as it changes.")
-	network := map[Network]string{
-		NoNetwork: "none, but their own loopback interface", Hosts: "the hosts that are listed, through a proxy, and nothing else",
-		AllNetwork: "whatever this machine reaches; you are asked about each command",
-	}[base.o.Network]
-	say("Network: " + network + ".")
-	who, by := "All commands together have", "by the container engine"
-	if base.limits == nil {
-		who = "Each command has"
-	} else {
-		by = base.limits.describe()
-	}
-	cpus := "all processors"
-	if base.o.CPUs > 0 {
-		cpus = fmt.Sprintf("%g processors", base.o.CPUs)
-	}
-	say(who, fmt.Sprintf("%d MB of memory, %d processes, %s (%s)", base.o.Memory>>20, base.o.Processes, cpus, by),
-		fmt.Sprintf("files of at most %d MB, and %d MB stay free on the disk", base.o.FileSize>>20, base.o.Reserve>>20))
-	var names []string
-	for _, kv := range base.env {
-		key, _, _ := strings.Cut(kv, "=")
-		names = append(names, key)
-	}
-	say("Their environment has", wrap(names))
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	return strings.Join(text, "\n\n") + "\n"
 }
 
-func wrap(words []string) string { return strings.Join(words, ", ") }
+func (b *base) explainReading() []string {
+	etc := "what programs need of /etc: certificates, the time zone, the loader, but no accounts or keys"
+	if b.limits == nil {
+		etc = "the image"
+	}
+	return append(append([]string{"Commands can also read:"}, b.view.read...), etc)
+}
+
+func (b *base) explainLimits() []string {
+	head, by := "All commands together have:", "by the container engine"
+	if b.limits == nil {
+		head = "Each command has:"
+	} else {
+		by = b.limits.describe()
+	}
+	cpus := "all processors"
+	if b.o.CPUs > 0 {
+		cpus = fmt.Sprintf("%g processors", b.o.CPUs)
+	}
+	return []string{head,
+		fmt.Sprintf("%d MB of memory, %d processes, %s (enforced %s)", b.o.Memory>>20, b.o.Processes, cpus, by),
+		fmt.Sprintf("files of at most %d MB; %d MB stay free on the disk", b.o.FileSize>>20, b.o.Reserve>>20)}
+}
+
+// variables returns the names of the variables that commands have.
+func (b *base) variables() []string {
+	var names []string
+	for _, kv := range b.env {
+		name, _, _ := strings.Cut(kv, "=")
+		names = append(names, name)
+	}
+	return names
+}

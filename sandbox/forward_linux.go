@@ -14,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the way out is, inside.
+// The way to the proxy. Inside there is no network but the loopback interface,
+// on which a forwarder listens; it connects to the proxy's socket in a mounted
+// directory.
 const (
 	proxyDir      = "/run/openmanus"
 	proxyName     = "proxy.sock"
@@ -22,10 +24,12 @@ const (
 	forwarderPort = "3128"
 )
 
-// forwarderName is the name by which this program is called to be a forwarder.
+// forwarderName is the name under which this program is started to be a
+// forwarder.
 const forwarderName = "openmanus-forward"
 
-// wrapped are the arguments of a command with what has to run around it.
+// wrapped returns the arguments of a command with those of the forwarder around
+// them, if there is one.
 func (b *base) wrapped(args []string) []string {
 	if b.o.Network != Hosts {
 		return args
@@ -33,7 +37,8 @@ func (b *base) wrapped(args []string) []string {
 	return append([]string{forwarderPath, "--"}, args...)
 }
 
-// proxyEnv has programs use the proxy.
+// proxyEnv returns the variables that have programs use the proxy. They write
+// and read them in different ways.
 func proxyEnv() []string {
 	const at = "127.0.0.1:" + forwarderPort
 	var env []string
@@ -47,22 +52,22 @@ func proxyEnv() []string {
 	return env
 }
 
-// forward runs a command, and beside it carries what is said on a port of the
-// cage to the proxy's socket. It returns the command's exit status.
+// forward runs a command and carries connections from the port of the forwarder
+// to the proxy's socket. It returns the command's exit status.
 func forward(args []string) int {
 	if len(args) < 2 || args[0] != "--" {
-		fmt.Fprintln(os.Stderr, "sandbox: a forwarder without a command")
+		fmt.Fprintln(os.Stderr, "sandbox: the forwarder needs a command")
 		return 2
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:"+forwarderPort)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "sandbox: the way to the proxy:", err)
+		fmt.Fprintln(os.Stderr, "sandbox: cannot listen for the proxy:", err)
 		return 1
 	}
 	go accept(l)
 	x := exec.Command(args[1], args[2:]...)
 	x.Stdin, x.Stdout, x.Stderr = os.Stdin, os.Stdout, os.Stderr
-	signal.Ignore(unix.SIGINT, unix.SIGTERM) // they are for the command, which gets them too
+	signal.Ignore(unix.SIGINT, unix.SIGTERM) // the command gets them too, and decides
 	err = x.Run()
 	var ended *exec.ExitError
 	switch {
@@ -78,27 +83,29 @@ func forward(args []string) int {
 	return ended.ExitCode()
 }
 
+// accept carries every connection to the proxy.
 func accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			return // the command ends, or there are no descriptors
+			return // the command has ended, or there are no more descriptors
 		}
 		go carry(c)
 	}
 }
 
+// carry carries one connection in both directions.
 func carry(c net.Conn) {
 	defer c.Close()
 	out, err := net.Dial("unix", filepath.Join(proxyDir, proxyName))
 	if err != nil {
-		return // the proxy has ended, and so will the cage
+		return // the proxy has ended, and the sandbox is about to
 	}
 	defer out.Close()
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{c, out}, {out, c}} {
 		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1]) // who hung up hung up
+			_, _ = io.Copy(way[0], way[1]) // an end that hung up ends the copy
 			if half, ok := way[0].(interface{ CloseWrite() error }); ok {
 				_ = half.CloseWrite() // likewise
 			}

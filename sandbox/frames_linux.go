@@ -8,38 +8,42 @@ import (
 	"sync"
 )
 
-// What is said between us and the first process of a container: frames of a
-// letter, a length and that many bytes. It says that it is ready; we say which
-// command to run; it says that it runs or why it does not; then input goes in,
-// one piece at a time, each of which is acknowledged, and output comes out, and
-// at last how the command ended. By then everything in the container is dead.
-// If the input ends without a word, we are dead, and it dies.
+// The protocol between this process and the first process of a container, over
+// the container's standard input and output. A frame is a letter, the length of
+// its data as four bytes, big-endian, and the data.
+//
+// The container says that it is ready; we send one command; it says that the
+// command runs, or why it does not. Then input goes in, one piece at a time,
+// each of which is acknowledged, and output comes out. At last the container
+// says how the command ended; everything in it is dead by then. If its standard
+// input ends before that, this process is dead, and the container ends too.
 const (
-	frameReady   = 'r' // it is; or, with a text, why it cannot be
+	frameReady   = 'r' // ready for a command; or with a text, why not
 	frameCommand = 'c' // an insideCommand
-	frameStarted = 's' // it runs
+	frameStarted = 's' // the command runs
 	frameRefused = 'n' // an insideRefusal
-	frameInput   = 'i' // of the command; an empty one is its end
-	frameAck     = 'a' // a piece of the input was taken
+	frameInput   = 'i' // input of the command; an empty piece is the end
+	frameAck     = 'a' // a piece of input was read
 	frameOutput  = 'o'
 	frameErrors  = 'e'
-	frameClosed  = 'q' // the letter of an output that nobody wants any more
+	frameClosed  = 'q' // the letter of an output that has no reader any more
 	frameEnded   = 'x' // an insideEnd
 )
 
-// maxFrame is how large what is in a frame may be.
+// maxFrame is the largest length of a frame's data.
 const maxFrame = 8 << 20
 
-// pieceSize is how large pieces of input and output are.
+// pieceSize is the largest piece of input or output.
 const pieceSize = 32 << 10
 
-// An insideCommand is a command that is to run in a container.
+// An insideCommand is a command to run in a container. Paths are those of the
+// container.
 type insideCommand struct {
 	Args  []string
 	Dir   string
 	Env   []string // added to the image's
-	Input bool     // it has one
-	One   bool     // both outputs are one
+	Input bool     // the command has standard input
+	One   bool     // standard output and error are one
 }
 
 // An insideRefusal says why a command did not start.
@@ -49,12 +53,13 @@ type insideRefusal struct {
 	File    bool // there is no such file or directory
 }
 
-// An insideEnd says how a command ended.
+// An insideEnd says how a command ended: its exit status, and the signal if one
+// ended it.
 type insideEnd struct {
 	Code, Signal int
 }
 
-// A frameWriter writes frames. It may be used by several goroutines.
+// A frameWriter writes frames. Several goroutines may use it.
 type frameWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -77,7 +82,7 @@ func (f *frameWriter) sendJSON(kind byte, v any) error {
 	return f.send(kind, data)
 }
 
-// readFrame reads a frame. What it returns is the caller's.
+// readFrame reads a frame. The caller owns the data.
 func readFrame(r io.Reader) (byte, []byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -94,12 +99,13 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], data, nil
 }
 
-// An outputReader reads what the first process of a container writes, from the
-// engine's stream, in which it comes in parts that say which output they are
-// of. Its error output, which is empty unless something goes wrong, is kept.
+// An outputReader reads the standard output of a container from the stream of
+// the engine, which carries both outputs in parts: eight bytes with the number
+// of the output and the length, and the data. The beginning of the error output
+// is kept: it is empty unless something goes wrong.
 type outputReader struct {
 	r    io.Reader
-	left int // of the part
+	left int // bytes of the current part that have not been read
 	said []byte
 }
 

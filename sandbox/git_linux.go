@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// disarm makes a git directory harmless that a command has made: no hooks, and
-// of its configuration what git init and git clone write. A file .git may name
-// a git directory in the workspace alone.
+// disarm makes a git directory harmless that a command made: it removes hooks,
+// and keeps of its configuration what git init and git clone write. A file .git
+// may name a git directory in the workspace alone.
 func (g *guard) disarm(dir string) error {
 	info, err := g.root.Lstat(dir)
 	if err != nil {
-		return nil // it has gone
+		return nil // it was removed
 	}
 	if !info.IsDir() {
 		if to, ok := strings.CutPrefix(strings.TrimSpace(readSmall(g.root, dir)), "gitdir:"); ok && info.Mode().IsRegular() && g.inside(dir, strings.TrimSpace(to)) {
@@ -32,6 +32,8 @@ func (g *guard) disarm(dir string) error {
 	return nil
 }
 
+// disarmFile disarms one of the protected names, unless it is as it was when it
+// was found harmless.
 func (g *guard) disarmFile(name string) error {
 	now := g.stat(name)
 	if now == (inode{}) || g.harmless[name] == now {
@@ -53,14 +55,14 @@ func (g *guard) disarmFile(name string) error {
 	return nil
 }
 
-// disarmHooks takes away every hook but the samples, which git does not run.
+// disarmHooks removes every hook but the samples, which git does not run.
 func (g *guard) disarmHooks(dir string) error {
 	if info, err := g.root.Lstat(dir); err == nil && !info.IsDir() {
 		return g.quarantine(dir)
 	}
 	entries, err := fs.ReadDir(g.root.FS(), dir)
 	if err != nil {
-		return nil //nolint:nilerr // it has gone
+		return nil //nolint:nilerr // it was removed
 	}
 	for _, e := range entries {
 		if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".sample") {
@@ -73,6 +75,7 @@ func (g *guard) disarmHooks(dir string) error {
 	return nil
 }
 
+// disarmConfig reduces a configuration to its harmless lines.
 func (g *guard) disarmConfig(name string) error {
 	if info, err := g.root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return g.quarantine(name)
@@ -88,8 +91,8 @@ func (g *guard) disarmConfig(name string) error {
 	return g.root.WriteFile(name, []byte(harmless), 0o644)
 }
 
-// inside reports whether a path that is written in the file at name stays in
-// the workspace.
+// inside reports whether the path to, which is written in the file at name,
+// leads to the workspace.
 func (g *guard) inside(name, to string) bool {
 	if !filepath.IsAbs(to) {
 		to = filepath.Join(g.ws, path.Dir(name), to)
@@ -100,8 +103,8 @@ func (g *guard) inside(name, to string) bool {
 	return within(g.ws, filepath.Clean(to))
 }
 
-// harmlessConfig returns the lines of a git configuration that make git run
-// nothing and read nothing else.
+// harmlessConfig returns the lines of a git configuration that name no program
+// and no other file. A line that it does not understand is left out.
 func harmlessConfig(text string) string {
 	var out strings.Builder
 	section := ""
@@ -113,7 +116,7 @@ func harmlessConfig(text string) string {
 		case strings.HasPrefix(line, "["):
 			end := strings.IndexByte(line, ']')
 			if end != len(line)-1 {
-				section = "" // something stands behind it, or it does not end
+				section = "" // there is something after it, or it does not end
 				continue
 			}
 			section = strings.ToLower(strings.Fields(line[1:end] + " x")[0])
@@ -130,8 +133,11 @@ func harmlessConfig(text string) string {
 	return out.String()
 }
 
+// harmlessSections are the sections that can have harmless keys.
 var harmlessSections = map[string]bool{"core": true, "user": true, "remote": true, "branch": true, "init": true, "extensions": true, "submodule": true, "pull": true, "push": true}
 
+// harmlessKeys are the keys, as SECTION.KEY in lower case, that git init and git
+// clone write and that are only data.
 var harmlessKeys = map[string]bool{
 	"core.repositoryformatversion": true, "core.filemode": true, "core.bare": true, "core.logallrefupdates": true, "core.ignorecase": true,
 	"core.precomposeunicode": true, "core.symlinks": true, "core.autocrlf": true, "core.eol": true,
@@ -141,6 +147,8 @@ var harmlessKeys = map[string]bool{
 	"pull.rebase": true, "push.default": true,
 }
 
+// harmlessLine reports whether KEY = VALUE is harmless. A URL can be an order
+// too: "ext::COMMAND" runs the command.
 func harmlessLine(section, line string) bool {
 	key, value, _ := strings.Cut(line, "=")
 	key = section + "." + strings.ToLower(strings.TrimSpace(key))
@@ -148,12 +156,13 @@ func harmlessLine(section, line string) bool {
 	return harmlessKeys[key] && !(strings.HasSuffix(key, "url") && (strings.Contains(value, "::") || strings.HasPrefix(value, "-")))
 }
 
-// gitConfig is the configuration of git in the cage: who the person is, from
-// their own, and that the workspace is theirs.
+// gitConfig returns the configuration of git for commands: the name and the
+// address of the person, from their own, and that the workspace may be trusted
+// though its owner may differ.
 func gitConfig() string {
 	name, email := "OpenManus", "openmanus@localhost"
 	if home, err := os.UserHomeDir(); err == nil {
-		data, _ := os.ReadFile(filepath.Join(home, ".gitconfig")) // none: nobody said who they are
+		data, _ := os.ReadFile(filepath.Join(home, ".gitconfig")) // none: git uses the names above
 		section := ""
 		for line := range strings.Lines(string(data)) {
 			line = strings.TrimSpace(line)
@@ -171,6 +180,8 @@ func gitConfig() string {
 	return fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n[safe]\n\tdirectory = *\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n", name, email)
 }
 
+// gitValue returns a value as it is written in a configuration, or otherwise if
+// it has to be quoted.
 func gitValue(value, otherwise string) string {
 	value = strings.Trim(strings.TrimSpace(value), `"`)
 	if value == "" || strings.ContainsAny(value, "\"\\\n") {

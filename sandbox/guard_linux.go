@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// protected are the names in a workspace that other programs take orders from,
-// outside the sandbox: shells, editors, agents. They are read-only, and where
-// they do not exist they are not to be made.
+// protected are the names at the top of a workspace that programs outside the
+// sandbox obey: shells, editors, agents. Commands see them read-only, and cannot
+// make those that do not exist.
 var protected = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile",
 	".zlogin", ".zlogout", ".inputrc", ".envrc", ".gitconfig", ".ripgreprc",
@@ -23,27 +23,33 @@ var protected = []string{
 	".claude", ".codex", ".cursor", ".gemini", ".openmanus", "openmanus.toml", ".mcp.json", ".aider.conf.yml", ".continue",
 }
 
-// protectedInGit are the names in a git directory that git takes orders from.
+// protectedInGit are the names in a git directory that git obeys.
 var protectedInGit = []string{"hooks", "config", "config.worktree", "info/attributes"}
 
-// refuseProtected is the [workspace.Dir.Guard] of a caged workspace: what commands may
-// not write, the file tools may not either.
+// refuseProtected is the [workspace.Dir.Guard] of a workspace with a sandbox:
+// what commands may not write, the file tools may not write either.
 func refuseProtected(name string) error {
 	parts := strings.Split(name, "/")
 	if slices.Contains(protected, parts[0]) {
-		return fmt.Errorf("%s is protected: programs outside the sandbox take orders from it", parts[0])
+		return fmt.Errorf("%s is protected: programs outside the sandbox obey it", parts[0])
 	}
 	if i := slices.Index(parts, ".git"); i >= 0 {
-		return errors.New("the files of git are protected: use git in the tool bash")
+		return errors.New("git's files are protected: run git with the tool bash")
 	}
 	return nil
 }
 
-// A guard sees to it that what is protected in a workspace stays as it is.
+// A guard keeps what is protected in a workspace as it was when the sandbox was
+// made.
 //
-// Where the cage can mount, what exists is mounted read-only. The guard looks
-// at the rest: it takes away what was made, and puts back what was changed. It
-// reaches into the workspace by [os.Root], and so never outside.
+// Where the sandbox can mount, existing names are mounted read-only. The guard
+// covers the rest, while commands run and after each: it moves away what was
+// made, and writes back what was changed. It reaches into the workspace by
+// [os.Root] alone, so no link can lead it outside.
+//
+// A guard that is too late for a moment is no hole by itself, since a person's
+// program would have to read the file within watchTime; but it is why mounts are
+// preferred.
 type guard struct {
 	ws      string
 	root    *os.Root
@@ -60,19 +66,20 @@ type guard struct {
 	warned        map[string]bool  // what was warned of
 }
 
-// An inode says which file it is, and whether it changed.
+// An inode identifies a file and its last change. The zero value stands for no
+// file, or for one about which that cannot be said.
 type inode struct {
 	dev, ino  uint64
 	size      int64
 	sec, nsec int64
 }
 
-// settleTime is how old a change must be for the next one to have another time:
-// clocks of file systems are coarse, and a number is soon used again.
+// settleTime is the age from which a change is certain to have another time than
+// the next one: file systems have coarse clocks, and reuse inode numbers soon.
 const settleTime = time.Second
 
-// settled is i, or the zero inode if it changed so lately that another change
-// could leave all of it as it is.
+// settled returns i, or the zero inode if i changed too recently for its time to
+// reveal another change.
 func (i inode) settled() inode {
 	if time.Since(time.Unix(i.sec, i.nsec)) < settleTime {
 		return inode{}
@@ -80,6 +87,7 @@ func (i inode) settled() inode {
 	return i
 }
 
+// newGuard reads what is protected in the workspace.
 func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	root, err := os.OpenRoot(v.ws)
 	if err != nil {
@@ -99,11 +107,12 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	return g, nil
 }
 
-// Close lets go of the workspace.
+// Close closes the workspace's root.
 func (g *guard) Close() error { return g.root.Close() }
 
-// gitNames are the protected names of a git directory, or the file .git that
-// names one.
+// gitNames returns the protected names of the git directory dir, those of its
+// submodules and worktrees included. If dir is a file, which names a git
+// directory, it is itself the only one.
 func (g *guard) gitNames(dir string) []string {
 	if info, err := g.root.Lstat(dir); err == nil && !info.IsDir() {
 		return []string{dir}
@@ -119,8 +128,8 @@ func (g *guard) gitNames(dir string) []string {
 	return names
 }
 
-// mounts are the files and directories that are there and protected. Who asks
-// mounts them read-only.
+// mountPoints returns the absolute paths of what is protected and exists. The
+// caller mounts each read-only; from then on the guard relies on that.
 func (g *guard) mountPoints() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,8 +146,10 @@ func (g *guard) mountPoints() []string {
 	return places
 }
 
-// restore puts everything back as it was; far means also in directories that
-// take time to find.
+// restore makes everything as it was. With far it also searches the workspace
+// for new git directories, which takes time in a large one; otherwise it looks
+// for one at the top alone. An error means that something that is not as it was
+// could not be restored.
 func (g *guard) restore(far bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,11 +172,11 @@ func (g *guard) restore(far bool) error {
 	return errors.Join(errs...)
 }
 
-// putBack puts one name back.
+// putBack restores one name.
 func (g *guard) putBack(name string) error {
 	was := g.original[name]
 	if was != nil && g.mounted && g.sameParent(name) {
-		return nil // it is mounted read-only: who changed it did so outside
+		return nil // it is mounted read-only, so any change came from outside
 	}
 	if was == nil && g.stat(name) == (inode{}) || was != nil && was.unchanged(g, name) {
 		return nil
@@ -182,12 +193,13 @@ func (g *guard) putBack(name string) error {
 	if err := was.write(g.root, name); err != nil {
 		return fmt.Errorf("%s was changed in the sandbox and cannot be put back: %w", name, err)
 	}
-	g.original[name] = was.written() // and not what is there now, which may be the next change already
+	g.original[name] = was.written() // not what is there now, which may be changed again already
 	return nil
 }
 
-// sameParent reports whether the directory of name is the one that it was: a
-// directory in which something is mounted cannot be removed, but renamed.
+// sameParent reports whether the git directory of name is the one that was there
+// at first. A directory in which something is mounted can be renamed, though not
+// removed, so another may stand in its place.
 func (g *guard) sameParent(name string) bool {
 	for dir, was := range g.gitDirs {
 		if within(dir, name) {
@@ -198,8 +210,9 @@ func (g *guard) sameParent(name string) bool {
 	return true
 }
 
-// take takes name away. What it was is kept outside the workspace, as far as
-// it is not large, and a person is told.
+// quarantine removes name from the workspace. A copy is kept in a directory
+// outside, if it is small, and the first removal of a name is reported to the
+// person.
 func (g *guard) quarantine(name string) error {
 	content := g.read(name)
 	if content == nil && g.stat(name) == (inode{}) {
@@ -215,17 +228,17 @@ func (g *guard) quarantine(name string) error {
 	g.quarantined++
 	kept := fmt.Sprintf("%d-%s", g.quarantined, strings.ReplaceAll(name, "/", "-"))
 	if root, err := os.OpenRoot(g.quarantineDir); err == nil && g.quarantined < 1000 {
-		_ = content.write(root, kept) // what cannot be kept goes
+		_ = content.write(root, kept) // what cannot be kept is lost
 		root.Close()
 	}
 	if !g.warned[name] {
 		g.warned[name] = true
-		g.warn(fmt.Sprintf("the sandbox took away %s, which programs outside take orders from; what it was is in %s", filepath.Join(g.ws, name), filepath.Join(g.quarantineDir, kept)))
+		g.warn(fmt.Sprintf("the sandbox removed %s, which programs outside obey; a copy is in %s", filepath.Join(g.ws, name), filepath.Join(g.quarantineDir, kept)))
 	}
 	return g.root.RemoveAll(name)
 }
 
-// stat is the zero inode if there is nothing.
+// stat returns the zero inode if name does not exist.
 func (g *guard) stat(name string) inode {
 	info, err := g.root.Lstat(name)
 	if err != nil {
@@ -234,6 +247,7 @@ func (g *guard) stat(name string) inode {
 	return inodeOf(info)
 }
 
+// inodeOf returns the inode of a file.
 func inodeOf(info fs.FileInfo) inode {
 	st, ok := info.Sys().(*unixStat)
 	if !ok {
@@ -242,11 +256,12 @@ func inodeOf(info fs.FileInfo) inode {
 	return inode{uint64(st.Dev), st.Ino, st.Size, int64(st.Ctim.Sec), int64(st.Ctim.Nsec)}
 }
 
-// maxFindDirs is in how many directories git directories are looked for.
+// maxFindDirs is how many directories are searched for git directories.
 const maxFindDirs = 2000
 
-// find returns the git directories, and the files that stand for one, of the
-// workspace: breadth first, as far as maxFindDirs goes.
+// findGitDirs returns the paths of the git directories in the workspace, and of
+// the files that stand for one. It searches breadth first, in at most
+// maxFindDirs directories, and skips node_modules.
 func (g *guard) findGitDirs() []string {
 	var found []string
 	queue := []string{"."}
@@ -257,7 +272,7 @@ func (g *guard) findGitDirs() []string {
 		if err != nil {
 			continue
 		}
-		entries, _ := f.ReadDir(-1) // what was read counts
+		entries, _ := f.ReadDir(-1) // a part of them is better than none
 		f.Close()
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())

@@ -21,30 +21,31 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// insideName is the name by which this program is called to be the first
+// insideName is the name under which this program is started to be the first
 // process of a container.
 const insideName = "openmanus-inside"
 
-// insidePath is where it is there.
+// insidePath is its path in the container.
 const insidePath = "/run/" + insideName
 
-// An inside is the first process of a container: it runs one command, and ends
-// with everything that is left. It is not restricted itself; no other process
-// can trace it, and as the first one it is deaf to their signals.
+// An inside is the first process of a container. It runs one command and ends
+// with it, and the kernel then ends everything that is left. It is not
+// restricted itself, but no other process can trace it, and as the first process
+// it gets no signal from the others.
 type inside struct {
 	out   *frameWriter
 	in    *bufio.Reader
-	input *os.File // the command's, if it has one
+	input *os.File // of the command; nil if it has none
 
-	outputs map[byte]*os.File // what is read of the command, by the letter of the frame
+	outputs map[byte]*os.File // the outputs of the command, by the letter of their frames
 	pumps   sync.WaitGroup
 }
 
-// runInside is the main of the first process of a container.
+// runInside is the main function of the first process of a container.
 func runInside(args []string) int {
 	in := &inside{out: &frameWriter{w: os.Stdout}, in: bufio.NewReader(os.Stdin), outputs: make(map[byte]*os.File)}
 	if err := in.prepare(args); err != nil {
-		_ = in.out.send(frameReady, []byte(err.Error())) // who listens may be dead
+		_ = in.out.send(frameReady, []byte(err.Error())) // the reader may be dead
 		return 1
 	}
 	if err := in.run(); err != nil {
@@ -54,31 +55,32 @@ func runInside(args []string) int {
 	return 0
 }
 
-// prepare makes ready. With the argument "hosts" there is a way to the proxy.
+// prepare prepares for a command. With the argument "hosts" it opens the way to
+// the proxy.
 func (in *inside) prepare(args []string) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("closing this process to others: %w", err)
+		return fmt.Errorf("cannot keep others from tracing this process: %w", err)
 	}
 	if len(args) > 0 && args[0] == string(Hosts) {
 		c, err := net.Dial("unix", filepath.Join(proxyDir, proxyName))
 		if err != nil {
-			return fmt.Errorf("the way to the proxy: %w", err)
+			return fmt.Errorf("cannot reach the proxy: %w", err)
 		}
 		c.Close()
 		l, err := net.Listen("tcp", "127.0.0.1:"+forwarderPort)
 		if err != nil {
-			return fmt.Errorf("the way to the proxy: %w", err)
+			return fmt.Errorf("cannot reach the proxy: %w", err)
 		}
 		go accept(l)
 	}
 	return in.out.send(frameReady, nil)
 }
 
-// run runs the one command.
+// run waits for the command, runs it, and reports its end.
 func (in *inside) run() error {
 	kind, data, err := readFrame(in.in)
 	if err != nil || kind != frameCommand {
-		return err // nobody wants anything: io.EOF at best
+		return err // io.EOF: there is no command
 	}
 	var cmd insideCommand
 	if err := json.Unmarshal(data, &cmd); err != nil {
@@ -88,7 +90,7 @@ func (in *inside) run() error {
 	if err != nil {
 		return in.out.sendJSON(frameRefused, insideRefusal{err.Error(), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist)})
 	}
-	if err := in.out.send(frameStarted, nil); err != nil { // before what the command says
+	if err := in.out.send(frameStarted, nil); err != nil { // before any output of the command
 		return err
 	}
 	in.carry()
@@ -97,7 +99,7 @@ func (in *inside) run() error {
 	signal.Notify(terminate, unix.SIGTERM)
 	go func() {
 		for range terminate {
-			_ = unix.Kill(-1, unix.SIGTERM) // all but this process; there may be none
+			_ = unix.Kill(-1, unix.SIGTERM) // all processes but this one; there may be none
 		}
 	}()
 	status, err := in.reap(child)
@@ -112,8 +114,8 @@ func (in *inside) run() error {
 	return in.out.sendJSON(frameEnded, end)
 }
 
-// reap waits until child has ended, kills what is left, and returns when all
-// are dead.
+// reap waits until child has ended, kills what is left, and returns when
+// everything is dead.
 func (in *inside) reap(child int) (status unix.WaitStatus, err error) {
 	for ended := false; ; {
 		var s unix.WaitStatus
@@ -128,12 +130,13 @@ func (in *inside) reap(child int) (status unix.WaitStatus, err error) {
 			status, ended = s, true
 		}
 		if ended {
-			_ = unix.Kill(-1, unix.SIGKILL) // there may be none
+			_ = unix.Kill(-1, unix.SIGKILL) // there may be none left
 		}
 	}
 }
 
-// start starts the command.
+// start starts the command and returns its process id. The error says whether
+// its program, its directory or neither was missing.
 func (in *inside) start(cmd insideCommand) (int, error) {
 	env := lastWins(append(os.Environ(), cmd.Env...))
 	if err := workspace.IsDir(cmd.Dir); err != nil {
@@ -158,7 +161,7 @@ func (in *inside) start(cmd insideCommand) (int, error) {
 	return 0, fmt.Errorf("cannot start %s: %w", cmd.Args[0], err)
 }
 
-// programIn is the file of the program.
+// programIn returns the path of the command's program.
 func programIn(cmd insideCommand, env []string) (string, error) {
 	name := cmd.Args[0]
 	if !strings.Contains(name, "/") {
@@ -174,13 +177,13 @@ func programIn(cmd insideCommand, env []string) (string, error) {
 	return path, nil
 }
 
-// startRestricted starts a program from a thread whose system calls are
-// filtered.
+// startRestricted starts a program from a thread with a filter of system calls
+// and without capabilities, and returns its process id.
 func startRestricted(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // for good: it ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return
 		}
@@ -196,7 +199,8 @@ func startRestricted(path string, args []string, attr *syscall.ProcAttr) (pid in
 	return pid, err
 }
 
-// connect makes the command's input and output, and returns its ends.
+// connect makes pipes for the input and the outputs of the command, and returns
+// the ends that the command gets.
 func (in *inside) connect(cmd insideCommand) (theirs []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -226,7 +230,7 @@ func (in *inside) connect(cmd insideCommand) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// carry carries output outside.
+// carry sends what the command prints, until it has closed its outputs.
 func (in *inside) carry() {
 	for kind, r := range in.outputs {
 		in.pumps.Go(func() {
@@ -234,17 +238,17 @@ func (in *inside) carry() {
 			for {
 				n, err := r.Read(buf)
 				if n > 0 && in.out.send(kind, buf[:n]) != nil {
-					os.Exit(1) // nobody listens: we are dead outside
+					os.Exit(1) // no one reads: the process outside is dead
 				}
 				if err != nil {
-					return // the end, or nobody wants it
+					return // the end, or there is no reader any more
 				}
 			}
 		})
 	}
 }
 
-// listen does what is said from outside, until everybody there is dead.
+// listen does what the frames from outside say, until the process there is dead.
 func (in *inside) listen() {
 	pieces := make(chan []byte, 1)
 	go in.feed(pieces)
@@ -252,9 +256,9 @@ func (in *inside) listen() {
 		kind, data, err := readFrame(in.in)
 		switch {
 		case err != nil:
-			os.Exit(1) // and with this process everything in the container ends
+			os.Exit(1) // everything in the container ends with this process
 		case kind == frameInput:
-			pieces <- data // the next comes when this one was taken
+			pieces <- data // the next one comes after the acknowledgement
 		case kind == frameClosed && len(data) == 1:
 			if r := in.outputs[data[0]]; r != nil {
 				r.Close() // the command meets a broken pipe
@@ -263,7 +267,7 @@ func (in *inside) listen() {
 	}
 }
 
-// feed gives the command its input.
+// feed gives the command its input, and acknowledges each piece.
 func (in *inside) feed(pieces <-chan []byte) {
 	for data := range pieces {
 		if in.input == nil {
@@ -273,7 +277,7 @@ func (in *inside) feed(pieces <-chan []byte) {
 			in.input.Close()
 			continue
 		}
-		_, _ = in.input.Write(data) // a command need not want its input
+		_, _ = in.input.Write(data) // a command need not read its input
 		if in.out.send(frameAck, nil) != nil {
 			os.Exit(1)
 		}

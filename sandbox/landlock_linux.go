@@ -15,20 +15,21 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// leastABI is the version of Landlock that is needed: that of Linux 6.12,
-// which keeps commands from sending signals outside.
+// leastABI is the version of Landlock that is needed: that of Linux 6.12, the
+// first which keeps commands from sending signals outside.
 const leastABI = 6
 
-// A landlock is a cage without namespaces. A supervisor, which is this program
-// again (see [Main]), restricts itself, starts the command, and ends with it
-// everything that it started.
+// A landlock is a sandbox without namespaces. For each command a supervisor,
+// which is this program again (see [Main]), starts a thread, restricts it,
+// starts the command from it, and at the end kills everything that the command
+// started.
 type landlock struct {
 	*base
-	program string // this one
+	program string // the path of this program
 	rules   landlockRules
 }
 
-// A landlockRules is what the supervisor is told of the cage.
+// landlockRules say what a command may do. The supervisor reads them as JSON.
 type landlockRules struct {
 	Read   []string // directories and files that may be read
 	Write  []string // directories that may be written
@@ -36,19 +37,23 @@ type landlockRules struct {
 	Net    bool     // may have sockets of the internet
 }
 
-// A supervisedCommand is what the supervisor is told.
+// A supervisedCommand is what the supervisor is to run: this process writes it
+// as JSON to descriptor 3 of the supervisor, after its limits have been set.
 type supervisedCommand struct {
 	landlockRules
 	Args []string
 	Path string // of the program
 }
 
+// newLandlock makes the sandbox. Landlock rules on what is there, so it can
+// neither hide a part of the workspace nor give commands a network of their own;
+// such options are refused.
 func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 	if abi := landlockABI(); abi < leastABI {
-		return nil, fmt.Errorf("%w: Landlock has version %d here, and %d is needed (Linux 6.12, with landlock among its security modules)", ErrNone, abi, leastABI)
+		return nil, fmt.Errorf("%w: this kernel has version %d of Landlock, and %d is needed (Linux 6.12, with landlock among its security modules)", ErrNone, abi, leastABI)
 	}
 	if o.Network == Hosts {
-		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not have: install bubblewrap`, ErrNone)
+		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not make: install bubblewrap`, ErrNone)
 	}
 	h, err := newBase(o)
 	if err != nil {
@@ -61,6 +66,8 @@ func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 	return l, nil
 }
 
+// build decides what commands may read and write. They find private directories
+// under their real paths, by TMPDIR and HOME.
 func (l *landlock) build() (err error) {
 	if len(l.view.hide) > 0 {
 		return fmt.Errorf("%w: %s is in the workspace, and Landlock cannot hide it: choose another workspace, or install bubblewrap", ErrNone, l.view.hide[0])
@@ -90,8 +97,8 @@ func (l *landlock) build() (err error) {
 	return nil
 }
 
-// etcFiles are what may be read in /etc: what has a copy in other cages, and
-// the accounts.
+// etcFiles returns what may be read in /etc: what other sandboxes have copies
+// of, and the accounts, which cannot be replaced here.
 func etcFiles() []string {
 	var found []string
 	for _, pattern := range append([]string{"passwd", "group", "nsswitch.conf", "hosts", "shells"}, etcNames...) {
@@ -152,6 +159,7 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 	return p, nil
 }
 
+// landlockABI returns the version of Landlock that this kernel has, or 0.
 func landlockABI() int {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -160,7 +168,9 @@ func landlockABI() int {
 	return int(abi)
 }
 
-// What may be done to files, as Landlock names it.
+// What Landlock can rule on, as bits: reading, everything with a file,
+// everything with what is below a directory, and all that the sandbox handles. A
+// right that is handled and not given is refused.
 const (
 	lockRead  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_EXECUTE
 	lockFile  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -170,9 +180,9 @@ const (
 	lockAll = lockWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
-// restrict restricts the calling thread, and what it starts, for good.
-//
-// It returns the descriptor at which the kernel asks.
+// restrict restricts the calling thread and everything that it starts. That
+// cannot be undone. It returns the descriptor at which the kernel asks about
+// calls that change the metadata of files; see notify_linux.go.
 func (c landlockRules) restrict() (int, error) {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs: lockAll,
@@ -209,10 +219,12 @@ func (c landlockRules) restrict() (int, error) {
 	return sysFilter{inet: c.Net, notify: true}.install()
 }
 
+// allowPath adds a rule for name and everything below it. A name that does not
+// exist needs no rule.
 func allowPath(ruleset int, name string, access uint64) error {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // it has gone: there is nothing to allow
+		return nil // there is nothing to allow
 	}
 	if err != nil {
 		return err
@@ -233,12 +245,12 @@ func allowPath(ruleset int, name string, access uint64) error {
 	return nil
 }
 
-// dropCapabilities takes every capability from the calling thread, and from
-// root that of getting them back.
+// dropCapabilities takes every capability from the calling thread, and the right
+// to get them back from root's programs.
 func dropCapabilities() error {
 	for c := 0; c <= 63; c++ {
 		if unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0) != nil {
-			break // there are no more, or it has none to drop
+			break // there are no more, or this thread may drop none
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -249,8 +261,9 @@ func dropCapabilities() error {
 	return nil
 }
 
-// install sets the filter for the calling thread, and returns where the kernel
-// asks, -1 if it does not.
+// install sets the filter for the calling thread and everything that it starts.
+// It returns the descriptor at which the kernel asks, or -1 if f.notify is
+// false. The thread must have no_new_privs set.
 func (f sysFilter) install() (int, error) {
 	program := f.program()
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}

@@ -8,17 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limits are how a cage limits what its commands use: by a cgroup, or where
-// there is none by limits of each process and by looking at them all together
-// from time to time.
+// The limits of a sandbox hold for all its commands together. A cgroup enforces
+// them. Where none can be made, each process is limited instead, and the memory
+// of all is added up from time to time; see base.watchLoop.
 type limits struct {
-	group   *cgroup // nil if there is none
+	group   *cgroup // nil if none can be made
 	starter *starter
 	each    map[int]unix.Rlimit
 }
 
-// newLimits makes the limits of a cage with that name. The limits of processes
-// do not hold for root.
+// newLimits makes the limits. name is that of the cgroup. Without a cgroup root
+// cannot be limited, since the kernel does not apply the limits of processes to
+// it: that is an error.
 func newLimits(name string, o Options) (*limits, error) {
 	l := &limits{each: map[int]unix.Rlimit{
 		unix.RLIMIT_CORE:  {},
@@ -30,7 +31,7 @@ func newLimits(name string, o Options) (*limits, error) {
 		return l, nil
 	}
 	if os.Getuid() == 0 {
-		return nil, fmt.Errorf("what commands of root use can be limited only with a cgroup: %w", err)
+		return nil, fmt.Errorf("the commands of root can be limited only by a cgroup: %w", err)
 	}
 	l.each[unix.RLIMIT_DATA] = unix.Rlimit{Cur: uint64(o.Memory), Max: uint64(o.Memory)}
 	l.each[unix.RLIMIT_NPROC] = unix.Rlimit{Cur: uint64(o.Processes), Max: uint64(o.Processes)}
@@ -38,8 +39,8 @@ func newLimits(name string, o Options) (*limits, error) {
 	return l, nil
 }
 
-// impose gives a process the limits of each, which all that it starts inherit.
-// A limit that is tighter already stays.
+// apply sets the limits of one process, which everything that it starts
+// inherits. A limit that is tighter already stays.
 func (l *limits) apply(pid int) error {
 	for resource, limit := range l.each {
 		var old unix.Rlimit
@@ -55,10 +56,10 @@ func (l *limits) apply(pid int) error {
 	return nil
 }
 
-// Close removes the cgroup.
+// Close ends the starter and removes the cgroup.
 func (l *limits) Close() error { return errors.Join(l.starter.Close(), l.group.Close()) }
 
-// words says how commands are limited.
+// describe says who enforces the limits, for people.
 func (l *limits) describe() string {
 	if l.group != nil {
 		return "by a cgroup"

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemDirs are where systems keep their programs. A name that is a symbolic
-// link, as /bin is on most, stays one.
+// systemDirs are where systems keep programs and libraries. Those that exist are
+// visible. One that is a symbolic link, as /bin is on most systems, is a link
+// inside too.
 var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
 
-// etcNames are what is copied from /etc: what programs need to run, and to
-// find their parts. No accounts, hosts, keys or services. Files that are not
-// readable for everybody are left out.
+// etcNames are the patterns of what is copied from /etc: what programs need to
+// run and to find their parts, but no accounts, hosts, keys or services. Files
+// that not everyone may read are left out.
 var etcNames = []string{
 	"ca-certificates", "ssl/certs/ca-certificates.crt", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted",
 	"crypto-policies/back-ends", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "protocols",
@@ -24,23 +25,27 @@ var etcNames = []string{
 	"python*", "matplotlibrc", "perl", "terminfo", "magic", "magic.mime", "inputrc", "gprofng.rc", "ImageMagick*", "maven", "ruby*", "php", "R",
 }
 
-// etcMounts are directories of /etc that are mounted instead: they have hundreds
-// of links to programs and fonts, and nothing else.
+// etcMounts are directories of /etc that are mounted instead of copied, because
+// they have hundreds of links to programs and fonts. There is nothing else in
+// them.
 var etcMounts = []string{"/etc/alternatives", "/etc/fonts"}
 
-// A view is what a command sees, and what it is told.
+// A mountView says which files of this machine a command sees, and which
+// environment it has. It is made once; the kind of the sandbox then sets home,
+// and for containers what the image replaces. All paths are absolute.
 type mountView struct {
-	ws       string            // read-write
-	read     []string          // read-only directories and files
-	asked    []string          // those of them that were asked for
-	links    map[string]string // symbolic links to make: name, target
-	hide     []string          // empty directories instead of what is there
-	home     string            // HOME, a private directory
+	ws       string            // the workspace, read-write
+	read     []string          // directories and files that are visible, read-only
+	asked    []string          // those of them that Options.Read names
+	links    map[string]string // symbolic links of this machine: path, target
+	hide     []string          // directories that are shown empty, all in the workspace
+	home     string            // HOME inside: a private directory
 	env      []string
 	uid, gid int
 }
 
-// newMountView looks at the system.
+// newMountView looks at the system. It fails if the workspace is a directory
+// that commands must not write.
 func newMountView(o Options) (*mountView, error) {
 	v := &mountView{ws: o.Dir, links: make(map[string]string), uid: os.Getuid(), gid: os.Getgid()}
 	for _, dir := range systemDirs {
@@ -73,10 +78,11 @@ func newMountView(o Options) (*mountView, error) {
 	return v, nil
 }
 
-// refuse refuses a workspace that is, or contains, what a command must not
-// reach, and notes what is to be hidden in it.
+// refuse returns an error if the workspace is, or is part of, what a command
+// must not reach. If the workspace only contains such a directory, that is
+// hidden.
 func (v *mountView) refuse(o Options) error {
-	home, _ := os.UserHomeDir() // none: nothing to hide
+	home, _ := os.UserHomeDir() // none: there is nothing to hide
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
@@ -97,20 +103,22 @@ func (v *mountView) refuse(o Options) error {
 	return nil
 }
 
+// isHidden reports whether path is in a directory that is hidden.
 func (v *mountView) isHidden(path string) bool {
 	return slices.ContainsFunc(v.hide, func(dir string) bool { return within(dir, path) })
 }
 
-// within reports whether path is dir or below it.
+// within reports whether path is dir or is below it. Both are clean and
+// absolute.
 func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// passedOn are the variables of this process that commands see.
+// passedOn are the variables of this process that commands have too.
 var passedOn = []string{"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ"}
 
-// environ is the environment of every command, but for what depends on the
-// kind of the cage.
+// environ returns the environment of every command, without what depends on the
+// kind of the sandbox.
 func (v *mountView) environ(o Options) []string {
 	env := []string{"PATH=" + v.path(), "USER=agent", "LOGNAME=agent", "SHELL=/bin/bash"}
 	for _, name := range passedOn {
@@ -127,8 +135,9 @@ func (v *mountView) environ(o Options) []string {
 	return append(env, o.Env...)
 }
 
-// path is the PATH of this process as far as commands see what is there. A
-// toolchain below /opt becomes visible by being there.
+// path returns the PATH of commands: that of this process without directories
+// that they do not see. A toolchain below /opt becomes visible because PATH
+// names it.
 func (v *mountView) path() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
@@ -152,7 +161,7 @@ func (v *mountView) path() string {
 	return strings.Join(dirs, ":")
 }
 
-// visible reports whether commands see path, or would if it were there.
+// visible reports whether commands see path, or would if it existed.
 func (v *mountView) visible(path string) bool {
 	for link := range v.links {
 		if within(link, path) {
@@ -167,12 +176,12 @@ func (v *mountView) visible(path string) bool {
 	return false
 }
 
-// machine fills in what depends on the machine.
-func (o *Options) machine() error {
+// measureMachine sets the defaults that depend on this machine.
+func (o *Options) measureMachine() error {
 	if o.Memory == 0 {
 		var info unix.Sysinfo_t
 		if err := unix.Sysinfo(&info); err != nil {
-			return fmt.Errorf("how much memory is there: %w", err)
+			return fmt.Errorf("cannot find out how much memory there is: %w", err)
 		}
 		o.Memory = int64(info.Totalram*uint64(info.Unit)) / 4 * 3
 	}
@@ -185,15 +194,17 @@ func (o *Options) machine() error {
 	return nil
 }
 
-// reserve is how many bytes are to stay free on the disk of dir, if nobody said.
+// reserve returns how many bytes must stay free on the disk of dir by default: a
+// twentieth of it, at most 2 GiB and at most half of what is free now.
 func reserve(dir string) (int64, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil {
-		return 0, fmt.Errorf("how much room is on the disk of %s: %w", dir, err)
+		return 0, fmt.Errorf("cannot find out how much room the disk of %s has: %w", dir, err)
 	}
 	return min(2<<30, int64(fs.Blocks)*int64(fs.Bsize)/20, int64(fs.Bavail)*int64(fs.Bsize)/2), nil
 }
 
+// advice says what a person can do who has no sandbox.
 func advice() string {
 	return "Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; Alpine: apk add bubblewrap), " +
 		"and let users make namespaces (Ubuntu 24.04: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap). " +

@@ -11,13 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock does not rule on the mode, owner and times of files. So the kernel
-// asks the supervisor, which is not restricted, about the calls that change
-// them, and the supervisor makes them itself, for files below the directories
-// that the command may write: on the file that it has opened, whatever becomes
-// of the name.
+// Landlock does not rule on the modes, owners and times of files. So the filter
+// of system calls has the kernel ask the supervisor, which is not restricted,
+// before each call that changes them (SECCOMP_RET_USER_NOTIF). The supervisor
+// opens the file, judges what it has opened, and makes the call itself if the
+// file is below a directory that commands may write. It never lets a call go on:
+// the process could change the path between the check and the call.
 
-// A notification is struct seccomp_notif.
+// A notification is struct seccomp_notif of linux/seccomp.h: a call that a
+// process is about to make.
 type notification struct {
 	id         uint64
 	pid, flags uint32
@@ -27,7 +29,8 @@ type notification struct {
 	args       [6]uint64
 }
 
-// A notifyReply is struct seccomp_notif_resp.
+// A notifyReply is struct seccomp_notif_resp of linux/seccomp.h: the result of
+// the call.
 type notifyReply struct {
 	id    uint64
 	val   int64
@@ -35,19 +38,21 @@ type notifyReply struct {
 	flags uint32
 }
 
+// The requests SECCOMP_IOCTL_NOTIF_RECV, _SEND and _ID_VALID of ioctl.
 const (
 	notifyReceive = 0xc0502100
 	notifySend    = 0xc0182101
 	notifyValid   = 0x40082102
 )
 
-// answer answers the kernel's questions until there can be none any more.
+// serveNotifications answers the kernel's questions until no restricted process
+// is left.
 func (c landlockRules) serveNotifications(listener int) {
 	for {
 		var n notification
 		errno := ioctl(listener, notifyReceive, unsafe.Pointer(&n))
 		switch {
-		case errno == unix.EINTR || errno == unix.ENOENT: // who asked is dead
+		case errno == unix.EINTR || errno == unix.ENOENT: // the process that made the call is dead
 			continue
 		case errno != 0:
 			return
@@ -59,16 +64,18 @@ func (c landlockRules) serveNotifications(listener int) {
 		} else if err != nil {
 			reply.errno = -int32(unix.EPERM)
 		}
-		ioctl(listener, notifySend, unsafe.Pointer(&reply)) // who asked may be dead
+		ioctl(listener, notifySend, unsafe.Pointer(&reply)) // that process may be dead by now
 	}
 }
 
+// ioctl returns 0 if the request succeeded.
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
 	return errno
 }
 
-// carryOut makes a call.
+// handle makes the call in place of the process. Its error is the result of the
+// call; one that is no errno becomes EPERM.
 func (c landlockRules) handle(listener int, n *notification) error {
 	a := n.args
 	call := metadataCall{listener: listener, n: n, dir: unix.AT_FDCWD}
@@ -98,7 +105,8 @@ func (c landlockRules) handle(listener int, n *notification) error {
 	return call.do(c.Write)
 }
 
-// sameOwner lets a file be given to whoever has it.
+// sameOwner allows a file to be given to its owner, which changes nothing, and
+// refuses the rest.
 func sameOwner(uid, gid uint64) error {
 	mine := func(id uint64, own int) bool { return uint32(id) == ^uint32(0) || int(uint32(id)) == own }
 	if mine(uid, os.Getuid()) && mine(gid, os.Getgid()) {
@@ -107,19 +115,21 @@ func sameOwner(uid, gid uint64) error {
 	return unix.EPERM
 }
 
-// A metadataCall is one that changes the mode or the times of a file.
+// A metadataCall is a call that changes the mode or the times of a file.
 type metadataCall struct {
 	listener int
 	n        *notification
-	dir      int32  // a descriptor, or AT_FDCWD
-	path     uint64 // where it is in their memory
-	empty    bool   // the file is dir itself
+	dir      int32  // a descriptor of the process, or AT_FDCWD
+	path     uint64 // where the path is in the memory of the process
+	empty    bool   // the file is dir itself, and there is no path
 	flags    uint64
 	mode     uint64
 	isTimes  bool
-	times    uint64 // where they are in their memory; 0: now
+	times    uint64 // where they are in the memory of the process; 0: now
 }
 
+// do makes the call if the file is below a directory of writable. It judges the
+// file that it opened, not the name, which the process may change meanwhile.
 func (m metadataCall) do(writable []string) error {
 	times := []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}
 	if m.isTimes && m.times != 0 {
@@ -135,7 +145,7 @@ func (m metadataCall) do(writable []string) error {
 	}
 	defer unix.Close(fd)
 	if errno := ioctl(m.listener, notifyValid, unsafe.Pointer(&m.n.id)); errno != 0 {
-		return unix.ESRCH // it died, and what was opened may be another's
+		return unix.ESRCH // it died, so what was opened may be a file of another process of that number
 	}
 	own := fmt.Sprintf("/proc/self/fd/%d", fd)
 	where, err := os.Readlink(own)
@@ -151,7 +161,7 @@ func (m metadataCall) do(writable []string) error {
 	return unix.Fchmodat(unix.AT_FDCWD, own, uint32(m.mode)&0o1777, 0)
 }
 
-// open opens the file, without any rights to it.
+// open opens the file as the process would, without any rights to it.
 func (m metadataCall) open() (int, error) {
 	name := fmt.Sprintf("/proc/%d/cwd", m.n.pid)
 	if m.dir != unix.AT_FDCWD {
@@ -181,7 +191,7 @@ func (m metadataCall) open() (int, error) {
 	return unix.Open(name, how, 0)
 }
 
-// memory reads at most n bytes of their memory.
+// memory reads at most n bytes of the memory of the process.
 func (m metadataCall) memory(at uint64, n int) ([]byte, error) {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", m.n.pid))
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
+// errOther is the error of every kind here.
 func errOther(kind Kind) error {
 	return fmt.Errorf("%w: %s needs Linux, and this is %s", ErrNone, kind, runtime.GOOS)
 }
@@ -20,16 +21,19 @@ func newBubblewrap(context.Context, Options) (workspace.Cage, error) {
 func newLandlock(context.Context, Options) (workspace.Cage, error)      { return nil, errOther(Landlock) }
 func newContainer(_ context.Context, o Options) (workspace.Cage, error) { return nil, errOther(o.Kind) }
 
-func (o *Options) machine() error { return nil }
+// measureMachine has nothing to measure.
+func (o *Options) measureMachine() error { return nil }
 
+// refuseProtected refuses nothing: without a sandbox, nothing is protected.
 func refuseProtected(string) error { return nil }
 
+// advice says what a person can do who has no sandbox.
 func advice() string {
 	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets commands do whatever you can do."
 }
 
-// Explain says in words what commands can and cannot do in the cage that o asks
-// for.
+// Explain returns a text for people about what commands can and cannot do in the
+// sandbox that o describes.
 func Explain(ctx context.Context, o Options) (string, error) {
 	ws, err := Open(ctx, o)
 	if err != nil {

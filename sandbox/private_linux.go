@@ -15,18 +15,22 @@ import (
 // privatePrefix begins the names of private directories and of cgroups.
 const privatePrefix = "openmanus-cage-"
 
-// A private directory holds what a cage is made of: tmp and home, which
-// commands may write, etc and root, which they see read-only, and the proxy's
-// socket. Nobody else may enter it. It goes away with the cage, and if this
-// process is killed, when the next cage is made.
+// A private directory has what a sandbox is made of: tmp and home, which
+// commands write; etc and root, which they see read-only; empty, which stands
+// for what is hidden; the proxy's socket. Its mode keeps other users out.
+//
+// The directory is removed with the sandbox. A lock on a file in it is held as
+// long as this process lives; if it is killed, the next sandbox of the same user
+// finds the directory unlocked and removes it.
 type private struct {
 	dir  string
 	lock *os.File
 }
 
+// newPrivate makes a private directory, and removes those of killed processes.
 func newPrivate() (*private, error) {
 	sweepPrivate()
-	dir, err := os.MkdirTemp("", "openmanus-new-") // who sweeps does not look for it before it is locked
+	dir, err := os.MkdirTemp("", "openmanus-new-") // sweepPrivate does not look for this name before it is locked
 	if err != nil {
 		return nil, err
 	}
@@ -52,12 +56,13 @@ func newPrivate() (*private, error) {
 	return p, nil
 }
 
+// path returns the path of what is in it under the names.
 func (p *private) path(names ...string) string {
 	return filepath.Join(append([]string{p.dir}, names...)...)
 }
 
-// holds is where in it the path is that commands know as path: "" if that lies
-// in none of its directories.
+// locate returns where in it the file is that commands know as path, or "" if
+// that is in none of its directories. v.home must be set.
 func (p *private) locate(v *mountView, path string) string {
 	for inside, name := range map[string]string{"/tmp": "tmp", "/var/tmp": "tmp", "/etc": "etc", v.home: "home"} {
 		if within(inside, path) && path != inside {
@@ -67,11 +72,11 @@ func (p *private) locate(v *mountView, path string) string {
 	return ""
 }
 
-// name is what is unique about it.
+// name returns a name that no other sandbox of this machine has.
 func (p *private) name() string { return filepath.Base(p.dir) }
 
-// Close removes the directory, the lock last: who is killed on the way leaves
-// what the next sweep knows.
+// Close removes the directory, and the lock last: if this process is killed
+// meanwhile, the next sweep finds the rest.
 func (p *private) Close() error {
 	entries, err := os.ReadDir(p.dir)
 	for _, e := range entries {
@@ -86,13 +91,13 @@ func (p *private) Close() error {
 	return err
 }
 
-// removeAll removes a tree, also where a command made directories that may not
-// be entered (Go's module cache is read-only).
+// removeAll removes a tree, also if a command made directories in it that may
+// not be entered, as Go's module cache is.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
-	// What cannot be walked cannot be removed, and that is reported below.
+	// What cannot be walked cannot be removed either: the next line reports that.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			return os.Chmod(path, 0o700)
@@ -102,11 +107,12 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// half is how old a directory without a lock is that nobody is about to remove:
-// its removal was cut short.
-const half = 10 * time.Minute
+// abandonedAge is the age from which a directory without a lock is removed. A younger
+// one may be about to be removed by its owner; an older one is what a killed
+// owner left.
+const abandonedAge = 10 * time.Minute
 
-// sweepPrivate removes what cages left behind whose process was killed.
+// sweepPrivate removes what killed processes of this user left.
 func sweepPrivate() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), privatePrefix+"*")) // the pattern is right
 	for _, dir := range dirs {
@@ -115,7 +121,7 @@ func sweepPrivate() {
 			continue
 		}
 		f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|unix.O_NOFOLLOW, 0)
-		if errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > half {
+		if errors.Is(err, fs.ErrNotExist) && time.Since(info.ModTime()) > abandonedAge {
 			sweepOne(dir)
 		}
 		if err != nil {
@@ -128,19 +134,19 @@ func sweepPrivate() {
 	}
 }
 
-// sweepOne removes a directory that is nobody's any more. Where a process is
-// still dying in its cgroups, it is left for the next time.
+// sweepOne removes a directory that no process holds, and its cgroups. If a
+// process is still dying in one of these, a later sweep does it.
 func sweepOne(dir string) {
 	if removeCgroups(dir) {
-		_ = removeAll(dir) // another process may be at it
+		_ = removeAll(dir) // another process may remove it at the same time
 	}
 }
 
-// fill copies what programs need of /etc, and writes what is different in
-// the cage.
+// fill copies what programs need of /etc, and writes the files that differ in
+// the sandbox: accounts, hosts, and git's configuration.
 func (p *private) fill(v *mountView) error {
 	for _, pattern := range etcNames {
-		names, _ := filepath.Glob(filepath.Join("/etc", pattern)) // the patterns are right
+		names, _ := filepath.Glob(filepath.Join("/etc", pattern)) // the patterns are valid
 		for _, name := range names {
 			if err := copyTree(name, p.path("etc", strings.TrimPrefix(name, "/etc"))); err != nil {
 				return fmt.Errorf("a copy of %s: %w", name, err)
@@ -170,12 +176,12 @@ func (p *private) fill(v *mountView) error {
 	return os.WriteFile(p.path("home", ".gitconfig"), []byte(gitConfig()), 0o644)
 }
 
-// copyTree copies what everybody may read: files, directories and symbolic
-// links.
+// copyTree copies the files, directories and symbolic links that everyone may
+// read. Larger files than 4 MiB are left out: none of etcNames is one.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // what cannot be read is not for everybody
+			return nil //nolint:nilerr // what this process cannot read is not for commands
 		}
 		info, err := d.Info()
 		if err != nil || d.Type() != fs.ModeSymlink && info.Mode().Perm()&0o004 == 0 {
@@ -204,10 +210,11 @@ func copyTree(from, to string) error {
 	})
 }
 
+// copyLink copies a symbolic link.
 func copyLink(path, target string) error {
 	text, err := os.Readlink(path)
 	if err != nil {
-		return nil // it has gone meanwhile
+		return nil // it was removed meanwhile
 	}
 	if err := os.Symlink(text, target); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// A memo remembers, in a file, that bubblewrap worked here: for this program,
-// this user and these namespaces, since the machine was started. To try it out
-// takes longer than all else that comes before the first request to a model.
+// A probeCache remembers, in a file, that bubblewrap worked on this machine: for
+// this program, this user and these namespaces, since the machine was started.
+// To find out takes longer than everything else that happens before the first
+// request to a model.
 //
-// It is about whether there is a cage, never about what the cage lets through:
-// where it is wrong, commands fail with what bwrap says.
+// It says whether there is a sandbox, never what the sandbox allows. If it is
+// wrong, commands fail with the error of bwrap, and the file is removed.
 type probeCache struct {
-	file    string // "": nothing is remembered
-	program string
+	file    string // "": there is no cache
+	program string // the path of bwrap
 }
 
-// holds says whether bubblewrap worked.
+// hit reports whether bubblewrap worked under the same conditions.
 func (c probeCache) hit() bool {
 	now := c.fingerprint()
 	if now == "" {
@@ -28,7 +29,8 @@ func (c probeCache) hit() bool {
 	return err == nil && string(before) == now
 }
 
-// keep remembers that it did. What cannot be kept is tried again next time.
+// store remembers that it did. Errors are ignored: then the next Open probes
+// again.
 func (c probeCache) store() {
 	text := c.fingerprint()
 	if text == "" {
@@ -47,14 +49,14 @@ func (c probeCache) store() {
 	}
 }
 
-// forget lets the next one try again, and say what is wrong.
+// drop makes the next Open probe again, and report what is wrong.
 func (c probeCache) drop() {
 	if c.file != "" {
 		os.Remove(c.file)
 	}
 }
 
-// here is what must be as it was; "": it cannot be told.
+// fingerprint returns the conditions as text, or "" if they cannot be found out.
 func (c probeCache) fingerprint() string {
 	if c.file == "" {
 		return ""
@@ -76,7 +78,7 @@ func (c probeCache) fingerprint() string {
 		"/proc/sys/kernel/unprivileged_userns_clone", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
 		"/proc/self/attr/current",
 	} {
-		value, _ := os.ReadFile(name) // not every kernel has each
+		value, _ := os.ReadFile(name) // not every kernel has all of them
 		text += strings.TrimRight(string(value), "\x00\n") + "\n"
 	}
 	return text

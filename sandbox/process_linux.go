@@ -15,29 +15,35 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// deathTime is how long killed processes may take to die. One that hangs in
-// the kernel (a lost network disk) takes longer.
+// deathTime is how long killed processes may take to die. One that hangs in the
+// kernel, such as on a lost network disk, takes longer; that is reported.
 const deathTime = 10 * time.Second
 
+// errEnded is the reason of a process that was killed because it had ended.
 var errEnded = errors.New("it has ended")
 
-// A process is a command in a cage: what we started, the leader, and what has
-// the command and all its descendants below it, the root, which is the leader
-// or its child. When the root is dead all of them are.
+// A process is a command in a sandbox of namespaces or of Landlock. The leader
+// is what this process started: bwrap or the supervisor. The root is the process
+// that has the command and all its descendants below it: the child of bwrap,
+// which is the first process of a namespace, or the supervisor. When the root is
+// dead, everything is.
+//
+// It implements [workspace.Process].
 type process struct {
 	cmd   *exec.Cmd
-	root  int // process id
-	fd    int // of the root, for poll and signals
+	root  int // its process id
+	fd    int // a descriptor of the root, for poll and signals; -1: none
 	ended chan struct{}
-	after func() error // when everything is dead
+	after func() error // called when everything is dead
 
-	supervised bool // the root kills all that is below it when it gets SIGTERM
+	supervised bool // the root kills everything below it when it gets SIGTERM
 
 	mu     sync.Mutex
-	reason error // why it was killed, if it was not asked for
+	reason error // why the sandbox killed it; nil if it did not
 }
 
-// begin starts cmd.
+// startProcess starts cmd with s. The caller then calls setRoot, and discard if
+// anything fails before the command runs.
 func startProcess(s *starter, cmd *exec.Cmd) (*process, error) {
 	if err := s.start(cmd); err != nil {
 		return nil, err
@@ -55,7 +61,9 @@ func startProcess(s *starter, cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// hold makes pid, which must be alive and not yet waited for, the root.
+// setRoot makes pid the root. It must be alive, or dead and not yet waited for:
+// the descriptor then stands for that process and no later one of the same
+// number.
 func (p *process) setRoot(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -65,7 +73,7 @@ func (p *process) setRoot(pid int) error {
 	return nil
 }
 
-// abandon ends a process that did not come up.
+// discard ends a process whose sandbox could not be made.
 func (p *process) discard() {
 	p.Stop()
 	<-p.ended
@@ -75,7 +83,8 @@ func (p *process) discard() {
 	}
 }
 
-// Wait implements [workspace.Process].
+// Wait implements [workspace.Process]. It returns when the leader has ended, and
+// leaves it to Status to reap it.
 func (p *process) Wait() { <-p.ended }
 
 // Terminate implements [workspace.Process].
@@ -85,12 +94,13 @@ func (p *process) Terminate() error {
 		return errors.New("it has no processes")
 	}
 	for _, pid := range found {
-		_ = unix.Kill(pid, unix.SIGTERM) // who is gone needs no signal
+		_ = unix.Kill(pid, unix.SIGTERM) // one that has ended needs no signal
 	}
 	return nil
 }
 
-// Stop implements [workspace.Process].
+// Stop implements [workspace.Process]. A supervisor is asked to kill what is
+// below it first: its death alone would not end that.
 func (p *process) Stop() {
 	if p.supervised {
 		_ = unix.PidfdSendSignal(p.fd, unix.SIGTERM, nil, 0) // it may be dead
@@ -101,10 +111,11 @@ func (p *process) Stop() {
 	if p.fd >= 0 {
 		_ = unix.PidfdSendSignal(p.fd, unix.SIGKILL, nil, 0) // it may be dead
 	}
-	_ = unix.Kill(p.cmd.Process.Pid, unix.SIGKILL) // it has not been reaped: the id is its own
+	_ = unix.Kill(p.cmd.Process.Pid, unix.SIGKILL) // it has not been reaped, so no other process has this number
 }
 
-// stopFor stops the process because of err.
+// stopFor stops the process because of err, which becomes the error of its Kill.
+// Only the first call counts, and none after Kill.
 func (p *process) stopFor(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,9 +125,12 @@ func (p *process) stopFor(err error) {
 	}
 }
 
+// pids implements watched.
 func (p *process) pids() []int { return descendants(p.root) }
 
-// Kill implements [workspace.Process].
+// Kill implements [workspace.Process]: it returns when everything is dead, or
+// after deathTime with an error. The error also tells why the sandbox stopped
+// the command, if it did.
 func (p *process) Kill() error {
 	p.Stop()
 	err := p.waitDead()
@@ -136,7 +150,7 @@ func (p *process) waitDead() error {
 	for deadline := time.Now().Add(deathTime); ; {
 		left := time.Until(deadline).Milliseconds()
 		if left <= 0 {
-			return fmt.Errorf("the sandbox's process %d does not die: it hangs in the kernel", p.root)
+			return fmt.Errorf("process %d of the sandbox does not die: it hangs in the kernel", p.root)
 		}
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, int(left))
 		if n > 0 {
@@ -148,7 +162,8 @@ func (p *process) waitDead() error {
 	}
 }
 
-// insist kills a supervisor that does not do its work, and what is below it.
+// killSupervised kills everything below a supervisor that does not do so itself,
+// because a command stopped it, and then the supervisor.
 func (p *process) killSupervised() {
 	select {
 	case <-p.ended:
@@ -171,8 +186,9 @@ func (p *process) killSupervised() {
 	}
 }
 
-// Status implements [workspace.Process]. The cage tells how the command ended
-// by its exit status, as shells do: 128+n means the signal n.
+// Status implements [workspace.Process]. bwrap and the supervisor report the end
+// of the command by their own exit status, as shells do: 128+n stands for the
+// signal n.
 func (p *process) Status() error {
 	err := p.cmd.Wait()
 	var x *exec.ExitError
@@ -192,7 +208,8 @@ func (p *process) Status() error {
 	return &workspace.ExitError{Code: code, Signal: unix.SignalName(unix.Signal(signal))}
 }
 
-// descendants are the processes below root.
+// descendants returns the processes below root, parents first. Those that start
+// while it looks may be missing.
 func descendants(root int) []int {
 	children := make(map[int][]int)
 	names, err := readNames("/proc")
@@ -216,6 +233,7 @@ func descendants(root int) []int {
 	return found
 }
 
+// readNames returns the names in a directory, unsorted: /proc is large.
 func readNames(dir string) ([]string, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -225,7 +243,7 @@ func readNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// parentOf is the parent of a process that is alive.
+// parentOf returns the parent of a process, and false if it is dead.
 func parentOf(pid int) (int, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -239,8 +257,8 @@ func parentOf(pid int) (int, bool) {
 	return parent, err == nil
 }
 
-// resident is how much memory the processes have, in bytes. What they share
-// counts for each.
+// resident returns how much memory the processes use, in bytes, without what
+// they share with others or with files.
 func resident(pids []int) int64 {
 	var sum int64
 	for _, pid := range pids {

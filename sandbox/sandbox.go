@@ -1,16 +1,38 @@
-// Package sandbox puts the commands of a workspace into a cage: they see the
-// workspace, the toolchains of the system and nothing else, reach no network
-// unless they are let, and end with everything that they started.
+// Package sandbox runs the commands of a workspace with fewer rights than this
+// process has. They see the workspace, the toolchains of the system and private
+// directories, and nothing else; they reach no network unless they are allowed
+// to; and everything that they started ends with them.
 //
 //	ws, err := sandbox.Open(ctx, sandbox.Options{Dir: dir})
 //
-// The cage is made with bubblewrap, or with Landlock and seccomp where
-// bubblewrap or its namespaces cannot be had; containers (Docker, gVisor) are
-// used if they are asked for. Where nothing can be had, Open fails and says
-// what to install: a command is never run uncaged in silence.
+// # Kinds
 //
-// A program that uses this package calls [Main] at the beginning of its main:
-// parts of a cage are this program again.
+// Bubblewrap makes Linux namespaces: its own processes, mounts, network, IPC and
+// users, and a filter of system calls. Landlock needs no namespaces and works
+// where those cannot be had, such as in many containers, but a command then has
+// no loopback interface and cannot list processes. Docker and GVisor run each
+// command in a container of its own. Options.Kind asks for exactly one of them,
+// or leaves the choice between the first two to Open; the method Sandbox of the
+// workspace reports which one is in use. If there is none, Open fails and says
+// what to install: no command ever runs unprotected because a sandbox is
+// missing.
+//
+// # Parts
+//
+// What the kinds share is the type base: a private directory, the mountView that
+// says which files are visible, the limits, the guard, and a loop that watches
+// the commands while there are any. mounts.go has the list of what is mounted
+// where, seccomp.go the list of system calls, and guard.go the list of files in
+// a workspace that programs outside obey, which no command may change.
+//
+// # Main
+//
+// Some parts of a sandbox are this program again, started under another name: the
+// supervisor of Landlock, the forwarder to the proxy, the first process of a
+// container. So a program that uses this package calls [Main] first thing in its
+// main function, and its tests do so in TestMain.
+//
+// There are sandboxes on Linux alone. Elsewhere Open fails unless Kind is None.
 package sandbox
 
 import (
@@ -23,81 +45,86 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A Kind is a way to make a cage.
+// A Kind is a way to make a sandbox.
 type Kind string
 
-// The kinds.
+// The kinds. A kind other than Auto is made exactly as asked, or Open fails.
 const (
-	Auto       Kind = "auto"       // the first of the next two that can be had; Warn hears why it is not the first
-	Bubblewrap Kind = "bubblewrap" // namespaces, seccomp
-	Landlock   Kind = "landlock"   // Landlock, seccomp; no namespaces
-	Docker     Kind = "docker"     // a container
-	GVisor     Kind = "gvisor"     // a container with a kernel of its own
-	None       Kind = "none"       // no cage
+	Auto       Kind = "auto"       // Bubblewrap, or if it cannot be had Landlock; Warn hears why
+	Bubblewrap Kind = "bubblewrap" // namespaces and a filter of system calls
+	Landlock   Kind = "landlock"   // Landlock and a filter of system calls, no namespaces
+	Docker     Kind = "docker"     // a container for each command
+	GVisor     Kind = "gvisor"     // the same, with a kernel of its own
+	None       Kind = "none"       // no sandbox: commands have the rights of this process
 )
 
-// Kinds are the names of all kinds.
+// Kinds returns the names of all kinds.
 func Kinds() []string {
 	return []string{string(Auto), string(Bubblewrap), string(Landlock), string(Docker), string(GVisor), string(None)}
 }
 
-// A Network says what commands reach.
+// A Network says what commands can connect to.
 type Network string
 
 // The networks.
 const (
-	NoNetwork  Network = "none"  // nothing but their own loopback interface
-	AllNetwork Network = "allow" // what this machine reaches
-	Hosts      Network = "hosts" // what the proxy lets through
+	NoNetwork  Network = "none"  // their own loopback interface alone
+	AllNetwork Network = "allow" // whatever this machine reaches
+	Hosts      Network = "hosts" // what Options.Proxy lets through
 )
 
-// Options say what a cage is like. The zero value of a field means what its
-// comment says.
+// Options describe a sandbox. Only Dir is required; the comment of each other
+// field says what its zero value means.
 type Options struct {
-	Dir  string // the workspace; required
+	Dir  string // the workspace, which must exist
 	Kind Kind   // "": Auto
 
 	Network Network // "": NoNetwork
 
-	// Proxy serves an HTTP and SOCKS5 proxy on the listener until ctx ends.
-	// It is the only way out of the cage if Network is Hosts.
+	// Proxy serves an HTTP and SOCKS5 proxy on the listener until ctx is done.
+	// With the network Hosts it is the only way out, and required; otherwise
+	// it is not called.
 	Proxy func(ctx context.Context, l net.Listener) error
 
-	Read []string // directories and files that are visible besides, read-only
-	Hide []string // directories that are not, even where they lie below what is
+	Read []string // more files and directories that are visible, read-only
+	Hide []string // directories that are not visible, wherever they are
 	Env  []string // KEY=VALUE, added to the environment of every command
 
-	Memory    int64   // bytes that all commands have together; 0: three quarters of the machine's
-	Processes int     // processes and threads, likewise; 0: 2048
-	CPUs      float64 // processors, likewise; 0: all
-	FileSize  int64   // bytes that a file can grow to; 0: 8 GiB
-	Reserve   int64   // bytes that must stay free on the workspace's disk; 0: a twentieth, 2 GiB at most
+	Memory    int64   // bytes for all commands together; 0: three quarters of the machine's
+	Processes int     // processes and threads of all commands together; 0: 2048
+	CPUs      float64 // processors of all commands together; 0: all
+	FileSize  int64   // the longest file that a command can write, in bytes; 0: 8 GiB
+	Reserve   int64   // bytes that stay free on the disk of the workspace; 0: a twentieth, at most 2 GiB
 
-	Image   string // of the container; "": DefaultImage
-	Engine  string // the socket of the container engine, as DOCKER_HOST has it; "": Docker's own
-	WorkDir string // where the workspace is in the container besides; "": nowhere else
+	Image   string // the image of containers; "": DefaultImage
+	Engine  string // the socket of the container engine, as in DOCKER_HOST; "": Docker's own
+	WorkDir string // a second path of the workspace in containers; "": none
 
-	// ProbeCache names a file in which it is remembered that a sandbox worked on
-	// this machine since it was started, so that it is not tried out each
-	// time. Its directory need not exist. "": Open tries.
+	// ProbeCache names a file that remembers that a sandbox worked on this
+	// machine since it was started, so that Open need not run a command to
+	// find out. Its directory need not exist. "": Open always tries.
 	ProbeCache string
 
-	// Warn, if it is not nil, is told what a person should know. It may be
-	// called at any time, from any goroutine, until the workspace is closed.
+	// Warn is called with what a person should know, as one line. Calls can
+	// come at any time and from any goroutine until the workspace is closed.
+	// nil: the warnings are lost.
 	Warn func(string)
 
-	because string // why it is this kind and not the one before it, if that is Auto's choice
+	because string // why Auto did not choose Bubblewrap; "" if it did
 }
 
-// DefaultImage is the container image that is used if none is named: that of
-// OpenManus.
+// DefaultImage is the container image that OpenManus uses.
 const DefaultImage = "python:3.12-slim"
 
-// ErrNone is in every error that says that a cage cannot be had.
+// ErrNone matches every error which says that a sandbox cannot be had here.
 var ErrNone = errors.New("no sandbox")
 
-// Open returns the workspace o.Dir. Its commands run in the cage that o asks
-// for; [workspace.Dir.Sandbox] names it.
+// Open returns the workspace o.Dir, whose commands run in the sandbox that o
+// describes. [workspace.Dir.Sandbox] reports the kind that is in use: never
+// Auto, and "" for None. Closing the workspace ends the commands and removes
+// what the sandbox was made of.
+//
+// The error matches [ErrNone] if this machine cannot make the sandbox.
 func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 	ws, err := workspace.NewDir(o.Dir)
 	if err != nil {
@@ -107,19 +134,19 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 		return ws, nil
 	}
 	o.Dir = ws.Dir()
-	if err := o.complete(); err != nil {
-		return nil, errors.Join(err, ws.Close())
+	if err = o.complete(); err == nil {
+		ws.Cage, err = o.newCage(ctx)
 	}
-	cage, err := o.cage(ctx)
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	ws.Cage, ws.Guard = cage, refuseProtected
+	ws.Guard = refuseProtected
 	return ws, nil
 }
 
-// cage makes the cage that o asks for.
-func (o Options) cage(ctx context.Context) (workspace.Cage, error) {
+// newCage makes the sandbox itself. With Auto, Landlock is tried only if
+// Bubblewrap failed.
+func (o Options) newCage(ctx context.Context) (workspace.Cage, error) {
 	switch o.Kind {
 	case Bubblewrap:
 		return newBubblewrap(ctx, o)
@@ -129,7 +156,7 @@ func (o Options) cage(ctx context.Context) (workspace.Cage, error) {
 		return newContainer(ctx, o)
 	case Auto, "":
 	default:
-		return nil, fmt.Errorf("there is no sandbox %q; there are %s", o.Kind, strings.Join(Kinds(), ", "))
+		return nil, fmt.Errorf("there is no sandbox %q: choose one of %s", o.Kind, strings.Join(Kinds(), ", "))
 	}
 	first, err := newBubblewrap(ctx, o)
 	if err == nil {
@@ -138,12 +165,14 @@ func (o Options) cage(ctx context.Context) (workspace.Cage, error) {
 	o.because = strings.TrimPrefix(err.Error(), ErrNone.Error()+": ")
 	second, err2 := newLandlock(ctx, o)
 	if err2 == nil {
-		o.Warn("the sandbox is landlock, since bubblewrap cannot be had: " + o.because)
+		o.Warn("the sandbox is landlock, because bubblewrap is not available: " + o.because)
 		return second, nil
 	}
-	return nil, fmt.Errorf("%w can be had here, so nothing was run:\n  bubblewrap: %w\n  landlock: %w\n%s", ErrNone, err, err2, advice())
+	return nil, fmt.Errorf("%w is available, so the command was not run:\n  bubblewrap: %w\n  landlock: %w\n%s",
+		ErrNone, err, err2, advice())
 }
 
+// complete checks the options and sets the defaults.
 func (o *Options) complete() error {
 	switch o.Network {
 	case "":
@@ -151,10 +180,10 @@ func (o *Options) complete() error {
 	case NoNetwork, AllNetwork:
 	case Hosts:
 		if o.Proxy == nil {
-			return errors.New(`the sandbox's network is "hosts", and there is no proxy to filter it`)
+			return errors.New(`the network "hosts" needs a proxy that filters it, and there is none`)
 		}
 	default:
-		return fmt.Errorf("there is no network %q; there are none, allow, hosts", o.Network)
+		return fmt.Errorf("there is no network %q: choose one of none, allow, hosts", o.Network)
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}
@@ -165,5 +194,5 @@ func (o *Options) complete() error {
 	if o.FileSize == 0 {
 		o.FileSize = 8 << 30
 	}
-	return o.machine()
+	return o.measureMachine()
 }

@@ -14,21 +14,23 @@ const (
 	dataArgs   = 16
 )
 
-// A sysFilter says which system calls a command may make. What is not on the
-// list fails with ENOSYS, so that programs fall back as they do on an older
-// kernel.
+// A sysFilter says which system calls a command may make. A call that is not on
+// the list fails with ENOSYS, so that programs do what they do on an older
+// kernel. The list is one of what is allowed: a call that a future kernel brings
+// is refused.
 type sysFilter struct {
-	inet   bool // may have sockets of the internet
-	unix   bool // may have sockets in the file system
-	notify bool // somebody is asked about the modes, owners and times of files
-	ipc    bool // may have System V IPC and POSIX message queues
+	inet   bool // sockets of the internet
+	unix   bool // sockets in the file system
+	notify bool // the kernel asks about calls that change metadata: see notify_linux.go
+	ipc    bool // System V IPC and POSIX message queues
 }
 
-// commonCalls are allowed whatever their arguments are. What is missing, and
-// why: namespaces and mounts (unshare, setns, mount…: new kernel surface),
-// ptrace, process_vm_* and pidfd_getfd (other processes' memory), keyctl (keys
-// are not kept apart by namespaces), bpf, perf_event_open, userfaultfd and
-// io_uring (kernel surface), the clock, modules, swap, reboot and the like.
+// commonCalls are allowed whatever their arguments are. These are missing:
+// namespaces and mounts (unshare, setns, mount, …), which open more of the
+// kernel; ptrace, process_vm_* and pidfd_getfd, which reach into other
+// processes; keyctl, since namespaces do not separate keys; bpf,
+// perf_event_open, userfaultfd and io_uring, in which many holes were found; the
+// clock, modules, swap, reboot and the like.
 var commonCalls = []uintptr{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK, unix.SYS_MMAP, unix.SYS_MPROTECT,
 	unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN,
@@ -76,6 +78,8 @@ var commonCalls = []uintptr{
 	unix.SYS_REMOVEXATTRAT, unix.SYS_SOCKETPAIR,
 }
 
+// ipcCalls are allowed if sysFilter.ipc is set: namespaces separate what they
+// share.
 var ipcCalls = []uintptr{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SHMDT, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMCTL,
 	unix.SYS_SEMTIMEDOP, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN,
@@ -86,6 +90,8 @@ var ipcCalls = []uintptr{
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
+// The results of a filter: the call is made, fails with EPERM or with ENOSYS, or
+// the kernel asks the supervisor about it.
 const (
 	allow = unix.SECCOMP_RET_ALLOW
 	deny  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
@@ -93,7 +99,8 @@ const (
 	ask   = unix.SECCOMP_RET_USER_NOTIF
 )
 
-// program is the filter as classic BPF.
+// program returns the filter in classic BPF. A rule with conditions comes before
+// the lists, since the first rule for a call stays.
 func (f sysFilter) program() []unix.SockFilter {
 	r := make(rules)
 	r.call(unix.SYS_CLONE, func(b *bpf) { b.load(dataArgs); b.ifAny(newNamespaces, deny) })
@@ -140,9 +147,10 @@ func (f sysFilter) program() []unix.SockFilter {
 	return append(p, r.tree()...)
 }
 
-// setID refuses modes with set-user-ID and set-group-ID bits: such a program
-// in the workspace would give whoever runs it the rights of who owns it. For the
-// same reason there is no openat2, whose mode a filter cannot see.
+// setID refuses modes with the set-user-ID and set-group-ID bits. Such a program
+// in the workspace would have the rights of its owner, whoever runs it. For the
+// same reason there is no openat2, whose mode is behind a pointer, where no
+// filter sees it.
 func setID(arg uint32) func(*bpf) {
 	return func(b *bpf) {
 		b.load(dataArgs + 8*arg)
@@ -150,8 +158,8 @@ func setID(arg uint32) func(*bpf) {
 	}
 }
 
-// setIDOpen does so for calls that have a mode behind their flags, if they
-// make a file.
+// setIDOpen does so for calls whose mode is the argument after their flags, if
+// they can make a file.
 func setIDOpen(flags uint32) func(*bpf) {
 	return func(b *bpf) {
 		b.load(dataArgs + 8*flags)
@@ -162,7 +170,10 @@ func setIDOpen(flags uint32) func(*bpf) {
 	}
 }
 
-// metadata has somebody asked about what changes a file and is not writing.
+// metadata has the kernel ask about calls that change the metadata of files.
+// Extended attributes are refused. Without namespaces other processes of the
+// user are within reach, so a thread may change the priority and the limits of
+// itself alone.
 func (f sysFilter) metadata(r rules) {
 	if !f.notify {
 		return
@@ -190,8 +201,8 @@ func (f sysFilter) metadata(r rules) {
 	}
 }
 
-// forbiddenCalls fail with EPERM: programs that meet ENOSYS here would say that
-// the kernel is too old.
+// forbiddenCalls fail with EPERM: with ENOSYS programs would report that the
+// kernel is too old.
 var forbiddenCalls = []uintptr{
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_PTRACE,
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL, unix.SYS_SYSLOG,
@@ -199,7 +210,8 @@ var forbiddenCalls = []uintptr{
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
 }
 
-// socket allows the families that programs need: what namespaces keep apart.
+// socket allows the families that programs need and that namespaces separate. A
+// netlink socket may list interfaces and routes.
 func (f sysFilter) socket(b *bpf) {
 	b.load(dataArgs)
 	if f.inet {
@@ -223,7 +235,8 @@ func (f sysFilter) socket(b *bpf) {
 	b.always(deny)
 }
 
-// encoded is the filter as bubblewrap reads it.
+// encoded returns the program as bubblewrap reads it: an array of struct
+// sock_filter.
 func (f sysFilter) encoded() ([]byte, error) {
 	var b bytes.Buffer
 	err := binary.Write(&b, binary.NativeEndian, f.program())

@@ -4,7 +4,8 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_X86_64
 
-// archCalls are the system calls that this architecture has besides.
+// archCalls are the calls that this architecture has besides commonCalls: older
+// forms that libraries still use.
 var archCalls = []uintptr{
 	unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_POLL, unix.SYS_ACCESS, unix.SYS_PIPE, unix.SYS_SELECT,
 	unix.SYS_DUP2, unix.SYS_PAUSE, unix.SYS_ALARM, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_GETDENTS, unix.SYS_RENAME,
@@ -14,7 +15,8 @@ var archCalls = []uintptr{
 	unix.SYS_NEWFSTATAT, unix.SYS_SIGNALFD, unix.SYS_EVENTFD,
 }
 
-// legacy rules on the calls that have a newer form.
+// legacy adds rules for the older forms of calls that have rules. device decides
+// about the mode in mknod.
 func (r rules) legacy(device func(*bpf), notify bool) {
 	if notify {
 		r.call(unix.SYS_CHMOD, func(b *bpf) { setID(1)(b); b.always(ask) })
@@ -27,7 +29,8 @@ func (r rules) legacy(device func(*bpf), notify bool) {
 	r.call(unix.SYS_OPEN, setIDOpen(1))
 }
 
-// legacyCall names a call that has a newer form.
+// legacyCall returns the name of an older form that the kernel asks about, or
+// "".
 func legacyCall(n int32) string {
 	switch n {
 	case unix.SYS_CHMOD:

@@ -4,11 +4,11 @@ import "golang.org/x/sys/unix"
 
 const auditArch = unix.AUDIT_ARCH_AARCH64
 
-// archCalls are the system calls that this architecture has besides.
+// archCalls are the calls that this architecture has besides commonCalls.
 var archCalls = []uintptr{unix.SYS_FSTATAT}
 
-// legacy: there are no older forms.
+// legacy adds nothing: this architecture has no older forms.
 func (rules) legacy(func(*bpf), bool) {}
 
-// legacyCall: there are none.
+// legacyCall returns "": there are no older forms.
 func legacyCall(int32) string { return "" }

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisorName is the name by which this program is called to be a
+// supervisorName is the name under which this program is started to be a
 // supervisor.
 const supervisorName = "openmanus-sandbox"
 
-// Main makes this process a part of a sandbox, if it was started to be one, and
-// does not return then. A program that uses this package calls it first thing
-// in its main, a test in its TestMain.
+// Main makes this process a part of a sandbox if it was started to be one, and
+// does not return then. Otherwise it does nothing. A program that uses this
+// package calls it before anything else in its main, and in TestMain.
 func Main() {
 	switch filepath.Base(os.Args[0]) {
 	case supervisorName:
@@ -38,14 +38,14 @@ func Main() {
 	}
 }
 
-// supervise starts a command in a cage of Landlock, and returns its exit
-// status when everything that it started is dead. If whoever started the
-// supervisor dies, or sends SIGTERM, it kills everything.
+// supervise runs a command in Landlock, and returns its exit status when
+// everything that it started is dead. It kills everything if it gets SIGTERM,
+// also when its parent dies.
 func supervise() (int, error) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGTERM)
 	err := errors.Join(
-		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), // whoever loses its parent becomes ours
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), // processes whose parent dies become children of this one
 		unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0))
 	if err != nil {
 		return 1, err
@@ -53,7 +53,7 @@ func supervise() (int, error) {
 	var cmd supervisedCommand
 	spec := os.NewFile(3, "spec")
 	if err := json.NewDecoder(spec).Decode(&cmd); err != nil {
-		return 1, fmt.Errorf("what is to be done: %w", err) // whoever started us is dead, or it was not us whom they meant
+		return 1, fmt.Errorf("the command to run: %w", err) // the parent is dead, or a person started this
 	}
 	spec.Close()
 	child, err := cmd.start()
@@ -71,7 +71,8 @@ func supervise() (int, error) {
 	return code, nil
 }
 
-// start starts the command from a thread that is restricted.
+// start starts the command from a thread that is restricted, and returns its
+// process id.
 func (c supervisedCommand) start() (int, error) {
 	type result struct {
 		pid int
@@ -79,7 +80,7 @@ func (c supervisedCommand) start() (int, error) {
 	}
 	done := make(chan result)
 	restricted := func() {
-		runtime.LockOSThread() // for good
+		runtime.LockOSThread() // never unlocked: the thread stays restricted
 		listener, err := c.restrict()
 		if err != nil {
 			done <- result{0, err}
@@ -93,7 +94,7 @@ func (c supervisedCommand) start() (int, error) {
 			err = fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 		}
 		done <- result{pid, err}
-		select {} // what a thread started gets a signal when it ends
+		select {} // the thread lives as long as the supervisor, and serves nothing else
 	}
 	go func() {
 		// The first thread stands for the process when signals are sent to it:
@@ -109,8 +110,8 @@ func (c supervisedCommand) start() (int, error) {
 	return r.pid, r.err
 }
 
-// reap waits for children until child has ended, and returns its exit status
-// as shells count.
+// reap waits for children until child has ended, and returns its exit status as
+// shells do.
 func reap(child int) int {
 	for {
 		var status unix.WaitStatus
@@ -127,13 +128,13 @@ func reap(child int) int {
 	}
 }
 
-// killChildren kills children until there are none; those of theirs become
-// ours.
+// killChildren kills children until there are none. Those of a killed process
+// become children of this one, so that in the end all descendants are dead.
 func killChildren() {
 	for {
 		pids := children()
 		for _, pid := range pids {
-			_ = unix.Kill(pid, unix.SIGKILL) // it is ours, and dead at worst
+			_ = unix.Kill(pid, unix.SIGKILL) // it is our child, so the number is still its own
 		}
 		for {
 			if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 && !errors.Is(err, unix.EINTR) {
@@ -143,11 +144,11 @@ func killChildren() {
 		if len(pids) == 0 {
 			return
 		}
-		time.Sleep(time.Millisecond) // for them to die
+		time.Sleep(time.Millisecond) // until they are dead
 	}
 }
 
-// children are the processes whose parent is this one.
+// children returns the processes whose parent is this one.
 func children() []int {
 	var pids []int
 	files, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is right

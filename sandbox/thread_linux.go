@@ -8,28 +8,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A starter is a thread that starts the commands of a cage, in the cage's
-// cgroup. They are killed when it ends, and so when this process does: a thread
-// of Go's own choice could end earlier.
+// A starter starts the commands of a sandbox from one thread, in the cgroup of
+// the sandbox. The kernel kills a command when the thread that started it ends
+// (PR_SET_PDEATHSIG), and so when this process does. Threads that the Go runtime
+// chooses may end earlier, so this one is locked to a goroutine.
 type starter struct {
-	group *cgroup // nil if there is none
+	group *cgroup // nil: commands start in the cgroup of this process
 	work  chan startWork
 	ended chan struct{}
 }
 
+// A startWork is a command to start, and where the error is sent.
 type startWork struct {
 	cmd  *exec.Cmd
 	done chan error
 }
 
+// newStarter starts the thread. Close ends it.
 func newStarter(group *cgroup) *starter {
 	s := &starter{group: group, work: make(chan startWork), ended: make(chan struct{})}
 	go s.run()
 	return s
 }
 
-// begin serves on a thread that ends with it, and so never on the first one,
-// which stands for the process.
+// run serves on a thread that ends with its goroutine. That must not be the
+// first thread of the process: other processes see its attributes as those of
+// the process. If it is, another goroutine takes another thread while this one
+// still holds the first.
 func (s *starter) run() {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() {
@@ -42,8 +47,10 @@ func (s *starter) run() {
 	runtime.UnlockOSThread()
 }
 
+// serve starts commands until there are no more. It sends to locked when it has
+// a thread for itself.
 func (s *starter) serve(locked chan<- struct{}) {
-	runtime.LockOSThread() // for good
+	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	locked <- struct{}{}
 	defer close(s.ended)
 	inside := false
@@ -57,14 +64,14 @@ func (s *starter) serve(locked chan<- struct{}) {
 	}
 }
 
-// start starts cmd.
+// start starts cmd. It may be called from any goroutine.
 func (s *starter) start(cmd *exec.Cmd) error {
 	done := make(chan error)
 	s.work <- startWork{cmd, done}
 	return <-done
 }
 
-// Close ends the thread.
+// Close ends the thread. All commands have ended by then.
 func (s *starter) Close() error {
 	close(s.work)
 	<-s.ended

@@ -6,31 +6,35 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
+// unixStat is what [fs.FileInfo.Sys] returns.
 type unixStat = syscall.Stat_t
 
-// The bounds of what is remembered of a protected directory.
+// What is remembered of a protected directory is bounded: bytes of a file, and
+// entries of a tree. A command that makes more loses the rest when it is
+// restored.
 const (
 	maxTreeFile    = 4 << 20
 	maxTreeEntries = 2000
 )
 
-// A tree is a file, or a directory and what is below it, by names relative to
-// it: "." is it itself.
+// A tree is a copy of a file, or of a directory with everything below it, by
+// paths relative to it; "." is the file or the directory itself. nil stands for
+// nothing.
 type tree map[string]entry
 
+// An entry is one file, directory or link of a tree.
 type entry struct {
 	mode fs.FileMode
-	data string // content, or target of a symbolic link
-	is   inode  // the zero one if it changed so lately that it may change again and look the same
+	data string // the content, or the target of a symbolic link
+	is   inode  // zero if it changed too recently to trust
 }
 
-// read reads what is at name; nil if nothing is.
+// read copies what is at name, and returns nil if there is nothing.
 func (g *guard) read(name string) tree {
 	info, err := g.root.Lstat(name)
 	if err != nil {
@@ -41,6 +45,8 @@ func (g *guard) read(name string) tree {
 	return t
 }
 
+// add adds what is at rel below base to the tree, and if it is a directory what
+// is in it.
 func (t tree) add(root *os.Root, base, rel string, info fs.FileInfo) {
 	if len(t) >= maxTreeEntries {
 		return
@@ -49,7 +55,7 @@ func (t tree) add(root *os.Root, base, rel string, info fs.FileInfo) {
 	e := entry{mode: info.Mode(), is: inodeOf(info).settled()}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
-		e.data, _ = root.Readlink(name) // it has gone: then it differs
+		e.data, _ = root.Readlink(name) // if it was removed meanwhile, it differs
 	case info.Mode().IsRegular():
 		e.data = readSmall(root, name)
 	}
@@ -62,7 +68,7 @@ func (t tree) add(root *os.Root, base, rel string, info fs.FileInfo) {
 		return
 	}
 	defer f.Close()
-	entries, _ := f.ReadDir(maxTreeEntries) // what was read counts
+	entries, _ := f.ReadDir(maxTreeEntries) // a part is better than nothing
 	for _, d := range entries {
 		if info, err := root.Lstat(path.Join(name, d.Name())); err == nil {
 			t.add(root, base, path.Join(rel, d.Name()), info)
@@ -70,17 +76,20 @@ func (t tree) add(root *os.Root, base, rel string, info fs.FileInfo) {
 	}
 }
 
+// readSmall returns the beginning of a regular file, and "" if it cannot be
+// read. It does not follow a link and does not wait for a pipe.
 func readSmall(root *os.Root, name string) string {
 	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxTreeFile)) // what was read counts
+	data, _ := io.ReadAll(io.LimitReader(f, maxTreeFile)) // a part is better than nothing
 	return string(data)
 }
 
-// unchanged reports whether what is at name is what t is.
+// unchanged reports whether what is at name equals t. A file whose inode is the
+// same and settled is not read again.
 func (t tree) unchanged(g *guard, name string) bool {
 	if is := t["."].is; is != (inode{}) && is == g.stat(name) && !t["."].mode.IsDir() {
 		return true
@@ -97,10 +106,10 @@ func (t tree) unchanged(g *guard, name string) bool {
 	return true
 }
 
-// write makes t at name, where nothing is.
+// write makes t at name, where there must be nothing.
 func (t tree) write(root *os.Root, name string) error {
 	var errs []error
-	for _, rel := range slices.Sorted(keys(t)) {
+	for _, rel := range sorted(t) {
 		e, at := t[rel], path.Join(name, rel)
 		switch {
 		case e.mode.IsDir():
@@ -114,7 +123,8 @@ func (t tree) write(root *os.Root, name string) error {
 	return errors.Join(errs...)
 }
 
-// written is what t is after write.
+// written returns t as it is after write: its inodes are new, and its
+// directories can be written.
 func (t tree) written() tree {
 	now := make(tree, len(t))
 	for rel, e := range t {
@@ -125,14 +135,4 @@ func (t tree) written() tree {
 		now[rel] = e
 	}
 	return now
-}
-
-func keys(t tree) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range t {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
