@@ -57,7 +57,8 @@ type watched interface {
 // if what it does next fails.
 func newBase(o Options) (_ *base, err error) {
 	// Commands must not inherit descriptors that this process was started with.
-	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil && !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
+	if err := unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil &&
+		!errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return nil, fmt.Errorf("descriptors: %w", err)
 	}
 	b := &base{o: o, commands: make(map[watched]bool)}
@@ -187,7 +188,7 @@ func (b *base) withHostPath(env []string) []string {
 // hostPath returns where a path inside the sandbox is on this machine.
 func (b *base) hostPath(path string) string {
 	path = filepath.Clean(path)
-	if within(b.view.ws, path) || slices.ContainsFunc(b.view.asked, func(dir string) bool { return within(dir, path) }) {
+	if within(b.view.ws, path) || withinAny(b.view.asked, path) {
 		return path
 	}
 	for inside, real := range b.hostPaths {
@@ -201,8 +202,8 @@ func (b *base) hostPath(path string) string {
 // checkVisible returns an error if commands cannot see path.
 func (b *base) checkVisible(path string) error {
 	path = filepath.Clean(path)
-	if b.view.visible(path) || slices.ContainsFunc(sorted(b.hostPaths), func(dir string) bool { return within(dir, path) }) ||
-		slices.ContainsFunc([]string{"/etc", "/proc", "/dev"}, func(dir string) bool { return within(dir, path) }) || path == "/" {
+	if path == "/" || b.view.visible(path) || withinAny(sorted(b.hostPaths), path) ||
+		withinAny([]string{"/etc", "/proc", "/dev"}, path) {
 		return nil
 	}
 	return fmt.Errorf("%s cannot be seen in the sandbox: %w", path, fs.ErrNotExist)
@@ -281,7 +282,8 @@ func (b *base) watchLoop(stop <-chan struct{}) {
 // directory has too little room left. The option Reserve is meant for the first;
 // the second, which may be another disk, gets a default.
 func (b *base) checkDisk() error {
-	for dir, least := range map[string]int64{b.view.ws: b.o.Reserve, b.private.dir: min(b.o.Reserve, b.reserve)} {
+	disks := map[string]int64{b.view.ws: b.o.Reserve, b.private.dir: min(b.o.Reserve, b.reserve)}
+	for dir, least := range disks {
 		var room unix.Statfs_t
 		if err := unix.Statfs(dir, &room); err != nil {
 			continue // the disk is gone: commands get that error themselves
@@ -300,7 +302,8 @@ func (b *base) checkMemory() error {
 		pids = append(pids, p.pids()...)
 	}
 	if used := resident(pids); used > b.o.Memory {
-		return fmt.Errorf("stopped by the sandbox: the commands use %d MB of memory together, and %d MB are allowed", used>>20, b.o.Memory>>20)
+		return fmt.Errorf("stopped by the sandbox: the commands use %d MB of memory together, and %d MB are "+
+			"allowed", used>>20, b.o.Memory>>20)
 	}
 	return nil
 }

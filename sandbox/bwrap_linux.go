@@ -70,7 +70,8 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if b.o.Network == Hosts {
 		b.env = append(b.env, proxyEnv()...)
 	}
-	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"), b.view.home: b.private.path("home")}
+	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"),
+		b.view.home: b.private.path("home")}
 	b.ready = sync.OnceValue(b.finish)
 	if b.probeCache().hit() {
 		return nil
@@ -130,9 +131,10 @@ func (b *bubblewrap) arguments() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := b.view.mounts(b.private, b.o.Network, program, slices.DeleteFunc(slices.Clone(etcMounts), func(dir string) bool {
-		return workspace.IsDir(dir) != nil
-	}))
+	list := b.view.mounts(b.private, b.o.Network, program,
+		slices.DeleteFunc(slices.Clone(etcMounts), func(dir string) bool {
+			return workspace.IsDir(dir) != nil
+		}))
 	root := b.private.path("root")
 	if err := b.makeRoot(root, list); err != nil {
 		return nil, err
@@ -184,7 +186,8 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 		return nil, err
 	}
 	x.Env, x.Dir = env, "/"
-	x.Args = slices.Concat([]string{"bwrap"}, b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())), []string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
+	x.Args = slices.Concat([]string{"bwrap"}, b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())),
+		[]string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
 	p, err := startProcess(b.limits.starter, x)
 	closeAll(ends.theirs)
 	if err == nil {
@@ -241,7 +244,8 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 	err := json.NewDecoder(e.info).Decode(&info)
 	if err != nil || info.Child <= 0 {
 		p.discard()
-		return fmt.Errorf("bubblewrap could not make the sandbox (%v): the error output of the command has the reason", err)
+		return fmt.Errorf("bubblewrap could not make the sandbox (%v): the error output of the command has the "+
+			"reason", err)
 	}
 	if err = p.setRoot(info.Child); err == nil {
 		err = b.limits.apply(info.Child)
@@ -282,7 +286,8 @@ func (b *bubblewrap) probe(ctx context.Context) error {
 	_, _ = said.ReadFrom(r) // whatever it is, it is part of the error below
 	r.Close()
 	if err != nil {
-		return fmt.Errorf("%w: bwrap does not work on this machine: %s", ErrNone, strings.TrimSpace(said.String()+" ("+err.Error()+")"))
+		return fmt.Errorf("%w: bwrap does not work on this machine: %s", ErrNone,
+			strings.TrimSpace(said.String()+" ("+err.Error()+")"))
 	}
 	return nil
 }

@@ -94,27 +94,22 @@ func parseCgroups(own, infos string) map[string]string {
 	return dirs
 }
 
-// newCgroup1 makes one cgroup below our own for each controller.
-func newCgroup1(mounts map[string]string, name string, o Options) (_ *cgroup, err error) {
+// newCgroup1 makes one cgroup below our own for each controller that limits
+// something. One without a limit would only compete with other programs.
+func newCgroup1(mounts map[string]string, name string, o Options) (*cgroup, error) {
+	settings := map[string][]setting{
+		"memory": {{"memory.limit_in_bytes", fmt.Sprint(o.Memory), false},
+			{"memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory), true}},
+		// The thread that starts commands is in the cgroup too.
+		"pids": {{"pids.max", fmt.Sprint(o.Processes + 1), false}},
+	}
+	if o.CPUs > 0 && mounts["cpu"] != "" {
+		settings["cpu"] = []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
+	}
 	c := new(cgroup)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.Close())
-		}
-	}()
-	for _, controller := range []string{"memory", "pids", "cpu"} {
-		if mounts[controller] == "" || controller == "cpu" && o.CPUs == 0 {
-			continue // without a limit a group only competes with the other programs of this machine
-		}
-		dir := filepath.Join(mounts[controller], name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("the cgroup cannot be made: %w", err)
-		}
-		c.dirs = append(c.dirs, dir)
-		for _, s := range settings1(controller, o) {
-			if err := write(filepath.Join(dir, s.file), s.value); err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
-				return nil, err
-			}
+	for controller, list := range settings {
+		if err := c.add(filepath.Join(mounts[controller], name), list); err != nil {
+			return nil, errors.Join(err, c.Close())
 		}
 	}
 	return c, nil
@@ -127,15 +122,17 @@ type setting struct {
 	optional    bool
 }
 
-// settings1 returns the settings of a controller of version 1.
-func settings1(controller string, o Options) []setting {
-	switch controller {
-	case "memory":
-		return []setting{{"memory.limit_in_bytes", fmt.Sprint(o.Memory), false}, {"memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory), true}}
-	case "pids":
-		return []setting{{"pids.max", fmt.Sprint(o.Processes + 1), false}} // one more for the thread that starts commands, which is in the cgroup
-	case "cpu":
-		return []setting{{"cpu.cfs_quota_us", fmt.Sprint(int(o.CPUs * 100000)), false}}
+// add makes the directory of a cgroup, with settings.
+func (c *cgroup) add(dir string, settings []setting) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return fmt.Errorf("cannot make the cgroup: %w", err)
+	}
+	c.dirs = append(c.dirs, dir)
+	for _, s := range settings {
+		err := write(filepath.Join(dir, s.file), s.value)
+		if err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
 	}
 	return nil
 }
@@ -166,30 +163,25 @@ func newCgroup2(own, name string, o Options) (*cgroup, error) {
 	return nil, why
 }
 
-// makeCgroup2 makes the cgroup dir.
-func makeCgroup2(dir string, cpu bool, o Options) (_ *cgroup, err error) {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("the cgroup cannot be made: %w", err)
-	}
-	c := &cgroup{dirs: []string{dir}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.Close())
-		}
-	}()
-	settings := []setting{{"memory.max", fmt.Sprint(o.Memory), false}, {"memory.swap.max", "0", true}, {"pids.max", fmt.Sprint(o.Processes), false}}
+// makeCgroup2 makes the cgroup dir. cpu says whether it can limit processors.
+func makeCgroup2(dir string, cpu bool, o Options) (*cgroup, error) {
+	settings := []setting{{"memory.max", fmt.Sprint(o.Memory), false}, {"memory.swap.max", "0", true},
+		{"pids.max", fmt.Sprint(o.Processes), false}}
 	if cpu && o.CPUs > 0 {
 		settings = append(settings, setting{"cpu.max", fmt.Sprintf("%d 100000", int(o.CPUs*100000)), false})
 	}
-	for _, s := range settings {
-		if err := write(filepath.Join(dir, s.file), s.value); err != nil && !(s.optional && errors.Is(err, fs.ErrNotExist)) {
-			return nil, err
-		}
+	c := new(cgroup)
+	err := c.add(dir, settings)
+	if err == nil {
+		c.v2, err = os.Open(dir)
 	}
-	if c.v2, err = os.Open(dir); err != nil {
-		return nil, err
+	if err == nil {
+		err = c.probe()
 	}
-	return c, c.probe()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
 // probe starts a process in the cgroup. To be allowed to write there is not

@@ -33,12 +33,14 @@ func (c *container) configure() error {
 		runtime = gvisorRuntime
 	}
 	c.config = map[string]any{
-		"Image": c.o.Image, "Entrypoint": args, "Cmd": []string{}, "User": c.user, "WorkingDir": "/", "Hostname": "openmanus",
+		"Image": c.o.Image, "Entrypoint": args, "Cmd": []string{},
+		"User": c.user, "WorkingDir": "/", "Hostname": "openmanus",
 		"AttachStdin": true, "AttachStdout": true, "AttachStderr": true, "OpenStdin": true, "StdinOnce": true,
 		"Labels":      map[string]string{labelCage: c.private.dir, labelPlace: mountNamespace()},
 		"Healthcheck": map[string]any{"Test": []string{"NONE"}},
 		"HostConfig": map[string]any{
-			"AutoRemove": true, "NetworkMode": network, "IpcMode": "private", "ReadonlyRootfs": true, "Privileged": false,
+			"AutoRemove": true, "NetworkMode": network, "IpcMode": "private",
+			"ReadonlyRootfs": true, "Privileged": false,
 			"CapDrop": []string{"ALL"}, "SecurityOpt": []string{"no-new-privileges:true"}, "Runtime": runtime,
 			"Memory": c.o.Memory, "MemorySwap": c.o.Memory, "NanoCpus": int64(c.o.CPUs * 1e9),
 			"PidsLimit": c.o.Processes + 32, // some for the threads of the first process

@@ -83,11 +83,13 @@ func (c *container) checkEngine(ctx context.Context, o Options) error {
 	}
 	for _, option := range info.SecurityOptions {
 		if strings.Contains(option, "name=rootless") || strings.Contains(option, "name=userns") {
-			return fmt.Errorf("%w: the container engine maps users to other numbers (%s), so commands could not write your files: use an engine that does not, or --sandbox bubblewrap", ErrNone, option)
+			return fmt.Errorf("%w: the container engine maps users to other numbers (%s), so commands could not "+
+				"write your files: use an engine that does not, or --sandbox bubblewrap", ErrNone, option)
 		}
 	}
 	if _, there := info.Runtimes[gvisorRuntime]; o.Kind == GVisor && !there {
-		return fmt.Errorf("%w: the container engine does not know gVisor: install runsc (https://gvisor.dev/docs/user_guide/install), then runsc install, and restart the engine", ErrNone)
+		return fmt.Errorf("%w: the container engine does not know gVisor: install runsc "+
+			"(https://gvisor.dev/docs/user_guide/install), then runsc install, and restart the engine", ErrNone)
 	}
 	return nil
 }
@@ -137,7 +139,8 @@ func (c *container) chooseUser() error {
 		}
 	}
 	if v.uid == 0 {
-		return fmt.Errorf("%w: commands in a container must not be root, and the workspace %s belongs to root: run as an ordinary user, or give it to one (chown -R 1000:1000 %s)", ErrNone, v.ws, v.ws)
+		return fmt.Errorf("%w: commands in a container must not be root, and the workspace %s belongs to root: "+
+			"run as an ordinary user, or give it to one (chown -R 1000:1000 %s)", ErrNone, v.ws, v.ws)
 	}
 	if v.gid == 0 {
 		v.gid = v.uid
@@ -145,7 +148,8 @@ func (c *container) chooseUser() error {
 	c.user = fmt.Sprintf("%d:%d", v.uid, v.gid)
 	v.home, v.read, v.links = insideHome, v.asked, nil
 	v.env = slices.DeleteFunc(v.env, func(kv string) bool { // the image has its own
-		return strings.HasPrefix(kv, "PATH=") || strings.HasPrefix(kv, "SSL_CERT_FILE=") || strings.HasPrefix(kv, "SHELL=")
+		return strings.HasPrefix(kv, "PATH=") || strings.HasPrefix(kv, "SSL_CERT_FILE=") ||
+			strings.HasPrefix(kv, "SHELL=")
 	})
 	return nil
 }
@@ -203,7 +207,8 @@ func (c *container) Close() error {
 // because the engine was restarted perhaps, a second one is tried.
 func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 	order := insideCommand{
-		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env), Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
+		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env),
+		Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
 	}
 	b, err := c.nextInstance()
 	if err == nil {

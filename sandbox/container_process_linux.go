@@ -85,7 +85,8 @@ func copied(f *os.File) (*os.File, error) {
 		return nil, err
 	}
 	fd, dupErr := -1, error(nil)
-	if err := raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+	err = raw.Control(func(old uintptr) { fd, dupErr = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	if err != nil {
 		return nil, err
 	}
 	if dupErr != nil {

@@ -40,7 +40,9 @@ func newEngine(ctx context.Context, address string) (*engine, error) {
 	}
 	socket := strings.TrimPrefix(address, "unix://")
 	if !strings.HasPrefix(socket, "/") {
-		return nil, fmt.Errorf("%w: the container engine at %s is not on a socket of this machine, so it cannot see the workspace: unset DOCKER_HOST, or set it to a socket (unix:///var/run/docker.sock)", ErrNone, address)
+		return nil, fmt.Errorf("%w: the container engine at %s is not on a socket of this machine, so it cannot "+
+			"see the workspace: unset DOCKER_HOST, or set it to a socket "+
+			"(unix:///var/run/docker.sock)", ErrNone, address)
 	}
 	e := &engine{socket: socket}
 	e.client = &http.Client{Transport: &http.Transport{
@@ -75,7 +77,8 @@ func (e *engine) negotiate(ctx context.Context) error {
 	defer resp.Body.Close()
 	version := resp.Header.Get("Api-Version")
 	if resp.StatusCode != http.StatusOK || version == "" {
-		return fmt.Errorf("%w: the program that listens on %s is no container engine: it answers %s", ErrNone, e.socket, resp.Status)
+		return fmt.Errorf("%w: the program that listens on %s is no container engine: it answers %s", ErrNone,
+			e.socket, resp.Status)
 	}
 	e.base = "http://engine/v" + version
 	return nil
@@ -89,11 +92,14 @@ func (e *engine) explainUnreachable(err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && missing != nil:
-		return fmt.Errorf("there is no %s: Docker is not installed (Debian, Ubuntu: apt-get install docker.io)", e.socket)
+		return fmt.Errorf("there is no %s: Docker is not installed (Debian, Ubuntu: apt-get install docker.io)",
+			e.socket)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Errorf("the Docker daemon does not run: no program listens on %s (systemctl start docker)", e.socket)
+		return fmt.Errorf("the Docker daemon does not run: no program listens on %s (systemctl start docker)",
+			e.socket)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("you may not use the Docker daemon at %s (usermod -aG docker YOU, and log in again; that is as good as being root)", e.socket)
+		return fmt.Errorf("you may not use the Docker daemon at %s (usermod -aG docker YOU, and log in again; "+
+			"that is as good as being root)", e.socket)
 	}
 	return fmt.Errorf("the Docker daemon at %s does not answer: %w", e.socket, err)
 }
@@ -251,7 +257,8 @@ func (e *engine) labelled(ctx context.Context, label string) (map[string]map[str
 		ID     string
 		Labels map[string]string
 	}
-	if err := e.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+url.QueryEscape(string(filter)), nil, &list); err != nil {
+	if err := e.call(ctx, http.MethodGet, "/containers/json?all=1&filters="+url.QueryEscape(string(filter)),
+		nil, &list); err != nil {
 		return nil, err
 	}
 	found := make(map[string]map[string]string, len(list))
@@ -270,7 +277,8 @@ func (e *engine) ensureImage(ctx context.Context, image string, warn func(string
 	}
 	warn("fetching the image " + image + "; this takes a while")
 	if err := e.pull(ctx, image); err != nil {
-		return fmt.Errorf("the image %s is missing and cannot be fetched (try docker pull %s, or another [sandbox] image): %w", image, image, err)
+		return fmt.Errorf("the image %s is missing and cannot be fetched (try docker pull %s, or another "+
+			"[sandbox] image): %w", image, image, err)
 	}
 	return nil
 }

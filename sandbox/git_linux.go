@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +20,8 @@ func (g *guard) disarm(dir string) error {
 		return nil // it was removed
 	}
 	if !info.IsDir() {
-		if to, ok := strings.CutPrefix(strings.TrimSpace(readSmall(g.root, dir)), "gitdir:"); ok && info.Mode().IsRegular() && g.inside(dir, strings.TrimSpace(to)) {
+		if to, ok := strings.CutPrefix(strings.TrimSpace(readSmall(g.root, dir)), "gitdir:"); ok &&
+			info.Mode().IsRegular() && g.inside(dir, strings.TrimSpace(to)) {
 			return nil
 		}
 		return g.quarantine(dir)
@@ -120,7 +122,7 @@ func harmlessConfig(text string) string {
 				continue
 			}
 			section = strings.ToLower(strings.Fields(line[1:end] + " x")[0])
-			if !harmlessSections[section] {
+			if !slices.Contains(harmlessSections, section) {
 				section = ""
 				continue
 			}
@@ -134,17 +136,18 @@ func harmlessConfig(text string) string {
 }
 
 // harmlessSections are the sections that can have harmless keys.
-var harmlessSections = map[string]bool{"core": true, "user": true, "remote": true, "branch": true, "init": true, "extensions": true, "submodule": true, "pull": true, "push": true}
+var harmlessSections = []string{
+	"core", "user", "remote", "branch", "init", "extensions", "submodule", "pull", "push",
+}
 
 // harmlessKeys are the keys, as SECTION.KEY in lower case, that git init and git
 // clone write and that are only data.
-var harmlessKeys = map[string]bool{
-	"core.repositoryformatversion": true, "core.filemode": true, "core.bare": true, "core.logallrefupdates": true, "core.ignorecase": true,
-	"core.precomposeunicode": true, "core.symlinks": true, "core.autocrlf": true, "core.eol": true,
-	"user.name": true, "user.email": true, "remote.url": true, "remote.fetch": true, "remote.pushurl": true, "remote.tagopt": true,
-	"branch.remote": true, "branch.merge": true, "branch.rebase": true, "init.defaultbranch": true,
-	"extensions.objectformat": true, "extensions.refstorage": true, "submodule.url": true, "submodule.active": true,
-	"pull.rebase": true, "push.default": true,
+var harmlessKeys = []string{
+	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates",
+	"core.ignorecase", "core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol",
+	"user.name", "user.email", "remote.url", "remote.fetch", "remote.pushurl", "remote.tagopt",
+	"branch.remote", "branch.merge", "branch.rebase", "init.defaultbranch", "extensions.objectformat",
+	"extensions.refstorage", "submodule.url", "submodule.active", "pull.rebase", "push.default",
 }
 
 // harmlessLine reports whether KEY = VALUE is harmless. A URL can be an order
@@ -153,7 +156,8 @@ func harmlessLine(section, line string) bool {
 	key, value, _ := strings.Cut(line, "=")
 	key = section + "." + strings.ToLower(strings.TrimSpace(key))
 	value = strings.Trim(strings.TrimSpace(value), `"`)
-	return harmlessKeys[key] && !(strings.HasSuffix(key, "url") && (strings.Contains(value, "::") || strings.HasPrefix(value, "-")))
+	return slices.Contains(harmlessKeys, key) && !(strings.HasSuffix(key, "url") &&
+		(strings.Contains(value, "::") || strings.HasPrefix(value, "-")))
 }
 
 // gitConfig returns the configuration of git for commands: the name and the
@@ -177,7 +181,8 @@ func gitConfig() string {
 			}
 		}
 	}
-	return fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n[safe]\n\tdirectory = *\n[init]\n\tdefaultBranch = main\n[gc]\n\tauto = 0\n", name, email)
+	return fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n[safe]\n\tdirectory = *\n[init]\n\tdefaultBranch = "+
+		"main\n[gc]\n\tauto = 0\n", name, email)
 }
 
 // gitValue returns a value as it is written in a configuration, or otherwise if

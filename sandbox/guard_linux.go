@@ -17,10 +17,11 @@ import (
 // sandbox obey: shells, editors, agents. Commands see them read-only, and cannot
 // make those that do not exist.
 var protected = []string{
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile",
-	".zlogin", ".zlogout", ".inputrc", ".envrc", ".gitconfig", ".ripgreprc",
-	".vscode", ".idea", ".zed", ".devcontainer", ".vim", ".vimrc", ".nvimrc", ".exrc", ".nvim.lua", ".dir-locals.el", ".editorrc",
-	".claude", ".codex", ".cursor", ".gemini", ".openmanus", "openmanus.toml", ".mcp.json", ".aider.conf.yml", ".continue",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
+	".zshenv", ".zprofile", ".zlogin", ".zlogout", ".inputrc", ".envrc", ".gitconfig", ".ripgreprc",
+	".vscode", ".idea", ".zed", ".devcontainer", ".vim", ".vimrc", ".nvimrc", ".exrc", ".nvim.lua",
+	".dir-locals.el", ".editorrc", ".claude", ".codex", ".cursor", ".gemini", ".openmanus",
+	"openmanus.toml", ".mcp.json", ".aider.conf.yml", ".continue",
 }
 
 // protectedInGit are the names in a git directory that git obeys.
@@ -93,7 +94,8 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{ws: v.ws, root: root, warn: warn, original: make(map[string]tree), gitDirs: make(map[string]inode),
+	g := &guard{ws: v.ws, root: root, warn: warn, original: make(map[string]tree),
+		gitDirs:    make(map[string]inode),
 		newGitDirs: make(map[string]bool), harmless: make(map[string]inode), warned: make(map[string]bool)}
 	for _, name := range protected {
 		g.original[name] = g.read(name)
@@ -121,7 +123,8 @@ func (g *guard) gitNames(dir string) []string {
 	for _, name := range protectedInGit {
 		names = append(names, dir+"/"+name)
 	}
-	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config", "modules/*/*/hooks", "worktrees/*/config.worktree"} {
+	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config",
+		"modules/*/*/hooks", "worktrees/*/config.worktree"} {
 		found, _ := fs.Glob(g.root.FS(), dir+"/"+pattern) // the patterns are right
 		names = append(names, found...)
 	}
@@ -233,7 +236,8 @@ func (g *guard) quarantine(name string) error {
 	}
 	if !g.warned[name] {
 		g.warned[name] = true
-		g.warn(fmt.Sprintf("the sandbox removed %s, which programs outside obey; a copy is in %s", filepath.Join(g.ws, name), filepath.Join(g.quarantineDir, kept)))
+		g.warn(fmt.Sprintf("the sandbox removed %s, which programs outside obey; a copy is in %s",
+			filepath.Join(g.ws, name), filepath.Join(g.quarantineDir, kept)))
 	}
 	return g.root.RemoveAll(name)
 }

@@ -43,7 +43,8 @@ type inside struct {
 
 // runInside is the main function of the first process of a container.
 func runInside(args []string) int {
-	in := &inside{out: &frameWriter{w: os.Stdout}, in: bufio.NewReader(os.Stdin), outputs: make(map[byte]*os.File)}
+	in := &inside{out: &frameWriter{w: os.Stdout}, in: bufio.NewReader(os.Stdin),
+		outputs: make(map[byte]*os.File)}
 	if err := in.prepare(args); err != nil {
 		_ = in.out.send(frameReady, []byte(err.Error())) // the reader may be dead
 		return 1
@@ -88,7 +89,8 @@ func (in *inside) run() error {
 	}
 	child, err := in.start(cmd)
 	if err != nil {
-		return in.out.sendJSON(frameRefused, insideRefusal{err.Error(), errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist)})
+		return in.out.sendJSON(frameRefused, insideRefusal{err.Error(), errors.Is(err, exec.ErrNotFound),
+			errors.Is(err, fs.ErrNotExist)})
 	}
 	if err := in.out.send(frameStarted, nil); err != nil { // before any output of the command
 		return err

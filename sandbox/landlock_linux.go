@@ -50,10 +50,12 @@ type supervisedCommand struct {
 // such options are refused.
 func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 	if abi := landlockABI(); abi < leastABI {
-		return nil, fmt.Errorf("%w: this kernel has version %d of Landlock, and %d is needed (Linux 6.12, with landlock among its security modules)", ErrNone, abi, leastABI)
+		return nil, fmt.Errorf("%w: this kernel has version %d of Landlock, and %d is needed (Linux 6.12, with "+
+			"landlock among its security modules)", ErrNone, abi, leastABI)
 	}
 	if o.Network == Hosts {
-		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not make: install bubblewrap`, ErrNone)
+		return nil, fmt.Errorf(`%w: the network "hosts" needs namespaces, which Landlock does not make: `+
+			"install bubblewrap", ErrNone)
 	}
 	h, err := newBase(o)
 	if err != nil {
@@ -70,7 +72,8 @@ func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 // under their real paths, by TMPDIR and HOME.
 func (l *landlock) build() (err error) {
 	if len(l.view.hide) > 0 {
-		return fmt.Errorf("%w: %s is in the workspace, and Landlock cannot hide it: choose another workspace, or install bubblewrap", ErrNone, l.view.hide[0])
+		return fmt.Errorf("%w: %s is in the workspace, and Landlock cannot hide it: choose another workspace, or "+
+			"install bubblewrap", ErrNone, l.view.hide[0])
 	}
 	if l.program, err = os.Executable(); err != nil {
 		return err
@@ -86,7 +89,8 @@ func (l *landlock) build() (err error) {
 		Device: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 		Net:    l.o.Network == AllNetwork,
 	}
-	for _, name := range []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems", "sys"} {
+	for _, name := range []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems",
+		"sys"} {
 		l.rules.Read = append(l.rules.Read, "/proc/"+name)
 	}
 	l.rules.Read = append(l.rules.Read, "/sys/devices/system/cpu")
@@ -101,7 +105,8 @@ func (l *landlock) build() (err error) {
 // of, and the accounts, which cannot be replaced here.
 func etcFiles() []string {
 	var found []string
-	for _, pattern := range append([]string{"passwd", "group", "nsswitch.conf", "hosts", "shells"}, etcNames...) {
+	for _, pattern := range append([]string{"passwd", "group", "nsswitch.conf", "hosts", "shells"},
+		etcNames...) {
 		names, _ := filepath.Glob("/etc/" + pattern) // the patterns are right
 		for _, name := range names {
 			if info, err := os.Stat(name); err == nil && info.Mode().Perm()&0o004 != 0 {
@@ -172,12 +177,15 @@ func landlockABI() int {
 // everything with what is below a directory, and all that the sandbox handles. A
 // right that is handled and not given is refused.
 const (
-	lockRead  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR | unix.LANDLOCK_ACCESS_FS_EXECUTE
-	lockFile  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	lockRead = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR |
+		unix.LANDLOCK_ACCESS_FS_EXECUTE
+	lockFile = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_EXECUTE |
+		unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 	lockWrite = lockRead | lockFile | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER
-	lockAll = lockWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	lockAll = lockWrite | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
 
 // restrict restricts the calling thread and everything that it starts. That
@@ -200,7 +208,8 @@ func (c landlockRules) restrict() (int, error) {
 	for _, rule := range []struct {
 		names  []string
 		access uint64
-	}{{c.Read, lockRead}, {c.Write, lockWrite}, {c.Device, unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}} {
+	}{{c.Read, lockRead}, {c.Write, lockWrite}, {c.Device,
+		unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE}} {
 		for _, name := range rule.names {
 			if err := allowPath(int(fd), name, rule.access); err != nil {
 				return -1, fmt.Errorf("landlock: %s: %w", name, err)
@@ -238,7 +247,8 @@ func allowPath(ruleset int, name string, access uint64) error {
 		access &= lockFile
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
-	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {
 		return errno
 	}
@@ -271,7 +281,8 @@ func (f sysFilter) install() (int, error) {
 	if f.notify {
 		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	}
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+		uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp: %w", errno)
 	}

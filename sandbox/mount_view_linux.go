@@ -13,16 +13,19 @@ import (
 // systemDirs are where systems keep programs and libraries. Those that exist are
 // visible. One that is a symbolic link, as /bin is on most systems, is a link
 // inside too.
-var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"}
+var systemDirs = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+	"/gnu/store"}
 
 // etcNames are the patterns of what is copied from /etc: what programs need to
 // run and to find their parts, but no accounts, hosts, keys or services. Files
 // that not everyone may read are left out.
 var etcNames = []string{
-	"ca-certificates", "ssl/certs/ca-certificates.crt", "ssl/openssl.cnf", "pki/tls/certs", "pki/tls/cert.pem", "pki/ca-trust/extracted",
-	"crypto-policies/back-ends", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "protocols",
-	"services", "mime.types", "os-release", "lsb-release", "debian_version", "alpine-release", "redhat-release", "java*",
-	"python*", "matplotlibrc", "perl", "terminfo", "magic", "magic.mime", "inputrc", "gprofng.rc", "ImageMagick*", "maven", "ruby*", "php", "R",
+	"ca-certificates", "ssl/certs/ca-certificates.crt", "ssl/openssl.cnf", "pki/tls/certs",
+	"pki/tls/cert.pem", "pki/ca-trust/extracted", "crypto-policies/back-ends", "ld.so.cache",
+	"ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "protocols", "services", "mime.types",
+	"os-release", "lsb-release", "debian_version", "alpine-release", "redhat-release", "java*",
+	"python*", "matplotlibrc", "perl", "terminfo", "magic", "magic.mime", "inputrc", "gprofng.rc",
+	"ImageMagick*", "maven", "ruby*", "php", "R",
 }
 
 // etcMounts are directories of /etc that are mounted instead of copied, because
@@ -87,16 +90,19 @@ func (v *mountView) refuse(o Options) error {
 		home = real
 	}
 	switch {
-	case v.ws == "/" || slices.Contains(systemDirs, v.ws) || v.ws == "/etc" || within("/proc", v.ws) || within("/sys", v.ws) || within("/dev", v.ws) && !within("/dev/shm", v.ws):
+	case v.ws == "/" || slices.Contains(systemDirs, v.ws) || v.ws == "/etc" || within("/proc", v.ws) ||
+		within("/sys", v.ws) || within("/dev", v.ws) && !within("/dev/shm", v.ws):
 		return fmt.Errorf("the workspace %s is a directory of the system: choose another", v.ws)
 	case home == v.ws:
-		return fmt.Errorf("the workspace %s is your home directory, which commands in the sandbox must not see: choose a directory in it", v.ws)
+		return fmt.Errorf("the workspace %s is your home directory, which commands in the sandbox must not see: "+
+			"choose a directory in it", v.ws)
 	}
 	for _, dir := range append([]string{home}, o.Hide...) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != v.ws && within(v.ws, dir) && !v.isHidden(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != v.ws && within(v.ws, dir) &&
+			!v.isHidden(dir) {
 			v.hide = append(v.hide, dir)
 		}
 	}
@@ -104,14 +110,17 @@ func (v *mountView) refuse(o Options) error {
 }
 
 // isHidden reports whether path is in a directory that is hidden.
-func (v *mountView) isHidden(path string) bool {
-	return slices.ContainsFunc(v.hide, func(dir string) bool { return within(dir, path) })
-}
+func (v *mountView) isHidden(path string) bool { return withinAny(v.hide, path) }
 
 // within reports whether path is dir or is below it. Both are clean and
 // absolute.
 func within(dir, path string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// withinAny reports whether path is in one of the directories.
+func withinAny(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(dir, path) })
 }
 
 // passedOn are the variables of this process that commands have too.
@@ -126,7 +135,8 @@ func (v *mountView) environ(o Options) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	for _, file := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"} {
+	for _, file := range []string{os.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt",
+		"/etc/pki/tls/certs/ca-bundle.crt"} {
 		if _, err := os.Stat(file); err == nil && (v.visible(file) || within("/etc", file)) {
 			env = append(env, "SSL_CERT_FILE="+file)
 			break
@@ -206,8 +216,10 @@ func reserve(dir string) (int64, error) {
 
 // advice says what a person can do who has no sandbox.
 func advice() string {
-	return "Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; Alpine: apk add bubblewrap), " +
-		"and let users make namespaces (Ubuntu 24.04: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap). " +
+	return "Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; " +
+		"Alpine: apk add bubblewrap), " +
+		"and let users make namespaces (Ubuntu 24.04: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or " +
+		"an AppArmor profile for bwrap). " +
 		"In a container, give it a writable cgroup or run as an ordinary user, with Linux 6.12 or later. " +
 		"Or choose to go without: --sandbox none lets commands do whatever you can do."
 }

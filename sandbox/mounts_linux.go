@@ -66,7 +66,8 @@ func (v *mountView) mounts(p *private, network Network, program string, etc []st
 // workDir is a second place for the workspace, or "".
 func (v *mountView) containerMounts(p *private, network Network, program, workDir string) []mount {
 	list := []mount{
-		{readWrite, p.path("tmp"), "/tmp"}, {readWrite, p.path("tmp"), "/var/tmp"}, {readWrite, p.path("home"), v.home},
+		{readWrite, p.path("tmp"), "/tmp"}, {readWrite, p.path("tmp"), "/var/tmp"}, {readWrite, p.path("home"),
+			v.home},
 		{readWrite, v.ws, v.ws},
 	}
 	if workDir != "" && !within(workDir, v.ws) && !within(v.ws, workDir) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -87,7 +86,8 @@ func (c landlockRules) handle(listener int, n *notification) error {
 	case unix.SYS_FCHMODAT2:
 		call.dir, call.path, call.mode, call.flags = int32(a[0]), a[1], a[2], a[3]
 	case unix.SYS_UTIMENSAT:
-		call.dir, call.path, call.empty, call.times, call.isTimes, call.flags = int32(a[0]), a[1], a[1] == 0, a[2], true, a[3]
+		call.dir, call.path, call.empty, call.flags = int32(a[0]), a[1], a[1] == 0, a[3]
+		call.times, call.isTimes = a[2], true
 	case unix.SYS_FCHOWN:
 		return sameOwner(a[1], a[2])
 	case unix.SYS_FCHOWNAT:
@@ -152,7 +152,7 @@ func (m metadataCall) do(writable []string) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(writable, func(dir string) bool { return within(dir, where) }) {
+	if !withinAny(writable, where) {
 		return unix.EPERM
 	}
 	if m.isTimes {

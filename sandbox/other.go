@@ -29,7 +29,8 @@ func refuseProtected(string) error { return nil }
 
 // advice says what a person can do who has no sandbox.
 func advice() string {
-	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets commands do whatever you can do."
+	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets " +
+		"commands do whatever you can do."
 }
 
 // Explain returns a text for people about what commands can and cannot do in the

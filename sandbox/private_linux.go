@@ -30,7 +30,8 @@ type private struct {
 // newPrivate makes a private directory, and removes those of killed processes.
 func newPrivate() (*private, error) {
 	sweepPrivate()
-	dir, err := os.MkdirTemp("", "openmanus-new-") // sweepPrivate does not look for this name before it is locked
+	// sweepPrivate does not look for this name before it is locked
+	dir, err := os.MkdirTemp("", "openmanus-new-")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,8 @@ func (p *private) path(names ...string) string {
 // locate returns where in it the file is that commands know as path, or "" if
 // that is in none of its directories. v.home must be set.
 func (p *private) locate(v *mountView, path string) string {
-	for inside, name := range map[string]string{"/tmp": "tmp", "/var/tmp": "tmp", "/etc": "etc", v.home: "home"} {
+	for inside, name := range map[string]string{"/tmp": "tmp", "/var/tmp": "tmp", "/etc": "etc",
+		v.home: "home"} {
 		if within(inside, path) && path != inside {
 			return p.path(name, strings.TrimPrefix(path, inside))
 		}

@@ -65,7 +65,8 @@ func (c probeCache) fingerprint() string {
 	if err != nil {
 		return ""
 	}
-	text := fmt.Sprintf("bubblewrap worked: %s %d %d, user %d\n", c.program, info.Size(), info.ModTime().UnixNano(), os.Getuid())
+	text := fmt.Sprintf("bubblewrap worked: %s %d %d, user %d\n", c.program, info.Size(),
+		info.ModTime().UnixNano(), os.Getuid())
 	for _, name := range []string{"user", "mnt", "pid", "net"} {
 		ns, err := os.Readlink("/proc/self/ns/" + name)
 		if err != nil {

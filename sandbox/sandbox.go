@@ -60,7 +60,8 @@ const (
 
 // Kinds returns the names of all kinds.
 func Kinds() []string {
-	return []string{string(Auto), string(Bubblewrap), string(Landlock), string(Docker), string(GVisor), string(None)}
+	return []string{string(Auto), string(Bubblewrap), string(Landlock), string(Docker), string(GVisor),
+		string(None)}
 }
 
 // A Network says what commands can connect to.

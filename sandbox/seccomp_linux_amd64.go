@@ -8,11 +8,11 @@ const auditArch = unix.AUDIT_ARCH_X86_64
 // forms that libraries still use.
 var archCalls = []uintptr{
 	unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_POLL, unix.SYS_ACCESS, unix.SYS_PIPE, unix.SYS_SELECT,
-	unix.SYS_DUP2, unix.SYS_PAUSE, unix.SYS_ALARM, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_GETDENTS, unix.SYS_RENAME,
-	unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_LINK, unix.SYS_UNLINK, unix.SYS_SYMLINK, unix.SYS_READLINK,
-	unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_GETPGRP, unix.SYS_UTIME, unix.SYS_ARCH_PRCTL, unix.SYS_TIME,
-	unix.SYS_EPOLL_CREATE, unix.SYS_EPOLL_WAIT, unix.SYS_UTIMES, unix.SYS_INOTIFY_INIT, unix.SYS_FUTIMESAT,
-	unix.SYS_NEWFSTATAT, unix.SYS_SIGNALFD, unix.SYS_EVENTFD,
+	unix.SYS_DUP2, unix.SYS_PAUSE, unix.SYS_ALARM, unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_GETDENTS,
+	unix.SYS_RENAME, unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_LINK, unix.SYS_UNLINK, unix.SYS_SYMLINK,
+	unix.SYS_READLINK, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_GETPGRP, unix.SYS_UTIME,
+	unix.SYS_ARCH_PRCTL, unix.SYS_TIME, unix.SYS_EPOLL_CREATE, unix.SYS_EPOLL_WAIT, unix.SYS_UTIMES,
+	unix.SYS_INOTIFY_INIT, unix.SYS_FUTIMESAT, unix.SYS_NEWFSTATAT, unix.SYS_SIGNALFD, unix.SYS_EVENTFD,
 }
 
 // legacy adds rules for the older forms of calls that have rules. device decides

@@ -45,7 +45,8 @@ func supervise() (int, error) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, unix.SIGTERM)
 	err := errors.Join(
-		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), // processes whose parent dies become children of this one
+		// processes whose parent dies become children of this one
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
 		unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0))
 	if err != nil {
 		return 1, err
@@ -130,19 +131,21 @@ func reap(child int) int {
 
 // killChildren kills children until there are none. Those of a killed process
 // become children of this one, so that in the end all descendants are dead.
+// The list of children in /proc can miss one that has just become ours; only the
+// kernel's ECHILD says that there is none.
 func killChildren() {
 	for {
-		pids := children()
-		for _, pid := range pids {
+		for _, pid := range children() {
 			_ = unix.Kill(pid, unix.SIGKILL) // it is our child, so the number is still its own
 		}
 		for {
-			if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 && !errors.Is(err, unix.EINTR) {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if errors.Is(err, unix.ECHILD) {
+				return
+			}
+			if pid <= 0 && !errors.Is(err, unix.EINTR) {
 				break
 			}
-		}
-		if len(pids) == 0 {
-			return
 		}
 		time.Sleep(time.Millisecond) // until they are dead
 	}

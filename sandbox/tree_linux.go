@@ -99,7 +99,8 @@ func (t tree) unchanged(g *guard, name string) bool {
 		return false
 	}
 	for rel, e := range t {
-		if n, ok := now[rel]; !ok || n.mode.Type() != e.mode.Type() || n.mode.Perm() != e.mode.Perm() || n.data != e.data {
+		if n, ok := now[rel]; !ok || n.mode.Type() != e.mode.Type() || n.mode.Perm() != e.mode.Perm() ||
+			n.data != e.data {
 			return false
 		}
 	}

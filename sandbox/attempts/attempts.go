@@ -164,8 +164,9 @@ func (t *trial) setUp() (err error) {
 	if err != nil {
 		return err
 	}
+	canary := filepath.Join(t.out, "canary")
 	err = errors.Join(os.MkdirAll(t.dir, 0o755), os.CopyFS(t.dir, files), os.Mkdir(t.out, 0o755),
-		os.WriteFile(filepath.Join(t.out, "canary"), []byte(t.canary), 0o644), os.Chtimes(filepath.Join(t.out, "canary"), planted, planted))
+		os.WriteFile(canary, []byte(t.canary), 0o644), os.Chtimes(canary, planted, planted))
 	if err != nil || os.Getuid() != 0 || t.o.Kind != sandbox.Docker && t.o.Kind != sandbox.GVisor {
 		return err
 	}
@@ -197,7 +198,8 @@ func (t *trial) check() error {
 		return reached("the directory outside is gone: %v", err)
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err != nil || e.Name() != "canary" || info.Mode() != 0o644 || !info.ModTime().Equal(planted) {
+		info, err := e.Info()
+		if err != nil || e.Name() != "canary" || info.Mode() != 0o644 || !info.ModTime().Equal(planted) {
 			return reached("it made or changed %s outside", e.Name())
 		}
 	}

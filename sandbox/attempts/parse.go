@@ -112,7 +112,7 @@ func (a *Attempt) add(prefix string, f txtar.File) error {
 		a.parts[prefix+f.Name] = string(f.Data)
 		return nil
 	}
-	return errors.New("unknown section; the sections are attempt: NAME, inside.sh, inside.py, outside.py, ws/PATH")
+	return errors.New("unknown section; there are attempt: NAME, inside.sh, inside.py, outside.py, ws/PATH")
 }
 
 // tried is what an inside script prints at its end: without it the attempt was

@@ -63,8 +63,10 @@ func (t *trial) judge(text string) error {
 
 // playOutside runs the outside script, and does what it asks for.
 func (t *trial) playOutside() error {
-	cmd := exec.CommandContext(t.ctx, python, "-ISc", library("outside.py"), t.parts["shared outside.py"]+t.parts["outside.py"])
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TOP=" + t.top, "CANARY=" + t.canary, "KIND=" + string(t.o.Kind)}
+	cmd := exec.CommandContext(t.ctx, python, "-ISc", library("outside.py"),
+		t.parts["shared outside.py"]+t.parts["outside.py"])
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TOP=" + t.top,
+		"CANARY=" + t.canary, "KIND=" + string(t.o.Kind)}
 	stderr := new(bytes.Buffer)
 	cmd.Stderr = stderr
 	stdin, inErr := cmd.StdinPipe()
