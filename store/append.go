@@ -168,7 +168,7 @@ func (e *entry) add(q *queries) error {
 		return errors.Join(q.undo(id, n), e.findExisting(q, id))
 	}
 	for _, ref := range blobs {
-		if _, err := q.addRef.Exec(string(ref), id); err != nil {
+		if _, err := q.exec("add_blob", string(ref), id); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,8 @@ func (e *entry) keys() []string {
 // insert inserts the events, up to the first one whose key exists.
 func (e *entry) insert(q *queries, id int64) (all bool, err error) {
 	for i, s := range e.stored {
-		r, err := q.addEvent.Exec(id, e.events[i].Seq, e.events[i].Time.UnixMicro(), s.Type, s.Key, string(s.Body))
+		ev := e.events[i]
+		r, err := q.exec("add_event", id, ev.Seq, ev.Time.UnixMicro(), s.Type, s.Key, string(s.Body))
 		if err != nil {
 			return false, err
 		}

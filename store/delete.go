@@ -46,20 +46,15 @@ func (q *queries) delete(session string) (refs []string, found bool, err error) 
 	if err != nil || n == 0 {
 		return nil, false, err
 	}
-	if refs, err = texts(q.refsOf.Query(id)); err != nil {
+	if refs, err = texts(q.query("blobs", id)); err != nil {
 		return nil, false, err
 	}
-	if _, err := q.deleteRefs.Exec(id); err != nil {
-		return nil, false, err
+	for _, query := range []string{"delete_blobs", "delete_said", "delete_events", "delete_session"} {
+		if _, err := q.exec(query, id); err != nil {
+			return nil, false, err
+		}
 	}
-	if _, err := q.deleteSaid.Exec(id); err != nil {
-		return nil, false, err
-	}
-	if _, err := q.deleteEvents.Exec(id); err != nil {
-		return nil, false, err
-	}
-	_, err = q.del.Exec(id)
-	return refs, true, err
+	return refs, true, nil
 }
 
 // collect removes those of the blobs to which no session refers, and returns
@@ -72,7 +67,7 @@ func (db *DB) collect(ctx context.Context, refs []string) (n int, err error) {
 	err = db.writer.do(ctx, db.writer.exclusive, &job{do: func(q *queries) error {
 		for _, ref := range refs {
 			var referenced bool
-			if err := q.referenced.QueryRow(ref).Scan(&referenced); err != nil {
+			if err := q.row("referenced", []any{ref}, &referenced); err != nil {
 				return err
 			}
 			if referenced {

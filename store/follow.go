@@ -93,7 +93,7 @@ func deleted(session string) error {
 // head returns the row id of a session and the number of its events. Both are 0
 // if there is no such session.
 func (db *DB) head(ctx context.Context, session string) (id, last int64, err error) {
-	rows, err := db.query(ctx, "SELECT id, events FROM sessions WHERE name = ?", session)
+	rows, err := db.query(ctx, "head", session)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -105,9 +105,7 @@ func (db *DB) head(ctx context.Context, session string) (id, last int64, err err
 
 // page reads events of the session with the row id, from after at to last.
 func (db *DB) page(ctx context.Context, id, at, last int64) (page []record, err error) {
-	rows, err := db.query(ctx, `SELECT id & 0xffffffff, time, type, key, body FROM events
-		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
-		id<<32|min(at, maxSeq), id<<32|min(last, maxSeq), pageEvents)
+	rows, err := db.query(ctx, "page", id<<32|min(at, maxSeq), id<<32|min(last, maxSeq), pageEvents)
 	if err != nil {
 		return nil, err
 	}

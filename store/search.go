@@ -29,21 +29,16 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if limit <= 0 {
 		limit = -1
 	}
-	found := matched
+	name := "search_matched"
 	if query.match == "" {
-		found = scanned
+		name = "search_scanned"
 	}
-	rows, err := db.read.QueryContext(ctx, `WITH
-		found AS (`+found+`
-			AND NOT EXISTS (SELECT 1 FROM json_each(?4) WHERE NOT instr(lower(text), lower(value)))),
-		best AS (SELECT session, seq, snippet, rank,
-			row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
-		SELECT `+infoColumns+`, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
-		WHERE n = 1 AND (?6 = '' OR workspace = ?6) AND (?7 = '' OR parent = ?7)
-			AND (NOT ?8 OR parent = '') AND (?9 = '' OR owner = ?9)
-		ORDER BY rank, updated DESC LIMIT ?10`,
-		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first,
-		opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+	stmt, err := db.reads.get(name)
+	if err != nil {
+		return nil, db.explain(err)
+	}
+	rows, err := stmt.QueryContext(ctx, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit,
+		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first)
 	if err != nil {
 		return nil, db.explain(err)
 	}
@@ -57,17 +52,6 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	}
 	return hits, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
-
-// Two queries for messages that match: by the index, and by reading all.
-const (
-	// bm25 and snippet only work in the query that has the MATCH.
-	matched = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
-		snippet(said, 0, ?1, ?2, '…', 64) AS snippet FROM said WHERE said MATCH ?3`
-	scanned = `SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, 0 AS rank,
-		iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) ||
-			?1 || substr(text, at, length(?5)) || ?2 || substr(text, at + length(?5), 80) AS snippet
-		FROM (SELECT rowid, text, instr(lower(text), lower(?5)) AS at FROM said) WHERE at > 0`
-)
 
 // A query asks for texts that contain all of its words.
 type query struct {
@@ -103,7 +87,7 @@ const indexBatch = 256 << 10
 // updateIndex adds the messages since the last search to the index.
 func (db *DB) updateIndex(ctx context.Context) error {
 	for {
-		rows, err := db.read.QueryContext(ctx, "SELECT name FROM sessions WHERE indexed < events LIMIT 256")
+		rows, err := db.query(ctx, "not_indexed")
 		names, err := texts(rows, err)
 		if err != nil || len(names) == 0 {
 			return db.explain(err)
@@ -152,16 +136,14 @@ type unindexed struct {
 
 func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err error) {
 	u.name = name
-	err = db.read.QueryRowContext(ctx, "SELECT events, indexed FROM sessions WHERE name = ?", name).Scan(&u.to, &u.from)
+	err = db.reads.row("index_state", []any{name}, &u.to, &u.from)
 	if errors.Is(err, sql.ErrNoRows) {
 		return u, nil // deleted in between
 	}
 	if err != nil {
 		return u, db.explain(err)
 	}
-	rows, err := db.read.QueryContext(ctx, `WITH s AS (SELECT id << 32 AS first FROM sessions WHERE name = ?1)
-		SELECT events.id & 0xffffffff, time, type, key, body FROM s JOIN events ON events.id > s.first + ?2 AND events.id <= s.first + ?3
-		WHERE type IN ('user_said', 'model_said', 'titled') ORDER BY events.id`, name, u.from, u.to)
+	rows, err := db.query(ctx, "said_between", name, u.from, u.to)
 	if err != nil {
 		return u, db.explain(err)
 	}
@@ -210,7 +192,7 @@ func searchable(b openmanus.Body) string {
 
 // index adds messages, unless another process has added them.
 func (q *queries) index(u unindexed) error {
-	r, err := q.indexed.Exec(u.name, u.from, u.to)
+	r, err := q.exec("set_indexed", u.name, u.from, u.to)
 	if err != nil {
 		return err
 	}
@@ -221,6 +203,6 @@ func (q *queries) index(u unindexed) error {
 	if err != nil {
 		return err
 	}
-	_, err = q.addSaid.Exec(u.name, string(list))
+	_, err = q.exec("add_said", u.name, string(list))
 	return err
 }

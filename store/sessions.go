@@ -12,14 +12,6 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// The columns that scanInfo reads. The title falls back to the first words that
-// the user said.
-const (
-	infoColumns = `name, iif(title = '', words, title), created, updated, events, last, flow, parent, owner, model, workspace,
-		input, output, cached, written, reasoning, cost`
-	selectInfo = "SELECT " + infoColumns + " FROM sessions"
-)
-
 // Sessions implements [journal.Index].
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
 	return func(yield func(journal.SessionInfo, error) bool) {
@@ -27,15 +19,11 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 		if limit <= 0 {
 			limit = -1
 		}
-		text := selectInfo
-		if opts.UnderWay { // for the index sessions_under_way
-			text += " WHERE under_way = 1 AND"
-		} else {
-			text += " WHERE"
+		query := "sessions"
+		if opts.UnderWay {
+			query = "sessions_under_way"
 		}
-		all, err := db.infos(ctx, text+` (?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2)
-			AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
-			ORDER BY updated DESC, id DESC LIMIT ?5`, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+		all, err := db.infos(ctx, query, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
 		if err != nil {
 			yield(journal.SessionInfo{}, err)
 			return
@@ -51,14 +39,14 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 // MarkIdle implements [journal.IdleMarker].
 func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
 	return db.explain(db.writer.do(ctx, db.writer.jobs, &job{do: func(q *queries) error {
-		_, err := q.markIdle.Exec(session, seq)
+		_, err := q.exec("mark_idle", session, seq)
 		return err
 	}}))
 }
 
 // Session implements [journal.Index].
 func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
-	all, err := db.infos(ctx, selectInfo+" WHERE name = ?", id)
+	all, err := db.infos(ctx, "session", id)
 	if err != nil {
 		return journal.SessionInfo{}, err
 	}
@@ -78,8 +66,7 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	if prefix == "" {
 		return "", fmt.Errorf("no session id given: %w", openmanus.ErrNoSession)
 	}
-	all, err := db.infos(ctx, selectInfo+` WHERE substr(name, 1, length(?1)) = ?1
-		ORDER BY name <> ?1, updated DESC, id DESC LIMIT ?2`, prefix, maxCandidates+1)
+	all, err := db.infos(ctx, "find", prefix, maxCandidates+1)
 	switch {
 	case err != nil:
 		return "", err
@@ -99,7 +86,7 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	return "", fmt.Errorf("more than one session has an id that begins with %q; give more characters:%s", prefix, list.String())
 }
 
-// infos returns the sessions that a query for infoColumns selects.
+// infos returns the sessions that a query selects.
 func (db *DB) infos(ctx context.Context, query string, args ...any) (all []journal.SessionInfo, err error) {
 	rows, err := db.query(ctx, query, args...)
 	if err != nil {
@@ -120,7 +107,8 @@ func (db *DB) infos(ctx context.Context, query string, args ...any) (all []journ
 	return all, db.explain(rows.Err())
 }
 
-// scanInfo reads the infoColumns of a row, and the columns after them into more.
+// scanInfo reads the columns {info} of a row, and the columns after them into
+// more.
 func scanInfo(rows *sql.Rows, more ...any) (i journal.SessionInfo, err error) {
 	var created, updated int64
 	u := &i.Usage

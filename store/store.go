@@ -45,7 +45,7 @@ type DB struct {
 	path    string // of the database
 	secrets *journal.Secrets
 	read    *sql.DB
-	reads   reads // of read
+	reads   statements // of read
 	write   *sql.DB
 	writer  *writer
 	feeds   *feeds
@@ -105,6 +105,7 @@ func (db *DB) connect(dir string) (err error) {
 		return err
 	}
 	db.write, db.read = connections(db.path)
+	db.reads.db = db.read
 	defer func() {
 		if err != nil {
 			err = errors.Join(explain(db.path, err), db.write.Close(), db.read.Close())

@@ -18,15 +18,6 @@ type summary struct {
 	active                            bool                  // there may be something to do, after that
 }
 
-// summarySQL applies a summary to the session ?1. The words of the first message
-// stay.
-const summarySQL = `UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
-	title = iif(?5 = '', title, ?5), words = iif(words = '', ?6, words), flow = iif(?7 = '', flow, ?7), parent = iif(?8 = '', parent, ?8),
-	model = iif(?9, ?10, model), workspace = iif(?9, ?11, workspace),
-	input = input + ?12, output = output + ?13, cached = cached + ?14, written = written + ?15, reasoning = reasoning + ?16, cost = cost + ?17,
-	owner = iif(?18 = '', owner, ?18), under_way = under_way | ?19
-	WHERE id = ?1`
-
 // add adds a body. The usage of child sessions, which their results contain, is
 // left out: it is in the children's own entries.
 func (s *summary) add(b openmanus.Body) {
@@ -61,7 +52,7 @@ func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) 
 		model, workspace = s.configured.Model, s.configured.Workspace
 	}
 	u := s.usage
-	_, err := q.addTo.Exec(id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
+	_, err := q.exec("add_summary", id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
 		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.active)
 	return err
 }

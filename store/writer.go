@@ -63,12 +63,8 @@ func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, err := prepare(ctx, conn)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
 	w := &writer{
-		conn: conn, q: q, feeds: f, jobs: make(chan *job), exclusive: make(chan *job),
+		conn: conn, q: &queries{statements: statements{db: conn}}, feeds: f, jobs: make(chan *job), exclusive: make(chan *job),
 		piped: make(chan *job, maxBatch),
 		quit:  make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -162,8 +158,7 @@ func (w *writer) transact(batch []*job) {
 }
 
 func (w *writer) commit(batch []*job) error {
-	ctx := context.Background() // a transaction is not abandoned halfway
-	if _, err := w.q.begin.ExecContext(ctx); err != nil {
+	if _, err := w.q.exec("begin"); err != nil {
 		return w.failed(err)
 	}
 	w.q.now = journal.Now()
@@ -172,7 +167,7 @@ func (w *writer) commit(batch []*job) error {
 			return errors.Join(w.failed(err), w.rollback())
 		}
 	}
-	if _, err := w.q.commit.ExecContext(ctx); err != nil {
+	if _, err := w.q.exec("commit"); err != nil {
 		return errors.Join(w.failed(err), w.rollback())
 	}
 	return nil
@@ -205,7 +200,7 @@ func (w *writer) rollback() error {
 // does so even if no process has committed since the last poll if always is set.
 func (w *writer) poll(always bool) {
 	var version int64
-	err := w.q.version.QueryRow().Scan(&version)
+	err := w.q.row("data_version", nil, &version)
 	if err == nil && (always || version != w.version) {
 		var heads map[string]int64
 		names := w.feeds.names()

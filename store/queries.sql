@@ -1,0 +1,145 @@
+-- The queries of this package, by name. {name} stands for the query of that
+-- name; some are only parts of others.
+--
+-- The row id of an event has the row id of its session in its upper 32 bits and
+-- its sequence number in the lower ones: the events of a session lie together in
+-- the table, in order.
+
+-- name: begin
+BEGIN IMMEDIATE
+
+-- name: commit
+COMMIT
+
+-- name: data_version
+PRAGMA data_version
+
+-- name: head
+SELECT id, events FROM sessions WHERE name = ?
+
+-- name: heads
+SELECT name, events FROM sessions WHERE name IN (SELECT value FROM json_each(?))
+
+-- name: event_columns
+events.id & 0xffffffff, time, type, key, body
+
+-- name: page
+SELECT {event_columns} FROM events WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
+
+-- name: event_by_key
+SELECT {event_columns} FROM events WHERE session = ? AND key = ?
+
+-- name: add_session
+INSERT INTO sessions (name, created, updated, events, last, title, words, flow, parent, owner, model, workspace,
+	input, output, cached, written, reasoning, cost, under_way)
+VALUES (?, ?, 0, 0, '', '', '', '', '', '', '', '', 0, 0, 0, 0, 0, 0, 0)
+
+-- name: add_event
+INSERT INTO events (session, id, time, type, key, body) VALUES (?1, ?1 << 32 | ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (session, key) DO NOTHING
+
+-- name: add_blob
+INSERT INTO event_blobs (ref, session) VALUES (?, ?) ON CONFLICT DO NOTHING
+
+-- Adds a summary to the session ?1. The words of the first message stay.
+-- name: add_summary
+UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
+	title = iif(?5 = '', title, ?5), words = iif(words = '', ?6, words),
+	flow = iif(?7 = '', flow, ?7), parent = iif(?8 = '', parent, ?8), owner = iif(?18 = '', owner, ?18),
+	model = iif(?9, ?10, model), workspace = iif(?9, ?11, workspace),
+	input = input + ?12, output = output + ?13, cached = cached + ?14, written = written + ?15,
+	reasoning = reasoning + ?16, cost = cost + ?17, under_way = under_way | ?19
+WHERE id = ?1
+
+-- name: mark_idle
+UPDATE sessions SET under_way = 0 WHERE name = ? AND events = ?
+
+-- name: delete_after
+DELETE FROM events WHERE id > ?1 << 32 | ?2 AND id < (?1 + 1) << 32
+
+-- name: delete_events
+DELETE FROM events WHERE id > ?1 << 32 AND id < (?1 + 1) << 32
+
+-- name: delete_said
+DELETE FROM said WHERE rowid > ?1 << 32 AND rowid < (?1 + 1) << 32
+
+-- name: delete_blobs
+DELETE FROM event_blobs WHERE session = ?
+
+-- name: delete_session
+DELETE FROM sessions WHERE id = ?
+
+-- name: blobs
+SELECT ref FROM event_blobs WHERE session = ?
+
+-- name: referenced
+SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)
+
+-- What scanInfo reads. The title falls back to the first words of the user.
+-- name: info
+name, iif(title = '', words, title), created, updated, events, last, flow, parent, owner, model, workspace,
+	input, output, cached, written, reasoning, cost
+
+-- name: session
+SELECT {info} FROM sessions WHERE name = ?
+
+-- name: selected
+(?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
+
+-- name: sessions
+SELECT {info} FROM sessions WHERE {selected} ORDER BY updated DESC, id DESC LIMIT ?5
+
+-- A query of its own, because it uses the index sessions_under_way.
+-- name: sessions_under_way
+SELECT {info} FROM sessions WHERE under_way = 1 AND {selected} ORDER BY updated DESC, id DESC LIMIT ?5
+
+-- name: find
+SELECT {info} FROM sessions WHERE substr(name, 1, length(?1)) = ?1
+ORDER BY name <> ?1, updated DESC, id DESC LIMIT ?2
+
+-- Messages that contain words, by the full-text index. bm25 and snippet only
+-- work in the query that has the MATCH.
+-- name: matched
+SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, bm25(said) AS rank,
+	snippet(said, 0, ?6, ?7, '…', 64) AS snippet
+FROM said WHERE said MATCH ?8
+
+-- The same by reading all messages, for words that the index does not have.
+-- name: scanned
+SELECT rowid >> 32 AS session, rowid & 0xffffffff AS seq, 0 AS rank,
+	iif(at > 40, '…', '') || substr(text, max(at - 40, 1), min(at - 1, 40)) ||
+	?6 || substr(text, at, length(?10)) || ?7 || substr(text, at + length(?10), 80) AS snippet
+FROM (SELECT rowid, text, instr(lower(text), lower(?10)) AS at FROM said) WHERE at > 0
+
+-- name: search_matched
+WITH found AS ({matched} {with_short_words}), {best_hits}
+
+-- name: search_scanned
+WITH found AS ({scanned} {with_short_words}), {best_hits}
+
+-- name: with_short_words
+AND NOT EXISTS (SELECT 1 FROM json_each(?9) WHERE NOT instr(lower(text), lower(value)))
+
+-- name: best_hits
+best AS (SELECT session, seq, snippet, rank,
+	row_number() OVER (PARTITION BY session ORDER BY rank, seq DESC) AS n FROM found)
+SELECT {info}, seq, snippet FROM best JOIN sessions ON sessions.id = best.session
+WHERE n = 1 AND {selected} ORDER BY rank, updated DESC LIMIT ?5
+
+-- name: not_indexed
+SELECT name FROM sessions WHERE indexed < events LIMIT 256
+
+-- name: index_state
+SELECT events, indexed FROM sessions WHERE name = ?
+
+-- name: said_between
+WITH s AS (SELECT id << 32 AS first FROM sessions WHERE name = ?1)
+SELECT {event_columns} FROM s JOIN events ON events.id > s.first + ?2 AND events.id <= s.first + ?3
+WHERE type IN ('user_said', 'model_said', 'titled') ORDER BY events.id
+
+-- name: set_indexed
+UPDATE sessions SET indexed = ?3 WHERE name = ?1 AND indexed = ?2
+
+-- name: add_said
+INSERT INTO said (rowid, text) SELECT sessions.id << 32 | (value ->> 'seq'), value ->> 'text'
+FROM sessions, json_each(?2) WHERE name = ?1
