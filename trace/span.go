@@ -61,56 +61,6 @@ func spanID(session, what string) (id SpanID) {
 	return id
 }
 
-// The JSON encoding of OTLP, in which 64-bit integers are strings and ids are
-// hexadecimal.
-type (
-	jsonValue struct {
-		String *string    `json:"stringValue,omitempty"`
-		Int    *string    `json:"intValue,omitempty"`
-		Array  *jsonArray `json:"arrayValue,omitempty"`
-	}
-	jsonArray struct {
-		Values []jsonValue `json:"values"`
-	}
-	jsonAttr struct {
-		Key   string    `json:"key"`
-		Value jsonValue `json:"value"`
-	}
-	jsonStatus struct {
-		Code    int    `json:"code,omitempty"`
-		Message string `json:"message,omitempty"`
-	}
-	jsonSpan struct {
-		Trace  string     `json:"traceId"`
-		ID     string     `json:"spanId"`
-		Parent string     `json:"parentSpanId,omitempty"`
-		Name   string     `json:"name"`
-		Kind   int        `json:"kind"`
-		Start  string     `json:"startTimeUnixNano"`
-		End    string     `json:"endTimeUnixNano"`
-		Attrs  []jsonAttr `json:"attributes,omitempty"`
-		Status jsonStatus `json:"status"`
-	}
-	jsonScope struct {
-		Name    string `json:"name"`
-		Version string `json:"version,omitempty"`
-	}
-	jsonScopeSpans struct {
-		Scope jsonScope  `json:"scope"`
-		Spans []jsonSpan `json:"spans"`
-	}
-	jsonResource struct {
-		Attrs []jsonAttr `json:"attributes"`
-	}
-	jsonResourceSpans struct {
-		Resource jsonResource     `json:"resource"`
-		Scopes   []jsonScopeSpans `json:"scopeSpans"`
-	}
-	jsonRequest struct {
-		Resources []jsonResourceSpans `json:"resourceSpans"`
-	}
-)
-
 // Values of the enumerations SpanKind and StatusCode.
 const (
 	kindInternal = 1
@@ -121,57 +71,65 @@ const (
 // scopeName is the name of the instrumentation scope.
 const scopeName = "github.com/openmanus-go/openmanus/trace"
 
+// An object is a JSON object. OTLP's JSON encoding has 64-bit integers as strings
+// and ids in hexadecimal.
+type object = map[string]any
+
 // encode returns the body of an export request.
 func encode(spans []Span, resource []Attr, version string) ([]byte, error) {
-	all := make([]jsonSpan, len(spans))
+	all := make([]object, len(spans))
 	for i, s := range spans {
 		all[i] = s.json()
 	}
-	return json.Marshal(jsonRequest{[]jsonResourceSpans{{
-		Resource: jsonResource{attrs(resource)},
-		Scopes:   []jsonScopeSpans{{Scope: jsonScope{scopeName, version}, Spans: all}},
+	scope := object{"scope": object{"name": scopeName, "version": version}, "spans": all}
+	return json.Marshal(object{"resourceSpans": []object{{
+		"resource": object{"attributes": attrs(resource)}, "scopeSpans": []object{scope},
 	}}})
 }
 
-func (s Span) json() jsonSpan {
-	j := jsonSpan{
-		Trace: hex.EncodeToString(s.Trace[:]), ID: hex.EncodeToString(s.ID[:]), Name: s.Name, Kind: kindInternal,
-		Start: strconv.FormatInt(s.Start.UnixNano(), 10), End: strconv.FormatInt(s.End.UnixNano(), 10),
+func (s Span) json() object {
+	o := object{
+		"traceId": hex.EncodeToString(s.Trace[:]), "spanId": hex.EncodeToString(s.ID[:]),
+		"name": s.Name, "kind": kindInternal, "status": object{},
+		"startTimeUnixNano": strconv.FormatInt(s.Start.UnixNano(), 10),
+		"endTimeUnixNano":   strconv.FormatInt(s.End.UnixNano(), 10),
 	}
 	if s.Parent != (SpanID{}) {
-		j.Parent = hex.EncodeToString(s.Parent[:])
+		o["parentSpanId"] = hex.EncodeToString(s.Parent[:])
 	}
 	if s.Client {
-		j.Kind = kindClient
+		o["kind"] = kindClient
 	}
 	all := s.Attrs
 	if s.Failed != "" {
-		j.Status = jsonStatus{statusError, s.Failed}
+		o["status"] = object{"code": statusError, "message": s.Failed}
 		all = append(all[:len(all):len(all)], Attr{"error.type", s.Failed})
 	}
-	j.Attrs = attrs(all)
-	return j
+	o["attributes"] = attrs(all)
+	return o
 }
 
 // attrs converts attributes, without empty strings.
-func attrs(all []Attr) []jsonAttr {
-	var out []jsonAttr
+func attrs(all []Attr) []object {
+	out := []object{}
 	for _, a := range all {
-		switch v := a.Value.(type) {
-		case string:
-			if v != "" {
-				out = append(out, jsonAttr{a.Key, jsonValue{String: &v}})
-			}
-		case int:
-			text := strconv.Itoa(v)
-			out = append(out, jsonAttr{a.Key, jsonValue{Int: &text}})
-		case []string:
-			list := new(jsonArray)
-			for _, s := range v {
-				list.Values = append(list.Values, jsonValue{String: &s})
-			}
-			out = append(out, jsonAttr{a.Key, jsonValue{Array: list}})
+		if a.Value != "" {
+			out = append(out, object{"key": a.Key, "value": value(a.Value)})
 		}
 	}
 	return out
+}
+
+func value(v any) object {
+	switch v := v.(type) {
+	case int:
+		return object{"intValue": strconv.Itoa(v)}
+	case []string:
+		var list []object
+		for _, s := range v {
+			list = append(list, value(s))
+		}
+		return object{"arrayValue": object{"values": list}}
+	}
+	return object{"stringValue": v}
 }
