@@ -9,37 +9,6 @@ import (
 	"runtime"
 )
 
-// DefaultDir returns the data directory of the user: $XDG_DATA_HOME/openmanus or
-// ~/.local/share/openmanus, on macOS ~/Library/Application Support/openmanus, on
-// Windows %LocalAppData%\openmanus. It does not create it.
-func DefaultDir() (string, error) {
-	return defaultDir(runtime.GOOS, os.Getenv, os.UserHomeDir)
-}
-
-func defaultDir(system string, getenv func(string) string, home func() (string, error)) (string, error) {
-	switch system {
-	case "windows":
-		if d := getenv("LocalAppData"); d != "" {
-			return filepath.Join(d, "openmanus"), nil
-		}
-		return "", errors.New("LocalAppData is not set: name a data directory")
-	case "darwin":
-		h, err := home()
-		if err != nil {
-			return "", fmt.Errorf("no home directory: %w; name a data directory", err)
-		}
-		return filepath.Join(h, "Library", "Application Support", "openmanus"), nil
-	}
-	if d := getenv("XDG_DATA_HOME"); filepath.IsAbs(d) { // the XDG specification ignores relative paths
-		return filepath.Join(d, "openmanus"), nil
-	}
-	h, err := home()
-	if err != nil {
-		return "", fmt.Errorf("no home directory: %w; set XDG_DATA_HOME or name a data directory", err)
-	}
-	return filepath.Join(h, ".local", "share", "openmanus"), nil
-}
-
 // prepareDir creates the data directory and checks that it belongs to the user,
 // that no others may write to it, and that it is not on a network file system.
 func prepareDir(dir string) error {

@@ -1,40 +1,12 @@
 package store
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 )
-
-func TestDefaultDir(t *testing.T) {
-	home := filepath.Join(string(filepath.Separator), "home", "me")
-	data := filepath.Join(string(filepath.Separator), "data")
-	for _, tt := range []struct {
-		system, want string
-		env          map[string]string
-	}{
-		{"linux", filepath.Join(home, ".local", "share", "openmanus"), nil},
-		{"linux", filepath.Join(data, "openmanus"), map[string]string{"XDG_DATA_HOME": data}},
-		{"linux", filepath.Join(home, ".local", "share", "openmanus"), map[string]string{"XDG_DATA_HOME": "not/absolute"}},
-		{"freebsd", filepath.Join(data, "openmanus"), map[string]string{"XDG_DATA_HOME": data}},
-		{"darwin", filepath.Join(home, "Library", "Application Support", "openmanus"), map[string]string{"XDG_DATA_HOME": data}},
-		{"windows", filepath.Join(data, "openmanus"), map[string]string{"LocalAppData": data}},
-	} {
-		got, err := defaultDir(tt.system, func(k string) string { return tt.env[k] }, func() (string, error) { return home, nil })
-		if err != nil || got != tt.want {
-			t.Errorf("on %s with %v: %q, %v, want %q", tt.system, tt.env, got, err, tt.want)
-		}
-	}
-	homeless := func() (string, error) { return "", errors.New("HOME is not set") }
-	for _, system := range []string{"linux", "darwin", "windows"} {
-		if got, err := defaultDir(system, func(string) string { return "" }, homeless); err == nil {
-			t.Errorf("on %s without a home the directory is %q", system, got)
-		}
-	}
-}
 
 func TestNetworkFileSystems(t *testing.T) {
 	for magic, want := range map[uint32]string{
