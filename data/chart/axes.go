@@ -89,18 +89,15 @@ func (f *Figure) ranges(second bool) extent {
 // without turning one's head, and makes room for their labels.
 func (p *plot) axisNames(yticks, y2ticks []tick) {
 	if p.Y.Name != "" || p.Y2.Name != "" {
-		half := (p.r - p.l) / 2
-		p.c.text(p.l, p.t+10, p.fonts.truncate(p.Y.Name, tickSize, false, half), style{size: tickSize, colour: soft})
-		if p.Y2.Name != "" {
-			name := p.fonts.truncate(p.Y2.Name, tickSize, false, half)
-			p.c.text(p.r, p.t+10, name, style{size: tickSize, colour: soft, at: end})
-		}
+		half := tickText.fitting((p.r - p.l) / 2)
+		p.text(p.l, p.t+10, p.Y.Name, half)
+		p.text(p.r, p.t+10, p.Y2.Name, half.anchored(end))
 		p.t += 24
 	}
-	p.l += p.fonts.widest(labels(yticks), tickSize) + 8
+	p.l += p.fonts.widest(labels(yticks), tickText) + 8
 	p.r -= 6
 	if len(y2ticks) > 0 {
-		p.r -= p.fonts.widest(labels(y2ticks), tickSize) + 8
+		p.r -= p.fonts.widest(labels(y2ticks), tickText) + 8
 	}
 }
 
@@ -116,8 +113,7 @@ func (p *plot) nameBelow(name string) {
 	if name == "" {
 		return
 	}
-	name = p.fonts.truncate(name, tickSize, false, p.r-p.l)
-	p.c.text((p.l+p.r)/2, p.b, name, style{size: tickSize, colour: soft, at: middle})
+	p.text((p.l+p.r)/2, p.b, name, tickText.anchored(middle).fitting(p.r-p.l))
 	p.b -= 20
 }
 
@@ -191,7 +187,7 @@ func (p *plot) categories(labels []string) (ticks []tick) {
 	n := len(labels)
 	slot := (p.r - p.l) / float64(max(n, 1))
 	p.x = scale{lo: -0.5, hi: float64(n) - 0.5, a: p.l, b: p.r}
-	widest := p.fonts.widest(labels, tickSize)
+	widest := p.fonts.widest(labels, tickText)
 	if widest <= slot-6 {
 		p.b -= 20
 		for i, s := range labels {
@@ -202,9 +198,10 @@ func (p *plot) categories(labels []string) (ticks []tick) {
 	every := max(1, int(math.Ceil(22/slot)))
 	long := min(widest, 130.0)
 	p.b -= long*0.6 + 18
+	slanted := tickText.anchored(end).fitting(long)
+	slanted.turn = 38
 	for i := 0; i < n; i += every {
-		s := p.fonts.truncate(labels[i], tickSize, false, long)
-		p.c.text(p.x.at(float64(i))+5, p.b+15, s, style{size: tickSize, colour: soft, at: end, turn: 38})
+		p.text(p.x.at(float64(i))+5, p.b+15, labels[i], slanted)
 	}
 	return nil
 }
@@ -215,14 +212,14 @@ func (p *plot) grid(xticks, yticks, y2ticks []tick) {
 	for _, t := range yticks {
 		y := p.y.at(t.v)
 		p.c.stroke([]point{{p.l, y}, {p.r, y}}, 1, faint, false)
-		p.c.text(p.l-8, y+4, t.label, style{size: tickSize, colour: soft, at: end})
+		p.text(p.l-8, y+4, t.label, tickText.anchored(end))
 	}
 	for _, t := range y2ticks {
-		p.c.text(p.r+8, p.y2.at(t.v)+4, t.label, style{size: tickSize, colour: soft})
+		p.text(p.r+8, p.y2.at(t.v)+4, t.label, tickText)
 	}
 	last := math.Inf(-1)
 	for _, t := range xticks {
-		x, w := p.x.at(t.v), p.fonts.width(t.label, tickSize, false)
+		x, w := p.x.at(t.v), p.fonts.width(t.label, tickText)
 		if x-w/2 < last+8 || x < p.l-1 || x > p.r+1 {
 			continue
 		}
@@ -233,7 +230,7 @@ func (p *plot) grid(xticks, yticks, y2ticks []tick) {
 			p.c.stroke([]point{{x, p.b}, {x, p.b + 4}}, 1, axis, false)
 		}
 		at := min(max(x, w/2+2), p.w-w/2-2)
-		p.c.text(at, p.b+17, t.label, style{size: tickSize, colour: soft, at: middle})
+		p.text(at, p.b+17, t.label, tickText.anchored(middle))
 		last = at + w/2
 	}
 }
@@ -241,7 +238,7 @@ func (p *plot) grid(xticks, yticks, y2ticks []tick) {
 // sideways lays out a chart whose bars run from left to right, with room for
 // long names on the left and for values on the right, and draws its grid.
 func (p *plot) sideways(ticks []tick) {
-	widest := min(p.fonts.widest(p.X.Labels, textSize), (p.r-p.l)*0.4)
+	widest := min(p.fonts.widest(p.X.Labels, labelText), (p.r-p.l)*0.4)
 	p.l += widest + 10
 	p.r -= 50
 	p.nameBelow(p.Y.Name)
@@ -251,11 +248,10 @@ func (p *plot) sideways(ticks []tick) {
 	for _, t := range ticks {
 		x := p.y.at(t.v)
 		p.c.stroke([]point{{x, p.t}, {x, p.b}}, 1, faint, false)
-		p.c.text(x, p.b+16, t.label, style{size: tickSize, colour: soft, at: middle})
+		p.text(x, p.b+16, t.label, tickText.anchored(middle))
 	}
 	for i, s := range p.X.Labels {
-		s = p.fonts.truncate(s, textSize, false, widest)
-		p.c.text(p.l-10, p.x.at(float64(i))+4.5, s, style{size: textSize, colour: ink, at: end})
+		p.text(p.l-10, p.x.at(float64(i))+4.5, s, labelText.anchored(end).fitting(widest))
 	}
 }
 

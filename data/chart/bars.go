@@ -91,7 +91,7 @@ func (p *plot) bar(begin, thick, from, to float64, c color.NRGBA) {
 
 // barColour is the colour of a bar of series i: grey for the category "other".
 func (p *plot) barColour(i int, x float64) color.NRGBA {
-	if k := int(x); p.X.Kind == data.Text && len(p.Series) == 1 && k < len(p.X.Labels) && p.X.Labels[k] == p.other() {
+	if p.X.Kind == data.Text && len(p.Series) == 1 && p.X.Labels[int(x)] == p.other() {
 		return grey
 	}
 	return colourOf(i)
@@ -107,17 +107,15 @@ func (p *plot) labelled(series []Series, slot, each float64) bool {
 
 // barLabel writes the value at the end of a bar, mid being its middle.
 func (p *plot) barLabel(mid, from, to, v float64) {
-	s, st := brief(v, p.Y.Unit), style{size: smallSize, colour: soft}
-	if p.Horizontal {
-		p.c.text(max(from, to)+5, mid+4, s, st)
-		return
+	s := brief(v, p.Y.Unit)
+	switch {
+	case p.Horizontal:
+		p.text(max(from, to)+5, mid+4, s, smallText)
+	case v < 0:
+		p.text(mid, to+14, s, smallText.anchored(middle))
+	default:
+		p.text(mid, to-5, s, smallText.anchored(middle))
 	}
-	y := to - 5
-	if v < 0 {
-		y = to + 14
-	}
-	st.at = middle
-	p.c.text(mid, y, s, st)
 }
 
 // box draws a box plot of one group: the middle half as a box with the median

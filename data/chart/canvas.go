@@ -22,7 +22,21 @@ type style struct {
 	at     anchor
 	turn   float64 // degrees, counterclockwise
 	halo   bool    // on a light background, to be legible above other shapes
+	within float64 // the most pixels it may take, for plot.text; 0 means any
 }
+
+// The styles of charts.
+var (
+	titleText = style{size: 20, bold: true, colour: ink}
+	labelText = style{size: 13, colour: ink}
+	tickText  = style{size: 12, colour: soft}
+	smallText = style{size: 11, colour: soft}
+	markText  = style{size: 12, bold: true, colour: marking, halo: true}
+)
+
+func (s style) anchored(at anchor) style   { s.at = at; return s }
+func (s style) fitting(most float64) style { s.within = most; return s }
+func (s style) in(c color.NRGBA) style     { s.colour = c; return s }
 
 // A canvas is what a plot is drawn on. Its coordinates are those of the
 // figure: (0, 0) is the top left corner, one unit is one pixel of the figure's

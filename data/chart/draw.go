@@ -12,14 +12,6 @@ type plot struct {
 	x, y, y2   scale   // of a horizontal chart, x runs down and y to the right
 }
 
-// Sizes of text.
-const (
-	titleSize = 20
-	textSize  = 13
-	tickSize  = 12
-	smallSize = 11
-)
-
 // draw draws the whole figure.
 func (f *Figure) draw(c canvas, fonts *Fonts) {
 	p := &plot{Figure: f, c: c, fonts: fonts}
@@ -27,8 +19,7 @@ func (f *Figure) draw(c canvas, fonts *Fonts) {
 	p.l, p.t, p.r, p.b = 24, 20, p.w-24, p.h-20
 	p.heading()
 	if f.Note != "" {
-		note := fonts.truncate(f.Note, smallSize, false, p.w-48)
-		p.c.text(p.l, p.b, note, style{size: smallSize, colour: soft})
+		p.text(p.l, p.b, f.Note, smallText.fitting(p.w-48))
 		p.b -= 20
 	}
 	switch f.Kind {
@@ -42,6 +33,16 @@ func (f *Figure) draw(c canvas, fonts *Fonts) {
 	}
 }
 
+// text writes s, shortened to what its style allows.
+func (p *plot) text(x, y float64, s string, st style) {
+	if st.within > 0 {
+		s = p.fonts.truncate(s, st, st.within)
+	}
+	if s != "" {
+		p.c.text(x, y, s, st)
+	}
+}
+
 // heading writes title and subtitle, on the right if the title reads from
 // right to left.
 func (p *plot) heading() {
@@ -50,13 +51,11 @@ func (p *plot) heading() {
 		x, at = p.r, end
 	}
 	if p.Title != "" {
-		title := p.fonts.truncate(p.Title, titleSize, true, p.r-p.l)
-		p.c.text(x, p.t+16, title, style{size: titleSize, bold: true, colour: ink, at: at})
+		p.text(x, p.t+16, p.Title, titleText.anchored(at).fitting(p.r-p.l))
 		p.t += 28
 	}
 	if p.Subtitle != "" {
-		subtitle := p.fonts.truncate(p.Subtitle, textSize, false, p.r-p.l)
-		p.c.text(x, p.t+12, subtitle, style{size: textSize, colour: soft, at: at})
+		p.text(x, p.t+12, p.Subtitle, labelText.in(soft).anchored(at).fitting(p.r-p.l))
 		p.t += 22
 	}
 	p.t += 8
@@ -70,11 +69,11 @@ func (p *plot) legend() {
 	}
 	x, lines := p.l, 1
 	for i, s := range p.Series {
-		name := p.fonts.truncate(s.Name, textSize, false, 220)
-		w := p.fonts.width(name, textSize, false) + 40
+		name := p.fonts.truncate(s.Name, labelText, 220)
+		w := p.fonts.width(name, labelText) + 40
 		if x+w > p.r && x > p.l {
 			if lines++; lines > 3 {
-				p.c.text(x, p.t+10, "…", style{size: textSize, colour: soft})
+				p.text(x, p.t+10, "…", labelText.in(soft))
 				break
 			}
 			x = p.l
@@ -85,7 +84,7 @@ func (p *plot) legend() {
 		} else {
 			p.c.fill(rect(x+2, p.t, 12, 12), colourOf(i))
 		}
-		p.c.text(x+22, p.t+11, name, style{size: textSize, colour: ink})
+		p.text(x+22, p.t+11, name, labelText)
 		x += w
 	}
 	p.t += 26

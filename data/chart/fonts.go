@@ -142,7 +142,8 @@ func (f *Fonts) shape(text string, size float64, heavy bool) (glyphs []glyph, wi
 	for _, run := range visualOrder(runs, dir) {
 		scale := size / float64(run.Face.Upem())
 		for _, g := range run.Glyphs {
-			glyphs = append(glyphs, glyph{run.Face, g.GlyphID, width + pixels(g.XOffset), -pixels(g.YOffset), scale})
+			x, y := width+pixels(g.XOffset), -pixels(g.YOffset)
+			glyphs = append(glyphs, glyph{run.Face, g.GlyphID, x, y, scale})
 			width += pixels(g.Advance)
 		}
 	}
@@ -188,29 +189,29 @@ func rightToLeft(text string) bool {
 }
 
 // width measures text on one line.
-func (f *Fonts) width(text string, size float64, heavy bool) float64 {
-	_, w := f.shape(text, size, heavy)
+func (f *Fonts) width(text string, st style) float64 {
+	_, w := f.shape(text, st.size, st.bold)
 	return w
 }
 
-// widest measures the widest of some texts that are not bold.
-func (f *Fonts) widest(texts []string, size float64) (w float64) {
+// widest measures the widest of some texts.
+func (f *Fonts) widest(texts []string, st style) (w float64) {
 	for _, s := range texts {
-		w = max(w, f.width(s, size, false))
+		w = max(w, f.width(s, st))
 	}
 	return w
 }
 
 // truncate shortens text, with an ellipsis, to at most so many pixels.
-func (f *Fonts) truncate(text string, size float64, heavy bool, most float64) string {
-	if f.width(text, size, heavy) <= most {
+func (f *Fonts) truncate(text string, st style, most float64) string {
+	if f.width(text, st) <= most {
 		return text
 	}
 	r := []rune(text)
 	lo, hi := 0, len(r)
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
-		if f.width(string(r[:mid])+"…", size, heavy) <= most {
+		if f.width(string(r[:mid])+"…", st) <= most {
 			lo = mid
 		} else {
 			hi = mid - 1
@@ -242,8 +243,9 @@ func FontFaces(text string) (string, error) {
 		for _, span := range s.ranges {
 			ranges = append(ranges, fmt.Sprintf("U+%04X-%04X", span[0], span[1]))
 		}
-		fmt.Fprintf(&b, "@font-face{font-family:\"Chart Fallback\";src:url(data:font/ttf;base64,%s);unicode-range:%s}\n",
-			base64.StdEncoding.EncodeToString(ttf), strings.Join(ranges, ","))
+		fmt.Fprintf(&b, "@font-face{font-family:\"Chart Fallback\";src:url(data:font/ttf;base64,%s);",
+			base64.StdEncoding.EncodeToString(ttf))
+		fmt.Fprintf(&b, "unicode-range:%s}\n", strings.Join(ranges, ","))
 	}
 	return b.String(), nil
 }

@@ -51,7 +51,7 @@ func TestShape(t *testing.T) {
 	if first := glyphs[0]; first.face != f.faces[regular] || first.x != 0 || width <= digits {
 		t.Errorf("%+v of %v", first, width)
 	}
-	if f.width("W", 20, false) <= f.width("W", 10, false) || f.width("W", 20, true) <= f.width("W", 20, false) {
+	if f.width("W", style{size: 20}) <= f.width("W", style{size: 10}) || f.width("W", style{size: 20, bold: true}) <= f.width("W", style{size: 20}) {
 		t.Error("a larger or bolder letter is not wider")
 	}
 }
@@ -59,17 +59,17 @@ func TestShape(t *testing.T) {
 func TestTruncate(t *testing.T) {
 	var f Fonts
 	const text = "a text that is far too long for its place"
-	short := f.truncate(text, 12, false, 80)
-	if !strings.HasSuffix(short, "…") || !strings.HasPrefix(text, strings.TrimSuffix(short, "…")) || f.width(short, 12, false) > 80 {
-		t.Errorf("%q is %v wide", short, f.width(short, 12, false))
+	short := f.truncate(text, tickText, 80)
+	if !strings.HasSuffix(short, "…") || !strings.HasPrefix(text, strings.TrimSuffix(short, "…")) || f.width(short, style{size: 12}) > 80 {
+		t.Errorf("%q is %v wide", short, f.width(short, style{size: 12}))
 	}
-	if one := f.truncate(text, 12, false, f.width(short, 12, false)); one != short {
+	if one := f.truncate(text, tickText, f.width(short, style{size: 12})); one != short {
 		t.Errorf("%q, want %q", one, short)
 	}
-	if got := f.truncate("fits", 12, false, 100); got != "fits" {
+	if got := f.truncate("fits", tickText, 100); got != "fits" {
 		t.Errorf("%q", got)
 	}
-	if got := f.truncate("abc", 12, false, 0); got != "…" {
+	if got := f.truncate("abc", tickText, 0); got != "…" {
 		t.Errorf("%q", got)
 	}
 }

@@ -14,7 +14,7 @@ func (p *plot) marksBelow() {
 			x0, x1 := p.x.at(m.X), p.x.at(m.X2)
 			p.c.fill(rect(x0, p.t, max(x1-x0, 1), p.b-p.t), fade(marking, 0.08))
 			mid := min(max((x0+x1)/2, p.l+40), p.r-40)
-			p.c.text(mid, p.t+13, m.Label, style{size: smallSize, colour: marking, at: middle})
+			p.text(mid, p.t+13, m.Label, smallText.in(marking).anchored(middle))
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (p *plot) markPoint(taken *[][]point, m insight.Mark, y scale) {
 	}
 	switch {
 	case p.Horizontal:
-		x := at.x + 13 + p.fonts.width(brief(m.Y, p.Y.Unit), smallSize, false)
+		x := at.x + 13 + p.fonts.width(brief(m.Y, p.Y.Unit), smallText)
 		p.label(taken, x, at.y+4, m.Label, start)
 	case p.X.Kind == data.Text:
 		p.label(taken, at.x, at.y-20, m.Label, middle)
@@ -91,7 +91,7 @@ func (p *plot) label(taken *[][]point, x, y float64, s string, at anchor) {
 	if s == "" {
 		return
 	}
-	w := p.fonts.width(s, tickSize, true)
+	w := p.fonts.width(s, markText)
 	left := x - map[anchor]float64{middle: w / 2, end: w}[at]
 	right := p.r
 	if at == start { // beside a lying bar there is room up to the edge of the picture
@@ -105,7 +105,7 @@ func (p *plot) label(taken *[][]point, x, y float64, s string, at anchor) {
 			continue
 		}
 		*taken = append(*taken, box)
-		p.c.text(left, y+dy, s, style{size: tickSize, bold: true, colour: marking, halo: true})
+		p.text(left, y+dy, s, markText)
 		return
 	}
 }

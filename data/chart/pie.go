@@ -37,20 +37,20 @@ func (p *plot) pie() {
 		p.c.fill(wedge(cx, cy, r*0.56, r, angle, next), c)
 		if share >= 0.04 {
 			sin, cos := math.Sincos((angle + next) / 2)
-			p.c.text(cx+r*0.78*cos, cy+r*0.78*sin+4, percent(share),
-				style{size: tickSize, bold: true, colour: readable(c), at: middle})
+			bold := style{size: 12, bold: true, colour: readable(c), at: middle}
+			p.text(cx+r*0.78*cos, cy+r*0.78*sin+4, percent(share), bold)
 		}
 		if y < p.b {
 			x := cx + r + 50
 			p.c.fill(rect(x, y-10, 12, 12), c)
 			line := label + "  " + brief(v, p.Y.Unit) + "  (" + percent(share) + ")"
-			p.c.text(x+20, y, p.fonts.truncate(line, textSize, false, p.r-x-20), style{size: textSize, colour: ink})
+			p.text(x+20, y, line, labelText.fitting(p.r-x-20))
 			y += 26
 		}
 		angle = next
 	}
-	p.c.text(cx, cy+6, brief(total, p.Y.Unit), style{size: titleSize, bold: true, colour: ink, at: middle})
-	p.c.text(cx, cy+24, p.fonts.truncate(p.Y.Name, tickSize, false, r), style{size: tickSize, colour: soft, at: middle})
+	p.text(cx, cy+6, brief(total, p.Y.Unit), titleText.anchored(middle))
+	p.text(cx, cy+24, p.Y.Name, tickText.anchored(middle).fitting(r))
 }
 
 // percent writes a share with three digits.
