@@ -138,7 +138,8 @@ func number(s string, european bool) (v float64, unit Unit, ok bool) {
 		s = strings.Replace(strings.ReplaceAll(s, ".", ""), ",", ".", 1)
 	}
 	if c := s[0]; c >= '0' && c <= '9' || c == '-' || c == '.' || c == '+' {
-		if v, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(v, 0) && !strings.ContainsAny(s, "xX_pP") {
+		v, err := strconv.ParseFloat(s, 64)
+		if err == nil && !math.IsInf(v, 0) && !strings.ContainsAny(s, "xX_pP") { // no hexadecimal numbers
 			return v, "", true
 		}
 	}

@@ -66,8 +66,9 @@ func readParquet(ctx context.Context, data []byte, o Options) (*Table, error) {
 
 // readChunk appends the values of a column in one row group to into, until it
 // has limit values.
-func readChunk(ctx context.Context, chunk parquet.ColumnChunk, text func(parquet.Value) string, into *[]string,
-	limit int) error {
+func readChunk(
+	ctx context.Context, chunk parquet.ColumnChunk, text func(parquet.Value) string, into *[]string, limit int,
+) error {
 	pages := chunk.Pages()
 	defer pages.Close()
 	values := make([]parquet.Value, 1024)

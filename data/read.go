@@ -97,7 +97,8 @@ func readerFor(name string, data []byte) readFunc {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):
 		return readXLSX
 	case bytes.HasPrefix(data, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")):
-		return refuse("an old Excel file (.xls), or an encrypted one: save it as XLSX without a password, or as CSV")
+		return refuse("an old Excel file (.xls), or an encrypted one: " +
+			"save it as XLSX without a password, or as CSV")
 	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
 		return refuse("compressed with gzip: unpack it first (gunzip)")
 	}

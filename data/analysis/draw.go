@@ -31,8 +31,9 @@ func (v *visualization) draw(ctx context.Context, in visualizationInput, it item
 		return Drawn{}, "", err
 	}
 	f, err := chart.Build(t, chart.Request{
-		Kind: it.Chart, X: it.X, Y: it.Y, Series: it.Series, Aggregate: it.Aggregate, Bucket: it.Bucket, Sort: it.Sort,
-		Top: it.Top, Log: it.Log, Title: it.Title, Subtitle: it.Subtitle, Note: it.Note, Lang: in.Language})
+		Kind: it.Chart, X: it.X, Y: it.Y, Series: it.Series, Aggregate: it.Aggregate, Bucket: it.Bucket,
+		Sort: it.Sort, Top: it.Top, Log: it.Log,
+		Title: it.Title, Subtitle: it.Subtitle, Note: it.Note, Lang: in.Language})
 	if err != nil {
 		return Drawn{}, "", err
 	}

@@ -185,7 +185,8 @@ func (v *visualization) items(ctx context.Context, in visualizationInput) ([]ite
 	}
 	var items []item
 	if err := json.Unmarshal(list, &items); err != nil {
-		return nil, fmt.Errorf(`%s is not a list of charts, [{"csvFilePath": …, "chartTitle": …}, …]: %w`, name, err)
+		const form = `[{"csvFilePath": …, "chartTitle": …}, …]`
+		return nil, fmt.Errorf("%s is not a list of charts, %s: %w", name, form, err)
 	}
 	if len(items) == 0 || len(items) > maxCharts {
 		return nil, fmt.Errorf("%s has %d charts; from 1 to %d can be drawn at once", name, len(items), maxCharts)

@@ -133,7 +133,8 @@ func (p *plan) scatter(f *Figure) insight.Set {
 
 // insights returns the series of f as what insights are looked for in.
 func insights(f *Figure, shape insight.Shape) insight.Set {
-	set := insight.Set{Shape: shape, XName: f.X.Name, XKind: f.X.Kind, XUnit: f.X.Unit, Labels: f.X.Labels, YName: f.Y.Name}
+	set := insight.Set{Shape: shape, YName: f.Y.Name,
+		XName: f.X.Name, XKind: f.X.Kind, XUnit: f.X.Unit, Labels: f.X.Labels}
 	for _, s := range f.Series {
 		unit := f.Y.Unit
 		if s.Second {
@@ -155,7 +156,8 @@ func (p *plan) heatmap(f *Figure) error {
 		return err
 	}
 	if len(at.labels) > maxCells {
-		return fmt.Errorf("the column %q has %d different values, too many for a heat map: set bucket", p.x.Name, len(at.labels))
+		return fmt.Errorf("the column %q has %d different values, too many for a heat map: set bucket",
+			p.x.Name, len(at.labels))
 	}
 	f.X = Axis{Name: p.x.Name, Kind: data.Text}
 	if err := p.collect(f, at); err != nil {

@@ -11,7 +11,10 @@ import (
 // A Request says what to draw of a table. What it leaves out, [Build] chooses
 // from the data and from the words of the title.
 type Request struct {
-	Kind      string   // bar, stacked bar, line, area, stacked area, scatter, histogram, box, pie, heatmap or dual
+	// Kind is bar, stacked bar, line, area, stacked area, scatter, histogram,
+	// box, pie, heatmap or dual.
+	Kind string
+
 	X         string   // the column along the horizontal axis; of a pie or box plot the groups
 	Y         []string // the columns of values; without any, rows are counted
 	Series    string   // the column each of whose values gets a colour; in a heat map, a row
@@ -118,7 +121,8 @@ func (p *plan) findColumns() (err error) {
 			return err
 		}
 		if c == nil || c.Kind != data.Number {
-			return fmt.Errorf("the column %q is not numeric, and values to draw are numbers; leave y out to count rows", y)
+			return fmt.Errorf("the column %q is not numeric, and values to draw are numbers; "+
+				"leave y out to count rows", y)
 		}
 		p.ys = append(p.ys, c)
 	}
@@ -392,5 +396,6 @@ func (p *plan) check() error {
 		}
 		has = append(has, fmt.Sprintf("%q (%s)", c.Name, c.Kind))
 	}
-	return fmt.Errorf("a %s chart needs %s; the columns of %s are %s", p.kind, need, p.table.Name, strings.Join(has, ", "))
+	return fmt.Errorf("a %s chart needs %s; the columns of %s are %s",
+		p.kind, need, p.table.Name, strings.Join(has, ", "))
 }

@@ -209,13 +209,15 @@ func timeTicks(lo, hi float64, n int) []tick {
 			if d >= day && data.UnixTime(lo).Year() != data.UnixTime(hi).Year() {
 				layout = "2006-01-02"
 			}
-			return ticksBetween(lo, hi, floorTime(lo, d), layout, func(t time.Time) time.Time { return t.Add(d) })
+			next := func(t time.Time) time.Time { return t.Add(d) }
+			return ticksBetween(lo, hi, floorTime(lo, d), layout, next)
 		}
 		for _, m := range t.months {
 			if (hi-lo)/(float64(m)*30.44*86400) > float64(n) {
 				continue
 			}
-			return ticksBetween(lo, hi, floorMonths(lo, m), t.layout, func(t time.Time) time.Time { return t.AddDate(0, m, 0) })
+			next := func(t time.Time) time.Time { return t.AddDate(0, m, 0) }
+			return ticksBetween(lo, hi, floorMonths(lo, m), t.layout, next)
 		}
 	}
 	return []tick{{lo, data.FormatTime(lo, data.Year)}, {hi, data.FormatTime(hi, data.Year)}}

@@ -138,7 +138,8 @@ func (p *plan) groups(by *data.Column) (names []string, groups map[string][]floa
 func quartiles(v []float64) Quartile {
 	s := slices.Clone(v)
 	slices.Sort(s)
-	q := Quartile{N: len(s), Q1: insight.Quantile(s, 0.25), Median: insight.Quantile(s, 0.5), Q3: insight.Quantile(s, 0.75)}
+	q := Quartile{N: len(s)}
+	q.Q1, q.Median, q.Q3 = insight.Quantile(s, 0.25), insight.Quantile(s, 0.5), insight.Quantile(s, 0.75)
 	reach := 1.5 * (q.Q3 - q.Q1)
 	q.Low, q.High = q.Q1, q.Q3
 	var low, high []float64

@@ -20,8 +20,8 @@ const svgFonts = "'Noto Sans','Helvetica Neue',Arial,'Noto Sans CJK SC','PingFan
 func (f *Figure) SVG(fonts *Fonts) ([]byte, error) {
 	w, h := f.size()
 	s := &svg{w: w, h: h}
-	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g"`, w, h, w, h)
-	fmt.Fprintf(&s.b, ` role="img" font-family="%s"><title>`, svgFonts)
+	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g"`, w, h)
+	fmt.Fprintf(&s.b, ` viewBox="0 0 %g %g" role="img" font-family="%s"><title>`, w, h, svgFonts)
 	s.escape(f.Title)
 	s.b.WriteString("</title>\n")
 	s.fill(rect(0, 0, w, h), white)

@@ -54,7 +54,8 @@ func (p *plan) places() (places, error) {
 	if p.Bucket != "" && p.Bucket != "none" {
 		b, ok := buckets[p.Bucket]
 		if !ok {
-			return places{}, fmt.Errorf("there is no bucket %q; there are hour, day, week, month, quarter and year", p.Bucket)
+			return places{}, fmt.Errorf("there is no bucket %q; there are hour, day, week, month, quarter and year",
+				p.Bucket)
 		}
 		if p.x.Kind != data.Time {
 			return places{}, fmt.Errorf("bucket is for times, but the column %q has %ss", p.x.Name, p.x.Kind)
@@ -115,12 +116,14 @@ var buckets = map[string]struct {
 	unit  data.Unit
 	floor func(time.Time) time.Time
 }{
-	"hour":    {data.Second, func(t time.Time) time.Time { return t.Truncate(time.Hour) }},
-	"day":     {data.Day, func(t time.Time) time.Time { return t.Truncate(day) }},
-	"week":    {data.Day, monday},
-	"month":   {data.Month, func(t time.Time) time.Time { return firstOfMonth(t.Year(), t.Month()) }},
-	"quarter": {data.Quarter, func(t time.Time) time.Time { return firstOfMonth(t.Year(), (t.Month()-1)/3*3+1) }},
-	"year":    {data.Year, func(t time.Time) time.Time { return firstOfMonth(t.Year(), 1) }},
+	"hour":  {data.Second, func(t time.Time) time.Time { return t.Truncate(time.Hour) }},
+	"day":   {data.Day, func(t time.Time) time.Time { return t.Truncate(day) }},
+	"week":  {data.Day, monday},
+	"month": {data.Month, func(t time.Time) time.Time { return firstOfMonth(t.Year(), t.Month()) }},
+	"quarter": {data.Quarter, func(t time.Time) time.Time {
+		return firstOfMonth(t.Year(), (t.Month()-1)/3*3+1)
+	}},
+	"year": {data.Year, func(t time.Time) time.Time { return firstOfMonth(t.Year(), 1) }},
 }
 
 // monday is the beginning of t's week.
@@ -175,8 +178,8 @@ func (b *bin) value(aggregate string) float64 {
 
 // averaged are words in the names of columns whose sum means nothing.
 var averaged = []string{
-	"rate", "ratio", "avg", "average", "mean", "price", "temp", "percent", "pct", "score", "age", "index", "height",
-	"weight", "length", "speed", "rating", "density", "率", "均", "价", "温", "比", "年龄",
+	"rate", "ratio", "avg", "average", "mean", "price", "temp", "percent", "pct", "score", "age", "index",
+	"height", "weight", "length", "speed", "rating", "density", "率", "均", "价", "温", "比", "年龄",
 }
 
 // aggregateFor chooses how to aggregate a column; nil counts rows.
@@ -185,7 +188,8 @@ func aggregateFor(y *data.Column) string {
 		return "count"
 	}
 	name := strings.ToLower(y.Name)
-	if y.Unit == data.Percent || slices.ContainsFunc(averaged, func(w string) bool { return strings.Contains(name, w) }) {
+	inName := func(word string) bool { return strings.Contains(name, word) }
+	if y.Unit == data.Percent || slices.ContainsFunc(averaged, inName) {
 		return "mean"
 	}
 	return "sum"

@@ -98,8 +98,8 @@ func (r *reader) member(n int, name string, src io.Reader) {
 }
 
 // textEndings are the endings of names of texts, each between spaces.
-const textEndings = " .txt .md .csv .tsv .json .xml .html .yaml .yml .toml .ini .cfg .log .rst .py .go .js .ts " +
-	".java .c .h .rs .rb .sh .sql .tex .r "
+const textEndings = " .txt .md .csv .tsv .json .xml .html .yaml .yml .toml .ini .cfg .log .rst .py .go " +
+	".js .ts .java .c .h .rs .rb .sh .sql .tex .r "
 
 // isTextName reports whether a file's name is that of a text.
 func isTextName(name string) bool {

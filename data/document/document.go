@@ -170,8 +170,8 @@ func (r *reader) read() error {
 	case begins("PK\x03\x04"), begins("PK\x05\x06"):
 		return r.zip()
 	case begins("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-		return errors.New("an encrypted Office file, or one from before 2007 (.doc, .xls, .ppt): save it as DOCX, " +
-			"XLSX or PPTX without a password (libreoffice --headless --convert-to docx)")
+		return errors.New("an encrypted Office file, or one from before 2007 (.doc, .xls, .ppt): " +
+			"save it as DOCX, XLSX or PPTX without a password (libreoffice --headless --convert-to docx)")
 	case begins("\x1f\x8b"):
 		return r.gzip()
 	case isTar(d):
@@ -184,7 +184,8 @@ func (r *reader) read() error {
 	case strings.HasPrefix(http.DetectContentType(d), "image/"), begins("II*\x00"), begins("MM\x00*"):
 		return r.image()
 	case begins(`{\rtf`):
-		return errors.New("RTF cannot be read here: convert it with a program (libreoffice --headless --convert-to docx)")
+		return errors.New("RTF cannot be read here: convert it with a program " +
+			"(libreoffice --headless --convert-to docx)")
 	}
 	return r.text()
 }
@@ -194,8 +195,8 @@ func (r *reader) text() error {
 	binary := bytes.IndexByte(r.data[:min(len(r.data), 8000)], 0) >= 0
 	head := r.data[:min(len(r.data), 4096)]
 	if binary || !utf8.Valid(head) && !mostlyText(head) {
-		return fmt.Errorf("not a document that can be read: %s. PDF, DOCX, PPTX, XLSX, CSV, JSON, Parquet, SQLite, "+
-			"images, zip and tar can", http.DetectContentType(r.data))
+		return fmt.Errorf("not a document that can be read: %s. PDF, DOCX, PPTX, XLSX, CSV, JSON, Parquet, "+
+			"SQLite, images, zip and tar can", http.DetectContentType(r.data))
 	}
 	r.doc.Format, r.doc.About = "text", fmt.Sprintf("%d lines", bytes.Count(r.data, []byte{'\n'})+1)
 	r.add(1, "text", string(bytes.TrimPrefix(r.data, []byte("\ufeff"))))

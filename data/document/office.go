@@ -182,7 +182,8 @@ func (r *reader) sheet(f *ooxml.Book, n int, name string) error {
 		last = row.N
 	}
 	if last > sheetRows {
-		r.note("sheet %q: the first %d of its %s rows are here; %s", name, sheetRows, humanize.Comma(int64(last)), seeAll)
+		r.note("sheet %q: the first %d of its %s rows are here; %s",
+			name, sheetRows, humanize.Comma(int64(last)), seeAll)
 	}
 	if b.Len() == 0 {
 		r.note("sheet %q is empty", name)

@@ -31,14 +31,14 @@ func (r *reader) image() error {
 	size := humanize.IBytes(uint64(len(r.data)))
 	r.doc.Format = strings.ToUpper(format) + " image"
 	r.doc.About = fmt.Sprintf("%d × %d pixels, %s", c.Width, c.Height, size)
-	mime := map[string]string{"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}[format]
 	switch {
-	case mime == "":
+	case format != "png" && format != "jpeg" && format != "gif" && format != "webp":
 		r.note("models accept PNG, JPEG, GIF and WebP: convert it with a program to look at it")
 	case len(r.data) > maxImage:
-		r.note("the image is too large for a model (%s; at most %s): make a smaller copy", size, humanize.IBytes(maxImage))
+		r.note("the image is too large for a model (%s; at most %s): make a smaller copy",
+			size, humanize.IBytes(maxImage))
 	default:
-		r.doc.MIME, r.doc.Image = mime, r.data
+		r.doc.MIME, r.doc.Image = "image/"+format, r.data
 	}
 	return nil
 }

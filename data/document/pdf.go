@@ -155,8 +155,8 @@ func line(letters []pdf.Text) string {
 }
 
 // ligatures takes typography back that makes text hard to search.
-var ligatures = strings.NewReplacer("ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st",
-	"\u00ad", "")
+var ligatures = strings.NewReplacer(
+	"ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st", "\u00ad", "")
 
 // ranges writes increasing numbers, such as 1-3, 7. Of more than 20 ranges it
 // leaves out the rest.

@@ -28,7 +28,7 @@ var cycles = []cycle{
 	{4, quarter, []string{"Q1", "Q2", "Q3", "Q4"}, "4 quarters", "4个季度", 85 * day, 95 * day, 2.7 * year},
 	{7, weekday, weekdayNames, "7 days", "7天", 0.9 * day, 1.1 * day, 20 * day},
 	{12, month, monthNames, "year", "年", 0.9 * day, 8 * day, 2.9 * year},
-	{24, func(x float64) int { return data.UnixTime(x).Hour() }, nil, "24 hours", "24小时", 0, day / 24, 2.9 * day},
+	{24, hour, nil, "24 hours", "24小时", 0, day / 24, 2.9 * day},
 }
 
 var monthNames, weekdayNames = calendarNames()
@@ -43,6 +43,7 @@ func calendarNames() (months, weekdays []string) {
 	return months, weekdays
 }
 
+func hour(x float64) int    { return data.UnixTime(x).Hour() }
 func month(x float64) int   { return int(data.UnixTime(x).Month()) - 1 }
 func quarter(x float64) int { return month(x) / 3 }
 func weekday(x float64) int { return int(data.UnixTime(x).Weekday()) }
@@ -212,8 +213,9 @@ func (c season) insight(w words, set Set, s Series) Insight {
 		Kind: Seasonality, Series: s.Name, weight: 0.8 + c.strength,
 		Stats: map[string]float64{"period": float64(c.positions), "strength": c.strength, "h": c.test.Value,
 			"p": c.test.P, "peak": float64(top), "trough": float64(bottom)},
-		Text: w.about(s, set) + w.text("a pattern that repeats every %[1]s: highest in %[3]s (%[4]s against the trend), "+
-			"lowest in %[5]s (%[6]s); strength %.2[7]f of 1 (Kruskal-Wallis, %[8]s)",
+		Text: w.about(s, set) + w.text(
+			"a pattern that repeats every %[1]s: highest in %[3]s (%[4]s against the trend), "+
+				"lowest in %[5]s (%[6]s); strength %.2[7]f of 1 (Kruskal-Wallis, %[8]s)",
 			"每%[2]s重复的季节性：%[3]s最高（相对趋势%[4]s），%[5]s最低（%[6]s）；强度%.2[7]f（满分1，Kruskal-Wallis，%[8]s）",
 			c.en, c.zh, c.positionName(w, top), size(top), c.positionName(w, bottom), size(bottom), c.strength,
 			pValue(c.test.P)),

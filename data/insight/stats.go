@@ -93,7 +93,9 @@ func Kendall(x, y []float64) Test {
 		return t
 	}
 	order := sortedIndices(x)
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(x[a], x[b]), cmp.Compare(y[a], y[b])) })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(x[a], x[b]), cmp.Compare(y[a], y[b]))
+	})
 	ys := make([]float64, n)
 	for i, k := range order {
 		ys[i] = y[k]

@@ -70,9 +70,11 @@ func trend(w words, set Set, s Series) []Insight {
 	ins.Text = w.about(s, set) + w.text(
 		"%[1]s by %[2]s per %[3]s from %[5]s to %[6]s%[7]s (Mann-Kendall τ = %.2[8]f, %[9]s)",
 		"从%[5]s到%[6]s%[1]s，每%[4]s%[2]s%[7]s（Mann-Kendall τ = %.2[8]f，%[9]s）",
-		direction, number(math.Abs(slope*unit), s.Unit), en, zh, set.place(from), set.place(to), change, k.Value, pValue(p))
+		direction, number(math.Abs(slope*unit), s.Unit), en, zh, set.place(from), set.place(to), change,
+		k.Value, pValue(p))
 	ins.weight = 1 + math.Abs(k.Value)
-	ins.Marks = []Mark{{Kind: "line", Series: s.Name, X: from, Y: begin, X2: to, Y2: end, Label: w.text("trend", "趋势")}}
+	ins.Marks = []Mark{{Kind: "line", Series: s.Name, X: from, Y: begin, X2: to, Y2: end,
+		Label: w.text("trend", "趋势")}}
 	return []Insight{ins}
 }
 

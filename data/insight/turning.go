@@ -22,7 +22,8 @@ func turningPoint(w words, set Set, s Series) []Insight {
 			"turns at %[1]s: %[2]s per %[4]s before, %[3]s after (broken against straight line, F = %.1[6]f, %[7]s)",
 			"%[1]s出现转折：此前每%[5]s%[2]s，此后%[3]s（折线与直线比较，F = %.1[6]f，%[7]s）",
 			set.place(k.x), signed(k.before*unit, s.Unit), signed(k.after*unit, s.Unit), en, zh, k.f, pValue(k.p)),
-		Marks: []Mark{{Kind: "point", Series: s.Name, X: k.x, Y: k.y, Label: w.text("turns %s", "转折 %s", set.place(k.x))}},
+		Marks: []Mark{{Kind: "point", Series: s.Name, X: k.x, Y: k.y,
+			Label: w.text("turns %s", "转折 %s", set.place(k.x))}},
 	}}
 }
 

@@ -12,7 +12,10 @@ import (
 // volatility states how much values over time change from one to the next, as
 // a share, and when most. For values that come near 0 shares mean nothing.
 func volatility(w words, set Set, s Series) []Insight {
-	if len(s.Y) < 20 || set.XKind != data.Time || !(slices.Min(s.Y) > 0.1*stat.Mean(s.Y, nil)) || slices.Min(s.Y) <= 0 {
+	if len(s.Y) < 20 || set.XKind != data.Time {
+		return nil
+	}
+	if least := slices.Min(s.Y); !(least > 0 && least > 0.1*stat.Mean(s.Y, nil)) {
 		return nil
 	}
 	changes := make([]float64, len(s.Y)-1)

@@ -81,7 +81,9 @@ func PDF(ctx context.Context, ws workspace.Workspace, print []byte, name string)
 }
 
 // runBrowser prints page to name and returns what the program wrote.
-func runBrowser(ctx context.Context, ws workspace.Workspace, program, page, name string, noSandbox bool) (string, error) {
+func runBrowser(
+	ctx context.Context, ws workspace.Workspace, program, page, name string, noSandbox bool,
+) (string, error) {
 	absolute := func(name string) string { return filepath.Join(ws.Dir(), filepath.FromSlash(name)) }
 	args := []string{program}
 	if noSandbox {

@@ -119,7 +119,7 @@ func headings(doc ast.Node, source []byte) (hs []heading) {
 // plain is the text inside a node, without its markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // returns what the function returns: nil
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // its only error is the function's
 		if t, ok := n.(*ast.Text); ok && entering {
 			b.Write(t.Segment.Value(source))
 		} else if t, ok := n.(*ast.String); ok && entering {

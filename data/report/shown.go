@@ -92,7 +92,8 @@ func (b *builder) figure(address, caption string) string {
 		}
 	}
 	if s.err != nil {
-		return fmt.Sprintf(`<p class="missing">%s: %s</p>`, html.EscapeString(address), html.EscapeString(s.err.Error()))
+		return fmt.Sprintf(`<p class="missing">%s: %s</p>`,
+			html.EscapeString(address), html.EscapeString(s.err.Error()))
 	}
 	body := ""
 	switch {
@@ -101,7 +102,8 @@ func (b *builder) figure(address, caption string) string {
 	case s.chart != nil:
 		id := fmt.Sprintf("chart-%d", len(b.charts)+1)
 		b.charts = append(b.charts, fmt.Sprintf("drawChart(%q, %s);", id, s.script))
-		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s"></div>`, id, html.EscapeString(s.chart.Title))
+		body = fmt.Sprintf(`<div class="chart" id="%s" role="img" aria-label="%s"></div>`,
+			id, html.EscapeString(s.chart.Title))
 	case s.table != nil:
 		body = table(s.table)
 	default:
@@ -134,7 +136,8 @@ func (b *builder) load(address string) *shown {
 				return s
 			}
 		} else if ext == ".html" {
-			return &shown{err: errors.New("not a chart of data_visualization: its specification (.json) is not beside it")}
+			return &shown{err: errors.New("not a chart of data_visualization: " +
+				"its specification (.json) is not beside it")}
 		}
 	}
 	switch ext {
