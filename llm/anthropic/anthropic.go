@@ -72,48 +72,23 @@ func New(opts Options) *Model {
 	if opts.Vertex {
 		encoder.Host = messages.Vertex
 	}
-	opts.Header = opts.Header.Clone()
-	noKey := opts.Key == "" && opts.Token == "" && opts.Header == nil && opts.Bearer == nil
-	if opts.Header == nil {
-		opts.Header = http.Header{}
-	}
-	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient), Format: encoder, Read: messages.Read,
-		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: noKey,
-			Secrets: append([]string{opts.Key, opts.Token}, wire.HeaderValues(opts.Header)...)}}
-	if opts.Bearer != nil {
-		x.Place.Key = wire.GoogleKey
+	header, secrets := wire.Credentials(opts.Header, wire.BearerKey(opts.Token))
+	if opts.Key != "" {
+		header.Set("x-api-key", opts.Key)
+		secrets = append(secrets, opts.Key)
 	}
 	for _, beta := range encoder.Betas() {
-		opts.Header.Add("anthropic-beta", beta)
+		header.Add("anthropic-beta", beta)
 	}
-	at := opts.address()
-	x.Send = func(ctx context.Context, body wire.Segments) (*http.Response, error) {
-		header := opts.Header.Clone()
-		if err := wire.Bearer(ctx, header, opts.Bearer); err != nil {
-			return nil, err
-		}
-		return x.Place.Post(ctx, x.Client, at, header, body)
+	e := wire.Endpoint{Model: opts.Model, BaseURL: opts.BaseURL, Example: DefaultURL, URL: opts.BaseURL + "/v1/messages",
+		Header: header, Secrets: secrets, Client: opts.HTTPClient, Hint: opts.Hint, Bearer: opts.Bearer, SignIn: wire.GoogleKey}
+	if opts.Vertex { // which names the model in the address, and the version in the body
+		e.URL = opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamRawPredict"
+	} else {
+		header.Set("anthropic-version", version)
 	}
-	return &Model{wire.New(x)}
+	return &Model{wire.Post(e, encoder, messages.Read)}
 }
 
-// version is the version of Messages that the bodies are written in. On Vertex
-// it stands in the body.
+// version is the version of Messages that the bodies are written in.
 const version = "2023-06-01"
-
-// address returns where requests go, and completes the header for it. Vertex
-// names the model in the address.
-func (o *Options) address() string {
-	if o.Vertex {
-		return o.BaseURL + "/models/" + url.PathEscape(o.Model) + ":streamRawPredict"
-	}
-	o.Header.Set("anthropic-version", version)
-	if o.Key != "" {
-		o.Header.Set("x-api-key", o.Key)
-	}
-	if o.Token != "" {
-		o.Header.Set("Authorization", "Bearer "+o.Token)
-	}
-	return o.BaseURL + "/v1/messages"
-}

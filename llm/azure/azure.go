@@ -58,7 +58,7 @@ func open(o provider.Options) (llm.Model, error) {
 		opts.Header = http.Header{"Api-Key": {o.Key}}
 	}
 	if o.SignIn {
-		opts.Bearer = entra.DefaultToken(nil, o.BaseURL)
+		opts.Bearer, opts.SignIn = entra.DefaultToken(nil, o.BaseURL), "this sign-in with Microsoft Entra"
 	}
 	return openai.New(opts), nil
 }

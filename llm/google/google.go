@@ -72,34 +72,15 @@ func New(opts Options) *Model {
 	if opts.Thinking == "" {
 		encoder.Thinking = thinking(opts.Model)
 	}
-	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	place := &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Token == nil && opts.Header == nil,
-		Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}
-	if opts.Token != nil {
-		place.Key = wire.GoogleKey
+	key := map[string]string{}
+	if opts.Key != "" {
+		key["X-Goog-Api-Key"] = opts.Key
 	}
-	client := wire.Client(opts.HTTPClient)
-	at := opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse"
-	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Format: encoder, Read: gemini.Read,
-		Send: func(ctx context.Context, body wire.Segments) (*http.Response, error) {
-			header, err := opts.header(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return place.Post(ctx, client, at, header, body)
-		}})}
-}
-
-// header is what goes along with a request.
-func (o *Options) header(ctx context.Context) (http.Header, error) {
-	header := http.Header{}
-	for name, values := range o.Header {
-		header[http.CanonicalHeaderKey(name)] = values
-	}
-	if o.Key != "" {
-		header.Set("X-Goog-Api-Key", o.Key)
-	}
-	return header, wire.Bearer(ctx, header, o.Token)
+	header, secrets := wire.Credentials(opts.Header, key)
+	e := wire.Endpoint{Model: opts.Model, BaseURL: opts.BaseURL, Example: DefaultURL,
+		URL:    opts.BaseURL + "/models/" + url.PathEscape(opts.Model) + ":streamGenerateContent?alt=sse",
+		Header: header, Secrets: secrets, Client: opts.HTTPClient, Hint: opts.Hint, Bearer: opts.Token, SignIn: wire.GoogleKey}
+	return &Model{wire.Post(e, encoder, gemini.Read)}
 }
 
 // base completes a base URL. What names Google's interface in the manner of

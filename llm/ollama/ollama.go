@@ -12,7 +12,6 @@
 package ollama
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
@@ -53,15 +52,8 @@ func New(opts Options) *Model {
 		opts.BaseURL = DefaultURL
 	}
 	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
-	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	header := http.Header{}
-	if opts.Key != "" {
-		header.Set("Authorization", "Bearer "+opts.Key)
-	}
-	place := &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "", Secrets: []string{opts.Key}}
-	client, encoder := wire.Client(opts.HTTPClient), &native.Encoder{Model: opts.Model, Window: opts.Window}
-	return &Model{wire.New(wire.Exchange{Model: opts.Model, Place: place, Wrong: wrong, Client: client, Format: encoder, Read: native.Read,
-		Send: func(ctx context.Context, body wire.Segments) (*http.Response, error) {
-			return place.Post(ctx, client, opts.BaseURL+"/api/chat", header, body)
-		}})}
+	header, secrets := wire.Credentials(nil, wire.BearerKey(opts.Key))
+	e := wire.Endpoint{Model: opts.Model, BaseURL: opts.BaseURL, Example: DefaultURL, URL: opts.BaseURL + "/api/chat",
+		Header: header, Secrets: secrets, Client: opts.HTTPClient, Hint: opts.Hint}
+	return &Model{wire.Post(e, &native.Encoder{Model: opts.Model, Window: opts.Window}, native.Read)}
 }

@@ -60,8 +60,10 @@ type Options struct {
 	Hint func(llm.Kind) string
 
 	// Bearer, if not nil, returns the bearer token of a request, in place of
-	// Key, as Azure takes one of Microsoft Entra's.
+	// Key, as Azure takes one of Microsoft Entra's. Errors call what it stands
+	// for SignIn.
 	Bearer func(context.Context) (string, error)
+	SignIn string
 }
 
 // A Model is an [llm.Model] that speaks Chat Completions or Responses. Body
@@ -77,28 +79,11 @@ func New(opts Options) *Model {
 	if opts.BaseURL == "" {
 		opts.BaseURL = DefaultURL
 	}
-	shown, wrong := wire.BaseURL(opts.BaseURL, opts.Model, DefaultURL)
-	x := wire.Exchange{Model: opts.Model, Wrong: wrong, Client: wire.Client(opts.HTTPClient),
-		Place: &wire.Place{Name: opts.Model + " at " + shown.Host, Hint: opts.Hint, NoKey: opts.Key == "" && opts.Header == nil && opts.Bearer == nil,
-			Secrets: append([]string{opts.Key}, wire.HeaderValues(opts.Header)...)}}
-	if opts.Bearer != nil {
-		x.Place.Key = "this sign-in with Microsoft Entra"
-	}
-	at, header := endpoint(opts.BaseURL, opts.speak(&x)), opts.Header.Clone()
-	if header == nil {
-		header = http.Header{}
-	}
-	if opts.Key != "" && header.Get("Authorization") == "" {
-		header.Set("Authorization", "Bearer "+opts.Key)
-	}
-	x.Send = func(ctx context.Context, body wire.Segments) (*http.Response, error) {
-		header := header.Clone()
-		if err := wire.Bearer(ctx, header, opts.Bearer); err != nil {
-			return nil, err
-		}
-		return x.Place.Post(ctx, x.Client, at, header, body)
-	}
-	return &Model{wire.New(x)}
+	header, secrets := wire.Credentials(opts.Header, wire.BearerKey(opts.Key))
+	path, format, read := opts.speak()
+	return &Model{wire.Post(wire.Endpoint{Model: opts.Model, BaseURL: opts.BaseURL, Example: DefaultURL,
+		URL: endpoint(opts.BaseURL, path), Header: header, Secrets: secrets, Client: opts.HTTPClient, Hint: opts.Hint,
+		Bearer: opts.Bearer, SignIn: opts.SignIn}, format, read)}
 }
 
 // endpoint returns the address of path below base, with the query of base.
@@ -110,23 +95,19 @@ func endpoint(base, path string) string {
 	return base
 }
 
-// speak sets x up for the interface, and returns its path below the base URL.
-func (o *Options) speak(x *wire.Exchange) (path string) {
+// speak returns the path of the interface below the base URL, and its format.
+func (o *Options) speak() (path string, f wire.Format, read wire.Reader) {
 	if o.API == Responses {
-		encoder := &responses.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}
-		x.Format, x.Read = encoder, responses.Read
-		return "responses"
+		return "responses", &responses.Encoder{Model: o.Model, Reasons: reasons(o), Summary: o.Summaries}, responses.Read
 	}
-	encoder := &chat.Encoder{
+	return "chat/completions", &chat.Encoder{
 		Model:    o.Model,
 		Reasons:  reasons(o),
 		ShortIDs: regexp.MustCompile(`(?i)stral|xtral`).MatchString(o.Model), // Mistral, Codestral, Mixtral...
 		PDF:      o.PDF || o.BaseURL == DefaultURL,
 		Thoughts: o.Thoughts,
 		NoUsage:  o.NoUsage,
-	}
-	x.Format, x.Read = encoder, chat.Read
-	return "chat/completions"
+	}, chat.Read
 }
 
 // reasons reports whether a model is one of those that take

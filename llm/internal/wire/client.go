@@ -111,14 +111,6 @@ func (p *Place) clean(s string) string {
 	return keyLike().ReplaceAllString(s, "$1-***")
 }
 
-// HeaderValues are all values of h, any of which may be a key.
-func HeaderValues(h http.Header) (all []string) {
-	for _, vs := range h {
-		all = append(all, vs...)
-	}
-	return all
-}
-
 // transport is the error of a connection. It reports whether nobody is there.
 func transport(err error) (e *llm.Error, away bool) {
 	var op *url.Error
