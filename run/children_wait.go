@@ -4,52 +4,58 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/openmanus-go/openmanus"
 	"sync"
+
+	"github.com/openmanus-go/openmanus"
 )
 
-// A park is a child that waits: for a person, or for another process that
-// drives it.
-type park struct {
-	driven bool  // by another process
-	seen   int64 // events of it and those below
-	unpark context.CancelFunc
+// A childWait is a child session that waits: for a person, or for the process
+// that drives it. The driver follows the journals of the child and of the
+// sessions below it, and drives the child again when one of them has grown.
+type childWait struct {
+	driven bool               // another process drives it
+	seen   int64              // events of the child and those below it
+	stop   context.CancelFunc // stops following
 }
 
-// events counts what has happened in a tree.
-func events(nodes []Node) (n int64) {
+// countEvents returns how many events the sessions of a tree have.
+func countEvents(nodes []Node) (n int64) {
 	for _, node := range nodes {
 		n += node.State.Seq
 	}
 	return n
 }
 
-// wait parks a child until one of the sessions below it that have not ended
-// grows, unless somebody has spoken already: then it goes on.
-func (d *driver) wait(ctx context.Context, t openmanus.Task, driven bool) error {
-	nodes, err := Tree(ctx, d.Journal, openmanus.ChildID(d.id, t.Child))
+// waitForChild waits until one of the sessions in a child's tree that have not
+// ended grows. driven reports that another process drives the child. If the
+// child does not wait for anything, because a person has answered meanwhile, it
+// is driven again at once.
+func (d *driver) waitForChild(ctx context.Context, t openmanus.Task, driven bool) error {
+	child := openmanus.ChildID(d.ID, t.Child)
+	nodes, err := Tree(ctx, d.l.Journal, child)
 	if err != nil {
 		return err
 	}
+	seen := countEvents(nodes)
 	if !driven && len(questionsIn(nodes)) == 0 {
-		if d.idle[t.Child] == events(nodes) {
-			return fmt.Errorf("session %s has not ended, and there is nothing to do in it", openmanus.ChildID(d.id, t.Child))
+		if d.stalled[t.Child] == seen {
+			return fmt.Errorf("session %s has not ended, and there is nothing to do in it", child)
 		}
-		d.idle[t.Child] = events(nodes)
-		return nil // to be started again: somebody has spoken
+		d.stalled[t.Child] = seen
+		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d.parked[t.Child] = &park{driven, events(nodes), cancel}
+	d.waiting[t.Child] = &childWait{driven, seen, cancel}
 	var once sync.Once
 	for _, n := range nodes {
 		if n.State.Outcome.Status != "" {
 			continue
 		}
 		d.followers.Go(func() {
-			for range d.Journal.Follow(ctx, n.Session, n.State.Seq) { // also an error is a reason to look again
+			for range d.l.Journal.Follow(ctx, n.Session, n.State.Seq) { // an error, too, is a reason to look again
 				once.Do(func() {
 					select {
-					case d.stirred <- t.Child:
+					case d.woken <- t.Child:
 					case <-ctx.Done():
 					}
 				})
@@ -60,22 +66,22 @@ func (d *driver) wait(ctx context.Context, t openmanus.Task, driven bool) error 
 	return nil
 }
 
-// unpark lets a child go on that somebody spoke to.
-func (d *driver) unpark(ctx context.Context, child string) {
-	if p := d.parked[child]; p != nil {
-		p.unpark()
-		delete(d.parked, child)
-		d.start(ctx, nil)
+// wakeChild drives a child again that waited.
+func (d *driver) wakeChild(ctx context.Context, child string) {
+	if w := d.waiting[child]; w != nil {
+		w.stop()
+		delete(d.waiting, child)
+		d.start(ctx)
 	}
 }
 
-// rest is what a driver does when nothing is under way: it ends the children
-// that nobody waits for any more, and looks for those that somebody has spoken
-// to. It returns ErrDriven if all that is left to do is in the hands of others.
-func (d *driver) rest(ctx context.Context) error {
-	for _, c := range d.s.Children {
-		if d.s.Abandoned(c) {
-			b, err := d.dismiss(ctx, c)
+// whenIdle is called when nothing is under way. It ends a child whose call has
+// another result, or wakes a child whose tree has grown. If all that is left to
+// do is in the hands of other processes, it returns [openmanus.ErrDriven].
+func (d *driver) whenIdle(ctx context.Context) error {
+	for _, c := range d.State.Children {
+		if d.State.Abandoned(c) {
+			b, err := d.endChild(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -84,16 +90,17 @@ func (d *driver) rest(ctx context.Context) error {
 	}
 	var driven error
 	asking := false
-	for child, p := range d.parked {
-		nodes, err := Tree(ctx, d.Journal, openmanus.ChildID(d.id, child))
+	for child, w := range d.waiting {
+		id := openmanus.ChildID(d.ID, child)
+		nodes, err := Tree(ctx, d.l.Journal, id)
 		switch {
 		case err != nil:
 			return err
-		case events(nodes) != p.seen:
-			d.unpark(ctx, child)
+		case countEvents(nodes) != w.seen:
+			d.wakeChild(ctx, child)
 			return nil
-		case p.driven:
-			driven = fmt.Errorf("session %s: %w", openmanus.ChildID(d.id, child), openmanus.ErrDriven)
+		case w.driven:
+			driven = fmt.Errorf("session %s: %w", id, openmanus.ErrDriven)
 		}
 		asking = asking || len(questionsIn(nodes)) > 0
 	}
@@ -103,26 +110,30 @@ func (d *driver) rest(ctx context.Context) error {
 	return driven
 }
 
-// dismiss ends a child whose call has got another result, and reports on it.
-func (d *driver) dismiss(ctx context.Context, c *openmanus.ChildState) (openmanus.Body, error) {
-	s, err := openmanus.Load(ctx, d.Journal, c.Child)
+// endChild interrupts a child whose call has another result, and returns the
+// event that reports on it.
+func (d *driver) endChild(ctx context.Context, c *openmanus.ChildState) (openmanus.Body, error) {
+	s, err := openmanus.Load(ctx, d.l.Journal, c.Child)
 	if errors.Is(err, openmanus.ErrNoSession) {
-		return openmanus.ChildDone{Call: c.Call, Child: c.Child, Status: openmanus.Halted, Reason: openmanus.ByPerson, Text: "it was never begun"}, nil
+		return openmanus.ChildDone{
+			Call: c.Call, Child: c.Child, Status: openmanus.Halted, Reason: openmanus.ByPerson, Text: "it was not opened",
+		}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if s.Outcome.Status == "" {
 		b := openmanus.Interrupted{ID: fmt.Sprintf("parent-%d", s.Seq)}
-		if _, err := d.Journal.Append(ctx, c.Child, b); err != nil && !errors.Is(err, openmanus.ErrExists) {
+		if _, err := d.l.Journal.Append(ctx, c.Child, b); err != nil && !errors.Is(err, openmanus.ErrExists) {
 			return nil, err
 		}
 	}
-	// It dismisses its own children. Who else drives it does so too.
-	if err := d.Wake(ctx, c.Child); err != nil && !errors.Is(err, openmanus.ErrDriven) {
+	// The child ends its own children in the same way, whichever process drives it.
+	if err := d.l.Wake(ctx, c.Child); err != nil && !errors.Is(err, openmanus.ErrDriven) {
 		return nil, err
 	}
-	b, err := d.Report(ctx, d.id, openmanus.Task{Call: c.Call, Child: c.Child[len(d.id)+1:]})
+	name := c.Child[len(openmanus.ChildID(d.ID, "")):]
+	b, err := d.l.Do(ctx, d.Session, openmanus.Task{Do: openmanus.Delegate, Call: c.Call, Child: name})
 	if err == nil && b == nil {
 		err = fmt.Errorf("session %s goes on although it was interrupted: %w", c.Child, openmanus.ErrDriven)
 	}

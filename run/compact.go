@@ -59,12 +59,12 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 		return nil, fmt.Errorf("keeping what is left out: %w", err)
 	}
 	about := s.EstimateCost(cmp.Or(a.Summarizer.Prices, s.Config.Prices))
-	if stop := w.broke(ctx, t, about); stop != nil {
+	if stop := w.reserveMoney(ctx, t, about); stop != nil {
 		return stop, nil
 	}
 	r, h, err := summarize(ctx, a, s, c, room)
 	cost := h.Prices.Cost(r.Usage)
-	if e := w.pay(ctx, about, cost); e != nil {
+	if e := w.settleMoney(ctx, about, cost); e != nil {
 		return nil, e
 	}
 	if err != nil {

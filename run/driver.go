@@ -10,42 +10,38 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A driver drives one session: one goroutine that appends and folds, and one
-// for each model request, call and child under way.
+// A driver drives one session. Its own goroutine appends and folds; each model
+// request, call and child under way has another one, which reads a copy of the
+// state.
 type driver struct {
-	*Local
-	id      string
-	s       *openmanus.State
-	flow    openmanus.Flow
-	hub     *hub
-	memo    *llm.Memo
-	config  [3]int          // the configuration and the cuts that memo belongs to
-	running map[string]*job // by key
-	done    chan *job       // unbuffered: every job is received
-	seen    atomic.Int64    // s.Seq, for the goroutine that listens
-
+	*Session
+	l        *Local
+	hub      *hub
 	pipeline pipeline
+	running  map[string]*job // by job.key
+	done     chan *job       // unbuffered: the driver receives every job
+	seen     atomic.Int64    // State.Seq, for the goroutine that follows the journal
 
-	parked    map[string]*park // children that wait, by Task.Child
-	stirred   chan string      // one of parked has been spoken to
-	followers sync.WaitGroup   // of parked
-	idle      map[string]int64 // events of children in which there was nothing to do
+	waiting   map[string]*childWait // children that wait, by Task.Child
+	woken     chan string           // receives a child in waiting whose tree has grown
+	followers sync.WaitGroup        // the goroutines that follow the children in waiting
+	stalled   map[string]int64      // events in the trees of children that had nothing to do
 }
 
-// A job is a task under way.
-type job struct {
-	key         string
-	turn        int             // of a reply
-	call        string          // of the running of a call
-	child       *openmanus.Task // of the driving of a child
-	cancel      context.CancelFunc
-	speculative bool           // begun on events that are not stored yet
-	ended       bool           // received from driver.done
-	body        openmanus.Body // what came of it, or nil
-	err         error
+func newDriver(l *Local, x *Session, h *hub) *driver {
+	d := &driver{
+		Session: x, l: l, hub: h,
+		running: make(map[string]*job), done: make(chan *job),
+		waiting: make(map[string]*childWait), woken: make(chan string), stalled: make(map[string]int64),
+	}
+	d.pipeline.journal, _ = l.Journal.(openmanus.Pipeliner)
+	x.applied = func(ev openmanus.Event) {
+		d.seen.Store(ev.Seq)
+		h.stored(ev, x.State.Turn)
+	}
+	return d
 }
 
 // ErrLost is why a driver stops whose lease was lost.
@@ -57,10 +53,10 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	defer listener.Wait()
 	defer d.followers.Wait()
 	defer cancel()
-	grown, deaf := make(chan struct{}, 1), make(chan error, 1)
-	after := d.s.Seq
+	changed, followErr := make(chan struct{}, 1), make(chan error, 1)
+	after := d.State.Seq
 	d.seen.Store(after)
-	listener.Go(func() { d.listen(ctx, after, grown, deaf) })
+	listener.Go(func() { d.listen(ctx, after, changed, followErr) })
 
 	err := d.takeOver(ctx)
 	if err == nil {
@@ -75,8 +71,8 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 			continue
 		}
 		if len(d.running) == 0 {
-			seq := d.s.Seq
-			if err = d.rest(ctx); err != nil || seq == d.s.Seq && len(d.running) == 0 {
+			seq := d.State.Seq
+			if err = d.whenIdle(ctx); err != nil || seq == d.State.Seq && len(d.running) == 0 {
 				break
 			}
 			continue
@@ -87,24 +83,24 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 			err = d.finish(ctx, j)
 		case <-d.pipeline.next():
 			err = d.settle(ctx)
-		case <-grown:
+		case <-changed:
 			if err = d.settleAll(ctx); err == nil {
-				err = d.catchUp(ctx)
+				err = d.l.catchUp(ctx, d.Session)
 			}
 			if err == nil {
 				err = d.advance(ctx)
 			}
-		case child := <-d.stirred:
-			d.unpark(ctx, child)
+		case child := <-d.woken:
+			d.wakeChild(ctx, child)
 		case <-timer.C:
 			if err = d.settleAll(ctx); err != nil {
 				break
 			}
-			err = d.advance(ctx, openmanus.Stopped{Turn: d.s.Turn, Re: d.s.Seq, Reason: openmanus.NoTime, Error: d.s.TimeUp()})
-		case why := <-deaf:
-			err = fmt.Errorf("session %s: following its journal: %w", d.id, why)
+			err = d.advance(ctx, openmanus.Stopped{Turn: d.State.Turn, Re: d.State.Seq, Reason: openmanus.NoTime, Error: d.State.TimeUp()})
+		case why := <-followErr:
+			err = fmt.Errorf("session %s: following its journal: %w", d.ID, why)
 		case <-lost:
-			err = fmt.Errorf("session %s: %w", d.id, ErrLost)
+			err = fmt.Errorf("session %s: %w", d.ID, ErrLost)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -115,19 +111,19 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	return errors.Join(err, d.drain(context.WithoutCancel(ctx)))
 }
 
-// listen says on grown when the journal has what the state has not, and on
-// deaf, once, that it can no longer tell.
-func (d *driver) listen(ctx context.Context, after int64, grown chan<- struct{}, deaf chan<- error) {
-	for ev, err := range d.Journal.Follow(ctx, d.id, after) {
+// listen says on changed when the journal has what the state has not, and on
+// followErr, once, that it can no longer tell.
+func (d *driver) listen(ctx context.Context, after int64, changed chan<- struct{}, followErr chan<- error) {
+	for ev, err := range d.l.Journal.Follow(ctx, d.ID, after) {
 		if err != nil {
-			deaf <- err
+			followErr <- err
 			return
 		}
 		if ev.Seq <= d.seen.Load() {
 			continue
 		}
 		select {
-		case grown <- struct{}{}:
+		case changed <- struct{}{}:
 		default:
 		}
 	}
@@ -140,12 +136,12 @@ const stale = 10 * time.Second
 // takeOver says that a session that was under way has another worker now, so
 // that the time in between does not count.
 func (d *driver) takeOver(ctx context.Context) error {
-	if d.s.Status() != openmanus.Running || d.s.Fresh && time.Since(d.s.Updated) < stale {
+	if d.State.Status() != openmanus.Running || d.State.Fresh && time.Since(d.State.Updated) < stale {
 		return nil
 	}
-	err := d.append(ctx, openmanus.TakenOver{N: d.s.TakenOver, Worker: d.Name})
+	err := d.l.Append(ctx, d.Session, openmanus.TakenOver{N: d.State.TakenOver, Worker: d.l.Name})
 	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another may do so at the same time
-		return d.catchUp(ctx)
+		return d.l.catchUp(ctx, d.Session)
 	}
 	return err
 }
@@ -153,105 +149,28 @@ func (d *driver) takeOver(ctx context.Context) error {
 // recordSandbox records what calls run in from here on, if that is not what the
 // session recorded: it may go on where another sandbox is to be had.
 func (d *driver) recordSandbox(ctx context.Context) error {
-	used := d.flow.Agent().Sandbox
-	if used == "" || used == d.s.Config.Sandbox || d.s.Status() != openmanus.Running {
+	used := d.Flow.Agent().Sandbox
+	if used == "" || used == d.State.Config.Sandbox || d.State.Status() != openmanus.Running {
 		return nil
 	}
-	c := d.s.Config
-	c.N, c.Sandbox, c.Limits = c.N+1, used, d.s.Limits
-	err := d.append(ctx, c)
+	c := d.State.Config
+	c.N, c.Sandbox, c.Limits = c.N+1, used, d.State.Limits
+	err := d.l.Append(ctx, d.Session, c)
 	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
-		return d.catchUp(ctx)
+		return d.l.catchUp(ctx, d.Session)
 	}
 	return err
 }
 
 // timer runs out when the session's time does.
 func (d *driver) timer() *time.Timer {
-	limit := d.s.Limits.Time
-	if limit < 0 || d.s.Status() != openmanus.Running {
+	limit := d.State.Limits.Time
+	if limit < 0 || d.State.Status() != openmanus.Running {
 		t := time.NewTimer(time.Hour)
 		t.Stop()
 		return t
 	}
-	return time.NewTimer(max(0, limit-d.s.Active-time.Since(d.s.Updated)))
-}
-
-// finish records what came of j, and of whatever else has just ended.
-func (d *driver) finish(ctx context.Context, j *job) error {
-	var bodies []openmanus.Body
-	var err error
-	for j != nil {
-		j.ended = true
-		if j.speculative && j.call == "" { // its cost is recorded in any case, so what it was built on must be stored
-			err = errors.Join(err, d.settleAll(ctx))
-		}
-		dropped := d.running[j.key] != j // another may have its key by now
-		if !dropped {
-			delete(d.running, j.key)
-		}
-		driven := j.child != nil && errors.Is(j.err, openmanus.ErrDriven)
-		switch {
-		case dropped:
-		case j.child != nil && (j.err == nil && j.body == nil || driven) && !d.isStale(j):
-			err = errors.Join(err, d.wait(ctx, *j.child, driven))
-		case j.err != nil && !d.isStale(j):
-			err = errors.Join(err, j.err)
-		case j.body != nil && !(d.isStale(j) && isFailure(j.body)):
-			bodies = append(bodies, j.body)
-		}
-		select {
-		case j = <-d.done:
-		default:
-			j = nil
-		}
-	}
-	if err != nil {
-		return errors.Join(err, d.keep(ctx, bodies))
-	}
-	return d.advance(ctx, bodies...)
-}
-
-// keep records what came of jobs, whatever has been recorded in the meantime.
-func (d *driver) keep(ctx context.Context, bodies []openmanus.Body) error {
-	var errs []error
-	for _, b := range bodies {
-		errs = append(errs, d.record(context.WithoutCancel(ctx), d.id, b))
-	}
-	return errors.Join(errs...)
-}
-
-func isFailure(b openmanus.Body) bool { c, ok := b.(openmanus.CallDone); return ok && c.IsError }
-
-// isStale reports whether nobody waits for j any more.
-func (d *driver) isStale(j *job) bool {
-	if j.call != "" {
-		c := d.s.Call(j.call)
-		return c == nil || c.Done != nil
-	}
-	return d.s.Outcome.Status != "" || j.turn >= 0 && j.turn != d.s.Turn
-}
-
-func (d *driver) cancelStale() {
-	for _, j := range d.running {
-		if d.isStale(j) {
-			j.cancel()
-		}
-	}
-}
-
-// drain waits for the jobs under way, which have been cancelled, and records
-// what they did all the same.
-func (d *driver) drain(ctx context.Context) error {
-	bodies, err := d.flush()
-	for len(d.running) > 0 {
-		j := <-d.done
-		delete(d.running, j.key)
-		if j.body != nil {
-			bodies = append(bodies, j.body)
-		}
-	}
-	return errors.Join(err, d.keep(ctx, bodies))
+	return time.NewTimer(max(0, limit-d.State.Active-time.Since(d.State.Updated)))
 }
 
 // advance appends bodies, together with everything that they call for and that
@@ -260,23 +179,23 @@ func (d *driver) drain(ctx context.Context) error {
 // in between, so that something else is called for than was foreseen.
 func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 	for {
-		written, err := d.foresee(ctx, bodies)
+		written, err := d.plan(ctx, bodies)
 		if err != nil {
-			return errors.Join(err, d.keep(ctx, bodies))
+			return errors.Join(err, d.recordAll(ctx, bodies))
 		}
 		if len(written) == 0 {
-			d.start(ctx, nil)
+			d.start(ctx)
 			return nil
 		}
 		if d.pipeline.journal != nil {
 			if err := d.send(ctx, bodies, written); err != nil {
 				return err
 			}
-			d.start(ctx, written)
+			d.start(ctx)
 			bodies = nil
 			continue
 		}
-		switch err := d.append(ctx, written...); {
+		switch err := d.l.Append(ctx, d.Session, written...); {
 		case errors.Is(err, openmanus.ErrExists): // someone was faster with one of them
 			if err := d.giveWay(ctx, bodies, err); err != nil {
 				return err
@@ -284,7 +203,7 @@ func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 		case err != nil:
 			return err
 		default:
-			d.start(ctx, written)
+			d.start(ctx)
 		}
 		bodies = nil
 	}
@@ -293,177 +212,73 @@ func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 // giveWay records bodies one by one and folds what others have written. If
 // that is nothing new, there is no way on: why says what stands in it.
 func (d *driver) giveWay(ctx context.Context, bodies []openmanus.Body, why error) error {
-	seq := d.s.Seq
-	if err := d.keep(ctx, bodies); err != nil {
+	seq := d.State.Seq
+	if err := d.recordAll(ctx, bodies); err != nil {
 		return err
 	}
-	if err := d.catchUp(ctx); err != nil {
+	if err := d.l.catchUp(ctx, d.Session); err != nil {
 		return err
 	}
-	if d.s.Seq == seq && len(bodies) == 0 {
-		return fmt.Errorf("session %s cannot go on: something was written before its time: %w", d.id, why)
+	if d.State.Seq == seq && len(bodies) == 0 {
+		return fmt.Errorf("session %s cannot go on: something was written before its time: %w", d.ID, why)
 	}
 	return nil
 }
 
-// foresee returns bodies and everything that they call for and that is done by
-// writing it down.
-func (d *driver) foresee(ctx context.Context, bodies []openmanus.Body) ([]openmanus.Body, error) {
+// plan returns bodies and the events of all tasks that they lead to and that
+// are done by recording them, so that one commit has them all.
+func (d *driver) plan(ctx context.Context, bodies []openmanus.Body) ([]openmanus.Body, error) {
 	bodies = slices.Clip(bodies)
-	ahead := d.s // copied when there is something to foresee
+	ahead := d.Session // a copy as soon as there is something to foresee
 	add := func(b openmanus.Body) {
-		if ahead == d.s {
-			ahead = d.s.Clone()
+		if ahead == d.Session {
+			ahead = d.clone()
 		}
-		ahead.Apply(openmanus.Event{Seq: ahead.Seq + 1, Time: ahead.Updated, Body: b})
+		ahead.foresee(b)
 	}
 	for _, b := range bodies {
 		add(b)
 	}
-	mine := func(call string) bool {
-		return d.running[call] != nil || claimed(bodies, call) || claimed(d.pipeline.later, call)
-	}
-	for grew := true; grew; {
-		grew = false
-		for _, t := range d.flow.Next(ahead) {
-			if t.Do == openmanus.MakeCall && t.Re > d.s.Seq {
+	for more := true; more; {
+		more = false
+		for _, t := range d.Flow.Next(ahead.State) {
+			if !ahead.recordOnly(t) {
+				continue
+			}
+			if t.Do == openmanus.MakeCall && t.Re > d.State.Seq {
 				continue // it has seen events whose numbers are known only after the commit
 			}
-			b, err := d.clerical(ctx, d.id, d.flow.Agent(), ahead, t, mine)
+			b, err := d.l.Do(ctx, ahead, t)
 			if err != nil {
 				return nil, err
 			}
 			if b == nil {
 				continue
 			}
-			bodies, grew = append(bodies, b), true
-			switch end := b.(type) { // what comes next may be a person's
-			case openmanus.Stopped:
-				end.Re = min(end.Re, d.s.Seq)
-				bodies[len(bodies)-1] = end
-				return bodies, nil
-			case openmanus.ModelFailed:
-				end.Re = min(end.Re, d.s.Seq)
-				bodies[len(bodies)-1] = end
-				return bodies, nil
-			case openmanus.Ended:
-				end.Re = min(end.Re, d.s.Seq)
-				bodies[len(bodies)-1] = end
-				return bodies, nil
+			if end := capEnd(b, d.State.Seq); end != nil {
+				return append(bodies, end), nil
 			}
+			bodies, more = append(bodies, b), true
 			add(b)
 		}
 	}
 	return bodies, nil
 }
 
-// claimed reports whether bodies start the call.
-func claimed(bodies []openmanus.Body, call string) bool {
-	for _, b := range bodies {
-		if c, ok := b.(openmanus.CallStarted); ok && c.Call == call {
-			return true
-		}
-	}
-	return false
-}
-
-// append appends and folds. What happened is recorded even if ctx has ended.
-func (d *driver) append(ctx context.Context, bodies ...openmanus.Body) error {
-	events, err := d.Journal.Append(context.WithoutCancel(ctx), d.id, bodies...)
-	if errors.Is(err, openmanus.ErrExists) && len(events) > 0 {
-		return fmt.Errorf("%s: %w", events[0].Body.Key(), err)
-	}
-	if err != nil {
-		return err
-	}
-	if events[0].Seq != d.s.Seq+1 {
-		return d.catchUp(ctx)
-	}
-	for _, ev := range events {
-		d.apply(ev)
+// capEnd returns b, if it ends the session, as having seen nothing after the
+// event seq: the next event may be what a person says. It returns nil for any
+// other body.
+func capEnd(b openmanus.Body, seq int64) openmanus.Body {
+	switch b := b.(type) {
+	case openmanus.Stopped:
+		b.Re = min(b.Re, seq)
+		return b
+	case openmanus.ModelFailed:
+		b.Re = min(b.Re, seq)
+		return b
+	case openmanus.Ended:
+		b.Re = min(b.Re, seq)
+		return b
 	}
 	return nil
-}
-
-// catchUp folds what the journal has and the state has not.
-func (d *driver) catchUp(ctx context.Context) error {
-	for ev, err := range d.Journal.Events(context.WithoutCancel(ctx), d.id, d.s.Seq) {
-		if err != nil {
-			return err
-		}
-		d.apply(ev)
-	}
-	if d.s.Foreign != "" {
-		return fmt.Errorf("session %s has got an event of the type %q, which this version does not know", d.id, d.s.Foreign)
-	}
-	return nil
-}
-
-func (d *driver) apply(ev openmanus.Event) {
-	d.s.Apply(ev)
-	d.seen.Store(ev.Seq)
-	d.hub.stored(ev, d.s.Turn)
-}
-
-// start begins what is not done by writing it down: written is what was just
-// appended.
-func (d *driver) start(ctx context.Context, written []openmanus.Body) {
-	a, now := d.flow.Agent(), d.s
-	var s *openmanus.State // as it is now, for the calls that begin
-	for _, t := range d.flow.Next(now) {
-		switch t.Do {
-		case openmanus.Reply:
-			if d.running["reply"] != nil {
-				continue
-			}
-			req := now.Request(t)
-			req.Memo = d.memory()
-			then := now.Clone()
-			d.launch(ctx, &job{key: "reply", turn: t.Turn}, func(ctx context.Context) (openmanus.Body, error) {
-				return d.reply(ctx, d.id, a, then, t, req)
-			})
-		case openmanus.Compact:
-			then := now.Clone()
-			d.launch(ctx, &job{key: "compact", turn: t.Turn}, func(ctx context.Context) (openmanus.Body, error) {
-				return d.compact(ctx, a, then, t, nil)
-			})
-		case openmanus.Use:
-			if !claimed(written, t.Call) || d.pipeline.next() != nil && !now.Call(t.Call).Hints.ReadOnly {
-				continue
-			}
-			if s == nil {
-				s = now.Clone()
-			}
-			d.launch(ctx, &job{key: t.Call, call: t.Call}, func(ctx context.Context) (openmanus.Body, error) {
-				return d.use(ctx, d.id, a, s, t.Call)
-			})
-		case openmanus.Delegate:
-			if d.pipeline.next() == nil {
-				d.startChild(ctx, t)
-			}
-		}
-	}
-}
-
-func (d *driver) launch(ctx context.Context, j *job, do func(context.Context) (openmanus.Body, error)) {
-	if d.running[j.key] != nil {
-		return
-	}
-	ctx, j.cancel = context.WithCancel(ctx)
-	j.speculative = d.pipeline.next() != nil
-	d.running[j.key] = j
-	go func() {
-		defer j.cancel()
-		j.body, j.err = do(ctx)
-		d.done <- j
-	}()
-}
-
-// memory is what adapters remember of the session under its configuration.
-func (d *driver) memory() *llm.Memo {
-	now := [3]int{d.s.Config.N, d.s.Elisions, d.s.Compactions}
-	if d.memo == nil || d.config != now {
-		d.memo, d.config = new(llm.Memo), now
-	}
-	return d.memo
 }

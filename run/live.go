@@ -10,8 +10,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A typist shows a reply as it is typed, without secrets.
-type typist struct {
+// A replyStream shows a reply as it is typed, without secrets.
+type replyStream struct {
 	w       *Worker
 	session string
 	turn    int
@@ -20,7 +20,7 @@ type typist struct {
 }
 
 // delta shows what d adds.
-func (t *typist) delta(d llm.Delta) {
+func (t *replyStream) delta(d llm.Delta) {
 	if t.w.Live == nil || d.Piece == nil && !d.Reset {
 		return
 	}
@@ -40,7 +40,7 @@ func (t *typist) delta(d llm.Delta) {
 
 // piece returns what can be shown of p, the next piece of the part with the
 // index i, and whether there is anything to show.
-func (t *typist) piece(i int, p llm.Part) (llm.Part, bool) {
+func (t *replyStream) piece(i int, p llm.Part) (llm.Part, bool) {
 	begins := i >= len(t.parts)
 	for i >= len(t.parts) {
 		t.parts, t.kinds = append(t.parts, t.w.Secrets.Redactor()), append(t.kinds, nil)
@@ -63,7 +63,7 @@ func (t *typist) piece(i int, p llm.Part) (llm.Part, bool) {
 }
 
 // end shows what was held back.
-func (t *typist) end() {
+func (t *replyStream) end() {
 	for i, r := range t.parts {
 		rest := r.Rest()
 		if rest == "" {
@@ -85,9 +85,9 @@ func (t *typist) end() {
 	}
 }
 
-// A liveWriter shows what a call prints, without secrets. It shows no half
+// A outputStream shows what a call prints, without secrets. It shows no half
 // characters.
-type liveWriter struct {
+type outputStream struct {
 	w       *Worker
 	session string
 	call    string
@@ -98,7 +98,7 @@ type liveWriter struct {
 }
 
 // Write implements [io.Writer].
-func (l *liveWriter) Write(p []byte) (int, error) {
+func (l *outputStream) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := append(l.half, l.clean.Next(string(p))...)
@@ -115,14 +115,14 @@ func (l *liveWriter) Write(p []byte) (int, error) {
 }
 
 // end shows what was held back.
-func (l *liveWriter) end() {
+func (l *outputStream) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.show(append(l.half, l.clean.Rest()...))
 	l.half = nil
 }
 
-func (l *liveWriter) show(text []byte) {
+func (l *outputStream) show(text []byte) {
 	if len(text) > 0 {
 		l.w.Live(l.session, openmanus.Output{Call: l.call, Text: string(bytes.ToValidUTF8(text, []byte("\uFFFD")))})
 	}

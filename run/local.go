@@ -8,27 +8,29 @@ import (
 	"sync"
 )
 
-// Local is the [Runtime] of one process. Its Worker's Journal and Flow must be
-// set; its Worker's Live is Local's own. It is safe for concurrent use.
+// Local is the [Runtime] of one process. Set the Journal and Flow of its Worker
+// before use; Local sets the Worker's Live. It is safe for concurrent use.
 //
-// Who drives a session follows its journal: what others append, from whatever
-// process, is heard while models speak and calls run.
+// While Local drives a session, it follows the journal, so that it reacts to
+// what others append, in this process or another one, while models reply and
+// calls run.
 type Local struct {
 	Worker
 
-	// Rested, if not nil, is told of a session that no other opened, in
-	// which nothing was left to do after the event seq. It is set before use.
+	// OnIdle, if not nil, is called when a session that has no parent has
+	// nothing left to do after the event seq. It is set before use.
 	OnIdle func(session string, seq int64)
 
 	once sync.Once
 	mu   sync.Mutex
-	hubs map[string]*hub
+	hubs map[string]*hub // by session: of those that are driven or watched
 }
 
-// Wake implements [Runtime]. If this Local is driving the session already, it
-// waits for that to end first. If another process does, the error is
-// [ErrDriven]. When ctx ends, calls are cancelled, what happened is recorded,
-// and the context's error returned; the session can be woken again.
+// Wake implements [Runtime]. If this Local is driving the session already, Wake
+// first waits for that to end. If another process is driving it, the error is
+// [openmanus.ErrDriven]. When ctx ends, Wake cancels requests and calls, records
+// what they did, and returns the context's error. The session can be woken
+// again later.
 func (l *Local) Wake(ctx context.Context, session string) error {
 	l.once.Do(func() { l.Worker.Live = l.publish })
 	h := l.enter(session)
@@ -40,53 +42,53 @@ func (l *Local) Wake(ctx context.Context, session string) error {
 		return ctx.Err()
 	}
 	for again := false; ; again = true {
-		seq, err := l.hold(ctx, session, h)
+		seq, err := l.drive(ctx, session, h)
 		if again && errors.Is(err, openmanus.ErrDriven) {
-			return nil // whoever drives now has read what was appended
+			return nil // the process that drives it now has read what was appended
 		}
 		if err != nil {
 			return err
 		}
-		if more, err := l.grown(ctx, session, seq); err != nil || !more {
+		if more, err := l.hasMore(ctx, session, seq); err != nil || !more {
 			return err
 		}
 	}
 }
 
-// hold drives a session under a lease, and returns what it has read.
-func (l *Local) hold(ctx context.Context, session string, h *hub) (seq int64, err error) {
+// drive drives a session under a lease, and returns the last event that it has
+// read.
+func (l *Local) drive(ctx context.Context, session string, h *hub) (seq int64, err error) {
 	lost, release, err := l.lock(ctx, session)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	s, f, err := l.load(ctx, session)
+	x, err := l.Load(ctx, session)
 	if err != nil {
 		return 0, err
 	}
-	d := &driver{Local: l, id: session, s: s, flow: f, hub: h,
-		running: make(map[string]*job), parked: make(map[string]*park), done: make(chan *job), stirred: make(chan string), idle: make(map[string]int64)}
-	d.pipeline.journal, _ = l.Journal.(openmanus.Pipeliner)
-	h.begin(s.Seq, s.Turn)
+	h.begin(x.State.Seq, x.State.Turn)
 	defer h.end()
-	err = d.drive(ctx, lost)
+	err = newDriver(l, x, h).drive(ctx, lost)
+	s := x.State
 	if err == nil && l.OnIdle != nil && s.Opened.Parent == "" && s.Status() != openmanus.Running {
 		l.OnIdle(session, s.Seq)
 	}
 	return s.Seq, err
 }
 
-// grown reports whether a session has events after seq. Who appended them
-// while the lease was being given back was told that the session is driven,
-// and waits for nothing.
-func (l *Local) grown(ctx context.Context, session string, seq int64) (bool, error) {
+// hasMore reports whether a session has events after seq. A writer that
+// appended while the lease was being released got ErrDriven when it woke the
+// session, and relies on this check.
+func (l *Local) hasMore(ctx context.Context, session string, seq int64) (bool, error) {
 	for _, err := range l.Journal.Events(ctx, session, seq) {
 		return err == nil, err
 	}
 	return false, nil
 }
 
-func (l *Local) lock(ctx context.Context, session string) (<-chan struct{}, func() error, error) {
+// lock takes the lease of a session, if the journal has leases.
+func (l *Local) lock(ctx context.Context, session string) (lost <-chan struct{}, release func() error, err error) {
 	locker, ok := l.Journal.(openmanus.Locker)
 	if !ok {
 		return nil, func() error { return nil }, nil
@@ -115,7 +117,7 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 		defer cancel()
 		follower.Go(func() {
 			for ev, err := range l.Journal.Follow(ctx, session, after) {
-				sub.push(news{ev, err})
+				sub.push(update{ev, err})
 			}
 		})
 		last := after

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/openmanus-go/openmanus"
 )
@@ -47,9 +48,9 @@ func (p *pipeline) next() <-chan struct{} {
 func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) error {
 	p := &d.pipeline
 	if p.pipe == nil {
-		p.pipe = p.journal.Pipe(d.id, d.s.Seq)
+		p.pipe = p.journal.Pipe(d.ID, d.State.Seq)
 	}
-	d.seen.Store(d.s.Seq + int64(len(written))) // before subscribers see it: the driver's own is no news to it
+	d.seen.Store(d.State.Seq + int64(len(written))) // before subscribers see it: the driver's own is no news to it
 	events, wait, err := p.pipe.Append(context.WithoutCancel(ctx), written...)
 	if err != nil {
 		p.pipe = nil
@@ -62,10 +63,11 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 		}
 	}
 	for _, ev := range events {
-		d.s.Apply(ev)
-		c.turns = append(c.turns, d.s.Turn)
+		d.fold(ev)
+		c.turns = append(c.turns, d.State.Turn)
 	}
 	p.commits, p.later = append(p.commits, c), append(p.later, written...)
+	d.hold(written...)
 	d.hub.expect()
 	go func() {
 		defer close(c.stored)
@@ -78,7 +80,10 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 // yet. Such a call only reads: without its beginning, its result is nothing.
 func (d *driver) speculative(b openmanus.Body) bool {
 	done, ok := b.(openmanus.CallDone)
-	return ok && claimed(d.pipeline.later, done.Call)
+	return ok && slices.ContainsFunc(d.pipeline.later, func(b openmanus.Body) bool {
+		start, ok := b.(openmanus.CallStarted)
+		return ok && start.Call == done.Call
+	})
 }
 
 // settle waits for the oldest commit. If it is the last one, it begins what
@@ -93,12 +98,11 @@ func (d *driver) settle(ctx context.Context) error {
 	p.commits = p.commits[1:]
 	d.shown(c)
 	if len(p.commits) == 0 {
-		later := p.later
 		p.later = nil
 		for _, j := range d.running {
 			j.speculative = false
 		}
-		d.start(ctx, later)
+		d.start(ctx)
 	}
 	return nil
 }
@@ -119,14 +123,19 @@ func (d *driver) rollBack(ctx context.Context) error {
 	facts, err := d.flush()
 	d.dropSpeculative()
 	if err != nil {
-		return errors.Join(err, d.keep(ctx, facts))
+		return errors.Join(err, d.recordAll(ctx, facts))
 	}
-	s, err := openmanus.Load(context.WithoutCancel(ctx), d.Journal, d.id)
+	s, err := openmanus.Load(context.WithoutCancel(ctx), d.l.Journal, d.ID)
 	if err != nil {
-		return errors.Join(err, d.keep(ctx, facts))
+		return errors.Join(err, d.recordAll(ctx, facts))
 	}
-	s.CountWith(d.flow.Agent().Counter)
-	d.s, d.memo = s, nil
+	s.CountWith(d.Flow.Agent().Counter)
+	d.State, d.memo = s, nil
+	for call := range d.claims {
+		if d.running[call] == nil {
+			delete(d.claims, call) // its start was dropped as well
+		}
+	}
 	d.seen.Store(s.Seq)
 	// The next append waits: what the journal refuses then, it refuses for good.
 	journal := d.pipeline.journal

@@ -133,9 +133,9 @@ func (h *hub) showNow(b openmanus.Body) {
 
 func (h *hub) push(ev openmanus.Event) {
 	for _, s := range h.subs {
-		s.push(news{ev: ev})
+		s.push(update{ev: ev})
 		if s.crowded() {
-			s.condense(h.soFar(true))
+			s.coalesce(h.soFar(true))
 		}
 	}
 }
@@ -157,12 +157,12 @@ func (h *hub) retype(t openmanus.Typing) bool {
 
 // soFar returns all that was typed of the reply on its way: for who has seen
 // nothing of it, or, as a reset, for who may have seen some.
-func (h *hub) soFar(reset bool) []news {
+func (h *hub) soFar(reset bool) []update {
 	if len(h.typed.Message.Parts) == 0 && !reset {
 		return nil
 	}
 	t := openmanus.Typing{Turn: h.turn, Parts: slices.Clone(h.typed.Message.Parts), Reset: reset}
-	return []news{{ev: openmanus.Event{Time: journal.Now(), Body: t}}}
+	return []update{{ev: openmanus.Event{Time: journal.Now(), Body: t}}}
 }
 
 func (h *hub) subscribe() *subscriber {
@@ -180,13 +180,13 @@ func (h *hub) unsubscribe(s *subscriber) {
 	h.subs = slices.DeleteFunc(h.subs, func(t *subscriber) bool { return t == s })
 }
 
-// news is what a subscriber gets.
-type news struct {
+// update is what a subscriber gets.
+type update struct {
 	ev  openmanus.Event
 	err error
 }
 
-func (n news) stored() bool { return n.err == nil && n.ev.Seq > 0 }
+func (n update) stored() bool { return n.err == nil && n.ev.Seq > 0 }
 
 func newer(a, b openmanus.Event) openmanus.Event {
 	if a.Seq > b.Seq {
@@ -200,12 +200,12 @@ type subscriber struct {
 	since int64 // what is in queue comes after this event
 
 	mu    sync.Mutex
-	queue []news
+	queue []update
 	row   int           // stored events at the end of queue, and those that they stand for
 	more  chan struct{} // holds one if there may be something in queue
 }
 
-// maxQueue is how much one may leave unread before it is condensed.
+// maxQueue is how much one may leave unread before it is coalesced.
 const maxQueue = 1024
 
 // maxRow is how many stored events in a row are kept. They may be large.
@@ -213,7 +213,7 @@ const maxRow = 16
 
 // push adds n to the unread. Of many stored events in a row the newest is
 // enough, since the reader fetches what lies between.
-func (s *subscriber) push(n news) {
+func (s *subscriber) push(n update) {
 	s.mu.Lock()
 	if n.stored() {
 		s.row++
@@ -234,7 +234,7 @@ func (s *subscriber) push(n news) {
 
 // take waits for something unread and returns it. It returns nothing if ctx
 // ends.
-func (s *subscriber) take(ctx context.Context) []news {
+func (s *subscriber) take(ctx context.Context) []update {
 	select {
 	case <-s.more:
 	case <-ctx.Done():
@@ -253,13 +253,13 @@ func (s *subscriber) crowded() bool {
 	return len(s.queue) > maxQueue
 }
 
-// condense leaves of the unread what is stored, the newest alone, and puts
+// coalesce leaves of the unread what is stored, the newest alone, and puts
 // soFar behind it.
-func (s *subscriber) condense(soFar []news) {
+func (s *subscriber) coalesce(soFar []update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var last openmanus.Event
-	var errs []news
+	var errs []update
 	for _, n := range s.queue {
 		if n.err != nil {
 			errs = append(errs, n)
@@ -269,7 +269,7 @@ func (s *subscriber) condense(soFar []news) {
 	}
 	s.queue, s.row = nil, 0
 	if last.Seq > 0 {
-		s.queue = append(s.queue, news{ev: last})
+		s.queue = append(s.queue, update{ev: last})
 	}
 	s.queue = append(append(s.queue, soFar...), errs...)
 }

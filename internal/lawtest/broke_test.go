@@ -86,7 +86,7 @@ func TestBrokeTwoDriversAtDifferentRe(t *testing.T) {
 	put(t, j, userSays("2", "more"))
 	late := openmanus.Task{Do: openmanus.Reply, Turn: 0, Re: 4}
 	for _, task := range []openmanus.Task{early, late} {
-		if err := l.Do(t.Context(), sess, task); err != nil {
+		if err := do(t.Context(), &l.Worker, sess, task); err != nil {
 			t.Fatal(err)
 		}
 	}

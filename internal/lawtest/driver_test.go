@@ -48,7 +48,7 @@ func TestATaskToUseACallThatIsNotAllowedDoesNothing(t *testing.T) {
 	l, j := begin(t, &openmanus.Agent{Name: "a", Model: lines(llmtest.Use("1", "pay", "{}")), Tools: []openmanus.Tool{counted("pay", openmanus.Hints{}, &runs)}}, "go")
 	ended(t, wake(t, l), openmanus.Waiting, "")
 	before := keys(t, j, sess)
-	if err := l.Do(t.Context(), sess, openmanus.Task{Do: openmanus.Use, Call: "c0-1"}); err != nil {
+	if err := do(t.Context(), &l.Worker, sess, openmanus.Task{Do: openmanus.Use, Call: "c0-1"}); err != nil {
 		t.Fatal(err)
 	}
 	if runs.Load() != 0 || keys(t, j, sess) != before {

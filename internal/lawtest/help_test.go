@@ -151,6 +151,36 @@ func wake(t *testing.T, l *run.Local) *openmanus.State {
 	return s
 }
 
+// do carries out one task as a runtime does that keeps no state between tasks.
+func do(ctx context.Context, w *run.Worker, session string, task openmanus.Task) error {
+	x, err := w.Load(ctx, session)
+	if err != nil {
+		return err
+	}
+	b, err := w.Do(ctx, x, task)
+	if start, ok := b.(openmanus.CallStarted); ok {
+		if err := w.Append(ctx, x, start); errors.Is(err, openmanus.ErrExists) {
+			return nil // another worker has claimed the call
+		} else if err != nil {
+			return err
+		}
+		b, err = w.Do(ctx, x, task)
+	}
+	if err != nil || b == nil {
+		return err
+	}
+	return w.Record(ctx, session, b)
+}
+
+// tasks returns the tasks of a session.
+func tasks(ctx context.Context, w *run.Worker, session string) ([]openmanus.Task, error) {
+	x, err := w.Load(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return x.Flow.Next(x.State), nil
+}
+
 func load(t *testing.T, j openmanus.Journal, id string) *openmanus.State {
 	t.Helper()
 	s, err := openmanus.Load(t.Context(), j, id)

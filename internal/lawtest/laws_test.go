@@ -28,13 +28,13 @@ func TestLaw01EveryTaskDoneTwiceIsRecordedOnceAndAsksTheModelOnce(t *testing.T) 
 	l, j := begin(t, a, "go")
 	w := &l.Worker
 	for range 20 {
-		tasks, err := w.Next(t.Context(), sess)
+		todo, err := tasks(t.Context(), w, sess)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, task := range tasks {
+		for _, task := range todo {
 			for range 2 {
-				if err := w.Do(t.Context(), sess, task); err != nil {
+				if err := do(t.Context(), w, sess, task); err != nil {
 					t.Fatalf("%+v: %v", task, err)
 				}
 			}
@@ -373,10 +373,10 @@ func TestLaw12ASessionFromTheFutureIsReadAndNotDriven(t *testing.T) {
 	if err := l.Wake(t.Context(), sess); err == nil || !strings.Contains(err.Error(), "dreamt") || !strings.Contains(err.Error(), "not driven") {
 		t.Errorf("Wake: %v", err)
 	}
-	if _, err := l.Next(t.Context(), sess); err == nil {
+	if _, err := tasks(t.Context(), &l.Worker, sess); err == nil {
 		t.Error("it has tasks")
 	}
-	if err := l.Do(t.Context(), sess, openmanus.Task{Do: openmanus.Reply, Re: 3}); err == nil || m.Asked.Load() != 0 {
+	if err := do(t.Context(), &l.Worker, sess, openmanus.Task{Do: openmanus.Reply, Re: 3}); err == nil || m.Asked.Load() != 0 {
 		t.Errorf("Do: %v; asked %d times", err, m.Asked.Load())
 	}
 	if s := load(t, j, sess); s.Foreign != "dreamt" || len(a.Next(s)) != 0 {

@@ -249,14 +249,14 @@ func TestNoSecretIsShownOnItsWay(t *testing.T) {
 func drive(t *testing.T, w *run.Worker, id string) {
 	t.Helper()
 	for range 20 {
-		tasks, err := w.Next(t.Context(), id)
+		todo, err := tasks(t.Context(), w, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(tasks) == 0 {
+		if len(todo) == 0 {
 			return
 		}
-		if err := w.Do(t.Context(), id, tasks[0]); err != nil {
+		if err := do(t.Context(), w, id, todo[0]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,181 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// claim returns the event that precedes running a call: an
+// [openmanus.CallStarted]. If the call started once before, and no one knows how
+// that ended, it returns a result that says so, unless the call is safe to
+// repeat: law 4. It returns nil if the call may not run.
+func (w *Worker) claim(s *openmanus.State, id string) openmanus.Body {
+	c := s.Call(id)
+	if c == nil || c.Done != nil || !c.Allowed() {
+		return nil
+	}
+	if c.Running && !c.Hints.ReadOnly && !c.Hints.Idempotent {
+		return openmanus.FailedCall(id, "interrupted while it ran: this may or may not have happened; look before you try again")
+	}
+	return openmanus.CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}
+}
+
+// use runs a call that x has claimed. It returns the result, or the question
+// that the tool asks.
+func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body, error) {
+	c := x.State.Call(id)
+	t := x.Flow.Agent().Tool(c.Name)
+	if t == nil {
+		return openmanus.FailedCall(id, "the tool "+c.Name+" is no longer there"), nil
+	}
+	call, _, err := w.prepare(x, c)
+	if err != nil {
+		return openmanus.FailedCall(id, changedArguments(c)+err.Error()), nil
+	}
+	if err := w.outdated(ctx, t, c, call); err != nil {
+		return openmanus.FailedCall(id, err.Error()), nil
+	}
+	if w.Live != nil {
+		live := &outputStream{w: w, session: x.ID, call: id, clean: w.Secrets.Redactor()}
+		defer live.end()
+		call.Live = live
+	}
+	res, detail, err := runTool(ctx, t, call)
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if ask := (*openmanus.Ask)(nil); errors.As(err, &ask) {
+		return openmanus.Asked{
+			Call: id, N: c.AskCount(), Kind: openmanus.AskText, Question: ask.Question, Schema: ask.Schema,
+		}, nil
+	}
+	if note := changedArguments(c); note != "" {
+		res.Parts = append(llm.Parts{llm.Text{Text: note}}, res.Parts...)
+	}
+	return w.result(ctx, id, res, detail, err)
+}
+
+// changedArguments returns a note for the model if a call ran with other
+// arguments than it wrote, or "".
+func changedArguments(c *openmanus.CallState) string {
+	if c.Ruled == nil || c.Ruled.Input == "" || c.Ruled.Input == c.Input {
+		return ""
+	}
+	return "(with changed arguments: " + c.Ruled.Input + ")\n"
+}
+
+// runTool runs a tool. A panic in it becomes an error, with the stack in the
+// detail.
+func runTool(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, detail any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, detail = openmanus.Result{}, map[string]string{"panic": fmt.Sprint(p), "stack": string(debug.Stack())}
+			err = fmt.Errorf("%s crashed: %v", call.Name, p)
+		}
+	}()
+	res, err = t.Run(ctx, call)
+	return res, res.Detail, err
+}
+
+// result returns the event of a tool's result: its text as valid UTF-8 within
+// the limit, followed by the error.
+func (w *Worker) result(
+	ctx context.Context, id string, res openmanus.Result, detail any, err error,
+) (openmanus.Body, error) {
+	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source}
+	if detail != nil {
+		d.Detail = encodeDetail(detail)
+	}
+	if err != nil {
+		text := err.Error()
+		if len(res.Parts) > 0 {
+			text = "\n" + text
+		}
+		d.Parts = append(slices.Clone(res.Parts), llm.Text{Text: text})
+	}
+	if err := w.shorten(context.WithoutCancel(ctx), &d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// encodeDetail encodes the Detail of a result. If that is impossible, it
+// returns an object that says why: a result is worth more than its detail.
+func encodeDetail(detail any) (data json.RawMessage) {
+	failed := func(why any) {
+		// A map of strings always encodes.
+		data, _ = json.Marshal(map[string]string{"error": fmt.Sprint("the detail cannot be encoded: ", why)})
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			failed(p)
+		}
+	}()
+	data, err := json.Marshal(detail)
+	if err != nil {
+		failed(err)
+	}
+	return data
+}
+
+// defaultMaxOutput is the default of [Worker].MaxOutput.
+const defaultMaxOutput = 10_000
+
+// shorten makes the texts of a result valid UTF-8 and joins them into one. If
+// that is longer than the limit, it keeps the whole as a blob and cuts the
+// middle out: a marker says how much is missing and how to read it.
+func (w *Worker) shorten(ctx context.Context, d *openmanus.CallDone) error {
+	limit := cmp.Or(w.MaxOutput, defaultMaxOutput)
+	var whole strings.Builder
+	var parts llm.Parts
+	for _, p := range d.Parts {
+		if t, ok := p.(llm.Text); ok {
+			whole.WriteString(strings.ToValidUTF8(t.Text, "\uFFFD"))
+		} else {
+			parts = append(parts, p)
+		}
+	}
+	text := whole.String()
+	if len(text) > limit {
+		ref, err := w.blobs().Put(ctx, []byte(text))
+		if err != nil {
+			return fmt.Errorf("keeping the output of %s: %w", d.Call, err)
+		}
+		d.Whole, text = ref, withoutMiddle(text, limit, ref)
+	}
+	if text == "" && len(parts) == 0 {
+		text = "(no output)"
+	}
+	if text != "" {
+		parts = append(llm.Parts{llm.Text{Text: text}}, parts...)
+	}
+	d.Parts = parts
+	return nil
+}
+
+// withoutMiddle returns text with its middle replaced by a marker. The result
+// has at most limit bytes, unless limit is too small for the marker.
+func withoutMiddle(text string, limit int, ref openmanus.Ref) string {
+	marker := func(missing, offset int) string {
+		return fmt.Sprintf("\n\n[... %d bytes left out; read_output {\"ref\":%q,\"offset\":%d} shows them ...]\n\n", missing, ref, offset)
+	}
+	room := max(0, limit-len(marker(len(text), len(text))))
+	head, tail := room-room/2, len(text)-room/2
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + marker(tail-head, head) + text[tail:]
+}

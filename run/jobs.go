@@ -1,0 +1,164 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A job is a task under way, in a goroutine of its own.
+type job struct {
+	key         string          // a session has at most one job of a key
+	turn        int             // the outcome that it works on; -1: none
+	call        string          // the call that it runs; "": none
+	child       *openmanus.Task // the delegation whose child it drives; nil: none
+	cancel      context.CancelFunc
+	speculative bool           // begun on events that are not stored yet
+	ended       bool           // received from driver.done
+	body        openmanus.Body // the outcome, or nil
+	err         error
+}
+
+// start begins the jobs of all tasks that need one and have none. While events
+// are being stored, it begins those alone that have no effect: requests to the
+// model, and calls that only read.
+func (d *driver) start(ctx context.Context) {
+	storing := d.pipeline.next() != nil
+	var then *Session // as it is now, for all jobs that begin
+	for _, t := range d.Flow.Next(d.State) {
+		if d.recordOnly(t) {
+			continue
+		}
+		j := &job{turn: t.Turn}
+		work := d.l.Do
+		switch t.Do {
+		case openmanus.Use:
+			j.key, j.call = t.Call, t.Call
+			if storing && !d.State.Call(t.Call).Hints.ReadOnly {
+				continue
+			}
+		case openmanus.Delegate:
+			j.key, j.turn, j.child = "child/"+t.Child, -1, &t
+			work = d.l.driveChild
+			if storing || d.waiting[t.Child] != nil {
+				continue
+			}
+		default:
+			j.key = string(t.Do)
+			d.remember()
+		}
+		if d.running[j.key] != nil {
+			continue
+		}
+		if then == nil {
+			then = d.clone()
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		j.cancel, j.speculative = cancel, storing
+		d.running[j.key] = j
+		x := then
+		go func() {
+			defer cancel()
+			j.body, j.err = work(ctx, x, t)
+			d.done <- j
+		}()
+	}
+}
+
+// driveChild opens the child session of t, unless it exists, and drives it until
+// it ends or waits. It returns the report if the child has ended.
+func (l *Local) driveChild(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
+	b, err := l.Do(ctx, x, t)
+	if err != nil {
+		return nil, err
+	}
+	err = l.Wake(ctx, openmanus.ChildID(x.ID, t.Child))
+	if errors.Is(err, openmanus.ErrNoSession) {
+		return b, nil // it could not be opened, as b says
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.Do(ctx, x, t)
+}
+
+// finish records the outcome of j, and of all other jobs that have just ended.
+func (d *driver) finish(ctx context.Context, j *job) error {
+	var bodies []openmanus.Body
+	var err error
+	for j != nil {
+		j.ended = true
+		if j.speculative && j.call == "" { // its cost is recorded in any case, so the events that it was built on must be stored
+			err = errors.Join(err, d.settleAll(ctx))
+		}
+		dropped := d.running[j.key] != j // another may have its key by now
+		if !dropped {
+			delete(d.running, j.key)
+		}
+		driven := j.child != nil && errors.Is(j.err, openmanus.ErrDriven)
+		switch {
+		case dropped:
+		case j.child != nil && (j.err == nil && j.body == nil || driven) && !d.isStale(j):
+			err = errors.Join(err, d.waitForChild(ctx, *j.child, driven))
+		case j.err != nil && !d.isStale(j):
+			err = errors.Join(err, j.err)
+		case j.body != nil && !(d.isStale(j) && isFailure(j.body)):
+			bodies = append(bodies, j.body)
+		}
+		select {
+		case j = <-d.done:
+		default:
+			j = nil
+		}
+	}
+	if err != nil {
+		return errors.Join(err, d.recordAll(ctx, bodies))
+	}
+	return d.advance(ctx, bodies...)
+}
+
+// recordAll records the outcomes of jobs one by one, each unless another one was
+// recorded before.
+func (d *driver) recordAll(ctx context.Context, bodies []openmanus.Body) error {
+	var errs []error
+	for _, b := range bodies {
+		errs = append(errs, d.l.Record(ctx, d.ID, b))
+	}
+	return errors.Join(errs...)
+}
+
+func isFailure(b openmanus.Body) bool { c, ok := b.(openmanus.CallDone); return ok && c.IsError }
+
+// isStale reports whether the outcome of j no longer matters: its call has
+// another result, its turn is over, or the session has ended.
+func (d *driver) isStale(j *job) bool {
+	if j.call != "" {
+		c := d.State.Call(j.call)
+		return c == nil || c.Done != nil
+	}
+	return d.State.Outcome.Status != "" || j.turn >= 0 && j.turn != d.State.Turn
+}
+
+// cancelStale cancels the jobs whose outcome no longer matters.
+func (d *driver) cancelStale() {
+	for _, j := range d.running {
+		if d.isStale(j) {
+			j.cancel()
+		}
+	}
+}
+
+// drain waits for all jobs, which have been cancelled, and records what they did
+// nevertheless.
+func (d *driver) drain(ctx context.Context) error {
+	bodies, err := d.flush()
+	for len(d.running) > 0 {
+		j := <-d.done
+		delete(d.running, j.key)
+		if j.body != nil {
+			bodies = append(bodies, j.body)
+		}
+	}
+	return errors.Join(err, d.recordAll(ctx, bodies))
+}
