@@ -16,7 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A definition is all that a model or a person is shown of a server's tool.
+// A definition is everything that a model or a person is shown of a server's
+// tool.
 type definition struct {
 	Name        string               `json:"name"`
 	Title       string               `json:"title,omitempty"`
@@ -30,23 +31,24 @@ func define(t *sdk.Tool) definition {
 	return definition{t.Name, t.Title, t.Description, t.InputSchema, t.OutputSchema, t.Annotations}
 }
 
-// hash is another one for every other definition, to the byte.
+// hash returns a different value for every different definition.
 func (d definition) hash() string {
 	data, err := json.Marshal(d)
 	if err != nil {
-		return "" // it came as JSON: this does not happen, and an empty hash equals none that was approved
+		return "" // it came as JSON, so this does not happen; an empty hash equals none that was approved
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// differs names what is another in d than it was in old.
+// differs names the parts in which d differs from old.
 func (d definition) differs(old definition) string {
 	var parts []string
 	for _, p := range []struct {
 		name string
 		a, b any
 	}{
-		{"title", old.Title, d.Title}, {"description", old.Description, d.Description}, {"schema", old.Input, d.Input},
+		{"title", old.Title, d.Title}, {"description", old.Description, d.Description}, {"schema", old.Input,
+			d.Input},
 		{"output schema", old.Output, d.Output}, {"hints", old.Annotations, d.Annotations},
 	} {
 		a, _ := json.Marshal(p.a)
@@ -58,9 +60,9 @@ func (d definition) differs(old definition) string {
 	return strings.Join(parts, ", ")
 }
 
-// Identity is what a server is approved as: another one whenever something
-// else would be started or spoken to. Values are as configured, before
-// variables in them are replaced.
+// Identity returns the identity under which a server is approved: a hash of
+// everything that decides which program is started or which address is
+// contacted. Values are as configured, before variables in them are replaced.
 func Identity(s ServerConfig) string {
 	data, err := json.Marshal([]any{s.Name, s.Command, s.Args, s.Env, s.Dir, s.URL, s.Headers, s.Type})
 	if err != nil {
@@ -69,8 +71,8 @@ func Identity(s ServerConfig) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// Shown is what a person approves: the exact command, or the URL, in one
-// line, with the names of what is added to its environment or requests.
+// Shown returns what a person approves, in one line: the exact command or the
+// URL, with the names of the variables or headers that are added.
 func (s ServerConfig) Shown() string {
 	what, extra, kind := s.URL, s.Headers, "header"
 	if s.URL == "" {
@@ -92,38 +94,40 @@ func (s ServerConfig) Shown() string {
 	return what
 }
 
-// word is a word of a command as a shell would take it; what cannot be seen
-// is shown escaped.
+// word returns a word of a command as a shell would take it, with invisible
+// characters escaped.
 func word(w string) string {
 	if w != "" && !strings.ContainsFunc(w, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=@,+%~?&{}$", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-./:=@,+%~?&{}$", r))
 	}) {
 		return w
 	}
 	return fmt.Sprintf("%+q", w)
 }
 
-// Approvals are which servers and tools a person approved, in a file. They
-// are safe for concurrent use; processes that share the file see what the
-// others wrote.
+// Approvals are the servers and tools that a person approved, kept in a file.
+// They are safe for concurrent use. Processes that share the file see the
+// changes of the others.
 type Approvals struct {
 	path string
 	mu   sync.Mutex
 }
 
-// NewApprovals returns the approvals in the file at path, which need not be
-// there yet.
+// NewApprovals returns the approvals in the file at path, which need not exist
+// yet.
 func NewApprovals(path string) *Approvals { return &Approvals{path: path} }
 
 // An approval is what was approved of one server.
 type approval struct {
 	Name  string                `json:"name"`
-	Shown string                `json:"shown"`
+	Shown string                `json:"shown"` // [ServerConfig.Shown] when it was approved
 	At    time.Time             `json:"at"`
-	Seen  bool                  `json:"seen"` // its tools were
-	Tools map[string]definition `json:"tools,omitempty"`
+	Seen  bool                  `json:"seen"`            // Tools is set: the server has been connected since
+	Tools map[string]definition `json:"tools,omitempty"` // the approved ones, by the names of the server
 }
 
+// load reads the file: approvals by [Identity].
 func (a *Approvals) load() (map[string]*approval, error) {
 	all := map[string]*approval{}
 	data, err := os.ReadFile(a.path)
@@ -134,12 +138,14 @@ func (a *Approvals) load() (map[string]*approval, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w (without this file, every server is approved anew)", a.path, err)
+		return nil, fmt.Errorf("%s: %w (if you delete this file, every server must be approved again)",
+			a.path, err)
 	}
 	return all, nil
 }
 
-// change rewrites the file.
+// change rewrites the file, unless f returns false. It holds the lock of the
+// file meanwhile.
 func (a *Approvals) change(f func(map[string]*approval) bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -178,14 +184,14 @@ func writePrivate(path string, v any) error {
 	return nil
 }
 
-// Approved reports whether the server with the identity was approved.
+// Approved reports whether the server with this identity was approved.
 func (a *Approvals) Approved(id string) (bool, error) {
 	all, err := a.load()
 	return all[id] != nil, err
 }
 
-// Approve approves a server. Its tools are as they are when they are first
-// seen from now on.
+// Approve approves a server. Its tools are approved as they are when the server
+// is next connected.
 func (a *Approvals) Approve(s ServerConfig) error {
 	return a.change(func(all map[string]*approval) bool {
 		all[s.ID] = &approval{Name: s.Name, Shown: s.Shown(), At: time.Now().UTC()}
@@ -206,8 +212,8 @@ func (a *Approvals) Revoke(name string) error {
 	})
 }
 
-// judge says of each tool whether it is held, and why. The tools of a server
-// that are seen for the first time are approved with it.
+// judge sets for each tool whether it is held, and why. The first tools that a
+// server shows after its approval are approved with it.
 func (l *link) judge(list *listing) error {
 	if l.c.opts.Approvals == nil || l.cfg.ID == "" {
 		return nil
@@ -233,7 +239,8 @@ func (l *link) judge(list *listing) error {
 			t.held = "it was not there when the server was approved"
 		}
 		if t.held != "" {
-			list.note(fmt.Sprintf("the tool %q is held: %s (openmanus mcp approve %s)", line(t.tool, 60), t.held, word(l.cfg.Name)))
+			list.note(fmt.Sprintf("the tool %q is held: %s (openmanus mcp approve %s)", line(t.tool, 60),
+				t.held, word(l.cfg.Name)))
 		}
 	}
 	if len(added) == 0 {
@@ -242,8 +249,8 @@ func (l *link) judge(list *listing) error {
 	return l.approve(added, false)
 }
 
-// approve records tools as they are. If they are the first, they count only
-// if no other process was faster.
+// approve records tools as approved. If first is true and another process has
+// recorded the first tools meanwhile, these are judged instead.
 func (l *link) approve(tools []*remote, first bool) error {
 	faster := false
 	err := l.c.opts.Approvals.change(func(all map[string]*approval) bool {
@@ -269,7 +276,7 @@ func (l *link) approve(tools []*remote, first bool) error {
 	return err
 }
 
-// Approve approves all that the server with the name offers now.
+// Approve approves everything that the server with this name offers now.
 func (c *Client) Approve(name string) error {
 	l := c.link(name)
 	if l == nil || l.known() == nil {

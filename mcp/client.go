@@ -14,81 +14,83 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A ServerConfig says how one server is reached, and what it may do. It has a
-// Command or a URL.
+// A ServerConfig says how to reach one server, and what it may do. It has
+// either a Command or a URL.
 type ServerConfig struct {
 	Name string
 	ID   string // what it is approved as: see [Identity]; "": nothing is recorded of it, or held
 
-	Command string            // a program that speaks over its input and output
-	Args    []string          //
+	Command string            // a program that speaks MCP over its standard input and output
+	Args    []string          // its arguments
 	Env     map[string]string // added to the environment of the Runner
-	Dir     string            // where it runs, absolute
+	Dir     string            // its working directory, absolute
 
 	URL     string
-	Headers map[string]string // of every request to the URL's host
-	Type    string            // "sse": only the older transport; "http": only the newer; "": whichever answers
+	Headers map[string]string // sent with every request to the host of the URL
+	Type    string            // "sse": the older transport; "http": the newer one; "": the one that works
 
-	ClientID, ClientSecret string // of OAuth, where this client is registered already
+	ClientID, ClientSecret string // of OAuth, if this client is registered at the server
 
-	Trust        bool          // its hints are believed, and tools that it adds need no approval
-	Allow        []string      // its tools that are offered, by its own names; none: all
-	Deny         []string      // its tools that are not
-	Timeout      time.Duration // of one call without progress; 0: 60 s
-	StartTimeout time.Duration // until it must have answered; 0: 30 s
+	Trust        bool          // its hints count, and tools that it adds need no approval
+	Allow        []string      // the tools that are offered, by the names of the server; none: all
+	Deny         []string      // the tools that are not offered
+	Timeout      time.Duration // idle timeout of a call; 0 means 60 s
+	StartTimeout time.Duration // within which it must have connected; 0 means 30 s
 }
 
-// Options are what a [Client] is made with.
+// Options are what a [Client] is made from.
 type Options struct {
 	Servers []ServerConfig
-	Runner  workspace.Runner // starts the servers that are programs; a sandbox cages them
+	Runner  workspace.Runner // starts servers that are programs, in a sandbox if it has one
 
-	// Approvals say which tools are as a person approved them. Nil: every
-	// tool is offered as it is.
+	// Approvals say which tools a person approved. If nil, every tool is
+	// offered.
 	Approvals *Approvals
 
-	// DeferAbove is the number of tools above which their descriptions are
-	// not put into every request, but found by find_tools. 0 means 40.
+	// DeferAbove is the number of tools above which agents do not get their
+	// descriptions, but find_tools, which searches them. 0 means 40.
 	DeferAbove int
 
-	// Dial opens the connections of HTTP, but not those to hosts that the
-	// configuration names. Nil: as [net.Dialer] does.
+	// Dial opens HTTP connections to hosts that the configuration does not
+	// name. If nil, a [net.Dialer] does.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// SignIn keeps what a person granted by OAuth. Nil: servers that want it
-	// fail, and say so.
+	// SignIn signs in to servers that want OAuth. If nil, these servers fail.
 	SignIn *SignIn
 
-	// Say, if not nil, is told what a person should know, in one line. It
-	// may be called by several goroutines at once.
+	// Say, if not nil, is called with lines that a person should read. It may be
+	// called by several goroutines at once.
 	Say func(line string)
 
 	Version string // of this program, for the servers
 }
 
-// A Client is connected to servers and offers their tools. It is safe for
-// concurrent use.
+// A Client is connected to servers and offers their tools to agents. It is safe
+// for concurrent use.
 type Client struct {
 	opts  Options
 	links []*link // by name
 
-	life   context.Context // until Close
+	life   context.Context // canceled by Close
 	ending context.CancelFunc
 	work   sync.WaitGroup // goroutines that Close waits for
 
 	mu      sync.Mutex
-	names   map[origin]string // the names that were given, for good
-	taken   map[string]origin
+	names   map[origin]string // names of tools; a tool keeps its name
+	taken   map[string]origin // the reverse
 	flights map[callKey]*flight
-	told    map[toldKey]map[string]bool // which tools of a server a session has heard of
+	told    map[toldKey]map[string]bool // the tools of a server that a session knows of
 	closed  bool
 }
 
-// NewClient returns a client of the servers. It connects when it is started,
-// or to a server when that is needed. It panics if two servers have one name,
-// which is the caller's mistake.
+// NewClient returns a client of the servers. It connects to them in
+// [Client.Start], or to one when that is needed. It panics if two servers have
+// the same name, which is a programmer's mistake.
 func NewClient(o Options) *Client {
-	c := &Client{opts: o, names: map[origin]string{}, taken: map[string]origin{}, flights: map[callKey]*flight{}, told: map[toldKey]map[string]bool{}}
+	c := &Client{
+		opts: o, names: map[origin]string{}, taken: map[string]origin{},
+		flights: map[callKey]*flight{}, told: map[toldKey]map[string]bool{},
+	}
 	c.opts.DeferAbove = cmp.Or(o.DeferAbove, 40)
 	c.life, c.ending = context.WithCancel(context.Background())
 	for _, s := range o.Servers {
@@ -105,9 +107,10 @@ func NewClient(o Options) *Client {
 	return c
 }
 
-// Start connects to all servers at once, and returns when each has answered
-// or failed. One that failed is told about by Say, and tried again when it is
-// used. It takes as long as the slowest server, and at most its StartTimeout.
+// Start connects to all servers at once, and returns when each has answered or
+// failed. It takes as long as the slowest server, and at most its StartTimeout.
+// [Options].Say reports a server that failed. The client connects to it again
+// when it is used.
 func (c *Client) Start(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, l := range c.links {
@@ -120,7 +123,7 @@ func (c *Client) Start(ctx context.Context) {
 	all.Wait()
 }
 
-// Close ends every call under way and every server, and waits for that.
+// Close ends every call that is under way and every server, and waits for them.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -138,7 +141,8 @@ func (c *Client) Close() error {
 
 var errClosed = errors.New("the MCP client is closed")
 
-// background runs f, unless the client is closed; Close waits for it.
+// background runs f in a goroutine that Close waits for. It returns false if
+// the client is closed.
 func (c *Client) background(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,9 +169,9 @@ func (c *Client) link(name string) *link {
 	return nil
 }
 
-// offered returns the tools that may be called now, by name, and those that
-// are held. It gives names to those that are new: to all at once, so that
-// names do not depend on which server was faster.
+// offered returns the tools that may be called now, by name, and those that are
+// held. It names new tools, all at once, so that names do not depend on which
+// server was faster.
 func (c *Client) offered() (tools, held []*remote) {
 	var all []*remote
 	for _, l := range c.links {
@@ -189,10 +193,10 @@ func (c *Client) offered() (tools, held []*remote) {
 	return tools, held
 }
 
-// Tools returns what agents get, in an order that depends on the names alone:
-// the tools of the servers, or where they are many, those by which they are
-// found; and what lets an agent use what comes later. It is empty if there is
-// no server.
+// Tools returns the tools for agents, in an order that depends only on their
+// names: the tools of the servers, or where these are many, find_tools;
+// use_tool for tools that come later; and the tools for resources and prompts,
+// if a server has some. It is empty if there is no server.
 func (c *Client) Tools() []openmanus.Tool {
 	if len(c.links) == 0 {
 		return nil
@@ -222,26 +226,26 @@ func (c *Client) any(f func(*listing) bool) bool {
 	})
 }
 
-// A Status is how a server stands.
+// A Status is the state of a server.
 type Status struct {
 	Name     string
-	Err      error         // why it cannot be used; nil: it is connected
+	Err      error         // why it cannot be used; nil if it is connected
 	Took     time.Duration // to connect
-	Protocol string        // the version that is spoken
-	Software string        // what the server calls itself
+	Protocol string        // the version of the protocol
+	Software string        // the name and version that the server gives itself
 	Tools    []ToolStatus
-	Notes    []string // what was wrong with what it offers
+	Notes    []string // problems with what it offers
 }
 
-// A ToolStatus is how a tool of a server stands.
+// A ToolStatus is the state of a tool of a server.
 type ToolStatus struct {
-	Name        string // here
+	Name        string // for agents
 	Original    string // at the server
 	Description string
-	Held        string // why it is not offered; "": it is
+	Held        string // why it is not offered; "" if it is offered
 }
 
-// Status says how every server stands, by name.
+// Status returns the state of every server, by name.
 func (c *Client) Status() []Status {
 	var all []Status
 	for _, l := range c.links {

@@ -120,7 +120,7 @@ func TestResultsInTheirForm(t *testing.T) {
 		return strings.Join(out, "|")
 	}
 	for name, want := range map[string]string{
-		"image": "see:|<image/png png>", "audio": "<audio/wav wav>", "program": "[2 bytes of application/x-sh, which are not shown]",
+		"image": "see:|<image/png png>", "audio": "<audio/wav wav>", "program": "[2 bytes of application/x-sh: not shown]",
 		"resource": "[resource x://y]\ninside", "link": "[resource x://y (why): mcp_resources reads it from the server s]",
 		"structured": `found 1|{"items":["one"]}`, "twice": `{"n":1}`, "only": `{"n":1}`, "nothing": "No output returned.", "two": "a|b",
 	} {
@@ -133,7 +133,7 @@ func TestResultsInTheirForm(t *testing.T) {
 	if err == nil || err.Error() != "it broke" || show(res.Parts) != "<image/png png>" {
 		t.Errorf("an error is %q, %v", show(res.Parts), err)
 	}
-	fails(t, c, "mcp_s_silent", `{}`, "the server s says that the call failed, and not why")
+	fails(t, c, "mcp_s_silent", `{}`, "the server s says that the call failed, but not why")
 }
 
 func TestListChanges(t *testing.T) {
@@ -247,10 +247,10 @@ func TestAServerThatDies(t *testing.T) {
 	l := c.link("s")
 	waitFor(t, func() bool { sess, _ := l.session(); return sess == nil })
 	says(t, c, "mcp_other_t", `{}`, "t {}")
-	fails(t, c, "mcp_s_t", `{}`, "it is tried again in")
+	fails(t, c, "mcp_s_t", `{}`, "the next attempt is in")
 	l.mu.Lock()
 	if wait := time.Until(l.nextTry); wait <= 0 || wait > firstPause {
-		t.Errorf("it is tried again in %s", wait)
+		t.Errorf("the next attempt is in %s", wait)
 	}
 	l.nextTry = time.Time{} // the pause is over
 	l.mu.Unlock()

@@ -13,12 +13,12 @@ import (
 // legacy is the last version of the protocol that begins with a handshake.
 const legacy = "2025-11-25"
 
-// probe is how long a server may be silent when it is asked in the newest
-// version. Some that are older do not answer what they do not know.
+// probe is how long a server may take to answer a request in the newest version
+// of the protocol. Some older servers do not answer what they do not know.
 const probe = 10 * time.Second
 
-// dial connects to the server in the newest version that it speaks, and
-// returns the connection and what ends it.
+// dial connects to the server in the newest version of the protocol that the
+// server speaks. It returns the connection and a function that ends it.
 func (l *link) dial(ctx context.Context) (*sdk.ClientSession, func() error, error) {
 	if l.cfg.URL != "" {
 		return l.dialHTTP(ctx)
@@ -32,18 +32,21 @@ func (l *link) dial(ctx context.Context) (*sdk.ClientSession, func() error, erro
 	return l.dialProgram(ctx, legacy)
 }
 
-// errSilent says that a program ended our first request by hanging up, and
-// not as one that could not be started.
+// errSilent says that a program started and ended at our first request.
 var errSilent = errors.New("it hung up")
 
-// client is our side of one connection.
+// client returns the SDK's client for one connection.
 func (l *link) client() *sdk.Client {
-	return sdk.NewClient(&sdk.Implementation{Name: "openmanus", Title: "OpenManus", Version: cmp.Or(l.c.opts.Version, "dev")}, &sdk.ClientOptions{
-		Logger:       slog.New(slog.DiscardHandler),
-		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
-
-		ElicitationHandler:          l.elicit,
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { l.changed() },
-		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { l.onProgress(r.Params) },
+	us := &sdk.Implementation{Name: "openmanus", Title: "OpenManus", Version: cmp.Or(l.c.opts.Version, "dev")}
+	return sdk.NewClient(us, &sdk.ClientOptions{
+		Logger: slog.New(slog.DiscardHandler),
+		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+		}},
+		ElicitationHandler:     l.elicit,
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.changed() },
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+			l.onProgress(r.Params)
+		},
 	})
 }

@@ -1,6 +1,6 @@
 // Package mcp speaks the Model Context Protocol, both ways: a [Client] offers
-// the tools of other servers to agents, and a [Server] offers tools and
-// agents of ours to other clients.
+// the tools of MCP servers to agents, and a [Server] offers tools and agents to
+// MCP clients.
 //
 //	c := mcp.NewClient(mcp.Options{Servers: servers, Runner: dir})
 //	defer c.Close()
@@ -8,18 +8,23 @@
 //	agent.Tools = append(agent.Tools, c.Tools()...)
 //	agent.Gate = c.Gate(agent.Gate)
 //
-// # What is believed
+// # Trust
 //
-// A server is somebody else's program. What it says of itself is shown, with
-// where it comes from, and counts for nothing: its hints are believed only if
-// the configuration trusts it, its tools are those that were there when it was
-// approved, and one whose name, description or schema is another since then
-// is held until a person has looked at it. Whatever it does, it costs at most
-// its time limit, and its own tools.
+// A server is a program of somebody else. Its texts are shown with their
+// source. Its hints count only if the configuration trusts the server. Agents
+// get only the tools that a person approved ([Approvals]): a tool whose name,
+// description or schema has changed since is held until a person has looked at
+// it. A server that misbehaves costs at most its time limit and its own tools.
 //
-// # One process for each server
+// # Processes
 //
-// A Client is shared by the sessions and agents of a process. It starts a
-// server once, all of them at the same time, starts one that ended again when
-// it is next used, with a growing pause, and ends them when it is closed.
+// The sessions and agents of a process share one Client. It starts all servers
+// at the same time, each once. It starts a server that ended again at its next
+// use, with growing pauses, and ends all servers when it is closed.
+//
+// # Names
+//
+// Some types stand for one thing at different times: a link is a server, with
+// its connection if there is one; a listing is what the server offers; a remote
+// is one of its tools; a flight is a call that is under way at the server.
 package mcp

@@ -16,17 +16,19 @@ import (
 	"github.com/openmanus-go/openmanus/internal/args"
 )
 
-// A question is what a server asks the person in the middle of a call.
+// A question is what a server asks the person during a call.
 type question struct {
 	server string
 	text   string
-	url    string          // to be opened by the person, and then confirmed
-	schema json.RawMessage // of the answer; nil: a yes is enough
-	reply  chan *sdk.ElicitResult
-	before int // how many answers the call had when it was asked
+	url    string                 // for the person to open and then confirm; "" if there is none
+	schema json.RawMessage        // of the answer; nil if the answer is yes or no
+	reply  chan *sdk.ElicitResult // buffered: takes the one answer
+	before int                    // how many answers the call had when this was asked
 }
 
-// elicit puts what a server asks before the person whose call it is about.
+// elicit is the SDK's handler of elicitations. It passes the question to the
+// call that it is about, and returns when the person has answered or the call
+// has ended.
 func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	q, err := newQuestion(l.cfg.Name, r.Params)
 	if err != nil {
@@ -38,10 +40,10 @@ func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitRes
 		f = l.only()
 	}
 	if f == nil {
-		l.c.say("%s asked a question, and which call it belongs to cannot be told: %s", clean(l.cfg.Name), q.text)
+		l.c.say("%s asked a question that belongs to no known call: %s", clean(l.cfg.Name), q.text)
 		return &sdk.ElicitResult{Action: "cancel"}, nil
 	}
-	if a, ok := f.replay(); ok { // the answer to the same question, before a restart
+	if a, ok := f.replay(); ok { // the server asks the same again, after a restart
 		if reply, err := q.answer(a); err == nil {
 			return reply, nil
 		}
@@ -63,8 +65,9 @@ func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitRes
 	}
 }
 
-// only returns the one call that is under way at the server. Older versions of
-// the protocol do not say to which call a question belongs.
+// only returns the call that is under way at the server, if there is exactly
+// one. Older versions of the protocol do not say to which call a question
+// belongs.
 func (l *link) only() *flight {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +80,7 @@ func (l *link) only() *flight {
 	return nil
 }
 
-// replay returns the next of the answers that the call brought with it.
+// replay returns the next of the answers that the call came with.
 func (f *flight) replay() (openmanus.Answer, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,12 +92,16 @@ func (f *flight) replay() (openmanus.Answer, bool) {
 	return a, true
 }
 
+// newQuestion reads a question of a server. The error completes a sentence that
+// begins with the name of the server.
 func newQuestion(server string, p *sdk.ElicitParams) (*question, error) {
-	q := &question{server: clean(server), text: strings.TrimSpace(cut(clean(p.Message), 4000)), reply: make(chan *sdk.ElicitResult, 1)}
+	q := &question{server: clean(server), reply: make(chan *sdk.ElicitResult, 1)}
+	q.text = strings.TrimSpace(cut(clean(p.Message), 4000))
 	if p.Mode == "url" || p.URL != "" {
 		u, err := url.Parse(p.URL)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsFunc(p.URL, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return nil, fmt.Errorf("asked to open what is no address of a page: %s", line(p.URL, 100))
+		invisible := strings.ContainsFunc(p.URL, func(r rune) bool { return r <= ' ' || r > '~' })
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || invisible {
+			return nil, fmt.Errorf("asked to open what is not the address of a page: %s", line(p.URL, 100))
 		}
 		q.url = p.URL
 		return q, nil
@@ -104,7 +111,7 @@ func newQuestion(server string, p *sdk.ElicitParams) (*question, error) {
 	}
 	data, err := json.Marshal(p.RequestedSchema)
 	if err != nil || len(data) > maxSchema {
-		return nil, errors.New("asked a question whose form cannot be read")
+		return nil, errors.New("asked a question whose schema cannot be read")
 	}
 	if schema, loose := usable(data); loose == "" && hasProperties(schema) {
 		q.schema = schema
@@ -112,11 +119,14 @@ func newQuestion(server string, p *sdk.ElicitParams) (*question, error) {
 	return q, nil
 }
 
+// hasProperties reports whether a form has fields. One without asks for no more
+// than yes or no.
 func hasProperties(schema json.RawMessage) bool {
 	var s struct{ Properties map[string]any }
 	return json.Unmarshal(schema, &s) == nil && len(s.Properties) > 0
 }
 
+// cut returns at most n characters of text.
 func cut(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n]) + "…"
@@ -124,13 +134,14 @@ func cut(text string, n int) string {
 	return text
 }
 
-// ask is the question as the tool's error. again says what was wrong with the
-// last answer.
+// ask returns the question as an [openmanus.Ask]. again says what was wrong
+// with the last answer, if there was one.
 func (q *question) ask(again string) error {
 	text := fmt.Sprintf("The MCP server %s asks: %s", q.server, q.text)
 	switch {
 	case q.url != "":
-		text += fmt.Sprintf("\nIt wants you to open this page: %s\nAnswer yes when that is done, or no.", q.url)
+		text += fmt.Sprintf("\nIt wants you to open this page: %s\nAnswer yes when that is done, or no.",
+			q.url)
 	case q.schema != nil:
 		text += "\nAnswer null to decline."
 	default:
@@ -142,7 +153,8 @@ func (q *question) ask(again string) error {
 	return &openmanus.Ask{Question: text, Schema: nullable(q.schema)}
 }
 
-// nullable lets the person decline: null fits as well.
+// nullable returns a schema that null fits as well, so that the person can
+// decline.
 func nullable(schema json.RawMessage) json.RawMessage {
 	if schema == nil {
 		return nil
@@ -150,8 +162,8 @@ func nullable(schema json.RawMessage) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"anyOf":[%s,{"type":"null"}]}`, schema))
 }
 
-// answer is what the server is told. The error says what is wrong with what
-// the person said.
+// answer returns the reply to the server. The error says what is wrong with the
+// answer of the person.
 func (q *question) answer(a openmanus.Answer) (*sdk.ElicitResult, error) {
 	decline := &sdk.ElicitResult{Action: "decline"}
 	data := strings.TrimSpace(string(a.Data))
@@ -159,7 +171,8 @@ func (q *question) answer(a openmanus.Answer) (*sdk.ElicitResult, error) {
 		data = strings.TrimSpace(a.Text)
 	}
 	if q.schema == nil {
-		if slices.Contains([]string{"y", "yes", "ok", "true", "accept", "done"}, strings.Trim(strings.ToLower(data), `"`)) {
+		word := strings.Trim(strings.ToLower(data), `"`)
+		if slices.Contains([]string{"y", "yes", "ok", "true", "accept", "done"}, word) {
 			return &sdk.ElicitResult{Action: "accept"}, nil
 		}
 		return decline, nil
@@ -182,7 +195,8 @@ func (q *question) answer(a openmanus.Answer) (*sdk.ElicitResult, error) {
 	return &sdk.ElicitResult{Action: "accept", Content: content}, nil
 }
 
-// withDefaults adds the defaults of what data, an object, leaves out.
+// withDefaults adds to data, an object, the defaults of properties that it
+// lacks.
 func withDefaults(schema json.RawMessage, data string) string {
 	var s struct {
 		Properties map[string]struct{ Default json.RawMessage }

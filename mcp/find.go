@@ -14,7 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// The names of the tools by which agents reach the others.
+// Names of the tools by which agents reach everything else of the servers.
 const (
 	nameFind      = "find_tools"
 	nameUse       = "use_tool"
@@ -27,16 +27,21 @@ type findArgs struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"How many tools to describe, at most. Default 5."`
 }
 
-// findTool describes the tools that fit. Its text depends on the names of the
-// servers alone, so that it is the same in every session.
+// findTool returns find_tools, which describes tools by what they do. Its
+// description depends only on the names of the servers, so that it is the same
+// in every session.
 func (c *Client) findTool() openmanus.Tool {
 	var names []string
 	for _, l := range c.links {
 		names = append(names, line(l.cfg.Name, 40))
 	}
-	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true}, ToolSpec: llm.ToolSpec{Name: nameFind,
-		Description: "Find tools of the connected MCP servers (" + some(names) + ") by what they do, with the schemas of their arguments. Those that are not among your own tools are called with " + nameUse + "."}}
-	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in findArgs) (openmanus.Result, error) {
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true},
+		ToolSpec: llm.ToolSpec{Name: nameFind,
+			Description: "Find tools of the connected MCP servers (" + some(names) +
+				") by what they do, with the schemas of their arguments. Those that are not among your own " +
+				"tools are called with " + nameUse + "."}}
+	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in findArgs) (openmanus.Result,
+		error) {
 		c.freshen(ctx)
 		tools, held := c.offered()
 		for _, l := range c.links {
@@ -48,31 +53,35 @@ func (c *Client) findTool() openmanus.Tool {
 	})
 }
 
-// freshen asks the servers again whose list is out of date, or that are not
-// connected and may be tried.
+// freshen connects to servers that are not connected, unless it is too early to
+// try again, and lists tools again where the list has changed. Failures show in
+// missing.
 func (c *Client) freshen(ctx context.Context) {
 	for _, l := range c.links {
 		l.connected(ctx) // one that fails is among the missing
 	}
 }
 
-// missing says which servers are not there.
+// missing returns a line for each server that is not connected.
 func (c *Client) missing() []string {
 	var names []string
 	for _, l := range c.links {
 		if s := l.status(); s.Err != nil {
-			names = append(names, fmt.Sprintf("the server %s is not connected: %s", clean(s.Name), line(s.Err.Error(), 200)))
+			names = append(names, fmt.Sprintf("the server %s is not connected: %s", clean(s.Name),
+				line(s.Err.Error(), 200)))
 		}
 	}
 	return names
 }
 
-// maxFound bounds what one search shows.
+// Limits of what one search shows: tools, and bytes.
 const (
 	maxFound     = 20
 	maxFoundText = 24 << 10
 )
 
+// describe returns the result of find_tools: the tools that match the query, or
+// the names of all if none does.
 func describe(in findArgs, tools, held []*remote, missing []string) string {
 	var b strings.Builder
 	found := search(in.Query, tools)
@@ -91,7 +100,8 @@ func describe(in findArgs, tools, held []*remote, missing []string) string {
 		}
 	}
 	for i, t := range found {
-		entry := fmt.Sprintf("## %s\n%s\nArguments, as JSON Schema: %s\n\n", t.spec.Name, t.spec.Description, t.spec.Input)
+		entry := fmt.Sprintf("## %s\n%s\nArguments, as JSON Schema: %s\n\n", t.spec.Name, t.spec.Description,
+			t.spec.Input)
 		if i == min(cmp.Or(max(0, in.Limit), 5), maxFound) || i > 0 && b.Len()+len(entry) > maxFoundText {
 			fmt.Fprintf(&b, "%d more fit: %s\n", len(found)-i, some(namesOf(found[i:])))
 			break
@@ -115,13 +125,13 @@ func namesOf(tools []*remote) []string {
 	return names
 }
 
-// search returns the tools that fit the words of query, the best ones first:
-// rare words count for more, and a word in a name for more than one in a
-// description.
+// search returns the tools that match words of query, the best ones first. Rare
+// words count more than frequent ones, and words in names more than words in
+// descriptions.
 func search(query string, tools []*remote) []*remote {
 	words := wordsOf(query)
 	docs := make([][]string, len(tools))
-	in := map[string]int{} // word → how many tools have it
+	in := map[string]int{} // word → how many tools contain it
 	for i, t := range tools {
 		docs[i] = wordsOf(t.spec.Description + " " + string(t.spec.Input))
 		seen := map[string]bool{}
@@ -168,14 +178,15 @@ func search(query string, tools []*remote) []*remote {
 	return found
 }
 
-// wordsOf are the words of text, without case, an ending s, and what only
-// joins words.
+// wordsOf returns the words of text in lower case, without a plural s and
+// without words that only connect others.
 func wordsOf(text string) []string {
 	var words []string
 	lower := false
 	var b strings.Builder
 	end := func() {
-		if w := strings.ToLower(b.String()); len(w) > 1 && w != "mcp" && w != "the" && w != "to" && w != "of" && w != "and" && w != "in" {
+		w := strings.ToLower(b.String())
+		if len(w) > 1 && !slices.Contains([]string{"mcp", "the", "to", "of", "and", "in"}, w) {
 			if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
 				w = w[:len(w)-1]
 			}
@@ -202,9 +213,13 @@ type useArgs struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-var useSchema = json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"The tool's name, as find_tools gives it."},"arguments":{"type":"object","description":"Its arguments, as its own schema wants them.","additionalProperties":true}},"required":["name","arguments"]}`)
+var useSchema = json.RawMessage(`{"type":"object","properties":{` +
+	`"name":{"type":"string","description":"The tool's name, as find_tools gives it."},` +
+	`"arguments":{"type":"object","description":"Its arguments, as its own schema wants them.",` +
+	`"additionalProperties":true}` +
+	`},"required":["name","arguments"]}`)
 
-// A useTool calls any tool of the servers by its name.
+// A useTool is use_tool, which calls any tool of the servers by its name.
 type useTool struct {
 	c    *Client
 	spec openmanus.ToolSpec
@@ -218,7 +233,8 @@ func (c *Client) useTool() openmanus.Tool {
 // Spec implements [openmanus.Tool].
 func (u *useTool) Spec() openmanus.ToolSpec { return u.spec }
 
-// Hints implements [openmanus.CallHinter]: those of the tool that is called.
+// Hints implements [openmanus.CallHinter]. It returns the hints of the tool
+// that is called.
 func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
 	if t, _, err := u.c.meant(call); err == nil {
 		return t.spec.Hints
@@ -235,8 +251,8 @@ func (u *useTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Resul
 	return t.run(ctx, call, json.RawMessage(input))
 }
 
-// meant returns the tool that a call of use_tool is for, and its arguments as
-// they fit. The error is for the model.
+// meant returns the tool that a call of use_tool names, and the arguments,
+// checked against its schema. The error is for the model.
 func (c *Client) meant(call openmanus.Call) (*remote, string, error) {
 	var in useArgs
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
@@ -245,31 +261,37 @@ func (c *Client) meant(call openmanus.Call) (*remote, string, error) {
 	tools, held := c.offered()
 	is := func(t *remote) bool { return t.spec.Name == in.Name }
 	if i := slices.IndexFunc(held, is); i >= 0 {
-		return nil, "", fmt.Errorf("%s is held: %s. A person can look at it and approve it: openmanus mcp approve %s", in.Name, held[i].held, word(held[i].server))
+		return nil, "", fmt.Errorf("%s is held: %s. A person can look at it and approve it: "+
+			"openmanus mcp approve %s", in.Name, held[i].held, word(held[i].server))
 	}
 	i := slices.IndexFunc(tools, is)
 	if i < 0 {
 		near := search(in.Name, tools)
 		if len(near) == 0 {
-			return nil, "", fmt.Errorf("no MCP server has a tool %q; %s lists them", line(in.Name, 80), nameFind)
+			return nil, "", fmt.Errorf("no MCP server has a tool %q; %s lists them", line(in.Name, 80),
+				nameFind)
 		}
-		return nil, "", fmt.Errorf("no MCP server has a tool %q; near are %s", line(in.Name, 80), some(namesOf(near[:min(3, len(near))])))
+		return nil, "", fmt.Errorf("no MCP server has a tool %q; similar are %s",
+			line(in.Name, 80), some(namesOf(near[:min(3, len(near))])))
 	}
 	input, err := tools[i].fits(string(in.Arguments))
 	if err != nil {
-		return nil, "", fmt.Errorf("%s did not run: %w. Its arguments, as JSON Schema: %s", in.Name, err, tools[i].spec.Input)
+		return nil, "", fmt.Errorf("%s did not run: %w. Its arguments, as JSON Schema: %s",
+			in.Name, err, tools[i].spec.Input)
 	}
 	return tools[i], input, nil
 }
 
-// Gate returns a gate that rules on what use_tool is to call as g does on a
-// call of that tool itself, and denies what could not run. A nil g asks about
-// whatever changes something.
+// Gate returns a gate that treats a call of use_tool like a call of the tool
+// that it names: g decides on that, with its name, arguments and spec. Calls
+// that could not run are denied. If g is nil, it asks about every call that
+// changes something.
 func (c *Client) Gate(g openmanus.Gate) openmanus.Gate {
 	if g == nil {
 		g = openmanus.Mode(openmanus.ApproveAsk)
 	}
-	return openmanus.GateFunc(func(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec) (openmanus.Verdict, error) {
+	return openmanus.GateFunc(func(ctx context.Context, call openmanus.Call,
+		spec openmanus.ToolSpec) (openmanus.Verdict, error) {
 		if call.Name != nameUse {
 			return g.Rule(ctx, call, spec)
 		}

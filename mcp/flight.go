@@ -16,40 +16,41 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A flight is a call on its way. It outlasts the attempts of the call's tool:
-// one ends when the server asks the person something, and the next brings the
-// answer.
+// A flight is a call under way at the server. It outlasts a run of the call's
+// tool: a run ends when the server asks the person something, and the next run
+// brings the answer.
 type flight struct {
 	link  *link
 	key   callKey
-	token string // by which the server reports progress
+	token string // with which the server reports progress
 
-	legacy atomic.Bool // the server cannot take the same call twice for one
+	legacy atomic.Bool // the protocol is too old to recognize a call that is sent again
 	cancel context.CancelCauseFunc
 	limit  *limit
-	asks   chan *question // unbuffered: to whoever waits
-	done   chan struct{}
-	out    any // once done is closed
+	asks   chan *question // unbuffered: wait receives
+	done   chan struct{}  // closed at the end; then out and err are set
+	out    any
 	err    error
 
 	mu      sync.Mutex
-	live    io.Writer
-	open    *question          // what was asked last, until it is answered
-	answers []openmanus.Answer // to what the server asks again
+	live    io.Writer          // where progress is shown
+	open    *question          // the last one, until it is answered
+	answers []openmanus.Answer // for questions that the server asks again
 }
 
-// A callKey is a call of a session.
+// A callKey identifies a call of a session at a server.
 type callKey struct{ session, call, server string }
 
-// maxFlight is how long a call may wait for a person.
+// maxFlight is how long a call may wait for the answer of a person.
 const maxFlight = time.Hour
 
 var (
-	errTimeLimit = errors.New("the time limit was reached")
-	errAbandoned = errors.New("nobody answered")
+	errTimeLimit = errors.New("the idle timeout was reached")
+	errAbandoned = errors.New("the person did not answer")
 )
 
-// flight returns the call's flight if it is under way, and begins it otherwise.
+// flight returns the call's flight, which it begins unless it is under way. do
+// sends the request; its context ends with the client and at the idle timeout.
 func (l *link) flight(call openmanus.Call, do func(context.Context, *flight) (any, error)) (*flight, error) {
 	key := callKey{call.Session, call.ID, l.cfg.Name}
 	l.c.mu.Lock()
@@ -58,10 +59,13 @@ func (l *link) flight(call openmanus.Call, do func(context.Context, *flight) (an
 	if f != nil {
 		return f, nil
 	}
-	f = &flight{link: l, key: key, asks: make(chan *question), done: make(chan struct{}), live: call.Live, answers: call.Answers}
+	f = &flight{link: l, key: key, asks: make(chan *question), done: make(chan struct{})}
+	f.live, f.answers = call.Live, call.Answers
 	if len(call.Answers) > 0 {
 		if sess, _ := l.session(); sess == nil || version(sess) <= legacy {
-			return nil, fmt.Errorf("the MCP server %s asked a question in a call that is no longer under way: it may or may not have happened; look before you try again", clean(l.cfg.Name))
+			return nil, fmt.Errorf("the MCP server %s asked a question in a call that is no longer under "+
+				"way: "+
+				"it may or may not have happened; look before you try again", clean(l.cfg.Name))
 		}
 	}
 	ctx, cancel := context.WithCancelCause(l.c.life)
@@ -109,8 +113,9 @@ func (l *link) finish(f *flight) {
 	}
 }
 
-// wait hands over the last answer of call, if the flight waits for one, and
-// returns what comes next: the result, or a question as an [openmanus.Ask].
+// wait passes the last answer of call to the flight, if that waits for one, and
+// returns what comes next: the result, or a question as an [openmanus.Ask]. If
+// ctx ends, it cancels the call at the server.
 func (f *flight) wait(ctx context.Context, call openmanus.Call) (any, error) {
 	f.mu.Lock()
 	q := f.open
@@ -148,25 +153,26 @@ func (f *flight) wait(ctx context.Context, call openmanus.Call) (any, error) {
 	}
 }
 
-// A limit ends a call that says nothing for too long. What it waits for a
-// person does not count.
+// A limit is the idle timeout of a call. Time spent waiting for the person does
+// not count.
 type limit struct {
 	d    time.Duration
 	mu   sync.Mutex
 	t    *time.Timer
 	end  func()
-	left time.Duration // progress prolongs a call up to this
-	last time.Time
+	left time.Duration // by how much progress can still prolong the call
+	last time.Time     // when the timeout was last started
 }
 
-// prolonged is how many times its limit a call may take that reports progress.
+// prolonged is how many times its timeout a call may take if it reports
+// progress.
 const prolonged = 10
 
 func newLimit(d time.Duration, end func()) *limit {
 	return &limit{d: d, t: time.AfterFunc(d, end), end: end, left: d * (prolonged - 1), last: time.Now()}
 }
 
-// progress begins the limit anew, as long as there is something left.
+// progress restarts the timeout, up to the longest time of a call.
 func (l *limit) progress() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,6 +189,7 @@ func (l *limit) stop() {
 	l.t.Stop()
 }
 
+// start restarts the timeout after wait.
 func (l *limit) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,7 +197,7 @@ func (l *limit) start() {
 	l.t, l.last = time.AfterFunc(l.d, l.end), time.Now()
 }
 
-// wait counts to another limit meanwhile.
+// wait replaces the timeout by another one, until start.
 func (l *limit) wait(d time.Duration, end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +205,8 @@ func (l *limit) wait(d time.Duration, end func()) {
 	l.t = time.AfterFunc(d, end)
 }
 
-// onProgress shows what the server says of a call's progress.
+// onProgress shows the server's report of the progress of a call, and restarts
+// its timeout.
 func (l *link) onProgress(p *sdk.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	l.mu.Lock()
@@ -219,5 +227,5 @@ func (l *link) onProgress(p *sdk.ProgressNotificationParams) {
 		of = "/" + strconv.FormatFloat(p.Total, 'g', 6, 64)
 	}
 	about := strconv.FormatFloat(p.Progress, 'g', 6, 64) + of + " " + line(p.Message, 200)
-	fmt.Fprintln(live, strings.TrimSpace(about)) // shown now, or not at all
+	fmt.Fprintln(live, strings.TrimSpace(about)) // progress is not kept: an error does no harm
 }

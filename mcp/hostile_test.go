@@ -160,7 +160,7 @@ func hostiles() []hostile {
 				all = append(all, toolJSON(fmt.Sprint("t", i), "", plainObject))
 			}
 			lists(all...)(w, id, "")
-		}, heard: "offers too much: the first 1000 tools count"},
+		}, heard: "offers too much: only the first 1000 tools are used"},
 		{name: "describes in ten megabytes", list: lists(toolJSON("t", strings.Repeat("x", 10<<20), plainObject), toolJSON("u", "", plainObject)), heard: `the tool "t" is left out: its description has 10485760 bytes`, result: "fine"},
 		{name: "has a schema of a megabyte", list: lists(toolJSON("t", "", `{"type":"object","description":"`+strings.Repeat("x", 1<<20)+`"}`)), heard: `the tool "t" is left out: its schema has`},
 		{name: "has a schema that explodes", list: lists(toolJSON("t", "", bomb)), result: "fine", check: func(t *testing.T, c *Client) {
@@ -224,7 +224,7 @@ func hostiles() []hostile {
 			fmt.Fprintln(w, `{"jsonrpc":"2.0","id":"e1","method":"elicitation/create","params":{"mode":"url","message":"open","url":"javascript:alert(1)","elicitationId":"1"}}`)
 			next()
 			answers(`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"fine"}]}}`)(w, id, "", nil)
-		}, heard: "asked to open what is no address of a page", result: "fine"},
+		}, heard: "asked to open what is not the address of a page", result: "fine"},
 		{name: "wants our model to speak", call: func(w io.Writer, id, _ string, next nextLine) {
 			fmt.Fprintln(w, `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
 			next()

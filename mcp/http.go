@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,8 +16,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// dialHTTP connects to a server that is reached by a URL: over streamable
-// HTTP, or over the older transport if that is all that it knows.
+// dialHTTP connects to a server with a URL: over streamable HTTP, or over the
+// older transport if the server does not know that.
 func (l *link) dialHTTP(ctx context.Context) (*sdk.ClientSession, func() error, error) {
 	u, err := url.Parse(l.cfg.URL)
 	if err != nil {
@@ -25,13 +26,15 @@ func (l *link) dialHTTP(ctx context.Context) (*sdk.ClientSession, func() error, 
 	web := l.web(u)
 	end := func(sess *sdk.ClientSession) func() error {
 		return func() error {
-			sess.Close() // it says goodbye if it can
+			sess.Close() // an error means that the server is gone already
 			web.base.CloseIdleConnections()
 			return nil
 		}
 	}
 	if l.cfg.Type != "sse" {
-		t := &sdk.StreamableClientTransport{Endpoint: l.cfg.URL, HTTPClient: web.client(), MaxEventSize: maxMessage}
+		t := &sdk.StreamableClientTransport{
+			Endpoint: l.cfg.URL, HTTPClient: web.client(), MaxEventSize: maxMessage,
+		}
 		if s := l.c.opts.SignIn; s != nil {
 			t.OAuthHandler = s.handler(l, web)
 		}
@@ -40,17 +43,19 @@ func (l *link) dialHTTP(ctx context.Context) (*sdk.ClientSession, func() error, 
 			return sess, end(sess), nil
 		}
 		status := int(web.status.Load())
-		old := status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusBadRequest
+		old := slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusBadRequest},
+			status)
 		if l.cfg.Type == "http" || !old || ctx.Err() != nil {
 			web.base.CloseIdleConnections()
 			return nil, nil, reason(err, status)
 		}
 	}
-	// The older transport hears the server by one request, which lasts as
-	// long as the connection, and longer than ctx.
+	// The older transport receives everything in the response to one request,
+	// which lasts as long as the connection and must outlive ctx.
 	live, stop := context.WithCancel(context.WithoutCancel(ctx))
 	early := context.AfterFunc(ctx, stop)
-	sess, err := l.client().Connect(live, &sdk.SSEClientTransport{Endpoint: l.cfg.URL, HTTPClient: web.client(), MaxEventSize: maxMessage}, &sdk.ClientSessionOptions{ProtocolVersion: legacy})
+	t := &sdk.SSEClientTransport{Endpoint: l.cfg.URL, HTTPClient: web.client(), MaxEventSize: maxMessage}
+	sess, err := l.client().Connect(live, t, &sdk.ClientSessionOptions{ProtocolVersion: legacy})
 	early()
 	if err != nil {
 		stop()
@@ -60,28 +65,30 @@ func (l *link) dialHTTP(ctx context.Context) (*sdk.ClientSession, func() error, 
 	return sess, func() error { defer stop(); return end(sess)() }, nil
 }
 
-// reason is err with what to try.
+// reason adds to err what to try.
 func reason(err error, status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("it refuses us (HTTP %d): %w; a key is given with --header, and openmanus mcp test signs in", status, err)
+		return fmt.Errorf("it refuses access (HTTP %d): %w; give a key with --header, or sign in with "+
+			"openmanus mcp test", status, err)
 	}
 	return err
 }
 
-// A web is how one server is reached by HTTP.
+// A web is the HTTP transport to one server.
 type web struct {
 	home    *url.URL
 	headers map[string]string
 	base    *http.Transport
-	status  atomic.Int32 // of the last answer that was an error
+	status  atomic.Int32 // of the last response to a POST that was an error
 }
 
 func (l *link) web(home *url.URL) *web {
 	plain := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16,
-		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10,
+		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if l.c.opts.Dial != nil && addr != address(home) {
 				return l.c.opts.Dial(ctx, network, addr)
@@ -92,7 +99,7 @@ func (l *link) web(home *url.URL) *web {
 	return &web{home: home, headers: l.cfg.Headers, base: base}
 }
 
-// address is the host and port of u.
+// address returns the host and port of u.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -101,22 +108,23 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// client speaks to the server. It does not follow the server to another host:
-// what was meant for one is not shown to another.
+// client returns the client for the server. It does not follow redirects to
+// another host, which would learn what is meant for this one.
 func (w *web) client() *http.Client {
 	return &http.Client{Transport: w, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		switch {
 		case r.URL.Host != w.home.Host || r.URL.Scheme != w.home.Scheme:
-			return fmt.Errorf("it sends us on to %s: if that is right, configure that address", r.URL.Host)
+			return fmt.Errorf("it redirects to %s: if that is right, configure that address", r.URL.Host)
 		case len(via) > 5:
-			return errors.New("it sends us on again and again")
+			return errors.New("it redirects too often")
 		}
 		return nil
 	}}
 }
 
-// RoundTrip implements [http.RoundTripper]: the configured headers go to the
-// configured host, and an answer has a bounded size.
+// RoundTrip implements [http.RoundTripper]. It adds the configured headers to
+// requests to the configured host, and bounds the size of responses. Event
+// streams are bounded by message.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Host == w.home.Host && r.URL.Scheme == w.home.Scheme && len(w.headers) > 0 {
 		r = r.Clone(r.Context())
@@ -137,7 +145,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// bounded is a body that is an error when it is too long.
+// bounded is a body that fails when it is too long.
 type bounded struct {
 	io.ReadCloser
 	left int64

@@ -71,7 +71,7 @@ func TestHeadersStayAtHome(t *testing.T) {
 		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	})
 	c, heard := reached(t, elsewhere, ServerConfig{Type: "http", Headers: map[string]string{"X-Key": "secret"}}, Options{})
-	if c.Status()[0].Err == nil || !strings.Contains(heard.String(), "it sends us on to ") || len(away) > 0 {
+	if c.Status()[0].Err == nil || !strings.Contains(heard.String(), "it redirects to ") || len(away) > 0 {
 		t.Errorf("%s; %d requests went away", heard, len(away))
 	}
 	s := newServer(tool("t", ""))
@@ -113,7 +113,7 @@ func TestDiscoveryIsGuarded(t *testing.T) {
 func TestSigningInWithoutAPerson(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "sign in", http.StatusUnauthorized) })
 	_, heard := reached(t, h, ServerConfig{}, Options{SignIn: &SignIn{Dir: t.TempDir()}})
-	if !strings.Contains(heard.String(), "it wants you to sign in: openmanus mcp test s") {
+	if !strings.Contains(heard.String(), "you must sign in first: openmanus mcp test s") {
 		t.Error(heard)
 	}
 }

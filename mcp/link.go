@@ -10,25 +10,26 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A link is one server: its connection, when there is one, and what it offers.
+// A link is one server: its configuration, its connection if there is one, and
+// what it offers.
 type link struct {
 	c   *Client
 	cfg ServerConfig
 
-	turn chan struct{} // has one element: who takes it may connect and list
+	turn chan struct{} // holds one element; its receiver may connect and list
 
 	mu       sync.Mutex
-	sess     *sdk.ClientSession
-	end      func() error // ends what belongs to sess
-	list     *listing     // the last one, nil before the first
-	stale    bool         // the server said that list is no longer true
-	took     time.Duration
-	failed   error // why the last attempt to connect failed
-	fails    int   // in a row
-	nextTry  time.Time
-	since    time.Time // when sess began
-	progress map[string]*flight
-	seq      int
+	sess     *sdk.ClientSession // nil if it is not connected
+	end      func() error       // ends sess and what belongs to it
+	list     *listing           // the last one; nil before the first
+	stale    bool               // the server said that its list has changed
+	took     time.Duration      // to connect
+	failed   error              // why the last attempt to connect failed
+	fails    int                // failed attempts in a row
+	nextTry  time.Time          // no attempt before
+	since    time.Time          // when sess began
+	progress map[string]*flight // by token
+	seq      int                // of tokens
 }
 
 func newLink(c *Client, cfg ServerConfig) *link {
@@ -44,15 +45,17 @@ func (l *link) known() *listing {
 	return l.list
 }
 
-// session returns the connection there is, if what is known of it is true.
+// session returns the connection, if there is one, and whether it can be used
+// with the known listing.
 func (l *link) session() (*sdk.ClientSession, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sess, l.sess != nil && !l.stale
 }
 
-// connected returns a connection to the server, which it makes if there is
-// none, and sees to it that the listing is that of the server now.
+// connected returns a connection to the server. It connects if there is none,
+// and lists the tools again if they have changed. Concurrent callers wait for
+// one attempt.
 func (l *link) connected(ctx context.Context) (*sdk.ClientSession, error) {
 	if sess, ok := l.session(); ok {
 		return sess, nil
@@ -72,7 +75,9 @@ func (l *link) connected(ctx context.Context) (*sdk.ClientSession, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.c.life, func() { cancel(errClosed) })()
-	lim := newLimit(l.cfg.StartTimeout, func() { cancel(fmt.Errorf("it did not answer within %s", l.cfg.StartTimeout)) })
+	lim := newLimit(l.cfg.StartTimeout, func() {
+		cancel(fmt.Errorf("it did not answer within %s", l.cfg.StartTimeout))
+	})
 	defer lim.stop()
 	ctx = context.WithValue(ctx, limitKey{}, lim)
 	if sess == nil {
@@ -98,11 +103,11 @@ func (l *link) connected(ctx context.Context) (*sdk.ClientSession, error) {
 	return sess, nil
 }
 
-// limitKey finds the limit of an attempt to connect, which does not run while
-// a person signs in.
+// limitKey is the context key of the limit of an attempt to connect. That limit
+// stops while a person signs in.
 type limitKey struct{}
 
-// cause is err, or why ctx ended if that is the reason for it.
+// cause returns why ctx ended if it ended, and err otherwise.
 func cause(ctx context.Context, err error) error {
 	if why := context.Cause(ctx); ctx.Err() != nil && why != nil {
 		return why
@@ -116,20 +121,20 @@ const (
 	longestWait = time.Minute
 )
 
-// pause is an error if it is too early to try again.
+// pause returns an error if it is too early for another attempt.
 func (l *link) pause() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if wait := time.Until(l.nextTry); wait > 0 {
-		return fmt.Errorf("%w; it is tried again in %s", l.failed, wait.Round(100*time.Millisecond))
+		return fmt.Errorf("%w; the next attempt is in %s", l.failed, wait.Round(100*time.Millisecond))
 	}
 	return nil
 }
 
-// failing notes that the server could not be reached, or ended early.
+// failing records that the server could not be reached, or ended early.
 func (l *link) failing(err error) {
 	if errors.Is(err, context.Canceled) {
-		return // we did not wait for it
+		return // this side gave up, which says nothing about the server
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +144,7 @@ func (l *link) failing(err error) {
 	l.nextTry = time.Now().Add(wait)
 }
 
-// connect makes a connection, and watches it.
+// connect makes a connection, and watches it in the background.
 func (l *link) connect(ctx context.Context) (*sdk.ClientSession, error) {
 	sess, end, err := l.dial(ctx)
 	if err != nil {
@@ -154,8 +159,8 @@ func (l *link) connect(ctx context.Context) (*sdk.ClientSession, error) {
 	return sess, nil
 }
 
-// steady is how long a connection lasts for its end not to count as a failure
-// to start.
+// steady is how long a connection must last for its end not to count as a
+// failure to start.
 const steady = time.Minute
 
 // watch waits for the end of a connection.
@@ -167,7 +172,8 @@ func (l *link) watch(sess *sdk.ClientSession) {
 	l.drop(sess, err)
 }
 
-// drop forgets sess, which ended or is no use, and ends what belongs to it.
+// drop forgets sess, which ended or cannot be used, and ends what belongs to
+// it. It does nothing if sess is not the connection any more.
 func (l *link) drop(sess *sdk.ClientSession, why error) {
 	l.mu.Lock()
 	if l.sess != sess {
@@ -190,7 +196,7 @@ func (l *link) drop(sess *sdk.ClientSession, why error) {
 
 // close ends the connection.
 func (l *link) close() error {
-	select { // an attempt to connect is over soon: its context has ended
+	select { // an attempt to connect ends soon: its context is canceled
 	case <-l.turn:
 		defer func() { l.turn <- struct{}{} }()
 	case <-time.After(l.cfg.StartTimeout):
@@ -200,12 +206,12 @@ func (l *link) close() error {
 	l.sess, l.end = nil, nil
 	l.mu.Unlock()
 	if sess != nil {
-		end() // what a server says as it is ended is nobody's fault
+		end() // how a server reacts to its end does not matter
 	}
 	return nil
 }
 
-// changed says that the server's list is another now.
+// changed notes that the server's list has changed.
 func (l *link) changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

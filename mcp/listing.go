@@ -15,8 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// The bounds of what a server may offer. What is beyond them is left out, and
-// said.
+// Limits of what a server may offer. What exceeds them is left out, with a note.
 const (
 	maxTools       = 1000
 	maxPages       = 100
@@ -25,18 +24,19 @@ const (
 	maxListing     = 16 << 20 // bytes of definitions
 )
 
-// A listing is what a server offers. It does not change.
+// A listing is what a server offers. It does not change once it is made.
 type listing struct {
-	tools              []*remote // by the server's names
-	byName             map[string]*remote
-	resources, prompts bool
-	notes              []string
+	tools              []*remote          // sorted by the names of the server
+	byName             map[string]*remote // the same, by these names
+	resources, prompts bool               // the server has some
+	notes              []string           // problems, for people
 }
 
-// relist asks the server for its tools.
+// relist asks the server for its tools, and says what is wrong with them if
+// that is new.
 func (l *link) relist(ctx context.Context, sess *sdk.ClientSession) error {
 	l.mu.Lock()
-	l.stale = false // whatever changes from here on is said again
+	l.stale = false // a later change sets it again
 	before := l.list
 	l.mu.Unlock()
 	list := &listing{byName: map[string]*remote{}}
@@ -70,7 +70,7 @@ func capabilities(sess *sdk.ClientSession) *sdk.ServerCapabilities {
 	return nil
 }
 
-// collect reads the pages of the server's tools.
+// collect reads the pages of the server's list of tools.
 func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listing) error {
 	var params sdk.ListToolsParams
 	size := 0
@@ -82,7 +82,8 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 		}
 		for _, t := range res.Tools {
 			if len(list.tools) == maxTools || size > maxListing {
-				list.note(fmt.Sprintf("offers too much: the first %d tools count", len(list.tools)))
+				list.note(fmt.Sprintf("it offers too much: only the first %d tools are used",
+					len(list.tools)))
 				return nil
 			}
 			if t == nil || !l.wants(t.Name) {
@@ -90,7 +91,7 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 			}
 			r, note := l.remote(t)
 			if note == "" && list.byName[t.Name] != nil {
-				note = fmt.Sprintf("has two tools called %q: the second is left out", line(t.Name, 60))
+				note = fmt.Sprintf("it has two tools called %q: the second is left out", line(t.Name, 60))
 			}
 			if note != "" {
 				list.note(note)
@@ -103,7 +104,8 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 		case res.NextCursor == "":
 			return nil
 		case page == maxPages, seen[res.NextCursor]:
-			list.note(fmt.Sprintf("its list of tools does not end: the first %d count", len(list.tools)))
+			list.note(fmt.Sprintf("its list of tools does not end: only the first %d are used",
+				len(list.tools)))
 			return nil
 		}
 		seen[res.NextCursor] = true
@@ -111,22 +113,22 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 	}
 }
 
-// maxNotes is how much is said about one listing.
+// maxNotes is how many notes a listing has.
 const maxNotes = 10
 
+// note adds a note, which completes a sentence about the server.
 func (list *listing) note(text string) {
 	if len(list.notes) < maxNotes && !slices.Contains(list.notes, text) {
 		list.notes = append(list.notes, text)
 	}
 }
 
-// wants reports whether the configuration lets the tool be offered.
+// wants reports whether the configuration allows the tool.
 func (l *link) wants(tool string) bool {
 	return (len(l.cfg.Allow) == 0 || slices.Contains(l.cfg.Allow, tool)) && !slices.Contains(l.cfg.Deny, tool)
 }
 
-// remote makes a tool of ours of a server's. The note says why it cannot be
-// one.
+// remote converts a server's tool. If it cannot be offered, the note says why.
 func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	name := line(t.Name, 60)
 	schema, err := json.Marshal(t.InputSchema)
@@ -136,25 +138,32 @@ func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	case err != nil:
 		return nil, fmt.Sprintf("the tool %q is left out: its schema cannot be read", name)
 	case len(t.Description) > maxDescription:
-		return nil, fmt.Sprintf("the tool %q is left out: its description has %d bytes, and at most %d are read", name, len(t.Description), maxDescription)
+		return nil, fmt.Sprintf("the tool %q is left out: its description has %d bytes, more than %d",
+			name, len(t.Description), maxDescription)
 	case len(schema) > maxSchema:
-		return nil, fmt.Sprintf("the tool %q is left out: its schema has %d bytes, and at most %d are read", name, len(schema), maxSchema)
+		return nil, fmt.Sprintf("the tool %q is left out: its schema has %d bytes, more than %d",
+			name, len(schema), maxSchema)
 	}
 	d := define(t)
-	r := &remote{link: l, origin: origin{l.cfg.Name, t.Name}, def: d, hash: d.hash(), size: len(schema) + len(t.Description)}
+	r := &remote{link: l, origin: origin{l.cfg.Name, t.Name}, def: d, hash: d.hash()}
+	r.size = len(schema) + len(t.Description)
 	description := strings.TrimSpace(clean(cmp.Or(t.Description, t.Title)))
 	input, loose := usable(schema)
 	if loose != "" {
-		description += "\n\nThe arguments are not checked here (" + loose + "). Their JSON Schema: " + clean(string(schema))
+		description += "\n\nThe arguments are not checked here (" + loose + "). " +
+			"Their JSON Schema: " + clean(string(schema))
 	}
-	r.spec = openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Description: description, Input: input}, Hints: l.hints(t.Annotations), Arguments: argumentsOf(input)}
+	r.spec = openmanus.ToolSpec{
+		ToolSpec: llm.ToolSpec{Description: description, Input: input},
+		Hints:    l.hints(t.Annotations), Arguments: argumentsOf(input),
+	}
 	r.check = input
 	return r, ""
 }
 
 // argumentsOf declares the arguments of a server's tool. All of them are sent
-// to the server. The schema can say that one is an address or a host; what any
-// other is remains unknown, so that a gate takes it for whatever it looks like.
+// to the server. The schema may say that one is an address or a host. The kind
+// of the others is unknown, so that a gate guesses from their names and values.
 func argumentsOf(schema json.RawMessage) []openmanus.Argument {
 	var s struct {
 		Properties map[string]struct{ Format string }
@@ -164,16 +173,21 @@ func argumentsOf(schema json.RawMessage) []openmanus.Argument {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			switch s.Properties[name].Format {
 			case "uri", "iri", "url":
-				list = append(list, openmanus.Argument{Name: name, Kind: openmanus.URLArgument, Does: openmanus.Sends})
+				list = append(list, sends(name, openmanus.URLArgument))
 			case "hostname", "idn-hostname", "ipv4", "ipv6":
-				list = append(list, openmanus.Argument{Name: name, Kind: openmanus.HostArgument, Does: openmanus.Sends})
+				list = append(list, sends(name, openmanus.HostArgument))
 			}
 		}
 	}
-	return append(list, openmanus.Argument{Name: "*", Does: openmanus.Sends})
+	return append(list, sends("*", ""))
 }
 
-// hints are what is believed of what a server says that its tool does.
+func sends(name string, kind openmanus.ArgumentKind) openmanus.Argument {
+	return openmanus.Argument{Name: name, Kind: kind, Does: openmanus.Sends}
+}
+
+// hints returns the hints of a tool. The annotations of the server count only
+// if the configuration trusts it.
 func (l *link) hints(a *sdk.ToolAnnotations) openmanus.Hints {
 	if !l.cfg.Trust || a == nil {
 		return openmanus.Hints{}

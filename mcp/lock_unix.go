@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile waits for the lock that other processes respect, and returns what
-// gives it back.
+// lockFile waits for the lock on a file that other processes of this program
+// take too. unlock gives it back.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile waits for the lock that other processes respect, and returns what
-// gives it back.
+// lockFile waits for the lock on a file that other processes of this program
+// take too. unlock gives it back.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0, new(windows.Overlapped)); err != nil {
+	if err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK, 0, 1, 0,
+		new(windows.Overlapped)); err != nil {
 		f.Close()
 		return nil, err
 	}

@@ -8,13 +8,14 @@ import (
 	"unicode"
 )
 
-// maxName is the length of a tool's name that every provider takes.
+// maxName is the length of a tool's name that every provider accepts.
 const maxName = 64
 
-// fixedNames are tools of ours, whose names no server's tool gets.
+// fixedNames are names of the client's own tools, which no tool of a server
+// gets.
 var fixedNames = []string{nameFind, nameUse, nameResources, namePrompts}
 
-// An origin is what a tool is called by its server.
+// An origin identifies a tool by the names of its server and of the tool there.
 type origin struct{ server, tool string }
 
 var (
@@ -22,9 +23,9 @@ var (
 	runs = regexp.MustCompile(`_+`)
 )
 
-// plainName is the name that a tool gets if no other wants it:
-// mcp_SERVER_TOOL, with what providers do not take as an underscore. It is
-// cut if it is too long, and exact if it says all there is to say.
+// plainName returns the name that a tool gets if no other tool wants it:
+// mcp_SERVER_TOOL, with an underscore for what providers do not accept. It is
+// cut if it is too long. exact reports whether it was not cut.
 func plainName(o origin) (name string, exact bool) {
 	name = "mcp_" + o.server + "_" + o.tool
 	short := strings.Trim(runs.ReplaceAllString(odd.ReplaceAllString(name, "_"), "_"), "_")
@@ -34,15 +35,15 @@ func plainName(o origin) (name string, exact bool) {
 	return short, true
 }
 
-// hashedName is a name that only this tool gets.
+// hashedName returns a name that only this tool gets.
 func hashedName(o origin) string {
 	sum := fmt.Sprintf("_%x", sha256.Sum256([]byte(o.server+"\x00"+o.tool)))[:9]
 	name, _ := plainName(o)
 	return strings.TrimRight(name[:min(len(name), maxName-len(sum))], "_") + sum
 }
 
-// name gives every tool its name: the plain one if no other has it, or wants
-// it at the same time. A tool keeps the name it once got.
+// name gives every tool its name: the plain one, unless another tool has it or
+// wants it at the same time. A tool keeps its name for the life of the client.
 func (c *Client) name(tools []*remote) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,16 +70,16 @@ func (c *Client) name(tools []*remote) {
 	}
 }
 
-// clean is what somebody else wrote, without what is not to be seen: escape
-// sequences, control characters, and characters that hide or turn around what
-// stands beside them.
+// clean returns foreign text without escape sequences, control characters, and
+// characters that hide or reorder what stands beside them.
 func clean(text string) string {
 	text = escapes.ReplaceAllString(text, "")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r):
+		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co,
+			unicode.Zl, unicode.Zp):
 			return -1
 		}
 		return r
@@ -87,7 +88,7 @@ func clean(text string) string {
 
 var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
 
-// line is clean text in one line, at most n runes of it.
+// line returns clean text in one line, at most n characters of it.
 func line(text string, n int) string {
 	words := strings.Join(strings.Fields(clean(text)), " ")
 	if r := []rune(words); len(r) > n {

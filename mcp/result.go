@@ -14,20 +14,21 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Detail is what people can see of a result besides its text.
+// A Detail is the Detail of the results of tools of servers.
 type Detail struct {
 	Server     string `json:"server"`
 	Tool       string `json:"tool,omitempty"`
 	Structured any    `json:"structured,omitempty"`
 }
 
-// maxBlob is how large an image or a sound is that is passed on.
+// maxBlob is how many bytes an image or a sound may have.
 const maxBlob = 10 << 20
 
-// result makes a result of ours of a server's. The error says what the server
-// said, if it said that the call failed.
+// result converts an MCP result. If IsError is set, its text is returned as the
+// error.
 func (l *link) result(tool string, res *sdk.CallToolResult) (openmanus.Result, error) {
-	r := openmanus.Result{Source: l.source(), Detail: Detail{l.cfg.Name, clean(tool), res.StructuredContent}}
+	r := openmanus.Result{Source: l.source()}
+	r.Detail = Detail{l.cfg.Name, clean(tool), res.StructuredContent}
 	for _, c := range res.Content {
 		r.Parts = append(r.Parts, l.part(c)...)
 	}
@@ -47,7 +48,7 @@ func (l *link) result(tool string, res *sdk.CallToolResult) (openmanus.Result, e
 			}
 		}
 		if r.Parts = others; strings.TrimSpace(text) == "" {
-			text = fmt.Sprintf("the server %s says that the call failed, and not why", clean(l.cfg.Name))
+			text = fmt.Sprintf("the server %s says that the call failed, but not why", clean(l.cfg.Name))
 		}
 		return r, errors.New(text)
 	}
@@ -57,10 +58,10 @@ func (l *link) result(tool string, res *sdk.CallToolResult) (openmanus.Result, e
 	return r, nil
 }
 
-// source is what marks content as this server's.
+// source is the [openmanus.Result].Source of this server's content.
 func (l *link) source() string { return "mcp:" + line(l.cfg.Name, 100) }
 
-// joined puts an end of line between texts that follow each other.
+// joined puts a line end between texts that follow each other.
 func joined(parts llm.Parts) {
 	for i := range parts[:max(0, len(parts)-1)] {
 		t, ok := parts[i].(llm.Text)
@@ -71,8 +72,8 @@ func joined(parts llm.Parts) {
 	}
 }
 
-// said reports whether the texts among content say what v does: as JSON, or
-// word for word, if v is an object of texts.
+// said reports whether the texts of content repeat v: as JSON, or, if v is an
+// object of strings, each of them.
 func said(content []sdk.Content, v any) bool {
 	all := ""
 	for _, c := range content {
@@ -94,7 +95,7 @@ func said(content []sdk.Content, v any) bool {
 	return ok && all != ""
 }
 
-// part is a piece of content as the model reads it.
+// part converts a piece of content.
 func (l *link) part(c sdk.Content) llm.Parts {
 	switch c := c.(type) {
 	case *sdk.TextContent:
@@ -112,29 +113,31 @@ func (l *link) part(c sdk.Content) llm.Parts {
 	case *sdk.EmbeddedResource:
 		return contents(c.Resource)
 	}
-	return text("[content of a kind that is not known here: %T]", c)
+	return text("[content of an unknown kind: %T]", c)
 }
 
-// contents is what a resource holds.
+// contents converts the content of a resource.
 func contents(r *sdk.ResourceContents) llm.Parts {
 	switch {
 	case r == nil:
 		return nil
 	case r.Blob != nil:
-		return append(text("[resource %s]\n", line(r.URI, 500)), blob(r.MIMEType, line(r.URI, 200), r.Blob)...)
+		return append(text("[resource %s]\n", line(r.URI, 500)),
+			blob(r.MIMEType, line(r.URI, 200), r.Blob)...)
 	}
 	return text("[resource %s]\n%s", line(r.URI, 500), valid(r.Text))
 }
 
-// blob passes on an image or a sound. Of anything else it says what it is.
+// blob converts an image, a sound or a PDF. For anything else it returns a text
+// that says what it is.
 func blob(kind, name string, data []byte) llm.Parts {
 	media, _, err := mime.ParseMediaType(kind)
 	major, _, _ := strings.Cut(media, "/")
 	switch {
 	case err != nil || major != "image" && major != "audio" && media != "application/pdf":
-		return text("[%d bytes of %s, which are not shown]", len(data), line(kind, 60))
+		return text("[%d bytes of %s: not shown]", len(data), line(kind, 60))
 	case len(data) > maxBlob:
-		return text("[%s of %d bytes: more than the %d that are passed on]", media, len(data), maxBlob)
+		return text("[%s of %d bytes, more than %d: not shown]", media, len(data), maxBlob)
 	case len(data) == 0:
 		return text("[%s without content]", media)
 	}

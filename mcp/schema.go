@@ -9,21 +9,21 @@ import (
 	"github.com/openmanus-go/openmanus/internal/args"
 )
 
-// anyObject takes whatever a server's tool may want.
+// anyObject is a schema that every object fits.
 var anyObject = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// usable returns the schema that a tool is offered with: the server's own, if
-// it can be checked here at a bounded cost, or one that takes any object, and
-// then the reason.
+// usable returns the schema with which a tool is offered: the server's own, if
+// it can be checked at a bounded cost. Otherwise that is anyObject, and loose
+// says why.
 func usable(schema json.RawMessage) (input json.RawMessage, loose string) {
 	var top map[string]any
 	if json.Unmarshal(schema, &top) != nil || top == nil {
-		return anyObject, "its schema is no object"
+		return anyObject, "its schema is not an object"
 	}
 	if t, ok := top["type"]; ok && t != "object" {
 		return anyObject, "its schema is not that of an object"
 	}
-	if top["type"] == nil || top["properties"] == nil { // which some providers insist on
+	if top["type"] == nil || top["properties"] == nil { // some providers require both
 		top["type"] = "object"
 		if top["properties"] == nil {
 			top["properties"] = map[string]any{}
@@ -40,8 +40,8 @@ func usable(schema json.RawMessage) (input json.RawMessage, loose string) {
 	return schema, ""
 }
 
-// A weigher bounds what it costs to check a value against a schema: each $ref
-// is followed where it stands, as a validator does.
+// A weigher bounds the cost of checking a value against a schema. It follows
+// each $ref where it stands, as a validator does.
 type weigher struct {
 	root  map[string]any
 	open  map[string]bool // references that are being followed
@@ -49,10 +49,11 @@ type weigher struct {
 }
 
 const (
-	maxSteps = 5000 // subschemas, each as often as it is referred to
-	maxDeep  = 60
+	maxSteps = 5000 // subschemas; one counts each time that it is referred to
+	maxDeep  = 60   // nesting
 )
 
+// weigh adds the cost of a subschema, and fails when there are too many.
 func (w *weigher) weigh(v any, depth int) error {
 	w.steps++
 	if w.steps > maxSteps || depth > maxDeep {
@@ -77,11 +78,12 @@ func (w *weigher) weigh(v any, depth int) error {
 	return nil
 }
 
-// follow weighs what ref refers to. One that refers to what contains it is a
-// tree, whose cost is bounded by the value's depth, unless it branches.
+// follow weighs what ref refers to. A reference to a schema that contains it is
+// a recursion: its cost is bounded by the depth of the value, unless it
+// branches.
 func (w *weigher) follow(ref string, depth int) error {
 	if w.open[ref] {
-		if w.steps += 50; w.steps > maxSteps { // it can branch, and not often
+		if w.steps += 50; w.steps > maxSteps { // recursion may branch, but not often
 			return fmt.Errorf("its schema refers to itself too often")
 		}
 		return nil
@@ -114,11 +116,19 @@ func (w *weigher) find(ref string) (any, bool) {
 	return at, true
 }
 
+// Keywords of JSON Schema whose value is a schema or a list of schemas, and
+// those whose value is an object of schemas.
+var (
+	schemaKeys = strings.Fields(`items additionalItems prefixItems additionalProperties contains not if then
+		else propertyNames unevaluatedItems unevaluatedProperties allOf anyOf oneOf`)
+	schemaMapKeys = strings.Fields(`properties patternProperties dependentSchemas dependencies $defs
+		definitions`)
+)
+
 // below weighs the subschemas of a keyword.
 func (w *weigher) below(key string, sub any, depth int) error {
 	switch {
-	case slices.Contains([]string{"items", "additionalItems", "prefixItems", "additionalProperties", "contains", "not", "if", "then", "else",
-		"propertyNames", "unevaluatedItems", "unevaluatedProperties", "allOf", "anyOf", "oneOf"}, key):
+	case slices.Contains(schemaKeys, key):
 		if list, ok := sub.([]any); ok {
 			for _, s := range list {
 				if err := w.weigh(s, depth+1); err != nil {
@@ -128,7 +138,7 @@ func (w *weigher) below(key string, sub any, depth int) error {
 			return nil
 		}
 		return w.weigh(sub, depth+1)
-	case slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}, key):
+	case slices.Contains(schemaMapKeys, key):
 		m, _ := sub.(map[string]any)
 		for _, s := range m {
 			if err := w.weigh(s, depth+1); err != nil {

@@ -10,28 +10,32 @@ import (
 	"time"
 )
 
-// sealTime is how long a client may take to bring back what it keeps for us.
+// sealTime is how long a client may keep a sealed state.
 const sealTime = 24 * time.Hour
 
-var errSeal = errors.New("it is not what this server gave out, or too old")
+var errSeal = errors.New("it does not come from this server, or it is too old")
 
-// sealed is v as a client keeps it, who can read and not change it.
+// sealed returns v in a form that a client keeps for us. The client can read it
+// and cannot change it.
 func (s *Server) sealed(v *visit) string {
 	v.Until = time.Now().Add(sealTime).UTC()
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // texts and JSON always encode
+		panic(err) // strings and JSON always encode
 	}
-	return base64.RawURLEncoding.EncodeToString(data) + "." + base64.RawURLEncoding.EncodeToString(s.sign(data))
+	return base64.RawURLEncoding.EncodeToString(data) + "." +
+		base64.RawURLEncoding.EncodeToString(s.sign(data))
 }
 
+// sign returns the code that authenticates data. The key lasts as long as the
+// process.
 func (s *Server) sign(data []byte) []byte {
 	h := hmac.New(sha256.New, s.key)
 	h.Write(data)
 	return h.Sum(nil)
 }
 
-// opened is what was sealed.
+// opened returns the visit that was sealed.
 func (s *Server) opened(state string) (*visit, error) {
 	head, sum, ok := strings.Cut(state, ".")
 	data, err := base64.RawURLEncoding.DecodeString(head)

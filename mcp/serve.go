@@ -16,25 +16,30 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// HTTPOptions are how a [Server] is reached over HTTP.
+// HTTPOptions say which HTTP requests a [Server] serves.
 type HTTPOptions struct {
-	Token string   // what clients show as "Authorization: Bearer TOKEN"; "": anybody may come
-	Hosts []string // names that requests may be addressed to, besides those of this machine; without a port
+	Token string   // clients send "Authorization: Bearer TOKEN"; "" means that every client is served
+	Hosts []string // names, without a port, to which requests may be addressed besides the loopback ones
 }
 
-// maxRequest is how large a request of a client may be.
+// maxRequest is how many bytes a request may have.
 const maxRequest = 4 << 20
 
-// idle is how long a session of an older client is kept that says nothing.
+// idle is how long a session of an older client may be silent.
 const idle = time.Hour
 
-// Handler serves streamable HTTP, in all versions of the protocol. A page of
-// another origin, a name that is not this machine's, and who has not the token
-// are refused.
+// Handler serves streamable HTTP, in all versions of the protocol. It refuses
+// requests from pages of another origin, requests to unknown host names (which
+// is how a page reaches a local server by DNS rebinding), and requests without
+// the token.
 func (s *Server) Handler(o HTTPOptions) http.Handler {
 	get := func(*http.Request) *sdk.Server { return s.mcp }
-	now := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{Stateless: true, MaxRequestBodyBytes: maxRequest, PropagateRequestCancellation: true})
-	old := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{MaxRequestBodyBytes: maxRequest, SessionTimeout: idle, EventStore: sdk.NewMemoryEventStore(nil)})
+	now := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: maxRequest, PropagateRequestCancellation: true,
+	})
+	old := sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{
+		MaxRequestBodyBytes: maxRequest, SessionTimeout: idle, EventStore: sdk.NewMemoryEventStore(nil),
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status, why := o.refuses(r); status != 0 {
 			if status == http.StatusUnauthorized {
@@ -55,10 +60,10 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 	})
 }
 
-// refuses says why a request is not served, or 0.
+// refuses returns why a request is not served, or 0.
 func (o HTTPOptions) refuses(r *http.Request) (status int, why string) {
 	if !o.named(r.Host) {
-		return http.StatusForbidden, "this server is not called " + r.Host
+		return http.StatusForbidden, "this server does not serve the host " + r.Host
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
@@ -72,12 +77,12 @@ func (o HTTPOptions) refuses(r *http.Request) (status int, why string) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	got, want := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(o.Token))
 	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-		return http.StatusUnauthorized, "show the token: Authorization: Bearer TOKEN"
+		return http.StatusUnauthorized, "send the token: Authorization: Bearer TOKEN"
 	}
 	return 0, ""
 }
 
-// named reports whether a request may be addressed to host.
+// named reports whether requests may be addressed to host.
 func (o HTTPOptions) named(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -87,7 +92,8 @@ func (o HTTPOptions) named(host string) bool {
 	return loopback(name) || slices.Contains(o.Hosts, name)
 }
 
-// isCurrent reports whether a request is of a version without sessions.
+// isCurrent reports whether a request uses a version of the protocol without
+// sessions. It may read the body, and then replaces it.
 func isCurrent(w http.ResponseWriter, r *http.Request) (bool, error) {
 	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" {
 		return v > legacy, nil
@@ -100,5 +106,6 @@ func isCurrent(w http.ResponseWriter, r *http.Request) (bool, error) {
 		return false, errors.Join(err, r.Body.Close())
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return r.Header.Get("Mcp-Method") != "" || bytes.Contains(body, []byte("io.modelcontextprotocol/protocolVersion")), nil
+	return r.Header.Get("Mcp-Method") != "" ||
+		bytes.Contains(body, []byte("io.modelcontextprotocol/protocolVersion")), nil
 }

@@ -22,23 +22,24 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// ServerOptions are what a [Server] is made with.
+// ServerOptions are what a [Server] is made from.
 type ServerOptions struct {
 	Name, Version string
 	Instructions  string // for the model of the client
 	Tools         []openmanus.Tool
 
-	// Gate rules on the calls of clients. Where it asks, the person at the
-	// client is asked, if the client can do that; otherwise the call is
-	// denied. Nil asks about whatever changes something.
+	// Gate decides on the calls of clients. If it asks, the question goes to the
+	// person at the client; if the client cannot ask, the call is denied. A nil
+	// Gate asks about every call that changes something.
 	Gate openmanus.Gate
 
-	Blobs   openmanus.Blobs    // where tools keep what is large; nil: in memory
-	Secrets *journal.Secrets   // are replaced in what clients read
+	Blobs   openmanus.Blobs    // for tools; nil means in memory
+	Secrets *journal.Secrets   // replaced in everything that clients read
 	Options *sdk.ServerOptions // what else the SDK's server is to do; its Logger and Instructions are ours
 }
 
@@ -46,15 +47,15 @@ type ServerOptions struct {
 type Server struct {
 	opts    ServerOptions
 	mcp     *sdk.Server
-	key     []byte // signs what clients keep for us
+	key     []byte // signs the states that clients keep
 	schemas map[string]*args.Schema
 
 	mu   sync.Mutex
 	last map[[2]string]json.RawMessage // session, tool → Call.Last
 }
 
-// NewServer returns a server of the tools. It panics if a tool's schema is
-// none, which is a programmer's mistake.
+// NewServer returns a server of the tools. It panics if a tool's schema cannot
+// be read, which is a programmer's mistake.
 func NewServer(o ServerOptions) *Server {
 	if o.Gate == nil {
 		o.Gate = openmanus.Mode(openmanus.ApproveAsk)
@@ -67,16 +68,18 @@ func NewServer(o ServerOptions) *Server {
 		opts = *o.Options
 	}
 	opts.Instructions, opts.Logger = o.Instructions, slog.New(slog.DiscardHandler)
-	s := &Server{opts: o, key: make([]byte, 32), schemas: map[string]*args.Schema{}, last: map[[2]string]json.RawMessage{}}
+	s := &Server{opts: o, key: make([]byte, 32), schemas: map[string]*args.Schema{}}
+	s.last = map[[2]string]json.RawMessage{}
 	rand.Read(s.key)
-	s.mcp = sdk.NewServer(&sdk.Implementation{Name: o.Name, Title: "OpenManus", Version: cmp.Or(o.Version, "dev")}, &opts)
+	us := &sdk.Implementation{Name: o.Name, Title: "OpenManus", Version: cmp.Or(o.Version, "dev")}
+	s.mcp = sdk.NewServer(us, &opts)
 	for _, t := range o.Tools {
 		s.add(t)
 	}
 	return s
 }
 
-// MCP is the SDK's server, to which prompts, resources and the like can be
+// MCP returns the SDK's server, to which prompts, resources and the like can be
 // added.
 func (s *Server) MCP() *sdk.Server { return s.mcp }
 
@@ -95,14 +98,16 @@ func (s *Server) add(t openmanus.Tool) {
 	h := spec.Hints
 	s.mcp.AddTool(&sdk.Tool{
 		Name: spec.Name, Description: spec.Description, InputSchema: input,
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: h.ReadOnly || h.Internal, IdempotentHint: h.Idempotent || h.ReadOnly, DestructiveHint: new(!h.ReadOnly && !h.Internal && !h.Edits)},
+		Annotations: &sdk.ToolAnnotations{
+			ReadOnlyHint: h.ReadOnly || h.Internal, IdempotentHint: h.Idempotent || h.ReadOnly,
+			DestructiveHint: new(!h.ReadOnly && !h.Internal && !h.Edits),
+		},
 	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return s.call(ctx, t, r)
 	})
 }
 
-// Serve speaks to one client over in and out until the client leaves or ctx
-// ends.
+// Serve serves one client over in and out until the client leaves or ctx ends.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	err := s.mcp.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
 	if errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) {
@@ -111,7 +116,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	return err
 }
 
-// Close ends the sessions of clients that are still there.
+// Close ends the sessions of clients that are still connected.
 func (s *Server) Close() error {
 	var errs []error
 	for ss := range s.mcp.Sessions() {
@@ -120,25 +125,29 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// A visit is one call of a client, from its first request to its result. What
-// it is made of travels to the client and back while a person is asked.
+// A visit is one call of a client, from its first request to its result. While
+// a person is asked, the client keeps it: see sealed.
 type visit struct {
 	Call    string    `json:"call"`
 	Tool    string    `json:"tool"`
 	Input   string    `json:"input"`
-	Asking  bool      `json:"asking,omitempty"`  // a ruling is what was asked for last
+	Asking  bool      `json:"asking,omitempty"`  // the last question was whether the call may run
 	Allowed bool      `json:"allowed,omitempty"` // the call may run
 	Answers []reply   `json:"answers,omitempty"`
 	Until   time.Time `json:"until"`
 }
 
+// A reply is an [openmanus.Answer] as JSON.
 type reply struct {
 	Text string          `json:"text,omitempty"`
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// call carries out a call of a client.
-func (s *Server) call(ctx context.Context, t openmanus.Tool, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+// call carries out a call of a client. If a person must be asked, newer clients
+// get the question as the result and call again with the answer; older clients
+// are asked meanwhile.
+func (s *Server) call(ctx context.Context, t openmanus.Tool,
+	r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	input := string(r.Params.Arguments)
 	if input == "" {
 		input = "{}"
@@ -147,9 +156,10 @@ func (s *Server) call(ctx context.Context, t openmanus.Tool, r *sdk.CallToolRequ
 	if err != nil {
 		return failed(nil, fmt.Sprintf("%s did not run: %v", r.Params.Name, err)), nil
 	}
-	v := &visit{Call: newCall(), Tool: r.Params.Name, Input: fixed}
+	v := &visit{Call: ids.Session(), Tool: r.Params.Name, Input: fixed}
 	if r.Params.RequestState != "" {
-		if v, err = s.opened(r.Params.RequestState); err != nil || v.Tool != r.Params.Name || v.Input != fixed {
+		if v, err = s.opened(r.Params.RequestState); err != nil || v.Tool != r.Params.Name ||
+			v.Input != fixed {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid requestState"}
 		}
 		got, ok := r.Params.InputResponses[asked].(*sdk.ElicitResult)
@@ -166,14 +176,15 @@ func (s *Server) call(ctx context.Context, t openmanus.Tool, r *sdk.CallToolRequ
 			return res, nil
 		}
 		if !canElicit(r) {
-			return failed(nil, "this needs a person, and this client cannot ask one: "+ask.Message), nil
+			return failed(nil, "this needs a person, and this client cannot ask: "+ask.Message), nil
 		}
 		if r.ProtocolVersion() > legacy {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{asked: ask}, RequestState: s.sealed(v)}, nil
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{asked: ask},
+				RequestState: s.sealed(v)}, nil
 		}
 		got, err := r.Session.Elicit(ctx, ask)
 		if err != nil {
-			return failed(nil, "a person was to be asked, and that failed: "+err.Error()), nil
+			return failed(nil, "asking the person failed: "+err.Error()), nil
 		}
 		if done := v.take(got); done != nil {
 			return done, nil
@@ -181,17 +192,13 @@ func (s *Server) call(ctx context.Context, t openmanus.Tool, r *sdk.CallToolRequ
 	}
 }
 
-// asked is the name of the one question that is asked at a time.
+// asked is the name of the question in a request. There is one at a time.
 const asked = "question"
-
-func newCall() string {
-	return time.Now().Format("20060102-1504-") + strings.ToLower(rand.Text()[:8])
-}
 
 type askKey struct{}
 
-// CanAsk reports whether the client of the call that ctx belongs to can put
-// questions to a person.
+// CanAsk reports whether the client of the call that ctx belongs to can ask a
+// person.
 func CanAsk(ctx context.Context) bool {
 	can, _ := ctx.Value(askKey{}).(bool)
 	return can
@@ -202,9 +209,14 @@ func canElicit(r *sdk.CallToolRequest) bool {
 	return caps != nil && caps.Elicitation != nil
 }
 
-// attempt goes on with a visit until there is a result, or a question.
-func (s *Server) attempt(ctx context.Context, t openmanus.Tool, r *sdk.CallToolRequest, v *visit) (*sdk.ElicitParams, *sdk.CallToolResult) {
-	call := openmanus.Call{Call: llm.Call{ID: v.Call, Name: v.Tool, Input: v.Input}, Session: s.session(r), Blobs: s.opts.Secrets.Blobs(s.opts.Blobs), Live: s.progress(ctx, r)}
+// attempt continues a visit until there is a question or a result.
+func (s *Server) attempt(
+	ctx context.Context, t openmanus.Tool, r *sdk.CallToolRequest, v *visit,
+) (*sdk.ElicitParams, *sdk.CallToolResult) {
+	call := openmanus.Call{
+		Call: llm.Call{ID: v.Call, Name: v.Tool, Input: v.Input}, Session: s.session(r),
+		Blobs: s.opts.Secrets.Blobs(s.opts.Blobs), Live: s.progress(ctx, r),
+	}
 	for _, a := range v.Answers {
 		call.Answers = append(call.Answers, openmanus.Answer{Text: a.Text, Data: a.Data})
 	}
@@ -221,7 +233,7 @@ func (s *Server) attempt(ctx context.Context, t openmanus.Tool, r *sdk.CallToolR
 	res, err := drive(ctx, t, call)
 	var ask *openmanus.Ask
 	if errors.As(err, &ask) {
-		return question1(ask), nil
+		return formOf(ask), nil
 	}
 	if detail, e := json.Marshal(res.Detail); err == nil && e == nil && res.Detail != nil {
 		s.mu.Lock()
@@ -231,7 +243,7 @@ func (s *Server) attempt(ctx context.Context, t openmanus.Tool, r *sdk.CallToolR
 	return nil, s.result(res, err)
 }
 
-// session is under which name tools keep what they remember of a client.
+// session returns the session under which tools remember things for a client.
 func (s *Server) session(r *sdk.CallToolRequest) string {
 	if id := r.Session.ID(); id != "" {
 		return "mcp-" + id
@@ -239,8 +251,11 @@ func (s *Server) session(r *sdk.CallToolRequest) string {
 	return "mcp"
 }
 
-// rule puts the call before the gate. It returns neither if it may run.
-func (s *Server) rule(ctx context.Context, t openmanus.Tool, call openmanus.Call, v *visit) (*sdk.ElicitParams, *sdk.CallToolResult) {
+// rule puts the call before the gate. It returns neither a question nor a
+// result if the call may run.
+func (s *Server) rule(
+	ctx context.Context, t openmanus.Tool, call openmanus.Call, v *visit,
+) (*sdk.ElicitParams, *sdk.CallToolResult) {
 	spec := t.Spec()
 	if h, ok := t.(openmanus.CallHinter); ok {
 		spec.Hints = h.Hints(call)
@@ -248,10 +263,11 @@ func (s *Server) rule(ctx context.Context, t openmanus.Tool, call openmanus.Call
 	verdict, err := s.opts.Gate.Rule(ctx, call, spec)
 	switch {
 	case err != nil:
-		return nil, failed(nil, "this could not be ruled on: "+err.Error())
+		return nil, failed(nil, "whether this may run could not be decided: "+err.Error())
 	case verdict.Ask:
 		v.Asking = true
-		return &sdk.ElicitParams{Mode: "form", Message: verdict.Reason + "\n" + call.Name + " " + cut(call.Input, 8000), RequestedSchema: rulingSchema}, nil
+		message := verdict.Reason + "\n" + call.Name + " " + cut(call.Input, 8000)
+		return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: rulingSchema}, nil
 	case !verdict.Allow:
 		return nil, failed(nil, "not allowed: "+cmp.Or(verdict.Reason, "by the rules of this server"))
 	}
@@ -259,10 +275,13 @@ func (s *Server) rule(ctx context.Context, t openmanus.Tool, call openmanus.Call
 	return nil, nil
 }
 
-var rulingSchema = json.RawMessage(`{"type":"object","properties":{"decision":{"type":"string","enum":["allow","deny"],"description":"May this run?"},"reason":{"type":"string","description":"Why not, or what to do instead."}},"required":["decision"]}`)
+// rulingSchema is the form in which a person rules on a call.
+var rulingSchema = json.RawMessage(`{"type":"object","properties":{` +
+	`"decision":{"type":"string","enum":["allow","deny"],"description":"May this run?"},` +
+	`"reason":{"type":"string","description":"Why not, or what to do instead."}},"required":["decision"]}`)
 
-// take notes what the person said. It returns the result if that ends the
-// call.
+// take records the answer of the person. If that ends the call, it returns the
+// result.
 func (v *visit) take(got *sdk.ElicitResult) *sdk.CallToolResult {
 	if v.Asking {
 		v.Asking = false
@@ -291,9 +310,9 @@ func (v *visit) take(got *sdk.ElicitResult) *sdk.CallToolResult {
 	return nil
 }
 
-// question1 is a tool's question in the form in which clients can put it: an
-// object of plain values, or one text.
-func question1(ask *openmanus.Ask) *sdk.ElicitParams {
+// formOf returns a tool's question in a form that clients can show: an object
+// of plain values, or one text.
+func formOf(ask *openmanus.Ask) *sdk.ElicitParams {
 	p := &sdk.ElicitParams{Mode: "form", Message: ask.Question, RequestedSchema: ask.Schema}
 	if !flat(ask.Schema) {
 		text := `{"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]}`
@@ -304,8 +323,8 @@ func question1(ask *openmanus.Ask) *sdk.ElicitParams {
 	return p
 }
 
-// flat reports whether schema is that of an object of plain values, and of
-// choices among them, which is what clients can put.
+// flat reports whether schema describes an object of plain values and choices,
+// which clients can show.
 func flat(schema json.RawMessage) bool {
 	type choices struct{ Enum, AnyOf, OneOf []any }
 	var s struct {
@@ -331,7 +350,8 @@ func flat(schema json.RawMessage) bool {
 func drive(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res openmanus.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			res, err = openmanus.Result{Detail: map[string]string{"stack": string(debug.Stack())}}, fmt.Errorf("%s crashed: %v", call.Name, p)
+			res = openmanus.Result{Detail: map[string]string{"stack": string(debug.Stack())}}
+			err = fmt.Errorf("%s crashed: %v", call.Name, p)
 		}
 	}()
 	return t.Run(ctx, call)
@@ -340,7 +360,7 @@ func drive(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res open
 // maxOutput is how many bytes of a text a client gets.
 const maxOutput = 1 << 20
 
-// result is what a client reads of a result.
+// result converts a result for the client.
 func (s *Server) result(res openmanus.Result, err error) *sdk.CallToolResult {
 	out := &sdk.CallToolResult{Content: []sdk.Content{}}
 	for _, p := range res.Parts {
@@ -363,9 +383,10 @@ func (s *Server) result(res openmanus.Result, err error) *sdk.CallToolResult {
 	return out
 }
 
-// hidden is text without secrets.
+// hidden returns text without secrets.
 func (s *Server) hidden(text string) string { return s.opts.Secrets.Replace(text) }
 
+// content converts a blob.
 func content(b llm.Blob) sdk.Content {
 	switch major, _, _ := strings.Cut(b.MIME, "/"); {
 	case major == "image":
@@ -373,26 +394,32 @@ func content(b llm.Blob) sdk.Content {
 	case major == "audio":
 		return &sdk.AudioContent{MIMEType: b.MIME, Data: b.Data}
 	case major == "text" && utf8.Valid(b.Data):
-		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: cmp.Or(b.Name, "openmanus://text"), MIMEType: b.MIME, Text: string(b.Data)}}
+		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+			URI: cmp.Or(b.Name, "openmanus://text"), MIMEType: b.MIME, Text: string(b.Data),
+		}}
 	}
-	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: cmp.Or(b.Name, "openmanus://file"), MIMEType: b.MIME, Blob: b.Data}}
+	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+		URI: cmp.Or(b.Name, "openmanus://file"), MIMEType: b.MIME, Blob: b.Data,
+	}}
 }
 
+// failed returns a result that is an error.
 func failed(content []sdk.Content, why string) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: append(content, &sdk.TextContent{Text: why})}
 }
 
-// middle is text with its middle cut out, if it has more than n bytes.
+// middle returns text without its middle, if it has more than n bytes.
 func middle(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
 	head, tail := text[:n/2], text[len(text)-n/2:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[… %d bytes …]\n", len(text)-n) + strings.ToValidUTF8(tail, "")
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[… %d bytes …]\n", len(text)-n) +
+		strings.ToValidUTF8(tail, "")
 }
 
-// progress is where a tool says what it does: the client hears of it, if it
-// asked for that.
+// progress returns the writer for a tool's live output. The client gets it if
+// it asked for progress.
 func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) io.Writer {
 	token := r.Params.GetProgressToken()
 	if token == nil {
@@ -401,6 +428,7 @@ func (s *Server) progress(ctx context.Context, r *sdk.CallToolRequest) io.Writer
 	return &reporter{s: s, ctx: ctx, session: r.Session, token: token}
 }
 
+// A reporter sends what is written to it as progress notifications.
 type reporter struct {
 	s       *Server
 	ctx     context.Context
@@ -411,12 +439,14 @@ type reporter struct {
 	n  float64
 }
 
-// Write implements [io.Writer]. Who does not hear it misses nothing that is
-// not in the result.
+// Write implements [io.Writer]. Errors do not matter: everything important is
+// in the result.
 func (p *reporter) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
-	p.session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.n, Message: line(p.s.hidden(string(data)), 500)})
+	p.session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{
+		ProgressToken: p.token, Progress: p.n, Message: line(p.s.hidden(string(data)), 500),
+	})
 	return len(data), nil
 }

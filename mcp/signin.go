@@ -23,32 +23,34 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// SignIn is how servers are signed in to that want OAuth: a person opens a
-// link, and what they grant is kept for the next time.
+// SignIn signs in to servers that want OAuth: a person opens a link, and the
+// grant is kept for later.
 type SignIn struct {
-	Dir string // where tokens are kept, readable by the owner alone
+	Dir string // where grants are kept, readable by their owner alone
 
-	// Show shows a person the link to open. It does not wait. Nil: nobody is
-	// there, and only what was granted before can be used.
+	// Show shows a person the link to open, and does not wait. If nil, no person
+	// is there, and only earlier grants can be used.
 	Show func(server, link string)
 
-	// Metadata is the address of this client's own metadata document, which
-	// some servers take instead of a registration. It may be empty.
+	// Metadata is the address of this client's metadata document, which some
+	// servers accept instead of a registration. It may be empty.
 	Metadata string
 }
 
-// A grant is what is kept of one server.
+// A grant is what is kept for one server.
 type grant struct {
 	Server string         `json:"server"`
 	Client *oauth2.Config `json:"client"`
 	Token  *oauth2.Token  `json:"token"`
 }
 
+// path returns the file of a server's grant.
 func (s *SignIn) path(l *link) string {
-	return filepath.Join(s.Dir, fmt.Sprintf("%x.json", sha256.Sum256([]byte(cmp.Or(l.cfg.ID, l.cfg.Name+" "+l.cfg.URL))))[:32])
+	sum := sha256.Sum256([]byte(cmp.Or(l.cfg.ID, l.cfg.Name+" "+l.cfg.URL)))
+	return filepath.Join(s.Dir, fmt.Sprintf("%x.json", sum)[:32])
 }
 
-// Forget deletes what was granted for the server.
+// Forget deletes the grant for the server.
 func (s *SignIn) Forget(cfg ServerConfig) error {
 	err := os.Remove(s.path(&link{cfg: cfg}))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -57,23 +59,24 @@ func (s *SignIn) Forget(cfg ServerConfig) error {
 	return err
 }
 
-// handler signs in to one server.
+// handler returns what signs in to one server.
 func (s *SignIn) handler(l *link, w *web) auth.OAuthHandler {
-	return &signer{SignIn: s, link: l, client: &http.Client{Transport: &web{home: w.home, base: w.base}, Timeout: 30 * time.Second}}
+	client := &http.Client{Transport: &web{home: w.home, base: w.base}, Timeout: 30 * time.Second}
+	return &signer{SignIn: s, link: l, client: client}
 }
 
-// A signer is a [auth.OAuthHandler] that remembers.
+// A signer is an [auth.OAuthHandler] that keeps grants.
 type signer struct {
 	*SignIn
 	link   *link
-	client *http.Client // for the servers of OAuth: without the headers of ours
+	client *http.Client // for authorization servers: without the configured headers
 
 	mu     sync.Mutex
 	loaded bool
-	source oauth2.TokenSource // of what was granted before
+	source oauth2.TokenSource // of an earlier grant
 	inner  *auth.AuthorizationCodeHandler
-	back   string                     // the address on this machine to which the browser returns
-	open   map[string]chan url.Values // who waits for it, by the state of the link
+	back   string                     // the local address to which the browser returns
+	open   map[string]chan url.Values // links that were shown, by their state
 }
 
 // TokenSource implements [auth.OAuthHandler].
@@ -96,18 +99,20 @@ func (s *signer) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 		err = json.Unmarshal(data, &g)
 	}
 	if err != nil || g.Client == nil || g.Token == nil {
-		return nil, fmt.Errorf("%s cannot be read: %w", s.path(s.link), errors.Join(err, errors.New("delete it, and sign in again")))
+		err = errors.Join(err, errors.New("delete it, and sign in again"))
+		return nil, fmt.Errorf("%s cannot be read: %w", s.path(s.link), err)
 	}
 	s.source = s.kept(g.Client, g.Token)
 	return s.source, nil
 }
 
-// kept is a source of tokens that keeps each new one.
+// kept returns a source of tokens that stores each new one.
 func (s *signer) kept(client *oauth2.Config, token *oauth2.Token) oauth2.TokenSource {
 	ctx := context.WithValue(s.link.c.life, oauth2.HTTPClient, s.client)
 	return &keeper{signer: s, client: client, last: token.AccessToken, source: client.TokenSource(ctx, token)}
 }
 
+// A keeper is a source of tokens that stores each new one.
 type keeper struct {
 	*signer
 	client *oauth2.Config
@@ -121,7 +126,7 @@ type keeper struct {
 func (k *keeper) Token() (*oauth2.Token, error) {
 	t, err := k.source.Token()
 	var refused *oauth2.RetrieveError
-	if errors.As(err, &refused) { // what was granted is gone: without a token, the server asks for a new one
+	if errors.As(err, &refused) { // the grant was revoked: a bad token makes the server ask for a new one
 		return &oauth2.Token{AccessToken: "expired"}, nil
 	}
 	if err != nil {
@@ -136,22 +141,24 @@ func (k *keeper) Token() (*oauth2.Token, error) {
 	return t, nil
 }
 
+// save stores a grant. A failure is reported to the person; the sign-in is
+// still good for this process.
 func (s *signer) save(client *oauth2.Config, t *oauth2.Token) {
 	err := os.MkdirAll(s.Dir, 0o700)
 	if err == nil {
 		err = writePrivate(s.path(s.link), grant{s.link.cfg.Name, client, t})
 	}
 	if err != nil {
-		s.link.c.say("%s: what was granted could not be kept: %v", clean(s.link.cfg.Name), err)
+		s.link.c.say("%s: the grant could not be stored: %v", clean(s.link.cfg.Name), err)
 	}
 }
 
 // Authorize implements [auth.OAuthHandler].
 func (s *signer) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	if s.Show == nil {
-		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection can be used again
+		io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) // so that the connection can be reused
 		resp.Body.Close()
-		return fmt.Errorf("it wants you to sign in: openmanus mcp test %s", word(s.link.cfg.Name))
+		return fmt.Errorf("you must sign in first: openmanus mcp test %s", word(s.link.cfg.Name))
 	}
 	inner, err := s.begin()
 	if err != nil {
@@ -161,7 +168,7 @@ func (s *signer) Authorize(ctx context.Context, req *http.Request, resp *http.Re
 	return inner.Authorize(ctx, req, resp)
 }
 
-// begin makes what does the signing in, once for each connection.
+// begin makes the handler that signs in, once for each connection.
 func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,9 +181,11 @@ func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: s.back, AuthorizationCodeFetcher: s.fetch, Client: s.client, RequestRefreshToken: true,
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "OpenManus", RedirectURIs: []string{s.back}, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+			ClientName: "OpenManus", RedirectURIs: []string{s.back},
+			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 		}},
-		NewTokenSource: func(_ context.Context, client *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+		NewTokenSource: func(_ context.Context, client *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource,
+			error) {
 			s.save(client, t)
 			return s.kept(client, t), nil
 		},
@@ -195,7 +204,8 @@ func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 	return inner, err
 }
 
-// listen waits for browsers that come back, until the client is closed.
+// listen serves the local address to which browsers return, until the client is
+// closed.
 func (s *signer) listen() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -214,8 +224,8 @@ func (s *signer) listen() error {
 	return nil
 }
 
-// ServeHTTP takes what a browser brings back, if it is for a link that was
-// shown.
+// ServeHTTP takes the answer of the authorization server from a browser, if it
+// belongs to a link that was shown.
 func (s *signer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	s.mu.Lock()
@@ -228,20 +238,20 @@ func (s *signer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case got <- q:
-	default: // it came before
+	default: // the browser came back before
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	io.WriteString(w, "Done. You can close this page.\n")
 }
 
-// signInTime is how long a person has to sign in.
+// signInTime is how long a person may take to sign in.
 const signInTime = 5 * time.Minute
 
-// fetch shows the person the link, and waits for the browser to come back.
+// fetch shows the person the link, and waits until the browser has come back.
 func (s *signer) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
-		return nil, fmt.Errorf("it wants a page to be opened that is not safe to open: %s", line(a.URL, 100))
+		return nil, fmt.Errorf("its sign-in page is not safe to open: %s", line(a.URL, 100))
 	}
 	state, got := u.Query().Get("state"), make(chan url.Values, 1)
 	s.mu.Lock()
@@ -262,16 +272,18 @@ func (s *signer) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.Au
 	select {
 	case q := <-got:
 		if e := q.Get("error"); e != "" {
-			return nil, fmt.Errorf("signing in failed: %s", line(strings.TrimSpace(e+" "+q.Get("error_description")), 200))
+			return nil, fmt.Errorf("signing in failed: %s",
+				line(strings.TrimSpace(e+" "+q.Get("error_description")), 200))
 		}
 		return &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}, nil
 	case <-t.C:
-		return nil, fmt.Errorf("nobody signed in within %s", signInTime)
+		return nil, fmt.Errorf("the person did not sign in within %s", signInTime)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
+// loopback reports whether host is this machine.
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -19,12 +19,12 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// maxMessage is how long one message of a server may be. A longer one ends
-// the connection.
+// maxMessage is how many bytes a message of a server may have. A longer one
+// ends the connection.
 const maxMessage = 16 << 20
 
-// How long a server has to end itself: after its input was closed, and after
-// it was told to.
+// How long a program may take to end by itself: after its input was closed, and
+// after SIGTERM.
 const (
 	patience = 2 * time.Second
 	grace    = 2 * time.Second
@@ -32,17 +32,17 @@ const (
 
 // A process is a server that is a program, while it runs.
 type process struct {
-	in, out *os.File // our ends of its pipes
+	in, out *os.File // our ends of the pipes to its input and output
 	stderr  *tail
 	stop    context.CancelFunc
 	done    chan struct{}
 	err     error // how it ended, once done is closed
 }
 
-// spawn starts the program of cfg.
+// spawn starts the server's program.
 func (l *link) spawn() (*process, error) {
 	if l.c.opts.Runner == nil {
-		return nil, errors.New("nothing here runs programs: a server with a URL would do")
+		return nil, errors.New("programs cannot be run here: use a server with a URL")
 	}
 	theirIn, in, err := os.Pipe()
 	if err != nil {
@@ -52,7 +52,7 @@ func (l *link) spawn() (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, theirIn.Close(), in.Close())
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(l.c.life)) // it ends by its input first
+	ctx, stop := context.WithCancel(context.WithoutCancel(l.c.life)) // end closes its input first
 	p := &process{in: in, out: out, stderr: &tail{}, stop: stop, done: make(chan struct{})}
 	cmd := &workspace.Cmd{
 		Args: append([]string{l.cfg.Command}, l.cfg.Args...), Dir: l.cfg.Dir, Env: environment(l.cfg.Env),
@@ -63,7 +63,7 @@ func (l *link) spawn() (*process, error) {
 		defer stop()
 		p.err = l.c.opts.Runner.Run(ctx, cmd)
 		theirIn.Close()
-		theirOut.Close() // the end of what it says
+		theirOut.Close() // ends the messages
 	}) {
 		stop()
 		return nil, errors.Join(errClosed, theirIn.Close(), theirOut.Close(), in.Close(), out.Close())
@@ -71,6 +71,7 @@ func (l *link) spawn() (*process, error) {
 	return p, nil
 }
 
+// environment returns variables in a fixed order.
 func environment(env map[string]string) []string {
 	var list []string
 	for name, v := range env {
@@ -80,13 +81,14 @@ func environment(env map[string]string) []string {
 	return list
 }
 
-// transport is how the program is spoken to.
+// transport returns the SDK's transport to the program.
 func (p *process) transport() sdk.Transport {
-	return &sdk.IOTransport{Reader: &messages{r: bufio.NewReaderSize(p.out, 64<<10), c: p.out}, Writer: p.in, MaxLineLength: maxMessage}
+	out := &messages{r: bufio.NewReaderSize(p.out, 64<<10), c: p.out}
+	return &sdk.IOTransport{Reader: out, Writer: p.in, MaxLineLength: maxMessage}
 }
 
-// end ends the program: by the end of its input, then by a signal, then by
-// force. It returns how it ended, if that was its own doing.
+// end ends the program: it closes the input, then sends a signal, then kills
+// it. If the program had ended by itself, the error says how.
 func (p *process) end() error {
 	select {
 	case <-p.done:
@@ -105,7 +107,7 @@ func (p *process) end() error {
 	return nil
 }
 
-// died says how a program ended that was not told to.
+// died returns how a program ended by itself.
 func (p *process) died() error {
 	text := "its program ended"
 	switch {
@@ -120,14 +122,14 @@ func (p *process) died() error {
 	return errors.New(text)
 }
 
-// messages reads the lines of a program's output that can be messages, and
-// leaves out the others: programs print what they should not.
+// messages reads the lines of an output that can be messages. It skips other
+// lines, which programs print by mistake.
 type messages struct {
 	r    *bufio.Reader
 	c    io.Closer
-	rest []byte // of the current piece
-	in   bool   // the next piece continues a line that is a message
-	cut  bool   // the next piece continues a line that is none
+	rest []byte // what is left of the current piece
+	in   bool   // the next piece continues a message
+	cut  bool   // the next piece continues a line that is not a message
 }
 
 func (m *messages) Read(p []byte) (int, error) {
@@ -156,7 +158,7 @@ func (m *messages) Read(p []byte) (int, error) {
 
 func (m *messages) Close() error { return m.c.Close() }
 
-// tail keeps the end of what is written to it.
+// A tail keeps the end of what is written to it.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte
@@ -174,7 +176,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last lines that say something, in one line.
+// last returns the last non-empty lines, in one line.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,7 +189,8 @@ func (t *tail) last() string {
 	return line(strings.Join(lines[max(0, len(lines)-3):], " / "), 300)
 }
 
-// dialProgram starts the server's program and connects to it.
+// dialProgram starts the server's program and connects to it. protocol is the
+// version of the protocol, or "" for the newest.
 func (l *link) dialProgram(ctx context.Context, protocol string) (*sdk.ClientSession, func() error, error) {
 	p, err := l.spawn()
 	if err != nil {
@@ -197,12 +200,12 @@ func (l *link) dialProgram(ctx context.Context, protocol string) (*sdk.ClientSes
 	if err == nil {
 		return sess, func() error {
 			err := p.end()
-			sess.Close() // after its program there is nothing that can fail
+			sess.Close() // it cannot fail once the program has ended
 			return err
 		}, nil
 	}
 	var died error
-	select { // a program that could not start says why
+	select { // a program that could not start has printed why
 	case <-p.done:
 		died = p.died()
 	case <-time.After(100 * time.Millisecond):
@@ -220,13 +223,14 @@ func (l *link) dialProgram(ctx context.Context, protocol string) (*sdk.ClientSes
 	return nil, nil, err
 }
 
-// hungUp reports whether err is that the other side is gone, which says
-// nothing of why.
+// hungUp reports whether err says only that the other side is gone, and not
+// why.
 func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) ||
+		errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE)
 }
 
-// started reports whether a program that ended was running before.
+// started reports whether a program that has ended had started.
 func (p *process) started() bool {
 	var exit *workspace.ExitError
 	return p.err == nil || errors.As(p.err, &exit)

@@ -10,15 +10,17 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// Tasks is how an agent of ours is given a task by a client.
+// Tasks say how clients give tasks to an agent.
 type Tasks struct {
 	Journal openmanus.Journal
 	Runtime run.Runtime
-	Watch   func(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] // as [run.Local.Watch]
+	// as [run.Local.Watch]
+	Watch func(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error]
 
 	// Open opens the session with the id, with prompt as its first request.
 	// Opening it twice opens it once. [CanAsk] says of ctx whether a person
@@ -29,7 +31,7 @@ type Tasks struct {
 	Files func(ctx context.Context, session string) []File
 }
 
-// A File is one that a task made or changed.
+// A File is a file that a task made or changed.
 type File struct {
 	Path   string `json:"path"`
 	Change string `json:"change"`
@@ -37,7 +39,7 @@ type File struct {
 	URI    string `json:"uri"`
 }
 
-// A TaskResult is what came of a task.
+// A TaskResult is the structured result of a task.
 type TaskResult struct {
 	Session string `json:"session"`
 	Status  string `json:"status"`
@@ -51,12 +53,17 @@ type taskArgs struct {
 	Prompt string `json:"prompt" jsonschema:"The task: what is to be done, and all that is known of it."`
 }
 
-// NewTask returns the tool run_task: an agent does a task in a session of its
-// own. What the agent may do is ruled on there, call by call.
+// NewTask returns the tool run_task, with which a client gives an agent a task.
+// The agent works in a session of its own, whose gate decides on its calls one
+// by one.
 func NewTask(t Tasks) openmanus.Tool {
-	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true}, ToolSpec: llm.ToolSpec{Name: "run_task",
-		Description: "Have an agent do a task: it plans, uses tools and files on its machine, and answers when it is done. This may take minutes. The result has the answer and links to the files that it made."}}
-	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in taskArgs) (openmanus.Result, error) {
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true},
+		ToolSpec: llm.ToolSpec{Name: "run_task",
+			Description: "Have an agent do a task: it plans, uses tools and files on its machine, and answers " +
+				"when it is done. This may take minutes. The result has the answer and links to the files that " +
+				"it made."}}
+	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in taskArgs) (openmanus.Result,
+		error) {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return openmanus.Result{}, errors.New("the prompt is empty: say what is to be done")
 		}
@@ -64,9 +71,11 @@ func NewTask(t Tasks) openmanus.Tool {
 	})
 }
 
-// byClient is [openmanus.Ruled].By of what the person at a client ruled on.
+// byClient is [openmanus.Ruled].By if the person at a client decided.
 const byClient = "mcp client"
 
+// run carries out a call: it opens the session, or passes on the answer of the
+// person, and drives it.
 func (t Tasks) run(ctx context.Context, call openmanus.Call, prompt string) (openmanus.Result, error) {
 	id := call.ID
 	var err error
@@ -91,8 +100,8 @@ func (t Tasks) run(ctx context.Context, call openmanus.Call, prompt string) (ope
 	return t.result(ctx, id, s)
 }
 
-// drive has the session do its work, and tells of its progress. If the client
-// gives up, the session is interrupted.
+// drive drives the session, and shows its progress. If the client gives up, it
+// interrupts the session.
 func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error {
 	before, err := openmanus.Load(ctx, t.Journal, id)
 	if err != nil {
@@ -119,13 +128,13 @@ func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error 
 	tell(t.Journal.Events(ctx, id, last)) // what came too late to be watched
 	if ctx.Err() != nil {
 		late := context.WithoutCancel(ctx)
-		_, ierr := t.Journal.Append(late, id, openmanus.Interrupted{ID: "client " + newCall()})
+		_, ierr := t.Journal.Append(late, id, openmanus.Interrupted{ID: "client " + ids.New()})
 		return errors.Join(ctx.Err(), ierr)
 	}
 	return err
 }
 
-// headline is an event in a few words, or "".
+// headline returns an event in a few words, or "".
 func headline(b openmanus.Body) string {
 	switch b := b.(type) {
 	case openmanus.ModelSaid:
@@ -145,19 +154,22 @@ func headline(b openmanus.Body) string {
 	return ""
 }
 
-// question is what the session waits for.
+// question returns the question for which the session waits, as an
+// [openmanus.Ask].
 func (t Tasks) question(ctx context.Context, id string, c *openmanus.CallState) error {
 	if !CanAsk(ctx) {
-		return fmt.Errorf("the session %s waits for a person, and this client cannot ask one: openmanus sessions show %s", id, id)
+		return fmt.Errorf("the session %s waits for a person, and this client cannot ask one: openmanus "+
+			"sessions show %s", id, id)
 	}
 	q := c.Question()
 	if q.Kind == openmanus.AskText {
 		return &openmanus.Ask{Question: q.Question, Schema: q.Schema}
 	}
-	return &openmanus.Ask{Question: q.Question + "\n" + c.Name + " " + cut(c.Arguments(), 8000), Schema: rulingSchema}
+	return &openmanus.Ask{Question: q.Question + "\n" + c.Name + " " + cut(c.Arguments(), 8000),
+		Schema: rulingSchema}
 }
 
-// answer passes on the last of the answers, if the session has not had it.
+// answer passes on the last of the answers, unless the session has it already.
 func (t Tasks) answer(ctx context.Context, id string, answers []openmanus.Answer) error {
 	had := 0
 	for ev, err := range t.Journal.Events(ctx, id, 0) {
@@ -207,14 +219,17 @@ func (t Tasks) answer(ctx context.Context, id string, answers []openmanus.Answer
 	return err
 }
 
-// result is what came of the session.
+// result returns the result of the session. It is an error if the session did
+// not finish.
 func (t Tasks) result(ctx context.Context, id string, s *openmanus.State) (openmanus.Result, error) {
-	d := &TaskResult{Session: id, Status: string(s.Status()), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps, Files: []File{}}
+	d := &TaskResult{Session: id, Status: string(s.Status()), Reason: string(s.Outcome.Reason),
+		Answer: s.Answer, Steps: s.Steps, Files: []File{}}
 	if t.Files != nil {
 		d.Files = append(d.Files, t.Files(ctx, id)...)
 	}
 	if s.Status() != openmanus.Finished {
-		return openmanus.Result{Detail: d}, fmt.Errorf("the task did not finish: %s (%s). The session is kept: openmanus sessions resume %s", s.Outcome.Error, d.Reason, id)
+		return openmanus.Result{Detail: d}, fmt.Errorf("the task did not finish: %s (%s). The session is "+
+			"kept: openmanus sessions resume %s", s.Outcome.Error, d.Reason, id)
 	}
 	return openmanus.Result{Parts: llm.Parts{llm.Text{Text: s.Answer}}, Detail: d}, nil
 }

@@ -36,17 +36,23 @@ func (r *remote) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	return r.run(ctx, call, json.RawMessage(call.Input))
 }
 
-// run calls the tool with arguments that fit its schema.
-func (r *remote) run(ctx context.Context, call openmanus.Call, input json.RawMessage) (openmanus.Result, error) {
+// run calls the tool with arguments that fit its schema. It fails if the server
+// has changed or removed the tool meanwhile.
+func (r *remote) run(ctx context.Context, call openmanus.Call,
+	input json.RawMessage) (openmanus.Result, error) {
 	if _, err := r.link.connected(ctx); err != nil {
 		return openmanus.Result{}, r.link.unreachable(err)
 	}
 	now := r.link.known().byName[r.tool]
 	switch {
 	case now == nil:
-		return openmanus.Result{}, fmt.Errorf("the server %s no longer has this tool; %s lists those it has", clean(r.server), nameFind)
+		return openmanus.Result{}, fmt.Errorf("the server %s no longer has this tool; %s lists its tools",
+			clean(r.server), nameFind)
 	case now.hash != r.hash && now.held != "":
-		return openmanus.Result{}, fmt.Errorf("the server %s changed this tool (%s), and nobody approved that yet: it cannot be used. A person can look at it: openmanus mcp approve %s", clean(r.server), now.def.differs(r.def), word(r.server))
+		return openmanus.Result{}, fmt.Errorf("the server %s changed this tool (%s), and no person has "+
+			"approved "+
+			"that yet: it cannot be used. A person can look at it: openmanus mcp approve %s",
+			clean(r.server), now.def.differs(r.def), word(r.server))
 	}
 	res, err := r.link.call(ctx, call, r.tool, input)
 	if note := r.link.news(ctx, call.Session); note != "" {
@@ -55,7 +61,7 @@ func (r *remote) run(ctx context.Context, call openmanus.Call, input json.RawMes
 	return res, err
 }
 
-// unreachable says to the model that the server is not there.
+// unreachable returns the error for the model if there is no connection.
 func (l *link) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -63,8 +69,8 @@ func (l *link) unreachable(err error) error {
 	return fmt.Errorf("the MCP server %s cannot be reached: %w", clean(l.cfg.Name), err)
 }
 
-// fits returns arguments as they fit the tool's schema, or what is wrong with
-// them, for the model.
+// fits returns the arguments, repaired if necessary, that fit the tool's
+// schema. The error is for the model.
 func (r *remote) fits(input string) (string, error) {
 	s, err := args.Compile(r.check)
 	if err != nil {
@@ -73,8 +79,10 @@ func (r *remote) fits(input string) (string, error) {
 	return s.Check(input)
 }
 
-// call calls a tool of the server, or goes on with a call that asked a person.
-func (l *link) call(ctx context.Context, call openmanus.Call, tool string, input json.RawMessage) (openmanus.Result, error) {
+// call calls a tool of the server, or continues a call that asked the person.
+func (l *link) call(
+	ctx context.Context, call openmanus.Call, tool string, input json.RawMessage,
+) (openmanus.Result, error) {
 	f, err := l.flight(call, func(ctx context.Context, f *flight) (any, error) {
 		return l.request(ctx, f, func(ctx context.Context, sess *sdk.ClientSession) (any, error) {
 			p := &sdk.CallToolParams{Name: tool, Arguments: input}
@@ -92,10 +100,12 @@ func (l *link) call(ctx context.Context, call openmanus.Call, tool string, input
 	return l.result(tool, out.(*sdk.CallToolResult))
 }
 
-// request sends a request over the connection there is. If the server says
-// that it does not know that connection any more, it was not carried out: it
-// is sent once more over a new one.
-func (l *link) request(ctx context.Context, f *flight, send func(context.Context, *sdk.ClientSession) (any, error)) (any, error) {
+// request sends a request. If the server says that it does not know the
+// connection, it has not carried out the request, which is sent once more over
+// a new connection.
+func (l *link) request(
+	ctx context.Context, f *flight, send func(context.Context, *sdk.ClientSession) (any, error),
+) (any, error) {
 	for again := false; ; again = true {
 		sess, err := l.connected(ctx)
 		if err != nil {
@@ -106,7 +116,7 @@ func (l *link) request(ctx context.Context, f *flight, send func(context.Context
 		if !again && errors.Is(err, sdk.ErrSessionMissing) {
 			l.drop(sess, err)
 			l.mu.Lock()
-			l.nextTry = l.since // that the server forgot us is no failure to start
+			l.nextTry = l.since // this was no failure to start: connect at once
 			l.mu.Unlock()
 			continue
 		}
@@ -121,7 +131,7 @@ func version(sess *sdk.ClientSession) string {
 	return legacy
 }
 
-// explain says to the model what became of a call that failed.
+// explain returns the error for the model if a call failed.
 func (l *link) explain(err error) error {
 	var ask *openmanus.Ask
 	var said *jsonrpc.Error
@@ -130,20 +140,24 @@ func (l *link) explain(err error) error {
 	case errors.As(err, &ask), errors.Is(err, context.Canceled):
 		return err
 	case errors.Is(err, errTimeLimit):
-		return fmt.Errorf("the MCP server %s did not answer within %s: this may or may not have happened; look before you try again", name, l.cfg.Timeout)
+		return fmt.Errorf("the MCP server %s did not answer within %s: this may or may not have happened; "+
+			"look before you try again", name, l.cfg.Timeout)
 	case errors.As(err, &said):
 		return fmt.Errorf("the MCP server %s: %s", name, line(said.Message, 2000))
 	}
-	return fmt.Errorf("the MCP server %s broke off while it worked on this (%s): it may or may not have happened; look before you try again. It is started again at the next call", name, line(err.Error(), 300))
+	return fmt.Errorf("the connection to the MCP server %s was lost during this call (%s): it may or may "+
+		"not have "+
+		"happened; look before you try again. The next call connects again", name, line(err.Error(), 300))
 }
 
+// A toldKey identifies what a session knows of a server.
 type toldKey struct{ session, server string }
 
-// maxTold is how many sessions are remembered for what they heard.
+// maxTold is how many sessions are remembered for the tools that they know of.
 const maxTold = 10000
 
-// hear notes which tools of the server the session knows, and returns those
-// that it knew before, or nil at the first time.
+// hear records which tools of the server the session knows of, and returns
+// those that it knew of before, nil at the first time.
 func (l *link) hear(session string, now map[string]bool) (before map[string]bool) {
 	c := l.c
 	c.mu.Lock()
@@ -157,15 +171,15 @@ func (l *link) hear(session string, now map[string]bool) (before map[string]bool
 	return before
 }
 
-// news is what a session is told with a result: which tools of the server came
-// and went since it last heard of them.
+// news returns a note for the model: which tools of the server were added and
+// removed since the session last knew.
 func (l *link) news(ctx context.Context, session string) string {
 	l.mu.Lock()
 	stale := l.stale && l.sess != nil
 	l.mu.Unlock()
 	if stale {
 		if _, err := l.connected(ctx); err != nil {
-			return "" // the next call says so
+			return "" // the next call reports it
 		}
 	}
 	list := l.known()
@@ -193,7 +207,8 @@ func (l *link) news(ctx context.Context, session string) string {
 	}
 	var lines []string
 	if slices.Sort(came); len(came) > 0 {
-		lines = append(lines, fmt.Sprintf("New tools available: %s (%s describes them, %s calls them)", some(came), nameFind, nameUse))
+		lines = append(lines, fmt.Sprintf("New tools available: %s (%s describes them, %s calls them)",
+			some(came), nameFind, nameUse))
 	}
 	if slices.Sort(went); len(went) > 0 {
 		lines = append(lines, "Tools no longer available: "+some(went))
@@ -201,7 +216,7 @@ func (l *link) news(ctx context.Context, session string) string {
 	return strings.Join(lines, "\n")
 }
 
-// some is a list of names, the first ones if it is long.
+// some returns a list of names, and only the first ones if it is long.
 func some(names []string) string {
 	const most = 20
 	if n := len(names) - most; n > 0 {

@@ -78,7 +78,7 @@ func TestMCPServeOverStdio(t *testing.T) {
 			`{"file":"made.txt","text":"hello"}`, `{"session":"finished"}`}, nil},
 		{"asked and denied", []string{"SAY=deny"}, serve, []string{`{"asked":`, `"text":["That was it."]`}, []string{`{"file":`}},
 		{"who cannot be asked changes nothing", []string{"MUTE=1"}, serve, []string{`"text":["That was it."]`}, []string{`{"asked":`, `{"file":`}},
-		{"who waits for what cannot be is told", []string{"MUTE=1"}, append(serve, "--approve", "ask"), []string{`{"error":true`, `waits for a person, and this client cannot ask one`}, []string{`{"file":`}},
+		{"who waits for what cannot be is told", []string{"MUTE=1"}, append(serve, "--approve", "ask"), []string{`{"error":true`, `waits for a person, and this client cannot ask`}, []string{`{"file":`}},
 		{"all allowed", []string{"MUTE=1"}, append(serve, "--approve", "all"), []string{`{"file":"made.txt","text":"hello"}`}, []string{`{"asked":`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -213,6 +213,7 @@ var adapters = []floor{
 		module + "/llm":           models,
 		module + "/workspace":     worlds + ": servers are commands that run there",
 		module + "/internal/args": "arguments and answers are checked",
+		module + "/internal/ids":  "ids of calls are those of sessions",
 		"github.com/modelcontextprotocol/go-sdk/...": "the official SDK: the protocol and its transports",
 		"golang.org/x/oauth2":                        "tokens, as the SDK has them",
 		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
