@@ -72,6 +72,9 @@ type Attachment struct {
 	Data string `json:"data" doc:"Base64."`
 }
 
+// sendMessage appends a message of the user and wakes the session. The first
+// message of a session gets the host's note about the workspace. While the
+// session runs, the agent reads the message before its next reply.
 func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *messageRequest) (*appended, error) {
 	m, err := in.message()
 	if err != nil {
@@ -181,6 +184,10 @@ type rulingRequest struct {
 	}
 }
 
+// rule appends a ruling on a call that waits for approval. The ruling carries
+// the hash of what the user was shown: if that has changed when the call is about
+// to run, the call fails instead. A decision to remember is stored only after the
+// ruling.
 func (s *Server) rule(ctx context.Context, info journal.SessionInfo, in *rulingRequest) (*appended, error) {
 	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskRuling)
 	if err != nil {
@@ -244,6 +251,8 @@ type answerRequest struct {
 	}
 }
 
+// answer appends an answer to a question of a call. With a schema, the answer
+// must match it; its Text is then the JSON.
 func (s *Server) answer(ctx context.Context, info journal.SessionInfo, in *answerRequest) (*appended, error) {
 	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskText)
 	if err != nil {
@@ -353,6 +362,8 @@ func (s *Server) checkStatus(ctx context.Context, id, request string, one, other
 	})
 }
 
+// interrupt stops a session that runs or waits: its calls are cancelled, and their
+// results recorded. The next message, or retry, continues it.
 func (s *Server) interrupt(ctx context.Context, info journal.SessionInfo, in *OneSession) (*appended, error) {
 	if err := s.checkStatus(ctx, info.ID, "interrupt", openmanus.Running, openmanus.Waiting); err != nil {
 		return nil, err
@@ -367,6 +378,8 @@ type retryRequest struct {
 	}
 }
 
+// retry continues a session that failed or was stopped, with new limits if the
+// request has any.
 func (s *Server) retry(ctx context.Context, info journal.SessionInfo, in *retryRequest) (*appended, error) {
 	if err := s.checkStatus(ctx, info.ID, "retry", openmanus.Failed, openmanus.Halted); err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type chatRequest struct {
 	} `json:"stream_options"`
 }
 
+// A chatMessage is a message of a conversation that the client sends.
 type chatMessage struct {
 	Role    string      `json:"role"`
 	Content chatContent `json:"content"`
@@ -67,6 +68,7 @@ func (c *chatContent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// textContent returns text as content. Empty text is no content.
 func textContent(text string) chatContent {
 	if text == "" {
 		return nil
@@ -132,6 +134,8 @@ type chatChunk struct {
 	Usage   *chatUsage   `json:"usage,omitempty"`
 }
 
+// A chatChoice is the only choice of a completion: Message in a whole one, Delta
+// in an event of a stream.
 type chatChoice struct {
 	Index   int        `json:"index"`
 	Message *chatDelta `json:"message,omitempty"`
@@ -139,6 +143,8 @@ type chatChoice struct {
 	Finish  *string    `json:"finish_reason"`
 }
 
+// A chatDelta is a message or a piece of one. Reasoning is the field by which
+// several providers stream reasoning; it carries the agent's calls.
 type chatDelta struct {
 	Role      string  `json:"role,omitempty"`
 	Content   *string `json:"content,omitempty"`
@@ -154,6 +160,8 @@ type chatUsage struct {
 	} `json:"prompt_tokens_details"`
 }
 
+// chatUsage returns the usage of the whole session, which is more than that of
+// the request if the session has earlier ones.
 func (c *completion) chatUsage() *chatUsage {
 	u := c.state.Usage
 	v := &chatUsage{Prompt: u.Input, Completion: u.Output, Total: u.Input + u.Output}
@@ -161,6 +169,7 @@ func (c *completion) chatUsage() *chatUsage {
 	return v
 }
 
+// finishReason returns "length" if a limit stopped the session.
 func (c *completion) finishReason() *string {
 	reason := "stop"
 	if c.limited() {
@@ -169,6 +178,8 @@ func (c *completion) finishReason() *string {
 	return &reason
 }
 
+// chatCompletions serves POST /v1/chat/completions. The messages before the last
+// one are passed to a new session as a transcript.
 func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	var req chatRequest
 	if err := readOpenAI(r, &req); err != nil {

@@ -44,6 +44,8 @@ type filesResponse struct {
 	}
 }
 
+// openWorkspace opens the workspace of a session. Files are reached only through
+// it, so that no path and no link leads out of the workspace.
 func openWorkspace(info journal.SessionInfo) (*os.Root, error) {
 	if !filepath.IsAbs(info.Workspace) {
 		return nil, huma.Error404NotFound("the session has no workspace")
@@ -119,6 +121,7 @@ func (in *FileRequest) open(root *os.Root) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
+// file responds with a file of the workspace, or with ranges of it.
 func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileRequest) (*huma.StreamResponse, error) {
 	root, err := openWorkspace(info)
 	if err != nil {

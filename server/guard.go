@@ -104,6 +104,7 @@ func (u *user) openStream() (done func(), ok bool) {
 	}, true
 }
 
+// userKey is the key of the user in the context of a request.
 type userKey struct{}
 
 // userOf returns the user whose request has the context ctx.

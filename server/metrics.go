@@ -42,7 +42,8 @@ func (m *metrics) count(next http.Handler) http.Handler {
 	})
 }
 
-// A statusRecorder records the status of a response.
+// A statusRecorder records the status of a response, which a [http.ResponseWriter]
+// does not reveal.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -99,6 +100,7 @@ func metric(w io.Writer, kind, name, help string, value any) {
 	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s %[4]v\n", name, help, kind, value)
 }
 
+// write writes the counters of requests.
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

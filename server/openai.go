@@ -42,6 +42,7 @@ func (s *Server) openAI(mux *http.ServeMux) {
 // response the session that it ran in.
 const sessionHeader = "OpenManus-Session"
 
+// openAIError responds with an error in the format of OpenAI.
 func openAIError(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -73,6 +74,7 @@ func (s *Server) openAIFail(w http.ResponseWriter, r *http.Request, err error) {
 	openAIError(w, status, text)
 }
 
+// openAIModels serves GET /v1/models: each agent is a model.
 func (s *Server) openAIModels(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.Host.Catalogue(r.Context())
 	if err != nil {

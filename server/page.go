@@ -34,11 +34,13 @@ type page struct {
 	files map[string]asset // by URL path
 }
 
+// An asset is a file of the page with what its responses need.
 type asset struct {
 	kind, tag     string
 	plain, packed []byte // packed is plain in gzip
 }
 
+// load reads and compresses all files.
 func (p *page) load() {
 	p.files = make(map[string]asset)
 	// There are no errors: the files are part of the program.
@@ -62,6 +64,9 @@ func (p *page) load() {
 	})
 }
 
+// ServeHTTP serves a file by its path, and the page itself for "/". Browsers
+// keep files and revalidate them by their tag, so an update of the program shows
+// at once.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.once.Do(p.load)
 	name := r.URL.Path

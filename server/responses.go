@@ -88,12 +88,14 @@ type responseItem struct {
 	Summary []responseContent  `json:"summary,omitempty"` // of reasoning
 }
 
+// A responseContent is a part of a message or of a summary.
 type responseContent struct {
 	Type        string `json:"type"`
 	Text        string `json:"text"`
 	Annotations *[]any `json:"annotations,omitempty"`
 }
 
+// outputText returns the content of a message. Clients require its annotations.
 func outputText(text string) responseContent {
 	return responseContent{Type: "output_text", Text: text, Annotations: &[]any{}}
 }
@@ -124,6 +126,8 @@ func sessionOf(response string) (string, error) {
 	return rest[:i], nil
 }
 
+// responses serves POST /v1/responses. A response id contains its session, so
+// previous_response_id continues that session.
 func (s *Server) responses(w http.ResponseWriter, r *http.Request) error {
 	var req responsesRequest
 	if err := readOpenAI(r, &req); err != nil {
@@ -158,6 +162,7 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, out)
 }
 
+// completeResponse starts the completion that a request asks for.
 func (s *Server) completeResponse(r *http.Request, req *responsesRequest) (*completion, error) {
 	messages, err := req.messages()
 	if err != nil {
@@ -187,7 +192,8 @@ func (c *completion) finishResponse(r *response) {
 	r.Usage.InputDetails.Cached, r.Usage.OutputDetails.Reasoning = u.Cached, u.Reasoning
 }
 
-// A responseStream streams a response while its session runs.
+// A responseStream streams a response while its session runs. Its output is a
+// sequence of items; text that follows a call starts a new message.
 type responseStream struct {
 	*completion
 	out      *stream
@@ -222,6 +228,8 @@ func (x *responseStream) sendContent(typ string, f fields) error {
 	return x.send("response."+typ, f)
 }
 
+// run runs the completion and streams it. The last event is response.completed,
+// response.incomplete if a limit stopped the session, or response.failed.
 func (x *responseStream) run(r *http.Request) {
 	if x.send("response.created", fields{"response": x.response}) != nil {
 		return

@@ -108,6 +108,7 @@ type list[T any] struct {
 	}
 }
 
+// listOf returns a list whose JSON has an array, also if items is nil.
 func listOf[T any](items []T) *list[T] {
 	l := new(list[T])
 	if l.Body.Items = items; items == nil {
@@ -116,6 +117,7 @@ func listOf[T any](items []T) *list[T] {
 	return l
 }
 
+// agents, tools and models return parts of the host's catalogue.
 func (s *Server) agents(ctx context.Context, _ *struct{}) (*list[AgentInfo], error) {
 	c, err := s.Host.Catalogue(ctx)
 	return listOf(c.Agents), err

@@ -27,6 +27,7 @@ func (s *Server) ownSession(ctx context.Context, id string) (journal.SessionInfo
 
 type sessionResponse struct{ Body Session }
 
+// sessionResponse returns the response with the present view of a session.
 func (s *Server) sessionResponse(ctx context.Context, id string) (*sessionResponse, error) {
 	info, err := s.ownSession(ctx, id)
 	if err != nil {
@@ -48,6 +49,8 @@ type createRequest struct {
 	}
 }
 
+// create opens a session without a message. What is wrong with an agent, a
+// model or a flow, the host reports as a [FieldError].
 func (s *Server) create(ctx context.Context, in *createRequest) (*sessionResponse, error) {
 	b := in.Body
 	if b.Flow != nil && b.Evaluate != nil {
@@ -110,6 +113,9 @@ type listRequest struct {
 	Parent string `query:"parent" maxLength:"255" doc:"The children of this session. Default: the sessions without a parent."`
 }
 
+// list returns the sessions of the user, or the children of one of them, the
+// most recently updated first; for a search, the best match first. Views in
+// lists have no answer, which may be long.
 func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], error) {
 	hits, err := s.hits(ctx, in.Query, journal.ListOptions{
 		Limit: in.Limit, Owner: userOf(ctx).Name, Roots: in.Parent == "", Parent: in.Parent,
@@ -154,6 +160,7 @@ type readRequest struct {
 	Wait int `query:"wait" minimum:"0" maximum:"300" doc:"Respond after this many seconds, or as soon as the session does not run or a call waits for the user, here or in a child session."`
 }
 
+// read returns the view of a session, after waiting for it if asked to.
 func (s *Server) read(ctx context.Context, info journal.SessionInfo, in *readRequest) (*sessionResponse, error) {
 	if in.Wait > 0 {
 		if err := s.wait(ctx, info.ID, time.Duration(in.Wait)*time.Second); err != nil {
@@ -201,6 +208,8 @@ type renameRequest struct {
 	}
 }
 
+// rename gives a session a title, which stays when the user says more. It is
+// possible while the session is driven.
 func (s *Server) rename(ctx context.Context, info journal.SessionInfo, in *renameRequest) (*sessionResponse, error) {
 	if _, err := s.Store.Append(ctx, info.ID, openmanus.Titled{ID: ids.New(), Title: in.Body.Title}); err != nil {
 		return nil, err
@@ -228,6 +237,8 @@ func (s *Server) remove(ctx context.Context, info journal.SessionInfo, in *OneSe
 	return nil, s.removeAll(ctx, info.ID)
 }
 
+// removeAll deletes the descendants of a session before the session itself, so
+// that a failure leaves no child without its parent.
 func (s *Server) removeAll(ctx context.Context, id string) error {
 	for child, err := range s.Store.Sessions(ctx, journal.ListOptions{Parent: id}) {
 		if err != nil {
@@ -254,6 +265,9 @@ type forkRequest struct {
 	}
 }
 
+// fork copies the events of a session, up to one of them, into a new session,
+// which is stopped: a message or retry continues it. Both sessions have the same
+// workspace; no files are copied.
 func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkRequest) (*sessionResponse, error) {
 	if in.Body.At > info.Events {
 		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
@@ -265,6 +279,8 @@ func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkReq
 	return s.sessionResponse(ctx, id)
 }
 
+// export streams the session and its blobs, without its children, in the format
+// that openmanus sessions import reads.
 func (s *Server) export(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "application/jsonl")
@@ -283,6 +299,7 @@ type usageResponse struct {
 	}
 }
 
+// usage adds up all sessions of the user, children included.
 func (s *Server) usage(ctx context.Context, _ *struct{}) (*usageResponse, error) {
 	sessions, u, cost, err := s.total(ctx, userOf(ctx).Name)
 	out := new(usageResponse)

@@ -33,7 +33,7 @@ type cached struct {
 	id   string
 	size int64 // its part of states.size; guarded by states.mu
 
-	mu    sync.Mutex
+	mu    sync.Mutex // held while the state is brought up to date and viewed
 	state *openmanus.State
 }
 
@@ -84,12 +84,15 @@ func (s *states) resize(k *cached, size int64) {
 	}
 }
 
+// drop removes a state from the cache. s.mu is held.
 func (s *states) drop(e *stdlist.Element) {
 	k := s.order.Remove(e).(*cached)
 	delete(s.known, k.id)
 	s.size -= k.size
 }
 
+// get returns the cached state of a session, which is new and empty if there was
+// none, and marks it as used.
 func (s *states) get(id string) *cached {
 	s.mu.Lock()
 	defer s.mu.Unlock()

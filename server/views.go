@@ -60,6 +60,7 @@ type Found struct {
 	Snippet string `json:"snippet" doc:"Matches stand between U+E000 and U+E001."`
 }
 
+// limitsView returns limits in the units of the API.
 func limitsView(l openmanus.Limits) Limits {
 	v := Limits{Steps: l.Steps, Tokens: l.Tokens, Cost: l.Money.USD(), Seconds: l.Time.Seconds()}
 	if l.Money < 0 {
@@ -71,6 +72,7 @@ func limitsView(l openmanus.Limits) Limits {
 	return v
 }
 
+// limits is the reverse of limitsView.
 func (l Limits) limits() openmanus.Limits {
 	m := openmanus.Limits{
 		Steps: l.Steps, Tokens: l.Tokens,
