@@ -65,6 +65,7 @@ func (db *DB) exists(ctx context.Context, e *entry) ([]openmanus.Event, error) {
 	return []openmanus.Event{e.existing.event(body)}, e.refused
 }
 
+// codec returns the codec of readers, which redacts nothing.
 func (db *DB) codec() journal.Codec { return journal.Codec{Blobs: db} }
 
 // explain adds to an error of the database what to try. It returns other errors
@@ -93,8 +94,8 @@ type entry struct {
 	summary  summary
 	links    *blobLinks
 	restored bool   // the events keep their numbers and times
-	piped    bool   // the events have their numbers and times
-	before   *entry // of the same pipe; nil: the first one
+	piped    bool   // the events have their numbers and times, from a pipe
+	before   *entry // the entry before it in the pipe; nil: none, or it is stored
 
 	// The outcome, which add sets.
 	added    bool
@@ -114,6 +115,7 @@ func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Bod
 	return e, nil
 }
 
+// encode does the work of [DB.encode] with a codec.
 func (e *entry) encode(ctx context.Context, codec journal.Codec, bodies []openmanus.Body) (err error) {
 	if e.stored, e.events, err = codec.Round(ctx, bodies...); err != nil {
 		return err
@@ -189,6 +191,7 @@ func (e *entry) check(first bool) error {
 	return nil // Restore has checked the keys
 }
 
+// keys returns the idempotency keys of the events.
 func (e *entry) keys() []string {
 	keys := make([]string, len(e.stored))
 	for i, s := range e.stored {

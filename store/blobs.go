@@ -106,6 +106,8 @@ func (b *blobs) put(data []byte) (openmanus.Ref, string, error) {
 	return ref, name, b.name(ref, name)
 }
 
+// writeSynced creates a file whose content is durable when it returns. Its name
+// is not, until the directory is synced.
 func writeSynced(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -185,6 +187,7 @@ func (b *blobs) removePins(refs []openmanus.Ref) {
 	}
 }
 
+// setPins replaces the pins of a blob. b.mu is held.
 func (b *blobs) setPins(ref openmanus.Ref, names []pin) {
 	if len(names) == 0 {
 		delete(b.pins, ref)
@@ -203,6 +206,7 @@ func (b *blobs) pinned(ref openmanus.Ref) string {
 	return ""
 }
 
+// close removes all pins.
 func (b *blobs) close() (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

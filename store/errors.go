@@ -13,7 +13,7 @@ var (
 	errNewer   = errors.New("the database was written by a newer openmanus")
 )
 
-// explain adds to an error of the database where it is and what to try.
+// explain adds to an error the path of the database and what to try.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil

@@ -56,6 +56,7 @@ func (fs *feeds) join(session string) *feed {
 	return f
 }
 
+// leave undoes join. A feed without followers is forgotten.
 func (fs *feeds) leave(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -181,6 +182,7 @@ func (fs *feeds) wakeAll() {
 	}
 }
 
+// close ends all followers with [ErrClosed].
 func (fs *feeds) close() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

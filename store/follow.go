@@ -34,11 +34,13 @@ func (db *DB) EventsJSON(ctx context.Context, session string, after int64) iter.
 // A decoder converts a record to what a reader yields.
 type decoder[T any] func(context.Context, record) (T, error)
 
+// event is the decoder of Events and Follow.
 func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
 	body, err := db.codec().Decode(ctx, r.Stored)
 	return r.event(body), err
 }
 
+// eventJSON is the decoder of EventsJSON.
 func (db *DB) eventJSON(ctx context.Context, r record) (journal.EventJSON, error) {
 	data, err := db.codec().Line(ctx, r.seq, r.time(), r.Stored)
 	return journal.EventJSON{Seq: r.seq, Type: r.Type, JSON: data}, err
@@ -86,6 +88,7 @@ func yieldPage[T any](ctx context.Context, page []record, decode decoder[T], yie
 	return last, true, nil
 }
 
+// deleted returns the error for a session that was deleted during a read.
 func deleted(session string) error {
 	return fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
 }

@@ -7,12 +7,15 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// A pipe is an [openmanus.Pipe].
+// A pipe is an [openmanus.Pipe]. It numbers events itself, so that the caller can
+// go on before they are stored. The writer takes the entries of a pipe in order,
+// and refuses one if the entry before it was not stored, or if another writer has
+// appended to the session.
 type pipe struct {
 	db      *DB
 	session string
-	after   int64  // the number of the last event
-	last    *entry // what was appended last
+	after   int64  // the sequence number of the last event
+	last    *entry // the last entry; nil: none
 }
 
 // Pipe implements [openmanus.Pipeliner].
@@ -31,7 +34,10 @@ func (p *pipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanu
 	}
 	e.number(p.after, journal.Now())
 	e.piped, e.before = true, p.last
-	j := &job{do: e.add, committed: func() { p.db.publish(e) }, undone: func() { e.added = false }, done: make(chan error, 1)}
+	j := &job{
+		do: e.add, committed: func() { p.db.publish(e) }, undone: func() { e.added = false },
+		done: make(chan error, 1),
+	}
 	select {
 	case p.db.writer.piped <- j:
 	case <-p.db.writer.ended:
@@ -39,22 +45,22 @@ func (p *pipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanu
 		return nil, nil, ErrClosed
 	}
 	p.after, p.last = e.events[len(e.events)-1].Seq, e
-	return e.events, func() error { return p.db.fate(e, j) }, nil
+	return e.events, func() error { return p.db.outcome(e, j) }, nil
 }
 
-// fate waits until an entry is stored, or says why it is not.
-func (db *DB) fate(e *entry, j *job) (err error) {
+// outcome waits until an entry is stored, or returns why it is not.
+func (db *DB) outcome(e *entry, j *job) (err error) {
 	defer e.links.release()
 	select {
 	case err = <-j.done:
 	case <-db.writer.ended:
 		select {
-		case err = <-j.done: // it was done at last
+		case err = <-j.done: // the writer's last transaction
 		default:
 			return ErrClosed
 		}
 	}
-	e.before = nil // or every entry of a pipe would be kept
+	e.before = nil // otherwise each entry would keep all before it in memory
 	switch {
 	case err != nil:
 		return db.explain(err)

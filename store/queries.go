@@ -49,8 +49,10 @@ type record struct {
 	journal.Stored
 }
 
+// fields returns what {event_columns} of queries.sql are scanned into.
 func (r *record) fields() []any { return []any{&r.seq, &r.micros, &r.Type, &r.Key, (*[]byte)(&r.Body)} }
 
+// event returns the event with its decoded body.
 func (r *record) event(b openmanus.Body) openmanus.Event {
 	return openmanus.Event{Seq: r.seq, Time: r.time(), Body: b}
 }

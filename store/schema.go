@@ -44,6 +44,7 @@ func connections(path string) (write, read *sql.DB) {
 	return write, read
 }
 
+// openDB returns a pool, which connects when it is used.
 func openDB(dsn string) *sql.DB {
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {

@@ -60,6 +60,8 @@ type query struct {
 	first string // of the shorter words
 }
 
+// newQuery splits words at white space. In the syntax of FTS5, a quoted word
+// matches as a part of others, because the index has trigrams.
 func newQuery(words string) (query, error) {
 	long, short := []string{}, []string{}
 	for w := range strings.FieldsSeq(strings.ToValidUTF8(words, " ")) {
@@ -134,6 +136,8 @@ type unindexed struct {
 	said     []message
 }
 
+// unindexed returns the messages of a session that the index does not have. They
+// are none if the session was deleted.
 func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err error) {
 	u.name = name
 	err = db.reads.row("index_state", []any{name}, &u.to, &u.from)
@@ -156,6 +160,7 @@ func (db *DB) unindexed(ctx context.Context, name string) (u unindexed, err erro
 	return u, db.explain(errors.Join(err, rows.Err(), rows.Close()))
 }
 
+// add adds the message of an event, if it has one.
 func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
 	ev, err := db.event(ctx, r)
 	if err != nil {

@@ -42,7 +42,7 @@ type Options struct {
 //
 // A session id is UTF-8 of 1 to 255 bytes without slashes and NULs.
 type DB struct {
-	path    string // of the database
+	path    string // of journal.db
 	secrets *journal.Secrets
 	read    *sql.DB
 	reads   statements // of read

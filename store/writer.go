@@ -25,7 +25,7 @@ type writer struct {
 	feeds     *feeds
 	jobs      chan *job
 	exclusive chan *job // each gets a transaction of its own
-	piped     chan *job // buffered: their senders do not wait until the writer takes them
+	piped     chan *job // jobs of pipes; buffered, so that their senders do not wait for the writer
 	quit      chan struct{}
 	ended     chan struct{}
 	once      sync.Once
@@ -46,7 +46,7 @@ type job struct {
 	// committed, if not nil, is called after the commit.
 	committed func()
 
-	// undone is called when the transaction fails, if do may have run.
+	// undone, if not nil, is called when the transaction fails.
 	undone func()
 
 	done chan error // receives the outcome of the transaction
@@ -58,6 +58,8 @@ const maxBatch = 512
 // pollInterval is the time between polls for events of other processes.
 const pollInterval = 40 * time.Millisecond
 
+// startWriter starts the writer's goroutine, on a connection of its own. The
+// caller must stop it.
 func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -96,6 +98,7 @@ func (w *writer) stop() error {
 	return w.closed
 }
 
+// run is the writer's goroutine.
 func (w *writer) run() {
 	defer close(w.ended)
 	defer func() { w.closed = errors.Join(w.q.close(), w.conn.Close()) }()
@@ -157,6 +160,7 @@ func (w *writer) transact(batch []*job) {
 	}
 }
 
+// commit runs jobs in one transaction, and rolls it back after an error.
 func (w *writer) commit(batch []*job) error {
 	if _, err := w.q.exec("begin"); err != nil {
 		return w.failed(err)
