@@ -1,0 +1,87 @@
+package document
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ledongthuc/pdf"
+)
+
+func TestSelection(t *testing.T) {
+	for pages, want := range map[string]Options{"": {}, "3": {From: 3, To: 3}, " 2 - 5 ": {From: 2, To: 5}, "7-": {From: 7}} {
+		if got, err := selection(pages); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", pages, got, err)
+		}
+	}
+	for _, pages := range []string{"0", "-2", "5-2", "x", "1-x", "1,2"} {
+		if o, err := selection(pages); err == nil || !strings.Contains(err.Error(), "write 3, 2-5, or 7-") {
+			t.Errorf("%q: %+v, %v", pages, o, err)
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	for _, c := range []struct {
+		n    []int
+		want string
+	}{
+		{nil, ""}, {[]int{4}, "4"}, {[]int{1, 2, 3, 7, 9, 10}, "1-3, 7, 9-10"},
+	} {
+		if got := ranges(c.n); got != c.want {
+			t.Errorf("%v: %q, want %q", c.n, got, c.want)
+		}
+	}
+	var odd []int
+	for i := range 30 {
+		odd = append(odd, 2*i+1)
+	}
+	if got := ranges(odd); !strings.HasSuffix(got, ", 37, 39, …") {
+		t.Error(got)
+	}
+}
+
+// TestPDFLayout: letters by their places, in any order.
+func TestPDFLayout(t *testing.T) {
+	at := func(s string, x, y float64) pdf.Text { return pdf.Text{S: s, X: x, Y: y, W: 5, FontSize: 10} }
+	for _, c := range []struct {
+		what    string
+		letters []pdf.Text
+		want    string
+	}{
+		{"a word", []pdf.Text{at("b", 15, 700), at("a", 10, 700)}, "ab\n"},
+		{"two words", []pdf.Text{at("a", 10, 700), at("b", 18, 700)}, "a b\n"},
+		{"two columns", []pdf.Text{at("a", 10, 700), at("b", 60, 701)}, "a\tb\n"},
+		{"two lines", []pdf.Text{at("b", 10, 688), at("a", 10, 700)}, "a\nb\n"},
+		{"two paragraphs", []pdf.Text{at("a", 10, 700), at("b", 10, 660)}, "a\n\nb\n"},
+		{"a ligature", []pdf.Text{at("ﬁ", 10, 700), at("t", 15, 700)}, "fit\n"},
+		{"nothing", nil, ""},
+	} {
+		if got := layout(c.letters); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}
+
+func TestIsTextName(t *testing.T) {
+	for name, want := range map[string]bool{"a/b.TXT": true, "README": true, "x.go": true, "Makefile": true, "a.png": false, "binary": false, ".": false, "x.": false} {
+		if got := isTextName(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestMostlyText(t *testing.T) {
+	if !mostlyText([]byte("Gr\xf6\xdfe and more\n")) || mostlyText([]byte(strings.Repeat("\x01\xff", 300))) {
+		t.Error("text and bytes are mixed up")
+	}
+}
+
+func TestNotesAreLimited(t *testing.T) {
+	r := &reader{doc: &Document{}}
+	for i := range 2 * maxNotes {
+		r.note("%d", i)
+	}
+	if len(r.doc.Notes) != maxNotes {
+		t.Error(len(r.doc.Notes))
+	}
+}
