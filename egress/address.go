@@ -5,13 +5,16 @@ import (
 	"slices"
 )
 
-// A block is a range of addresses that are not public, and what they are.
-// After the IANA registries of special-purpose addresses.
+// A block is a range of addresses that are not public, and what they are, after
+// the IANA registries of special-purpose addresses
+// (https://www.iana.org/assignments/iana-ipv4-special-registry and
+// iana-ipv6-special-registry).
 type block struct {
 	prefix netip.Prefix
 	what   string
 }
 
+// blocks returns one block for each prefix.
 func blocks(what string, prefixes ...string) (bs []block) {
 	for _, p := range prefixes {
 		bs = append(bs, block{netip.MustParsePrefix(p), what})
@@ -19,8 +22,8 @@ func blocks(what string, prefixes ...string) (bs []block) {
 	return bs
 }
 
-// notPublic says what a is, or "" if it is an address of the public internet.
-// The first block that has it counts.
+// notPublic returns what kind of address a is, or "" if it is an address of the
+// public internet. If several blocks have it, the first counts.
 func notPublic(a netip.Addr) string {
 	for _, b := range special {
 		if b.prefix.Contains(a) {
@@ -37,19 +40,21 @@ func notPublic(a netip.Addr) string {
 }
 
 const (
-	metadata = "where a cloud keeps a machine's credentials"
+	metadata = "where a cloud serves the credentials of a machine"
 	inside   = "an IPv4 address in an IPv6 one"
 )
 
 var special = slices.Concat(
-	blocks(metadata, "169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "192.0.0.192/32", "168.63.129.16/32", "fd00:ec2::254/128", "fd20:ce::254/128"),
+	blocks(metadata, "169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "192.0.0.192/32",
+		"168.63.129.16/32", "fd00:ec2::254/128", "fd20:ce::254/128"),
 	blocks("a loopback address", "127.0.0.0/8", "::1/128"),
 	blocks("a private address", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
 	blocks("a link-local address", "169.254.0.0/16", "fe80::/10"),
-	blocks("an address that a provider shares among customers", "100.64.0.0/10"),
+	blocks("an address that a provider shares among its customers", "100.64.0.0/10"),
 	blocks("a multicast address", "224.0.0.0/4", "ff00::/8"),
-	blocks("the address of no machine", "0.0.0.0/8", "::/128", "255.255.255.255/32"),
-	blocks("an address for documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
+	blocks("an address that belongs to no machine", "0.0.0.0/8", "::/128", "255.255.255.255/32"),
+	blocks("an address for documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32",
+		"3fff::/20"),
 	blocks("an address for measurements", "198.18.0.0/15", "2001:2::/48"),
 	blocks("a reserved address", "192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4"),
 	blocks(inside, "::ffff:0:0/96"),
@@ -59,7 +64,8 @@ var special = slices.Concat(
 	blocks("a reserved address", "2001::/23", "::/3", "4000::/2", "8000::/1"), // public ones are in 2000::/3
 )
 
-// within returns the IPv4 address that an IPv6 one stands for.
+// within returns the IPv4 address that an IPv6 address stands for, by NAT64 or
+// 6to4.
 func within(a netip.Addr) (netip.Addr, bool) {
 	b := a.As16()
 	v4 := func(at int) (netip.Addr, bool) { return netip.AddrFrom4([4]byte(b[at : at+4])), true }

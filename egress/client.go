@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Transport returns a new transport that connects through d and through no
-// other proxy, whatever the environment says. The caller closes its idle
-// connections.
+// Transport returns a new transport that connects through d and through no other
+// proxy, whatever the environment says. The caller closes its idle connections.
 func (d *Dialer) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext:            d.DialContext,
@@ -24,30 +23,31 @@ func (d *Dialer) Transport() *http.Transport {
 	}
 }
 
-// maxRedirects is how many are followed.
+// maxRedirects is how many redirects a client follows.
 const maxRedirects = 10
 
-// Client returns a new client that fetches what the policy allows: every
-// request is checked, also those that a redirect leads to. It keeps no cookies
-// and sets no limit to the time that a body takes.
+// Client returns a new client whose every request is checked, those that a
+// redirect leads to included. It keeps no cookies, and does not limit how long a
+// body takes. The caller closes its idle connections.
 func (d *Dialer) Client() *http.Client {
-	return &http.Client{Transport: &checked{d, d.Transport()}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
-		if len(via) >= maxRedirects {
-			return fmt.Errorf("gave up after %d redirects", maxRedirects)
-		}
-		return nil
-	}}
+	return &http.Client{Transport: &checked{d, d.Transport()},
+		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+			if len(via) >= maxRedirects {
+				return fmt.Errorf("gave up after %d redirects", maxRedirects)
+			}
+			return nil
+		}}
 }
 
-// CheckURL reports whether u may be fetched, before its host is resolved. The
-// error is a [*Refused].
+// CheckURL returns a [*Refused] if u may not be fetched. It does not resolve the
+// host, so a nil error does not mean that its addresses are allowed.
 func (d *Dialer) CheckURL(u *url.URL) error {
 	port := u.Port()
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return &Refused{Host: clean(u.Redacted()), Rule: fmt.Sprintf("only http and https are fetched, not %q", u.Scheme)}
+		return refuse(u.Redacted(), "only http and https are fetched, not %q", u.Scheme)
 	case u.Hostname() == "":
-		return &Refused{Host: clean(u.Redacted()), Rule: "the address has no host"}
+		return refuse(u.Redacted(), "the address has no host")
 	case port == "" && u.Scheme == "http":
 		port = "80"
 	case port == "":
@@ -56,8 +56,8 @@ func (d *Dialer) CheckURL(u *url.URL) error {
 	return d.Check("[" + u.Hostname() + "]:" + port)
 }
 
-// checked asks the policy about each request, also about one that could use a
-// connection that is there.
+// A checked transport asks the policy about each request, also about one that
+// could use a connection that is open.
 type checked struct {
 	d  *Dialer
 	tr *http.Transport
@@ -74,5 +74,5 @@ func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 	return c.tr.RoundTrip(req)
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (c *checked) CloseIdleConnections() { c.tr.CloseIdleConnections() }

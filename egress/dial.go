@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// A Refused is why something was not connected to: the policy is against it.
+// A Refused error says that the policy forbids a connection, and which rule
+// does.
 type Refused struct {
 	Host string
-	Port uint16     // 0: of no particular one
-	Addr netip.Addr // which address of the host, if that was what counted
-	Rule string     // which rule, as a sentence without an end
-	Try  string     // what to change where for it to be allowed
+	Port uint16     // 0: the port does not matter
+	Addr netip.Addr // the address of the host that was refused, if the host itself was not
+	Rule string     // the rule, as a clause: "the host is not on the list"
+	Try  string     // what to change, and where, to allow it; "" if nothing can
 }
 
 func (e *Refused) Error() string {
@@ -33,21 +34,26 @@ func (e *Refused) Error() string {
 	return text
 }
 
+// refuse returns a Refused without a port. host may be any text.
+func refuse(host, rule string, a ...any) *Refused {
+	return &Refused{Host: clean(host), Rule: fmt.Sprintf(rule, a...)}
+}
+
 // A Resolver finds the addresses of a name. A [net.Resolver] is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// A Dialer connects to what its policy allows. It is safe for concurrent use.
+// A Dialer connects to what its policy allows. Several goroutines may use it.
 type Dialer struct {
 	rules *rules
 
-	// Resolver is asked for the addresses of names that are allowed, and of
-	// no others. If nil, the system is. Set it before use.
+	// Resolver resolves names that are allowed, and no others. nil: the
+	// system's resolver. It must be set before the first use.
 	Resolver Resolver
 
-	// local are the addresses of this machine, which are not public
-	// whatever they look like; dial connects to an address that was allowed.
+	// local returns the addresses of this machine, which are not public
+	// whatever they look like. dial connects to an address that passed.
 	// Tests replace them.
 	local func() ([]net.Addr, error)
 	dial  func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
@@ -56,7 +62,8 @@ type Dialer struct {
 // dialTimeout is how long connecting may take, over all addresses of a host.
 const dialTimeout = 30 * time.Second
 
-// New returns a dialer. The error says what is wrong with the policy.
+// New returns a dialer for a policy. The error says what is wrong with the
+// policy.
 func New(p Policy) (*Dialer, error) {
 	r, err := p.read()
 	if err != nil {
@@ -67,16 +74,19 @@ func New(p Policy) (*Dialer, error) {
 	return d, nil
 }
 
-// Mode is that of the policy.
+// Mode returns the mode of the policy.
 func (d *Dialer) Mode() Mode { return d.rules.mode }
 
-// Check reports whether a connection to HOST:PORT may be tried, before its
-// name is resolved. The error is a [*Refused].
+// Check returns a [*Refused] if no connection to HOST:PORT may be tried. It does
+// not resolve the host, so a nil error does not mean that its addresses are
+// allowed.
 func (d *Dialer) Check(target string) error {
 	_, _, err := d.check(target)
 	return err
 }
 
+// check parses a target and checks its host, and if that is an address the
+// address too.
 func (d *Dialer) check(target string) (host, uint16, error) {
 	h, port, err := readTarget(target)
 	if err != nil {
@@ -93,7 +103,8 @@ func (d *Dialer) check(target string) (host, uint16, error) {
 	return h, port, nil
 }
 
-// clean is text that may be shown.
+// clean returns text that is safe to show: quoted if it has control characters
+// or is not ASCII.
 func clean(text string) string {
 	if q := strconv.QuoteToASCII(text); q != `"`+text+`"` {
 		return q
@@ -101,28 +112,31 @@ func clean(text string) string {
 	return text
 }
 
-// address decides on an address that h has.
+// address checks an address of the host h.
 func (d *Dialer) address(h host, a netip.Addr, port uint16) *Refused {
 	if no := d.rules.address(h, a, port); no != nil {
 		return no
 	}
 	if notPublic(a) != "" || d.rules.has(a, port) {
-		return nil // it was allowed
+		return nil // the rules have decided
 	}
 	own, err := d.local()
 	if err != nil {
-		return &Refused{Host: h.String(), Port: port, Addr: a, Rule: "the addresses of this machine are not known: " + err.Error()}
+		return &Refused{Host: h.String(), Port: port, Addr: a, Rule: "cannot find out the addresses of this " +
+			"machine: " + err.Error()}
 	}
 	for _, o := range own {
 		if n, ok := o.(*net.IPNet); ok && n.IP.String() == a.String() {
-			return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is this machine", a), Try: d.rules.try("hosts = [%q]", a)}
+			return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is this machine", a),
+				Try: d.rules.try("hosts = [%q]", a)}
 		}
 	}
 	return nil
 }
 
 // DialContext connects to HOST:PORT over TCP. The error is a [*Refused] if the
-// policy is against it.
+// policy forbids it. If a host has allowed and forbidden addresses, only the
+// allowed ones are tried.
 func (d *Dialer) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
 	switch network {
 	case "tcp", "tcp4", "tcp6":
@@ -157,7 +171,8 @@ func (d *Dialer) DialContext(ctx context.Context, network, target string) (net.C
 	return nil, refused[0]
 }
 
-// try gives one of the addresses that are left its share of the time.
+// try connects to one of the addresses that are left, and takes at most its
+// share of the time.
 func (d *Dialer) try(ctx context.Context, network string, to netip.AddrPort, left int) (net.Conn, error) {
 	if at, ok := ctx.Deadline(); ok && left > 1 {
 		share := max(time.Until(at)/time.Duration(left), 2*time.Second)
@@ -168,12 +183,13 @@ func (d *Dialer) try(ctx context.Context, network string, to netip.AddrPort, lef
 	return d.dial(ctx, network, to)
 }
 
-// resolve returns the addresses of h, at least one.
+// resolve returns the addresses of h, at least one. IPv4 addresses inside IPv6
+// ones are unwrapped.
 func (d *Dialer) resolve(ctx context.Context, h host, network string) ([]netip.Addr, error) {
 	if h.name == "" {
 		return []netip.Addr{h.addr}, nil
 	}
-	if h.loops() { // such names are nobody's to answer for
+	if h.loops() { // no resolver decides about these names
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}, nil
 	}
 	var r Resolver = net.DefaultResolver
@@ -194,11 +210,11 @@ func (d *Dialer) resolve(ctx context.Context, h host, network string) ([]netip.A
 	return addrs, nil
 }
 
-// connect connects to an address that was allowed, and to no other.
+// connect connects to an address that passed, and to no other.
 func (d *Dialer) connect(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
 	nd := net.Dialer{ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(address); err != nil || at != to {
-			return fmt.Errorf("%s was allowed, and %s was about to be dialled", to, clean(address))
+			return fmt.Errorf("%s passed the policy, but the system was about to dial %s", to, clean(address))
 		}
 		return nil
 	}}

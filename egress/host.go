@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A host is a name or an address that was read.
+// A host is a name or an address that was parsed.
 type host struct {
-	name string // in lower case, without a dot at its end
+	name string // in lower case, without a final dot; "": it is an address
 	addr netip.Addr
 }
 
@@ -22,12 +22,12 @@ func (h host) String() string {
 	return h.addr.String()
 }
 
-// with is the host with a port behind it, as an entry.
+// with returns the host and the port as an entry of a policy.
 func (h host) with(port uint16) string {
 	return net.JoinHostPort(h.String(), strconv.Itoa(int(port)))
 }
 
-// entry is what to list for the host to be allowed.
+// entry returns the entry to list so that the host is allowed at the port.
 func (h host) entry(port uint16) string {
 	if port == 80 || port == 443 {
 		return h.String()
@@ -35,11 +35,10 @@ func (h host) entry(port uint16) string {
 	return h.with(port)
 }
 
-// loops reports whether the name is one that is never anything but this
-// machine (RFC 6761).
+// loops reports whether the name always stands for this machine (RFC 6761).
 func (h host) loops() bool { return h.name == "localhost" || strings.HasSuffix(h.name, ".localhost") }
 
-// readTarget reads HOST:PORT.
+// readTarget parses HOST:PORT.
 func readTarget(target string) (host, uint16, error) {
 	name, port, err := net.SplitHostPort(target)
 	if err != nil {
@@ -51,13 +50,13 @@ func readTarget(target string) (host, uint16, error) {
 	}
 	h, err := readHost(name)
 	if err != nil {
-		return h, 0, fmt.Errorf("the host %q cannot be connected to: %w", name, err)
+		return h, 0, fmt.Errorf("the host %q is not valid: %w", name, err)
 	}
 	return h, uint16(n), nil
 }
 
-// readHost reads a name or an address, strictly: what two programs could read
-// in two ways is refused.
+// readHost parses a name or an address strictly: it refuses what two programs
+// could read in two ways.
 func readHost(text string) (host, error) {
 	if text == "" {
 		return host{}, errors.New("it is empty")
@@ -66,9 +65,9 @@ func readHost(text string) (host, error) {
 		a, err := netip.ParseAddr(text)
 		switch {
 		case err != nil:
-			return host{}, errors.New("it is no address")
+			return host{}, errors.New("it is not an address")
 		case a.Zone() != "":
-			return host{}, errors.New("an address with a zone is of this machine's own network")
+			return host{}, errors.New("an address with a zone belongs to this machine's own network")
 		case a.Is4In6():
 			return host{}, fmt.Errorf("it is an IPv4 address in an IPv6 one: write %s", a.Unmap())
 		}
@@ -84,12 +83,13 @@ func readHost(text string) (host, error) {
 	return host{name: name}, nil
 }
 
+// checkName returns what is wrong with a name in lower case.
 func checkName(name string) error {
 	if len(name) > 253 {
 		return errors.New("it is longer than 253 characters")
 	}
 	if strings.HasSuffix(name, ".") {
-		return errors.New("it ends in a dot: leave that out")
+		return errors.New("it ends in a dot: remove the dot")
 	}
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -105,7 +105,8 @@ func checkName(name string) error {
 	labels := strings.Split(name, ".")
 	for _, l := range labels {
 		if l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' {
-			return errors.New("it has a part that is empty, longer than 63 characters, or begins or ends with a hyphen")
+			return errors.New("it has a part that is empty, longer than 63 characters, or begins or ends with a " +
+				"hyphen")
 		}
 	}
 	// Resolvers read 127.1, 0x7f.1, 017700000001 and 2130706433 as addresses.

@@ -14,8 +14,8 @@ type Mode string
 // The modes. The zero Mode is [None].
 const (
 	None  Mode = "none"  // no host
-	Hosts Mode = "hosts" // those of the list
-	Allow Mode = "allow" // every public host, and those of the list
+	Hosts Mode = "hosts" // the hosts of the list
+	Allow Mode = "allow" // every public host, and the hosts of the list
 )
 
 // A Policy says what may be connected to. The zero value allows nothing.
@@ -49,7 +49,7 @@ type Policy struct {
 	Section string
 }
 
-// rules are a policy that was read.
+// The rules are a policy that was parsed.
 type rules struct {
 	mode    Mode
 	entries []entry
@@ -59,14 +59,15 @@ type rules struct {
 
 // An entry is one of [Policy].Hosts.
 type entry struct {
-	name     string // "" if it is an address
+	name     string // "": it is an address or a prefix
 	itself   bool   // the name itself
 	below    bool   // all names below it
 	prefix   netip.Prefix
-	port     uint16 // 0: none is named
+	port     uint16 // 0: the entry names none
 	anyPorts bool
 }
 
+// read parses the policy.
 func (p Policy) read() (*rules, error) {
 	r := &rules{mode: p.Mode, ports: slices.Clone(p.Ports), section: p.Section}
 	switch r.mode {
@@ -86,6 +87,7 @@ func (p Policy) read() (*rules, error) {
 	return r, nil
 }
 
+// at returns the section, to begin an error with.
 func (r *rules) at() string {
 	if r.section == "" {
 		return ""
@@ -93,9 +95,11 @@ func (r *rules) at() string {
 	return r.section + " "
 }
 
+// readEntry parses an entry. Its errors continue a sentence that begins with the
+// entry.
 func readEntry(text string) (e entry, err error) {
 	if scheme, rest, ok := strings.Cut(text, "://"); ok {
-		return e, fmt.Errorf("is no host: leave out %q, and what follows the host in %q", scheme+"://", rest)
+		return e, fmt.Errorf("is a URL: leave out %q, and what follows the host in %q", scheme+"://", rest)
 	}
 	host, port := splitEntry(text)
 	switch {
@@ -104,16 +108,16 @@ func readEntry(text string) (e entry, err error) {
 	case port != "":
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return e, fmt.Errorf("has no port from 1 to 65535 behind the colon")
+			return e, fmt.Errorf("has no port from 1 to 65535 after the colon")
 		}
 		e.port = uint16(n)
 	}
 	if host == "*" {
-		return e, fmt.Errorf(`is every host: say network = "allow"`)
+		return e, fmt.Errorf(`means every host: use network = "allow"`)
 	}
 	if p, err := netip.ParsePrefix(host); err == nil {
 		if p != p.Masked() {
-			return e, fmt.Errorf("has bits behind its prefix: %s?", p.Masked())
+			return e, fmt.Errorf("has bits outside its prefix: did you mean %s?", p.Masked())
 		}
 		e.prefix = p
 		return e, nil
@@ -130,13 +134,13 @@ func readEntry(text string) (e entry, err error) {
 	}
 	h, err := readHost(strings.ToLower(host))
 	if err != nil {
-		return e, fmt.Errorf("is no host: %w", err)
+		return e, fmt.Errorf("is not a host: %w", err)
 	}
 	e.name = h.name
 	return e, nil
 }
 
-// splitEntry separates the port of an entry, if it has one.
+// splitEntry separates the port from an entry, if it has one.
 func splitEntry(text string) (host, port string) {
 	if rest, ok := strings.CutPrefix(text, "["); ok {
 		if host, port, ok := strings.Cut(rest, "]"); ok && (port == "" || port[0] == ':') {
@@ -162,7 +166,7 @@ func (e entry) covers(h host) bool {
 	return e.itself && h.name == e.name || e.below && strings.HasSuffix(h.name, "."+e.name)
 }
 
-// passes reports whether e lets through to port.
+// passes reports whether e allows port.
 func (r *rules) passes(e entry, port uint16) bool {
 	switch {
 	case e.anyPorts:
@@ -175,7 +179,7 @@ func (r *rules) passes(e entry, port uint16) bool {
 	return r.mode == Allow || port == 80 || port == 443
 }
 
-// host decides on a host before it is resolved.
+// host checks a host before it is resolved.
 func (r *rules) host(h host, port uint16) *Refused {
 	no := &Refused{Host: h.String(), Port: port}
 	if r.mode == None {
@@ -194,7 +198,8 @@ func (r *rules) host(h host, port uint16) *Refused {
 	}
 	switch {
 	case listed && r.mode == Hosts:
-		no.Rule, no.Try = fmt.Sprintf("the port %d is not among those of this host", port), r.try("hosts = [%q]", h.with(port))
+		no.Rule, no.Try = fmt.Sprintf("the port %d is not allowed for this host", port), r.try("hosts = [%q]",
+			h.with(port))
 	case r.mode == Hosts:
 		no.Rule, no.Try = "the host is not on the list", r.try("hosts = [%q]", h.entry(port))
 	case len(r.ports) > 0 && !slices.Contains(r.ports, port):
@@ -205,7 +210,9 @@ func (r *rules) host(h host, port uint16) *Refused {
 	return no
 }
 
-// address decides on an address that h has, before it is dialled.
+// address checks an address of h before it is dialled. One that is not public
+// passes if it is listed itself and, unless it was asked for as an address, the
+// name is listed too; for an address with another inside, both must be.
 func (r *rules) address(h host, a netip.Addr, port uint16) *Refused {
 	why := notPublic(a)
 	if why == "" || h.loops() && a.IsLoopback() && r.listed(h, port) {
@@ -223,7 +230,8 @@ func (r *rules) address(h host, a netip.Addr, port uint16) *Refused {
 	case h.name != "":
 		entries = strconv.Quote(h.entry(port)) + ", " + entries
 	}
-	return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is %s", a, why), Try: r.try("hosts = [%s]", entries)}
+	return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is %s", a, why),
+		Try: r.try("hosts = [%s]", entries)}
 }
 
 // listed reports whether an entry has the host with the port.
@@ -231,14 +239,15 @@ func (r *rules) listed(h host, port uint16) bool {
 	return slices.ContainsFunc(r.entries, func(e entry) bool { return e.covers(h) && r.passes(e, port) })
 }
 
-// has reports whether an entry has the address. Whose name is listed has said
-// which ports.
+// has reports whether an entry has the address. If a name was asked for, its own
+// entry has decided about ports that the address leaves open.
 func (r *rules) has(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(r.entries, func(e entry) bool {
 		return e.name == "" && e.prefix.Contains(a) && (e.port == 0 || e.port == port)
 	})
 }
 
+// try returns what to change in the configuration.
 func (r *rules) try(format string, a ...any) string {
 	return fmt.Sprintf("to allow it: "+r.at()+format, a...)
 }

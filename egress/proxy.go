@@ -18,49 +18,52 @@ import (
 	"time"
 )
 
-// A Proxy lends a [Dialer] to whoever speaks HTTP (with CONNECT) or SOCKS5 to
-// it, on one listener. It asks nobody who they are: the listener is to be
-// within reach of those alone whom the policy is for, such as a socket in a
-// directory of theirs.
+// A Proxy serves HTTP (with CONNECT) and SOCKS5 on one listener, and connects
+// through a [Dialer]. It does not authenticate clients: expose the listener only
+// to the processes that the policy is for, such as by a socket in a directory of
+// their own.
 //
-// In mode [Hosts], what is said in a tunnel is held to the tunnel's host: the
-// name in the first message of TLS, and the Host of plain HTTP. On the ports
-// 80 and 443 nothing else is let through.
+// In mode [Hosts] a tunnel is held to its host: by the name in the first message
+// of TLS, or the Host header of plain HTTP. On the ports 80 and 443 nothing else
+// passes.
 type Proxy struct {
 	Dialer *Dialer
 
-	// Refused, if not nil, is told of what is refused or failed. It is safe
-	// for concurrent use and does not block.
+	// Refused, if it is not nil, is called with what was refused or failed.
+	// Calls come from many goroutines at once, and must not block.
 	Refused func(error)
 
-	// MaxConns is how many are served at once; more wait. 0 means 256.
+	// MaxConns is how many connections are served at once; more wait. 0: 256.
 	MaxConns int
 
-	// Idle is after how long a tunnel is cut in which nobody speaks. 0 means
-	// 10 minutes.
+	// Idle is the idle timeout of a tunnel: how long neither side may send
+	// nothing. 0: 10 minutes.
 	Idle time.Duration
 }
 
 const (
-	helloTimeout = 15 * time.Second // for whoever connects to say what they want
+	helloTimeout = 15 * time.Second // for a client to say what it wants
 	maxHeader    = 64 << 10
 )
 
-// Serve serves what l accepts until ctx ends or l fails, and closes l and every
-// connection.
+// Serve serves what l accepts until ctx is done or l fails, and then closes l
+// and every connection. It returns nil if ctx ended it.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &serving{Proxy: p, ctx: ctx, http: newQueue(l.Addr()), slots: make(chan struct{}, either(p.MaxConns, 256)), idle: either(p.Idle, 10*time.Minute)}
+	s := &serving{Proxy: p, ctx: ctx, http: newQueue(l.Addr()),
+		slots: make(chan struct{}, either(p.MaxConns, 256)), idle: either(p.Idle, 10*time.Minute)}
 	s.transport = p.Dialer.Transport()
-	s.transport.DisableCompression = true // what is passed on is passed on as it is
+	s.transport.DisableCompression = true // bodies are passed on unchanged
 	server := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: helloTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog:                     log.New(complaints(s.tell), "", 0),
 		DisableGeneralOptionsHandler: true,
-		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
 	}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
-	s.wait.Go(func() { server.Serve(s.http) }) // ends with the queue
+	s.wait.Go(func() { server.Serve(s.http) }) // it ends with the queue
 	err := s.accept(l)
 	if ctx.Err() != nil {
 		err = nil
@@ -76,6 +79,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
+// either returns v, or if that is zero or.
 func either[T comparable](v, or T) T {
 	var zero T
 	if v == zero {
@@ -84,7 +88,7 @@ func either[T comparable](v, or T) T {
 	return v
 }
 
-// complaints is a writer for the remarks of an [http.Server].
+// A complaints is a writer that receives the log of an [http.Server].
 type complaints func(error)
 
 func (c complaints) Write(p []byte) (int, error) {
@@ -92,23 +96,25 @@ func (c complaints) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// serving is a proxy at work.
+// A serving is a proxy that is serving.
 type serving struct {
 	*Proxy
 	ctx       context.Context
-	http      *queue // connections that speak HTTP
+	http      *queue // the connections that speak HTTP
 	transport *http.Transport
-	slots     chan struct{}
+	slots     chan struct{} // has an element for each connection
 	idle      time.Duration
 	wait      sync.WaitGroup
 }
 
+// tell reports an error to Proxy.Refused.
 func (s *serving) tell(err error) {
 	if s.Refused != nil && err != nil && s.ctx.Err() == nil {
 		s.Refused(err)
 	}
 }
 
+// accept accepts connections while there are slots.
 func (s *serving) accept(l net.Listener) error {
 	for {
 		select {
@@ -129,12 +135,13 @@ func (s *serving) accept(l net.Listener) error {
 	}
 }
 
-// next accepts a connection. It waits while the system has none to give, such
-// as for lack of file descriptors.
+// next accepts a connection. If the system is short of file descriptors it waits
+// and tries again.
 func (s *serving) next(l net.Listener) (net.Conn, error) {
 	for {
 		c, err := l.Accept()
-		if err == nil || !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !errors.Is(err, syscall.ECONNABORTED) {
+		if err == nil || !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) &&
+			!errors.Is(err, syscall.ECONNABORTED) {
 			return c, err
 		}
 		s.tell(err)
@@ -146,12 +153,12 @@ func (s *serving) next(l net.Listener) (net.Conn, error) {
 	}
 }
 
-// serve finds out what is spoken on c.
+// serve finds out which protocol c speaks, by its first byte.
 func (s *serving) serve(c *conn) {
 	c.SetDeadline(time.Now().Add(helloTimeout))
 	first, err := c.r.Peek(1)
 	if err != nil {
-		c.Close() // they said nothing
+		c.Close() // the client sent nothing
 		return
 	}
 	if first[0] == socksVersion {
@@ -162,31 +169,34 @@ func (s *serving) serve(c *conn) {
 	s.http.put(c)
 }
 
-// conn is a connection to the proxy.
+// A conn is a connection of a client. It reads through a buffer, so that what
+// was looked at can be read again.
 type conn struct {
 	net.Conn
 	r *bufio.Reader
 
-	// tunnel is what it was connected to, if plain HTTP is spoken within.
+	// tunnel is HOST:PORT of the tunnel, if plain HTTP is spoken in one.
 	tunnel string
 
-	freed func() // when it is closed; once
+	freed func() // gives the slot back; called by the first Close
 }
 
+// connKey is the key of the conn in the context of a request.
 type connKey struct{}
 
 // Read implements [net.Conn].
 func (c *conn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-// Close implements [net.Conn]. It may be called again.
+// Close implements [net.Conn]. It may be called more than once.
 func (c *conn) Close() error {
 	c.freed()
 	return c.Conn.Close()
 }
 
-// CloseWrite says that no more will be written.
+// CloseWrite closes the connection for writing alone.
 func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
 
+// closeWrite closes c for writing, or as a whole if it has no halves.
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -194,7 +204,7 @@ func closeWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// queue is a listener of connections that were accepted already.
+// A queue is a listener for connections that have been accepted already.
 type queue struct {
 	addr  net.Addr
 	conns chan *conn
@@ -206,6 +216,7 @@ func newQueue(addr net.Addr) *queue {
 	return &queue{addr: addr, conns: make(chan *conn), done: make(chan struct{})}
 }
 
+// put has the server of the queue serve c.
 func (q *queue) put(c *conn) {
 	select {
 	case q.conns <- c:
@@ -230,12 +241,13 @@ func (q *queue) Close() error { q.once.Do(func() { close(q.done) }); return nil 
 // Addr implements [net.Listener].
 func (q *queue) Addr() net.Addr { return q.addr }
 
-// handler serves HTTP: tunnels, and requests for http addresses.
+// handler returns the server of HTTP: it opens tunnels, and forwards requests
+// for http URLs.
 func (s *serving) handler() http.Handler {
 	forward := &httputil.ReverseProxy{
 		Transport:     s.transport,
 		FlushInterval: -1,
-		Rewrite:       func(*httputil.ProxyRequest) {}, // without what another proxy would add
+		Rewrite:       func(*httputil.ProxyRequest) {}, // without the headers that a reverse proxy adds
 		ErrorLog:      log.New(complaints(s.tell), "", 0),
 		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, err error) { s.refuse(w, err) },
 	}
@@ -266,13 +278,13 @@ func (s *serving) target(r *http.Request) (string, error) {
 	case c.tunnel == "" && r.URL.IsAbs():
 		u = r.URL
 	default:
-		return "", &Refused{Host: clean(r.Host), Rule: "this is a proxy, and nothing was asked of it that a proxy does"}
+		return "", refuse(r.Host, "this is a proxy, and the request is not one for a proxy")
 	}
 	switch {
 	case u.Scheme != "http":
-		return "", &Refused{Host: clean(u.Host), Rule: fmt.Sprintf("%s is not passed on in the clear: open a tunnel with CONNECT", clean(u.Scheme))}
+		return "", refuse(u.Host, "%s cannot be forwarded in plain text: use CONNECT", clean(u.Scheme))
 	case u.User != nil:
-		return "", &Refused{Host: clean(u.Host), Rule: "there is a name or password before the host"}
+		return "", refuse(u.Host, "there is a name or password before the host")
 	}
 	if c.tunnel != "" {
 		u.Host = c.tunnel
@@ -283,30 +295,30 @@ func (s *serving) target(r *http.Request) (string, error) {
 	return u.Host, nil
 }
 
-// refuse answers with why something was refused or failed.
+// refuse answers a request with the error.
 func (s *serving) refuse(w http.ResponseWriter, err error) {
 	s.tell(err)
 	code, kind := http.StatusBadGateway, "destination_unavailable"
 	if no := (*Refused)(nil); errors.As(err, &no) {
 		code, kind = http.StatusForbidden, "http_request_denied"
 	}
-	// RFC 9209: for who does not show the body of a refused CONNECT.
+	// RFC 9209, for clients that do not show the body of a refused CONNECT.
 	w.Header().Set("Proxy-Status", "openmanus; error="+kind+"; details="+strconv.QuoteToASCII(err.Error()))
 	http.Error(w, err.Error(), code)
 }
 
-// connect opens a tunnel.
+// connect opens a tunnel for CONNECT.
 func (s *serving) connect(w http.ResponseWriter, r *http.Request) {
 	c := r.Context().Value(connKey{}).(*conn)
 	if c.tunnel != "" {
-		s.refuse(w, &Refused{Host: clean(r.Host), Rule: "a tunnel within a tunnel"})
+		s.refuse(w, refuse(r.Host, "a tunnel within a tunnel"))
 		return
 	}
 	if r.URL.Path != "" || r.Host != r.URL.Host {
-		s.refuse(w, &Refused{Host: clean(r.RequestURI), Rule: "CONNECT takes HOST:PORT"})
+		s.refuse(w, refuse(r.RequestURI, "CONNECT takes HOST:PORT"))
 		return
 	}
-	up, err := s.Dialer.DialContext(s.ctx, "tcp", r.Host) // r's context ends with what they say
+	up, err := s.Dialer.DialContext(s.ctx, "tcp", r.Host) // the context of r ends with the request
 	if err != nil {
 		s.refuse(w, err)
 		return
@@ -317,7 +329,7 @@ func (s *serving) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	down := raw.(*conn)
-	if n := rw.Reader.Buffered(); n > 0 { // said before the tunnel was there
+	if n := rw.Reader.Buffered(); n > 0 { // sent before the tunnel was open
 		said, _ := rw.Reader.Peek(n)
 		said = bytes.Clone(said)
 		down.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(said), down.r), 16<<10)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// RFC 1928.
+// The numbers of RFC 1928: the version, the command, types of addresses, and
+// replies.
 const (
 	socksVersion   = 5
 	socksConnect   = 1
@@ -56,8 +57,8 @@ func (s *serving) socks(c *conn) {
 	s.tunnel(c, up, target)
 }
 
-// socksTarget reads what c asks for. If code is not socksOK, it is the answer
-// to give.
+// socksTarget reads the request of c, which must be one to connect without
+// authentication. If code is not socksOK, it is the reply to send.
 func socksTarget(c *conn) (target string, code byte, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(c, head[:2]); err != nil {
@@ -69,7 +70,8 @@ func socksTarget(c *conn) (target string, code byte, err error) {
 	}
 	if !strings.Contains(string(methods), "\x00") {
 		_, err := c.Write([]byte{socksVersion, 0xff})
-		return "", socksOK, errors.Join(errors.New("SOCKS5: the client wants to say who it is, and nobody asks"), err)
+		return "", socksOK, errors.Join(errors.New("SOCKS5: the client wants to authenticate, which is not "+
+			"supported"), err)
 	}
 	if _, err := c.Write([]byte{socksVersion, 0}); err != nil {
 		return "", socksOK, err
@@ -78,14 +80,16 @@ func socksTarget(c *conn) (target string, code byte, err error) {
 		return "", socksOK, err
 	}
 	if head[0] != socksVersion || head[2] != 0 {
-		return "", socksFailed, errors.New("SOCKS5: a request that is none")
+		return "", socksFailed, errors.New("SOCKS5: the request is malformed")
 	}
 	if head[1] != socksConnect {
-		return "", socksNoCommand, &Refused{Host: "SOCKS5", Rule: fmt.Sprintf("the command %d is not served: CONNECT alone is", head[1])}
+		return "", socksNoCommand, &Refused{Host: "SOCKS5", Rule: fmt.Sprintf("the command %d is not supported, "+
+			"only CONNECT", head[1])}
 	}
 	return socksHost(c, head[3])
 }
 
+// socksHost reads the address and the port of a request.
 func socksHost(c *conn, kind byte) (target string, code byte, err error) {
 	n := byte(0)
 	switch kind {
@@ -98,7 +102,7 @@ func socksHost(c *conn, kind byte) (target string, code byte, err error) {
 			return "", socksOK, err
 		}
 	default:
-		return "", socksNoType, fmt.Errorf("SOCKS5: the type of address %d", kind)
+		return "", socksNoType, fmt.Errorf("SOCKS5: unknown type of address %d", kind)
 	}
 	data := make([]byte, int(n)+2)
 	if _, err := io.ReadFull(c, data); err != nil {
@@ -111,11 +115,13 @@ func socksHost(c *conn, kind byte) (target string, code byte, err error) {
 	return net.JoinHostPort(name, strconv.Itoa(int(port))), socksOK, nil
 }
 
+// socksReply sends a reply. The bound address in it is always zero.
 func socksReply(c *conn, code byte) error {
 	_, err := c.Write([]byte{socksVersion, code, 0, socksIPv4, 0, 0, 0, 0, 0, 0})
 	return err
 }
 
+// socksCode returns the reply for an error of dialling.
 func socksCode(err error) byte {
 	switch {
 	case errors.As(err, new(*Refused)):

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -15,10 +14,13 @@ import (
 	"time"
 )
 
+// tlsHandshake is the first byte of a TLS connection.
 const tlsHandshake = 0x16 // the first byte of TLS
 
-// tunnel passes on what down and up say to each other, and closes both. In
-// mode Hosts, down is held to target, HOST:PORT.
+// tunnel carries data between the client and up until both have ended, and
+// closes them. In mode Hosts the client is held to target, HOST:PORT: on web
+// ports before anything is sent, on others when it first sends something, since
+// there a server may speak first.
 func (s *serving) tunnel(down *conn, up net.Conn, target string) {
 	t := &tunnelled{down: down, up: up, idle: s.idle}
 	defer t.close()
@@ -26,7 +28,7 @@ func (s *serving) tunnel(down *conn, up net.Conn, target string) {
 	_, port, err := readTarget(target)
 	held := s.Dialer.rules.mode == Hosts
 	web := held && (port == 80 || port == 443)
-	if web && err == nil { // the client speaks first
+	if web && err == nil { // here the client speaks first
 		var plain bool
 		if plain, err = s.inspect(t, target); plain && err == nil {
 			s.handOver(t, target)
@@ -50,8 +52,8 @@ func (s *serving) tunnel(down *conn, up net.Conn, target string) {
 	t.pass(up, down)
 }
 
-// handOver lets the server of HTTP pass on what the client says in a tunnel:
-// it checks every request, and connects anew.
+// handOver gives a tunnel with plain HTTP to the server of HTTP, which checks
+// every request and connects anew.
 func (s *serving) handOver(t *tunnelled, target string) {
 	t.up.Close()
 	t.down.SetDeadline(time.Time{})
@@ -60,12 +62,12 @@ func (s *serving) handOver(t *tunnelled, target string) {
 	s.http.put(c)
 }
 
-// inspect looks at what the client says first. It reports whether that is not
+// inspect looks at what the client sends first, and reports whether it is not
 // TLS.
 func (s *serving) inspect(t *tunnelled, target string) (plain bool, err error) {
 	first, err := t.down.r.Peek(1)
 	if err != nil {
-		return false, nil // they left
+		return false, nil // the client has gone
 	}
 	if first[0] != tlsHandshake {
 		return true, nil
@@ -76,15 +78,15 @@ func (s *serving) inspect(t *tunnelled, target string) (plain bool, err error) {
 	return false, err
 }
 
-// serverName reads the first message of TLS from c, leaves it to be read
-// again, and checks that it asks for the host of target.
+// serverName reads the first message of TLS from c, puts it back, and checks
+// that it asks for the host of target.
 func serverName(c *conn, target string) error {
 	c.SetReadDeadline(time.Now().Add(helloTimeout))
 	var said bytes.Buffer
 	var name string
 	var heard bool
-	stop := errors.New("heard enough")
-	err := tls.Server(listening{io.TeeReader(io.LimitReader(c.r, maxHeader), &said)}, &tls.Config{
+	stop := errors.New("the name is known")
+	err := tls.Server(listening{c.Conn, io.TeeReader(io.LimitReader(c.r, maxHeader), &said)}, &tls.Config{
 		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 			name, heard = hello.ServerName, true
 			return nil, stop
@@ -92,7 +94,7 @@ func serverName(c *conn, target string) error {
 	}).Handshake()
 	c.r = bufio.NewReaderSize(io.MultiReader(&said, c.r), 16<<10)
 	if !heard {
-		return &Refused{Host: clean(target), Rule: "what is said in the tunnel looks like TLS and is not: " + err.Error()}
+		return refuse(target, "the data in the tunnel looks like TLS but is not: %v", err)
 	}
 	h, port, err := readTarget(target)
 	if err != nil {
@@ -102,13 +104,13 @@ func serverName(c *conn, target string) error {
 	case h.name == "" && name == "":
 		return nil
 	case name == "":
-		return &Refused{Host: clean(target), Rule: "the client does not say in TLS which host it wants (SNI)"}
+		return refuse(target, "the client does not name the host in TLS (SNI)")
 	}
 	return sameHost(target, net.JoinHostPort(name, strconv.Itoa(int(port))))
 }
 
-// sameHost checks that asked, HOST or HOST:PORT, is target; the port is that of
-// plain HTTP if none is named.
+// sameHost checks that asked, HOST or HOST:PORT, is target. Without a port it is
+// that of plain HTTP.
 func sameHost(target, asked string) error {
 	h, p, err := readTarget(target)
 	if err != nil {
@@ -118,31 +120,29 @@ func sameHost(target, asked string) error {
 		asked += ":80"
 	}
 	if a, n, err := readTarget(asked); err != nil || a != h || n != p {
-		return &Refused{Host: clean(target), Rule: fmt.Sprintf("within the tunnel to it, %s is asked for", clean(asked))}
+		return refuse(target, "the tunnel to it is used to reach %s", clean(asked))
 	}
 	return nil
 }
 
-// listening is a connection on which nothing can be said.
-type listening struct{ io.Reader }
+// A listening connection can be read, and drops what is written to it.
+type listening struct {
+	net.Conn
+	r io.Reader
+}
 
-func (listening) Write(p []byte) (int, error)      { return len(p), nil }
-func (listening) Close() error                     { return nil }
-func (listening) LocalAddr() net.Addr              { return &net.TCPAddr{} }
-func (listening) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
-func (listening) SetDeadline(time.Time) error      { return nil }
-func (listening) SetReadDeadline(time.Time) error  { return nil }
-func (listening) SetWriteDeadline(time.Time) error { return nil }
+func (l listening) Read(p []byte) (int, error)  { return l.r.Read(p) }
+func (l listening) Write(p []byte) (int, error) { return len(p), nil }
 
-// tunnelled are the ends of a tunnel.
+// A tunnelled has the ends of a tunnel.
 type tunnelled struct {
 	down *conn
 	up   net.Conn
 	idle time.Duration
-	last atomic.Int64 // when something was said, in seconds
+	last atomic.Int64 // when something was sent, in Unix seconds
 }
 
-// close closes what was not handed over. It may be called again.
+// close closes what was not handed over. It may be called more than once.
 func (t *tunnelled) close() {
 	t.up.Close()
 	if t.down != nil {
@@ -150,7 +150,7 @@ func (t *tunnelled) close() {
 	}
 }
 
-// heard puts off the end of a tunnel in which somebody speaks.
+// heard restarts the idle timeout. It sets deadlines at most once a second.
 func (t *tunnelled) heard() {
 	now := time.Now()
 	if s := now.Unix(); t.last.Swap(s) != s {
@@ -159,7 +159,7 @@ func (t *tunnelled) heard() {
 	}
 }
 
-// pass passes on what from says until it has nothing more to say.
+// pass carries data from one end to the other until that has no more.
 func (t *tunnelled) pass(to, from net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -167,7 +167,7 @@ func (t *tunnelled) pass(to, from net.Conn) {
 		if n > 0 {
 			t.heard()
 			if _, werr := to.Write(buf[:n]); werr != nil {
-				from.Close() // nobody listens
+				from.Close() // the other end has gone
 				return
 			}
 		}
