@@ -15,20 +15,20 @@ import (
 
 // sandboxCmd is openmanus sandbox.
 type sandboxCmd struct {
-	Explain sandboxExplainCmd `cmd:"" help:"Say in words what commands can and cannot do."`
-	Run     sandboxRunCmd     `cmd:"" help:"Run a command as a session in this directory would."`
-	Check   sandboxCheckCmd   `cmd:"" help:"Try to break out in every known way, on this machine."`
+	Explain sandboxExplainCmd `cmd:"" help:"Explain what commands can and cannot do."`
+	Run     sandboxRunCmd     `cmd:"" help:"Run a command as a session in this directory would run it."`
+	Check   sandboxCheckCmd   `cmd:"" help:"Try to break out of the sandbox in every known way."`
 }
 
-// cageFlags are the flags of the commands below openmanus sandbox.
-type cageFlags struct {
-	Sandbox   string `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
+// sandboxFlags are the flags that explain and run share.
+type sandboxFlags struct {
+	Sandbox   string `help:"The sandbox of commands: auto, bubblewrap, landlock, docker, gvisor, or none (commands have your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Workspace string `help:"The workspace. Default: the current directory." placeholder:"DIR"`
 }
 
-// options are those of the sandbox that the flags and the configuration ask
-// for.
-func (c cageFlags) options(t *terminal, g *globals) (sandbox.Options, error) {
+// options returns the options of the sandbox that the flags and the
+// configuration ask for. The errors are those of usage.
+func (c sandboxFlags) options(t *terminal, g *globals) (sandbox.Options, error) {
 	cfg, err := t.load(g, runFlags{Sandbox: c.Sandbox, Workspace: c.Workspace}.flags())
 	if err != nil {
 		return sandbox.Options{}, err
@@ -37,6 +37,7 @@ func (c cageFlags) options(t *terminal, g *globals) (sandbox.Options, error) {
 	return o, asUsage(err)
 }
 
+// asUsage returns err as an error of usage, and nil if it is nil.
 func asUsage(err error) error {
 	if err == nil {
 		return nil
@@ -45,7 +46,7 @@ func asUsage(err error) error {
 }
 
 // sandboxExplainCmd is openmanus sandbox explain.
-type sandboxExplainCmd struct{ cageFlags }
+type sandboxExplainCmd struct{ sandboxFlags }
 
 // Run implements the command.
 func (c *sandboxExplainCmd) Run(ctx context.Context, t *terminal, g *globals) error {
@@ -63,7 +64,7 @@ func (c *sandboxExplainCmd) Run(ctx context.Context, t *terminal, g *globals) er
 
 // sandboxRunCmd is openmanus sandbox run.
 type sandboxRunCmd struct {
-	cageFlags
+	sandboxFlags
 	Command []string `arg:"" passthrough:"partial" help:"The command and its arguments."`
 }
 
@@ -101,7 +102,8 @@ func (c *sandboxRunCmd) Run(ctx context.Context, t *terminal, g *globals) (err e
 	return asUsage(err)
 }
 
-// dirIn is where the program was started, if that is in the workspace dir.
+// dirIn returns the directory that the program was started in, if that is in the
+// workspace dir, else dir.
 func (t *terminal) dirIn(dir string) string {
 	if _, err := workspace.Name(dir, t.dir); err == nil {
 		return t.dir

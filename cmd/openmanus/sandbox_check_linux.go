@@ -11,8 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/sandbox/attempts"
 )
 
-// Run implements the command. It fails if anything got out, or could not be
-// tried, or if there is no sandbox to try.
+// Run implements the command. It fails if an attempt got out or could not be
+// made, or if this machine has no sandbox to try.
 func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	dialer, err := egress.New(egress.Policy{Mode: egress.Hosts, Hosts: []string{"allowed.example:*"}})
 	if err != nil {
@@ -28,17 +28,17 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	tb := &table{head: []string{"SANDBOX", "CLASS", "ATTEMPT", "OUTCOME", "MS"}}
 	var rows []checkRow
 	var summary []string
-	bad, had := 0, 0
+	bad, available := 0, 0
 	for _, kind := range c.kinds() {
 		o.Kind = kind
 		if err := attempts.Available(ctx, o); err != nil {
-			summary = append(summary, fmt.Sprintf("%s: cannot be had here: %v", kind, err))
+			summary = append(summary, fmt.Sprintf("%s: not available on this machine: %v", kind, err))
 			continue
 		}
-		had++
+		available++
 		held := 0
 		for _, r := range attempts.Run(ctx, o, all) {
-			row := checkRow{string(kind), r.Class, r.Name, outcome(r), r.Took.Milliseconds()}
+			row := checkRow{string(kind), r.Class, r.Name, r.Tries, outcome(r), r.Took.Milliseconds()}
 			rows = append(rows, row)
 			tb.add(row.Sandbox, row.Class, row.Attempt, oneLine(row.Outcome, 200), fmt.Sprint(row.MS))
 			if r.Held() {
@@ -55,7 +55,7 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	switch {
 	case ctx.Err() != nil:
 		return exit{code: exitInterrupted}
-	case had == 0:
+	case available == 0:
 		return exit{code: exitFailed, err: errors.New("there is no sandbox on this machine")}
 	case bad > 0:
 		return exit{code: exitFailed, err: fmt.Errorf("%d attempts got out or could not be made", bad)}
@@ -63,15 +63,17 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	return nil
 }
 
-// checkRow is one attempt, as it is printed.
+// A checkRow is one attempt, as the command prints it.
 type checkRow struct {
 	Sandbox string `json:"sandbox"`
 	Class   string `json:"class"`
 	Attempt string `json:"attempt"`
+	Tries   string `json:"tries"`
 	Outcome string `json:"outcome"`
 	MS      int64  `json:"ms"`
 }
 
+// kinds returns the sandboxes to try.
 func (c *sandboxCheckCmd) kinds() []sandbox.Kind {
 	if c.Sandbox != "" {
 		return []sandbox.Kind{sandbox.Kind(c.Sandbox)}
@@ -79,6 +81,7 @@ func (c *sandboxCheckCmd) kinds() []sandbox.Kind {
 	return []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock}
 }
 
+// outcome returns what the table says about a result.
 func outcome(r attempts.Result) string {
 	switch {
 	case r.Breach != nil:
