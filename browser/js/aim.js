@@ -1,6 +1,6 @@
-// this: an element; ready, cover: the functions of those files. Resolves to a
-// place in the view where it can be clicked now, or to null. From then on, a
-// press that would hit something else is stopped, until struck.js asks.
+// this: an element; ready, cover: the functions of ready.js and hit.js. Resolves to
+// a place in the view where the element can be clicked now, or to null. From then
+// on, a press that would hit something else is suppressed, until struck.js runs.
 async function (ready, cover) {
 	if (window !== top || await ready.call(this)) return null;
 	const box = [...this.getClientRects()].find(b => b.width > 0.5 && b.height > 0.5);
@@ -15,7 +15,7 @@ async function (ready, cover) {
 	const types = ["pointerdown", "mousedown", "pointerup", "mouseup", "click", "auxclick", "dblclick", "contextmenu"];
 	const guard = {hit: undefined};
 	const judge = e => {
-		if (!e.isTrusted) return; // the page's own
+		if (!e.isTrusted) return; // made by the page itself
 		if (guard.hit === undefined) guard.hit = !e.type.endsWith("down") || hits(e.clientX, e.clientY);
 		if (guard.hit) return;
 		e.preventDefault();

@@ -1,14 +1,16 @@
-// this: the element that is meant; hit: what is where it would be clicked.
-// Returns what covers it, or "".
+// this: the element to click; hit: the node at the place where it would be clicked.
+// Returns a description of what covers the element, or "" if a click on hit counts
+// as one on the element.
 function (hit) {
 	const up = n => n.assignedSlot || n.parentNode || n.host || null;
 	const within = (n, of) => { for (; n; n = up(n)) if (n === of) return true; return false; };
 	if (within(hit, this)) return "";
-	// What is slotted into a closed root does not say so.
+	// A node that is slotted into a closed root does not tell its slot.
 	const slotted = el => [...el.querySelectorAll("slot")].some(s => s.assignedElements({flatten: true}).some(a => within(hit, a)));
 	if (this.querySelectorAll && slotted(this)) return "";
 	if (this.shadowRoot && slotted(this.shadowRoot)) return "";
-	// A click on its label is a click on it, and so is one on what it is painted by.
+	// A click on the label of a field is a click on the field. So is one on an element
+	// around a checkbox or option that is hardly larger, by which pages draw it.
 	for (const l of this.labels || []) if (within(hit, l)) return "";
 	if (within(this, hit) && this.matches("input, option")) {
 		const a = this.getBoundingClientRect(), b = (hit.getBoundingClientRect ? hit : hit.parentElement).getBoundingClientRect();

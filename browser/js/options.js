@@ -1,4 +1,4 @@
-// this: a select, or something with the role of one. Returns its options.
+// this: a <select>, or an element with the role of one. Returns its options.
 function () {
 	const all = this.localName === "select" ? [...this.options] : [];
 	if (this.localName !== "select") {
@@ -6,7 +6,7 @@ function () {
 		const ids = (this.getAttribute("aria-controls") || this.getAttribute("aria-owns") || "").split(/\s+/).filter(Boolean);
 		const lists = [this, ...ids.map(id => root.getElementById(id)).filter(Boolean)];
 		for (const l of lists) all.push(...l.querySelectorAll("[role=option], [role=menuitem], [role=menuitemradio], option"));
-		if (!all.length) throw new Error("it has no options to read: click it, and choose among the elements that come");
+		if (!all.length) throw new Error("it has no options to read: click it, and choose among the elements that appear");
 	}
 	return all.map((o, index) => ({
 		index,

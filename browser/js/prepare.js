@@ -1,5 +1,6 @@
-// this: an element that text is to go into. Returns how it goes in: "type" it,
-// "set" if it was set, or throws what is wrong.
+// this: an element that is to get a text. Returns "type" if the text has to be
+// typed, and the element has the focus and its content is selected; "set" if the
+// text has been set. Throws what is wrong.
 function (text) {
 	const el = this;
 	const tell = () => {
@@ -14,14 +15,14 @@ function (text) {
 		el.value = text;
 		if (text !== "" && el.value !== text && (el.type !== "range" || Number(el.value) !== Number(text))) {
 			const form = {date: "2026-11-21", time: "17:30", "datetime-local": "2026-11-21T17:30", month: "2026-11", week: "2026-W47", color: "#ff8800", range: `a number from ${el.min || 0} to ${el.max || 100}, in steps of ${el.step || 1}`};
-			throw new Error(`a field for a ${el.type} does not take ${JSON.stringify(text)}: it takes the form ${form[el.type]}`);
+			throw new Error(`a field of the type ${el.type} does not take ${JSON.stringify(text)}: it takes the form ${form[el.type]}`);
 		}
 		tell();
 		return "set";
 	}
-	if (el.localName === "input" && ["checkbox", "radio", "button", "submit", "reset", "image"].includes(el.type)) throw new Error(`text does not go into an input of the type ${el.type}: click it`);
-	if (el.localName === "input" && el.type === "file") throw new Error("a file goes into it with upload_file");
-	if (el.localName === "select") throw new Error("one chooses from it with select_dropdown_option");
+	if (el.localName === "input" && ["checkbox", "radio", "button", "submit", "reset", "image"].includes(el.type)) throw new Error(`an input of the type ${el.type} takes no text: click it`);
+	if (el.localName === "input" && el.type === "file") throw new Error("it takes a file: use upload_file");
+	if (el.localName === "select") throw new Error("it is a drop-down: use select_dropdown_option");
 	el.focus({preventScroll: true});
 	if (el.localName === "input" || el.localName === "textarea") {
 		el.select();
@@ -36,6 +37,6 @@ function (text) {
 		return "type";
 	}
 	const inner = el.querySelector("input, textarea, [contenteditable]") || el.shadowRoot && el.shadowRoot.querySelector("input, textarea, [contenteditable]");
-	if (inner && inner !== el) throw new Error("text does not go into it: use the field within it");
+	if (inner && inner !== el) throw new Error("it takes no text: use the field in it");
 	return "type";
 }

@@ -1,11 +1,11 @@
-// this: an element. Resolves to why it cannot be acted upon, or "".
+// this: an element, or a text in one. Resolves to why it cannot be acted on, or "".
 async function () {
 	const el = this.nodeType === 1 ? this : this.parentElement;
 	if (!el || !el.isConnected) return "it is no longer on the page";
 	const style = getComputedStyle(el);
 	if (style.visibility === "hidden" || style.display === "none") return "it is hidden";
 	if (el.matches(":disabled") || el.closest("[aria-disabled=true]")) return "it is disabled";
-	// It is still if nothing moves it; else if two frames find it in one place.
+	// It is still if no animation moves it, or if two frames find it in one place.
 	const moving = el.ownerDocument.getAnimations().some(a => {
 		const target = a.effect && a.effect.target;
 		return a.playState === "running" && target && target.contains(el) && a.effect.getComputedTiming().endTime !== Infinity;
@@ -16,5 +16,5 @@ async function () {
 	await frame();
 	await frame();
 	const b = el.getBoundingClientRect();
-	return a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height ? "" : "it does not stand still";
+	return a.x === b.x && a.y === b.y && a.width === b.width && a.height === b.height ? "" : "it is moving";
 }

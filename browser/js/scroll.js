@@ -1,5 +1,7 @@
-// this: a document, or an element in what is to be scrolled; dy: pixels, or 0
-// for a whole view in the direction of sign. Returns how far it went.
+// this: a document, or an element in what is to be scrolled; dy: pixels, or 0 for a
+// whole view in the direction of sign. Scrolls the nearest thing around the element
+// that can be scrolled; for a document, the page or else the largest. Returns how
+// many pixels it has scrolled.
 function (dy, sign) {
 	const doc = this.nodeType === 9 ? this : this.ownerDocument;
 	const root = doc.scrollingElement || doc.documentElement;

@@ -1,7 +1,7 @@
-// this: a select; wanted: the options by text or value. Returns the texts of
-// what is chosen then.
+// this: a <select>; wanted: the options to choose, by text or value. Returns the
+// texts of the chosen options. Throws what is wrong.
 function (wanted) {
-	if (this.localName !== "select") throw new Error("it is no <select>: click it, and then the option");
+	if (this.localName !== "select") throw new Error("it is not a <select>: click it, and then the option");
 	if (this.matches(":disabled")) throw new Error("it is disabled");
 	const norm = s => s.trim().replace(/\s+/g, " ");
 	const options = [...this.options];

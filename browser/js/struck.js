@@ -1,5 +1,5 @@
-// this: the element that aim.js took aim at. Ends the guard, and returns
-// whether the element was hit.
+// this: the element of the last aim.js. Removes its guard, and returns whether the
+// element was hit.
 function () {
 	const guard = self.openmanusGuard;
 	if (!guard) return false;
