@@ -2,7 +2,6 @@ package web
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"compress/flate"
 	"compress/gzip"
@@ -213,7 +212,7 @@ func inflate(from io.Reader) io.Reader {
 func guessType(name string, data []byte) string {
 	t := mime.TypeByExtension(path.Ext(name))
 	if t == "" {
-		t = http.DetectContentType(bytes.TrimSpace(data))
+		t = http.DetectContentType(data)
 	}
 	t, _, _ = mime.ParseMediaType(t)
 	return t
