@@ -46,7 +46,7 @@ func (b *Browser) downloadBegins(params jsonv2.Value) {
 // "download" if it has none.
 func fileName(suggested string) string {
 	switch name := filepath.Base(filepath.Clean("/" + filepath.ToSlash(suggested))); name {
-	case "/", ".", `\`:
+	case "/", `\`:
 		return "download"
 	default:
 		return name

@@ -12,11 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 )
 
 func TestParseAddress(t *testing.T) {
@@ -96,7 +94,8 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("the schema does not offer %s", name)
 		}
 	}
-	if n := strings.Count(schema[strings.Index(schema, `"enum"`):strings.Index(schema, "]")], `"`)/2 - 1; n != len(actions) {
+	enum := schema[strings.Index(schema, `"enum"`):strings.Index(schema, "]")]
+	if n := strings.Count(enum, `"`)/2 - 1; n != len(actions) {
 		t.Errorf("the schema offers %d actions, and there are %d", n, len(actions))
 	}
 }
@@ -111,7 +110,8 @@ func TestEffects(t *testing.T) {
 		"; it asks for a file: upload_file provides one":             {Chooser: true},
 		"; something is still loading":                               {Loading: true},
 		`; it showed the dialog (alert) "Hello", which was accepted` +
-			`; it shows a dialog (confirm): "Sure?", which handle_dialog answers`: {Dialogs: []Dialog{alert, confirm}},
+			`; it shows a dialog (confirm): "Sure?", which handle_dialog answers`: {
+			Dialogs: []Dialog{alert, confirm}},
 	} {
 		if got := new(runner).effects(t.Context(), "Clicked", out); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -121,7 +121,8 @@ func TestEffects(t *testing.T) {
 	if strings.Count(many, "Hello") != maxDialogs-1 || !strings.Contains(many, "more dialogs than that") {
 		t.Errorf("many dialogs: %s", many)
 	}
-	if got := new(runner).effects(t.Context(), "Navigated to https://x.example", Outcome{URL: "https://x.example"}); got != "" {
+	moved := Outcome{URL: "https://x.example"}
+	if got := new(runner).effects(t.Context(), "Navigated to https://x.example", moved); got != "" {
 		t.Errorf("it repeats the address: %s", got)
 	}
 }
@@ -141,7 +142,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{live, t.Context(), errors.New("why"), "Browser action 'a' failed: why"},
 		{live, t.Context(), blocked("it is disabled"), "Browser action 'a' failed: element 7: it is disabled"},
-		{live, t.Context(), fmt.Errorf("now: %w", errStale), "Browser action 'a' failed: element 7: now: it is no longer"},
+		{live, t.Context(), fmt.Errorf("now: %w", errStale), "failed: element 7: now: it is no longer"},
 		{live, t.Context(), errDialog, "until it is answered (handle_dialog)"},
 		{live, late, context.DeadlineExceeded, "Browser action 'a' failed: it was not done within 1m0s"},
 		{live, t.Context(), context.DeadlineExceeded, "Browser action 'a' failed: context deadline exceeded"},
@@ -168,22 +169,25 @@ func TestListTabs(t *testing.T) {
 
 func TestFileNames(t *testing.T) {
 	for suggested, want := range map[string]string{
-		"a.csv": "a.csv", "dir/a.csv": "a.csv", "../../etc/passwd": "passwd", "/": "download", "": "download", ".": "download", "..": "download",
+		"a.csv": "a.csv", "dir/a.csv": "a.csv", "../../etc/passwd": "passwd",
+		"/": "download", "": "download", ".": "download", "..": "download",
 	} {
 		if got := fileName(suggested); got != want {
 			t.Errorf("%q becomes %q, want %q", suggested, got, want)
 		}
 	}
 	for address, want := range map[string]string{
-		"https://x.example/a/b.csv?c": "b.csv", "https://x.example/": "download.png", "https://x.example": "download.png",
-		"https://x.example/report": "report.png",
+		"https://x.example/a/b.csv?c": "b.csv", "https://x.example/report": "report.png",
+		"https://x.example/": "download.png", "https://x.example": "download.png",
 	} {
 		if got := suggestName(address, "image/png"); got != want {
 			t.Errorf("%s becomes %q, want %q", address, got, want)
 		}
 	}
 	files := fstest.MapFS{"downloads/a.csv": {}, "downloads/a (1).csv": {}, "b.csv": {}}
-	for suggested, want := range map[string]string{"a.csv": "downloads/a (2).csv", "b.csv": "downloads/b.csv", "c": "downloads/c"} {
+	for suggested, want := range map[string]string{
+		"a.csv": "downloads/a (2).csv", "b.csv": "downloads/b.csv", "c": "downloads/c",
+	} {
 		if got := freeName(files, suggested); got != want {
 			t.Errorf("%s becomes %q, want %q", suggested, got, want)
 		}
@@ -251,7 +255,8 @@ func TestPresses(t *testing.T) {
 			if e.X != 3 || e.Y != 4 {
 				t.Errorf("it is at %g, %g", e.X, e.Y)
 			}
-			got = append(got, fmt.Sprintf("%s %s %d", strings.ToLower(strings.TrimPrefix(string(e.Type), "mouse")), e.Button, e.ClickCount))
+			kind := strings.ToLower(strings.TrimPrefix(string(e.Type), "mouse"))
+			got = append(got, fmt.Sprintf("%s %s %d", kind, e.Button, e.ClickCount))
 		}
 		if s := strings.Join(got, ", "); s != want {
 			t.Errorf("%+v: %s", how, s)
@@ -289,7 +294,8 @@ func TestNetError(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(netErrors) {
-		if fields := strings.Fields(line); len(fields) > 0 && fields[0] != "#" && (len(fields) < 3 || !strings.HasPrefix(line, "net::ERR_")) {
+		f := strings.Fields(line)
+		if len(f) > 0 && f[0] != "#" && (len(f) < 3 || !strings.HasPrefix(line, "net::ERR_")) {
 			t.Errorf("data/neterrors.txt: %s", line)
 		}
 	}
@@ -298,7 +304,9 @@ func TestNetError(t *testing.T) {
 func TestArguments(t *testing.T) {
 	o := Options{Width: 800, Height: 600, Args: []string{"--mine"}}
 	plain := o.arguments("/p")
-	for _, want := range []string{"--remote-debugging-pipe", "--user-data-dir=/p", "--window-size=800,600", "--headless", "--disable-quic"} {
+	for _, want := range []string{
+		"--remote-debugging-pipe", "--user-data-dir=/p", "--window-size=800,600", "--headless", "--disable-quic",
+	} {
 		if !slices.Contains(plain, want) {
 			t.Errorf("there is no %s in %q", want, plain)
 		}
@@ -327,7 +335,9 @@ func TestArguments(t *testing.T) {
 
 // The browser inherits nothing that is secret.
 func TestEnvironment(t *testing.T) {
-	all := []string{"PATH=/bin", "HOME=/root", "OPENAI_API_KEY=k", "github_token=t", "DB_PASSWORD=p", "https_proxy=x", "LANG=C"}
+	all := []string{
+		"PATH=/bin", "HOME=/root", "OPENAI_API_KEY=k", "github_token=t", "DB_PASSWORD=p", "https_proxy=x", "LANG=C",
+	}
 	if got := strings.Join(environment(all), " "); got != "PATH=/bin HOME=/root LANG=C" {
 		t.Error(got)
 	}
@@ -351,10 +361,9 @@ func TestInstalled(t *testing.T) {
 
 // newTestTab is a tab of no browser: only events happen to it.
 func newTestTab() *Tab {
-	b := &Browser{changed: make(chan struct{}), downloads: make(map[string]*Download), c: &conn{done: make(chan struct{})}}
-	s := &session{target: "main"}
-	return &Tab{b: b, s: s, index: newIndex(), loading: make(map[cdp.FrameID]int64), left: make(map[cdp.FrameID]int64),
-		requests: make(map[network.RequestID]int64), worlds: make(map[cdp.FrameID]runtime.ExecutionContextID)}
+	b := &Browser{changed: make(chan struct{}), downloads: make(map[string]*Download)}
+	b.c = &conn{done: make(chan struct{})}
+	return newTab(b, &session{target: "main"}, new(target.Info))
 }
 
 // What loads is known by the events of the page; what began before an action does
@@ -428,8 +437,12 @@ func TestDiff(t *testing.T) {
 }
 
 // A page that sends requests without end is at rest after a while, one that loads
-// gets more time, and a crash ends the waiting at once.
+// gets more time, and a dialog ends the waiting at once.
 func TestWaits(t *testing.T) {
+	const (
+		asks  = `Network.requestWillBeSent {"requestId": "r", "type": "XHR"}`
+		loads = `Page.frameStartedLoading {"frameId": "main"}`
+	)
 	for name, c := range map[string]struct {
 		begin, then string // events: method and parameters
 		after       time.Duration
@@ -437,17 +450,16 @@ func TestWaits(t *testing.T) {
 		err         error
 	}{
 		"nothing":          {want: 0},
-		"a request ends":   {"Network.requestWillBeSent {\"requestId\": \"r\", \"type\": \"XHR\"}", "Network.loadingFinished {\"requestId\": \"r\"}", time.Second, time.Second, nil},
-		"a request stays":  {"Network.requestWillBeSent {\"requestId\": \"r\", \"type\": \"XHR\"}", "", 0, quietTime, nil},
-		"a page loads":     {"Page.frameStartedLoading {\"frameId\": \"main\"}", "Page.frameStoppedLoading {\"frameId\": \"main\"}", 6 * time.Second, 6 * time.Second, nil},
-		"a page is stuck":  {"Page.frameStartedLoading {\"frameId\": \"main\"}", "", 0, quietTime + loadTime, nil},
-		"a frame is stuck": {"Page.frameStartedLoading {\"frameId\": \"ad\"}", "", 0, quietTime + extraTime, nil},
-		"a page crashes":   {"Page.frameStartedLoading {\"frameId\": \"main\"}", "Inspector.targetCrashed {}", time.Second, time.Second, errCrashed},
+		"a request ends":   {asks, `Network.loadingFinished {"requestId": "r"}`, time.Second, time.Second, nil},
+		"a request stays":  {asks, "", 0, quietTime, nil},
+		"a page loads":     {loads, `Page.frameStoppedLoading {"frameId": "main"}`, 6 * time.Second, 6 * time.Second, nil},
+		"a page is stuck":  {loads, "", 0, quietTime + loadTime, nil},
+		"a frame is stuck": {`Page.frameStartedLoading {"frameId": "ad"}`, "", 0, quietTime + extraTime, nil},
+		"a dialog opens":   {loads, `Page.javascriptDialogOpening {"type": "confirm"}`, time.Second, time.Second, errDialog},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tab := newTestTab()
-				tab.b.changed = make(chan struct{})
 				event := func(line string) {
 					if method, params, ok := strings.Cut(line, " "); ok {
 						tab.event(tab.s, method, []byte(params))

@@ -269,7 +269,8 @@ func TestUnknown(t *testing.T) {
 }
 
 func TestFindText(t *testing.T) {
-	d := newTestDocument(t, new(layouter), `<h1>The Title</h1><p>one <b>two</b> three</p><p test-none>secret</p><div><p>Zwei   Wörter</p></div>`)
+	d := newTestDocument(t, new(layouter), `<h1>The Title</h1><p>one <b>two</b> three</p>
+		<p test-none>secret</p><div><p>Zwei   Wörter</p></div>`)
 	for text, want := range map[string]string{
 		"the title":       "text in h1",
 		"zwei wörter":     "text in p",
@@ -300,7 +301,10 @@ func TestRender(t *testing.T) {
 	}
 	p := testPage(t, b.String(), newIndex())
 	full := p.Render(1 << 20)
-	for _, want := range []string{"URL: https://example.org/\nTitle: T\nView: 1280x900", "[0]<button> button 0\n", "text 99\n", "v[99]<button> button 99\n"} {
+	for _, want := range []string{
+		"URL: https://example.org/\nTitle: T\nView: 1280x900", "[0]<button> button 0\n",
+		"text 99\n", "v[99]<button> button 99\n",
+	} {
 		if !strings.Contains(full, want) {
 			t.Errorf("there is no %q in:\n%s", want, full)
 		}
@@ -312,7 +316,8 @@ func TestRender(t *testing.T) {
 	if len(small) > 1500 {
 		t.Errorf("it has %d bytes", len(small))
 	}
-	if !strings.Contains(small, "[0]<button> button 0\n") || strings.Contains(small, "[99]") || strings.Contains(small, "text 99") {
+	if !strings.Contains(small, "[0]<button> button 0\n") ||
+		strings.Contains(small, "[99]") || strings.Contains(small, "text 99") {
 		t.Errorf("the wrong lines are left out:\n%s", small)
 	}
 	kept := strings.Count(small, "]<button>")
@@ -323,7 +328,8 @@ func TestRender(t *testing.T) {
 	if s := p.String(); !strings.Contains(s, "Dialog (confirm): Sure?") || strings.Contains(s, "Elements") {
 		t.Errorf("a dialog:\n%s", s)
 	}
-	if s := (&Page{Loading: true}).String(); !strings.Contains(s, "still loading") || !strings.Contains(s, "(the page is empty)") {
+	s := (&Page{Loading: true}).String()
+	if !strings.Contains(s, "still loading") || !strings.Contains(s, "(the page is empty)") {
 		t.Errorf("an empty page:\n%s", s)
 	}
 }
@@ -351,9 +357,10 @@ func TestElementString(t *testing.T) {
 // The accessibility tree has values of several types.
 func TestAXNode(t *testing.T) {
 	var n axNode
-	err := decode([]byte(`{"role": {"type": "role", "value": "button"}, "name": {"value": "a \"b\""}, "value": {"value": 3.5},
-		"properties": [{"name": "disabled", "value": {"value": true}}, {"name": "unheard-of", "value": {}}]}`), &n)
-	if err != nil || n.Role != "button" || n.Name != `a "b"` || n.Value != "3.5" || n.Properties[0].Value != "true" || n.Properties[1].Value != "" {
+	err := decode([]byte(`{"role": {"type": "role", "value": "button"}, "name": {"value": "a \"b\""},
+		"value": {"value": 3.5}, "properties": [{"name": "disabled", "value": {"value": true}}, {"name": "unheard-of", "value": {}}]}`), &n)
+	if err != nil || n.Role != "button" || n.Name != `a "b"` || n.Value != "3.5" ||
+		n.Properties[0].Value != "true" || n.Properties[1].Value != "" {
 		t.Errorf("%+v, %v", n, err)
 	}
 }

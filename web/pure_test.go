@@ -114,8 +114,11 @@ func TestAcceptLanguage(t *testing.T) {
 
 func TestRefusal(t *testing.T) {
 	for status, want := range map[int]string{
-		200: "", 204: "", 202: "limited: it asks for proof that we are human (HTTP 202)", 401: "limited: it refuses the key (HTTP 401)",
-		429: "limited: it limits us (HTTP 429)", 403: "limited: it limits us (HTTP 403)", 404: "HTTP 404", 500: "HTTP 500",
+		200: "", 204: "", 404: "HTTP 404", 500: "HTTP 500",
+		202: "limited: it asks for proof that we are human (HTTP 202)",
+		401: "limited: it refuses the key (HTTP 401)",
+		403: "limited: it limits us (HTTP 403)",
+		429: "limited: it limits us (HTTP 429)",
 	} {
 		got := ""
 		if err := refusal(&http.Response{StatusCode: status, Header: http.Header{}}); err != nil {
@@ -146,7 +149,8 @@ func TestCSVTable(t *testing.T) {
 
 func TestBeginning(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", " one\n two ": "one two", "exactly te": "exactly te", "more than ten": "more than ...", "Grüße aus Köln": "Grüße aus ...",
+		"": "", " one\n two ": "one two", "exactly te": "exactly te",
+		"more than ten": "more than ...", "Grüße aus Köln": "Grüße aus ...",
 	} {
 		if got := beginning(text, 10); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -176,7 +180,8 @@ func TestMainPart(t *testing.T) {
 		"article in main":  {"<main>" + words + "<article>quoted</article></main><nav>Home</nav>", "quoted", "Home"},
 		"nothing but text": {"plain", "plain", ""},
 	} {
-		p, err := new(Reader).Page(t.Context(), &Body{URL: "https://example.org/", Type: "text/html", Data: []byte(c.source)})
+		b := &Body{URL: "https://example.org/", Type: "text/html", Data: []byte(c.source)}
+		p, err := new(Reader).Page(t.Context(), b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,11 +195,13 @@ func TestMainPart(t *testing.T) {
 	p, err := new(Reader).Page(t.Context(), &Body{URL: "https://example.org/a/b", Type: "text/html", Data: []byte(
 		`<base href="https://example.org/c/"><title> The
 		title </title><svg><title>not this</title></svg><meta name=author content=Ann><time datetime=2026-01-02></time>
-		<link rel="alternate CANONICAL" href=d><a href=e>E</a><a href=e#x>again</a><a href=mailto:x>mail</a><a href="" title=T>none</a>`)})
+		<link rel="alternate CANONICAL" href=d><a href=e>E</a><a href=e#x>again</a>
+		<a href=mailto:x>mail</a><a href="" title=T>none</a>`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "Title: The title\nURL: https://example.org/a/b\nAuthor: Ann\nDate: 2026-01-02\nCanonical: https://example.org/c/d\n"
+	want := "Title: The title\nURL: https://example.org/a/b\nAuthor: Ann\nDate: 2026-01-02\n" +
+		"Canonical: https://example.org/c/d\n"
 	if got := p.head(); got != want {
 		t.Errorf("head:\n%s", got)
 	}
