@@ -42,17 +42,16 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// hasRow reports whether a row names a module: by its path without host and
-// major version, or by its owner and the last element of its path.
+// hasRow reports whether a word of a row names a module: its path, the end of
+// it, or the repository that it lies in, each without the major version.
 func hasRow(rows []string, module string) bool {
 	path := regexp.MustCompile(`/v\d+$`).ReplaceAllString(module, "")
-	_, short, _ := strings.Cut(path, "/")
-	owner, _, _ := strings.Cut(short, "/")
-	last := path[strings.LastIndex(path, "/")+1:]
+	_, short, _ := strings.Cut(path, "/") // without the host
 	for _, row := range rows {
-		if strings.Contains(row, path) || short != "" && strings.Contains(row, short) ||
-			len(owner) > 1 && strings.Contains(row, owner) && strings.Contains(row, last) || strings.Contains(row, "x/"+last) && strings.HasPrefix(path, "golang.org/x/") {
-			return true
+		for _, word := range strings.FieldsFunc(row, func(r rune) bool { return strings.ContainsRune(" ,()", r) }) {
+			if word == path || strings.HasSuffix(path, "/"+word) || strings.HasPrefix(short+"/", word+"/") && strings.Contains(word, "/") {
+				return true
+			}
 		}
 	}
 	return false
