@@ -11,7 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// check looks at settings that depend on each other, once all are there.
+// check checks the settings that depend on each other or on their source. It is
+// called when all sources are read.
 func (l *loader) check() {
 	l.withoutEffect()
 	if s, ok := l.settings["run.base_url"]; ok {
@@ -61,8 +62,8 @@ func (l *loader) checkURL(s setting) {
 	}
 }
 
-// withoutEffect warns about what was set in vain, once for every section and
-// reason.
+// withoutEffect warns about keys that are set and have no effect, once for every
+// section and reason.
 func (l *loader) withoutEffect() {
 	type group struct{ file, section, why string }
 	at := map[group]int{} // where in l.warnings
@@ -85,7 +86,7 @@ func (l *loader) withoutEffect() {
 	}
 }
 
-// readable warns about a file with a key in it that others can read.
+// readable warns about a file that holds a secret and that others can read.
 func (l *loader) readable(file string, mode fs.FileMode) {
 	if runtime.GOOS == "windows" || mode&0o044 == 0 {
 		return
@@ -98,7 +99,7 @@ func (l *loader) readable(file string, mode fs.FileMode) {
 	}
 }
 
-// ordered yields what is set, in the order of the manual.
+// ordered yields the settings, with the defaults, in the order of the manual.
 func (c *Config) ordered() iter.Seq[setting] {
 	return func(yield func(setting) bool) {
 		for k, sub := range c.keys() {
@@ -109,8 +110,9 @@ func (c *Config) ordered() iter.Seq[setting] {
 	}
 }
 
-// keys yields the keys there are, each for all the names that stand for the
-// star in its name, section by section.
+// keys yields every key with the names that stand for the star in its name:
+// those of profiles, models or users, and "" for a key without a star. Keys of
+// one section and name stand together.
 func (c *Config) keys() iter.Seq2[key, string] {
 	return func(yield func(key, string) bool) {
 		for _, s := range schema() {

@@ -7,11 +7,14 @@ import (
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// A Config is what all sources together say. Its fields may be read by any
-// number of goroutines; nobody changes them after [Load].
+// A Config is the configuration of a program, from all its sources. It does not
+// change after [Load], so that many goroutines may use it, except that Catalogue
+// is set before it is used.
+//
+// Every key of the manual is a field: keys.txt says which.
 type Config struct {
-	DataDir string   // absolute: sessions, blobs
-	Redact  []string // names of environment variables whose values are secrets
+	DataDir string   // where sessions and blobs are kept; absolute
+	Redact  []string // the names of environment variables whose values are secrets
 
 	Run      Run
 	Approval Approval
@@ -35,15 +38,15 @@ type Config struct {
 	providers provider.List      // [Sources].Providers
 	env       Lookup             // [Sources].Env
 	dir       string             // where relative paths of flags and variables begin
-	files     []FileState        // where files were looked for
-	settings  map[string]setting // by name: whatever was set, and defaults
-	profiles  []string           // in the order of the files
-	models    []string           // likewise
-	users     []string           // likewise
+	files     []FileState        // the weakest first
+	settings  map[string]setting // by the name of the key: what is set, and defaults
+	profiles  []string           // the names of [llm.NAME], in the order of the files
+	models    []string           // the names of [models."NAME"]
+	users     []string           // the names of [users.NAME]
 	secrets   []secret
 }
 
-// Run is what flags of a run say.
+// Run is [run]: the defaults of a run, or what its flags say.
 type Run struct {
 	Agent     string
 	Model     string // as for [Config.Model]; "": that of [llm]
@@ -57,16 +60,16 @@ type Run struct {
 	Timeout   time.Duration
 }
 
-// Approval has the rules of [approval], as texts. What they mean is for who
-// rules by them.
+// Approval is [approval]: the rules, as texts. Package gate parses them.
 type Approval struct{ Deny, Ask, Allow []string }
 
-// LLM is a section [llm] or [llm.NAME]. Zero values are not set.
+// LLM is a section [llm] or [llm.NAME]. A field with its zero value is not set.
+// [Config.Model] makes a [Model] of it.
 type LLM struct {
 	Model          string
 	BaseURL        string
 	APIKey         Secret
-	APIKeyEnv      string // the variable that has the key
+	APIKeyEnv      string // the environment variable that holds the key
 	API            string // "chat", "responses", "messages" or "converse"
 	APIType        string // the name that OpenManus has for the provider
 	APIVersion     string // Azure's
@@ -76,21 +79,22 @@ type LLM struct {
 	MaxInputTokens int    // of a session
 	Temperature    *float64
 	Effort         string
-	IdleTimeout    time.Duration // without a word of a reply; 0: the default; below 0: none
-	Timeout        time.Duration // of one reply; 0 or below: none
-	Fallback       string        // the model that is asked when this one fails, as for [Config.Model]
+	IdleTimeout    time.Duration // the longest silence within a reply; 0: the default; below 0: no limit
+	Timeout        time.Duration // of a whole reply; 0 or below: no limit
+	Fallback       string        // the model that is asked when this one fails: a name as for [Config.Model]
 }
 
-// Context is how conversations are kept within the window.
+// Context is [context]: how conversations are kept within the window.
 type Context struct {
-	CompactAt  int    // percent of the room
-	Summarizer string // who writes summaries, as for [Config.Model]; "": the model itself
+	CompactAt  int    // percent of the window, from which older messages are shortened
+	Summarizer string // the model that writes summaries, as for [Config.Model]; "": the agent's own
 }
 
-// Info is what is known of a model. Zero values are not known.
+// Info is what is known of a model, from [models] and the catalogue. A field with
+// its zero value is not known.
 type Info struct {
 	Window          int             // tokens
-	Output          int             // tokens of one reply, at most
+	Output          int             // the most tokens of one reply
 	PriceIn         openmanus.Money // per token, as the next three
 	PriceOut        openmanus.Money
 	PriceCached     openmanus.Money
@@ -98,25 +102,25 @@ type Info struct {
 	Vision          *bool
 	Tools           *bool
 	Reasoning       *bool
-	Refuses         string // settings that it does not take, separated by spaces: temperature, effort
-	Pattern         string // the line of the catalogue that it is known by
+	Refuses         string // the settings that it refuses, separated by spaces: temperature, effort
+	Pattern         string // the pattern of the line in the catalogue
 }
 
-// Python is how python_execute finds its interpreter.
+// Python is [tools.python].
 type Python struct {
 	Interpreter string // a path, or a name to look for; "": python3, then python
 }
 
-// MCP is what is configured of MCP besides the servers, which [MCPServers]
-// reads.
+// MCP is [mcp]. The servers themselves stand in files that [MCPServers] reads.
 type MCP struct {
 	File       string // an mcp.json to read first, absolute; "": none
 	Token      Secret // for clients of openmanus mcp serve --http; "": a new one each time
 	Sandbox    bool   // servers that are programs run in the sandbox of commands
-	DeferAbove int    // tools above which they are found, not listed
+	DeferAbove int    // the most tools that are listed; of more, the model searches
 }
 
-// Sandbox is what commands run in. Zero values are not set.
+// Sandbox is [sandbox]: where commands run. A field with its zero value is not
+// set.
 type Sandbox struct {
 	Kind    string // as in sandbox.Kind
 	Network string // as in sandbox.Network
@@ -128,11 +132,13 @@ type Sandbox struct {
 	CPUs    float64
 	Timeout time.Duration // of a command that does not say
 
-	UseDocker, UseNetwork *bool // OpenManus'
+	// OpenManus' switches, which Kind and Network override. After [Load] only
+	// these two have an effect.
+	UseDocker, UseNetwork *bool
 }
 
-// openManus gives the sandbox what OpenManus' switches say, where nothing else
-// does.
+// openManus applies OpenManus' switches for the sandbox, where no key of ours is
+// set.
 func (c *Config) openManus() {
 	s := &c.Sandbox
 	if s.UseDocker != nil && *s.UseDocker && !c.Set("sandbox.kind") {
@@ -143,19 +149,19 @@ func (c *Config) openManus() {
 	}
 }
 
-// Browser is how browser_use finds and runs its browser.
+// Browser is [browser]: how browser_use finds and starts its browser.
 type Browser struct {
 	Headless        bool
 	Sandbox         bool // Chromium's own
 	DisableSecurity bool
 	Args            []string
-	Path            string // the program; "": one that is found
+	Path            string // the program; "": the first that is found
 	Profile         string // "": a new one
-	WSS, CDP        string // a browser that runs
+	WSS, CDP        string // the address of a running browser, instead
 	Proxy           string // OpenManus' own; not supported
 }
 
-// Search is how web_search searches.
+// Search is [search]: how web_search searches.
 type Search struct {
 	Engine     string
 	Fallback   []string
@@ -169,16 +175,16 @@ type Search struct {
 	Serper     Secret
 }
 
-// Web is what the tools of the web reach.
+// Web is [web]: what the web tools may reach.
 type Web struct {
 	Network string // "none", "hosts" or "allow"
 	Hosts   []string
 	Robots  bool
 }
 
-// Limits are the limits of a session that m answers to. [openmanus.Limits]
-// counts what is read and written together: max_input_tokens of m and
-// budget_tokens are both held by the smaller of the two.
+// Limits returns the limits of a session with the model m. [openmanus.Limits]
+// has one limit for tokens read and written, so the smaller of budget_tokens and
+// m's max_input_tokens counts.
 func (c *Config) Limits(m Model) openmanus.Limits {
 	tokens := c.Run.Tokens
 	if n := m.MaxInputTokens; n > 0 && (tokens < 0 || n < tokens) {
@@ -187,27 +193,27 @@ func (c *Config) Limits(m Model) openmanus.Limits {
 	return openmanus.Limits{Steps: c.Run.MaxSteps, Tokens: tokens, Money: c.Run.MaxCost, Time: c.Run.Timeout}
 }
 
-// Origin says where the value of a key came from. It is the default for a key
-// that nobody set.
+// Origin returns the source of a key's value; the zero Source, [Default], if the
+// key is not set.
 func (c *Config) Origin(name string) Source { return c.settings[name].source }
 
-// Set reports whether somebody set the key, so that its value is not merely
-// the default.
+// Set reports whether a source sets the key, so that its value is not the
+// default.
 func (c *Config) Set(name string) bool { return c.settings[name].source.From != "" }
 
-// Files are the files that were looked for, in the order in which later ones
-// come before earlier ones.
+// Files returns the files that were looked for. Later ones override earlier
+// ones.
 func (c *Config) Files() []FileState { return c.files }
 
 // Providers returns the providers that the configuration was loaded with.
 func (c *Config) Providers() provider.List { return c.providers }
 
-// ProfileNames are the names of [llm.NAME], in the order of the files.
+// ProfileNames returns the names of [llm.NAME], in the order of the files.
 func (c *Config) ProfileNames() []string { return c.profiles }
 
-// ModelNames are the names of [models."PROVIDER/NAME"], in the order of the
+// ModelNames returns the names of [models."PROVIDER/NAME"], in the order of the
 // files.
 func (c *Config) ModelNames() []string { return c.models }
 
-// UserNames are the names of [users.NAME], in the order of the files.
+// UserNames returns the names of [users.NAME], in the order of the files.
 func (c *Config) UserNames() []string { return c.users }

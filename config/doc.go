@@ -1,10 +1,12 @@
-// Package config finds out what a person wants: it reads TOML files, the
-// environment and flags, and says of every value where it came from.
+// Package config reads the configuration of openmanus from TOML files, the
+// environment and flags. It knows the source of every value, so that errors,
+// listings and hints can name it.
 //
 //	cfg, warnings, err := config.Load(config.Sources{
-//		Dir:   cwd,
-//		Env:   os.LookupEnv,
-//		Flags: map[string]string{"model": "openai/gpt-5-mini"},
+//		Dir:       cwd,
+//		Env:       os.LookupEnv,
+//		Providers: providers.All(),
+//		Flags:     map[string]string{"model": "openai/gpt-5-mini"},
 //	})
 //	model, err := cfg.Model("") // provider, name, endpoint, key, prices
 //
@@ -14,29 +16,29 @@
 // Otherwise the user's file, config.toml in [UserDir], and over it the
 // workspace's, openmanus.toml in [Sources].Dir, value by value.
 //
-// A file that was found in a workspace may have come with somebody else's
-// repository, or may have been written by an agent. It may choose among what
-// the user set up and may tighten limits, and that is all: a key that would
-// send a request or a key elsewhere, run something, or widen what is allowed
-// is an error that says so. Naming the file with --config is consent to its
-// content.
+// A file in a workspace may come with a stranger's repository, or from an agent.
+// It may choose among the models and agents that the user set up, and tighten
+// limits. A key that would send a request or a credential elsewhere, run a
+// program, or widen what is allowed is an error. To name the file with --config
+// is to trust its content.
 //
-// Every key is known, by [Keys]: an unknown one is an error with its line and
-// the nearest name. Files that were written for OpenManus load as they are;
-// what has no meaning here gets a [Warning].
+// keys.txt lists all keys. An unknown key is an error with its line and the
+// nearest name. Files that were written for OpenManus load unchanged; keys
+// without an effect get a [Warning].
 //
 // # Precedence
 //
 // A flag comes before the environment, that before a file, that before the
 // default. The environment variable of a key is OPENMANUS_ and the key in
-// capitals with _ for everything that is neither letter nor digit:
-// run.max_steps is OPENMANUS_RUN_MAX_STEPS. One that is set to nothing counts
-// as not set.
+// capitals, with _ for everything that is neither letter nor digit:
+// run.max_steps is OPENMANUS_RUN_MAX_STEPS. An empty variable counts as not set.
 //
-// # Keys of providers
+// # Models and credentials
 //
-// A key goes only where it was given for: see [Config.Model].
+// [Config.Model] walks over the providers in [Sources].Providers: whose model a
+// name means, where it is, and which credentials may go there. No provider is
+// known by name here. A credential is sent only where it was given for.
 //
-// The package reads the files it names and nothing else: the environment and
-// the flags are handed in, and it dials nobody.
+// The package reads only files that it names. The environment and the flags are
+// passed in, and it opens no connection.
 package config

@@ -9,7 +9,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// environment sets what variables say.
+// environment sets the keys of the variables that are set. An empty variable
+// counts as not set.
 func (l *loader) environment() {
 	for k, sub := range l.cfg.keys() {
 		for _, name := range k.variables(sub) {
@@ -21,8 +22,7 @@ func (l *loader) environment() {
 	}
 }
 
-// variables are the names of the environment variables of k, the first of
-// which comes first.
+// variables returns the environment variables of k, strongest first.
 func (k key) variables(sub string) []string {
 	names := []string{variable(strings.Replace(k.name, "*", sub, 1))}
 	if k.env != "" && !strings.HasPrefix(k.env, "OPENAI_") { // these are for [loader.shared]
@@ -31,10 +31,10 @@ func (k key) variables(sub string) []string {
 	return names
 }
 
-// shared lets [llm] have what the variables that other programs share
-// (OPENAI_BASE_URL, OPENAI_API_KEY) say, where they are about it. The address
-// counts for [llm] unless that is of another provider; the key only if the
-// address is the default provider's or from the environment as well.
+// shared applies the variables that other programs share (OPENAI_BASE_URL,
+// OPENAI_API_KEY) to [llm], where they are meant for it. The address counts
+// unless [llm] names another provider. The key counts only if the address is the
+// default provider's, or from the environment as well.
 func (l *loader) shared() {
 	p, _ := l.cfg.serves(l.text("llm.model"), l.text("llm.api_type"), l.text("llm.base_url"))
 	if !p.Shared {
@@ -52,6 +52,7 @@ func (l *loader) shared() {
 	}
 }
 
+// flags sets the keys of the flags that were given.
 func (l *loader) flags() {
 	byFlag := map[string]key{}
 	for _, k := range l.keys {
@@ -70,7 +71,7 @@ func (l *loader) flags() {
 	}
 }
 
-// unknownVariables warns about variables that look like ours.
+// unknownVariables warns about OPENMANUS_ variables that set no key.
 func (l *loader) unknownVariables() {
 	known := []string{"OPENMANUS_CONFIG"}
 	for k, sub := range l.cfg.keys() {

@@ -16,13 +16,13 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxFile is the size above which a file is not taken for a configuration.
-// The parser looks for duplicates in time that is quadratic in the number of
-// keys: 0.3 s here at worst, minutes for 1 MiB.
+// maxFile bounds a configuration file. The parser's search for duplicates is
+// quadratic in the number of keys: a file of this size takes 0.3 s at worst, one
+// of 1 MiB would take minutes.
 const maxFile = 64 << 10
 
-// Content returns the content of the configuration file at path, as it would be
-// read.
+// Content returns the content of the configuration file at path, with the same
+// checks as [Load]. The error is an [*Error].
 func Content(path string) ([]byte, error) {
 	data, _, err := readFile(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,9 +31,9 @@ func Content(path string) ([]byte, error) {
 	return data, err
 }
 
-// readFile returns the content of the file at path. If it is to be trusted, it
-// must be what its owner wrote. A file that is not there is [fs.ErrNotExist];
-// other errors are [*Error].
+// readFile returns the content and the mode of the file at path. With trusted,
+// it refuses a file that every user of the machine can write. The error is
+// [fs.ErrNotExist] for a file that does not exist, and an [*Error] otherwise.
 func readFile(path string, trusted bool) ([]byte, fs.FileMode, error) {
 	wrong := func(text, hint string) error {
 		return &Error{Source: Source{From: File, Name: path}, Text: text, Hint: hint}
@@ -68,7 +68,7 @@ func readFile(path string, trusted bool) ([]byte, fs.FileMode, error) {
 	return data, info.Mode(), nil
 }
 
-// cause returns what err says without the path, which stands before it.
+// cause returns the text of err without the path, which the [Error] shows.
 func cause(err error) string {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -77,15 +77,16 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// A document is what a TOML file says, in its order.
+// A document is a parsed TOML file: its values, and its tables and keys in their
+// order.
 type document struct {
 	root   map[string]any
 	tables []spot
 	leaves []spot
 }
 
-// A spot is a table or a key, and the line on which it stands. Paths are cut
-// at maxDepth, which is deeper than any key there is.
+// A spot is a table or a key, and its line. Paths end at maxDepth, which is
+// deeper than any key of the schema.
 type spot struct {
 	path  []string
 	line  int
@@ -120,7 +121,7 @@ func syntaxError(name string, data []byte, err error) error {
 	return e
 }
 
-// locate finds the tables and keys of data, which is valid.
+// locate finds the tables and keys of data, which is valid TOML, and their lines.
 func (d *document) locate(data []byte) {
 	lines := lineIndex(data)
 	var p unstable.Parser
@@ -142,8 +143,8 @@ func (d *document) locate(data []byte) {
 	}
 }
 
-// leaf notes the key of e below table, or the keys of the inline table that
-// is its value.
+// leaf adds the key of e below table; or, if its value is an inline table, that
+// table and its keys.
 func (d *document) leaf(lines lineStarts, table []string, e *unstable.Node) {
 	path := joined(table, names(e.Key()))
 	if v := e.Value(); v.Kind == unstable.InlineTable && len(path) < maxDepth {
@@ -171,7 +172,7 @@ func joined(a, b []string) []string {
 	return path[:min(len(path), maxDepth)]
 }
 
-// value returns what stands at path.
+// value returns the value at path; nil if there is none.
 func (d *document) value(path []string) any {
 	var v any = d.root
 	for _, name := range path {
@@ -184,7 +185,7 @@ func (d *document) value(path []string) any {
 	return v
 }
 
-// lineStarts are the offsets at which lines begin.
+// lineStarts holds the offset of the first byte of each line.
 type lineStarts []int
 
 func lineIndex(data []byte) lineStarts {

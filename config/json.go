@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// A jsonNode is a JSON value that knows on which line it stands.
+// A jsonNode is a JSON value with its line.
 type jsonNode struct {
 	kind    string // in words: "an object", "an array", "a string", "a number", "true", "false", "null"
-	line    int    // on which it ends, or begins if it is an object or an array
-	text    string // of a string, or as it is written
+	line    int    // the line on which it ends; of an object or an array, on which it begins
+	text    string // of a string; of another value, its JSON
 	number  float64
 	members []jsonMember // of an object, or, without names, of an array
 }
@@ -22,7 +22,7 @@ type jsonMember struct {
 	value *jsonNode
 }
 
-// member returns the value of the name, or nil.
+// member returns the value of the name; nil if there is none.
 func (n *jsonNode) member(name string) *jsonNode {
 	for _, m := range n.members {
 		if m.name == name {
@@ -32,16 +32,17 @@ func (n *jsonNode) member(name string) *jsonNode {
 	return nil
 }
 
-// A jsonError is what is wrong with a JSON text, and where.
+// A jsonError is a mistake in a JSON text, and its line.
 type jsonError struct {
 	line int
 	text string
 }
 
-// maxJSONDepth is deeper than any file of ours.
+// maxJSONDepth bounds how deep values are nested.
 const maxJSONDepth = 20
 
-// parseJSON reads a JSON text. A name that an object has twice is an error.
+// parseJSON reads a JSON text with the lines of its values, which encoding/json
+// does not tell. A name that an object has twice is an error.
 func parseJSON(data []byte) (*jsonNode, *jsonError) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	p := jsonParser{dec: json.NewDecoder(bytes.NewReader(data)), lines: lineIndex(data)}
@@ -100,7 +101,7 @@ func (p *jsonParser) value(depth int) (*jsonNode, error) {
 	return n, nil
 }
 
-// inside reads the members of n up to its end.
+// inside reads the members of n, whose opening delimiter was read, up to its end.
 func (p *jsonParser) inside(n *jsonNode, depth int) error {
 	seen := map[string]bool{}
 	for p.dec.More() {

@@ -13,7 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus/internal/near"
 )
 
-// readFiles reads the files there are.
+// readFiles reads the named file, or the user's file and the workspace's over
+// it.
 func (l *loader) readFiles() {
 	file, role := l.src.File, "--config"
 	if file == "" {
@@ -34,8 +35,8 @@ func (l *loader) readFiles() {
 	l.readFile(filepath.Join(l.src.Dir, workspaceFile), "workspace", l.putFromWorkspace)
 }
 
-// readFile hands every key of the file to put. It reports whether there is
-// such a file.
+// readFile passes every key of the file to put. It reports whether the file
+// exists.
 func (l *loader) readFile(path, role string, put putFunc) bool {
 	data, mode, err := readFile(path, role != "workspace")
 	if err == nil && role == "user" {
@@ -59,7 +60,8 @@ func (l *loader) readFile(path, role string, put putFunc) bool {
 	return true
 }
 
-// read hands every key in data, the content of a file, to put.
+// read passes every key in data, the content of a file, to put. The errors are
+// in the order of their lines.
 func (l *loader) read(path string, data []byte, put putFunc) {
 	doc, err := parse(path, data)
 	if err != nil {
@@ -71,7 +73,7 @@ func (l *loader) read(path string, data []byte, put putFunc) {
 	slices.SortStableFunc(l.errs[before:], func(a, b error) int { return line(a) - line(b) })
 }
 
-// line is where err is in its file.
+// line returns the line of err in its file; 0 if it has none.
 func line(err error) int {
 	var e *Error
 	if errors.As(err, &e) {
@@ -80,11 +82,11 @@ func line(err error) int {
 	return 0
 }
 
-// A putFunc takes what a file says of a key.
+// A putFunc takes a value that a file sets: a TOML value that fits the kind of k.
 type putFunc func(k key, sub string, v any, src Source)
 
-// tables checks the headers of a file. It returns the paths of the wrong ones,
-// below which nothing else needs to be said.
+// tables checks the headers of a file. It returns the paths of the wrong ones;
+// errors below those would only repeat the mistake.
 func (l *loader) tables(file string, doc *document) (wrong map[string]bool) {
 	wrong = map[string]bool{}
 	for _, t := range doc.tables {
@@ -105,7 +107,7 @@ func (l *loader) tables(file string, doc *document) (wrong map[string]bool) {
 	return wrong
 }
 
-// leaves hands the keys of a file to put, but for those below wrong tables.
+// leaves passes the keys of a file to put, except those below wrong tables.
 func (l *loader) leaves(file string, doc *document, wrong map[string]bool, put putFunc) {
 	for _, leaf := range doc.leaves {
 		src := Source{From: File, Name: file, Line: leaf.line}
@@ -163,7 +165,8 @@ func (l *loader) find(path []string) (located, bool) {
 	return located{k, sub}, ok
 }
 
-// below returns a key that can stand in the section at path, if there is one.
+// below returns some key that can stand in the section at path. ok is false if
+// there is no such section.
 func (l *loader) below(path []string) (located, bool) {
 	if _, ok := l.find(path); ok {
 		return located{}, false // a key, not a section
@@ -185,8 +188,8 @@ func (l *loader) below(path []string) (located, bool) {
 	return located{}, false
 }
 
-// Compiled when they are wanted: repetitions with a count cost what a start
-// need not pay for.
+// The patterns of names. Counted repetitions are slow to compile, so that only a
+// start that needs the patterns does.
 var (
 	profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
 	modelName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+/[!-~]{1,200}$`) })
@@ -230,7 +233,8 @@ func (l *loader) named(at located, src Source) bool {
 	return true
 }
 
-// unknown says that there is no such key or section, and which was meant.
+// unknown adds the error of a key or section that does not exist, with the name
+// that was probably meant.
 func (l *loader) unknown(path []string, what string, src Source) {
 	if at, ok := l.find(path); ok && what == "section" {
 		l.fail(&Error{Source: src, Key: shown(path), Text: "is a key and not a section: its value is " + at.key.kind.want})
@@ -239,8 +243,9 @@ func (l *loader) unknown(path []string, what string, src Source) {
 	l.fail(&Error{Source: src, Key: shown(path), Text: "unknown " + what, Hint: didYouMean(l.suggest(path, what))})
 }
 
-// suggest returns the name that is most like path: one of the same section,
-// the same one in another section, or any.
+// suggest returns the name that was probably meant by path: a similar one in the
+// same section, the same one in another section, or a similar one anywhere; ""
+// if there is none.
 func (l *loader) suggest(path []string, what string) string {
 	var sections, all []string
 	for _, s := range schema() {
@@ -274,7 +279,7 @@ func (l *loader) suggest(path []string, what string) string {
 
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// shown is path as it stands in an error.
+// shown returns path for an error.
 func shown(path []string) string {
 	parts := make([]string, len(path))
 	for i, p := range path {
@@ -285,7 +290,7 @@ func shown(path []string) string {
 	return strings.Join(parts, ".")
 }
 
-// describe says what v is where something else was to be.
+// describe names the type of v, for the error of a value that does not fit.
 func describe(v any) string {
 	switch v.(type) {
 	case string:

@@ -13,7 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/provider"
 )
 
-// Sources are where a configuration comes from.
+// Sources are where a configuration comes from. Only Dir is required; without
+// Providers there is no model.
 type Sources struct {
 	// File is the one file to read (--config). If it is "", OPENMANUS_CONFIG
 	// names it, and if that is not set either, the user's file and the
@@ -30,9 +31,9 @@ type Sources struct {
 	// Env finds environment variables. Nil: there are none.
 	Env Lookup
 
-	// EnvNames, if known, are the names of all variables that are set. An
-	// OPENMANUS_… among them that means nothing is warned about, and the
-	// values of …_API_KEY are taken for secrets.
+	// EnvNames, if known, are the names of all variables that are set. Load
+	// warns about an OPENMANUS_… among them that sets no key, and takes the
+	// values of …_API_KEY for secrets.
 	EnvNames []string
 
 	// Flags are the flags that were given, by name without dashes: agent,
@@ -40,11 +41,11 @@ type Sources struct {
 	// model, timeout, workspace.
 	Flags map[string]string
 
-	// Trusted reports whether somebody vouched for the content of the
-	// workspace's file: then it may say what any file may. If nil, nobody did.
+	// Trusted reports whether the user trusts the content of the workspace's
+	// file: then it may set every key. Nil: the user does not.
 	Trusted func(path string, content []byte) bool
 
-	// GOOS is the system whose places count; "" is this one.
+	// GOOS is the system whose directories are used; "": this one.
 	GOOS string
 }
 
@@ -54,13 +55,14 @@ type FileState struct {
 	Role  string // "--config", "user" or "workspace"
 	Found bool
 
-	Trusted bool // a workspace's file that somebody vouched for
+	Trusted bool // the user trusts this file of a workspace
 }
 
 // workspaceFile is the name of the file that is looked for in [Sources].Dir.
 const workspaceFile = "openmanus.toml"
 
-// A setting is the value of a key, and where it came from.
+// A setting is the value of a key, and where it came from. Its text is what a
+// variable would say; its value has the type of the field.
 type setting struct {
 	key    key
 	sub    string // what stands for the star in the key's name
@@ -70,8 +72,9 @@ type setting struct {
 	hides  *setting // the value that would hold without this one
 }
 
-// Load reads all sources. An error is [Errors], all that is wrong, and there
-// is no configuration then.
+// Load reads all sources, weakest first: defaults, files, environment, flags.
+// Warnings do not keep the configuration from being used. An error is [Errors]
+// with all mistakes; the configuration is nil then.
 func Load(src Sources) (*Config, []Warning, error) {
 	l := newLoader(src)
 	l.defaults()
@@ -100,6 +103,7 @@ func Check(file string, env Lookup, providers provider.List) (*Config, []Warning
 	return Load(Sources{File: file, Dir: filepath.Dir(file), Env: only, Providers: providers})
 }
 
+// A loader collects settings, and the mistakes in them, while sources are read.
 type loader struct {
 	src      Sources
 	goos     string
@@ -109,7 +113,7 @@ type loader struct {
 	settings map[string]setting
 	warnings []Warning
 	errs     Errors
-	refused  bool // something in the workspace's file was
+	refused  bool // a key in the workspace's file was, so the hint was given
 }
 
 func newLoader(src Sources) *loader {
@@ -130,7 +134,7 @@ func (l *loader) fail(e *Error)        { l.errs = append(l.errs, e) }
 func (l *loader) warn(w Warning)       { l.warnings = append(l.warnings, w) }
 func (l *loader) text(n string) string { return l.settings[n].text }
 
-// defaults sets the values that hold where nobody says anything.
+// defaults sets the default values.
 func (l *loader) defaults() {
 	for _, k := range l.keys {
 		if k.std != "" {
@@ -181,8 +185,8 @@ func didYouMean(name string) string {
 	return "did you mean " + name + "?"
 }
 
-// resolve makes a path absolute. The name of a program stays as it is, to be
-// looked for where programs are.
+// resolve makes a path absolute. The bare name of a program stays, to be looked
+// up in PATH.
 func (l *loader) resolve(k key, text string, src Source) string {
 	if k.name == "tools.python.interpreter" && !strings.ContainsAny(text, `/\`) {
 		return text
@@ -199,7 +203,8 @@ func (l *loader) resolve(k key, text string, src Source) string {
 	return p
 }
 
-// fill puts the settings into the fields of the Config.
+// fill puts the settings into the fields of the Config, and derives what depends
+// on several of them.
 func (l *loader) fill() {
 	c := l.cfg
 	if _, ok := l.settings["data_dir"]; !ok {
@@ -217,7 +222,7 @@ func (l *loader) fill() {
 	c.openManus()
 	for _, name := range c.Redact {
 		if v := l.src.Env.get(name); v != "" && len(v) < shortestSecret {
-			l.warn(Warning{c.Origin("redact"), "redact", name + fmt.Sprintf(" has fewer than %d characters: that is too short to be recognised, and is not kept out", shortestSecret)})
+			l.warn(Warning{c.Origin("redact"), "redact", name + fmt.Sprintf(" has fewer than %d characters: this is too short to be recognised, so it is not redacted", shortestSecret)})
 		}
 	}
 	c.secrets = l.secrets()

@@ -41,7 +41,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// others are the ways to set k besides a file.
+// others returns the ways to set k besides a file: variables and a flag.
 func (k key) others() string {
 	ways := []string{code(variable(strings.Replace(k.name, "*", "NAME", 1)))}
 	ways = append(ways, code(k.env))
@@ -61,7 +61,7 @@ func without(list []string, word string) []string {
 	return kept
 }
 
-// meaning is the sentence about k, with what limits it.
+// meaning returns the sentences about k, and what a workspace may do with it.
 func (k key) meaning() string {
 	doc := strings.ReplaceAll(k.doc, "|", `\|`)
 	if k.unused != "" {

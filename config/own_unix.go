@@ -10,9 +10,9 @@ import (
 	"syscall"
 )
 
-// ownFile returns an error if somebody else could have put the file there that
-// is read without being named: another user owns it or its directory, or every
-// user may replace it.
+// ownFile returns an error if another user may have placed the file at path,
+// which is read without being named: another user owns it or its directory, or
+// every user may replace it.
 func ownFile(path string) error {
 	wrong := func(text, hint string) error {
 		return &Error{Source: Source{From: File, Name: path}, Text: text + ", and so is not read", Hint: hint}
@@ -37,8 +37,8 @@ func ownFile(path string) error {
 	return nil
 }
 
-// owner returns the user that something belongs to, and whether that is
-// neither us nor the administrator.
+// owner returns the user who owns a file, and whether that is neither this user
+// nor root.
 func owner(info fs.FileInfo) (uid uint32, other bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -36,8 +36,8 @@ func DataDir(goos string, env Lookup) (string, error) {
 	return place{"XDG_DATA_HOME", ".local/share", "LocalAppData", `AppData\Local`}.dir(goos, env)
 }
 
-// A place is where systems keep files of one sort: the variable that names it
-// and where it is below the home directory otherwise.
+// A place is where systems keep files of one sort: the variables that name the
+// directory, and where it is below the home directory otherwise.
 type place struct{ xdg, unix, variable, windows string }
 
 func (p place) dir(goos string, env Lookup) (string, error) {
@@ -75,7 +75,8 @@ func home(goos string, env Lookup) (string, error) {
 	return "", errors.New("the environment names no home directory: " + name + " is not set")
 }
 
-// absolute returns the path that text means when relative ones begin at dir.
+// absolute returns text as an absolute path. A relative path begins at dir, and ~
+// is the home directory.
 func (l *loader) absolute(text, dir string) (string, error) {
 	if text == "~" || strings.HasPrefix(text, "~/") || strings.HasPrefix(text, `~\`) {
 		h, err := home(l.goos, l.src.Env)

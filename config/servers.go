@@ -14,36 +14,37 @@ import (
 	"github.com/openmanus-go/openmanus/internal/near"
 )
 
-// An MCPServer is an entry of an mcp.json: how one MCP server is reached.
-// Values are as they are written: ${NAME} in them is replaced by [MCPServer.Expanded].
+// An MCPServer is an entry of an mcp.json: how to reach one MCP server, either a
+// program (Command) or an address (URL). [MCPServer.Expanded] replaces ${NAME} in
+// the values.
 type MCPServer struct {
 	Name   string
 	Source Source // where it is configured
-	Found  bool   // in a workspace: it may come from anybody, and is approved before it is used
+	Found  bool   // in a workspace: it may come from a stranger, so the user approves it before it is used
 
-	Command string            // of a server that is a process of ours
+	Command string            // of a server that this program starts
 	Args    []string          //
 	Env     map[string]string // added to a minimal environment
 	Dir     string            // where it runs, absolute
 
-	URL          string            // of a server that is reached by HTTP
+	URL          string            // of a server that is asked over HTTP
 	Headers      map[string]string // of every request to it
-	ClientID     string            // of OAuth, where this program is registered there already
+	ClientID     string            // of OAuth, if this program is registered with the server
 	ClientSecret string
 	Type         string // "stdio", "http" or "sse"; "" with a URL: http, and sse where that is all it speaks
 
 	Disabled     bool
-	Trust        bool // what it says of its tools is believed
+	Trust        bool // the annotations of its tools are believed
 	Allow, Deny  []string
 	Timeout      time.Duration // of one call; 0: the default
-	StartTimeout time.Duration // until it must have answered; 0: the default
+	StartTimeout time.Duration // until its first answer; 0: the default
 }
 
-// mcpPlaces are the files in the working directory in which MCP servers are
-// found: ours, and OpenManus'.
+// mcpPlaces are the files in the working directory that are read: ours, and
+// OpenManus'.
 var mcpPlaces = []string{"mcp.json", "config/mcp.json"}
 
-// MCPFile is the path of the user's own mcp.json.
+// MCPFile returns the path of the user's own mcp.json.
 func MCPFile(goos string, env Lookup) (string, error) {
 	dir, err := UserDir(goos, env)
 	if err != nil {
@@ -53,9 +54,9 @@ func MCPFile(goos string, env Lookup) (string, error) {
 }
 
 // MCPServers reads the MCP servers of all files: file, if it is not "", which
-// must be there; the user's; and those found in dir. Of two with one name the
-// one in the earlier file counts, with a warning. They are in order of their
-// names. An error is [Errors].
+// must exist; the user's; and those in dir. If two servers have the same name,
+// the one in the earlier file counts, and there is a warning. The servers are
+// sorted by name. An error is [Errors].
 func MCPServers(file, dir string, env Lookup) ([]MCPServer, []Warning, error) {
 	r := mcpReader{env: env, by: map[string]MCPServer{}}
 	if file != "" {
@@ -86,7 +87,8 @@ type mcpReader struct {
 	errs     Errors
 }
 
-// file reads one file. One that is not there is an error if it must be.
+// file reads one file. With must, a file that does not exist is an error; with
+// found, the file is one of a workspace and not trusted.
 func (r *mcpReader) file(path string, must, found bool) {
 	if slices.Contains(r.read, path) {
 		return
@@ -110,7 +112,7 @@ func (r *mcpReader) file(path string, must, found bool) {
 	r.errs, r.warnings = append(r.errs, errs...), append(r.warnings, warnings...)
 	for _, s := range servers {
 		if first, taken := r.by[s.Name]; taken {
-			r.warnings = append(r.warnings, Warning{s.Source, "mcpServers." + s.Name, "is not used: " + first.Source.String() + " has a server of that name"})
+			r.warnings = append(r.warnings, Warning{s.Source, "mcpServers." + s.Name, "is not used: " + first.Source.String() + " has a server with that name"})
 			continue
 		}
 		s.Found = found
@@ -119,9 +121,10 @@ func (r *mcpReader) file(path string, must, found bool) {
 	}
 }
 
-// ParseMCP reads the text of an mcp.json. Relative directories in it begin at
-// the directory of the file called name, which is where servers run unless
-// they say otherwise.
+// ParseMCP reads data, the text of the mcp.json called name. Servers run in the
+// directory of that file unless their entry names another; a relative one begins
+// there. A server with a mistake is left out, and the mistake is among the
+// errors.
 func ParseMCP(name string, data []byte) ([]MCPServer, []Warning, Errors) {
 	p := mcpParser{name: name}
 	root, err := parseJSON(data)
@@ -161,7 +164,7 @@ func (p *mcpParser) fail(n *jsonNode, key, text string) {
 	p.errs = append(p.errs, &Error{Source: p.at(n), Key: key, Text: text})
 }
 
-// server reads one entry.
+// server reads the entry m.
 func (p *mcpParser) server(m jsonMember) {
 	key := "mcpServers." + quotedName(m.name)
 	if m.name == "" || len(m.name) > 100 || strings.ContainsFunc(m.name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -232,7 +235,7 @@ func (p *mcpParser) field(s *MCPServer, key string, f jsonMember) {
 	}
 }
 
-// whole checks what depends on several keys.
+// whole checks the keys of an entry that depend on each other.
 func (p *mcpParser) whole(s *MCPServer, n *jsonNode, key string) {
 	switch {
 	case s.Command == "" && s.URL == "":
@@ -326,11 +329,12 @@ func (p *mcpParser) table(key string, n *jsonNode) map[string]string {
 	return table
 }
 
-// reference is ${NAME} or ${NAME:-DEFAULT} in a value.
+// reference matches ${NAME} and ${NAME:-DEFAULT} in a value.
 var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
-// Expanded returns s with the variables that its values name. The error names
-// those that are not set.
+// Expanded returns s with the values of the variables that its values refer to:
+// ${NAME}, or ${NAME:-DEFAULT} if it may be unset. The error is an [*Error] that
+// names the variables that are not set.
 func (s MCPServer) Expanded(env Lookup) (MCPServer, error) {
 	var missing []string
 	expand := func(text string) string {

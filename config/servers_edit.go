@@ -11,12 +11,13 @@ import (
 	"slices"
 )
 
-// ErrNoServer says that a file has no MCP server of the name.
+// ErrNoServer is in the chain of the error if a file has no MCP server of the
+// name.
 var ErrNoServer = errors.New("there is no such MCP server")
 
-// AddMCP writes the entry of a server into the mcp.json at path, which is
-// made if it is not there. What else is in it stays, in its order. A name that
-// is taken is an error that is [fs.ErrExist].
+// AddMCP adds the entry of a server, encoded as JSON, to the mcp.json at path. It
+// makes the file if necessary, and keeps everything else in it, in its order. If
+// the name is taken, the error is [fs.ErrExist].
 func AddMCP(path, name string, entry any) error {
 	data, err := json.Marshal(entry)
 	if err != nil {
@@ -30,7 +31,8 @@ func AddMCP(path, name string, entry any) error {
 	})
 }
 
-// RemoveMCP takes the server with the name out of the mcp.json at path.
+// RemoveMCP removes the server with the name from the mcp.json at path. If there
+// is none, the error is [ErrNoServer].
 func RemoveMCP(path, name string) error {
 	return editMCP(path, func(servers orderedObject) (orderedObject, error) {
 		kept := slices.DeleteFunc(slices.Clone(servers), func(m orderedMember) bool { return m.name == name })
@@ -41,6 +43,8 @@ func RemoveMCP(path, name string) error {
 	})
 }
 
+// editMCP replaces the servers in the mcp.json at path with what edit makes of
+// them. A file with mistakes is not changed.
 func editMCP(path string, edit func(orderedObject) (orderedObject, error)) error {
 	data, mode, err := readFile(path, true)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,7 +81,8 @@ func editMCP(path string, edit func(orderedObject) (orderedObject, error)) error
 	return replaceFile(path, append(out, '\n'), mode.Perm())
 }
 
-// replaceFile writes a file beside path and puts it in its place.
+// replaceFile replaces the file at path in one step: readers see the old content
+// or the new.
 func replaceFile(path string, data []byte, mode fs.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -112,7 +117,7 @@ type orderedMember struct {
 func (o *orderedObject) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return errors.Join(err, errors.New("it is no object"))
+		return errors.Join(err, errors.New("not an object"))
 	}
 	for dec.More() {
 		t, err := dec.Token()

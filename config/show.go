@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// A Value is one line of the listing.
+// A Value is one line of the listing (openmanus config show).
 type Value struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"` // a secret is asterisks
 	Source Source `json:"-"`
 	From   string `json:"source"`          // Source as text
-	Hides  string `json:"hides,omitempty"` // the source of the value that would hold otherwise
-	Note   string `json:"note,omitempty"`  // that it has no effect, and why
+	Hides  string `json:"hides,omitempty"` // the source of the value that this one overrides
+	Note   string `json:"note,omitempty"`  // why the key has no effect
 }
 
-// Values yields every key with its value and where that came from, in the
-// order of the manual. Keys that have no effect are there only if they are
-// set. The text of a value is what one would write into its variable.
+// Values yields every key with its value and the value's source, in the order of
+// the manual. Keys that have no effect appear only if they are set. The text of a
+// value is what its variable would hold; secrets are masked.
 func (c *Config) Values() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		for k, sub := range c.keys() {
@@ -48,8 +48,8 @@ func (s setting) show(name string) Value {
 	return v
 }
 
-// Starter returns a file for a person to begin with: every key that has an
-// effect, with what it means and its default, commented out.
+// Starter returns a file to begin with: every key that has an effect, with its
+// meaning and its default, commented out.
 func Starter() []byte {
 	var b strings.Builder
 	b.WriteString("# The configuration of openmanus. Every line that begins with # is a comment.\n" +
@@ -74,10 +74,10 @@ func Starter() []byte {
 	return []byte(b.String())
 }
 
-// plain is text of the manual without its quotes for code.
+// plain returns text of the manual without its quotes for code.
 func plain(doc string) string { return strings.ReplaceAll(doc, "`", "") }
 
-// example is a value of k as TOML.
+// example returns a value of k as TOML: the default, or a sample.
 func (k key) example() string {
 	switch {
 	case k.std == "":
@@ -90,8 +90,9 @@ func (k key) example() string {
 	return k.std
 }
 
-// Create writes [Starter] to path, which only its owner can read, and makes
-// the directory for it. It never replaces a file.
+// Create writes [Starter] to path, readable by its owner alone, and makes the
+// directory if necessary. It never replaces a file: the error is [fs.ErrExist]
+// then.
 func Create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

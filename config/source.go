@@ -24,7 +24,7 @@ type (
 	Setting = provider.Setting
 )
 
-// An Error says what is wrong with one setting.
+// An Error is a mistake in one setting or file.
 type Error struct {
 	Source Source
 	Key    string // "" if it is about the whole file
@@ -54,10 +54,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors are all that is wrong, in the order of the sources.
+// Errors are all mistakes, in the order of the sources.
 type Errors []error
 
-// maxErrors is how many errors are told of at once.
+// maxErrors is the most errors that the text of Errors lists.
 const maxErrors = 20
 
 func (es Errors) Error() string {
@@ -75,8 +75,8 @@ func (es Errors) Error() string {
 // Unwrap implements the convention of [errors.Join].
 func (es Errors) Unwrap() []error { return es }
 
-// A Warning is about a setting that is no mistake and yet not what it seems:
-// one without a meaning here, or a key file that others can read.
+// A Warning is about a setting that is no mistake and may still surprise: one
+// without an effect, or a secret in a file that others can read.
 type Warning struct {
 	Source Source
 	Key    string

@@ -143,7 +143,7 @@ func choice(words ...string) kind {
 	}
 }
 
-// fewer orders limits, of which a negative one is none.
+// fewer is the order of limits: a negative one is no limit.
 func fewer[T int | openmanus.Money | time.Duration](v, limit any) bool {
 	a, b := v.(T), limit.(T)
 	return b < 0 || a >= 0 && a <= b
@@ -164,7 +164,7 @@ func parseKey(s string) (any, error) {
 	return s, nil
 }
 
-// dummy finds what examples have where a key is to be written.
+// dummy matches the placeholders that examples have in place of a key.
 var dummy = regexp.MustCompile(`(?i)^<?your\b|^<?your_|api[ _-]key>?$`)
 
 // whole makes a parser of whole numbers from least to most.
@@ -268,8 +268,8 @@ func parseDuration(s string) (any, error) {
 
 var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,9})(?:\.([0-9]{1,30}))?$`) })
 
-// fixed returns the decimal number s as a whole number of units of which
-// there are 10^digits in 1, if it is one.
+// fixed returns the decimal number s times 10^digits. ok is false if s is no
+// decimal number, and whole is false if the product is no whole number.
 func fixed(s string, digits int) (n int64, whole, ok bool) {
 	m := decimal().FindStringSubmatch(s)
 	if m == nil {
@@ -294,8 +294,8 @@ func parseDollars(s string) (any, error) {
 	return openmanus.Money(n), nil
 }
 
-// parsePrice turns dollars per million tokens into billionths of a dollar per
-// token, of which there are a thousand in one.
+// parsePrice converts US dollars per million tokens to [openmanus.Money] per
+// token, billionths of a dollar: the factor is 1000.
 func parsePrice(s string) (any, error) {
 	n, whole, ok := fixed(s, 3)
 	switch {
@@ -307,7 +307,7 @@ func parsePrice(s string) (any, error) {
 	return openmanus.Money(n), nil
 }
 
-// password returns the password in the address s.
+// password returns the password in the address s; "" if there is none.
 func password(s string) string {
 	if u, err := url.Parse(s); err == nil && u.User != nil {
 		p, _ := u.User.Password()

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// putFromWorkspace sets what a file says that nobody vouched for.
+// putFromWorkspace is the [putFunc] for a workspace's file that the user does not
+// trust. It sets what such a file may set: see [trust].
 func (l *loader) putFromWorkspace(k key, sub string, said any, src Source) {
 	text := k.kind.text(said)
 	forbid := func(why string) {
 		e := &Error{Source: src, Key: k.with(sub), Text: why}
 		if !l.refused { // once is enough
-			e.Hint = "a file found in the working directory may come from anybody: set it in your own file, " +
-				"or vouch for this one as it is now: openmanus config trust"
+			e.Hint = "a file found in the working directory may come from anyone: set it in your own file, " +
+				"or trust this one with its present content: openmanus config trust"
 		}
 		l.refused = true
 		l.fail(e)
@@ -37,7 +38,7 @@ func (l *loader) putFromWorkspace(k key, sub string, said any, src Source) {
 	l.set(k, sub, said, src)
 }
 
-// added is the text of a list that has more behind was, which may be nil.
+// added returns the text of the list was, which may be nil, with more at its end.
 func added(was any, more []string) string {
 	list, _ := was.([]string)
 	data, err := json.Marshal(slices.Concat(list, more))
@@ -47,8 +48,8 @@ func added(was any, more []string) string {
 	return string(data)
 }
 
-// sameProvider reports whether a workspace may name the model: its requests
-// go where the user's go anyway, or the user chose nothing.
+// sameProvider reports whether a workspace may name the model: its requests go
+// where those of the user's model go, or the user chose no model.
 func (l *loader) sameProvider(model string) bool {
 	named, _ := l.src.Providers.Split(model)
 	was, _ := l.src.Providers.Split(l.text("llm.model"))
