@@ -1,6 +1,9 @@
-// Package doctor looks at everything that the program needs of the machine it
-// runs on, and says of what is missing what to do about it. It prints nothing
-// and asks the machine through [Machine] alone.
+// Package doctor checks everything that openmanus needs of the machine: its
+// configuration, the models and their endpoints, the data directory, and the
+// programs that tools run. It says what is missing and how to get it.
+//
+// It prints nothing and reaches the machine through [Machine] alone, so that a
+// test can describe any machine. Nothing that it returns contains a key.
 package doctor
 
 import (
@@ -17,17 +20,17 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 )
 
-// A State says how a [Finding] stands.
+// A State says how serious a [Finding] is.
 type State string
 
 // The states.
 const (
 	OK      State = "ok"
-	Warn    State = "warn"    // a part of the program does not work, or less well
-	Missing State = "missing" // no task can be done without it
+	Warn    State = "warn"    // some feature does not work, or works less well
+	Missing State = "missing" // openmanus can do no task
 )
 
-// A Finding is what was found about one thing. No finding contains a key.
+// A Finding is the result of one check.
 type Finding struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`
@@ -35,7 +38,8 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"` // what to do; "" if there is nothing to do
 }
 
-// A Machine is what is looked at. [This] is the real one.
+// A Machine is what [Check] looks at. All fields but those that allow nil are
+// required. [This] returns the real one.
 type Machine struct {
 	GOOS, GOARCH string
 	Env          config.Lookup
@@ -50,22 +54,20 @@ type Machine struct {
 	ReadFile func(name string) ([]byte, error)
 	// Free returns how many bytes can still be written below a directory.
 	Free func(dir string) (uint64, error)
-	// Models asks the endpoint for the names of its models: see [Models].
+	// Models returns the names of the models at an endpoint: see [Models].
 	// Nil: no endpoint is asked.
 	Models func(ctx context.Context, baseURL, key string) ([]string, error)
-	// Store opens and closes the store in an existing data directory. An
-	// error says why sessions cannot be kept there, such as a network file
-	// system. Nil: it is not tried.
-	Store func(dir string) error
-	// Terminal says which of the standard streams are terminals.
+	// Store opens and closes the store in an existing data directory. The
+	// error says why it cannot hold sessions, such as that it is on a network
+	// file system. Nil: the store is not opened.
+	Store    func(dir string) error
 	Terminal Terminal
 }
 
-// A Terminal is how a person sees the program.
+// A Terminal says which of the standard streams are terminals.
 type Terminal struct{ In, Out, Err bool }
 
-// A Setup is what [config.Load] returned, and the directory that openmanus was
-// started in.
+// A Setup is the result of [config.Load], and the working directory.
 type Setup struct {
 	Config   *config.Config // nil if Err is not
 	Warnings []config.Warning
@@ -73,16 +75,17 @@ type Setup struct {
 	Dir      string
 }
 
-// This is the machine that we run on. What a caller alone can know, Store and
-// Terminal, is left to it.
+// This returns the machine that the program runs on. The caller sets Store and
+// Terminal, which only it knows.
 func This(env config.Lookup) Machine {
 	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Env: env, LookPath: exec.LookPath, Run: run,
 		Stat: os.Stat, ReadFile: os.ReadFile, Free: free, Models: Models}
 }
 
-// patience is how long one question to a program or an endpoint may take.
+// patience bounds one question to a program or an endpoint.
 const patience = 5 * time.Second
 
+// run is [Machine].Run on the real machine.
 func run(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
@@ -90,8 +93,8 @@ func run(ctx context.Context, name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Check looks at everything, at once, and returns what it found in a fixed
-// order. It takes a few seconds at most, less if ctx ends.
+// Check makes all checks at the same time, and returns what they found in a fixed
+// order. It takes a few seconds at most, and less if ctx ends.
 func Check(ctx context.Context, m Machine, s Setup) []Finding {
 	c := &checker{m, s}
 	checks := []func(context.Context) []Finding{
@@ -115,7 +118,8 @@ type checker struct {
 	Setup
 }
 
-// asked runs a program for its first line of output.
+// asked runs a program and returns the first line of its output, without control
+// characters and at most 100 characters of it. The error includes the line.
 func (c *checker) asked(ctx context.Context, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -139,7 +143,7 @@ func (c *checker) asked(ctx context.Context, name string, args ...string) (strin
 	return line, err
 }
 
-// first finds the first of the programs.
+// first returns the path of the first of the programs that exists.
 func (c *checker) first(names ...string) (string, bool) {
 	for _, name := range names {
 		if path, err := c.LookPath(name); err == nil {
@@ -149,6 +153,7 @@ func (c *checker) first(names ...string) (string, bool) {
 	return "", false
 }
 
+// one returns a list of one finding.
 func one(name string, state State, detail, remedy string) []Finding {
 	return []Finding{{name, state, detail, remedy}}
 }

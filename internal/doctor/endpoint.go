@@ -18,21 +18,20 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 )
 
-// A StatusError is an answer of an endpoint that is not one of success.
+// A StatusError is the HTTP status of an answer that is no success.
 type StatusError int
 
 func (e StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", int(e), http.StatusText(int(e))))
 }
 
-// errOtherList is the error of an endpoint that answers, and not with a list
-// of models.
+// errOtherList is the error of an endpoint that answers with something other than
+// a list of models.
 var errOtherList = errors.New("it answers, but not with a list of models")
 
-// Models asks the OpenAI-compatible endpoint at baseURL for the names of its
-// models, with the key if that is not "". It follows no redirect, since a key
-// goes along, and no error of it contains the key or a password. It takes as
-// long as ctx lets it.
+// Models returns the names of the models at the OpenAI-compatible endpoint
+// baseURL. It sends the key if that is not "", and therefore follows no redirect.
+// No error contains the key or a password. It takes as long as ctx allows.
 func Models(ctx context.Context, baseURL, key string) ([]string, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil {
@@ -75,8 +74,9 @@ func Models(ctx context.Context, baseURL, key string) ([]string, error) {
 	return names, nil
 }
 
-// answer makes findings of what an endpoint says, for the models that are
-// there; bad is the state if they cannot be asked.
+// answer returns the findings about an endpoint that answered with names or err,
+// for the models that are configured there. The state of an endpoint that cannot
+// be used is bad.
 func answer(models []config.Model, names []string, err error, bad State) []Finding {
 	m := models[0]
 	name := "endpoint " + m.Address()
@@ -92,9 +92,9 @@ func answer(models []config.Model, names []string, err error, bad State) []Findi
 	case errors.As(err, &status) && (status == 404 || status == 405):
 		return one(name, Warn, err.Error()+": it answers, but has no list of models there", "if requests fail as well, check the path: most addresses end in /v1 ("+m.BaseAt.String()+")")
 	case errors.As(err, &status) && status/100 == 3:
-		return one(name, Warn, err.Error()+": it sends elsewhere, where no key is taken", "name the address where it is ("+m.BaseAt.String()+")")
+		return one(name, Warn, err.Error()+": it redirects, and no key is sent to another address", "configure the address that it redirects to ("+m.BaseAt.String()+")")
 	case errors.As(err, &status):
-		return one(name, Warn, err.Error()+": it is there, and in trouble", "try again later")
+		return one(name, Warn, err.Error()+": the server reports a problem of its own", "try again later")
 	case errors.Is(err, errOtherList):
 		return one(name, Warn, err.Error(), "check the address ("+m.BaseAt.String()+")")
 	}
@@ -104,7 +104,7 @@ func answer(models []config.Model, names []string, err error, bad State) []Findi
 	return one(name, bad, err.Error(), unreached(m, err))
 }
 
-// listed looks for the models in the endpoint's list.
+// listed returns the findings about models that an endpoint lists, or does not.
 func listed(name string, models []config.Model, names []string) []Finding {
 	list := one(name, OK, fmt.Sprintf("it answers; models listed: %d", len(names)), "")
 	for _, m := range models {
@@ -120,6 +120,7 @@ func listed(name string, models []config.Model, names []string) []Finding {
 	return list
 }
 
+// some returns the first names.
 func some(names []string) string {
 	const most = 8
 	if n := len(names) - most; n > 0 {
@@ -130,7 +131,7 @@ func some(names []string) string {
 
 // unreached says what to do about an endpoint that does not answer.
 func unreached(m config.Model, err error) string {
-	said := ", which " + m.BaseAt.String() + " says"
+	said := " (" + m.BaseAt.String() + ")"
 	if m.BaseAt.From == "" {
 		said = ""
 	}
@@ -147,7 +148,7 @@ func unreached(m config.Model, err error) string {
 	case errors.As(err, &record):
 		return "it does not speak TLS: write http instead of https, or check the port" + said
 	case errors.As(err, &unknown):
-		return "its certificate is signed by nobody who is known here: add the authority to the system's, or set SSL_CERT_FILE"
+		return "its certificate is signed by an unknown authority: add the authority to the system's certificates, or set SSL_CERT_FILE"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "check the network, a proxy (HTTPS_PROXY), and the address" + said
 	}

@@ -2,7 +2,7 @@ package doctor
 
 import "golang.org/x/sys/windows"
 
-// free returns how many bytes can still be written below dir.
+// free returns how many bytes this user can still write below dir.
 func free(dir string) (n uint64, err error) {
 	p, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

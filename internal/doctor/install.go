@@ -1,15 +1,16 @@
 package doctor
 
-// A thing is something to install; its name differs from system to system.
+// A thing is a package to install. Its name may differ between package managers.
 type thing struct {
 	name  string
-	names map[string]string // by package manager, where it is another one
+	names map[string]string // by the manager's program, where it differs; "": it has no such package
 }
 
 // A manager is a package manager: the program, and how it installs.
 type manager struct{ program, install string }
 
-// managers are those known, in the order in which they are looked for.
+// managers returns the known package managers, in the order in which they are
+// looked for.
 func managers() []manager {
 	return []manager{
 		{"apt-get", "apt-get install"}, {"dnf", "dnf install"}, {"pacman", "pacman -S"}, {"apk", "apk add"}, {"zypper", "zypper install"},
@@ -17,7 +18,7 @@ func managers() []manager {
 	}
 }
 
-// install says how t is installed on this machine.
+// install returns the command or sentence that says how to install t here.
 func (c *checker) install(t thing) string {
 	for _, m := range managers() {
 		if _, err := c.LookPath(m.program); err != nil {
@@ -27,7 +28,7 @@ func (c *checker) install(t thing) string {
 		if n, ok := t.names[m.program]; ok {
 			name = n
 		}
-		if name == "" { // it has no such package
+		if name == "" {
 			continue
 		}
 		return m.install + " " + name

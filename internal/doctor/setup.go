@@ -13,7 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 )
 
-// system says what machine this is.
+// system reports the operating system.
 func (c *checker) system(context.Context) []Finding {
 	detail := c.GOOS + "/" + c.GOARCH
 	if data, err := c.ReadFile("/etc/os-release"); err == nil && c.GOOS == "linux" {
@@ -29,7 +29,7 @@ func (c *checker) system(context.Context) []Finding {
 	return one("system", OK, detail, "")
 }
 
-// configuration says which files were read, and what is odd about them.
+// configuration reports the files that were read, mistakes in them, and warnings.
 func (c *checker) configuration(context.Context) []Finding {
 	const name = "configuration"
 	if c.Err != nil {
@@ -50,8 +50,8 @@ func (c *checker) configuration(context.Context) []Finding {
 	list := one(name, OK, detail, "")
 	if theirs := filepath.Join(c.Dir, "config", "config.toml"); !slices.Contains(read, theirs) {
 		if _, err := c.Stat(theirs); err == nil {
-			list = append(list, Finding{name, Warn, theirs + " is there and is not read, since a file that was found is not trusted",
-				"if it is yours, name it: --config " + filepath.Join("config", "config.toml")})
+			list = append(list, Finding{name, Warn, theirs + " exists and is not read, because a file in a working directory is not trusted",
+				"if it is yours, pass it: --config " + filepath.Join("config", "config.toml")})
 		}
 	}
 	for _, w := range c.Warnings {
@@ -60,7 +60,7 @@ func (c *checker) configuration(context.Context) []Finding {
 	return list
 }
 
-// keys says which keys are known, by name alone.
+// keys reports the names of the secrets that are set.
 func (c *checker) keys(context.Context) []Finding {
 	if c.Config == nil {
 		return nil
@@ -76,7 +76,7 @@ func (c *checker) keys(context.Context) []Finding {
 	return one("keys", OK, strings.Join(names, ", "), "")
 }
 
-// dataDir says whether sessions can be kept.
+// dataDir reports whether the data directory can hold sessions.
 func (c *checker) dataDir(context.Context) []Finding {
 	const name = "data directory"
 	if c.Config == nil {
@@ -87,7 +87,7 @@ func (c *checker) dataDir(context.Context) []Finding {
 	info, err := c.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return c.freeSpace(name, dir, dir+" is made when it is needed")
+		return c.freeSpace(name, dir, dir+" will be created when it is needed")
 	case err != nil:
 		return one(name, Missing, err.Error(), remedy)
 	case !info.IsDir():
@@ -100,16 +100,16 @@ func (c *checker) dataDir(context.Context) []Finding {
 	}
 	list := c.freeSpace(name, dir, dir)
 	if perm := info.Mode().Perm(); c.GOOS != "windows" && perm&0o077 != 0 {
-		list = append(list, Finding{name, Warn, fmt.Sprintf("%s has mode %04o: other users of this machine can get at sessions", dir, perm), "chmod 700 " + dir})
+		list = append(list, Finding{name, Warn, fmt.Sprintf("%s has mode %04o: other users of this machine can read sessions", dir, perm), "chmod 700 " + dir})
 	}
 	return list
 }
 
-// roomy is how much free space is enough not to speak of it.
+// roomy is the free space, in bytes, below which there is a warning.
 const roomy = 512 << 20
 
-// freeSpace says how much room there is below dir, or below the nearest
-// directory above it that exists.
+// freeSpace reports the free space below dir, or below the nearest directory
+// above it that exists.
 func (c *checker) freeSpace(name, dir, detail string) []Finding {
 	at := dir
 	for {
@@ -121,14 +121,15 @@ func (c *checker) freeSpace(name, dir, detail string) []Finding {
 	n, err := c.Free(at)
 	switch {
 	case err != nil:
-		return one(name, Warn, fmt.Sprintf("%s; how much space is free there is unknown: %v", detail, err), "")
+		return one(name, Warn, fmt.Sprintf("%s; the free space is unknown: %v", detail, err), "")
 	case n < roomy:
-		return one(name, Warn, fmt.Sprintf("%s; only %d MiB are free there", detail, n>>20), "make room, or choose another one: --data-dir or OPENMANUS_DATA_DIR")
+		return one(name, Warn, fmt.Sprintf("%s; only %d MiB are free there", detail, n>>20), "delete something, or choose another one: --data-dir or OPENMANUS_DATA_DIR")
 	}
 	return one(name, OK, fmt.Sprintf("%s, %.1f GiB free", detail, float64(n)/(1<<30)), "")
 }
 
-// model says which models are set up, and whether their endpoints answer.
+// model reports the model of the run and the profiles, and whether their
+// endpoints answer.
 func (c *checker) model(ctx context.Context) []Finding {
 	const name = "model"
 	if c.Config == nil {
@@ -159,7 +160,8 @@ func (c *checker) model(ctx context.Context) []Finding {
 	return append(list, c.endpoints(ctx, models)...)
 }
 
-// described says what m is; bad is the state if it cannot be used.
+// described reports the address and the key of m, with its notes. The state of a
+// model that cannot be used is bad.
 func (c *checker) described(name string, bad State, m config.Model) []Finding {
 	if m.Provider.Script {
 		if _, err := c.Stat(m.Name); err != nil {
@@ -182,8 +184,8 @@ func (c *checker) described(name string, bad State, m config.Model) []Finding {
 	return list
 }
 
-// endpoints asks each endpoint once for each key, all at the same time: those
-// that have a list of models as OpenAI has it.
+// endpoints asks the endpoints of providers that list their models: each endpoint
+// once for each key, all at the same time.
 func (c *checker) endpoints(ctx context.Context, models []config.Model) []Finding {
 	type door struct {
 		base string

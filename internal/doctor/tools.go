@@ -5,29 +5,20 @@ import (
 	"strings"
 )
 
-// shell looks for what the tool bash runs.
+// shell checks bash, which the tool of that name runs.
 func (c *checker) shell(ctx context.Context) []Finding {
-	const name = "bash"
 	remedy := c.install(thing{name: "bash", names: map[string]string{"winget": "Git.Git"}})
-	path, ok := c.first("bash")
-	if !ok {
-		return one(name, Missing, "not found: no command can be run", remedy)
-	}
-	version, err := c.asked(ctx, path, "--version")
-	if err != nil {
-		return one(name, Missing, path+" does not run: "+err.Error(), remedy)
-	}
-	return one(name, OK, path+", "+version, "")
+	return c.program(ctx, Missing, "bash", []string{"bash"}, "no command can be run", remedy)
 }
 
-// python looks for what python_execute runs, and for what draws figures.
+// python checks the interpreter of python_execute.
 func (c *checker) python(ctx context.Context) []Finding {
 	const name = "python"
 	names := []string{"python3", "python"}
 	remedy := c.install(thing{name: "python3", names: map[string]string{"brew": "python", "pacman": "python", "winget": "Python.Python.3.13"}})
 	if c.Config != nil && c.Config.Python.Interpreter != "" {
 		names = []string{c.Config.Python.Interpreter}
-		remedy = "correct [tools.python] interpreter, which " + c.Config.Origin("tools.python.interpreter").String() + " says, or " + remedy
+		remedy = "correct [tools.python] interpreter (" + c.Config.Origin("tools.python.interpreter").String() + "), or " + remedy
 	}
 	path, ok := c.first(names...)
 	if !ok {
@@ -43,6 +34,8 @@ func (c *checker) python(ctx context.Context) []Finding {
 	return append(one(name, OK, path+", "+version, ""), c.matplotlib(ctx, path)...)
 }
 
+// matplotlib checks the Python package that draws figures, without importing it,
+// which would take seconds.
 func (c *checker) matplotlib(ctx context.Context, python string) []Finding {
 	const name = "matplotlib"
 	version, err := c.asked(ctx, python, "-c", "import importlib.metadata as m; print(m.version('matplotlib'))")
@@ -54,17 +47,17 @@ func (c *checker) matplotlib(ctx context.Context, python string) []Finding {
 	return one(name, OK, version, "")
 }
 
+// git checks git, which agents use on repositories.
 func (c *checker) git(ctx context.Context) []Finding {
 	remedy := c.install(thing{name: "git", names: map[string]string{"winget": "Git.Git"}})
-	return c.program(ctx, "git", []string{"git"}, "it is for tasks on repositories", remedy)
+	return c.program(ctx, Warn, "git", []string{"git"}, "it is needed for tasks on repositories", remedy)
 }
 
-// chromium looks for a browser, also where systems keep programs that are not
-// on the path.
+// chromium checks for a browser, also in places of macOS and Windows that are not
+// in PATH.
 func (c *checker) chromium(ctx context.Context) []Finding {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"}
 	remedy := c.install(thing{name: "chromium", names: map[string]string{"brew": "--cask chromium", "winget": "Google.Chrome"}})
-	const use = "so browser_use does not work"
 	for _, path := range []string{
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
 		`C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe`,
@@ -73,55 +66,50 @@ func (c *checker) chromium(ctx context.Context) []Finding {
 			return one("chromium", OK, path, "") // asking it for its version would open a window
 		}
 	}
-	return c.program(ctx, "chromium", names, use, remedy)
+	return c.program(ctx, Warn, "chromium", names, "browser_use does not work", remedy)
 }
 
-// bubblewrap looks for what a sandbox is made with, and tries it: a container
-// often forbids it.
+// bubblewrap checks the program that makes the default sandbox, and makes one:
+// containers often forbid it.
 func (c *checker) bubblewrap(ctx context.Context) []Finding {
-	const name, use = "bubblewrap", "it is for a sandbox, which this version has none of yet: commands run with your rights"
+	const name = "bubblewrap"
 	if c.GOOS != "linux" {
 		return one(name, OK, "not for "+c.GOOS, "")
 	}
-	path, ok := c.first("bwrap")
-	if !ok {
-		return one(name, Warn, "not found; "+use, c.install(thing{name: "bubblewrap"}))
+	if path, ok := c.first("bwrap"); ok {
+		if _, err := c.asked(ctx, path, "--unshare-all", "--ro-bind", "/", "/", "--", path, "--version"); err != nil {
+			return one(name, Warn, path+" cannot make a sandbox: "+err.Error(),
+				"allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; "+
+					"in a container, start it with them allowed")
+		}
 	}
-	if _, err := c.asked(ctx, path, "--unshare-all", "--ro-bind", "/", "/", "--", path, "--version"); err != nil {
-		return one(name, Warn, path+" cannot make a sandbox: "+err.Error(),
-			"allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; "+
-				"in a container, start it with them allowed")
-	}
-	version, err := c.asked(ctx, path, "--version")
-	if err != nil {
-		return one(name, Warn, path+": "+err.Error(), "")
-	}
-	return one(name, OK, path+", "+version, "")
+	return c.program(ctx, Warn, name, []string{"bwrap"}, "commands run in Landlock, which isolates them less", c.install(thing{name: name}))
 }
 
-// program looks for a program that nothing depends on.
-func (c *checker) program(ctx context.Context, name string, names []string, use, remedy string) []Finding {
+// program checks one of the programs called names. Without it, the state is bad
+// and use says what does not work.
+func (c *checker) program(ctx context.Context, bad State, name string, names []string, use, remedy string) []Finding {
 	path, ok := c.first(names...)
 	if !ok {
-		return one(name, Warn, "not found; "+use, remedy)
+		return one(name, bad, "not found: "+use, remedy)
 	}
 	version, err := c.asked(ctx, path, "--version")
 	if err != nil {
-		return one(name, Warn, path+" does not run: "+err.Error(), remedy)
+		return one(name, bad, path+" does not run: "+err.Error(), remedy)
 	}
 	return one(name, OK, path+", "+version, "")
 }
 
-// terminal says how the program will be seen.
+// terminal reports whether the user can be asked, and how output looks.
 func (c *checker) terminal(context.Context) []Finding {
 	const name = "terminal"
 	get := func(v string) string { s, _ := c.Env(v); return s }
 	t := c.Terminal
 	switch {
 	case !t.In && !t.Out && !t.Err:
-		return one(name, OK, "none: nobody can be asked, so what needs approval ends the run with exit code 4", "")
+		return one(name, OK, "none: the user cannot be asked, so a call that needs approval ends the run with exit code 4", "")
 	case !t.In:
-		return one(name, OK, "standard input is none: nobody can be asked, so what needs approval ends the run with exit code 4", "")
+		return one(name, OK, "standard input is no terminal: the user cannot be asked, so a call that needs approval ends the run with exit code 4", "")
 	}
 	detail := get("TERM")
 	if detail == "" || detail == "dumb" {
