@@ -34,8 +34,8 @@ func manus(t *testing.T, dir string) *openmanus.Agent {
 	return a
 }
 
-// TestTheHeadOfARequestIsAlwaysTheSame: it is what providers cache. Only the
-// workspace may differ, and that is said in the first message.
+// TestTheHeadOfARequestIsAlwaysTheSame: providers cache it. Only the workspace
+// may differ, which comes with the first message.
 func TestTheHeadOfARequestIsAlwaysTheSame(t *testing.T) {
 	one, two := manus(t, t.TempDir()).Configured(0), manus(t, t.TempDir()).Configured(0)
 	one.Workspace, two.Workspace = "", ""
@@ -52,8 +52,8 @@ func TestTheHeadOfARequestIsAlwaysTheSame(t *testing.T) {
 	}
 }
 
-// TestToolsAreInOrder: their names are unique, their schemas are valid, and
-// what claims to read only is not also destructive.
+// TestToolsAreInOrder: names are unique, schemas are valid, and no tool is both
+// read-only and destructive.
 func TestToolsAreInOrder(t *testing.T) {
 	seen := make(map[string]bool)
 	finals := 0

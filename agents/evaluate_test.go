@@ -23,7 +23,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// A contest is an evaluation, who attempts and who judges.
+// A contest is an evaluation with the models of its attempts and its judge.
 type contest struct {
 	flow  EvaluateFlow
 	hands []voice // by attempt
@@ -128,12 +128,12 @@ func (c *contest) say(t *testing.T, b openmanus.Body) *openmanus.State {
 	return s
 }
 
-// writes is an attempt that writes a file, and says so.
+// writes returns a model that writes a file and says so.
 func writes(name, text string) voice {
 	return says(llmtest.Use("", "file_saver", obj{"file_path": name, "content": text}), llmtest.Say("It is "+text+"."))
 }
 
-// judges is a critic that gives these scores: less than 0 is not done.
+// judges returns a judge that gives these scores; less than 0 means not done.
 func judges(scores ...float64) voice {
 	return says(llmtest.Say(judged(scores...)))
 }
@@ -150,7 +150,7 @@ func judged(scores ...float64) string {
 	return string(data)
 }
 
-// files are those of the workspace.
+// files returns the files of the workspace.
 func (c *contest) files(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -245,8 +245,8 @@ func TestWhatIsKeptWhen(t *testing.T) {
 	}
 }
 
-// What the person changes while the attempts are under way stays, and is told
-// of; when it is out of the way, resuming takes the rest.
+// Files that the user changes during the attempts stay, and are reported. After
+// they are moved away, resuming merges the rest.
 func TestWhatThePersonChangesMeanwhileStays(t *testing.T) {
 	c := &contest{ws: t.TempDir()}
 	at := func(name string) string { return filepath.Join(c.ws, name) }
@@ -291,7 +291,7 @@ func TestWhoeverResumesHasItTriedAgain(t *testing.T) {
 	broken = false
 	must(t, c.say(t, openmanus.Resumed{ID: "2"}), openmanus.Finished, "", "It is 6.")
 
-	// The critic fails: its attempts are not made again.
+	// After the judge fails, the attempts are not made again.
 	broken = true
 	c = &contest{hands: []voice{writes("sum", "5"), writes("sum", "6")}, judge: hand(judges(1, 2))}
 	must(t, c.play(t), openmanus.Failed, openmanus.ByAgent, "the critic did not say")
@@ -430,8 +430,8 @@ func TestTheBudgetIsOfAllAttempts(t *testing.T) {
 	must(t, c.say(t, openmanus.Resumed{ID: "2", Limits: openmanus.Limits{Tokens: 100_000}}), openmanus.Finished, "")
 }
 
-// Killed at any append, and woken again: the same end, and no attempt that
-// ended is made again.
+// Killed at any append and woken again, the session ends the same way, and no
+// attempt that ended is made again.
 func TestKilledAtEveryAppendAnEvaluationReachesTheSameEnd(t *testing.T) {
 	want := sameEndWhereverKilled(t, 10, func(j *dying) performance {
 		c := &contest{theatre: theatre{j: j}, hands: []voice{writes("sum", "5"), writes("sum", "6"), down}, judge: judges(1, 2)}
@@ -447,7 +447,7 @@ func TestKilledAtEveryAppendAnEvaluationReachesTheSameEnd(t *testing.T) {
 }
 
 // In version 1 of the journal's format, a model without a provider made the
-// calls of an evaluation. Such a session goes on where it was.
+// calls of an evaluation. Such a session continues.
 func TestAnEvaluationOfVersionOneGoesOn(t *testing.T) {
 	data, err := os.ReadFile("testdata/v1-evaluation.jsonl")
 	if err != nil {
@@ -472,8 +472,8 @@ func TestAnEvaluationOfVersionOneGoesOn(t *testing.T) {
 	}
 }
 
-// FuzzEvaluateFlow makes up journals: the next step is a function of the state,
-// which looking at it does not change, and a session that runs has one.
+// FuzzEvaluateFlow makes up journals: Next depends on the state alone and does not
+// change it, and a session that runs has a next task.
 func FuzzEvaluateFlow(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	f.Add([]byte{0, 0, 0, 1, 0, 1, 0, 3, 0, 1, 0, 0, 0, 0, 0, 10, 21, 0, 0, 0})
@@ -504,7 +504,7 @@ func FuzzEvaluateFlow(f *testing.F) {
 	})
 }
 
-// happens is what happens next: what the flow wants, or something else.
+// happens returns the next event: what the flow asks for, or something else.
 func happens(t *testing.T, fl *EvaluateFlow, s *openmanus.State, i int, b byte) openmanus.Body {
 	id := fmt.Sprint(i)
 	todo := fl.Next(s)
@@ -534,7 +534,7 @@ func happens(t *testing.T, fl *EvaluateFlow, s *openmanus.State, i int, b byte) 
 	}
 }
 
-// used is what comes of a call of the evaluator.
+// used returns the result of a call of the evaluator.
 func used(t *testing.T, fl *EvaluateFlow, s *openmanus.State, c *openmanus.CallState, b byte) openmanus.Body {
 	if b%7 == 6 {
 		return openmanus.CallDone{Call: c.ID, IsError: true}

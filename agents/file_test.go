@@ -109,8 +109,8 @@ func TestFilesOfAFolder(t *testing.T) {
 	}
 }
 
-// A skill's name and description are in the prompt, its text is read when it
-// is used, and so are its files, and no others.
+// A skill's name and description are in the prompt. Its text and its files are
+// read when it is used, and no other files.
 func TestSkills(t *testing.T) {
 	dir := fstest.MapFS{
 		"skills/brew-tea/SKILL.md":     {Data: []byte("---\nname: brew-tea\ndescription: Makes tea. Use it when somebody is thirsty.\nallowed-tools: Bash(*)\n---\nBoil water.\n")},
@@ -147,7 +147,7 @@ func TestSkills(t *testing.T) {
 	}
 }
 
-// Whatever is built in has a head that fits, and tools in order.
+// All built-in agents have a head of bounded size, and valid tools.
 func TestEveryAgentCanBeMade(t *testing.T) {
 	ws, err := workspace.NewDir(t.TempDir())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// A voice is a model that replies by what it is asked.
+// A voice is a model whose replies depend on the request.
 type voice func(req *llm.Request) (llm.Message, error)
 
 func (v voice) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -42,8 +42,7 @@ func (v voice) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, 
 
 var errDown = &llm.Error{Kind: llm.Network, Err: errors.New("the model is down")}
 
-// says returns a voice that goes through these replies as the conversation
-// goes on, and stays at the last.
+// says returns a voice that gives these replies in turn, and repeats the last.
 func says(replies ...llm.Message) voice {
 	return func(req *llm.Request) (llm.Message, error) {
 		return replies[min(llmtest.Spoken(req), len(replies)-1)], nil
@@ -52,7 +51,7 @@ func says(replies ...llm.Message) voice {
 
 func down(*llm.Request) (llm.Message, error) { return llm.Message{}, errDown }
 
-// A stage is a flow, its actors, and who did what.
+// A stage is a flow with its models, and records which agent did what.
 type stage struct {
 	theatre
 	planner voice
@@ -82,7 +81,7 @@ func (st *stage) worker(ctx context.Context, s *openmanus.State) (openmanus.Flow
 	return a, nil
 }
 
-// stepText is the step that a prompt is about.
+// stepText returns the step that a prompt is about.
 func stepText(prompt string) string {
 	if _, rest, ok := strings.Cut(prompt, "You are now working on step "); ok {
 		line, _, _ := strings.Cut(rest, "\n")
@@ -128,7 +127,7 @@ func must(t *testing.T, s *openmanus.State, status openmanus.Status, reason open
 	}
 }
 
-// creates is a call that makes a plan of these steps.
+// creates returns a call that makes a plan of these steps.
 func creates(steps ...any) llm.Message {
 	return llmtest.Use("", "planning", map[string]any{"command": "create", "plan_id": "p", "title": "The report", "steps": steps})
 }
@@ -141,7 +140,7 @@ type obj = map[string]any
 
 func ok() voice { return says(llmtest.Say("It is done.")) }
 
-// fails is an agent that says that it did not succeed.
+// fails returns a model that reports failure.
 func fails() voice {
 	return says(llmtest.Calls(llmtest.Say("The disk is full."), llmtest.Use("", "terminate", obj{"status": "failure"})))
 }
@@ -197,8 +196,8 @@ func TestStepsGoToTheAgentOfTheirTag(t *testing.T) {
 	}
 }
 
-// Case 35: where every request of a step fails, the flow fails, after as many
-// changes of the plan as there may be.
+// Case 35: if every request of a step fails, the flow fails, after as many changes
+// of the plan as are allowed.
 func TestAFlowWhoseStepsFailIsNeverCompleted(t *testing.T) {
 	for name, hand := range map[string]voice{"the model fails": down, "the agent gives up": fails()} {
 		t.Run(name, func(t *testing.T) {
@@ -239,8 +238,8 @@ func TestAPlannerWhoGivesUpIsBelieved(t *testing.T) {
 	}
 }
 
-// A failed step is mended, and what is done is not done again, whether or not
-// the new plan names it.
+// A failed step is replaced, and completed steps are not done again, whether or
+// not the new plan names them.
 func TestAPlanIsMended(t *testing.T) {
 	for name, change := range map[string]llm.Message{
 		"naming what is done":      updates("a", "b in another way", "c"),
@@ -276,7 +275,7 @@ func TestAStepThatRunsOutOfStepsIsBlocked(t *testing.T) {
 	must(t, s, openmanus.Failed, openmanus.ByAgent, "0. [!] a", "steps: reached max steps")
 }
 
-// What a step's agent says is checked where there is an acceptance sentence.
+// The result of a step is checked if it has an acceptance sentence.
 func TestAnUnmetAcceptanceBlocksAStep(t *testing.T) {
 	verdicts := []string{`{"met": false, "reason": "there is no file"}`, `{"met": true, "reason": "it is there"}`}
 	n := 0
@@ -306,8 +305,8 @@ func TestAnUnmetAcceptanceBlocksAStep(t *testing.T) {
 	}
 }
 
-// Half of all requests fail: whatever comes of it, what is called done was
-// done.
+// Half of all requests fail: whatever the outcome, steps that are marked as
+// completed were done.
 func TestAFlowWhoseRequestsFailHalfOfTheTime(t *testing.T) {
 	for seed := range 8 {
 		n := seed
@@ -384,13 +383,13 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 			st := &stage{planner: planner, hands: map[string]voice{"manus": ok()}}
 			must(t, st.play(t), openmanus.Finished, "", "0. [✓] write it")
 			if !strings.Contains(told, c.word) {
-				t.Errorf("the planner is told %q", told)
+				t.Errorf("the planner sees %q", told)
 			}
 		})
 	}
 }
 
-// Steps that need nothing of each other are done at once, up to the limit.
+// Independent steps run at the same time, up to the limit.
 func TestIndependentStepsAreDoneAtOnce(t *testing.T) {
 	var steps []any
 	for i := range 6 {
@@ -489,8 +488,8 @@ func TestAPlanAlone(t *testing.T) {
 	}
 }
 
-// Killed at any append, with a plan that is changed because a step fails, and
-// woken again: the same end, and no finished step is done again.
+// Killed at any append and woken again, with a plan that changes because a step
+// fails, the session ends the same way, and no completed step is done again.
 func TestKilledAtEveryAppendAFlowReachesTheSameEnd(t *testing.T) {
 	want := sameEndWhereverKilled(t, 12, func(j *dying) performance {
 		st := &stage{flow: PlanFlow{Replans: 2, Critic: "critic"}, theatre: theatre{j: j}}
@@ -510,8 +509,8 @@ func TestKilledAtEveryAppendAFlowReachesTheSameEnd(t *testing.T) {
 	}
 }
 
-// FuzzPlanFlow makes up journals: the next step is a function of the state,
-// which looking at it does not change, and a session that runs has one.
+// FuzzPlanFlow makes up journals: Next depends on the state alone and does not
+// change it, and a session that runs has a next task.
 func FuzzPlanFlow(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	f.Add([]byte{2, 0, 4, 4, 6, 1, 6, 0, 2, 1, 4, 6, 0, 1, 7, 7})
@@ -527,7 +526,7 @@ func FuzzPlanFlow(f *testing.F) {
 			for _, body := range madeUp(t, fl, &s, i, b) {
 				turn := s.Turn
 				if add(body); body.Key() == fmt.Sprintf("model/%d", turn) && s.Turn != turn+1 {
-					t.Fatalf("%s comes to nothing", body.Key())
+					t.Fatalf("%s has no result", body.Key())
 				}
 			}
 			todo := fl.Next(&s)
@@ -546,7 +545,7 @@ func FuzzPlanFlow(f *testing.F) {
 	})
 }
 
-// madeUp is what happens next: what the flow wants, or something else.
+// madeUp returns the next event: what the flow asks for, or something else.
 func madeUp(t *testing.T, fl *PlanFlow, s *openmanus.State, i int, b byte) []openmanus.Body {
 	id := fmt.Sprint(i)
 	if b%11 == 10 {

@@ -16,7 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// A theatre is where flows are played: the journal, and what was begun there.
+// A theatre runs flows: it has the journal, and records which sessions started.
 type theatre struct {
 	j *dying
 
@@ -30,7 +30,7 @@ const root = "s"
 
 type worker = func(context.Context, *openmanus.State) (openmanus.Flow, error)
 
-// begins is v, whose first word is noted as a run of label.
+// begins returns v, and records its first reply as a run of label.
 func (th *theatre) begins(label string, v voice) voice {
 	return func(req *llm.Request) (llm.Message, error) {
 		if llmtest.Spoken(req) == 0 {
@@ -58,7 +58,7 @@ func (th *theatre) open(t *testing.T, w worker, flow, request string) {
 	}
 }
 
-// wake drives the session until nothing moves.
+// wake drives the session until it is idle.
 func (th *theatre) wake(t *testing.T, w worker) (*openmanus.State, error) {
 	t.Helper()
 	l := &run.Local{Worker: run.Worker{Journal: th.j, Flow: w, Child: th.child}}
@@ -93,17 +93,17 @@ func (j *dying) Append(ctx context.Context, session string, bodies ...openmanus.
 	return evs, err
 }
 
-// A performance is a session that was opened: what wakes it, and what of its
-// end is looked at beside its children.
+// A performance is an open session: how to wake it, and what of its end to
+// compare besides its children.
 type performance struct {
 	wake func(*testing.T) (*openmanus.State, error)
 	look func(*openmanus.State) string
 }
 
-// sameEndWhereverKilled plays a flow again and again, each time killed at
-// another of its appends, before or after that is stored, and then woken. The
-// end must be that of the flow that nobody kills, which takes some appends at
-// least. It is returned.
+// sameEndWhereverKilled runs a flow again and again, each time killed at another
+// of its appends, before or after it is stored, and then woken. The end must be
+// the same as without a kill. It returns that end. The flow must have a minimum
+// number of appends.
 func sameEndWhereverKilled(t *testing.T, least int, begin func(*dying) performance) string {
 	t.Helper()
 	play := func(at int, stored bool) (end string, appends int) {

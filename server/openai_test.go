@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/openapi.json")
 
-// The description of the API that is checked in is that of the server.
+// docs/openapi.json is the description that the server serves.
 func TestOpenAPIIsCheckedIn(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script())
 	status, served := x.send(annsToken, "GET", "/api/v1/openapi.json", nil)
@@ -46,7 +46,7 @@ func chat(text string) map[string]any {
 	return map[string]any{"model": "manus", "messages": []any{map[string]any{"role": "user", "content": text}}}
 }
 
-// saves is a model that writes a file and says so.
+// saves returns a model that writes a file and says so.
 func saves() llm.Model {
 	return llmtest.Script(
 		llm.Message{Role: llm.Assistant, Parts: append(llmtest.Say("I will write it.").Parts, llmtest.Use("", "file_saver", map[string]any{"file_path": "x", "content": "y"}).Parts...)},
@@ -67,7 +67,7 @@ func TestChatCompletion(t *testing.T) {
 	}
 }
 
-// Nobody can be asked: what would be is refused, and the agent goes on.
+// A call that needs approval is denied, and the agent continues.
 func TestChatCompletionRefusesWhatNeedsAPerson(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script(
 		llmtest.Use("", "file_saver", map[string]any{"file_path": "x", "content": "y"}),
@@ -91,7 +91,7 @@ func TestChatCompletionFails(t *testing.T) {
 	}
 }
 
-// The official client of OpenAI works as it is: see testdata/openai.mjs.
+// OpenAI's own client works unchanged: see testdata/openai.mjs.
 func TestOfficialClient(t *testing.T) {
 	node, modules := nodeModules(t)
 	x := open(t, t.TempDir(), echo())
@@ -102,7 +102,7 @@ func TestOfficialClient(t *testing.T) {
 	}
 }
 
-// echo says back the last thing that it was told.
+// echo is a model that repeats the last message.
 func echo() llm.Model {
 	return modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 		text := req.Messages[len(req.Messages)-1].Text()
@@ -117,7 +117,7 @@ func echo() llm.Model {
 	})
 }
 
-// nodeModules returns Node, and where the official client is.
+// nodeModules returns Node and the directory with OpenAI's client.
 func nodeModules(t *testing.T) (node, dir string) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "bin", "openai"))

@@ -17,8 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-// A wrong is a request that must get its answer, and leave everything as it
-// was.
+// A wrong is a request that must be refused in a certain way, and change nothing.
 type wrong struct {
 	what, method, path string
 	header             map[string]string // Token: none, or another's
@@ -27,8 +26,8 @@ type wrong struct {
 	says               string // in the answer
 }
 
-// TestHundredRequests sends what a web page of somebody else, another user, or
-// nobody in particular may send.
+// TestHundredRequests sends requests as other web pages, other users and broken
+// clients may send them.
 func TestHundredRequests(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("done")))
 	id := x.session(map[string]any{"workspace": "w"})
@@ -77,7 +76,7 @@ func TestHundredRequests(t *testing.T) {
 	}
 }
 
-// raw sends a request that no client would.
+// raw sends a request that an HTTP client would refuse to send.
 func (x *site) raw(w wrong) (int, http.Header, string) {
 	x.t.Helper()
 	u, err := url.Parse(x.url)
@@ -123,7 +122,7 @@ func rebinding() (all []wrong) {
 	return all
 }
 
-// A page of another site has the cookie sent along, but not the token.
+// Requests of a page of another site carry the cookie, but not the token.
 func crossOrigin(id string) (all []wrong) {
 	for _, origin := range []string{"http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1", "file://"} {
 		for method, path := range map[string]string{"POST": "/api/v1/sessions/" + id + "/messages", "DELETE": "/api/v1/sessions/" + id, "PUT": "/api/v1/sessions/" + id + "/files/x"} {
@@ -136,7 +135,7 @@ func crossOrigin(id string) (all []wrong) {
 	return all
 }
 
-// about are requests about a session.
+// about returns requests about a session.
 func about(id string) []wrong {
 	p := "/api/v1/sessions/" + id
 	return []wrong{
@@ -149,7 +148,7 @@ func about(id string) []wrong {
 	}
 }
 
-// What belongs to somebody else is as if it were not there.
+// Sessions of other users look as if they did not exist.
 func foreign(id string) (all []wrong) {
 	for _, w := range about(id) {
 		w.what, w.want, w.header = "another's session", 404, map[string]string{"Authorization": "Bearer " + bobsToken}
@@ -240,8 +239,8 @@ func nonsense(id string) []wrong {
 	}
 }
 
-// Tens of megabytes are refused while they come, and a request that never
-// ends is given up.
+// A body of tens of megabytes is refused while it arrives, and a request that
+// never ends is aborted.
 func TestHugeBody(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script())
 	id := x.session(nil)
@@ -269,7 +268,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A user has so many streams, and a closed one makes room.
+// A user can open a limited number of streams. A closed one does not count.
 func TestStreamsAreCounted(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script())
 	id := x.callAs(bobsToken, "POST", "/api/v1/sessions", map[string]any{}, 201)["id"].(string)
@@ -302,8 +301,8 @@ func TestStreamsAreCounted(t *testing.T) {
 	}
 }
 
-// The link with the token gives a cookie, which the page lives on, and leaves
-// no token in the address.
+// The link with the token sets the cookie that the page uses, and redirects to an
+// address without the token.
 func TestLogin(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script())
 	status, header, _ := x.raw(wrong{method: "GET", path: "/?token=" + annsToken, header: map[string]string{"Authorization": ""}})
@@ -318,7 +317,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What runs in a browser comes for saving alone, whatever it is called.
+// A browser is never served a file in a way that it would run, whatever the name.
 func TestFilesCannotRun(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script())
 	id := x.session(map[string]any{"workspace": "w"})

@@ -35,7 +35,7 @@ const (
 	bobsToken = "bob-0123456789abcdef"
 )
 
-// A host makes agents whose model does what a test says.
+// A host makes agents with a model that a test scripts.
 type host struct {
 	db    server.Store
 	model llm.Model
@@ -56,7 +56,7 @@ func (h *host) agent(dir, mode string) (*openmanus.Agent, error) {
 		Tools: []openmanus.Tool{tools.NewFileSaver(ws), tools.NewAskHuman(), tools.NewTerminate(), give()}}, nil
 }
 
-// give is a tool that delegates.
+// give returns a tool that delegates.
 func give() openmanus.Tool {
 	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true, Delegates: true}}
 	spec.Name = "give"
@@ -93,7 +93,7 @@ func (h *host) Catalogue(context.Context) (server.Catalogue, error) {
 	}, nil
 }
 
-// A site is a server with a journal, in a directory of its own.
+// A site is a server with a store, in a directory of its own.
 type site struct {
 	t    *testing.T
 	url  string
@@ -216,7 +216,7 @@ func (x *site) session(body any) string {
 	return x.call("POST", "/api/v1/sessions", body, 201)["id"].(string)
 }
 
-// until waits until a session stands so, by its events alone.
+// until follows the events of a session until it has a status.
 func (x *site) until(id, status string) map[string]any {
 	x.t.Helper()
 	for range x.events(annsToken, id, 0, "") {
@@ -327,7 +327,7 @@ func testTask(t *testing.T, open opener) {
 		t.Errorf("on disk: %q, %v", data, err)
 	}
 
-	// Said twice, it is said once; with other words, it is a conflict.
+	// A repeated message is stored once; with another text it is a conflict.
 	first := x.call("POST", path+"/messages", map[string]any{"id": "m1", "text": "make a file"}, 202)
 	if first["seq"] != 3.0 {
 		t.Errorf("said again, it is event %v", first["seq"])
@@ -335,7 +335,7 @@ func testTask(t *testing.T, open opener) {
 	x.call("POST", path+"/messages", map[string]any{"id": "m1", "text": "make another"}, 409)
 }
 
-// Who connects again with the last id that it has seen misses nothing and
+// A client that reconnects with the last id it has received misses nothing and
 // gets nothing twice.
 func TestEvents(t *testing.T) { onEachStore(t, testEvents) }
 
@@ -378,8 +378,8 @@ func testEvents(t *testing.T, open opener) {
 	}
 }
 
-// What was typed so far is seen by who comes in the middle.
-func TestTypingIsSeen(t *testing.T) {
+// A subscriber that joins during a reply first receives what was streamed so far.
+func TestStreamedDeltas(t *testing.T) {
 	begun, goOn := make(chan bool), make(chan bool)
 	x := open(t, t.TempDir(), &slow{begun, goOn})
 	id := x.session(nil)
@@ -410,7 +410,7 @@ func TestTypingIsSeen(t *testing.T) {
 	}
 }
 
-// slow says one word, and another when it is told to.
+// slow is a model that streams one word, and another one on request.
 type slow struct{ begun, goOn chan bool }
 
 func (m *slow) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, error] {
@@ -430,10 +430,10 @@ func (m *slow) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Delta, 
 	}
 }
 
-// A server that ends, however it does, goes on where it was at the next start.
-func TestServerGoesOnAfterItsEnd(t *testing.T) { onEachStore(t, testServerGoesOnAfterItsEnd) }
+// Sessions that were running when a server ended resume with the next one.
+func TestResume(t *testing.T) { onEachStore(t, testResume) }
 
-func testServerGoesOnAfterItsEnd(t *testing.T, open opener) {
+func testResume(t *testing.T, open opener) {
 	dir := t.TempDir()
 	begun := make(chan bool)
 	x := open(t, dir, &slow{begun, nil})
@@ -504,7 +504,7 @@ func testInterruptAndRetry(t *testing.T, open opener) {
 	x.call("GET", path, nil, 404)
 }
 
-// either is the first model once, and then the second.
+// either returns a model that is first for one request, and then second.
 func either(first, second llm.Model) llm.Model {
 	var once sync.Once
 	return modelFunc(func(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {

@@ -8,8 +8,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// Of long sessions few are kept, and the one that is looked at always.
-func TestStatesForgetLongOnes(t *testing.T) {
+// The cache holds few long sessions, but always the one that is viewed.
+func TestStatesAreBounded(t *testing.T) {
 	j := new(journal.Memory)
 	s := newStates(j)
 	s.max = 25

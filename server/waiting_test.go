@@ -14,7 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
 
-// A painter gives its work to another session, which asks a person.
+// A painter is a model that delegates to a child session, which asks the user.
 type painter struct{ gives, asks llm.Model }
 
 func giving() llm.Model {
@@ -31,7 +31,8 @@ func (p painter) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	return p.gives.Stream(ctx, req)
 }
 
-// Who waits for a session hears of a question below it, and where to answer.
+// A request that waits for a session returns when a child asks a question, and
+// says where to answer.
 func TestQuestionBelow(t *testing.T) {
 	x := open(t, t.TempDir(), giving())
 	id := x.session(nil)
@@ -59,7 +60,7 @@ func TestQuestionBelow(t *testing.T) {
 	}
 }
 
-// Nobody can be asked by the API of OpenAI, also not by a session below.
+// Questions of child sessions are answered for OpenAI's clients too.
 func TestChatCompletionWithAQuestionBelow(t *testing.T) {
 	x := open(t, t.TempDir(), giving())
 	status, data := x.send(annsToken, "POST", "/v1/chat/completions", map[string]any{
@@ -72,9 +73,8 @@ func TestChatCompletionWithAQuestionBelow(t *testing.T) {
 	}
 }
 
-// A server that starts reads the sessions that may have something to do, and
-// no others.
-func TestWhatRestsIsKnown(t *testing.T) {
+// A server that starts reads only the sessions that may have something to do.
+func TestIdleSessionsAreMarked(t *testing.T) {
 	x := open(t, t.TempDir(), painter{llmtest.Script(llmtest.Say("done")), llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which?"}))})
 	under := func() (ids []string) {
 		t.Helper()
@@ -108,7 +108,7 @@ func TestWhatRestsIsKnown(t *testing.T) {
 		rested(status)
 	}
 
-	// One that grew while nobody drove it is looked at, once.
+	// A session that changed while it was not driven is read once.
 	id := x.session(nil)
 	said := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "hi")}
 	if _, err := x.db.Append(t.Context(), id, said, openmanus.Interrupted{ID: "2"}); err != nil {

@@ -77,7 +77,7 @@ func BenchmarkSessions(b *testing.B) {
 	b.ReportMetric(float64(4*sessions*n)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkOpen measures the opening of a store that is there, and its end.
+// BenchmarkOpen measures opening and closing an existing store.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	open(b, dir, nil)
@@ -92,7 +92,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstOpen measures the opening of a store that is made by it.
+// BenchmarkFirstOpen measures opening a new store.
 func BenchmarkFirstOpen(b *testing.B) {
 	for b.Loop() {
 		db, err := store.Open(b.TempDir(), nil)

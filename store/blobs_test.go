@@ -94,7 +94,7 @@ func TestPutBlobSurvivesDeletionOfItsLastReference(t *testing.T) {
 	}
 	add(t, one, "new", openmanus.CallDone{Call: "1", Whole: ref})
 	if !has(t, two, ref) {
-		t.Error("the session speaks of a blob that is gone")
+		t.Error("the session refers to a blob that is gone")
 	}
 	if err := two.Delete(t.Context(), "new"); err != nil {
 		t.Fatal(err)
@@ -104,8 +104,8 @@ func TestPutBlobSurvivesDeletionOfItsLastReference(t *testing.T) {
 	}
 }
 
-// TestBlobsSurviveConcurrentDeletes has writers put one content again and
-// again, in sessions that others delete.
+// TestBlobsSurviveConcurrentDeletes puts the same content again and again in
+// sessions that are deleted at the same time.
 func TestBlobsSurviveConcurrentDeletes(t *testing.T) {
 	dir := t.TempDir()
 	text := big("everybody says this")
@@ -152,7 +152,7 @@ func TestBlobLinksDoNotAccumulate(t *testing.T) {
 	if n := files(t, filepath.Join(dir, "blobs", "held")); n != 0 {
 		t.Errorf("%d second names are left", n)
 	}
-	put(t, db, "nobody will speak of it")
+	put(t, db, "no event will refer to it")
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -122,8 +122,8 @@ func TestTightensDatabasePermissions(t *testing.T) {
 	}
 }
 
-// mustFail insists that a directory cannot be opened, and that the error says
-// all of this.
+// mustFail checks that a directory cannot be opened, and that the error contains
+// all of these texts.
 func mustFail(t *testing.T, dir string, says ...string) {
 	t.Helper()
 	db, err := Open(dir, nil)

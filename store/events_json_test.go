@@ -11,7 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-// Lines are what encoding the events gives, whatever is in them.
+// EventsJSON yields what encoding the events does, whatever they contain.
 func TestEventsJSON(t *testing.T) {
 	db, err := store.Open(t.TempDir(), nil)
 	if err != nil {

@@ -13,8 +13,8 @@ func numbered(from, to int64) (evs []openmanus.Event) {
 	return evs
 }
 
-// TestFeedHasNoGaps appends here and elsewhere in turns, and
-// asks after every number.
+// TestFeedHasNoGaps appends in this process and in others, in turns, and reads
+// from every sequence number.
 func TestFeedHasNoGaps(t *testing.T) {
 	for what, happens := range map[string]func(*feeds){
 		"only here": func(fs *feeds) { fs.publish("s", numbered(1, 3), true); fs.publish("s", numbered(4, 5), true) },

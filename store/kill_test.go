@@ -16,9 +16,8 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-// appendOn appends to a session for as long as it lives: pairs of events, now
-// and then with a string that goes to the blobs. What was acknowledged it
-// prints.
+// appendOn appends pairs of events to a session until it is killed, some of them
+// with a string that becomes a blob. It prints what was acknowledged.
 func appendOn(dir, session string) error {
 	ctx := context.Background()
 	db, err := store.Open(dir, nil)
@@ -46,7 +45,7 @@ func appendOn(dir, session string) error {
 	}
 }
 
-// pair is what a child appends at a number.
+// pair returns the events that a child appends at a sequence number.
 func pair(seq int64) []openmanus.Body {
 	text := fmt.Sprint("result of ", seq)
 	if seq%5 == 0 {
@@ -58,8 +57,8 @@ func pair(seq int64) []openmanus.Body {
 	}
 }
 
-// kills is how many processes the next test kills: 40, or what the environment
-// asks for.
+// kills returns how many processes the next test kills: 40, or as many as the
+// environment asks for.
 func kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("OPENMANUS_KILLS")
@@ -73,8 +72,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilledAtAnyMomentLosesNothingThatWasAcknowledged kills processes, two at
-// a time, that append to two sessions of one store, and looks at what is left.
+// TestKilledAtAnyMomentLosesNothingThatWasAcknowledged kills processes, two at a
+// time, that append to two sessions of one store, and checks what is stored.
 func TestKilledAtAnyMomentLosesNothingThatWasAcknowledged(t *testing.T) {
 	dir := t.TempDir()
 	acknowledged := make([]int64, 2)
@@ -110,7 +109,7 @@ func TestKilledAtAnyMomentLosesNothingThatWasAcknowledged(t *testing.T) {
 	t.Logf("acknowledged: %v", acknowledged)
 }
 
-// checkPairs opens the store as the killed left it.
+// checkPairs checks the store after processes were killed.
 func checkPairs(t *testing.T, dir string, round int, acknowledged []int64) {
 	t.Helper()
 	db, err := store.Open(dir, nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-// A child is this test binary, playing a role in another process.
+// A child is this test binary in another process.
 type child struct {
 	*exec.Cmd
 	out *bufio.Scanner
@@ -59,7 +59,7 @@ func (c *child) kill() {
 	_ = c.Wait()
 }
 
-// play is what a child does.
+// play does what a child is started for.
 func play(role string) {
 	var err error
 	switch role {
@@ -78,8 +78,8 @@ func play(role string) {
 	}
 }
 
-// drive locks a session, starts a child of its own that outlives it, and waits
-// to be killed.
+// drive locks a session, starts a child process that outlives it, and waits to be
+// killed.
 func drive(dir, session string) error {
 	db, err := store.Open(dir, nil)
 	if err != nil {
@@ -161,8 +161,8 @@ func TestLockFilesDoNotAccumulate(t *testing.T) {
 	}
 }
 
-// TestLockExcludesWhileFilesAreRemoved has many take and leave one lock,
-// each of whom removes its file.
+// TestLockExcludesWhileFilesAreRemoved has many goroutines take and release one
+// lock, each of which removes the file.
 func TestLockExcludesWhileFilesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	var driving sync.Mutex

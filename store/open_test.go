@@ -16,8 +16,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// made returns a directory with a store that has a session of some events, and
-// its database, closed.
+// made returns a directory with a closed store that has one session, and the path
+// of the database.
 func made(t *testing.T) (dir, file string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -94,7 +94,7 @@ func TestRefusesNewerSchema(t *testing.T) {
 	mustFail(t, dir, file, "its schema version is 99", "written by a newer openmanus", "use that version")
 }
 
-// Of the sessions of an older version it is not known whether they rest.
+// A database of an older version does not know which sessions are idle.
 func TestMigratesSchemaWithoutUnderWay(t *testing.T) {
 	dir, file := made(t)
 	execSQL(t, file, "DROP INDEX sessions_under_way; ALTER TABLE sessions DROP COLUMN under_way; DELETE FROM goose_db_version WHERE version_id = 3")

@@ -71,7 +71,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("no words: %v", err)
 	}
 
-	// What comes later is found, and what is deleted is not.
+	// Later messages are found, and deleted sessions are not.
 	if _, err := db.Append(t.Context(), "tea", openmanus.Titled{ID: "1", Title: "the best tea"}); err != nil {
 		t.Fatal(err)
 	}

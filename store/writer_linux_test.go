@@ -13,8 +13,8 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// breakFile puts /dev/null in the place of an open file: what is written to it
-// is lost, and fsync fails. This is how a dying disk looks from here.
+// breakFile replaces an open file with /dev/null: what is written to it is lost,
+// and fsync fails, as on a failing disk.
 func breakFile(t *testing.T, path string) {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

@@ -96,7 +96,7 @@ func TestConcurrentAppendsShareACommit(t *testing.T) {
 	}
 }
 
-// A watched context tells when somebody waits for it the first time.
+// A watched context reports the first wait for it.
 type watched struct {
 	context.Context
 	once  sync.Once

@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// A request is one of OTLP, as far as the tests look at it.
+// A request is the part of an OTLP request that the tests check.
 type request struct {
 	ResourceSpans []struct {
 		Resource   struct{ Attributes []attribute }
@@ -69,7 +69,7 @@ func (s span) attr(key string) string {
 	return ""
 }
 
-// A receiver takes spans as a collector does.
+// A receiver is a collector that records spans.
 type receiver struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -120,8 +120,7 @@ func tool(name string, err error) openmanus.Tool {
 	})
 }
 
-// team is an agent that uses a tool, has another one do something, and says
-// what came of it.
+// team returns an agent that uses a tool, delegates to another one, and answers.
 func team() func(context.Context, *openmanus.State) (openmanus.Flow, error) {
 	delegate := openmanus.Func(openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "delegate", Input: json.RawMessage(`{"type":"object"}`)}, Hints: openmanus.Hints{Delegates: true}},
 		func(context.Context, openmanus.Call, openmanus.Delegation) (openmanus.Result, error) {
@@ -152,7 +151,7 @@ func wake(t *testing.T, r run.Runtime, j openmanus.Journal, flow func(context.Co
 	}
 }
 
-// A session and the one below it are one trace, that a collector gets.
+// A session and its child are one trace.
 func TestSession(t *testing.T) {
 	r := listen(t)
 	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b", "OTEL_SERVICE_NAME": "tested"}
@@ -194,10 +193,10 @@ func TestSession(t *testing.T) {
 	chat := r.spans["chat google/large"]
 	if chat.Kind != 3 || chat.attr("gen_ai.operation.name") != "chat" || chat.attr("gen_ai.provider.name") != "gcp.gemini" || chat.attr("gen_ai.request.model") != "google/large" ||
 		chat.attr("gen_ai.conversation.id") != "s" || chat.attr("gen_ai.usage.input_tokens") == "" || chat.attr("gen_ai.response.finish_reasons") == "" {
-		t.Errorf("a reply is told of as %+v", chat)
+		t.Errorf("the span of a reply is %+v", chat)
 	}
 	if strings.Contains(r.body.String(), "secret") {
-		t.Errorf("what was said is told: %s", r.body.String())
+		t.Errorf("the spans contain messages: %s", r.body.String())
 	}
 }
 
@@ -225,7 +224,7 @@ func TestFromEnv(t *testing.T) {
 	}
 }
 
-// A taker answers requests as it is told.
+// A taker is a transport with scripted responses.
 type taker func(n int) (status int, header http.Header)
 
 type taking struct {
@@ -247,13 +246,13 @@ func (k *taking) RoundTrip(q *http.Request) (*http.Response, error) {
 	status, header := k.answer(k.n)
 	k.n++
 	if status == 0 {
-		return nil, errors.New("nobody is there")
+		return nil, errors.New("connection refused")
 	}
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Header: header, Body: http.NoBody}, nil
 }
 
-// export sends spans in a time of its own, and returns when what was sent and
-// what was said of it.
+// export exports spans in fake time, and returns the times of the requests and
+// the warnings.
 func export(t *testing.T, n int, answer taker, more func(*trace.Exporter)) (k *taking, warned []string) {
 	synctest.Test(t, func(t *testing.T) {
 		k = &taking{answer: answer, began: time.Now()}
@@ -307,7 +306,7 @@ func TestExporterSaysWhatIsLost(t *testing.T) {
 	}
 }
 
-// A collector that never answers holds up the end only as long as it may.
+// A collector that never responds delays Close only until its context ends.
 func TestExporterEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := trace.NewExporter(trace.Options{URL: "http://collector", Client: &http.Client{Transport: silent{}}})

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// editor is a schema as tools have them.
+// editor is a schema like that of a tool.
 const editor = `{
 	"type": "object",
 	"properties": {
@@ -141,8 +141,8 @@ func TestErrorsNameTheArgument(t *testing.T) {
 	}
 }
 
-// A backslash that JSON does not know: libraries drop it, and a regular
-// expression \d becomes d, or a path loses its separators.
+// An invalid escape sequence: libraries drop the backslash, so that \d in a
+// regular expression becomes d, and a path loses its separators.
 func TestALostBackslashIsRefused(t *testing.T) {
 	for _, in := range []string{`{"re":"\d+"}`, `{"path":"C:\Windows",}`, `{'re':'\d+'}`, `{"x":"a\é"}`} {
 		if out, err := Repair(in); err == nil {
@@ -155,8 +155,8 @@ func TestALostBackslashIsRefused(t *testing.T) {
 	}
 }
 
-// An object that was cut anywhere must not be taken for a shorter one: the
-// rest of the command, or of the file, would be missing.
+// An object that is cut off must not be read as a shorter one: the rest of the
+// command, or of the file, would be missing.
 func TestNothingUnfinishedIsAccepted(t *testing.T) {
 	for _, whole := range []string{
 		`{"command":"create","path":"a}b","text":"if x { y() }\n\"}\"\\"}`,

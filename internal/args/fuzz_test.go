@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCheck: whatever comes, there is no panic, and what is accepted is valid
+// FuzzCheck: no input causes a panic, and what is accepted is valid
 // JSON that fits the schema, is stable, and is the input itself if that fits.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
@@ -28,7 +28,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		var v map[string]any
 		if err := json.Unmarshal([]byte(out), &v); err != nil {
-			t.Fatalf("%q became %q, which is no object: %v", in, out, err)
+			t.Fatalf("%q became %q, which is not an object: %v", in, out, err)
 		}
 		if err := s.resolved.Validate(v); err != nil {
 			t.Fatalf("%q became %q, which does not fit: %v", in, out, err)

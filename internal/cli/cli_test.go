@@ -50,8 +50,7 @@ type tree struct {
 	everywhere
 }
 
-// TestParse reads command lines, and says what came of each: the command and
-// what was given, or the error.
+// TestParse checks the command and the values of each command line, or the error.
 func TestParse(t *testing.T) {
 	for _, tc := range []struct{ line, want string }{
 		{"do", "do Kind=slow Limit=20 Wait=10m0s"},
@@ -109,7 +108,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// given tells what is in the struct of a command.
+// given returns the values in the struct of a command.
 func given(into *tree, path string) string {
 	var b strings.Builder
 	say := func(name string, v any) {
@@ -224,7 +223,7 @@ More of each: program list COMMAND
 	}
 }
 
-// A wrong description is found when the program begins.
+// An invalid description panics when the program starts.
 func TestNewPanics(t *testing.T) {
 	for _, wrong := range []any{
 		&struct{ Rate float64 }{},

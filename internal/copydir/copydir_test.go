@@ -60,7 +60,7 @@ func change(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// got is what is in dir, as put has it.
+// got returns the files of dir in the notation of put.
 func got(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
@@ -137,7 +137,7 @@ func TestACopyIsTheSame(t *testing.T) {
 	if want := "[{README modified 6} {link deleted 0} {run.sh modified 10} {src/new.go created 1}]"; err != nil || fmt.Sprint(list) != want {
 		t.Errorf("%v %v, want %s", list, err, want)
 	}
-	// A second copy takes the place of the first.
+	// A second copy replaces the first.
 	if _, err := Copy(t.Context(), dst, src, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -203,8 +203,7 @@ func TestDirectoriesThatMayNotBeWrittenAreCopiedAndRemoved(t *testing.T) {
 	}
 }
 
-// What came of the attempt, what the person did meanwhile, and what is there
-// in the end.
+// The changes of an attempt, those of the user in the meantime, and the result.
 func TestMerges(t *testing.T) {
 	was := map[string]string{"a": "1", "b": "1", "d/x": "1", "d/y": "1", "l": "-> a", "p": "1"}
 	for name, c := range map[string]struct {
@@ -281,8 +280,8 @@ func TestMerges(t *testing.T) {
 	}
 }
 
-// Whatever two sides do, what the person did stays, what only the attempt did
-// is there, and to be cut short changes nothing of that.
+// Whatever the two sides change, the user's changes stay, changes that only the
+// attempt made are merged, and an interruption makes no difference.
 func TestNothingIsLostWhateverIsMerged(t *testing.T) {
 	names := []string{"a", "b", "c", "d/a", "d/b", "d/e/a", "f/a"}
 	for seed := range 60 {
@@ -305,7 +304,7 @@ func TestNothingIsLostWhateverIsMerged(t *testing.T) {
 		change(t, to, random(2))
 		was, theirs, hers := got(t, base), got(t, from), got(t, to)
 		m := Merge{Base: base, From: from, To: to}
-		// Somebody pulls the plug, at any point, and it is done again.
+		// Interrupt the merge at any point, and merge again.
 		ctx, cancel := context.WithCancel(t.Context())
 		m.Leave = func(string) string {
 			if r.IntN(4) == 0 {
@@ -334,7 +333,7 @@ func TestNothingIsLostWhateverIsMerged(t *testing.T) {
 			}
 			conflict := theirs[n] != was[n] && hers[n] != was[n] && theirs[n] != hers[n]
 			if said := slices.ContainsFunc(out.Conflicts, func(r Refusal) bool { return r.Path == n }); said != conflict {
-				t.Fatalf("seed %d: %s: a conflict is told of: %v", seed, n, said)
+				t.Fatalf("seed %d: %s: a conflict is reported: %v", seed, n, said)
 			}
 		}
 		if entries, _ := filepath.Glob(filepath.Join(to, ".openmanus-*")); len(entries) > 0 {

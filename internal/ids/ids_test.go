@@ -12,7 +12,7 @@ func TestIDs(t *testing.T) {
 	for range 1000 {
 		id, session := ids.New(), ids.Session()
 		if !regexp.MustCompile(`^[a-z2-7]{16}$`).MatchString(id) || !regexp.MustCompile(`^\d{8}-\d{4}-[a-z2-7]{8}$`).MatchString(session) {
-			t.Fatalf("%q is no id, or %q none of a session", id, session)
+			t.Fatalf("%q is not an id, or %q not one of a session", id, session)
 		}
 		if seen[id] || seen[session] {
 			t.Fatalf("%s or %s came twice", id, session)

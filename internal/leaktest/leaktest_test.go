@@ -14,7 +14,7 @@ func TestFindWaitsForGoroutinesToEnd(t *testing.T) {
 	end := make(chan struct{})
 	go func() { <-end }()
 	if goleak.Find(others) == nil {
-		t.Error("a goroutine that goes on was not found")
+		t.Error("a leaked goroutine was not found")
 	}
 	time.AfterFunc(time.Second, func() { close(end) }) // later than goleak waits
 	if err := Find(others); err != nil {
