@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/openmanus-go/openmanus"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 // A Stored is a body as a journal keeps it.

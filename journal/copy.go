@@ -8,10 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/openmanus-go/openmanus"
 	"io"
 	"io/fs"
 	"slices"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 // ForkID returns the ID of the [Interrupted] that ends a fork to the session

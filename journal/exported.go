@@ -10,10 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	stdhash "hash"
 	"io"
 
 	"github.com/openmanus-go/openmanus"
-	stdhash "hash"
 )
 
 // The lines of an exported session that are not events. See docs/events.md.

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/openmanus-go/openmanus"
 	"io"
 	"io/fs"
 	"iter"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 // Memory is a [Journal] that is forgotten, with [Blobs], a [Locker] and a

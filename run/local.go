@@ -3,9 +3,10 @@ package run
 import (
 	"context"
 	"errors"
-	"github.com/openmanus-go/openmanus"
 	"iter"
 	"sync"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 // Local is the [Runtime] of one process. Set the Journal and Flow of its Worker

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+
 	"github.com/openmanus-go/openmanus"
 )
 
