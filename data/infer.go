@@ -57,8 +57,8 @@ func infer(name string, cells []string) (*Column, []string) {
 // else. They become missing, with a note.
 const maxStray = 0.01
 
-// numbers reads the cells as numbers. It reports false if too many are none: of
-// up to 20 cells more than one, or of more cells more than maxStray.
+// numbers reads the cells as numbers. It reports false if more than maxStray of
+// those that are not missing are none.
 func numbers(name string, cells []string) (nums []float64, unit Unit, notes []string, ok bool) {
 	nums = make([]float64, len(cells))
 	bad, filled, example := 0, 0, ""
@@ -74,7 +74,7 @@ func numbers(name string, cells []string) (nums []float64, unit Unit, notes []st
 		}
 		v, u, ok := number(s, european)
 		if !ok {
-			if bad++; filled > 20 && float64(bad) > maxStray*float64(len(cells)) || filled <= 20 && bad > 1 {
+			if bad++; float64(bad) > maxStray*float64(len(cells)) {
 				return nil, "", nil, false
 			}
 			v, example = math.NaN(), s

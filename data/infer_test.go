@@ -127,6 +127,19 @@ func TestFormatTime(t *testing.T) {
 	}
 }
 
+func TestUnitFormat(t *testing.T) {
+	for _, c := range []struct {
+		unit         Unit
+		number, want string
+	}{
+		{Percent, "-5", "-5%"}, {"€", "300", "€300"}, {"$", "-5", "−$5"}, {"元", "5", "5"}, {Day, "5", "5"}, {"", "5", "5"},
+	} {
+		if got := c.unit.Format(c.number); got != c.want {
+			t.Errorf("%s %s: %s, want %s", c.number, c.unit, got, c.want)
+		}
+	}
+}
+
 func TestColumns(t *testing.T) {
 	tab := &Table{Name: "t", Columns: []*Column{
 		{Name: " Price", Kind: Number, Unit: Percent, Nums: []float64{1.5, math.NaN(), 1.5}},

@@ -35,6 +35,21 @@ const (
 	Percent Unit = "%"
 )
 
+// Format adds a unit to a number that is written already, such as 12%, €300 or
+// −$5. Units that are not written beside numbers add nothing.
+func (u Unit) Format(number string) string {
+	switch u {
+	case Percent:
+		return number + "%"
+	case "$", "€", "£", "¥", "₹":
+		if rest, negative := strings.CutPrefix(number, "-"); negative {
+			return "−" + string(u) + rest
+		}
+		return string(u) + number
+	}
+	return number
+}
+
 // A Column is one variable of a table. Its values are in Nums, or in Texts if
 // its kind is [Text]; the other is nil.
 type Column struct {
@@ -66,7 +81,7 @@ func (c *Column) Label(i int) string {
 	case c.Kind == Time:
 		return FormatTime(c.Nums[i], c.Unit)
 	case c.Unit == Percent:
-		return FormatNumber(c.Nums[i]) + "%"
+		return Percent.Format(FormatNumber(c.Nums[i]))
 	}
 	return FormatNumber(c.Nums[i])
 }

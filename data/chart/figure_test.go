@@ -127,6 +127,27 @@ func TestManyDotsAreAPicture(t *testing.T) {
 	}
 }
 
+func TestScriptData(t *testing.T) {
+	heat := &Figure{Kind: Heatmap, Title: "</script>שלום", X: Axis{Labels: []string{"a"}}, Series: []Series{{X: Floats{0}, Y: Floats{-1}}, {X: Floats{0}, Y: Floats{4}}}}
+	rtl := &Figure{Kind: Bar, Title: "שלום", Series: []Series{{X: Floats{0}, Y: Floats{12}}}}
+	for _, c := range []struct {
+		f    *Figure
+		want string
+	}{
+		{heat, `"heat":{"min":-4,"max":4,"colours":["#B35806"`}, // 0 is in the middle
+		{heat, `\u003c/script\u003e`},
+		{&Figure{Kind: Heatmap}, `"heat":{"min":0,"max":1,`},
+		{rtl, `"rtl":true`},
+		{rtl, `"range":[0,12],"step":2,`},
+		{&Figure{Kind: Line, Lang: "zh"}, `"other":"其他"`},
+	} {
+		got, err := c.f.ScriptData()
+		if err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%v: %s is missing in %s", err, c.want, got)
+		}
+	}
+}
+
 // TestOption maps the figures of testdata/option.txtar to options of ECharts,
 // with figure.js in Node. Each option is compared as JSON, so functions do not
 // count; -update writes them.

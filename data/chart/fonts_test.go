@@ -51,6 +51,10 @@ func TestShape(t *testing.T) {
 	if first := glyphs[0]; first.face != f.faces[regular] || first.x != 0 || width <= digits {
 		t.Errorf("%+v of %v", first, width)
 	}
+	// Of two scripts from right to left, the second stands on the left.
+	if glyphs, _ = f.shape("אب", 12, false); glyphs[0].face != f.faces["NotoSansArabic-Regular"] {
+		t.Error("runs of one direction are not in the order of that direction")
+	}
 	if f.width("W", style{size: 20}) <= f.width("W", style{size: 10}) || f.width("W", style{size: 20, bold: true}) <= f.width("W", style{size: 20}) {
 		t.Error("a larger or bolder letter is not wider")
 	}

@@ -135,9 +135,9 @@ func numeral(v, step float64, u data.Unit) string {
 	div, suffix := 1.0, ""
 	switch {
 	case a >= 1e15 || a > 0 && math.Abs(step) < 1e-6:
-		return withUnit(strconv.FormatFloat(v, 'g', 3, 64), u)
+		return u.Format(strconv.FormatFloat(v, 'g', 3, 64))
 	case v == 0:
-		return withUnit("0", u)
+		return u.Format("0")
 	case a >= 1e10 || a >= 1e9 && math.Mod(step, 1e6) == 0:
 		div, suffix = 1e9, "B"
 	case a >= 1e7 || a >= 1e6 && math.Mod(step, 1e3) == 0:
@@ -149,20 +149,7 @@ func numeral(v, step float64, u data.Unit) string {
 	if r := step / div * math.Pow(10, float64(digits)); math.Abs(r-math.Round(r)) > 1e-6 {
 		digits++ // a step such as 2.5
 	}
-	return withUnit(strconv.FormatFloat(v/div, 'f', min(digits, 8), 64)+suffix, u)
-}
-
-func withUnit(s string, u data.Unit) string {
-	switch u {
-	case data.Percent:
-		return s + "%"
-	case "$", "€", "£", "¥", "₹":
-		if s[0] == '-' {
-			return "−" + string(u) + s[1:]
-		}
-		return string(u) + s
-	}
-	return s
+	return u.Format(strconv.FormatFloat(v/div, 'f', min(digits, 8), 64) + suffix)
 }
 
 // brief writes a number to three significant digits, without trailing zeros.

@@ -171,3 +171,35 @@ func TestScaleAt(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
+
+// TestRanges: what the axes have to show.
+func TestRanges(t *testing.T) {
+	nan := math.NaN()
+	one := func(v ...float64) []Series {
+		s := Series{Y: v}
+		for i := range v {
+			s.X = append(s.X, float64(i))
+		}
+		return []Series{s}
+	}
+	for _, c := range []struct {
+		what string
+		f    Figure
+		want extent
+	}{
+		{"bars begin at 0", Figure{Kind: Bar, Series: one(5, 9)}, extent{0, 1, 0, 9}},
+		{"lines near 0 begin there", Figure{Kind: Line, Series: one(2, 9)}, extent{0, 1, 0, 9}},
+		{"lines far from 0 do not", Figure{Kind: Line, Series: one(8, 9, nan)}, extent{0, 1, 8, 9}},
+		{"a cloud does not", Figure{Kind: Scatter, Series: one(2, 9)}, extent{0, 1, 2, 9}},
+		{"stacked values add up", Figure{Kind: Bar, Stacked: true, Series: append(one(5, -1), one(4, -2)...)}, extent{0, 1, -3, 9}},
+		{"bins have a width", Figure{Kind: Histogram, X: Axis{Step: 10}, Series: one(5, 9)}, extent{0, 11, 0, 9}},
+		{"logarithms begin above 0", Figure{Kind: Line, Y: Axis{Log: true}, Series: one(-1, 0, 5, 9)}, extent{2, 3, 5, 9}},
+		{"boxes with outliers", Figure{Kind: Box, Series: []Series{{Box: &Quartile{Low: 4, High: 6, Outliers: Floats{3, 20}}}}},
+			extent{math.Inf(1), math.Inf(-1), 0, 20}},
+		{"nothing", Figure{Kind: Line}, extent{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}},
+	} {
+		if got := c.f.ranges(false); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}

@@ -46,16 +46,7 @@ func (set Set) place(x float64) string {
 }
 
 // number writes a value with its unit, to four digits.
-func number(v float64, u data.Unit) string {
-	s := short(v)
-	switch u {
-	case data.Percent:
-		return s + "%"
-	case "$", "€", "£", "¥", "₹":
-		return string(u) + s
-	}
-	return s
-}
+func number(v float64, u data.Unit) string { return u.Format(short(v)) }
 
 // signed is number with a plus before values above 0.
 func signed(v float64, u data.Unit) string {

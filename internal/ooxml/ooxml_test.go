@@ -139,7 +139,7 @@ func TestWord(t *testing.T) {
 	} {
 		var pages []string
 		got, err := Word(strings.NewReader("<w:document>"+c.xml+"</w:document>"), 1, func(_ int, text string) { pages = append(pages, text) })
-		if err != nil || strings.Join(pages, "\n---\n") != c.want {
+		if err != nil || strings.Join(pages, "\n---\n") != c.want || got.LastPage != max(len(pages), 1) {
 			t.Errorf("%s: %q, %+v, %v; want %q", c.what, pages, got, err, c.want)
 		}
 	}
