@@ -93,7 +93,9 @@ func (t *Tab) leave(ctx context.Context, action func(context.Context, snapshot) 
 		return Outcome{}, cause(ctx, err)
 	}
 	err = t.loaded(ctx)
-	before.moment = t.b.note(nil) // what loads until now has had its time
+	if !locked(t.b, func() bool { return t.loader == before.loader }) {
+		before.moment = t.b.note(nil) // what loads until now has had its time
+	} // else the document is the same, and its handler may have sent requests already
 	out, serr := t.waitSettled(ctx, before, t.drawn)
 	if err == nil {
 		err = serr
