@@ -20,7 +20,19 @@ import (
 )
 
 // A bubblewrap is a sandbox of namespaces, which the program bwrap makes anew
-// for each command.
+// for each command. A command starts in four steps:
+//
+//  1. This process starts bwrap in the cgroup of the sandbox. bwrap makes the
+//     namespaces, mounts the file system and sets the filter of system calls.
+//  2. bwrap writes the process id of the first process of the sandbox to a pipe,
+//     and that process waits.
+//  3. This process opens a descriptor of it, which no later process of the same
+//     number can take, and sets its limits.
+//  4. It writes to the pipe that the first process waits for, which then runs
+//     the command.
+//
+// The first process of a PID namespace takes everything in it along when it
+// dies, so that descriptor is all that is needed to end a command for certain.
 type bubblewrap struct {
 	*base
 	program string   // the path of bwrap
@@ -125,7 +137,12 @@ func (b *bubblewrap) copyResolver() error {
 func (b *bubblewrap) Name() string { return string(Bubblewrap) }
 
 // arguments returns the arguments of bwrap that are the same for every command,
-// and makes what they mount.
+// and makes what they mount. Each command adds the protected files that exist
+// when it starts, and its working directory.
+//
+// The network namespace is left out only if commands may use the network of this
+// machine. Users and groups are mapped so that the workspace belongs to the user
+// inside. The descriptors 3 to 5 are those of the type ends.
 func (b *bubblewrap) arguments() ([]string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -171,7 +188,8 @@ func (b *bubblewrap) makeRoot(root string, list []mount) error {
 	return nil
 }
 
-// Start implements [workspace.Cage].
+// Start implements [workspace.Cage]. If bwrap fails where it once worked, the
+// probe cache is dropped, so that the next Open reports the reason.
 func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if err := b.ready(); err != nil {
 		return nil, fmt.Errorf("cannot make the sandbox: %w", err)
@@ -215,7 +233,8 @@ type ends struct {
 
 func (e *ends) close() { closeAll([]*os.File{e.info, e.block}) }
 
-// ends makes the pipes, and gives bwrap's ends to x.
+// ends makes the pipes, and gives bwrap's ends to x. The caller closes both
+// sides.
 func (b *bubblewrap) ends(x *exec.Cmd) (*ends, error) {
 	filter, err := os.Open(b.filter)
 	if err != nil {

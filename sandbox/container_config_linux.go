@@ -6,8 +6,12 @@ import (
 	"slices"
 )
 
-// configure fills in what every container is created with: POST
-// /containers/create of the Docker Engine API.
+// configure fills in what every container is created with: the body of POST
+// /containers/create in the Docker Engine API. The container has the first
+// process of this program as its entry point, standard input that ends with our
+// connection, no capabilities, a root that is read-only, and no log. AutoRemove
+// has the engine remove it when it ends; Ulimits and the limits of memory and
+// processes stand in for those of the type limits.
 func (c *container) configure() error {
 	if err := c.fillPrivate(); err != nil {
 		return err

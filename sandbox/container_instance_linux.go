@@ -9,7 +9,7 @@ import (
 
 // A preparation is a container that is being made.
 type preparation struct {
-	done     chan struct{}
+	done     chan struct{} // closed when one of the next two is set
 	instance *instance
 	err      error
 }
@@ -59,7 +59,9 @@ func (c *container) make(ctx context.Context) (*instance, error) {
 	return b, nil
 }
 
-// An instance is a container whose first process waits for a command.
+// An instance is a container whose first process waits for a command. It runs
+// one command and no second: what that leaves in the file system of the
+// container, in its memory or among its processes cannot reach another command.
 type instance struct {
 	engine *engine
 	id     string
@@ -100,7 +102,10 @@ func (b *instance) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// run has the first process start a command.
+// run has the first process start a command, and returns when it runs. The error
+// is a *refusalError if it could not be started, and matches errGone if the
+// container was not there any more, in which case another container can be
+// tried.
 func (b *instance) run(cmd insideCommand) error {
 	if err := b.to.sendJSON(frameCommand, cmd); err != nil {
 		return errors.Join(errGone, err)

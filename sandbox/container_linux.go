@@ -94,7 +94,10 @@ func (c *container) checkEngine(ctx context.Context, o Options) error {
 	return nil
 }
 
-// build makes the parts, and waits for the first container as a test.
+// build makes the parts, and waits for the first container as a test: an engine
+// can refuse what it is asked for in many ways, and the person should hear of
+// that before a session begins. It may take minutes if the image has to be
+// fetched.
 func (c *container) build(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute) // an image may have to be fetched
 	defer cancel()
@@ -127,6 +130,8 @@ func (c *container) build(ctx context.Context) error {
 
 // chooseUser decides as which user commands run: as the user of this process, or
 // if that is root as the owner of the workspace, because they must not be root.
+// A root in a container is root outside in everything that is mounted from
+// there.
 func (c *container) chooseUser() error {
 	v := c.view
 	if v.uid == 0 {
@@ -155,7 +160,10 @@ func (c *container) chooseUser() error {
 }
 
 // sweep removes the containers of killed processes. Their first process ends
-// when its input does; this is for those that could not notice.
+// when its input does; this is for those that could not notice, such as stopped
+// ones or those that were made and never started. A container belongs to a
+// process that is dead if this process could see its private directory and the
+// lock in it is free.
 func (c *container) sweep(ctx context.Context) error {
 	found, err := c.engine.labelled(ctx, labelCage)
 	if err != nil {
@@ -183,7 +191,10 @@ func unlocked(dir string) bool {
 // Name implements [workspace.Cage].
 func (c *container) Name() string { return string(c.kind) }
 
-// Close implements [workspace.Cage].
+// Close implements [workspace.Cage]. It ends every container that carries the
+// label of this sandbox, the one that was prepared for a next command included,
+// and then removes the private directory that they mount. It also works on a
+// sandbox that is half made.
 func (c *container) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 	defer cancel()

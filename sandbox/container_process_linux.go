@@ -42,6 +42,11 @@ func refusal(data []byte) error {
 
 // A containerProcess is a command in a container. It implements
 // [workspace.Process].
+//
+// The first process of the container reports the end of the command when
+// everything is dead, so after that nothing is left to kill. If the report is
+// missing, the container was killed or has lost its connection, and Kill has the
+// engine end it.
 type containerProcess struct {
 	*instance
 	files []*os.File    // copies of our ends of standard input, output and error; nil where there is none
@@ -95,8 +100,10 @@ func copied(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// feed carries the input. It may wait for input long after the command has
-// ended, and ends with the next piece.
+// feed carries the input, one piece at a time: the next piece is read when the
+// container has acknowledged the last one, so a command that does not read holds
+// up its input as it would with a pipe. feed may wait for input long after the
+// command has ended, and ends with the next piece.
 func (p *containerProcess) feed(f *os.File) {
 	buf := make([]byte, pieceSize)
 	for {
@@ -164,7 +171,8 @@ func (p *containerProcess) carry() {
 // Wait implements [workspace.Process].
 func (p *containerProcess) Wait() { <-p.ended }
 
-// Terminate implements [workspace.Process].
+// Terminate implements [workspace.Process]. The first process passes SIGTERM on
+// to all others.
 func (p *containerProcess) Terminate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), deathTime)
 	defer cancel()
@@ -197,7 +205,9 @@ func (p *containerProcess) stopFor(err error) {
 // known.
 func (p *containerProcess) pids() []int { return nil }
 
-// Kill implements [workspace.Process].
+// Kill implements [workspace.Process]. It returns when everything in the
+// container is dead. Its error says why the sandbox stopped the command, if it
+// did.
 func (p *containerProcess) Kill() error {
 	p.mu.Lock()
 	clean, reason := p.end != nil, p.reason

@@ -62,7 +62,8 @@ func (e *engine) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", e.socket)
 }
 
-// negotiate asks the engine which version of the API it speaks.
+// negotiate asks the engine which version of the API it speaks, its newest. All
+// requests then name that version.
 func (e *engine) negotiate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -188,7 +189,9 @@ func (e *engine) attach(ctx context.Context, id string) (net.Conn, io.Reader, er
 }
 
 // upgrade turns a connection into a stream in both directions, of which it
-// returns the reader.
+// returns the reader. It sends a request to upgrade, as the engine wants it for
+// attach; some engines answer 101 and some 200, and mean the same. What the
+// engine sends right after its answer is in the reader's buffer.
 func upgrade(conn net.Conn, target string) (io.Reader, error) {
 	req, err := http.NewRequest(http.MethodPost, target, nil)
 	if err != nil {
@@ -231,7 +234,8 @@ func (e *engine) kill(ctx context.Context, id, signal string) error {
 }
 
 // end kills everything in a container, waits until it is dead, and removes it. A
-// container that does not exist is no error.
+// container that does not exist is no error: the engine removes those that end
+// by themselves, at the same time perhaps.
 func (e *engine) end(ctx context.Context, id string) error {
 	err := e.kill(ctx, id, "SIGKILL")
 	if err == nil || isGone(err) {

@@ -28,10 +28,18 @@ const insideName = "openmanus-inside"
 // insidePath is its path in the container.
 const insidePath = "/run/" + insideName
 
-// An inside is the first process of a container. It runs one command and ends
-// with it, and the kernel then ends everything that is left. It is not
-// restricted itself, but no other process can trace it, and as the first process
-// it gets no signal from the others.
+// An inside is the first process of a container. It runs one command, and when
+// the command has ended it kills everything that is left and reports the end;
+// then it exits, and the engine removes the container.
+//
+// It is outside of what restricts the command: it has no filter of system calls.
+// Yet commands cannot misuse it. They run as the same user but cannot trace it,
+// since it is not dumpable; they cannot signal it, since it is the first process
+// of its namespace; and it takes orders from its standard input alone, which
+// they do not have.
+//
+// One goroutine reads frames, one writes the input of the command, and one for
+// each output sends what the command prints. All may send frames.
 type inside struct {
 	out   *frameWriter
 	in    *bufio.Reader
@@ -117,7 +125,9 @@ func (in *inside) run() error {
 }
 
 // reap waits until child has ended, kills what is left, and returns when
-// everything is dead.
+// everything is dead. As the first process it inherits every process whose
+// parent has died, and has to wait for those too. A signal to -1 goes to all
+// processes of the container but this one.
 func (in *inside) reap(child int) (status unix.WaitStatus, err error) {
 	for ended := false; ; {
 		var s unix.WaitStatus
@@ -180,7 +190,9 @@ func programIn(cmd insideCommand, env []string) (string, error) {
 }
 
 // startRestricted starts a program from a thread with a filter of system calls
-// and without capabilities, and returns its process id.
+// and without capabilities, and returns its process id. The engine restricts the
+// whole container already; the filter is the same as in the other sandboxes, so
+// that what works in one works in all.
 func startRestricted(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -202,7 +214,8 @@ func startRestricted(path string, args []string, attr *syscall.ProcAttr) (pid in
 }
 
 // connect makes pipes for the input and the outputs of the command, and returns
-// the ends that the command gets.
+// the ends that the command gets. A command without input reads from /dev/null.
+// If both outputs are to be one, they are one pipe, so that their order is kept.
 func (in *inside) connect(cmd insideCommand) (theirs []*os.File, err error) {
 	defer func() {
 		if err != nil {
@@ -250,7 +263,8 @@ func (in *inside) carry() {
 	}
 }
 
-// listen does what the frames from outside say, until the process there is dead.
+// listen does what the frames from outside say, until the process there is dead:
+// then this process exits, and with it the container.
 func (in *inside) listen() {
 	pieces := make(chan []byte, 1)
 	go in.feed(pieces)

@@ -19,10 +19,18 @@ import (
 // first which keeps commands from sending signals outside.
 const leastABI = 6
 
-// A landlock is a sandbox without namespaces. For each command a supervisor,
-// which is this program again (see [Main]), starts a thread, restricts it,
-// starts the command from it, and at the end kills everything that the command
-// started.
+// A landlock is a sandbox without namespaces. For each command this process
+// starts a supervisor, which is this program again (see [Main]), sets its
+// limits, and sends it what to run. The supervisor restricts one of its threads,
+// starts the command from that thread, and at the end kills everything that the
+// command started.
+//
+// What has no namespace of its own is refused instead. /proc is not readable but
+// for a few files about the machine, so commands see no other process; the
+// scopes of Landlock keep signals and abstract sockets inside; the filter of
+// system calls allows no sockets of the internet unless commands may use the
+// network; System V IPC and POSIX queues are refused. Without a network
+// namespace commands cannot even connect to themselves.
 type landlock struct {
 	*base
 	program string // the path of this program
@@ -120,7 +128,8 @@ func etcFiles() []string {
 // Name implements [workspace.Cage].
 func (l *landlock) Name() string { return string(Landlock) }
 
-// Start implements [workspace.Cage].
+// Start implements [workspace.Cage]. The command is sent only when the limits of
+// the supervisor hold, which the command inherits.
 func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 	env, err := l.prepare(c)
 	if err != nil {
@@ -191,6 +200,11 @@ const (
 // restrict restricts the calling thread and everything that it starts. That
 // cannot be undone. It returns the descriptor at which the kernel asks about
 // calls that change the metadata of files; see notify_linux.go.
+//
+// All rights that version 6 knows are handled, so whatever no rule gives is
+// refused. Device files can be written but not made, and ioctl on devices is
+// never allowed. Without a right to a network port, TCP cannot be bound or
+// connected, in case the filter of system calls lets a socket through.
 func (c landlockRules) restrict() (int, error) {
 	attr := unix.LandlockRulesetAttr{
 		Handled_access_fs: lockAll,

@@ -208,8 +208,10 @@ func (p *process) Status() error {
 	return &workspace.ExitError{Code: code, Signal: unix.SignalName(unix.Signal(signal))}
 }
 
-// descendants returns the processes below root, parents first. Those that start
-// while it looks may be missing.
+// descendants returns the processes below root, parents first, as /proc shows
+// them. Processes that start or change parents while it looks may be missing, so
+// nobody relies on it alone to end a command: the namespace, or the supervisor,
+// does that.
 func descendants(root int) []int {
 	children := make(map[int][]int)
 	names, err := readNames("/proc")

@@ -73,7 +73,13 @@ func supervise() (int, error) {
 }
 
 // start starts the command from a thread that is restricted, and returns its
-// process id.
+// process id. Restrictions of Landlock and seccomp belong to threads. Only this
+// one gets them, so that the supervisor can still answer the kernel, kill and
+// reap.
+//
+// It must not be the first thread of the process. The kernel judges a signal to
+// a process by the domain of its first thread: if that were restricted, commands
+// would be in the same domain as the supervisor and could stop it.
 func (c supervisedCommand) start() (int, error) {
 	type result struct {
 		pid int
