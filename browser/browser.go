@@ -129,6 +129,7 @@ func (b *Browser) transport(ctx context.Context, o *Options) (chromedp.Transport
 	return tr, nil
 }
 
+// connect returns a transport to the browser at an http or a WebSocket address.
 func connect(ctx context.Context, url string) (chromedp.Transport, error) {
 	if !strings.HasPrefix(url, "ws://") && !strings.HasPrefix(url, "wss://") {
 		var err error
@@ -402,4 +403,5 @@ func (b *Browser) detached(s *session) {
 	})
 }
 
+// ptr returns a pointer to v, for the optional parameters of the protocol.
 func ptr[T any](v T) *T { return &v }

@@ -41,6 +41,7 @@ type axNode struct {
 	Node cdp.BackendNodeID `json:"backendDOMNodeId"`
 }
 
+// An axProp is a property of an axNode, such as "checked" or "valuemax".
 type axProp struct {
 	Name  string  `json:"name"`
 	Value axValue `json:"value"`

@@ -144,6 +144,7 @@ func (c *conn) fail(err error) {
 	c.abandon(nil)
 }
 
+// lost returns the error of a call on a connection that failed with err.
 func lost(err error) error { return fmt.Errorf("the connection to the browser is lost: %w", err) }
 
 // abandon ends the calls that wait for s; if s is nil, those of all sessions.
@@ -235,6 +236,7 @@ func (s *session) result(msg *cdproto.Message, result any) error {
 	return decode(msg.Result, result)
 }
 
+// forget gives up a call: its reply is dropped when it arrives.
 func (c *conn) forget(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,6 +251,8 @@ func (s *session) Subscribe(string) (<-chan jsonv2.Value, func()) {
 	return ch, func() {}
 }
 
+// decode decodes a message of the protocol. Unlike encoding/json it accepts text that
+// is not valid UTF-8, which pages have.
 func decode(data jsonv2.Value, v any) error {
 	return jsonv2.Unmarshal(data, v, chromedp.DefaultUnmarshalOptions)
 }

@@ -45,6 +45,7 @@ type index struct {
 	seen   bool             // the document has been seen at all
 }
 
+// A key identifies a node in a browser: node ids are unique in a process only.
 type key struct {
 	s    *session
 	node cdp.BackendNodeID

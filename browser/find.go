@@ -23,6 +23,7 @@ func Find() (string, error) { return findProgram(exec.LookPath, os.Stat) }
 // names are the programs that are looked for on the PATH.
 const names = "chromium chromium-browser google-chrome google-chrome-stable chrome microsoft-edge msedge"
 
+// findProgram is Find with the two functions that look at the file system.
 func findProgram(
 	lookPath func(string) (string, error), stat func(string) (os.FileInfo, error),
 ) (string, error) {

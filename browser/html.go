@@ -39,6 +39,7 @@ func (w *htmlWriter) document(d *document) {
 	}
 }
 
+// node writes a node. Deeper than maxNesting, it leaves it out.
 func (w *htmlWriter) node(n *node) {
 	if w.nesting++; w.nesting <= maxNesting {
 		switch n.kind {
@@ -57,6 +58,7 @@ func (w *htmlWriter) node(n *node) {
 	w.nesting--
 }
 
+// inner writes what is in a node.
 func (w *htmlWriter) inner(n *node) {
 	for _, k := range n.children {
 		w.node(k)

@@ -73,8 +73,9 @@ func launch(o *Options) (*process, error) {
 }
 
 // errNoSandbox is the error of a start as root without [Options].NoSandbox.
-var errNoSandbox = refuse("Chromium cannot use its own sandbox when it runs as root: run openmanus as another" +
-	" user, or set [browser] sandbox = false where a page may act as root, such as in a container of its own")
+var errNoSandbox = refuse("Chromium cannot use its own sandbox when it runs as root: run openmanus as" +
+	" another user, or set [browser] sandbox = false where a page may act as root, such as in a container of" +
+	" its own")
 
 // end waits until the process has exited after it was asked to, kills whatever is
 // left of it when closeTime has passed, and removes its directory. The process has

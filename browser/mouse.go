@@ -137,6 +137,7 @@ func (t *Tab) Hover(ctx context.Context, el *Element) (Outcome, error) {
 	})
 }
 
+// mouseEvent returns an event of the mouse without a button.
 func mouseEvent(kind input.DispatchMouseEventType, p Point) input.DispatchMouseEventParams {
 	return input.DispatchMouseEventParams{Type: kind, X: p.X, Y: p.Y}
 }
@@ -279,6 +280,7 @@ func (t *Tab) drop(ctx context.Context, to Point, drag *input.DragData) error {
 	return nil
 }
 
+// A dragKind is one of the steps of an HTML drag.
 type dragKind = input.DispatchDragEventType
 
 func (t *Tab) dragEvent(ctx context.Context, kind dragKind, p Point, d *input.DragData) error {

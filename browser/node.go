@@ -42,6 +42,7 @@ type node struct {
 	ax      *axNode // what the accessibility tree says of it, or nil
 }
 
+// An attr is an attribute of an element; its name is in lower case in HTML.
 type attr struct{ name, value string }
 
 // A document is one document of a page: that of the tab, or of a frame.
@@ -86,6 +87,8 @@ func (n *node) below() iter.Seq[*node] {
 	return func(yield func(*node) bool) { n.each(yield) }
 }
 
+// each calls yield for the nodes in n until it returns false, and reports whether it
+// never did.
 func (n *node) each(yield func(*node) bool) bool {
 	for _, k := range n.children {
 		if !yield(k) || !k.each(yield) {
@@ -158,6 +161,8 @@ func (n *node) options() string {
 	return "options=" + strings.Join(names, "|")
 }
 
+// optionText returns the text of an <option>. An option that is not open has no
+// layout, so the source counts.
 func (n *node) optionText() string {
 	if label := n.value("label"); label != "" {
 		return cut(label, 30)

@@ -37,6 +37,8 @@ func (t *Tab) State(ctx context.Context) (*Page, error) {
 	return p, err
 }
 
+// state is State within an action. It renumbers the elements: those of an earlier
+// Page stay usable, and keep their indexes.
 func (t *Tab) state(ctx context.Context) (*Page, error) {
 	docs, m, err := t.capture(ctx)
 	if err != nil {

@@ -46,6 +46,7 @@ func affectsContent(n *node) bool {
 	return n.kind == fragmentNode || n.tag == "label" || n.tag == "fieldset"
 }
 
+// plainAX returns what the accessibility tree says of a plain link or button.
 func plainAX(tag, name string) *axNode {
 	if tag == "a" {
 		return &axNode{Role: "link", Name: axValue(name)}

@@ -83,6 +83,7 @@ type chooser struct {
 	node cdp.BackendNodeID
 }
 
+// newTab returns the tab of a session. It finds the opener among the open tabs.
 func newTab(b *Browser, s *session, info *target.Info) *Tab {
 	t := &Tab{
 		b:        b,
@@ -282,6 +283,7 @@ func (t *Tab) Close(ctx context.Context) error {
 	return t.b.wait(ctx, func() bool { return t.closed })
 }
 
+// closeTarget asks the browser to close the tab, and does not wait for it.
 func (t *Tab) closeTarget(ctx context.Context) error {
 	_, err := cdp.Call(ctx, t.b.c.root, target.CloseTarget, target.CloseTargetParams{TargetID: t.s.target})
 	return err
@@ -332,6 +334,7 @@ func (t *Tab) act(ctx context.Context) (_ context.Context, done func(), err erro
 // errGone, errCrashed, errDialog, or nil.
 func (t *Tab) obstacle() error { return locked(t.b, t.obstacleLocked) }
 
+// obstacleLocked is obstacle for a caller that holds b.mu.
 func (t *Tab) obstacleLocked() error {
 	switch {
 	case t.closed:

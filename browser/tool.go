@@ -130,6 +130,8 @@ func (t *Tool) CloseSession(session string) error {
 	return s.close()
 }
 
+// close ends the browser of the slot after the call that runs. A call that waits for
+// its turn then gets another slot.
 func (s *slot) close() error {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
@@ -160,6 +162,7 @@ func (t *Tool) enter(ctx context.Context, session string) (*slot, error) {
 	}
 }
 
+// slot returns the slot of a session, and makes one if there is none.
 func (t *Tool) slot(session string) (*slot, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

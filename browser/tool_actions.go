@@ -95,9 +95,11 @@ func (c *runner) goBack(ctx context.Context) (string, Outcome, error) {
 	return "Navigated back", out, err
 }
 
+// refresh loads the page again. Its address is left out of the outcome, since it is
+// the same.
 func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
 	out, err := c.tab.Reload(ctx)
-	out.URL = "" // it is the same page
+	out.URL = ""
 	return "Refreshed current page", out, err
 }
 
@@ -229,6 +231,7 @@ func (c *runner) scroll(ctx context.Context) (string, Outcome, error) {
 	return fmt.Sprintf("Scrolled %s by %d pixels", way, moved), out, err
 }
 
+// scrollTo scrolls to a text. The error is the one of OpenManus.
 func (c *runner) scrollTo(ctx context.Context) (string, Outcome, error) {
 	if _, err := c.tab.ScrollTo(ctx, *c.in.Text); err != nil {
 		return "", Outcome{}, refuse("Failed to scroll to text: %s: %w", *c.in.Text, err)
@@ -241,6 +244,7 @@ func (c *runner) hover(ctx context.Context) (string, Outcome, error) {
 	return fmt.Sprintf("Hovered over element at index %d", c.el.Index), out, err
 }
 
+// options lists the options of a drop-down as JSON.
 func (c *runner) options(ctx context.Context) (string, Outcome, error) {
 	all, err := c.tab.Options(ctx, c.el)
 	if err != nil {
@@ -265,6 +269,7 @@ func (c *runner) input(ctx context.Context) (string, Outcome, error) {
 	return did, out, err
 }
 
+// keys presses keys, or types a text, where the focus is.
 func (c *runner) keys(ctx context.Context) (string, Outcome, error) {
 	out, err := c.tab.Keys(ctx, c.in.Keys)
 	return "Sent keys: " + c.in.Keys, out, err

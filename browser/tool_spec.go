@@ -62,6 +62,7 @@ type need struct {
 	given func(params) bool
 }
 
+// blank reports whether there is nothing but space in s.
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 var (

@@ -152,6 +152,8 @@ func containsAny(page []byte, marks ...string) bool {
 // has a link, a title and a text. Without a title, the text of the link counts.
 type results struct{ item, link, title, text cascadia.Selector }
 
+// selectors compiles the four selectors. It panics if one is wrong, which is a
+// programmer's mistake.
 func selectors(item, link, title, text string) results {
 	must := cascadia.MustCompile
 	return results{must(item), must(link), must(title), must(text)}
@@ -191,6 +193,7 @@ type answer struct {
 	Web     struct{ Results []answerHit }
 }
 
+// An answerHit is a hit as one of the APIs has it.
 type answerHit struct{ URL, Link, Title, Content, Snippet, Description string }
 
 // jsonHits decodes an answer. It has the signature of engine.hits.

@@ -30,6 +30,8 @@ func Google(base string) Engine {
 	}
 }
 
+// googleHits finds the hits, or the reason why there are none: a captcha, the page
+// that asks for consent, or one that only works with scripts.
 func googleHits(page []byte, final *url.URL) ([]Hit, error) {
 	if strings.HasPrefix(final.Path, "/sorry") ||
 		containsAny(page, "unusual traffic", "g-recaptcha", "/sorry/index") {

@@ -110,6 +110,7 @@ func parseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
+// fetch fetches an address without asking the robots.txt of its host.
 func (r *Reader) fetch(ctx context.Context, u *url.URL) (*Body, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -48,6 +48,8 @@ type Note struct {
 	Quote    string `json:"quote"`
 }
 
+// A researchInput is what a call of the tool gives: which fields count depends on the
+// command.
 type researchInput struct {
 	Command   string    `json:"command"`
 	Questions []string  `json:"questions"`
@@ -225,6 +227,7 @@ func (t *researcher) keep(ctx context.Context, p *Page) (Source, error) {
 	return src, nil
 }
 
+// source returns the source with an id, and whether there is one.
 func (s *Research) source(id string) (Source, bool) {
 	for _, src := range s.Sources {
 		if src.ID == id {

@@ -111,6 +111,8 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 }
 
+// failure returns the error of a search without results. It lists the engines in
+// their order, so that the text is always the same.
 func (s *Searcher) failure(why map[string]string) error {
 	var b strings.Builder
 	for _, e := range s.Engines {

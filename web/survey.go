@@ -20,6 +20,7 @@ type survey struct {
 	mains                                            []*html.Node // that the page marks as its main part
 }
 
+// surveyOf surveys a document.
 func surveyOf(doc *html.Node) *survey {
 	s := new(survey)
 	s.node(doc, false)
@@ -154,6 +155,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
+// addText adds the text in a node, and a line break after a block.
 func addText(n *html.Node, to *strings.Builder) {
 	if hidden(n) {
 		return

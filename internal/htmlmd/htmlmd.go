@@ -64,6 +64,7 @@ func (c *converter) children(n *html.Node) {
 	}
 }
 
+// element writes an element by its kind.
 func (c *converter) element(n *html.Node) {
 	switch n.DataAtom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:

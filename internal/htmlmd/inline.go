@@ -80,6 +80,7 @@ func (c *converter) image(n *html.Node) {
 	c.inLink = outer
 }
 
+// picture returns the address of an image, or "" for one that is in the page itself.
 func (c *converter) picture(ref string) string {
 	if u, err := url.Parse(strings.TrimSpace(ref)); err != nil || u.Scheme == "data" {
 		return ""

@@ -107,6 +107,7 @@ func (w *writer) text(s string) {
 // isSpace are the characters that HTML takes for white space.
 var isSpace = [256]bool{' ': true, '\n': true, '\t': true, '\r': true, '\f': true}
 
+// notSpace reports whether r is not white space in HTML.
 func notSpace(r rune) bool { return r > ' ' || !isSpace[byte(r)] }
 
 // firstWord writes a word at the beginning of a line, where it could also begin a
@@ -173,4 +174,5 @@ func (w *writer) isMark(s string, i int) bool {
 	return true
 }
 
+// isWord reports whether r is a part of a word.
 func isWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
