@@ -115,7 +115,7 @@ func TestLookPath(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, "tool"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(bin) // relative entries of PATH do not count, though the tool is there
+	t.Chdir(filepath.Dir(bin)) // relative entries of PATH do not count, though the tool is there
 	for _, tt := range []struct {
 		name string
 		env  []string
@@ -125,7 +125,7 @@ func TestLookPath(t *testing.T) {
 		{"tool", []string{"PATH=" + other + ":" + bin}, filepath.Join(other, "tool")},
 		{"tool", []string{"PATH=" + bin, "PATH=" + other}, filepath.Join(other, "tool")}, // the later entry wins
 		{"tool", []string{"PATH=/nowhere::" + bin}, filepath.Join(bin, "tool")},
-		{"tool", []string{"PATH=."}, ""},
+		{"tool", []string{"PATH=" + filepath.Base(bin)}, ""},
 		{"tool", []string{"PATH="}, ""},
 		{"tool", nil, ""},
 		{"text", []string{"PATH=" + bin}, ""}, // it cannot be executed
