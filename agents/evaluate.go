@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // An EvaluateFlow has a task attempted several times, each time in a copy of the
@@ -165,8 +166,8 @@ func (f *EvaluateFlow) giveUp(
 func (f *EvaluateFlow) end(s *openmanus.State, r *round, reason, why string) []openmanus.Task {
 	t := openmanus.Task{Do: openmanus.End, Turn: s.Turn, Re: s.Seq, Status: openmanus.Finished, Text: r.summary(reason)}
 	if why != "" {
-		t.Status, t.Reason, t.Error = openmanus.Failed, openmanus.ByAgent, oneLine(why)
-		t.Text = strings.TrimSpace(oneLine(why) + "\n\n" + t.Text)
+		t.Status, t.Reason, t.Error = openmanus.Failed, openmanus.ByAgent, clip.OneLine(why)
+		t.Text = strings.TrimSpace(clip.OneLine(why) + "\n\n" + t.Text)
 	}
 	return []openmanus.Task{t}
 }
@@ -223,7 +224,7 @@ func (f *EvaluateFlow) judge(s *openmanus.State, r *round, name string) openmanu
 	for _, n := range r.finished() {
 		d := r.attempts[n-1].Done
 		fmt.Fprintf(&b, "\nAttempt %d: its files are in attempt-%[1]d/, its changes are in attempt-%[1]d.diff. "+
-			"Its report:\n<report>\n%s\n</report>\n", n, clip(d.Text, 8000))
+			"Its report:\n<report>\n%s\n</report>\n", n, shortened(d.Text, 8000))
 	}
 	b.WriteString("\nWhich of them do the task, and how well?")
 	return openmanus.Task{

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -141,8 +142,8 @@ func (r *round) choose() (best int, why string) {
 	if best == 0 {
 		return 0, ""
 	}
-	if why = oneLine(r.judgement.Reason); why == "" {
-		why = oneLine(r.score(best).Reason)
+	if why = clip.OneLine(r.judgement.Reason); why == "" {
+		why = clip.OneLine(r.score(best).Reason)
 	}
 	if tie {
 		why += " (another one is equally good; this one cost less, or came first)"
@@ -211,14 +212,14 @@ func (r *round) attemptStep(n int) tools.Step {
 		st.Status = tools.InProgress
 		return st
 	case c.Done.Status != openmanus.Finished:
-		st.Status, st.Notes = tools.Blocked, clip(oneLine(c.Done.Text), 300)
+		st.Status, st.Notes = tools.Blocked, shortened(clip.OneLine(c.Done.Text), 300)
 		return st
 	}
 	st.Status = tools.Completed
 	if s := r.score(n + 1); s != nil {
-		st.Notes = fmt.Sprintf("%g of 100: %s", s.Score, clip(oneLine(s.Reason), 300))
+		st.Notes = fmt.Sprintf("%g of 100: %s", s.Score, shortened(clip.OneLine(s.Reason), 300))
 		if !s.Done {
-			st.Status, st.Notes = tools.Blocked, "it does not do the task: "+clip(oneLine(s.Reason), 300)
+			st.Status, st.Notes = tools.Blocked, "it does not do the task: "+shortened(clip.OneLine(s.Reason), 300)
 		}
 	}
 	return st
@@ -231,7 +232,7 @@ func (a Attempt) String() string {
 		text += " with " + a.Model
 	}
 	if a.Hint != "" {
-		text += ": " + clip(oneLine(a.Hint), 80)
+		text += ": " + shortened(clip.OneLine(a.Hint), 80)
 	}
 	return text
 }
@@ -254,7 +255,7 @@ func (r *round) progress() *tools.Plan {
 		st := tools.Step{ID: len(p.Steps) + 1, Text: "Compare them", Agent: "judge", Status: tools.NotStarted}
 		switch {
 		case r.judgement != nil:
-			st.Status, st.Notes = tools.Completed, clip(oneLine(r.judgement.Reason), 300)
+			st.Status, st.Notes = tools.Completed, shortened(clip.OneLine(r.judgement.Reason), 300)
 		case len(r.judges) > 0 && (len(r.judges) < maxJudged || r.judges[len(r.judges)-1].Done == nil):
 			st.Status = tools.InProgress
 		case len(r.judges) >= maxJudged:

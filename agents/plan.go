@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -61,7 +62,7 @@ const defaultID = 1_000_000
 // the original OpenManus.
 func defaultPlan(requests []string) tools.Plan {
 	request := strings.Join(requests, " ")
-	title := "Plan for: " + clip(request, 50)
+	title := "Plan for: " + shortened(request, 50)
 	p := tools.Plan{ID: "default", Title: title}
 	for i, text := range []string{"Analyze request", "Execute task", "Verify results"} {
 		p.Steps = append(p.Steps, tools.Step{ID: defaultID + i, Text: text})
@@ -149,7 +150,7 @@ func (f *PlanFlow) status(st *step) (tools.StepStatus, string) {
 	case st.child.Done == nil:
 		return tools.InProgress, ""
 	case st.child.Done.Status != openmanus.Finished:
-		return tools.Blocked, clip(oneLine(st.child.Done.Text), 300)
+		return tools.Blocked, shortened(clip.OneLine(st.child.Done.Text), 300)
 	case st.Acceptance == "" || f.Critic == "":
 		return tools.Completed, ""
 	case st.check == nil:
@@ -161,10 +162,10 @@ func (f *PlanFlow) status(st *step) (tools.StepStatus, string) {
 	var v Verdict
 	d := st.check.Done
 	if err := json.Unmarshal([]byte(d.Text), &v); d.Status != openmanus.Finished || err != nil {
-		return tools.Blocked, "the check of its result failed: " + clip(oneLine(d.Text), 300)
+		return tools.Blocked, "the check of its result failed: " + shortened(clip.OneLine(d.Text), 300)
 	}
 	if !v.Met {
-		return tools.Blocked, fmt.Sprintf("not met: %q: %s", st.Acceptance, clip(oneLine(v.Reason), 300))
+		return tools.Blocked, fmt.Sprintf("not met: %q: %s", st.Acceptance, shortened(clip.OneLine(v.Reason), 300))
 	}
 	return tools.Completed, ""
 }
@@ -204,7 +205,7 @@ func (p *plan) trouble() string {
 	var all []string
 	for _, st := range p.steps {
 		if st.Status == tools.Blocked {
-			all = append(all, fmt.Sprintf("step %d (%s): %s", st.index, clip(st.Text, 60), st.Notes))
+			all = append(all, fmt.Sprintf("step %d (%s): %s", st.index, shortened(st.Text, 60), st.Notes))
 		}
 	}
 	if all == nil {
@@ -219,7 +220,7 @@ func (p *plan) summary(said string, children []*openmanus.ChildState) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(cmp.Or(said, p.Title)) + "\n\nSteps:\n")
 	for _, st := range p.steps {
-		fmt.Fprintf(&b, "%d. %s %s\n", st.index, st.Status.Mark(), oneLine(st.Text))
+		fmt.Fprintf(&b, "%d. %s %s\n", st.index, st.Status.Mark(), clip.OneLine(st.Text))
 		if st.Notes != "" {
 			fmt.Fprintf(&b, "   %s\n", st.Notes)
 		}
@@ -283,7 +284,7 @@ func (f *PlanFlow) do(s *openmanus.State, p *plan, st *step) openmanus.Task {
 		"CURRENT PLAN STATUS:\n%s\n", strings.Join(s.Requests, "\n\n"), p.String())
 	for i := range p.steps {
 		if before := p.steps[i]; before.Status == tools.Completed && before.child != nil && st.needs(&before) {
-			fmt.Fprintf(&b, "The result of step %d:\n%s\n", i, clip(before.child.Done.Text, 4000))
+			fmt.Fprintf(&b, "The result of step %d:\n%s\n", i, shortened(before.child.Done.Text, 4000))
 			for _, name := range before.child.Done.Files {
 				fmt.Fprintf(&b, "- %s\n", name)
 			}
@@ -305,7 +306,7 @@ func (f *PlanFlow) verify(st *step) openmanus.Task {
 	name := strings.Replace(st.name, "step-", "check-", 1)
 	d := st.child.Done
 	prompt := fmt.Sprintf("A step of a plan is reported as done: %q\n\nIt is done when this is true: %s\n\n"+
-		"The report:\n%s\n", st.Text, st.Acceptance, clip(d.Text, 8000))
+		"The report:\n%s\n", st.Text, st.Acceptance, shortened(d.Text, 8000))
 	if len(d.Files) > 0 {
 		prompt += "\nFiles made or changed:\n- " + strings.Join(d.Files, "\n- ") + "\n"
 	}
@@ -313,11 +314,8 @@ func (f *PlanFlow) verify(st *step) openmanus.Task {
 	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Critic, Prompt: prompt}
 }
 
-// oneLine returns text on one line, without repeated spaces.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// clip returns text, or its first n characters and "..." if it is longer.
-func clip(text string, n int) string {
+// shortened returns text, or its first n characters and "..." if it is longer.
+func shortened(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}

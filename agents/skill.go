@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -73,7 +74,7 @@ func parseSkill(folder string, data []byte) (Skill, error) {
 	case strings.TrimSpace(f.Description) == "":
 		return Skill{}, errors.New("it has no description: write when an agent should use it")
 	}
-	return Skill{Name: f.Name, Description: clip(oneLine(f.Description), 1024)}, nil
+	return Skill{Name: f.Name, Description: shortened(clip.OneLine(f.Description), 1024)}, nil
 }
 
 // newSkillTool returns the tool that reads skills.

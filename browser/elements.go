@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // An Element is a part of a page that can be used.
@@ -232,7 +233,7 @@ func (b *builder) text(n *node) {
 	if !n.laid || n.visibility == "hidden" {
 		return
 	}
-	words := oneLine(n.shown)
+	words := clip.OneLine(n.shown)
 	if words == "" || box.W < 1 || box.H < 1 {
 		if words == "" && n.shown != "" && b.line.Len() > 0 {
 			b.line.WriteByte(' ') // it separates what is around it
@@ -257,7 +258,7 @@ func (b *builder) text(n *node) {
 
 // endLine adds the line that is being put together.
 func (b *builder) endLine() {
-	if s := oneLine(b.line.String()); s != "" {
+	if s := clip.OneLine(b.line.String()); s != "" {
 		b.items = append(b.items, item{text: s, depth: b.depth, box: b.lineBox, inView: b.sees(b.lineBox)})
 	}
 	b.line.Reset()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // The kinds of nodes, as the DOM numbers them.
@@ -134,7 +135,7 @@ func (n *node) name() string {
 			return v
 		}
 	}
-	if s := oneLine(n.text()); s != "" {
+	if s := clip.OneLine(n.text()); s != "" {
 		return s
 	}
 	if id, ok := n.attr("id"); ok {
@@ -173,7 +174,7 @@ func (n *node) optionText() string {
 			b.WriteString(k.source)
 		}
 	}
-	return cut(oneLine(b.String()), 30)
+	return cut(clip.OneLine(b.String()), 30)
 }
 
 // line returns the node whose text makes one line together with this text node,
@@ -214,7 +215,7 @@ func (n *node) bullet() string {
 // spacing. Where tags break the text up, it finds the innermost node that has all
 // of it.
 func findText(docs []*document, text string) *node {
-	fold := func(s string) string { return strings.ToLower(oneLine(s)) }
+	fold := func(s string) string { return strings.ToLower(clip.OneLine(s)) }
 	want := fold(text)
 	for _, d := range docs {
 		for _, n := range d.nodes {
@@ -230,9 +231,6 @@ func findText(docs []*document, text string) *node {
 	}
 	return nil
 }
-
-// oneLine returns the words of s with single spaces between them.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // A Point is a place in the view, in CSS pixels.
 type Point struct{ X, Y float64 }

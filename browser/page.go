@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // A Page is what a tab shows at one moment. Its elements can be acted on as long
@@ -116,7 +118,7 @@ func (e *Element) String() string {
 	}
 	b.WriteString(">")
 	if e.Name != "" {
-		b.WriteString(" " + cut(oneLine(e.Name), 100))
+		b.WriteString(" " + cut(clip.OneLine(e.Name), 100))
 	}
 	return b.String()
 }
@@ -253,4 +255,4 @@ func cut(s string, n int) string {
 }
 
 // quote returns s in quotation marks, on one line, cut to n bytes.
-func quote(s string, n int) string { return strconv.Quote(cut(oneLine(s), n)) }
+func quote(s string, n int) string { return strconv.Quote(cut(clip.OneLine(s), n)) }

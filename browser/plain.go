@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // The accessibility tree of a page is expensive: it takes the browser several
@@ -99,7 +100,7 @@ func (n *node) singleLine() (string, bool) {
 		return "", strings.TrimSpace(n.source) == ""
 	}
 	text := strings.TrimSpace(n.shown)
-	return text, text == oneLine(text) && n.visibility != "hidden"
+	return text, text == clip.OneLine(text) && n.visibility != "hidden"
 }
 
 // plainAttributes reports whether no attribute of an element changes its role or

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // missing are the texts, in lower case, that stand for no value.
@@ -88,7 +90,7 @@ func numbers(name string, cells []string) (nums []float64, unit Unit, notes []st
 	}
 	if bad > 0 {
 		notes = append(notes, fmt.Sprintf("column %q: %d values are not numbers and count as missing, such as %q",
-			name, bad, clip(example, 40)))
+			name, bad, clip.Text(example, 40)))
 	}
 	if european {
 		notes = append(notes, fmt.Sprintf("column %q: the comma is read as the decimal mark", name))
@@ -195,12 +197,4 @@ func years(name string, nums []float64) bool {
 		}
 	}
 	return true
-}
-
-// clip shortens s to n letters.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // A question is what a server asks the person during a call.
@@ -96,7 +97,7 @@ func (f *flight) replay() (openmanus.Answer, bool) {
 // begins with the name of the server.
 func newQuestion(server string, p *sdk.ElicitParams) (*question, error) {
 	q := &question{server: clean(server), reply: make(chan *sdk.ElicitResult, 1)}
-	q.text = strings.TrimSpace(cut(clean(p.Message), 4000))
+	q.text = strings.TrimSpace(clip.Text(clean(p.Message), 4000))
 	if p.Mode == "url" || p.URL != "" {
 		u, err := url.Parse(p.URL)
 		invisible := strings.ContainsFunc(p.URL, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -124,14 +125,6 @@ func newQuestion(server string, p *sdk.ElicitParams) (*question, error) {
 func hasProperties(schema json.RawMessage) bool {
 	var s struct{ Properties map[string]any }
 	return json.Unmarshal(schema, &s) == nil && len(s.Properties) > 0
-}
-
-// cut returns at most n characters of text.
-func cut(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return text
 }
 
 // ask returns the question as an [openmanus.Ask]. again says what was wrong

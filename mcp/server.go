@@ -22,6 +22,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
@@ -266,7 +267,7 @@ func (s *Server) rule(
 		return nil, failed(nil, "whether this may run could not be decided: "+err.Error())
 	case verdict.Ask:
 		v.Asking = true
-		message := verdict.Reason + "\n" + call.Name + " " + cut(call.Input, 8000)
+		message := verdict.Reason + "\n" + call.Name + " " + clip.Text(call.Input, 8000)
 		return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: rulingSchema}, nil
 	case !verdict.Allow:
 		return nil, failed(nil, "not allowed: "+cmp.Or(verdict.Reason, "by the rules of this server"))

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
@@ -165,7 +166,7 @@ func (t Tasks) question(ctx context.Context, id string, c *openmanus.CallState) 
 	if q.Kind == openmanus.AskText {
 		return &openmanus.Ask{Question: q.Question, Schema: q.Schema}
 	}
-	return &openmanus.Ask{Question: q.Question + "\n" + c.Name + " " + cut(c.Arguments(), 8000),
+	return &openmanus.Ask{Question: q.Question + "\n" + c.Name + " " + clip.Text(c.Arguments(), 8000),
 		Schema: rulingSchema}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
@@ -320,7 +321,7 @@ func (s *Server) pendingCall(ctx context.Context, id, call string, kind openmanu
 		case asked != kind:
 			return huma.Error409Conflict(fmt.Sprintf("call %s waits for %s", call, decisions[asked]))
 		case !c.Asking && c.Done != nil:
-			return huma.Error409Conflict(fmt.Sprintf("call %s has ended: %s", call, cut(c.Done.Parts.Text(), 200)))
+			return huma.Error409Conflict(fmt.Sprintf("call %s has ended: %s", call, clip.Text(c.Done.Parts.Text(), 200)))
 		}
 		return nil
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -277,7 +278,7 @@ func (c *completion) show(ev openmanus.Event) error {
 		return c.showReply(b.Message)
 	case openmanus.CallStarted:
 		if call := c.state.Call(b.Call); call != nil && c.onCall != nil {
-			return c.onCall(call.Name + " " + cut(call.Arguments(), 200) + "\n")
+			return c.onCall(call.Name + " " + clip.Text(call.Arguments(), 200) + "\n")
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -128,14 +129,5 @@ func doing(st *openmanus.State) string {
 			text = c.Name + " " + c.Arguments()
 		}
 	}
-	return cut(strings.Join(strings.Fields(text), " "), 200)
-}
-
-// cut returns text, or its first n characters and an ellipsis if it is longer.
-func cut(text string, n int) string {
-	r := []rune(text)
-	if len(r) <= n {
-		return text
-	}
-	return string(r[:n]) + "…"
+	return clip.Text(strings.Join(strings.Fields(text), " "), 200)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/data"
 	"github.com/openmanus-go/openmanus/data/insight"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // profile describes the columns of a table and shows its first rows.
@@ -110,7 +111,7 @@ func frequent(c *data.Column) string {
 	})
 	var top []string
 	for _, s := range values[:min(len(values), 5)] {
-		top = append(top, fmt.Sprintf("%q %d×", clip(s, 40), count[s]))
+		top = append(top, fmt.Sprintf("%q %d×", clip.Text(s, 40), count[s]))
 	}
 	return fmt.Sprintf("%s different: %s", data.FormatNumber(float64(len(values))), strings.Join(top, ", "))
 }
@@ -121,7 +122,7 @@ func head(t *data.Table, n int) string {
 	cols := t.Columns[:min(len(t.Columns), 20)]
 	row := func(cell func(c *data.Column) string) {
 		for _, c := range cols {
-			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(clip(cell(c), 40)) + " ")
+			b.WriteString("| " + strings.NewReplacer("|", `\|`, "\n", " ").Replace(clip.Text(cell(c), 40)) + " ")
 		}
 		b.WriteString("|\n")
 	}
@@ -131,12 +132,4 @@ func head(t *data.Table, n int) string {
 		row(func(c *data.Column) string { return c.Label(i) })
 	}
 	return b.String()
-}
-
-// clip shortens s to n letters.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return s
 }

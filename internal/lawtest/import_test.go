@@ -83,6 +83,7 @@ var vocabularies = []floor{
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
 	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/near"},
+	{pkg: "internal/clip"},
 	{pkg: "internal/ids"},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
@@ -207,6 +208,7 @@ var adapters = []floor{
 		"golang.org/x/sync/errgroup":           "searching files at once",
 	}},
 	{pkg: "mcp", may: map[string]string{
+		module + "/internal/clip": "texts are shortened for people",
 		module:                    speaks,
 		module + "/journal":       encodes,
 		module + "/run":           drives,
@@ -252,6 +254,7 @@ var adapters = []floor{
 	}},
 
 	{pkg: "browser", may: map[string]string{
+		module + "/internal/clip":           "texts are shortened for people",
 		module:                              speaks,
 		module + "/llm":                     models,
 		module + "/workspace":               worlds,
@@ -266,6 +269,7 @@ var adapters = []floor{
 
 	// Data: tables, what is to be seen in them, how it is drawn and told.
 	{pkg: "data", may: map[string]string{
+		module + "/internal/clip":                      "texts are shortened for people",
 		"github.com/dustin/go-humanize":                "sizes in errors, as people write them",
 		"github.com/parquet-go/parquet-go":             "Parquet",
 		"github.com/parquet-go/parquet-go/format":      "the units of its times",
@@ -312,6 +316,7 @@ var adapters = []floor{
 		"golang.org/x/image/webp":       "the size of an image",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "data/analysis", may: map[string]string{
+		module + "/internal/clip":     "texts are shortened for people",
 		module + "/internal/toolspec": byHand,
 		module:                        speaks,
 		module + "/workspace":         worlds,
@@ -337,7 +342,8 @@ var adapters = []floor{
 
 var configured = []floor{
 	{pkg: "agents", may: map[string]string{
-		module: speaks, module + "/workspace": worlds,
+		module + "/internal/clip": "texts are shortened for people",
+		module:                    speaks, module + "/workspace": worlds,
 		module + "/tools":            "what the agents can do",
 		module + "/data/analysis":    "what the agents can do",
 		module + "/data/document":    "what the agents can do",
@@ -356,7 +362,8 @@ var suites = []floor{
 var surfaces = []floor{
 	{pkg: "trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/run": drives, module + "/llm": models}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
-		module: speaks, module + "/run": drives, module + "/llm": models,
+		module + "/internal/clip": "texts are shortened for people",
+		module:                    speaks, module + "/run": drives, module + "/llm": models,
 		module + "/internal/args":                          "what people write for a tool is checked as what models do",
 		module + "/internal/ids":                           "sessions and messages",
 		module + "/journal":                                "the index that lists and searches sessions",
