@@ -37,6 +37,7 @@ type Options struct {
 	Extra     []openmanus.Tool // further tools, such as those of MCP servers; their maker closes them
 }
 
+// bash and python return tools with the settings of the options.
 func (o Options) bash() *tools.Bash {
 	bash := tools.NewBash(o.Workspace)
 	bash.Timeout = o.Timeout

@@ -34,6 +34,7 @@ func (c Copies) Dir(session string, round int) string {
 	return filepath.Join(c.Home, session, fmt.Sprint(round))
 }
 
+// before and attempt return the directories of copies. Attempts count from 1.
 func (c Copies) before(session string, round int) string {
 	return filepath.Join(c.Dir(session, round), "before")
 }

@@ -18,6 +18,12 @@ import (
 //
 // A round is one such comparison. A message that the user sends during a round
 // starts another one, with the workspace as it is then.
+//
+// A round has these steps, each of which is an event of the session: the call
+// copy_workspace; a child session for each attempt; if several finished, a child
+// session of the judge; the call keep_attempt, which merges. The flow makes the
+// calls itself: its agent has no model. After a failure, resuming the session
+// repeats the step that failed, not those before it.
 type EvaluateFlow struct {
 	Evaluator *openmanus.Agent // made by [Evaluator]
 	Attempts  []Attempt        // at least one
@@ -214,6 +220,8 @@ func (f *EvaluateFlow) attempt(s *openmanus.State, r *round, n int) openmanus.Ta
 	return t
 }
 
+// attemptName returns the name of the session of attempt n, counted from 0. See
+// [StepOf].
 func attemptName(round, n int) string { return fmt.Sprintf("attempt-%d-%d", round, n+1) }
 
 // judge returns the task that opens or continues a comparison.

@@ -63,6 +63,7 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// A duration is written as for [time.ParseDuration], and positive.
 type duration time.Duration
 
 // UnmarshalYAML implements [yaml.Unmarshaler].

@@ -59,6 +59,7 @@ func Find(name string) (Kind, bool) {
 //go:embed prompts
 var prompts embed.FS
 
+// prompt returns a file of prompts, without the white space around it.
 func prompt(file string) string {
 	data, err := prompts.ReadFile("prompts/" + file)
 	if err != nil {

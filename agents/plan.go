@@ -104,7 +104,8 @@ func (f *PlanFlow) progress(p tools.Plan, revision int, children []*openmanus.Ch
 	return out
 }
 
-// nameOf returns the name under which its parent opened a session.
+// nameOf returns the name under which its parent opened a session: the part of its
+// id after the last dot.
 func nameOf(c *openmanus.ChildState) string {
 	return c.Child[strings.LastIndexByte(c.Child, '.')+1:]
 }

@@ -61,6 +61,8 @@ func Skills(dir fs.FS, root, from string, folders ...string) (skills []Skill, pr
 	return skills, problems
 }
 
+// parseSkill parses a SKILL.md. The format requires that the name is that of the
+// folder.
 func parseSkill(folder string, data []byte) (Skill, error) {
 	var f struct{ Name, Description string }
 	_, err := split(data, &f)

@@ -46,7 +46,7 @@ func (s *Server) events(ctx context.Context, info journal.SessionInfo, in *event
 	}}, nil
 }
 
-// A stream writes server-sent events: see
+// A stream writes server-sent events to one client: see
 // https://html.spec.whatwg.org/multipage/server-sent-events.html. It is safe
 // for concurrent use.
 type stream struct {
@@ -69,6 +69,8 @@ const (
 	batchSize = 32 << 10
 )
 
+// newStream starts a response with events. The write deadlines of the stream
+// replace those of the server.
 func newStream(w http.ResponseWriter) *stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

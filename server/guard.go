@@ -112,9 +112,15 @@ func userOf(ctx context.Context) *user { return ctx.Value(userKey{}).(*user) }
 
 const cookieName = "openmanus"
 
-// guard returns a handler that passes on the requests of users. Against pages
-// of other sites that a user visits, it refuses cross-origin requests, and
-// requests for host names that are not the server's (DNS rebinding).
+// guard returns a handler that passes on the requests of users. It defends the
+// server against web pages of other sites that a user visits:
+//
+//   - Their requests would carry the user's cookie. Cross-origin requests that
+//     change something are refused, by Origin and Sec-Fetch-Site.
+//   - Their site's name may resolve to this server (DNS rebinding), which makes
+//     them same-origin. Requests for names that are not the server's are refused.
+//   - They may show the server's page in a frame, or load files as scripts. The
+//     headers of every response forbid that.
 func (s *Server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

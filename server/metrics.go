@@ -96,6 +96,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 
 func gauge(w io.Writer, name, help string, value any) { metric(w, "gauge", name, help, value) }
 
+// metric writes a metric with one sample.
 func metric(w io.Writer, kind, name, help string, value any) {
 	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s %[4]v\n", name, help, kind, value)
 }

@@ -112,7 +112,9 @@ func readOpenAI(r *http.Request, v any) error {
 }
 
 // A completion is one request of this API: a message to an agent, and the
-// session's events from then on until it stops.
+// session's events from then on until it stops. Tool calls are not passed to the
+// client, as with OpenAI's models, because the agent runs them itself; the client
+// sees them as reasoning.
 type completion struct {
 	*Server
 	id    string          // of the session
@@ -325,6 +327,7 @@ func (c *completion) showReply(m llm.Message) error {
 	return nil
 }
 
+// text passes on a piece of the agent's text.
 func (c *completion) text(text string) error {
 	if c.onText == nil {
 		return nil

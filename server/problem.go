@@ -23,7 +23,8 @@ func writeProblem(w http.ResponseWriter, status int, detail string) {
 }
 
 // problem converts an error of an operation to the error that huma responds
-// with. It logs errors that no client is responsible for.
+// with. Errors that no client is responsible for are logged, and returned to the
+// client too: the users of a server are those whom it works for.
 func (s *Server) problem(ctx context.Context, err error) error {
 	var field *FieldError
 	var status huma.StatusError

@@ -14,6 +14,11 @@ import (
 // of the resources that a [Holder] holds for a session, and releases them when
 // the session has been idle for the idle timeout. Its methods are safe for
 // concurrent use.
+//
+// At most one job works on a session at a time. A session that is woken during a
+// job is driven again after it, because the runtime may have read its journal
+// before the event that the wake is about. Sessions of other processes are not
+// known here: for them, the runtime's lease decides.
 type scheduler struct {
 	runtime run.Runtime
 	failed  func(session string, err error) // called when a session could not be driven

@@ -114,6 +114,8 @@ func (s *Server) mux() *http.ServeMux {
 	return mux
 }
 
+// apiConfig returns the settings of huma, which serves the OpenAPI description and
+// checks requests against it.
 func apiConfig(version string) huma.Config {
 	c := huma.DefaultConfig("OpenManus", version)
 	c.CreateHooks = nil // no $schema in every response

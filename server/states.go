@@ -11,7 +11,9 @@ import (
 )
 
 // states cache the states of the sessions that were viewed last, so that a view
-// reads only the events since the one before. It is safe for concurrent use.
+// reads only the events since the one before. It is safe for concurrent use: a
+// state is locked while it is viewed. A view may view children of its session,
+// but not a parent, which could deadlock.
 type states struct {
 	journal openmanus.Journal
 

@@ -27,7 +27,9 @@ type viewer func(ctx context.Context, id string, f func(*openmanus.State) error)
 // standing returns the status of the session id with the state st, and the
 // calls that wait for the user: its own first, then those of its descendants,
 // which view shows. A session that only delegates is waiting if all its open
-// children are, and no call of its own or of theirs can proceed.
+// children are, and no call of its own or of theirs can proceed. The session's
+// own status would be running, since its calls to delegate are; but nothing
+// happens until the user decides, which is what a client wants to know.
 func standing(ctx context.Context, view viewer, id string, st *openmanus.State) (openmanus.Status, []Waiting, error) {
 	status := st.Status()
 	var waiting []Waiting

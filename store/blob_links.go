@@ -13,8 +13,8 @@ import (
 
 // blobLinks are the hard links by which one append keeps the blobs that its
 // events refer to, from before it encodes them until it has committed: see
-// blobs. It is the [openmanus.Blobs] of that append's codec. It is not safe for
-// concurrent use.
+// blobs. It is the [openmanus.Blobs] of that append's codec: Put keeps a link to
+// what it stores. It is not safe for concurrent use.
 type blobLinks struct {
 	*blobs
 	names map[openmanus.Ref]string // the link of each blob

@@ -12,6 +12,12 @@ import (
 // process come in by publish, with the events; the writer polls for those of
 // other processes, while there are followers, and reports them by update. All
 // methods are safe for concurrent use.
+//
+// A follower that keeps up gets events from its feed, without a query. One that
+// falls behind by more than maxRecent events, or that needs events of other
+// processes, reads the database. No event is missed in between, because a
+// follower gets the feed's changed channel before it reads: whatever is stored
+// after the read closes that channel.
 type feeds struct {
 	first  chan struct{} // holds a value after the first feed was added; starts polling
 	closed chan struct{} // closed with the store

@@ -86,7 +86,9 @@ func newQuery(words string) (query, error) {
 // which delays appends. A session is always added as a whole.
 const indexBatch = 256 << 10
 
-// updateIndex adds the messages since the last search to the index.
+// updateIndex adds the messages since the last search to the index. Searches do
+// this, not appends, because most sessions are never searched for. Each session's
+// column indexed is the last event that the index has.
 func (db *DB) updateIndex(ctx context.Context) error {
 	for {
 		rows, err := db.query(ctx, "not_indexed")

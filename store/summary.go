@@ -9,7 +9,7 @@ import (
 )
 
 // A summary is what the events of one append change in the index entry of
-// their session.
+// their session. An append thus updates its entry without reading the session.
 type summary struct {
 	title, words, flow, parent, owner string                // "" changes nothing
 	configured                        *openmanus.Configured // nil changes nothing

@@ -19,6 +19,12 @@ import (
 //
 // The writer also polls for events of other processes while there are
 // followers.
+//
+// An append is durable when its transaction is committed: the database has
+// synchronous=FULL, so each commit syncs the write-ahead log. After a failed
+// sync the kernel may have dropped the data and forgotten the error; a later
+// sync would succeed without them. So the writer writes nothing more after an error of
+// the disk, and a new [Open] reads what is really there.
 type writer struct {
 	conn      *sql.Conn
 	q         *queries

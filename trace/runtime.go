@@ -90,7 +90,16 @@ func (w *watch) finish(ctx context.Context) {
 	}
 }
 
-// A fold makes spans from the events of a session.
+// A fold makes spans from the events of a session:
+//
+//	span           starts with                        ends with
+//	invoke_agent   a message, or a retry              the end of the session
+//	chat           the event that the model answers   ModelSaid or ModelFailed
+//	execute_tool   CallStarted or ChildOpened         CallDone or ChildDone
+//
+// The spans of replies and calls are children of the request's; the request of
+// a child session is a child of the call that delegated to it. A call that was
+// interrupted by a crash has no span until it is run again.
 type fold struct {
 	session   string
 	providers provider.List

@@ -87,6 +87,8 @@ func encode(spans []Span, resource []Attr, version string) ([]byte, error) {
 	}}})
 }
 
+// json returns the span in OTLP's encoding. An error becomes the span's status and
+// the attribute error.type.
 func (s Span) json() object {
 	o := object{
 		"traceId": hex.EncodeToString(s.Trace[:]), "spanId": hex.EncodeToString(s.ID[:]),
@@ -120,6 +122,7 @@ func attrs(all []Attr) []object {
 	return out
 }
 
+// value converts the value of an attribute.
 func value(v any) object {
 	switch v := v.(type) {
 	case int:

@@ -88,6 +88,7 @@ func (f *faults) object(s *jsonschema.Schema, v map[string]any, at string) {
 	}
 }
 
+// size adds a fault if n is outside of the bounds, each of which may be nil.
 func (f *faults) size(least, most *int, n int, unit, at string) {
 	switch {
 	case least != nil && n < *least:
@@ -97,6 +98,7 @@ func (f *faults) size(least, most *int, n int, unit, at string) {
 	}
 }
 
+// bounds adds a fault if v is outside of the schema's minimum and maximum.
 func (f *faults) bounds(s *jsonschema.Schema, v float64, at string) {
 	switch {
 	case s.Minimum != nil && v < *s.Minimum:
@@ -196,6 +198,7 @@ func articles(types []string) string {
 	return strings.Join(ts, " or ")
 }
 
+// list returns values in JSON, separated by commas.
 func list(vs []any) string {
 	var b []string
 	for _, v := range vs {

@@ -20,6 +20,11 @@ import (
 // commas, unquoted names, and Python's constants. It never adds or removes a
 // word. It refuses input that is cut off, whose end is unknown, and an invalid
 // escape sequence, after which the text may differ from what was meant.
+//
+// The order of attempts matters: the least invasive comes first. The text
+// between the first brace and the last one is taken as it is if it is valid, then
+// with control characters in strings escaped, and only then given to a library.
+// The library's result counts only if it has the same words in the same order.
 func Repair(input string) (string, error) {
 	if !utf8.ValidString(input) {
 		return "", errors.New("the arguments are not valid JSON: they contain bytes that are not UTF-8")

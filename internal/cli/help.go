@@ -82,6 +82,7 @@ func (v *Value) placeholder() string {
 // A row is an entry of the help with its description.
 type row struct{ name, help string }
 
+// argRows returns the arguments that have a description.
 func (c *Command) argRows() (rows []row) {
 	for _, a := range c.Args {
 		if a.Help != "" {
@@ -91,6 +92,7 @@ func (c *Command) argRows() (rows []row) {
 	return rows
 }
 
+// commandRows returns the commands within c, without hidden ones.
 func (c *Command) commandRows() (rows []row) {
 	for _, below := range c.Commands {
 		if !below.Hidden {
@@ -109,6 +111,7 @@ func (c *Command) flagRows() []row {
 	return rows
 }
 
+// flagRows returns flags with their placeholders and defaults.
 func flagRows(flags []*Value) (rows []row) {
 	for _, f := range flags {
 		name := "      --" + f.Name

@@ -18,6 +18,12 @@ var ErrHelp = errors.New("help requested")
 // Parse parses the words of a command line, without the program's name, into the
 // struct of [New]. It returns the command that the words name; with an error, the
 // one that it had come to. Errors are for the user. Parse may be called once.
+//
+// Flags may stand anywhere, and are those of the command so far and of its
+// parents. Values follow their flag: --name=VALUE, --name VALUE, -n VALUE or
+// -nVALUE; a value that is itself a flag needs the equals sign. Short switches
+// can be joined: -xy. After -- no word is a flag or a command. If a command has
+// a default command, words that are not commands are parsed as that one's.
 func (c *Command) Parse(words []string) (*Command, error) {
 	r := parser{at: c, words: words}
 	for len(r.words) > 0 {

@@ -38,6 +38,8 @@ type item struct {
 	link string // the target of a link
 }
 
+// The zero item stands for a name that does not exist.
+
 func (i item) isDir() bool  { return i.info != nil && i.info.IsDir() }
 func (i item) isLink() bool { return i.info != nil && i.info.Mode()&fs.ModeSymlink != 0 }
 
@@ -103,6 +105,7 @@ func sameContent(a, b *os.Root, name string) (bool, error) {
 	return equal(bufio.NewReaderSize(f, 64<<10), bufio.NewReaderSize(g, 64<<10))
 }
 
+// equal reports whether two readers have the same content.
 func equal(a, b *bufio.Reader) (bool, error) {
 	for {
 		x, err1 := a.Peek(32 << 10)
@@ -119,6 +122,7 @@ func equal(a, b *bufio.Reader) (bool, error) {
 	}
 }
 
+// notEOF returns err, or nil for the end of a file.
 func notEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -82,6 +82,9 @@ func (o Options) measure(ctx context.Context, src string) error {
 	})
 }
 
+// within returns a [*TooLarge] if a directory exceeds the limits. Copy checks both
+// before copying, to fail early, and while copying, because the directory may
+// grow.
 func (o Options) within(dir string, files int, bytes int64) error {
 	switch {
 	case o.Files > 0 && files > o.Files:
@@ -181,6 +184,7 @@ func cause(err error) error {
 	return err
 }
 
+// copyLink copies a link with its target, which need not exist.
 func copyLink(to, from *os.Root, name string) error {
 	target, err := from.Readlink(name)
 	if err != nil {

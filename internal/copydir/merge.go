@@ -19,6 +19,22 @@ import (
 // the same file has changed in From in another way, that is a conflict, and To
 // keeps its own. Merging is idempotent, even if an earlier merge was
 // interrupted.
+//
+// For each file or link that differs between Base and From, the merge compares
+// what To has:
+//
+//	To has                  the change is
+//	the same as From        in Changes: nothing to do
+//	the same as Base        applied, and in Changes
+//	anything else           in Conflicts: To stays as it is
+//
+// A file is written to a temporary name beside its place and renamed, so no
+// reader sees a part of it. Immediately before the rename, the merge checks that
+// the file in To is still the one that it compared; a program that changes the
+// file between this check and the rename can lose its change. Deletions come
+// before other changes, since a new file may have the name of a deleted
+// directory. Directories themselves are created and removed last, without
+// conflicts: one that is not empty stays.
 type Merge struct {
 	Base string // a copy of To as it was
 	From string // a copy of Base with changes
@@ -57,6 +73,8 @@ type merging struct {
 	out            Merged
 }
 
+// merge reads the three trees and applies the changes, or only compares if look
+// is set.
 func (m Merge) merge(ctx context.Context, look bool) (*Merged, error) {
 	g := &merging{Merge: m, look: look, out: Merged{Changes: []Change{}}}
 	for _, t := range []struct {
@@ -89,6 +107,7 @@ func (m Merge) merge(ctx context.Context, look bool) (*Merged, error) {
 	return &g.out, nil
 }
 
+// rank orders deletions before other changes.
 func rank(c Change) int {
 	if c.Change == Deleted {
 		return 0
