@@ -44,6 +44,12 @@ func (e Env) lookup(name string) (string, bool) {
 	return e.Lookup(name)
 }
 
+// Getenv returns the value of an environment variable, or "" if it is not set.
+func (e Env) Getenv(name string) string {
+	v, _ := e.lookup(name)
+	return v
+}
+
 func (e Env) warnf(format string, a ...any) {
 	if e.Warn != nil {
 		e.Warn(fmt.Sprintf(format, a...))

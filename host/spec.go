@@ -33,6 +33,19 @@ func (h *Host) Spec(ctx context.Context) (openmanus.Spec, error) {
 	return h.specWith(name, m), nil
 }
 
+// NewSpec returns the spec of a session that a user begins: as the configuration
+// says, changed by change, and completed. change may be nil.
+func (h *Host) NewSpec(ctx context.Context, change func(*openmanus.Spec)) (openmanus.Spec, error) {
+	spec, err := h.Spec(ctx)
+	if err != nil {
+		return spec, err
+	}
+	if change != nil {
+		change(&spec)
+	}
+	return h.Complete(spec)
+}
+
 // SpecWith is Spec with the model of the given name, PROVIDER/NAME or a
 // profile, in place of the configured one.
 func (h *Host) SpecWith(model string) (openmanus.Spec, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"github.com/openmanus-go/openmanus/config"
@@ -19,7 +18,6 @@ type app struct {
 	globals  *globals
 	db       *store.DB
 	onScreen bool // standard output and standard error are both terminals
-	closers  []io.Closer
 }
 
 // host returns what a host has of the terminal. Nothing is asked, and no link
@@ -81,11 +79,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 
 // Close ends what agents keep running, and closes the store.
 func (a *app) Close() error {
-	var errs []error
-	for _, c := range a.closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(append(errs, a.Host.Close(), a.db.Close())...)
+	return errors.Join(a.Host.Close(), a.db.Close())
 }
 
 // find returns the id of the session that id, or the beginning of one, names.

@@ -11,6 +11,7 @@ import (
 	"github.com/ergochat/readline"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -139,13 +140,13 @@ func (c *chat) read() (string, error) {
 
 // say gives the agent a request and shows what it does.
 func (c *chat) say(ctx context.Context, text string) error {
-	m, err := c.t.request(text, c.flags.Attach)
+	m, err := host.Message(c.t.dir, text, c.flags.Attach)
 	if err != nil {
 		return err
 	}
 	c.flags.Attach = nil
 	if c.id == "" {
-		spec, err := c.newSpec(ctx, func(spec *openmanus.Spec) { spec.Delegates = c.flags.Delegate })
+		spec, err := c.NewSpec(ctx, func(spec *openmanus.Spec) { spec.Delegates = c.flags.Delegate })
 		if err != nil {
 			return err
 		}

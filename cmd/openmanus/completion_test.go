@@ -13,12 +13,12 @@ import (
 // The values of flags and arguments are here the names of what they are.
 func TestCompletion(t *testing.T) {
 	line := cli.New("openmanus", about, new(commands))
-	c := completer{value: func(v *cli.Value) []candidate {
+	values := func(v *cli.Value) []cli.Candidate {
 		if v.Name == "workspace" {
-			return someDir
+			return cli.Dirs
 		}
-		return []candidate{{"a-" + v.Name, ""}, {"b-" + v.Name, ""}}
-	}}
+		return []cli.Candidate{{Text: "a-" + v.Name}, {Text: "b-" + v.Name}}
+	}
 	for _, tc := range []struct {
 		name, line, want string // line ends with the word in question, after its last |
 	}{
@@ -46,8 +46,8 @@ func TestCompletion(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, found := range c.complete(line, strings.Split(tc.line, "|")) {
-				got = append(got, found.text)
+			for _, found := range line.Complete(strings.Split(tc.line, "|"), values) {
+				got = append(got, found.Text)
 			}
 			if !slices.Equal(got, strings.Fields(tc.want)) {
 				t.Errorf("openmanus %s\n got %v\nwant %v", strings.ReplaceAll(tc.line, "|", " "), got, strings.Fields(tc.want))
@@ -86,7 +86,7 @@ func TestHelp(t *testing.T) {
 // fuzz target: to instrument the whole program takes minutes.)
 func TestWhatIsOfferedBeginsAsTheWordDoes(t *testing.T) {
 	line := cli.New("openmanus", about, new(commands))
-	c := completer{value: func(v *cli.Value) []candidate { return []candidate{{"a-" + v.Name, ""}} }}
+	values := func(v *cli.Value) []cli.Candidate { return []cli.Candidate{{Text: "a-" + v.Name}} }
 	pieces := []string{"", "run", "sessions", "delete", "--", "--model", "--x=y", "-q", "=", "a", "a-", "--output", "json", "config", "-", "é", "\x00"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -94,9 +94,9 @@ func TestWhatIsOfferedBeginsAsTheWordDoes(t *testing.T) {
 		for i := range words {
 			words[i] = pieces[random.IntN(len(pieces))]
 		}
-		for _, found := range c.complete(line, words) {
-			if last := words[len(words)-1]; last != "=" && !strings.HasPrefix(found.text, last) {
-				t.Fatalf("%q: %q", words, found.text)
+		for _, found := range line.Complete(words, values) {
+			if last := words[len(words)-1]; last != "=" && !strings.HasPrefix(found.Text, last) {
+				t.Fatalf("%q: %q", words, found.Text)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/openmanus-go/openmanus/host"
 )
 
 //go:embed demo/script.txtar
@@ -50,11 +52,11 @@ func (c *demoCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) 
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	fmt.Fprintf(t.err, "The task: %s\n\n", demoTask)
-	m, err := t.request(demoTask, nil)
+	m, err := host.Message(t.dir, demoTask, nil)
 	if err != nil {
 		return err
 	}
-	spec, err := a.newSpec(ctx, nil)
+	spec, err := a.NewSpec(ctx, nil)
 	if err != nil {
 		return err
 	}

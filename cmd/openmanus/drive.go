@@ -14,6 +14,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -141,7 +142,7 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 		if d.waiting, err = run.Questions(ctx, d.db, d.id); err != nil {
 			return nil, err
 		}
-		switch st := standing(s, d.waiting); {
+		switch st := summary.Standing(s, d.waiting); {
 		case st == openmanus.Running && seq == last:
 			return nil, errors.New("nothing is left to do, and yet it has not ended")
 		case st == openmanus.Running:

@@ -62,7 +62,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if len(names) == 0 {
 		names = []string{a.Config.Run.Agent}
 	}
-	spec, err := a.newSpec(ctx, func(spec *openmanus.Spec) {
+	spec, err := a.NewSpec(ctx, func(spec *openmanus.Spec) {
 		*spec = host.WithPlan(*spec, host.Plan{Agents: names, Parallel: c.MaxParallel, Replans: c.Replans, Only: c.PlanOnly})
 	})
 	if err != nil {

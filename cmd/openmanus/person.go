@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -64,7 +65,7 @@ func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 	for _, q := range qs {
 		waiting, cancel := d.untilMoved(ctx, q)
 		d.print.hold()
-		body, err := d.person.consider(waiting, q, asker(d.id, q))
+		body, err := d.person.consider(waiting, q, summary.Asker(d.id, q))
 		d.print.release()
 		moved := context.Cause(waiting) == errMoved
 		cancel()

@@ -8,6 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -118,7 +119,7 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
 	spec := host.SpecOf(s)
 	what, is := map[string]string{host.PlanFlow: "Plan", host.EvaluateFlow: "Evaluation"}[spec.Name()]
-	st := standing(s, qs)
+	st := summary.Standing(s, qs)
 	if !is || st == openmanus.Waiting || st == openmanus.Running {
 		return "", false
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 	"golang.org/x/term"
@@ -25,58 +26,10 @@ const (
 	outJSONL output = "jsonl"
 )
 
-// A summary is what is told at the end of a run.
-type runSummary struct {
-	Session *string           `json:"session"`
-	Status  string            `json:"status"`
-	Reason  string            `json:"reason"`
-	Answer  string            `json:"answer"`
-	Steps   int               `json:"steps"`
-	Usage   usageSummary      `json:"usage"`
-	Files   []host.FileChange `json:"files"`
-	Error   string            `json:"error"`
-	Waiting []waitingEntry    `json:"waiting,omitempty"`
-	Models  []modelUse        `json:"models,omitempty"` // if there were several
-}
-
-type usageSummary struct {
-	Input  int     `json:"input_tokens"`
-	Output int     `json:"output_tokens"`
-	Cached int     `json:"cached_tokens"`
-	Cost   float64 `json:"cost_usd"`
-}
-
-type waitingEntry struct {
-	Session  string `json:"session,omitempty"` // if it is one below
-	Path     string `json:"path,omitempty"`    // of who asks, if it is one below
-	Call     string `json:"call"`
-	Tool     string `json:"tool"`
-	Kind     string `json:"kind"`
-	Question string `json:"question"`
-	Input    string `json:"input,omitempty"`
-}
-
-func summarize(id string, s *openmanus.State, qs []run.Question, files []host.FileChange) runSummary {
-	sum := runSummary{
-		Session: &id, Status: string(standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
-		Usage: usageSummary{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
-		Files: files, Error: s.Outcome.Error,
-	}
-	for _, w := range qs {
-		q := w.Call.Question()
-		e := waitingEntry{Call: w.Call.ID, Tool: w.Call.Name, Kind: string(q.Kind), Question: q.Question, Input: w.Call.Arguments()}
-		if e.Path = asker(id, w); e.Path != "" {
-			e.Session = w.Session
-		}
-		sum.Waiting = append(sum.Waiting, e)
-	}
-	return sum
-}
-
 // code is the exit code that tells how s ended.
 func code(s *openmanus.State, qs []run.Question) int {
 	o := s.Outcome
-	switch standing(s, qs) {
+	switch summary.Standing(s, qs) {
 	case openmanus.Finished:
 		return exitFinished
 	case openmanus.Waiting:
@@ -101,8 +54,8 @@ func (d *drive) report(s *openmanus.State) error {
 	after := d.scan()
 	files := host.Changes(d.before, after)
 	shown := d.print.flush()
-	sum := summarize(d.id, s, d.waiting, files)
-	models, err := spent(context.Background(), d.db, d.id) // also if this was interrupted
+	sum := summary.Of(d.id, s, d.waiting, files)
+	models, err := summary.Spent(context.Background(), d.db, d.id) // also if this was interrupted
 	if err != nil {
 		return err
 	}
@@ -150,7 +103,7 @@ func (d *drive) forOut(answer string) string {
 }
 
 // footer is the account at the end of a run.
-func (d *drive) footer(s *openmanus.State, sum runSummary, partial bool) {
+func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 	const most = 20
 	for i, f := range sum.Files {
 		if i == most {
@@ -188,7 +141,7 @@ func sizeOf(f host.FileChange) string {
 
 // describe is how s stands, in words.
 func describe(s *openmanus.State, qs []run.Question) string {
-	text := string(standing(s, qs))
+	text := string(summary.Standing(s, qs))
 	if s.Outcome.Reason != "" {
 		text += " (" + string(s.Outcome.Reason) + ")"
 	}
@@ -198,13 +151,13 @@ func describe(s *openmanus.State, qs []run.Question) string {
 // explain says why a run did not finish, and how to go on.
 func (d *drive) explain(s *openmanus.State) error {
 	o := s.Outcome
-	switch standing(s, d.waiting) {
+	switch summary.Standing(s, d.waiting) {
 	case openmanus.Waiting:
 		var b strings.Builder
 		b.WriteString("waits for a person, and nobody is there")
 		for _, w := range d.waiting {
 			c, q := w.Call, w.Call.Question()
-			fmt.Fprintf(&b, "\n  %s%s: %s", above(asker(d.id, w)), c.Name, oneLine(summary(c.Call), 100))
+			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, oneLine(callLine(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
 				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), w.Session, c.ID)
 			} else {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // researchCmd is openmanus research.
@@ -37,7 +39,7 @@ func (c *researchCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	defer a.Close()
 	prompt := fmt.Sprintf("%s\n\n(Research it: max_depth %d, time_limit_seconds %d.)", question, c.Depth, int(c.Time.Seconds()))
-	m, err := t.request(prompt, c.Attach)
+	m, err := host.Message(t.dir, prompt, c.Attach)
 	if err != nil {
 		return t.fail(c.shown, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
@@ -124,14 +125,14 @@ func (t *terminal) fail(s shown, err error) error {
 	if err == nil || s.Output != outJSON || errors.As(err, &e) && e.reported {
 		return err
 	}
-	sum := runSummary{Status: string(openmanus.Failed), Files: []host.FileChange{}, Error: err.Error()}
+	sum := summary.Run{Status: string(openmanus.Failed), Files: []host.FileChange{}, Error: err.Error()}
 	return errors.Join(err, t.encoder().Encode(sum))
 }
 
 // begin opens a session with the request m and drives it. It is made as the
 // configuration says, save for what change changes; change may be nil.
 func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown, change func(*openmanus.Spec)) error {
-	spec, err := a.newSpec(ctx, change)
+	spec, err := a.NewSpec(ctx, change)
 	if err != nil {
 		return err
 	}
@@ -141,19 +142,6 @@ func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown, change 
 	}
 	defer d.Close()
 	return d.run(ctx)
-}
-
-// newSpec returns the spec of a session that begins: as the configuration says,
-// save for what change changes.
-func (a *app) newSpec(ctx context.Context, change func(*openmanus.Spec)) (openmanus.Spec, error) {
-	spec, err := a.Spec(ctx)
-	if err != nil {
-		return spec, err
-	}
-	if change != nil {
-		change(&spec)
-	}
-	return a.Complete(spec)
 }
 
 // openSession opens a session with the request m. then is what else is in its

@@ -1,22 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/server"
 )
@@ -48,7 +41,8 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	users, err := a.users()
+	sh := served.Host{Host: a.Host}
+	users, err := sh.Users()
 	if err != nil {
 		return usage(err)
 	}
@@ -60,7 +54,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	defer end()
 	s, err := server.New(ctx, server.Options{
-		Store: a.db, Local: a.Local, Runtime: runtime, Host: served.Host{Host: a.Host}, Users: users, Hosts: a.hosts(), Version: thisBuild().Version, Idle: a.Config.Serve.Idle,
+		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version, Idle: a.Config.Serve.Idle,
 		Log: slog.New(slog.NewTextHandler(t.err, nil)),
 	})
 	if err != nil {
@@ -89,50 +83,4 @@ func reachable(addr string) string {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port)
-}
-
-// hosts are the names of the server, besides those of this machine itself.
-func (a *app) hosts() []string {
-	hosts := a.Config.Serve.Hosts
-	if host, _, err := net.SplitHostPort(a.Config.Serve.Addr); err == nil && host != "" {
-		hosts = append(hosts, host)
-	}
-	return hosts
-}
-
-// users are who may use the server: those of the configuration, or one whose
-// token is kept in the data directory.
-func (a *app) users() ([]server.User, error) {
-	root := cmp.Or(a.Config.Serve.Root, filepath.Join(a.Config.DataDir, "workspaces"))
-	var all []server.User
-	for _, name := range a.Config.UserNames() {
-		u := a.Config.Users[name]
-		token := string(u.Token)
-		if u.TokenEnv != "" {
-			if token, _ = a.t.env(u.TokenEnv); token == "" {
-				return nil, fmt.Errorf("users.%s.token_env: %s is not set", name, u.TokenEnv)
-			}
-		}
-		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name), Sessions: a.Config.Serve.Sessions})
-	}
-	if len(all) > 0 {
-		return all, nil
-	}
-	token, err := keptToken(filepath.Join(a.Config.DataDir, "serve.token"))
-	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: a.Config.Serve.Sessions}}, err
-}
-
-// keptToken returns the token in a file, and makes one if there is none.
-func keptToken(file string) (string, error) {
-	data, err := os.ReadFile(file)
-	if err == nil {
-		return strings.TrimSpace(string(data)), nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", err
-	}
-	var b [20]byte
-	rand.Read(b[:])
-	token := strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
-	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
 }

@@ -138,7 +138,7 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	if r.Input != "" {
 		ran.Input = r.Input
 	}
-	return x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, summary(ran))
+	return x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, callLine(ran))
 }
 
 // pending returns the call that waits for a person in the given way: the one
@@ -255,7 +255,7 @@ func (x *session) callList(qs []run.Question) string {
 		if w.Session != x.id {
 			name = w.Session + " " + name
 		}
-		fmt.Fprintf(&b, "\n  %s  %s  %s", name, plain(w.Call.Name), summary(w.Call.Call))
+		fmt.Fprintf(&b, "\n  %s  %s  %s", name, plain(w.Call.Name), callLine(w.Call.Call))
 	}
 	return b.String()
 }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
+
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // sessionsDeleteCmd is openmanus sessions delete.
@@ -61,18 +62,17 @@ func (a *app) confirm(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		in, err := x.info(ctx)
+		kept, err := a.db.Session(ctx, x.id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", plain(id), localTime(in.Updated), oneLine(in.Title, 60))
+		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", plain(id), localTime(x.s.Updated), oneLine(kept.Title, 60))
 	}
-	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %d session(s) for good? [y/N] ", len(ids)))
+	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %d session(s)? They cannot be restored. [y/N] ", len(ids)))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
+	if host.IsYes(line) {
 		return nil
 	}
 	return exit{code: exitFailed, err: errors.New("nothing was deleted")}

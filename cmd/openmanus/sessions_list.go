@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/run"
 )
 
 // sessionsListCmd is openmanus sessions list.
@@ -30,7 +29,7 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if c.All {
 		opts = journal.ListOptions{}
 	}
-	infos, err := a.infos(ctx, opts)
+	infos, err := summary.List(ctx, a.db, opts)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		if in.Usage.Cost > 0 {
 			cost = fmt.Sprintf("$%.2f", in.Usage.Cost)
 		}
-		tb.add(*in.Session, in.stands(), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), cost, in.Workspace, in.Title)
+		tb.add(*in.Session, standsOf(in), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), cost, in.Workspace, in.Title)
 	}
 	err = c.print(t, g, infos, tb, "There are no sessions yet. Begin one: openmanus run \"what you want done\"\nor see how it goes, without a model: openmanus demo")
 	if err == nil && !c.JSON && !c.All && len(infos) == c.Limit {
@@ -49,28 +48,8 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	return err
 }
 
-// infos are how the sessions stand, the newest first.
-func (a *app) infos(ctx context.Context, opts journal.ListOptions) ([]*sessionInfo, error) {
-	infos := []*sessionInfo{}
-	for kept, err := range a.db.Sessions(ctx, opts) {
-		if err != nil {
-			return nil, err
-		}
-		s, err := openmanus.Load(ctx, a.db, kept.ID)
-		if err != nil {
-			return nil, err
-		}
-		qs, err := run.Questions(ctx, a.db, kept.ID)
-		if err != nil {
-			return nil, err
-		}
-		infos = append(infos, newInfo(kept, s, qs))
-	}
-	return infos, nil
-}
-
-// stands is how the session is, in words.
-func (in *sessionInfo) stands() string {
+// standsOf returns how a session stands, in words.
+func standsOf(in *summary.Session) string {
 	if in.Reason != "" {
 		return in.Status + " (" + in.Reason + ")"
 	}

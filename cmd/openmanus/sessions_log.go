@@ -184,7 +184,7 @@ func callGist(b openmanus.Body) string {
 func said(m llm.Message) string {
 	text := content(m.Parts)
 	for _, c := range m.Calls() {
-		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, oneLine(summary(c), 60))
+		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, oneLine(callLine(c), 60))
 	}
 	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 )
 
 // sessionsResumeCmd is openmanus sessions resume.
@@ -64,7 +65,7 @@ func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanu
 func (x *session) again(f runFlags, sh shown) error {
 	switch sh.Output {
 	case outJSON:
-		if err := x.t.encoder().Encode(summarize(x.id, x.s, nil, []host.FileChange{})); err != nil {
+		if err := x.t.encoder().Encode(summary.Of(x.id, x.s, nil, []host.FileChange{})); err != nil {
 			return err
 		}
 	case outText:

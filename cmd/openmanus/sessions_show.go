@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -30,10 +27,11 @@ func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		return err
 	}
 	defer x.Close()
-	info, err := x.info(ctx)
+	kept, err := x.db.Session(ctx, x.id)
 	if err != nil {
 		return err
 	}
+	info := summary.OfSession(kept, x.s, x.qs)
 	if c.JSON {
 		return t.printJSON(info)
 	}
@@ -47,40 +45,6 @@ func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	}
 	tr.footer(x)
 	return tr.err
-}
-
-// sessionInfo is how a session stands.
-type sessionInfo struct {
-	runSummary
-	Title     string            `json:"title"`
-	Created   time.Time         `json:"created"`
-	Updated   time.Time         `json:"updated"`
-	Events    int64             `json:"events"`
-	Agent     string            `json:"agent"`
-	Model     string            `json:"model"`
-	Endpoint  string            `json:"endpoint"`
-	Workspace string            `json:"workspace"`
-	Approve   string            `json:"approve"`
-	Parent    string            `json:"parent"` // the session that opened it, if one did
-	From      *openmanus.Origin `json:"from"`   // what it was copied from
-	Unknown   string            `json:"unknown,omitempty"`
-}
-
-// info is how the session stands.
-func (x *session) info(ctx context.Context) (*sessionInfo, error) {
-	kept, err := x.db.Session(ctx, x.id)
-	if err != nil {
-		return nil, err
-	}
-	return newInfo(kept, x.s, x.qs), nil
-}
-
-func newInfo(kept journal.SessionInfo, s *openmanus.State, qs []run.Question) *sessionInfo {
-	return &sessionInfo{
-		runSummary: summarize(kept.ID, s, qs, []host.FileChange{}), Title: oneLine(kept.Title, 200), Created: kept.Created, Updated: s.Updated, Events: s.Seq,
-		Agent: s.Opened.Flow, Model: s.Config.Model, Endpoint: s.Config.Endpoint, Workspace: s.Config.Workspace,
-		Approve: s.Config.Approve, Parent: s.Opened.Parent, From: s.Opened.From, Unknown: s.Foreign,
-	}
 }
 
 // resultHead is how many lines of a result are shown.
@@ -129,7 +93,7 @@ func (tr *transcript) flush() {
 	calls := tr.calls
 	tr.calls = nil
 	for _, c := range calls {
-		tr.write("\n" + tr.style.mark("● ") + tr.style.bold(plain(c.Name)) + "  " + summary(c.Call) + "  " + tr.style.dim("("+c.ID+")"))
+		tr.write("\n" + tr.style.mark("● ") + tr.style.bold(plain(c.Name)) + "  " + callLine(c.Call) + "  " + tr.style.dim("("+c.ID+")"))
 		for _, l := range c.lines {
 			tr.write("  " + l)
 		}
@@ -149,7 +113,7 @@ func (tr *transcript) below(id string, paint func(string) string, format string,
 	tr.write("  " + text)
 }
 
-func (tr *transcript) header(in *sessionInfo) {
+func (tr *transcript) header(in *summary.Session) {
 	tr.line(tr.style.bold, "%s  %s", *in.Session, in.Title)
 	tr.line(tr.style.dim, "%s · %s · %s · approve %s · begun %s", in.Agent, in.Model, in.Workspace, in.Approve, localTime(in.Created))
 	if in.Parent != "" {
@@ -297,7 +261,7 @@ func (tr *transcript) footer(x *session) {
 	tr.plan(st)
 	tr.line(nil, "")
 	for _, w := range x.qs {
-		who, c := above(asker(x.id, w)), w.Call
+		who, c := above(summary.Asker(x.id, w)), w.Call
 		if q := c.Question(); q.Kind == openmanus.AskRuling {
 			tr.line(tr.style.mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
 			tr.line(nil, "%s", indent(readable(c.Arguments()), "    "))

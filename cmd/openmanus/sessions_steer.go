@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
@@ -43,7 +44,7 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if err := x.readOnly(); err != nil {
 		return err
 	}
-	m, err := t.request(text, c.Attach)
+	m, err := host.Message(t.dir, text, c.Attach)
 	if err != nil {
 		return err
 	}

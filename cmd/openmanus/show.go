@@ -183,7 +183,7 @@ func (p *printer) said(b openmanus.ModelSaid) {
 func (p *printer) head(id string) {
 	if c, ok := p.tools[id]; ok && !p.headed[id] {
 		p.headed[id] = true
-		p.line(p.style.mark("● ") + p.style.bold(c.Name) + "  " + p.style.dim(summary(c)))
+		p.line(p.style.mark("● ") + p.style.bold(c.Name) + "  " + p.style.dim(callLine(c)))
 	}
 }
 
@@ -302,8 +302,8 @@ func (p *printer) soFar() string {
 	return p.typed.String()
 }
 
-// summary is a call in one line.
-func summary(c llm.Call) string { return oneLine(host.CallSummary(c), 120) }
+// callLine returns a call in one line.
+func callLine(c llm.Call) string { return oneLine(host.CallSummary(c), 120) }
 
 // shortened is the end of a result, or the steps of a plan.
 func shortened(tool, text string) []string {

@@ -194,23 +194,3 @@ func (p *printer) out() io.Writer {
 	}
 	return p.w
 }
-
-// standing is how a session stands together with those below it.
-func standing(s *openmanus.State, qs []run.Question) openmanus.Status {
-	if st := s.Status(); st != openmanus.Running || len(qs) == 0 {
-		return st
-	}
-	return openmanus.Waiting
-}
-
-// asker is who asks a question, in words: "" if it is the session itself.
-func asker(root string, q run.Question) string {
-	if q.Session == root {
-		return ""
-	}
-	var names []string
-	for _, flow := range q.Path {
-		names = append(names, host.FlowName(flow))
-	}
-	return strings.Join(names, " > ") + " (" + strings.TrimPrefix(q.Session, root+".") + ")"
-}

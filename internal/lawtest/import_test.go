@@ -111,6 +111,7 @@ var core = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 
 	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+	{pkg: "journal/audit", may: map[string]string{module: speaks}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "run", may: map[string]string{
 		module:                    speaks,
 		module + "/llm":           models,
@@ -396,22 +397,31 @@ var assembly = []floor{
 		module + "/mcp":             "the tools of servers",
 		module + "/trace":           "traces, if the environment asks for them",
 		module + "/internal/doctor": "the models of an Ollama",
+		module + "/internal/ids":    "the ids of messages",
 	}},
+	{pkg: "host/summary", may: map[string]string{
+		module: speaks, module + "/llm": models, module + "/host": "the files that a run changed", module + "/run": "questions",
+		module + "/journal": "the index of sessions",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "host/served", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
 		module + "/agents": "the plans that its flows follow",
+	}},
+	{pkg: "host/mcpserved", may: map[string]string{
+		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",
+		module + "/host/summary": "sessions as resources", module + "/journal": "the index of sessions",
+		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
 	}},
 }
 
 var programs = []floor{
 	{pkg: "cmd/openmanus", may: map[string]string{
-		module:          "it wires",
-		module + "/...": "it wires",
-		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
-		"github.com/ergochat/readline":               "the prompt of chat",
-		"github.com/google/jsonschema-go/...":        "answers that have a schema",
-		"golang.org/x/term":                          "is a person there?",
-		"golang.org/x/text/width":                    "how wide a letter is on the screen",
+		module:                                "it wires",
+		module + "/...":                       "it wires",
+		"github.com/ergochat/readline":        "the prompt of chat",
+		"github.com/google/jsonschema-go/...": "answers that have a schema",
+		"golang.org/x/term":                   "is a person there?",
+		"golang.org/x/text/width":             "how wide a letter is on the screen",
 	}},
 	{pkg: "examples/tool", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/flow", may: map[string]string{module + "/...": anExample, module: anExample}},

@@ -1,0 +1,64 @@
+package served
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/server"
+)
+
+// Names returns the host names under which the configuration lets the server be
+// reached, beside those of the machine's loopback interface.
+func (h Host) Names() []string {
+	hosts := h.Config.Serve.Hosts
+	if host, _, err := net.SplitHostPort(h.Config.Serve.Addr); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	return hosts
+}
+
+// Users returns the users of the configuration. If it has none, there is one
+// whose token is kept in the data directory.
+func (h Host) Users() ([]server.User, error) {
+	root := cmp.Or(h.Config.Serve.Root, filepath.Join(h.Config.DataDir, "workspaces"))
+	var all []server.User
+	for _, name := range h.Config.UserNames() {
+		u := h.Config.Users[name]
+		token := string(u.Token)
+		if u.TokenEnv != "" {
+			if token = h.Getenv(u.TokenEnv); token == "" {
+				return nil, fmt.Errorf("users.%s.token_env: %s is not set", name, u.TokenEnv)
+			}
+		}
+		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name), Sessions: h.Config.Serve.Sessions})
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	token, err := keptToken(filepath.Join(h.Config.DataDir, "serve.token"))
+	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: h.Config.Serve.Sessions}}, err
+}
+
+// keptToken returns the token in a file. It makes one if there is no such file.
+func keptToken(file string) (string, error) {
+	data, err := os.ReadFile(file)
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var b [20]byte
+	rand.Read(b[:])
+	token := strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+	return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+}
