@@ -16,10 +16,12 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// An agentInstance is an agent with what it keeps running.
+// An agentInstance is an agent with what it keeps running: shells, browsers, the
+// proxy of its browser, its workspace. It is shared by all sessions whose specs
+// differ in nothing but limits, so its tools tell sessions apart by their ids.
 type agentInstance struct {
 	agent *openmanus.Agent
-	close []io.Closer
+	close []io.Closer // in this order: tools before the workspace they work in
 }
 
 // Close ends what the agent keeps running.
@@ -73,7 +75,8 @@ func (h *Host) Flow(spec openmanus.Spec) (openmanus.Flow, error) {
 }
 
 // sharedAgent returns the agent of spec, but for its limits, and makes it if it
-// is not there.
+// is not there. Two sessions that need the same agent at the same time wait for
+// one of them to make it: an agent is never made twice.
 func (h *Host) sharedAgent(spec openmanus.Spec) (*openmanus.Agent, error) {
 	spec.Limits = openmanus.Limits{}
 	key := string(encode(spec))
@@ -92,6 +95,9 @@ func (h *Host) sharedAgent(spec openmanus.Spec) (*openmanus.Agent, error) {
 
 // makeAgent makes the agent of spec. If it fails, the caller closes what was
 // made until then. h.mu is held.
+//
+// The order matters: the model is looked up before the sandbox is opened, since a
+// mistake in the configuration is found at once, and a container takes seconds.
 func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	tm := h.Team(spec.Workspace)
 	kind, ok := tm.Find(spec.Agent)
@@ -127,13 +133,16 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if err := h.configure(agent, spec); err != nil {
 		return m, err
 	}
+	// An agent whose file lists its tools has these and no others, and those that
+	// only check the work of others have no use for more.
 	if !kind.Hidden && (kind.File == nil || len(kind.File.Tools) == 0) {
 		return m, h.addServerTools(agent)
 	}
 	return m, nil
 }
 
-// agentOptions are what every agent of a workspace is made with.
+// agentOptions are what every agent of a workspace is made with, whatever its
+// spec says besides.
 func agentOptions(cfg *config.Config, ws workspace.Workspace) agents.Options {
 	o := agents.Options{Workspace: ws, Timeout: cfg.Sandbox.Timeout}
 	if p := cfg.Python.Interpreter; p != "" {
@@ -155,8 +164,9 @@ func delegates(tm *Team, names []string) ([]tools.Assistant, error) {
 	return as, nil
 }
 
-// configure gives an agent its spec and what follows from it: model, gate,
-// prices and window.
+// configure gives an agent its spec and what follows from it: model, gate, prices
+// and window. agent.Sandbox is set before, because the gate depends on it: what
+// is harmless in a sandbox is asked about outside of one.
 func (h *Host) configure(agent *openmanus.Agent, spec openmanus.Spec) error {
 	model, m, err := h.model(spec.Model, spec.Endpoint)
 	if err != nil {
@@ -199,8 +209,9 @@ func (h *Host) addHelpers(agent *openmanus.Agent, m config.Model) error {
 	return nil
 }
 
-// ToolsOf returns the tools of an agent for display, and closes all that they
-// would keep running. MCP servers are not started for it.
+// ToolsOf returns the tools of an agent for display, as they are made in e.Dir. It
+// closes all that they would keep running, so they cannot be run. MCP servers are
+// not started for it, and their tools are not among them.
 func (h Env) ToolsOf(cfg *config.Config, kind agents.Kind) ([]openmanus.Tool, error) {
 	ws, err := workspace.NewDir(h.Dir)
 	if err != nil {

@@ -57,7 +57,8 @@ func (e Env) warnf(format string, a ...any) {
 }
 
 // An Error is a mistake in the configuration, the command line or a spec:
-// something that the user mends, as opposed to something that went wrong.
+// something that the user can correct, as opposed to a failure. Programs report
+// it as wrong usage.
 type Error struct{ Err error }
 
 func (e *Error) Error() string { return e.Err.Error() }
@@ -83,8 +84,9 @@ func (e Env) Memory() *gate.Memory {
 	return gate.Open(filepath.Join(dir, "approvals.jsonl"))
 }
 
-// Gate returns a gate with the rules of cfg and the remembered decisions. The
-// error names the rule that cannot be used and where it stands.
+// Gate returns a gate with the rules of cfg and the remembered decisions; o has
+// the rest of its options. The error names the rule that cannot be used and where
+// it stands.
 func (e Env) Gate(cfg *config.Config, o gate.Options) (*gate.Gate, error) {
 	o.Rules, o.Memory = gate.Rules(cfg.Approval), e.Memory()
 	g, err := gate.New(o)

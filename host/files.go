@@ -32,6 +32,8 @@ type Scan struct {
 	partial bool // some files were not looked at
 }
 
+// A fileStamp stands for the content of a file: one that differs has changed. A
+// change that keeps all three is not seen.
 type fileStamp struct {
 	size int64
 	time time.Time
@@ -101,7 +103,8 @@ const (
 )
 
 // filesOf is the [run.Worker].Files: the files of the workspace that changed
-// since a session began, whoever changed them.
+// since a session began, whatever changed them, at most maxReported of them. A
+// workspace that is gone has no files.
 func (h *Host) filesOf(ctx context.Context, s *openmanus.State) ([]string, error) {
 	root, err := os.OpenRoot(s.Config.Workspace)
 	if errors.Is(err, fs.ErrNotExist) || s.Config.Workspace == "" {

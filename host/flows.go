@@ -57,7 +57,7 @@ const (
 	maxCopyFiles = 200_000
 )
 
-// flowSpec returns a flow with its settings, as specs have it.
+// flowSpec returns a flow with its settings in canonical JSON: see canonical.
 func flowSpec(name string, settings any) *openmanus.FlowSpec {
 	data, err := json.Marshal(settings)
 	if err == nil {
@@ -69,13 +69,15 @@ func flowSpec(name string, settings any) *openmanus.FlowSpec {
 	return &openmanus.FlowSpec{Name: name, Settings: data}
 }
 
-// WithPlan returns spec with the planning flow.
+// WithPlan returns spec with the planning flow. [Host.Complete] checks the agents
+// of the plan and completes their names.
 func WithPlan(spec openmanus.Spec, p Plan) openmanus.Spec {
 	spec.Flow = flowSpec(PlanFlow, p)
 	return spec
 }
 
-// WithEvaluation returns spec with the evaluating flow.
+// WithEvaluation returns spec with the evaluating flow. [Host.Complete] checks the
+// models of the attempts.
 func WithEvaluation(spec openmanus.Spec, e Evaluation) openmanus.Spec {
 	spec.Flow = flowSpec(EvaluateFlow, e)
 	return spec
@@ -115,7 +117,8 @@ func PlanOf(spec openmanus.Spec) (p Plan, ok bool) {
 	return p, ok
 }
 
-// completeFlow is [Host.Complete] for a spec with a flow.
+// completeFlow is [Host.Complete] for a spec with a flow. A flow of the program's
+// own is checked when it is made.
 func (h *Host) completeFlow(spec openmanus.Spec) (openmanus.Spec, error) {
 	switch spec.Flow.Name {
 	case PlanFlow:
@@ -155,12 +158,13 @@ func (h *Host) completePlan(spec openmanus.Spec) (openmanus.Spec, error) {
 	return WithPlan(spec, p), nil
 }
 
+// noSuch adds the agents that there are to an error about one that there is not.
 func (h *Host) noSuch(spec openmanus.Spec, err error) error {
 	return mistake(fmt.Errorf("%w; there is %s", err, strings.Join(h.Team(spec.Workspace).Names(), ", ")))
 }
 
-// stepModel gives spec, which is that of a session whose steps have another
-// model than its planner, the model of the steps.
+// stepModel changes spec, that of a session, to the model that sessions below it
+// begin with: a planner may have a model of its own.
 func (h *Host) stepModel(spec *openmanus.Spec) error {
 	if spec.Flow == nil || spec.Flow.Name != PlanFlow {
 		return nil
@@ -193,7 +197,8 @@ func (h *Host) completeEvaluation(spec openmanus.Spec) (openmanus.Spec, error) {
 	return WithEvaluation(spec, e), nil
 }
 
-// makeFlow makes the flow of spec.
+// makeFlow makes the flow of spec. Flows are not shared: they keep nothing
+// running, and their agents are made from the specs of the sessions below them.
 func (h *Host) makeFlow(spec openmanus.Spec) (openmanus.Flow, error) {
 	configure := func(a *openmanus.Agent) error {
 		a.Name = spec.Name()
@@ -214,6 +219,7 @@ func (h *Host) makeFlow(spec openmanus.Spec) (openmanus.Flow, error) {
 	return nil, mistake(fmt.Errorf("there is no flow %q; there are %s", spec.Flow.Name, strings.Join(h.flowNames(), ", ")))
 }
 
+// flowNames returns the names of all flows, sorted.
 func (h *Host) flowNames() []string {
 	names := []string{PlanFlow, EvaluateFlow}
 	for name := range h.Flows {
@@ -241,7 +247,7 @@ func (h *Host) planFlow(spec openmanus.Spec, configure func(*openmanus.Agent) er
 }
 
 // evaluateFlow makes the evaluating flow. It asks no model, but its session
-// records the one of its attempts.
+// records the model that attempts have unless they name another.
 func (h *Host) evaluateFlow(spec openmanus.Spec, configure func(*openmanus.Agent) error) (openmanus.Flow, error) {
 	var e Evaluation
 	if err := Settings(spec.Flow, &e); err != nil {
@@ -260,7 +266,9 @@ func (h *Host) evaluateFlow(spec openmanus.Spec, configure func(*openmanus.Agent
 	return f, err
 }
 
-// copies are the copies of the workspace dir for the attempts of evaluations.
+// copies returns where the copies of the workspace dir are for the attempts of
+// evaluations, and their bounds: mib is the size of the largest workspace that is
+// copied, 0 the default. The program's own data is never copied.
 func (h *Host) copies(dir string, mib int) agents.Copies {
 	own := OwnDir(dir, h.Config.DataDir)
 	return agents.Copies{

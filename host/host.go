@@ -30,7 +30,8 @@ type Store interface {
 	journal.Index
 }
 
-// Options are what a host is made with. Config and Store are needed.
+// Options are what a host is made with. Config and Store are needed; the zero
+// value of every other field is useful.
 type Options struct {
 	Env
 
@@ -41,7 +42,9 @@ type Options struct {
 	// the MCP servers, see [Env.Secrets].
 	Secrets *journal.Secrets
 
-	// Servers are the MCP servers whose tools agents get.
+	// Servers are the MCP servers whose tools agents get: see [Env.Servers].
+	// They are started when the first agent is made. A server that cannot be
+	// started is left out, with a warning.
 	Servers []config.MCPServer
 
 	// Kinds are agents beside those that are built in. They come first, and
@@ -135,7 +138,9 @@ func (h *Host) Close() error {
 func (h *Host) WrongEndpoint() bool { return h.wrongEndpoint.Load() }
 
 // Team returns the agents and skills of the workspace dir. They are read once,
-// and again after all of its sessions were released.
+// and again after a session there was released: until then a session keeps the
+// agents that it began with. Files that cannot be read are warned of for the
+// first workspace alone, since a server has many.
 func (h *Host) Team(dir string) *Team {
 	h.teamMu.Lock()
 	defer h.teamMu.Unlock()
@@ -155,7 +160,9 @@ func (h *Host) Team(dir string) *Team {
 func (h *Host) AllKinds() []agents.Kind { return slices.Concat(h.Kinds, agents.Kinds()) }
 
 // Choose returns the model that is configured for new sessions: its name, as
-// sessions record it, and what is known of it.
+// sessions record it, and what is known of it. If the configuration names none
+// and an Ollama runs on this machine, it is asked for its models, for at most a
+// second. Remarks about the choice go to Warn.
 func (h *Host) Choose(ctx context.Context) (string, config.Model, error) {
 	m, err := h.Config.Choose(func(base string) ([]string, error) { return served(ctx, base) })
 	if own := h.ownModel(h.Config.Run.Agent); own != "" && !h.Config.Set("run.model") {
@@ -191,8 +198,9 @@ func served(ctx context.Context, base string) ([]string, error) {
 	return doctor.Models(ctx, base, "")
 }
 
-// Model makes the model with the given name, at endpoint if that is not "",
-// with retries and with the models that are asked when it fails.
+// Model makes the model with the given name, PROVIDER/NAME or a profile, at
+// endpoint if that is not "". It retries, and asks the configured fallbacks when
+// it fails. Nothing is connected before it is used.
 func (h *Host) Model(name, endpoint string) (llm.Model, config.Model, error) {
 	return h.model(name, endpoint)
 }

@@ -25,6 +25,9 @@ func (h *Host) Keep(id, dir string) (release func() error) {
 	return func() error { return h.release(id, dir) }
 }
 
+// release releases what was made for a session in dir, and for those below it,
+// which may work in other directories: the copies of an evaluation. Agents that
+// other sessions hold stay, without what they keep for these ones.
 func (h *Host) release(id, dir string) error {
 	ids := map[string][]string{dir: {id}}
 	err := h.addChildren(context.Background(), id, ids)
@@ -59,7 +62,8 @@ func (h *Host) release(id, dir string) error {
 	return errors.Join(errs...)
 }
 
-// addChildren adds the sessions below one to ids, by their workspaces.
+// addChildren adds the sessions below one to ids, by their workspaces, at any
+// depth.
 func (h *Host) addChildren(ctx context.Context, id string, ids map[string][]string) error {
 	for child, err := range h.Store.Sessions(ctx, journal.ListOptions{Parent: id}) {
 		if err != nil {

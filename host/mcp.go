@@ -75,7 +75,8 @@ func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Opti
 }
 
 // connectedClient returns the client that all agents of the host share. It is
-// made and connected when the first agent is made.
+// made and connected when the first agent is made. If that fails, it fails for
+// every agent: the user has to mend the configuration.
 func (h *Host) connectedClient(ctx context.Context) (*mcp.Client, error) {
 	h.mcpOnce.Do(func() { h.mcpClient, h.mcpErr = h.connect(ctx) })
 	return h.mcpClient, h.mcpErr
@@ -91,6 +92,8 @@ func (e Env) ServerWorkspace(ctx context.Context, cfg *config.Config) (*workspac
 	return e.Workspace(ctx, cfg, e.Dir, kind)
 }
 
+// connect starts the servers that may be used. One that cannot be, or that needs
+// a variable that is not set, is left out with a warning.
 func (h *Host) connect(ctx context.Context) (*mcp.Client, error) {
 	ws, err := h.ServerWorkspace(ctx, h.Config)
 	if err != nil {
@@ -172,7 +175,9 @@ func IsYes(line string) bool {
 	return word == "y" || word == "yes"
 }
 
-// secretNames matches the names of variables and headers whose values are secrets.
+// secretNames matches the names of variables and headers whose values are taken
+// for secrets. The values of others, such as a path, would make ordinary words
+// unreadable in journals.
 var secretNames = regexp.MustCompile(`(?i)key|token|secret|passw|auth|cred|cookie`)
 
 // serverSecrets adds the secrets that MCP servers are given to secrets, by a
@@ -194,7 +199,8 @@ func (e Env) serverSecrets(servers []config.MCPServer, secrets map[string]string
 	}
 }
 
-// addServerTools gives an agent the tools of the MCP servers.
+// addServerTools gives an agent the tools of the MCP servers, and puts their gate
+// before its own: it knows which servers the user trusts.
 func (h *Host) addServerTools(agent *openmanus.Agent) error {
 	c, err := h.connectedClient(context.Background())
 	if err != nil {

@@ -43,7 +43,9 @@ func Message(dir, prompt string, attach []string) (openmanus.UserSaid, error) {
 	return m, nil
 }
 
-// mentioned returns the files that the prompt names as @path.
+// mentioned returns the files that the prompt names as @path, without the
+// punctuation that may follow a name. A word that is not the path of an existing
+// file is left alone: it may be a name or an address.
 func mentioned(prompt, dir string) []string {
 	var names []string
 	for _, word := range strings.Fields(prompt) {

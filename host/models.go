@@ -47,7 +47,8 @@ func (h *Host) model(name, endpoint string) (llm.Model, config.Model, error) {
 	}, named...), m, nil
 }
 
-// patient makes m with retries, and with what it lacks made up for.
+// patient makes m with retries, time limits and the limiter of its endpoint, and
+// with what it lacks made up for. Scripts are retried quickly.
 func (h *Host) patient(m config.Model) (llm.Model, error) {
 	opts := h.retry(0)
 	opts.Limiter = h.limiter(m)
@@ -62,7 +63,8 @@ func (h *Host) patient(m config.Model) (llm.Model, error) {
 	return h.capable(llm.Retry(h.watched(model), opts), m), nil
 }
 
-// limiter returns what all models at one endpoint with one key share.
+// limiter returns the limiter that all models at one endpoint with one key share:
+// a rate limit that one of them meets holds for the others.
 func (h *Host) limiter(m config.Model) *llm.Limiter {
 	l, _ := h.limiters.LoadOrStore([2]string{m.BaseURL, string(m.Key)}, new(llm.Limiter))
 	return l.(*llm.Limiter)
@@ -79,7 +81,7 @@ func (h *Host) retry(first time.Duration) llm.RetryOptions {
 }
 
 // fallbacks returns the models that are asked, one after the other, when m
-// fails.
+// fails. A circle of fallbacks is an error that names its models.
 func (h *Host) fallbacks(m config.Model) (others []config.Model, err error) {
 	names := []string{m.String()}
 	for m.Fallback != "" {
@@ -121,10 +123,11 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 	return llm.ReadImages(model, llm.Retry(h.watched(reader), h.retry(0)), eye.String())
 }
 
-// watched is a model that reports when its endpoint turns out to be configured
-// wrongly.
+// watched returns a model that reports a wrong endpoint with
+// [Host.WrongEndpoint]: a network error that retrying cannot mend.
 func (h *Host) watched(m llm.Model) llm.Model { return watchedModel{m, &h.wrongEndpoint} }
 
+// A watchedModel is what watched returns.
 type watchedModel struct {
 	llm.Model
 	wrong *atomic.Bool

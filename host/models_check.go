@@ -107,6 +107,8 @@ func (r *ModelCheck) ask(ctx context.Context, model llm.Model, withImage bool) e
 	return nil
 }
 
+// checkRequest returns the question. Its answer shows whether tools are called
+// and, with an image, whether it is seen: the colour is in no other part of it.
 func checkRequest(withImage bool) *llm.Request {
 	question := "Call the tool report with the colour of the sky on a clear day."
 	parts := llm.Parts{llm.Text{Text: question}}
@@ -122,6 +124,7 @@ func checkRequest(withImage bool) *llm.Request {
 	}
 }
 
+// redSquare returns a PNG image of 64 by 64 red pixels.
 func redSquare() []byte {
 	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
 	for i := range 64 * 64 {

@@ -46,7 +46,8 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 	return agent, nil
 }
 
-// note is the [run.Worker].Note.
+// note is the [run.Worker].Note: a session that another one opens reads of its
+// surroundings as one does that a user opens.
 func (h *Host) note(_ context.Context, c openmanus.Configured) (llm.Parts, error) {
 	return h.Environment(c.Workspace), nil
 }
@@ -79,7 +80,8 @@ func (h *Host) Environment(dir string) llm.Parts {
 	return parts
 }
 
-// listFiles writes the names of the files at the top of a workspace.
+// listFiles writes the names of the files at the top of a workspace, at most
+// maxFiles of them.
 func listFiles(b *strings.Builder, ws fs.FS) {
 	entries, err := fs.ReadDir(ws, ".")
 	switch {

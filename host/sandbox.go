@@ -23,8 +23,10 @@ func (e Env) Workspace(ctx context.Context, cfg *config.Config, dir, kind string
 	return ws, mistake(err)
 }
 
-// Sandbox returns the options of the sandbox that cfg describes, for commands
-// in dir.
+// Sandbox returns the options of the sandbox that cfg describes, for commands in
+// dir. The data directory is hidden from them: it has keys and all sessions. If
+// only some hosts may be reached, the options have a proxy that lets these
+// through and warns of others.
 func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, error) {
 	c := cfg.Sandbox
 	o := sandbox.Options{
@@ -50,7 +52,7 @@ func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, err
 	return o, nil
 }
 
-// atHome replaces ~/ at the beginning of paths.
+// atHome replaces ~/ at the beginning of paths by the user's home directory.
 func (e Env) atHome(paths []string) []string {
 	home, _ := e.lookup("HOME")
 	var out []string

@@ -56,6 +56,7 @@ func (h *Host) SpecWith(model string) (openmanus.Spec, error) {
 	return h.specWith(model, m), nil
 }
 
+// specWith returns the configured spec with the model m, recorded as name.
 func (h *Host) specWith(name string, m config.Model) openmanus.Spec {
 	run := h.Config.Run
 	return openmanus.Spec{
@@ -140,8 +141,11 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 	return spec, nil
 }
 
-// applyFile returns spec with what the file of its agent says. The file of a
-// workspace never allows more than spec does.
+// applyFile returns spec with what the file of its agent says. What a user says
+// on the command line or in the environment comes before the file. The file of a
+// workspace, which may come from anyone, never allows more than spec does: its
+// approval mode can only be stricter, and its model must be of the same provider
+// at the same address, because the prompt goes there.
 func (h *Host) applyFile(spec openmanus.Spec, f *agents.File) (openmanus.Spec, error) {
 	if len(f.Agents) > 0 && len(spec.Delegates) == 0 {
 		spec.Delegates = slices.Clone(f.Agents)
@@ -183,8 +187,9 @@ func stricter(a, b string) string {
 }
 
 // Reconfigure returns the configuration with which a session in state s goes on
-// as spec says. Its limits are those in force unless spec has others. ok is
-// false if that changes nothing.
+// as spec says, for the caller to append. spec has all limits, such as those in
+// force. System prompt and tools stay what they were, so that every request still
+// begins with what the model has read. ok is false if nothing changes.
 func (h *Host) Reconfigure(s *openmanus.State, spec openmanus.Spec) (c openmanus.Configured, ok bool, err error) {
 	was := SpecOf(s)
 	was.Limits = s.Limits

@@ -38,6 +38,8 @@ func (e Env) ReadTeam(dir string, kinds []agents.Kind) *Team {
 	return tm
 }
 
+// add adds the agents in dir/agents and the skills in the folders of dir. from is
+// the [agents.File].From of the agents. That dir does not exist is no problem.
 func (tm *Team) add(dir, from string, folders []string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -79,7 +81,8 @@ func (tm *Team) Find(name string) (agents.Kind, bool) {
 	return agents.Kind{}, false
 }
 
-// Names returns the names of the agents that users choose from.
+// Names returns the names of the agents that users choose from, in the order in
+// which they come before each other.
 func (tm *Team) Names() []string {
 	var names []string
 	for _, k := range tm.Kinds {

@@ -66,8 +66,8 @@ func kindOfVersion1(recorded string) string {
 	return string(sandbox.Auto)
 }
 
-// FlowName returns the name in an [openmanus.Opened].Flow: in sessions of
-// version 1 the settings of a flow, or of an attempt, follow it.
+// FlowName returns the name in an [openmanus.Opened].Flow, for display: in
+// sessions of version 1 the settings of a flow, or of an attempt, follow it.
 func FlowName(flow string) string {
 	name, _, _ := strings.Cut(flow, "?")
 	return name

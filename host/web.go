@@ -19,7 +19,9 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// webTools are the web tools of one agent with the proxy of its browser.
+// webTools are the web tools of one agent with the proxy of its browser. All of
+// them reach the network through one dialer, which decides by [web] where they
+// may connect to.
 type webTools struct {
 	cfg    *config.Config
 	dialer *egress.Dialer
@@ -68,7 +70,7 @@ func documentText(ctx context.Context, name string, data []byte) (string, error)
 	return fmt.Sprintf("(%s, %s)\n%s", d.Format, d.About, d), nil
 }
 
-// Close ends the browsers, and then the proxy that they use.
+// Close ends the browsers, and then the proxy that they use. It waits for both.
 func (w *webTools) Close() error {
 	err := w.tool.Close()
 	w.mu.Lock()
@@ -80,7 +82,8 @@ func (w *webTools) Close() error {
 	return err
 }
 
-// start starts a browser as the configuration says.
+// start starts a browser as the configuration says, or connects to the one that
+// it names. A browser of the user's own does not use the proxy.
 func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	b := w.cfg.Browser
 	if b.Proxy != "" {

@@ -121,8 +121,11 @@ func (x *exhibit) own(dir string) string {
 	return filepath.ToSlash(rel)
 }
 
+// escapedPath returns a path for a URI.
 func escapedPath(name string) string { return (&url.URL{Path: name}).EscapedPath() }
 
+// sessionsURI is the URI of the list of sessions. Those of sessions and files
+// begin with it.
 const sessionsURI = "openmanus://sessions"
 
 // add offers the sessions as resources.
@@ -138,6 +141,7 @@ const (
 	maxEvents = 1000
 )
 
+// list reads the list of sessions: the newest ones that no other session opened.
 func (x *exhibit) list(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	infos, err := summary.List(ctx, x.Store, journal.ListOptions{Limit: maxListed, Roots: true})
 	if err != nil {
@@ -146,6 +150,8 @@ func (x *exhibit) list(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Re
 	return x.json(r.Params.URI, infos)
 }
 
+// json returns v as a resource in JSON. Secrets are replaced, since v may be from
+// outside of the journal.
 func (x *exhibit) json(uri string, v any) (*sdk.ReadResourceResult, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -154,6 +160,7 @@ func (x *exhibit) json(uri string, v any) (*sdk.ReadResourceResult, error) {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: "application/json", Text: x.Secrets.Replace(string(data))}}}, nil
 }
 
+// session reads how a session stands, and its last events.
 func (x *exhibit) session(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	id, err := url.PathUnescape(strings.TrimPrefix(r.Params.URI, sessionsURI+"/"))
 	if err != nil {

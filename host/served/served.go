@@ -29,7 +29,9 @@ func (h Host) Open(ctx context.Context, id string, n server.NewSession) error {
 }
 
 // spec returns what a new session is made from. What the request leaves open is
-// as configured.
+// as configured, save for the approval mode: a server's sessions ask unless the
+// request says otherwise. Errors that the user can mend are a
+// [*server.FieldError].
 func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spec, err error) {
 	agent := cmp.Or(n.Agent, h.Config.Run.Agent)
 	if _, err := h.Team(n.Workspace).Choose(agent); err != nil {
