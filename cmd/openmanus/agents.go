@@ -12,7 +12,7 @@ type agentsCmd struct {
 	listing
 }
 
-// agentInfo is what is known of an agent.
+// An agentInfo is an agent as this command lists it.
 type agentInfo struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
@@ -26,16 +26,16 @@ type agentInfo struct {
 
 // Help is more of the command.
 func (agentsCmd) Help() string {
-	return `Besides those that are built in there are your own: agents/NAME.md in the workspace, or in your configuration directory (openmanus config path). A file has front matter between two lines ---, with any of
+	return `Besides the built-in agents there are your own: agents/NAME.md in the workspace, or in your configuration directory (openmanus config path). A file has front matter between two lines ---, with any of
 
   name, description   (the name of the file, if there is none)
   model               PROVIDER/NAME or a profile
   tools               names of tools; default: those of manus
-  agents              whom it may give work to
+  agents              the agents that it may give work to
   approve             ask, edits, all or readonly
   max_steps, budget_tokens, max_cost, timeout
 
-and below it what the agent is told. A file of the workspace never allows more than the run does: of approve and the limits, the stricter one holds, and its model has to be of the same provider.`
+and below it the instructions of the agent. A file of the workspace never allows more than the run does: the stricter approve and limits apply, and its model must be of the same provider.`
 }
 
 // Run implements the command.

@@ -26,15 +26,15 @@ const chatHelp = `Write what you want done, and press Enter.
 A line that ends with \ goes on in the next one; """ on a line of its own begins and ends several lines.
 Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So does Ctrl-D.
 
-  /model NAME   go on with another model
-  /retry        have the last request answered again, in a new session
-  /undo         forget the last request and what followed, in a new session (files stay as they are)
-  /fork         go on in a copy; the session so far stays as it is
-  /cost         what this session has used
+  /model NAME   continue with another model
+  /retry        answer the last request again, in a new session
+  /undo         continue from before the last request, in a new session (files stay unchanged)
+  /fork         continue in a copy; the session stays unchanged
+  /cost         tokens and cost of this session
   /help         this text
   /quit         leave`
 
-// A chat is a conversation at the terminal.
+// A chat is a conversation at the terminal. Each request continues one session.
 type chat struct {
 	*app
 	flags runFlags
@@ -42,8 +42,8 @@ type chat struct {
 	lines lineReader
 }
 
-// A lineReader reads what a person types: io.EOF means that they left,
-// readline.ErrInterrupt that they pressed Ctrl-C.
+// A lineReader reads lines that the user types. The error is io.EOF if they left
+// and readline.ErrInterrupt if they pressed Ctrl-C.
 type lineReader interface {
 	ReadLine() (string, error)
 	SetPrompt(string)
@@ -74,19 +74,20 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		}
 		defer rl.Close()
 		ch.lines = rl
-		fmt.Fprintln(t.err, a.style().dim("OpenManus. /help says what there is; Ctrl-D leaves."))
+		fmt.Fprintln(t.err, a.style().dim("OpenManus. /help lists the commands; Ctrl-D leaves."))
 	}
 	return ch.talk(ctx)
 }
 
-// talk reads requests and has them done until the person leaves.
+// talk reads requests and carries them out until the user leaves. Errors are
+// shown, and the conversation goes on.
 func (c *chat) talk(ctx context.Context) error {
 	for {
 		text, err := c.read()
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt):
 			if c.id != "" {
-				fmt.Fprintln(c.t.err, c.style().dim("· go on with: openmanus chat --session "+c.id))
+				fmt.Fprintln(c.t.err, c.style().dim("· continue with: openmanus chat --session "+c.id))
 			}
 			return nil
 		case err != nil:
@@ -111,7 +112,8 @@ func (c *chat) talk(ctx context.Context) error {
 	}
 }
 
-// read reads a request, which may have several lines.
+// read reads a request. A line that ends in \ continues on the next one; lines
+// between two lines """ are one request.
 func (c *chat) read() (string, error) {
 	var b strings.Builder
 	c.lines.SetPrompt(c.style().bold("> "))
@@ -138,7 +140,7 @@ func (c *chat) read() (string, error) {
 	}
 }
 
-// say gives the agent a request and shows what it does.
+// say sends a request to the session, which the first one opens, and drives it.
 func (c *chat) say(ctx context.Context, text string) error {
 	m, err := host.Message(c.t.dir, text, c.flags.Attach)
 	if err != nil {
@@ -160,7 +162,7 @@ func (c *chat) say(ctx context.Context, text string) error {
 	return c.goOn(ctx, m)
 }
 
-// goOn appends bodies to the session and drives it.
+// goOn appends bodies to the session and drives it until it ends or waits.
 func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	s, err := openmanus.Load(ctx, c.db, c.id)
 	if err != nil {
@@ -179,7 +181,7 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	return c.drive(ctx, d)
 }
 
-// drive shows what the agent does, until it has answered.
+// drive drives the session and shows it until the agent has answered.
 func (c *chat) drive(ctx context.Context, d *drive) error {
 	defer d.Close()
 	if d.person != nil {
@@ -199,8 +201,7 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	return nil
 }
 
-// answer reads what a person decides. Ctrl-C at a question interrupts the
-// agent.
+// answer reads the user's answer to a question. Ctrl-C interrupts the agent.
 func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
 	c.lines.SetPrompt(prompt)
 	line, err := c.lines.ReadLine()
@@ -214,7 +215,7 @@ func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
 	return line, err
 }
 
-// command does one of the commands that begin with a slash.
+// command carries out a command that begins with a slash.
 func (c *chat) command(ctx context.Context, word, rest string) error {
 	switch word {
 	case "/help":
@@ -224,7 +225,7 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 		return c.model(ctx, rest)
 	}
 	if c.id == "" {
-		return fmt.Errorf("%s: there is nothing yet; /help says what there is", word)
+		return fmt.Errorf("%s: nothing was asked yet; /help lists the commands", word)
 	}
 	switch word {
 	case "/retry":
@@ -236,10 +237,10 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 	case "/cost":
 		return c.cost(ctx)
 	}
-	return fmt.Errorf("there is no command %s; /help says what there is", word)
+	return fmt.Errorf("there is no command %s; /help lists the commands", word)
 }
 
-// model changes the model, from the next request on.
+// model changes the model from the next request on, which the session records.
 func (c *chat) model(ctx context.Context, name string) error {
 	if name == "" {
 		return errors.New("which model? /model PROVIDER/NAME")
@@ -268,7 +269,7 @@ func (c *chat) model(ctx context.Context, name string) error {
 	return err
 }
 
-// lastRequest returns the number of the last thing that the person said.
+// lastRequest returns the sequence number of the user's last message.
 func (c *chat) lastRequest(ctx context.Context) (int64, error) {
 	last := int64(0)
 	for ev, err := range c.db.Events(ctx, c.id, 0) {
@@ -285,8 +286,8 @@ func (c *chat) lastRequest(ctx context.Context) (int64, error) {
 	return last, nil
 }
 
-// retry has the last request answered again: where it did not come to an end,
-// in this session, and otherwise in a copy that ends with it.
+// retry answers the last request again: in this session if it has not finished,
+// otherwise in a copy that ends with the request.
 func (c *chat) retry(ctx context.Context) error {
 	s, err := openmanus.Load(ctx, c.db, c.id)
 	if err != nil {
@@ -312,13 +313,14 @@ func (c *chat) undo(ctx context.Context) error {
 	return c.fork(ctx, seq-1)
 }
 
-// fork goes on in a copy of the session up to seq, or of all of it if seq is 0.
+// fork continues in a copy of the session up to the event seq, or of all of it
+// if seq is 0.
 func (c *chat) fork(ctx context.Context, seq int64) error {
 	to := ids.Session()
 	if err := journal.Fork(ctx, c.db, c.id, seq, to); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.t.err, c.style().dim(fmt.Sprintf("· in the new session %s; %s stays as it is", to, c.id)))
+	fmt.Fprintln(c.t.err, c.style().dim(fmt.Sprintf("· in the new session %s; %s stays unchanged", to, c.id)))
 	c.id = to
 	return nil
 }
@@ -332,7 +334,7 @@ func (c *chat) cost(ctx context.Context) error {
 	return nil
 }
 
-// plainLines reads lines where there is no terminal.
+// plainLines reads lines if standard input is not a terminal.
 type plainLines struct {
 	t   *terminal
 	ctx context.Context

@@ -12,8 +12,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
-// completionCmd is openmanus completion. The scripts ask the program itself
-// what may follow, so that they are right for every version of it.
+// completionCmd is openmanus completion. The scripts run "openmanus completion
+// words" for each completion, so they fit every version of the program.
 type completionCmd struct {
 	Bash  completionBashCmd  `cmd:"" help:"For bash: source <(openmanus completion bash)"`
 	Zsh   completionZshCmd   `cmd:"" help:"For zsh: source <(openmanus completion zsh), after compinit."`

@@ -21,7 +21,7 @@ type configCmd struct {
 	Show  configShowCmd  `cmd:"" help:"Show every setting and where it comes from. Secrets are masked."`
 	Init  configInitCmd  `cmd:"" help:"Write a file to begin with: every setting, explained and commented out."`
 	Check configCheckCmd `cmd:"" help:"Look for mistakes in the configuration, or in one file."`
-	Trust configTrustCmd `cmd:"" help:"Vouch for the configuration of a working directory, as it is now."`
+	Trust configTrustCmd `cmd:"" help:"Trust the configuration file of a working directory with its present content."`
 }
 
 // configPathCmd is openmanus config path.
@@ -29,7 +29,7 @@ type configPathCmd struct {
 	listing
 }
 
-// place is where something is kept.
+// A place is a file or directory that the program uses.
 type place struct {
 	Role  string `json:"role"`
 	Path  string `json:"path"`
@@ -49,7 +49,7 @@ func (c *configPathCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	return c.print(t, g, places, tb, "There is no home directory, so no file is read; name one with --config.")
 }
 
-// configFiles are the files that are read, the weakest first.
+// configFiles returns the files that are read. Later ones override earlier ones.
 func (t *terminal) configFiles(g *globals) []place {
 	named, _ := t.env("OPENMANUS_CONFIG")
 	if file := cmp.Or(g.Config, named); file != "" {
@@ -64,12 +64,12 @@ func (t *terminal) configFiles(g *globals) []place {
 	return append(places, place{"workspace", file, exists(file)})
 }
 
-// read reads the configuration and prints nothing.
+// read reads the configuration without printing warnings.
 func (t *terminal) read(g *globals) (*config.Config, []config.Warning, error) {
 	return config.Load(t.sources(g, map[string]string{}))
 }
 
-// userConfig is the user's file.
+// userConfig returns the path of the user's configuration file.
 func (t *terminal) userConfig() (string, error) {
 	dir, err := config.UserDir("", t.env)
 	return filepath.Join(dir, "config.toml"), err
@@ -109,7 +109,7 @@ func (c *configShowCmd) Run(_ context.Context, t *terminal, g *globals) error {
 
 // configInitCmd is openmanus config init.
 type configInitCmd struct {
-	File string `arg:"" optional:"" help:"Where. Default: your own configuration file."`
+	File string `arg:"" optional:"" help:"The file. Default: your own configuration file."`
 }
 
 // Run implements the command.
@@ -124,12 +124,12 @@ func (c *configInitCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	file = t.abs(file)
 	switch err := config.Create(file); {
 	case errors.Is(err, fs.ErrExist):
-		return usage(fmt.Errorf("%s is there already and stays as it is; openmanus config check looks for mistakes in it", file))
+		return usage(fmt.Errorf("%s exists already and is unchanged; openmanus config check looks for mistakes in it", file))
 	case err != nil:
 		return usage(err)
 	}
 	fmt.Fprintf(t.out, "wrote %s\n", file)
-	fmt.Fprintln(t.err, "· every line of it is a comment; openmanus config show says what holds")
+	fmt.Fprintln(t.err, "· every line of it is a comment; openmanus config show prints the settings in effect")
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		if err != nil {
 			return usage(err)
 		}
-		_, err = fmt.Fprintf(t.out, "%s is right\n", file)
+		_, err = fmt.Fprintf(t.out, "%s has no mistakes\n", file)
 		return err
 	}
 	if _, err := t.load(g, map[string]string{}); err != nil {
@@ -164,9 +164,9 @@ func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 			read = append(read, p.Path)
 		}
 	}
-	what := "the environment is right, and no file is there (openmanus config init writes one)"
+	what := "the environment has no mistakes, and there is no file (openmanus config init writes one)"
 	if len(read) > 0 {
-		what = strings.Join(read, ", ") + " and the environment are right"
+		what = strings.Join(read, ", ") + " and the environment have no mistakes"
 	}
 	_, err := fmt.Fprintln(t.out, what)
 	return err

@@ -49,7 +49,7 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	return nil
 }
 
-// printFindings prints each finding on a line, and below it what to do.
+// printFindings prints each finding on a line, and its remedy below.
 func (t *terminal) printFindings(g *globals, found []doctor.Finding) error {
 	s := t.style(g)
 	width := 0

@@ -19,19 +19,19 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// A drive is one request to a session, from its beginning to the end or to
-// where it needs a person who is not there.
+// A drive drives a session for one request and shows it, until the session ends
+// or waits for a user who is not there.
 type drive struct {
 	*app
 	shown
-	passing bool // nobody can go on with the session: do not say how
+	passing bool // the session is temporary: do not say how to continue it
 	id      string
 	print   *printer
 	root    *os.Root
 	files   fs.FS // of root
 	before  host.Scan
 	from    int64   // the last event before this request
-	person  *person // who answers; nil if nobody is there
+	person  *person // the user who answers; nil if no terminal is attached
 	below   *below
 	asks    chan struct{}  // a session below asks
 	plan    *planView      // what is drawn of a plan; nil if there is none
@@ -55,21 +55,21 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
 	}
 	a.OnRetry = func(err error, wait time.Duration) {
-		d.print.remark("the model did not answer (%v); again in %s", err, wait.Round(100*time.Millisecond))
+		d.print.remark("the model did not answer (%v); trying again in %s", err, wait.Round(100*time.Millisecond))
 	}
-	a.OnFailover = func(err error, to string) { d.print.remark("the model failed (%v); %s is asked instead", err, to) }
+	a.OnFailover = func(err error, to string) { d.print.remark("the model failed (%v); asking %s instead", err, to) }
 	return d, nil
 }
 
-// scan looks at the files of the workspace.
+// scan records the files of the workspace, to tell which ones the run changed.
 func (d *drive) scan() host.Scan {
 	return host.ScanFiles(context.Background(), d.files, host.OwnDir(d.root.Name(), d.Config.DataDir))
 }
 
-// Close lets go of the workspace.
+// Close closes the workspace.
 func (d *drive) Close() error { return d.root.Close() }
 
-// run drives the session until it ends or waits in vain, and reports.
+// run drives the session and reports how it ended.
 func (d *drive) run(ctx context.Context) error {
 	s, err := d.once(ctx)
 	if err != nil {
@@ -78,7 +78,8 @@ func (d *drive) run(ctx context.Context) error {
 	return d.report(s)
 }
 
-// once drives the session until it ends or waits in vain, and shows it.
+// once drives the session and shows it until it ends or waits in vain. It
+// returns the state in which the session is left.
 func (d *drive) once(ctx context.Context) (*openmanus.State, error) {
 	d.seen = d.from
 	ctx, cancel := context.WithCancel(ctx)
@@ -113,18 +114,18 @@ func (d *drive) once(ctx context.Context) (*openmanus.State, error) {
 	return s, nil
 }
 
-// failure is what err means to who runs the program.
+// failure returns err with what the user can do about it.
 func (d *drive) failure(err error) error {
 	switch {
 	case errors.Is(err, openmanus.ErrDriven):
-		return fmt.Errorf("%w: it can be watched (openmanus sessions log %s --follow) and spoken to (openmanus sessions say %s)", err, d.id, d.id)
+		return fmt.Errorf("%w: follow it with openmanus sessions log %s --follow, or send it a message with openmanus sessions say %s", err, d.id, d.id)
 	case errors.Is(err, context.Canceled):
-		return exit{code: exitInterrupted, err: fmt.Errorf("left; go on with: openmanus sessions resume %s", d.id)}
+		return exit{code: exitInterrupted, err: fmt.Errorf("left the session; continue with: openmanus sessions resume %s", d.id)}
 	}
-	return fmt.Errorf("%w\nthe session is kept: openmanus sessions resume %s", err, d.id)
+	return fmt.Errorf("%w\nthe session is saved; continue with: openmanus sessions resume %s", err, d.id)
 }
 
-// untilDone wakes the session until it has ended, or waits and nobody answers.
+// untilDone wakes the session until it has ended, or waits and no one answers.
 func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 	last := int64(-1)
 	for {
@@ -144,10 +145,10 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 		}
 		switch st := summary.Standing(s, d.waiting); {
 		case st == openmanus.Running && seq == last:
-			return nil, errors.New("nothing is left to do, and yet it has not ended")
+			return nil, errors.New("the session has nothing left to do but has not ended")
 		case st == openmanus.Running:
 			last = seq
-			continue // somebody spoke while the driver was leaving
+			continue // a message arrived while the driver was leaving
 		case st != openmanus.Waiting || d.person == nil:
 			return s, nil
 		}
@@ -159,8 +160,8 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 	}
 }
 
-// wake drives the session until nothing is left to do. What those below ask
-// meanwhile is put before the person while the others go on.
+// wake drives the session until nothing is left to do. Questions of sessions
+// below are put to the user while the others go on.
 func (d *drive) wake(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -188,7 +189,7 @@ func (d *drive) wake(ctx context.Context) error {
 	}
 }
 
-// follow shows what happens, from d.seen on.
+// follow shows the events after d.seen until ctx ends.
 func (d *drive) follow(ctx context.Context) error {
 	enc := d.t.encoder()
 	if err := d.drawPlan(ctx); err != nil {
@@ -221,7 +222,7 @@ func (d *drive) follow(ctx context.Context) error {
 	return nil
 }
 
-// waitShown waits until everything up to seq has been shown.
+// waitShown waits until all events up to seq have been shown.
 func (d *drive) waitShown(ctx context.Context, seq int64) {
 	for {
 		d.mu.Lock()
@@ -238,8 +239,8 @@ func (d *drive) waitShown(ctx context.Context, seq int64) {
 	}
 }
 
-// onSignal makes the first Ctrl-C interrupt the session, and the second, or
-// SIGTERM, leave the program: the session can be resumed.
+// onSignal makes the first Ctrl-C interrupt the session, and the second one, or
+// SIGTERM, end the program. The session can be resumed then.
 func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

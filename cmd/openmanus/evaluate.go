@@ -13,24 +13,24 @@ import (
 // evaluateCmd is openmanus evaluate.
 type evaluateCmd struct {
 	asked
-	Attempts    int      `help:"How often the task is attempted. Default: once for each of --models or --hint, or 3 times." placeholder:"N"`
+	Attempts    int      `help:"How many attempts. Default: one for each of --models or --hint, or 3." placeholder:"N"`
 	Models      []string `help:"The models of the attempts, in turn. Default: the model of the run." placeholder:"NAME,…"`
-	Hint        []string `help:"How to go about an attempt; given several times, they are for the attempts in turn." placeholder:"TEXT" sep:"none"`
-	MaxParallel int      `help:"Attempts at once, at most." default:"4" placeholder:"N"`
-	MaxCopy     int      `help:"Copy no workspace that is larger, in MiB." default:"1024" placeholder:"N"`
+	Hint        []string `help:"An instruction for an attempt; several are used in turn." placeholder:"TEXT" sep:"none"`
+	MaxParallel int      `help:"How many attempts run at once, at most." default:"4" placeholder:"N"`
+	MaxCopy     int      `help:"The largest workspace that is copied, in MiB." default:"1024" placeholder:"N"`
 	runFlags
 	shown
 }
 
 // Help is more of the command.
 func (evaluateCmd) Help() string {
-	return `The task is done several times over, each time in a session and a copy of the workspace of its own. A critic compares what came of it with the task and with each other; what the best attempt changed is brought into the workspace. Standard output is "Evaluation completed:", the answer of the best attempt, and what was said of each; or "Evaluation not completed:" and why.
+	return `Each attempt has its own session and its own copy of the workspace. A critic compares the attempts with the task and with each other; the changes of the best one are merged into the workspace. Standard output is "Evaluation completed:", the answer of the best attempt, and the critic's remarks on each; or "Evaluation not completed:" and the reason.
 
-What you change in the workspace meanwhile stays: where the attempt changed the same file, yours is kept and the conflict is told of. With --approve ask you are shown the changes before they are made. Commits stay in the copies, and so do files that other programs obey (.git, .vscode, .envrc, …).
+Your own changes to the workspace stay: if the best attempt changed the same file, your version is kept and the conflict is reported. With --approve ask you see the changes before they are made. Commits stay in the copies, and so do files that other programs act on (.git, .vscode, .envrc, …).
 
-The copies are whole, share their blocks with the workspace where the file system can, and stay until openmanus sessions delete. A larger workspace than --max-copy, or one of more than 200,000 files, is not copied. What you say meanwhile (openmanus sessions say) is done in another round. The critic has the model of the profile [llm.judge], if there is one.
+The copies are complete, share disk blocks with the workspace if the file system can do that, and stay until openmanus sessions delete. A workspace larger than --max-copy, or with more than 200,000 files, is not copied. A message that you send meanwhile (openmanus sessions say) starts another round. The critic uses the profile [llm.judge], if there is one.
 
-Exit codes: those of run; 1 also if no attempt does the task, or not all of the best one could be taken.`
+Exit codes: those of run; also 1 if no attempt does the task, or if the best one could not be merged completely.`
 }
 
 // Run implements the command.

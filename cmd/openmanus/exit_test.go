@@ -73,7 +73,7 @@ func TestWrongInput(t *testing.T) {
 		{"tools|--agent|nosuch", 2, "there is manus"},
 		{"config|check|nowhere.toml", 2, "nowhere.toml"},
 		{"config|check|broken.toml", 2, "model"},
-		{"config|init|broken.toml", 2, "is there already"},
+		{"config|init|broken.toml", 2, "exists already"},
 		{"config|show|--config|broken.toml", 2, "broken.toml:2"},
 		{"models|--config|broken.toml", 2, "broken.toml:2"},
 		{"completion", 2, "expected one of"},
@@ -116,7 +116,7 @@ func TestFasterElsewhere(t *testing.T) {
 	defer x.Close()
 	d.must("sessions", "deny", "last", "c0-1")
 	d.must("sessions", "approve", "last", "c0-2")
-	for i, want := range []string{"somebody was faster: c0-1 was denied by the person at ", ""} {
+	for i, want := range []string{"it is decided already: c0-1 was denied by the person at ", ""} {
 		call := x.s.Calls[i]
 		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: call.Question().Hash})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -15,22 +15,22 @@ import (
 // flowCmd is openmanus flow.
 type flowCmd struct {
 	asked
-	Agents      []string `help:"Who does the steps; what names nobody goes to the first. Default: the agent of --agent, or manus." placeholder:"NAME,…"`
-	MaxParallel int      `help:"Steps at once, at most." default:"4" placeholder:"N"`
+	Agents      []string `help:"The agents that do the steps. A step that names none goes to the first. Default: the agent of --agent, or manus." placeholder:"NAME,…"`
+	MaxParallel int      `help:"How many steps run at once, at most." default:"4" placeholder:"N"`
 	Replans     int      `help:"How often the plan may be changed because a step is blocked." default:"3" placeholder:"N"`
-	Plan        string   `help:"Do the plan in this file: JSON as --plan-only prints it, or a list with a step on each line." placeholder:"FILE"`
-	PlanOnly    bool     `help:"Make the plan, print it and do nothing of it."`
+	Plan        string   `help:"Carry out the plan in this file: JSON as --plan-only prints it, or a list with a step on each line." placeholder:"FILE"`
+	PlanOnly    bool     `help:"Make the plan and print it, without carrying it out."`
 	runFlags
 	shown
 }
 
 // Help is more of the command.
 func (flowCmd) Help() string {
-	return `A planner makes a plan; agents do its steps, each in a session of its own, independent ones at the same time. A step that fails is blocked, and the planner changes the plan; what is done stays done. Standard output is "Plan completed:" and the summary, or "Plan not completed:" and how far each step is.
+	return `A planner makes a plan. Agents do its steps, each in its own session; independent steps run at the same time. If a step fails it is blocked, and the planner changes the plan; completed steps stay completed. Standard output is "Plan completed:" and the summary, or "Plan not completed:" and the state of each step.
 
-A step goes to the agent that the plan names for it, or that it is tagged with: [swe] Mend the parser. A step that has an acceptance sentence is checked by a critic, which looks at the files and changes nothing.
+The plan names an agent for a step, or the step is tagged with one: [swe] Fix the parser. A critic checks each step that has an acceptance sentence; it reads the files and changes nothing.
 
-Exit codes: those of run; 1 also if a step stays blocked.`
+Exit codes: those of run; also 1 if a step stays blocked.`
 }
 
 // Run implements the command.
@@ -84,7 +84,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	return d.run(ctx)
 }
 
-// readPlan reads the plan that was given, if one was.
+// readPlan reads the file of --plan. It returns nil if there is none.
 func (c *flowCmd) readPlan(t *terminal) ([]byte, error) {
 	if c.Plan == "" {
 		return nil, nil
@@ -103,8 +103,8 @@ func (c *flowCmd) readPlan(t *terminal) ([]byte, error) {
 // request.
 const afterOpening = 3
 
-// prefilled is what a journal has of a plan that the person made: as if the
-// planner had called its tool with it.
+// prefilled returns the event by which a plan of the user is recorded: a reply
+// in which the planner calls its tool with it.
 func prefilled(spec openmanus.Spec, plan []byte) (openmanus.Body, error) {
 	p, _ := host.PlanOf(spec)
 	args, err := tools.ReadPlan(plan, p.Agents)

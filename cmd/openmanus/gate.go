@@ -15,25 +15,25 @@ import (
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
-// remember keeps what a person decided about a call for good.
+// remember remembers the user's decision about a call.
 func (a *app) remember(session string, s *openmanus.State, c *openmanus.CallState, allow bool) error {
 	d := a.Decision(session, s, c)
 	d.Allow, d.By, d.At = allow, byPerson, time.Now().UTC()
 	return a.t.host().Memory().Remember(d)
 }
 
-// forGood is the [openmanus.Ruled].Rule of what a person decided for good.
+// forGood is the [openmanus.Ruled].Rule of a decision that is remembered.
 const forGood = "remembered from now on"
 
 // approvalsCmd is openmanus approvals.
 type approvalsCmd struct {
-	List   approvalsListCmd   `cmd:"" default:"withargs" help:"List what was decided for good."`
-	Forget approvalsForgetCmd `cmd:"" help:"Take decisions back: you are asked again."`
+	List   approvalsListCmd   `cmd:"" default:"withargs" help:"List remembered decisions."`
+	Forget approvalsForgetCmd `cmd:"" help:"Forget decisions, so that you are asked again."`
 }
 
 // Help is more of the command.
 func (approvalsCmd) Help() string {
-	return `What you allowed or denied for good: single calls, bound to all that you were shown of them, and configuration files, bound to their content. Rules that you wrote are in the configuration: openmanus config show.`
+	return `The decisions that you had remembered: about single calls, bound to everything that you were shown, and about configuration files, bound to their content. The rules that you wrote are in the configuration: openmanus config show.`
 }
 
 // approvalsListCmd is openmanus approvals list.
@@ -41,7 +41,7 @@ type approvalsListCmd struct {
 	listing
 }
 
-// A remembered is a decision as approvals lists it.
+// A remembered is a decision as this command lists it.
 type remembered struct {
 	ID        string    `json:"id"`
 	Allow     bool      `json:"allow"`
@@ -53,7 +53,7 @@ type remembered struct {
 	At        time.Time `json:"at"`
 }
 
-// shortKey is how many letters of a key are shown.
+// shortKey is how many characters of a key are shown.
 const shortKey = 12
 
 // Run implements the command.
@@ -72,7 +72,7 @@ func (c *approvalsListCmd) Run(_ context.Context, t *terminal, g *globals) error
 		}
 		tb.add(d.Key[:min(shortKey, len(d.Key))], verb, localTime(d.At), d.Workspace, strings.TrimSpace(d.Tool+"  "+d.What))
 	}
-	return c.print(t, g, values, tb, "Nothing was decided for good.")
+	return c.print(t, g, values, tb, "There are no remembered decisions.")
 }
 
 // approvalsForgetCmd is openmanus approvals forget.
@@ -84,7 +84,7 @@ type approvalsForgetCmd struct {
 // Run implements the command.
 func (c *approvalsForgetCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	if c.All == (len(c.ID) > 0) {
-		return usage(errors.New("name the decisions to take back, or --all; openmanus approvals lists them"))
+		return usage(errors.New("name the decisions to forget, or use --all; openmanus approvals lists them"))
 	}
 	m := t.host().Memory()
 	all, err := m.All()
@@ -130,7 +130,7 @@ type configTrustCmd struct {
 
 // Help is more of the command.
 func (configTrustCmd) Help() string {
-	return `A configuration that was found in a working directory may say little: it may have come from anybody. This lets it say what your own file may, as it is now; when it changes, it is again a file that was found. openmanus approvals takes it back.`
+	return `A configuration file that is found in a working directory may have been written by anyone, so only some settings in it take effect. This command trusts a file with its present content: all settings in it take effect until it changes. openmanus approvals revokes that.`
 }
 
 // Run implements the command.
@@ -153,21 +153,21 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	}
 	if !c.Yes {
 		if !isTerminal(t.in) || !isTerminal(t.err) {
-			return usage(fmt.Errorf("%s is shown before it is vouched for, and nobody is there to read it; if you have read it: --yes", file))
+			return usage(fmt.Errorf("%s is shown before it is trusted, and no terminal is attached; if you have read it, use --yes", file))
 		}
 		newPrinter(t.err, style{}, false).block(string(content))
-		answer, err := t.ask(ctx, "Let this hold as your own configuration, in "+filepath.Dir(file)+"? [y/N] ")
+		answer, err := t.ask(ctx, "Trust this configuration in "+filepath.Dir(file)+"? [y/N] ")
 		if err != nil {
 			return err
 		}
 		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-			return exit{code: exitFailed, err: errors.New("it stays a file that was found")}
+			return exit{code: exitFailed, err: errors.New("the file is not trusted")}
 		}
 	}
 	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: byPerson, At: time.Now().UTC()}
 	if err := t.host().Memory().Remember(d); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.out, "%s holds as it is now\n", plain(file))
+	_, err = fmt.Fprintf(t.out, "%s is trusted with its present content\n", plain(file))
 	return err
 }

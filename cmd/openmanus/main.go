@@ -1,4 +1,9 @@
 // Command openmanus gives tasks to agents: openmanus run "what you want done".
+//
+// Its parts are the command line (a file for each command), the terminal (what
+// is shown while an agent works, and how the user is asked), and the wiring of
+// package host, which makes the agents. Whatever another surface could use is
+// not here but in host and the packages below it.
 package main
 
 import (
@@ -25,27 +30,27 @@ Exit codes:
   1    the run failed, or the agent said that it did not succeed
   2    wrong usage or configuration, also a key or model the provider refuses
   3    stopped by a limit (steps, tokens, money, time, stuck)
-  4    it waits for a person, and nobody is there
+  4    input or approval is needed, and no terminal is attached
   130  interrupted`
 
 // commands is the command line. Each command has a file of its own.
 type commands struct {
 	Run        runCmd        `cmd:"" help:"Give a task, and get the answer."`
-	Flow       flowCmd       `cmd:"" help:"Have a task planned, and its steps done by agents."`
-	Evaluate   evaluateCmd   `cmd:"" help:"Have a task done several times over, and keep the best."`
+	Flow       flowCmd       `cmd:"" help:"Plan a task, and have agents do the steps."`
+	Evaluate   evaluateCmd   `cmd:"" help:"Attempt a task several times, and keep the best attempt."`
 	Chat       chatCmd       `cmd:"" help:"Talk with an agent."`
-	Research   researchCmd   `cmd:"" help:"Find something out on the web, and write a report whose quotations are checked."`
+	Research   researchCmd   `cmd:"" help:"Research a question on the web, and write a report with checked quotations."`
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
-	Approvals  approvalsCmd  `cmd:"" help:"List and take back what you allowed or denied for good."`
+	Approvals  approvalsCmd  `cmd:"" help:"List and forget the decisions that you had remembered."`
 	Tools      toolsCmd      `cmd:"" help:"List the tools."`
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`
-	Models     modelsCmd     `cmd:"" help:"List the models that are set up, and what is known of models."`
-	Config     configCmd     `cmd:"" help:"Show, check and begin the configuration."`
-	Sandbox    sandboxCmd    `cmd:"" help:"Try what commands run in."`
-	Doctor     doctorCmd     `cmd:"" help:"Look at what this machine has and lacks."`
-	Demo       demoCmd       `cmd:"" help:"Play a shipped script with the real tools. No model and no key needed."`
+	Models     modelsCmd     `cmd:"" help:"List the configured models, and what is known about models."`
+	Config     configCmd     `cmd:"" help:"Show, check and create the configuration."`
+	Sandbox    sandboxCmd    `cmd:"" help:"Inspect and test the sandbox that commands run in."`
+	Doctor     doctorCmd     `cmd:"" help:"Check what this machine has and lacks."`
+	Demo       demoCmd       `cmd:"" help:"Play a built-in script with the real tools, without a model or a key."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for your shell."`
 
@@ -69,7 +74,8 @@ const (
 	exitInterrupted = 130
 )
 
-// An exit ends the program with a code. Its error, if any, is printed.
+// An exit is an error that ends the program with a code. Its err, if not nil, is
+// printed.
 type exit struct {
 	code     int
 	err      error
@@ -85,11 +91,12 @@ func (e exit) Error() string {
 
 func (e exit) Unwrap() error { return e.err }
 
-// usage makes err one that is the fault of how the program was called or set
-// up.
+// usage makes err an error with the exit code for wrong usage or configuration.
 func usage(err error) error { return exit{code: exitUsage, err: err} }
 
-// terminal is what the program has of the outside world.
+// A terminal is the process's surroundings: standard streams, environment and
+// working directory. Tests pass their own. Nothing else in this package uses os
+// for them.
 type terminal struct {
 	in       *os.File
 	out, err io.Writer
@@ -136,8 +143,8 @@ func Main(ctx context.Context, args []string, t *terminal) int {
 	return t.report(named.Target().(command).Run(ctx, t, &all.globals))
 }
 
-// spelled puts what people try first, elsewhere learned, into the words of this
-// command line.
+// spelled translates common forms of other programs, such as "help" and
+// "--version", into commands of this one.
 func spelled(args []string) []string {
 	if len(args) == 0 {
 		return []string{"--help"}
@@ -151,13 +158,14 @@ func spelled(args []string) []string {
 	return args
 }
 
-// A command can be given to the program; its fields are what can be given to
-// it.
+// A command is a struct of the command line that can be run. Its fields are its
+// flags and arguments.
 type command interface {
 	Run(ctx context.Context, t *terminal, g *globals) error
 }
 
-// report prints err, if there is something to say, and returns its exit code.
+// report prints err unless it has nothing to say, and returns its exit code. An
+// error of package host is a mistake in the configuration.
 func (t *terminal) report(err error) int {
 	if err == nil {
 		return exitFinished

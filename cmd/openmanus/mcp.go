@@ -18,10 +18,10 @@ import (
 type mcpCmd struct {
 	Add     mcpAddCmd     `cmd:"" help:"Add an MCP server: openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL. To add it is to approve it."`
 	List    mcpListCmd    `cmd:"" help:"List the MCP servers that are configured."`
-	Test    mcpTestCmd    `cmd:"" help:"Connect to an MCP server, sign in if it wants that, and list its tools."`
+	Test    mcpTestCmd    `cmd:"" help:"Connect to an MCP server, sign in if needed, and list its tools."`
 	Approve mcpApproveCmd `cmd:"" help:"Approve an MCP server that was found in a workspace, or tools that changed."`
 	Serve   mcpServeCmd   `cmd:"" help:"Offer the tools, and the agent itself, to an MCP client."`
-	Remove  mcpRemoveCmd  `cmd:"" help:"Remove an MCP server that was added, and what was approved and granted for it."`
+	Remove  mcpRemoveCmd  `cmd:"" help:"Remove an MCP server that was added, with its approvals and tokens."`
 }
 
 // mcpFlags are the flags of every command about MCP servers.
@@ -42,7 +42,7 @@ func (f mcpFlags) load(t *terminal, g *globals) (*config.Config, []config.MCPSer
 	return cfg, list, err
 }
 
-// one returns the server with the name.
+// one returns the server with the name. The error lists the servers there are.
 func (f mcpFlags) one(t *terminal, g *globals, name string) (*config.Config, config.MCPServer, error) {
 	cfg, list, err := f.load(t, g)
 	if err != nil {
@@ -63,15 +63,15 @@ func (f mcpFlags) one(t *terminal, g *globals, name string) (*config.Config, con
 
 // mcpAddCmd is openmanus mcp add.
 type mcpAddCmd struct {
-	Name   string   `arg:"" help:"What to call it. Its tools are called mcp_NAME_TOOL."`
+	Name   string   `arg:"" help:"The name. Its tools are called mcp_NAME_TOOL."`
 	Target []string `arg:"" help:"The command and its arguments, after --; or the URL." passthrough:"partial"`
 	Env    []string `help:"Give the command a variable: KEY=VALUE. A value such as \"${NAME}\" is read from your environment when it starts." placeholder:"KEY=VALUE" sep:"none"`
 	Header []string `help:"Send a header with every request to the URL: KEY=VALUE." placeholder:"KEY=VALUE" sep:"none"`
-	Sse    bool     `help:"The URL speaks the older transport alone."`
-	Trust  bool     `help:"Believe what it says of its tools: those that it calls read-only are not asked about."`
+	Sse    bool     `help:"The URL supports only the older transport."`
+	Trust  bool     `help:"Trust its annotations: tools that it marks read-only need no approval."`
 }
 
-// mcpEntry is an entry of an mcp.json.
+// An mcpEntry is an entry of an mcp.json file.
 type mcpEntry struct {
 	Type    string            `json:"type,omitempty"`
 	Command string            `json:"command,omitempty"`
@@ -118,14 +118,14 @@ func (c *mcpAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	return nil
 }
 
-// entry is what is to be written down.
+// entry returns the entry to write.
 func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
 	target := c.Target
 	if len(target) > 0 && target[0] == "--" {
 		target = target[1:]
 	}
 	if len(target) == 0 {
-		return e, errors.New("what is to be added? openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL")
+		return e, errors.New("the server is missing: openmanus mcp add NAME -- COMMAND ARG…, or openmanus mcp add NAME URL")
 	}
 	if e.Env, err = pairs("--env", c.Env); err != nil {
 		return e, err
@@ -154,7 +154,7 @@ func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
 	return e, config.CheckMCPURL(e.URL)
 }
 
-// pairs are the KEY=VALUE of a flag.
+// pairs parses the KEY=VALUE values of a flag.
 func pairs(flag string, list []string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, kv := range list {
@@ -167,8 +167,9 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	return m, nil
 }
 
-// try connects to one server, lets f use the connection, and says how the
-// server stands.
+// try connects to one server, calls f with the connection unless f is nil, and
+// returns the state of the server. The error is f's or of the program; that the
+// server cannot be used is in the state.
 func (t *terminal) try(ctx context.Context, cfg *config.Config, s config.MCPServer, f func(*mcp.Client) error) (mcp.Status, error) {
 	ws, err := t.host().ServerWorkspace(ctx, cfg)
 	if err != nil {
@@ -202,7 +203,7 @@ type mcpListCmd struct {
 	mcpFlags
 }
 
-// mcpInfo is what is known of a server without asking it.
+// An mcpInfo is what the configuration and the approvals say about a server.
 type mcpInfo struct {
 	Name     string `json:"name"`
 	State    string `json:"state"` // "approved", "not approved" or "disabled"
@@ -245,7 +246,7 @@ type mcpTestCmd struct {
 	mcpFlags
 }
 
-// mcpTested is what was seen of a server.
+// An mcpTested is what a connection showed of a server.
 type mcpTested struct {
 	Name     string        `json:"name"`
 	Software string        `json:"software"`
@@ -270,7 +271,7 @@ func (c *mcpTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	sc := host.ServerConfig(s)
 	if ok, err := host.Approvals(cfg).Approved(sc.ID); err != nil || s.Found && !ok {
-		return errors.Join(err, usage(fmt.Errorf("%s was found in %s and nobody approved it: openmanus mcp approve %s\n  %s", s.Name, s.Source, s.Name, plain(sc.Shown()))))
+		return errors.Join(err, usage(fmt.Errorf("%s was found in %s and is not approved: openmanus mcp approve %s\n  %s", s.Name, s.Source, s.Name, plain(sc.Shown()))))
 	}
 	st, err := t.try(ctx, cfg, s, nil)
 	if err != nil {
@@ -325,7 +326,7 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 		return err
 	}
 	if st.Err != nil {
-		return fmt.Errorf("the server is approved, but its tools could not be looked at: %w", st.Err)
+		return fmt.Errorf("the server is approved, but its tools could not be listed: %w", st.Err)
 	}
 	for _, tool := range held {
 		fmt.Fprintf(t.out, "  %s: %s. Now:\n    %s\n", plain(tool.Name), plain(tool.Held), strings.ReplaceAll(plain(tool.Description), "\n", "\n    "))

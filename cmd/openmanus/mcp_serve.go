@@ -22,21 +22,21 @@ import (
 type mcpServeCmd struct {
 	HTTP         string   `name:"http" help:"Serve streamable HTTP here instead of standard input and output: HOST:PORT. Port 0 picks one." placeholder:"ADDR"`
 	Host         []string `help:"A name by which clients reach it over HTTP, besides those of this machine." placeholder:"NAME"`
-	Agent        string   `help:"The agent whose tools these are, and who does tasks." placeholder:"NAME"`
+	Agent        string   `help:"The agent whose tools are offered, and that does tasks." placeholder:"NAME"`
 	Model        string   `help:"The model for tasks." placeholder:"PROVIDER/NAME"`
 	BaseURL      string   `help:"The endpoint of that model." placeholder:"URL"`
 	Workspace    string   `help:"Where the tools work. Default: the current directory." placeholder:"DIR"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
-	MaxSteps     int      `help:"Stop a task after so many replies of the model." placeholder:"N"`
-	BudgetTokens int      `help:"Stop a task when it has used so many tokens." placeholder:"N"`
-	MaxCost      string   `help:"Stop a task when it has cost so much, in US dollars." placeholder:"USD"`
-	Timeout      string   `help:"Stop a task after so much time at work." placeholder:"DURATION"`
-	Approve      string   `help:"What may be done: ask, edits, all, readonly. Default: the person at the client is asked; where that cannot be, readonly." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+	MaxSteps     int      `help:"Stop a task after this many replies of the model." placeholder:"N"`
+	BudgetTokens int      `help:"Stop a task when it has used this many tokens." placeholder:"N"`
+	MaxCost      string   `help:"Stop a task when it has cost this much, in US dollars." placeholder:"USD"`
+	Timeout      string   `help:"Stop a task after this much working time." placeholder:"DURATION"`
+	Approve      string   `help:"What may be done: ask, edits, all, readonly. Default: the client asks its user; if it cannot, readonly." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
 // Help is more of the command.
 func (mcpServeCmd) Help() string {
-	return `Clients get the tools of the agent, and run_task, by which the agent itself does a task. Sessions and their files are resources.
+	return `Clients get the tools of the agent, and run_task, which has the agent do a task. Sessions and their files are resources.
 
 Over HTTP, the first line on standard output is the address and the second the header that clients send, "Authorization: Bearer TOKEN". The token is that of OPENMANUS_MCP_TOKEN, or a new one.`
 }
@@ -65,7 +65,7 @@ func (c *mcpServeCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	out, ok := bare(t.out).(io.WriteCloser)
 	if !ok {
-		return errors.New("standard output is not to be written to")
+		return errors.New("standard output cannot be written to")
 	}
 	fmt.Fprintln(t.err, "openmanus: speaking MCP on standard input and output; a client starts this program itself")
 	if err := m.Serve(ctx, t.in, out); ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (c *mcpServeCmd) serveHTTP(ctx context.Context, t *terminal, s *mcp.Server,
 		token = rand.Text()
 	}
 	if len(token) < 16 {
-		return usage(errors.New("[mcp] token: it has at least 16 characters"))
+		return usage(errors.New("[mcp] token: it must have at least 16 characters"))
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", c.HTTP)
 	if err != nil {

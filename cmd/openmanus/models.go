@@ -15,9 +15,9 @@ import (
 
 // modelsCmd is openmanus models.
 type modelsCmd struct {
-	List  modelsListCmd  `cmd:"" default:"withargs" help:"List the models that are set up."`
-	Check modelsCheckCmd `cmd:"" help:"Ask each model that is set up one short question, and say what works."`
-	Known modelsKnownCmd `cmd:"" help:"List what is known of models by their names: windows, prices, and what they can."`
+	List  modelsListCmd  `cmd:"" default:"withargs" help:"List the configured models."`
+	Check modelsCheckCmd `cmd:"" help:"Ask each configured model one short question, and report what works."`
+	Known modelsKnownCmd `cmd:"" help:"List what the catalogue knows about models: context windows, prices and abilities."`
 }
 
 // modelsListCmd is openmanus models list.
@@ -25,7 +25,7 @@ type modelsListCmd struct {
 	listing
 }
 
-// modelInfo is what is set up of a model.
+// A modelInfo is a configured model as this command lists it.
 type modelInfo struct {
 	Name            string   `json:"name"`  // by which --model asks for it
 	Model           string   `json:"model"` // PROVIDER/NAME
@@ -62,7 +62,7 @@ func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	for _, in := range infos {
 		tb.add(in.Name, in.Model, in.key(), in.window(), in.price(), in.can(), in.knownFrom(), filepath.Base(in.Source), in.Endpoint)
 	}
-	empty := "No model is set up."
+	empty := "No model is configured."
 	if none != nil {
 		empty = plain(none.Error())
 	}
@@ -80,7 +80,7 @@ func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	return nil
 }
 
-// modelInfos describes the models that are set up.
+// modelInfos describes configured models.
 func modelInfos(cfg *config.Config, list []host.ListedModel) []modelInfo {
 	infos := []modelInfo{}
 	for _, m := range list {
@@ -110,10 +110,10 @@ func newModelInfo(cfg *config.Config, name string, m config.Model, err error) mo
 	return in
 }
 
-// infoKeys are the keys of [models], in the order of the manual.
+// infoKeys are the keys of a [models] section, in the order of the manual.
 var infoKeys = []string{"window", "output", "price_in", "price_out", "price_cached", "price_cache_write", "vision", "tools", "reasoning", "refuses"}
 
-// can is what a model is known to be able to, in a word each.
+// can lists the abilities of a model, a word for each that is known.
 func (in modelInfo) can() string {
 	var words []string
 	for _, c := range []struct {
@@ -131,7 +131,7 @@ func (in modelInfo) can() string {
 	return cmp.Or(strings.Join(words, ", "), "?")
 }
 
-// knownFrom is where what is known of a model comes from.
+// knownFrom lists the sources of what is known about a model.
 func (in modelInfo) knownFrom() string {
 	var from []string
 	for _, key := range infoKeys {
@@ -147,7 +147,7 @@ func (in modelInfo) knownFrom() string {
 	return strings.Join(from, ", ")
 }
 
-// perMillion is the price of a token in dollars per million of them.
+// perMillion converts the price of a token to US dollars per million tokens.
 func perMillion(m openmanus.Money) float64 { return float64(m) / 1000 }
 
 func (in modelInfo) key() string {

@@ -49,8 +49,8 @@ func (c *modelsCheckCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	return verdict(all)
 }
 
-// verdict is nil if all models work; what has to be configured otherwise
-// counts for more than what is down.
+// verdict returns nil if all models work. A mistake in the configuration decides
+// the exit code if there is one; otherwise a model failed.
 func verdict(all []host.ModelCheck) error {
 	isBad := func(r host.ModelCheck) bool { return !r.OK }
 	if !slices.ContainsFunc(all, isBad) {

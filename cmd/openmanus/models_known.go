@@ -16,7 +16,7 @@ type modelsKnownCmd struct {
 	listing
 }
 
-// knownModel is a line of the catalogue.
+// A knownModel is an entry of the catalogue.
 type knownModel struct {
 	Pattern         string  `json:"pattern"`
 	Window          int     `json:"window,omitempty"`
@@ -41,7 +41,7 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 			m, found = catalogue.Find(p, name)
 		}
 		if !found {
-			return usage(fmt.Errorf("nothing is known of %s: say it in the configuration, under [models.%q]", c.Name, c.Name))
+			return usage(fmt.Errorf("the catalogue does not know %s: describe it in the configuration, under [models.%q]", c.Name, c.Name))
 		}
 		lines = []catalogue.Model{m}
 	}
@@ -64,6 +64,6 @@ func (c *modelsKnownCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err := c.print(t, g, infos, tb, ""); err != nil || c.JSON {
 		return err
 	}
-	fmt.Fprintln(t.err, "Prices are for a million tokens, and were written down, not checked: [models] in the configuration comes before them.")
+	fmt.Fprintln(t.err, "Prices are for a million tokens and may be out of date; [models] in the configuration overrides them.")
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// A person decides and answers at the terminal.
+// A person puts questions to the user at the terminal.
 type person struct {
 	print *printer
 	ask   func(ctx context.Context, prompt string) (string, error) // io.EOF: they left
@@ -58,8 +58,8 @@ type lineRead struct {
 	err  error
 }
 
-// decide puts questions before the person, and appends what they say, until
-// somebody else was faster or the person has left.
+// decide puts questions to the user and appends the answers. It returns early if
+// a question was answered elsewhere or the user has left.
 func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 	defer d.print.release()
 	for _, q := range qs {
@@ -70,7 +70,7 @@ func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 		moved := context.Cause(waiting) == errMoved
 		cancel()
 		if errors.Is(err, io.EOF) {
-			d.person = nil // nobody is there any more
+			d.person = nil // the user has left
 			return nil
 		}
 		if err != nil && moved {
@@ -90,11 +90,11 @@ func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 	return nil
 }
 
-// errMoved says that the session went on without the person.
+// errMoved is why a question is withdrawn.
 var errMoved = errors.New("the session went on")
 
-// untilMoved returns a context that ends when the session that asks goes on,
-// or the one that is driven has ended.
+// untilMoved returns a context that ends when the session that asks has new
+// events, or the driven session is interrupted: the question is void then.
 func (d *drive) untilMoved(ctx context.Context, q run.Question) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d.mu.Lock()
@@ -121,8 +121,8 @@ func (d *drive) untilMoved(ctx context.Context, q run.Question) (context.Context
 	}
 }
 
-// consider asks the person about a call of a session and returns what they
-// said. who is the path of who asks, if that is not the session they talk to.
+// consider puts a question to the user and returns the answer as an event. who
+// names the session that asks, if it is not the one the user talks to.
 func (p *person) consider(ctx context.Context, w run.Question, who string) (openmanus.Body, error) {
 	c, q := w.Call, w.Call.Question()
 	if q.Kind == openmanus.AskRuling {
@@ -146,8 +146,8 @@ func (p *person) consider(ctx context.Context, w run.Question, who string) (open
 	}
 }
 
-// rule asks whether c may run: all of it is shown, since that is what is
-// allowed.
+// rule asks whether a call may run. All of the call is shown, because that is
+// what the ruling allows.
 func (p *person) rule(ctx context.Context, w run.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
 	c := w.Call
 	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
@@ -181,7 +181,7 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 			r.Reason = "the person said no"
 		case "always", "never":
 			if !lasting {
-				p.print.question("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] can allow edits")
+				p.print.question("a decision about an edit cannot be remembered, because its effect depends on the file. A rule in [approval] can allow edits")
 				continue
 			}
 			r.Rule, r.Allow = forGood, word == "always"
@@ -195,8 +195,8 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 	}
 }
 
-// readable is JSON arguments as a person reads them: a line for each, long
-// texts as they are.
+// readable returns JSON arguments for people: a line for each, with texts not
+// quoted.
 func readable(input string) string {
 	dec := json.NewDecoder(strings.NewReader(input))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

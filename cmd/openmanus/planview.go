@@ -13,16 +13,17 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// A planView draws a plan as it is done: all of it when its steps change, and
-// a step when its status does.
+// A planView prints a plan while it is carried out: all of it when its steps
+// change, and a step when its status changes.
 type planView struct {
 	print *printer
 	s     openmanus.State
 	last  *tools.Plan
-	mute  bool // what happened before is not drawn
+	mute  bool // events are from before this run and are not printed
 }
 
-// drawPlan prepares the drawing of the session's plan, if it has one.
+// drawPlan prints the session's plan, if it has one, and prepares to print its
+// changes.
 func (d *drive) drawPlan(ctx context.Context) error {
 	d.plan = &planView{print: d.print, mute: true}
 	for ev, err := range d.db.Events(ctx, d.id, 0) {
@@ -41,7 +42,7 @@ func (d *drive) drawPlan(ctx context.Context) error {
 	return nil
 }
 
-// event draws what ev changes.
+// event prints what ev changes in the plan.
 func (v *planView) event(ev openmanus.Event) {
 	if ev.Seq == 0 || ev.Seq <= v.s.Seq {
 		return
@@ -68,7 +69,7 @@ func (v *planView) event(ev openmanus.Event) {
 	}
 }
 
-// planned says that what is delegated is shown as a plan.
+// planned makes the printer leave out delegations, which the plan shows.
 func (p *printer) planned() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,8 +88,7 @@ func sameSteps(a, b *tools.Plan) bool {
 	return true
 }
 
-// plan draws steps of a plan, with the marks of OpenManus. The first is the
-// from-th.
+// plan prints steps of a plan with their marks. from is the number of the first.
 func (p *printer) plan(title string, steps []tools.Step, from int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,8 +114,8 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 	}
 }
 
-// planOutcome is what a flow that plans or evaluates has to say, under its
-// heading; false if s is no such session, or may still go on.
+// planOutcome returns the result of a plan or an evaluation under its heading.
+// It is false if s is another session, or has not ended.
 func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
 	spec := host.SpecOf(s)
 	what, is := map[string]string{host.PlanFlow: "Plan", host.EvaluateFlow: "Evaluation"}[spec.Name()]

@@ -187,7 +187,7 @@ func TestCtrlCInterruptsAReply(t *testing.T) {
 	s := sit(t, dir, "run", "--model", "scripted:s", "talk")
 	s.sees(`word word`)
 	s.types("\x03")
-	s.sees(`interrupted; go on with: openmanus sessions resume (\S+)`)
+	s.sees(`interrupted; continue with: openmanus sessions resume (\S+)`)
 	s.leaves(130)
 }
 
@@ -227,7 +227,7 @@ Third answer.
 	s.sees(`Third answer\.`)
 	s.sees(`> `)
 	s.types("\x04")
-	s.sees(`go on with: openmanus chat --session`)
+	s.sees(`continue with: openmanus chat --session`)
 	s.leaves(0)
 }
 

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 )
 
-// output says how a run tells what came of it.
+// An output is a form in which a run reports to standard output.
 type output string
 
 const (
@@ -26,7 +26,7 @@ const (
 	outJSONL output = "jsonl"
 )
 
-// code is the exit code that tells how s ended.
+// code returns the exit code for a session in state s.
 func code(s *openmanus.State, qs []run.Question) int {
 	o := s.Outcome
 	switch summary.Standing(s, qs) {
@@ -48,8 +48,8 @@ func code(s *openmanus.State, qs []run.Question) int {
 	return exitFailed
 }
 
-// report tells what came of the request: the answer to standard output, the
-// rest to standard error.
+// report prints the result of the request: the answer to standard output, the
+// rest to standard error. Its error has the exit code.
 func (d *drive) report(s *openmanus.State) error {
 	after := d.scan()
 	files := host.Changes(d.before, after)
@@ -87,14 +87,14 @@ func (d *drive) report(s *openmanus.State) error {
 	return nil
 }
 
-// answered reports whether s has an answer to give: what was said on the way
-// is none.
+// answered reports whether s has an answer: what the agent said before it was
+// stopped is not one.
 func answered(s *openmanus.State) bool {
 	return s.Answer != "" && (s.Status() == openmanus.Finished || s.Outcome.Reason == openmanus.ByAgent)
 }
 
-// forOut is the answer as it goes to standard output: without control
-// characters if that is a terminal.
+// forOut returns the answer for standard output, without control characters if
+// that is a terminal.
 func (d *drive) forOut(answer string) string {
 	if isTerminal(d.t.out) {
 		return plain(answer)
@@ -102,7 +102,7 @@ func (d *drive) forOut(answer string) string {
 	return answer
 }
 
-// footer is the account at the end of a run.
+// footer prints the files, models and costs of a run.
 func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 	const most = 20
 	for i, f := range sum.Files {
@@ -113,18 +113,18 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 		d.print.remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
 	}
 	if partial {
-		d.print.remark("the workspace is large: not every file was looked at")
+		d.print.remark("the workspace is large: not every file was checked for changes")
 	}
 	for _, m := range sum.Models {
 		d.print.remark("%s: %d tokens in (%d cached), %d out%s", m.Model, m.Input, m.Cached, m.Output, dollars(m.Cost))
 	}
 	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, dollars(s.Cost.USD()))
 	if s.Status() == openmanus.Finished && !d.passing {
-		d.print.remark("go on with: openmanus run --session %s \"…\"", d.id)
+		d.print.remark("continue with: openmanus run --session %s \"…\"", d.id)
 	}
 }
 
-// dollars is what something cost, if that is known.
+// dollars returns a cost for display, or "" if it is not known.
 func dollars(usd float64) string {
 	if usd == 0 {
 		return ""
@@ -139,7 +139,7 @@ func sizeOf(f host.FileChange) string {
 	return fmt.Sprintf(" (%d bytes)", f.Bytes)
 }
 
-// describe is how s stands, in words.
+// describe returns how a session stands, in words.
 func describe(s *openmanus.State, qs []run.Question) string {
 	text := string(summary.Standing(s, qs))
 	if s.Outcome.Reason != "" {
@@ -148,13 +148,13 @@ func describe(s *openmanus.State, qs []run.Question) string {
 	return text
 }
 
-// explain says why a run did not finish, and how to go on.
+// explain returns why a run did not finish, and the command that continues it.
 func (d *drive) explain(s *openmanus.State) error {
 	o := s.Outcome
 	switch summary.Standing(s, d.waiting) {
 	case openmanus.Waiting:
 		var b strings.Builder
-		b.WriteString("waits for a person, and nobody is there")
+		b.WriteString("input or approval is needed, and no terminal is attached")
 		for _, w := range d.waiting {
 			c, q := w.Call, w.Call.Question()
 			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, oneLine(callLine(c.Call), 100))
@@ -170,15 +170,15 @@ func (d *drive) explain(s *openmanus.State) error {
 		if d.onScreen && o.Reason == openmanus.ByAgent {
 			return nil
 		}
-		return fmt.Errorf("%s\nthe session is kept: openmanus sessions resume %s", o.Error, d.id)
+		return fmt.Errorf("%s\nthe session is saved; continue with: openmanus sessions resume %s", o.Error, d.id)
 	}
 	if o.Reason == openmanus.ByPerson {
-		return fmt.Errorf("interrupted; go on with: openmanus sessions resume %s", d.id)
+		return fmt.Errorf("interrupted; continue with: openmanus sessions resume %s", d.id)
 	}
-	return fmt.Errorf("stopped: %s; go on with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
+	return fmt.Errorf("stopped: %s; continue with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
 }
 
-// above is who asks, before what is asked.
+// above returns the name of a session that asks, as it precedes its question.
 func above(who string) string {
 	if who == "" {
 		return ""
@@ -186,7 +186,7 @@ func above(who string) string {
 	return who + ": "
 }
 
-// larger is the flag that raises the limit that was reached.
+// larger returns the flag that raises the limit that was reached.
 func larger(r openmanus.Reason) string {
 	switch r {
 	case openmanus.NoTokens:
@@ -197,7 +197,8 @@ func larger(r openmanus.Reason) string {
 	return ""
 }
 
-// encoder writes JSON to standard output, one value a line.
+// encoder returns an encoder that writes a JSON value on each line of standard
+// output.
 func (t *terminal) encoder() *json.Encoder {
 	enc := json.NewEncoder(t.out)
 	enc.SetEscapeHTML(false)
@@ -210,7 +211,7 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// bare is w without what keeps secrets out of it.
+// bare returns the writer below those that replace secrets.
 func bare(w any) any {
 	for {
 		u, ok := w.(interface{ Unwrap() io.Writer })

@@ -14,14 +14,14 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 )
 
-// asked is the task that a command is given.
+// asked are the arguments by which a command gets its task.
 type asked struct {
 	Prompt string `arg:"" optional:"" help:"The task, or - to read it from standard input. What is piped in beside a task is attached to it."`
 	File   string `help:"Read the task from a file." placeholder:"FILE"`
 }
 
-// request is the message of the task, with the files to attach and what was
-// piped in beside it. command is which one it was given to.
+// request returns the message of the task, with attached files and what was
+// piped in. command is the name of the command, for errors.
 func (q asked) request(ctx context.Context, t *terminal, command string, attach []string) (openmanus.UserSaid, error) {
 	prompt, input, err := q.read(ctx, t)
 	if err == nil && prompt == "" {
@@ -37,7 +37,7 @@ func (q asked) request(ctx context.Context, t *terminal, command string, attach 
 	return m, err
 }
 
-// read returns the task, and what was piped in beside it.
+// read returns the task, and the piped input that is not the task itself.
 func (q asked) read(ctx context.Context, t *terminal) (prompt string, input []byte, err error) {
 	if q.Prompt != "" && q.File != "" {
 		return "", nil, errors.New("give the task as an argument or with --file, not both")
@@ -61,7 +61,8 @@ func (q asked) read(ctx context.Context, t *terminal) (prompt string, input []by
 	return strings.TrimSpace(prompt), input, err
 }
 
-// piped reads what is piped into the program, if anything is.
+// piped reads standard input to its end if it is a pipe or a file. After two
+// seconds without an end it says what it waits for.
 func (t *terminal) piped(ctx context.Context) ([]byte, error) {
 	info, err := t.in.Stat()
 	if err != nil || info.Mode()&(fs.ModeCharDevice|fs.ModeDir) != 0 {
@@ -83,7 +84,7 @@ func (t *terminal) piped(ctx context.Context) ([]byte, error) {
 		case r := <-done:
 			return r.data, r.err
 		case <-slow.C:
-			fmt.Fprintln(t.err, "openmanus: reading standard input to its end (</dev/null if there is none)")
+			fmt.Fprintln(t.err, "openmanus: reading standard input to its end (use </dev/null if there is none)")
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

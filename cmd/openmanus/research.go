@@ -12,9 +12,9 @@ import (
 
 // researchCmd is openmanus research.
 type researchCmd struct {
-	Question string        `arg:"" optional:"" help:"What is to be found out."`
-	Depth    int           `help:"How many questions may follow from each other, 1 to 5." default:"2" placeholder:"N"`
-	Time     time.Duration `help:"After so long no more pages are read." default:"10m" placeholder:"DURATION"`
+	Question string        `arg:"" optional:"" help:"The question."`
+	Depth    int           `help:"How many levels of follow-up questions, 1 to 5." default:"2" placeholder:"N"`
+	Time     time.Duration `help:"Stop reading pages after this time." default:"10m" placeholder:"DURATION"`
 	runFlags
 	shown
 }

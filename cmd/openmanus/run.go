@@ -22,22 +22,24 @@ type runFlags struct {
 	Workspace    string   `help:"Where the agent works. Default: the current directory." placeholder:"DIR"`
 	MCPConfig    string   `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
 	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
-	MaxSteps     int      `help:"Stop after so many replies of the model." placeholder:"N"`
-	BudgetTokens int      `help:"Stop when the session has used so many tokens." placeholder:"N"`
-	MaxCost      string   `help:"Stop when the session has cost so much, in US dollars." placeholder:"USD"`
-	Timeout      string   `help:"Stop after so much time at work, such as 90s or 1h." placeholder:"DURATION"`
+	MaxSteps     int      `help:"Stop after this many replies of the model." placeholder:"N"`
+	BudgetTokens int      `help:"Stop when the session has used this many tokens." placeholder:"N"`
+	MaxCost      string   `help:"Stop when the session has cost this much, in US dollars." placeholder:"USD"`
+	Timeout      string   `help:"Stop after this much working time, such as 90s or 1h." placeholder:"DURATION"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate     []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
-	Approve      string   `help:"What may be done without asking: ask (nothing that changes something), edits (of files), all, readonly (nothing is changed, nor asked)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+	Approve      string   `help:"What may be done without asking: ask (nothing that changes anything), edits (of files), all, readonly (changes are denied)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
-// shown are the flags of how a run is shown.
+// shown are the flags that say how a run is shown.
 type shown struct {
 	Output output `help:"What goes to standard output: text (the answer), json (one object at the end), jsonl (every event)." enum:"text,json,jsonl" default:"text"`
 	Quiet  bool   `help:"No progress." short:"q"`
 }
 
-// flags are those that were given, by the names of the configuration's keys.
+// flags returns the flags that were given as settings of the configuration, by
+// the names of the command line. What was not given is not there, so that the
+// configuration decides.
 func (f runFlags) flags() map[string]string {
 	m := make(map[string]string)
 	for name, v := range map[string]string{
@@ -61,7 +63,7 @@ func (f runFlags) flags() map[string]string {
 type runCmd struct {
 	asked
 	Session string `help:"Go on with this session." placeholder:"ID"`
-	Schema  string `help:"The answer is to be JSON that fits the JSON Schema in this file." placeholder:"FILE"`
+	Schema  string `help:"The answer must be JSON that fits the JSON Schema in this file." placeholder:"FILE"`
 	runFlags
 	shown
 }
@@ -97,13 +99,14 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	return a.resume(ctx, id, c.runFlags, &m, c.shown)
 }
 
-// schema is the JSON Schema of the answer, if there is to be one.
+// schema returns the JSON Schema of the answer, or nil. Only an object can be
+// the arguments of a call, which is how an answer is given.
 func (c *runCmd) schema(t *terminal) (json.RawMessage, error) {
 	if c.Schema == "" {
 		return nil, nil
 	}
 	if c.Session != "" {
-		return nil, errors.New("--schema is for a session that begins: that of --session has its form of answer already")
+		return nil, errors.New("--schema is for a new session; the one of --session has its form of answer already")
 	}
 	data, err := os.ReadFile(t.abs(c.Schema))
 	if err != nil {
@@ -119,7 +122,8 @@ func (c *runCmd) schema(t *terminal) (json.RawMessage, error) {
 	return data, nil
 }
 
-// fail prints the object of --output json also where no run came about.
+// fail prints the object of --output json if the run failed before there was a
+// session: programs that read it always get one.
 func (t *terminal) fail(s shown, err error) error {
 	var e exit
 	if err == nil || s.Output != outJSON || errors.As(err, &e) && e.reported {
@@ -163,7 +167,7 @@ func (a *app) openSession(ctx context.Context, spec openmanus.Spec, m *openmanus
 	return d, nil
 }
 
-// modelOf names the models of a session.
+// modelOf names the model of a session, or the two of a plan.
 func modelOf(spec openmanus.Spec) string {
 	if p, ok := host.PlanOf(spec); ok && p.Model != "" {
 		return p.Model + " (planner: " + spec.Model + ")"
@@ -171,8 +175,9 @@ func modelOf(spec openmanus.Spec) string {
 	return spec.Model
 }
 
-// resume goes on with a session that exists: with a new request, if m is not
-// nil. What the flags say is declared in its journal.
+// resume continues a session, with the new request m if it is not nil. A flag
+// that changes the configuration is recorded in the journal first. Without a new
+// request, limits are recorded with the resumption.
 func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.UserSaid, sh shown) error {
 	s, err := openmanus.Load(ctx, a.db, id)
 	if err != nil {
@@ -209,12 +214,13 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 	}
 	err = d.run(ctx)
 	if m != nil && errors.Is(err, openmanus.ErrDriven) {
-		err = fmt.Errorf("%w\nyour request was added to it: whoever drives it reads it", err)
+		err = fmt.Errorf("%w\nyour request was added to the session; the process that drives it will read it", err)
 	}
 	return err
 }
 
-// limitsOf are the limits that the flags name.
+// limitsOf returns the limits that the flags set, as the configuration parsed
+// them. Limits that were not given are 0.
 func (a *app) limitsOf(f runFlags) openmanus.Limits {
 	l := openmanus.Limits{Steps: f.MaxSteps, Tokens: f.BudgetTokens}
 	if f.MaxCost != "" {

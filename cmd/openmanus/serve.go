@@ -22,9 +22,9 @@ type serveCmd struct {
 
 // Help is more of the command.
 func (serveCmd) Help() string {
-	return `The first line on standard output is the link to open, with your token. Programs send it as "Authorization: Bearer TOKEN"; the API is described at /api/v1/openapi.json, and speaks as OpenAI's does under /v1, with agents for models.
+	return `The first line on standard output is the link to open, with your token. Programs send the token as "Authorization: Bearer TOKEN". The API is described at /api/v1/openapi.json; below /v1 is an OpenAI-compatible API, in which each agent appears as a model.
 
-It ends with Ctrl-C or SIGTERM: what runs is recorded, and goes on at the next start.`
+Ctrl-C or SIGTERM stops the server. Running sessions are saved and continue at the next start.`
 }
 
 // Run implements the command.
@@ -65,15 +65,15 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
-	// Others than the first know their tokens.
+	// Other users know their tokens.
 	if _, err := fmt.Fprintf(out, "http://%s/?token=%s\n", reachable(l.Addr().String()), users[0].Token); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	return s.Serve(ctx, l)
 }
 
-// reachable is an address to open: that of this machine, if it listens on all
-// of its addresses.
+// reachable returns an address that a browser can open for a server that listens
+// on addr: the loopback address if it listens on all addresses.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -19,10 +19,10 @@ type sessionsAnswerCmd struct {
 	Answer []string `arg:"" help:"[CALL] TEXT: the call that asks, unless it is the only one, and the answer. JSON, if the question has a schema."`
 }
 
-// callID is what the ids of calls look like.
+// callID matches the ids of calls.
 var callID = regexp.MustCompile(`^c\d+-\d+$`)
 
-// words returns the call that was named, if one was, and the text.
+// words returns the call, or "" if none was named, and the text.
 func (c *sessionsAnswerCmd) words() (call, text string) {
 	ws := c.Answer
 	if len(ws) > 1 && callID.MatchString(ws[0]) {
@@ -54,7 +54,7 @@ func (c *sessionsAnswerCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	}
 	evs, err := x.db.Append(ctx, x.id, a)
 	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 {
-		return fmt.Errorf("somebody was faster: %s", settled(evs[0]))
+		return fmt.Errorf("it is decided already: %s", settled(evs[0]))
 	}
 	if err != nil && !errors.Is(err, openmanus.ErrExists) {
 		return err
@@ -62,7 +62,7 @@ func (c *sessionsAnswerCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	return x.done("answered %s of %s: %s", call.ID, x.id, oneLine(q.Question, 100))
 }
 
-// fitting returns the answer as JSON that fits the schema.
+// fitting returns the answer as JSON, or an error if it does not fit the schema.
 func fitting(text string, schema json.RawMessage) (json.RawMessage, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {

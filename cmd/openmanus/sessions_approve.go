@@ -13,16 +13,16 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// byPerson is who rules and answers through these commands.
+// byPerson is the By of rulings and answers that users give here.
 const byPerson = "person"
 
-// oneRuling are the arguments of the commands that rule on a call.
+// oneRuling is the arguments of the commands that rule on a call.
 type oneRuling struct {
 	oneSession
 	Call string `arg:"" optional:"" help:"The call. Default: the only one that waits for approval."`
 }
 
-// rule appends a ruling that decide fills in.
+// rule appends a ruling on the call that decide fills in.
 func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, decide func(*session, *openmanus.CallState, *openmanus.Ruled) error) error {
 	x, err := c.open(ctx, t, g, nil)
 	if err != nil {
@@ -43,8 +43,8 @@ func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, decide fun
 // sessionsApproveCmd is openmanus sessions approve.
 type sessionsApproveCmd struct {
 	oneRuling
-	Input  string `help:"Run it with these arguments instead, a JSON object. The agent is told." placeholder:"JSON"`
-	Always bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
+	Input  string `help:"Run it with these arguments instead, a JSON object. The model reads that they were changed." placeholder:"JSON"`
+	Always bool   `help:"Remember the decision for exactly this call, with these arguments, in this workspace. openmanus approvals revokes it."`
 }
 
 // Run implements the command.
@@ -62,7 +62,7 @@ func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) e
 	})
 }
 
-// input checks the arguments that a person wrote for call.
+// input checks the arguments that a user wrote in place of the model's.
 func (x *session) input(call *openmanus.CallState, input string) (string, error) {
 	if !json.Valid([]byte(input)) { // a model's slips are mended, a person can be asked
 		return "", errors.New("--input is not valid JSON: write {\"name\": value, …}, in single quotes for the shell")
@@ -88,8 +88,8 @@ func (x *session) input(call *openmanus.CallState, input string) (string, error)
 // sessionsDenyCmd is openmanus sessions deny.
 type sessionsDenyCmd struct {
 	oneRuling
-	Reason string `help:"Why, for the agent to read." placeholder:"TEXT"`
-	Never  bool   `help:"Now and for good: this very call, with these arguments, in this workspace. openmanus approvals takes it back."`
+	Reason string `help:"The reason, which the model reads." placeholder:"TEXT"`
+	Never  bool   `help:"Remember the decision for exactly this call, with these arguments, in this workspace. openmanus approvals revokes it."`
 }
 
 // Run implements the command.
@@ -103,23 +103,23 @@ func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	})
 }
 
-// lasting makes r one that holds for good, if it is to be.
+// lasting marks r as a decision that is remembered, if it is to be.
 func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever bool) error {
 	switch {
 	case !forever:
 		return nil
 	case !host.Rememberable(x.s, call):
-		return errors.New("an edit cannot be decided on for good: what it does depends on the file. A rule in [approval] of your configuration can")
+		return errors.New("a decision about an edit cannot be remembered, because its effect depends on the file. A rule in [approval] of your configuration can")
 	}
 	r.Rule = forGood
 	return nil
 }
 
-// rule appends the ruling, unless there is one.
+// rule appends the ruling, unless the call has one.
 func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openmanus.Ruled) error {
 	evs, err := x.db.Append(ctx, x.id, r)
 	if errors.Is(err, openmanus.ErrConflict) && len(evs) == 1 {
-		return fmt.Errorf("somebody was faster: %s", settled(evs[0]))
+		return fmt.Errorf("it is decided already: %s", settled(evs[0]))
 	}
 	if err != nil && !errors.Is(err, openmanus.ErrExists) { // it exists: the same was said already
 		return err
@@ -132,7 +132,7 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 		if err := x.remember(x.id, x.s, call, r.Allow); err != nil {
 			return fmt.Errorf("%s %s, and it could not be remembered: %w", verb, call.ID, err)
 		}
-		verb += " for good"
+		verb += " and remembered"
 	}
 	ran := call.Call
 	if r.Input != "" {
@@ -141,8 +141,9 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	return x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, callLine(ran))
 }
 
-// pending returns the call that waits for a person in the given way: the one
-// with the id, or the only one.
+// pending returns the call that waits for an answer of the given kind: the one
+// with the id, or the only one. If the session itself has none, those below it
+// count.
 func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind) (*openmanus.CallState, openmanus.Asked, error) {
 	if err := x.readOnly(); err != nil {
 		return nil, openmanus.Asked{}, err
@@ -170,7 +171,7 @@ func (x *session) pending(ctx context.Context, id string, kind openmanus.AskKind
 	return nil, openmanus.Asked{}, fmt.Errorf("nothing waits for %s in session %s, which is %s%s", words(kind), x.id, x.stands(), x.otherwise(kind))
 }
 
-// words is what a kind of question waits for.
+// words names what a question of the kind waits for.
 func words(kind openmanus.AskKind) string {
 	if kind == openmanus.AskRuling {
 		return "approval"
@@ -178,7 +179,8 @@ func words(kind openmanus.AskKind) string {
 	return "an answer"
 }
 
-// otherwise names what does wait, if it waits in another way.
+// otherwise names a call that waits for another kind of answer, with the command
+// for it.
 func (x *session) otherwise(kind openmanus.AskKind) string {
 	for _, w := range x.qs {
 		c := w.Call
@@ -193,7 +195,7 @@ func (x *session) otherwise(kind openmanus.AskKind) string {
 	return ""
 }
 
-// whyNot says why the call with the id does not wait for a person.
+// whyNot returns why the call with the id does not wait for an answer.
 func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind) error {
 	name := ""
 	for ev, err := range x.db.Events(ctx, x.id, 0) {
@@ -231,7 +233,7 @@ func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind)
 	return fmt.Errorf("%s (%s) does not wait for %s%s", id, plain(name), words(kind), x.otherwise(kind))
 }
 
-// settled says who decided what ev says, and when.
+// settled describes the event that decided a call: by whom, when and how.
 func settled(ev openmanus.Event) string {
 	at := localTime(ev.Time)
 	switch b := ev.Body.(type) {
@@ -247,7 +249,8 @@ func settled(ev openmanus.Event) string {
 	return fmt.Sprintf("%s is there since %s", ev.Body.Key(), at)
 }
 
-// callList is the calls that wait, one a line, those below by their session.
+// callList lists calls that wait, a line for each. Those of sessions below are
+// named with their session.
 func (x *session) callList(qs []run.Question) string {
 	var b strings.Builder
 	for _, w := range qs {

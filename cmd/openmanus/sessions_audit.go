@@ -20,7 +20,7 @@ type sessionsAuditCmd struct {
 
 // Help is more of the command.
 func (sessionsAuditCmd) Help() string {
-	return `Of every call, in this session and those that it opened: who or what let it run or not, when, and by which rule; what it ran in; and what came of it.`
+	return `For every call of this session and those below it: whether it was allowed, when, by whom and by which rule; what it ran in; and its result.`
 }
 
 // Run implements the command.
@@ -63,7 +63,7 @@ func printAudit(w io.Writer, s style, session string, calls []*audit.Call) error
 	return err
 }
 
-// brief is the argument that says most.
+// brief returns arguments in one line.
 func brief(input string) string {
 	return callLine(llm.Call{Input: input})
 }
@@ -101,7 +101,7 @@ func auditLines(c *audit.Call) (ls []auditLine) {
 		if r.Attempt > 1 {
 			again = fmt.Sprintf("attempt %d", r.Attempt)
 		}
-		add("ran", &r.At, "sandbox "+cmp.Or(c.Sandbox, "not recorded"), "approve "+cmp.Or(c.Approve, "not recorded"), again, "by "+cmp.Or(r.Worker, "nobody named"))
+		add("ran", &r.At, "sandbox "+cmp.Or(c.Sandbox, "not recorded"), "approve "+cmp.Or(c.Approve, "not recorded"), again, "by "+cmp.Or(r.Worker, "an unnamed worker"))
 	}
 	for _, q := range c.Answers {
 		add("answered", &q.At, "by "+q.By, q.Text)

@@ -51,11 +51,11 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if _, err := fmt.Fprintln(t.out, to); err != nil {
 		return err
 	}
-	x.note("a copy of %s up to event %d; go on with: openmanus sessions resume %s \"…\"", x.id, cmp.Or(seq, x.s.Seq), to)
+	x.note("a copy of %s up to event %d; continue with: openmanus sessions resume %s \"…\"", x.id, cmp.Or(seq, x.s.Seq), to)
 	return nil
 }
 
-// parse splits ID@N. N is 0 where there is none: all events.
+// parse splits ID@N. seq is 0 if there is no N, which means all events.
 func (c *sessionsForkCmd) parse() (id string, seq int64, err error) {
 	i := strings.LastIndexByte(c.At, '@')
 	if i < 0 {
@@ -68,10 +68,10 @@ func (c *sessionsForkCmd) parse() (id string, seq int64, err error) {
 	return c.At[:i], seq, nil
 }
 
-// newIDs are what people may call sessions: what needs no quotes in a shell.
+// newIDs matches ids that users may choose: those that need no quotes in a shell.
 var newIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// checkNewID says what is wrong with an id that a person chose, if one did.
+// checkNewID returns what is wrong with an id that a user chose. "" is no choice.
 func checkNewID(id string) error {
 	if id == "" || newIDs.MatchString(id) && id != "last" {
 		return nil
@@ -79,7 +79,7 @@ func checkNewID(id string) error {
 	return fmt.Errorf("%q is no id for a session: letters, digits, dots, dashes and underlines, and not last", id)
 }
 
-// taken is err with what to try if a session has the id already.
+// taken returns err with what to try if a session has the id already.
 func taken(id string, err error) error {
 	if errors.Is(err, openmanus.ErrExists) {
 		return usage(fmt.Errorf("there is a session %s already; choose another id for the copy with --to NEWID", id))
@@ -90,7 +90,7 @@ func taken(id string, err error) error {
 // sessionsExportCmd is openmanus sessions export.
 type sessionsExportCmd struct {
 	oneSession
-	File  string `arg:"" optional:"" help:"Where to. Default: standard output."`
+	File  string `arg:"" optional:"" help:"The file to write. Default: standard output."`
 	Force bool   `help:"Replace the file if there is one."`
 }
 
@@ -105,7 +105,7 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	case c.File != "" && c.File != "-":
 		return c.toFile(ctx, x, t.abs(c.File))
 	case !isTerminal(t.out):
-		// The journal has no secrets, and the file is to be as it was summed.
+		// The journal has no secrets, and the checksum is of the bytes as written.
 		return journal.Export(ctx, x.db, x.db, x.id, bare(t.out).(io.Writer))
 	}
 	var b bytes.Buffer
@@ -115,7 +115,7 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	return t.writeJSON(b.Bytes())
 }
 
-// toFile writes the session to a file that is there whole or not at all.
+// toFile writes the session to a file. If it fails there is no file.
 func (c *sessionsExportCmd) toFile(ctx context.Context, x *session, file string) (err error) {
 	if _, err := os.Lstat(file); err == nil && !c.Force {
 		return usage(fmt.Errorf("%s is there already; --force replaces it", file))
@@ -135,11 +135,11 @@ func (c *sessionsExportCmd) toFile(ctx context.Context, x *session, file string)
 	if err := os.Rename(f.Name(), file); err != nil {
 		return fmt.Errorf("cannot write %s: %w", file, reason(err))
 	}
-	x.note("%s is in %s: all that was said and read in it stands there", x.id, file)
+	x.note("%s is in %s: the file contains everything that was said and read in the session", x.id, file)
 	return nil
 }
 
-// reason is err without the name of the file, which is a temporary one.
+// reason returns err without the name of the file, which is a temporary one.
 func reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -188,8 +188,8 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	return err
 }
 
-// importFrom takes over what export wrote, and what makes it tame, together or
-// not at all.
+// importFrom stores a session that export wrote, with the events of tame: all of
+// it, or nothing.
 func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session, error) {
 	var mem journal.Memory // what it is, is known when all of it was read
 	id, err := journal.Import(ctx, &mem, a.db, to, in)
@@ -215,19 +215,19 @@ func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session
 		return nil, err
 	}
 	if now := x.s.Status(); now != status {
-		x.note("it was %s, and is interrupted", status)
+		x.note("it was %s and is now interrupted", status)
 	}
 	if now := x.s.Config.Approve; now != mode {
-		x.note("its approval mode was %q, and is %q: resume with --approve to change it", mode, now)
+		x.note("its approval mode was %q and is now %q; resume with --approve to change it", mode, now)
 	}
 	x.note("it works in %s, with %s", x.s.Config.Workspace, x.s.Config.Model)
 	return x, nil
 }
 
-// tame returns what makes a session that came from elsewhere one that does
-// nothing by itself: what is open in it was allowed by somebody else, or may be
-// going on where it came from; and how much may be done without asking is for
-// who drives it here to say.
+// tame returns the events that keep an imported session from doing anything by
+// itself. Its open calls were allowed by another user, or may be running where
+// it came from, so it is interrupted; and it gets an approval mode that asks and
+// a sandbox, until the user who resumes it chooses otherwise.
 func (x *session) tame() (bodies []openmanus.Body) {
 	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
 		bodies = append(bodies, openmanus.Interrupted{ID: ids.New()})

@@ -52,10 +52,10 @@ func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	return errors.Join(errs...)
 }
 
-// confirm asks a person whether the sessions are to be deleted.
+// confirm asks the user whether to delete the sessions.
 func (a *app) confirm(ctx context.Context, ids []string) error {
 	if !isTerminal(a.t.in) || !isTerminal(a.t.err) {
-		return usage(errors.New("what is deleted is gone, and nobody is there to ask: say --yes"))
+		return usage(errors.New("deleted sessions cannot be restored, and no terminal is attached to confirm that: use --yes"))
 	}
 	for _, id := range ids {
 		x, err := a.session(ctx, id)

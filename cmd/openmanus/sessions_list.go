@@ -10,7 +10,7 @@ import (
 
 // sessionsListCmd is openmanus sessions list.
 type sessionsListCmd struct {
-	Limit int  `help:"At most so many." default:"20" placeholder:"N"`
+	Limit int  `help:"How many, at most." default:"20" placeholder:"N"`
 	All   bool `help:"All of them, also those that other sessions opened."`
 	listing
 }
@@ -18,7 +18,7 @@ type sessionsListCmd struct {
 // Run implements the command.
 func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if c.Limit < 1 {
-		return usage(fmt.Errorf("--limit %d: it is a number from 1; --all lists all", c.Limit))
+		return usage(fmt.Errorf("--limit %d: it must be at least 1; --all lists all", c.Limit))
 	}
 	a, err := t.open(g, map[string]string{})
 	if err != nil {
@@ -41,7 +41,7 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		}
 		tb.add(*in.Session, standsOf(in), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), cost, in.Workspace, in.Title)
 	}
-	err = c.print(t, g, infos, tb, "There are no sessions yet. Begin one: openmanus run \"what you want done\"\nor see how it goes, without a model: openmanus demo")
+	err = c.print(t, g, infos, tb, "There are no sessions yet. Start one: openmanus run \"what you want done\"\nor see a demo that needs no model: openmanus demo")
 	if err == nil && !c.JSON && !c.All && len(infos) == c.Limit {
 		fmt.Fprintln(t.err, "· these are the newest; --all lists all")
 	}

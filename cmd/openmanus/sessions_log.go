@@ -52,7 +52,7 @@ func (c *sessionsLogCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	return nil
 }
 
-// show prints ev.
+// show prints an event.
 func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error {
 	if c.JSON {
 		data, err := encode(ev)
@@ -82,7 +82,7 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 	return t.writeJSON([]byte("       " + string(data) + "\n"))
 }
 
-// gist is what b says, for one line.
+// gist describes an event in one line.
 func gist(b openmanus.Body) string {
 	switch b := b.(type) {
 	case openmanus.Opened:
@@ -121,13 +121,13 @@ func gist(b openmanus.Body) string {
 	return callGist(b)
 }
 
-// cutGist says what was left out to make room.
+// cutGist describes an elision or a compaction.
 func cutGist(b openmanus.Body) string {
 	switch b := b.(type) {
 	case openmanus.Elided:
 		return fmt.Sprintf("to make room, the model no longer sees %d old results whole", len(b.Calls))
 	case openmanus.Compacted:
-		text := fmt.Sprintf("to make room, the model sees a summary of what came before %d", b.UpTo)
+		text := fmt.Sprintf("compaction: the model sees a summary in place of the events before %d", b.UpTo)
 		if b.Refused != "" {
 			text += "; the provider said: " + oneLine(b.Refused, 100)
 		}
@@ -147,7 +147,7 @@ func openedGist(b openmanus.Opened) string {
 	return text
 }
 
-// callGist is what an event in the life of a call says.
+// callGist describes an event in the life of a call in one line.
 func callGist(b openmanus.Body) string {
 	switch b := b.(type) {
 	case openmanus.Asked:
@@ -180,7 +180,7 @@ func callGist(b openmanus.Body) string {
 	return ""
 }
 
-// said is what m says, its calls included.
+// said returns a message as text, with its calls.
 func said(m llm.Message) string {
 	text := content(m.Parts)
 	for _, c := range m.Calls() {
@@ -189,7 +189,7 @@ func said(m llm.Message) string {
 	return text
 }
 
-// content is the text of ps, and what else there is in it.
+// content returns the text of ps, with a note for each part that is not text.
 func content(ps llm.Parts) string {
 	text := ps.Text()
 	for _, p := range ps {
@@ -211,7 +211,7 @@ func blobName(b llm.Blob) string {
 	return fmt.Sprintf("[%s, %d bytes]", name, len(b.Data))
 }
 
-// encode is an event in the journal's encoding, in a line of its own.
+// encode returns an event in the encoding of the journal, as one line.
 func encode(ev openmanus.Event) ([]byte, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -13,8 +13,8 @@ import (
 // sessionsRequestCmd is openmanus sessions request.
 type sessionsRequestCmd struct {
 	oneSession
-	Seq     int64 `arg:"" help:"The event that is the outcome of the request: one of the type model_said or model_failed."`
-	Neutral bool  `help:"Print it as it is before it is put into the words of the provider."`
+	Seq     int64 `arg:"" help:"The event with the outcome of the request, of the type model_said or model_failed."`
+	Neutral bool  `help:"Print it before it is encoded for the provider."`
 }
 
 // Run implements the command. What it prints has no key in it: keys travel
@@ -44,8 +44,8 @@ func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) e
 }
 
 // requestOf returns the request whose outcome is the event seq, and the
-// configuration it was made with: law 6 makes it again from what was stored
-// before it.
+// configuration that it was made with. Requests depend only on the events before
+// them (law 6 of docs/design.md), so it is made again from the journal.
 func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openmanus.Configured, error) {
 	var none openmanus.Configured
 	turn, re, err := x.outcome(ctx, seq)
@@ -62,8 +62,8 @@ func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openm
 		}
 		s.Apply(ev)
 	}
-	// Every agent is of one kind, which decides by the state alone: it takes
-	// neither its model nor its tools to say what was to be done.
+	// What an agent does next depends on the state alone, so one without model
+	// and tools says it too.
 	for _, task := range new(openmanus.Agent).Next(&s) {
 		switch task.Do {
 		case openmanus.Elide, openmanus.Compact: // that the request was made shows that there was room
@@ -76,7 +76,7 @@ func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openm
 	return nil, none, fmt.Errorf("the request to event %d cannot be made again: the session did not call for one after event %d", seq, re)
 }
 
-// outcome returns what the event seq is the outcome of.
+// outcome returns the turn and the Re of the request whose outcome is seq.
 func (x *session) outcome(ctx context.Context, seq int64) (turn int, re int64, err error) {
 	var asked []string
 	for ev, err := range x.db.Events(ctx, x.id, 0) {
@@ -128,7 +128,7 @@ func (x *session) wire(c openmanus.Configured) (encoder, error) {
 	return e, nil
 }
 
-// neutral is a request as JSON.
+// neutral returns a request in a form of no provider, for JSON.
 func neutral(req *llm.Request) any {
 	return struct {
 		System   string         `json:"system"`

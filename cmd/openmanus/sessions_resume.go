@@ -13,7 +13,7 @@ import (
 // sessionsResumeCmd is openmanus sessions resume.
 type sessionsResumeCmd struct {
 	oneSession
-	Prompt string `arg:"" optional:"" help:"A new request, or - to read it from standard input. None: go on with what was asked."`
+	Prompt string `arg:"" optional:"" help:"A new request, or - to read it from standard input. Without one, the session continues."`
 	File   string `help:"Read the new request from a file." placeholder:"FILE"`
 	runFlags
 	shown
@@ -50,8 +50,8 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 	return x.resume(ctx, x.id, c.runFlags, m, c.shown)
 }
 
-// request is the new request, or nil if there is none. Standard input is read
-// for it only where there is one.
+// request returns the new request, or nil if there is none. Standard input is
+// read only if there is one.
 func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanus.UserSaid, error) {
 	if c.Prompt == "" && c.File == "" {
 		return nil, nil
@@ -60,8 +60,7 @@ func (c *sessionsResumeCmd) request(ctx context.Context, t *terminal) (*openmanu
 	return &m, err
 }
 
-// again tells how a session that is finished ended. It asks no model, and
-// needs none.
+// again prints the result of a finished session again. It asks no model.
 func (x *session) again(f runFlags, sh shown) error {
 	switch sh.Output {
 	case outJSON:
@@ -83,9 +82,9 @@ func (x *session) again(f runFlags, sh shown) error {
 	if !sh.Quiet {
 		what := "nothing is left to do"
 		if len(f.flags()) > 0 {
-			what += ", so the flags change nothing"
+			what += ", so the flags have no effect"
 		}
-		x.note("%s was finished before: %s; go on with: openmanus sessions resume %s \"…\"", x.id, what, x.id)
+		x.note("%s is finished: %s; continue with: openmanus sessions resume %s \"…\"", x.id, what, x.id)
 	}
 	return nil
 }
@@ -120,5 +119,5 @@ func (c *sessionsRetryCmd) run(ctx context.Context, t *terminal, g *globals) err
 	case openmanus.Finished:
 		return fmt.Errorf("there is nothing to retry: session %s is finished; for another answer, copy it up to the request (openmanus sessions fork %s@N; openmanus sessions log %s counts the events) and resume the copy", x.id, x.id, x.id)
 	}
-	return fmt.Errorf("there is nothing to retry: session %s is %s; go on with: openmanus sessions resume %s", x.id, x.stands(), x.id)
+	return fmt.Errorf("there is nothing to retry: session %s is %s; continue with: openmanus sessions resume %s", x.id, x.stands(), x.id)
 }

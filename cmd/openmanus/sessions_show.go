@@ -50,8 +50,8 @@ func (c *sessionsShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 // resultHead is how many lines of a result are shown.
 const resultHead = 3
 
-// A transcript writes a conversation for a person to read. What became of the
-// calls of a reply stands below each of them, however it was mixed in time.
+// A transcript prints a conversation. Everything about a call is printed below
+// its line, although the calls of a reply may have run at the same time.
 type transcript struct {
 	w     io.Writer
 	style style
@@ -61,13 +61,13 @@ type transcript struct {
 	err   error             // the first one of writing
 }
 
-// A callBlock is a call and what became of it.
+// A callBlock is a call with the lines about it.
 type callBlock struct {
 	llm.Call
 	lines []string
 }
 
-// painted is text, made plain, in its paint.
+// painted formats text without control characters, in the given colour.
 func painted(paint func(string) string, format string, a ...any) string {
 	text := plain(fmt.Sprintf(format, a...))
 	if paint != nil {
@@ -76,7 +76,7 @@ func painted(paint func(string) string, format string, a ...any) string {
 	return text
 }
 
-// line writes a line of its own, after the calls that came before it.
+// line prints a line, after the calls of the reply before it.
 func (tr *transcript) line(paint func(string) string, format string, a ...any) {
 	tr.flush()
 	tr.write(painted(paint, format, a...))
@@ -88,7 +88,7 @@ func (tr *transcript) write(text string) {
 	}
 }
 
-// flush writes the calls of the last reply.
+// flush prints the calls of the last reply.
 func (tr *transcript) flush() {
 	calls := tr.calls
 	tr.calls = nil
@@ -100,7 +100,8 @@ func (tr *transcript) flush() {
 	}
 }
 
-// below puts a line below a call. A call of an earlier reply is named.
+// below adds a line to a call. A line about a call of an earlier reply, which is
+// printed already, names the call.
 func (tr *transcript) below(id string, paint func(string) string, format string, a ...any) {
 	text := painted(paint, format, a...)
 	for _, c := range tr.calls {
@@ -176,7 +177,7 @@ func (tr *transcript) said(b openmanus.ModelSaid) {
 	tr.begin(b.Message.Calls()...)
 }
 
-// begin begins the blocks of calls.
+// begin starts the blocks of new calls.
 func (tr *transcript) begin(calls ...llm.Call) {
 	for _, c := range calls {
 		tr.names[c.ID] = c.Name
@@ -184,7 +185,7 @@ func (tr *transcript) begin(calls ...llm.Call) {
 	}
 }
 
-// callEvent shows what became of a call.
+// callEvent adds an event to the block of its call.
 func (tr *transcript) callEvent(b openmanus.Body) {
 	s := tr.style
 	switch b := b.(type) {
@@ -205,7 +206,7 @@ func (tr *transcript) callEvent(b openmanus.Body) {
 	}
 }
 
-// ruled shows a ruling, unless it is one of the gate's that lets a call run.
+// ruled adds a ruling, unless the gate allowed the call.
 func (tr *transcript) ruled(b openmanus.Ruled) {
 	s := tr.style
 	switch {
@@ -220,7 +221,7 @@ func (tr *transcript) ruled(b openmanus.Ruled) {
 	}
 }
 
-// result shows the head of a result.
+// result adds the first lines of a result.
 func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 	lines := strings.FieldsFunc(plain(content(parts)), func(r rune) bool { return r == '\n' })
 	paint := tr.style.dim
@@ -236,10 +237,10 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 	}
 }
 
-// planningTool is the tool whose results have the plans in their Detail.
+// planningTool is the tool whose results have the session's plans as Detail.
 const planningTool = "planning"
 
-// plan shows the active plan, if there is one.
+// plan prints the active plan, if there is one.
 func (tr *transcript) plan(st *openmanus.State) {
 	if p := agents.Progress(st); p != nil {
 		tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
@@ -255,7 +256,7 @@ func (tr *transcript) plan(st *openmanus.State) {
 	}
 }
 
-// footer is the plan, what waits, and how the session stands.
+// footer prints the plan, the questions that wait, and how the session stands.
 func (tr *transcript) footer(x *session) {
 	st := x.s
 	tr.plan(st)

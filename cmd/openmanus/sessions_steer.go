@@ -12,9 +12,9 @@ import (
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
-// The commands in this file and in sessions_approve.go and sessions_answer.go
-// append to a session and do not drive it: they work whether or not another
-// process does.
+// The commands in this file, sessions_approve.go and sessions_answer.go append to
+// a session without driving it. They work whether or not another process drives
+// it.
 
 // sessionsSayCmd is openmanus sessions say.
 type sessionsSayCmd struct {

@@ -14,20 +14,20 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// The rules of what a person sees while an agent works:
+// The rules of what the user sees while an agent works:
 //
-//   - what the agent says stands at the margin, as it is typed;
-//   - a call is one line, "● tool  what it does", and what it prints stands
-//     below it, behind a bar, at most tailLines of it;
-//   - what the program itself says begins with a mark: · for a remark,
-//     ! for trouble, ? for a question;
-//   - nothing that an agent, a tool or a file says reaches the terminal as a
-//     control sequence.
+//   - what the agent says begins at the left margin and is shown as it streams;
+//   - a call is one line, "● tool  what it does"; its output follows below,
+//     behind a bar, at most tailLines lines of it;
+//   - what the program says begins with a mark: · for a remark, ! for a
+//     problem, ? for a question;
+//   - text of an agent, a tool or a file never reaches the terminal as a control
+//     sequence.
 
 // tailLines is how many lines of a result are shown.
 const tailLines = 6
 
-// style is how text looks on a terminal.
+// A style colours text for a terminal. The zero style leaves it as plain text.
 type style struct{ on bool }
 
 func (s style) paint(code, text string) string {
@@ -42,8 +42,8 @@ func (s style) bold(text string) string { return s.paint("1", text) }
 func (s style) red(text string) string  { return s.paint("31", text) }
 func (s style) mark(text string) string { return s.paint("36", text) }
 
-// plain takes control characters out of text, so that it cannot drive the
-// terminal.
+// plain removes control characters, and those that change the direction of
+// writing, so that text cannot control the terminal or mislead its reader.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -56,7 +56,7 @@ func plain(text string) string {
 	}, text)
 }
 
-// A printer shows events to a person. It is safe for concurrent use.
+// A printer shows the events of one session. It is safe for concurrent use.
 type printer struct {
 	w     io.Writer
 	style style
@@ -81,8 +81,8 @@ func newPrinter(w io.Writer, s style, quiet bool) *printer {
 		begun: make(map[string]time.Time), lines: make(map[string]int), partial: make(map[string]string), turn: -1}
 }
 
-// goOn makes known the calls of a session that was shown to nobody here, and
-// that are still to be done.
+// goOn prepares p for a session that is resumed: it learns of the calls that are
+// still open, whose events follow.
 func (p *printer) goOn(s *openmanus.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +93,7 @@ func (p *printer) goOn(s *openmanus.State) {
 	}
 }
 
-// event shows ev.
+// event shows a stored or provisional event.
 func (p *printer) event(ev openmanus.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +142,7 @@ func (p *printer) event(ev openmanus.Event) {
 	}
 }
 
-// typing shows a fragment of a reply.
+// typing shows a delta of a reply.
 func (p *printer) typing(t openmanus.Typing) {
 	if p.quiet {
 		return
@@ -162,7 +162,7 @@ func (p *printer) typing(t openmanus.Typing) {
 	}
 }
 
-// said completes a reply: what was typed of it is there already.
+// said shows the rest of a reply, of which the streamed part is shown already.
 func (p *printer) said(b openmanus.ModelSaid) {
 	text := b.Message.Text()
 	if !p.quiet && text != "" && p.typed.String() != text {
@@ -179,7 +179,7 @@ func (p *printer) said(b openmanus.ModelSaid) {
 	}
 }
 
-// head shows what a call is, once.
+// head shows the line of a call, once.
 func (p *printer) head(id string) {
 	if c, ok := p.tools[id]; ok && !p.headed[id] {
 		p.headed[id] = true
@@ -187,8 +187,8 @@ func (p *printer) head(id string) {
 	}
 }
 
-// output shows what a running call prints, its first lines. A line is shown
-// when it has ended.
+// output shows the first lines that a running call prints, each when it is
+// complete.
 func (p *printer) output(b openmanus.Output) {
 	if p.quiet || p.lines[b.Call] >= tailLines {
 		return
@@ -210,7 +210,7 @@ func (p *printer) outputLine(call, line string) {
 	p.line(p.style.dim("  │ " + clip(line, 200)))
 }
 
-// done shows a result: its end, unless it was seen live.
+// done shows the end of a result, unless its output was shown while it ran.
 func (p *printer) done(at time.Time, b openmanus.CallDone) {
 	p.head(b.Call)
 	if rest := p.partial[b.Call]; rest != "" && p.lines[b.Call] < tailLines {
@@ -254,14 +254,14 @@ func (p *printer) ruled(b openmanus.Ruled) {
 	}
 }
 
-// remark says something of the program's own.
+// remark prints a remark of the program.
 func (p *printer) remark(format string, a ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.line(p.style.dim("· " + plain(fmt.Sprintf(format, a...))))
 }
 
-// line writes a line of its own, unless p is quiet.
+// line prints a line, unless p is quiet.
 func (p *printer) line(text string) {
 	if p.quiet {
 		return
@@ -270,7 +270,7 @@ func (p *printer) line(text string) {
 	fmt.Fprintln(p.out(), text)
 }
 
-// freshLine ends the line that was begun, if any.
+// freshLine ends the current line, if there is one.
 func (p *printer) freshLine() {
 	if p.column {
 		fmt.Fprintln(p.out())
@@ -286,8 +286,8 @@ func (p *printer) write(text string) {
 	p.column = !strings.HasSuffix(text, "\n")
 }
 
-// flush ends the line that was begun, and returns the last text that was shown
-// whole.
+// flush ends the current line, and returns the last text of a reply that was
+// shown completely.
 func (p *printer) flush() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,7 +295,7 @@ func (p *printer) flush() string {
 	return p.shown
 }
 
-// soFar is what was shown of a reply that is on its way.
+// soFar returns the streamed part of a reply that is not complete.
 func (p *printer) soFar() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -305,7 +305,7 @@ func (p *printer) soFar() string {
 // callLine returns a call in one line.
 func callLine(c llm.Call) string { return oneLine(host.CallSummary(c), 120) }
 
-// shortened is the end of a result, or the steps of a plan.
+// shortened returns the last lines of a result, or the steps of a plan.
 func shortened(tool, text string) []string {
 	text = strings.TrimRight(text, "\n")
 	if _, steps, ok := strings.Cut(text, "\nSteps:\n"); ok && tool == "planning" {
@@ -318,7 +318,7 @@ func shortened(tool, text string) []string {
 	return ls
 }
 
-// clip is the first n characters of text.
+// clip returns text cut to n characters.
 func clip(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -326,13 +326,13 @@ func clip(text string, n int) string {
 	return text
 }
 
-// oneLine is text without line breaks and control characters, in at most n
+// oneLine returns text as one line of at most n characters, without control
 // characters.
 func oneLine(text string, n int) string {
 	return clip(strings.Join(strings.Fields(plain(text)), " "), n)
 }
 
-// question puts something before the person, even if p is quiet.
+// question prints a question, even if p is quiet.
 func (p *printer) question(format string, a ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,7 +340,7 @@ func (p *printer) question(format string, a ...any) {
 	fmt.Fprintln(p.w, p.style.bold("? "+plain(fmt.Sprintf(format, a...))))
 }
 
-// block shows a text whole, even if p is quiet.
+// block prints all of a text, even if p is quiet.
 func (p *printer) block(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

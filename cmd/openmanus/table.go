@@ -14,19 +14,19 @@ import (
 	"golang.org/x/text/width"
 )
 
-// listing is the flag of every listing.
+// listing is the flag of every command that lists something.
 type listing struct {
 	JSON bool `name:"json" help:"Print JSON instead of a table."`
 }
 
 // A table is what a listing prints for people. The last column is cut to the
-// width of the terminal, so what is longest stands there.
+// width of the terminal, so the longest texts belong there.
 type table struct {
 	head []string
 	rows [][]string
 }
 
-// add appends a row. A cell is shown in one line, without control characters;
+// add appends a row. A cell is printed as one line without control characters,
 // an empty one as a dash.
 func (tb *table) add(cells ...string) {
 	for i, c := range cells {
@@ -72,8 +72,8 @@ func (tb *table) print(t *terminal, g *globals) error {
 	return err
 }
 
-// print prints v as JSON if that was asked for, and otherwise the table; where
-// there is nothing to list, what to do instead.
+// print prints v as JSON if --json was given, and otherwise the table. empty is
+// printed in place of a table without rows.
 func (l listing) print(t *terminal, g *globals, v any, tb *table, empty string) error {
 	switch {
 	case l.JSON:
@@ -97,9 +97,9 @@ func (t *terminal) printJSON(v any) error {
 	return t.writeJSON(b.Bytes())
 }
 
-// writeJSON writes encoded JSON to standard output. For a terminal, the
-// control characters that JSON leaves as they are become escapes, which mean
-// the same.
+// writeJSON writes encoded JSON to standard output. On a terminal, control
+// characters that JSON need not escape are escaped, which does not change the
+// value.
 func (t *terminal) writeJSON(data []byte) error {
 	if isTerminal(t.out) {
 		data = escapeControls(data)
@@ -122,13 +122,13 @@ func escapeControls(data []byte) []byte {
 	return b.Bytes()
 }
 
-// style is how text looks on standard output.
+// style returns the style of standard output.
 func (t *terminal) style(g *globals) style {
 	none, _ := t.env("NO_COLOR")
 	return style{on: isTerminal(t.out) && none == "" && !g.NoColor}
 }
 
-// columns is the width of standard output; 0 if it is no terminal.
+// columns returns the width of standard output, or 0 if it is not a terminal.
 func (t *terminal) columns() int {
 	f, ok := bare(t.out).(*os.File)
 	if !ok || !isTerminal(f) {
@@ -141,7 +141,7 @@ func (t *terminal) columns() int {
 	return n
 }
 
-// columns is how many columns of a terminal text takes.
+// columns returns how many columns of a terminal text takes.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -175,7 +175,7 @@ func cut(text string, n int) string {
 	return b.String() + "…"
 }
 
-// short is a number in few characters: 950, 12k, 3.4M.
+// short formats a number briefly: 950, 12k, 3.4M.
 func short(n int) string {
 	switch {
 	case n < 10_000:

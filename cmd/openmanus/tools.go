@@ -19,7 +19,7 @@ type toolsCmd struct {
 	listing
 }
 
-// toolInfo is what is known of a tool.
+// A toolInfo is a tool as this command lists it.
 type toolInfo struct {
 	openmanus.ToolSpec
 	Varies bool `json:"varies,omitempty"` // the hints are those of the worst call
@@ -51,7 +51,7 @@ func (c *toolsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	return c.print(t, g, infos, tb, "This agent has no tools.")
 }
 
-// one shows all of the tool with the name.
+// one shows everything about the tool with the name.
 func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 	i := slices.IndexFunc(infos, func(in toolInfo) bool { return in.Name == c.Name })
 	if i < 0 {
@@ -83,7 +83,7 @@ func toolInfos(list []openmanus.Tool) []toolInfo {
 	return infos
 }
 
-// may says in words what the calls of a tool may do.
+// may describes what the calls of a tool may do.
 func (in toolInfo) may() string {
 	h := in.Hints
 	var words []string
@@ -103,7 +103,7 @@ func (in toolInfo) may() string {
 	return strings.Join(words, ", ")
 }
 
-// firstLine is the first line of text that has something on it.
+// firstLine returns the first line of text that is not blank.
 func firstLine(text string) string {
 	for l := range strings.Lines(text) {
 		if l = strings.TrimSpace(l); l != "" {

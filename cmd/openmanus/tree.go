@@ -15,10 +15,10 @@ import (
 	"github.com/openmanus-go/openmanus/run"
 )
 
-// What a session delegates to others is shown below it, each line behind who
-// it is; what those ask reaches the person like a question of its own.
+// Events of sessions below the driven one are printed with the name of their
+// session before each line. Their questions reach the user like its own.
 
-// A below is the showing of the sessions below one.
+// A below shows the sessions below the driven one.
 type below struct {
 	d       *drive
 	ctx     context.Context
@@ -69,7 +69,7 @@ func (b *below) tick(id string, seq int64) {
 	}
 }
 
-// watch shows a session below, from an event on, and all that it opens.
+// watch shows a session below from an event on, and the sessions that it opens.
 func (b *below) watch(id, path string, after int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +99,8 @@ func (b *below) watch(id, path string, after int64) {
 	})
 }
 
-// labelOf is how the session id is called on the screen, below path.
+// labelOf returns the name of the session id on the screen. path is that of its
+// parent.
 func labelOf(path, id, flow string) string {
 	name := id[strings.LastIndexByte(id, '.')+1:]
 	label := host.FlowName(flow) + " " + name
@@ -122,7 +123,7 @@ func (b *below) event(p *printer, path string, ev openmanus.Event) {
 	p.event(ev)
 }
 
-// watchAll shows what is open below the session already.
+// watchAll watches the sessions that are open below already.
 func (b *below) watchAll(ctx context.Context) error {
 	nodes, err := run.Tree(ctx, b.d.db, b.d.id)
 	if errors.Is(err, openmanus.ErrNoSession) {
@@ -139,7 +140,7 @@ func (b *below) watchAll(ctx context.Context) error {
 	return err
 }
 
-// A lineWriter writes whole lines to a printer, behind a head.
+// A lineWriter writes whole lines to a printer, each after a head.
 type lineWriter struct {
 	to   *printer
 	head string
@@ -158,7 +159,7 @@ func (w *lineWriter) Write(data []byte) (int, error) {
 	}
 }
 
-// below writes a line of a session below this one.
+// below prints a line of a session below this one.
 func (p *printer) below(head, line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,8 +168,8 @@ func (p *printer) below(head, line string) {
 	}
 }
 
-// hold keeps back what is written until release, so that a question stays the
-// last thing on the screen.
+// hold buffers what is printed until release, so that a question stays the last
+// thing on the screen.
 func (p *printer) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +188,7 @@ func (p *printer) release() {
 	}
 }
 
-// out is where what is shown goes for now.
+// out returns the writer in use: the buffer while hold is in effect.
 func (p *printer) out() io.Writer {
 	if p.kept != nil {
 		return p.kept

@@ -7,13 +7,12 @@ import (
 	"runtime/debug"
 )
 
-// versionCmd is openmanus version. It reads no configuration and opens
-// nothing.
+// versionCmd is openmanus version. It reads no configuration and opens no store.
 type versionCmd struct {
 	listing
 }
 
-// A build is what this binary was made from.
+// A build describes how this binary was built.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`  // "" if it is not known
