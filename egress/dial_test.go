@@ -49,7 +49,7 @@ func dialer(t testing.TB, p Policy) *Dialer {
 }
 
 // A canary listens on this machine, in both families on one port, and counts
-// who comes.
+// connections.
 type canary struct {
 	port string
 	hits atomic.Int32
@@ -256,7 +256,7 @@ func TestListedAddressIsNoLicenceForNames(t *testing.T) {
 }
 
 // What is not allowed is not even asked about: a question to a name server
-// is a message to whoever owns the name.
+// is a message to the owner of the name.
 func TestRefusedNamesAreNotResolved(t *testing.T) {
 	d := dialer(t, Policy{Mode: Hosts, Hosts: []string{"good.example"}})
 	d.Resolver = resolverFunc(func(host string) { t.Errorf("%s was looked up", host) })

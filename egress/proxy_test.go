@@ -62,7 +62,7 @@ func newBench(t *testing.T, mode Mode, tune ...func(*Proxy)) *bench {
 	d.dial = func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
 		l := map[uint16]net.Listener{443: b.good.Listener, 80: b.plain.Listener, 7000: b.echo}[to.Port()]
 		if l == nil {
-			return nil, fmt.Errorf("nobody is at %s", to)
+			return nil, fmt.Errorf("no server at %s", to)
 		}
 		var nd net.Dialer
 		return nd.DialContext(ctx, network, l.Addr().String())
@@ -171,7 +171,7 @@ func TestProxy(t *testing.T) {
 					}
 				}
 				if len(b.refused()) == 0 {
-					t.Error("nobody was told of what was refused")
+					t.Error("Refused was not called")
 				}
 			})
 		}
@@ -352,8 +352,7 @@ func (p pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// On other ports the server may speak first, and what is spoken is nobody's
-// business.
+// On other ports the server may speak first, and any protocol may be spoken.
 func TestServerSpeaksFirst(t *testing.T) {
 	b := newBench(t, Hosts)
 	c, r := b.open(t, "good.example:7000")

@@ -36,9 +36,9 @@ func optionsFor(t *testing.T, kind sandbox.Kind) sandbox.Options {
 	return sandbox.Options{Kind: kind, Proxy: (&egress.Proxy{Dialer: d}).Serve}
 }
 
-// Without a cage the same attempts get out: they can fail. Only those are made
-// here that harm nobody.
-func TestAttemptsGetOutOfNoCage(t *testing.T) {
+// Without a sandbox the same attempts get out, so they can fail. Only harmless
+// ones are made here.
+func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
 	harmless := []string{
 		"a new file outside", "a file outside, overwritten", "through a symbolic link", "through a hard link", "a file outside", "our environment",
 		"processes outside, listed", "a process outside, killed", "TCP to this machine's loopback", "UDP to this machine", "an abstract socket",

@@ -19,7 +19,7 @@ import (
 )
 
 // dockerSocket names the socket of a Docker daemon with the test image in it and
-// with nobody else's containers. scripts/containers starts one.
+// without containers of others. scripts/containers starts one.
 const dockerSocket = "SANDBOX_TEST_DOCKER"
 
 // A daemon is a Docker daemon.
@@ -39,7 +39,7 @@ func (d *daemon) docker(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// options are those of a cage of this daemon for dir, which is given to an
+// options are those of a sandbox of this daemon for dir, which is given to an
 // ordinary user.
 func (d *daemon) options(t *testing.T, dir string) sandbox.Options {
 	t.Helper()
@@ -105,7 +105,7 @@ type onWrite func()
 
 func (f onWrite) Write(p []byte) (int, error) { f(); return len(p), nil }
 
-// Containers die with whoever had them made, however that ends, and those that
+// Containers die with the process that made them, however that ends, and those that
 // could not are removed by the next.
 func testContainersDieWithUs(t *testing.T, d *daemon) {
 	o := d.options(t, t.TempDir())
@@ -154,7 +154,7 @@ func testContainersDieWithUs(t *testing.T, d *daemon) {
 		t.Fatal(err)
 	}
 	if left, err := d.docker("ps", "-aq", "--no-trunc"); err != nil || left != stranger {
-		t.Errorf("%v, left are %s, want that of somebody elsewhere, %s", err, left, stranger)
+		t.Errorf("%v, left are %s, want the one from elsewhere, %s", err, left, stranger)
 	}
 	if out, err := d.docker("rm", stranger); err != nil {
 		t.Errorf("%v: %s", err, out)

@@ -56,7 +56,7 @@ func TestDockerRefuses(t *testing.T) {
 		}
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Api-Version", "1.41")
-			_, _ = io.WriteString(w, test.info) // who asks sees what is missing
+			_, _ = io.WriteString(w, test.info) // the client sees what is missing
 		})}
 		done := make(chan error, 1)
 		go func() { done <- server.Serve(l) }()

@@ -36,7 +36,7 @@ func TestGuardIsNotOutrun(t *testing.T) {
 			}
 		})
 		for range 20 {
-			_ = g.restore(false) // it may be too slow while somebody is at it
+			_ = g.restore(false) // it may be too slow while the file keeps changing
 		}
 		close(stop)
 		evil.Wait()

@@ -214,7 +214,7 @@ func reserve(dir string) (int64, error) {
 	return min(2<<30, int64(fs.Blocks)*int64(fs.Bsize)/20, int64(fs.Bavail)*int64(fs.Bsize)/2), nil
 }
 
-// advice says what a person can do who has no sandbox.
+// advice says how to get a sandbox, or how to do without.
 func advice() string {
 	return "Install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap; Fedora: dnf install bubblewrap; " +
 		"Alpine: apk add bubblewrap), " +

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// asNobody is set in the process in which the tests run once more.
+// asNobody is set in the process that runs the tests once more.
 const asNobody = "SANDBOX_TEST_AS_NOBODY"
 
 // What root tests is tested once more as an ordinary user: what limits one

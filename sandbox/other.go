@@ -27,7 +27,7 @@ func (o *Options) measureMachine() error { return nil }
 // refuseProtected refuses nothing: without a sandbox, nothing is protected.
 func refuseProtected(string) error { return nil }
 
-// advice says what a person can do who has no sandbox.
+// advice says how to get a sandbox, or how to do without.
 func advice() string {
 	return "Work in a Linux container or virtual machine, or choose to go without: --sandbox none lets " +
 		"commands do whatever you can do."

@@ -9,8 +9,8 @@ import (
 )
 
 // What a process left behind that was killed is removed by the next one: with a
-// lock that nobody holds at once, and without one when it is old enough not to
-// be somebody's who is at it. What is locked stays.
+// free lock at once, and without a lock when it is so old that its owner cannot
+// be about to remove it. What is locked stays.
 func TestSweepPrivate(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	held, err := newPrivate()

@@ -210,7 +210,7 @@ func (p *process) Status() error {
 
 // descendants returns the processes below root, parents first, as /proc shows
 // them. Processes that start or change parents while it looks may be missing, so
-// nobody relies on it alone to end a command: the namespace, or the supervisor,
+// that is never the only way to end a command: the namespace, or the supervisor,
 // does that.
 func descendants(root int) []int {
 	children := make(map[int][]int)

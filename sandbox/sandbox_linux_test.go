@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	leaktest.Main(m)
 }
 
-// kinds are the cages of this machine.
+// kinds are the sandboxes of this machine.
 var kinds = []sandbox.Kind{sandbox.Bubblewrap, sandbox.Landlock}
 
 func TestConforms(t *testing.T) {
@@ -59,7 +59,7 @@ func TestNoneIsAPlainDirectory(t *testing.T) {
 }
 
 // Directories that are to be read are read, also where a private directory is
-// in the cage: below /tmp. They are not written.
+// in the sandbox: below /tmp. They are not written.
 func TestReadBelowTmp(t *testing.T) {
 	dir, err := os.MkdirTemp("/tmp", "sandbox-read-")
 	if err != nil {
@@ -101,7 +101,7 @@ func TestReadBelowTmp(t *testing.T) {
 	}
 }
 
-// Whoever leaves the choice to us hears which it was, and why.
+// With Auto a warning and the explanation say which kind was chosen, and why.
 func TestAutoSaysWhy(t *testing.T) {
 	t.Setenv("PATH", "/nowhere")
 	var said []string

@@ -195,13 +195,13 @@ func (f sysFilter) metadata(r rules) {
 	r.all(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTSUP),
 		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR,
 		unix.SYS_FREMOVEXATTR, unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT)
-	for n, who := range map[uintptr]uint32{
+	for n, arg := range map[uintptr]uint32{
 		unix.SYS_SETPRIORITY: 1, unix.SYS_IOPRIO_SET: 1, unix.SYS_SCHED_SETAFFINITY: 0,
 		unix.SYS_SCHED_SETSCHEDULER: 0,
 		unix.SYS_SCHED_SETPARAM:     0, unix.SYS_SCHED_SETATTR: 0, unix.SYS_PRLIMIT64: 0,
 	} {
 		r.call(n, func(b *bpf) { // of the calling thread alone: other processes of the user are within reach
-			b.load(dataArgs + 8*who)
+			b.load(dataArgs + 8*arg)
 			b.when(0, allow)
 			if n == unix.SYS_PRLIMIT64 {
 				b.load(dataArgs + 16)

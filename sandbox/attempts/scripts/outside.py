@@ -105,7 +105,7 @@ class Process:
 
 class Listener:
     """A listener outside, at HOST and PORT or at a path, that sends the secret to
-    whoever connects. No command may reach it."""
+    every client. No command may reach it."""
 
     def __init__(self, family, kind, address):
         self.socket = socket.socket(family, kind)
