@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// wirePart is the encoding of every kind of part: an object with a type. A
-// string that is not UTF-8, which JSON cannot hold, goes into the field of the
-// same name with _base64, so that it comes back byte for byte.
+// wirePart is the JSON of every kind of part: an object with a type. JSON cannot
+// hold a string that is not UTF-8: such a string goes, in base64, into the field
+// of the same name with _base64, and comes back byte for byte.
 type wirePart struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"id,omitempty"`

@@ -2,14 +2,15 @@ package llm
 
 import "strings"
 
-// A Counter counts tokens as a model does, or nearly. Implementations are safe
-// for concurrent use and always give the same answer to the same question.
+// A Counter counts tokens as a model does, or nearly. Implementations are safe for
+// concurrent use, and always return the same count for the same input: sessions
+// decide by it, and must decide the same way when they are replayed.
 type Counter interface {
 	Text(text string) int
 	Blob(b Blob) int
 }
 
-// What a provider adds to what is sent, in tokens, at most and about.
+// The tokens that providers add, about, and at most.
 const (
 	perMessage = 4
 	perCall    = 8 // and result
@@ -47,8 +48,8 @@ func countParts(c Counter, parts Parts) (n int) {
 	return n
 }
 
-// CountHead returns how many tokens come before the messages of a request:
-// its instructions and tools.
+// CountHead returns how many tokens the instructions and tools of a request take,
+// which come before its messages. A nil Counter is [HalfTheBytes].
 func CountHead(c Counter, system string, tools []ToolSpec) int {
 	c = counter(c)
 	n := perMessage + c.Text(system)
@@ -58,15 +59,15 @@ func CountHead(c Counter, system string, tools []ToolSpec) int {
 	return n
 }
 
-// HalfTheBytes is the [Counter] of who knows nothing of a model: two bytes to
-// a token, which is more tokens than there are in nearly all text.
+// HalfTheBytes is a [Counter] for models of which nothing is known. It counts two
+// bytes as a token, which is more tokens than nearly all text has.
 type HalfTheBytes struct{}
 
 // Text implements [Counter].
 func (HalfTheBytes) Text(text string) int { return (len(text) + 1) / 2 }
 
-// Blob implements [Counter]: an image takes what it takes where most is taken
-// for it; of another file, eight bytes are a token.
+// Blob implements [Counter]. An image counts as much as at the provider that
+// counts the most for it; of another file, eight bytes are a token.
 func (HalfTheBytes) Blob(b Blob) int {
 	const image = 1600
 	if strings.HasPrefix(b.MIME, "image/") {

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// A Kind says what sort of failure an [Error] is. Callers switch on it, and
-// never on vendors.
+// A Kind is the kind of failure of an [Error]. Callers decide by it, and never by
+// the provider.
 type Kind string
 
 // The kinds, which are also the reasons of failed sessions.
 const (
-	Auth       Kind = "auth"       // no key, a wrong key, or one that may not: fix the configuration
-	NoModel    Kind = "model"      // the provider has no such model: fix the configuration
-	RateLimit  Kind = "rate_limit" // too much at once, or out of credit, or overloaded
+	Auth       Kind = "auth"       // no key, a wrong key, or one without permission: change the configuration
+	NoModel    Kind = "model"      // the provider has no such model: change the configuration
+	RateLimit  Kind = "rate_limit" // too many requests, no credit left, or an overloaded provider
 	Context    Kind = "context"    // the request is larger than the model's window
 	Filtered   Kind = "filter"     // the provider withheld the reply
 	Refused    Kind = "refusal"    // the model would not reply
-	Network    Kind = "network"    // not reached, or broken on the provider's side (5xx)
+	Network    Kind = "network"    // the provider was not reached, or failed (5xx)
 	Timeout    Kind = "timeout"    // no answer, or no further answer, in time
-	Protocol   Kind = "protocol"   // not understood, by them (400) or by us (a broken stream)
+	Protocol   Kind = "protocol"   // the provider did not understand the request (400), or we not its reply
 	ScriptOver Kind = "script"     // a scripted model has no reply to this conversation
 )
 
-// An Error is what went wrong between us and a model.
+// An Error is a failure to get a reply of a model.
 type Error struct {
 	Kind       Kind
 	Status     int           // of HTTP, if there was one
-	RetryAfter time.Duration // what the provider asked for; 0 if it did not
-	Permanent  bool          // trying again cannot help, though it might with other errors of this Kind
-	Err        error         // the cause, in words for a person
+	RetryAfter time.Duration // the wait that the provider asked for; 0: none
+	Permanent  bool          // another attempt cannot help, unlike with other errors of this Kind
+	Err        error         // the cause, in words for people
 }
 
 func (e *Error) Error() string {

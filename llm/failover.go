@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// A Named is a model and the name by which replies of it are known.
+// A Named is a model with the name that its replies bear.
 type Named struct {
 	Name  string
 	Model Model
 }
 
-// Failover returns a Model that asks first, and when that fails though it did
-// all that it could (see [Retry], which belongs inside), each of others in
-// turn. What was shown of a reply that failed is void: a [Delta] that says
-// Reset comes before the next one. Replies of others have their name in
-// [Reply].By.
+// Failover returns a Model that asks first, and if that fails, each of others in
+// turn. [Retry] belongs inside: first has failed when its last attempt has. The
+// fragments of a failed reply are void: a [Delta] with Reset comes before the next
+// reply. Replies of others have their name in [Reply].By.
 //
-// A wrong key, a model that there is not, a request that is too large or was
-// refused are no reason to ask another: they are for people to see. onSwitch,
-// if it is not nil, is called before another is asked.
+// A wrong key, an unknown model, and a request that is too large or was refused
+// are no reason to ask another model: people should see these errors. onSwitch,
+// if not nil, is called before another model is asked, with its name.
 func Failover(first Model, onSwitch func(err error, to string), others ...Named) Model {
 	return &failover{first, onSwitch, others}
 }
@@ -60,7 +59,7 @@ func (f *failover) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
-// worthAnother reports whether another model may do better.
+// worthAnother reports whether another model may succeed after err.
 func worthAnother(err error) bool {
 	switch KindOf(err) {
 	case RateLimit, Network, Timeout:
@@ -72,16 +71,16 @@ func worthAnother(err error) bool {
 	return false
 }
 
-// elsewhere is req for another model: nothing is kept of it, so that the
-// first one's memory of the conversation stays what it was.
+// elsewhere returns req for another model, without a Memo: the first model's
+// encoding of the conversation stays untouched.
 func elsewhere(req *Request) *Request {
 	other := *req
 	other.Memo = nil
 	return &other
 }
 
-// Deadline returns a Model that gives up on m, with an [Error] of kind
-// [Timeout], when a reply is not whole after limit, which is above 0.
+// Deadline returns a Model that ends a request to m with an [Error] of kind
+// [Timeout] if the reply is not complete after limit, which is above 0.
 func Deadline(m Model, limit time.Duration) Model { return &deadline{m, limit} }
 
 type deadline struct {
@@ -110,7 +109,7 @@ func (d *deadline) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
-// reason is err, unless the time was up.
+// reason returns err, or the error of the limit if that ended the request.
 func (d *deadline) reason(ctx, inner context.Context, err error) error {
 	if inner.Err() != nil && ctx.Err() == nil {
 		return &Error{Kind: Timeout, Err: fmt.Errorf("the reply took longer than %v", d.limit)}

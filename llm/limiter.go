@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// A Limiter is what all who ask with one key share: when the provider tells
-// one of them to wait, all wait, rather than each be told. It can also keep
-// requests apart. The zero Limiter is ready. It is safe for concurrent use,
-// and must not be copied.
+// A Limiter is shared by all requests with one key: if the provider asks one of
+// them to wait, all wait. It can also keep requests apart in time. The zero
+// Limiter is ready to use. It is safe for concurrent use, and must not be copied.
 type Limiter struct {
 	// Apart is the least time between the beginnings of two requests.
 	Apart time.Duration
@@ -20,8 +19,8 @@ type Limiter struct {
 	pause time.Time // until when all wait
 }
 
-// wait returns when a request may begin, or ctx's error. A pause of more than
-// most is not waited for here: who is refused then says so.
+// wait returns when a request may begin, or ctx's error. It does not wait longer
+// than most: the request then begins, and the provider's refusal is the error.
 func (l *Limiter) wait(ctx context.Context, most time.Duration) error {
 	if l == nil {
 		return nil
@@ -37,8 +36,8 @@ func (l *Limiter) wait(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// reserve takes the next place, if its time has come, and returns how long to
-// wait before asking again.
+// reserve lets a request begin if its time has come, and returns 0 then. Otherwise
+// it returns how long to wait before calling it again.
 func (l *Limiter) reserve(most time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +52,7 @@ func (l *Limiter) reserve(most time.Duration) time.Duration {
 	return 0
 }
 
-// heard remembers how long the provider told one to wait.
+// heard notes how long the provider asks to wait.
 func (l *Limiter) heard(err error) {
 	var e *Error
 	if l == nil || !errors.As(err, &e) || e.Kind != RateLimit || e.RetryAfter <= 0 {

@@ -1,14 +1,17 @@
-// Package llm is the vocabulary of everything that talks to a language model:
+// Package llm is the vocabulary of programs that talk to language models:
 // messages and their parts, requests, streamed replies, errors, and the
-// one-method [Model] interface. It knows no provider, and it does not know
-// that tools can run.
+// one-method [Model] interface. It knows no provider, runs no tool, and reaches
+// no network.
 //
 //	reply, err := llm.Generate(ctx, model, &llm.Request{
 //		System:   "You are terse.",
 //		Messages: []llm.Message{llm.Say(llm.User, "What is 2+2?")},
 //	})
 //
-// Retry, failover, recording and the like are functions from Model to Model.
+// Behaviour is added by functions from Model to Model: [Retry], [Failover],
+// [Watchdog] and [Deadline] deal with failures, [PromptTools] and [ReadImages]
+// make up for what a model lacks. Adapters for providers are in the packages
+// below this one, and llm/providers lists them.
 package llm
 
 import (
@@ -19,7 +22,7 @@ import (
 	"sync"
 )
 
-// A Role says who speaks.
+// A Role is the author of a message.
 type Role string
 
 // The roles. Instructions are not a message: see [Request.System].
@@ -29,7 +32,7 @@ const (
 	Tool      Role = "tool" // the results of the calls in the message before, in call order
 )
 
-// A Message is one turn of a conversation.
+// A Message is one message of a conversation.
 type Message struct {
 	Role  Role  `json:"role"`
 	Parts Parts `json:"parts"`
@@ -38,20 +41,20 @@ type Message struct {
 // A Part is a piece of a message. The set is closed: [Text], [Thinking],
 // [Blob], [Call], [Result] and [Unknown].
 //
-// Where a part has Opaque, it is what the provider that made the part needs
-// back unchanged (a signature, its own id), as JSON; By names the model it
-// came from. Other providers ignore Opaque.
+// Opaque, in parts that have it, is JSON that the provider of the part needs back
+// unchanged, such as a signature or an id. By names the model that wrote the
+// part. Other models ignore Opaque.
 type Part interface{ part() }
 
-// Text is prose.
+// Text is text for people.
 type Text struct {
 	Text   string
 	Opaque json.RawMessage
 	By     string
 }
 
-// Thinking is the model's reasoning. It is shown to people and sent back only
-// to the model that made it.
+// Thinking is the model's reasoning. People see it, and it goes back to the model
+// that wrote it, and to no other.
 type Thinking struct {
 	Text   string
 	Opaque json.RawMessage
@@ -61,28 +64,28 @@ type Thinking struct {
 // A Blob is an image or a file.
 type Blob struct {
 	MIME string
-	Name string // a file name for people, if it has one
+	Name string // a file name for people; may be ""
 	Data []byte
 }
 
-// A Call asks for a tool to be used.
+// A Call is the model's request to run a tool.
 type Call struct {
 	ID     string
 	Name   string
-	Input  string // exactly as the model wrote it, whether or not it is JSON
+	Input  string // the arguments exactly as the model wrote them, which may be no JSON
 	Opaque json.RawMessage
 	By     string
 }
 
-// A Result answers the [Call] with the same ID.
+// A Result is the result of the [Call] with the same ID.
 type Result struct {
 	ID      string
 	Parts   Parts
 	IsError bool
 }
 
-// Unknown is a part of a kind that this version does not know. It is kept and
-// encoded again unharmed, and sent to no model.
+// Unknown is a part of a kind that this version does not know, such as one from a
+// newer journal. It is encoded again unchanged, and sent to no model.
 type Unknown struct{ Raw json.RawMessage }
 
 func (Text) part()     {}
@@ -92,7 +95,7 @@ func (Call) part()     {}
 func (Result) part()   {}
 func (Unknown) part()  {}
 
-// Parts is a list of parts that knows how to encode itself as JSON.
+// Parts is a list of parts. Its JSON is an array of objects with a type.
 type Parts []Part
 
 // Say returns a message of one text part.
@@ -125,41 +128,40 @@ func (m Message) Calls() []Call {
 	return cs
 }
 
-// A ToolSpec tells the model what a tool is for.
+// A ToolSpec describes a tool to the model.
 type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"` // JSON Schema of the input, an object
 }
 
-// A Request is everything that a model needs to reply.
-//
-// Adapters read a Request and never change it.
+// A Request is everything that a model needs to reply. Adapters do not change it.
 type Request struct {
 	System   string
 	Messages []Message
 	Tools    []ToolSpec
 	Settings Settings
 
-	// Fixed is how many of Messages will stand unchanged at the head of
-	// every later request with the same Memo. What follows is of the moment
-	// (a nudge) and must not be kept.
+	// Fixed is the number of Messages that begin every later request with the
+	// same Memo, unchanged. The messages after them, such as a nudge, are for
+	// this request only, and an adapter does not keep them.
 	Fixed int
 
-	// Memo, if not nil, is where an adapter keeps what it encoded for this
-	// conversation, so that each message is encoded once. System, Tools and
-	// Settings do not change under one Memo.
+	// Memo, if not nil, is where an adapter keeps the encoded messages of this
+	// conversation, so that each is encoded once and the prefix of the prompt
+	// stays the same byte for byte, which providers' caches need. System, Tools
+	// and Settings do not change under one Memo.
 	Memo *Memo
 }
 
-// A Memo is what adapters remember of one conversation between its requests.
-// The zero Memo is empty. It is safe for concurrent use.
+// A Memo keeps data of adapters between the requests of one conversation. The
+// zero Memo is empty. It is safe for concurrent use.
 type Memo struct {
 	mu   sync.Mutex
 	kept map[any]any
 }
 
-// Load returns what was stored under key, or nil.
+// Load returns the value stored under key; nil if there is none.
 func (m *Memo) Load(key any) any {
 	if m == nil {
 		return nil
@@ -169,8 +171,8 @@ func (m *Memo) Load(key any) any {
 	return m.kept[key]
 }
 
-// Store keeps value under key. Keys are the adapter's own, such as a pointer
-// to itself. Storing in a nil Memo does nothing.
+// Store keeps value under key. Adapters choose keys that are theirs alone, such as
+// a pointer to the adapter. Storing in a nil Memo does nothing.
 func (m *Memo) Store(key, value any) {
 	if m == nil {
 		return
@@ -183,9 +185,9 @@ func (m *Memo) Store(key, value any) {
 	m.kept[key] = value
 }
 
-// Settings shape a reply. The zero value leaves everything to the provider.
-// An adapter that cannot honour a setting returns an [Error] of kind
-// [Protocol] that names it, rather than dropping it.
+// Settings shape a reply. The zero value leaves everything to the provider. An
+// adapter that cannot honour a setting does not ignore it: it returns an [Error]
+// of kind [Protocol] that names the setting.
 type Settings struct {
 	MaxTokens   int             `json:"max_tokens,omitempty"`  // limit of the reply
 	Temperature *float64        `json:"temperature,omitempty"` // nil: the model's own
@@ -194,14 +196,17 @@ type Settings struct {
 	Schema      json.RawMessage `json:"schema,omitempty"`      // the reply's text is JSON that fits this schema
 }
 
-// A Model replies to conversations. Implementations are safe for concurrent
-// use and keep nothing of one conversation for another.
+// A Model replies to conversations. Implementations are safe for concurrent use,
+// and carry nothing from one conversation to another. The suite in package
+// llmtest checks an implementation against this contract.
 type Model interface {
-	// Stream sends req and returns the reply in fragments as they arrive.
-	// The sequence is single-use and ends after the first error, which is
-	// an [*Error] or the context's. A reply that ended properly has a last
-	// delta with Stop set; without one it broke off. Breaking out of the
-	// loop, or ending ctx, ends the request.
+	// Stream sends req and yields the reply in fragments as they arrive.
+	//
+	// The sequence is single-use. It ends after the first error, which is an
+	// [*Error], or ctx's own if ctx ended. A complete reply has a last delta
+	// with Stop set; a stream that ends without one broke off. The request ends
+	// when the caller breaks out of the loop or ctx ends, and nothing is left
+	// running then.
 	Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error]
 }
 
@@ -214,21 +219,22 @@ type Delta struct {
 	// whole part of any kind. ID, Name, Opaque and By replace what is there
 	// when they are not empty.
 	Piece Part
-	// Reset says that what was streamed so far is void and begins again.
+	// Reset says that everything streamed so far is void, and the reply begins
+	// again.
 	Reset bool
 	// Stop says why the reply ended; only on the last delta.
 	Stop Stop
-	// Usage counts the tokens of the request; the last one given counts.
+	// Usage counts the tokens of the request; the last one in a stream counts.
 	Usage *Usage
-	// By is which model speaks from here on, if it is not the one that was
+	// By names the model that writes from here on, if it is not the one that was
 	// asked: see [Failover].
 	By string
 }
 
-// Stop is why a reply ended.
+// Stop is the reason why a reply ended.
 type Stop string
 
-// The reasons. Only [End] and [ToolUse] are good ends: see [Stop.Whole].
+// The reasons. After [End] and [ToolUse] a reply is complete: see [Stop.Whole].
 const (
 	End     Stop = "end"
 	ToolUse Stop = "tool_use"
@@ -237,11 +243,12 @@ const (
 	Refusal Stop = "refusal" // the model would not
 )
 
-// Whole reports whether a reply that ended so says all that it was to say.
+// Whole reports whether a reply that ended for this reason is complete.
 func (s Stop) Whole() bool { return s == End || s == ToolUse }
 
-// Usage counts tokens. Input is everything that was read and includes Cached;
-// Output is everything that was written and includes Reasoning.
+// Usage counts the tokens of a request. Input is all that the model read, and
+// includes Cached and CacheWrite. Output is all that it wrote, and includes
+// Reasoning. A count that a provider does not report is 0.
 type Usage struct {
 	Input      int `json:"input_tokens"`
 	Output     int `json:"output_tokens"`
@@ -256,5 +263,5 @@ func (u Usage) Add(v Usage) Usage {
 		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning}
 }
 
-// Total is all tokens, read and written.
+// Total returns all tokens, read and written.
 func (u Usage) Total() int { return u.Input + u.Output }

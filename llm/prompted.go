@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// PromptTools returns a Model that uses tools through m, which cannot: the
-// tools are described in the instructions, earlier calls and results are told
-// as text, and calls are read from what m writes, in the notations that such
-// models use. Text is passed on as it comes, up to where a call may begin.
+// PromptTools returns a Model that can use tools, by way of text, although m
+// cannot. The instructions describe the tools, earlier calls and results become
+// text, and calls are parsed from the text that m writes, in the notations that
+// such models use. Text is passed on as it arrives, up to where a call may begin.
 //
-// A tool_choice that forces a tool is asked for in words, which m may not
-// heed.
+// A tool_choice that forces a tool becomes a sentence in the instructions, which m
+// may not obey.
 func PromptTools(m Model) Model { return &prompted{m} }
 
 type prompted struct{ model Model }
@@ -45,7 +45,7 @@ func (p *prompted) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
-// instructions are those of req, and how to use its tools.
+// instructions returns the instructions of req, with how to use its tools.
 func instructions(req *Request) string {
 	choice := req.Settings.ToolChoice
 	if choice == "none" {
@@ -57,8 +57,8 @@ func instructions(req *Request) string {
 	}
 	b.WriteString("# Tools\n\nYou can use tools. To use one, write its name and its arguments as JSON between these tags, and then stop:\n\n" +
 		"<tool_call>\n{\"name\": \"NAME\", \"arguments\": {\"ARGUMENT\": \"VALUE\"}}\n</tool_call>\n\n" +
-		"Several such blocks, one after the other, use several tools. What came of it is told to you in the next message, " +
-		"between <tool_response> tags: do not write those yourself. These are the tools, with the JSON Schema of their arguments:\n\n<tools>\n")
+		"To use several tools, write several such blocks, one after the other. The results arrive in the next message, between " +
+		"<tool_response> tags: do not write those tags yourself. These are the tools, with the JSON Schema of their arguments:\n\n<tools>\n")
 	for _, t := range req.Tools {
 		fmt.Fprintf(&b, "%s\n", describeTool(t))
 	}
@@ -80,13 +80,13 @@ func describeTool(t ToolSpec) []byte {
 		Description string          `json:"description,omitempty"`
 		Parameters  json.RawMessage `json:"parameters"`
 	}{t.Name, t.Description, t.Input})
-	if err != nil { // it cannot be: all of it can be encoded
+	if err != nil { // all of it can be encoded
 		panic(fmt.Sprintf("llm: describe the tool %s: %v", t.Name, err))
 	}
 	return b
 }
 
-// asText is messages[i] without calls and results.
+// asText returns messages[i] with its calls and results as text.
 func asText(messages []Message, i int) Message {
 	msg := messages[i]
 	out := Message{Role: msg.Role}
@@ -120,8 +120,8 @@ func tellCall(c Call) string {
 	return fmt.Sprintf("<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", c.Name, input)
 }
 
-// callNames are the names of the tools that the last reply calls, by the calls'
-// ids.
+// callNames returns the names of the tools that the last reply calls, by the ids
+// of the calls.
 func callNames(before []Message) map[string]string {
 	names := map[string]string{}
 	for _, msg := range slices.Backward(before) {
@@ -162,20 +162,20 @@ func tellResult(r Result, name string) Parts {
 	return merged
 }
 
-// promptedReply turns a reply in text into one with calls.
+// A promptedReply turns a reply in text into one with calls, while it arrives.
 type promptedReply struct {
 	tools []ToolSpec
 	yield func(Delta, error) bool
 
-	parts   int         // how many were passed on
-	others  map[int]int // where parts that are no text went
-	text    int         // which part the text goes on in, plus one; 0: a new one
-	held    string      // what is not passed on yet, since a call may begin in it
-	holding bool        // all the rest is held
-	said    bool        // something of the text was passed on
+	parts   int         // how many parts were passed on
+	others  map[int]int // the new index of parts that are no text, by their old one
+	text    int         // the index of the part that more text continues, plus one; 0: a new part
+	held    string      // text that was not passed on yet, because a call may begin in it
+	holding bool        // the rest of the reply is held
+	said    bool        // some text was passed on
 }
 
-// add reports whether somebody still listens.
+// add takes the next delta. It reports whether the consumer continues.
 func (r *promptedReply) add(d Delta) bool {
 	if d.Reset {
 		*r = promptedReply{tools: r.tools, yield: r.yield}
@@ -211,7 +211,7 @@ func (r *promptedReply) add(d Delta) bool {
 	return r.end(d)
 }
 
-// release passes on what of the held text can be no call.
+// release passes on the part of the held text that cannot belong to a call.
 func (r *promptedReply) release() bool {
 	n := callMayBegin(r.held, !r.said)
 	if n < 0 {
@@ -238,8 +238,8 @@ func (r *promptedReply) say(text string) bool {
 	return r.yield(Delta{Part: r.text - 1, Piece: Text{Text: text}}, nil)
 }
 
-// end passes on what is held, as text and calls, and then the end. Calls of a
-// reply that was cut off remain text.
+// end passes on the held text, as text and calls, and then the last delta d. Calls
+// of a reply that was cut off remain text: their arguments may be incomplete.
 func (r *promptedReply) end(d Delta) bool {
 	pieces := []textPiece{{text: r.held}}
 	if d.Stop.Whole() {

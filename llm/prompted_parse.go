@@ -8,23 +8,23 @@ import (
 	"sync"
 )
 
-// A textPiece is a piece of a reply in text: prose, or a call.
+// A textPiece is a piece of a reply in text: text, or a call.
 type textPiece struct {
 	call bool
 	name string
-	text string // the prose, or the call's input as it was written
+	text string // the text, or the input of the call as the model wrote it
 }
 
-// openings are how calls begin in the notations that models use: tags (Hermes,
-// Qwen, and what we ask for), tags with the name in them (Llama, Qwen Coder),
-// Mistral's and Llama's tokens, and fences.
+// openings returns how calls begin in the notations that models use: tags (Hermes,
+// Qwen, and the one that the instructions ask for), tags with the name in them
+// (Llama, Qwen Coder), Mistral's and Llama's tokens, and code fences.
 func openings() []string {
 	return []string{"<tool_call", "<function_call", "<function=", "[TOOL_CALLS]", "<|python_tag|>", "```"}
 }
 
-// callMayBegin returns where in s the first call may begin, which may be in an
-// opening of which only the beginning is there, or -1. At the beginning of a
-// reply, JSON may be one.
+// callMayBegin returns the offset in s at which the first call may begin, or -1. At
+// the end of s an incomplete opening counts, and at the beginning of a reply
+// (first), JSON does.
 func callMayBegin(s string, first bool) int {
 	if trimmed := strings.TrimLeft(s, " \t\r\n"); first && trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') {
 		return len(s) - len(trimmed)
@@ -52,10 +52,9 @@ func beginsCall(s string, first bool) bool {
 	return slices.ContainsFunc(openings(), func(o string) bool { return strings.HasPrefix(s, o) })
 }
 
-// notation finds whole calls: the first group is a tag's JSON, the second and
-// third the name and inside of a named tag, the fourth a list of Mistral's, the
-// fifth JSON of Llama's, the sixth the inside of a fence. The end of the text
-// ends each as well.
+// notation matches complete calls. The groups are: 1 the JSON in a tag; 2 and 3 the
+// name and the inside of a named tag; 4 a list of Mistral's; 5 JSON of Llama's; 6
+// the inside of a fence. The end of the text ends each of them as well.
 var notation = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)<(?:tool_call|function_call)>(.*?)(?:</(?:tool_call|function_call)>|$)` +
 		`|<function=([^>\s]+)>(.*?)(?:</function>|$)` +
@@ -64,9 +63,9 @@ var notation = sync.OnceValue(func() *regexp.Regexp {
 		"|```[a-zA-Z_]*[ \t]*\r?\n(.*?)(?:```|$)")
 })
 
-// parseCalls takes s apart. A fence, and JSON that is the whole of a reply
-// (first), is a call only if it names one of the tools; what stands in tags is
-// one in any case.
+// parseCalls splits s into text and calls. A fence, or JSON that is the whole reply
+// (first), is a call only if it names one of the tools. The inside of a tag is
+// always a call.
 func parseCalls(s string, tools []ToolSpec, first bool) (pieces []textPiece) {
 	known := func(name string) bool {
 		return slices.ContainsFunc(tools, func(t ToolSpec) bool { return t.Name == name })
@@ -88,7 +87,7 @@ func parseCalls(s string, tools []ToolSpec, first bool) (pieces []textPiece) {
 		if inside, ok := group(6); ok {
 			var read bool
 			if calls, read = readCalls(inside); !read || slices.ContainsFunc(calls, func(c textPiece) bool { return !known(c.name) }) {
-				continue // it stays prose
+				continue // it remains text
 			}
 		} else if name, ok := group(2); ok {
 			inside, _ := group(3)
@@ -106,7 +105,7 @@ func parseCalls(s string, tools []ToolSpec, first bool) (pieces []textPiece) {
 	return append(pieces, textPiece{text: s[from:]})
 }
 
-// wireCall is a call in JSON, by the names that models give its parts.
+// wireCall is a call in JSON, with the field names that models use.
 type wireCall struct {
 	Name      string          `json:"name"`
 	Tool      string          `json:"tool"`
@@ -175,8 +174,8 @@ func first(all ...string) string {
 	return ""
 }
 
-// tagged are the calls in a tag. What cannot be read is a call all the same,
-// so that the model hears what is wrong with it.
+// tagged returns the calls in a tag. Text that cannot be parsed is a call, too, so
+// that its result tells the model what is wrong.
 func tagged(inside string) []textPiece {
 	inside = strings.TrimSpace(inside)
 	inside = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(inside, "```json"), "```"), "```"))
@@ -202,8 +201,8 @@ var parameter = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)<parameter=([^>\s]+)>\n?(.*?)\n?(?:</parameter>|$)`)
 })
 
-// namedInput is the input of a call whose tag has its name: JSON, or one tag
-// for each argument.
+// namedInput returns the input of a call whose tag has its name: JSON, or a tag for
+// each argument.
 func namedInput(inside string) string {
 	inside = strings.TrimSpace(inside)
 	all := parameter().FindAllStringSubmatch(inside, -1)

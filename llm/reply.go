@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// A Reply is the sum of a stream of deltas. The zero Reply is the beginning.
+// A Reply is the sum of a stream of deltas. The zero Reply is that of no delta.
 // It must not be copied between two calls of Add.
 type Reply struct {
 	Message Message
 	Stop    Stop
 	Usage   Usage
-	By      string // which model it is from, if not from the one that was asked
+	By      string // the model that wrote it, if not the one that was asked
 
-	grow []*strings.Builder // of the part with the same index, so that adding costs what is added
+	grow []*strings.Builder // the text of the part with the same index, so that adding costs what is added
 }
 
-// Add folds d into r. It fails if d does not continue r, which is a fault of
-// the adapter.
+// Add adds d to r. The error says that d does not continue r, which is a mistake
+// of the adapter.
 func (r *Reply) Add(d Delta) error {
 	r.Message.Role = Assistant
 	if d.Reset {
@@ -73,7 +73,7 @@ func (r *Reply) extend(i int, piece Part) error {
 	return fmt.Errorf("a fragment of %T for part %d, which is %T", piece, i, parts[i])
 }
 
-// longer returns was + more, the text of part i.
+// longer returns was + more, the text of part i, in amortised time linear in more.
 func (r *Reply) longer(i int, was, more string) string {
 	for len(r.grow) <= i {
 		r.grow = append(r.grow, new(strings.Builder))
@@ -94,15 +94,15 @@ func or(a, b []byte) []byte {
 	return b
 }
 
-// Generate returns the whole reply of m to req. A stream that ends without a
-// Stop broke off, which is an [*Error] of kind [Protocol]; the reply so far is
-// returned with any error.
+// Generate returns the whole reply of m to req. A stream that ends without a Stop
+// is an [*Error] of kind [Protocol]. With any error, Generate also returns the
+// reply so far.
 func Generate(ctx context.Context, m Model, req *Request) (*Reply, error) {
 	return Collect(ctx, m, req, nil)
 }
 
-// Collect is [Generate] that calls show, if it is not nil, with every delta
-// as it arrives.
+// Collect is like [Generate], and calls show, if not nil, with every delta as it
+// arrives.
 func Collect(ctx context.Context, m Model, req *Request, show func(Delta)) (*Reply, error) {
 	var r Reply
 	for d, err := range m.Stream(ctx, req) {

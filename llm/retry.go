@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// RetryOptions say how [Retry] goes about it. The zero value is a good choice.
+// RetryOptions control [Retry]. The zero value is a good choice.
 type RetryOptions struct {
-	Attempts  int           // how often to ask at most; 0: 5
+	Attempts  int           // the most attempts; 0: 5
 	Backoff   time.Duration // the first wait, doubled each time; 0: 1 s
-	MaxWait   time.Duration // the longest wait, also if the provider asks for more; 0: 120 s
+	MaxWait   time.Duration // the longest wait, even if the provider asks for more; 0: 120 s
 	IdleLimit time.Duration // of each attempt, see [Watchdog]; 0: 5 minutes; below 0: none
 	Limit     time.Duration // of each attempt, see [Deadline]; 0 or below: none
 
-	// Limiter, if not nil, is shared with all who ask with the same key.
+	// Limiter, if not nil, is shared by all requests with the same key.
 	Limiter *Limiter
 
 	// OnRetry, if not nil, is called before each wait with the error of the
@@ -26,15 +26,15 @@ type RetryOptions struct {
 	OnRetry func(err error, wait time.Duration, attempt int)
 }
 
-// Retry returns a Model that asks m again after an error that is
+// Retry returns a Model that repeats a request to m after an error that is
 // [Error.Temporary], and after a reply that broke off.
 //
-// It waits as long as the provider asked for, or else exponentially longer
-// each time, with jitter. If that wait is longer than MaxWait, or than ctx's
-// deadline leaves, it fails at once and the error says when to come back.
+// It waits as long as the provider asks for, or else exponentially longer each
+// time, with jitter. If the wait were longer than MaxWait, or than ctx's deadline
+// allows, it fails at once, and the error says when to try again.
 //
-// If fragments of a reply were yielded before it failed, the next attempt
-// begins with a [Delta] that says Reset.
+// If fragments of a failed reply were yielded, the next attempt begins with a
+// [Delta] with Reset.
 func Retry(m Model, opts RetryOptions) Model {
 	opts.Attempts = cmp.Or(opts.Attempts, 5)
 	opts.Backoff = cmp.Or(opts.Backoff, time.Second)
@@ -55,7 +55,7 @@ type retrier struct {
 
 func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		shown := false // something of a reply that is now void
+		shown := false // fragments of a void reply were yielded
 		for attempt := 1; ; attempt++ {
 			if shown && !yield(Delta{Reset: true}, nil) {
 				return
@@ -78,8 +78,8 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 	}
 }
 
-// attemptOnce passes on one reply. It is done when the reply is whole or
-// nobody listens any more; otherwise err says why not. some reports whether
+// attemptOnce passes on one reply. done reports whether the reply is complete or
+// the consumer stopped; otherwise err says what failed. some reports whether
 // anything was passed on.
 func attemptOnce(ctx context.Context, m Model, req *Request, yield func(Delta, error) bool) (some, done bool, err error) {
 	stopped := false
@@ -99,8 +99,8 @@ func attemptOnce(ctx context.Context, m Model, req *Request, yield func(Delta, e
 	return some, stopped, err
 }
 
-// wait returns nil when it is time for another attempt, and otherwise the
-// error with which to give up.
+// wait returns nil when it is time for another attempt. Otherwise it returns the
+// error to give up with.
 func (r *retrier) wait(ctx context.Context, err error, attempt int) error {
 	var e *Error
 	if !errors.As(err, &e) || !e.Temporary() || ctx.Err() != nil {
@@ -111,7 +111,7 @@ func (r *retrier) wait(ctx context.Context, err error, attempt int) error {
 			Err: fmt.Errorf("%w, in each of %d attempts", e.Err, attempt)}
 	}
 	wait := r.backoff(attempt)
-	if e.RetryAfter > 0 { // and a little later, so that not all come back at once
+	if e.RetryAfter > 0 { // and a little longer, so that not all clients return at once
 		wait = e.RetryAfter + rand.N(min(e.RetryAfter/10, r.opts.Backoff)+1)
 	}
 	if limit, why := r.limit(ctx); wait > limit {
@@ -125,7 +125,7 @@ func (r *retrier) wait(ctx context.Context, err error, attempt int) error {
 	return sleep(ctx, wait)
 }
 
-// limit is the longest wait that makes sense, and where it comes from.
+// limit returns the longest wait that makes sense, and its source for the error.
 func (r *retrier) limit(ctx context.Context) (time.Duration, string) {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < r.opts.MaxWait {
 		return time.Until(deadline), "the time limit leaves"
@@ -133,8 +133,8 @@ func (r *retrier) limit(ctx context.Context) (time.Duration, string) {
 	return r.opts.MaxWait, fmt.Sprintf("the %v that are waited for at most", r.opts.MaxWait)
 }
 
-// backoff is between a half and the whole of what doubling gives, and never
-// more than a quarter of MaxWait.
+// backoff returns a random wait between half and all of the doubled one, which is
+// never more than a quarter of MaxWait.
 func (r *retrier) backoff(attempt int) time.Duration {
 	d := r.opts.Backoff
 	for range attempt - 1 {
@@ -157,9 +157,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Watchdog returns a Model that gives up on m, with an [Error] of kind
-// [Timeout], when no fragment came for idle, which is above 0. The time that
-// the receiver of the fragments takes does not count.
+// Watchdog returns a Model with an idle timeout: it ends a request to m with an
+// [Error] of kind [Timeout] if no fragment arrives for idle, which is above 0. The
+// time that the consumer takes for a fragment does not count.
 func Watchdog(m Model, idle time.Duration) Model { return &watchdog{m, idle} }
 
 type watchdog struct {
@@ -192,7 +192,7 @@ func (w *watchdog) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, er
 	}
 }
 
-// reason is err, unless it was the watchdog that ended the attempt.
+// reason returns err, or the error of the idle timeout if that ended the request.
 func (w *watchdog) reason(ctx, inner context.Context, err error) error {
 	if inner.Err() != nil && ctx.Err() == nil {
 		return &Error{Kind: Timeout, Err: fmt.Errorf("the model sent nothing for %v", w.idle)}

@@ -12,12 +12,12 @@ import (
 	"sync"
 )
 
-// ReadImages returns a Model that has the images of a conversation read by
-// reader, which people know by name, for m, which cannot see: the reading goes
-// in as text, which says what it is and who wrote it. Each image is read once under one
-// [Memo]. What reader used counts with the reply that it was for.
+// ReadImages returns a Model that shows images to m, which has no vision, as text:
+// reader, which people know by name, describes them. The text says that it is a
+// description, and whose. Each image is described once under one [Memo]. The
+// tokens that reader uses count with the reply that needed the description.
 //
-// If reader is nil, the text says that there is an image which m cannot see.
+// If reader is nil, the text says that there is an image that m cannot see.
 func ReadImages(m, reader Model, name string) Model { return &blind{m, reader, name} }
 
 type blind struct {
@@ -54,14 +54,14 @@ func (b *blind) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 	}
 }
 
-// readings are what is known of the images of one conversation.
+// readings are the descriptions of the images of one conversation.
 type readings struct {
 	mu   sync.Mutex
 	text map[[sha256.Size]byte]string
 }
 
-// tell returns the messages without images. Those without any stay as they
-// are.
+// tell returns the messages with text in place of images. Messages without images
+// are not copied.
 func (b *blind) tell(ctx context.Context, read *readings, messages []Message, used *Usage) ([]Message, error) {
 	read.mu.Lock() // so that each image is read once
 	defer read.mu.Unlock()
@@ -109,11 +109,12 @@ func (b *blind) parts(ctx context.Context, read *readings, parts Parts, used *Us
 	return out, nil
 }
 
-const readingAsk = "Someone who cannot see this image has to work with it. Write down what is on it: what it is, all its text word for word, " +
-	"numbers and tables as they are, how things lie to each other, and of a screen what can be clicked or typed into, and where in pixels. " +
-	"Guess nothing, and say what cannot be made out."
+const readingAsk = "Describe this image for someone who cannot see it and has to work with it. Say what it shows. " +
+	"Copy all its text word for word, and its numbers and tables exactly. Say where things are in relation to each other. " +
+	"If it shows a screen, list what can be clicked or typed into, with the position in pixels. " +
+	"Do not guess: say what you cannot make out."
 
-// read returns the text that stands for an image.
+// read returns the text in place of an image.
 func (b *blind) read(ctx context.Context, read *readings, img Blob, used *Usage) (string, error) {
 	name := "an image"
 	if img.Name != "" {
