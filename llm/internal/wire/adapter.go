@@ -12,27 +12,27 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// An Adapter is what all adapters are: it makes the body of a request, sends
-// it, and reads what comes back. What embeds it is an [llm.Model]. It is safe
-// for concurrent use if the functions of its [Exchange] are.
+// An Adapter is the part that all adapters have in common: it encodes a request,
+// sends it, and reads the response. A type that embeds it is an [llm.Model]. It is
+// safe for concurrent use if the functions of its [Exchange] are.
 type Adapter struct{ x Exchange }
 
-// An Exchange is what differs from one adapter to the next.
+// An Exchange is the part that differs between adapters.
 type Exchange struct {
-	Model  string // as the provider calls it
+	Model  string // the provider's name for the model
 	Place  *Place
-	Wrong  error // in what was configured: what every request fails with
+	Wrong  error // a mistake in the configuration, with which every request fails
 	Client *http.Client
 
 	Format Format
-	Send   func(context.Context, Segments) (*http.Response, error) // which returns a response of success
+	Send   func(context.Context, Segments) (*http.Response, error) // the response is one of success: see [Place.Check]
 	Read   Reader
 }
 
 // New returns the adapter for x. It connects to nothing.
 func New(x Exchange) Adapter { return Adapter{x} }
 
-// An Endpoint is where most adapters post their requests, and with which
+// An Endpoint is the address that most adapters post their requests to, with the
 // credentials.
 type Endpoint struct {
 	Model   string
@@ -44,8 +44,8 @@ type Endpoint struct {
 	Client  *http.Client
 	Hint    func(llm.Kind) string
 
-	// Bearer, if not nil, returns the bearer token of a request. Errors call
-	// what it stands for SignIn.
+	// Bearer, if not nil, returns the bearer token of a request. It is called
+	// for each. SignIn is what errors call the credentials behind it.
 	Bearer func(context.Context) (string, error)
 	SignIn string
 }
@@ -70,9 +70,9 @@ func Post(e Endpoint, f Format, read Reader) Adapter {
 	return New(Exchange{Model: e.Model, Place: place, Wrong: wrong, Client: client, Format: f, Send: send, Read: read})
 }
 
-// Credentials returns the header that goes along with the requests of a user
-// who sets own, with credentials besides, and the values of both that no error
-// may show. What own sets stays.
+// Credentials returns a header with the credentials besides and with own, the
+// header that the user of an adapter sets, and all their values, which no error
+// may show. Own overrides besides. The header is a copy.
 func Credentials(own http.Header, besides map[string]string) (header http.Header, secrets []string) {
 	header = http.Header{}
 	for name, value := range besides {
@@ -98,10 +98,10 @@ func BearerKey(key string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + key}
 }
 
-// String says which model it is and where, and never the key.
+// String returns the model and its host, without a key.
 func (a Adapter) String() string { return a.x.Place.Name }
 
-// Close closes the connections that are kept for later requests.
+// Close closes the idle connections.
 func (a Adapter) Close() error {
 	a.x.Client.CloseIdleConnections()
 	return nil
@@ -120,8 +120,8 @@ func (a Adapter) encode(req *llm.Request) (Segments, error) {
 	return Encode(req, a.x.Format)
 }
 
-// settled is how long we wait for what may follow the end of a reply (usage,
-// [DONE], the end of the response), which the reply does not need.
+// settled bounds the wait for events that may follow the end of a reply (usage,
+// [DONE], the end of the response). A reply is complete without them.
 const settled = 10 * time.Second
 
 // Stream implements [llm.Model].

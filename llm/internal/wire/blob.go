@@ -12,13 +12,13 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// DataURL is data in a URL.
+// DataURL returns data as a data: URL of the MIME type kind.
 func DataURL(kind string, data []byte) string {
 	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// KindOf is the MIME type of b, from its bytes if they are those of an image
-// or if it is not told.
+// KindOf returns the MIME type of b: the one of its bytes if they are those of an
+// image, or if b names none; otherwise the one that b names.
 func KindOf(b llm.Blob) string {
 	found, _, _ := mime.ParseMediaType(http.DetectContentType(b.Data))
 	told, _, _ := mime.ParseMediaType(b.MIME)
@@ -28,7 +28,7 @@ func KindOf(b llm.Blob) string {
 	return told
 }
 
-// IsText reports whether what has the MIME type kind can be read as it is.
+// IsText reports whether data of the MIME type kind is readable text.
 func IsText(kind string) bool {
 	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") {
 		return true
@@ -40,10 +40,10 @@ func IsText(kind string) bool {
 	return false
 }
 
-// FileText is a text file as a part of a conversation.
+// FileText returns a text file as text for the model, between tags.
 func FileText(b llm.Blob) string { return fmt.Sprintf("<file name=%q>\n%s\n</file>", b.Name, b.Data) }
 
-// Describe names b for who cannot see it.
+// Describe returns the name, type and size of b for a model that cannot see it.
 func Describe(b llm.Blob) string {
 	what := "the file"
 	if strings.HasPrefix(KindOf(b), "image/") {
@@ -55,13 +55,13 @@ func Describe(b llm.Blob) string {
 	return fmt.Sprintf("%s (%s, %s)", what, KindOf(b), humanize.Bytes(uint64(len(b.Data))))
 }
 
-// CannotSend is the error of a blob in a message of the user's for which a
-// provider has no place. takes says what it does take.
+// CannotSend returns the error of a blob in a user's message that a provider does
+// not accept. takes says what it accepts.
 func CannotSend(b llm.Blob, model, takes string) error {
 	return fmt.Errorf("%s cannot be sent to %s: it takes %s; put the file into the workspace, where tools can read it",
 		Describe(b), model, takes)
 }
 
-// NotShown stands in a tool's result for a blob that the provider has no
-// place for.
+// NotShown returns the text that takes the place of a blob in a tool's result if
+// the provider does not accept it.
 func NotShown(b llm.Blob) string { return "[" + Describe(b) + " cannot be shown to you]" }

@@ -15,11 +15,11 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Segments are the body of a request, one after the other. Their bytes never
-// change, since a transport may read them after the request has ended.
+// Segments are the consecutive pieces of a request's body. Their bytes never
+// change, because a transport may still read them after the request has ended.
 type Segments [][]byte
 
-// Size is how many bytes there are.
+// Size returns the number of bytes.
 func (s Segments) Size() (n int64) {
 	for _, b := range s {
 		n += int64(len(b))
@@ -27,7 +27,7 @@ func (s Segments) Size() (n int64) {
 	return n
 }
 
-// Open returns a reader of all bytes, as [http.Request].GetBody wants it.
+// Open returns a reader of all bytes, for [http.Request].GetBody.
 func (s Segments) Open() (io.ReadCloser, error) {
 	readers := make([]io.Reader, len(s))
 	for i, b := range s {
@@ -42,30 +42,30 @@ func (s Segments) put(r *http.Request) {
 	r.Body, _ = s.Open()
 }
 
-// Bytes are all bytes in one piece.
+// Bytes returns all bytes in one piece.
 func (s Segments) Bytes() []byte { return bytes.Join(s, nil) }
 
-// A Format writes the parts of a request's body.
+// A Format encodes requests in the format of one provider, for one model. It is a
+// key in an [llm.Memo], so it must be comparable, and does not change.
 type Format interface {
-	// Head is the body up to the first message. It depends on what does
-	// not change under one [llm.Memo].
+	// Head returns the body up to the first message. It depends only on the
+	// parts of req that do not change under one [llm.Memo].
 	Head(req *llm.Request) ([]byte, error)
-	// Message is messages[i], with a comma before each message of the wire
-	// that it becomes; nothing, if there is nothing to say. It depends on
-	// that message and those before it alone, and what it returns is never
-	// changed.
+	// Message returns messages[i], with a comma before each message that it
+	// becomes in the format; nothing, if there is nothing to send. It depends
+	// only on that message and those before it. No one changes the result.
 	Message(messages []llm.Message, i int) ([]byte, error)
-	// Tail is what follows the last message.
+	// Tail returns the body after the last message.
 	Tail(req *llm.Request) ([]byte, error)
 }
 
-// A Joiner is a [Format] that puts the pieces of a body together itself, such as
-// with marks for a cache. Others are joined by [Body.Segments].
+// A Joiner is a [Format] that joins the pieces of a body itself, such as with marks
+// for a cache. The pieces of other formats are joined by [Body.Segments].
 type Joiner interface {
 	Join(req *llm.Request, b Body) (Segments, error)
 }
 
-// A Body is a request's body in the pieces that grow on their own.
+// A Body is a request's body in pieces, of which each grows at its end alone.
 type Body struct {
 	Head  []byte
 	Fixed []byte // the fixed messages
@@ -74,8 +74,8 @@ type Body struct {
 	Tail  []byte
 }
 
-// Segments returns all of b. The comma of the first message is left out where
-// nothing stands before it.
+// Segments returns all of b. It leaves out the comma before the first message if
+// the head ends with the opening bracket of the list.
 func (b Body) Segments() Segments {
 	fixed, fresh := b.Fixed, b.Fresh
 	switch {
@@ -88,11 +88,11 @@ func (b Body) Segments() Segments {
 	return Segments{b.Head, fixed, fresh, b.Tail}
 }
 
-// Marked are all of b with a marker for a cache in two places at most, each so
-// many bytes (back) before the end of a message: of the last fixed one that is
-// not the assistant's, and of the last such before the last reply, which is
-// where the request before this one had its last. The first skip bytes of the
-// messages are left out.
+// Marked returns all of b with a marker for a cache in two places at most: in the
+// last fixed message that is not the assistant's; and in the last such message
+// before the last reply, where the request before this one had its last marker.
+// Each stands back bytes before the end of the message. The first skip bytes of
+// the messages are left out.
 func (b Body) Marked(messages []llm.Message, skip, back int, marker []byte) Segments {
 	out := Segments{b.Head}
 	for _, at := range b.marks(messages) {
@@ -102,9 +102,9 @@ func (b Body) Marked(messages []llm.Message, skip, back int, marker []byte) Segm
 	return append(out, b.Fixed[skip:], b.Fresh, b.Tail)
 }
 
-// marks are the ends of the messages that get a marker, in order.
+// marks returns the ends of the messages that get a marker, in order.
 func (b Body) marks(messages []llm.Message) (at []int) {
-	replied := true // nothing of the assistant's was passed since the last mark
+	replied := true // a message may be marked: it is the first, or a reply came between
 	for i, end := range slices.Backward(b.Ends) {
 		begin := 0
 		if i > 0 {
@@ -125,7 +125,7 @@ func (b Body) marks(messages []llm.Message) (at []int) {
 	return at
 }
 
-// kept is what an [llm.Memo] holds of a conversation.
+// kept is what a Format keeps of a conversation in an [llm.Memo].
 type kept struct {
 	mu   sync.Mutex
 	head []byte
@@ -133,8 +133,9 @@ type kept struct {
 	ends []int  // where each of them ends in text
 }
 
-// Encode returns the body of req in the format f. It keeps f's part in req's
-// memo, under f itself: each message is encoded once.
+// Encode returns the body of req in the format f. It keeps the encoded head and
+// fixed messages in req's memo, under f itself, so that each is encoded once, and
+// every later body begins with the same bytes.
 func Encode(req *llm.Request, f Format) (Segments, error) {
 	b, err := pieces(req, f)
 	if err != nil {
@@ -194,7 +195,7 @@ func (k *kept) keep(f Format, fixed []llm.Message) error {
 	return nil
 }
 
-// JSON is json.Marshal that leaves <, > and & as they are.
+// JSON is json.Marshal without escapes for <, > and &.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -205,7 +206,7 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// MustJSON is JSON for what can always be encoded.
+// MustJSON is [JSON] for values that can always be encoded. It panics otherwise.
 func MustJSON(v any) []byte {
 	b, err := JSON(v)
 	if err != nil {
@@ -214,8 +215,8 @@ func MustJSON(v any) []byte {
 	return b
 }
 
-// ToolChoice checks the setting tool_choice of req. mode is "" (nothing to
-// say), "auto", "none", "required", or "tool" for the tool called name.
+// ToolChoice checks the setting tool_choice of req. mode is "" (nothing to send),
+// "auto", "none", "required", or "tool" for the tool called name.
 func ToolChoice(req *llm.Request) (mode, name string, err error) {
 	choice := req.Settings.ToolChoice
 	name, named := strings.CutPrefix(choice, "tool:")
@@ -236,9 +237,8 @@ func ToolChoice(req *llm.Request) (mode, name string, err error) {
 	return "", "", Wrongf("the setting tool_choice is %q: it is auto, none, required or tool:NAME", choice)
 }
 
-// Strict reports whether schema is within what providers enforce to the
-// letter: each object names all its properties as required and allows no
-// others.
+// Strict reports whether providers enforce the whole of schema: every object in it
+// requires all its properties and allows no others.
 func Strict(schema json.RawMessage) bool {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -272,8 +272,9 @@ func Strict(schema json.RawMessage) bool {
 	return !slices.ContainsFunc(inner, func(s json.RawMessage) bool { return !Strict(s) })
 }
 
-// CallID is id as providers take it that take only letters, digits, _ and -:
-// another one, always the same, if it has others, is empty or too long.
+// CallID returns id for providers that accept only letters, digits, _ and -, and 64
+// characters at most. For an id that they refuse it returns another one, always
+// the same for the same id.
 func CallID(id string) string {
 	if 0 < len(id) && len(id) <= 64 && strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
 		return id

@@ -20,8 +20,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Client returns the client to use where given is the one that was asked for,
-// or nil. It follows no redirects, which would take the key elsewhere.
+// Client returns a copy of given, or a new client if that is nil. It follows no
+// redirects, which would send the key to another address.
 func Client(given *http.Client) *http.Client {
 	c := &http.Client{}
 	if given != nil {
@@ -35,8 +35,8 @@ func Client(given *http.Client) *http.Client {
 	return c
 }
 
-// BaseURL parses a base URL and returns what may be shown of it: no query and
-// no password. example is what a right one looks like.
+// BaseURL parses a base URL and returns it without its query and password, which
+// must not be shown. The error shows example, a right one.
 func BaseURL(base, model, example string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
@@ -50,22 +50,23 @@ func BaseURL(base, model, example string) (*url.URL, error) {
 	return &shown, nil
 }
 
-// A Place is where a model is, for its errors.
+// A Place describes a model and its endpoint in errors. It must not be copied.
 type Place struct {
-	Name    string   // of the model, and where it is
-	Secrets []string // which no error shows; "" is none
-	Hint    func(llm.Kind) string
-	NoKey   bool   // no credentials are sent
-	Key     string // what they are called; "": the API key
+	Name    string                // the model and its host
+	Secrets []string              // values that no error shows; "" is none
+	Hint    func(llm.Kind) string // a sentence of the configuration; may be nil
+	NoKey   bool                  // no credentials are sent
+	Key     string                // what errors call the credentials; "": the API key
 
-	reached atomic.Bool // it answered, once
+	reached atomic.Bool // it has answered a request
 }
 
-// GoogleKey is what [Place].Key is on Vertex.
+// GoogleKey is [Place].Key on Vertex.
 const GoogleKey = "the credentials at Google"
 
-// Failure returns err as the error of a request: ctx's own, or an [*llm.Error]
-// that says where it happened and what to look at.
+// Failure returns err as the error of a request: ctx's own if ctx ended, or an
+// [*llm.Error] that names the place and what to look at, on one line and without
+// secrets.
 func (p *Place) Failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -88,7 +89,7 @@ func (p *Place) Failure(ctx context.Context, err error) error {
 	return &said
 }
 
-// located is an error with the place where it happened, and without keys.
+// A located is an error whose text names the place and contains no secret.
 type located struct {
 	text string
 	err  error
@@ -101,7 +102,8 @@ var keyLike = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(sk|pk|gsk|xai|key)[-_][\w*.-]{8,}`)
 })
 
-// clean takes keys out of what a provider or a library said.
+// clean removes the secrets, and all that looks like a key, from a text of a
+// provider or a library.
 func (p *Place) clean(s string) string {
 	for _, secret := range p.Secrets {
 		if len(secret) >= 8 {
@@ -111,10 +113,11 @@ func (p *Place) clean(s string) string {
 	return keyLike().ReplaceAllString(s, "$1-***")
 }
 
-// transport is the error of a connection. It reports whether nobody is there.
+// transport returns the error of a connection. away reports whether nothing was
+// reached at all.
 func transport(err error) (e *llm.Error, away bool) {
 	var op *url.Error
-	if errors.As(err, &op) { // it repeats the address, with its query
+	if errors.As(err, &op) { // its text repeats the address, with the query
 		err = op.Err
 	}
 	var timeout net.Error
@@ -139,12 +142,13 @@ func transport(err error) (e *llm.Error, away bool) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("nothing listens there (%w): is the server running, and the base URL right?", err)}, true
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection was closed in mid-reply: %w", err)}, false
+		return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection was closed in the middle of the reply: %w", err)}, false
 	}
 	return &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the connection failed: %w", err)}, false
 }
 
-// Check returns res, or the error of a response that is not one of success.
+// Check returns res if its status is one of success. Otherwise it closes res and
+// returns an [*llm.Error].
 func (p *Place) Check(res *http.Response) (*http.Response, error) {
 	p.reached.Store(true)
 	if res.StatusCode/100 == 2 {
@@ -160,7 +164,7 @@ func (p *Place) Check(res *http.Response) (*http.Response, error) {
 	return nil, e
 }
 
-// advice says what to look at.
+// advice returns what to look at, and the words of the provider.
 func (p *Place) advice(e *llm.Error, res *http.Response, why string) string {
 	switch {
 	case e.Status/100 == 3:
@@ -183,7 +187,8 @@ func (p *Place) advice(e *llm.Error, res *http.Response, why string) string {
 	return "it answered: " + why
 }
 
-// Bearer puts the token of a request into its header, if there is one to get.
+// Bearer sets the bearer token of a request in its header. A nil token does
+// nothing.
 func Bearer(ctx context.Context, header http.Header, token func(context.Context) (string, error)) error {
 	if token == nil {
 		return nil
@@ -216,8 +221,8 @@ func NewRequest(ctx context.Context, url string, header http.Header, body Segmen
 	return r, nil
 }
 
-// Post sends body to url as JSON, and returns the response if it is one of
-// success.
+// Post sends body to url as JSON, and returns the response if it is one of success:
+// see [Place.Check].
 func (p *Place) Post(ctx context.Context, client *http.Client, url string, header http.Header, body Segments) (*http.Response, error) {
 	r, err := NewRequest(ctx, url, header, body)
 	if err != nil {
@@ -226,7 +231,7 @@ func (p *Place) Post(ctx context.Context, client *http.Client, url string, heade
 	return p.Do(client, r)
 }
 
-// Do sends r, and returns the response if it is one of success.
+// Do sends r, and returns the response if it is one of success: see [Place.Check].
 func (p *Place) Do(client *http.Client, r *http.Request) (*http.Response, error) {
 	res, err := client.Do(r)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Count is a number of tokens. What is no sensible number is 0: a reply is
-// not lost for its accounting.
+// A Count is a number of tokens in a reply. A value that is no plausible number
+// counts as 0, so that a wrong count does not cost the reply.
 type Count int
 
 func (c *Count) UnmarshalJSON(data []byte) error {

@@ -1,5 +1,8 @@
-// Package wire is what the adapters of package llm share: bodies that grow at
-// their end, event streams and what can be wrong with them, and the errors of
-// providers and connections, in words and kinds. It knows no provider's
-// format, and sends nothing.
+// Package wire is the part that the adapters for providers have in common: bodies
+// of requests that grow only at their end ([Encode]), posting them ([Post]), event
+// streams ([Events]), replies ([Read]), and the errors of providers and connections
+// in plain words ([Place]).
+//
+// An adapter is a [Format], which encodes requests, and a [Reader], which decodes
+// responses. Package wire knows the format of no provider.
 package wire

@@ -10,11 +10,11 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// maxReply bounds what is read of one response.
+// maxReply is the most bytes that are read of one response.
 const maxReply = 256 << 20
 
-// Events yields the data of each event of a response. A response that is no
-// stream but one JSON value is one event.
+// Events yields the data of each event of a response. A response that is one JSON
+// value, not a stream, is one event. A consumer may keep the data.
 func Events(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		r := bufio.NewReader(Limit(body))

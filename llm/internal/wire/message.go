@@ -9,8 +9,9 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Turn is what msg becomes on the wire, with a comma before each message: it
-// is said by the user, replied by the model, or what tools found.
+// Turn returns the encoding of msg, with a comma before each message that it
+// becomes. One of the functions makes those: said for the user's, replied for the
+// assistant's, found for results of tools.
 func Turn[T any](msg llm.Message, said, replied func(llm.Parts) ([]T, error), found func([]llm.Result) ([]T, error)) ([]byte, error) {
 	var all []T
 	var err error
@@ -34,7 +35,7 @@ func Turn[T any](msg llm.Message, said, replied func(llm.Parts) ([]T, error), fo
 	return b, err
 }
 
-// only are the parts, which are all of one kind but for what is not known.
+// only returns the parts of type T. Any other part but an unknown one is an error.
 func only[T llm.Part](parts llm.Parts) (all []T, err error) {
 	for _, p := range parts {
 		if one, ok := p.(T); ok {
@@ -46,9 +47,9 @@ func only[T llm.Part](parts llm.Parts) (all []T, err error) {
 	return all, nil
 }
 
-// Said are the pieces of a message of the user's: text that is more than white
-// space, and what blob can make of files. Of others, model and takes, which
-// says what it does take, are for the error.
+// Said returns the pieces of a user's message: text, unless it is white space, and
+// the files that blob accepts. The error of another file names the model and says
+// what it takes.
 func Said[T any](parts llm.Parts, text func(string) T, blob func(llm.Blob) (T, bool), model, takes string) (all []T, err error) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -70,12 +71,14 @@ func Said[T any](parts llm.Parts, text func(string) T, blob func(llm.Blob) (T, b
 	return all, nil
 }
 
-// Misplaced is the error of a part that a message of whose cannot hold.
+// Misplaced returns the error of a part that does not belong into a message of
+// whose.
 func Misplaced(whose string, p llm.Part) error {
 	return fmt.Errorf("a message of %s's cannot hold a %T", whose, p)
 }
 
-// ResultText is what a result says where that is one text.
+// ResultText returns a result as one text, for providers without structured results.
+// That of a failure begins with "Error".
 func ResultText(texts []string, failed bool) string {
 	s := strings.Join(texts, "\n\n")
 	if s == "" {
@@ -87,8 +90,8 @@ func ResultText(texts []string, failed bool) string {
 	return s
 }
 
-// CallInput is the input of a call as an object. What is none goes back in
-// one, in the way that Anthropic's documentation has it.
+// CallInput returns the input of a call as a JSON object. Text that is none goes
+// into an object, as Anthropic's documentation recommends.
 func CallInput(text string) json.RawMessage {
 	trimmed := strings.TrimSpace(text)
 	switch {
@@ -100,8 +103,8 @@ func CallInput(text string) json.RawMessage {
 	return MustJSON(map[string]string{"INVALID_JSON": text})
 }
 
-// CallNames are the names of the tools that the calls of the last reply are
-// of, by the calls' ids.
+// CallNames returns the names of the tools that the last reply calls, by the ids of
+// the calls.
 func CallNames(before []llm.Message) map[string]string {
 	all := map[string]string{}
 	for _, msg := range slices.Backward(before) {
@@ -115,8 +118,8 @@ func CallNames(before []llm.Message) map[string]string {
 	return all
 }
 
-// Seal is what a part needs to go back, as [llm.Text] and others keep it:
-// nothing, if it is the zero value.
+// Seal returns s as the Opaque of a part, which goes back to the provider with it;
+// nil if s is the zero value.
 func Seal[T comparable](s T) json.RawMessage {
 	var zero T
 	if s == zero {
@@ -125,7 +128,8 @@ func Seal[T comparable](s T) json.RawMessage {
 	return MustJSON(s)
 }
 
-// Unseal is what model sealed, or the zero value if that was another's.
+// Unseal returns what was sealed for model; the zero value if another model wrote
+// the part.
 func Unseal[T any](opaque json.RawMessage, by, model string) T {
 	var s, zero T
 	if by != model || json.Unmarshal(opaque, &s) != nil {
@@ -134,7 +138,7 @@ func Unseal[T any](opaque json.RawMessage, by, model string) T {
 	return s
 }
 
-// Thought is what [llm.Thinking] of Claude's needs to go back.
+// A Thought is the Opaque of Claude's [llm.Thinking].
 type Thought struct {
 	Signature string `json:"signature,omitempty"`
 	Redacted  string `json:"redacted,omitempty"`

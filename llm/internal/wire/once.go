@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Once is a value that is made when it is first wanted, and again until that
-// works.
+// A Once is a value that is made when it is first wanted. If that fails, the next
+// call tries again.
 type Once[T any] struct {
 	Get func(context.Context) (T, error)
 
@@ -15,7 +15,7 @@ type Once[T any] struct {
 	v    T
 }
 
-// Do returns the value. Who comes while it is made waits.
+// Do returns the value. Concurrent calls wait while it is made.
 func (o *Once[T]) Do(ctx context.Context) (T, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,28 +9,28 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Reader reads the response of a model: it yields its deltas and returns the
-// last one, or why there is none. heard says that the deltas were. It calls
-// finished with every event from the one that ends the reply on: what follows
-// may be missing.
+// A Reader reads the response of a model. It yields all deltas but the last, and
+// returns that, or the error of an incomplete reply. heard is false if the consumer
+// stopped. It calls finished with the event that ends the reply and with each one
+// after it: from then on the stream may break off without harm.
 type Reader func(body io.Reader, model string, yield func(llm.Delta, error) bool, finished func()) (last llm.Delta, heard bool, err error)
 
-// A Reply puts together what the events of a response say. A [Voice] in it
-// passes that on.
+// A Reply decodes the events of one response, in the format of a provider. It
+// embeds a [Voice], which yields the deltas.
 type Reply[Event any] interface {
-	// Add takes over what an event says.
+	// Add decodes an event.
 	Add(Event) error
-	// Ended reports whether the reply has ended, and whether nothing
-	// follows any more.
+	// Ended reports whether the reply has ended, and whether no event of use
+	// can follow.
 	Ended() (ended, over bool)
-	// Last is the last delta, or why the reply is none.
+	// Last returns the last delta, or the error of a reply that is incomplete.
 	Last() (llm.Delta, error)
-	// Heard reports whether somebody listens.
+	// Heard reports whether the consumer still wants deltas.
 	Heard() bool
 }
 
-// Read reads events into r: see [Reader]. What goes wrong after the end does
-// no harm.
+// Read passes events to r, and returns what a [Reader] does. Errors after the end
+// of the reply do no harm.
 func Read[Event any](events iter.Seq2[Event, error], r Reply[Event], finished func()) (last llm.Delta, heard bool, err error) {
 	for e, err := range events {
 		if err == nil {
@@ -54,15 +54,15 @@ func Read[Event any](events iter.Seq2[Event, error], r Reply[Event], finished fu
 	return last, true, err
 }
 
-// A Voice passes on the parts of a reply while somebody listens.
+// A Voice yields the parts of a reply until the consumer stops.
 type Voice struct {
 	Yield   func(llm.Delta, error) bool
-	parts   int // how many there are
+	parts   int // the number of parts that have begun
 	kind    reflect.Type
 	unheard bool
 }
 
-// Heard reports whether somebody listens.
+// Heard reports whether the consumer still wants deltas.
 func (v *Voice) Heard() bool { return !v.unheard }
 
 // Part begins a part and returns its index.
@@ -76,8 +76,8 @@ func (v *Voice) Say(part int, p llm.Part) {
 	v.unheard = v.unheard || !v.Yield(llm.Delta{Part: part, Piece: p}, nil)
 }
 
-// Go goes on with p: text after text and thoughts after thoughts are one part,
-// and each call is one.
+// Go yields p. Text after text, and thinking after thinking, extends the last part;
+// each call is a part of its own.
 func (v *Voice) Go(p llm.Part) {
 	kind := reflect.TypeOf(p)
 	if _, call := p.(llm.Call); call || kind != v.kind {
@@ -87,8 +87,8 @@ func (v *Voice) Go(p llm.Part) {
 	v.Say(v.parts-1, p)
 }
 
-// Arguments is the input of a call that came as JSON: an object, or the text
-// of one. Where none came it is that of no arguments.
+// Arguments returns the input of a call that arrived as JSON: an object, or an
+// object in a string. Without any it returns "{}".
 func Arguments(raw json.RawMessage) string {
 	var s string
 	switch {

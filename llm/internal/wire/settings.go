@@ -6,9 +6,9 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// ChatHead is the body up to the first message in the format of Chat
-// Completions, which Ollama's own has too: the model, the tools, and the
-// instructions as a message of the system's.
+// ChatHead returns the head of a body in the format of Chat Completions, which
+// Ollama's own interface shares: the model, the tools, and the instructions as a
+// system message.
 func ChatHead(model, system string, specs []llm.ToolSpec) ([]byte, error) {
 	type function struct {
 		Name        string          `json:"name"`
@@ -36,8 +36,8 @@ func ChatHead(model, system string, specs []llm.ToolSpec) ([]byte, error) {
 	return head, nil
 }
 
-// Tools are the tools as a provider wants them, which one makes of each and
-// its schema.
+// Tools returns the tools in the format of a provider: one encodes a tool with its
+// schema. A tool without a schema takes no arguments.
 func Tools[T any](specs []llm.ToolSpec, one func(llm.ToolSpec, json.RawMessage) T) ([]T, error) {
 	var all []T
 	for _, t := range specs {
@@ -53,7 +53,7 @@ func Tools[T any](specs []llm.ToolSpec, one func(llm.ToolSpec, json.RawMessage) 
 	return all, nil
 }
 
-// Schema is the setting schema, or nothing.
+// Schema returns the setting schema; nil if it is not set.
 func Schema(req *llm.Request) (json.RawMessage, error) {
 	if s := req.Settings.Schema; len(s) == 0 || json.Valid(s) {
 		return s, nil
@@ -61,8 +61,8 @@ func Schema(req *llm.Request) (json.RawMessage, error) {
 	return nil, Wrongf("the setting schema is not JSON")
 }
 
-// Budget is how many tokens a model thinks for with an effort, where it is told
-// so; low is that of the least.
+// Budget returns the number of tokens that a model may think for with an effort,
+// for providers that take a number; low is that of the least effort.
 func Budget(effort string, low int) (int, error) {
 	switch effort {
 	case "low":
@@ -75,8 +75,8 @@ func Budget(effort string, low int) (int, error) {
 	return 0, Wrongf("the setting effort is %q: it is low, medium or high", effort)
 }
 
-// Tail is the end of a body: it closes the messages, and adds the fields of
-// settings.
+// Tail returns the end of a body: closing, which ends the list of messages, and the
+// fields of settings.
 func Tail(closing string, settings any) ([]byte, error) {
 	b, err := JSON(settings)
 	switch {
