@@ -1,17 +1,17 @@
-// Package anthropic is the adapter for Anthropic's Messages, at Anthropic
-// itself and on Google Vertex. Claude on Amazon Bedrock is package bedrock's.
+// Package anthropic is the adapter for Anthropic's Messages, at Anthropic and on
+// Google Vertex. For Claude on Amazon Bedrock see package bedrock.
 //
 //	model := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-5", Key: key})
 //
-// It asks for a stream, and accepts a plain reply. It asks once: wrap it in
-// [llm.Retry]. What is encoded of a conversation is kept in the request's
-// [llm.Memo], and marked for Anthropic's cache so that each request reads what
-// the one before it wrote.
+// It asks for a stream, and accepts a plain response, too. It makes one attempt:
+// wrap it in [llm.Retry]. The encoded messages of a conversation are kept in the
+// request's [llm.Memo], and marked for Anthropic's cache, so that each request reads
+// from the cache what the one before it wrote.
 //
-// An effort asks for thinking. Anthropic takes no temperature beside it, which
-// is then left out, and no thinking where a tool is forced or where the calls
-// that are being answered came without, which is then left out. A schema that
-// is looser than what is enforced goes into the instructions.
+// An effort asks for thinking. Anthropic refuses a temperature beside thinking, so
+// the temperature is left out then. It also refuses thinking where a tool is forced,
+// or where the calls being answered came without thinking, so the thinking is left
+// out then. A schema that Anthropic cannot enforce goes into the instructions.
 package anthropic
 
 import (
@@ -30,28 +30,27 @@ const DefaultURL = "https://api.anthropic.com"
 
 // Options say which model to ask, and where. Only Model is required.
 type Options struct {
-	Model   string // as the endpoint names it
+	Model   string // the endpoint's name for it
 	BaseURL string // up to /v1/messages, with or without the /v1; "": DefaultURL
 	Key     string // sent as x-api-key; "": none is sent
 	Token   string // sent as bearer token; "": none is sent
 	Header  http.Header
 
-	// HTTPClient is used if it is not nil. It should have no Timeout, which
-	// would cut long replies. Redirects are never followed.
+	// HTTPClient sends the requests; nil: a new one. It should have no Timeout,
+	// which would end long replies. Redirects are never followed.
 	HTTPClient *http.Client
 
 	Output   int    // tokens that a reply may have where the request does not say; 0: known from the name
 	Thinking string // how it is asked to reason: "adaptive", "budget" or "none"; "": known from the name
 
-	// Hint, if not nil, returns a sentence for errors of a kind that only
-	// who configured the model can write, such as where its key came from.
+	// Hint, if not nil, returns a sentence for errors of a kind, which only the
+	// caller can write, such as where the key came from.
 	Hint func(llm.Kind) string
 
-	// Vertex says that BaseURL is where Google Vertex has Claude: it ends in
+	// Vertex says that BaseURL is that of Claude on Google Vertex, which ends in
 	// /publishers/anthropic.
 	Vertex bool
-	// Bearer, if not nil, returns the bearer token of a request, as Vertex
-	// wants it.
+	// Bearer, if not nil, returns the bearer token of a request, for Vertex.
 	Bearer func(context.Context) (string, error)
 }
 

@@ -1,17 +1,20 @@
-// Package bedrock is the adapter for Amazon Bedrock: for Converse, by which it
-// offers the models of all its vendors, and for Anthropic's own Messages, in
-// which Claude is asked there as at home.
+// Package bedrock is the adapter for Amazon Bedrock: for Converse, which serves the
+// models of all makers, and for Anthropic's Messages, which Claude understands there
+// as well.
 //
 //	model := bedrock.New(bedrock.Options{Model: "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Region: "us-east-1"})
 //
 // Requests are signed with the credentials that AWS' own tools use, from the
-// environment, the shared files, or the machine. It asks once: wrap it in
-// [llm.Retry]. What is encoded of a conversation is kept in the request's
-// [llm.Memo], and marked for the cache of the models that have one.
+// environment, the shared files, or the machine. AWS' SDK finds them, signs, and
+// decodes the framing of streams; requests and replies are encoded here.
 //
-// In Converse no tools are sent with a tool_choice of "none". A schema goes
-// into the instructions. An effort gives Claude a budget for thinking, and
-// takes its temperature away; of other models it is refused. For Messages see
+// The adapter makes one attempt: wrap it in [llm.Retry]. The encoded messages of a
+// conversation are kept in the request's [llm.Memo], and marked for the cache of the
+// models that have one.
+//
+// In Converse, no tools are sent with a tool_choice of "none", and a schema goes
+// into the instructions. An effort gives Claude a budget for thinking, and no
+// temperature is sent then; with other models it is an error. For Messages see
 // package anthropic.
 package bedrock
 
@@ -43,26 +46,25 @@ import (
 // BaseURL.
 type Options struct {
 	Model   string // an id, an inference profile's, or an ARN
-	Region  string // where BaseURL names none
+	Region  string // unless BaseURL names one
 	BaseURL string // "": Amazon's own for the region
 	Key     string // an API key of Bedrock's, sent as bearer token; "": requests are signed
-	API     string // Converse, or Messages for Claude alone; "": what the model's name tells
+	API     string // Converse, or Messages for Claude; "": Messages if the name is one of Claude's
 	Output  int    // tokens that a reply may have where the request does not say, in Messages; 0: known from the name
 
-	// Credentials sign the requests. If nil, they are those that AWS' own
-	// tools would use.
+	// Credentials sign the requests; nil: those that AWS' own tools would use.
 	Credentials aws.CredentialsProvider
 
-	// HTTPClient is used if it is not nil. It should have no Timeout, which
-	// would cut long replies. Redirects are never followed.
+	// HTTPClient sends the requests; nil: a new one. It should have no Timeout,
+	// which would end long replies. Redirects are never followed.
 	HTTPClient *http.Client
 
-	// Hint, if not nil, returns a sentence for errors of a kind that only
-	// who configured the model can write.
+	// Hint, if not nil, returns a sentence for errors of a kind, which only the
+	// caller can write.
 	Hint func(llm.Kind) string
 }
 
-// What is spoken.
+// The interfaces.
 const (
 	Converse = "converse"
 	Messages = "messages"
@@ -74,12 +76,12 @@ type Model struct{ adapter }
 
 type adapter = wire.Adapter
 
-// sender sends requests with what AWS wants to see.
+// A sender sends requests with a signature or a key.
 type sender struct {
 	opts        Options
 	place       *wire.Place
 	client      *http.Client
-	verb        string // what ends the address
+	verb        string // the end of the address
 	credentials wire.Once[aws.CredentialsProvider]
 }
 
@@ -111,7 +113,7 @@ func New(opts Options) *Model {
 	return &Model{wire.New(x)}
 }
 
-// speak decides in which format x is.
+// speak chooses the format of x.
 func (m *sender) speak(x *wire.Exchange) {
 	name := m.opts.Model
 	claude := strings.Contains(name, "anthropic.claude")
@@ -131,7 +133,7 @@ func readMessages(body io.Reader, model string, yield func(llm.Delta, error) boo
 	return messages.ReadEvents(frame.Chunks(body), model, yield, finished)
 }
 
-// region is the region that a host of Amazon's is in.
+// region returns the region of one of Amazon's hosts; "" for another host.
 func region(host string) string {
 	if m := regexp.MustCompile(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.`).FindStringSubmatch(host); m != nil {
 		return m[1]
@@ -139,7 +141,8 @@ func region(host string) string {
 	return ""
 }
 
-// find finds the credentials that AWS' own tools would use.
+// find returns the credentials, those that AWS' own tools would use unless the
+// options have some.
 func (m *sender) find(ctx context.Context) (aws.CredentialsProvider, error) {
 	if m.opts.Credentials != nil {
 		return m.opts.Credentials, nil
@@ -151,7 +154,8 @@ func (m *sender) find(ctx context.Context) (aws.CredentialsProvider, error) {
 	return cfg.Credentials, nil
 }
 
-// send returns the response to body if it is one of success.
+// send returns the response to body if it is one of success: see
+// [wire.Place.Check].
 func (m *sender) send(ctx context.Context, body wire.Segments) (*http.Response, error) {
 	at := m.opts.BaseURL + "/model/" + strings.ReplaceAll(url.PathEscape(m.opts.Model), ":", "%3A") + "/" + m.verb
 	r, err := wire.NewRequest(ctx, at, nil, body)
@@ -172,7 +176,7 @@ func (m *sender) send(ctx context.Context, body wire.Segments) (*http.Response, 
 	return res, nil
 }
 
-// sign puts the credentials into r.
+// sign adds the key or the signature to r.
 func (m *sender) sign(ctx context.Context, r *http.Request, body wire.Segments) error {
 	if m.opts.Key != "" {
 		r.Header.Set("Authorization", "Bearer "+m.opts.Key)

@@ -3,17 +3,17 @@
 //
 //	model := google.New(google.Options{Model: "gemini-2.5-pro", Key: key})
 //
-// It asks for a stream, and accepts a plain reply. It asks once: wrap it in
-// [llm.Retry]. What is encoded of a conversation is kept in the request's
-// [llm.Memo] and sent again as it is.
+// It asks for a stream, and accepts a plain response, too. It makes one attempt:
+// wrap it in [llm.Retry]. The encoded messages of a conversation are kept in the
+// request's [llm.Memo], and sent again unchanged.
 //
-// The signatures of thoughts go back with the parts that they came with. What
-// is no text in the results of tools follows after them, in the same message.
-// The input of a call that is no JSON object goes back in one.
+// Signatures of thinking go back with the parts that they came with. Files in the
+// results of tools follow after the results, in the same message. The input of a
+// call that is no JSON object goes back inside one.
 //
-// It speaks to the REST interface itself, without Google's client: that reads
-// the environment, writes to the log, rounds large numbers in the arguments of
-// calls, and breaks on comments in a stream.
+// The adapter does not use Google's client, which reads the environment, writes to
+// the log, rounds large numbers in the arguments of calls, and fails on comments in
+// a stream.
 package google
 
 import (
@@ -33,7 +33,7 @@ const DefaultURL = "https://generativelanguage.googleapis.com"
 
 // Options say which model to ask, and where. Only Model is required.
 type Options struct {
-	Model string // as the endpoint names it
+	Model string // the endpoint's name for it
 
 	// BaseURL is up to /models/, with the version; where that is missing it
 	// is /v1beta. On Vertex it ends in /publishers/google. "": DefaultURL.
@@ -41,18 +41,17 @@ type Options struct {
 	Key     string // sent as x-goog-api-key; "": none is sent
 	Header  http.Header
 
-	// Token, if not nil, returns the bearer token of a request, as Vertex
-	// wants it.
+	// Token, if not nil, returns the bearer token of a request, for Vertex.
 	Token func(context.Context) (string, error)
 
-	// HTTPClient is used if it is not nil. It should have no Timeout, which
-	// would cut long replies. Redirects are never followed.
+	// HTTPClient sends the requests; nil: a new one. It should have no Timeout,
+	// which would end long replies. Redirects are never followed.
 	HTTPClient *http.Client
 
 	Thinking string // how it is asked to reason: "level", "budget" or "none"; "": known from the name
 
-	// Hint, if not nil, returns a sentence for errors of a kind that only
-	// who configured the model can write, such as where its key came from.
+	// Hint, if not nil, returns a sentence for errors of a kind, which only the
+	// caller can write, such as where the key came from.
 	Hint func(llm.Kind) string
 }
 
@@ -83,8 +82,8 @@ func New(opts Options) *Model {
 	return &Model{wire.Post(e, encoder, gemini.Read)}
 }
 
-// base completes a base URL. What names Google's interface in the manner of
-// OpenAI is taken for its own.
+// base completes a base URL. That of Google's OpenAI-compatible interface becomes
+// that of the Gemini API.
 func base(s string) string {
 	if s == "" {
 		s = DefaultURL
@@ -96,8 +95,8 @@ func base(s string) string {
 	return s
 }
 
-// thinking is how the model is asked to reason. What the name does not tell is
-// taken for a model that is newer than this.
+// thinking returns the way in which the model is asked to reason. An unknown name
+// counts as that of a newer model.
 func thinking(model string) gemini.Thinking {
 	switch {
 	case regexp.MustCompile(`gemini-2\.5|robotics`).MatchString(model):

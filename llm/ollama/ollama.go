@@ -1,12 +1,12 @@
-// Package ollama is the adapter for Ollama's own interface, which, other than
-// its imitation of OpenAI's, can be told how many tokens the model is to be
-// loaded with: where nobody says so, Ollama silently forgets the beginning of
-// a conversation that is longer than a few thousand.
+// Package ollama is the adapter for Ollama's own interface. Unlike Ollama's
+// OpenAI-compatible endpoint, it takes the number of tokens to load a model with.
+// Without that, Ollama silently drops the beginning of a conversation that is longer
+// than a few thousand tokens.
 //
 //	model := ollama.New(ollama.Options{Model: "qwen3", Window: 32768})
 //
-// It asks for a stream, and accepts a plain reply. It asks once: wrap it in
-// [llm.Retry]. A result that is an error begins with "Error:". A tool_choice
+// It asks for a stream, and accepts a plain response, too. It makes one attempt:
+// wrap it in [llm.Retry]. A result that is an error begins with "Error:". A tool_choice
 // that forces a tool is refused, since Ollama has none; with "none" no tools
 // are sent. An effort turns thinking on.
 package ollama
@@ -28,14 +28,14 @@ type Options struct {
 	Model   string
 	BaseURL string // up to /api/chat; a /v1 at its end is left out; "": DefaultURL
 	Key     string // sent as bearer token; "": none is sent
-	Window  int    // tokens that the model is loaded with; 0: what Ollama is set to
+	Window  int    // tokens that the model is loaded with; 0: as Ollama is configured
 
-	// HTTPClient is used if it is not nil. It should have no Timeout, which
-	// would cut long replies. Redirects are never followed.
+	// HTTPClient sends the requests; nil: a new one. It should have no Timeout,
+	// which would end long replies. Redirects are never followed.
 	HTTPClient *http.Client
 
-	// Hint, if not nil, returns a sentence for errors of a kind that only
-	// who configured the model can write.
+	// Hint, if not nil, returns a sentence for errors of a kind, which only the
+	// caller can write.
 	Hint func(llm.Kind) string
 }
 

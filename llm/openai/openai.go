@@ -4,16 +4,14 @@
 //	model := openai.New(openai.Options{Model: "gpt-5", Key: key, API: openai.Responses})
 //	local := openai.New(openai.Options{Model: "qwen3", BaseURL: "http://localhost:11434/v1"})
 //
-// It always asks for a stream, and accepts a plain reply. It asks once: wrap
-// it in [llm.Retry]. What is encoded of a conversation is kept in the
-// request's [llm.Memo] and sent again as it is.
+// It asks for a stream, and accepts a plain response, too. It makes one attempt:
+// wrap it in [llm.Retry]. The encoded messages of a conversation are kept in the
+// request's [llm.Memo], and sent again unchanged.
 //
-// Responses stores nothing at OpenAI: the reasoning comes back encrypted, and
-// goes along with the next request. A result that is an error begins with
-// "Error:".
-//
-// Chat Completions has no place for some things. Images in the results of
-// tools follow in a message of the user's. Text files are sent as text.
+// With Responses, OpenAI stores nothing: the reasoning comes back encrypted, and
+// goes along with the next request. Chat Completions cannot express some things:
+// images in the results of tools follow in a user's message, and text files are
+// sent as text. In both, a result that is an error begins with "Error:".
 package openai
 
 import (
@@ -39,36 +37,36 @@ const (
 
 // Options say which model to ask, and where. Only Model is required.
 type Options struct {
-	Model   string // as the endpoint names it
+	Model   string // the endpoint's name for it
 	API     string // Chat or Responses; "": Chat
 	BaseURL string // up to /chat/completions or /responses; a query, such as Azure's api-version, is kept; "": DefaultURL
 	Key     string // sent as bearer token; "": none is sent
 	Header  http.Header
 
-	// HTTPClient is used if it is not nil. It should have no Timeout, which
-	// would cut long replies. Redirects are never followed.
+	// HTTPClient sends the requests; nil: a new one. It should have no Timeout,
+	// which would end long replies. Redirects are never followed.
 	HTTPClient *http.Client
 
 	Reasoning *bool // whether it takes max_completion_tokens and no temperature; nil: known from its name
-	PDF       bool  // the endpoint takes PDF files; OpenAI's own does without saying so here
+	PDF       bool  // the endpoint takes PDF files; not needed for OpenAI's own
 	Thoughts  bool  // the endpoint wants the reasoning_content that it sent back, as DeepSeek does
 	NoUsage   bool  // the endpoint refuses stream_options
-	Summaries bool  // Responses is asked for the reasoning in words, which OpenAI gives to verified organizations alone
+	Summaries bool  // ask Responses for summaries of the reasoning, which only verified organizations get
 
-	// Hint, if not nil, returns a sentence for errors of a kind that only
-	// who configured the model can write, such as where its key came from.
+	// Hint, if not nil, returns a sentence for errors of a kind, which only the
+	// caller can write, such as where the key came from.
 	Hint func(llm.Kind) string
 
 	// Bearer, if not nil, returns the bearer token of a request, in place of
-	// Key, as Azure takes one of Microsoft Entra's. Errors call what it stands
-	// for SignIn.
+	// Key, such as one of Microsoft Entra's for Azure. SignIn is what errors
+	// call the credentials behind it.
 	Bearer func(context.Context) (string, error)
 	SignIn string
 }
 
 // A Model is an [llm.Model] that speaks Chat Completions or Responses. Body
-// returns the exact bytes that are sent for a request, and Close closes the
-// connections that are kept.
+// returns the exact bytes that it sends for a request, and Close closes its idle
+// connections.
 type Model struct{ adapter }
 
 type adapter = wire.Adapter
@@ -110,8 +108,8 @@ func (o *Options) speak() (path string, f wire.Format, read wire.Reader) {
 	}, chat.Read
 }
 
-// reasons reports whether a model is one of those that take
-// max_completion_tokens and no temperature: o1, o4-mini, gpt-5 and so on.
+// reasons reports whether a model takes max_completion_tokens and no temperature:
+// o1, o4-mini, gpt-5 and so on.
 func reasons(opts *Options) bool {
 	if opts.Reasoning != nil {
 		return *opts.Reasoning

@@ -103,7 +103,7 @@ func (p *parser) json(first string) string {
 		var v any
 		err := json.Unmarshal([]byte(value), &v)
 		p.line = begin
-		p.failf("what begins here is not valid JSON: %v (arguments that are to be broken go between <<END and END)", err)
+		p.failf("this is not valid JSON: %v (broken arguments go between <<END and END)", err)
 		return "null"
 	}
 	return value

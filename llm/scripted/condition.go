@@ -10,7 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// condition is what follows @when or @expect.
+// A condition is the text after @when or @expect.
 type condition struct {
 	line    int
 	subject string
@@ -22,7 +22,7 @@ type condition struct {
 
 var subjects = []string{"system", "tools", "task", "user", "last", "results", "errors", "conversation"}
 
-// condition reads what follows @when or @expect.
+// condition parses the text after @when or @expect.
 func (p *parser) condition(rest string) condition {
 	c := condition{line: p.line}
 	c.subject, rest = word(rest)
@@ -57,7 +57,7 @@ func word(s string) (first, rest string) {
 	return first, strings.TrimSpace(rest)
 }
 
-// holds reports whether c is so of req, and what was looked at.
+// holds reports whether c holds for req, and returns the text that it looked at.
 func (c condition) holds(req *llm.Request, n string) (string, bool) {
 	got, want := c.look(req), strings.ReplaceAll(c.want, "{{n}}", n)
 	var ok bool
@@ -124,7 +124,7 @@ func results(m llm.Message, wanted func(llm.Result) bool) (all llm.Parts) {
 	return all
 }
 
-// words is the text of parts, each on lines of its own.
+// words returns the text of parts, each on lines of its own.
 func words(parts llm.Parts) string {
 	var all []string
 	for _, p := range parts {
@@ -142,7 +142,7 @@ func words(parts llm.Parts) string {
 	return strings.Join(all, "\n")
 }
 
-// explain says how got differs from what c wants.
+// explain says how got differs from what c asks for.
 func (c condition) explain(got string) string {
 	verb := c.verb
 	if c.not {
@@ -151,7 +151,7 @@ func (c condition) explain(got string) string {
 	return fmt.Sprintf("%s %s\n%s\nand what is there is\n%s", c.subject, verb, lines("- ", c.want), lines("+ ", got))
 }
 
-// lines are at most 40 lines of text, each after a mark.
+// lines returns at most 40 lines of text, each after a mark.
 func lines(mark, text string) string {
 	ls, rest := strings.Split(strings.TrimRight(text, "\n"), "\n"), ""
 	if len(ls) > 40 {

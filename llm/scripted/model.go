@@ -86,7 +86,7 @@ func (s *Script) errorf(format string, a ...any) error {
 	return &llm.Error{Kind: llm.ScriptOver, Err: errors.New(s.name + fmt.Sprintf(format, a...))}
 }
 
-// tries returns how often this reply was tried before, if that matters.
+// tries returns how often this reply was attempted before, if that matters.
 func (m *model) tries(req *llm.Request, sec *section, n int) int {
 	counted := false
 	for _, s := range sec.steps {
@@ -123,14 +123,14 @@ type player struct {
 	ctx   context.Context
 	yield func(llm.Delta, error) bool
 	sec   *section
-	n     string // what {{n}} stands for, or ""
+	n     string // the text for {{n}}; "": it is not replaced
 	turn  int
 
-	left   int // bytes until the reply breaks off, or -1
+	left   int // bytes until the reply breaks off; -1: it does not
 	parts  int
 	calls  int
-	output int  // bytes that were said
-	over   bool // nobody listens, or the reply broke off
+	output int  // bytes that were sent
+	over   bool // the consumer stopped, or the reply broke off
 }
 
 func (p *player) play(req *llm.Request, tries int) {
@@ -168,8 +168,8 @@ func (p *player) play(req *llm.Request, tries int) {
 	p.yield(llm.Delta{Stop: p.stop(), Usage: p.usage(req)}, nil)
 }
 
-// due reports whether what happens the first times happens this time, and
-// takes its share of the tries.
+// due reports whether a step that happens the first times happens this time, and
+// uses up that many attempts.
 func due(times int, tries *int) bool {
 	if times == 0 || *tries < times {
 		*tries = 0
@@ -199,7 +199,7 @@ func (p *player) call(c call) {
 	p.say(p.put(c.input), func(f string) llm.Part { return llm.Call{Input: f} }, few)
 }
 
-// say streams s as a part, in the fragments that next cuts off.
+// say streams s as a part, in fragments whose length next returns.
 func (p *player) say(s string, part func(string) llm.Part, next func(string) int) {
 	for s != "" && !p.over {
 		n := next(s)
@@ -219,7 +219,7 @@ func (p *player) say(s string, part func(string) llm.Part, next func(string) int
 	p.parts++
 }
 
-// send reports whether the reply goes on.
+// send yields a delta. It reports whether the reply continues.
 func (p *player) send(piece llm.Part) bool {
 	if p.sec.pace > 0 {
 		t := time.NewTimer(p.sec.pace)
@@ -236,7 +236,7 @@ func (p *player) send(piece llm.Part) bool {
 	return p.yield(llm.Delta{Part: p.parts, Piece: piece}, nil)
 }
 
-// firstWord is the length of the first word of s with the space after it.
+// firstWord returns the length of the first word of s with the space after it.
 func firstWord(s string) int {
 	spaced := false
 	for i, r := range s {
@@ -248,7 +248,7 @@ func firstWord(s string) int {
 	return len(s)
 }
 
-// few is the length of the first few letters of s.
+// few returns the length of the first few letters of s.
 func few(s string) int {
 	n := min(12, len(s))
 	for n < len(s) && !utf8.RuneStart(s[n]) {
@@ -267,7 +267,7 @@ func (p *player) stop() llm.Stop {
 	return llm.End
 }
 
-// usage is what the script says, or an estimate of four bytes to a token.
+// usage returns the usage in the script, or an estimate of four bytes to a token.
 func (p *player) usage(req *llm.Request) *llm.Usage {
 	if p.sec.usage != nil {
 		u := *p.sec.usage

@@ -17,13 +17,13 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Script is what a scripted model says. It does not change.
+// A Script is a parsed script. It does not change.
 type Script struct {
 	name     string
 	sections []*section
 }
 
-// section is one section of the file.
+// A section is one section of the file: a reply.
 type section struct {
 	line           int
 	from, to, step int // numbers of the replies; to is 0 if there is no last one
@@ -90,8 +90,8 @@ func parse(name string, data []byte) (*Script, error) {
 	return s, nil
 }
 
-// parser reads the lines of a section. line is the number of the last line
-// that was taken from lines.
+// A parser reads the lines of a section. line is the number of the last line that
+// was taken from lines.
 type parser struct {
 	name  string
 	lines []string
@@ -113,7 +113,7 @@ func (p *parser) next() (string, bool) {
 	return line, true
 }
 
-// head reads what comes before the first section.
+// head parses the text before the first section.
 func (p *parser) head(comment string) (pace time.Duration) {
 	for line := range strings.Lines(comment) {
 		p.line++
@@ -154,7 +154,7 @@ func (p *parser) number(sec *section, name string, last int) {
 	}
 }
 
-// atoi reads digits; what is too large for a script is as large as one can be.
+// atoi parses digits. A number that is too large counts as the largest possible.
 func atoi(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil && digits != "" {
@@ -163,7 +163,7 @@ func atoi(digits string) int {
 	return min(n, 1<<30)
 }
 
-// section reads the lines of a reply.
+// section parses the lines of a reply.
 func (p *parser) section(sec *section) {
 	var prose []string
 	flush := func() {

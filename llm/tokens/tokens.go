@@ -1,9 +1,10 @@
-// Package tokens counts tokens as models do: text by the vocabularies of
-// OpenAI's models, exactly as those count, which are in the program and read
-// when something is counted first; images by the rules of each provider.
+// Package tokens counts tokens as models do. Text is counted by the vocabularies of
+// OpenAI's models, with exactly their result; the vocabularies are part of the
+// program, and loaded with the first count. Images are counted by the rules of each
+// provider.
 //
-// For models of other providers, whose vocabularies are not public, text is
-// counted as OpenAI's newest would count it.
+// The vocabularies of other providers are not public: for their models, text counts
+// as for OpenAI's newest models.
 package tokens
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/tokens/internal/bpe"
 )
 
-// A Counter is an [llm.Counter]. It remembers what it counted last, so that to
-// count a conversation that has grown costs what was added.
+// A Counter is an [llm.Counter]. It remembers the counts of long texts, so that a
+// conversation that has grown costs only the count of what was added.
 type Counter struct {
 	vocabulary func() *bpe.Vocabulary
 	image      func(width, height int) int
@@ -25,7 +26,7 @@ type Counter struct {
 	kept map[uint64]int
 }
 
-// For returns the counter for a provider's model. It reads no vocabulary yet.
+// For returns the counter for a provider's model. It loads no vocabulary yet.
 func For(provider, name string) *Counter {
 	c := &Counter{vocabulary: bpe.O200k, image: detailed, seed: maphash.MakeSeed(), kept: make(map[uint64]int)}
 	name = strings.ToLower(name)

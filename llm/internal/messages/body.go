@@ -10,7 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// Thinking is how a model is asked to reason.
+// Thinking is the way in which a model is asked to reason.
 type Thinking string
 
 // The ways. Models that know Adaptive take an effort; the older ones that know
@@ -21,8 +21,8 @@ const (
 	None     Thinking = "none"
 )
 
-// A Host is who serves the models beside Anthropic. Its requests say which
-// version of the format they are in, and the address names the model.
+// A Host is a service other than Anthropic that serves the models. Requests to it
+// name the version of the format in the body, and the model in the address.
 type Host string
 
 // The hosts.
@@ -40,7 +40,7 @@ type Encoder struct {
 	Host     Host // "": Anthropic
 }
 
-// marker tells Anthropic to cache the request up to the block that it is in.
+// marker, in a block, marks the end of the prefix that Anthropic caches.
 const marker = `,"cache_control":{"type":"ephemeral"}`
 
 // Join implements [wire.Joiner]. It marks three places for the cache: the end
@@ -152,8 +152,8 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	return wire.Tail("]", s)
 }
 
-// reason asks for reasoning. Anthropic takes none where a tool is forced, and
-// none in the middle of a step whose first reply had none.
+// reason asks for thinking. Anthropic refuses that where a tool is forced, and in
+// the middle of a step whose first reply had none.
 func (m *Encoder) reason(req *llm.Request, s *settings, o *output, forced bool) error {
 	if m.Thinking == None {
 		return wire.Wrongf("the setting effort is %q, and %s does not reason: leave it out", req.Settings.Effort, m.Model)
@@ -170,15 +170,14 @@ func (m *Encoder) reason(req *llm.Request, s *settings, o *output, forced bool) 
 	if err != nil {
 		return err
 	}
-	if budget = min(budget, s.MaxTokens-1024); thinks && budget >= 1024 { // the least there is
+	if budget = min(budget, s.MaxTokens-1024); thinks && budget >= 1024 { // the least budget
 		s.Thinking, s.Temperature = map[string]any{"type": "enabled", "budget_tokens": budget}, nil
 	}
 	return nil
 }
 
-// mayThink reports whether a request may ask for thinking: the reply whose
-// calls were answered last, if it is the last thing the assistant said, must
-// begin with thinking of this model's.
+// mayThink reports whether a request may ask for thinking. If the conversation ends
+// with results, the reply with their calls must begin with this model's thinking.
 func (m *Encoder) mayThink(messages []llm.Message) bool {
 	for _, msg := range slices.Backward(messages) {
 		switch msg.Role {

@@ -14,7 +14,7 @@ type wireMessage struct {
 	Content []block `json:"content"`
 }
 
-// block is a piece of a message.
+// A block is a piece of a message.
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"`
@@ -62,7 +62,8 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 
 func prose(s string) block { return block{Type: "text", Text: s} }
 
-// appendText adds text, if it has any: Anthropic refuses blocks of white space.
+// appendText adds a block of text. It adds none of white space, which Anthropic
+// refuses.
 func appendText(content []block, text string) []block {
 	if strings.TrimSpace(text) == "" {
 		return content
@@ -70,7 +71,7 @@ func appendText(content []block, text string) []block {
 	return append(content, prose(text))
 }
 
-// replied is a message of the assistant's.
+// replied encodes a message of the assistant's.
 func (m *Encoder) replied(parts llm.Parts) (content []block, err error) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -88,12 +89,12 @@ func (m *Encoder) replied(parts llm.Parts) (content []block, err error) {
 		}
 	}
 	if len(content) > 0 && strings.HasSuffix(content[len(content)-1].Type, "thinking") {
-		return nil, nil // nothing came of it, and thinking cannot stand last
+		return nil, nil // thinking alone is refused at the end of a message
 	}
 	return content, nil
 }
 
-// thought is t for the model that made it.
+// thought returns t as a block; ok is false unless this model wrote it.
 func (m *Encoder) thought(t llm.Thinking) (block, bool) {
 	s := wire.Unseal[wire.Thought](t.Opaque, t.By, m.Model)
 	if s.Redacted != "" {
@@ -102,7 +103,7 @@ func (m *Encoder) thought(t llm.Thinking) (block, bool) {
 	return block{Type: "thinking", Thinking: &t.Text, Signature: s.Signature}, s.Signature != ""
 }
 
-// results are the results of tools.
+// results encodes the results of tools.
 func results(found []llm.Result) (content []block) {
 	for _, r := range found {
 		b := block{Type: "tool_result", ToolUseID: wire.CallID(r.ID), IsError: r.IsError}
@@ -126,7 +127,7 @@ func results(found []llm.Result) (content []block) {
 	return content
 }
 
-// blob returns b as a block, if it can be one.
+// blob returns b as a block; ok is false if the provider does not accept it.
 func blob(b llm.Blob) (block, bool) {
 	kind := wire.KindOf(b)
 	encoded := func() *source { return &source{"base64", kind, base64.StdEncoding.EncodeToString(b.Data)} }

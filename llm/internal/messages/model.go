@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// New returns the encoder for a model. What is zero is known from the name:
-// how many tokens a reply may have, and how the model is asked to reason.
+// New returns the encoder for a model. A zero output (the tokens that a reply may
+// have) or way (in which the model is asked to reason) follows from the name.
 func New(model string, output int, way Thinking) *Encoder {
 	m := &Encoder{Model: model, Output: output, Thinking: way}
 	if output == 0 {
@@ -19,9 +19,9 @@ func New(model string, output int, way Thinking) *Encoder {
 	return m
 }
 
-// Betas are the names of what is asked for beyond the version. Models that
-// have a budget think between calls too if asked so, as the newer ones do
-// anyway; Claude 3.7 does not, and elsewhere than at Anthropic it is refused.
+// Betas returns the names of the features that are asked for beyond the version.
+// With one, models with a budget think between calls, too, as newer models always
+// do. Claude 3.7 cannot, and hosts other than Anthropic refuse it.
 func (m *Encoder) Betas() []string {
 	if _, number := version(m.Model); m.Thinking != Budget || number == "3-7" {
 		return nil
@@ -29,8 +29,8 @@ func (m *Encoder) Betas() []string {
 	return []string{"interleaved-thinking-2025-05-14"}
 }
 
-// version returns the family and version that a model's name tells, such as
-// "opus" and "4-6", whatever stands around it; "" if it tells none.
+// version returns the family and version in a model's name, such as "opus" and
+// "4-6"; "" if there is none.
 func version(model string) (family, number string) {
 	name := regexp.MustCompile(`claude-(?:(\d(?:[-.]\d)?)-)?([a-z]+)(?:-(\d{1,2}(?:[-.]\d{1,2})?)(?:\D|$))?`).FindStringSubmatch(strings.ToLower(model))
 	if name == nil {
@@ -39,7 +39,7 @@ func version(model string) (family, number string) {
 	return name[2], strings.ReplaceAll(name[1]+name[3], ".", "-")
 }
 
-// mostOutput is how many tokens a reply of the model may have.
+// mostOutput returns the most tokens of a reply of the model.
 func mostOutput(model string) int {
 	family, number := version(model)
 	switch {
@@ -53,8 +53,8 @@ func mostOutput(model string) int {
 	return 64000
 }
 
-// thinking is how the model is asked to reason. What the name does not tell is
-// taken for a model that is newer than this.
+// thinking returns the way in which the model is asked to reason. A name without a
+// known version counts as that of a newer model.
 func thinking(model string) Thinking {
 	_, number := version(model)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// event is what we read of an event of a stream, and of a whole message.
+// An event is the part of an event of a stream, or of a whole message, that
+// matters here.
 type event struct {
 	Type    string          `json:"type"`
 	Message *event          `json:"message"`
@@ -33,7 +34,7 @@ type gotBlock struct {
 	Input     json.RawMessage `json:"input"`
 }
 
-// delta is what an event adds to a block, or says of the end.
+// A delta is what an event adds to a block, or the end of the message.
 type delta struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
@@ -53,7 +54,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// add takes over what v says: each event tells the sums so far.
+// add replaces the counts that v has: each event has the sums so far.
 func (u *usage) add(v usage) {
 	u.Input, u.Output = max(u.Input, v.Input), max(u.Output, v.Output)
 	u.Read, u.Write = max(u.Read, v.Read), max(u.Write, v.Write)
@@ -65,24 +66,24 @@ func (u usage) neutral() *llm.Usage {
 		CacheWrite: int(u.Write), Reasoning: int(min(u.Details.Thinking, u.Output))}
 }
 
-// reply turns events into deltas.
+// A reply turns the events of a response into deltas.
 type reply struct {
 	wire.Voice
 	model  string
 	blocks map[int]*begun
-	calls  bool // there are any
+	calls  bool // the reply contains a call
 
-	stop  string // why it ended, once it did
+	stop  string // why it ended; "" until it has
 	usage *usage
-	done  bool // message_stop came
+	done  bool // message_stop has arrived
 }
 
-// begun is a block as far as it came.
+// A begun is a block of the reply that has begun.
 type begun struct {
-	part int // which part it is, or -1 if it is none
+	part int // the index of its part; -1: it is none
 	kind string
 	raw  json.RawMessage // the input that a call began with
-	said bool            // a fragment of its input came
+	said bool            // a fragment of its input has arrived
 }
 
 // Read is a [wire.Reader].
@@ -90,7 +91,7 @@ func Read(body io.Reader, model string, yield func(llm.Delta, error) bool, finis
 	return ReadEvents(wire.Events(body), model, yield, finished)
 }
 
-// ReadEvents is Read of a response whose events come in another framing.
+// ReadEvents is [Read] for a response whose events arrive in another framing.
 func ReadEvents(events iter.Seq2[[]byte, error], model string, yield func(llm.Delta, error) bool, finished func()) (llm.Delta, bool, error) {
 	return wire.Read(events, &reply{Voice: wire.Voice{Yield: yield}, model: model, blocks: map[int]*begun{}}, finished)
 }
@@ -151,8 +152,8 @@ func (r *reply) count(u *usage) {
 	}
 }
 
-// stopped keeps the reason why the reply ended; the first, unless a later one
-// is worse.
+// stopped notes the reason why the reply ended: the first, unless a later one is
+// worse.
 func (r *reply) stopped(why string) {
 	if stop, _ := ending(why); why != "" && (r.stop == "" || !stop.Whole()) {
 		for i := range len(r.blocks) { // those that were not closed
@@ -164,7 +165,7 @@ func (r *reply) stopped(why string) {
 	}
 }
 
-// begin begins block i.
+// begin starts block i.
 func (r *reply) begin(i int, b gotBlock) {
 	if r.blocks[i] != nil {
 		return
@@ -192,7 +193,7 @@ func (r *reply) begin(i int, b gotBlock) {
 	r.Say(next.part, p)
 }
 
-// extend adds a fragment to block i.
+// extend adds a fragment to block i, and starts the block if the server did not.
 func (r *reply) extend(i int, raw json.RawMessage) error {
 	var d delta
 	if err := json.Unmarshal(raw, &d); err != nil {
@@ -224,8 +225,7 @@ func (r *reply) extend(i int, raw json.RawMessage) error {
 	return nil
 }
 
-// close ends a block: a call of which no fragment came has the input that it
-// began with.
+// close ends a block. A call without fragments has the input that it began with.
 func (r *reply) close(b *begun) {
 	if b == nil || b.kind != "tool_use" || b.said {
 		return
@@ -242,7 +242,8 @@ func (r *reply) close(b *begun) {
 	r.Say(b.part, llm.Call{Input: text})
 }
 
-// ending is what a stop_reason means.
+// ending returns the meaning of a stop_reason; known is false for one of a later
+// version.
 func ending(why string) (stop llm.Stop, known bool) {
 	switch why {
 	case "end_turn", "stop_sequence":
@@ -264,7 +265,7 @@ func (r *reply) Last() (llm.Delta, error) {
 	case r.stop == "":
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a stop_reason")}
 	case !known:
-		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.stop, 100))
+		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.stop, 100))
 	case stop.Whole() && r.calls:
 		stop = llm.ToolUse
 	case stop.Whole():

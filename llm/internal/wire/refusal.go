@@ -19,8 +19,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Refusal is the error of a response that is not one of success, with what
-// the provider says in words. Err is not set.
+// Refusal returns the error of a response that is no success, and the provider's
+// words for people. Err is not set.
 func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	said := explain(body)
 	e := &llm.Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
@@ -31,6 +31,7 @@ func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	return e, cmp.Or(said.text, http.StatusText(status))
 }
 
+// kindOfStatus returns the kind of failure that an HTTP status stands for.
 func kindOfStatus(status int) llm.Kind {
 	switch {
 	case status == 401 || status == 403 || status == 407:
@@ -49,10 +50,11 @@ func kindOfStatus(status int) llm.Kind {
 	return llm.Protocol
 }
 
-// said is what an error's body says: words for people, and codes.
+// A said is the content of an error's body: words for people, and codes.
 type said struct{ text, codes string }
 
-// delay is how long Google asks to wait, which it does in the body, or 0.
+// delay returns how long Google asks to wait, which stands in the body; 0: not at
+// all.
 func (s said) delay() time.Duration {
 	m := regexp.MustCompile(`"retrydelay":\s*"([0-9.]{1,12}s)"`).FindStringSubmatch(s.codes)
 	if m == nil {
@@ -62,7 +64,7 @@ func (s said) delay() time.Duration {
 	return d
 }
 
-// refine makes e what the body says it is, where the status is too coarse.
+// refine sets the kind of e by the body, where the status is too coarse.
 func (s said) refine(e *llm.Error) {
 	text := strings.ToLower(s.text)
 	has := func(codes ...string) bool {
@@ -78,7 +80,7 @@ func (s said) refine(e *llm.Error) {
 		e.Kind = llm.Context
 	case has("insufficient_quota", "billing", "insufficient_balance") || e.Status == 402 || noCredit().MatchString(text):
 		e.Kind, e.Permanent = llm.RateLimit, true
-	case has("model_not_found") || strings.Contains(text, "model identifier is invalid"): // the second is Bedrock
+	case has("model_not_found") || strings.Contains(text, "model identifier is invalid"): // the second is Bedrock's
 		e.Kind = llm.NoModel
 	case has("invalid_api_key", "api_key_invalid", "authentication_error"):
 		e.Kind = llm.Auth
@@ -92,8 +94,8 @@ func (s said) refine(e *llm.Error) {
 	e.Permanent = e.Permanent || e.Status == http.StatusNotImplemented
 }
 
-// tooLong is how providers say that a request is larger than the model's
-// window, when they have no code for it.
+// tooLong matches how providers without a code for it say that a request is larger
+// than the model's window.
 var tooLong = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`(maximum|available|the) context (length|size|window)`, // OpenAI, vLLM, OpenRouter, llama.cpp, LM Studio
@@ -112,13 +114,12 @@ var tooLong = sync.OnceValue(func() *regexp.Regexp {
 	}, "|"))
 })
 
-// noCredit is how providers say that there is no money left, when they have no
-// code for it.
+// noCredit matches how providers without a code for it say that no credit is left.
 var noCredit = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`credit balance is too low|credits are depleted`) // Anthropic, Google
 })
 
-// explain reads the forms in which servers report errors.
+// explain decodes the forms in which servers report errors.
 func explain(body []byte) said {
 	var text string
 	var codes []string
@@ -151,12 +152,13 @@ func explain(body []byte) said {
 	return said{OneLine(text, 500), strings.Join(codes, " ")}
 }
 
-// page is what a web page has beside its words.
+// page matches the parts of a web page that are no words.
 var page = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)>|<[^>]*>`)
 })
 
-// InBand returns the error that an event is, or nil.
+// InBand returns the error that an event of a stream reports; nil if it reports
+// none.
 func InBand(data []byte) error {
 	var ev struct {
 		Error  json.RawMessage `json:"error"`
@@ -192,7 +194,7 @@ func InBand(data []byte) error {
 	return e
 }
 
-// ErrorBeside is InBand for an event that may hold a part of a reply too.
+// ErrorBeside is [InBand] for an event that may hold a part of a reply as well.
 func ErrorBeside(data []byte) error {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil
@@ -200,7 +202,8 @@ func ErrorBeside(data []byte) error {
 	return InBand(data)
 }
 
-// retryAfter is how long the provider asks to wait, or 0.
+// retryAfter returns how long the provider asks to wait in its header; 0: not at
+// all.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	for _, f := range []struct {
 		name string
@@ -215,7 +218,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		}
 		if t, err := http.ParseTime(v); err == nil {
 			if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
-				now = theirs // their clock, if it differs from ours
+				now = theirs // the server's clock may differ
 			}
 			return max(t.Sub(now), 0)
 		}
@@ -234,19 +237,18 @@ func OneLine(s string, n int) string {
 	return s
 }
 
-// Wrongf returns an error of kind [llm.Protocol] that trying again does not
-// help.
+// Wrongf returns a permanent error of kind [llm.Protocol].
 func Wrongf(format string, a ...any) error {
 	return &llm.Error{Kind: llm.Protocol, Permanent: true, Err: fmt.Errorf(format, a...)}
 }
 
-// Elsewhere returns the error of an address where no model is, but something
-// else: a web page, another interface. Trying again does not help.
+// Elsewhere returns the permanent error of an address that serves no model but
+// something else, such as a web page.
 func Elsewhere(format string, a ...any) error {
 	return &llm.Error{Kind: llm.Network, Permanent: true, Err: fmt.Errorf(format, a...)}
 }
 
-// NoEvent is the error of an event that cannot be read.
+// NoEvent returns the error of an event that cannot be decoded.
 func NoEvent(data []byte, err error) error {
-	return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream holds what is no chunk of a reply: %s: %w", OneLine(string(data), 100), err)}
+	return &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the stream contains something other than a chunk of a reply: %s: %w", OneLine(string(data), 100), err)}
 }

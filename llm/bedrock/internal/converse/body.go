@@ -23,7 +23,7 @@ type Encoder struct {
 	Thinks bool // takes a budget for thinking, as Claude does
 }
 
-// point tells Bedrock to cache the request up to it.
+// point marks the end of the prefix that Bedrock caches.
 const point = `{"cachePoint":{"type":"default"}}`
 
 // Join implements [wire.Joiner]: with a mark for the cache at the end of what
@@ -64,8 +64,8 @@ func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	return append(head, `"messages":[`...), nil
 }
 
-// tools are the tools and the choice among them. There is no choice of none:
-// then no tools are sent.
+// tools returns the tools and the tool choice. Converse has no choice of none: no
+// tools are sent then.
 func (m *Encoder) tools(req *llm.Request) ([]byte, error) {
 	type spec struct {
 		Name        string                     `json:"name"`
@@ -111,7 +111,7 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	s := settings{Inference: inference{set.MaxTokens, set.Temperature}}
 	if set.Effort != "" {
 		if !m.Thinks {
-			return nil, wire.Wrongf("the setting effort is %q, and it is not known how %s is told: leave it out", set.Effort, m.Model)
+			return nil, wire.Wrongf("the setting effort is %q, and %s takes none here: leave it out", set.Effort, m.Model)
 		}
 		budget, err := wire.Budget(set.Effort, 2048)
 		if err != nil {
@@ -128,7 +128,7 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	return wire.Tail("]}]", s)
 }
 
-// block is a piece of a message.
+// A block is a piece of a message.
 type block struct {
 	Text      *string    `json:"text,omitempty"`
 	Image     *file      `json:"image,omitempty"`
@@ -191,7 +191,7 @@ func side(msg llm.Message) string {
 	return "user"
 }
 
-// before is the side whose list of blocks is open, or "".
+// before returns the side whose list of blocks is open; "" at the beginning.
 func (m *Encoder) before(messages []llm.Message) string {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if blocks, _ := m.blocks(messages[i]); len(blocks) > 0 {
@@ -228,12 +228,12 @@ func (m *Encoder) blocks(msg llm.Message) (blocks []block, err error) {
 		}
 	}
 	if n := len(blocks); n > 0 && msg.Role == llm.Assistant && blocks[n-1].Reasoning != nil {
-		return nil, nil // nothing came of it, and it cannot stand last
+		return nil, nil // thinking alone is refused at the end of a message
 	}
 	return blocks, nil
 }
 
-// thought is t for the model that made it.
+// thought returns t as a block; ok is false unless this model wrote it.
 func (m *Encoder) thought(t llm.Thinking) (block, bool) {
 	s := wire.Unseal[wire.Thought](t.Opaque, t.By, m.Model)
 	if s.Redacted != "" {
@@ -270,7 +270,7 @@ func outcome(r llm.Result) *result {
 	return out
 }
 
-// blob returns b as a block, if it can be one.
+// blob returns b as a block; ok is false if the provider does not accept it.
 func blob(b llm.Blob) (block, bool) {
 	kind := wire.KindOf(b)
 	source := map[string]string{"bytes": base64.StdEncoding.EncodeToString(b.Data)}

@@ -10,7 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// event is what we read of an event of any type.
+// An event is the part of an event, of any type, that matters here.
 type event struct {
 	Index int `json:"contentBlockIndex"`
 	Start struct {
@@ -41,22 +41,22 @@ type usage struct {
 	Write  wire.Count `json:"cacheWriteInputTokens"`
 }
 
-// reply turns events into deltas.
+// A reply turns the events of a response into deltas.
 type reply struct {
 	wire.Voice
 	model  string
 	blocks map[int]*begun
-	calls  bool // there are any
+	calls  bool // the reply contains a call
 	stop   string
 	usage  *llm.Usage
-	done   bool // what comes last came
+	done   bool // the last event has arrived
 }
 
-// begun is a block as far as it came.
+// A begun is a block of the reply that has begun.
 type begun struct {
 	part int
 	kind string // "text", "thought" or "call"
-	said bool   // a fragment of it came
+	said bool   // a fragment of it has arrived
 }
 
 // Read is a [wire.Reader] of a response in Amazon's framing of events.
@@ -96,7 +96,7 @@ func (r *reply) Add(f frame.Event) error {
 	return nil
 }
 
-// say yields a fragment of block i, which it begins if it has not begun.
+// say yields a fragment of block i, and starts the block if necessary.
 func (r *reply) say(i int, kind string, p llm.Part) {
 	b := r.blocks[i]
 	if b == nil {
@@ -125,7 +125,7 @@ func (r *reply) extend(e event) {
 	}
 }
 
-// close ends block i: a call of which no fragment came has no arguments.
+// close ends block i. A call without fragments has no arguments.
 func (r *reply) close(i int) {
 	if b := r.blocks[i]; b != nil && b.kind == "call" && !b.said {
 		b.said = true
@@ -133,7 +133,8 @@ func (r *reply) close(i int) {
 	}
 }
 
-// ending is what a stopReason means.
+// ending returns the meaning of a stopReason; known is false for one of a later
+// version.
 func ending(why string) (stop llm.Stop, known bool) {
 	switch why {
 	case "end_turn", "stop_sequence":
@@ -155,9 +156,9 @@ func (r *reply) Last() (llm.Delta, error) {
 	case r.stop == "":
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a stopReason")}
 	case r.stop == "malformed_model_output", r.stop == "malformed_tool_use":
-		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote what Bedrock cannot read: " + r.stop)}
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("Bedrock cannot parse what the model wrote: " + r.stop)}
 	case !known:
-		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.stop, 100))
+		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.stop, 100))
 	case stop.Whole() && r.calls:
 		for i := range r.blocks {
 			r.close(i)

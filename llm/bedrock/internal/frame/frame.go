@@ -1,4 +1,5 @@
-// Package frame reads Amazon's framing of events.
+// Package frame decodes Amazon's framing of event streams: see
+// https://docs.aws.amazon.com/AmazonS3/latest/API/RESTSelectObjectAppendix.html.
 package frame
 
 import (
@@ -17,14 +18,14 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// An Event is one of a response.
+// An Event is an event of a response.
 type Event struct {
 	Kind    string
 	Payload []byte
 }
 
-// Events yields the events of a response. One that says what went wrong is an
-// error; others may follow it.
+// Events yields the events of a response. An event that reports a failure is an
+// error, after which others may follow.
 func Events(body io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		dec, limited := eventstream.NewDecoder(), wire.Limit(body)
@@ -48,8 +49,8 @@ func Events(body io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// Chunks yields what is in the chunks of a response: the vendor's own events.
-// A chunk that wraps none is one itself, from servers that are not Amazon's.
+// Chunks yields the events of a model's maker, which are wrapped in the events of a
+// response. Servers other than Amazon's may leave out the wrapping.
 func Chunks(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for e, err := range Events(body) {
@@ -72,7 +73,7 @@ func Chunks(body io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// framing is the error of bytes that are no event.
+// framing returns the error of bytes that are no event.
 func framing(err error) error {
 	var length eventstream.LengthError
 	var sum eventstream.ChecksumError
@@ -92,7 +93,7 @@ func header(m eventstream.Message, name string) string {
 	return ""
 }
 
-// exception is the error of an event that says what went wrong.
+// exception returns the error of an event that reports a failure.
 func exception(code string, payload []byte) error {
 	var said struct{ Message string }
 	text := wire.OneLine(string(payload), 200)

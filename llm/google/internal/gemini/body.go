@@ -9,7 +9,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// Thinking is how a model is asked to reason.
+// Thinking is the way in which a model is asked to reason.
 type Thinking string
 
 // The ways: by a level, by a number of tokens, or not at all.
@@ -99,7 +99,7 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	return wire.Tail("]", s)
 }
 
-// thinking asks for the thoughts of a model that has any.
+// thinking asks a model that can reason for its thinking.
 func (m *Encoder) thinking(effort string) (*thinking, error) {
 	t := &thinking{Include: true}
 	switch {

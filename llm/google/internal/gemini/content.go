@@ -19,7 +19,7 @@ type content struct {
 	Parts []part `json:"parts"`
 }
 
-// part is a piece of a content.
+// A part is a piece of a content.
 type part struct {
 	Text      string  `json:"text,omitempty"`
 	Thought   bool    `json:"thought,omitempty"`
@@ -64,22 +64,23 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	})
 }
 
-// sealed is what a part needs to go back.
+// sealed is the Opaque of a part.
 type sealed struct {
 	Signature string `json:"signature"`
 }
 
-// signature is the one that this model gave, or nothing.
+// signature returns the signature that this model gave; "" if another model wrote
+// the part.
 func (m *Encoder) signature(opaque json.RawMessage, by string) string {
 	return wire.Unseal[sealed](opaque, by, m.Model).Signature
 }
 
-// foreign stands for the signature of a call that another model made: without
-// any, newer models refuse the conversation. It is in Google's documentation.
+// foreign takes the place of the signature of a call that another model wrote.
+// Newer models refuse a call without a signature; Google documents this value.
 const foreign = "skip_thought_signature_validator"
 
-// replied is a message of the assistant's. Thoughts do not go back; the
-// signatures that stand for them do, each with its part.
+// replied encodes a message of the assistant's. Thinking does not go back, but its
+// signatures do, each with its part.
 func (m *Encoder) replied(parts llm.Parts) (all []part, err error) {
 	first := true // of the calls
 	for _, p := range parts {
@@ -107,8 +108,8 @@ func (m *Encoder) replied(parts llm.Parts) (all []part, err error) {
 	return all, nil
 }
 
-// results are the results of tools. What is no text follows after them, each
-// after the words that say where it is from.
+// results encodes the results of tools. Files follow after them, each after a text
+// that says which result it belongs to.
 func results(found []llm.Result, names map[string]string) (all []part, err error) {
 	var seen []part
 	for _, r := range found {
@@ -151,8 +152,8 @@ func outcome(r llm.Result, name string) (string, []part) {
 	return wire.ResultText(text, false), blobs
 }
 
-// blob returns b as a part, if it can be one. Google takes no GIF: its first
-// frame goes out as a PNG.
+// blob returns b as a part; ok is false if Google does not accept it. Of a GIF,
+// which Google refuses, it returns the first frame as PNG.
 func blob(b llm.Blob) (part, bool) {
 	kind, data := wire.KindOf(b), b.Data
 	if kind == "image/gif" {

@@ -11,7 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// chunk is what we read of a chunk of a stream, and of a whole response.
+// A chunk is the part of a chunk of a stream, or of a whole response, that matters
+// here.
 type chunk struct {
 	Candidates []struct {
 		Index   int `json:"index"`
@@ -54,12 +55,12 @@ func (u *usage) neutral() *llm.Usage {
 	return &llm.Usage{Input: int(in), Output: int(u.Output + u.Thoughts), Cached: int(min(u.Cached, in)), Reasoning: int(u.Thoughts)}
 }
 
-// reply turns chunks into deltas.
+// A reply turns the chunks of a response into deltas.
 type reply struct {
 	wire.Voice
 	model   string
-	calls   bool   // there are any
-	finish  string // why it ended, once it did
+	calls   bool   // the reply contains a call
+	finish  string // why it ended; "" until it has
 	message string // in words
 	usage   *llm.Usage
 }
@@ -122,8 +123,8 @@ func (r *reply) addOne(data []byte) error {
 	return nil
 }
 
-// say yields one part. Text and thoughts go on where they are of the kind of
-// the part before; a signature without words belongs to that part as well.
+// say yields one part. Text and thinking extend the part before if that is of the
+// same kind; a signature without text belongs to that part as well.
 func (r *reply) say(p gotPart) {
 	opaque := wire.Seal(sealed{p.Signature})
 	switch {
@@ -144,7 +145,7 @@ func by(model string, opaque json.RawMessage) string {
 	return model
 }
 
-// ending is what a finishReason means; "" if it is none of a reply.
+// ending returns the meaning of a finishReason; "" for one that no reply ends with.
 func ending(finish string) llm.Stop {
 	switch finish {
 	case "STOP", "FUNCTION_CALL": // the second from servers that imitate Google
@@ -166,10 +167,10 @@ func (r *reply) Last() (llm.Delta, error) {
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a finishReason")}
 	case r.finish == "MALFORMED_FUNCTION_CALL", r.finish == "UNEXPECTED_TOOL_CALL", r.finish == "TOO_MANY_TOOL_CALLS",
 		r.finish == "MALFORMED_RESPONSE", r.finish == "MISSING_THOUGHT_SIGNATURE", r.finish == "OTHER":
-		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the model wrote what Google cannot read: %s",
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("Google cannot parse what the model wrote: %s",
 			wire.OneLine(cmp.Or(r.message, r.finish), 200))}
 	case stop == "":
-		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.finish, 100))
+		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.finish, 100))
 	case stop == llm.End && r.calls:
 		stop = llm.ToolUse
 	}

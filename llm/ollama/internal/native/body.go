@@ -15,7 +15,7 @@ import (
 // and is itself the key in every [llm.Memo].
 type Encoder struct {
 	Model  string
-	Window int // tokens that the model is loaded with; 0: what Ollama is set to
+	Window int // tokens that the model is loaded with; 0: as Ollama is configured
 }
 
 type message struct {
@@ -37,7 +37,7 @@ type call struct {
 // Head implements [wire.Format].
 func (m *Encoder) Head(req *llm.Request) ([]byte, error) {
 	tools := req.Tools
-	if req.Settings.ToolChoice == "none" { // which Ollama cannot be told
+	if req.Settings.ToolChoice == "none" { // Ollama has no tool_choice
 		tools = nil
 	}
 	return wire.ChatHead(m.Model, req.System, tools)
@@ -73,7 +73,7 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	}
 	if set.Effort != "" {
 		s.Think = true
-		if strings.Contains(m.Model, "gpt-oss") { // the only one that knows how much
+		if strings.Contains(m.Model, "gpt-oss") { // the only model with levels
 			s.Think = set.Effort
 		}
 	}
@@ -87,7 +87,7 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	})
 }
 
-// said is a message of the user's.
+// said encodes a user's message.
 func (m *Encoder) said(parts llm.Parts) ([]message, error) {
 	w := message{Role: "user"}
 	var text []string
@@ -119,7 +119,7 @@ func (m *Encoder) said(parts llm.Parts) ([]message, error) {
 
 func image(kind string) bool { return strings.HasPrefix(kind, "image/") }
 
-// replied is a message of the assistant's. One that says nothing is left out.
+// replied encodes a message of the assistant's. It leaves out an empty one.
 func (m *Encoder) replied(parts llm.Parts) ([]message, error) {
 	w := message{Role: "assistant"}
 	for _, p := range parts {
@@ -145,7 +145,7 @@ func (m *Encoder) replied(parts llm.Parts) ([]message, error) {
 	return []message{w}, nil
 }
 
-// results are one message per result. Images go out in it.
+// results encodes each result as a message, with its images.
 func results(found []llm.Result, names map[string]string) (out []message) {
 	for _, r := range found {
 		w := message{Role: "tool", ToolName: names[r.ID]}

@@ -12,7 +12,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// chunk is what we read of a line of a response, which may be its only one.
+// A chunk is the part of a line of a response that matters here. A response may
+// have only one line.
 type chunk struct {
 	Message struct {
 		Content  string `json:"content"`
@@ -34,7 +35,7 @@ type chunk struct {
 // maxLine bounds one line of a response.
 const maxLine = 32 << 20
 
-// lines yields the JSON values of a response, one after the other.
+// lines yields the JSON values of a response, one on each line.
 func lines(body io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		s := bufio.NewScanner(body)
@@ -65,12 +66,12 @@ func lines(body io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// reply turns chunks into deltas.
+// A reply turns the chunks of a response into deltas.
 type reply struct {
 	wire.Voice
 	model string
-	calls bool   // there are any
-	end   *chunk // the last, once it came
+	calls bool   // the reply contains a call
+	end   *chunk // the last chunk; nil until it has arrived
 }
 
 // Read is a [wire.Reader].

@@ -12,9 +12,9 @@ import (
 type Encoder struct {
 	Model    string
 	Reasons  bool // takes max_completion_tokens, and no temperature
-	ShortIDs bool // takes only ids of nine letters and digits
+	ShortIDs bool // accepts only ids of nine letters and digits
 	PDF      bool // takes PDF files
-	Thoughts bool // wants its reasoning_content back
+	Thoughts bool // needs its reasoning_content back
 	NoUsage  bool // refuses stream_options
 }
 

@@ -51,7 +51,7 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return wire.Turn(messages[i], m.said, m.replied, m.results)
 }
 
-// said is a message of the user's.
+// said encodes a user's message.
 func (m *Encoder) said(parts llm.Parts) ([]wireMessage, error) {
 	content, err := wire.Said(parts, prosePart, m.blob, m.Model, "images and text")
 	return userMessage(content), err
@@ -69,7 +69,8 @@ func userMessage(content []wirePart) []wireMessage {
 	return []wireMessage{{Role: "user", Content: joined(content)}}
 }
 
-// joined is the text of content, as one string: some servers take no lists.
+// joined returns content that is only text as one string, because some servers
+// accept no lists.
 func joined(content []wirePart) string {
 	texts := make([]string, len(content))
 	for i, p := range content {
@@ -78,8 +79,8 @@ func joined(content []wirePart) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// replied is a message of the assistant's. One that says nothing is left out:
-// some servers refuse it.
+// replied encodes a message of the assistant's. It leaves out an empty one, which
+// some servers refuse.
 func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 	w := wireMessage{Role: "assistant"}
 	var text strings.Builder
@@ -110,8 +111,8 @@ func (m *Encoder) replied(parts llm.Parts) ([]wireMessage, error) {
 	return []wireMessage{w}, nil
 }
 
-// results are one message per result, and one of the user's with all their
-// images, since a tool's message takes only text.
+// results encodes each result as a message, and all their images as one user's
+// message, because a tool's message holds only text.
 func (m *Encoder) results(found []llm.Result) ([]wireMessage, error) {
 	var out []wireMessage
 	var seen []wirePart
@@ -146,7 +147,8 @@ func (m *Encoder) result(r llm.Result) (string, []wirePart) {
 	return wire.ResultText(text, r.IsError), images
 }
 
-// blob returns b as a part of a message, if it can be one.
+// blob returns b as a part of a message; ok is false if the provider does not
+// accept it.
 func (m *Encoder) blob(b llm.Blob) (wirePart, bool) {
 	kind := wire.KindOf(b)
 	switch {
@@ -160,7 +162,7 @@ func (m *Encoder) blob(b llm.Blob) (wirePart, bool) {
 	return wirePart{}, false
 }
 
-// callID is the id of a call on the wire.
+// callID returns the id of a call as the server accepts it.
 func (m *Encoder) callID(id string) string {
 	if !m.ShortIDs {
 		return id

@@ -14,7 +14,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// chunk is what we read of a chunk of a stream, and of a whole completion.
+// A chunk is the part of a chunk of a stream, or of a whole completion, that
+// matters here.
 type chunk struct {
 	Choices []struct {
 		Index   int      `json:"index"`
@@ -42,7 +43,7 @@ type callPart struct {
 	} `json:"function"`
 }
 
-// prose is a string, or a list of parts with text.
+// prose is text: a string, or a list of parts with text.
 type prose string
 
 func (p *prose) UnmarshalJSON(data []byte) error {
@@ -59,7 +60,7 @@ func (p *prose) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// arguments are a string, or the object itself.
+// arguments are an object, or an object in a string.
 type arguments string
 
 func (a *arguments) UnmarshalJSON(data []byte) error {
@@ -99,22 +100,22 @@ func (u *usage) neutral() *llm.Usage {
 	}
 }
 
-// reply turns chunks into deltas.
+// A reply turns the chunks of a response into deltas.
 type reply struct {
 	wire.Voice
 	model    string
-	text     int // which part is the prose, or -1
-	thinking int // which part is the thinking, or -1
+	text     int // the index of the part with the text; -1: there is none yet
+	thinking int // the index of the part with the thinking; -1: there is none yet
 	calls    []*call
 	tags     tags
 
-	finish  string // why it ended, once it did
+	finish  string // why it ended; "" until it has
 	refused bool
 	usage   *llm.Usage
 	done    bool // [DONE] came
 }
 
-// call is a call as far as it came.
+// A call is a call of the reply that has begun.
 type call struct {
 	part  int
 	index *int
@@ -195,7 +196,7 @@ func (r *reply) say(m *message) {
 	}
 }
 
-// at returns the index of a part, which it begins if it is -1.
+// at returns the index of a part, and starts the part if the index is -1.
 func (r *reply) at(part *int) int {
 	if *part < 0 {
 		*part = r.Part()
@@ -203,7 +204,8 @@ func (r *reply) at(part *int) int {
 	return *part
 }
 
-// call returns what a fragment of a call adds to which part, if anything.
+// call returns the index of the part that a fragment of a call extends, and what it
+// adds; nothing if it adds nothing.
 func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
 	c := r.find(t)
 	if c == nil {
@@ -215,7 +217,7 @@ func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
 		c.id, piece.ID = t.ID, t.ID
 	}
 	if name := t.Function.Name; name != "" && name != c.name {
-		if strings.HasPrefix(name, c.name) { // whole, or told again with more
+		if strings.HasPrefix(name, c.name) { // the whole name, or the name so far repeated
 			c.name = ""
 		}
 		c.name += name
@@ -225,9 +227,9 @@ func (r *reply) call(t callPart) (part int, piece llm.Call, news bool) {
 	return c.part, piece, news || piece.Input != "" || piece.ID != "" || piece.Name != ""
 }
 
-// find returns the call that a fragment continues, or nil if it begins one.
-// Servers tell calls apart by index; but some leave it out, some give the
-// same index to all, and some give later fragments other ids.
+// find returns the call that a fragment continues; nil if it begins a call. An index
+// distinguishes calls, but some servers leave it out, some use the same index for
+// all, and some give later fragments other ids.
 func (r *reply) find(t callPart) *call {
 	var last *call
 	for _, c := range slices.Backward(r.calls) {
@@ -249,7 +251,8 @@ func (r *reply) find(t callPart) *call {
 	return last
 }
 
-// ending is what a finish_reason means. Servers know more of them than OpenAI.
+// ending returns the meaning of a finish_reason. Servers have more of them than
+// OpenAI.
 func ending(finish string) (stop llm.Stop, known bool) {
 	switch strings.ToLower(finish) {
 	case "stop", "eos", "eos_token", "end_turn", "stop_sequence":
@@ -273,9 +276,9 @@ func (r *reply) Last() (llm.Delta, error) {
 	case r.finish == "":
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a finish_reason")}
 	case r.finish == "error" || r.finish == "network_error" || r.finish == "insufficient_system_resource":
-		return llm.Delta{}, &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the provider gave up in mid-reply: %s", r.finish)}
+		return llm.Delta{}, &llm.Error{Kind: llm.Network, Err: fmt.Errorf("the provider gave up in the middle of the reply: %s", r.finish)}
 	case !known:
-		return llm.Delta{}, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.finish, 100))
+		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.finish, 100))
 	case r.refused && stop.Whole():
 		stop = llm.Refusal
 	case stop.Whole() && len(r.calls) > 0:

@@ -2,17 +2,16 @@ package chat
 
 import "strings"
 
-// tags tells thoughts from the reply where a server leaves them in the text,
-// as the model writes them: between <think> and </think>, at its beginning.
+// A tags separates thinking from text for servers that leave both in the text, as
+// the model writes them: thinking stands between <think> and </think>, first.
 type tags struct {
 	state int    // 0: it may begin with a tag; 1: within; 2: past it
-	held  string // what may be the beginning of a tag
+	held  string // text that may be the beginning of a tag
 }
 
 const opening, closing = "<think>", "</think>"
 
-// split returns what of the next fragment of the text is thought, and what is
-// text.
+// split returns which part of the next fragment is thinking, and which is text.
 func (t *tags) split(s string) (thought, text string) {
 	if s == "" || t.state == 2 {
 		return "", s
@@ -45,7 +44,7 @@ func (t *tags) split(s string) (thought, text string) {
 	return s, ""
 }
 
-// rest returns what was held to the end: it was no tag after all.
+// rest returns the text that is still held at the end: it was no tag.
 func (t *tags) rest() *message {
 	held := prose(t.held)
 	t.held = ""

@@ -14,8 +14,8 @@ import (
 // the reasoning comes back encrypted, and goes along with the next request.
 type Encoder struct {
 	Model   string
-	Reasons bool // gives its reasoning, and takes no temperature
-	Summary bool // asks for its reasoning in words, which OpenAI gives to verified organizations alone
+	Reasons bool // returns its reasoning, and takes no temperature
+	Summary bool // asks for summaries of its reasoning, which only verified organizations get
 }
 
 // Head implements [wire.Format].

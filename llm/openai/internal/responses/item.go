@@ -8,7 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// item is what a conversation is made of.
+// An item is an entry of a conversation.
 type item struct {
 	Type    string `json:"type"`
 	Role    string `json:"role,omitempty"` // of a message
@@ -25,7 +25,7 @@ type item struct {
 	Encrypted string  `json:"encrypted_content,omitempty"`
 }
 
-// part is a piece of an item.
+// A part is a piece of an item.
 type part struct {
 	Type  string `json:"type"`
 	Text  string `json:"text,omitempty"`
@@ -39,7 +39,7 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return wire.Turn(messages[i], m.said, m.replied, results)
 }
 
-// said is a message of the user's.
+// said encodes a user's message.
 func (m *Encoder) said(parts llm.Parts) ([]item, error) {
 	content, err := wire.Said(parts, func(s string) part { return part{Type: "input_text", Text: s} }, blob, m.Model, "images, PDF and text")
 	if err != nil || len(content) == 0 {
@@ -48,7 +48,7 @@ func (m *Encoder) said(parts llm.Parts) ([]item, error) {
 	return []item{{Type: "message", Role: "user", Content: content}}, nil
 }
 
-// sealed is what a part needs to go back: of [llm.Thinking] the first two, of
+// sealed is the Opaque of a part: of [llm.Thinking] the first two fields, of
 // [llm.Text] the last.
 type sealed struct {
 	ID        string `json:"id,omitempty"`
@@ -56,9 +56,9 @@ type sealed struct {
 	Phase     string `json:"phase,omitempty"`
 }
 
-// replied is a message of the assistant's.
+// replied encodes a message of the assistant's.
 func (m *Encoder) replied(parts llm.Parts) (items []item, err error) {
-	last := 0 // how many items there are up to the last that is no reasoning
+	last := 0 // the number of items up to the last that is no reasoning
 	for _, p := range parts {
 		switch p := p.(type) {
 		case llm.Text:
@@ -87,10 +87,10 @@ func (m *Encoder) replied(parts llm.Parts) (items []item, err error) {
 			return nil, wire.Misplaced("the assistant", p)
 		}
 	}
-	return items[:last], nil // reasoning of which nothing came is refused
+	return items[:last], nil // reasoning without an item after it is refused
 }
 
-// results are the results of tools.
+// results encodes the results of tools.
 func results(found []llm.Result) (items []item, err error) {
 	for _, r := range found {
 		items = append(items, item{Type: "function_call_output", CallID: wire.CallID(r.ID), Output: result(r)})
@@ -98,7 +98,7 @@ func results(found []llm.Result) (items []item, err error) {
 	return items, nil
 }
 
-// result is a string, or a list if there is more than text.
+// result returns a result as a string, or as a list if it is more than text.
 func result(r llm.Result) any {
 	var content []part
 	say := func(s string) { content = append(content, part{Type: "input_text", Text: s}) }
@@ -137,7 +137,7 @@ func result(r llm.Result) any {
 	return strings.Join(texts, "\n\n")
 }
 
-// blob returns b as a part, if it can be one.
+// blob returns b as a part; ok is false if the provider does not accept it.
 func blob(b llm.Blob) (part, bool) {
 	kind := wire.KindOf(b)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
-// event is what we read of an event of a stream, and of a whole response.
+// An event is the part of an event of a stream, or of a whole response, that
+// matters here.
 type event struct {
 	Type     string          `json:"type"`
 	Object   string          `json:"object"`
@@ -70,25 +71,25 @@ func (u *usage) neutral() *llm.Usage {
 		CacheWrite: int(min(u.Details.Write, u.Input)), Reasoning: int(min(u.OutputDetails.Reasoning, u.Output))}
 }
 
-// reply turns events into deltas.
+// A reply turns the events of a response into deltas.
 type reply struct {
 	wire.Voice
 	model   string
 	items   map[int]*begun
-	calls   bool // there are any
+	calls   bool // the reply contains a call
 	refused bool
 
 	ended string // "completed" or why it is incomplete, once it ended
 	usage *llm.Usage
 }
 
-// begun is an item as far as it came.
+// A begun is an item of the reply that has begun.
 type begun struct {
-	part    int // which part it is, or -1 if it is none yet
+	part    int // the index of its part; -1: it has none yet
 	kind    string
-	said    bool // a fragment of it came
+	said    bool // a fragment of it has arrived
 	closed  bool
-	summary int // which of the summaries of its reasoning came last
+	summary int // the index of the last summary of its reasoning
 }
 
 // Read is a [wire.Reader].
@@ -142,7 +143,7 @@ func (r *reply) Add(data []byte) error {
 	return nil
 }
 
-// begin begins item i, unless it has begun.
+// begin starts item i, unless it has started.
 func (r *reply) begin(i int, it gotItem) {
 	if r.items[i] != nil {
 		return
@@ -158,7 +159,7 @@ func (r *reply) begin(i int, it gotItem) {
 	}
 }
 
-// say yields a fragment of an item, whose part it begins if it has none.
+// say yields a fragment of an item, and starts its part if necessary.
 func (r *reply) say(b *begun, p llm.Part) {
 	if b.part < 0 {
 		b.part = r.Part()
@@ -199,8 +200,8 @@ func (r *reply) extend(e event) error {
 	return nil
 }
 
-// close adds to an item what only its end says, and all of it if no fragments
-// came.
+// close adds to an item the fields that only its end has, and its content if no
+// fragments arrived.
 func (r *reply) close(b *begun, it gotItem) {
 	if b.closed || b.kind != it.Type {
 		return
@@ -237,7 +238,7 @@ func (r *reply) close(b *begun, it gotItem) {
 	}
 }
 
-// arguments are a string, or the object itself.
+// arguments are an object, or an object in a string.
 func arguments(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -246,9 +247,9 @@ func arguments(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// finish takes over what the end of a response says.
+// finish decodes the end of a response.
 func (r *reply) finish(res response, status string) error {
-	for i, it := range res.Output { // for what was not told before
+	for i, it := range res.Output { // for items that no event announced
 		r.begin(i, it)
 		r.close(r.items[i], it)
 	}
@@ -294,7 +295,7 @@ func (r *reply) Last() (llm.Delta, error) {
 	case "content_filter":
 		last.Stop = llm.Filter
 	default:
-		return last, wire.Wrongf("the reply ended for a reason that is not known here: %s", wire.OneLine(r.ended, 100))
+		return last, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.ended, 100))
 	}
 	return last, nil
 }
