@@ -16,6 +16,8 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
+// readCSV reads text whose delimiter it detects: many programs call files CSV
+// that are separated by semicolons or tabs.
 func readCSV(ctx context.Context, data []byte, o Options) (*Table, error) {
 	text, note, err := decode(data)
 	if err != nil {
@@ -24,6 +26,7 @@ func readCSV(ctx context.Context, data []byte, o Options) (*Table, error) {
 	return separated(ctx, text, delimiter(text), note, o)
 }
 
+// readTSV reads text that is separated by tabs, whatever else is in it.
 func readTSV(ctx context.Context, data []byte, o Options) (*Table, error) {
 	text, note, err := decode(data)
 	if err != nil {

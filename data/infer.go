@@ -17,6 +17,7 @@ var missing = map[string]bool{
 	"-": true, "--": true, "#n/a": true, "?": true, ".": true, "<na>": true, "#value!": true, "#div/0!": true,
 }
 
+// isMissing reports whether a trimmed cell stands for no value.
 func isMissing(s string) bool { return len(s) <= 8 && missing[strings.ToLower(s)] }
 
 // infer makes a column of the texts of its cells: of numbers or times if nearly

@@ -56,6 +56,8 @@ func Read(ctx context.Context, fsys fs.FS, name string, o Options) (t *Table, er
 	return t, nil
 }
 
+// readFile reads at most limit bytes. It fails if the file grows meanwhile, as
+// a file that is being written does.
 func readFile(ctx context.Context, fsys fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -119,6 +121,7 @@ func readerFor(name string, data []byte) readFunc {
 	return readCSV
 }
 
+// refuse returns a readFunc that fails, for files that could be converted.
 func refuse(why string) readFunc {
 	return func(context.Context, []byte, Options) (*Table, error) { return nil, errors.New(why) }
 }

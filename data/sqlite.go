@@ -119,6 +119,8 @@ func largest(ctx context.Context, conn *sql.Conn, names []string) (string, error
 	return best, nil
 }
 
+// readQuery reads the rows of a query, as many as limit cells allow. SQLite has
+// no types of columns, only of values, so all become text first.
 func readQuery(ctx context.Context, conn *sql.Conn, query string, limit int) (*Table, error) {
 	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {

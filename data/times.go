@@ -93,6 +93,7 @@ func times(name string, cells []string) (secs []float64, unit Unit, notes []stri
 // timelike is a fast check: times are short and have digits.
 func timelike(s string) bool { return len(s) <= 40 && strings.ContainsAny(s, "0123456789") }
 
+// parse reads a time as seconds since 1970. Without a zone it is in UTC.
 func (l layout) parse(s string) (float64, bool) {
 	t, err := time.Parse(l.format, s)
 	if err != nil || t.Year() < 1 {

@@ -15,6 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
+// reportInput is the arguments of data_report, as its schema describes them.
 type reportInput struct {
 	Markdown string   `json:"markdown"`
 	Path     string   `json:"path"`

@@ -55,6 +55,8 @@ type item struct {
 	ListedPath  string `json:"chartPath"`
 }
 
+// visualizationInput is the arguments of data_visualization. They may be one
+// chart themselves, or name a list of charts in JSONPath.
 type visualizationInput struct {
 	item
 	ToolType   string `json:"tool_type"`

@@ -42,6 +42,7 @@ func (p *plot) cartesian() {
 // least is above the largest.
 type extent struct{ xlo, xhi, ylo, yhi float64 }
 
+// x and y widen the extent to two more places or values.
 func (e *extent) x(lo, hi float64) { e.xlo, e.xhi = min(e.xlo, lo), max(e.xhi, hi) }
 func (e *extent) y(a, b float64)   { e.ylo, e.yhi = min(e.ylo, a, b), max(e.yhi, a, b) }
 
@@ -101,6 +102,7 @@ func (p *plot) axisNames(yticks, y2ticks []tick) {
 	}
 }
 
+// labels returns the texts of ticks.
 func labels(ticks []tick) (all []string) {
 	for _, t := range ticks {
 		all = append(all, t.label)

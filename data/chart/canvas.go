@@ -34,6 +34,8 @@ var (
 	markText  = style{size: 12, bold: true, colour: marking, halo: true}
 )
 
+// anchored, fitting and in return the style with another anchor, within so many
+// pixels, and in another colour.
 func (s style) anchored(at anchor) style   { s.at = at; return s }
 func (s style) fitting(most float64) style { s.within = most; return s }
 func (s style) in(c color.NRGBA) style     { s.colour = c; return s }

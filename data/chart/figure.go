@@ -135,6 +135,8 @@ func Parse(spec []byte) (*Figure, error) {
 	return &f, nil
 }
 
+// check returns an error if drawing the figure would fail: a specification may
+// have been written by anyone.
 func (f *Figure) check() error {
 	switch f.Kind {
 	case Bar, Line, Area, Scatter, Histogram, Box, Pie, Heatmap, Dual:

@@ -91,6 +91,7 @@ func (f *Fonts) face(name string) *font.Face {
 	return face
 }
 
+// unpackFont returns an embedded font as a TrueType file.
 func unpackFont(name string) ([]byte, error) {
 	packed, err := fontFiles.Open("fonts/" + name + ".ttf.gz")
 	if err != nil {
@@ -110,6 +111,7 @@ type resolver struct {
 	heavy bool
 }
 
+// ResolveFace implements [shaping.Fontmap]. The lock of the Fonts is held.
 func (c resolver) ResolveFace(r rune) *font.Face { return c.fonts.face(fontFor(r, c.heavy)) }
 
 // A glyph is a shape of a font, at a place relative to the start of its text.

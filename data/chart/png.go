@@ -36,10 +36,14 @@ type raster struct {
 	z     vector.Rasterizer
 }
 
+// newRaster returns a transparent canvas for a figure of a size. fonts may be
+// nil if no text is drawn.
 func newRaster(w, h float64, fonts *Fonts) *raster {
 	return &raster{img: image.NewRGBA(image.Rect(0, 0, int(w*pngScale), int(h*pngScale))), fonts: fonts}
 }
 
+// encode returns the canvas as a PNG. A very large one is compressed less, as
+// that takes most of the time.
 func (p *raster) encode() ([]byte, error) {
 	var b bytes.Buffer
 	e := png.Encoder{CompressionLevel: png.DefaultCompression}
@@ -77,6 +81,7 @@ func (o outlines) at(p point) (x, y float32) {
 	return float32(p.x*pngScale - float64(o.origin.X)), float32(p.y*pngScale - float64(o.origin.Y))
 }
 
+// polygon adds a closed path.
 func (o outlines) polygon(shape []point) {
 	for i, q := range shape {
 		x, y := o.at(q)
@@ -191,6 +196,8 @@ func (p *raster) dots(at []point, radius float64, c color.NRGBA) {
 	}
 }
 
+// text fills the outlines of all glyphs at once. Unlike a canvas that draws
+// bitmaps of letters, it can turn text by any angle.
 func (p *raster) text(x, y float64, s string, st style) {
 	glyphs, width := p.fonts.shape(s, st.size, st.bold)
 	shift := map[anchor]float64{middle: -width / 2, end: -width}[st.at]

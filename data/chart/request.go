@@ -107,6 +107,8 @@ func resolve(t *data.Table, r Request) (*plan, error) {
 	return p, p.check()
 }
 
+// findColumns finds the columns that the request names. Those of values must
+// be numbers.
 func (p *plan) findColumns() (err error) {
 	find := func(name string) (c *data.Column) {
 		if name != "" && err == nil {
@@ -172,6 +174,7 @@ func usable(t *data.Table) (c columns) {
 	return c
 }
 
+// without returns the columns except col, which may be nil.
 func (c columns) without(col *data.Column) columns {
 	return columns{exclude(c.times, col), exclude(c.numbers, col), exclude(c.texts, col)}
 }
@@ -223,6 +226,9 @@ func mentioned(list []*data.Column, title string) (found []*data.Column) {
 	return found
 }
 
+// chooseX returns the column for the horizontal axis, or nil: what the kind
+// needs, else times, else the texts that name the rows, else numbers. numbers
+// are the candidates for values; columns that the title mentions come first.
 func (p *plan) chooseX(c columns, numbers []*data.Column) *data.Column {
 	texts := mentioned(c.texts, p.Title)
 	if len(texts) == 0 {
@@ -329,6 +335,7 @@ func magnitude(c *data.Column) float64 {
 	return sum / max(n, 1)
 }
 
+// chooseKind returns the kind that suits the columns.
 func (p *plan) chooseKind() Kind {
 	switch {
 	case p.x == nil:

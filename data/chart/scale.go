@@ -16,6 +16,7 @@ type scale struct {
 	log    bool
 }
 
+// at returns the pixel of v. Values outside the scale lie outside its pixels.
 func (s scale) at(v float64) float64 {
 	lo, hi := s.lo, s.hi
 	if s.log {
@@ -229,6 +230,8 @@ func floorMonths(v float64, months int) time.Time {
 	return firstOfMonth(t.Year(), time.Month(m-m%months+1))
 }
 
+// ticksBetween labels the times from lo to hi among those that begin with t, at
+// most 200.
 func ticksBetween(lo, hi float64, t time.Time, layout string, next func(time.Time) time.Time) (ticks []tick) {
 	for ; float64(t.Unix()) <= hi && len(ticks) < 200; t = next(t) {
 		if v := float64(t.Unix()); v >= lo {

@@ -75,6 +75,7 @@ func countBins(v []float64, step float64) (s Series, ok bool) {
 	return s, true
 }
 
+// whole reports whether all values are whole numbers.
 func whole(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return x != math.Trunc(x) })
 }

@@ -40,6 +40,7 @@ type svg struct {
 	err  error
 }
 
+// escape writes text as XML. Characters that XML does not allow are replaced.
 func (s *svg) escape(text string) {
 	if err := xml.EscapeText(&s.b, []byte(text)); err != nil && s.err == nil {
 		s.err = err
@@ -78,6 +79,8 @@ func (s *svg) paint(attr string, c color.NRGBA) {
 	}
 }
 
+// fill writes a rectangle as a rect element and any other shape as a polygon:
+// most shapes are rectangles, and a rect is shorter.
 func (s *svg) fill(shape []point, c color.NRGBA) {
 	if len(shape) == 4 && shape[0].y == shape[1].y && shape[1].x == shape[2].x &&
 		shape[2].y == shape[3].y && shape[0].x == shape[3].x {

@@ -144,6 +144,7 @@ type bin struct {
 	lo, hi float64
 }
 
+// add adds a value, and keeps it if the aggregate needs all values.
 func (b *bin) add(v float64, keep bool) {
 	if b.n == 0 {
 		b.lo, b.hi = v, v
@@ -347,6 +348,7 @@ func (p *plan) nameAxes(f *Figure, ys []*data.Column, aggs []string, repeated bo
 	}
 }
 
+// aggregateName returns the name of an aggregate in the figure's language.
 func (f *Figure) aggregateName(agg string) string {
 	zh := map[string]string{"sum": "合计", "mean": "平均", "median": "中位数", "min": "最小", "max": "最大", "count": "计数"}
 	return f.word(agg, zh[agg])

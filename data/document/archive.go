@@ -32,6 +32,8 @@ type listing struct {
 	bytes uint64
 }
 
+// add counts a file, and lists it unless there are too many. Names may come in
+// any encoding.
 func (l *listing) add(name string, size uint64, at time.Time) {
 	l.files++
 	l.bytes += size
@@ -53,6 +55,9 @@ func (r *reader) list(l *listing, format string) {
 	}
 }
 
+// archive reads a zip file that is no document. Part 1 is the list; the texts
+// are numbered from 2 in the order of the archive, whether they are asked for or
+// not, so that a part keeps its number.
 func (r *reader) archive(z *zip.Reader) error {
 	var l listing
 	encrypted, n := 0, 1
@@ -138,6 +143,9 @@ func (r *reader) gzip() error {
 	return nil
 }
 
+// tar reads a tar archive as archive does. It has no directory, so that it is
+// read to its end, or to maxStreamed bytes. One that breaks off keeps what came
+// before.
 func (r *reader) tar(src io.Reader, format string) error {
 	t := tar.NewReader(io.LimitReader(ctxio.NewReader(r.ctx, src), maxStreamed))
 	var l listing

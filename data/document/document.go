@@ -101,6 +101,8 @@ func Read(ctx context.Context, fsys fs.FS, name string, o Options) (d *Document,
 	return r.doc, ctx.Err()
 }
 
+// load reads a file of at most limit bytes. It asks for the size first: a file
+// that is too large is not read.
 func load(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
@@ -127,6 +129,8 @@ type reader struct {
 	left int // bytes of text left out
 }
 
+// note adds a note, unless there are maxNotes: a broken document may have one
+// for each of its parts.
 func (r *reader) note(format string, a ...any) {
 	if len(r.doc.Notes) < maxNotes {
 		r.doc.Notes = append(r.doc.Notes, fmt.Sprintf(format, a...))

@@ -39,6 +39,8 @@ func (r *reader) zip() error {
 	return r.archive(z)
 }
 
+// office opens the document as an Office file for read. Only the parts that
+// read opens are unpacked, so pictures in it do not count.
 func (r *reader) office(read func(*ooxml.File) error) error {
 	f, err := ooxml.Open(r.ctx, r.data, maxUnpacked)
 	if err != nil {
@@ -71,6 +73,7 @@ func (r *reader) docx(f *ooxml.File) error {
 	return nil
 }
 
+// word reads a part of a DOCX. An error names the part.
 func (r *reader) word(f *ooxml.File, name string, first int, add func(int, string)) (ooxml.Text, error) {
 	part, err := f.Part(name)
 	if err != nil {
@@ -113,6 +116,8 @@ func (r *reader) pptx(f *ooxml.File) error {
 	return nil
 }
 
+// drawing reads the text of a slide, or of the notes to one. With an error it
+// may return what it read before.
 func drawing(f *ooxml.File, name string) (string, error) {
 	part, err := f.Part(name)
 	if err != nil {
@@ -143,6 +148,8 @@ const sheetRows = 2000
 // seeAll is what notes say about rows that are left out.
 const seeAll = "data_visualization (profile) and Python read all of them"
 
+// xlsx reads the sheets in order. One that is broken becomes a note, and the
+// others are read.
 func (r *reader) xlsx() error {
 	f, err := ooxml.OpenBook(r.ctx, r.data, 8*maxUnpacked)
 	if err != nil {

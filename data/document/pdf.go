@@ -20,6 +20,8 @@ const (
 	maxPages = 100_000
 )
 
+// pdf reads the text of a PDF. The header may stand after other bytes, as many
+// viewers allow. There is no OCR: pages that are pictures become a note.
 func (r *reader) pdf() error {
 	ctx, cancel := context.WithTimeout(r.ctx, pdfTime)
 	defer cancel()
@@ -88,6 +90,7 @@ func (p *contextFile) ReadAt(b []byte, off int64) (int, error) {
 	return p.r.ReadAt(b, off)
 }
 
+// pageText returns the text of page n, from 1.
 func pageText(f *pdf.Reader, n int) (text string, err error) {
 	defer func() { // the library panics on broken pages
 		if p := recover(); p != nil {
@@ -132,6 +135,8 @@ func layout(letters []pdf.Text) string {
 // size is the height of a letter; broken PDFs claim 0 or less.
 func size(t pdf.Text) float64 { return max(math.Abs(t.FontSize), 4) }
 
+// sameLine reports whether two letters stand on one line. Subscripts and
+// superscripts, which are shifted a little, still do.
 func sameLine(a, b pdf.Text) bool { return math.Abs(a.Y-b.Y) <= 0.3*max(size(a), size(b)) }
 
 // line joins the letters of a line, which it sorts.

@@ -78,6 +78,9 @@ func selection(pages string) (o Options, err error) {
 	return o, nil
 }
 
+// result is what the model reads of a document: a line about it, the text, and
+// the image if there is one. pages is the argument, for the error that it fits
+// nothing.
 func result(name string, d *Document, pages string) openmanus.Result {
 	detail := Detail{Path: name, Format: d.Format, About: d.About, Notes: d.Notes}
 	var b strings.Builder

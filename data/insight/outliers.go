@@ -114,6 +114,7 @@ func runningMedian(y []float64) []float64 {
 	return out
 }
 
+// differences returns the steps from each value to the next; x is not empty.
 func differences(x []float64) []float64 {
 	d := make([]float64, len(x)-1)
 	for i := range d {

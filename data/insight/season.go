@@ -43,6 +43,8 @@ func calendarNames() (months, weekdays []string) {
 	return months, weekdays
 }
 
+// hour, month, quarter and weekday return the position of a time in its period,
+// from 0.
 func hour(x float64) int    { return data.UnixTime(x).Hour() }
 func month(x float64) int   { return int(data.UnixTime(x).Month()) - 1 }
 func quarter(x float64) int { return month(x) / 3 }
@@ -192,6 +194,7 @@ func (c season) positionName(w words, p int) string {
 	return c.names[p]
 }
 
+// insight states the season: its period, and where it is highest and lowest.
 func (c season) insight(w words, set Set, s Series) Insight {
 	top, bottom := 0, 0
 	for p, e := range c.effect {

@@ -97,6 +97,8 @@ func runBrowser(
 	return out.String(), err
 }
 
+// fileURL returns the address of an absolute path, which may have spaces and
+// other characters that addresses must escape.
 func fileURL(p string) string {
 	p = filepath.ToSlash(p)
 	if !strings.HasPrefix(p, "/") { // a drive letter

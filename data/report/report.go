@@ -105,6 +105,8 @@ type heading struct {
 	id, text string
 }
 
+// headings returns the headings at the top level of a document, with the ids
+// that the parser gave them.
 func headings(doc ast.Node, source []byte) (hs []heading) {
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, ok := n.(*ast.Heading); ok {

@@ -70,6 +70,7 @@ func (b *builder) paragraph(w util.BufWriter, _ []byte, n ast.Node, entering boo
 	return ast.WalkContinue, err
 }
 
+// image renders an image as a figure. Its alternative text is the caption.
 func (b *builder) image(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
@@ -148,6 +149,7 @@ func (b *builder) load(address string) *shown {
 	return &shown{table: t, err: err}
 }
 
+// chart reads a chart in both of its forms, as the page is rendered twice.
 func (b *builder) chart(spec []byte) *shown {
 	f, err := chart.Parse(spec)
 	if err != nil {

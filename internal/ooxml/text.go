@@ -136,6 +136,7 @@ func (w *word) turnPage() {
 	w.page++
 }
 
+// flush passes on the text of the page, if there is any.
 func (w *word) flush() {
 	if s := strings.TrimSpace(w.out.String()); s != "" {
 		w.add(w.page, s)
@@ -143,6 +144,8 @@ func (w *word) flush() {
 	w.out.Reset()
 }
 
+// endParagraph writes the paragraph as its style demands, or adds it to the
+// cell of a table that it is in.
 func (w *word) endParagraph() {
 	text := strings.TrimSpace(w.para.String())
 	w.para.Reset()
@@ -229,6 +232,7 @@ func (d *drawing) text(s []byte) {
 	}
 }
 
+// endParagraph writes the paragraph as a line, or adds it to its cell.
 func (d *drawing) endParagraph() {
 	text := strings.TrimSpace(d.para.String())
 	d.para.Reset()

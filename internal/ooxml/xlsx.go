@@ -112,6 +112,8 @@ func (b *Book) read(workbook string) error {
 	return nil
 }
 
+// readStrings reads the table of strings. Cells refer to it by index, so that a
+// text that occurs often is stored once.
 func (b *Book) readStrings(part string) error {
 	return b.file.elements(part, func(d *xml.Decoder, e xml.StartElement) error {
 		if e.Name.Local != "si" {
