@@ -153,13 +153,15 @@ func (c *Client) background(f func()) bool {
 	return true
 }
 
+// say reports a line to the person, if anything listens.
 func (c *Client) say(format string, a ...any) {
 	if c.opts.Say != nil {
 		c.opts.Say(fmt.Sprintf(format, a...))
 	}
 }
 
-// link returns the server with the name, or nil.
+// link returns the server with the name, or nil. The list of servers does not
+// change.
 func (c *Client) link(name string) *link {
 	for _, l := range c.links {
 		if l.cfg.Name == name {

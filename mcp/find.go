@@ -117,6 +117,7 @@ func describe(in findArgs, tools, held []*remote, missing []string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// namesOf returns the names of the tools for agents.
 func namesOf(tools []*remote) []string {
 	var names []string
 	for _, t := range tools {

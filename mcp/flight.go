@@ -91,6 +91,8 @@ func (l *link) flight(call openmanus.Call, do func(context.Context, *flight) (an
 
 type flightKey struct{}
 
+// begin registers a flight: under its call, for later runs, and under its
+// token, for progress.
 func (l *link) begin(f *flight) {
 	l.mu.Lock()
 	l.seq++
@@ -102,6 +104,7 @@ func (l *link) begin(f *flight) {
 	l.c.flights[f.key] = f
 }
 
+// finish removes a flight that has ended.
 func (l *link) finish(f *flight) {
 	l.mu.Lock()
 	delete(l.progress, f.token)
@@ -183,6 +186,7 @@ func (l *limit) progress() {
 	}
 }
 
+// stop ends the timeout.
 func (l *limit) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

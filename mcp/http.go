@@ -83,6 +83,8 @@ type web struct {
 	status  atomic.Int32 // of the last response to a POST that was an error
 }
 
+// web returns the transport to the server at home. Only connections to other
+// hosts go through [Options].Dial: the configuration names this one.
 func (l *link) web(home *url.URL) *web {
 	plain := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	base := &http.Transport{

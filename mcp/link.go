@@ -32,6 +32,7 @@ type link struct {
 	seq      int                // of tokens
 }
 
+// newLink returns the link of a server, which is not connected yet.
 func newLink(c *Client, cfg ServerConfig) *link {
 	l := &link{c: c, cfg: cfg, turn: make(chan struct{}, 1), progress: map[string]*flight{}}
 	l.turn <- struct{}{}
@@ -218,6 +219,8 @@ func (l *link) changed() {
 	l.stale = true
 }
 
+// status returns the state of the server for people. Tools keep the names that
+// they show here.
 func (l *link) status() Status {
 	list := l.known()
 	if list != nil {

@@ -63,6 +63,7 @@ func (l *link) relist(ctx context.Context, sess *sdk.ClientSession) error {
 	return nil
 }
 
+// capabilities returns what the server says that it supports, or nil.
 func capabilities(sess *sdk.ClientSession) *sdk.ServerCapabilities {
 	if r := sess.InitializeResult(); r != nil {
 		return r.Capabilities

@@ -22,6 +22,8 @@ type reader struct {
 	read func(ctx context.Context, l *link, sess *sdk.ClientSession, in readArgs) (llm.Parts, error)
 }
 
+// A readArgs has the arguments of both readers. Server is required; without URI
+// and Name they list.
 type readArgs struct {
 	Server    string            `json:"server"`
 	URI       string            `json:"uri"`
@@ -34,6 +36,7 @@ type readArgs struct {
 const readerSchema = `{"type":"object","properties":{` +
 	`"server":{"type":"string","description":"The server's name."},%s},"required":["server"]}`
 
+// newReader returns a reader without its two functions.
 func newReader(c *Client, name, description, properties string) *reader {
 	schema := json.RawMessage(fmt.Sprintf(readerSchema, properties))
 	return &reader{c: c, spec: openmanus.ToolSpec{
@@ -41,6 +44,7 @@ func newReader(c *Client, name, description, properties string) *reader {
 	}}
 }
 
+// resourcesTool returns mcp_resources.
 func (c *Client) resourcesTool() openmanus.Tool {
 	r := newReader(c, nameResources,
 		"List the resources of an MCP server (files, records and the like), or read one by its URI.",
@@ -49,6 +53,7 @@ func (c *Client) resourcesTool() openmanus.Tool {
 	return r
 }
 
+// promptsTool returns mcp_prompts.
 func (c *Client) promptsTool() openmanus.Tool {
 	r := newReader(c, namePrompts,
 		"List the prompts that an MCP server has written for tasks of its own, or get one. "+
@@ -115,6 +120,7 @@ func (r *reader) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 // maxEntries is how many resources or prompts are listed.
 const maxEntries = 200
 
+// listResources writes a line for each resource and each template of resources.
 func listResources(ctx context.Context, sess *sdk.ClientSession, b *strings.Builder) error {
 	if caps := capabilities(sess); caps == nil || caps.Resources == nil {
 		b.WriteString("This server has no resources.")
@@ -147,6 +153,7 @@ func listResources(ctx context.Context, sess *sdk.ClientSession, b *strings.Buil
 	return nil
 }
 
+// readResource returns the contents of the resource at in.URI.
 func readResource(ctx context.Context, _ *link, sess *sdk.ClientSession, in readArgs) (llm.Parts, error) {
 	res, err := sess.ReadResource(ctx, &sdk.ReadResourceParams{URI: in.URI})
 	if err != nil {
@@ -162,6 +169,7 @@ func readResource(ctx context.Context, _ *link, sess *sdk.ClientSession, in read
 	return parts, nil
 }
 
+// listPrompts writes a line for each prompt, with the names of its arguments.
 func listPrompts(ctx context.Context, sess *sdk.ClientSession, b *strings.Builder) error {
 	if caps := capabilities(sess); caps == nil || caps.Prompts == nil {
 		b.WriteString("This server has no prompts.")
@@ -193,6 +201,8 @@ func listPrompts(ctx context.Context, sess *sdk.ClientSession, b *strings.Builde
 	return nil
 }
 
+// getPrompt returns the messages of a prompt. The model reads them as
+// information, each with its role.
 func getPrompt(ctx context.Context, l *link, sess *sdk.ClientSession, in readArgs) (llm.Parts, error) {
 	res, err := sess.GetPrompt(ctx, &sdk.GetPromptParams{Name: in.Name, Arguments: in.Arguments})
 	if err != nil {

@@ -124,6 +124,7 @@ func (l *link) request(
 	}
 }
 
+// version returns the version of the protocol of a connection.
 func version(sess *sdk.ClientSession) string {
 	if r := sess.InitializeResult(); r != nil {
 		return r.ProtocolVersion
