@@ -239,7 +239,7 @@ func (l *link) judge(list *listing) error {
 			t.held = "it was not there when the server was approved"
 		}
 		if t.held != "" {
-			list.note(fmt.Sprintf("the tool %q is held: %s (openmanus mcp approve %s)", line(t.tool, 60),
+			list.addNote(fmt.Sprintf("the tool %q is held: %s (openmanus mcp approve %s)", line(t.tool, 60),
 				t.held, word(l.cfg.Name)))
 		}
 	}

@@ -46,7 +46,7 @@ func (c *Client) findTool() openmanus.Tool {
 		tools, held := c.offered()
 		for _, l := range c.links {
 			if l.known() != nil {
-				l.news(ctx, call.Session)
+				l.toolChanges(ctx, call.Session)
 			}
 		}
 		return openmanus.Result{Parts: text("%s", describe(in, tools, held, c.missing())), Source: "mcp"}, nil
@@ -237,7 +237,7 @@ func (u *useTool) Spec() openmanus.ToolSpec { return u.spec }
 // Hints implements [openmanus.CallHinter]. It returns the hints of the tool
 // that is called.
 func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
-	if t, _, err := u.c.meant(call); err == nil {
+	if t, _, err := u.c.targetOf(call); err == nil {
 		return t.spec.Hints
 	}
 	return openmanus.Hints{}
@@ -245,16 +245,16 @@ func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
 
 // Run implements [openmanus.Tool].
 func (u *useTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
-	t, input, err := u.c.meant(call)
+	t, input, err := u.c.targetOf(call)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
 	return t.run(ctx, call, json.RawMessage(input))
 }
 
-// meant returns the tool that a call of use_tool names, and the arguments,
+// targetOf returns the tool that a call of use_tool names, and the arguments,
 // checked against its schema. The error is for the model.
-func (c *Client) meant(call openmanus.Call) (*remote, string, error) {
+func (c *Client) targetOf(call openmanus.Call) (*remote, string, error) {
 	var in useArgs
 	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
 		return nil, "", fmt.Errorf("arguments: %w", err)
@@ -296,7 +296,7 @@ func (c *Client) Gate(g openmanus.Gate) openmanus.Gate {
 		if call.Name != nameUse {
 			return g.Rule(ctx, call, spec)
 		}
-		t, input, err := c.meant(call)
+		t, input, err := c.targetOf(call)
 		if err != nil {
 			return openmanus.Verdict{Rule: "arguments", Reason: err.Error()}, nil
 		}

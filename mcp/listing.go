@@ -83,7 +83,7 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 		}
 		for _, t := range res.Tools {
 			if len(list.tools) == maxTools || size > maxListing {
-				list.note(fmt.Sprintf("it offers too much: only the first %d tools are used",
+				list.addNote(fmt.Sprintf("it offers too much: only the first %d tools are used",
 					len(list.tools)))
 				return nil
 			}
@@ -95,7 +95,7 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 				note = fmt.Sprintf("it has two tools called %q: the second is left out", line(t.Name, 60))
 			}
 			if note != "" {
-				list.note(note)
+				list.addNote(note)
 				continue
 			}
 			size += r.size
@@ -105,7 +105,7 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 		case res.NextCursor == "":
 			return nil
 		case page == maxPages, seen[res.NextCursor]:
-			list.note(fmt.Sprintf("its list of tools does not end: only the first %d are used",
+			list.addNote(fmt.Sprintf("its list of tools does not end: only the first %d are used",
 				len(list.tools)))
 			return nil
 		}
@@ -117,8 +117,8 @@ func (l *link) collect(ctx context.Context, sess *sdk.ClientSession, list *listi
 // maxNotes is how many notes a listing has.
 const maxNotes = 10
 
-// note adds a note, which completes a sentence about the server.
-func (list *listing) note(text string) {
+// addNote adds a note, which completes a sentence about the server.
+func (list *listing) addNote(text string) {
 	if len(list.notes) < maxNotes && !slices.Contains(list.notes, text) {
 		list.notes = append(list.notes, text)
 	}

@@ -32,7 +32,7 @@ func (l *link) result(tool string, res *sdk.CallToolResult) (openmanus.Result, e
 	for _, c := range res.Content {
 		r.Parts = append(r.Parts, l.part(c)...)
 	}
-	if s := res.StructuredContent; s != nil && !said(res.Content, s) {
+	if s := res.StructuredContent; s != nil && !repeats(res.Content, s) {
 		data, err := json.Marshal(s)
 		if err == nil {
 			r.Parts = append(r.Parts, llm.Text{Text: string(data)})
@@ -72,9 +72,9 @@ func joined(parts llm.Parts) {
 	}
 }
 
-// said reports whether the texts of content repeat v: as JSON, or, if v is an
+// repeats reports whether the texts of content repeat v: as JSON, or, if v is an
 // object of strings, each of them.
-func said(content []sdk.Content, v any) bool {
+func repeats(content []sdk.Content, v any) bool {
 	all := ""
 	for _, c := range content {
 		var same any

@@ -71,7 +71,7 @@ func (w *weigher) weigh(v any, depth int) error {
 		}
 	}
 	for key, sub := range s {
-		if err := w.below(key, sub, depth); err != nil {
+		if err := w.weighBelow(key, sub, depth); err != nil {
 			return err
 		}
 	}
@@ -125,8 +125,8 @@ var (
 		definitions`)
 )
 
-// below weighs the subschemas of a keyword.
-func (w *weigher) below(key string, sub any, depth int) error {
+// weighBelow weighs the subschemas of a keyword.
+func (w *weigher) weighBelow(key string, sub any, depth int) error {
 	switch {
 	case slices.Contains(schemaKeys, key):
 		if list, ok := sub.([]any); ok {

@@ -165,7 +165,7 @@ func (s *Server) call(ctx context.Context, t openmanus.Tool,
 		}
 		got, ok := r.Params.InputResponses[asked].(*sdk.ElicitResult)
 		if ok {
-			if done := v.take(got); done != nil {
+			if done := v.recordAnswer(got); done != nil {
 				return done, nil
 			}
 		}
@@ -187,7 +187,7 @@ func (s *Server) call(ctx context.Context, t openmanus.Tool,
 		if err != nil {
 			return failed(nil, "asking the person failed: "+err.Error()), nil
 		}
-		if done := v.take(got); done != nil {
+		if done := v.recordAnswer(got); done != nil {
 			return done, nil
 		}
 	}
@@ -281,9 +281,9 @@ var rulingSchema = json.RawMessage(`{"type":"object","properties":{` +
 	`"decision":{"type":"string","enum":["allow","deny"],"description":"May this run?"},` +
 	`"reason":{"type":"string","description":"Why not, or what to do instead."}},"required":["decision"]}`)
 
-// take records the answer of the person. If that ends the call, it returns the
+// recordAnswer records the answer of the person. If that ends the call, it returns the
 // result.
-func (v *visit) take(got *sdk.ElicitResult) *sdk.CallToolResult {
+func (v *visit) recordAnswer(got *sdk.ElicitResult) *sdk.CallToolResult {
 	if v.Asking {
 		v.Asking = false
 		if v.Allowed = got.Action == "accept" && got.Content["decision"] == "allow"; v.Allowed {

@@ -102,12 +102,12 @@ func (s *signer) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 		err = errors.Join(err, errors.New("delete it, and sign in again"))
 		return nil, fmt.Errorf("%s cannot be read: %w", s.path(s.link), err)
 	}
-	s.source = s.kept(g.Client, g.Token)
+	s.source = s.storing(g.Client, g.Token)
 	return s.source, nil
 }
 
-// kept returns a source of tokens that stores each new one.
-func (s *signer) kept(client *oauth2.Config, token *oauth2.Token) oauth2.TokenSource {
+// storing returns a source of tokens that stores each new one.
+func (s *signer) storing(client *oauth2.Config, token *oauth2.Token) oauth2.TokenSource {
 	ctx := context.WithValue(s.link.c.life, oauth2.HTTPClient, s.client)
 	return &keeper{signer: s, client: client, last: token.AccessToken, source: client.TokenSource(ctx, token)}
 }
@@ -187,7 +187,7 @@ func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 		NewTokenSource: func(_ context.Context, client *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource,
 			error) {
 			s.save(client, t)
-			return s.kept(client, t), nil
+			return s.storing(client, t), nil
 		},
 	}
 	if s.Metadata != "" {

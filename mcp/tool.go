@@ -55,7 +55,7 @@ func (r *remote) run(ctx context.Context, call openmanus.Call,
 			clean(r.server), now.def.differs(r.def), word(r.server))
 	}
 	res, err := r.link.call(ctx, call, r.tool, input)
-	if note := r.link.news(ctx, call.Session); note != "" {
+	if note := r.link.toolChanges(ctx, call.Session); note != "" {
 		res.Parts = append(slices.Clip(res.Parts), llm.Text{Text: "\n" + note})
 	}
 	return res, err
@@ -157,9 +157,9 @@ type toldKey struct{ session, server string }
 // maxTold is how many sessions are remembered for the tools that they know of.
 const maxTold = 10000
 
-// hear records which tools of the server the session knows of, and returns
+// recordKnown records which tools of the server the session knows of, and returns
 // those that it knew of before, nil at the first time.
-func (l *link) hear(session string, now map[string]bool) (before map[string]bool) {
+func (l *link) recordKnown(session string, now map[string]bool) (before map[string]bool) {
 	c := l.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,9 +172,9 @@ func (l *link) hear(session string, now map[string]bool) (before map[string]bool
 	return before
 }
 
-// news returns a note for the model: which tools of the server were added and
+// toolChanges returns a note for the model: which tools of the server were added and
 // removed since the session last knew.
-func (l *link) news(ctx context.Context, session string) string {
+func (l *link) toolChanges(ctx context.Context, session string) string {
 	l.mu.Lock()
 	stale := l.stale && l.sess != nil
 	l.mu.Unlock()
@@ -191,7 +191,7 @@ func (l *link) news(ctx context.Context, session string) string {
 			now[t.spec.Name] = true
 		}
 	}
-	before := l.hear(session, now)
+	before := l.recordKnown(session, now)
 	if before == nil {
 		return ""
 	}

@@ -134,10 +134,10 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	if err := s.take(ctx); err != nil {
+	if err := s.acquire(ctx); err != nil {
 		return openmanus.Result{}, err
 	}
-	defer s.leave()
+	defer s.release()
 	if !in.Restart {
 		return s.run(ctx, in, call)
 	}

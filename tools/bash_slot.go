@@ -75,9 +75,9 @@ type procSlot struct {
 
 func newProcSlot() procSlot { return procSlot{turn: make(chan struct{}, 1)} }
 
-// take waits for the turn, so that calls of a session run one after the other.
-// The caller gives it back with leave.
-func (s *procSlot) take(ctx context.Context) error {
+// acquire waits for the turn, so that calls of a session run one after the other.
+// The caller gives it back with release.
+func (s *procSlot) acquire(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
 		return nil
@@ -86,7 +86,7 @@ func (s *procSlot) take(ctx context.Context) error {
 	}
 }
 
-func (s *procSlot) leave() { <-s.turn }
+func (s *procSlot) release() { <-s.turn }
 
 // stop kills the process. Later calls fail.
 func (s *procSlot) stop() {

@@ -88,7 +88,7 @@ func (w *walk) matching(ctx context.Context, root string, pattern pathGlob,
 		if times {
 			info, err := d.Info()
 			if err != nil {
-				w.note(name, err)
+				w.addProblem(name, err)
 				continue
 			}
 			f.modified = info.ModTime()

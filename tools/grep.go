@@ -166,7 +166,7 @@ func (g *grep) files(ctx context.Context, names []string) error {
 			break
 		}
 		if h.err != nil {
-			g.walk.note(names[i], h.err)
+			g.walk.addProblem(names[i], h.err)
 		}
 		if h.binary {
 			g.skipped++

@@ -128,10 +128,10 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 		return openmanus.Result{}, err
 	}
 	if in.Keep {
-		if err := s.take(ctx); err != nil {
+		if err := s.acquire(ctx); err != nil {
 			return openmanus.Result{}, err
 		}
-		defer s.leave()
+		defer s.release()
 	}
 	var unusable []string
 	for _, program := range p.programs() {

@@ -51,7 +51,7 @@ func (w *walk) dir(ctx context.Context, name string, rules *ignore,
 	yield func(string, fs.DirEntry) bool) bool {
 	entries, err := fs.ReadDir(w.fsys, name)
 	if err != nil {
-		w.note(name, err)
+		w.addProblem(name, err)
 	}
 	if !w.all {
 		rules = w.rules(name, rules, slices.ContainsFunc(entries, speaksOfIgnoring))
@@ -132,13 +132,13 @@ func (w *walk) ruleFile(name string) []rule {
 		data, err = fs.ReadFile(w.fsys, name)
 	}
 	if err != nil {
-		w.note(name, err)
+		w.addProblem(name, err)
 	}
 	return parseIgnore(string(data))
 }
 
-// note counts a problem, and keeps the first one for remarks.
-func (w *walk) note(name string, err error) {
+// addProblem counts a problem, and keeps the first one for remarks.
+func (w *walk) addProblem(name string, err error) {
 	if w.problems++; w.problem == nil {
 		w.problem = fmt.Errorf("%s: %w", name, cause(err))
 	}
