@@ -1,9 +1,11 @@
 package data
 
 import (
+	_ "embed" // the layouts
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -15,54 +17,18 @@ type layout struct {
 
 // layouts are tried in order; the first that fits all cells wins. Month/day
 // comes before day/month.
-var layouts = []layout{
-	{"2006-01-02", Day},
-	{time.RFC3339Nano, Second},
-	{"2006-01-02 15:04:05", Second},
-	{"2006-01-02T15:04:05", Second},
-	{"2006-01-02 15:04", Second},
-	{"2006-01-02T15:04", Second},
-	{"2006-01-02 15:04:05Z07:00", Second},
-	{"2006-01-02 15:04:05 -0700 MST", Second},
-	{"2006-01-02 15:04:05 MST", Second},
-	{"2006-01", Month},
-	{"2006/1/2", Day},
-	{"2006/1/2 15:04", Second},
-	{"2006/1/2 15:04:05", Second},
-	{"2006/01", Month},
-	{"2006.1.2", Day},
-	{"1/2/2006", Day},
-	{"2/1/2006", Day},
-	{"1/2/06", Day},
-	{"2/1/06", Day},
-	{"1/2/2006 15:04", Second},
-	{"2/1/2006 15:04", Second},
-	{"1/2/2006 15:04:05", Second},
-	{"2/1/2006 15:04:05", Second},
-	{"1/2/2006 3:04 PM", Second},
-	{"1/2/2006 3:04:05 PM", Second},
-	{"2.1.2006", Day},
-	{"2.1.2006 15:04", Second},
-	{"2-1-2006", Day},
-	{"1-2-06", Day},
-	{"2-Jan-2006", Day},
-	{"2-Jan-06", Day},
-	{"2 Jan 2006", Day},
-	{"2 January 2006", Day},
-	{"Jan 2 2006", Day},
-	{"Jan 2, 2006", Day},
-	{"January 2, 2006", Day},
-	{"Mon, 02 Jan 2006 15:04:05 MST", Second},
-	{"Mon Jan 2 15:04:05 2006", Second},
-	{"Jan 2006", Month},
-	{"January 2006", Month},
-	{"Jan-06", Month},
-	{"Jan-2006", Month},
-	{"2006年1月2日", Day},
-	{"2006年1月", Month},
-	{"2006年", Year},
-	{"2006-002", Day},
-}
+var layouts = sync.OnceValue(func() (all []layout) {
+	for line := range strings.Lines(layoutFile) {
+		unit, format, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		all = append(all, layout{format, Unit(unit)})
+	}
+	return all
+})
+
+// layoutFile has a unit and a layout of [time.Parse] in each line.
+//
+//go:embed layouts.txt
+var layoutFile string
 
 // times reads the cells as times if all of them are, in the same layout. A
 // note tells if days and months could also be read the other way round.
@@ -75,11 +41,12 @@ func times(name string, cells []string) (secs []float64, unit Unit, notes []stri
 	if secs, ok = parseAll(cells, quarter); ok {
 		return secs, Quarter, nil, true
 	}
-	for i, l := range layouts {
+	all := layouts()
+	for i, l := range all {
 		if secs, ok = parseAll(cells, l.parse); !ok {
 			continue
 		}
-		if twin, has := swapped(l.format); has && i+1 < len(layouts) {
+		if twin, has := swapped(l.format); has && i+1 < len(all) {
 			if other, also := parseAll(cells, layout{twin, l.unit}.parse); also && !equal(secs, other) {
 				notes = append(notes,
 					fmt.Sprintf("column %q: dates such as %q are read as month/day", name, firstFilled(cells)))

@@ -98,12 +98,9 @@ func (f *File) Relations(part string) (all []Relation, err error) {
 // elements calls visit at the start of each element of a part; visit may read
 // on to its end. A part that is missing has no elements.
 func (f *File) elements(name string, visit func(*xml.Decoder, xml.StartElement) error) error {
-	if !f.Has(name) {
-		return nil
-	}
 	part, err := f.Part(name)
 	if err != nil {
-		return err
+		return nil
 	}
 	defer part.Close()
 	d := xml.NewDecoder(part)
