@@ -50,6 +50,11 @@ func TestWrongSettings(t *testing.T) {
 		t.Cleanup(srv.Close)
 		return srv.URL
 	}
+	entra := newEntra(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(401)
+		io.WriteString(w, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided."}`)
+	})
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +81,7 @@ func TestWrongSettings(t *testing.T) {
 		"Azure's key": {"azure/gpt-5", []string{"AZURE_OPENAI_API_KEY=" + key, "AZURE_OPENAI_ENDPOINT=" + answer(401, `{"error":{"code":"401","message":"Access denied due to invalid subscription key"}}`)}, 1,
 			[]string{"does not accept the API key", "AZURE_OPENAI_API_KEY"}},
 		"Azure's sign-in": {"azure/gpt-5", []string{"AZURE_TENANT_ID=t-1", "AZURE_CLIENT_ID=c-1", "AZURE_CLIENT_SECRET=" + key, "AZURE_OPENAI_ENDPOINT=https://nobody.openai.azure.com",
-			"AZURE_AUTHORITY_HOST=" + answer(401, `{"error":"invalid_client","error_description":"AADSTS7000215: Invalid client secret provided."}`)}, 1,
+			"AZURE_AUTHORITY_HOST=" + entra.URL, "SSL_CERT_FILE=" + certificate(t, entra)}, 1,
 			[]string{"look at AZURE_CLIENT_SECRET", "Invalid client secret", "AZURE_OPENAI_ENDPOINT"}},
 		"no key": {"anthropic/claude-opus-4-5", nil, 0, []string{"needs a key", "ANTHROPIC_API_KEY"}},
 		"the model": {"anthropic/claude-9", []string{"ANTHROPIC_API_KEY=" + key, "ANTHROPIC_BASE_URL=" + answer(404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}`)}, 1,
@@ -132,22 +137,47 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// newEntra serves a tenant of Microsoft Entra: its metadata, and tokens by the
+// handler.
+func newEntra(t *testing.T, token http.HandlerFunc) *httptest.Server {
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/openid-configuration") {
+			token(w, r)
+			return
+		}
+		at := "https://" + r.Host + "/t-1"
+		fmt.Fprintf(w, `{"authorization_endpoint":"%s/authorize","token_endpoint":"%[1]s/oauth2/v2.0/token","issuer":"%[1]s"}`, at)
+	}))
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+// certificate writes the certificate of srv into a file, for SSL_CERT_FILE.
+func certificate(t *testing.T, srv *httptest.Server) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // TestSignInAtAzure: without a key, a token of Microsoft Entra's is asked for
 // and sent along.
 func TestSignInAtAzure(t *testing.T) {
 	var sent atomic.Value
+	entra := newEntra(t, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"token_type":"Bearer","expires_in":3599,"access_token":"token-of-entra"}`)
+	})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/oauth2/v2.0/token") {
-			io.WriteString(w, `{"expires_in":3599,"access_token":"token-of-entra"}`)
-			return
-		}
 		sent.Store(r.URL.Path + " " + r.Header.Get("Authorization") + r.Header.Get("Api-Key"))
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, helloChunks)
 	}))
 	defer srv.Close()
 	out, errs, code := asks(t, "azure/gpt-4.1", "AZURE_OPENAI_ENDPOINT="+srv.URL, "AZURE_TENANT_ID=t-1", "AZURE_CLIENT_ID=c-1",
-		"AZURE_CLIENT_SECRET=not-a-key-at-all", "AZURE_AUTHORITY_HOST="+srv.URL)
+		"AZURE_CLIENT_SECRET=not-a-key-at-all", "AZURE_AUTHORITY_HOST="+entra.URL, "SSL_CERT_FILE="+certificate(t, entra))
 	if code != 0 || out != "Hello.\n" || sent.Load() != "/openai/v1/chat/completions Bearer token-of-entra" {
 		t.Errorf("exit code %d, sent %v\n%s%s", code, sent.Load(), out, errs)
 	}
@@ -161,11 +191,7 @@ func TestPrivateAuthority(t *testing.T) {
 		io.WriteString(w, helloChunks)
 	}))
 	defer srv.Close()
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	data := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	if err := os.WriteFile(authority, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	authority := certificate(t, srv)
 	out, errs, code := asks(t, "compat/m", "OPENAI_API_KEY=not-a-key-at-all", "OPENAI_BASE_URL="+srv.URL+"/v1", "SSL_CERT_FILE="+authority)
 	if code != 0 || out != "Hello.\n" {
 		t.Errorf("exit code %d\n%s%s", code, out, errs)

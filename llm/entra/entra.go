@@ -39,6 +39,9 @@ func DefaultToken(client *http.Client, endpoint string) func(context.Context) (s
 	}
 	s := &source{client: wire.Client(client), turn: make(chan struct{}, 1)}
 	s.cloud, s.scope = cloudOf(endpoint)
+	if host := os.Getenv("AZURE_AUTHORITY_HOST"); host != "" { // azidentity reads it only without a cloud
+		s.cloud.ActiveDirectoryAuthorityHost = host
+	}
 	return s.token
 }
 

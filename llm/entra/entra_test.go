@@ -75,7 +75,7 @@ func (o *office) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}
 	default:
 		r.ParseForm()
-		o.asked = append(o.asked, fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Form.Encode(), " ", r.Header.Get("X-Identity-Header")))
+		o.asked = append(o.asked, fmt.Sprint(r.Method, " ", r.URL.Host, r.URL.Path, " ", r.Form.Encode(), " ", r.Header.Get("X-Identity-Header")))
 		switch a := o.answers[min(len(o.asked), len(o.answers))-1].(type) {
 		case error:
 			return nil, a
@@ -104,13 +104,13 @@ func TestWaysToSignIn(t *testing.T) {
 		env  map[string]string
 		asks []string
 	}{
-		"secret": {app, []string{"POST /t-1/oauth2/v2.0/token", "client_id=c-1", "client_secret=" + secret,
+		"secret": {app, []string{"POST login.example.org/t-1/oauth2/v2.0/token", "client_id=c-1", "client_secret=" + secret,
 			"grant_type=client_credentials", "scope=https%3A%2F%2Fcognitiveservices.azure.com%2F.default"}},
 		"workload": {map[string]string{"AZURE_TENANT_ID": "t-1", "AZURE_CLIENT_ID": "c-1", "AZURE_FEDERATED_TOKEN_FILE": file,
 			"AZURE_AUTHORITY_HOST": "https://login.example.org"},
-			[]string{"POST /t-1/oauth2/v2.0/token", "client_assertion=a.b.c&", "grant_type=client_credentials"}},
+			[]string{"POST login.example.org/t-1/oauth2/v2.0/token", "client_assertion=a.b.c&", "grant_type=client_credentials"}},
 		"service": {map[string]string{"IDENTITY_ENDPOINT": "http://service.example.org/msi/token", "IDENTITY_HEADER": "h-1", "AZURE_CLIENT_ID": "c-1"},
-			[]string{"GET /msi/token", "client_id=c-1", "resource=https%3A%2F%2Fcognitiveservices.azure.com ", " h-1"}},
+			[]string{"GET service.example.org/msi/token", "client_id=c-1", "resource=https%3A%2F%2Fcognitiveservices.azure.com ", " h-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set(t, t.TempDir(), c.env)
