@@ -93,10 +93,12 @@ class Process:
             reached('it killed a process outside')
         except subprocess.TimeoutExpired:
             pass
-        with open('/proc/%d/stat' % self.pid) as f:
-            state = f.read().rpartition(')')[2].split()[0]
-        if state not in 'SRD':
-            reached('it brought a process outside into the state', state)
+        with open('/proc/%d/status' % self.pid) as f:
+            status = dict(line.split(':', 1) for line in f)
+        if int(status['SigPnd'], 16) | int(status['ShdPnd'], 16):
+            reached('it sent a signal to a process outside')
+        if status['State'].split()[0] not in 'SRD':
+            reached('it brought a process outside into the state', status['State'])
 
     def end(self):
         self.process.kill()
