@@ -53,3 +53,34 @@ func (h *Host) RemoveCopies(id string) error {
 	}
 	return nil
 }
+
+// ReadableArguments returns the JSON arguments of a call for people: a line for
+// each, in their order, with texts not quoted. Input that is no JSON object is
+// returned unchanged.
+func ReadableArguments(input string) string {
+	dec := json.NewDecoder(strings.NewReader(input))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return input
+	}
+	var b strings.Builder
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return input
+		}
+		var v any
+		if dec.Decode(&v) != nil {
+			return input
+		}
+		text, isText := v.(string)
+		if !isText {
+			data, _ := json.Marshal(v)
+			text = string(data)
+		}
+		if strings.Contains(text, "\n") {
+			text = "\n" + text
+		}
+		fmt.Fprintf(&b, "%v: %s\n", key, text)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -12,7 +12,9 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/sandbox"
+	"github.com/openmanus-go/openmanus/tools"
 )
 
 // The names of the flows that are built in.
@@ -115,6 +117,25 @@ func Settings(f *openmanus.FlowSpec, v any) error {
 func PlanOf(spec openmanus.Spec) (p Plan, ok bool) {
 	ok = spec.Flow != nil && spec.Flow.Name == PlanFlow && Settings(spec.Flow, &p) == nil
 	return p, ok
+}
+
+// Prefilled returns the event by which a session of the planning flow has a plan
+// of the user from the beginning, by the person with that name: a reply in which
+// the planner calls its tool with it. It comes right after the first message: see
+// [Opening].Then. plan is JSON as the flow's answer has it, or a list with a step
+// on each line.
+func Prefilled(spec openmanus.Spec, plan []byte, by string) (openmanus.Body, error) {
+	p, _ := PlanOf(spec)
+	args, err := tools.ReadPlan(plan, p.Agents)
+	if err != nil {
+		return nil, mistake(err)
+	}
+	const afterOpening = 3 // Opened, Configured, UserSaid
+	call := llm.Call{ID: "c0-1", Name: "planning", Input: string(args)}
+	return openmanus.ModelSaid{
+		Turn: 0, Re: afterOpening, Stop: llm.ToolUse, By: by,
+		Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}},
+	}, nil
 }
 
 // completeFlow is [Host.Complete] for a spec with a flow. A flow of the program's

@@ -8,8 +8,6 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/tools"
 )
 
 // flowCmd is openmanus flow.
@@ -70,9 +68,9 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	var then []openmanus.Body
 	if plan != nil {
-		said, err := prefilled(spec, plan)
+		said, err := host.Prefilled(spec, plan, byPerson)
 		if err != nil {
-			return err
+			return fmt.Errorf("--plan: %w", err)
 		}
 		then = append(then, said)
 	}
@@ -97,22 +95,4 @@ func (c *flowCmd) readPlan(t *terminal) ([]byte, error) {
 		return nil, fmt.Errorf("--plan: %w", err)
 	}
 	return data, nil
-}
-
-// afterOpening is the third event of a session that [app.openSession] opened: the
-// request.
-const afterOpening = 3
-
-// prefilled returns the event by which a plan of the user is recorded: a reply
-// in which the planner calls its tool with it.
-func prefilled(spec openmanus.Spec, plan []byte) (openmanus.Body, error) {
-	p, _ := host.PlanOf(spec)
-	args, err := tools.ReadPlan(plan, p.Agents)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--plan: %w", err))
-	}
-	call := llm.Call{ID: "c0-1", Name: "planning", Input: string(args)}
-	return openmanus.ModelSaid{
-		Turn: 0, Re: afterOpening, Stop: llm.ToolUse, By: byPerson, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}},
-	}, nil
 }

@@ -159,7 +159,7 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 	if q.Shown != "" {
 		p.print.block(strings.TrimRight(q.Shown, "\n"))
 	} else {
-		p.print.block(readable(c.Arguments()))
+		p.print.block(host.ReadableArguments(c.Arguments()))
 	}
 	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", host.Rememberable(w.State, c)
 	if lasting {
@@ -193,34 +193,4 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 		}
 		return r, nil
 	}
-}
-
-// readable returns JSON arguments for people: a line for each, with texts not
-// quoted.
-func readable(input string) string {
-	dec := json.NewDecoder(strings.NewReader(input))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return input
-	}
-	var b strings.Builder
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return input
-		}
-		var v any
-		if dec.Decode(&v) != nil {
-			return input
-		}
-		text, isText := v.(string)
-		if !isText {
-			data, _ := json.Marshal(v)
-			text = string(data)
-		}
-		if strings.Contains(text, "\n") {
-			text = "\n" + text
-		}
-		fmt.Fprintf(&b, "%v: %s\n", key, text)
-	}
-	return strings.TrimRight(b.String(), "\n")
 }

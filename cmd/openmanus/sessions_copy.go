@@ -15,10 +15,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 // sessionsForkCmd is openmanus sessions fork.
@@ -177,71 +175,21 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return err
 	}
 	defer a.Close()
-	s, err := a.importFrom(ctx, in, c.To)
+	id, now, was, err := a.Import(ctx, a.db, in, c.To)
 	if errors.Is(err, openmanus.ErrExists) {
 		return usage(fmt.Errorf("%s: %w; --to NEWID gives the copy an id of its own", c.File, err))
 	}
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", c.File, err))
 	}
-	_, err = fmt.Fprintln(t.out, plain(s.id))
+	x := &session{app: a, id: id, s: now}
+	if st := was.Status(); now.Status() != st {
+		x.note("it was %s and is now interrupted", st)
+	}
+	if mode := was.Config.Approve; now.Config.Approve != mode {
+		x.note("its approval mode was %q and is now %q; resume with --approve to change it", mode, now.Config.Approve)
+	}
+	x.note("it works in %s, with %s", now.Config.Workspace, now.Config.Model)
+	_, err = fmt.Fprintln(t.out, plain(id))
 	return err
-}
-
-// importFrom stores a session that export wrote, with the events of tame: all of
-// it, or nothing.
-func (a *app) importFrom(ctx context.Context, in io.Reader, to string) (*session, error) {
-	var mem journal.Memory // what it is, is known when all of it was read
-	id, err := journal.Import(ctx, &mem, a.db, to, in)
-	if err != nil {
-		return nil, err
-	}
-	x := &session{app: a, id: id, s: new(openmanus.State)}
-	var events []openmanus.Event
-	for ev, err := range mem.Events(ctx, id, 0) {
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, ev)
-		x.s.Apply(ev)
-	}
-	status, mode := x.s.Status(), x.s.Config.Approve
-	for _, b := range x.tame() {
-		ev := openmanus.Event{Seq: x.s.Seq + 1, Time: journal.Now(), Body: b}
-		events = append(events, ev)
-		x.s.Apply(ev)
-	}
-	if err := a.db.Restore(ctx, id, events); err != nil {
-		return nil, err
-	}
-	if now := x.s.Status(); now != status {
-		x.note("it was %s and is now interrupted", status)
-	}
-	if now := x.s.Config.Approve; now != mode {
-		x.note("its approval mode was %q and is now %q; resume with --approve to change it", mode, now)
-	}
-	x.note("it works in %s, with %s", x.s.Config.Workspace, x.s.Config.Model)
-	return x, nil
-}
-
-// tame returns the events that keep an imported session from doing anything by
-// itself. Its open calls were allowed by another user, or may be running where
-// it came from, so it is interrupted; and it gets an approval mode that asks and
-// a sandbox, until the user who resumes it chooses otherwise.
-func (x *session) tame() (bodies []openmanus.Body) {
-	if st := x.s.Status(); st == openmanus.Running || st == openmanus.Waiting {
-		bodies = append(bodies, openmanus.Interrupted{ID: ids.New()})
-	}
-	spec := host.SpecOf(x.s)
-	bold := spec.Approve != openmanus.ApproveAsk && spec.Approve != openmanus.ApproveReadOnly
-	if bold {
-		spec.Approve = openmanus.ApproveAsk
-	}
-	if uncaged := spec.SandboxKind == string(sandbox.None); bold || uncaged {
-		spec.SandboxKind, spec.Limits = string(sandbox.Auto), x.s.Limits
-		c := x.s.Config
-		c.N, c.Spec, c.Sandbox = c.N+1, spec, ""
-		bodies = append(bodies, c)
-	}
-	return bodies
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal/audit"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -25,7 +26,10 @@ func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		return err
 	}
 	defer x.Close()
-	req, conf, err := x.requestOf(ctx, c.Seq)
+	req, conf, err := audit.Request(ctx, x.db, x.id, c.Seq)
+	if errors.As(err, new(*audit.NoRequestError)) {
+		return usage(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -41,65 +45,6 @@ func (c *sessionsRequestCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		return err
 	}
 	return t.writeJSON(body)
-}
-
-// requestOf returns the request whose outcome is the event seq, and the
-// configuration that it was made with. Requests depend only on the events before
-// them (law 6 of docs/design.md), so it is made again from the journal.
-func (x *session) requestOf(ctx context.Context, seq int64) (*llm.Request, openmanus.Configured, error) {
-	var none openmanus.Configured
-	turn, re, err := x.outcome(ctx, seq)
-	if err != nil {
-		return nil, none, err
-	}
-	var s openmanus.State
-	for ev, err := range x.db.Events(ctx, x.id, 0) {
-		if err != nil {
-			return nil, none, err
-		}
-		if ev.Seq > re {
-			break
-		}
-		s.Apply(ev)
-	}
-	// What an agent does next depends on the state alone, so one without model
-	// and tools says it too.
-	for _, task := range new(openmanus.Agent).Next(&s) {
-		switch task.Do {
-		case openmanus.Elide, openmanus.Compact: // that the request was made shows that there was room
-			task = openmanus.Task{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}
-		}
-		if task.Do == openmanus.Reply && task.Turn == turn && task.Re == re {
-			return s.Request(task), s.Config, nil
-		}
-	}
-	return nil, none, fmt.Errorf("the request to event %d cannot be made again: the session did not call for one after event %d", seq, re)
-}
-
-// outcome returns the turn and the Re of the request whose outcome is seq.
-func (x *session) outcome(ctx context.Context, seq int64) (turn int, re int64, err error) {
-	var asked []string
-	for ev, err := range x.db.Events(ctx, x.id, 0) {
-		if err != nil {
-			return 0, 0, err
-		}
-		switch b := ev.Body.(type) {
-		case openmanus.ModelSaid:
-			turn, re = b.Turn, b.Re
-		case openmanus.ModelFailed:
-			turn, re = b.Turn, b.Re
-		default:
-			continue
-		}
-		if ev.Seq == seq {
-			return turn, re, nil
-		}
-		asked = append(asked, fmt.Sprint(ev.Seq))
-	}
-	if len(asked) == 0 {
-		return 0, 0, fmt.Errorf("session %s has asked no model yet", x.id)
-	}
-	return 0, 0, usage(fmt.Errorf("event %d of session %s is no outcome of asking the model; these are, the last of them: %s", seq, x.id, strings.Join(asked[max(0, len(asked)-10):], ", ")))
 }
 
 // An encoder returns the exact bytes that a model sends for a request.

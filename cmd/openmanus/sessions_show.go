@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
@@ -265,7 +266,7 @@ func (tr *transcript) footer(x *session) {
 		who, c := above(summary.Asker(x.id, w)), w.Call
 		if q := c.Question(); q.Kind == openmanus.AskRuling {
 			tr.line(tr.style.mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
-			tr.line(nil, "%s", indent(readable(c.Arguments()), "    "))
+			tr.line(nil, "%s", indent(host.ReadableArguments(c.Arguments()), "    "))
 		} else {
 			tr.line(tr.style.mark, "? %s%s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", who, c.ID, c.Name, w.Session, c.ID)
 		}

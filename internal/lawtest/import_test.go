@@ -111,7 +111,7 @@ var core = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 
 	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
-	{pkg: "journal/audit", may: map[string]string{module: speaks}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "journal/audit", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "run", may: map[string]string{
 		module:                    speaks,
 		module + "/llm":           models,
