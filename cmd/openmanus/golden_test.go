@@ -15,13 +15,13 @@ import (
 	"github.com/openmanus-go/openmanus/store"
 )
 
-const goldens = "../../host/testdata/v1"
+const goldens = "../../host/testdata"
 
-// golden returns an export of version 1 with its paths below dir, and its
+// golden returns an export with its paths below dir, and its
 // checksum made to fit.
-func golden(t *testing.T, name, dir string) string {
+func golden(t *testing.T, file, dir string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(goldens, name))
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func golden(t *testing.T, name, dir string) string {
 	paths := strings.NewReplacer("/golden", dir, url.QueryEscape("/golden"), url.QueryEscape(dir)) // in names of flows, too
 	head, last, ok := strings.Cut(paths.Replace(string(data)), `{"openmanus":"end"`)
 	if !ok {
-		t.Fatalf("%s has no end", name)
+		t.Fatalf("%s has no end", file)
 	}
 	var end map[string]any
 	if err := json.Unmarshal([]byte(`{"openmanus":"end"`+last), &end); err != nil {
@@ -38,13 +38,13 @@ func golden(t *testing.T, name, dir string) string {
 	return head + fmt.Sprintf(`{"openmanus":"end","events":%v,"blobs":%v,"sha256":"%x"}`, end["events"], end["blobs"], sha256.Sum256([]byte(head))) + "\n"
 }
 
-// desk1 is a desk whose store has the sessions of version 1 with the name, and
-// the scripts that their models play. It returns the id of the first of them.
-func desk1(t *testing.T, name string) (*desk, string) {
+// goldenDesk returns a desk whose store has the golden sessions with the name and
+// the scripts that their models play, and the id of the first of them.
+func goldenDesk(t *testing.T, version, name string) (*desk, string) {
 	t.Helper()
 	d := newDesk(t, nil)
 	d.env["OPENMANUS_DATA_DIR"] = filepath.Join(d.dir, "home/data/openmanus")
-	if err := os.CopyFS(d.dir, os.DirFS(goldens)); err != nil {
+	if err := os.CopyFS(d.dir, os.DirFS(filepath.Join(goldens, version))); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(d.dir, "ws"), 0o755); err != nil {
@@ -55,23 +55,23 @@ func desk1(t *testing.T, name string) (*desk, string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	files, err := filepath.Glob(filepath.Join(goldens, name+"*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(goldens, version, name+"*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden journals of %s: %v", name, err)
 	}
 	slices.SortFunc(files, func(a, b string) int { return len(b) - len(a) }) // children first
 	var id string
 	for _, f := range files {
-		if id, err = journal.Import(t.Context(), db, db, "", strings.NewReader(golden(t, filepath.Base(f), d.dir))); err != nil {
+		if id, err = journal.Import(t.Context(), db, db, "", strings.NewReader(golden(t, f, d.dir))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return d, id
 }
 
-// Sessions of version 1 of the format list, show, export, and go on with the
+// Sessions of every version of the format list, show, export, and go on with the
 // agent that they were opened with.
-func TestVersion1(t *testing.T) {
+func TestGoldenSessions(t *testing.T) {
 	for name, want := range map[string]struct {
 		approve []string // of which sessions calls are approved before it is resumed, below the first
 		prompt  string   // said when it is resumed
@@ -86,45 +86,47 @@ func TestVersion1(t *testing.T) {
 		"evaluate": {approve: []string{".attempt-1-1", ".attempt-1-2"}, answer: "Evaluation completed:", begun: true},
 		"research": {prompt: "More.", answer: "The report is in report.md."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			d, id := desk1(t, name)
-			if want.begun {
-				for _, dir := range []string{"before", "attempt-1"} {
-					if err := os.MkdirAll(filepath.Join(d.env["OPENMANUS_DATA_DIR"], "attempts", id, "1", dir), 0o700); err != nil {
-						t.Fatal(err)
+		for _, version := range []string{"v1", "v2"} {
+			t.Run(version+" "+name, func(t *testing.T) {
+				d, id := goldenDesk(t, version, name)
+				if want.begun {
+					for _, dir := range []string{"before", "attempt-1"} {
+						if err := os.MkdirAll(filepath.Join(d.env["OPENMANUS_DATA_DIR"], "attempts", id, "1", dir), 0o700); err != nil {
+							t.Fatal(err)
+						}
 					}
 				}
-			}
-			if out := d.must("sessions", "list", "--all"); !strings.Contains(out, id) {
-				t.Errorf("list:\n%s", out)
-			}
-			for _, c := range []string{"show", "log", "audit", "export"} {
-				if out := d.must("sessions", c, id); out == "" {
-					t.Errorf("sessions %s prints nothing", c)
+				if out := d.must("sessions", "list", "--all"); !strings.Contains(out, id) {
+					t.Errorf("list:\n%s", out)
 				}
-			}
-			resume := []string{"sessions", "resume", id}
-			if want.prompt != "" {
-				resume = append(resume, want.prompt)
-			}
-			if strings.Contains(name, "landlock") {
-				resume = append(resume, "--approve", "all")
-			}
-			var out, errs string
-			for _, below := range append(want.approve, "") {
-				if below != "" || len(want.approve) == 1 && want.approve[0] == "" {
-					d.run("sessions", "approve", id+below)
+				for _, c := range []string{"show", "log", "audit", "export"} {
+					if out := d.must("sessions", c, id); out == "" {
+						t.Errorf("sessions %s prints nothing", c)
+					}
 				}
-				out, errs, _ = d.run(resume...)
-			}
-			for range 4 { // what else is to be approved
-				if strings.Contains(out, want.answer) {
-					return
+				resume := []string{"sessions", "resume", id}
+				if want.prompt != "" {
+					resume = append(resume, want.prompt)
 				}
-				d.run("sessions", "approve", id)
-				out, errs, _ = d.run("sessions", "resume", id)
-			}
-			t.Errorf("resume:\n%s%s", out, errs)
-		})
+				if strings.Contains(name, "landlock") {
+					resume = append(resume, "--approve", "all")
+				}
+				var out, errs string
+				for _, below := range append(want.approve, "") {
+					if below != "" || len(want.approve) == 1 && want.approve[0] == "" {
+						d.run("sessions", "approve", id+below)
+					}
+					out, errs, _ = d.run(resume...)
+				}
+				for range 4 { // what else is to be approved
+					if strings.Contains(out, want.answer) {
+						return
+					}
+					d.run("sessions", "approve", id)
+					out, errs, _ = d.run("sessions", "resume", id)
+				}
+				t.Errorf("resume:\n%s%s", out, errs)
+			})
+		}
 	}
 }
