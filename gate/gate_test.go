@@ -301,7 +301,7 @@ func TestMalformedRules(t *testing.T) {
 		"command:":             "no pattern after",
 		"path:[a":              "not closed",
 		"host:*":               "every host",
-		"host:https://a.b":     "no host",
+		"host:https://a.b":     "is a URL",
 		"host:exämple.example": "xn--",
 	} {
 		_, err := New(Options{Rules: Rules{Allow: []string{text}}})

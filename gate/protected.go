@@ -24,9 +24,9 @@ func Protected(name string) bool {
 
 // Names in lower case: some file systems ignore case.
 var (
-	protectedDirs = strings.Fields(`.git .vscode .idea .fleet .zed .claude .cursor .codex .gemini .openmanus .husky
-		.devcontainer .direnv`)
+	protectedDirs = strings.Fields(`.git .vscode .idea .fleet .zed .claude .cursor .codex .gemini .openmanus
+		.husky .devcontainer .direnv`)
 	protectedFiles = strings.Fields(`.gitmodules .gitconfig .gitattributes .bashrc .bash_profile .bash_login
-		.bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc .envrc .npmrc .pypirc
-		.netrc .mcp.json mcp.json openmanus.toml .ripgreprc .tool-versions sitecustomize.py usercustomize.py`)
+		.bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .inputrc .envrc .npmrc
+		.pypirc .netrc .mcp.json mcp.json openmanus.toml .ripgreprc .tool-versions sitecustomize.py usercustomize.py`)
 )

@@ -133,8 +133,8 @@ type inner struct {
 }
 
 // wrappers are commands whose arguments are a command.
-var wrappers = strings.Fields(`sudo doas env nice ionice nohup time timeout command builtin exec xargs stdbuf setsid
-	chroot watch parallel busybox unshare flock strace script`)
+var wrappers = strings.Fields(`sudo doas env nice ionice nohup time timeout command builtin exec xargs stdbuf
+	setsid chroot watch parallel busybox unshare flock strace script`)
 
 // shells are commands that run the argument of -c as a script.
 var shells = strings.Fields("sh bash dash zsh ksh ash su")

@@ -40,8 +40,9 @@ func (c *Client) findTool() openmanus.Tool {
 			Description: "Find tools of the connected MCP servers (" + some(names) +
 				") by what they do, with the schemas of their arguments. Those that are not among your own " +
 				"tools are called with " + nameUse + "."}}
-	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in findArgs) (openmanus.Result,
-		error) {
+	return openmanus.Func(spec, func(
+		ctx context.Context, call openmanus.Call, in findArgs,
+	) (openmanus.Result, error) {
 		c.freshen(ctx)
 		tools, held := c.offered()
 		for _, l := range c.links {

@@ -180,12 +180,16 @@ func (s *signer) begin() (*auth.AuthorizationCodeHandler, error) {
 	}
 	c := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: s.back, AuthorizationCodeFetcher: s.fetch, Client: s.client, RequestRefreshToken: true,
-		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
-			ClientName: "OpenManus", RedirectURIs: []string{s.back},
-			GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		}},
-		NewTokenSource: func(_ context.Context, client *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource,
-			error) {
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{
+			Metadata: &oauthex.ClientRegistrationMetadata{
+				ClientName: "OpenManus", RedirectURIs: []string{s.back},
+				GrantTypes:    []string{"authorization_code", "refresh_token"},
+				ResponseTypes: []string{"code"},
+			},
+		},
+		NewTokenSource: func(
+			_ context.Context, client *oauth2.Config, t *oauth2.Token,
+		) (oauth2.TokenSource, error) {
 			s.save(client, t)
 			return s.storing(client, t), nil
 		},

@@ -58,13 +58,12 @@ type taskArgs struct {
 // The agent works in a session of its own, whose gate decides on its calls one
 // by one.
 func NewTask(t Tasks) openmanus.Tool {
-	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true},
-		ToolSpec: llm.ToolSpec{Name: "run_task",
-			Description: "Have an agent do a task: it plans, uses tools and files on its machine, and answers " +
-				"when it is done. This may take minutes. The result has the answer and links to the files that " +
-				"it made."}}
-	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in taskArgs) (openmanus.Result,
-		error) {
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true}, ToolSpec: llm.ToolSpec{Name: "run_task",
+		Description: "Have an agent do a task: it plans, uses tools and files on its machine, and answers " +
+			"when it is done. This may take minutes. The result has the answer and links to the files that it made."}}
+	return openmanus.Func(spec, func(
+		ctx context.Context, call openmanus.Call, in taskArgs,
+	) (openmanus.Result, error) {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return openmanus.Result{}, errors.New("the prompt is empty: say what is to be done")
 		}
@@ -215,7 +214,7 @@ func (t Tasks) answer(ctx context.Context, id string, answers []openmanus.Answer
 	}
 	_, err = t.Journal.Append(ctx, id, body)
 	if errors.Is(err, openmanus.ErrExists) {
-		return nil // somebody else was faster
+		return nil // another surface was faster
 	}
 	return err
 }

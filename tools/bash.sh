@@ -1,24 +1,24 @@
-# The shell of the bash tool. It runs as `bash -c`, in whatever cage the
-# workspace has, with three pipes and nothing else:
+# The shell of the bash tool. It runs as `bash -c`, in the sandbox of the
+# workspace if there is one, with three pipes and nothing else:
 #
 #   standard input   lines for the relay, below
 #   standard output  what the commands print, on either stream, in order; after
 #                    each command its mark (fd 60)
-#   standard error   records of where the shell stands (fd 61)
+#   standard error   records of the state of the shell (fd 61)
 #
-# The shell that runs the commands is interactive, because only such a one can
-# be interrupted and live on; but it has no terminal and shows no prompt. Its
-# input comes from the relay, a child, which can therefore see to the shell
-# while a command runs. Everything here works with bash 3.2.
+# The shell that runs the commands is interactive, because only an interactive
+# shell survives an interrupt; but it has no terminal and shows no prompt. Its
+# input comes from the relay, a child process, which can therefore act while a
+# command runs. Everything here works with bash 3.2.
 
 exec 60>&1 61>&2 63<&0 2>/dev/null
 shell=$$
 
-# What the shell is told first. A record is: the name of the call, the exit
-# status and the shell's flags; NUL; the working directory; NUL; the exported
-# variables; NUL. SIGURG, which by default does nothing, makes the shell give up
-# the command that it runs, after the end of the program that it waits for: it
-# interrupts itself. Commands run with OPENMANUS_CALL in their environment.
+# The first input of the shell. A record is: the name of the call, the exit
+# status and the flags of the shell; NUL; the working directory; NUL; the exported
+# variables; NUL. SIGURG, which does nothing by default, makes the shell interrupt
+# itself and so give up the command that it runs, once the program that it waits
+# for has ended. Commands run with OPENMANUS_CALL in their environment.
 IFS= read -r -d '' setup <<'END'
 unset HISTFILE MAILCHECK PROMPT_COMMAND TMOUT
 set +o history
@@ -41,8 +41,8 @@ exec 2>&1
 END
 
 # relay carries the lines that begin with '>' (a call) or '+' (something else)
-# to the shell. '!TAG' stops the call with that OPENMANUS_CALL. At the end of
-# the input whoever drives the shell is gone, and everything is ended.
+# to the shell. '!TAG' stops the call with that OPENMANUS_CALL. The end of the
+# input means that the tool is gone: the relay kills everything.
 relay() {
 	local LC_ALL=C line
 	trap '' HUP INT QUIT TERM
@@ -61,8 +61,8 @@ relay() {
 	kill -KILL "$shell"
 }
 
-# remember notes the shell's children and the time: what there is before a call,
-# the jobs in the background, is not the call's.
+# remember notes the children of the shell and the time. Processes from before a
+# call are background jobs and do not belong to the call.
 remember() {
 	local children=/proc/$shell/task/$shell/children pid rest
 	keep=
@@ -78,9 +78,9 @@ remember() {
 	done
 }
 
-# end kills what the shell started, but for the relay and what is to be kept,
-# and every process with that variable in its environment, until all of them are
-# dead and it finds no more, or some seconds have passed.
+# end kills what the shell started, except for the relay and background jobs, and
+# every process with that variable in its environment. It looks again until it
+# finds no more, or some seconds have passed.
 end() {
 	local killed= pid left
 	SECONDS=0
@@ -94,7 +94,7 @@ end() {
 		done
 		[ -n "$victims$left" ] || return
 		if [ -n "$victims" ]; then
-			kill -STOP $victims # none of them shall react to the death of another
+			kill -STOP $victims # so that none reacts to the death of another
 			kill -KILL $victims
 			killed="$killed $victims"
 		fi
@@ -119,8 +119,8 @@ choose() {
 			young="$young /proc/$pid/environ"
 		fi
 	done
-	# A copy of the shell whose parent has gone, and which has yet to become
-	# another program, has no such variable.
+	# A fork of the shell whose parent has died, and which has not executed its
+	# program yet, has no such variable.
 	for file in $(grep -lsaF -- "$1" /proc/[0-9]*/environ) ${young:+$(grep -LsaF OPENMANUS_CALL= $young)}; do
 		file=${file#/proc/}
 		file=${file%/environ}
@@ -128,7 +128,7 @@ choose() {
 	done
 }
 
-# look sets parent, session and start of all living processes.
+# look sets the parent, session and start time of all living processes.
 look() {
 	local file line pid ppid state
 	parent=() session=() start=()

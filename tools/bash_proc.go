@@ -11,7 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// procRetell is how often a process is told again to stop a call.
+// procRetell is the interval at which the request to stop a call is repeated.
 const procRetell = 300 * time.Millisecond
 
 // procBetween is how many bytes are kept of the output between two calls.

@@ -103,8 +103,9 @@ func (e *editor) text(t target) ([]byte, error) {
 }
 
 // create makes a file. run has checked that there is none.
-func (e *editor) create(ctx context.Context, call openmanus.Call, t target,
-	in editorInput) (openmanus.Result, error) {
+func (e *editor) create(
+	ctx context.Context, call openmanus.Call, t target, in editorInput,
+) (openmanus.Result, error) {
 	if in.FileText == nil {
 		return openmanus.Result{}, required("file_text", "create")
 	}
@@ -113,8 +114,9 @@ func (e *editor) create(ctx context.Context, call openmanus.Call, t target,
 }
 
 // replace carries out str_replace. No new_str deletes old_str.
-func (e *editor) replace(ctx context.Context, call openmanus.Call, t target,
-	in editorInput) (openmanus.Result, error) {
+func (e *editor) replace(
+	ctx context.Context, call openmanus.Call, t target, in editorInput,
+) (openmanus.Result, error) {
 	var none openmanus.Result
 	if in.OldStr == nil {
 		return none, required("old_str", "str_replace")
@@ -143,8 +145,9 @@ func (e *editor) replace(ctx context.Context, call openmanus.Call, t target,
 
 // insert carries out the command of that name. insert_line 0 is before the
 // first line.
-func (e *editor) insert(ctx context.Context, call openmanus.Call, t target,
-	in editorInput) (openmanus.Result, error) {
+func (e *editor) insert(
+	ctx context.Context, call openmanus.Call, t target, in editorInput,
+) (openmanus.Result, error) {
 	var none openmanus.Result
 	switch {
 	case in.InsertLine == nil:
@@ -169,8 +172,9 @@ func (e *editor) insert(ctx context.Context, call openmanus.Call, t target,
 
 // commit writes the file that an edit makes, and remembers how to undo the
 // edit.
-func (e *editor) commit(ctx context.Context, call openmanus.Call, t target, ed edit,
-	said string) (openmanus.Result, error) {
+func (e *editor) commit(
+	ctx context.Context, call openmanus.Call, t target, ed edit, said string,
+) (openmanus.Result, error) {
 	h, err := readHistory(call.Last)
 	if err != nil {
 		return openmanus.Result{}, err

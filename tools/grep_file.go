@@ -199,7 +199,7 @@ func (s *fileSearch) lead(from int) {
 	}
 }
 
-// show shows the line with the number s.line. Of a long line it shows the part
+// show shows the line with the number s.line. If it is long, it shows the part
 // around the offset at.
 func (s *fileSearch) show(sep byte, line []byte, at int) {
 	line = bytes.TrimSuffix(line, []byte("\r"))

@@ -26,8 +26,9 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 	names, fill := roster(agents)
 	spec := filledSpec("planning", "planner", fill,
 		openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
-	return openmanus.Func(spec, func(_ context.Context, call openmanus.Call,
-		in planningInput) (openmanus.Result, error) {
+	return openmanus.Func(spec, func(
+		_ context.Context, call openmanus.Call, in planningInput,
+	) (openmanus.Result, error) {
 		plans, err := ReadPlans(call.Last)
 		if err != nil {
 			return openmanus.Result{}, err

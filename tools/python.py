@@ -1,16 +1,16 @@
-# The interpreter of the tool python_execute. It runs in whatever cage the
-# workspace has, with three pipes and nothing else:
+# The interpreter of the tool python_execute. It runs in the sandbox of the
+# workspace if there is one, with three pipes and nothing else:
 #
-#   standard input   requests: a line "run TAG MARK SIZE" with SIZE bytes of
-#                    code behind it, or "stop TAG"
+#   standard input   requests: a line "run TAG MARK SIZE" and then SIZE bytes of
+#                    code, or a line "stop TAG"
 #   standard output  what the code prints, on either stream, in order; where
 #                    the interpreter is kept, after each request its MARK
-#   standard error   records: "ready", "done MARK EXITCODE", "image SIZE" with
-#                    a PNG behind it, "old VERSION"
+#   standard error   records: "ready", "done MARK EXITCODE", "image SIZE" and
+#                    then a PNG, "old VERSION"
 #
-# With the argument "once" it carries out one request as a script and ends like
-# one; with "keep" it carries out one after the other like a notebook. Python 2
-# must be able to read this, to say that it is too old.
+# With the argument "once" it runs one request as a script and ends like one; with
+# "keep" it runs requests one after the other, like a notebook. Python 2 must be
+# able to parse this file, to report that it is too old.
 import sys
 
 if sys.version_info < (3, 7):
@@ -18,7 +18,7 @@ if sys.version_info < (3, 7):
     sys.exit(1)
 
 in_workspace = sys.path[:1] == [""]
-if in_workspace:  # its files must not stand in for the modules needed here
+if in_workspace:  # its files must not shadow the modules imported here
     sys.path.pop(0)
 import io
 import linecache
@@ -31,15 +31,15 @@ import warnings
 
 if in_workspace:
     sys.path.insert(0, "")
-HERE = (lambda: None).__code__.co_filename  # of the frames to be left out of tracebacks
+HERE = (lambda: None).__code__.co_filename  # frames of this file are left out of tracebacks
 MAX_IMAGES = 20  # for one call
 MAX_BYTES = 32 << 20  # of all images
 MAX_PIXELS = 2000  # of the longer side
 
 
 class Main(types.ModuleType):
-    """The module __main__. Its file is not among its names, as it is not with
-    python -c, but those who start it again in a new process find one: see
+    """The module __main__. As with python -c, __file__ is not among its names;
+    but code that starts it again in a new process finds a file: see
     multiprocessing.spawn."""
 
     @property
@@ -68,7 +68,7 @@ class Output(object):
         sys.stderr = sys.__stderr__ = unbuffered(2)
 
     def record(self, line, data=b""):
-        if os.getpid() == self.pid:  # and not a child that came out of the code
+        if os.getpid() == self.pid:  # not in a process that the code forked
             write(self.records, line.encode("ascii") + b"\n" + data)
 
 
@@ -86,7 +86,7 @@ def flush():
     for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
         try:
             stream.flush()
-        except Exception:  # closed, or replaced by something that is no stream
+        except Exception:  # closed, or replaced by something that is not a stream
             pass
 
 
@@ -154,7 +154,7 @@ def trim(shown):
 
 
 class Pyplot(object):
-    """Sees to it that plt.show() sends the figures, once somebody imports
+    """Makes plt.show() send the figures, once the code imports
     matplotlib.pyplot."""
 
     def find_spec(self, name, path=None, target=None):
@@ -180,7 +180,7 @@ def show(*args, **kwargs):
 
 
 def send_figures():
-    """Sends the open figures and closes them, as a window would be."""
+    """Sends the open figures and closes them, as if their windows were closed."""
     plt = sys.modules.get("matplotlib.pyplot")
     if plt is None or not hasattr(plt, "get_fignums"):
         return
@@ -268,8 +268,8 @@ def keep(stream):
         output.record("done %s %d" % (words[2], status))
 
 
-# The relay: a child through which the requests of a kept interpreter come, and
-# which can therefore stop one while it is carried out.
+# The relay: a child process that passes on the requests of a kept interpreter,
+# and can therefore stop a request while it runs.
 
 
 def relay(stream, sink):
@@ -287,27 +287,27 @@ def relay(stream, sink):
         if code:
             kept, began = children(interpreter), now()
         write(sink, (" ".join(words) + "\n").encode("ascii") + code)
-    # Whoever drives the interpreter is gone.
+    # The tool is gone.
     end(interpreter, set(), 0, None)
     os.kill(interpreter, signal.SIGKILL)
 
 
 def end(interpreter, kept, began, tag):
-    """Kills what the interpreter started since then, but for what is kept, until
-    all of it is dead and there is no more, or some seconds have passed. Without
-    a tag, that is everything."""
+    """Kills what the interpreter started since then, except for what is kept. It
+    looks again until it finds no more, or some seconds have passed. Without a
+    tag it kills everything."""
     if not os.path.exists("/proc/self/stat"):
-        os.kill(interpreter, signal.SIGKILL)  # nobody can tell what it started
+        os.kill(interpreter, signal.SIGKILL)  # there is no way to find what it started
         return
     mine, killed, deadline = (os.getpid(), interpreter), set(), time.time() + 4
     while time.time() < deadline:
         table = processes()
         victims = [p for p in table if p not in mine and (started(p, interpreter, kept, table) or carries(p, table[p][1] >= began, tag))]
-        for sig in (signal.SIGSTOP, signal.SIGKILL):  # none of them shall react to the death of another
+        for sig in (signal.SIGSTOP, signal.SIGKILL):  # so that none reacts to the death of another
             for p in victims:
                 try:
                     os.kill(p, sig)
-                except OSError:  # it is gone, or not ours to kill
+                except OSError:  # it is gone, or belongs to another user
                     pass
         killed.update(victims)
         if not killed.intersection(table):
@@ -326,8 +326,8 @@ def started(p, interpreter, kept, table):
 
 
 def carries(p, young, tag):
-    """Reports whether a process has the tag in its environment; or is young and
-    has none, since it is a mere copy of the interpreter, its parents gone."""
+    """Reports whether a process has the tag in its environment, or is new and has
+    no tag: a fork of the interpreter whose parents have died."""
     try:
         with open("/proc/%d/environ" % p, "rb") as f:
             environ = f.read()
@@ -351,7 +351,7 @@ def children(p):
 
 
 def processes():
-    """The parents and the times of birth of all living processes."""
+    """The parents and the start times of all living processes."""
     table = {}
     try:
         names = os.listdir("/proc")

@@ -22,8 +22,9 @@ type saverInput struct {
 // Detail of its results is a [FileChange]. Its preview is the diff.
 func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 	spec := specOf("file_saver", openmanus.Hints{Edits: true, Destructive: true}, writesPath("file_path"))
-	tool := openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in saverInput) (openmanus.Result,
-		error) {
+	tool := openmanus.Func(spec, func(
+		ctx context.Context, _ openmanus.Call, in saverInput,
+	) (openmanus.Result, error) {
 		return save(ctx, ws, in)
 	})
 	hints := func(call openmanus.Call) openmanus.Hints {
