@@ -8,59 +8,65 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A Flow decides what a session does next.
+// A Flow decides what a session does next. Implementations are safe for
+// concurrent use: one flow may serve many sessions.
 type Flow interface {
-	// Agent is who speaks in the sessions of this flow.
+	// Agent returns the agent whose model replies in the sessions of this
+	// flow, and whose tools they use.
 	Agent() *Agent
 
-	// Next returns the tasks that s calls for. They may be carried out in
-	// any order, or at once. No tasks means that there is nothing to do
-	// until someone speaks.
+	// Next returns the tasks that a session in state s calls for. They may
+	// be carried out in any order or concurrently. No tasks means that there
+	// is nothing to do until a person appends something, or a child session
+	// or another process does.
 	//
-	// Next depends on s alone: no clock, no I/O, no randomness, no live
-	// tools.
+	// Next is a function of s alone. It does not change s, and uses no
+	// clock, no I/O, no randomness and no live tools, so that it returns the
+	// same tasks in another process, and when a journal is replayed.
 	Next(s *State) []Task
 }
 
-// A Task is one thing to do in a session. It is small, because it travels.
+// A Task is one thing to do in a session. It is small and has a JSON encoding, so
+// that a runtime can send it to another machine. Each field is used by the verbs
+// that its comment names.
 type Task struct {
 	Do     Verb   `json:"do"`
 	Turn   int    `json:"turn,omitempty"`   // Reply, MakeCall, Stop, End, Compact: which outcome this will be
 	Re     int64  `json:"re,omitempty"`     // Reply, MakeCall, Stop, End, Compact: to everything up to this event
-	Nudge  string `json:"nudge,omitempty"`  // Reply: a word of the moment, never part of the record
+	Nudge  string `json:"nudge,omitempty"`  // Reply: a hint for this request alone; it is not recorded
 	Name   string `json:"name,omitempty"`   // MakeCall: the tool
 	Input  string `json:"input,omitempty"`  // MakeCall: its arguments, as JSON
 	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
-	Child  string `json:"child,omitempty"`  // Delegate: the session to open
+	Child  string `json:"child,omitempty"`  // Delegate: the child session, as in [ChildID]
 	Flow   string `json:"flow,omitempty"`   // Delegate: the flow to run in it
 	Model  string `json:"model,omitempty"`  // Delegate: its model; "": that of this session
 	Copy   *Copy  `json:"copy,omitempty"`   // Delegate: where it works; nil: where this session does
-	Prompt string `json:"prompt,omitempty"` // Delegate: what to say to it
+	Prompt string `json:"prompt,omitempty"` // Delegate: its first message
 	Reason Reason `json:"reason,omitempty"` // Stop, End
 	Error  string `json:"error,omitempty"`  // Stop, End
 	Status Status `json:"status,omitempty"` // End: Finished or Failed
 	Text   string `json:"text,omitempty"`   // End: the answer
 }
 
-// A Verb says what to do.
+// A Verb says what a task is.
 type Verb string
 
 // The verbs.
 const (
 	Reply    Verb = "reply"    // ask the model
-	Rule     Verb = "rule"     // put a call before the gate
+	Rule     Verb = "rule"     // ask the gate whether a call may run
 	Use      Verb = "use"      // run a call
-	Delegate Verb = "delegate" // run another session to its end
-	Stop     Verb = "stop"     // give up
-	End      Verb = "end"      // declare that the work is done, or has failed
-	Elide    Verb = "elide"    // put references in place of large results
+	Delegate Verb = "delegate" // run a child session to its end
+	Stop     Verb = "stop"     // stop at a limit
+	End      Verb = "end"      // end the session as finished or failed
+	Elide    Verb = "elide"    // replace old large results by references
 	MakeCall Verb = "call"     // call a tool, without asking the model
-	Compact  Verb = "compact"  // put a summary in place of what was said
+	Compact  Verb = "compact"  // replace old messages by a summary
 )
 
-// An Agent is the plainest flow: it lets the model speak, runs the calls it
-// makes, and lets it speak again, until it makes none. An Agent does not
-// change while sessions use it.
+// An Agent is the plainest flow: it asks the model, runs the calls in the reply,
+// and asks again, until a reply makes no call. Do not change an Agent while
+// sessions use it.
 type Agent struct {
 	Name         string
 	Description  string // for people, and for agents that delegate
@@ -68,11 +74,11 @@ type Agent struct {
 	Model        llm.Model
 	Prices       Prices
 	Window       Window
-	Counter      llm.Counter // of the model's tokens; nil: half the bytes
-	Fallbacks    []Helper    // whose replies may come in place of the model's: for what they cost
+	Counter      llm.Counter // counts the model's tokens; nil: half the bytes
+	Fallbacks    []Helper    // models that Model may use in its place; they are listed for their prices
 	Summarizer   Helper      // writes summaries; the zero Helper: the model itself
 	Tools        []Tool
-	Gate         Gate // nil asks about whatever changes something
+	Gate         Gate // nil: the user is asked about every call that changes something
 	Settings     llm.Settings
 	Spec         Spec   // what the agent was made from, which its sessions record
 	Limits       Limits // take the place of those of Spec where they are not 0
@@ -80,7 +86,7 @@ type Agent struct {
 	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
 }
 
-// A Helper is another model than an agent's own, for one kind of work.
+// A Helper is another model that an agent uses, for one kind of work.
 type Helper struct {
 	Model  llm.Model
 	Name   string // PROVIDER/NAME, for the record
@@ -111,7 +117,8 @@ func (a *Agent) Next(s *State) []Task {
 	return []Task{{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}}
 }
 
-// Configured returns the n-th configuration of a session of a's.
+// Configured returns the body that records a's configuration in a session, as the
+// n-th one, from 0.
 func (a *Agent) Configured(n int) Configured {
 	c := Configured{
 		N: n, Spec: a.Spec, System: a.Instructions, Settings: a.Settings,
@@ -137,22 +144,21 @@ func (a *Agent) Tool(name string) Tool {
 	return nil
 }
 
-// Open opens a session of flow f and says something to it. The first message
-// is m, if it is not nil. Opening a session twice in the same way opens it
-// once; ErrConflict says that another one has the id.
+// Open opens a session of the flow f. The first message is m, if it is not nil. It
+// is safe to open a session twice in the same way; the error is [ErrConflict] if
+// the id belongs to another session. Open only appends: a runtime drives the
+// session when it is woken.
 func Open(ctx context.Context, j Journal, session string, f Flow, m *UserSaid) error {
 	return OpenWith(ctx, j, session, Opened{Flow: f.Agent().Name, Version: FormatVersion}, f.Agent().Configured(0), m)
 }
 
-// OpenFor is Open for a user of a server: the session and its children are
-// theirs.
+// OpenFor is like Open, for a user of a server, who owns the session and its
+// children.
 func OpenFor(ctx context.Context, j Journal, owner, session string, f Flow, m *UserSaid) error {
 	return OpenWith(ctx, j, session, Opened{Flow: f.Agent().Name, Owner: owner, Version: FormatVersion}, f.Agent().Configured(0), m)
 }
 
-// OpenWith opens a session with the given first events. The first message is
-// m, if it is not nil. It is safe to open a session twice in the same way; the
-// error is [ErrConflict] if the id belongs to another one.
+// OpenWith is like Open, with the first two events given.
 func OpenWith(ctx context.Context, j Journal, session string, o Opened, c Configured, m *UserSaid) error {
 	bodies := []Body{o, c}
 	if m != nil {
@@ -168,8 +174,8 @@ func OpenWith(ctx context.Context, j Journal, session string, o Opened, c Config
 	return nil
 }
 
-// sameOpening returns ErrConflict unless session, which exists, begins with
-// bodies.
+// sameOpening returns ErrConflict unless the session, which exists, begins with
+// bodies, as the journal encodes them.
 func sameOpening(ctx context.Context, j Journal, session string, bodies []Body) error {
 	for ev, err := range j.Events(ctx, session, 0) {
 		switch {
@@ -180,7 +186,7 @@ func sameOpening(ctx context.Context, j Journal, session string, bodies []Body) 
 		case ev.Body.Key() != bodies[0].Key():
 			return ErrConflict
 		}
-		// The key is taken: nothing is appended, but compared as it is stored.
+		// The key exists: Append stores nothing and compares the bodies as encoded.
 		if _, err := j.Append(ctx, session, bodies[0]); !errors.Is(err, ErrExists) || errors.Is(err, ErrConflict) {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// applyCall folds the events of a call's life.
+// applyCall folds the events that are about one call.
 func (s *State) applyCall(ev Event) {
 	switch e := ev.Body.(type) {
 	case Asked:
@@ -48,7 +48,8 @@ func (s *State) asked(e Asked) {
 	}
 }
 
-// AskCount returns how many questions the call has put before a person so far.
+// AskCount returns how many questions about the call the user was asked so far,
+// rulings included. It is the N of the next one.
 func (c *CallState) AskCount() int {
 	n := len(c.Questions)
 	if c.Ruling != nil {
@@ -57,7 +58,8 @@ func (c *CallState) AskCount() int {
 	return n
 }
 
-// Allowed reports whether the call may run, now.
+// Allowed reports whether the call may run now: it was allowed, and waits for no
+// answer.
 func (c *CallState) Allowed() bool { return c.Ruled != nil && c.Ruled.Allow && !c.Asking }
 
 func (s *State) ruled(e Ruled) {
@@ -107,11 +109,11 @@ func (s *State) callDone(seq int64, e CallDone) {
 	}
 }
 
-// end is the end that a Final call brings.
+// end folds the result of a Final call, which ends the session.
 func (s *State) end(e CallDone) {
 	var how Ending
 	if len(e.Detail) > 0 {
-		json.Unmarshal(e.Detail, &how) // a detail of another shape says nothing of the end
+		json.Unmarshal(e.Detail, &how) // a detail of another shape has no ending
 	}
 	if how.Answer != "" {
 		s.Answer = how.Answer
@@ -122,7 +124,8 @@ func (s *State) end(e CallDone) {
 	}
 }
 
-// late tells the model of a result that came after its call was given up.
+// late adds a note for the model with the result of a call that had been given
+// up.
 func (s *State) late(seq int64, id string, parts llm.Parts) {
 	name := cmp.Or(s.gone[id], s.nameOf(id), "a call")
 	head := llm.Text{Text: fmt.Sprintf("%s (%s), which had been given up, did finish after all:\n", name, id)}
@@ -130,7 +133,7 @@ func (s *State) late(seq int64, id string, parts llm.Parts) {
 	delete(s.gone, id)
 }
 
-// nameOf returns the tool of any call of the session, or "".
+// nameOf returns the tool of any call that the model still sees, or "".
 func (s *State) nameOf(id string) string {
 	if c := s.Call(id); c != nil {
 		return c.Name
@@ -145,7 +148,7 @@ func (s *State) nameOf(id string) string {
 	return ""
 }
 
-// giveUp gives c a result if it has none.
+// giveUp gives c an error as its result, unless it has a result.
 func (s *State) giveUp(c *CallState, why string) {
 	if c.Done != nil {
 		return
@@ -159,12 +162,13 @@ func (s *State) giveUp(c *CallState, why string) {
 	}
 }
 
-// FailedCall returns the result of a call that failed, or did not run.
+// FailedCall returns the result of a call that failed or did not run: an error
+// with this text for the model.
 func FailedCall(call, why string) CallDone {
 	return CallDone{Call: call, IsError: true, Parts: llm.Parts{llm.Text{Text: why}}}
 }
 
-// Call returns the call with the given id of the last reply, or nil.
+// Call returns the call with this id in the last reply, or nil.
 func (s *State) Call(id string) *CallState {
 	for _, c := range s.Calls {
 		if c.ID == id {
@@ -174,12 +178,13 @@ func (s *State) Call(id string) *CallState {
 	return nil
 }
 
-// Open reports whether some call has no result yet.
+// Open reports whether a call of the last reply has no result yet.
 func (s *State) Open() bool {
 	return slices.ContainsFunc(s.Calls, func(c *CallState) bool { return c.Done == nil })
 }
 
-// Pending returns the calls that wait for a person, in order.
+// Pending returns the calls that wait for the user, in the order of the reply.
+// [CallState.Question] returns what each waits for.
 func (s *State) Pending() []*CallState {
 	var cs []*CallState
 	for _, c := range s.Calls {
@@ -190,15 +195,15 @@ func (s *State) Pending() []*CallState {
 	return cs
 }
 
-// CallTasks returns what the open calls call for: each is put before the gate
-// at once; those that only read, and those that delegate, run together, the
-// others one after the other in the order in which the model made them.
+// CallTasks returns the tasks of the open calls, for flows: the gate rules on each
+// at once; those that only read and those that delegate run together; the others
+// run one after the other, in the order of the reply.
 func (s *State) CallTasks() []Task {
 	var todo []Task
 	if s.Outcome.Status != "" {
 		return nil
 	}
-	free, reads := true, true // no open call comes before; only calls that read do
+	free, reads := true, true // no open call precedes; only calls that read do
 	room := s.fanOutLeft()
 	for _, c := range s.Calls {
 		if c.Done != nil {
@@ -223,8 +228,8 @@ func (s *State) CallTasks() []Task {
 	return todo
 }
 
-// childOpened folds the opening of a child. A call that delegates is under way
-// from here on.
+// childOpened folds the announcement of a child. The call that delegates is
+// running from here on.
 func (s *State) childOpened(e ChildOpened) {
 	if s.Child(e.Child) != nil {
 		return
@@ -235,8 +240,8 @@ func (s *State) childOpened(e ChildOpened) {
 	}
 }
 
-// childDone folds the end of a child: it is the result of the call that asked
-// for it, or else news.
+// childDone folds the report on a child. It is the result of the call that
+// delegated, or else a note for the model.
 func (s *State) childDone(seq int64, e ChildDone) {
 	child := s.Child(e.Child)
 	if child == nil || child.Done != nil {
@@ -255,8 +260,8 @@ func (s *State) childDone(seq int64, e ChildDone) {
 	}
 }
 
-// report is what the parent's model reads: the answer and the files, not how
-// the child came to them.
+// report returns what the parent's model reads: the answer and the files, and
+// nothing of the child's conversation.
 func (e *ChildDone) report() string {
 	if len(e.Files) == 0 {
 		return e.Text
@@ -264,7 +269,7 @@ func (e *ChildDone) report() string {
 	return e.Text + "\n\nFiles made or changed:\n- " + strings.Join(e.Files, "\n- ")
 }
 
-// Child returns the child with the given session id, or nil.
+// Child returns the child with this session id, or nil.
 func (s *State) Child(id string) *ChildState {
 	for _, c := range s.Children {
 		if c.Child == id {
@@ -274,8 +279,7 @@ func (s *State) Child(id string) *ChildState {
 	return nil
 }
 
-// OpenChildren returns the children that have not ended and that this session
-// still waits for: those of a call that was given up are not among them.
+// OpenChildren returns the children that have not ended, except abandoned ones.
 func (s *State) OpenChildren() []*ChildState {
 	var open []*ChildState
 	for _, c := range s.Children {
@@ -286,8 +290,8 @@ func (s *State) OpenChildren() []*ChildState {
 	return open
 }
 
-// Abandoned reports whether nobody waits for a child any more: its call has got
-// another result.
+// Abandoned reports whether a child's call has another result, so that the driver
+// should end the child.
 func (s *State) Abandoned(child *ChildState) bool {
 	if child.Call == "" || child.Done != nil {
 		return false
@@ -296,7 +300,7 @@ func (s *State) Abandoned(child *ChildState) bool {
 	return c == nil || c.Done != nil
 }
 
-// fanOutLeft is how many more children may be opened now.
+// fanOutLeft returns how many more children may be opened now.
 func (s *State) fanOutLeft() int {
 	l := s.Limits.FanOut
 	if l < 0 {
@@ -305,11 +309,11 @@ func (s *State) fanOutLeft() int {
 	return max(0, l-len(s.OpenChildren()))
 }
 
-// delegation is the task of a call that delegates.
+// delegation returns the task of a call that delegates.
 func (s *State) delegation(c *CallState) Task {
 	var d Delegation
 	if json.Unmarshal([]byte(c.Arguments()), &d) != nil {
-		d = Delegation{Task: c.Arguments()} // a person's ruling may have let anything through
+		d = Delegation{Task: c.Arguments()} // a person's ruling can have changed the arguments to anything
 	}
 	prompt := d.Task
 	if d.Returns != "" {
@@ -318,5 +322,6 @@ func (s *State) delegation(c *CallState) Task {
 	return Task{Do: Delegate, Call: c.ID, Child: c.ID, Flow: cmp.Or(d.Agent, s.Opened.Flow), Prompt: prompt}
 }
 
-// ChildID returns the id of the session that session delegates to as name.
+// ChildID returns the id of a child session: that of its parent and, after a dot,
+// the child's name, as in [Task].Child.
 func ChildID(session, name string) string { return session + "." + name }

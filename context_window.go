@@ -8,10 +8,10 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// MakeRoom returns the task that comes before the next request, if that would
-// be too large: law 6 knows two declared cuts. Results that are old and large
-// give way to references first; then what is older to a summary. Each task
-// leaves less to be cut, so that there is an end to it.
+// MakeRoom returns the task that must precede the next request, if that would be
+// too large for the context window: first an [Elide] of old large results, then a
+// [Compact] of older messages, at last a [Stop]. Each task leaves less to cut, so
+// the sequence ends. It returns no task if the window is unknown.
 func (s *State) MakeRoom() (t Task, full bool) {
 	w := s.Config.Window
 	room, size := w.RequestBudget(), s.Size()
@@ -37,17 +37,17 @@ func (s *State) MakeRoom() (t Task, full bool) {
 }
 
 const (
-	refWeight  = 250           // of a reference, in tokens, at most
-	largeFloor = 2 * refWeight // from which on a result is worth replacing
+	refTokens  = 250           // the most tokens that a reference has
+	largeFloor = 2 * refTokens // the fewest tokens for which a result is worth replacing
 )
 
-// A weighed is a result and how much it weighs.
-type weighed struct {
+// A sizedResult is a result and its size in tokens.
+type sizedResult struct {
 	llm.Result
-	weight int
+	tokens int
 }
 
-// Elidable returns the results that an [Elide] puts references in place of.
+// Elidable returns the results that an [Elide] task replaces by references now.
 func (s *State) Elidable() []llm.Result {
 	found := s.oldResults(s.Config.Window.RequestBudget())
 	if len(found) == 0 {
@@ -60,20 +60,19 @@ func (s *State) Elidable() []llm.Result {
 	return results
 }
 
-// oldResults are the results that give way to references: the oldest of those
-// that are large, as many as halve the request, but none of the last two
-// turns. There are none if that brings little.
-func (s *State) oldResults(room int) []weighed {
+// oldResults returns the oldest large results, as many as it takes to halve the
+// request, but none of the last two turns. It returns none if the gain is small.
+func (s *State) oldResults(room int) []sizedResult {
 	last := len(s.Said)
 	for last--; last >= 0 && s.Said[last].Role != llm.Tool; last-- {
 	}
-	var old []weighed
+	var old []sizedResult
 	gain, want := 0, s.Size()-room/2
 	for i := 0; i < last && gain < want; i++ {
 		for _, r := range s.resultsIn(i) {
-			if r.weight >= max(largeFloor, room/100) && gain < want {
+			if r.tokens >= max(largeFloor, room/100) && gain < want {
 				old = append(old, r)
-				gain += s.scaled(r.weight - refWeight)
+				gain += s.scaled(r.tokens - refTokens)
 			}
 		}
 	}
@@ -83,68 +82,69 @@ func (s *State) oldResults(room int) []weighed {
 	return old
 }
 
-// largeResults are the results that have to go since else nothing fits, also
-// those that the model has not seen: the oldest first.
-func (s *State) largeResults() []weighed {
-	var all []weighed
+// largeResults returns the large results, the oldest first, that must be replaced
+// because nothing fits otherwise. The model may not have read some of them.
+func (s *State) largeResults() []sizedResult {
+	var all []sizedResult
 	for i := range s.Said {
 		all = append(all, s.resultsIn(i)...)
 	}
 	for _, c := range s.Calls {
 		if c.Done != nil {
-			all = append(all, weighed{llm.Result{ID: c.ID, Parts: c.Done.Parts}, c.weight})
+			all = append(all, sizedResult{llm.Result{ID: c.ID, Parts: c.Done.Parts}, c.tokens})
 		}
 	}
-	var large []weighed
+	var large []sizedResult
 	gain, want := 0, s.Size()-s.Config.Window.threshold()
 	for _, r := range all {
-		if r.weight >= largeFloor && gain < want {
+		if r.tokens >= largeFloor && gain < want {
 			large = append(large, r)
-			gain += s.scaled(r.weight - refWeight)
+			gain += s.scaled(r.tokens - refTokens)
 		}
 	}
 	return large
 }
 
-// resultsIn returns the results in the i-th message of Said, each with its
-// share of the message's weight.
-func (s *State) resultsIn(i int) []weighed {
+// resultsIn returns the results in the i-th message of Said, each with its share
+// of the message's tokens.
+func (s *State) resultsIn(i int) []sizedResult {
 	m := s.Said[i]
-	if m.Role != llm.Tool || s.marks[i].weight < largeFloor {
+	if m.Role != llm.Tool || s.marks[i].tokens < largeFloor {
 		return nil
 	}
-	var rs []weighed
+	var rs []sizedResult
 	sum := 0
 	for _, p := range m.Parts {
 		if r, ok := p.(llm.Result); ok {
 			n := llm.Count(nil, llm.Message{Parts: llm.Parts{r}})
-			rs = append(rs, weighed{r, n})
+			rs = append(rs, sizedResult{r, n})
 			sum += n
 		}
 	}
 	for k := range rs {
-		rs[k].weight = int(int64(rs[k].weight) * int64(s.marks[i].weight) / int64(sum))
+		rs[k].tokens = int(int64(rs[k].tokens) * int64(s.marks[i].tokens) / int64(sum))
 	}
 	return rs
 }
 
-// A CutPoint is where a compaction cuts, and what it brings. The zero CutPoint is none.
+// A CutPoint is where a compaction cuts. The zero CutPoint means that there is
+// nothing to cut.
 type CutPoint struct {
-	UpTo int64   // the last reply that goes
-	End  int     // messages of Said that go
-	Keep []int64 // of those, what stays
-	Gain int     // tokens, at least and about
+	UpTo int64   // the event of the last reply that is replaced
+	End  int     // how many messages of Said are replaced
+	Keep []int64 // the events of those messages of the user that stay
+	Gain int     // about how many tokens are saved, at least
 }
 
-// CutFor returns where to cut so that what stays at the end has tail tokens,
-// or else as few as possible. It cuts before a reply, and never between calls
-// and their results.
+// CutFor returns the cut after which the last tail tokens of the conversation
+// stay, or as few more as possible. budget is the size of a request. A cut lies
+// before a reply, and never between calls and their results.
 func (s *State) CutFor(room, tail int) CutPoint {
 	var c CutPoint
 	rest := s.pending
 	for e := len(s.Said); e > 0; e-- {
 		if e < len(s.Said) {
-			rest += s.marks[e].weight
+			rest += s.marks[e].tokens
 		}
 		safe := e == len(s.Said) && len(s.Calls) == 0 || e < len(s.Said) && s.Said[e].Role == llm.Assistant
 		if !safe {
@@ -163,15 +163,15 @@ func (s *State) CutFor(room, tail int) CutPoint {
 	c.Keep = s.wordsToKeep(c.End, room/8)
 	for _, m := range s.marks[:c.End] {
 		if !m.person || !slices.Contains(c.Keep, m.seq) {
-			c.Gain += m.weight
+			c.Gain += m.tokens
 		}
 	}
-	c.Gain = s.scaled(c.Gain - s.summaryWeight(room))
+	c.Gain = s.scaled(c.Gain - s.summaryTokens(room))
 	return c
 }
 
-// lastReply returns the last reply in the first n messages of Said, and where
-// it ends with the results of its calls.
+// lastReply returns the event of the last reply in the first n messages of Said,
+// and how many messages there are up to the results of its calls.
 func (s *State) lastReply(n int) (seq int64, end int) {
 	for i := n - 1; i >= 0; i-- {
 		if s.Said[i].Role == llm.Assistant {
@@ -182,9 +182,9 @@ func (s *State) lastReply(n int) (seq int64, end int) {
 	return 0, 0
 }
 
-// wordsToKeep returns what people said in the first n messages and what stays
-// word for word: the first, which is the task; the last, which is the task of
-// the moment; and of the others the newest that have no more than some tokens.
+// wordsToKeep returns the messages of the user, among the first n, that a
+// compaction keeps word for word: the first, which is the task; the last, which is
+// the current task; and the newest of the others, in at most so many tokens.
 func (s *State) wordsToKeep(n, most int) (keep []int64) {
 	var said []mark
 	for _, m := range s.marks[:n] {
@@ -193,7 +193,7 @@ func (s *State) wordsToKeep(n, most int) (keep []int64) {
 		}
 	}
 	for i := len(said) - 1; i >= 0; i-- {
-		if most -= s.scaled(said[i].weight); i == 0 || i == len(said)-1 || most >= 0 {
+		if most -= s.scaled(said[i].tokens); i == 0 || i == len(said)-1 || most >= 0 {
 			keep = append(keep, said[i].seq)
 		}
 	}
@@ -201,21 +201,23 @@ func (s *State) wordsToKeep(n, most int) (keep []int64) {
 	return keep
 }
 
-// SummaryBytes is how long the words of a summary may be.
+// SummaryBytes returns how many bytes a summary may have if a request may have
+// budget tokens.
 func SummaryBytes(room int) int { return min(max(room/5, 1000), 24_000) }
 
-// summaryWeight is how many tokens the message that takes the place of what
-// was cut has, at most.
-func (s *State) summaryWeight(room int) int {
+// summaryTokens returns how many tokens the message with the summary has, at
+// most.
+func (s *State) summaryTokens(room int) int {
 	n := SummaryBytes(room)
-	n += n/4 + 1200 // what was looked at, references
+	n += n/4 + 1200 // the list of files and addresses, and the references
 	for _, text := range s.kept {
 		n += len(text)
 	}
 	return (n + 1) / 2
 }
 
-// FindCall returns the call with the id, of all that the model still sees.
+// FindCall returns a call that the model still sees, by its id. If there is none,
+// the result has a name for people.
 func (s *State) FindCall(id string) llm.Call {
 	if c := s.Call(id); c != nil {
 		return c.Call
@@ -230,63 +232,63 @@ func (s *State) FindCall(id string) llm.Call {
 	return llm.Call{ID: id, Name: cmp.Or(s.gone[id], "a call")}
 }
 
-// A gauge says how large the next request will be. What a provider reported
-// of a request wins over what was counted: the count of what was in it is
-// scaled to that, and only what came later is counted alone.
-type gauge struct {
-	marks   []mark // of State.Said
-	head    int    // tokens that come before the messages
-	total   int    // of marks
-	pending int    // of results and notes that the model has not seen
+// A tokenCount estimates the size of the next request. Where a provider has
+// reported the size of a request, that wins: our count of the messages in it is
+// scaled to the report, and only later messages are counted alone.
+type tokenCount struct {
+	marks   []mark // of the messages in State.Said
+	head    int    // tokens of the system prompt and the tools
+	total   int    // tokens of the messages in Said
+	pending int    // tokens of the results and notes that the model has not read
 
 	counter llm.Counter
-	exact   bool // the counter counts; until a count could matter, half the bytes do
+	exact   bool // counter is in use; until the window is half full, half the bytes are a good estimate
 
-	reported, counted int // of the last request whose usage is known: by the provider, and by us
-	covered           int // of head and total: what was in that request or its reply, and still is there
+	reported, counted int // size of the last request with a known usage: by the provider, and by our count
+	covered           int // the part of head and total that was in that request or its reply, and still is
 
-	Elisions, Compactions int   // declared cuts so far
-	wholes                []Ref // what was left out, by compactions
-	TooLarge              bool  // the provider took a request for too large, since it last replied
+	Elisions, Compactions int   // how many there were
+	wholes                []Ref // the texts that compactions replaced
+	TooLarge              bool  // the provider has refused a request as too large since the last reply
 }
 
-// A mark is what is known of a message in [State].Said.
+// A mark describes a message in [State].Said.
 type mark struct {
-	seq    int64 // of the reply, or of what was said; 0: results of calls
-	person bool  // said it
-	weight int   // in tokens
+	seq    int64 // the event of the reply or message; 0 for results of calls
+	person bool  // a person wrote it
+	tokens int   // by our count
 }
 
-// RequestBudget is how many tokens a request may have; 0 if that is not known.
+// RequestBudget returns how many tokens a request may have: the window less the
+// reply. It is 0 if the window is unknown.
 func (w Window) RequestBudget() int {
 	reply := cmp.Or(w.Reply, w.Tokens/8)
 	return w.Tokens - min(reply, w.Tokens/2)
 }
 
-// threshold is how many tokens a request may have before something is left
-// out.
+// threshold returns the size above which something is left out of a request.
 func (w Window) threshold() int { return w.RequestBudget() / 100 * cmp.Or(w.Share, 80) }
 
-// Size is how many tokens the next request has.
+// Size estimates how many tokens the next request has.
 func (s *State) Size() int {
 	return s.scaled(s.covered) + max(s.uncovered(), s.scaled(s.uncovered()))
 }
 
-// uncovered is what was counted and is not covered by a reported usage.
+// uncovered returns our count of what no reported usage covers.
 func (s *State) uncovered() int { return s.head + s.total + s.pending - s.covered }
 
-// scaled is what a provider would count where we count n.
+// scaled returns what the provider would count where our count is n.
 func (s *State) scaled(n int) int {
 	if s.counted == 0 {
 		return n
 	}
-	by := min(max(s.reported, s.counted/4), 4*s.counted) // beyond that, the report is not of this request
+	by := min(max(s.reported, s.counted/4), 4*s.counted) // a report that is further off is not about this request
 	return int(int64(n) * int64(by) / int64(s.counted))
 }
 
-func (s *State) weightOf(m llm.Message) int { return llm.Count(s.unit(), m) }
+func (s *State) tokensOf(m llm.Message) int { return llm.Count(s.unit(), m) }
 
-// unit is what counts, for now.
+// unit returns the counter that is in use.
 func (s *State) unit() llm.Counter {
 	if s.exact {
 		return s.counter
@@ -294,17 +296,17 @@ func (s *State) unit() llm.Counter {
 	return llm.HalfTheBytes{}
 }
 
-// CountWith lets c count from now on.
+// CountWith counts tokens with c from now on. A second counter is ignored.
 func (s *State) CountWith(c llm.Counter) {
 	if c != nil && s.counter == nil {
 		s.counter = c
-		s.weigh()
+		s.estimate()
 	}
 }
 
-// reweigh counts anew what a configuration says. What was reported of another
-// one says nothing any more.
-func (s *State) reweigh() {
+// recountHead counts the system prompt and the tools of a new configuration, and
+// forgets what was reported under the one before.
+func (s *State) recountHead() {
 	var tools []llm.ToolSpec
 	for _, t := range s.Config.Tools {
 		tools = append(tools, t.ToolSpec)
@@ -313,21 +315,21 @@ func (s *State) reweigh() {
 	s.reported, s.counted, s.covered = 0, 0, 0
 }
 
-// weigh counts what the last event added.
-func (s *State) weigh() {
+// estimate counts what the last event has added.
+func (s *State) estimate() {
 	s.pending = 0
 	for _, c := range s.Calls {
-		if c.Done != nil && c.weight == 0 {
-			c.weight = s.weightOf(llm.Message{Parts: llm.Parts{llm.Result{Parts: c.Done.Parts}}})
+		if c.Done != nil && c.tokens == 0 {
+			c.tokens = s.tokensOf(llm.Message{Parts: llm.Parts{llm.Result{Parts: c.Done.Parts}}})
 		}
-		s.pending += c.weight
+		s.pending += c.tokens
 	}
 	for i := range s.Inbox {
 		n := &s.Inbox[i]
-		if n.weight == 0 {
-			n.weight = s.weightOf(n.Message)
+		if n.tokens == 0 {
+			n.tokens = s.tokensOf(n.Message)
 		}
-		s.pending += n.weight
+		s.pending += n.tokens
 	}
 	if limit := s.Config.Window.Tokens / 2; s.counter != nil && !s.exact && limit > 0 && s.head+s.total+s.pending > limit {
 		s.exact = true
@@ -335,51 +337,51 @@ func (s *State) weigh() {
 	}
 }
 
-// recount counts everything anew, since another counter counts.
+// recount counts everything again, with another counter.
 func (s *State) recount() {
-	s.reweigh()
+	s.recountHead()
 	s.marks, s.total = slices.Clone(s.marks), 0
 	for i := range s.marks {
-		s.marks[i].weight = s.weightOf(s.Said[i])
-		s.total += s.marks[i].weight
+		s.marks[i].tokens = s.tokensOf(s.Said[i])
+		s.total += s.marks[i].tokens
 	}
-	for i, c := range s.Calls { // those that are done may be another state's too
+	for i, c := range s.Calls { // a clone may share those with a result
 		again := *c
-		again.weight = 0
+		again.tokens = 0
 		s.Calls[i] = &again
 	}
 	for i := range s.Inbox {
-		s.Inbox[i].weight = 0
+		s.Inbox[i].tokens = 0
 	}
-	s.weigh()
+	s.estimate()
 }
 
-// mark marks what [State.take] adds to Said.
+// mark adds the marks of the messages that [State.take] appends to Said.
 func (s *State) mark(seq int64, e ModelSaid) {
 	add := func(m mark) {
 		s.marks = append(s.marks, m)
-		s.total += m.weight
+		s.total += m.tokens
 	}
 	if len(s.Calls) > 0 {
 		results := mark{}
 		for _, c := range s.Calls {
-			results.weight += c.weight
+			results.tokens += c.tokens
 		}
 		add(results)
 	}
 	for _, n := range s.Inbox {
 		if n.Seq <= e.Re {
-			add(mark{n.Seq, n.person, n.weight})
+			add(mark{n.Seq, n.person, n.tokens})
 		}
 	}
 	sent := s.head + s.total
-	add(mark{seq: seq, weight: s.weightOf(e.Message)})
+	add(mark{seq: seq, tokens: s.tokensOf(e.Message)})
 	if e.Usage.Input > 0 {
 		s.reported, s.counted, s.covered = e.Usage.Input, sent, s.head+s.total
 	}
 }
 
-// elided puts references in place of results.
+// elided folds an elision.
 func (s *State) elided(e Elided) {
 	if e.N != s.Elisions {
 		return
@@ -393,21 +395,21 @@ func (s *State) elided(e Elided) {
 		if parts := instead[c.ID]; parts != nil && c.Done != nil {
 			again, done := *c, *c.Done
 			done.Parts, done.Whole = parts, ""
-			again.Done, again.weight = &done, 0
+			again.Done, again.tokens = &done, 0
 			s.Calls[i] = &again
 		}
 	}
-	s.Said, s.marks = slices.Clone(s.Said), slices.Clone(s.marks) // requests on their way have the old ones
+	s.Said, s.marks = slices.Clone(s.Said), slices.Clone(s.marks) // requests under way share the old ones
 	for i, m := range s.Said {
 		if parts, some := elide(m, instead); some {
 			s.Said[i].Parts = parts
-			s.replaceWeight(i, s.weightOf(s.Said[i]))
+			s.replaceTokens(i, s.tokensOf(s.Said[i]))
 		}
 	}
 }
 
-// elide returns the parts of a message with what stands instead of some
-// results.
+// elide returns the parts of a message with some results replaced, and whether
+// there were any.
 func elide(m llm.Message, instead map[string]llm.Parts) (parts llm.Parts, some bool) {
 	if m.Role != llm.Tool {
 		return nil, false
@@ -422,14 +424,14 @@ func elide(m llm.Message, instead map[string]llm.Parts) (parts llm.Parts, some b
 	return parts, some
 }
 
-// replaceWeight gives the i-th message of Said another weight.
-func (s *State) replaceWeight(i, weight int) {
-	s.covered = max(0, s.covered-s.marks[i].weight)
-	s.total += weight - s.marks[i].weight
-	s.marks[i].weight = weight
+// replaceTokens sets the size of the i-th message in Said.
+func (s *State) replaceTokens(i, tokens int) {
+	s.covered = max(0, s.covered-s.marks[i].tokens)
+	s.total += tokens - s.marks[i].tokens
+	s.marks[i].tokens = tokens
 }
 
-// compacted puts a summary in place of what was said.
+// compacted folds a compaction.
 func (s *State) compacted(seq int64, e Compacted) {
 	s.spend(e.Usage, e.Cost)
 	if e.N != s.Compactions {
@@ -452,18 +454,18 @@ func (s *State) compacted(seq int64, e Compacted) {
 			said, marks = append(said, s.Said[i]), append(marks, m)
 			continue
 		}
-		s.covered = max(0, s.covered-m.weight)
-		s.total -= m.weight
+		s.covered = max(0, s.covered-m.tokens)
+		s.total -= m.tokens
 	}
-	marks = append(marks, mark{seq: seq, weight: s.weightOf(summary)})
-	s.total += marks[len(marks)-1].weight
+	marks = append(marks, mark{seq: seq, tokens: s.tokensOf(summary)})
+	s.total += marks[len(marks)-1].tokens
 	s.Said = append(append(said, summary), s.Said[end:]...)
 	s.marks = append(marks, s.marks[end:]...)
 }
 
-// endOf returns how many messages of Said there are up to and with the reply
-// that was event seq and the results of its calls, or 0 if it is not there or
-// not all of them are.
+// endOf returns how many messages of Said there are up to and including the reply
+// that is event seq and the results of its calls. It returns 0 if the reply is
+// not there, or results are missing.
 func (s *State) endOf(seq int64) int {
 	for i, m := range s.marks {
 		if m.seq != seq || s.Said[i].Role != llm.Assistant {
@@ -480,26 +482,26 @@ func (s *State) endOf(seq int64) int {
 	return 0
 }
 
-// likelyReply is how many tokens a reply is taken to have before it is there.
+// likelyReply is the number of tokens that a reply is expected to have.
 const likelyReply = 1000
 
-// EstimateCost is roughly what the next request of s costs.
+// EstimateCost returns about what the next request will cost.
 func (s *State) EstimateCost(p Prices) Money {
 	return p.Cost(llm.Usage{Input: s.Size(), Output: likelyReply})
 }
 
-// Fits reports whether the first n messages fit into a request of their own.
+// Fits reports whether the first n messages of Said fit into a request.
 func (s *State) Fits(n int) bool {
-	weight := s.head + 500
+	tokens := s.head + 500
 	for _, m := range s.marks[:n] {
-		weight += m.weight
+		tokens += m.tokens
 	}
 	room := s.Config.Window.RequestBudget()
-	return room == 0 || s.scaled(weight) <= room
+	return room == 0 || s.scaled(tokens) <= room
 }
 
-// Request returns what a session in state s sends to its model for the
-// task t.
+// Request returns the request for the task t, a [Reply]. The same state and task
+// make the same request, byte for byte.
 func (s *State) Request(t Task) *llm.Request {
 	req := &llm.Request{System: s.Config.System, Messages: s.Transcript(t.Re), Settings: s.Config.Settings}
 	req.Fixed = len(req.Messages)

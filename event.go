@@ -14,93 +14,104 @@ import (
 // Version 2 added [Called] and [Spec].
 const FormatVersion = 2
 
-// An Event is one fact in the life of a session.
+// An Event is one fact about a session. Events do not change once they are
+// stored.
 type Event struct {
-	Seq  int64     // position in the session, from 1; 0 if provisional: shown and forgotten
+	Seq  int64     // the sequence number, from 1 without gaps; 0 if the event is provisional
 	Time time.Time // when it was stored, in UTC to the microsecond
 	Body Body
 }
 
-// A Body says what happened. The set of bodies is closed; one of a type that
-// this version does not know is read as [Foreign].
+// A Body says what happened. The bodies below are all there are; a body of a
+// type that this version does not know is read as [Foreign].
 type Body interface {
-	// Key names the question that the body answers. A session has at most
-	// one event with a given key: the second answer is refused.
+	// Key returns the idempotency key: it names the question that the body
+	// answers. A journal has at most one event with a given key in a
+	// session, and refuses the second. Provisional bodies have the key "".
 	Key() string
 }
 
-// The bodies. Keys are part of the format.
+// The bodies. Their JSON and their keys are the journal format, which
+// docs/events.md describes. Fields named Turn, Re, Call, Child and N mean the
+// same in all of them:
+//
+//   - Turn is how many outcomes the session had before. Each turn has one
+//     outcome: a reply, a failure, a call of the flow, or the end.
+//   - Re is the last event that was taken into account. What has a higher
+//     sequence number was said meanwhile, and is read in the next turn.
+//   - Call is the id of a call, and Child that of a child session.
+//   - N is how many bodies of the same kind came before.
 type (
-	// Opened is the first event of a session.
+	// Opened is the first event of a session, and of no later one.
 	Opened struct {
-		Flow    string  `json:"flow"`             // the flow that decides: [Spec.Name]
-		Parent  string  `json:"parent,omitempty"` // the session that asked for this one
-		Owner   string  `json:"owner,omitempty"`  // the user of a server whose session it is
-		Depth   int     `json:"depth,omitempty"`  // how many sessions are above
-		From    *Origin `json:"from,omitempty"`   // if it was forked or imported
-		Version int     `json:"version"`
+		Flow    string  `json:"flow"`             // the name of the flow: see [Spec.Name]
+		Parent  string  `json:"parent,omitempty"` // the session that delegated to this one
+		Owner   string  `json:"owner,omitempty"`  // the user of a server who owns the session
+		Depth   int     `json:"depth,omitempty"`  // how many ancestors the session has
+		From    *Origin `json:"from,omitempty"`   // where it was forked or imported from
+		Version int     `json:"version"`          // the [FormatVersion] of the program that opened it
 	}
 
-	// Configured is what requests are built from, from here on, and the
-	// spec that it was made from. It comes with Opened and at every
-	// declared change.
+	// Configured is the configuration from here on: the spec of the session,
+	// and what requests are built from. The first one is stored together
+	// with Opened; another one declares a change.
 	Configured struct {
-		N int `json:"n"` // how many came before
+		N int `json:"n"`
 		Spec
 		System   string       `json:"system,omitempty"`
 		Tools    []ToolSpec   `json:"tools,omitempty"`
 		Settings llm.Settings `json:"settings"`
 		Prices   Prices       `json:"prices"`
 		Window   Window       `json:"window,omitzero"`
-		Sandbox  string       `json:"sandbox,omitempty"`   // what calls really run in, such as "bubblewrap", or "none"; "": not recorded
-		FlowEnds bool         `json:"flow_ends,omitempty"` // a reply without calls is no end: the flow says when it has ended
+		Sandbox  string       `json:"sandbox,omitempty"`   // the sandbox that is in use, such as "bubblewrap" or "none"; "": not recorded
+		FlowEnds bool         `json:"flow_ends,omitempty"` // a reply without calls does not end the session; the flow returns an [End]
 	}
 
-	// UserSaid is input. ID is chosen by the sender, so that sending it
-	// again says it once.
+	// UserSaid is a message of the user. The sender chooses the ID, so that
+	// a message that is sent twice is stored once.
 	UserSaid struct {
 		ID      string      `json:"id"`
 		Message llm.Message `json:"message"`
-		Note    llm.Parts   `json:"note,omitempty"` // read by the model before Message, not by people: date, system, files
+		Note    llm.Parts   `json:"note,omitempty"` // precedes Message for the model, and is not shown to people: date, system, files
 	}
 
 	// ModelSaid is a reply to everything up to Re.
 	ModelSaid struct {
-		Turn    int         `json:"turn"` // how many outcomes of asking the model came before
+		Turn    int         `json:"turn"`
 		Re      int64       `json:"re"`
 		Stop    llm.Stop    `json:"stop"`
 		Message llm.Message `json:"message"`
 		Usage   llm.Usage   `json:"usage"`
 		Cost    Money       `json:"cost,omitempty"`
-		By      string      `json:"by,omitempty"`
+		By      string      `json:"by,omitempty"` // the model, PROVIDER/NAME
 	}
 
-	// Called is a call that the flow makes itself, without asking the model,
-	// having seen everything up to Re. From here on it is a call like those
-	// of a reply: it is ruled on, run and resumed, and the model reads it
-	// and its result. It is no step, and uses no tokens.
+	// Called is a call that the flow makes itself, without asking the model.
+	// From here on it is like a call in a reply: the gate rules on it, a
+	// worker runs it, and the model reads it together with its result. It
+	// does not count as a step and uses no tokens.
 	Called struct {
-		Turn  int    `json:"turn"` // how many outcomes came before
+		Turn  int    `json:"turn"`
 		Re    int64  `json:"re"`
 		Call  string `json:"call"`
 		Name  string `json:"name"`  // the tool
 		Input string `json:"input"` // its arguments, as JSON
 	}
 
-	// ModelFailed says that there was no reply to everything up to Re. It
-	// halts the session unless somebody spoke after Re.
+	// ModelFailed says that the model did not reply. It ends the session as
+	// failed, unless a message arrived after Re.
 	ModelFailed struct {
 		Turn   int       `json:"turn"`
 		Re     int64     `json:"re"`
 		Kind   llm.Kind  `json:"kind"`
-		Status int       `json:"status,omitempty"` // of HTTP
+		Status int       `json:"status,omitempty"` // the status of the HTTP response
 		Error  string    `json:"error"`
 		Usage  llm.Usage `json:"usage"`
 		Cost   Money     `json:"cost,omitempty"`
 	}
 
-	// Stopped says that the flow gave up on everything up to Re. It halts
-	// the session unless somebody spoke after Re.
+	// Stopped says that the session reached a limit. It stops the session,
+	// unless a message arrived after Re.
 	Stopped struct {
 		Turn   int    `json:"turn"`
 		Re     int64  `json:"re"`
@@ -108,47 +119,47 @@ type (
 		Error  string `json:"error,omitempty"` // a sentence for people
 	}
 
-	// Ended says that the flow has done what was asked for up to Re, or has
-	// failed to. It ends the session unless somebody spoke after Re.
+	// Ended says that the flow has finished its work, or has failed. It ends
+	// the session, unless a message arrived after Re.
 	Ended struct {
 		Turn   int    `json:"turn"`
 		Re     int64  `json:"re"`
 		Status Status `json:"status"` // Finished or Failed
 		Reason Reason `json:"reason,omitempty"`
 		Error  string `json:"error,omitempty"` // a sentence for people
-		Text   string `json:"text,omitempty"`  // the answer; none: the last thing that the agent said
+		Text   string `json:"text,omitempty"`  // the answer; "": the last text of the agent
 	}
 
-	// Resumed lets a halted session go on. Limits that are not zero replace
-	// those in force.
+	// Resumed lets a session go on that has stopped or failed. Limits that
+	// are not zero replace those in force.
 	Resumed struct {
 		ID     string `json:"id"`
 		Limits Limits `json:"limits"`
 	}
 
-	// Interrupted halts the session: every open call gets a result that
-	// says so. Said keeps what had been shown of a reply on its way.
+	// Interrupted stops the session: every open call gets a result that says
+	// so. Said keeps the text of an unfinished reply that people have seen.
 	Interrupted struct {
 		ID   string `json:"id"`
 		Said string `json:"said,omitempty"`
 	}
 
-	// Asked puts a call before a person: for a ruling, or with a question
-	// of the tool's own.
+	// Asked asks the user: whether a call may run, or a question that the
+	// tool of the call has.
 	Asked struct {
 		Call     string          `json:"call"`
-		N        int             `json:"n"` // how many questions this call asked before
+		N        int             `json:"n"` // how many questions this call has asked before
 		Kind     AskKind         `json:"kind"`
 		Question string          `json:"question"`
-		Schema   json.RawMessage `json:"schema,omitempty"` // of the answer; none: any text
-		Input    string          `json:"input,omitempty"`  // the arguments as they would run, if not the model's own
-		Shown    string          `json:"shown,omitempty"`  // what will come of it, if the arguments alone do not say: a diff
-		Hash     string          `json:"hash,omitempty"`   // of all that is shown: the call's name, arguments and Shown
+		Schema   json.RawMessage `json:"schema,omitempty"` // JSON Schema of the answer; none: any text
+		Input    string          `json:"input,omitempty"`  // the arguments that would be used, if they differ from the model's
+		Shown    string          `json:"shown,omitempty"`  // the preview, such as a diff, if the tool is a [Previewer]
+		Hash     string          `json:"hash,omitempty"`   // of everything that is shown: the tool's name, the arguments and Shown
 		Hints    Hints           `json:"hints"`
 	}
 
-	// Answered is a person's answer to the n-th question of a call. The
-	// call's tool runs again with it.
+	// Answered is the user's answer to the question N of a call. The tool
+	// runs again, with the answer in [Call].Answers.
 	Answered struct {
 		Call string          `json:"call"`
 		N    int             `json:"n"`
@@ -157,19 +168,19 @@ type (
 		By   string          `json:"by,omitempty"`
 	}
 
-	// Ruled settles whether a call may run.
+	// Ruled is the ruling on a call: whether it may run.
 	Ruled struct {
 		Call   string `json:"call"`
 		Allow  bool   `json:"allow"`
-		By     string `json:"by"`               // a person, or the gate
-		Rule   string `json:"rule,omitempty"`   // which rule said so
-		Reason string `json:"reason,omitempty"` // the model reads it if the call may not run
-		Input  string `json:"input,omitempty"`  // the arguments to run with, if not the model's own; the model is told
-		Hash   string `json:"hash,omitempty"`   // of what was ruled on
-		Hints  Hints  `json:"hints"`            // as they were then; a person's ruling has those of the question
+		By     string `json:"by"`               // [ByGate], or a person
+		Rule   string `json:"rule,omitempty"`   // which rule of the gate decided
+		Reason string `json:"reason,omitempty"` // what the model reads if the call is denied
+		Input  string `json:"input,omitempty"`  // the arguments to run with, if they differ from the model's; the model reads a note
+		Hash   string `json:"hash,omitempty"`   // of what was ruled on: see [Fingerprint]
+		Hints  Hints  `json:"hints"`            // those that were ruled on
 	}
 
-	// CallStarted claims a call: written before it runs.
+	// CallStarted is stored before a call runs: the worker claims the call.
 	CallStarted struct {
 		Call    string `json:"call"`
 		Attempt int    `json:"attempt"` // from 1
@@ -181,55 +192,57 @@ type (
 		Call    string          `json:"call"`
 		Parts   llm.Parts       `json:"parts"`
 		IsError bool            `json:"is_error,omitempty"`
-		Detail  json.RawMessage `json:"detail,omitempty"` // for people and flows; the model does not see it
-		Source  string          `json:"source,omitempty"` // where the content came from, if from outside
-		Whole   Ref             `json:"whole,omitempty"`  // the whole output, if Parts have it cut
+		Detail  json.RawMessage `json:"detail,omitempty"` // for people and flows; the model does not read it
+		Source  string          `json:"source,omitempty"` // a URL or the like, if the content came from outside
+		Whole   Ref             `json:"whole,omitempty"`  // the whole text, if Parts have only its beginning and end
 	}
 
-	// CallLate is a result that came after its call had been given up.
+	// CallLate is the result of a call that had got another one before, such
+	// as "interrupted". The model reads it as a note.
 	CallLate struct {
 		Call  string    `json:"call"`
 		Parts llm.Parts `json:"parts"`
 	}
 
-	// ChildOpened delegates to a session of its own, with a share of this
-	// one's limits.
+	// ChildOpened announces a child session, with a share of the limits of
+	// this one. The child itself is opened after that.
 	ChildOpened struct {
-		Call   string `json:"call,omitempty"` // on whose behalf
-		Child  string `json:"child"`          // its session id
+		Call   string `json:"call,omitempty"` // the call that delegates; "": the flow does
+		Child  string `json:"child"`          // see [ChildID]
 		Limits Limits `json:"limits"`
 	}
 
-	// ChildDone says that a child ended, and how.
+	// ChildDone reports on a child session that has ended. It is the result of
+	// the call that delegated, or else a note for the model.
 	ChildDone struct {
 		Call   string    `json:"call,omitempty"`
 		Child  string    `json:"child"`
 		Status Status    `json:"status"`
 		Reason Reason    `json:"reason,omitempty"`
 		Text   string    `json:"text"`
-		Files  []string  `json:"files,omitempty"` // made or changed meanwhile, relative to its workspace
+		Files  []string  `json:"files,omitempty"` // created or modified, relative to its workspace
 		Usage  llm.Usage `json:"usage"`
 		Cost   Money     `json:"cost,omitempty"`
 	}
 
-	// Elided is a declared cut: results of calls give way to references. The
-	// journal keeps what they were.
+	// Elided replaces results of calls by references in what the model reads
+	// from here on. The journal keeps the results.
 	Elided struct {
-		N     int       `json:"n"` // how many came before
+		N     int       `json:"n"`
 		Calls []Elision `json:"calls"`
 	}
 
-	// Compacted is a declared cut: what the model has seen and said, up to
-	// the results of the calls of a reply, gives way to a summary. The
-	// journal keeps what it was.
+	// Compacted replaces the conversation up to a reply, and the results of
+	// the calls of that reply, by a summary in what the model reads from here
+	// on. The journal keeps the conversation.
 	Compacted struct {
-		N       int       `json:"n"`                 // how many came before
+		N       int       `json:"n"`
 		UpTo    int64     `json:"up_to"`             // the reply
-		Keep    []int64   `json:"keep,omitempty"`    // of what people said until then, what stays word for word, before the summary
-		Summary string    `json:"summary"`           // the whole message that takes the place
-		Whole   Ref       `json:"whole,omitempty"`   // what was left out, as text
-		Refused string    `json:"refused,omitempty"` // what the provider said, if it took the request for too large
-		Usage   llm.Usage `json:"usage"`             // of writing the summary
+		Keep    []int64   `json:"keep,omitempty"`    // the messages of the user until then that stay, before the summary
+		Summary string    `json:"summary"`           // the message that replaces the rest
+		Whole   Ref       `json:"whole,omitempty"`   // what was replaced, as text
+		Refused string    `json:"refused,omitempty"` // the error of the provider, if it refused the request as too large
+		Usage   llm.Usage `json:"usage"`             // of the summary
 		Cost    Money     `json:"cost,omitempty"`
 		By      string    `json:"by,omitempty"` // the model that wrote it
 	}
@@ -237,36 +250,35 @@ type (
 	// Taken says that another worker took over a session that was under
 	// way: the time before it does not count.
 	TakenOver struct {
-		N      int    `json:"n"` // how often before
+		N      int    `json:"n"`
 		Worker string `json:"worker"`
 	}
 
-	// Titled names a session for people. The last one counts.
+	// Titled gives the session a title. The last one counts.
 	Titled struct {
 		ID    string `json:"id"`
 		Title string `json:"title"`
 	}
 
-	// Noted is a remark for people.
+	// Noted is a remark for people. The model does not read it.
 	Noted struct {
 		ID   string `json:"id"`
 		Text string `json:"text"`
 	}
 )
 
-// The provisional bodies: they have no key, are shown to those who watch, and
-// are never stored.
+// The provisional bodies. Subscribers see them; journals do not store them.
 type (
-	// Typing is the next fragment of a reply on its way. To who joins in
-	// the middle, the first one is all that was typed so far.
+	// Typing is a delta: the next piece of a reply that streams. The first one
+	// that a subscriber receives has everything that has streamed so far.
 	Typing struct {
 		Turn  int       `json:"turn"`
-		Reset bool      `json:"reset,omitempty"` // what was shown of this turn is void
-		Part  int       `json:"part"`            // index of the first of Parts in the reply
-		Parts llm.Parts `json:"parts,omitempty"` // each continues the part at its index, or begins it
+		Reset bool      `json:"reset,omitempty"` // discard what was shown of this turn
+		Part  int       `json:"part"`            // the index in the reply of the first of Parts
+		Parts llm.Parts `json:"parts,omitempty"` // each continues the part at its index, or starts it
 	}
 
-	// Output is what a running call has just printed.
+	// Output is text that a running call has just printed.
 	Output struct {
 		Call string `json:"call"`
 		Text string `json:"text"`
@@ -284,18 +296,18 @@ func CallsOf(b Body) []llm.Call {
 	return nil
 }
 
-// An Elision is what stands in place of a call's result.
+// An Elision replaces the result of one call.
 type Elision struct {
 	Call  string `json:"call"`
 	Text  string `json:"text"`
 	Whole Ref    `json:"whole,omitempty"` // the result's text
 }
 
-// Foreign is a body of a type that this version does not know. It is kept
-// unharmed; a session that has one can be read and exported, not driven.
+// Foreign is a body of a type that this version does not know. Journals keep it
+// unchanged. A session that has one can be read and exported, but not driven.
 type Foreign struct {
 	Type    string
-	Stored  string // its key
+	Stored  string // the key
 	Content json.RawMessage
 }
 
@@ -305,12 +317,12 @@ type Origin struct {
 	Seq     int64  `json:"seq"` // the last event that was copied
 }
 
-// An AskKind says what a person is asked for.
+// An AskKind says what the user is asked for.
 type AskKind string
 
 const (
 	AskRuling AskKind = "ruling" // may this call run?
-	AskText   AskKind = "text"   // a question of the tool's own
+	AskText   AskKind = "text"   // a question that the tool has
 )
 
 // Key implements [Body].

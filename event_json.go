@@ -14,7 +14,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// eventJSON is an event in the encoding that exports, --output jsonl and SSE use.
+// eventJSON is the JSON of an event: in exports, on the command line with --output
+// jsonl, and in server-sent events.
 type eventJSON struct {
 	Seq  int64           `json:"seq"`
 	Time time.Time       `json:"time"`
@@ -23,7 +24,7 @@ type eventJSON struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// MarshalJSON encodes ev on its own, large strings in place.
+// MarshalJSON encodes ev, large strings included.
 func (ev Event) MarshalJSON() ([]byte, error) {
 	if ev.Body == nil {
 		return nil, errors.New("an event without a body")
@@ -35,7 +36,7 @@ func (ev Event) MarshalJSON() ([]byte, error) {
 	return json.Marshal(eventJSON{ev.Seq, ev.Time, TypeName(ev.Body), ev.Body.Key(), data})
 }
 
-// UnmarshalJSON decodes what MarshalJSON made.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (ev *Event) UnmarshalJSON(data []byte) error {
 	var l eventJSON
 	if err := json.Unmarshal(data, &l); err != nil {
@@ -49,8 +50,8 @@ func (ev *Event) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// AppendJSON appends to b what MarshalJSON returns. What is typed, of which
-// there is an event for every few letters, it encodes without reflection.
+// AppendJSON appends the result of MarshalJSON to b. It encodes deltas without
+// reflection, because there is one for every few letters of a reply.
 func (ev Event) AppendJSON(b []byte) ([]byte, error) {
 	t, ok := ev.Body.(Typing)
 	if !ok || ev.Seq != 0 {
@@ -81,7 +82,8 @@ func (ev Event) AppendJSON(b []byte) ([]byte, error) {
 	return append(b, "}}"...), nil
 }
 
-// appendFragment appends the encoding of one part.
+// appendFragment appends the JSON of one part of a delta, as [llm.Parts] encodes
+// it. Parts that need escaping go through encoding/json.
 func appendFragment(b []byte, p llm.Part) ([]byte, error) {
 	var kind, text, by string
 	switch p := p.(type) {
@@ -148,7 +150,8 @@ var (
 	}()
 )
 
-// TypeName returns the name of b's type in the journal format.
+// TypeName returns the name of b's type in the journal format, or "" if b is not
+// part of the format.
 func TypeName(b Body) string {
 	if f, ok := b.(Foreign); ok {
 		return f.Type

@@ -5,24 +5,25 @@ import (
 	"context"
 )
 
-// A Gate rules on calls before they run. Implementations are safe for
-// concurrent use and answer quickly: a person is asked by [Verdict].Ask, not
-// by waiting.
+// A Gate rules on calls before they run. Implementations are safe for concurrent
+// use and return quickly: to have the user decide, they return a [Verdict] with
+// Ask, and do not wait.
 type Gate interface {
-	// Rule says whether call may run. spec.Hints are those of this call. An
-	// error is the program's, and halts the run.
+	// Rule rules on a call, whose arguments are valid. spec.Hints are those
+	// of this call. An error is a fault of the program: it ends the run, and
+	// the call is ruled on again when the session is woken.
 	Rule(ctx context.Context, call Call, spec ToolSpec) (Verdict, error)
 }
 
-// ByGate is [Ruled].By of what no person ruled on.
+// ByGate is the By of a [Ruled] by a gate.
 const ByGate = "gate"
 
-// A Verdict is what a gate says. The zero value denies.
+// A Verdict is the ruling of a gate. The zero value denies the call.
 type Verdict struct {
 	Allow  bool
-	Ask    bool   // let a person decide; Reason is the question
-	Rule   string // which rule says so, for the record
-	Reason string // for the model if the call may not run, for the person if asked
+	Ask    bool   // let the user decide; Reason is the question
+	Rule   string // which rule decided; it is recorded
+	Reason string // for the model if the call is denied, for the user if Ask
 }
 
 // GateFunc is a [Gate] that is a function.
@@ -33,17 +34,17 @@ func (f GateFunc) Rule(ctx context.Context, c Call, s ToolSpec) (Verdict, error)
 
 // The modes of [Mode].
 const (
-	ApproveAsk      = "ask"      // whatever changes something outside a sandbox is asked about
-	ApproveEdits    = "edits"    // edits of the workspace's files are allowed, the rest is asked about
-	ApproveAll      = "all"      // everything is allowed
-	ApproveReadOnly = "readonly" // whatever changes something is denied
+	ApproveAsk      = "ask"      // ask about calls that change something outside a sandbox
+	ApproveEdits    = "edits"    // allow edits of the workspace's files, ask about other changes
+	ApproveAll      = "all"      // allow everything
+	ApproveReadOnly = "readonly" // deny every call that changes something
 )
 
-// AllowAll is the gate that is open.
+// AllowAll is a gate that allows every call.
 var AllowAll Gate = Mode(ApproveAll)
 
-// A Mode is a gate by one of the modes. Calls that are ReadOnly or Internal
-// are always allowed. The zero Mode is [ApproveAsk].
+// A Mode is a gate with one setting. All modes allow calls that are ReadOnly,
+// Internal or Final. The zero Mode is [ApproveAsk].
 type Mode string
 
 // Rule implements [Gate].

@@ -9,38 +9,40 @@ import (
 	"iter"
 )
 
-// A Journal keeps the events of sessions. It only ever grows, save that whole
-// sessions may be deleted. Implementations are safe for concurrent use and
-// pass the suite in journaltest.
+// A Journal stores the events of sessions. It is append-only, except that whole
+// sessions may be deleted. Implementations are safe for concurrent use and pass
+// the suite in journal/journaltest.
 type Journal interface {
-	// Append stores bodies at the end of a session together or not at all,
-	// and returns the events that [Journal.Events] will yield for them. When
-	// it returns without an error they are as durable as the journal ever
-	// makes them.
+	// Append stores bodies at the end of a session, all of them or none, and
+	// returns the events that [Journal.Events] will yield for them. When it
+	// returns without an error, they are as durable as the journal makes
+	// anything.
 	//
-	// If the key of one is taken, nothing is stored: it returns the event
-	// that has the key, alone, and [ErrExists] if the content is the same,
-	// [ErrConflict], which is an ErrExists too, if it is not.
+	// If the key of one body exists already, Append stores nothing and
+	// returns the event with that key. The error is [ErrExists] if the
+	// content is the same, and [ErrConflict], which is an ErrExists too, if
+	// it differs.
 	//
 	// The first body of a session must be [Opened], and no other may be.
 	Append(ctx context.Context, session string, bodies ...Body) ([]Event, error)
 
-	// Events yields the events of a session after the given Seq, in order,
-	// as they are now. A session that does not exist has none. The sequence
-	// may be used more than once. It ends after the first error.
+	// Events yields the events of a session that exist now, in order,
+	// beginning after the sequence number after. A session that does not
+	// exist has none. The iterator may be used more than once. It ends after
+	// the first error.
 	Events(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
 
-	// Follow is Events without an end: it waits for further events, from
-	// whatever process, until ctx is done, and then ends without an error.
-	// Slow readers miss nothing and slow nobody.
+	// Follow is like Events, but waits for further events, from any process,
+	// until ctx ends; then it ends without an error. A slow reader misses
+	// nothing and does not slow down writers or other readers.
 	Follow(ctx context.Context, session string, after int64) iter.Seq2[Event, error]
 }
 
-// ErrExists is returned by [Journal.Append] when the question has been
-// answered. To most callers that is good news: someone did the work.
+// ErrExists is returned by [Journal.Append] if the key of a body exists already.
+// To most callers this means that the work has been done.
 var ErrExists = errors.New("event exists")
 
-// ErrConflict is the [ErrExists] of an answer that differs from the first.
+// ErrConflict is the [ErrExists] of a body that differs from the stored one.
 var ErrConflict error = conflict{}
 
 type conflict struct{}
@@ -80,47 +82,52 @@ var ErrMoved = errors.New("the session has other events by now")
 // A Ref names a blob by its content: "sha256:" and 64 hexadecimal digits.
 type Ref string
 
-// Blobs keep byte strings by their content. Implementations are safe for
-// concurrent use.
+// Blobs store byte strings under the hash of their content. Implementations are
+// safe for concurrent use.
 type Blobs interface {
-	// Put keeps data and returns its name. Putting twice keeps once.
+	// Put stores data and returns its name. It is safe to put the same data
+	// twice.
 	Put(ctx context.Context, data []byte) (Ref, error)
 
 	// Get returns the content of a blob, or an error that is
-	// [io/fs.ErrNotExist].
+	// [io/fs.ErrNotExist]. The caller closes the reader.
 	Get(ctx context.Context, ref Ref) (io.ReadCloser, error)
 }
 
-// A Locker gives out the right to drive a session: law 5. A [Journal] that
-// also is a Locker is asked; for one that is not, the runtime only keeps order
-// within itself.
+// A Locker leases sessions: only the process that holds the lease of a session
+// drives it. A runtime uses the Locker if its [Journal] is one. Without one, it
+// only makes sure that it does not drive a session twice itself, and two
+// processes may do the same work, of which the journal records one.
 type Locker interface {
-	// Lock returns a lease at once, or an error that is [ErrDriven] if
-	// someone has it.
+	// Lock returns the lease at once, or an error that is [ErrDriven] if
+	// another process holds it.
 	Lock(ctx context.Context, session string) (Lease, error)
 }
 
-// A Lease is the right to drive a session, until it is released or lost.
+// A Lease is the right to drive a session until it is released or lost.
 type Lease interface {
-	// Lost is closed when the lease is no longer held through no doing of
-	// ours. It may be nil if that cannot happen.
+	// Lost returns a channel that is closed when the lease is lost, for
+	// example because its file was removed. The channel is nil if that
+	// cannot happen.
 	Lost() <-chan struct{}
+
+	// Release gives the lease back.
 	Release() error
 }
 
-// ErrDriven says that a session is being driven by somebody else.
+// ErrDriven says that another process holds the lease of a session.
 var ErrDriven = errors.New("the session is being driven by another process")
 
-// A Restorer is a [Journal] that can take over events as they are. Export,
-// import and fork need it.
+// A Restorer is a [Journal] that can store events with the numbers and times that
+// they have. Import and fork need it.
 type Restorer interface {
-	// Restore creates a session with the given events, whose numbers and
-	// times are kept, together or not at all. It returns ErrExists if there
-	// is such a session.
+	// Restore creates a session with these events, all of them or none, and
+	// keeps their numbers and times. It returns ErrExists if the session
+	// exists already.
 	Restore(ctx context.Context, session string, events []Event) error
 }
 
-// ErrNoSession says that there is no such session.
+// ErrNoSession says that a session does not exist.
 var ErrNoSession = errors.New("no such session")
 
 // ReadBlob returns the whole content of a blob.

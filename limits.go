@@ -9,19 +9,19 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Limits bound a session. In [Configured], 0 means the default of
-// [DefaultLimits], and -1 no limit.
+// Limits bound a session. In a [Spec], 0 means the default of [DefaultLimits],
+// and -1 no limit. [State].Limits has the limits in force: none of them is 0.
 type Limits struct {
-	Steps  int           `json:"steps,omitempty"`   // replies to one request
-	Tokens int           `json:"tokens,omitempty"`  // read and written, in the session and its children
-	Money  Money         `json:"money,omitempty"`   // spent, likewise
-	Time   time.Duration `json:"time_ns,omitempty"` // at work on one request
-	Depth  int           `json:"depth,omitempty"`   // of delegation
-	FanOut int           `json:"fan_out,omitempty"` // children at once
-	Stuck  int           `json:"stuck,omitempty"`   // repetitions that earn a nudge; twice as many stop
+	Steps  int           `json:"steps,omitempty"`   // replies of the model to one request
+	Tokens int           `json:"tokens,omitempty"`  // input and output, of the session and its children
+	Money  Money         `json:"money,omitempty"`   // cost, likewise
+	Time   time.Duration `json:"time_ns,omitempty"` // active on one request; waiting for people does not count
+	Depth  int           `json:"depth,omitempty"`   // ancestors of a child session
+	FanOut int           `json:"fan_out,omitempty"` // open child sessions
+	Stuck  int           `json:"stuck,omitempty"`   // repetitions after which the model is nudged; twice as many stop the session
 }
 
-// DefaultLimits are in force where nothing else is said.
+// DefaultLimits returns the limits that are in force unless others are set.
 func DefaultLimits() Limits {
 	return Limits{Steps: 50, Tokens: 10_000_000, Money: 20 * Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3}
 }
@@ -35,7 +35,7 @@ func (l Limits) Or(m Limits) Limits {
 	}
 }
 
-// Within returns l with nothing in it that allows more than m does.
+// Within returns l with each limit lowered to that of m where it allows more.
 func (l Limits) Within(m Limits) Limits {
 	return Limits{
 		Steps: less(l.Steps, m.Steps), Tokens: less(l.Tokens, m.Tokens), Money: less(l.Money, m.Money),
@@ -44,7 +44,7 @@ func (l Limits) Within(m Limits) Limits {
 	}
 }
 
-// less is the smaller one of two limits, of which 0 and less are none.
+// less returns the lower of two limits. 0 and less mean no limit.
 func less[T ~int | ~int64](a, b T) T {
 	if a <= 0 || b > 0 && b < a {
 		return b
@@ -61,7 +61,8 @@ const Dollar Money = 1e9
 // USD returns m in dollars, for display.
 func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
 
-// Prices are what a model costs per token. The zero value is unknown.
+// Prices are what a model costs per token. The zero value means that the prices
+// are unknown; such a model costs nothing.
 type Prices struct {
 	Input      Money `json:"input,omitempty"`
 	Output     Money `json:"output,omitempty"`
@@ -75,36 +76,36 @@ func (p Prices) Cost(u llm.Usage) Money {
 	return Money(u.Input-u.Cached-u.CacheWrite)*p.Input + Money(u.Cached)*cached + Money(u.CacheWrite)*written + Money(u.Output)*p.Output
 }
 
-// A Window is how much a model reads and writes at once, in tokens. The zero
-// value is not known: nothing is left out then until the provider refuses.
+// A Window is the size of a model's context window, in tokens. If it is zero, the
+// size is unknown: nothing is left out until the provider refuses a request.
 type Window struct {
-	Tokens int `json:"tokens,omitempty"` // of a request and its reply
-	Reply  int `json:"reply,omitempty"`  // of the reply, at most; 0: an eighth
-	Share  int `json:"share,omitempty"`  // percent of the room for requests from which on something is left out; 0: 80
+	Tokens int `json:"tokens,omitempty"` // of a request together with its reply
+	Reply  int `json:"reply,omitempty"`  // of the reply, at most; 0: an eighth of Tokens
+	Share  int `json:"share,omitempty"`  // percent of the budget for requests above which something is left out; 0: 80
 }
 
-// A trace is what stuck detection remembers of a reply, as hashes. 0 stands
-// for none, which equals nothing.
+// A trace is what the detection of repetitions remembers of a reply, as hashes.
+// The hash 0 means that there is nothing, which equals nothing else.
 type trace struct {
 	text    uint64
 	calls   uint64 // names and arguments
-	results uint64 // calls and what came of them
+	results uint64 // the calls and their results
 	errs    uint64 // the tools and their errors, if all failed
-	empty   uint64 // 1 for a reply that said nothing
+	empty   uint64 // 1 for an empty reply
 }
 
-// maxPeriod is the longest cycle that it sees: A-B-C-A-B-C.
+// maxPeriod is the length of the longest cycle that is detected: A-B-C-A-B-C.
 const maxPeriod = 3
 
-// How many times [Limits].Stuck repetitions stop a session: with the same
-// outcome, and by the words alone.
+// How many times [Limits].Stuck a repetition must be seen before it stops the
+// session: if the results repeat, too, and if only the words do.
 const (
 	hardStop = 2
 	softStop = 4
 )
 
-// lookBack is how many replies stuck detection remembers: enough to see the
-// longest cycle as often as it takes to stop.
+// lookBack returns how many replies are remembered: enough to see the longest
+// cycle as often as it takes to stop the session.
 func (s *State) lookBack() int { return max(1, maxPeriod*softStop*s.Limits.Stuck) }
 
 func traceOf(m llm.Message) trace {
@@ -124,8 +125,8 @@ func traceOf(m llm.Message) trace {
 	return t
 }
 
-// settle completes the trace of the last reply, once, when all of its calls
-// have a result.
+// settle adds the results to the trace of the last reply, once, when all of its
+// calls have a result.
 func (s *State) settle() {
 	if s.settled || len(s.Calls) == 0 || len(s.past) == 0 || s.Open() {
 		return
@@ -155,8 +156,8 @@ func hash(words ...string) uint64 {
 	return h.Sum64() | 1
 }
 
-// repeats returns how often the session has now done the same again: hard,
-// with the same outcome; soft, by the words alone.
+// repeats returns how often the last replies repeat: hard counts repetitions with
+// the same results, soft those of the words alone.
 func (s *State) repeats() (hard, soft int) {
 	for period := 1; period <= maxPeriod; period++ {
 		for i, of := range []func(trace) uint64{
@@ -174,8 +175,8 @@ func (s *State) repeats() (hard, soft int) {
 	return hard, soft
 }
 
-// cycles returns how often the last period traces stand at the end of past,
-// one after the other.
+// cycles returns how often the last period traces occur at the end of past, one
+// after the other.
 func cycles(past []trace, period int, of func(trace) uint64) int {
 	if len(past) == 0 {
 		return 0
@@ -190,8 +191,8 @@ func cycles(past []trace, period int, of func(trace) uint64) int {
 	return 1 + run/period
 }
 
-// Spent returns the limit that the session has reached, and a sentence that
-// says so; or "".
+// Spent returns the limit that the session has reached, with a sentence for
+// people, or "".
 func (s *State) Spent() (Reason, string) {
 	l := s.Limits
 	hard, soft := s.repeats()
@@ -216,7 +217,8 @@ func (s *State) TimeUp() string {
 
 func over[T ~int | ~int64](used, limit T) bool { return limit > 0 && used >= limit }
 
-// Nudge returns a word of the moment for the next request, or "".
+// Nudge returns the nudge for the next request, or "": a hint to a model whose
+// reply was empty, that repeats itself, or that has one step left.
 func (s *State) Nudge() string {
 	l := s.Limits
 	hard, soft := s.repeats()

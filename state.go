@@ -12,91 +12,91 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A State is what the events of a session add up to. The zero State is that
-// of no events. It is not safe for concurrent use.
-//
-// Apply takes events in any order without panicking; what makes no sense where
-// it stands changes nothing.
+// A State is the fold of the events of a session. The zero State is that of no
+// events. It is not safe for concurrent use. Read its fields; only Apply and
+// CountWith change them.
 type State struct {
-	Seq     int64
+	Seq     int64     // of the last event
 	Began   time.Time // when the first event was stored
 	Updated time.Time // when the last event was stored
 
 	Opened Opened
 	Config Configured // the last one
-	Limits Limits     // in force: configured, raised by resuming
+	Limits Limits     // in force: those configured or their defaults, changed by Resumed; none is 0
 	Title  string
 
-	Requests []string // what people said, in order
+	Requests []string // the messages of the user, without notes
 
-	Said  []llm.Message // what the model has seen and said, in the order it did
-	Calls []*CallState  // the calls of the last message in Said, until the next one
-	Inbox []Note        // what the model has not seen yet
+	// The conversation. Said is what the model has read and replied. Calls are
+	// those of the last reply in Said; their results are not in Said until the
+	// next reply. Inbox has messages that no reply has read yet.
+	Said  []llm.Message
+	Calls []*CallState
+	Inbox []Note
 
-	Turn      int           // outcomes so far: of asking the model, and of calls that the flow made
-	Steps     int           // replies since a person spoke
-	Moves     int           // replies, and calls that the flow made, since a person spoke
-	Since     int64         // the event with which a person last spoke, or resumed the session
-	Active    time.Duration // at work since a person spoke
+	Turn      int           // how many outcomes there are: replies, failures, calls of the flow, ends
+	Steps     int           // replies since the last input: a message of the user, or Resumed
+	Moves     int           // replies, and calls of the flow, since the last input
+	Since     int64         // the event of the last input
+	Active    time.Duration // how long the session was running since the last input
 	Usage     llm.Usage     // of the session and its children
-	Cost      Money
-	TakenOver int // how often another worker took over
+	Cost      Money         // likewise
+	TakenOver int           // how often another worker took over
 
-	Children []*ChildState
-	Outcome  Outcome // how it ended; the zero Outcome while it has not
-	Answer   string  // the last thing that the agent said since a person spoke
-	Fresh    bool    // the last event came from a person
-	Foreign  string  // what this version does not know: the type of a body, or a newer format
+	Children []*ChildState // in the order in which they were announced
+	Outcome  Outcome       // how the session ended; zero while it has not
+	Answer   string        // the last text of the agent since the last message of the user
+	Fresh    bool          // a person appended the last event
+	Foreign  string        // what this version does not know: a type of body, or a format version; or ""
 
-	specs map[string]ToolSpec        // of Config, by name
-	last  map[string]json.RawMessage // Detail of a tool's last success, by name
-	kept  map[string]string          // the last result of tools that ask to have it kept, by name
-	gone  map[string]string          // calls that were given up, and their tool
-	cut   *ModelSaid                 // an unfinished reply: read if a person speaks, asked again if resumed
-	cutAt int64                      // its event
-	past  []trace                    // of the replies since a person spoke, for stuck detection
+	specs   map[string]ToolSpec        // of Config, by name
+	last    map[string]json.RawMessage // Detail of each tool's last success, by name
+	kept    map[string]string          // the last result of each tool with Hints.Keep, by name
+	gone    map[string]string          // the tools of the calls that were given up, by call
+	partial *ModelSaid                 // an unfinished reply: kept if a message follows, dropped by Resumed
+	partAt  int64                      // the event of partial
+	past    []trace                    // of the replies since the last input, for detecting repetitions
+	settled bool                       // the last of past has the results of Calls
 
-	settled bool // the last of past has the results of Calls
-
-	gauge
+	tokenCount
 }
 
-// A Note is a message waiting to be read.
+// A Note is a message that the model has not read yet.
 type Note struct {
 	Seq     int64
 	Message llm.Message
-	Child   string // the session that it is news of, or ""
+	Child   string // the child session that the message reports on, or ""
 
-	person bool // said it
-	weight int  // in tokens
+	person bool // a person wrote it
+	tokens int
 }
 
 // An Outcome says how a session ended.
 type Outcome struct {
 	Status Status // Finished, Failed or Halted
 	Reason Reason
-	Error  string // a sentence for people, if it did not finish
-	HTTP   int    // the status of the failed request, if there was one
+	Error  string // a sentence for people, unless the session finished
+	HTTP   int    // the status of the response, if a request failed
 }
 
-// A CallState is how far a call has come.
+// A CallState is the state of one call of the last reply.
 type CallState struct {
 	llm.Call
 	Hints     Hints
-	Ruling    *Asked     // whether it may run was put before a person
-	Ruled     *Ruled     // the verdict
-	Questions []Asked    // of the tool's own
-	Answers   []Answered // to those, in order
-	Attempts  int        // times started
-	Running   bool       // started, and neither done nor asking
-	Done      *CallDone
-	Asking    bool // waits for a person
+	Ruling    *Asked     // the question to the user whether it may run, or nil
+	Ruled     *Ruled     // the ruling, or nil
+	Questions []Asked    // that the tool asked
+	Answers   []Answered // to Questions, in order
+	Attempts  int        // how often it was started
+	Running   bool       // started, with neither a result nor a question since
+	Done      *CallDone  // the result, or nil
+	Asking    bool       // waits for the user
 
-	weight int // of what came of it, in tokens
+	tokens int // of the result
 }
 
-// Arguments returns what the call runs with: the model's, unless they were
-// repaired or a person changed them.
+// Arguments returns the arguments that the call runs with: those of the model,
+// unless they were repaired or a person changed them.
 func (c *CallState) Arguments() string {
 	switch {
 	case c.Ruled != nil && c.Ruled.Input != "":
@@ -107,8 +107,8 @@ func (c *CallState) Arguments() string {
 	return c.Input
 }
 
-// Question is what the call waits for, or waited for last: one of its own, or
-// whether it may run. It is the zero Asked if nobody was asked.
+// Question returns the question about the call that is open or was answered last:
+// one of its tool, or whether it may run. It is zero if there was none.
 func (c *CallState) Question() Asked {
 	if n := len(c.Questions); n > len(c.Answers) {
 		return c.Questions[n-1]
@@ -119,14 +119,14 @@ func (c *CallState) Question() Asked {
 	return Asked{}
 }
 
-// A ChildState is how far a child has come.
+// A ChildState is what a session knows of a child session.
 type ChildState struct {
 	ChildOpened
 	Done *ChildDone
 }
 
-// Load reads a session's journal into a state. A session that does not exist
-// is an error that is [ErrNoSession].
+// Load folds the journal of a session. A session that does not exist is an error
+// that is [ErrNoSession].
 func Load(ctx context.Context, j Journal, session string) (*State, error) {
 	s := new(State)
 	for ev, err := range j.Events(ctx, session, 0) {
@@ -141,7 +141,9 @@ func Load(ctx context.Context, j Journal, session string) (*State, error) {
 	return s, nil
 }
 
-// Apply folds ev into s.
+// Apply folds an event into s. It accepts any events in any order, without an error
+// and without panicking: an event that makes no sense in this state changes
+// nothing but Seq and the times. Provisional events change nothing at all.
 func (s *State) Apply(ev Event) {
 	if ev.Seq == 0 {
 		return
@@ -198,7 +200,7 @@ func (s *State) Apply(ev Event) {
 		s.applyCall(ev)
 	}
 	s.settle()
-	s.weigh()
+	s.estimate()
 }
 
 // byPerson reports whether b is a person's doing, rather than a worker's.
@@ -214,7 +216,7 @@ func byPerson(b Body) bool {
 
 func (s *State) configure(e Configured) {
 	s.Config, s.Limits = e, e.Limits.Or(DefaultLimits())
-	s.reweigh()
+	s.recountHead()
 	s.specs = make(map[string]ToolSpec, len(e.Tools))
 	for _, t := range e.Tools {
 		s.specs[t.Name] = t
@@ -222,7 +224,7 @@ func (s *State) configure(e Configured) {
 }
 
 func (s *State) userSaid(seq int64, e UserSaid) {
-	s.readCut()
+	s.keepPartial()
 	for _, c := range s.Calls {
 		if c.Asking {
 			s.giveUp(c, "not run: the person answered with the message that follows")
@@ -235,16 +237,16 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 	s.Answer = ""
 }
 
-// readCut adds an unfinished reply to the record, without its calls.
-func (s *State) readCut() {
-	if s.cut == nil {
+// keepPartial adds an unfinished reply to the record, without its calls.
+func (s *State) keepPartial() {
+	if s.partial == nil {
 		return
 	}
-	said := *s.cut
-	s.cut = nil
+	said := *s.partial
+	s.partial = nil
 	said.Message.Parts = slices.DeleteFunc(slices.Clone(said.Message.Parts), isCall)
 	if len(said.Message.Parts) > 0 {
-		s.take(s.cutAt, said)
+		s.take(s.partAt, said)
 	}
 }
 
@@ -256,7 +258,7 @@ func (s *State) goOn(seq int64) {
 }
 
 func (s *State) resumed(seq int64, e Resumed) {
-	s.cut = nil
+	s.partial = nil
 	s.Limits = e.Limits.Or(s.Limits)
 	if s.Outcome.Status != Finished {
 		s.goOn(seq)
@@ -275,10 +277,10 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.Moves++
 	switch {
 	case e.Stop == llm.Length && len(calls) == 0, e.Stop == llm.Filter, e.Stop == llm.Refusal:
-		s.cut, s.cutAt, s.Answer = &e, seq, cmp.Or(text, s.Answer)
+		s.partial, s.partAt, s.Answer = &e, seq, cmp.Or(text, s.Answer)
 		s.giveOver(e.Turn, e.Re, unfinished(e.Stop))
 		if s.Outcome.Status == "" {
-			s.readCut() // somebody has spoken since
+			s.keepPartial() // somebody has spoken since
 		}
 		return
 	case len(calls) == 0 && text == "":
@@ -318,7 +320,7 @@ func (s *State) called(seq int64, e Called) {
 	s.settled = true // the model did not repeat itself
 }
 
-// unfinished is the outcome of a reply that is no end: law 8.
+// unfinished returns the outcome of a reply that broke off: law 8.
 func unfinished(stop llm.Stop) Outcome {
 	switch stop {
 	case llm.Filter:
@@ -329,7 +331,7 @@ func unfinished(stop llm.Stop) Outcome {
 	return Outcome{Status: Halted, Reason: NoTokens, Error: "the reply was cut off at the model's output limit"}
 }
 
-// take adds to the record what e, which was event seq, had seen, and e.
+// take appends to Said what the reply e, which is event seq, had read, and e.
 func (s *State) take(seq int64, e ModelSaid) {
 	s.mark(seq, e)
 	s.Said = append(s.unseen(s.Said, e.Re), e.Message)
@@ -339,8 +341,8 @@ func (s *State) take(seq int64, e ModelSaid) {
 	s.Calls, s.settled = nil, false
 }
 
-// giveOver ends turn without a message. It halts the session unless somebody
-// has spoken since re.
+// giveOver ends a turn without a reply. It ends the session, unless a message
+// arrived after re.
 func (s *State) giveOver(turn int, re int64, o Outcome) {
 	if turn != s.Turn {
 		return
@@ -353,7 +355,7 @@ func (s *State) giveOver(turn int, re int64, o Outcome) {
 	s.giveUpAll(fmt.Sprintf("the session was stopped (%s)", o.Reason))
 }
 
-// ended is the end that a flow declares.
+// ended folds the end that a flow declares.
 func (s *State) ended(e Ended) {
 	if e.Turn != s.Turn || e.Status != Finished && e.Status != Failed || s.Outcome.Status != "" {
 		return
@@ -369,7 +371,7 @@ func (s *State) ended(e Ended) {
 	s.giveUpAll("the work has ended")
 }
 
-// giveUpAll gives a result to every call that has none.
+// giveUpAll gives an error as its result to every call that has none.
 func (s *State) giveUpAll(why string) {
 	for _, c := range s.Calls {
 		if c.Running {
@@ -387,7 +389,7 @@ func (s *State) interrupted(seq int64, e Interrupted) {
 	if !s.Open() {
 		s.Turn++ // a reply that is on its way counts no more
 		if e.Said != "" {
-			s.cut, s.cutAt = &ModelSaid{Re: seq - 1, Message: llm.Say(llm.Assistant, e.Said)}, seq
+			s.partial, s.partAt = &ModelSaid{Re: seq - 1, Message: llm.Say(llm.Assistant, e.Said)}, seq
 		}
 	}
 	s.giveUpAll("the person interrupted")
@@ -398,24 +400,25 @@ func (s *State) spend(u llm.Usage, m Money) {
 	s.Usage, s.Cost = s.Usage.Add(u), s.Cost+m
 }
 
-// Last returns the Detail of a tool's last success in the session, or nil.
+// Last returns the Detail of a tool's last successful result, or nil.
 func (s *State) Last(tool string) json.RawMessage { return s.last[tool] }
 
-// ToolSpec returns the tool of that name in the configuration.
+// ToolSpec returns the spec of a tool in the configuration, by name.
 func (s *State) ToolSpec(name string) (ToolSpec, bool) {
 	spec, ok := s.specs[name]
 	return spec, ok
 }
 
-// Kept returns the last results of the tools that ask to have them outlive a
-// compaction, by name. It is not to be changed.
+// Kept returns the last result of each tool with [Hints].Keep, by name, as text:
+// a compaction keeps it. Do not change the map.
 func (s *State) Kept() map[string]string { return s.kept }
 
-// Wholes returns the texts of what compactions left out, the oldest first. It
-// is not to be changed.
+// Wholes returns the blobs with the text of what compactions replaced, the oldest
+// first. Do not change the slice.
 func (s *State) Wholes() []Ref { return s.wholes }
 
-// Clone returns a copy of s that can be folded further without touching s.
+// Clone returns a copy of s. Applying events to one of the two does not change the
+// other, and the two may be used by different goroutines.
 func (s *State) Clone() *State {
 	c := *s
 	c.Said, c.marks = slices.Clip(s.Said), slices.Clip(s.marks)
@@ -424,7 +427,7 @@ func (s *State) Clone() *State {
 	c.last, c.gone, c.kept = maps.Clone(s.last), maps.Clone(s.gone), maps.Clone(s.kept)
 	c.Calls = slices.Clone(s.Calls)
 	for i, call := range c.Calls {
-		if call.Done == nil { // what is done does not change
+		if call.Done == nil { // a call with a result does not change
 			open := *call
 			c.Calls[i] = &open
 		}
@@ -439,7 +442,7 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// Status says how the session stands.
+// Status returns the status of the session.
 func (s *State) Status() Status {
 	switch {
 	case s.Outcome.Status != "":
@@ -454,26 +457,26 @@ func (s *State) Status() Status {
 	return Finished
 }
 
-// Due reports whether there is something that the model has yet to answer.
+// Due reports whether there is something that the model should reply to: messages
+// or results that it has not read, in a session that has not ended.
 func (s *State) Due() bool {
 	return s.Outcome.Status == "" && !s.Open() && (len(s.Inbox) > 0 || len(s.Calls) > 0)
 }
 
-// mayReply reports whether a flow that ends its session itself may have the
-// model speak: it may at any time when no call is open.
+// mayReply reports whether the flow may ask the model although nothing is due: a
+// flow that ends its sessions itself may, when no call is open.
 func (s *State) mayReply() bool {
 	return s.Config.FlowEnds && s.Outcome.Status == "" && !s.Open()
 }
 
-// Transcript returns what the model sees if it is asked about everything up to
-// seq: its own past, the results of its calls, and the notes in its inbox. A
-// later transcript begins with it, unless something was cut in between: see
-// [Elided] and [Compacted].
+// Transcript returns the messages of a request that takes everything up to the
+// event seq into account. A later transcript begins with the same messages, unless
+// some were replaced in between: see [Elided] and [Compacted].
 func (s *State) Transcript(seq int64) []llm.Message {
 	return s.unseen(slices.Clip(s.Said), seq)
 }
 
-// unseen appends to msgs what was not yet seen at seq.
+// unseen appends the results and messages up to seq that the model has not read.
 func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
 	if len(s.Calls) > 0 {
 		msgs = append(msgs, s.results())
@@ -486,7 +489,7 @@ func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
 	return msgs
 }
 
-// results is the message with what came of the calls.
+// results returns the message with the results of the calls.
 func (s *State) results() llm.Message {
 	m := llm.Message{Role: llm.Tool}
 	for _, c := range s.Calls {

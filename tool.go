@@ -12,37 +12,42 @@ import (
 )
 
 // A Tool is something that a model can use. Implementations are safe for
-// concurrent use; one that keeps something for a session keys it by
-// [Call].Session. A tool that is an [io.Closer] is closed by who made it.
+// concurrent use: many sessions may share a tool, and a tool that keeps anything
+// for a session keys it by [Call].Session. If a tool is an [io.Closer], the
+// program that made it closes it.
 type Tool interface {
-	// Spec describes the tool. It does not change while the tool is in use.
+	// Spec describes the tool. The result does not change while the tool is in
+	// use.
 	Spec() ToolSpec
 
-	// Run carries out a call whose arguments fit the spec's schema. It
-	// returns when ctx ends, with what there is by then.
+	// Run runs a call. The arguments are valid against the spec's schema,
+	// and the gate has allowed the call. When ctx ends, Run returns promptly,
+	// with the result so far.
 	//
-	// An error is shown to the model, after the parts of the result, and
-	// the run goes on; say what to try. An error that is an [Ask] puts a
-	// question before a person: Run is called again with the answer.
+	// The model reads the parts of the result, then the text of the error,
+	// and the session goes on; an error should say what to try. An error
+	// that is an [Ask] puts a question to the user; Run is called again with
+	// the answer. A panic becomes an error.
 	Run(ctx context.Context, call Call) (Result, error)
 }
 
-// A ToolSpec is what is known of a tool before it runs.
+// A ToolSpec describes a tool: the embedded spec to the model, the rest to gates
+// and workers.
 type ToolSpec struct {
 	llm.ToolSpec
 	Hints Hints `json:"hints"`
 
-	// Arguments say what calls do with their arguments. An argument that they
-	// do not name is plain content. If there are none, nothing is declared: a
-	// gate then has to guess from the names and values of the arguments, and
-	// trusts the call with less.
+	// Arguments say what calls do with their arguments. An argument that
+	// they do not name is plain content. Without any, nothing is declared:
+	// then a gate guesses from the names and values of the arguments, and is
+	// stricter.
 	Arguments []Argument `json:"arguments,omitempty"`
 }
 
 // An Argument says what a tool does with one of the arguments of its calls, so
 // that rules about commands, paths and hosts hold for every tool, whatever its
-// name is and whatever it calls its arguments. How far a call goes that
-// declares an effect is up to its [Hints]: a ReadOnly call changes nothing.
+// name is and whatever it calls its arguments. [Hints] say how far a call with an
+// effect goes: a ReadOnly call changes nothing.
 type Argument struct {
 	// Name is the argument's name among the properties of the schema. It may
 	// stand twice, with two effects. If the argument is a list, its elements
@@ -86,83 +91,87 @@ const (
 	Sends    Effect = "sends"    // the argument, or the file that it names, leaves the machine
 )
 
-// Hints say what a call may do. The zero value claims nothing: such a call is
-// asked about, runs alone, and is never run twice.
+// Hints say what a call may do. The zero value claims nothing: the user is asked
+// about such a call, it runs alone, and it is never run twice.
 type Hints struct {
-	ReadOnly    bool `json:"read_only,omitempty"`   // changes nothing
-	Idempotent  bool `json:"idempotent,omitempty"`  // twice is the same as once
-	Destructive bool `json:"destructive,omitempty"` // may destroy what cannot be brought back
-	Edits       bool `json:"edits,omitempty"`       // changes files of the workspace, and nothing else
-	Internal    bool `json:"internal,omitempty"`    // changes nothing but the session itself; never asked about
-	Sandboxed   bool `json:"sandboxed,omitempty"`   // does all that it does in a sandbox; not asked about
-	Keep        bool `json:"keep,omitempty"`        // its last result outlives a compaction word for word
-	Final       bool `json:"final,omitempty"`       // ends the agent's work when it succeeds; see Ending
+	ReadOnly    bool `json:"read_only,omitempty"`   // changes nothing; runs together with other such calls
+	Idempotent  bool `json:"idempotent,omitempty"`  // running it twice is the same as once, so it is run again after a crash
+	Destructive bool `json:"destructive,omitempty"` // may destroy something that cannot be restored
+	Edits       bool `json:"edits,omitempty"`       // changes files in the workspace and nothing else
+	Internal    bool `json:"internal,omitempty"`    // changes nothing outside the session; the user is never asked
+	Sandboxed   bool `json:"sandboxed,omitempty"`   // does everything in a sandbox; the user is not asked
+	Keep        bool `json:"keep,omitempty"`        // a compaction keeps its last result word for word
+	Final       bool `json:"final,omitempty"`       // ends the session when it succeeds; see Ending
 	Plan        bool `json:"plan,omitempty"`        // the Detail of its results is a plan of work, in the form of package tools
-	Delegates   bool `json:"delegates,omitempty"`   // does not run: a session of its own does the work; its arguments are a Delegation
+	Delegates   bool `json:"delegates,omitempty"`   // is done by a child session in place of Run; its arguments are a Delegation
 }
 
-// A CallHinter is a [Tool] whose calls differ in what they may do: Hints returns
-// those of one call, whose arguments fit the schema.
+// A CallHinter is a [Tool] whose calls differ in what they may do. Hints returns
+// the hints of one call, whose arguments are valid; it is called before the gate,
+// and must be quick.
 type CallHinter interface{ Hints(call Call) Hints }
 
-// A Previewer is a [Tool] that can show what would come of a call, for the person
-// who is asked whether it may run: a diff, say. Preview changes nothing. "" means
-// that the arguments say it all; an error, that the call would fail, and why.
+// A Previewer is a [Tool] that can show what a call would do, such as a diff.
+// Preview is called before the user is asked whether the call may run, and again
+// before it runs: if the preview has changed meanwhile, the call does not run.
+// Preview changes nothing. "" means that the arguments say everything; an error
+// means that the call would fail, and becomes its result.
 type Previewer interface {
 	Preview(ctx context.Context, call Call) (string, error)
 }
 
-// A SessionCloser is a [Tool] that keeps something for a session, such as a
-// process. CloseSession lets go of it while the session rests; a session that
-// it keeps nothing for is no error. A later call of the session begins anew,
-// and its result says so.
+// A SessionCloser is a [Tool] that keeps something for each session, such as a
+// process. CloseSession releases it when the session is idle. It is no error if
+// the tool keeps nothing for that session. A later call in the session starts
+// afresh, and its result says so.
 type SessionCloser interface{ CloseSession(session string) error }
 
-// An Ending is the Detail of a [Hints].Final tool's result.
+// An Ending is the Detail of the result of a [Hints].Final tool.
 type Ending struct {
-	Status string `json:"status,omitempty"` // "failure", or success
-	Answer string `json:"answer,omitempty"` // none: the last thing the agent said
+	Status string `json:"status,omitempty"` // "failure"; anything else is success
+	Answer string `json:"answer,omitempty"` // the answer; "": the last text of the agent
 }
 
 // A Call is a request to run a tool.
 type Call struct {
 	llm.Call          // Input is valid JSON that fits the schema
-	Session  string   // whose call it is
-	Answers  []Answer // to what this call asked so far, in order
+	Session  string   // the session that the call belongs to
+	Answers  []Answer // to the questions that this call has asked, in order
 
 	// Last is the Detail of this tool's last successful result in the
-	// session: what a tool that remembers puts there survives a crash.
+	// session. A tool that needs to remember something puts it there, where
+	// it survives a crash. It is nil if there is none.
 	Last json.RawMessage
 
-	Children []*ChildState // the sessions that its session has opened so far; not to be changed
+	Children []*ChildState // the child sessions so far; not to be changed
 
-	Blobs Blobs     // for what is large; never nil
-	Live  io.Writer // what is written here is shown to people now, and not kept; never nil
+	Blobs Blobs     // for large values; never nil
+	Live  io.Writer // what is written here is shown to people at once, and not stored; never nil
 }
 
-// A Delegation is what the arguments of a [Hints].Delegates tool say. The
-// result of such a call is what the session says that was opened for it, and
-// the files it made.
+// A Delegation has the arguments of a [Hints].Delegates tool. The result of such a
+// call is the answer of the child session and a list of the files it changed.
 type Delegation struct {
 	Task    string `json:"task"`
-	Agent   string `json:"agent,omitempty"`   // the flow that does it; none: the one that asks
-	Returns string `json:"returns,omitempty"` // what the answer is to be
+	Agent   string `json:"agent,omitempty"`   // the flow of the child session; "": that of the parent
+	Returns string `json:"returns,omitempty"` // what the answer should be
 }
 
-// An Answer is what a person said to an [Ask].
+// An Answer is the answer of the user to an [Ask].
 type Answer struct {
 	Text string
 	Data json.RawMessage // if the question had a schema
 }
 
-// A Result is what came of a call.
+// A Result is the result of a call.
 type Result struct {
-	Parts  llm.Parts // for the model; cut in the middle if too long
+	Parts  llm.Parts // for the model; long text is cut in the middle, see run.Worker.MaxOutput
 	Detail any       // for people and flows; encoded as JSON
-	Source string    // where the content came from, if from outside, such as a URL
+	Source string    // where content from outside came from, such as a URL
 }
 
-// TextResult returns a result of one text.
+// TextResult returns a result with one text. Without further arguments, format is
+// the text itself.
 func TextResult(format string, a ...any) Result {
 	text := format
 	if len(a) > 0 {
@@ -171,20 +180,21 @@ func TextResult(format string, a ...any) Result {
 	return Result{Parts: llm.Parts{llm.Text{Text: text}}}
 }
 
-// Ask is an error by which a tool's Run ends its attempt and puts a question
-// before a person. It holds no goroutine while it waits. Run is called again,
-// from the beginning, with the answer in [Call].Answers.
+// Ask is an error with which [Tool].Run asks the user a question. Nothing waits
+// for the answer, which may arrive days later: Run is then called again, from the
+// beginning, with the answer in [Call].Answers.
 type Ask struct {
 	Question string
-	Schema   json.RawMessage // of the answer; none: any text
+	Schema   json.RawMessage // JSON Schema of the answer; none: any text
 }
 
-func (a *Ask) Error() string { return "asked a person: " + a.Question }
+func (a *Ask) Error() string { return "asked the user: " + a.Question }
 
-// Func returns a tool that decodes its arguments into an In. If spec has no
-// schema, it is derived from In: fields by their json tags, required unless
-// omitempty, described by their jsonschema tags. It panics if In has no
-// schema, which is a programmer's mistake.
+// Func returns a tool that decodes its arguments into an In and calls run. If spec
+// has no schema, Func derives it from In: fields have the names in their json
+// tags and the descriptions in their jsonschema tags, and are required unless
+// they are omitempty. It panics if there is no schema for In, which is a
+// programmer's mistake.
 func Func[In any](spec ToolSpec, run func(context.Context, Call, In) (Result, error)) Tool {
 	if spec.Input == nil {
 		schema, err := args.For[In]()
@@ -211,8 +221,9 @@ func (t *funcTool[In]) Run(ctx context.Context, call Call) (Result, error) {
 	return t.run(ctx, call, in)
 }
 
-// Fingerprint is the hash of the name and the arguments of a call: of all that
-// a person is shown of one that no [Previewer] shows.
+// Fingerprint returns the hash of a call: of the name of the tool and the
+// arguments. It says what a ruling was about, and what a remembered decision
+// covers.
 func Fingerprint(tool, input string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(tool+"\x00"+input)))
 }

@@ -14,30 +14,30 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A Stored is a body as a journal keeps it.
+// A Stored is a body as a journal stores it.
 type Stored struct {
 	Type string
 	Key  string
 	Body json.RawMessage
 }
 
-// A Codec turns bodies into what a journal stores, and back. Journals use it
-// and nothing else. The zero Codec keeps everything in the body and knows no
-// secrets. It is safe for concurrent use.
+// A Codec encodes the bodies that a journal stores, and decodes them. Every
+// implementation of [openmanus.Journal] uses it, so that all redact secrets and
+// keep large strings in the same way. It is safe for concurrent use.
 //
-// Strings over [BigString] go into Blobs, and known secrets are replaced by a
-// placeholder that names them, so that who writes events need not think of
-// either.
+// Strings longer than [BigString] become blobs. Secrets become placeholders. The
+// zero Codec does neither.
 type Codec struct {
 	Blobs   openmanus.Blobs // if nil, large strings stay in the body
 	Secrets *Secrets
 }
 
-// BigString is the length from which on a string of a body is kept as a blob.
+// BigString is the length, in bytes, above which a string in a body is stored as a
+// blob.
 const BigString = 8 << 10
 
-// Encode returns b as it is to be stored. The blobs it needs are stored when
-// it returns.
+// Encode returns b as it is to be stored. It stores the blobs that b needs first.
+// A provisional body is an error.
 func (c Codec) Encode(ctx context.Context, b openmanus.Body) (Stored, error) {
 	s := Stored{Type: openmanus.TypeName(b), Key: b.Key()}
 	switch {
@@ -69,10 +69,10 @@ func (c Codec) Encode(ctx context.Context, b openmanus.Body) (Stored, error) {
 	return s, nil
 }
 
-// keyOf returns the key of what will be read from data: the key of a body
-// changes with what is replaced in it.
+// keyOf returns the key of the body in data: the key changes if a secret in it was
+// replaced.
 func (c Codec) keyOf(s Stored, data []byte) (string, error) {
-	s.Key = string([]rune(c.Secrets.Replace(s.Key))) // all there is of a Foreign; as valid as JSON would make it
+	s.Key = string([]rune(c.Secrets.Replace(s.Key))) // a Foreign has its key stored; JSON would make it valid UTF-8, too
 	b, err := Codec{}.Decode(context.Background(), Stored{s.Type, s.Key, data})
 	if err != nil {
 		return "", err
@@ -80,8 +80,8 @@ func (c Codec) keyOf(s Stored, data []byte) (string, error) {
 	return b.Key(), nil
 }
 
-// Decode returns the body that was stored as s. A type that this version does
-// not know becomes [Foreign].
+// Decode returns the body that was stored as s. A body of an unknown type becomes
+// an [openmanus.Foreign].
 func (c Codec) Decode(ctx context.Context, s Stored) (openmanus.Body, error) {
 	data := s.Body
 	if c.Blobs != nil && bytes.Contains(data, blobMark) {
@@ -97,16 +97,16 @@ func (c Codec) Decode(ctx context.Context, s Stored) (openmanus.Body, error) {
 	return b, nil
 }
 
-// blobKey is the only key of the object that stands where a large string was:
-// {"$blob":"sha256:…"}. An object of somebody else's that looks like one has
-// another $ before it in the journal.
+// blobKey is the only key of the object that replaces a large string:
+// {"$blob":"sha256:…"}. An object in a body that looks like this is stored with
+// another $ before its key.
 const blobKey = "$blob"
 
-// blobMark is in the encoding of all that lift may change, and of all that it
-// has changed.
+// blobMark occurs in the encoding of everything that lift may change or has
+// changed.
 var blobMark = []byte(blobKey + `"`)
 
-// lift moves the large strings of a JSON document into blobs.
+// lift replaces the large strings of a JSON document by blobs.
 func lift(ctx context.Context, blobs openmanus.Blobs, data []byte) ([]byte, error) {
 	return rewrite(data, func(_ string, v any) (any, error) {
 		if key, like := blobLike(v); like {
@@ -121,7 +121,7 @@ func lift(ctx context.Context, blobs openmanus.Blobs, data []byte) ([]byte, erro
 	})
 }
 
-// lower puts them back.
+// lower undoes lift.
 func lower(ctx context.Context, blobs openmanus.Blobs, data []byte) ([]byte, error) {
 	return rewrite(data, func(_ string, v any) (any, error) {
 		key, like := blobLike(v)
@@ -134,15 +134,15 @@ func lower(ctx context.Context, blobs openmanus.Blobs, data []byte) ([]byte, err
 		}
 		ref, ok := value.(string)
 		if !ok {
-			return v, nil // nobody stored that
+			return v, nil // lift makes no such value
 		}
 		s, err := openmanus.ReadBlob(ctx, blobs, openmanus.Ref(ref))
 		return string(s), err
 	})
 }
 
-// blobLike returns the only key of an object, if it is blobKey with any number
-// of $ before it.
+// blobLike returns the only key of an object, if that is blobKey after any number
+// of $.
 func blobLike(v any) (key string, ok bool) {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) != 1 {
@@ -153,8 +153,8 @@ func blobLike(v any) (key string, ok bool) {
 	return key, strings.HasSuffix(key, blobKey) && strings.Trim(key[:len(key)-len(blobKey)], "$") == ""
 }
 
-// rewrite applies f to every value of a JSON document, outer ones first, with
-// the name of the field that it is, or "".
+// rewrite applies f to every value in a JSON document, outer values first. name is
+// the name of the field that has the value, or "".
 func rewrite(data []byte, f func(name string, v any) (any, error)) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -193,8 +193,8 @@ func walk(name string, v any, f func(string, any) (any, error)) (any, error) {
 
 var refPattern = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
 
-// Refs returns the blobs that a stored body speaks of, without repetition, in
-// order. A journal keeps a blob as long as an event speaks of it.
+// Refs returns the blobs that a stored body names, each once, in order. A journal
+// keeps a blob as long as one of its events names it.
 func (s Stored) Refs() []openmanus.Ref {
 	var refs []openmanus.Ref
 	for _, m := range refPattern.FindAll(s.Body, -1) {
@@ -205,13 +205,13 @@ func (s Stored) Refs() []openmanus.Ref {
 	return refs
 }
 
-// Same reports whether two bodies say the same: ErrExists rather than
-// ErrConflict.
+// Same reports whether two stored bodies are equal: a journal returns ErrExists
+// then, and ErrConflict otherwise.
 func Same(a, b Stored) bool { return a.Type == b.Type && bytes.Equal(a.Body, b.Body) }
 
-// Line returns a stored event in the encoding of [Event.MarshalJSON]. Nothing is
-// decoded for that, unless large strings have to be put back or the body was
-// encoded by another program.
+// Line returns a stored event as [openmanus.Event.MarshalJSON] encodes it. It does
+// not decode the body, unless that has large strings or was encoded by another
+// program.
 func (c Codec) Line(ctx context.Context, seq int64, at time.Time, s Stored) ([]byte, error) {
 	if !openmanus.IsBodyType(s.Type) || bytes.Contains(s.Body, blobMark) || bytes.IndexByte(s.Body, '\n') >= 0 {
 		b, err := c.Decode(ctx, s)

@@ -15,18 +15,18 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// ForkID returns the ID of the [Interrupted] that ends a fork to the session
-// to. A fork may be forked: its own is another.
+// ForkID returns the ID of the [openmanus.Interrupted] that ends a fork. It names
+// the new session, so that a fork of a fork has another one.
 func ForkID(to string) string { return "fork-" + to }
 
-// Fork copies the events of a session up to seq (0: all of them), with their
-// numbers and times, into a new session, followed by an [Interrupted] with
-// [ForkID], so that nothing that is open runs twice. All of it is there, or
-// nothing. [Opened].From of the copy says where it came from. A Resumed or
-// UserSaid lets it go on.
+// Fork copies the events of the session from up to seq, or all if seq is 0, with
+// their numbers and times, into the new session to. The copy ends with an
+// [openmanus.Interrupted], so that calls that were open do not run twice; append a
+// message or an [openmanus.Resumed] to go on. Its [openmanus.Opened] says where it
+// came from. All events are copied, or none.
 //
-// The journal must be a [Restorer]. The error is [ErrExists] if there is a
-// session to, [ErrNoSession] if there is no session from.
+// The journal must be an [openmanus.Restorer]. The error is [openmanus.ErrExists]
+// if the new session exists, and [openmanus.ErrNoSession] if the old one does not.
 func Fork(ctx context.Context, j openmanus.Journal, from string, seq int64, to string) error {
 	r, ok := j.(openmanus.Restorer)
 	if !ok {
@@ -44,7 +44,7 @@ func Fork(ctx context.Context, j openmanus.Journal, from string, seq int64, to s
 	return nil
 }
 
-// upTo returns the events of a session up to seq, or all.
+// upTo returns the events of a session up to seq, or all if seq is 0.
 func upTo(ctx context.Context, j openmanus.Journal, session string, seq int64) (events []openmanus.Event, err error) {
 	for ev, err := range j.Events(ctx, session, 0) {
 		if err != nil {
@@ -64,7 +64,7 @@ func upTo(ctx context.Context, j openmanus.Journal, session string, seq int64) (
 	return events, nil
 }
 
-// comeFrom returns events with the origin in the first one.
+// comeFrom returns events with the origin set in the first one.
 func comeFrom(events []openmanus.Event, session string) []openmanus.Event {
 	events = slices.Clone(events)
 	if o, ok := events[0].Body.(openmanus.Opened); ok {
@@ -74,14 +74,12 @@ func comeFrom(events []openmanus.Event, session string) []openmanus.Event {
 	return events
 }
 
-// Export writes a session as one readable text file, in JSON Lines: a head,
-// its events as [Event] encodes them, the blobs that they speak of, and an end
-// that counts them and has their checksum. The same session is always written
-// as the same bytes. It returns an error that is [ErrNoSession] if there is
-// nothing to write.
+// Export writes a session to w as JSON Lines, which docs/events.md describes: a
+// head, the events, the blobs that they name, and an end with a checksum. It
+// writes the same session as the same bytes every time. A session that does not
+// exist is an error that is [openmanus.ErrNoSession].
 //
-// A whole output that is lost is no reason to lose the rest: its blob is
-// written as missing.
+// A blob that is lost is written as missing if an event needs it.
 func Export(ctx context.Context, j openmanus.Journal, blobs openmanus.Blobs, session string, w io.Writer) error {
 	x := &exporter{blobs: blobs, sum: digest{sha256.New()}}
 	x.out = bufio.NewWriter(io.MultiWriter(w, x.sum))
@@ -95,8 +93,8 @@ type exporter struct {
 	blobs openmanus.Blobs
 	out   *bufio.Writer
 	sum   digest
-	refs  []openmanus.Ref         // that events speak of, in order
-	whole map[openmanus.Ref]int64 // those that must be there, and for which event
+	refs  []openmanus.Ref         // the blobs that events name, in order
+	whole map[openmanus.Ref]int64 // the blobs that events need, and which event does
 	end   exportEnd
 }
 
@@ -162,7 +160,7 @@ func (x *exporter) event(ev openmanus.Event) error {
 	return err
 }
 
-// blob writes a blob. What only looks like the name of one is left out.
+// blob writes a blob. It skips a text that only looks like the name of one.
 func (x *exporter) blob(ctx context.Context, ref openmanus.Ref) error {
 	data, err := openmanus.ReadBlob(ctx, x.blobs, ref)
 	missing := errors.Is(err, fs.ErrNotExist)
@@ -176,17 +174,16 @@ func (x *exporter) blob(ctx context.Context, ref openmanus.Ref) error {
 	return x.line(exportBlob{ref, data, missing})
 }
 
-// Import reads what [Export] wrote into a new session. It reads to the end
-// before it stores anything, so that it holds the whole file in memory, and
-// stores all of it or nothing; errors name the line. What was changed by
-// whatever came between, such as an editor that converts line ends, is an
-// error.
+// Import stores a session that [Export] wrote. It reads the whole file into memory
+// first and checks it, then stores everything or nothing. An error names the line.
+// A file that was changed on its way, for example by an editor that converts line
+// ends, is an error.
 //
-// If to is "", the session gets the name that it had; with another name, its
-// [Opened].From says what it was. It returns the session's name. The journal
-// must be a [Restorer]; the error is [ErrExists] if there is such a session.
-// What is open in the session stays open: append an [Interrupted] where it must
-// not go on here.
+// The session gets the id to, or its own if to is "". With another id, its
+// [openmanus.Opened] says where it came from. Import returns the id. The journal
+// must be an [openmanus.Restorer]; the error is [openmanus.ErrExists] if the
+// session exists. Calls that are open stay open: append an [openmanus.Interrupted]
+// if they must not run here.
 func Import(ctx context.Context, j openmanus.Journal, blobs openmanus.Blobs, to string, r io.Reader) (string, error) {
 	restorer, ok := j.(openmanus.Restorer)
 	if !ok {

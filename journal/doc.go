@@ -1,4 +1,12 @@
-// Package journal has what journals are made of: the codec between bodies and
-// what is stored, secrets and their redaction, export, import and fork, and
-// [Memory], a journal without a disk.
+// Package journal has what implementations and users of journals share. The
+// interface itself, [openmanus.Journal], is in the root package.
+//
+// For implementations: a [Codec] encodes bodies, redacts [Secrets] and moves large
+// strings into blobs, and [CheckOpening] checks what is appended. The suite in
+// package journaltest checks an implementation. [Memory] is the simplest one, and
+// package store has one in SQLite.
+//
+// For users: [Export], [Import] and [Fork] copy sessions, a [Redactor] replaces
+// secrets in a text that streams, and an [Index] lists sessions without reading
+// their events.
 package journal

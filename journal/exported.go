@@ -16,7 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// The lines of an exported session that are not events. See docs/events.md.
+// The lines of an export that are not events. See docs/events.md.
 type (
 	exportHead struct {
 		Kind    string `json:"openmanus"` // "session"
@@ -26,36 +26,37 @@ type (
 	exportBlob struct {
 		Blob    openmanus.Ref `json:"blob"`
 		Data    []byte        `json:"data,omitempty"`
-		Missing bool          `json:"missing,omitempty"` // where it was exported, too
+		Missing bool          `json:"missing,omitempty"` // it was missing where the session was exported
 	}
 	exportEnd struct {
 		Kind   string `json:"openmanus"` // "end"
 		Events int    `json:"events"`
 		Blobs  int    `json:"blobs"`
-		SHA256 string `json:"sha256,omitempty"` // of all that stands before this line
+		SHA256 string `json:"sha256,omitempty"` // of everything before this line
 	}
 )
 
-// A digest is a SHA-256 in the making.
+// A digest is a SHA-256 hash that is being computed.
 type digest struct{ stdhash.Hash }
 
 func (d digest) String() string { return hex.EncodeToString(d.Sum(nil)) }
 
-// maxLine is the longest line that is read.
+// maxLine is the longest line that Import reads, in bytes.
 const maxLine = 512 << 20
 
-// An exported is what an exported session says.
+// An exported is an export that is being read, with what is needed to check the
+// next line.
 type exported struct {
 	session string
 	events  []openmanus.Event
 	blobs   [][]byte
 
-	keys  map[string]int64      // of events
-	lines map[openmanus.Ref]int // of blobs
+	keys  map[string]int64      // of each event, by key
+	lines map[openmanus.Ref]int // of each blob
 	ended bool
 }
 
-// readExport reads a file that Export wrote.
+// readExport reads and checks an export.
 func readExport(ctx context.Context, r io.Reader) (*exported, error) {
 	x := &exported{keys: make(map[string]int64), lines: make(map[openmanus.Ref]int)}
 	in, sum := bufio.NewReaderSize(r, 64<<10), digest{sha256.New()}
@@ -82,8 +83,8 @@ func readExport(ctx context.Context, r io.Reader) (*exported, error) {
 	}
 }
 
-// readLine returns the next line without its end. The error is io.EOF if there
-// is none.
+// readLine returns the next line without its line end. The error is [io.EOF] if
+// there is none.
 func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -101,7 +102,7 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// intact looks for what no line that was written by Export has.
+// intact returns an error if a line has something that Export never writes.
 func intact(line []byte) error {
 	const changed = ": another program changed the file; get it again as it was written"
 	switch {
@@ -119,7 +120,7 @@ func intact(line []byte) error {
 	return nil
 }
 
-// line reads the n-th line. sum is that of the lines before.
+// line reads the n-th line. sum is the hash of the lines before.
 func (x *exported) line(n int, line []byte, sum digest) error {
 	if err := intact(line); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (x *exported) line(n int, line []byte, sum digest) error {
 	return errors.New("it is neither an event nor a blob nor the end")
 }
 
-// decodeLine reads a line that is one JSON value.
+// decodeLine decodes a line that must be one JSON value.
 func decodeLine(line []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	if err := dec.Decode(v); err != nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// Memory is a [Journal] that is forgotten, with [Blobs], a [Locker] and a
-// [Restorer]. The zero Memory is empty.
+// Memory is a journal in memory. It has blobs, leases for the drivers within the
+// process, and can restore sessions. The zero Memory is empty and ready to use. It
+// is safe for concurrent use.
 type Memory struct {
-	Secrets *Secrets // replaced in what is appended; set before use
+	Secrets *Secrets // redacted in what is appended; set before use
 
 	mu       sync.Mutex
 	sessions map[string]*memSession
@@ -51,7 +52,7 @@ func (m *Memory) session(id string) *memSession {
 
 func (m *Memory) codec() Codec { return Codec{Blobs: m, Secrets: m.Secrets} }
 
-// Append implements [Journal].
+// Append implements [openmanus.Journal].
 func (m *Memory) Append(ctx context.Context, id string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
 	stored, events, err := m.codec().Round(ctx, bodies...)
 	if err != nil {
@@ -85,12 +86,14 @@ func (m *Memory) Append(ctx context.Context, id string, bodies ...openmanus.Body
 	return events, nil
 }
 
-// Now is the time as journals store it: UTC, to the microsecond.
+// Now returns the time as journals store it: in UTC, to the microsecond.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// CheckOpening is for implementers of [Journal]: it reports what is wrong with
-// appending bodies with these keys to a session that is empty, or not, before
-// one looks at what is there.
+// CheckOpening is for implementations of [openmanus.Journal]. It returns an error
+// if bodies with these keys cannot be appended to a session, whatever its events
+// are: there are none, a key occurs twice, or one body opens the session where it
+// must not, or none does where it must. empty reports whether the session has no
+// events.
 func CheckOpening(empty bool, keys []string) error {
 	switch {
 	case len(keys) == 0:
@@ -110,8 +113,9 @@ func CheckOpening(empty bool, keys []string) error {
 	return nil
 }
 
-// Round encodes bodies and decodes them again, for journals: what is appended
-// is folded as it will be read. The events have no Seq and Time yet.
+// Round is for implementations of [openmanus.Journal]. It encodes bodies, and
+// decodes them again, so that a driver folds what a reader will read. The events
+// have no Seq and Time yet.
 func (c Codec) Round(ctx context.Context, bodies ...openmanus.Body) ([]Stored, []openmanus.Event, error) {
 	stored, events := make([]Stored, len(bodies)), make([]openmanus.Event, len(bodies))
 	for i, b := range bodies {
@@ -133,7 +137,7 @@ func (m *Memory) read(id string, after int64) ([]openmanus.Event, <-chan struct{
 	return s.events[min(max(after, 0), int64(len(s.events))):len(s.events):len(s.events)], s.grown
 }
 
-// Events implements [Journal].
+// Events implements [openmanus.Journal].
 func (m *Memory) Events(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		evs, _ := m.read(id, after)
@@ -145,7 +149,7 @@ func (m *Memory) Events(ctx context.Context, id string, after int64) iter.Seq2[o
 	}
 }
 
-// Follow implements [Journal].
+// Follow implements [openmanus.Journal].
 func (m *Memory) Follow(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		after := after
@@ -166,7 +170,7 @@ func (m *Memory) Follow(ctx context.Context, id string, after int64) iter.Seq2[o
 	}
 }
 
-// Restore implements [Restorer].
+// Restore implements [openmanus.Restorer].
 func (m *Memory) Restore(ctx context.Context, id string, events []openmanus.Event) error {
 	bodies := make([]openmanus.Body, len(events))
 	for i, ev := range events {
@@ -202,7 +206,7 @@ func (m *Memory) Restore(ctx context.Context, id string, events []openmanus.Even
 	return nil
 }
 
-// Put implements [Blobs].
+// Put implements [openmanus.Blobs].
 func (m *Memory) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	ref := openmanus.RefOf(data)
 	m.mu.Lock()
@@ -216,7 +220,7 @@ func (m *Memory) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	return ref, nil
 }
 
-// Get implements [Blobs].
+// Get implements [openmanus.Blobs].
 func (m *Memory) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,7 +231,7 @@ func (m *Memory) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, err
 	return io.NopCloser(bytes.NewReader(data)), nil
 }
 
-// Lock implements [Locker]. Its leases are never lost.
+// Lock implements [openmanus.Locker]. Its leases are never lost.
 func (m *Memory) Lock(ctx context.Context, id string) (openmanus.Lease, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

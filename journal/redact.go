@@ -5,18 +5,18 @@ import (
 	"io"
 )
 
-// A Redactor replaces secrets in a text that comes in pieces, also where a
-// secret is cut in two. It is for one text and one goroutine at a time.
+// A Redactor replaces secrets in a text that comes in pieces, also those that are
+// split between pieces. It is for one text, and for one goroutine at a time.
 type Redactor struct {
 	secrets *Secrets
-	held    []byte // may be the beginning of a secret
+	held    []byte // what may be the beginning of a secret
 }
 
-// Redactor returns one for a text that begins now.
+// Redactor returns a Redactor for a new text.
 func (s *Secrets) Redactor() *Redactor { return &Redactor{secrets: s} }
 
-// Next returns what can be shown now that piece has come. What may be the
-// beginning of a secret is held back until it is known.
+// Next returns the text that can be shown after piece has come. It holds back what
+// may be the beginning of a secret.
 func (r *Redactor) Next(piece string) string {
 	forms := r.secrets.all()
 	if len(forms) == 0 {
@@ -24,12 +24,12 @@ func (r *Redactor) Next(piece string) string {
 	}
 	text := append(r.held, piece...)
 	begin := 0
-	if !r.secrets.in(text) { // then all that matters is whether one begins at the end
+	if !r.secrets.in(text) { // only the end matters: a secret may begin there
 		begin = max(0, len(text)-len(forms[0].value)+1)
 	}
 	shown := bytes.Clone(text[:begin])
 	for i := begin; i < len(text); i++ {
-		found, begins := at(text[i:], forms)
+		found, begins := matchAt(text[i:], forms)
 		switch {
 		case begins:
 			r.held = bytes.Clone(text[i:])
@@ -45,9 +45,9 @@ func (r *Redactor) Next(piece string) string {
 	return string(shown)
 }
 
-// at returns the longest form that text begins with, and whether text may be
+// matchAt returns the longest form that text begins with, and whether text may be
 // the beginning of a longer one.
-func at(text []byte, forms []form) (found *form, begins bool) {
+func matchAt(text []byte, forms []form) (found *form, begins bool) {
 	for i := range forms {
 		v := forms[i].value
 		switch {
@@ -63,14 +63,13 @@ func at(text []byte, forms []form) (found *form, begins bool) {
 
 // Rest returns what was held back, at the end of the text.
 func (r *Redactor) Rest() string {
-	rest := r.secrets.Replace(string(r.held)) // a shorter secret may be within
+	rest := r.secrets.Replace(string(r.held)) // it may contain a shorter secret
 	r.held = nil
 	return rest
 }
 
-// Writer returns a writer that replaces secrets in each piece that is written,
-// before it goes on to w. A secret that is cut in two is not found: see
-// [Redactor].
+// Writer returns a writer that replaces secrets in what is written to w. It does
+// not find secrets that are split between two calls of Write: see [Redactor].
 func (s *Secrets) Writer(w io.Writer) io.Writer { return cleanWriter{w, s} }
 
 type cleanWriter struct {
@@ -88,5 +87,5 @@ func (c cleanWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Unwrap returns the writer behind.
+// Unwrap returns the underlying writer.
 func (c cleanWriter) Unwrap() io.Writer { return c.w }

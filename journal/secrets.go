@@ -19,32 +19,31 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Secrets are values that must not be written down. Each is found as it is,
-// in base64 (in its three alignments), URL-encoded and JSON-escaped, and
-// replaced by a placeholder that names it, or by 0 in a number. The nil Secrets
-// are none. They are safe for concurrent use.
+// Secrets are values that must not be stored or shown. They are found in plain
+// text, in base64 (in its three alignments), URL-encoded and JSON-escaped. Each is
+// replaced by a placeholder that names it, such as [[secret:API_KEY]], or by 0 in
+// a number. A nil *Secrets has none. Secrets are safe for concurrent use.
 type Secrets struct {
-	mu     sync.Mutex // held by Add
+	mu     sync.Mutex // serializes Add
 	values map[string]string
 	forms  atomic.Pointer[[]form] // longest first
 }
 
 type form struct{ value, placeholder []byte }
 
-// minSecret is the length below which a value is not taken for a secret:
-// replacing every "test" would wreck what is written.
+// minSecret is the length of the shortest value that counts as a secret. To
+// replace every "test" would make texts useless.
 const minSecret = 8
 
-// NewSecrets returns the secrets with the given values by name.
+// NewSecrets returns secrets with these values, by name.
 func NewSecrets(values map[string]string) *Secrets {
 	s := &Secrets{values: maps.Clone(values)}
 	s.prepare()
 	return s
 }
 
-// Add makes value a secret from now on, such as a token that was just given:
-// it is replaced in what is written from here on, and not in what was written.
-// It takes the place of the one with the same name.
+// Add adds a secret, such as a token that was just received, or replaces the one
+// with this name. It takes effect for what is stored and shown from now on.
 func (s *Secrets) Add(name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +54,7 @@ func (s *Secrets) Add(name, value string) {
 	s.prepare()
 }
 
-// prepare finds the forms of the values.
+// prepare computes the forms in which the values are searched for.
 func (s *Secrets) prepare() {
 	var forms []form
 	seen := make(map[string]bool)
@@ -77,7 +76,7 @@ func (s *Secrets) prepare() {
 	s.forms.Store(&forms)
 }
 
-// all returns the forms to look for.
+// all returns the forms, the longest first.
 func (s *Secrets) all() []form {
 	if s == nil {
 		return nil
@@ -92,7 +91,7 @@ func encodings(v string) []string {
 	forms := []string{v, url.QueryEscape(v), url.PathEscape(v)}
 	for _, html := range []bool{true, false} {
 		once := jsonEscaped(v, html)
-		forms = append(forms, once, jsonEscaped(once, true)) // arguments are JSON within JSON
+		forms = append(forms, once, jsonEscaped(once, true)) // the arguments of calls are JSON within JSON
 	}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {
@@ -110,7 +109,7 @@ func encodings(v string) []string {
 	return forms
 }
 
-// jsonEscaped is v as it stands in a JSON string.
+// jsonEscaped returns v as it occurs within a JSON string.
 func jsonEscaped(v string, html bool) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -140,8 +139,8 @@ func (s *Secrets) Replace(text string) string {
 	return string(s.replace([]byte(text)))
 }
 
-// Blobs returns b with every secret replaced in what is put into it. The name
-// that Put returns is that of what was kept.
+// Blobs returns b with every secret replaced in the blobs that are put into it.
+// The name that Put returns is that of the changed content.
 func (s *Secrets) Blobs(b openmanus.Blobs) openmanus.Blobs {
 	if s == nil {
 		return b
@@ -163,9 +162,9 @@ func (c cleanBlobs) Put(ctx context.Context, data []byte) (openmanus.Ref, error)
 
 var placeholder = regexp.MustCompile(`\[\[secret:[^\]\n]*\]\]`)
 
-// Placeholder returns the first placeholder of a secret in text, or "", also
-// if text is JSON that has it escaped. What contains one must not be written
-// into a file or run as a command.
+// Placeholder returns the first placeholder of a secret in text, or "". It also
+// finds one that is escaped in JSON. Text with a placeholder must not be written
+// to a file or run as a command, since it is not what the model believes it to be.
 func Placeholder(text string) string {
 	if p := placeholder.FindString(text); p != "" || !strings.Contains(text, `\u`) {
 		return p
@@ -178,13 +177,13 @@ func Placeholder(text string) string {
 		return v, nil
 	})
 	if err != nil {
-		return "" // no JSON: what stands there is what it says
+		return "" // not JSON: nothing is escaped
 	}
 	return found
 }
 
-// clean returns the encoding of b without secrets. They are looked for in the
-// strings that it decodes to, so that what is left is still an encoding.
+// clean returns the encoding of b without secrets. It searches the decoded
+// strings, so that the result is still valid.
 func (s *Secrets) clean(b openmanus.Body) ([]byte, error) {
 	data, err := openmanus.EncodeBody(s.withoutSigned(b))
 	if err != nil {
@@ -196,7 +195,7 @@ func (s *Secrets) clean(b openmanus.Body) ([]byte, error) {
 			return s.cleanString(name, v), nil
 		case json.Number:
 			if s.in([]byte(v)) {
-				return json.Number("0"), nil // there are no words in a number
+				return json.Number("0"), nil // a number has no room for a placeholder
 			}
 		case map[string]any:
 			clean := make(map[string]any, len(v))
@@ -209,8 +208,8 @@ func (s *Secrets) clean(b openmanus.Body) ([]byte, error) {
 	})
 }
 
-// cleanString returns the value of a field without secrets. Fields that hold
-// bytes are in base64, and stay so.
+// cleanString returns the value of a field without secrets. Fields with bytes are
+// in base64, and stay so.
 func (s *Secrets) cleanString(name, v string) string {
 	if name == "data" || strings.HasSuffix(name, "_base64") {
 		if raw, err := base64.StdEncoding.DecodeString(v); err == nil && s.in(raw) {
@@ -220,8 +219,8 @@ func (s *Secrets) cleanString(name, v string) string {
 	return s.Replace(v)
 }
 
-// withoutSigned returns b without the parts that a provider signed and that
-// would change: half a signed part is worse than none.
+// withoutSigned returns b without the parts that a provider has signed and that
+// contain a secret: a provider refuses a signed part that was changed.
 func (s *Secrets) withoutSigned(b openmanus.Body) openmanus.Body {
 	clean := func(ps llm.Parts) llm.Parts {
 		return slices.DeleteFunc(slices.Clone(ps), func(p llm.Part) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// elide returns the event that puts references in place of results. What they
-// say is kept as blobs first.
+// elide returns the event that replaces results by references, after it has stored
+// their texts as blobs. It returns nil if there is nothing to replace.
 func (w *Worker) elide(ctx context.Context, s *openmanus.State) (openmanus.Body, error) {
 	results := s.Elidable()
 	if len(results) == 0 {
@@ -38,10 +38,11 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State) (openmanus.Body,
 	return e, nil
 }
 
-// compact writes down what may be forgotten, and has a model sum it up. The
-// body is a [Compacted]; a [ModelFailed], if there is no summary; or nil, if
-// there is nothing to cut. refused is what the provider said, if it took a
-// request for too large.
+// compact stores the older part of the conversation as a blob and has a model
+// summarize it. It returns an [openmanus.Compacted]; an [openmanus.ModelFailed],
+// if there is no summary; an [openmanus.Stopped], if the budget is used up; or
+// nil, if there is nothing to cut. refused is the error of the provider if it
+// refused a request as too large.
 func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.State, t openmanus.Task, refused error) (openmanus.Body, error) {
 	room := s.Config.Window.RequestBudget()
 	if room == 0 {
@@ -89,9 +90,10 @@ const askForSummary = `This conversation grows too long for you. Everything abov
 4. how things stand, and what comes next.
 Leave out whatever can be read again. Write nothing but the summary.`
 
-// summarize has a model sum up what is cut: by the conversation as it is, so
-// that the provider has most of it in its cache; or, where that does not fit
-// or brings no words, by its text alone. The reply has the usage of all tries.
+// summarize has a model summarize what is cut. It continues the conversation, so
+// that the provider has most of the request in its cache; if that does not fit, or
+// yields no words, it sends the text of the conversation. The reply has the usage
+// of all attempts.
 func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int) (*llm.Reply, openmanus.Helper, error) {
 	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
 	h, before := a.Summarizer, llm.Usage{}
@@ -112,7 +114,7 @@ func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c op
 	if limit == 0 {
 		limit = 16 << 10
 	}
-	text := renderWithin(s.Said[:c.End], limit) // two bytes to a token: half the room
+	text := renderWithin(s.Said[:c.End], limit) // at two bytes a token, half of what fits
 	r, err := llm.Generate(ctx, h.Model, &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}})
 	r.Usage = r.Usage.Add(before)
 	if err == nil && r.Message.Text() == "" {
@@ -121,8 +123,8 @@ func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c op
 	return r, h, err
 }
 
-// summaryRequest asks about the first n messages: the head of what was sent
-// before, to the byte.
+// summaryRequest returns a request for a summary of the first n messages. It
+// begins like the requests before it, byte for byte.
 func summaryRequest(s *openmanus.State, n int, ask string) *llm.Request {
 	req := s.Request(openmanus.Task{})
 	req.Messages = append(slices.Clip(s.Said[:n]), llm.Say(llm.User, ask))
@@ -131,8 +133,8 @@ func summaryRequest(s *openmanus.State, n int, ask string) *llm.Request {
 	return req
 }
 
-// summary is the message that takes the place of what was cut: what the model
-// wrote, the plan word for word, and how to read what is gone.
+// summary returns the message that replaces what was cut: the words of the model,
+// the last results of tools such as the plan, and how to read the rest.
 func summary(s *openmanus.State, words string, gone []llm.Message, ref openmanus.Ref, room int) string {
 	most := openmanus.SummaryBytes(room)
 	var b strings.Builder
@@ -146,7 +148,7 @@ func summary(s *openmanus.State, words string, gone []llm.Message, ref openmanus
 	}
 	b.WriteString("\n\nAll that was left out can be read and searched word for word:")
 	refs := append(slices.Clip(s.Wholes()), ref)
-	for _, r := range refs[max(0, len(refs)-8):] { // each older one is named in the text of a later one
+	for _, r := range refs[max(0, len(refs)-8):] { // the text of each names the one before
 		fmt.Fprintf(&b, "\nread_output {\"ref\":%q,\"pattern\":\"…\"}", r)
 	}
 	b.WriteString("\n</summary>")
@@ -155,8 +157,8 @@ func summary(s *openmanus.State, words string, gone []llm.Message, ref openmanus
 
 var place = regexp.MustCompile(`(?:https?://|\.{0,2}/)?[\w@%+~-]+(?:[./:][\w@%+=?&~-]+)+/?`)
 
-// places returns the paths and URLs in the arguments of calls, the latest
-// first, as many as fit into so many bytes.
+// places returns the paths and URLs in the arguments of calls, the latest first,
+// in at most so many bytes.
 func places(msgs []llm.Message, most int) (found []string) {
 	for _, m := range slices.Backward(msgs) {
 		for _, c := range m.Calls() {
@@ -173,7 +175,7 @@ func places(msgs []llm.Message, most int) (found []string) {
 	return found
 }
 
-// plainInput is the text in arguments, one value a line.
+// plainInput returns the strings in arguments, one a line.
 func plainInput(input string) string {
 	var values map[string]any
 	if json.Unmarshal([]byte(input), &values) != nil {
@@ -188,8 +190,8 @@ func plainInput(input string) string {
 	return b.String()
 }
 
-// render is a conversation as text. Texts of more than most bytes are cut in
-// the middle, unless most is 0.
+// render returns a conversation as text. It cuts the middle out of texts with more
+// than most bytes, unless most is 0.
 func render(msgs []llm.Message, most int) string {
 	cut := func(text string) string {
 		if most > 0 {
@@ -215,7 +217,7 @@ func render(msgs []llm.Message, most int) string {
 	return b.String()
 }
 
-// renderWithin is render in at most so many bytes.
+// renderWithin is like render, with a result of at most limit bytes.
 func renderWithin(msgs []llm.Message, limit int) string {
 	text := render(msgs, 0)
 	for most := 4000; len(text) > limit && most > 50; most /= 2 {
@@ -224,7 +226,7 @@ func renderWithin(msgs []llm.Message, limit int) string {
 	return shortened(text, limit)
 }
 
-// textOf is the text of parts, with a word for what is none.
+// textOf returns the text of parts, with a description of those that are not text.
 func textOf(parts llm.Parts) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -238,8 +240,7 @@ func textOf(parts llm.Parts) string {
 	return b.String()
 }
 
-// shortened returns text with its middle left out if it has more than limit
-// bytes.
+// shortened returns text with its middle cut out if it has more than limit bytes.
 func shortened(text string, limit int) string {
 	const mark = "\n[…]\n"
 	if len(text) <= limit {

@@ -44,7 +44,7 @@ func newDriver(l *Local, x *Session, h *hub) *driver {
 	return d
 }
 
-// ErrLost is why a driver stops whose lease was lost.
+// ErrLost says that a driver stopped because its lease was lost.
 var ErrLost = errors.New("lost the right to drive the session")
 
 func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
@@ -111,8 +111,8 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	return errors.Join(err, d.drain(context.WithoutCancel(ctx)))
 }
 
-// listen says on changed when the journal has what the state has not, and on
-// followErr, once, that it can no longer tell.
+// listen follows the journal. It sends on changed when the journal may have events
+// that the state lacks, and sends one error on followErr if it cannot go on.
 func (d *driver) listen(ctx context.Context, after int64, changed chan<- struct{}, followErr chan<- error) {
 	for ev, err := range d.l.Journal.Follow(ctx, d.ID, after) {
 		if err != nil {
@@ -129,25 +129,25 @@ func (d *driver) listen(ctx context.Context, after int64, changed chan<- struct{
 	}
 }
 
-// stale is how old the last event may be for its session to count as being at
-// work without a break.
+// stale is the age of the last event from which on its session does not count as
+// having run without a break.
 const stale = 10 * time.Second
 
-// takeOver says that a session that was under way has another worker now, so
-// that the time in between does not count.
+// takeOver records that this worker goes on with a session that was running, so
+// that the time since the last event does not count.
 func (d *driver) takeOver(ctx context.Context) error {
 	if d.State.Status() != openmanus.Running || d.State.Fresh && time.Since(d.State.Updated) < stale {
 		return nil
 	}
 	err := d.l.Append(ctx, d.Session, openmanus.TakenOver{N: d.State.TakenOver, Worker: d.l.Name})
-	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another may do so at the same time
+	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
 		return d.l.catchUp(ctx, d.Session)
 	}
 	return err
 }
 
-// recordSandbox records what calls run in from here on, if that is not what the
-// session recorded: it may go on where another sandbox is to be had.
+// recordSandbox records the sandbox that is in use, if it is not the recorded one:
+// a session may go on where another kind is available.
 func (d *driver) recordSandbox(ctx context.Context) error {
 	used := d.Flow.Agent().Sandbox
 	if used == "" || used == d.State.Config.Sandbox || d.State.Status() != openmanus.Running {
@@ -162,7 +162,7 @@ func (d *driver) recordSandbox(ctx context.Context) error {
 	return err
 }
 
-// timer runs out when the session's time does.
+// timer returns a timer that fires when the session reaches its time limit.
 func (d *driver) timer() *time.Timer {
 	limit := d.State.Limits.Time
 	if limit < 0 || d.State.Status() != openmanus.Running {
@@ -173,10 +173,10 @@ func (d *driver) timer() *time.Timer {
 	return time.NewTimer(max(0, limit-d.State.Active-time.Since(d.State.Updated)))
 }
 
-// advance appends bodies, together with everything that they call for and that
-// is done by writing it down, in one commit; folds them; and starts the rest.
-// It goes on until nothing is left to be written down: others may have written
-// in between, so that something else is called for than was foreseen.
+// advance appends bodies, in one commit with the events of all tasks that they
+// lead to and that are done by recording them; folds them; and starts the jobs of
+// the other tasks. It repeats this until nothing is left to record: other
+// processes may append in between, so that other tasks are due than were planned.
 func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 	for {
 		written, err := d.plan(ctx, bodies)
@@ -196,7 +196,7 @@ func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 			continue
 		}
 		switch err := d.l.Append(ctx, d.Session, written...); {
-		case errors.Is(err, openmanus.ErrExists): // someone was faster with one of them
+		case errors.Is(err, openmanus.ErrExists): // another process was first
 			if err := d.giveWay(ctx, bodies, err); err != nil {
 				return err
 			}
@@ -209,8 +209,9 @@ func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 	}
 }
 
-// giveWay records bodies one by one and folds what others have written. If
-// that is nothing new, there is no way on: why says what stands in it.
+// giveWay is called when another process was first to record one of the planned
+// events. It records bodies, which have happened, one by one, and folds what the
+// others appended. If there is nothing new, why is an error that does not go away.
 func (d *driver) giveWay(ctx context.Context, bodies []openmanus.Body, why error) error {
 	seq := d.State.Seq
 	if err := d.recordAll(ctx, bodies); err != nil {
@@ -220,7 +221,7 @@ func (d *driver) giveWay(ctx context.Context, bodies []openmanus.Body, why error
 		return err
 	}
 	if d.State.Seq == seq && len(bodies) == 0 {
-		return fmt.Errorf("session %s cannot go on: something was written before its time: %w", d.ID, why)
+		return fmt.Errorf("session %s cannot go on: the journal refuses the next event: %w", d.ID, why)
 	}
 	return nil
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A replyStream shows a reply as it is typed, without secrets.
+// A replyStream publishes a reply while it streams, with secrets redacted.
 type replyStream struct {
 	w       *Worker
 	session string
 	turn    int
-	parts   []*journal.Redactor // by part
-	kinds   []llm.Part          // an empty piece of the same part
+	parts   []*journal.Redactor // by the index of the part
+	kinds   []llm.Part          // an empty piece of each part
 }
 
-// delta shows what d adds.
+// delta publishes a delta.
 func (t *replyStream) delta(d llm.Delta) {
 	if t.w.Live == nil || d.Piece == nil && !d.Reset {
 		return
@@ -38,8 +38,9 @@ func (t *replyStream) delta(d llm.Delta) {
 	t.w.Live(t.session, show)
 }
 
-// piece returns what can be shown of p, the next piece of the part with the
-// index i, and whether there is anything to show.
+// piece returns what can be published of p, the next piece of the part at the
+// index i, and whether there is anything to publish. The beginning of what may be
+// a secret is held back.
 func (t *replyStream) piece(i int, p llm.Part) (llm.Part, bool) {
 	begins := i >= len(t.parts)
 	for i >= len(t.parts) {
@@ -62,7 +63,7 @@ func (t *replyStream) piece(i int, p llm.Part) (llm.Part, bool) {
 	return p, true
 }
 
-// end shows what was held back.
+// end publishes what was held back.
 func (t *replyStream) end() {
 	for i, r := range t.parts {
 		rest := r.Rest()
@@ -85,8 +86,8 @@ func (t *replyStream) end() {
 	}
 }
 
-// A outputStream shows what a call prints, without secrets. It shows no half
-// characters.
+// An outputStream publishes what a call prints, with secrets redacted and in whole
+// characters. It is safe for concurrent use.
 type outputStream struct {
 	w       *Worker
 	session string
@@ -97,7 +98,7 @@ type outputStream struct {
 	half  []byte
 }
 
-// Write implements [io.Writer].
+// Write implements [io.Writer]. It never fails.
 func (l *outputStream) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +115,7 @@ func (l *outputStream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end shows what was held back.
+// end publishes what was held back.
 func (l *outputStream) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -101,11 +101,13 @@ func (l *Local) lock(ctx context.Context, session string) (lost <-chan struct{},
 	return lease.Lost(), lease.Release, nil
 }
 
-// Watch is [Journal].Follow with the provisional events of what this Local
-// drives: replies as they are typed and output as it comes, in their place
-// among the others. Who joins in the middle of a reply first gets all that was
-// typed so far. Slow readers miss no stored event and slow nobody; they may
-// get what was typed in larger pieces, after a [Typing].Reset.
+// Watch is like [openmanus.Journal].Follow, with the provisional events of the
+// sessions that this Local drives: deltas and output, in their place among the
+// stored events. A subscriber that joins while a reply streams first receives
+// everything streamed so far.
+//
+// A slow subscriber misses no stored event and slows down no one. It may receive
+// deltas in larger pieces, after a [openmanus.Typing] with Reset.
 func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

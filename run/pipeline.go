@@ -8,34 +8,34 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A pipeline lets a driver go on while its events are being made durable: the
-// model is asked, and calls that only read run, at the same time. Everything
-// else waits: calls that change something, children, what subscribers see, and
-// the record of a reply. So a crash loses no effect that the journal does not
-// know of, which is what one would get by waiting at every step.
+// A pipeline lets a driver go on while its events are being made durable: it asks
+// the model, and runs calls that only read. Everything else waits: calls that
+// change something, children, what subscribers see, and the record of a reply. So
+// a crash loses no effect that the journal does not know of, as if the driver
+// waited at every step.
 //
-// If the journal refuses the events, because someone else has appended to the
-// session, the driver reads the session anew and drops what it built on them.
+// If the journal refuses the events, because another process has appended to the
+// session, the driver loads the session again and drops what it built on them.
 //
 // The zero pipeline does nothing: the driver appends and waits.
 type pipeline struct {
 	journal openmanus.Pipeliner // nil: the zero pipeline
 	pipe    openmanus.Pipe      // nil: none yet
-	commits []*commit           // under way, in order
-	later   []openmanus.Body    // what they say: for the tasks that wait for them
+	commits []*commit           // in order
+	later   []openmanus.Body    // the events of all commits
 }
 
 // A commit is an append under way.
 type commit struct {
 	events []openmanus.Event
 	turns  []int            // after each event
-	facts  []openmanus.Body // what is recorded even if the commit fails
+	facts  []openmanus.Body // what has happened, and is recorded even if the commit fails
 	stored chan struct{}    // closed when err is set
 	err    error
 }
 
-// next returns a channel that is closed when the oldest commit is stored, or
-// has failed; nil if there is none.
+// next returns a channel that is closed when the oldest commit is stored or has
+// failed. It is nil if there is none.
 func (p *pipeline) next() <-chan struct{} {
 	if len(p.commits) == 0 {
 		return nil
@@ -43,8 +43,8 @@ func (p *pipeline) next() <-chan struct{} {
 	return p.commits[0].stored
 }
 
-// send begins to append written, and folds it. facts are those of written that
-// happened, and were not only decided.
+// send starts to append planned events, and folds them. facts are those of them
+// that have happened already; the others are decisions.
 func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) error {
 	p := &d.pipeline
 	if p.pipe == nil {
@@ -76,8 +76,8 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 	return nil
 }
 
-// speculative reports whether b is the result of a call whose beginning is not stored
-// yet. Such a call only reads: without its beginning, its result is nothing.
+// speculative reports whether b is the result of a call whose start is not stored
+// yet. Such a call only reads, so its result is worth nothing without its start.
 func (d *driver) speculative(b openmanus.Body) bool {
 	done, ok := b.(openmanus.CallDone)
 	return ok && slices.ContainsFunc(d.pipeline.later, func(b openmanus.Body) bool {
@@ -86,8 +86,8 @@ func (d *driver) speculative(b openmanus.Body) bool {
 	})
 }
 
-// settle waits for the oldest commit. If it is the last one, it begins what
-// waited for it.
+// settle waits for the oldest commit. After the last one, it starts the jobs that
+// waited.
 func (d *driver) settle(ctx context.Context) error {
 	p := &d.pipeline
 	c := p.commits[0]
@@ -117,8 +117,8 @@ func (d *driver) settleAll(ctx context.Context) error {
 	return nil
 }
 
-// rollBack drops what was built on commits that failed, records what happened
-// all the same, and goes on from what the journal has.
+// rollBack drops what was built on commits that failed, records what has happened
+// nevertheless, and goes on from the journal.
 func (d *driver) rollBack(ctx context.Context) error {
 	facts, err := d.flush()
 	d.dropSpeculative()
@@ -137,16 +137,16 @@ func (d *driver) rollBack(ctx context.Context) error {
 		}
 	}
 	d.seen.Store(s.Seq)
-	// The next append waits: what the journal refuses then, it refuses for good.
+	// The next append waits: what the journal refuses then is refused for
+	// certain.
 	journal := d.pipeline.journal
 	d.pipeline.journal = nil
 	defer func() { d.pipeline.journal = journal }()
 	return d.advance(ctx, facts...)
 }
 
-// flush waits for all commits under way and empties the pipeline. It returns
-// what commits that failed were to record, and the error if the journal itself
-// is at fault.
+// flush waits for all commits and empties the pipeline. It returns the facts of
+// commits that failed, and an error if the journal itself failed.
 func (d *driver) flush() (facts []openmanus.Body, err error) {
 	p := &d.pipeline
 	for _, c := range p.commits {
@@ -165,7 +165,7 @@ func (d *driver) flush() (facts []openmanus.Body, err error) {
 	return facts, err
 }
 
-// shown shows a commit that is stored to subscribers.
+// shown sends the events of a stored commit to subscribers.
 func (d *driver) shown(c *commit) {
 	for i, ev := range c.events {
 		d.hub.stored(ev, c.turns[i])
@@ -173,9 +173,9 @@ func (d *driver) shown(c *commit) {
 	d.hub.settled(true)
 }
 
-// dropSpeculative ends the jobs that were begun on events that are not stored. They
-// only read, and nothing of them is recorded. Other jobs that end meanwhile
-// are finished when their turn comes.
+// dropSpeculative cancels the jobs that were started on events that are not
+// stored. They only read, and nothing of them is recorded. Other jobs that end
+// meanwhile are finished in their turn.
 func (d *driver) dropSpeculative() {
 	waiting := 0
 	for key, j := range d.running {

@@ -10,9 +10,10 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Run runs a in a session of its own, in memory, and returns its stored
-// events. It ends when the session does, or waits for a person: an agent
-// without a gate asks about whatever changes something.
+// Agent runs an agent in a session of its own, in memory, and yields the stored
+// events as they come. It ends when the session has ended or waits for the user:
+// an agent without a gate asks about every call that changes something. Leaving
+// the loop cancels the run. After an error, which it yields last, it ends.
 func Agent(ctx context.Context, a *openmanus.Agent, prompt string) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
 		const id = "main"
@@ -53,7 +54,8 @@ func Agent(ctx context.Context, a *openmanus.Agent, prompt string) iter.Seq2[ope
 
 // A Runtime drives sessions.
 type Runtime interface {
-	// Wake sees to it that what the session calls for is done, and returns
-	// when there is nothing left to do until someone speaks.
+	// Wake drives a session until nothing is left to do, because it has ended
+	// or waits for the user. It returns at once if that is so already. Call it
+	// after appending to a session. The session must exist.
 	Wake(ctx context.Context, session string) error
 }

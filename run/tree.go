@@ -7,17 +7,16 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// A Node is a session of a tree: the one at its root, or one that was opened
-// on behalf of one above it.
+// A Node is a session in a tree of sessions: its root, or a descendant.
 type Node struct {
 	Session string
-	Path    []string // the flows from the root's to its own
+	Path    []string // the flows of the sessions from the root to this one
 	State   *openmanus.State
 }
 
-// Tree returns a session and all below it that have begun and not ended, each
-// before those that it opened. A session that does not exist is an error that
-// is [ErrNoSession].
+// Tree returns a session and its descendants that have been opened and have not
+// ended, each before its children. A session that does not exist is an error that
+// is [openmanus.ErrNoSession].
 func Tree(ctx context.Context, j openmanus.Journal, session string) ([]Node, error) {
 	return tree(ctx, j, session, nil)
 }
@@ -35,7 +34,7 @@ func tree(ctx context.Context, j openmanus.Journal, session string, above []stri
 	for _, c := range s.OpenChildren() {
 		below, err := tree(ctx, j, c.Child, path)
 		if errors.Is(err, openmanus.ErrNoSession) {
-			continue // it was reserved, and is yet to begin
+			continue // announced, and not opened yet
 		}
 		if err != nil {
 			return nil, err
@@ -45,14 +44,15 @@ func tree(ctx context.Context, j openmanus.Journal, session string, above []stri
 	return nodes, nil
 }
 
-// A Question is a call that waits for a person.
+// A Question is a call that waits for the user.
 type Question struct {
 	Node
 	Call *openmanus.CallState
 }
 
-// Questions returns what waits for a person in a session and in those below
-// it.
+// Questions returns the calls that wait for the user in a session and its
+// descendants. [openmanus.CallState.Question] has the question of each; append the
+// answer to the session of its Node, and wake the root.
 func Questions(ctx context.Context, j openmanus.Journal, session string) ([]Question, error) {
 	nodes, err := Tree(ctx, j, session)
 	return questionsIn(nodes), err

@@ -10,18 +10,17 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// A hub is where those who drive a session in this process meet those who
-// watch it.
+// A hub connects the driver of a session in this process with its subscribers.
 type hub struct {
-	driving chan struct{} // holds one: who drives
-	users   int           // of Local.mu
+	driving chan struct{} // a semaphore of one: whoever fills it drives
+	users   int           // drivers and subscribers; guarded by Local.mu
 
 	mu    sync.Mutex
-	seq   int64            // what the driver has read
-	turn  int              // what is typed belongs to it; those before are over
-	typed llm.Reply        // of the reply on its way
-	ahead int              // commits under way
-	early []openmanus.Body // provisional bodies that belong after them
+	seq   int64            // the last event that the driver has read
+	turn  int              // the turn of streamed; earlier ones are over
+	typed llm.Reply        // the reply that streams, as far as it has come
+	ahead int              // commits that are being stored
+	early []openmanus.Body // provisional bodies that wait for them
 	subs  []*subscriber
 }
 
@@ -48,7 +47,7 @@ func (l *Local) leave(session string, h *hub) {
 	}
 }
 
-// publish shows a provisional body to those who watch.
+// publish sends a provisional body to the subscribers of a session.
 func (l *Local) publish(session string, b openmanus.Body) {
 	l.mu.Lock()
 	h := l.hubs[session]
@@ -58,14 +57,14 @@ func (l *Local) publish(session string, b openmanus.Body) {
 	}
 }
 
-// begin says what a driver has read when it begins.
+// begin is called when driving starts, with what the driver has read.
 func (h *hub) begin(seq int64, turn int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seq, h.turn = seq, turn
 }
 
-// end says that nobody drives any more: what was being typed comes to nothing.
+// end is called when driving stops. It resets a reply that has partly streamed.
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,16 +74,16 @@ func (h *hub) end() {
 	}
 }
 
-// expect notes that the driver goes on while events are being stored: what is
-// shown from now on waits for them.
+// expect is called when the driver goes on while events are being stored.
+// Provisional bodies wait for them from now on.
 func (h *hub) expect() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ahead++
 }
 
-// settled notes that expected events are stored; or that they will not be, and
-// with them goes what was to be shown after them.
+// settled is called when expected events are stored, or will never be: then the
+// provisional bodies that waited for them are dropped.
 func (h *hub) settled(stored bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -102,7 +101,8 @@ func (h *hub) settled(stored bool) {
 	}
 }
 
-// stored shows what the driver has read. Turns before turn are over.
+// stored sends an event that the driver has read to the subscribers. turn is that
+// of the state after it: deltas of earlier turns are dropped from now on.
 func (h *hub) stored(ev openmanus.Event, turn int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,7 +113,8 @@ func (h *hub) stored(ev openmanus.Event, turn int) {
 	h.push(ev)
 }
 
-// show shows a provisional body, unless it is of a turn that is over.
+// show sends a provisional body to the subscribers, unless it belongs to a turn
+// that is over.
 func (h *hub) show(b openmanus.Body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +126,7 @@ func (h *hub) show(b openmanus.Body) {
 }
 
 func (h *hub) showNow(b openmanus.Body) {
-	if t, ok := b.(openmanus.Typing); ok && !h.retype(t) {
+	if t, ok := b.(openmanus.Typing); ok && !h.addDelta(t) {
 		return
 	}
 	h.push(openmanus.Event{Time: journal.Now(), Body: b})
@@ -140,8 +141,9 @@ func (h *hub) push(ev openmanus.Event) {
 	}
 }
 
-// retype keeps what has been typed, and reports whether its turn is on.
-func (h *hub) retype(t openmanus.Typing) bool {
+// addDelta adds a delta to the reply that streams, for later subscribers. It
+// reports false if the turn of the delta is over.
+func (h *hub) addDelta(t openmanus.Typing) bool {
 	if t.Turn < h.turn {
 		return false
 	}
@@ -149,14 +151,14 @@ func (h *hub) retype(t openmanus.Typing) bool {
 		h.turn, h.typed = t.Turn, llm.Reply{}
 	}
 	for i, p := range t.Parts {
-		// What the worker shows has been folded once already: it fits.
+		// The worker has collected the same delta already, so it fits.
 		_ = h.typed.Add(llm.Delta{Part: t.Part + i, Piece: p})
 	}
 	return true
 }
 
-// soFar returns all that was typed of the reply on its way: for who has seen
-// nothing of it, or, as a reset, for who may have seen some.
+// soFar returns everything that has streamed of the current reply: for a new
+// subscriber, or, as a reset, for one that may have seen some of it.
 func (h *hub) soFar(reset bool) []update {
 	if len(h.typed.Message.Parts) == 0 && !reset {
 		return nil
@@ -180,7 +182,7 @@ func (h *hub) unsubscribe(s *subscriber) {
 	h.subs = slices.DeleteFunc(h.subs, func(t *subscriber) bool { return t == s })
 }
 
-// update is what a subscriber gets.
+// An update is an event for a subscriber, or an error.
 type update struct {
 	ev  openmanus.Event
 	err error
@@ -195,24 +197,26 @@ func newer(a, b openmanus.Event) openmanus.Event {
 	return b
 }
 
-// A subscriber is one who watches, with what it has not yet read.
+// A subscriber has a queue of what it has not read yet.
 type subscriber struct {
-	since int64 // what is in queue comes after this event
+	since int64 // the queue has what follows this event
 
 	mu    sync.Mutex
 	queue []update
-	row   int           // stored events at the end of queue, and those that they stand for
-	more  chan struct{} // holds one if there may be something in queue
+	row   int           // how many stored events the end of the queue stands for
+	more  chan struct{} // has an element if the queue may have one
 }
 
-// maxQueue is how much one may leave unread before it is coalesced.
+// maxQueue is how long the queue of a slow subscriber may grow before it is
+// coalesced: deltas that it has not read become one.
 const maxQueue = 1024
 
-// maxRow is how many stored events in a row are kept. They may be large.
+// maxRow is how many stored events in a row a queue has, since they may be large.
+// Beyond that, the last one stands for all: the reader fetches those before it
+// from the journal.
 const maxRow = 16
 
-// push adds n to the unread. Of many stored events in a row the newest is
-// enough, since the reader fetches what lies between.
+// push adds n to the queue. It never blocks.
 func (s *subscriber) push(n update) {
 	s.mu.Lock()
 	if n.stored() {
@@ -232,8 +236,7 @@ func (s *subscriber) push(n update) {
 	}
 }
 
-// take waits for something unread and returns it. It returns nothing if ctx
-// ends.
+// take waits for updates and returns them. It returns none if ctx ends.
 func (s *subscriber) take(ctx context.Context) []update {
 	select {
 	case <-s.more:
@@ -253,8 +256,7 @@ func (s *subscriber) crowded() bool {
 	return len(s.queue) > maxQueue
 }
 
-// coalesce leaves of the unread what is stored, the newest alone, and puts
-// soFar behind it.
+// coalesce replaces the queue by its last stored event, soFar and its errors.
 func (s *subscriber) coalesce(soFar []update) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
