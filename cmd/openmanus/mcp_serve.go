@@ -27,8 +27,8 @@ type mcpServeCmd struct {
 	BaseURL      string   `help:"The endpoint of that model." placeholder:"URL"`
 	Workspace    string   `help:"Where the tools work. Default: the current directory." placeholder:"DIR"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
-	MaxSteps     int      `help:"Stop a task after this many replies of the model." placeholder:"N"`
-	BudgetTokens int      `help:"Stop a task when it has used this many tokens." placeholder:"N"`
+	MaxSteps     string   `help:"Stop a task after this many replies of the model." placeholder:"N"`
+	BudgetTokens string   `help:"Stop a task when it has used this many tokens." placeholder:"N"`
 	MaxCost      string   `help:"Stop a task when it has cost this much, in US dollars." placeholder:"USD"`
 	Timeout      string   `help:"Stop a task after this much working time." placeholder:"DURATION"`
 	Approve      string   `help:"What may be done: ask, edits, all, readonly. Default: the client asks its user; if it cannot, readonly." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
@@ -22,8 +21,8 @@ type runFlags struct {
 	Workspace    string   `help:"Where the agent works. Default: the current directory." placeholder:"DIR"`
 	MCPConfig    string   `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
 	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
-	MaxSteps     int      `help:"Stop after this many replies of the model." placeholder:"N"`
-	BudgetTokens int      `help:"Stop when the session has used this many tokens." placeholder:"N"`
+	MaxSteps     string   `help:"Stop after this many replies of the model." placeholder:"N"`
+	BudgetTokens string   `help:"Stop when the session has used this many tokens." placeholder:"N"`
 	MaxCost      string   `help:"Stop when the session has cost this much, in US dollars." placeholder:"USD"`
 	Timeout      string   `help:"Stop after this much working time, such as 90s or 1h." placeholder:"DURATION"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
@@ -38,23 +37,18 @@ type shown struct {
 }
 
 // flags returns the flags that were given as settings of the configuration, by
-// the names of the command line. What was not given is not there, so that the
-// configuration decides.
+// the names of the command line. They are text, as they were typed: the
+// configuration checks and reads them like all its sources. What was not given is
+// not there.
 func (f runFlags) flags() map[string]string {
 	m := make(map[string]string)
 	for name, v := range map[string]string{
 		"agent": f.Agent, "model": f.Model, "base-url": f.BaseURL, "workspace": f.Workspace,
-		"max-cost": f.MaxCost, "mcp-config": f.MCPConfig, "timeout": f.Timeout, "approve": f.Approve, "sandbox": f.Sandbox,
+		"max-steps": f.MaxSteps, "budget-tokens": f.BudgetTokens, "max-cost": f.MaxCost, "mcp-config": f.MCPConfig, "timeout": f.Timeout, "approve": f.Approve, "sandbox": f.Sandbox,
 	} {
 		if v != "" {
 			m[name] = v
 		}
-	}
-	if f.MaxSteps != 0 {
-		m["max-steps"] = strconv.Itoa(f.MaxSteps)
-	}
-	if f.BudgetTokens != 0 {
-		m["budget-tokens"] = strconv.Itoa(f.BudgetTokens)
 	}
 	return m
 }
@@ -219,15 +213,21 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 	return err
 }
 
-// limitsOf returns the limits that the flags set, as the configuration parsed
-// them. Limits that were not given are 0.
-func (a *app) limitsOf(f runFlags) openmanus.Limits {
-	l := openmanus.Limits{Steps: f.MaxSteps, Tokens: f.BudgetTokens}
+// limitsOf returns the limits that the flags set. The configuration, into which
+// the flags went, has their values. Limits that were not given are 0.
+func (a *app) limitsOf(f runFlags) (l openmanus.Limits) {
+	run := a.Config.Run
+	if f.MaxSteps != "" {
+		l.Steps = run.MaxSteps
+	}
+	if f.BudgetTokens != "" {
+		l.Tokens = run.Tokens
+	}
 	if f.MaxCost != "" {
-		l.Money = a.Config.Run.MaxCost
+		l.Money = run.MaxCost
 	}
 	if f.Timeout != "" {
-		l.Time = a.Config.Run.Timeout
+		l.Time = run.Timeout
 	}
 	return l
 }
