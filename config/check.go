@@ -56,6 +56,7 @@ func (l *loader) checkLLM(profile string) {
 	}
 }
 
+// checkURL checks an address of an endpoint.
 func (l *loader) checkURL(s setting) {
 	if err := provider.CheckURL(s.text); err != nil {
 		l.fail(&Error{Source: s.source, Key: s.key.with(s.sub), Found: quoted(masked(s.text)), Text: err.Error()})

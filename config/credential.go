@@ -91,6 +91,7 @@ func (m *Model) signIn(named bool) {
 	}
 }
 
+// take makes key the key of m.
 func (m *Model) take(key Setting) { m.Key, m.KeyAt = Secret(key.Text), key.At }
 
 // belongs reports whether the key of a file was given for where m is. A
@@ -163,6 +164,7 @@ func (c *Config) noModel(local string) error {
 	return fmt.Errorf("%w%s", ErrNoModel, b.String())
 }
 
+// first returns the first of list; "" if it is empty.
 func first(list []string) string {
 	if len(list) == 0 {
 		return ""

@@ -110,6 +110,7 @@ func (c *Config) profile(name string) endpoint {
 	return s
 }
 
+// or returns a, or b if a is the zero value.
 func or[T comparable](a, b T) T {
 	var zero T
 	if a != zero {

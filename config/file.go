@@ -109,6 +109,7 @@ func parse(name string, data []byte) (*document, error) {
 	return &doc, nil
 }
 
+// syntaxError returns the error of a text that is no TOML, with its line.
 func syntaxError(name string, data []byte, err error) error {
 	e := &Error{Source: Source{From: File, Name: name}, Text: "is no TOML: " + strings.TrimPrefix(err.Error(), "toml: ")}
 	var at *toml.DecodeError
@@ -159,6 +160,7 @@ func (d *document) leaf(lines lineStarts, table []string, e *unstable.Node) {
 	d.leaves = append(d.leaves, spot{path: path, line: lines.of(e.Key())})
 }
 
+// names returns the parts of a key, cut at maxDepth.
 func names(it unstable.Iterator) []string {
 	var path []string
 	for it.Next() && len(path) < maxDepth {
@@ -167,6 +169,7 @@ func names(it unstable.Iterator) []string {
 	return path
 }
 
+// joined returns the path of b below a, cut at maxDepth.
 func joined(a, b []string) []string {
 	path := slices.Concat(a, b)
 	return path[:min(len(path), maxDepth)]
@@ -188,6 +191,7 @@ func (d *document) value(path []string) any {
 // lineStarts holds the offset of the first byte of each line.
 type lineStarts []int
 
+// lineIndex returns the line starts of data.
 func lineIndex(data []byte) lineStarts {
 	starts := lineStarts{0}
 	for i, b := range data {

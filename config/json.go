@@ -17,6 +17,7 @@ type jsonNode struct {
 	members []jsonMember // of an object, or, without names, of an array
 }
 
+// A jsonMember is a member of an object, or an element of an array, which has no name.
 type jsonMember struct {
 	name  string
 	value *jsonNode
@@ -67,13 +68,16 @@ func parseJSON(data []byte) (*jsonNode, *jsonError) {
 	return nil, &jsonError{line, err.Error()}
 }
 
+// A jsonParser reads the tokens of a JSON text, and knows their lines.
 type jsonParser struct {
 	dec   *json.Decoder
 	lines lineStarts
 }
 
+// line returns the line of the last token.
 func (p *jsonParser) line() int { return p.lines.at(int(p.dec.InputOffset())) }
 
+// value reads one value with all that is in it.
 func (p *jsonParser) value(depth int) (*jsonNode, error) {
 	t, err := p.dec.Token()
 	if err != nil {

@@ -141,6 +141,7 @@ func under(paths map[string]bool, path []string) bool {
 	return false
 }
 
+// joinPath returns path as the key of a map.
 func joinPath(path []string) string { return strings.Join(path, "\x00") }
 
 // A located key is one that a path names; sub stands for the star in its name.
@@ -277,6 +278,7 @@ func (l *loader) suggest(path []string, what string) string {
 	return near.Nearest(strings.Join(path, "."), all)
 }
 
+// lastName returns the part of a key's name after the last dot.
 func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // shown returns path for an error.

@@ -116,6 +116,7 @@ type loader struct {
 	refused  bool // a key in the workspace's file was, so the hint was given
 }
 
+// newLoader returns a loader that has read nothing.
 func newLoader(src Sources) *loader {
 	l := &loader{src: src, goos: src.GOOS, schema: map[string]key{}, settings: map[string]setting{}}
 	if l.goos == "" {
@@ -167,6 +168,7 @@ func (l *loader) set(k key, sub string, v any, src Source) {
 	l.settings[name] = s
 }
 
+// wrong adds the error of a value that its kind refuses. It shows no secret.
 func (l *loader) wrong(k key, name, text string, src Source, err error) {
 	e := &Error{Source: src, Key: name, Text: err.Error()}
 	if !k.secret() {
@@ -178,6 +180,7 @@ func (l *loader) wrong(k key, name, text string, src Source, err error) {
 	l.fail(e)
 }
 
+// didYouMean returns a hint at the name; "" for "".
 func didYouMean(name string) string {
 	if name == "" {
 		return ""
@@ -231,6 +234,8 @@ func (l *loader) fill() {
 // shortestSecret is the length from which [journal.Secrets] replaces a value.
 const shortestSecret = 8
 
+// assign stores a parsed value in the field, which it points to. It panics if a kind and
+// a field in keys.txt do not fit, which a test would find.
 func assign(field, value any) {
 	switch f := field.(type) {
 	case *string:
@@ -264,6 +269,7 @@ func assign(field, value any) {
 // bare is a name that TOML needs no quotes for.
 var bare = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
+// quotedName returns name as TOML writes it in the name of a key.
 func quotedName(name string) string {
 	if bare.MatchString(name) {
 		return name

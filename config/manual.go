@@ -20,6 +20,7 @@ func Manual() string {
 	return b.String()
 }
 
+// heading returns the heading of a section.
 func heading(section string) string {
 	switch section {
 	case "":
@@ -34,6 +35,7 @@ func heading(section string) string {
 	return "`[" + section + "]`"
 }
 
+// code returns s as code of Markdown; "" for "".
 func code(s string) string {
 	if s == "" {
 		return ""
@@ -51,6 +53,7 @@ func (k key) others() string {
 	return strings.Join(without(ways, ""), ", ")
 }
 
+// without returns list without a word.
 func without(list []string, word string) []string {
 	var kept []string
 	for _, s := range list {

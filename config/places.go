@@ -40,6 +40,7 @@ func DataDir(goos string, env Lookup) (string, error) {
 // directory, and where it is below the home directory otherwise.
 type place struct{ xdg, unix, variable, windows string }
 
+// dir returns the directory on the system goos; "" is this one.
 func (p place) dir(goos string, env Lookup) (string, error) {
 	if goos == "" {
 		goos = runtime.GOOS
@@ -64,6 +65,7 @@ func (p place) dir(goos string, env Lookup) (string, error) {
 	return filepath.Join(dir, filepath.FromSlash(below), "openmanus"), nil
 }
 
+// home returns the home directory on the system goos.
 func home(goos string, env Lookup) (string, error) {
 	name := "HOME"
 	if goos == "windows" {

@@ -79,6 +79,7 @@ func MCPServers(file, dir string, env Lookup) ([]MCPServer, []Warning, error) {
 	return servers, r.warnings, nil
 }
 
+// An mcpReader collects the servers of several files.
 type mcpReader struct {
 	env      Lookup
 	by       map[string]MCPServer
@@ -151,6 +152,7 @@ func ParseMCP(name string, data []byte) ([]MCPServer, []Warning, Errors) {
 	return p.servers, p.warnings, p.errs
 }
 
+// An mcpParser collects the servers and the mistakes of one file.
 type mcpParser struct {
 	name     string
 	servers  []MCPServer
@@ -158,8 +160,10 @@ type mcpParser struct {
 	errs     Errors
 }
 
+// at returns the source of a value.
 func (p *mcpParser) at(n *jsonNode) Source { return Source{From: File, Name: p.name, Line: n.line} }
 
+// fail adds a mistake.
 func (p *mcpParser) fail(n *jsonNode, key, text string) {
 	p.errs = append(p.errs, &Error{Source: p.at(n), Key: key, Text: text})
 }
@@ -191,6 +195,8 @@ func (p *mcpParser) server(m jsonMember) {
 // mcpFields are the keys of an entry, for a hint when one is misspelt.
 var mcpFields = []string{"type", "transport", "command", "args", "env", "cwd", "url", "headers", "client_id", "client_secret", "disabled", "trust", "allow", "deny", "timeout", "start_timeout"}
 
+// field sets the field of s that f is about. An unknown field is a warning, since
+// other programs have fields of their own.
 func (p *mcpParser) field(s *MCPServer, key string, f jsonMember) {
 	switch f.name {
 	case "type", "transport":
@@ -267,6 +273,7 @@ func CheckMCPURL(text string) error {
 	return nil
 }
 
+// transport returns the type of a server: "stdio", "sse", "http", or "" to infer it.
 func (p *mcpParser) transport(key string, n *jsonNode) string {
 	switch t := strings.ToLower(p.text(key, n)); t {
 	case "", "stdio", "sse", "http":
@@ -278,6 +285,7 @@ func (p *mcpParser) transport(key string, n *jsonNode) string {
 	return ""
 }
 
+// text returns a string.
 func (p *mcpParser) text(key string, n *jsonNode) string {
 	if n.kind != "a string" {
 		p.fail(n, key, "found "+n.kind+", allowed is a string")
@@ -287,6 +295,7 @@ func (p *mcpParser) text(key string, n *jsonNode) string {
 	return n.text
 }
 
+// flag returns true or false.
 func (p *mcpParser) flag(key string, n *jsonNode) bool {
 	if n.kind != "true" && n.kind != "false" {
 		p.fail(n, key, "found "+n.kind+", allowed is true or false")
@@ -294,6 +303,7 @@ func (p *mcpParser) flag(key string, n *jsonNode) bool {
 	return n.kind == "true"
 }
 
+// seconds returns a number of seconds as a duration.
 func (p *mcpParser) seconds(key string, n *jsonNode) time.Duration {
 	if n.kind != "a number" || !(n.number > 0) || n.number > 86400 {
 		p.fail(n, key, "allowed is a number of seconds, above 0 and up to 86400")
@@ -302,6 +312,7 @@ func (p *mcpParser) seconds(key string, n *jsonNode) time.Duration {
 	return time.Duration(n.number * float64(time.Second))
 }
 
+// list returns an array of strings.
 func (p *mcpParser) list(key string, n *jsonNode) []string {
 	if n.kind != "an array" {
 		p.fail(n, key, "found "+n.kind+", allowed is an array of strings")
@@ -314,6 +325,8 @@ func (p *mcpParser) list(key string, n *jsonNode) []string {
 	return list
 }
 
+// table returns an object of strings. Numbers, true and false count as strings, which is
+// how people write ports and switches.
 func (p *mcpParser) table(key string, n *jsonNode) map[string]string {
 	if n.kind != "an object" {
 		p.fail(n, key, "found "+n.kind+", allowed is an object of strings")

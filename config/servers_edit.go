@@ -108,6 +108,7 @@ func replaceFile(path string, data []byte, mode fs.FileMode) error {
 // An orderedObject is a JSON object that keeps the order of its members.
 type orderedObject []orderedMember
 
+// An orderedMember is a member of an orderedObject.
 type orderedMember struct {
 	name  string
 	value json.RawMessage

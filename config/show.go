@@ -37,6 +37,7 @@ func (c *Config) Values() iter.Seq[Value] {
 	}
 }
 
+// show returns the line of the listing for s.
 func (s setting) show(name string) Value {
 	v := Value{Key: name, Value: masked(s.text), Source: s.source, From: s.source.String(), Note: s.key.unused}
 	if s.key.secret() {

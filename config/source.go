@@ -33,6 +33,8 @@ type Error struct {
 	Hint   string // what to try
 }
 
+// Error returns one line: the source, the key, what was found, what is wrong, and what to
+// try.
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
@@ -60,6 +62,7 @@ type Errors []error
 // maxErrors is the most errors that the text of Errors lists.
 const maxErrors = 20
 
+// Error returns a line for each mistake, up to 20 of them.
 func (es Errors) Error() string {
 	var lines []string
 	for i, e := range es {
@@ -83,6 +86,7 @@ type Warning struct {
 	Text   string
 }
 
+// String returns one line: the source, the key, and the text.
 func (w Warning) String() string {
 	at := w.Source.String()
 	if w.Source.From == File && w.Source.Line == 0 {
@@ -94,6 +98,8 @@ func (w Warning) String() string {
 	return at + ": " + w.Text
 }
 
+// quoted is [provider.Quote].
 func quoted(text string) string { return provider.Quote(text) }
 
+// masked is [provider.WithoutPassword].
 func masked(address string) string { return provider.WithoutPassword(address) }

@@ -149,6 +149,7 @@ func fewer[T int | openmanus.Money | time.Duration](v, limit any) bool {
 	return b < 0 || a >= 0 && a <= b
 }
 
+// parseText accepts one line of text.
 func parseText(s string) (any, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("allowed: one line without control characters")
@@ -156,6 +157,7 @@ func parseText(s string) (any, error) {
 	return s, nil
 }
 
+// parseKey accepts the characters that a key may have in a header.
 func parseKey(s string) (any, error) {
 	s = strings.TrimSpace(s)
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
@@ -195,6 +197,7 @@ func wholeOrNone(allowed string) func(any) (any, error) {
 	}
 }
 
+// parseBool accepts the usual words for true and false.
 func parseBool(v any) (any, error) {
 	if b, ok := v.(bool); ok {
 		return b, nil
@@ -208,6 +211,8 @@ func parseBool(v any) (any, error) {
 	return nil, errors.New("allowed: true, false")
 }
 
+// parseFloat makes a parser of numbers from least to most. The value is a *float64, so
+// that 0 differs from a number that is not set.
 func parseFloat(allowed string, least, most float64) func(string) (any, error) {
 	return func(s string) (any, error) {
 		f, err := strconv.ParseFloat(s, 64)
@@ -283,6 +288,7 @@ func fixed(s string, digits int) (n int64, whole, ok bool) {
 	return n, err == nil, true
 }
 
+// parseDollars converts US dollars to [openmanus.Money], exactly; -1 is no limit.
 func parseDollars(s string) (any, error) {
 	if s == "-1" {
 		return openmanus.Money(-1), nil

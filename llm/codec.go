@@ -26,6 +26,7 @@ type wirePart struct {
 	By      string          `json:"by,omitempty"`
 }
 
+// encodePart returns a value whose JSON is that of p.
 func encodePart(p Part) (any, error) {
 	switch p := p.(type) {
 	case Text:
@@ -50,6 +51,7 @@ func encodePart(p Part) (any, error) {
 	return nil, &json.UnsupportedValueError{Str: "nil part"}
 }
 
+// split returns s as a string, or as bytes if it is not UTF-8.
 func split(s string) (string, []byte) {
 	if utf8.ValidString(s) {
 		return s, nil
@@ -57,6 +59,7 @@ func split(s string) (string, []byte) {
 	return "", []byte(s)
 }
 
+// join is the inverse of [split].
 func join(s string, b []byte) string {
 	if b != nil {
 		return string(b)
@@ -64,6 +67,8 @@ func join(s string, b []byte) string {
 	return s
 }
 
+// decodePart returns the part of a JSON object. An object with an unknown type is an
+// [Unknown].
 func decodePart(raw json.RawMessage) (Part, error) {
 	var w wirePart
 	err := json.Unmarshal(raw, &w) // decodes the type also when another field does not fit
@@ -77,6 +82,7 @@ func decodePart(raw json.RawMessage) (Part, error) {
 	return Unknown{bytes.Clone(raw)}, nil
 }
 
+// part returns w as a Part; nil if its type is unknown.
 func (w wirePart) part() Part {
 	switch w.Type {
 	case "text":

@@ -23,6 +23,7 @@ func Count(c Counter, m Message) int {
 	return perMessage + countParts(counter(c), m.Parts)
 }
 
+// counter returns c, or [HalfTheBytes] if c is nil.
 func counter(c Counter) Counter {
 	if c == nil {
 		return HalfTheBytes{}
@@ -30,6 +31,7 @@ func counter(c Counter) Counter {
 	return c
 }
 
+// countParts returns how many tokens the parts take, with those of results.
 func countParts(c Counter, parts Parts) (n int) {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -33,6 +33,7 @@ type Error struct {
 	Err        error         // the cause, in words for people
 }
 
+// Error returns the cause with the HTTP status, if there is one.
 func (e *Error) Error() string {
 	if e.Status != 0 {
 		return fmt.Sprintf("%v (HTTP %d)", e.Err, e.Status)
@@ -40,6 +41,7 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Temporary reports whether the same request may succeed later.

@@ -26,12 +26,14 @@ func Failover(first Model, onSwitch func(err error, to string), others ...Named)
 	return &failover{first, onSwitch, others}
 }
 
+// A failover is the Model of [Failover].
 type failover struct {
 	first    Model
 	onSwitch func(error, string)
 	others   []Named
 }
 
+// Stream implements [Model].
 func (f *failover) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		m := Named{Model: f.first}
@@ -83,11 +85,13 @@ func elsewhere(req *Request) *Request {
 // [Timeout] if the reply is not complete after limit, which is above 0.
 func Deadline(m Model, limit time.Duration) Model { return &deadline{m, limit} }
 
+// A deadline is the Model of [Deadline].
 type deadline struct {
 	model Model
 	limit time.Duration
 }
 
+// Stream implements [Model].
 func (d *deadline) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		inner, cancel := context.WithTimeout(ctx, d.limit)

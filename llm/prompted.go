@@ -18,6 +18,7 @@ import (
 // may not obey.
 func PromptTools(m Model) Model { return &prompted{m} }
 
+// A prompted is the Model of [PromptTools].
 type prompted struct{ model Model }
 
 // Stream implements [Model].
@@ -71,6 +72,8 @@ func instructions(req *Request) string {
 	return b.String()
 }
 
+// describeTool returns the description of a tool for the instructions: one line of
+// JSON in the format of Hermes, which most models have learned.
 func describeTool(t ToolSpec) []byte {
 	if !json.Valid(t.Input) {
 		t.Input = json.RawMessage(`{"type":"object","properties":{}}`)
@@ -112,6 +115,8 @@ func asText(messages []Message, i int) Message {
 	return out
 }
 
+// tellCall returns an earlier call as text, in the notation that the instructions
+// ask for.
 func tellCall(c Call) string {
 	input := strings.TrimSpace(c.Input)
 	if input == "" {
@@ -135,6 +140,7 @@ func callNames(before []Message) map[string]string {
 	return names
 }
 
+// tellResult returns an earlier result as text and files, between tags.
 func tellResult(r Result, name string) Parts {
 	kind := ""
 	if r.IsError {
@@ -226,6 +232,7 @@ func (r *promptedReply) release() bool {
 	return r.say(text)
 }
 
+// say passes on text, as a new part or as more of the last one.
 func (r *promptedReply) say(text string) bool {
 	if text == "" {
 		return true

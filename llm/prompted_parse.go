@@ -141,6 +141,7 @@ func readCalls(s string) ([]textPiece, bool) {
 	return calls, len(calls) > 0
 }
 
+// readCall returns the call in a JSON object; ok is false if it names no tool.
 func readCall(raw json.RawMessage) (textPiece, bool) {
 	var w wireCall
 	if json.Unmarshal(raw, &w) != nil {
@@ -165,6 +166,7 @@ func readCall(raw json.RawMessage) (textPiece, bool) {
 	return textPiece{true, name, string(input)}, name != ""
 }
 
+// first returns the first that is not "".
 func first(all ...string) string {
 	for _, s := range all {
 		if s != "" {

@@ -43,6 +43,7 @@ func (r *Reply) Add(d Delta) error {
 	return nil
 }
 
+// extend adds a fragment to part i, which must be of the same type.
 func (r *Reply) extend(i int, piece Part) error {
 	parts := r.Message.Parts
 	switch {
@@ -87,6 +88,7 @@ func (r *Reply) longer(i int, was, more string) string {
 	return b.String()
 }
 
+// or returns a, or b if a is empty.
 func or(a, b []byte) []byte {
 	if len(a) > 0 {
 		return a

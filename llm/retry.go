@@ -48,11 +48,13 @@ func Retry(m Model, opts RetryOptions) Model {
 	return &retrier{m, opts}
 }
 
+// A retrier is the Model of [Retry].
 type retrier struct {
 	model Model
 	opts  RetryOptions
 }
 
+// Stream implements [Model].
 func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		shown := false // fragments of a void reply were yielded
@@ -146,6 +148,7 @@ func (r *retrier) backoff(attempt int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
+// sleep waits for d. It returns ctx's error if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -162,11 +165,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 // time that the consumer takes for a fragment does not count.
 func Watchdog(m Model, idle time.Duration) Model { return &watchdog{m, idle} }
 
+// A watchdog is the Model of [Watchdog].
 type watchdog struct {
 	model Model
 	idle  time.Duration
 }
 
+// Stream implements [Model].
 func (w *watchdog) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		inner, cancel := context.WithCancel(ctx)

@@ -20,6 +20,7 @@ import (
 // If reader is nil, the text says that there is an image that m cannot see.
 func ReadImages(m, reader Model, name string) Model { return &blind{m, reader, name} }
 
+// A blind is the Model of [ReadImages].
 type blind struct {
 	model, reader Model
 	name          string
@@ -76,6 +77,8 @@ func (b *blind) tell(ctx context.Context, read *readings, messages []Message, us
 	return out, nil
 }
 
+// parts returns parts with text in place of images, also within results. It returns
+// parts itself if there is none.
 func (b *blind) parts(ctx context.Context, read *readings, parts Parts, used *Usage) (Parts, error) {
 	out := parts
 	put := func(i int, p Part) {

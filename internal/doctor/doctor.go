@@ -113,6 +113,8 @@ func Check(ctx context.Context, m Machine, s Setup) []Finding {
 	return all
 }
 
+// A checker has the checks as methods. They run at the same time, and change nothing in
+// it.
 type checker struct {
 	Machine
 	Setup

@@ -21,6 +21,7 @@ import (
 // A StatusError is the HTTP status of an answer that is no success.
 type StatusError int
 
+// Error implements error.
 func (e StatusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", int(e), http.StatusText(int(e))))
 }

@@ -36,6 +36,8 @@ func Provider() *provider.Provider {
 	}
 }
 
+// address is [provider.Provider].Address. Every customer has a resource of their own, so
+// there is no default.
 func address(q provider.Query) (provider.Address, error) {
 	base, version := q.Base, q.Version
 	if base.Text == "" {
@@ -51,6 +53,8 @@ func address(q provider.Query) (provider.Address, error) {
 	return provider.Address{Base: base, Version: version.Text}, nil
 }
 
+// open is [provider.Provider].New. A key goes into the header that Azure wants; a token of
+// Entra's is a bearer token.
 func open(o provider.Options) (llm.Model, error) {
 	opts := openai.From(o)
 	opts.BaseURL, opts.Key = deployment(o.BaseURL, o.Version, o.Model), ""

@@ -74,6 +74,7 @@ const (
 // that are sent for a request, and Close closes the connections that are kept.
 type Model struct{ adapter }
 
+// adapter is embedded under a name that is not exported.
 type adapter = wire.Adapter
 
 // A sender sends requests with a signature or a key.

@@ -58,6 +58,8 @@ func address(q provider.Query) (provider.Address, error) {
 	return provider.Address{Base: base, Region: region.Text}, nil
 }
 
+// ambientRegion returns the region that AWS' own tools would use; a zero Setting if
+// none is configured.
 func ambientRegion(q provider.Query) provider.Setting {
 	if region := q.Env("AWS_REGION", "AWS_DEFAULT_REGION"); region.Text != "" {
 		return region

@@ -93,6 +93,8 @@ func parse(text string) ([]Model, error) {
 	return models, nil
 }
 
+// row parses the columns of a line: the pattern, two numbers of tokens, four prices, and
+// words for abilities.
 func row(f []string) (m Model, err error) {
 	if len(f) < 7 {
 		return m, fmt.Errorf("%d columns of at least 7", len(f))
@@ -128,6 +130,7 @@ func row(f []string) (m Model, err error) {
 	return m, nil
 }
 
+// tokens parses a number of tokens, such as 8192 or 200k; "-" is 0.
 func tokens(s string) (int, error) {
 	if s == "-" {
 		return 0, nil

@@ -36,6 +36,7 @@ func Provider() *provider.Provider {
 	}
 }
 
+// address is [provider.Provider].Address. There is no default.
 func address(q provider.Query) (provider.Address, error) {
 	base := q.Base
 	if base.Text == "" {

@@ -161,6 +161,8 @@ func variable(text string) string {
 	return "AZURE_TENANT_ID, AZURE_CLIENT_ID and what goes with them"
 }
 
+// denied returns an error of kind [llm.Auth]; of an office that is busy, one of kind
+// [llm.Network], which is worth another attempt.
 func denied(status int, format string, args ...any) error {
 	e := &llm.Error{Kind: llm.Auth, Status: status, Permanent: true, Err: fmt.Errorf(format, args...)}
 	if status == http.StatusTooManyRequests || status >= 500 {

@@ -60,6 +60,7 @@ type Options struct {
 // kept.
 type Model struct{ adapter }
 
+// adapter is embedded under a name that is not exported.
 type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong

@@ -43,6 +43,7 @@ type Options struct {
 // that are sent for a request, and Close closes the connections that are kept.
 type Model struct{ adapter }
 
+// adapter is embedded under a name that is not exported.
 type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong

@@ -43,6 +43,8 @@ func Provider() *provider.Provider {
 	}
 }
 
+// address is [provider.Provider].Address: OLLAMA_HOST names the server, as for
+// Ollama's own client.
 func address(q provider.Query) (provider.Address, error) {
 	if q.Base.Text != "" {
 		return provider.Address{Base: q.Base}, nil

@@ -69,6 +69,7 @@ type Options struct {
 // connections.
 type Model struct{ adapter }
 
+// adapter is embedded under a name that is not exported.
 type adapter = wire.Adapter
 
 // New returns the model that opts describe. It connects to nothing; wrong

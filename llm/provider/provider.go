@@ -254,6 +254,7 @@ func (l List) TraceName(model string) string {
 	return p.Name
 }
 
+// first returns the first provider that fits; nil if none does.
 func (l List) first(fits func(*Provider) bool) *Provider {
 	if i := slices.IndexFunc(l, fits); i >= 0 {
 		return l[i]
@@ -261,6 +262,7 @@ func (l List) first(fits func(*Provider) bool) *Provider {
 	return nil
 }
 
+// orNone returns p, or the zero Provider if p is nil.
 func orNone(p *Provider) *Provider {
 	if p == nil {
 		return &Provider{}

@@ -58,6 +58,7 @@ func (p *parser) arguments() string {
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
 }
 
+// quote returns s as JSON.
 func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

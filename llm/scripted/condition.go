@@ -52,6 +52,7 @@ func (p *parser) condition(rest string) condition {
 	return c
 }
 
+// word splits s at the first space.
 func word(s string) (first, rest string) {
 	first, rest, _ = strings.Cut(strings.TrimSpace(s), " ")
 	return first, strings.TrimSpace(rest)
@@ -72,6 +73,7 @@ func (c condition) holds(req *llm.Request, n string) (string, bool) {
 	return got, ok != c.not
 }
 
+// look returns the part of req that c is about, as text.
 func (c condition) look(req *llm.Request) string {
 	last := llm.Message{}
 	if len(req.Messages) > 0 {
@@ -113,8 +115,10 @@ func (c condition) look(req *llm.Request) string {
 	return ""
 }
 
+// everything wants all results.
 func everything(llm.Result) bool { return true }
 
+// results returns the content of the results in m that are wanted.
 func results(m llm.Message, wanted func(llm.Result) bool) (all llm.Parts) {
 	for _, p := range m.Parts {
 		if r, ok := p.(llm.Result); ok && wanted(r) {

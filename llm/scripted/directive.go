@@ -9,6 +9,8 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 )
 
+// directive parses a line that begins with @word, and what it needs of the lines after
+// it, into sec.
 func (p *parser) directive(sec *section, word, rest string) {
 	switch word {
 	case "call":
@@ -39,6 +41,7 @@ func (p *parser) directive(sec *section, word, rest string) {
 	}
 }
 
+// duration parses a duration; a mistake is an error of the script.
 func (p *parser) duration(s string) time.Duration {
 	d, err := time.ParseDuration(strings.TrimSpace(s))
 	if err != nil || d < 0 {
@@ -47,6 +50,7 @@ func (p *parser) duration(s string) time.Duration {
 	return max(d, 0)
 }
 
+// usage parses the text after @usage.
 func (p *parser) usage(sec *section, rest string) {
 	sec.usage = &llm.Usage{}
 	for _, f := range strings.Fields(rest) {
@@ -62,6 +66,8 @@ func (p *parser) usage(sec *section, rest string) {
 	}
 }
 
+// fail parses the text after @fail: a status or a kind, options, and the words of the
+// error.
 func (p *parser) fail(sec *section, rest string) {
 	what, rest, _ := strings.Cut(rest, " ")
 	f := fail{err: llm.Error{Kind: llm.Kind(what)}}
@@ -83,6 +89,7 @@ func (p *parser) fail(sec *section, rest string) {
 	sec.steps = append(sec.steps, f)
 }
 
+// ofStatus returns the error that an HTTP status stands for.
 func ofStatus(status int) llm.Error {
 	e := llm.Error{Kind: llm.Protocol, Status: status}
 	switch {
@@ -102,6 +109,7 @@ func ofStatus(status int) llm.Error {
 	return e
 }
 
+// cut parses the text after @cut.
 func (p *parser) cut(sec *section, rest string) {
 	c := cut{after: -1}
 	if n, after, _ := strings.Cut(rest, " "); n != "" {

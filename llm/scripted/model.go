@@ -20,6 +20,7 @@ import (
 // Model returns a model that plays the script.
 func (s *Script) Model() llm.Model { return &model{script: s} }
 
+// A model plays a script.
 type model struct {
 	script *Script
 	tried  sync.Map // of requests without a Memo: tryKey -> int
@@ -82,6 +83,7 @@ search:
 	return nil, s.errorf(": the script is over: it has no reply %d", n)
 }
 
+// errorf returns the error that the script has no reply to a conversation.
 func (s *Script) errorf(format string, a ...any) error {
 	return &llm.Error{Kind: llm.ScriptOver, Err: errors.New(s.name + fmt.Sprintf(format, a...))}
 }
@@ -133,6 +135,7 @@ type player struct {
 	over   bool // the consumer stopped, or the reply broke off
 }
 
+// play streams the steps of the section.
 func (p *player) play(req *llm.Request, tries int) {
 	for _, s := range p.sec.steps {
 		if c, ok := s.(cut); ok && c.after >= 0 && due(c.times, &tries) {
@@ -179,6 +182,7 @@ func due(times int, tries *int) bool {
 	return false
 }
 
+// put returns s with the number of the reply in place of {{n}}.
 func (p *player) put(s string) string {
 	if p.n == "" {
 		return s
@@ -186,6 +190,7 @@ func (p *player) put(s string) string {
 	return strings.ReplaceAll(s, "{{n}}", p.n)
 }
 
+// call streams a call.
 func (p *player) call(c call) {
 	p.calls++
 	id := fmt.Sprintf("call_%d_%d", p.turn, p.calls)
@@ -257,6 +262,8 @@ func few(s string) int {
 	return n
 }
 
+// stop returns the reason why the reply ends: the script's, or the one that follows from
+// its calls.
 func (p *player) stop() llm.Stop {
 	switch {
 	case p.sec.stop != "":
@@ -283,6 +290,7 @@ func (p *player) usage(req *llm.Request) *llm.Usage {
 	return &llm.Usage{Input: n / 4, Output: (p.output + 3) / 4}
 }
 
+// size returns the number of bytes of text in parts, for the estimate of the usage.
 func size(parts llm.Parts) (n int) {
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -63,6 +63,7 @@ func Open(file string) (*Script, error) {
 // Parse reads a script. The error names every line at fault.
 func Parse(data []byte) (*Script, error) { return parse("script", data) }
 
+// parse reads a script. The error is a list of all mistakes, with their lines.
 func parse(name string, data []byte) (*Script, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
@@ -99,10 +100,12 @@ type parser struct {
 	errs  []error
 }
 
+// failf adds a mistake at the current line.
 func (p *parser) failf(format string, a ...any) {
 	p.errs = append(p.errs, fmt.Errorf("%s:%d: %s", p.name, p.line, fmt.Sprintf(format, a...)))
 }
 
+// next returns the next line; ok is false after the last.
 func (p *parser) next() (string, bool) {
 	if len(p.lines) == 0 {
 		return "", false
@@ -132,6 +135,7 @@ var numbers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\d+)(?:(-)(\d*)(?:/(\d+))?)?$`)
 })
 
+// number parses the name of a section. A word counts as the reply after last.
 func (p *parser) number(sec *section, name string, last int) {
 	word, _, _ := strings.Cut(name, " ")
 	sec.step = 1

@@ -32,6 +32,7 @@ func Provider() *provider.Provider {
 	}
 }
 
+// serves is [provider.Provider].Serves.
 func serves(model string) error {
 	if isClaude(model) || strings.HasPrefix(model, "gemini") {
 		return nil
@@ -45,6 +46,8 @@ func serves(model string) error {
 
 func isClaude(model string) bool { return strings.HasPrefix(model, "claude") }
 
+// maker is [provider.Provider].Maker: the models of both makers have the names that
+// their makers use.
 func maker(model string) (maker, name string) {
 	if i := strings.Index(model, "anthropic."); i >= 0 {
 		return "anthropic", strings.TrimPrefix(model[i:], "anthropic.")
@@ -94,6 +97,8 @@ func address(q provider.Query) (provider.Address, error) {
 	return provider.Address{Base: base}, provider.CheckWord(base.Text, project)
 }
 
+// open is [provider.Provider].New: the adapter of the model's maker, at the address of
+// the project.
 func open(o provider.Options) (llm.Model, error) {
 	base, _, _ := strings.Cut(strings.TrimRight(o.BaseURL, "/"), "/publishers/")
 	var token func(context.Context) (string, error)

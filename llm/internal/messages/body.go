@@ -112,6 +112,7 @@ type settings struct {
 	Stream      bool     `json:"stream,omitempty"`
 }
 
+// output is output_config.
 type output struct {
 	Effort string `json:"effort,omitempty"`
 	Format any    `json:"format,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
+// A wireMessage is a message in the format of Messages.
 type wireMessage struct {
 	Role    string  `json:"role"`
 	Content []block `json:"content"`
@@ -35,6 +36,7 @@ type block struct {
 	Content   []block `json:"content,omitempty"`
 }
 
+// A source is the data of an image or a document.
 type source struct {
 	Type  string `json:"type"`
 	Media string `json:"media_type"`
@@ -60,6 +62,7 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	})
 }
 
+// prose returns a block of text.
 func prose(s string) block { return block{Type: "text", Text: s} }
 
 // appendText adds a block of text. It adds none of white space, which Anthropic

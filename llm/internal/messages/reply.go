@@ -23,6 +23,7 @@ type event struct {
 	Usage   *usage          `json:"usage"`
 }
 
+// A gotBlock is a block of a reply.
 type gotBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -44,6 +45,8 @@ type delta struct {
 	Stop      string `json:"stop_reason"`
 }
 
+// usage counts tokens. Those read from and written to the cache are not part of
+// Input.
 type usage struct {
 	Input   wire.Count `json:"input_tokens"`
 	Write   wire.Count `json:"cache_creation_input_tokens"`
@@ -61,6 +64,7 @@ func (u *usage) add(v usage) {
 	u.Details.Thinking = max(u.Details.Thinking, v.Details.Thinking)
 }
 
+// neutral returns u as [llm.Usage].
 func (u usage) neutral() *llm.Usage {
 	return &llm.Usage{Input: int(u.Input + u.Read + u.Write), Output: int(u.Output), Cached: int(u.Read),
 		CacheWrite: int(u.Write), Reasoning: int(min(u.Details.Thinking, u.Output))}
@@ -143,6 +147,7 @@ func (r *reply) Add(data []byte) error {
 	return nil
 }
 
+// count notes the tokens that an event reports.
 func (r *reply) count(u *usage) {
 	if u != nil && r.usage == nil {
 		r.usage = new(usage)

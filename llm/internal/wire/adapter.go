@@ -113,6 +113,7 @@ func (a Adapter) Body(req *llm.Request) ([]byte, error) {
 	return body.Bytes(), err
 }
 
+// encode returns the body of req, or the mistake in the configuration.
 func (a Adapter) encode(req *llm.Request) (Segments, error) {
 	if a.x.Wrong != nil {
 		return nil, a.x.Wrong
@@ -152,6 +153,7 @@ func (a Adapter) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Del
 	}
 }
 
+// ask sends req, and returns the response if it is one of success.
 func (a Adapter) ask(ctx context.Context, req *llm.Request) (*http.Response, error) {
 	body, err := a.encode(req)
 	if err != nil {

@@ -147,6 +147,7 @@ func Encode(req *llm.Request, f Format) (Segments, error) {
 	return b.Segments(), nil
 }
 
+// pieces returns the body of req in pieces. It encodes only what the memo lacks.
 func pieces(req *llm.Request, f Format) (Body, error) {
 	k, _ := req.Memo.Load(f).(*kept)
 	if k == nil {

@@ -95,7 +95,10 @@ type located struct {
 	err  error
 }
 
+// Error implements error.
 func (l *located) Error() string { return l.text }
+
+// Unwrap returns the error without the place.
 func (l *located) Unwrap() error { return l.err }
 
 var keyLike = sync.OnceValue(func() *regexp.Regexp {

@@ -9,6 +9,7 @@ import (
 // counts as 0, so that a wrong count does not cost the reply.
 type Count int
 
+// UnmarshalJSON implements [json.Unmarshaler].
 func (c *Count) UnmarshalJSON(data []byte) error {
 	var f float64
 	if json.Unmarshal(data, &f) == nil && f > 0 && f < math.MaxInt32 {

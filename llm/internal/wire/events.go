@@ -125,6 +125,7 @@ type limited struct {
 	n int64
 }
 
+// Read implements [io.Reader].
 func (l *limited) Read(p []byte) (int, error) {
 	k, err := l.r.Read(p)
 	if l.n -= int64(k); l.n < 0 {

@@ -100,6 +100,7 @@ type settings struct {
 	Additional map[string]any `json:"additionalModelRequestFields,omitempty"`
 }
 
+// inference is inferenceConfig.
 type inference struct {
 	MaxTokens   int      `json:"maxTokens,omitempty"`
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -138,24 +139,29 @@ type block struct {
 	Reasoning *reasoning `json:"reasoningContent,omitempty"`
 }
 
+// A file is an image or a document. A document needs a name, which must not be the
+// user's: Bedrock warns of instructions in names.
 type file struct {
 	Format string            `json:"format"`
 	Name   string            `json:"name,omitempty"`
 	Source map[string]string `json:"source"`
 }
 
+// A toolUse is a call.
 type toolUse struct {
 	ID    string          `json:"toolUseId"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }
 
+// A result is a toolResult.
 type result struct {
 	ID      string  `json:"toolUseId"`
 	Content []block `json:"content"`
 	Status  string  `json:"status,omitempty"`
 }
 
+// reasoning is thinking: text with a signature, or redacted.
 type reasoning struct {
 	Text     *reasoningText `json:"reasoningText,omitempty"`
 	Redacted string         `json:"redactedContent,omitempty"`
@@ -184,6 +190,8 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return append([]byte(`{"role":"`+role+`","content":[`), list...), nil
 }
 
+// side returns the role of msg in Converse, which has only two: results are the
+// user's.
 func side(msg llm.Message) string {
 	if msg.Role == llm.Assistant {
 		return "assistant"
@@ -201,6 +209,7 @@ func (m *Encoder) before(messages []llm.Message) string {
 	return ""
 }
 
+// blocks returns the blocks of a message; none if nothing of it can be sent.
 func (m *Encoder) blocks(msg llm.Message) (blocks []block, err error) {
 	for _, p := range msg.Parts {
 		var b block
@@ -242,6 +251,7 @@ func (m *Encoder) thought(t llm.Thinking) (block, bool) {
 	return block{Reasoning: &reasoning{Text: &reasoningText{t.Text, s.Signature}}}, s.Signature != ""
 }
 
+// outcome encodes a result.
 func outcome(r llm.Result) *result {
 	out := &result{ID: wire.CallID(r.ID)}
 	say := func(s string) {

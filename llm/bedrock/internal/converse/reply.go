@@ -34,6 +34,8 @@ type event struct {
 	Usage *usage `json:"usage"`
 }
 
+// usage counts tokens. Those read from and written to the cache are not part of
+// Input.
 type usage struct {
 	Input  wire.Count `json:"inputTokens"`
 	Output wire.Count `json:"outputTokens"`
@@ -108,6 +110,7 @@ func (r *reply) say(i int, kind string, p llm.Part) {
 	}
 }
 
+// extend adds a fragment to a block.
 func (r *reply) extend(e event) {
 	d := e.Delta
 	switch {

@@ -86,6 +86,7 @@ func framing(err error) error {
 	return err
 }
 
+// header returns a header of an event; "" if it is missing.
 func header(m eventstream.Message, name string) string {
 	if v := m.Headers.Get(name); v != nil {
 		return v.String()

@@ -57,6 +57,7 @@ type settings struct {
 	Generation generation `json:"generationConfig,omitzero"`
 }
 
+// generation is generationConfig.
 type generation struct {
 	MaxTokens   int             `json:"maxOutputTokens,omitempty"`
 	Temperature *float64        `json:"temperature,omitempty"`
@@ -65,6 +66,7 @@ type generation struct {
 	Thinking    *thinking       `json:"thinkingConfig,omitempty"`
 }
 
+// thinking is thinkingConfig: a model takes either a level or a budget.
 type thinking struct {
 	Include bool   `json:"includeThoughts"`
 	Level   string `json:"thinkingLevel,omitempty"`

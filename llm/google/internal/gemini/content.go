@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
+// A content is a message in Google's format.
 type content struct {
 	Role  string `json:"role,omitempty"`
 	Parts []part `json:"parts"`
@@ -29,16 +30,19 @@ type part struct {
 	Result    *result `json:"functionResponse,omitempty"`
 }
 
+// An inline is a file within a request, in base64.
 type inline struct {
 	MIME string `json:"mimeType"`
 	Data string `json:"data"`
 }
 
+// A call is a functionCall. It has no id: a result belongs to it by name and order.
 type call struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 }
 
+// A result is a functionResponse: an object, which Google wants even for text.
 type result struct {
 	Name     string            `json:"name"`
 	Response map[string]string `json:"response"`
@@ -128,6 +132,7 @@ func results(found []llm.Result, names map[string]string) (all []part, err error
 	return append(all, seen...), nil
 }
 
+// outcome returns the text of a result, and its files as parts.
 func outcome(r llm.Result, name string) (string, []part) {
 	var text []string
 	var blobs []part

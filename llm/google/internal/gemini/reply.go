@@ -28,6 +28,7 @@ type chunk struct {
 	Usage *usage `json:"usageMetadata"`
 }
 
+// A gotPart is a part of a reply.
 type gotPart struct {
 	Text      string `json:"text"`
 	Thought   bool   `json:"thought"`
@@ -39,6 +40,7 @@ type gotPart struct {
 	} `json:"functionCall"`
 }
 
+// usage is usageMetadata. The thinking is not part of the candidates' tokens.
 type usage struct {
 	Prompt   wire.Count `json:"promptTokenCount"`
 	ToolUse  wire.Count `json:"toolUsePromptTokenCount"`
@@ -47,6 +49,7 @@ type usage struct {
 	Thoughts wire.Count `json:"thoughtsTokenCount"`
 }
 
+// neutral returns u as [llm.Usage]; nil if there is none.
 func (u *usage) neutral() *llm.Usage {
 	if u == nil {
 		return nil
@@ -90,6 +93,7 @@ func (r *reply) Add(data []byte) error {
 	return r.addOne(data)
 }
 
+// addOne decodes one chunk.
 func (r *reply) addOne(data []byte) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil || len(c.Candidates) == 0 {
@@ -138,6 +142,7 @@ func (r *reply) say(p gotPart) {
 	}
 }
 
+// by returns model for a part with an Opaque, which is for that model alone.
 func by(model string, opaque json.RawMessage) string {
 	if opaque == nil {
 		return ""

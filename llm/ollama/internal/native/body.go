@@ -18,6 +18,7 @@ type Encoder struct {
 	Window int // tokens that the model is loaded with; 0: as Ollama is configured
 }
 
+// A message is a message in Ollama's format. Content is always a string.
 type message struct {
 	Role     string   `json:"role"`
 	Content  string   `json:"content"`
@@ -27,6 +28,7 @@ type message struct {
 	ToolName string   `json:"tool_name,omitempty"`
 }
 
+// A call is a tool call, whose arguments are an object.
 type call struct {
 	Function struct {
 		Name string          `json:"name"`
@@ -51,6 +53,7 @@ type settings struct {
 	Stream  bool            `json:"stream"`
 }
 
+// options are the settings that Ollama passes to the model runner.
 type options struct {
 	Window      int      `json:"num_ctx,omitempty"`
 	MaxTokens   int      `json:"num_predict,omitempty"`
@@ -117,6 +120,7 @@ func (m *Encoder) said(parts llm.Parts) ([]message, error) {
 	return []message{w}, nil
 }
 
+// image reports whether the MIME type is that of an image.
 func image(kind string) bool { return strings.HasPrefix(kind, "image/") }
 
 // replied encodes a message of the assistant's. It leaves out an empty one.

@@ -60,6 +60,8 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 	return wire.Tail("]", s)
 }
 
+// toolChoice returns the setting in the format of Chat Completions; nil if it is not
+// set.
 func toolChoice(req *llm.Request) (any, error) {
 	mode, name, err := wire.ToolChoice(req)
 	switch mode {

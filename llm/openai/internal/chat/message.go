@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
+// A wireMessage is a message in the format of Chat Completions.
 type wireMessage struct {
 	Role       string     `json:"role"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
@@ -19,6 +20,7 @@ type wireMessage struct {
 	ToolCalls  []wireCall `json:"tool_calls,omitempty"`
 }
 
+// A wirePart is a part of a message's content.
 type wirePart struct {
 	Type  string     `json:"type"`
 	Text  string     `json:"text,omitempty"`
@@ -26,21 +28,25 @@ type wirePart struct {
 	File  *wireFile  `json:"file,omitempty"`
 }
 
+// A wireImage is an image, as a data: URL.
 type wireImage struct {
 	URL string `json:"url"`
 }
 
+// A wireFile is a file, as a data: URL.
 type wireFile struct {
 	Name string `json:"filename"`
 	Data string `json:"file_data"`
 }
 
+// A wireCall is a call.
 type wireCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function wireFunction `json:"function"`
 }
 
+// A wireFunction is the function of a call. Its arguments are a string.
 type wireFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -57,8 +63,10 @@ func (m *Encoder) said(parts llm.Parts) ([]wireMessage, error) {
 	return userMessage(content), err
 }
 
+// prosePart returns a part of text.
 func prosePart(s string) wirePart { return wirePart{Type: "text", Text: s} }
 
+// userMessage returns a user's message; nothing if there is no content.
 func userMessage(content []wirePart) []wireMessage {
 	if len(content) == 0 {
 		return nil
@@ -124,6 +132,7 @@ func (m *Encoder) results(found []llm.Result) ([]wireMessage, error) {
 	return append(out, userMessage(seen)...), nil
 }
 
+// result returns the text of a result, and the images that follow in a user's message.
 func (m *Encoder) result(r llm.Result) (string, []wirePart) {
 	var text []string
 	var images []wirePart

@@ -26,6 +26,7 @@ type chunk struct {
 	Usage *usage `json:"usage"`
 }
 
+// A message is a delta of a chunk, or the message of a completion.
 type message struct {
 	Content   prose      `json:"content"`
 	Refusal   string     `json:"refusal"`
@@ -34,6 +35,7 @@ type message struct {
 	ToolCalls []callPart `json:"tool_calls"`
 }
 
+// A callPart is a fragment of a call, or a whole call.
 type callPart struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
@@ -46,6 +48,7 @@ type callPart struct {
 // prose is text: a string, or a list of parts with text.
 type prose string
 
+// UnmarshalJSON implements [json.Unmarshaler].
 func (p *prose) UnmarshalJSON(data []byte) error {
 	if data[0] != '[' {
 		return json.Unmarshal(data, (*string)(p))
@@ -63,6 +66,7 @@ func (p *prose) UnmarshalJSON(data []byte) error {
 // arguments are an object, or an object in a string.
 type arguments string
 
+// UnmarshalJSON implements [json.Unmarshaler].
 func (a *arguments) UnmarshalJSON(data []byte) error {
 	if data[0] == '"' || data[0] == 'n' {
 		return json.Unmarshal(data, (*string)(a))
@@ -71,6 +75,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// usage counts tokens, in the fields of OpenAI, DeepSeek and others.
 type usage struct {
 	Prompt        wire.Count `json:"prompt_tokens"`
 	Completion    wire.Count `json:"completion_tokens"`
@@ -85,6 +90,7 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
+// neutral returns u as [llm.Usage]; nil if there is none.
 func (u *usage) neutral() *llm.Usage {
 	if u == nil {
 		return nil
@@ -175,6 +181,7 @@ func (r *reply) Add(data []byte) error {
 	return nil
 }
 
+// say yields the text and the thinking of a delta.
 func (r *reply) say(m *message) {
 	if thought := cmp.Or(string(m.Thoughts), string(m.Reasoning)); thought != "" {
 		r.Say(r.at(&r.thinking), llm.Thinking{Text: thought, By: r.model})

@@ -55,6 +55,7 @@ type settings struct {
 	Stream      bool       `json:"stream"`
 }
 
+// reasoning is the setting of that name.
 type reasoning struct {
 	Effort  string `json:"effort,omitempty"`
 	Summary string `json:"summary,omitempty"`

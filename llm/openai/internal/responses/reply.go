@@ -22,6 +22,7 @@ type event struct {
 	Response *response       `json:"response"`
 }
 
+// A response is the object at the end of a stream, or a whole response.
 type response struct {
 	Object string          `json:"object"`
 	Status string          `json:"status"`
@@ -33,6 +34,7 @@ type response struct {
 	Usage *usage `json:"usage"`
 }
 
+// A gotItem is an item of a reply.
 type gotItem struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -45,12 +47,14 @@ type gotItem struct {
 	Summary   []gotPart       `json:"summary"`
 }
 
+// A gotPart is a part of an item's content.
 type gotPart struct {
 	Type    string `json:"type"`
 	Text    string `json:"text"`
 	Refusal string `json:"refusal"`
 }
 
+// usage counts tokens.
 type usage struct {
 	Input   wire.Count `json:"input_tokens"`
 	Output  wire.Count `json:"output_tokens"`
@@ -63,6 +67,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
+// neutral returns u as [llm.Usage]; nil if there is none.
 func (u *usage) neutral() *llm.Usage {
 	if u == nil {
 		return nil
@@ -270,6 +275,7 @@ func (r *reply) finish(res response, status string) error {
 	return nil
 }
 
+// orNull returns raw, or null if it is empty.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return json.RawMessage("null")

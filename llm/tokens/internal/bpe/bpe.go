@@ -59,6 +59,7 @@ const (
 	mostRank = 1<<(32-tagShift) - 1
 )
 
+// mustOpen opens a vocabulary that is part of the program.
 func mustOpen(data []byte, split func(*classes, string) int) *Vocabulary {
 	v, err := open(data)
 	if err != nil {
@@ -141,16 +142,19 @@ func hash(s string) uint64 {
 	return mix(h, k1)
 }
 
+// mix multiplies two numbers and folds the product.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
 }
 
+// le32 returns the first four bytes of s as a number.
 func le32(s string) uint64 {
 	_ = s[3]
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
+// le64 returns the first eight bytes of s as a number.
 func le64(s string) uint64 {
 	_ = s[7]
 	return le32(s) | le32(s[4:])<<32
@@ -159,6 +163,7 @@ func le64(s string) uint64 {
 // tag is the part of a hash that is kept in the table; it is not 0.
 func tag(hash uint64) uint32 { return uint32(hash>>(64-tagShift)) | 1 }
 
+// token returns the text of the token with a rank.
 func (v *Vocabulary) token(rank uint32) string {
 	start := uint32(0)
 	if rank > 0 {

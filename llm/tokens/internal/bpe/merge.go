@@ -149,8 +149,10 @@ func (v *Vocabulary) renew(m *merger, piece string, i int32) {
 // A queue is a heap of pairs, each as rank<<32 | place, the least first.
 type queue []uint64
 
+// entry returns the entry of a pair in the queue.
 func entry(rank uint32, at int32) uint64 { return uint64(rank)<<32 | uint64(at) }
 
+// pop removes the pair of the lowest rank, the first if there are several.
 func (q *queue) pop() (rank uint32, at int32) {
 	old := *q
 	top, last := old[0], len(old)-1
@@ -160,6 +162,7 @@ func (q *queue) pop() (rank uint32, at int32) {
 	return uint32(top >> 32), int32(uint32(top))
 }
 
+// push adds an entry.
 func (q *queue) push(e uint64) {
 	*q = append(*q, e)
 	h, i := *q, len(*q)-1
@@ -170,12 +173,14 @@ func (q *queue) push(e uint64) {
 	h[i] = e
 }
 
+// order makes a heap of the entries.
 func (q queue) order() {
 	for i := len(q)/2 - 1; i >= 0; i-- {
 		q.down(i)
 	}
 }
 
+// down moves entry i down to its place in the heap.
 func (q queue) down(i int) {
 	if i >= len(q) {
 		return
