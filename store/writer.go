@@ -23,8 +23,8 @@ import (
 // An append is durable when its transaction is committed: the database has
 // synchronous=FULL, so each commit syncs the write-ahead log. After a failed
 // sync the kernel may have dropped the data and forgotten the error; a later
-// sync would succeed without them. So the writer writes nothing more after an error of
-// the disk, and a new [Open] reads what is really there.
+// sync would succeed without them. So the writer writes nothing more after an
+// error of the disk, and a new [Open] reads what is really there.
 type writer struct {
 	conn      *sql.Conn
 	q         *queries
