@@ -63,7 +63,7 @@ func (h *Host) Flow(spec openmanus.Spec) (openmanus.Flow, error) {
 		return nil, err
 	}
 	if spec.Flow != nil {
-		return h.makeFlow(spec)
+		return h.sharedFlow(spec)
 	}
 	shared, err := h.sharedAgent(spec)
 	if err != nil {

@@ -218,8 +218,23 @@ func (h *Host) completeEvaluation(spec openmanus.Spec) (openmanus.Spec, error) {
 	return WithEvaluation(spec, e), nil
 }
 
-// makeFlow makes the flow of spec. Flows are not shared: they keep nothing
-// running, and their agents are made from the specs of the sessions below them.
+// sharedFlow returns the flow of spec, and makes it if it is not there.
+func (h *Host) sharedFlow(spec openmanus.Spec) (openmanus.Flow, error) {
+	key := string(encode(spec))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if f, ok := h.flows[key]; ok {
+		return f, nil
+	}
+	f, err := h.makeFlow(spec)
+	if err == nil {
+		h.flows[key] = f
+	}
+	return f, err
+}
+
+// makeFlow makes the flow of spec. A flow keeps nothing running; the agents of
+// its sessions do, and are made from their own specs. h.mu is held.
 func (h *Host) makeFlow(spec openmanus.Spec) (openmanus.Flow, error) {
 	configure := func(a *openmanus.Agent) error {
 		a.Name = spec.Name()

@@ -83,6 +83,7 @@ type Host struct {
 
 	mu      sync.Mutex
 	agents  map[string]agentInstance   // by their spec without limits, in JSON
+	flows   map[string]openmanus.Flow  // by their spec, in JSON: those that are no agents
 	holders map[string]map[string]bool // the sessions that Keep was called for, by workspace
 
 	// chosen are the models that a user of this process chose, by name and
@@ -97,6 +98,7 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{
 		Options: o, teams: make(map[string]*Team), agents: make(map[string]agentInstance),
+		flows:   make(map[string]openmanus.Flow),
 		holders: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model),
 	}
 	name, _ := os.Hostname() // a worker without a host name is still a worker

@@ -198,6 +198,35 @@ Done.
 	}
 }
 
+// A program may have flows of its own. They are made once for a session, too, and
+// get the settings that its spec has.
+func TestFlowsOfAProgram(t *testing.T) {
+	p := newPlace(t, "-- any --\nDone.\n")
+	made := 0
+	type settings struct{ Rounds int }
+	p.flows = map[string]host.FlowMaker{"rounds": func(spec openmanus.Spec, configure func(*openmanus.Agent) error) (openmanus.Flow, error) {
+		var s settings
+		if err := host.Settings(spec.Flow, &s); err != nil {
+			return nil, err
+		}
+		made++
+		a := &openmanus.Agent{Instructions: strings.Repeat("Again. ", s.Rounds)}
+		return a, configure(a)
+	}}
+	h, db, _ := p.open("sandbox=none")
+	spec := p.spec(h, func(s *openmanus.Spec) {
+		s.Flow = &openmanus.FlowSpec{Name: "rounds", Settings: []byte(`{"Rounds":2}`)}
+	})
+	s := p.do(h, db, "a", spec)
+	if made != 1 || s.Status() != openmanus.Finished || s.Opened.Flow != "rounds" || s.Config.System != "Again. Again. " {
+		t.Errorf("made %d times: %s, %+v", made, s.Status(), s.Opened)
+	}
+	spec.Flow = &openmanus.FlowSpec{Name: "rounds", Settings: []byte(`{"Round":2}`)}
+	if _, err := h.Flow(spec); err == nil || !strings.Contains(err.Error(), `unknown field "Round"`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // What was made for a workspace ends with the last session that holds it, and
 // is made again when it is needed.
 func TestKeep(t *testing.T) {

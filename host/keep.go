@@ -48,6 +48,12 @@ func (h *Host) release(id, dir string) error {
 			shared = append(shared, m)
 		}
 	}
+	for key, f := range h.flows {
+		ws := f.Agent().Spec.Workspace
+		if _, here := ids[ws]; here && h.holders[ws] == nil {
+			delete(h.flows, key)
+		}
+	}
 	h.mu.Unlock()
 	errs := []error{err}
 	for dir := range ids {

@@ -36,6 +36,7 @@ type place struct {
 	dir   string
 	env   map[string]string
 	kinds []agents.Kind
+	flows map[string]host.FlowMaker
 	warn  []string
 	mu    sync.Mutex
 }
@@ -88,7 +89,7 @@ func (p *place) open(flags ...string) (h *host.Host, db *store.DB, close func())
 	if db, err = store.Open(cfg.DataDir, nil); err != nil {
 		p.t.Fatal(err)
 	}
-	if h, err = host.New(host.Options{Env: env, Config: cfg, Store: db, Kinds: p.kinds}); err != nil {
+	if h, err = host.New(host.Options{Env: env, Config: cfg, Store: db, Kinds: p.kinds, Flows: p.flows}); err != nil {
 		p.t.Fatal(err)
 	}
 	var once sync.Once
