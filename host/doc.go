@@ -25,6 +25,17 @@
 // session that another session opens. One function, [Host.Flow], makes a flow
 // from a spec.
 //
+// # From a setting to an agent
+//
+// A setting takes one way, whatever the surface: the command line or a request
+// becomes part of the configuration or of a spec; [Host.Complete] checks the names
+// in the spec and adds what the agent's own file says; the spec is recorded; and
+// [Host.Flow] reads it. So a parameter is passed on once, and what a session does
+// can be explained from its journal alone.
+//
+// Journals of format version 1 have no specs. version1.go works out a spec from
+// what they do have, and is the only file that does so.
+//
 // # What is shared
 //
 // Sessions with equal specs, save for their limits, share an agent and what its

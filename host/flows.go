@@ -23,9 +23,11 @@ const (
 	EvaluateFlow = "evaluate" // its settings are an [Evaluation]
 )
 
-// A FlowMaker makes a flow from the spec of a session, whose Flow is not nil.
-// configure gives the agent of the flow what spec says of models, approvals and
-// limits; the maker calls it, unless the flow asks no model.
+// A FlowMaker makes a flow from the spec of a session, whose Flow is not nil. It
+// reads the settings with [Settings]. configure gives the agent of the flow its
+// name and what spec says of models, approvals and limits; the maker calls it for
+// the agent that the flow returns. It must not call the host: it is called while
+// the host makes agents. The flow may be used for many sessions at once.
 type FlowMaker func(spec openmanus.Spec, configure func(*openmanus.Agent) error) (openmanus.Flow, error)
 
 // A Plan is the settings of the flow in which a planner makes a plan and
@@ -101,8 +103,8 @@ func Attempts(n int, agent string, models, hints []string) []agents.Attempt {
 	return all
 }
 
-// Settings reads the settings of a flow into v, a pointer to a struct. A
-// setting that v does not have is an error.
+// Settings reads the settings of a flow into v, a pointer to a struct. A setting
+// that v does not have is an error, so that a misspelled one is not ignored.
 func Settings(f *openmanus.FlowSpec, v any) error {
 	d := json.NewDecoder(bytes.NewReader(f.Settings))
 	d.DisallowUnknownFields()

@@ -59,7 +59,8 @@ func Approvals(cfg *config.Config) *mcp.Approvals {
 func Granted(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "mcp", "granted") }
 
 // ClientOptions are the options of every client of MCP servers. Servers that are
-// programs run in runner.
+// programs run in runner; those with a URL are dialled directly, since the user
+// configured the URL. What servers say about themselves goes to Warn.
 func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Options {
 	o := mcp.Options{
 		Runner: runner, Approvals: Approvals(cfg), DeferAbove: cfg.MCP.DeferAbove, Version: e.Version,
@@ -158,7 +159,8 @@ func (h *Host) mayStart(ctx context.Context, s config.MCPServer) (use, recorded 
 	return true, true, known.Approve(c)
 }
 
-// reach says what the server can do if it is a program.
+// reach says what the server can do if it is a program, for the question whether
+// to approve it.
 func (h *Host) reach(c mcp.ServerConfig) string {
 	switch {
 	case c.Command == "":

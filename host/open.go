@@ -23,9 +23,11 @@ type Opening struct {
 	Then  []openmanus.Body    // what else is in the journal from the beginning, after Said
 }
 
-// Open opens the session id and returns the agent that speaks in it. All of it
-// is stored, or nothing. Opening a session again in the same way changes
-// nothing; in another way it is an error that is [openmanus.ErrConflict].
+// Open opens the session id and returns the agent that speaks in it. It does not
+// drive the session: see [run.Local.Wake]. All of it is stored, or nothing.
+// Opening a session again in the same way changes nothing; in another way it is
+// an error that is [openmanus.ErrConflict]. With Then, a session that exists is
+// always an error.
 func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent, error) {
 	f, err := h.Flow(o.Spec)
 	if err != nil {
@@ -106,8 +108,10 @@ func listFiles(b *strings.Builder, ws fs.FS) {
 	}
 }
 
-// guide returns what a workspace says to agents in its AGENTS.md, or "". A
-// pipe, a device or a link out of the workspace is not read.
+// guide returns what a workspace says to agents in its AGENTS.md, or "". The file
+// may have been put there by the agent or by an archive: a pipe or a device, which
+// could block or never end, is not read, nor is a link out of the workspace, by
+// which a session could read any file of the user.
 func guide(root *os.Root) string {
 	info, err := root.Stat("AGENTS.md")
 	if err != nil || !info.Mode().IsRegular() {

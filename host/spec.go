@@ -15,7 +15,9 @@ import (
 
 // SpecOf returns what a session in state s is made from. It is the spec of its
 // last [openmanus.Configured]; for sessions of format version 1, which recorded
-// none, it is worked out from what they did record.
+// none, it is worked out from what they did record. For every spec that
+// [Host.Complete] returns, SpecOf of the session that is opened with it is an
+// equal one.
 func SpecOf(s *openmanus.State) openmanus.Spec {
 	if s.Config.Agent == "" {
 		return specOfVersion1(s)
@@ -23,8 +25,9 @@ func SpecOf(s *openmanus.State) openmanus.Spec {
 	return s.Config.Spec
 }
 
-// Spec returns the spec of a session as the configuration describes it. It is
-// to be completed with [Host.Complete] when the user's other wishes are in it.
+// Spec returns the spec of a session as the configuration describes it: agent,
+// model, workspace, approval mode, sandbox and limits. The caller changes it to
+// what the user asks for besides and passes it to [Host.Complete].
 func (h *Host) Spec(ctx context.Context) (openmanus.Spec, error) {
 	name, m, err := h.Choose(ctx)
 	if err != nil {
@@ -65,9 +68,11 @@ func (h *Host) specWith(name string, m config.Model) openmanus.Spec {
 	}
 }
 
-// Complete returns spec as a session is opened with that a user begins: with
-// what the agent's file says, where spec and the configuration leave it open.
-// The error names what of the spec cannot be used.
+// Complete returns spec as a session is opened with it that a user begins. It
+// checks the names in it, gives agents their full names, adds what the agent's
+// file says, and brings JSON into the form in which it comes back from a journal.
+// Completing a spec twice changes nothing. The error is an [*Error] that names
+// what cannot be used.
 func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 	kind, err := h.Team(spec.Workspace).Choose(spec.Agent)
 	if err != nil {
@@ -98,10 +103,19 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 	return spec, nil
 }
 
-// childSpec returns what a session is made from that the session in state
-// parent opens for t: what the parent is made from, save for what t says. Its
-// limits are zero unless its own file has some: its share is for the runtime to
-// give.
+// childSpec is the [run.Worker].Child. It returns what a session is made from
+// that the session id, in state parent, opens for t: what the parent is made from,
+// with
+//
+//   - the agent of t, and no flow, answer schema or limits of the parent's, whose
+//     share the runtime gives;
+//   - the model that t names, or the profile with the agent's name, if there is
+//     one;
+//   - what the agent's own file says;
+//   - read-only approval and no delegates, if the agent only checks the work of
+//     others;
+//   - a copy of the workspace, if t is an attempt, which is made if it is not
+//     there.
 func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
 	spec := SpecOf(parent)
 	if err := h.stepModel(&spec); err != nil {

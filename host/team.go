@@ -93,8 +93,9 @@ func (tm *Team) Names() []string {
 	return names
 }
 
-// Choose returns the agent that a user has chosen by name. Agents that only
-// flows make cannot be chosen. The error lists those that can.
+// Choose returns the agent that a user has chosen by name. Hidden agents, which
+// only flows use, cannot be chosen. The error lists those that can, and the files
+// that could not be read: the name may be in one of them.
 func (tm *Team) Choose(name string) (agents.Kind, error) {
 	if k, ok := tm.Find(name); ok && !k.Hidden {
 		return k, nil

@@ -48,7 +48,8 @@ func (h Host) Users() ([]server.User, error) {
 	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: h.Config.Serve.Sessions}}, err
 }
 
-// keptToken returns the token in a file. It makes one if there is no such file.
+// keptToken returns the token in a file. It makes one of 160 random bits if there
+// is no such file; only the user can read the file.
 func keptToken(file string) (string, error) {
 	data, err := os.ReadFile(file)
 	if err == nil {
