@@ -28,8 +28,9 @@ type facts struct {
 	protected bool // it may change what programs outside a sandbox obey
 }
 
-// A place is a file or directory that a call names: slash-separated, relative
-// to the workspace, or absolute if it is outside.
+// A place is a file or directory that a call names, as rules see it: see
+// relative. does is what the tool declares; it is empty for a guess, which may
+// be anything.
 type place struct {
 	name string
 	does openmanus.Effect

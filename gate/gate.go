@@ -82,7 +82,9 @@ func (g *Gate) Rule(
 }
 
 // consider decides on a call that no rule denies and no remembered decision is
-// about, in a mode in which it could be allowed.
+// about, in a mode in which it could be allowed. Rules that ask come before
+// rules that allow, so that a narrow "ask" can stand beside a broad "allow";
+// the mode all overrides neither.
 func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
 	if i := slices.IndexFunc(g.ask, func(r rule) bool { return r.touches(f) }); i >= 0 {
 		name := "ask " + g.ask[i].text

@@ -166,7 +166,8 @@ func (m *Memory) Forget(d Decision) error {
 	return m.Remember(d)
 }
 
-// load reads the file if it has changed. m.mu is locked.
+// load reads the file if it has changed since it was last read: another process
+// may have added decisions. m.mu is locked.
 func (m *Memory) load() error {
 	f, err := os.Open(m.path)
 	if errors.Is(err, fs.ErrNotExist) {

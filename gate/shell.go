@@ -14,7 +14,9 @@ type command struct {
 	wrapped [][]string // words, and the commands that this one runs
 }
 
-// A script is what parsing a shell script tells before it runs.
+// A script is what parsing a shell script tells before it runs. Rules that deny
+// look at everything in it, rules that allow need it to be plain: then the
+// words are what will run.
 type script struct {
 	commands []command
 	writes   []string // files into which output is redirected

@@ -109,6 +109,10 @@ func word(w string) string {
 // Approvals are the servers and tools that a person approved, kept in a file.
 // They are safe for concurrent use. Processes that share the file see the
 // changes of the others.
+//
+// A server is approved by its [Identity]; each of its tools by the hash of its
+// definition. A server that changes its program, its address or a tool must be
+// approved again, as far as it changed.
 type Approvals struct {
 	path string
 	mu   sync.Mutex

@@ -75,7 +75,7 @@ type Client struct {
 	ending context.CancelFunc
 	work   sync.WaitGroup // goroutines that Close waits for
 
-	mu      sync.Mutex
+	mu      sync.Mutex        // guards the fields below
 	names   map[origin]string // names of tools; a tool keeps its name
 	taken   map[string]origin // the reverse
 	flights map[callKey]*flight

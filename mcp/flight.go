@@ -19,6 +19,10 @@ import (
 // A flight is a call under way at the server. It outlasts a run of the call's
 // tool: a run ends when the server asks the person something, and the next run
 // brings the answer.
+//
+// The request runs in a goroutine of its own. It talks to the run through asks,
+// the reply of a question, and done. A call has at most one open question: the
+// server may send more, which wait until a run receives from asks.
 type flight struct {
 	link  *link
 	key   callKey
@@ -32,7 +36,7 @@ type flight struct {
 	out    any
 	err    error
 
-	mu      sync.Mutex
+	mu      sync.Mutex         // guards the fields below
 	live    io.Writer          // where progress is shown
 	open    *question          // the last one, until it is answered
 	answers []openmanus.Answer // for questions that the server asks again

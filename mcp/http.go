@@ -75,7 +75,8 @@ func reason(err error, status int) error {
 	return err
 }
 
-// A web is the HTTP transport to one server.
+// A web is the HTTP transport to one server. The configured headers hold keys:
+// they are sent to home and nowhere else.
 type web struct {
 	home    *url.URL
 	headers map[string]string

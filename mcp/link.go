@@ -12,12 +12,18 @@ import (
 
 // A link is one server: its configuration, its connection if there is one, and
 // what it offers.
+//
+// A link is never replaced. Its connection comes and goes: connected makes one
+// when it is needed, watch notices its end, and drop forgets it. Every
+// connection has its own program or HTTP transport, which end stops.
 type link struct {
 	c   *Client
 	cfg ServerConfig
 
 	turn chan struct{} // holds one element; its receiver may connect and list
 
+	// mu guards the fields below. No call of the server is made while it is held,
+	// and Client.mu may not be locked by its holder.
 	mu       sync.Mutex
 	sess     *sdk.ClientSession // nil if it is not connected
 	end      func() error       // ends sess and what belongs to it

@@ -43,7 +43,8 @@ func hashedName(o origin) string {
 }
 
 // name gives every tool its name: the plain one, unless another tool has it or
-// wants it at the same time. A tool keeps its name for the life of the client.
+// wants it at the same time. A tool keeps its name for the life of the client,
+// because the record of a session refers to it.
 func (c *Client) name(tools []*remote) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -41,7 +41,8 @@ func usable(schema json.RawMessage) (input json.RawMessage, loose string) {
 }
 
 // A weigher bounds the cost of checking a value against a schema. It follows
-// each $ref where it stands, as a validator does.
+// each $ref where it stands, as a validator does: a schema of a few lines can
+// refer to itself so that checking takes exponential time.
 type weigher struct {
 	root  map[string]any
 	open  map[string]bool // references that are being followed

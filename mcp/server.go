@@ -127,7 +127,9 @@ func (s *Server) Close() error {
 }
 
 // A visit is one call of a client, from its first request to its result. While
-// a person is asked, the client keeps it: see sealed.
+// a person is asked, the client keeps it: see sealed. So the server holds no
+// state and no goroutine for a call that waits, and a call continues on
+// whatever connection the client comes back.
 type visit struct {
 	Call    string    `json:"call"`
 	Tool    string    `json:"tool"`

@@ -65,7 +65,8 @@ func (s *SignIn) handler(l *link, w *web) auth.OAuthHandler {
 	return &signer{SignIn: s, link: l, client: client}
 }
 
-// A signer is an [auth.OAuthHandler] that keeps grants.
+// A signer is an [auth.OAuthHandler] that keeps grants. The SDK asks it for a
+// token before each request, and calls Authorize when the server refuses one.
 type signer struct {
 	*SignIn
 	link   *link

@@ -30,7 +30,8 @@ const (
 	grace    = 2 * time.Second
 )
 
-// A process is a server that is a program, while it runs.
+// A process is a server that is a program, while it runs. Its standard error is
+// kept for the message when it dies.
 type process struct {
 	in, out *os.File // our ends of the pipes to its input and output
 	stderr  *tail

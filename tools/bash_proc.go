@@ -19,10 +19,15 @@ const procBetween = 64 << 10
 
 // A procShell is a process that carries out calls, one after the other: a bash
 // or a Python. It reads calls from its standard input. At the end of each it
-// prints the mark of the call, and writes a record to standard error.
+// prints the mark of the call, and writes a record to standard error. Both are
+// needed: the mark says that the output is complete, the record how the call
+// ended, and the two streams are read independently.
 //
 // A relay inside the process (see bash.sh and python.py) reads its input. It
 // does one thing after the other, and can stop a call with all that it started.
+//
+// Run is called by one goroutine at a time (see procSlot). mu guards what the
+// readers of the two streams share with it.
 type procShell struct {
 	patience time.Duration      // how long it has to give up a call
 	lines    chan string        // for its input

@@ -14,8 +14,8 @@ import (
 )
 
 // A bashSession is the shell of one session, if it has one, and the state with
-// which the next shell begins. Its fields are used by the call that has the
-// turn.
+// which the next shell begins. Only the call that has the turn (see procSlot)
+// uses its fields; the reader of records uses records, which locked guards.
 type bashSession struct {
 	procSlot
 	ws       workspace.Workspace

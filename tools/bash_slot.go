@@ -64,7 +64,9 @@ func givenUp(ctx context.Context, what string, timeout float64, limit procTime, 
 		"Give a longer timeout (up to %v)%s", timeout, what, lost, limit.most, advice)
 }
 
-// A procSlot is the place of a session's process, which may be empty.
+// A procSlot is the place of a session's process, which may be empty. The turn
+// orders the calls of a session; mu guards the other fields, so that the
+// process can be killed while a call runs.
 type procSlot struct {
 	turn chan struct{} // has an element while a call holds the turn
 
@@ -137,7 +139,8 @@ func (s *procSlot) ready(start func() (*procShell, error)) (shell *procShell, fr
 	return s.shell, true, lost, err
 }
 
-// procSessions are the sessions of a tool, by name.
+// procSessions are the sessions of a tool, by name. open makes a session that
+// has no process yet.
 type procSessions[T interface{ stop() }] struct {
 	open func() T
 

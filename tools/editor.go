@@ -39,6 +39,9 @@ func NewEditor(ws workspace.Workspace) openmanus.Tool {
 	return hinted{openmanus.Func(spec, e.run), hints, e.show}
 }
 
+// An editor is the tool. One lock orders the edits of all sessions, since they
+// may be of the same file: between reading a file and writing it no other call
+// edits it. Commands and other programs are not ordered.
 type editor struct {
 	ws workspace.Workspace
 	mu sync.Mutex // held from reading a file until it is written

@@ -126,8 +126,8 @@ func (s *fileSearch) search(end int) {
 
 var newline = []byte("\n")
 
-// next finds the next matching line before end: where it begins, where it
-// ends, and where in it the match is.
+// next returns the next match before the offset end: the line from one offset
+// to another, and where the match is in it.
 func (s *fileSearch) next(end int) (from, to, at int, ok bool) {
 	p := s.pattern
 	for pos := s.done; pos < end; pos = to + 1 {

@@ -17,7 +17,8 @@ import (
 const maxHistories = 50
 
 // A history is the Detail of an edit: the change that it made, and the edits so
-// far.
+// far. It is all that the tool remembers; the next call gets it as
+// [openmanus.Call].Last.
 type history struct {
 	FileChange
 	Undo []lastEdit `json:"undo,omitempty"` // one for each file, the most recently edited one last

@@ -130,7 +130,8 @@ func (d *Dir) Close() error {
 }
 
 // begin counts a Run, for Close to wait for. It returns a context that ends
-// with ctx or with the workspace, and a function to call when the Run ends.
+// with ctx or with the workspace, and a function to call when the Run ends. It
+// fails once the workspace is closed.
 func (d *Dir) begin(ctx context.Context) (context.Context, func(), error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -17,7 +17,10 @@ const patience = 250 * time.Millisecond
 var errSurvivor = errors.New("a process that the command started escaped and still runs: it holds the " +
 	"output open")
 
-// pipes carry a command's input and output, where those are not files.
+// pipes carry a command's input and output, where those are not files. The
+// command gets one end of each pipe; a feed or a drain copies at the other.
+// They exist because os/exec waits for the end of all output, which a process
+// that escaped could hold open forever.
 type pipes struct {
 	inside []*os.File // the ends of the command, open until it has started
 	feed   *feed      // nil if the command reads a file, or nothing
