@@ -2,6 +2,7 @@ package openmanus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -30,9 +31,10 @@ type Flow interface {
 // that a runtime can send it to another machine. Each field is used by the verbs
 // that its comment names.
 type Task struct {
-	Do     Verb   `json:"do"`
-	Turn   int    `json:"turn,omitempty"`   // Reply, MakeCall, Stop, End, Compact: which outcome this will be
-	Re     int64  `json:"re,omitempty"`     // Reply, MakeCall, Stop, End, Compact: to everything up to this event
+	Do   Verb `json:"do"`
+	Turn int  `json:"turn,omitempty"` // Reply, MakeCall, Stop, End, Compact: which outcome this will be
+	// Reply, MakeCall, Stop, End, Compact: to everything up to this event
+	Re     int64  `json:"re,omitempty"`
 	Nudge  string `json:"nudge,omitempty"`  // Reply: a hint for this request alone; it is not recorded
 	Name   string `json:"name,omitempty"`   // MakeCall: the tool
 	Input  string `json:"input,omitempty"`  // MakeCall: its arguments, as JSON
@@ -144,18 +146,65 @@ func (a *Agent) Tool(name string) Tool {
 	return nil
 }
 
+// A Spec is what the flow of a session is made from: all that was chosen for
+// it, by name. What the names mean on a machine, and the keys that go with
+// them, are for whoever makes flows from specs: see package host. Sessions
+// record their spec in [Configured], so that a session that goes on, here or
+// elsewhere, does so as it began.
+//
+// The zero value of a field means the default of whoever makes the flow. Equal
+// specs make flows that decide alike. A Spec is not changed once it is in use.
+type Spec struct {
+	Agent     string    `json:"agent,omitempty"`     // the agent that does the work
+	Flow      *FlowSpec `json:"flow,omitempty"`      // what decides; nil: the agent alone
+	Model     string    `json:"model,omitempty"`     // PROVIDER/NAME, or the name of a profile
+	Endpoint  string    `json:"endpoint,omitempty"`  // the URL at which the model answers
+	Workspace string    `json:"workspace,omitempty"` // the directory to work in, an absolute path
+	Approve   string    `json:"approve,omitempty"`   // a [Mode]
+	// what commands are to run in, such as "auto", "landlock" or "none"
+	SandboxKind string `json:"sandbox_kind,omitempty"`
+	// the JSON Schema of the answer; none: the answer is text
+	Answer    json.RawMessage `json:"answer,omitempty"`
+	Delegates []string        `json:"delegates,omitempty"` // the agents that the agent may give work to
+	Limits    Limits          `json:"limits"`
+}
+
+// A FlowSpec names a flow and has its settings.
+type FlowSpec struct {
+	Name     string          `json:"name"`
+	Settings json.RawMessage `json:"settings,omitempty"` // the flow's own struct, in JSON
+}
+
+// Name returns the name of the flow that decides in the session: the agent's,
+// unless Flow names another. It is the [Opened].Flow of the session.
+func (s Spec) Name() string {
+	if s.Flow != nil {
+		return s.Flow.Name
+	}
+	return s.Agent
+}
+
+// A Copy names a copy of a session's workspace that was made for the attempts
+// at a task.
+type Copy struct {
+	Round int `json:"round"` // which evaluation of the session, from 1
+	// which attempt, from 1; 0: the directory that has the copies of all of them
+	Attempt int `json:"attempt,omitempty"`
+}
+
 // Open opens a session of the flow f. The first message is m, if it is not nil. It
 // is safe to open a session twice in the same way; the error is [ErrConflict] if
 // the id belongs to another session. Open only appends: a runtime drives the
 // session when it is woken.
 func Open(ctx context.Context, j Journal, session string, f Flow, m *UserSaid) error {
-	return OpenWith(ctx, j, session, Opened{Flow: f.Agent().Name, Version: FormatVersion}, f.Agent().Configured(0), m)
+	return OpenFor(ctx, j, "", session, f, m)
 }
 
 // OpenFor is like Open, for a user of a server, who owns the session and its
 // children.
 func OpenFor(ctx context.Context, j Journal, owner, session string, f Flow, m *UserSaid) error {
-	return OpenWith(ctx, j, session, Opened{Flow: f.Agent().Name, Owner: owner, Version: FormatVersion}, f.Agent().Configured(0), m)
+	o := Opened{Flow: f.Agent().Name, Owner: owner, Version: FormatVersion}
+	return OpenWith(ctx, j, session, o, f.Agent().Configured(0), m)
 }
 
 // OpenWith is like Open, with the first two events given.

@@ -34,6 +34,9 @@ func (s *State) applyCall(ev Event) {
 	}
 }
 
+// asked folds a question to the user. A question about a ruling counts once,
+// before there is one; a question of the tool ends the attempt that asked it, so
+// that the call is no longer running.
 func (s *State) asked(e Asked) {
 	c := s.Call(e.Call)
 	if c == nil || c.Done != nil {
@@ -62,6 +65,7 @@ func (c *CallState) AskCount() int {
 // answer.
 func (c *CallState) Allowed() bool { return c.Ruled != nil && c.Ruled.Allow && !c.Asking }
 
+// ruled folds a ruling. The first one counts. A denial is the result of the call.
 func (s *State) ruled(e Ruled) {
 	c := s.Call(e.Call)
 	if c == nil || c.Done != nil || c.Ruled != nil {
@@ -80,6 +84,8 @@ func (s *State) ruled(e Ruled) {
 	}
 }
 
+// callDone folds the result of a call. A call keeps its first result. If that was
+// an error because the call had been given up, the real result becomes a note.
 func (s *State) callDone(seq int64, e CallDone) {
 	c := s.Call(e.Call)
 	if c == nil || c.Done != nil {
@@ -163,7 +169,7 @@ func (s *State) giveUp(c *CallState, why string) {
 }
 
 // FailedCall returns the result of a call that failed or did not run: an error
-// with this text for the model.
+// with this text for the model. The text should say what to try.
 func FailedCall(call, why string) CallDone {
 	return CallDone{Call: call, IsError: true, Parts: llm.Parts{llm.Text{Text: why}}}
 }

@@ -282,10 +282,12 @@ func (s *State) scaled(n int) int {
 	if s.counted == 0 {
 		return n
 	}
-	by := min(max(s.reported, s.counted/4), 4*s.counted) // a report that is further off is not about this request
+	// a report that is further off is not about this request
+	by := min(max(s.reported, s.counted/4), 4*s.counted)
 	return int(int64(n) * int64(by) / int64(s.counted))
 }
 
+// tokensOf returns the size of a message by the counter in use.
 func (s *State) tokensOf(m llm.Message) int { return llm.Count(s.unit(), m) }
 
 // unit returns the counter that is in use.

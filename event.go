@@ -63,8 +63,10 @@ type (
 		Settings llm.Settings `json:"settings"`
 		Prices   Prices       `json:"prices"`
 		Window   Window       `json:"window,omitzero"`
-		Sandbox  string       `json:"sandbox,omitempty"`   // the sandbox that is in use, such as "bubblewrap" or "none"; "": not recorded
-		FlowEnds bool         `json:"flow_ends,omitempty"` // a reply without calls does not end the session; the flow returns an [End]
+		// the sandbox that is in use, such as "bubblewrap" or "none"; "": not recorded
+		Sandbox string `json:"sandbox,omitempty"`
+		// a reply without calls does not end the session; the flow returns an [End]
+		FlowEnds bool `json:"flow_ends,omitempty"`
 	}
 
 	// UserSaid is a message of the user. The sender chooses the ID, so that
@@ -72,7 +74,8 @@ type (
 	UserSaid struct {
 		ID      string      `json:"id"`
 		Message llm.Message `json:"message"`
-		Note    llm.Parts   `json:"note,omitempty"` // precedes Message for the model, and is not shown to people: date, system, files
+		// precedes Message for the model, and is not shown to people: date, system, files
+		Note llm.Parts `json:"note,omitempty"`
 	}
 
 	// ModelSaid is a reply to everything up to Re.
@@ -152,10 +155,13 @@ type (
 		Kind     AskKind         `json:"kind"`
 		Question string          `json:"question"`
 		Schema   json.RawMessage `json:"schema,omitempty"` // JSON Schema of the answer; none: any text
-		Input    string          `json:"input,omitempty"`  // the arguments that would be used, if they differ from the model's
-		Shown    string          `json:"shown,omitempty"`  // the preview, such as a diff, if the tool is a [Previewer]
-		Hash     string          `json:"hash,omitempty"`   // of everything that is shown: the tool's name, the arguments and Shown
-		Hints    Hints           `json:"hints"`
+		// the arguments that would be used, if they differ from the model's
+		Input string `json:"input,omitempty"`
+		// the preview, such as a diff, if the tool is a [Previewer]
+		Shown string `json:"shown,omitempty"`
+		// of everything that is shown: the tool's name, the arguments and Shown
+		Hash  string `json:"hash,omitempty"`
+		Hints Hints  `json:"hints"`
 	}
 
 	// Answered is the user's answer to the question N of a call. The tool
@@ -175,9 +181,10 @@ type (
 		By     string `json:"by"`               // [ByGate], or a person
 		Rule   string `json:"rule,omitempty"`   // which rule of the gate decided
 		Reason string `json:"reason,omitempty"` // what the model reads if the call is denied
-		Input  string `json:"input,omitempty"`  // the arguments to run with, if they differ from the model's; the model reads a note
-		Hash   string `json:"hash,omitempty"`   // of what was ruled on: see [Fingerprint]
-		Hints  Hints  `json:"hints"`            // those that were ruled on
+		// the arguments to run with, if they differ from the model's; the model reads a note
+		Input string `json:"input,omitempty"`
+		Hash  string `json:"hash,omitempty"` // of what was ruled on: see [Fingerprint]
+		Hints Hints  `json:"hints"`          // those that were ruled on
 	}
 
 	// CallStarted is stored before a call runs: the worker claims the call.
@@ -194,7 +201,8 @@ type (
 		IsError bool            `json:"is_error,omitempty"`
 		Detail  json.RawMessage `json:"detail,omitempty"` // for people and flows; the model does not read it
 		Source  string          `json:"source,omitempty"` // a URL or the like, if the content came from outside
-		Whole   Ref             `json:"whole,omitempty"`  // the whole text, if Parts have only its beginning and end
+		// the whole text, if Parts have only its beginning and end
+		Whole Ref `json:"whole,omitempty"`
 	}
 
 	// CallLate is the result of a call that had got another one before, such
@@ -236,13 +244,15 @@ type (
 	// the calls of that reply, by a summary in what the model reads from here
 	// on. The journal keeps the conversation.
 	Compacted struct {
-		N       int       `json:"n"`
-		UpTo    int64     `json:"up_to"`             // the reply
-		Keep    []int64   `json:"keep,omitempty"`    // the messages of the user until then that stay, before the summary
-		Summary string    `json:"summary"`           // the message that replaces the rest
-		Whole   Ref       `json:"whole,omitempty"`   // what was replaced, as text
-		Refused string    `json:"refused,omitempty"` // the error of the provider, if it refused the request as too large
-		Usage   llm.Usage `json:"usage"`             // of the summary
+		N    int   `json:"n"`
+		UpTo int64 `json:"up_to"` // the reply
+		// the messages of the user until then that stay, before the summary
+		Keep    []int64 `json:"keep,omitempty"`
+		Summary string  `json:"summary"`         // the message that replaces the rest
+		Whole   Ref     `json:"whole,omitempty"` // what was replaced, as text
+		// the error of the provider, if it refused the request as too large
+		Refused string    `json:"refused,omitempty"`
+		Usage   llm.Usage `json:"usage"` // of the summary
 		Cost    Money     `json:"cost,omitempty"`
 		By      string    `json:"by,omitempty"` // the model that wrote it
 	}
@@ -303,15 +313,17 @@ type Elision struct {
 	Whole Ref    `json:"whole,omitempty"` // the result's text
 }
 
-// Foreign is a body of a type that this version does not know. Journals keep it
-// unchanged. A session that has one can be read and exported, but not driven.
+// Foreign is a body of a type that this version does not know: a later version
+// wrote it. Journals keep it unchanged. A session that has one can be read,
+// listed, exported and imported, but not driven, since no one knows what the event
+// means.
 type Foreign struct {
 	Type    string
 	Stored  string // the key
 	Content json.RawMessage
 }
 
-// An Origin says where a session was copied from.
+// An Origin says which session a session was copied from.
 type Origin struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"seq"` // the last event that was copied
@@ -353,7 +365,9 @@ func (Typing) Key() string        { return "" }
 func (Output) Key() string        { return "" }
 func (b Foreign) Key() string     { return b.Stored }
 
-// A Status says how a session stands.
+// A Status says how a session stands. It is a function of the state: see
+// [State.Status]. The words are those that the command line, the HTTP API and the
+// journal use.
 type Status string
 
 // The statuses.
@@ -366,7 +380,8 @@ const (
 	Halted   Status = "stopped"  // by a limit or a person
 )
 
-// A Reason is one word for why a session stopped or failed.
+// A Reason is one word for why a session stopped or failed. Surfaces show it, and
+// programs may compare it; the sentence for people is in [Outcome].Error.
 type Reason string
 
 // The reasons of stopped sessions. Those of failed ones are the [llm.Kind]s,

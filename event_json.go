@@ -163,7 +163,8 @@ func TypeName(b Body) string {
 // version knows.
 func IsBodyType(name string) bool { return typeOf[name] != nil }
 
-// EncodeBody returns the JSON of b, without its type and key.
+// EncodeBody returns the JSON of b, without its type and key. It keeps large
+// strings and secrets: journals use journal.Codec.
 func EncodeBody(b Body) ([]byte, error) {
 	if f, ok := b.(Foreign); ok {
 		if !json.Valid(f.Content) {

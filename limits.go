@@ -18,7 +18,8 @@ type Limits struct {
 	Time   time.Duration `json:"time_ns,omitempty"` // active on one request; waiting for people does not count
 	Depth  int           `json:"depth,omitempty"`   // ancestors of a child session
 	FanOut int           `json:"fan_out,omitempty"` // open child sessions
-	Stuck  int           `json:"stuck,omitempty"`   // repetitions after which the model is nudged; twice as many stop the session
+	// repetitions after which the model is nudged; twice as many stop the session
+	Stuck int `json:"stuck,omitempty"`
 }
 
 // DefaultLimits returns the limits that are in force unless others are set.
@@ -52,7 +53,8 @@ func less[T ~int | ~int64](a, b T) T {
 	return a
 }
 
-// Money is an amount in billionths of a US dollar.
+// Money is an amount in billionths of a US dollar, so that the price of a single
+// token is a whole number.
 type Money int64
 
 // Dollar is one US dollar.
@@ -81,7 +83,8 @@ func (p Prices) Cost(u llm.Usage) Money {
 type Window struct {
 	Tokens int `json:"tokens,omitempty"` // of a request together with its reply
 	Reply  int `json:"reply,omitempty"`  // of the reply, at most; 0: an eighth of Tokens
-	Share  int `json:"share,omitempty"`  // percent of the budget for requests above which something is left out; 0: 80
+	// percent of the budget for requests above which something is left out; 0: 80
+	Share int `json:"share,omitempty"`
 }
 
 // A trace is what the detection of repetitions remembers of a reply, as hashes.
@@ -108,6 +111,8 @@ const (
 // cycle as often as it takes to stop the session.
 func (s *State) lookBack() int { return max(1, maxPeriod*softStop*s.Limits.Stuck) }
 
+// traceOf returns the trace of a reply, without the results of its calls: see
+// [State.settle].
 func traceOf(m llm.Message) trace {
 	var t trace
 	if text := m.Text(); text != "" {
@@ -147,6 +152,8 @@ func (s *State) settle() {
 	}
 }
 
+// hash returns a hash of words that is never 0. Different lists of words have
+// different hashes, also if their concatenations are equal.
 func hash(words ...string) uint64 {
 	h := fnv.New64a()
 	for _, w := range words {
@@ -211,10 +218,12 @@ func (s *State) Spent() (Reason, string) {
 	return "", ""
 }
 
+// TimeUp returns the sentence for people that the time limit is reached.
 func (s *State) TimeUp() string {
 	return fmt.Sprintf("reached the time limit (%s)", s.Limits.Time)
 }
 
+// over reports whether a limit is reached. 0 and less are no limit.
 func over[T ~int | ~int64](used, limit T) bool { return limit > 0 && used >= limit }
 
 // Nudge returns the nudge for the next request, or "": a hint to a model whose

@@ -214,6 +214,8 @@ func byPerson(b Body) bool {
 	return false
 }
 
+// configure folds a configuration. This is the only place where limits get their
+// defaults.
 func (s *State) configure(e Configured) {
 	s.Config, s.Limits = e, e.Limits.Or(DefaultLimits())
 	s.recountHead()
@@ -223,6 +225,9 @@ func (s *State) configure(e Configured) {
 	}
 }
 
+// userSaid folds a message of the user. It starts a request: the limits that are
+// per request begin again, and a session that had ended goes on. Calls that wait
+// for the user are given up, since the message is the answer.
 func (s *State) userSaid(seq int64, e UserSaid) {
 	s.keepPartial()
 	for _, c := range s.Calls {
@@ -257,6 +262,9 @@ func (s *State) goOn(seq int64) {
 	s.Outcome, s.Steps, s.Moves, s.Since, s.Active, s.past = Outcome{}, 0, 0, seq, 0, nil
 }
 
+// resumed folds the continuation of a session that stopped or failed. It starts
+// the limits again, and drops an unfinished reply, so that the model is asked
+// again. A finished session stays finished.
 func (s *State) resumed(seq int64, e Resumed) {
 	s.partial = nil
 	s.Limits = e.Limits.Or(s.Limits)
@@ -265,6 +273,12 @@ func (s *State) resumed(seq int64, e Resumed) {
 	}
 }
 
+// modelSaid folds a reply. A reply of another turn, or to a session that expects
+// none, changes nothing but what was used: its session has moved on meanwhile. A
+// reply that broke off ends the session, and its calls do not run. An empty reply
+// is counted, and what it was to answer is still due. A reply without calls
+// finishes the session, unless the flow decides that, or a message has arrived
+// meanwhile.
 func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.spend(e.Usage, e.Cost)
 	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
@@ -382,6 +396,7 @@ func (s *State) giveUpAll(why string) {
 	}
 }
 
+// interrupted folds an interrupt. A reply that streams is void: its turn is over.
 func (s *State) interrupted(seq int64, e Interrupted) {
 	if st := s.Status(); st != Running && st != Waiting {
 		return
@@ -396,11 +411,13 @@ func (s *State) interrupted(seq int64, e Interrupted) {
 	s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "interrupted"}
 }
 
+// spend adds to what the session has used.
 func (s *State) spend(u llm.Usage, m Money) {
 	s.Usage, s.Cost = s.Usage.Add(u), s.Cost+m
 }
 
-// Last returns the Detail of a tool's last successful result, or nil.
+// Last returns the Detail of a tool's last successful result, or nil. Flows read
+// from it what a tool remembers, such as a plan.
 func (s *State) Last(tool string) json.RawMessage { return s.last[tool] }
 
 // ToolSpec returns the spec of a tool in the configuration, by name.
@@ -442,7 +459,9 @@ func (s *State) Clone() *State {
 	return &c
 }
 
-// Status returns the status of the session.
+// Status returns the status of the session: the outcome, if there is one; waiting,
+// if nothing can be done until the user answers; running, if there is a task; idle
+// before the first message.
 func (s *State) Status() Status {
 	switch {
 	case s.Outcome.Status != "":

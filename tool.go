@@ -69,12 +69,14 @@ type ArgumentKind string
 
 // The kinds of arguments.
 const (
-	CommandArgument ArgumentKind = "command" // a script for a shell, or a list of words: a program and its arguments
-	CodeArgument    ArgumentKind = "code"    // a program in another language
-	PathArgument    ArgumentKind = "path"    // a file or directory, relative to the workspace or absolute, or a pattern of them
-	URLArgument     ArgumentKind = "url"     // an address, with or without a scheme
-	HostArgument    ArgumentKind = "host"    // a host's name or address
-	TextArgument    ArgumentKind = "text"    // content, in whatever form
+	// a script for a shell, or a list of words: a program and its arguments
+	CommandArgument ArgumentKind = "command"
+	CodeArgument    ArgumentKind = "code" // a program in another language
+	// a file or directory, relative to the workspace or absolute, or a pattern of them
+	PathArgument ArgumentKind = "path"
+	URLArgument  ArgumentKind = "url"  // an address, with or without a scheme
+	HostArgument ArgumentKind = "host" // a host's name or address
+	TextArgument ArgumentKind = "text" // content, in whatever form
 )
 
 // An Effect says what a call does with an argument, or with what it names. The
@@ -94,16 +96,20 @@ const (
 // Hints say what a call may do. The zero value claims nothing: the user is asked
 // about such a call, it runs alone, and it is never run twice.
 type Hints struct {
-	ReadOnly    bool `json:"read_only,omitempty"`   // changes nothing; runs together with other such calls
-	Idempotent  bool `json:"idempotent,omitempty"`  // running it twice is the same as once, so it is run again after a crash
+	ReadOnly bool `json:"read_only,omitempty"` // changes nothing; runs together with other such calls
+	// running it twice is the same as once, so it is run again after a crash
+	Idempotent  bool `json:"idempotent,omitempty"`
 	Destructive bool `json:"destructive,omitempty"` // may destroy something that cannot be restored
 	Edits       bool `json:"edits,omitempty"`       // changes files in the workspace and nothing else
-	Internal    bool `json:"internal,omitempty"`    // changes nothing outside the session; the user is never asked
-	Sandboxed   bool `json:"sandboxed,omitempty"`   // does everything in a sandbox; the user is not asked
-	Keep        bool `json:"keep,omitempty"`        // a compaction keeps its last result word for word
-	Final       bool `json:"final,omitempty"`       // ends the session when it succeeds; see Ending
-	Plan        bool `json:"plan,omitempty"`        // the Detail of its results is a plan of work, in the form of package tools
-	Delegates   bool `json:"delegates,omitempty"`   // is done by a child session in place of Run; its arguments are a Delegation
+	// changes nothing outside the session; the user is never asked
+	Internal  bool `json:"internal,omitempty"`
+	Sandboxed bool `json:"sandboxed,omitempty"` // does everything in a sandbox; the user is not asked
+	Keep      bool `json:"keep,omitempty"`      // a compaction keeps its last result word for word
+	Final     bool `json:"final,omitempty"`     // ends the session when it succeeds; see Ending
+	// the Detail of its results is a plan of work, in the form of package tools
+	Plan bool `json:"plan,omitempty"`
+	// is done by a child session in place of Run; its arguments are a Delegation
+	Delegates bool `json:"delegates,omitempty"`
 }
 
 // A CallHinter is a [Tool] whose calls differ in what they may do. Hints returns

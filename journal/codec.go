@@ -72,7 +72,8 @@ func (c Codec) Encode(ctx context.Context, b openmanus.Body) (Stored, error) {
 // keyOf returns the key of the body in data: the key changes if a secret in it was
 // replaced.
 func (c Codec) keyOf(s Stored, data []byte) (string, error) {
-	s.Key = string([]rune(c.Secrets.Replace(s.Key))) // a Foreign has its key stored; JSON would make it valid UTF-8, too
+	// a Foreign has its key stored; JSON would make it valid UTF-8, too
+	s.Key = string([]rune(c.Secrets.Replace(s.Key)))
 	b, err := Codec{}.Decode(context.Background(), Stored{s.Type, s.Key, data})
 	if err != nil {
 		return "", err
@@ -169,6 +170,7 @@ func rewrite(data []byte, f func(name string, v any) (any, error)) ([]byte, erro
 	return json.Marshal(v)
 }
 
+// walk is rewrite for a decoded value. It changes slices and maps in place.
 func walk(name string, v any, f func(string, any) (any, error)) (any, error) {
 	v, err := f(name, v)
 	if err != nil {

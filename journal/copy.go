@@ -98,6 +98,7 @@ type exporter struct {
 	end   exportEnd
 }
 
+// session writes the whole file.
 func (x *exporter) session(ctx context.Context, j openmanus.Journal, session string) error {
 	if err := x.line(exportHead{"session", openmanus.FormatVersion, session}); err != nil {
 		return err
@@ -128,6 +129,7 @@ func (x *exporter) session(ctx context.Context, j openmanus.Journal, session str
 	return x.out.Flush()
 }
 
+// line writes v as one line.
 func (x *exporter) line(v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -137,6 +139,7 @@ func (x *exporter) line(v any) error {
 	return err
 }
 
+// event writes an event, and notes the blobs that it names for later.
 func (x *exporter) event(ev openmanus.Event) error {
 	data, err := json.Marshal(ev)
 	if err != nil {

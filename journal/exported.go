@@ -161,6 +161,7 @@ func decodeLine(line []byte, v any) error {
 	return nil
 }
 
+// head reads the first line.
 func (x *exported) head(line []byte) error {
 	var head exportHead
 	if err := decodeLine(line, &head); err != nil {
@@ -180,10 +181,14 @@ func (x *exported) head(line []byte) error {
 	return nil
 }
 
+// tooNew returns the error for a file or session of a later version of the format.
 func tooNew(version int) error {
 	return fmt.Errorf("it is of version %d of the format, and this program reads up to %d: use a newer one", version, openmanus.FormatVersion)
 }
 
+// event reads an event and checks everything that a journal promises of it: its
+// number, its key, that the key is unique, and that the first event opens the
+// session. stored is the key in the line.
 func (x *exported) event(line []byte, stored string) error {
 	var ev openmanus.Event
 	if err := decodeLine(line, &ev); err != nil {
@@ -216,6 +221,7 @@ func (x *exported) event(line []byte, stored string) error {
 	return nil
 }
 
+// blob reads a blob, and checks its content against its name.
 func (x *exported) blob(n int, line []byte) error {
 	var b exportBlob
 	if err := decodeLine(line, &b); err != nil {
@@ -236,6 +242,9 @@ func (x *exported) blob(n int, line []byte) error {
 	return nil
 }
 
+// end reads the last line, and checks its counts and its checksum. sum is the hash
+// of the lines before. A file without a checksum was changed on purpose, and is
+// accepted.
 func (x *exported) end(line []byte, sum digest) error {
 	var end exportEnd
 	if err := decodeLine(line, &end); err != nil {

@@ -38,6 +38,8 @@ type memKey struct {
 	as  Stored
 }
 
+// session returns the session with this id, which may be empty. The caller holds
+// m.mu.
 func (m *Memory) session(id string) *memSession {
 	if m.sessions == nil {
 		m.sessions = make(map[string]*memSession)
@@ -50,6 +52,7 @@ func (m *Memory) session(id string) *memSession {
 	return s
 }
 
+// codec returns the codec of this journal: its blobs are in memory, too.
 func (m *Memory) codec() Codec { return Codec{Blobs: m, Secrets: m.Secrets} }
 
 // Append implements [openmanus.Journal].
@@ -130,6 +133,8 @@ func (c Codec) Round(ctx context.Context, bodies ...openmanus.Body) ([]Stored, [
 	return stored, events, nil
 }
 
+// read returns the events after the given one, and a channel that is closed when
+// there are more. The slice does not change: its capacity is its length.
 func (m *Memory) read(id string, after int64) ([]openmanus.Event, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -87,6 +87,8 @@ func (s *Secrets) all() []form {
 	return nil
 }
 
+// encodings returns the forms in which a value may occur: plain, URL-encoded,
+// JSON-escaped once and twice, and in base64.
 func encodings(v string) []string {
 	forms := []string{v, url.QueryEscape(v), url.PathEscape(v)}
 	for _, html := range []bool{true, false} {
@@ -120,10 +122,13 @@ func jsonEscaped(v string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
+// in reports whether data contains a secret in any form.
 func (s *Secrets) in(data []byte) bool {
 	return slices.ContainsFunc(s.all(), func(f form) bool { return bytes.Contains(data, f.value) })
 }
 
+// replace returns data with every secret replaced by its placeholder. The longest
+// forms go first, since one form may contain another.
 func (s *Secrets) replace(data []byte) []byte {
 	for _, f := range s.all() {
 		data = bytes.ReplaceAll(data, f.value, f.placeholder)

@@ -25,7 +25,8 @@ func (w *Worker) claim(s *openmanus.State, id string) openmanus.Body {
 		return nil
 	}
 	if c.Running && !c.Hints.ReadOnly && !c.Hints.Idempotent {
-		return openmanus.FailedCall(id, "interrupted while it ran: this may or may not have happened; look before you try again")
+		return openmanus.FailedCall(id,
+			"interrupted while it ran: this may or may not have happened; look before you try again")
 	}
 	return openmanus.CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}
 }

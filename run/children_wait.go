@@ -18,7 +18,8 @@ type childWait struct {
 	stop   context.CancelFunc // stops following
 }
 
-// countEvents returns how many events the sessions of a tree have.
+// countEvents returns how many events the sessions of a tree have. If the number
+// has grown, something was appended to one of them.
 func countEvents(nodes []Node) (n int64) {
 	for _, node := range nodes {
 		n += node.State.Seq

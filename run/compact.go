@@ -250,6 +250,8 @@ func shortened(text string, limit int) string {
 	return beginning(text, room-room/2) + mark + ending(text, room/2)
 }
 
+// beginning returns the first n bytes of text, or fewer where a character would be
+// split.
 func beginning(text string, n int) string {
 	n = min(n, len(text))
 	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
@@ -258,6 +260,8 @@ func beginning(text string, n int) string {
 	return text[:n]
 }
 
+// ending returns the last n bytes of text, or fewer where a character would be
+// split.
 func ending(text string, n int) string {
 	from := max(0, len(text)-n)
 	for from < len(text) && !utf8.RuneStart(text[from]) {

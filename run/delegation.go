@@ -53,7 +53,8 @@ func reserve(session string, s *openmanus.State, t openmanus.Task) openmanus.Bod
 	return openmanus.ChildOpened{Call: t.Call, Child: openmanus.ChildID(session, t.Child), Limits: left}
 }
 
-// remaining returns limit less used, at least 1. No limit, -1, stays that.
+// remaining returns limit less used, and at least 1, because 0 would mean the
+// default. No limit, -1, stays no limit.
 func remaining[T ~int | ~int64](limit, used T) T {
 	if limit < 0 {
 		return limit
@@ -61,7 +62,8 @@ func remaining[T ~int | ~int64](limit, used T) T {
 	return max(1, limit-used)
 }
 
-// portion returns one of n shares of limit, at least 1. No limit stays that.
+// portion returns one of n shares of limit, and at least 1, because 0 would mean
+// the default. No limit, -1, stays no limit.
 func portion[T ~int | ~int64](limit, n T) T {
 	if limit < 0 {
 		return limit
@@ -96,7 +98,9 @@ func (w *Worker) delegate(ctx context.Context, x *Session, t openmanus.Task) (op
 	return w.report(ctx, id, s, t)
 }
 
-// openChild opens the session that t delegates to.
+// openChild opens the session that t delegates to, with a spec of its own and
+// within the limits that were reserved for it. Another worker may open it at the
+// same time: then the first one counts.
 func (w *Worker) openChild(ctx context.Context, x *Session, t openmanus.Task) error {
 	id := openmanus.ChildID(x.ID, t.Child)
 	spec := openmanus.Spec{Agent: t.Flow}

@@ -30,6 +30,8 @@ type driver struct {
 	stalled   map[string]int64      // events in the trees of children that had nothing to do
 }
 
+// newDriver returns a driver for x, which was just loaded. Each event that x folds
+// goes to the subscribers.
 func newDriver(l *Local, x *Session, h *hub) *driver {
 	d := &driver{
 		Session: x, l: l, hub: h,
@@ -47,6 +49,11 @@ func newDriver(l *Local, x *Session, h *hub) *driver {
 // ErrLost says that a driver stopped because its lease was lost.
 var ErrLost = errors.New("lost the right to drive the session")
 
+// drive drives the session until nothing is left to do, ctx ends, the lease is
+// lost, or something fails. It is the only goroutine that appends and folds: jobs,
+// the journal and waiting children reach it through channels. Before it returns,
+// it cancels all jobs, waits for them, and records what they did. It returns nil
+// if the session has ended or waits for the user.
 func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var listener sync.WaitGroup
@@ -96,7 +103,9 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 			if err = d.settleAll(ctx); err != nil {
 				break
 			}
-			err = d.advance(ctx, openmanus.Stopped{Turn: d.State.Turn, Re: d.State.Seq, Reason: openmanus.NoTime, Error: d.State.TimeUp()})
+			err = d.advance(ctx, openmanus.Stopped{
+				Turn: d.State.Turn, Re: d.State.Seq, Reason: openmanus.NoTime, Error: d.State.TimeUp(),
+			})
 		case why := <-followErr:
 			err = fmt.Errorf("session %s: following its journal: %w", d.ID, why)
 		case <-lost:

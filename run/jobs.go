@@ -83,13 +83,17 @@ func (l *Local) driveChild(ctx context.Context, x *Session, t openmanus.Task) (o
 	return l.Do(ctx, x, t)
 }
 
-// finish records the outcome of j, and of all other jobs that have just ended.
+// finish records the outcome of j, and of all other jobs that have just ended, in
+// one commit with what they lead to. A child that has not ended is waited for. The
+// outcome of a stale job is dropped if it failed, and otherwise recorded as a late
+// result.
 func (d *driver) finish(ctx context.Context, j *job) error {
 	var bodies []openmanus.Body
 	var err error
 	for j != nil {
 		j.ended = true
-		if j.speculative && j.call == "" { // its cost is recorded in any case, so the events that it was built on must be stored
+		// its cost is recorded in any case, so the events that it was built on must be stored
+		if j.speculative && j.call == "" {
 			err = errors.Join(err, d.settleAll(ctx))
 		}
 		dropped := d.running[j.key] != j // another may have its key by now
@@ -128,6 +132,8 @@ func (d *driver) recordAll(ctx context.Context, bodies []openmanus.Body) error {
 	return errors.Join(errs...)
 }
 
+// isFailure reports whether b is the result of a call that failed. Of a call that
+// has another result already, only a success is worth a note.
 func isFailure(b openmanus.Body) bool { c, ok := b.(openmanus.CallDone); return ok && c.IsError }
 
 // isStale reports whether the outcome of j no longer matters: its call has

@@ -123,6 +123,7 @@ func (l *outputStream) end() {
 	l.half = nil
 }
 
+// show publishes text. The caller holds l.mu.
 func (l *outputStream) show(text []byte) {
 	if len(text) > 0 {
 		l.w.Live(l.session, openmanus.Output{Call: l.call, Text: string(bytes.ToValidUTF8(text, []byte("\uFFFD")))})

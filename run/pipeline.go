@@ -50,7 +50,8 @@ func (d *driver) send(ctx context.Context, facts, written []openmanus.Body) erro
 	if p.pipe == nil {
 		p.pipe = p.journal.Pipe(d.ID, d.State.Seq)
 	}
-	d.seen.Store(d.State.Seq + int64(len(written))) // before subscribers see it: the driver's own is no news to it
+	// before subscribers see it: the driver's own is no news to it
+	d.seen.Store(d.State.Seq + int64(len(written)))
 	events, wait, err := p.pipe.Append(context.WithoutCancel(ctx), written...)
 	if err != nil {
 		p.pipe = nil

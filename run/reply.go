@@ -84,5 +84,6 @@ func nameCalls(parts llm.Parts, turn int) {
 	}
 }
 
-// callID returns the id of the n-th call of a turn, from 1.
+// callID returns the id of the n-th call of a turn, from 1. It is unique in the
+// session, because each turn has one outcome.
 func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n) }

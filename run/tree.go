@@ -21,6 +21,7 @@ func Tree(ctx context.Context, j openmanus.Journal, session string) ([]Node, err
 	return tree(ctx, j, session, nil)
 }
 
+// tree is Tree for a session below those with the flows above.
 func tree(ctx context.Context, j openmanus.Journal, session string, above []string) ([]Node, error) {
 	s, err := openmanus.Load(ctx, j, session)
 	if err != nil {
@@ -58,6 +59,7 @@ func Questions(ctx context.Context, j openmanus.Journal, session string) ([]Ques
 	return questionsIn(nodes), err
 }
 
+// questionsIn returns the calls in nodes that wait for the user.
 func questionsIn(nodes []Node) []Question {
 	var qs []Question
 	for _, n := range nodes {

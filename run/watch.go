@@ -24,6 +24,7 @@ type hub struct {
 	subs  []*subscriber
 }
 
+// enter returns the hub of a session, and keeps it until leave is called.
 func (l *Local) enter(session string) *hub {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,6 +133,7 @@ func (h *hub) showNow(b openmanus.Body) {
 	h.push(openmanus.Event{Time: journal.Now(), Body: b})
 }
 
+// push sends an event to all subscribers. The caller holds h.mu.
 func (h *hub) push(ev openmanus.Event) {
 	for _, s := range h.subs {
 		s.push(update{ev: ev})
@@ -167,6 +169,8 @@ func (h *hub) soFar(reset bool) []update {
 	return []update{{ev: openmanus.Event{Time: journal.Now(), Body: t}}}
 }
 
+// subscribe returns a new subscriber. The first thing in its queue is what has
+// streamed of the current reply.
 func (h *hub) subscribe() *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,6 +194,7 @@ type update struct {
 
 func (n update) stored() bool { return n.err == nil && n.ev.Seq > 0 }
 
+// newer returns the event with the higher number.
 func newer(a, b openmanus.Event) openmanus.Event {
 	if a.Seq > b.Seq {
 		return a
@@ -250,6 +255,7 @@ func (s *subscriber) take(ctx context.Context) []update {
 	return q
 }
 
+// crowded reports whether the queue should be coalesced.
 func (s *subscriber) crowded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

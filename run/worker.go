@@ -168,7 +168,8 @@ func (w *Worker) Do(ctx context.Context, x *Session, t openmanus.Task) (openmanu
 	case openmanus.End:
 		return openmanus.Ended{Turn: t.Turn, Re: t.Re, Status: t.Status, Reason: t.Reason, Error: t.Error, Text: t.Text}, nil
 	case openmanus.Stop:
-		if t.Reason == openmanus.Reason(llm.Context) { // reads as a failure, which is what the provider would have said
+		// reads as a failure, which is what the provider would have said
+		if t.Reason == openmanus.Reason(llm.Context) {
 			return openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.Context, Error: t.Error}, nil
 		}
 		return openmanus.Stopped{Turn: t.Turn, Re: t.Re, Reason: t.Reason, Error: t.Error}, nil
@@ -305,7 +306,8 @@ func (w *Worker) Record(ctx context.Context, session string, b openmanus.Body) e
 	return err
 }
 
-// blobs returns where calls keep large values, with secrets redacted.
+// blobs returns where calls keep large values, with secrets redacted: in Blobs, or in
+// the journal, or, if neither has blobs, nowhere that outlives the call.
 func (w *Worker) blobs() openmanus.Blobs {
 	if w.Blobs != nil {
 		return w.Secrets.Blobs(w.Blobs)
