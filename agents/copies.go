@@ -255,5 +255,6 @@ func (k Kept) trouble() string {
 	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf("not all of attempt %d was merged, because yours has changed meanwhile: %s", k.Attempt, strings.Join(names, ", "))
+	return fmt.Sprintf("not all of attempt %d was merged, because yours has changed meanwhile: %s",
+		k.Attempt, strings.Join(names, ", "))
 }

@@ -82,7 +82,9 @@ func builtIn(name, description string, toolsOf func(Options) []openmanus.Tool) K
 // editor, for its view command: the caller must give it a gate that denies all
 // changes.
 func answering(name, description, schema string) Kind {
-	k := builtIn(name, description, func(o Options) []openmanus.Tool { return slices.Concat(editing(o), search(o), reading()) })
+	k := builtIn(name, description, func(o Options) []openmanus.Tool {
+		return slices.Concat(editing(o), search(o), reading())
+	})
 	makeAgent := k.Make
 	k.Hidden = true
 	k.Make = func(o Options) (*openmanus.Agent, io.Closer, error) {

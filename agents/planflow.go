@@ -42,6 +42,8 @@ const maxDrafts = 3
 
 // Nudges for the planner, after the present plan.
 const (
+	hasMessage = "The person has sent a message: change the plan with update if the message calls for it, " +
+		"and say in a sentence what you do."
 	cannotGoOn = "The plan cannot go on: the notes of the steps marked [!] say why. Change the plan with the planning " +
 		"tool, command %s: another way to the goal, other steps, another agent. Completed steps stay as they are; " +
 		"a blocked step that you leave in is tried again. You may change the plan %d more times. If there is no way, " +
@@ -72,7 +74,7 @@ func (f *PlanFlow) Next(s *openmanus.State) []openmanus.Task {
 	}
 	todo, running := f.steps(s, p)
 	if heard(s) {
-		todo = append(todo, f.reply(s, p.nudge("The person has sent a message: change the plan with update if the message calls for it, and say in a sentence what you do."))...)
+		todo = append(todo, f.reply(s, p.nudge(hasMessage))...)
 	}
 	if len(todo) > 0 || running {
 		return todo
@@ -179,7 +181,8 @@ func (f *PlanFlow) sumUp(s *openmanus.State, p *plan) []openmanus.Task {
 // changedPlan reports whether one of the last calls changed the plan's steps.
 func changedPlan(s *openmanus.State) bool {
 	return slices.ContainsFunc(s.Calls, func(c *openmanus.CallState) bool {
-		return c.Name == planning && !c.Done.IsError && (strings.Contains(c.Arguments(), `"create"`) || strings.Contains(c.Arguments(), `"update"`))
+		return c.Name == planning && !c.Done.IsError &&
+			(strings.Contains(c.Arguments(), `"create"`) || strings.Contains(c.Arguments(), `"update"`))
 	})
 }
 

@@ -230,7 +230,8 @@ func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by str
 		return nil, &FieldError{"remember", errors.New("this server does not remember decisions")}
 	}
 	if len(in.Body.Input) > 0 {
-		return nil, &FieldError{"remember", errors.New("only the agent's own call can be remembered: leave out input or remember")}
+		err := errors.New("only the agent's own call can be remembered: leave out input or remember")
+		return nil, &FieldError{"remember", err}
 	}
 	err = s.states.view(ctx, in.ID, func(st *openmanus.State) error {
 		if c := st.Call(in.Body.Call); c != nil {
@@ -239,7 +240,8 @@ func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by str
 		return nil
 	})
 	if err == nil && f == nil {
-		err = &FieldError{"remember", errors.New("decisions about edits cannot be remembered: their effect depends on the file")}
+		why := errors.New("decisions about edits cannot be remembered: their effect depends on the file")
+		err = &FieldError{"remember", why}
 	}
 	return f, err
 }

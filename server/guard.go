@@ -177,7 +177,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 			_, _ = w.Write([]byte(loginPage)) // an error means that the client is gone
 			return
 		}
-		writeProblem(w, http.StatusUnauthorized, "not authenticated: open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
+		writeProblem(w, http.StatusUnauthorized, "not authenticated: "+
+			"open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
 		return
 	}
 	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
@@ -187,7 +188,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 // address without the token, so that the token stays out of the history.
 func (s *Server) login(w http.ResponseWriter, r *http.Request, token string) {
 	if s.users.byToken(token) == nil {
-		writeProblem(w, http.StatusUnauthorized, "this link is invalid or no longer valid: use the one that openmanus serve printed last")
+		writeProblem(w, http.StatusUnauthorized,
+			"this link is invalid or no longer valid: use the one that openmanus serve printed last")
 		return
 	}
 	http.SetCookie(w, &http.Cookie{

@@ -46,7 +46,8 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.Is(err, journal.ErrNoWords):
 		return badField("query.q", journal.ErrNoWords.Error())
 	case ctx.Err() != nil:
-		return huma.NewError(http.StatusServiceUnavailable, "the client disconnected or the server is shutting down; events that were stored stay stored")
+		return huma.NewError(http.StatusServiceUnavailable,
+			"the client disconnected or the server is shutting down; events that were stored stay stored")
 	}
 	s.Log.Error("request failed", "error", err)
 	return huma.NewError(http.StatusInternalServerError, err.Error())

@@ -52,7 +52,9 @@ type option = func(*huma.Operation)
 
 // op registers an operation under a route, which is a method and a path. do
 // may return any error: see [Server.problem].
-func op[In, Out any](s *Server, route, id, summary string, do func(context.Context, *In) (*Out, error), options ...option) {
+func op[In, Out any](
+	s *Server, route, id, summary string, do func(context.Context, *In) (*Out, error), options ...option,
+) {
 	method, path, _ := strings.Cut(route, " ")
 	o := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, MaxBodyBytes: 1 << 20}
 	for _, option := range options {
@@ -70,7 +72,10 @@ func op[In, Out any](s *Server, route, id, summary string, do func(context.Conte
 func on[In, Out any, P interface {
 	*In
 	sessionID() string
-}](s *Server, route, id, summary string, do func(ctx context.Context, info journal.SessionInfo, in P) (*Out, error), options ...option) {
+}](
+	s *Server, route, id, summary string,
+	do func(ctx context.Context, info journal.SessionInfo, in P) (*Out, error), options ...option,
+) {
 	op(s, route, id, summary, func(ctx context.Context, in *In) (*Out, error) {
 		info, err := s.ownSession(ctx, P(in).sessionID())
 		if err != nil {

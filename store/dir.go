@@ -27,8 +27,8 @@ func prepareDir(dir string) error {
 		return fmt.Errorf("data directory %s: %w", dir, err)
 	}
 	if name != "" {
-		return fmt.Errorf("the data directory %s is on a network file system (%s), where file locks cannot be relied on and journals get damaged: "+
-			"use a directory on a disk of this machine", dir, name)
+		return fmt.Errorf("the data directory %s is on a network file system (%s), "+
+			"where file locks are unreliable and the database gets damaged: use a directory on a disk of this machine", dir, name)
 	}
 	for _, sub := range []string{"locks", "blobs", filepath.Join("blobs", linksDir)} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
@@ -58,7 +58,8 @@ func tighten(path string) error {
 	case err != nil:
 		return fmt.Errorf("journal: %w", err)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("journal %s: not a regular file but %s: move it away, or use another data directory", path, info.Mode().Type())
+		return fmt.Errorf("journal %s: not a regular file but %s: move it away, or use another data directory",
+			path, info.Mode().Type())
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
 		return os.Chmod(path, 0o600)
 	}

@@ -74,7 +74,9 @@ func read[T any](ctx context.Context, db *DB, session string, after int64, decod
 
 // yieldPage yields a page of events. It returns the sequence number of the last
 // one, and whether the caller wants more.
-func yieldPage[T any](ctx context.Context, page []record, decode decoder[T], yield func(T, error) bool) (last int64, more bool, err error) {
+func yieldPage[T any](
+	ctx context.Context, page []record, decode decoder[T], yield func(T, error) bool,
+) (last int64, more bool, err error) {
 	for _, r := range page {
 		v, err := decode(ctx, r)
 		if err != nil {
@@ -153,7 +155,9 @@ func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2
 
 // step yields the events after at, or waits until there may be some. more is
 // false if the caller wants no more events.
-func (db *DB) step(ctx context.Context, f *feed, session string, at int64, yield func(openmanus.Event, error) bool) (next int64, more bool, err error) {
+func (db *DB) step(
+	ctx context.Context, f *feed, session string, at int64, yield func(openmanus.Event, error) bool,
+) (next int64, more bool, err error) {
 	recent, known, changed := db.feeds.since(f, at)
 	if !known {
 		id, last, err := db.head(ctx, session)

@@ -53,7 +53,8 @@ func FromEnv(env func(string) (string, bool)) (o Options, on bool, err error) {
 		return o, false, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %q is not a URL such as http://127.0.0.1:4318", o.URL)
 	}
 	if p := get("PROTOCOL"); p == "grpc" {
-		return o, false, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported; use http/json and the collector's HTTP port (4318)")
+		return o, false, errors.New("OTEL_EXPORTER_OTLP_PROTOCOL: grpc is not supported; " +
+			"use http/json and the collector's HTTP port (4318)")
 	}
 	if ms := get("TIMEOUT"); ms != "" {
 		n, err := strconv.Atoi(ms)

@@ -60,7 +60,8 @@ func Repair(input string) (string, error) {
 	return mend(s)
 }
 
-var errCutOff = errors.New("the arguments are not valid JSON: they are cut off before their end; if they are too long for one reply, do it in smaller steps")
+var errCutOff = errors.New("the arguments are not valid JSON: they are cut off before their end; " +
+	"if they are too long for one reply, do it in smaller steps")
 
 // maxMend is the most bytes that are given to the library, which takes quadratic
 // time: 200 ms for this size.
