@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 
 	"github.com/openmanus-go/openmanus/config"
@@ -40,12 +41,14 @@ func (t *terminal) showLink(server, link string) {
 }
 
 // sources returns where the configuration comes from. flags are by the names
-// of the command line.
+// of the command line; nil is none.
 func (t *terminal) sources(g *globals, flags map[string]string) config.Sources {
+	all := map[string]string{}
+	maps.Copy(all, flags)
 	if g.DataDir != "" {
-		flags["data-dir"] = g.DataDir
+		all["data-dir"] = g.DataDir
 	}
-	return t.host().Sources(config.Sources{File: g.Config, EnvNames: t.envNames, Flags: flags})
+	return t.host().Sources(config.Sources{File: g.Config, EnvNames: t.envNames, Flags: all})
 }
 
 // load reads the configuration.
