@@ -1,8 +1,8 @@
 // Package openmanus defines agents that work on their own: a person states a
 // task, a language model decides what to do, and tools do it.
 //
-// The package has the nouns of the library and imports nothing but the
-// vocabulary of models, package [llm]. Journals are in package journal, the
+// The package defines the central types of the library. Of this module's public
+// packages it imports only the vocabulary of models, package [llm]. Journals are in package journal, the
 // runtime in package run, ready-made tools and agents in packages tools and
 // agents, and package host puts them together from a configuration.
 //
@@ -30,7 +30,7 @@
 // # Tools and calls
 //
 // A [Tool] has a [ToolSpec], which the model reads, and a method Run. [Func]
-// makes a tool of a function whose argument is a struct:
+// makes a tool from a function whose argument is a struct:
 //
 //	type sum struct {
 //		A int `json:"a"`
@@ -44,9 +44,9 @@
 //		return openmanus.TextResult("%d", in.A+in.B), nil
 //	})
 //
-// A [Call] is one request of the model to run a tool, and a [Result] is what the
-// tool returns. The model reads the error of a call as well; the session goes
-// on. An error that is an [Ask] puts a question to the user: when the answer
+// A [Call] is one use of a tool, usually requested by the model, and a [Result] is
+// what the tool returns. If a call fails, the model reads the error and the
+// session continues. An error that is an [Ask] puts a question to the user: when the answer
 // arrives, which may be days later and in another process, Run is called again
 // and finds it in [Call].Answers.
 //
@@ -80,7 +80,7 @@
 // [ErrConflict] that another one is.
 //
 // [journal.Memory] is a journal in memory, and package store has one in SQLite.
-// A journal of your own passes the suite in journal/journaltest.
+// A journal of your own must pass the suite in journal/journaltest.
 //
 // Events with the sequence number 0 are provisional: the deltas of a reply
 // ([Typing]) and the output of a running call ([Output]). Subscribers see them;
@@ -93,16 +93,16 @@
 //	s, err := openmanus.Load(ctx, j, session)
 //	fmt.Println(s.Status(), s.Answer, s.Cost.USD())
 //
-// It has everything that a flow or a surface may want to know: the conversation
+// It has everything that a flow or a surface needs to know: the conversation
 // as the model sees it, the calls of the last reply, the messages that the model
-// has not read yet, what was used and what it cost, the child sessions, and the
+// has not read yet, the tokens used and their cost, the child sessions, and the
 // [Outcome]. [State.Apply] is deterministic and never fails, so the same events
 // make the same state in every process. [State.Pending] returns the calls that
 // wait for the user.
 //
 // A person takes part by appending bodies: [UserSaid] to say something, at any
 // time; [Ruled] to allow or deny a call; [Answered] to answer a question;
-// [Interrupted] to stop; [Resumed] to go on after a stop, perhaps with higher
+// [Interrupted] to stop; [Resumed] to continue after a stop, perhaps with higher
 // [Limits]. Any process may append them, whether or not it drives the session.
 //
 // # Flows and tasks
@@ -116,7 +116,7 @@
 // call ([Rule]), run it ([Use]), call a tool without asking the model
 // ([MakeCall]), open a child session ([Delegate]), make room in the context
 // window ([Elide], [Compact]), or end the session ([Stop], [End]). An Agent is
-// the plainest flow; package agents has flows that plan and that evaluate
+// the simplest flow; package agents has flows that plan and that evaluate
 // several attempts. Because a flow has no state of its own, it can be replayed,
 // tested with made-up journals, and resumed anywhere.
 //
@@ -134,7 +134,7 @@
 //	err = l.Wake(ctx, "s1")
 //
 // Wake returns when the session has ended or waits for the user. Call it again
-// after you have appended something, and after a restart: it goes on from the
+// after you have appended something, and after a restart: it continues from the
 // journal. The process that drives a session holds its [Lease], if the journal is
 // a [Locker]; others get [ErrDriven] and can still append. [run.Local.Watch]
 // yields the events of a session as they come, provisional ones included.
@@ -165,8 +165,8 @@
 // # Secrets and blobs
 //
 // Large strings and outputs are [Blobs], named by their hash. [journal.Secrets]
-// replaces the values of secrets by placeholders in all that is stored or shown,
-// also when they are encoded or split between two deltas.
+// replaces the values of secrets by placeholders in everything that is stored or
+// shown, even if they are encoded or split between two deltas.
 //
 // # Specs
 //
