@@ -282,7 +282,7 @@ func (s *State) resumed(seq int64, e Resumed) {
 func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.spend(e.Usage, e.Cost)
 	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
-		return // nobody waits for it any more
+		return // its turn is over
 	}
 	calls, text := e.Message.Calls(), e.Message.Text()
 	s.past = append(s.past, traceOf(e.Message))
@@ -294,7 +294,7 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 		s.partial, s.partAt, s.Answer = &e, seq, cmp.Or(text, s.Answer)
 		s.giveOver(e.Turn, e.Re, unfinished(e.Stop))
 		if s.Outcome.Status == "" {
-			s.keepPartial() // somebody has spoken since
+			s.keepPartial() // a message arrived after the reply had started
 		}
 		return
 	case len(calls) == 0 && text == "":
@@ -377,7 +377,7 @@ func (s *State) ended(e Ended) {
 	s.Turn++
 	for _, n := range s.Inbox {
 		if n.Child == "" && n.Seq > e.Re {
-			return // somebody has spoken since
+			return // a message arrived after the reply had started
 		}
 	}
 	s.Outcome = Outcome{Status: e.Status, Reason: e.Reason, Error: e.Error}

@@ -17,7 +17,7 @@ func followCases() []testCase {
 		{name: "follow ends without an error when its context does", run: followEnds},
 		{name: "follow may be left in the middle", run: followLeft},
 		{name: "who follows may append", run: followAndAppend},
-		{name: "a slow reader misses nothing and slows nobody", run: slowReader},
+		{name: "a slow reader misses nothing and slows down no one", run: slowReader},
 		{name: "follow sees what is appended through another handle", run: followOther},
 		{name: "many follow many sessions", run: followMany},
 	}
@@ -32,7 +32,7 @@ type follower struct {
 	began  <-chan struct{} // closed when Follow has looked at its context, or ended
 }
 
-// A noticing context tells when somebody first waits for its end.
+// A noticing context reports when a goroutine first waits for its end.
 type noticing struct {
 	context.Context
 	once   sync.Once

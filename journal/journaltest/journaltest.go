@@ -1,6 +1,5 @@
-// Package journaltest tells whether an implementation of [openmanus.Journal]
-// keeps the promises of its interface. Memory, the SQLite store and whatever
-// comes later run the same cases:
+// Package journaltest tests implementations of [openmanus.Journal] against the
+// contract of the interface. A test calls [Run]:
 //
 //	func TestJournal(t *testing.T) {
 //		journaltest.Run(t, func(t testing.TB, o journaltest.Options) openmanus.Journal {
@@ -13,9 +12,9 @@
 //		})
 //	}
 //
-// A journal that is also an [openmanus.Blobs], a [openmanus.Locker], a
-// [openmanus.Restorer] or a [openmanus.Pipeliner] is held to those too; the cases for what it is not are
-// left out, and Run logs which.
+// If the journal also implements [openmanus.Blobs], [openmanus.Locker],
+// [openmanus.Restorer] or [openmanus.Pipeliner], Run tests that as well. It logs
+// which of these cases it leaves out.
 package journaltest
 
 import (
