@@ -263,7 +263,7 @@ func brokenReads() []breakage {
 				}
 			}
 		}},
-		{"follow misses an event", "a slow reader misses nothing and slows nobody", func(b *broken) {
+		{"follow misses an event", "a slow reader misses nothing and slows down no one", func(b *broken) {
 			b.follow = func(ctx context.Context, s string, after int64) seq { return drop(b.Memory.Follow(ctx, s, after), 100) }
 		}},
 		{"follow yields what was there twice", "follow begins after a number, even one to come", func(b *broken) {
