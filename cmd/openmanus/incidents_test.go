@@ -210,7 +210,7 @@ func TestPlaceholderIsNotWritten(t *testing.T) {
 	}
 	i := newIncident(t, script.String()+"-- end --\nDone.\n")
 	out, code := i.run("run", "--approve", "all", "--model", "scripted:s", "write it back")
-	if n := strings.Count(out, "which stands for a secret"); code != 0 || n < len(calls) {
+	if n := strings.Count(out, "the placeholder of a secret"); code != 0 || n < len(calls) {
 		t.Errorf("exit code %d, %d of %d calls were refused:\n%s", code, n, len(calls), out)
 	}
 	files, err := filepath.Glob(filepath.Join(i.dir, "conf*"))
