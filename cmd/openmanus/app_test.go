@@ -1,9 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestDataDir has every command that opens a session find it in --data-dir.
@@ -20,5 +26,53 @@ func TestDataDir(t *testing.T) {
 		if out, err, code := d.run(args...); code == exitUsage {
 			t.Errorf("sessions %s: exit code %d\n%s%s", line, code, out, err)
 		}
+	}
+}
+
+// TestFollowEnds: that a drive ends while its events are read is no error, which
+// would hide why it ended.
+func TestFollowEnds(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("script.txt", "-- any --\nDone.\n")
+	d.must("run", "--model", "scripted:script.txt", "hello")
+	term := &terminal{in: os.Stdin, out: io.Discard, err: io.Discard, dir: d.dir, env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }}
+	x, err := oneSession{"last"}.open(t.Context(), term, new(globals), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	drive, err := x.newDrive(x.id, d.dir, shown{Output: outText})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer drive.Close()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := drive.follow(ended); err != nil {
+		t.Errorf("follow: %v", err)
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
+
+// TestOutputFails: a run whose events cannot be written ends, and says why.
+func TestOutputFails(t *testing.T) {
+	d := newDesk(t, nil)
+	d.write("script.txt", "-- any --\nDone.\n")
+	var errs bytes.Buffer
+	term := &terminal{in: os.Stdin, out: fullDisk{}, err: &errs, dir: d.dir, env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }}
+	code := make(chan int, 1)
+	go func() {
+		code <- Main(t.Context(), []string{"run", "--output", "jsonl", "--model", "scripted:script.txt", "hello"}, term)
+	}()
+	select {
+	case code := <-code:
+		if code != exitFailed || !strings.Contains(errs.String(), "the disk is full") {
+			t.Errorf("exit code %d\n%s", code, errs.String())
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("it does not end")
 	}
 }

@@ -98,7 +98,11 @@ func (d *drive) once(ctx context.Context) (*openmanus.State, error) {
 	if err := d.below.watchAll(watch); err != nil {
 		return nil, d.failure(err)
 	}
-	watching.Go(func() { watchErr = d.follow(watch) })
+	watching.Go(func() {
+		if watchErr = d.follow(watch); watchErr != nil {
+			unwatch() // nothing more is shown, so nothing waits for it
+		}
+	})
 
 	s, err := d.untilDone(ctx)
 	if err == nil {
@@ -189,8 +193,16 @@ func (d *drive) wake(ctx context.Context) error {
 	}
 }
 
-// follow shows the events after d.seen until ctx ends.
+// follow shows the events after d.seen until ctx ends. That is no error, also if
+// it ends while events are read.
 func (d *drive) follow(ctx context.Context) error {
+	if err := d.showEvents(ctx); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (d *drive) showEvents(ctx context.Context) error {
 	enc := d.t.encoder()
 	if err := d.drawPlan(ctx); err != nil {
 		return err

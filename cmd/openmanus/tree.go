@@ -80,6 +80,9 @@ func (b *below) watch(id, path string, after int64) {
 	b.all.Go(func() {
 		var p *printer
 		for ev, err := range b.d.Local.Watch(b.ctx, id, after) {
+			if err != nil && b.ctx.Err() != nil {
+				return
+			}
 			if err != nil {
 				b.d.print.remark("%s can no longer be watched: %v", id, err)
 				return
