@@ -65,7 +65,7 @@ func talk(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		for _, call := range s.Pending() {
 			if !lines.Scan() {
-				return errors.Join(lines.Err(), errors.New("nobody answers"))
+				return errors.Join(lines.Err(), errors.New("the input ended before the answer"))
 			}
 			yes := strings.HasPrefix(lines.Text(), "y")
 			ruling := openmanus.Ruled{Call: call.ID, Allow: yes, By: "person", Reason: lines.Text()}
