@@ -52,14 +52,14 @@ func TestInterruptFromAnotherWindow(t *testing.T) {
 	dir := write(t, "s", "-- 1 --\n@pace 50ms\n"+strings.Repeat("word ", 2000)+"\n-- 2 --\nAfter all.\n")
 	s, d := sit(t, dir, "run", "--model", "scripted:s", "talk"), deskAt(t, dir)
 	s.sees(`word word`)
-	for args, want := range map[string]string{"resume last": "openmanus sessions say", "resume last more": "was added to it", "delete last --yes": ""} {
+	for args, want := range map[string]string{"resume last": "openmanus sessions say", "resume last more": "was added to the session", "delete last --yes": ""} {
 		out, err, code := d.run(append([]string{"sessions"}, strings.Fields(args)...)...)
 		if code != exitFailed || out != "" || !strings.Contains(err, "driven by another process") || !strings.Contains(err, want) {
 			t.Errorf("sessions %s beside the driver: exit code %d\n%s%s", args, code, out, err)
 		}
 	}
 	d.must("sessions", "interrupt", "last")
-	s.sees(`interrupted; go on with`)
+	s.sees(`interrupted; continue with`)
 	s.leaves(exitInterrupted)
 }
 

@@ -40,9 +40,9 @@ await second.getByRole("textbox", { name: "Answer" }).waitFor();
 
 // The server dies and comes back while the page is open.
 await tell("kill");
-await page.getByText("The connection is gone").waitFor();
+await page.getByText("Disconnected").waitFor();
 await tell("start");
-await page.getByText("The connection is gone").waitFor({ state: "hidden" });
+await page.getByText("Disconnected").waitFor({ state: "hidden" });
 const answer = page.getByRole("textbox", { name: "Answer" });
 await answer.fill("euro");
 await page.keyboard.press("Enter");
@@ -87,7 +87,7 @@ await accessible(page, "files");
 const slider = page.getByRole("slider");
 await slider.focus();
 await slider.fill("5");
-await page.getByText("This is how it was").waitFor();
+await page.getByText("This is a past state").waitFor();
 assert.equal(await answerOf(page).count(), 0);
 assert.equal(await page.locator("details.call").count(), 1);
 await page.keyboard.press("Escape");
@@ -95,9 +95,9 @@ await answerOf(page).waitFor();
 
 // A copy, and saying it anew.
 await page.locator("article.user").hover();
-await page.getByRole("button", { name: "Edit and say anew" }).click();
+await page.getByRole("button", { name: "Edit and send again" }).click();
 await page.waitForURL((u) => u.hash !== new URL(url).hash);
-assert.equal(await page.getByRole("textbox", { name: /^Say something/ }).inputValue(), "Find the best month");
+assert.equal(await page.getByRole("textbox", { name: /^Send a message/ }).inputValue(), "Find the best month");
 await page.goto(url);
 
 // Saved as one file, it opens from disk and asks nobody.

@@ -8,7 +8,7 @@ const idOf = (url) => new URL(url).hash.slice("#/s/".length);
 const page = await newPage(link);
 await page.getByRole("textbox", { name: "What do you want done?" }).fill("Make it");
 await page.getByText("More", { exact: true }).click();
-await page.getByLabel("How").selectOption({ label: "Plan first; agents of their own do the steps" });
+await page.getByRole("combobox", { name: "Mode", exact: true }).selectOption({ label: "Plan first; agents do the steps" });
 await page.getByRole("button", { name: "Start" }).click();
 
 // What the step's session asks is asked here as well.
@@ -17,23 +17,23 @@ await allow.waitFor();
 await page.getByRole("tab", { name: "Plan" }).click();
 const step = page.locator(".plan .in_progress", { hasText: "Touch it" });
 await step.waitFor();
-await page.locator(".below li", { hasText: "bash" }).getByText("waits for you").waitFor();
+await page.locator(".below li", { hasText: "bash" }).getByText("waiting for you").waitFor();
 await picture(page, "plan");
 await accessible(page, "plan");
 
 // The session of the second step is not there yet: it is waited for.
 const url = page.url();
 const early = await newPage(url + ".step-2-1");
-await early.getByText("It has not begun yet").waitFor();
+await early.getByText("It has not started yet").waitFor();
 
 // Into the first one, and back.
 await step.getByRole("link", { name: "Touch it" }).click();
 await page.waitForURL((u) => u.hash !== new URL(url).hash);
 await page.locator("details.call", { hasText: "touch made" }).waitFor();
-await page.getByRole("link", { name: "The session that asked for this one" }).waitFor();
+await page.getByRole("link", { name: "Parent session" }).waitFor();
 await allow.click();
 await page.getByRole("log").getByText("Done.", { exact: true }).waitFor();
-await page.getByRole("link", { name: "The session that asked for this one" }).click();
+await page.getByRole("link", { name: "Parent session" }).click();
 await page.waitForURL(url);
 await page.getByRole("tab", { name: "Plan" }).click();
 await page.locator(".plan .completed", { hasText: "Look at it" }).waitFor();
@@ -54,9 +54,9 @@ await page.locator(".plan .completed", { hasText: "Look at it" }).waitFor();
 await page.getByRole("link", { name: "OpenManus" }).click();
 await page.getByRole("textbox", { name: "What do you want done?" }).fill("Write the sum");
 await page.getByText("More", { exact: true }).click();
-await page.getByLabel("How").selectOption({ label: "Attempt it several times, in copies; a critic picks the best" });
+await page.getByRole("combobox", { name: "Mode", exact: true }).selectOption({ label: "Attempt it several times, in copies; a critic picks the best" });
 await page.getByLabel("Attempts").fill("2");
-await page.getByLabel("Without asking").selectOption({ label: "everything" });
+await page.getByLabel("Approval").selectOption({ label: "Never ask" });
 await accessible(page, "new task");
 await page.getByRole("button", { name: "Start" }).click();
 await page.getByRole("log").getByText("Only the second one adds up.").first().waitFor();
