@@ -295,9 +295,9 @@ func TestQuestions(t *testing.T) {
 
 func TestMalformedRules(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                     "must begin with",
-		"rm *":                 "must begin with",
-		"commands:rm":          "must begin with",
+		"":                     "must have the form",
+		"rm *":                 "must have the form",
+		"commands:rm":          "must have the form",
 		"command:":             "no pattern after",
 		"path:[a":              "not closed",
 		"host:*":               "every host",

@@ -33,8 +33,8 @@ func readRule(text string) (rule, error) {
 	kind, pattern, ok := strings.Cut(text, ":")
 	r := rule{kind: strings.TrimSpace(kind), pattern: strings.TrimSpace(pattern), text: text}
 	if !ok || !slices.Contains([]string{"tool", "command", "path", "edit", "host"}, r.kind) {
-		return r, fmt.Errorf("%q is not a rule: it must begin with tool:, command:, path:, edit: or host:",
-			text)
+		return r, fmt.Errorf("%q is not a rule: it must have the form tool:NAME, command:WORDS, path:PATTERN, "+
+			"edit:PATTERN or host:PATTERN", text)
 	}
 	if r.pattern == "" {
 		return r, fmt.Errorf("%q is not a rule: there is no pattern after %q", text, r.kind+":")

@@ -3,6 +3,7 @@ package wire
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -11,7 +12,8 @@ import (
 // What the user sets overrides the credentials, and no value is forgotten where
 // secrets are taken out of errors.
 func TestCredentials(t *testing.T) {
-	own := http.Header{"x-other": {"a", "b"}, "Authorization": {"Bearer mine"}}
+	other := strings.ToLower("X-Other") // a name that is not canonical
+	own := http.Header{other: {"a", "b"}, "Authorization": {"Bearer mine"}}
 	header, secrets := Credentials(own, BearerKey("theirs"))
 	if got := header.Get("Authorization"); got != "Bearer mine" {
 		t.Errorf("authorization %q", got)
@@ -24,7 +26,7 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("secrets %q", secrets)
 	}
 	header.Set("x-other", "changed")
-	if own["x-other"][0] != "a" {
+	if own[other][0] != "a" {
 		t.Error("the user's header was changed")
 	}
 	if header, secrets := Credentials(nil, BearerKey("")); len(header) != 0 || len(secrets) != 0 {

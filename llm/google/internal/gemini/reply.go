@@ -172,7 +172,7 @@ func (r *reply) Last() (llm.Delta, error) {
 		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: errors.New("the reply broke off: its stream ended without a finishReason")}
 	case r.finish == "MALFORMED_FUNCTION_CALL", r.finish == "UNEXPECTED_TOOL_CALL", r.finish == "TOO_MANY_TOOL_CALLS",
 		r.finish == "MALFORMED_RESPONSE", r.finish == "MISSING_THOUGHT_SIGNATURE", r.finish == "OTHER":
-		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("Google cannot parse what the model wrote: %s",
+		return llm.Delta{}, &llm.Error{Kind: llm.Protocol, Err: fmt.Errorf("the provider could not parse what the model wrote: %s",
 			wire.OneLine(cmp.Or(r.message, r.finish), 200))}
 	case stop == "":
 		return llm.Delta{}, wire.Wrongf("the reply ended for an unknown reason: %s", wire.OneLine(r.finish, 100))
