@@ -34,7 +34,7 @@ func (b *bench) b1Mode(ctx context.Context, stream bool) error {
 	if err != nil {
 		return err
 	}
-	contests := []contest{{ours, eino, 1.0}, {durable, eino, 1.5}, {ours, lcgo, 0}, {durable, lcgo, 0}, {ours, bare(replay, false), 0}, {durable, bare(replay, true), 0}}
+	contests := []contest{{ours, eino, 1.0}, {durable, eino, 1.2}, {ours, lcgo, 0}, {durable, lcgo, 0}, {ours, bare(replay, false), 0}, {durable, bare(replay, true), 1.5}}
 	levels := make(map[string][]sample)
 	ratios := table{head: []string{"ratio (median of pairs, 95 %)", "step gap p50", "target", "met", "CPU", "RSS"}}
 	for _, c := range contests {

@@ -33,7 +33,7 @@ func (b *bench) b3(ctx context.Context) error {
 	levels := table{head: []string{"client", "runs", "wall ms", "CPU ms", "RSS MiB", "step p50 ms", "step p99 ms", "p99 / p50", "target", "met"}}
 	ratios := table{head: []string{"ratio (median of pairs, 95 %)", "wall", "target", "met", "CPU", "RSS"}}
 	var base []crowd
-	for _, c := range []contest{{ours, eino, 1.0}, {durable, eino, 1.5}} {
+	for _, c := range []contest{{ours, eino, 1.0}, {durable, eino, 1.2}} {
 		one := func(c client) func() (crowd, error) { return func() (crowd, error) { return b.crowd(ctx, c) } }
 		as, bs, err := alternate(b.pairs, b.calm(ctx), one(c.a), one(c.b))
 		if err != nil {
