@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestDataDir has every command that opens a session find it in --data-dir.
@@ -57,22 +56,16 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
-// TestOutputFails: a run whose events cannot be written ends, and says why.
+// TestOutputFails: a run whose output cannot be written ends, fails, and says why.
 func TestOutputFails(t *testing.T) {
-	d := newDesk(t, nil)
-	d.write("script.txt", "-- any --\nDone.\n")
-	var errs bytes.Buffer
-	term := &terminal{in: os.Stdin, out: fullDisk{}, err: &errs, dir: d.dir, env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }}
-	code := make(chan int, 1)
-	go func() {
-		code <- Main(t.Context(), []string{"run", "--output", "jsonl", "--model", "scripted:script.txt", "hello"}, term)
-	}()
-	select {
-	case code := <-code:
+	for _, output := range []string{"text", "json", "jsonl"} {
+		d := newDesk(t, nil)
+		d.write("script.txt", "-- any --\nDone.\n")
+		var errs bytes.Buffer
+		term := &terminal{in: os.Stdin, out: fullDisk{}, err: &errs, dir: d.dir, env: func(name string) (string, bool) { v, ok := d.env[name]; return v, ok }}
+		code := Main(t.Context(), []string{"run", "--output", output, "--model", "scripted:script.txt", "hello"}, term)
 		if code != exitFailed || !strings.Contains(errs.String(), "the disk is full") {
-			t.Errorf("exit code %d\n%s", code, errs.String())
+			t.Errorf("--output %s: exit code %d\n%s", output, code, errs.String())
 		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("it does not end")
 	}
 }

@@ -68,10 +68,14 @@ func (d *drive) report(s *openmanus.State) error {
 			return err
 		}
 	case outText:
-		if text, ok := planOutcome(s, d.waiting); ok {
-			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(text), "\n"))
-		} else if answered(s) && !(d.onScreen && shown == s.Answer) {
-			fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(s.Answer), "\n"))
+		text, ok := planOutcome(s, d.waiting)
+		if !ok && answered(s) && !(d.onScreen && shown == s.Answer) {
+			text, ok = s.Answer, true
+		}
+		if ok {
+			if _, err := fmt.Fprintln(d.t.out, strings.TrimRight(d.forOut(text), "\n")); err != nil {
+				return fmt.Errorf("the answer of session %s was not written: %w", d.id, err)
+			}
 		}
 	}
 	if !d.Quiet {
