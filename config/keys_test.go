@@ -118,13 +118,13 @@ func TestManual(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s has no place for the keys", path)
 	}
-	if old == "\n"+Manual() {
+	if old == "\n"+manual() {
 		return
 	}
 	if !*update {
 		t.Fatalf("%s does not list the keys as they are: go test ./config -run TestManual -update", path)
 	}
-	if err := os.WriteFile(path, []byte(head+begin+"\n"+Manual()+end+tail), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(head+begin+"\n"+manual()+end+tail), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -100,6 +100,9 @@ Done.
 Done.
 `)
 	if !hasLandlock(t, p) {
+		if os.Getenv("CI") != "" {
+			t.Fatal("this kernel has no Landlock, so what this test holds was not seen")
+		}
 		t.Skip("no Landlock here")
 	}
 	h, db, end := p.open("sandbox=landlock", "agent=manus")

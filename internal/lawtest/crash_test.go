@@ -281,10 +281,15 @@ func TestKilledOverAndOverARunReachesTheSameTranscript(t *testing.T) {
 // others runs an epic once for every append, with another process that has a
 // word just before it or just after it.
 func others(t *testing.T, word func(t *testing.T, e *epic), verify func(t *testing.T, e *epic)) {
+	othersIn(t, newEpic, word, verify)
+}
+
+// othersIn is others with epics that begin makes.
+func othersIn(t *testing.T, begin func(*testing.T) *epic, word, verify func(t *testing.T, e *epic)) {
 	_, appends := undisturbed(t)
 	for n := int64(1); n <= appends; n++ {
 		for _, after := range []bool{false, true} {
-			e := newEpic(t)
+			e := begin(t)
 			spoken := false
 			at := func(at int64, _ string, _ []openmanus.Body) error {
 				if at == n {

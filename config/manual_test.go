@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Manual returns the part of docs/configuration.md that lists the keys, as
+// manual returns the part of docs/configuration.md that lists the keys, as
 // Markdown.
-func Manual() string {
+func manual() string {
 	var b strings.Builder
 	for _, s := range schema() {
 		fmt.Fprintf(&b, "### %s\n\n%s\n\n", heading(s.name), s.doc)
