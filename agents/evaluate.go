@@ -17,7 +17,7 @@ import (
 // finished only if an attempt did the task and all of its changes are merged.
 //
 // A round is one such comparison. A message that the user sends during a round
-// starts another one, with the workspace as it is then.
+// starts another one, with the workspace in its state at that time.
 //
 // A round has these steps, each of which is an event of the session: the call
 // copy_workspace; a child session for each attempt; if several finished, a child

@@ -115,7 +115,7 @@ func TestConnEnds(t *testing.T) {
 	if _, err := s.send("Test.three", nil); !errors.Is(err, errGone) {
 		t.Errorf("a call after that: %v", err)
 	}
-	f.event("S", "Page.loadEventFired", `{}`) // for nobody
+	f.event("S", "Page.loadEventFired", `{}`) // no wait is under way
 	close(f.received)
 	if err := inRoot(t.Context(), nil); !errors.Is(err, io.EOF) || !strings.Contains(err.Error(), "connection") {
 		t.Errorf("the call of a connection that was lost: %v", err)

@@ -23,7 +23,7 @@
 // through open and closed shadow roots, and through frames of the same and of
 // other origins. The list comes from the browser's own DOM snapshot and from its
 // accessibility tree, so a script of the page can neither see nor change it.
-// An element keeps its index for as long as it is in the document. An index is
+// An element keeps its index while it is in the document. An index is
 // never reused while the document lives.
 //
 // # Actions

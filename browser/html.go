@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// HTML returns the page as it is now: with the documents of its frames and what
+// HTML returns the present page: with the documents of its frames and what
 // is in its shadow roots in place, and without scripts, styles and what is hidden.
 func (t *Tab) HTML(ctx context.Context) (string, error) {
 	return viewing(ctx, t, func(ctx context.Context) (string, error) {

@@ -34,7 +34,7 @@ type node struct {
 	// it is not shown, and the rest is zero.
 	laid                        bool
 	box                         Rect   // in its document
-	shown                       string // of a text: as it is shown
+	shown                       string // the text that the page displays
 	display, visibility, cursor string
 
 	field   *string // of an input or textarea: what is in it

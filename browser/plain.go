@@ -93,7 +93,7 @@ func (n *node) plainName() (name string, ok bool) {
 // inlineTags are the elements that change how text looks and not what it says.
 var inlineTags = []string{"b", "i", "small", "span", "u"}
 
-// singleLine returns the text of a text node, if it is shown as it is written and
+// singleLine returns the text of a text node, if the page displays it unchanged and it
 // fits in one line.
 func (n *node) singleLine() (string, bool) {
 	if !n.laid {

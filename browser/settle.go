@@ -32,7 +32,7 @@ const (
 // request. Everything has a limit: a page that never rests is given up, which is
 // no error, and its Outcome says that it still loads.
 
-// An Outcome is what an action caused, as far as it is known when the action
+// An Outcome lists the effects of an action that are known when the action
 // returns.
 type Outcome struct {
 	URL       string      // of the page, if it has changed

@@ -48,7 +48,7 @@ type action struct {
 	compare bool
 }
 
-// run carries out the action and describes the page as it is afterwards, also
+// run carries out the action and then describes the page, also
 // after an error.
 func (c *runner) run(a action) (openmanus.Result, error) {
 	limited, cancel := context.WithTimeout(c.ctx, actionTime)
