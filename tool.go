@@ -106,8 +106,6 @@ type Hints struct {
 	Sandboxed bool `json:"sandboxed,omitempty"` // does everything in a sandbox; the user is not asked
 	Keep      bool `json:"keep,omitempty"`      // a compaction keeps its last result word for word
 	Final     bool `json:"final,omitempty"`     // ends the session when it succeeds; see Ending
-	// the Detail of its results is a plan of work, in the form of package tools
-	Plan bool `json:"plan,omitempty"`
 	// is done by a child session in place of Run; its arguments are a Delegation
 	Delegates bool `json:"delegates,omitempty"`
 }

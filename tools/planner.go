@@ -25,7 +25,7 @@ func NewPlanner(agents []Assistant) openmanus.Tool {
 	}
 	names, fill := roster(agents)
 	spec := filledSpec("planning", "planner", fill,
-		openmanus.Hints{Internal: true, Idempotent: true, Plan: true}, onlyText)
+		openmanus.Hints{Internal: true, Idempotent: true}, onlyText)
 	return openmanus.Func(spec, func(
 		_ context.Context, call openmanus.Call, in planningInput,
 	) (openmanus.Result, error) {

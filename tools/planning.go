@@ -25,7 +25,7 @@ type planningInput struct {
 // status of their steps. The Detail of its results is a [Plans].
 func NewPlanning() openmanus.Tool {
 	return openmanus.Func(
-		specOf("planning", openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true},
+		specOf("planning", openmanus.Hints{Internal: true, Idempotent: true, Keep: true},
 			onlyText),
 		func(_ context.Context, call openmanus.Call, in planningInput) (openmanus.Result, error) {
 			plans, err := ReadPlans(call.Last)

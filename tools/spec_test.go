@@ -78,7 +78,7 @@ func TestHints(t *testing.T) {
 		edits = openmanus.Hints{Edits: true}
 		reads = openmanus.Hints{ReadOnly: true, Idempotent: true}
 		asks  = openmanus.Hints{Internal: true, Idempotent: true}
-		plans = openmanus.Hints{Internal: true, Idempotent: true, Keep: true, Plan: true}
+		plans = openmanus.Hints{Internal: true, Idempotent: true, Keep: true}
 		ends  = openmanus.Hints{Internal: true, Idempotent: true, Final: true}
 	)
 	tools := newSession(t).tools
