@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/copydir"
+	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -191,7 +192,7 @@ func text(dir, name string) ([]byte, error) {
 	case !info.Mode().IsRegular() || info.Size() > maxShownFile:
 		return nil, nil
 	}
-	f, err := root.Open(name)
+	f, _, err := regular.Open(root, name)
 	if err != nil {
 		return nil, nil // no permission
 	}

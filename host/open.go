@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -113,16 +113,7 @@ func listFiles(b *strings.Builder, ws fs.FS) {
 // could block or never end, is not read, nor is a link out of the workspace, by
 // which a session could read any file of the user.
 func guide(root *os.Root) string {
-	info, err := root.Stat("AGENTS.md")
-	if err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := root.Open("AGENTS.md")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxGuide+1))
+	data, err := regular.Read(root, "AGENTS.md", maxGuide+1)
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // The folders with skills: in a workspace, and in the user's configuration.
@@ -48,8 +49,9 @@ func (tm *Team) add(dir, from string, folders []string) {
 		}
 		return
 	}
-	files, problems := agents.Files(root.FS(), from)
-	for _, f := range files {
+	files := regular.FS(root)
+	list, problems := agents.Files(files, from)
+	for _, f := range list {
 		f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))
 		if _, taken := tm.Find(f.Name); taken {
 			problems = append(problems, fmt.Errorf("%s: there is another agent %q, which comes before it", f.Path, f.Name))
@@ -57,7 +59,7 @@ func (tm *Team) add(dir, from string, folders []string) {
 		}
 		tm.Kinds = append(tm.Kinds, f.Kind())
 	}
-	skills, more := agents.Skills(root.FS(), filepath.ToSlash(dir), from, folders...)
+	skills, more := agents.Skills(files, filepath.ToSlash(dir), from, folders...)
 	for _, s := range skills {
 		if slices.ContainsFunc(tm.Skills, func(o agents.Skill) bool { return o.Name == s.Name }) {
 			more = append(more, fmt.Errorf("%s: there is another skill %q, which comes before it", s.Dir, s.Name))

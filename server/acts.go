@@ -50,6 +50,9 @@ func (s *Server) wake(ctx context.Context, id string) error {
 			return err
 		}
 		if info.Parent == "" {
+			if err := checkWorkspace(info.Workspace); err != nil {
+				return err
+			}
 			s.scheduler.wake(info)
 		}
 		id = info.Parent
@@ -79,6 +82,9 @@ type Attachment struct {
 func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *messageRequest) (*appended, error) {
 	m, err := in.message()
 	if err != nil {
+		return nil, err
+	}
+	if err := checkWorkspace(info.Workspace); err != nil {
 		return nil, err
 	}
 	err = s.states.view(ctx, info.ID, func(st *openmanus.State) error {

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -44,19 +44,10 @@ type filesResponse struct {
 	}
 }
 
-// openWorkspace opens the workspace of a session. Files are reached only through
-// it, so that no path and no link leads out of the workspace.
-func openWorkspace(info journal.SessionInfo) (*os.Root, error) {
-	if !filepath.IsAbs(info.Workspace) {
-		return nil, huma.Error404NotFound("the session has no workspace")
-	}
-	return os.OpenRoot(info.Workspace)
-}
-
 // files lists regular files, without those in directories of version control
 // and of dependencies.
 func (s *Server) files(ctx context.Context, info journal.SessionInfo, in *OneSession) (*filesResponse, error) {
-	root, err := openWorkspace(info)
+	root, err := userOf(ctx).openWorkspace(info.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -104,31 +95,18 @@ func (in *FileRequest) clean() (string, error) {
 	return path.Clean(name), nil
 }
 
-// open opens a regular file. root lets no link lead out of the workspace.
-func (in *FileRequest) open(root *os.Root) (*os.File, fs.FileInfo, error) {
-	name, err := in.clean()
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := root.Stat(name) // first, because opening a named pipe blocks
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, &FieldError{"path.path", errors.New("it is not a regular file")}
-	}
-	f, err := root.Open(name)
-	return f, info, err
-}
-
 // file responds with a file of the workspace, or with ranges of it.
 func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileRequest) (*huma.StreamResponse, error) {
-	root, err := openWorkspace(info)
+	root, err := userOf(ctx).openWorkspace(info.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	f, stat, err := in.open(root)
+	name, err := in.clean()
+	if err != nil {
+		return nil, err
+	}
+	f, stat, err := regular.Open(root, name)
 	if err != nil {
 		return nil, pathError(err)
 	}
@@ -195,7 +173,7 @@ type uploadRequest struct {
 
 // upload creates or replaces a file, atomically, and creates its directories.
 func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploadRequest) (*struct{}, error) {
-	root, err := openWorkspace(info)
+	root, err := userOf(ctx).openWorkspace(info.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // openRoot opens the directory of the user's workspaces, and creates it if it
@@ -46,6 +48,44 @@ func (u User) workspace(name string) (string, error) {
 	}
 	return filepath.EvalSymlinks(filepath.Join(root.Name(), name))
 }
+
+// openWorkspace opens the workspace dir of a session of the user. Files are reached
+// only through it, so that no path and no link leads out of it. A directory that
+// was the workspace, and that a session in a directory above it has replaced by a
+// link, is not opened: the error is [errMoved].
+func (u User) openWorkspace(dir string) (*os.Root, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, huma.Error404NotFound("the session has no workspace")
+	}
+	if err := checkWorkspace(dir); err != nil {
+		return nil, err
+	}
+	name := u.relative(dir)
+	if filepath.IsAbs(name) {
+		return os.OpenRoot(dir)
+	}
+	root, err := u.openRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.OpenRoot(filepath.FromSlash(name))
+}
+
+// checkWorkspace returns errMoved if the directory dir, which had no symbolic link
+// in its path when a session was opened in it, has one now. The agent would follow
+// the link to files that are not the user's.
+func checkWorkspace(dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+		return errMoved
+	}
+	return nil
+}
+
+// errMoved is the error for a workspace that is not the directory any more that
+// the session was opened in.
+var errMoved = huma.Error409Conflict("the session's workspace has been replaced by a symbolic link: " +
+	"put the directory back, or create a session in another workspace")
 
 // relative returns the name of the workspace dir relative to the user's
 // directory, with slashes. A directory elsewhere, which another program may

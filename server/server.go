@@ -155,11 +155,15 @@ func (s *Server) Resume(ctx context.Context) error {
 			continue // deleted since it was listed
 		case err != nil:
 			return err
-		case st.Status() == openmanus.Running && st.Foreign == "":
-			s.Log.Info("resuming session", "session", info.ID)
-			s.scheduler.wake(info)
 		case st.Status() != openmanus.Running:
 			s.markIdle(info.ID, st.Seq)
+		case st.Foreign != "":
+			continue // a newer version of the program continues it
+		case checkWorkspace(info.Workspace) != nil:
+			s.Log.Warn("cannot resume session", "session", info.ID, "error", errMoved)
+		default:
+			s.Log.Info("resuming session", "session", info.ID)
+			s.scheduler.wake(info)
 		}
 	}
 	return ctx.Err()

@@ -10,12 +10,12 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // maxLinks is how many symbolic links a name may lead through, as on Linux.
 const maxLinks = 40
-
-var errNotRegular = errors.New("it is not a regular file (a pipe, a socket or a device)")
 
 // WriteFile implements [Files]. It does not replace a file for which this
 // process has no write permission. The new file has the old one's permissions,
@@ -120,9 +120,9 @@ func (d *Dir) replaceable(target string) (fs.FileInfo, error) {
 		return nil, errors.New("it is a directory")
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
+		return nil, regular.Err
 	}
-	f, err := d.root.OpenFile(target, os.O_WRONLY|openNonblock, 0)
+	f, err := d.root.OpenFile(target, os.O_WRONLY|regular.Nonblock, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // FS implements [Files]. It reads regular files and directories. Reading a
@@ -70,35 +72,13 @@ func (f dirFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// open opens a regular file or a directory. It checks the type before, because
-// opening a device can have effects, and after, because the file may change in
-// between. It does not wait for the other end of a pipe.
+// open opens a regular file or a directory.
 func (f dirFS) open(name string) (*os.File, error) {
 	return try(f.d, "open", name, f.d.resolve, func(name string) (*os.File, error) {
-		info, err := f.d.root.Stat(name)
-		if err != nil {
-			return nil, err
-		}
-		if !readable(info) {
-			return nil, errNotRegular
-		}
-		file, err := f.d.root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
-		if err != nil {
-			return nil, err
-		}
-		info, err = file.Stat()
-		if err == nil && !readable(info) {
-			err = errNotRegular
-		}
-		if err != nil {
-			file.Close()
-			return nil, err
-		}
-		return file, nil
+		file, _, err := regular.OpenOrDir(f.d.root, name)
+		return file, err
 	})
 }
-
-func readable(info fs.FileInfo) bool { return info.IsDir() || info.Mode().IsRegular() }
 
 // try returns do(name). [os.Root] refuses absolute links even if they lead to a
 // place inside; so if do fails, try calls it once more with the name resolved.

@@ -9,9 +9,6 @@ import (
 	"syscall"
 )
 
-// openNonblock keeps an open from waiting for the other end of a pipe.
-const openNonblock = syscall.O_NONBLOCK
-
 // keepOwner gives f to the owner and group of old. If this process may not do
 // that, it is no error: the file belongs to its user then, as with any editor.
 func keepOwner(f *os.File, old fs.FileInfo) error {

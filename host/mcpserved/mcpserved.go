@@ -22,6 +22,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/mcp"
 )
@@ -203,16 +204,12 @@ func (x *exhibit) file(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Re
 		return nil, none
 	}
 	defer root.Close()
-	info, err := root.Stat(name)
+	data, err := regular.Read(root, name, maxResource+1)
 	switch {
-	case err != nil || !info.Mode().IsRegular():
+	case err != nil:
 		return nil, none
-	case info.Size() > maxResource:
-		return nil, fmt.Errorf("the file has %d bytes, and at most %d are read", info.Size(), maxResource)
-	}
-	data, err := root.ReadFile(name)
-	if err != nil {
-		return nil, none
+	case len(data) > maxResource:
+		return nil, fmt.Errorf("the file has more than the %d bytes that are read", maxResource)
 	}
 	c := &sdk.ResourceContents{URI: r.Params.URI, MIMEType: mime.TypeByExtension(path.Ext(name))}
 	if utf8.Valid(data) {

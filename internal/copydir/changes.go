@@ -10,6 +10,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // The values of [Change].Change.
@@ -92,12 +94,12 @@ func same(a, b *tree, name string) (bool, error) {
 
 // sameContent compares files. A file that cannot be read differs from all others.
 func sameContent(a, b *os.Root, name string) (bool, error) {
-	f, err := openFile(a, name)
+	f, _, err := regular.Open(a, name)
 	if err != nil {
 		return false, nil
 	}
 	defer f.Close()
-	g, err := openFile(b, name)
+	g, _, err := regular.Open(b, name)
 	if err != nil {
 		return false, nil
 	}

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // Options limit what is copied. The zero Options copy everything.
@@ -195,7 +197,7 @@ func copyLink(to, from *os.Root, name string) error {
 
 // copyFile copies a regular file with its permissions and its time.
 func copyFile(to, from *os.Root, name string, info fs.FileInfo) (n int64, err error) {
-	r, err := openFile(from, name)
+	r, _, err := regular.Open(from, name)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", errUnread, err)
 	}
@@ -207,19 +209,6 @@ func copyFile(to, from *os.Root, name string, info fs.FileInfo) (n int64, err er
 	n, err = io.Copy(w, r) // on Linux by copy_file_range, which shares blocks where it can
 	err = errors.Join(err, w.Chmod(info.Mode().Perm()), w.Close())
 	return n, errors.Join(err, to.Chtimes(name, time.Time{}, info.ModTime()))
-}
-
-// openFile opens a regular file. It returns an error for anything that has taken
-// the file's place since it was listed, and does not block on a pipe.
-func openFile(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, f.Close(), errors.New(name+" is not a regular file"))
-	}
-	return f, nil
 }
 
 // removeAll removes a directory, even if directories below it are read-only.

@@ -11,6 +11,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
 // A Merge applies the changes between two directories to a third one.
@@ -230,7 +232,7 @@ func (g *merging) prepare(ctx context.Context, temp, name string) error {
 	if it.isLink() {
 		return g.to.root.Symlink(it.link, temp)
 	}
-	r, err := openFile(g.from.root, name)
+	r, _, err := regular.Open(g.from.root, name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnread, cause(err))
 	}

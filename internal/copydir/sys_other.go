@@ -4,6 +4,4 @@ package copydir
 
 import "io/fs"
 
-const openNonblock = 0
-
 func owner(fs.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }

@@ -7,9 +7,6 @@ import (
 	"syscall"
 )
 
-// openNonblock makes opening a pipe not wait for its other end.
-const openNonblock = syscall.O_NONBLOCK
-
 // owner returns the owner and the group of a file.
 func owner(info fs.FileInfo) (uid, gid int, ok bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)

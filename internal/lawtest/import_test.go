@@ -42,6 +42,7 @@ const (
 	shared    = "what the adapters of models have in common"
 	byHand    = "schemas that are written by hand"
 	anExample = "an example may use all that is public"
+	untrusted = "files that others may have put there"
 	casts     = "test data that a person can write by hand"
 )
 
@@ -81,8 +82,9 @@ var vocabularies = []floor{
 	}},
 	{pkg: "llm/tokens/internal/bpe", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
-	{pkg: "workspace", may: map[string]string{"golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
+	{pkg: "workspace", may: map[string]string{module + "/internal/regular": untrusted, "golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/near"},
+	{pkg: "internal/regular"},
 	{pkg: "internal/clip"},
 	{pkg: "internal/ids"},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
@@ -94,7 +96,7 @@ var vocabularies = []floor{
 
 	{pkg: "egress"}, // every adapter is given a dialer of it
 
-	{pkg: "internal/copydir"},
+	{pkg: "internal/copydir", may: map[string]string{module + "/internal/regular": untrusted}},
 	{pkg: "internal/htmlmd", may: map[string]string{
 		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
@@ -350,6 +352,7 @@ var configured = []floor{
 		module + "/data/document":    "what the agents can do",
 		module + "/llm":              models,
 		module + "/internal/copydir": "attempts are made in copies",
+		module + "/internal/regular": untrusted,
 		"go.yaml.in/yaml/v3":         "the front matter of agents and skills",
 	}},
 }
@@ -365,6 +368,7 @@ var surfaces = []floor{
 	{pkg: "server", may: map[string]string{
 		module + "/internal/clip": "texts are shortened for people",
 		module:                    speaks, module + "/run": drives, module + "/llm": models,
+		module + "/internal/regular":                       untrusted,
 		module + "/internal/args":                          "what people write for a tool is checked as what models do",
 		module + "/internal/ids":                           "sessions and messages",
 		module + "/journal":                                "the index that lists and searches sessions",
@@ -380,24 +384,25 @@ var assembly = []floor{
 	}},
 	{pkg: "host", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,
-		module + "/llm/providers":   "the providers that are built in",
-		module + "/llm/catalogue":   "what is known of models that the configuration does not describe",
-		module + "/llm/tokens":      "the size of requests",
-		module + "/journal":         "secrets, and the index of sessions",
-		module + "/run":             drives,
-		module + "/agents":          "the agents and flows that it makes",
-		module + "/tools":           "the tool that delegates",
-		module + "/config":          "what it turns into agents",
-		module + "/gate":            "what rules on the calls of agents",
-		module + "/sandbox":         "what commands run in",
-		module + "/egress":          "the proxies of sandbox and browser",
-		module + "/web":             "tools that are shared by all agents of a workspace",
-		module + "/browser":         "tools that are shared by all agents of a workspace",
-		module + "/data/document":   "documents that web tools read",
-		module + "/mcp":             "the tools of servers",
-		module + "/trace":           "traces, if the environment asks for them",
-		module + "/internal/doctor": "the models of an Ollama",
-		module + "/internal/ids":    "the ids of messages",
+		module + "/llm/providers":    "the providers that are built in",
+		module + "/llm/catalogue":    "what is known of models that the configuration does not describe",
+		module + "/llm/tokens":       "the size of requests",
+		module + "/journal":          "secrets, and the index of sessions",
+		module + "/run":              drives,
+		module + "/agents":           "the agents and flows that it makes",
+		module + "/tools":            "the tool that delegates",
+		module + "/config":           "what it turns into agents",
+		module + "/gate":             "what rules on the calls of agents",
+		module + "/sandbox":          "what commands run in",
+		module + "/egress":           "the proxies of sandbox and browser",
+		module + "/web":              "tools that are shared by all agents of a workspace",
+		module + "/browser":          "tools that are shared by all agents of a workspace",
+		module + "/data/document":    "documents that web tools read",
+		module + "/mcp":              "the tools of servers",
+		module + "/trace":            "traces, if the environment asks for them",
+		module + "/internal/doctor":  "the models of an Ollama",
+		module + "/internal/regular": untrusted,
+		module + "/internal/ids":     "the ids of messages",
 	}},
 	{pkg: "host/summary", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/host": "the files that a run changed", module + "/run": "questions",
@@ -409,7 +414,8 @@ var assembly = []floor{
 	}},
 	{pkg: "host/mcpserved", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",
-		module + "/host/summary": "sessions as resources", module + "/journal": "the index of sessions",
+		module + "/internal/regular": untrusted,
+		module + "/host/summary":     "sessions as resources", module + "/journal": "the index of sessions",
 		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
 	}},
 }
