@@ -53,6 +53,12 @@ type Dir struct {
 	// error, the file is not changed. It must not change after the first use.
 	Guard func(name string) error
 
+	// Access, if not nil, says how far a file can be reached by its name, from
+	// which symbolic links are resolved. It is called often, from any
+	// goroutine, and must not change after the first use. It does not confine
+	// commands; that is for the Cage.
+	Access func(name string) Access
+
 	path string
 	root *os.Root
 

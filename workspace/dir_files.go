@@ -45,9 +45,9 @@ func (d *Dir) write(ctx context.Context, name string, data []byte) error {
 	if err := d.root.MkdirAll(path.Dir(target), 0o777); err != nil {
 		return err
 	}
-	// From here on everything happens in this directory, even if the path
-	// that led to it changes meanwhile.
-	parent, err := d.root.OpenRoot(path.Dir(target))
+	// From here on everything happens in this directory, which has the name
+	// that was decided on, even if the path that led to it changes meanwhile.
+	parent, err := d.enter(path.Dir(target))
 	if err != nil {
 		return err
 	}
@@ -77,10 +77,15 @@ func (d *Dir) remove(name string) error {
 	if err == nil {
 		err = d.guarded(target)
 	}
-	if err == nil {
-		err = d.root.Remove(target)
+	if err != nil {
+		return err
 	}
-	return err
+	parent, err := d.enter(path.Dir(target))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return parent.Remove(path.Base(target))
 }
 
 // usable returns an error if no file called name can be changed, whatever is
@@ -95,13 +100,21 @@ func (d *Dir) usable(ctx context.Context, name string) error {
 	if _, err := filepath.Localize(name); err != nil || name == "." {
 		return fs.ErrInvalid
 	}
+	return d.denied(name)
+}
+
+// denied returns an error if name is hidden.
+func (d *Dir) denied(name string) error {
+	if d.Access != nil && d.Access(name) == Hidden {
+		return errDenied
+	}
 	return nil
 }
 
-// guarded asks the Guard, if there is one.
+// guarded returns an error if name is hidden, or if the Guard does.
 func (d *Dir) guarded(name string) error {
-	if d.Guard == nil {
-		return nil
+	if err := d.denied(name); err != nil || d.Guard == nil {
+		return err
 	}
 	return d.Guard(name)
 }
