@@ -71,7 +71,7 @@ func (o Options) agent(name, description, instructions string, own []openmanus.T
 		ts = append(ts, tools.NewDelegate(o.Delegates))
 	}
 	if len(o.Skills) > 0 {
-		ts = append(ts, newSkillTool(o.Skills))
+		ts = append(ts, newSkillTool(o.Skills, o.Workspace))
 	}
 	if len(o.Answer) > 0 {
 		t, err := tools.NewCompletion(o.Answer)

@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -124,7 +126,7 @@ func TestSkills(t *testing.T) {
 	if len(skills) != 1 || len(problems) != 2 {
 		t.Fatalf("%v %v", skills, problems)
 	}
-	tool := newSkillTool(skills)
+	tool := newSkillTool(skills, nil)
 	if d := tool.Spec().Description; !strings.Contains(d, "brew-tea: Makes tea.") || strings.Contains(d, "Boil") {
 		t.Errorf("%s", d)
 	}
@@ -165,6 +167,40 @@ func TestEveryAgentCanBeMade(t *testing.T) {
 		}
 		if err := closer.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A skill's files that a rule denies do not exist, and are not listed.
+func TestSkillsObeyTheWorkspace(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{"SKILL.md": "---\nname: a\ndescription: d\n---\nHow.", "free.md": "free", "key.md": "secret"} {
+		if err := os.MkdirAll(filepath.Join(root, "skills/a"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, "skills/a", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ws, err := workspace.NewDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	ws.Access = func(name string) workspace.Access {
+		if name == "skills/a/key.md" {
+			return workspace.Hidden
+		}
+		return workspace.Free
+	}
+	skills, _ := Skills(os.DirFS(root), root, "workspace", "skills")
+	tool := newSkillTool(skills, ws)
+	for input, want := range map[string]string{
+		`{"name":"a"}`: "- free.md\n", `{"name":"a","file":"free.md"}`: "free", `{"name":"a","file":"key.md"}`: "",
+	} {
+		res, _ := tool.Run(t.Context(), openmanus.Call{Call: llm.Call{Name: "skill", Input: input}})
+		if got := res.Parts.Text(); !strings.HasSuffix(got, want) || strings.Contains(got, "secret") || strings.Contains(got, "key.md") {
+			t.Errorf("%s: %q, want %q at the end", input, got, want)
 		}
 	}
 }

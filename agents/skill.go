@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // A Skill is a directory with a SKILL.md in the Agent Skills format: a text that
@@ -79,8 +80,15 @@ func parseSkill(folder string, data []byte) (Skill, error) {
 	return Skill{Name: f.Name, Description: shortened(clip.OneLine(f.Description), 1024)}, nil
 }
 
-// newSkillTool returns the tool that reads skills.
-func newSkillTool(skills []Skill) openmanus.Tool {
+// newSkillTool returns the tool that reads skills. Those of the workspace ws, if
+// it is not nil, are read as its other files are, so that the same files exist.
+func newSkillTool(skills []Skill, ws workspace.Files) openmanus.Tool {
+	skills = slices.Clone(skills)
+	for i := range skills {
+		if ws != nil && skills[i].From == "workspace" {
+			skills[i].files = workspace.Unnamed(ws.FS())
+		}
+	}
 	var names []string
 	var b strings.Builder
 	b.WriteString("Read how something is done here. When a task fits one of these skills, read it before you start, " +

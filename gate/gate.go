@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,6 +43,31 @@ func New(o Options) (*Gate, error) {
 		return nil, fmt.Errorf("allow: %w", err)
 	}
 	return g, nil
+}
+
+// DeniesPath reports whether a rule denies calls that read the file name, which is
+// relative to the workspace. The host keeps such files from tools that come across
+// them without naming them.
+func (g *Gate) DeniesPath(name string) bool { return g.anyPath(g.deny, name, "path") }
+
+// AsksAboutPath is like DeniesPath, for rules that ask.
+func (g *Gate) AsksAboutPath(name string) bool { return g.anyPath(g.ask, name, "path") }
+
+// DeniesEdit reports whether a rule denies calls that change the file name.
+func (g *Gate) DeniesEdit(name string) bool { return g.anyPath(g.deny, name, "path", "edit") }
+
+// HasPathRules reports whether any rule is about paths.
+func (g *Gate) HasPathRules() bool {
+	return slices.ContainsFunc(slices.Concat(g.deny, g.ask), func(r rule) bool { return r.kind == "path" || r.kind == "edit" })
+}
+
+// anyPath reports whether one of the rules of these kinds is about a file. A
+// pattern may be absolute although the file is in the workspace.
+func (g *Gate) anyPath(rules []rule, name string, kinds ...string) bool {
+	return slices.ContainsFunc(rules, func(r rule) bool {
+		return slices.Contains(kinds, r.kind) &&
+			(r.fitsPath(name) || r.fitsPath(filepath.ToSlash(filepath.Join(g.o.Workspace, name))))
+	})
 }
 
 // sandboxed reports whether Sandboxed calls of the session run in a sandbox.

@@ -3,11 +3,14 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -20,7 +23,42 @@ func (e Env) Workspace(ctx context.Context, cfg *config.Config, dir, kind string
 		return nil, mistake(err)
 	}
 	ws, err := sandbox.Open(ctx, o)
-	return ws, mistake(err)
+	if err != nil {
+		return nil, mistake(err)
+	}
+	g, err := e.Gate(cfg, gate.Options{Workspace: ws.Dir()})
+	if err != nil {
+		return nil, errors.Join(err, ws.Close())
+	}
+	restrict(ws, g)
+	return ws, nil
+}
+
+// restrict keeps from the tools of a workspace the files that rules of g deny,
+// however a tool comes across them.
+func restrict(ws *workspace.Dir, g *gate.Gate) {
+	if !g.HasPathRules() {
+		return
+	}
+	ws.Access = func(name string) workspace.Access {
+		switch {
+		case g.DeniesPath(name):
+			return workspace.Hidden
+		case g.AsksAboutPath(name):
+			return workspace.ByName
+		}
+		return workspace.Free
+	}
+	guard := ws.Guard
+	ws.Guard = func(name string) error {
+		if g.DeniesEdit(name) {
+			return fmt.Errorf("a rule denies changes of it: %w", fs.ErrPermission)
+		}
+		if guard == nil {
+			return nil
+		}
+		return guard(name)
+	}
 }
 
 // Sandbox returns the options of the sandbox that cfg describes, for commands in

@@ -109,6 +109,8 @@ func (g *grep) run(ctx context.Context) (openmanus.Result, error) {
 		return openmanus.Result{}, err
 	}
 	if info.IsDir() {
+		g.fsys = workspace.Unnamed(g.fsys)
+		g.walk.fsys = g.fsys
 		err = g.tree(ctx)
 	} else {
 		err = g.files(ctx, []string{g.root})

@@ -26,7 +26,7 @@ func (v *visualization) draw(ctx context.Context, in visualizationInput, it item
 	if err != nil {
 		return Drawn{}, "", err
 	}
-	t, err := data.Read(ctx, v.ws.FS(), name, data.Options{Table: it.Table})
+	t, err := data.Read(ctx, v.files(in), name, data.Options{Table: it.Table})
 	if err != nil {
 		return Drawn{}, "", err
 	}
@@ -134,7 +134,7 @@ func (v *visualization) mark(ctx context.Context, in visualizationInput, it item
 		return Drawn{}, "", err
 	}
 	base := strings.TrimSuffix(name, path.Ext(name))
-	spec, err := fs.ReadFile(v.ws.FS(), base+".json")
+	spec, err := fs.ReadFile(v.files(in), base+".json")
 	if errors.Is(err, fs.ErrNotExist) {
 		return Drawn{}, "", fmt.Errorf("%s: its specification %s.json is missing; draw the chart again", name, base)
 	}

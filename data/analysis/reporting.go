@@ -59,7 +59,7 @@ func makeReport(ctx context.Context, ws workspace.Workspace, in reportInput) (op
 		return none, err
 	}
 	options := report.Options{Title: in.Title, Lang: in.Language, Name: namer(ws, dir)}
-	page, err := report.Make(ctx, ws.FS(), text, options)
+	page, err := report.Make(ctx, workspace.Unnamed(ws.FS()), text, options)
 	if err != nil {
 		return none, err
 	}

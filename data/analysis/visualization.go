@@ -199,6 +199,15 @@ func (v *visualization) items(ctx context.Context, in visualizationInput) ([]ite
 	return items, nil
 }
 
+// files returns the file system that has the data of the charts: a file that
+// the call itself does not name may be left out of it.
+func (v *visualization) files(in visualizationInput) fs.FS {
+	if in.JSONPath != "" {
+		return workspace.Unnamed(v.ws.FS())
+	}
+	return v.ws.FS()
+}
+
 // normalize replaces OpenManus' names by ours.
 func (it *item) normalize() {
 	it.Data = cmp.Or(it.Data, it.CSVFilePath)

@@ -15,6 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/openmanus-go/openmanus/internal/ctxio"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // An archive becomes a list of its files as the first part, and each small
@@ -62,7 +63,7 @@ func (r *reader) archive(z *zip.Reader) error {
 	var l listing
 	encrypted, n := 0, 1
 	for _, f := range z.File {
-		if strings.HasSuffix(f.Name, "/") {
+		if strings.HasSuffix(f.Name, "/") || r.hides(f.Name) {
 			continue
 		}
 		l.add(f.Name, f.UncompressedSize64, f.Modified)
@@ -89,6 +90,12 @@ func (r *reader) archive(z *zip.Reader) error {
 	}
 	r.list(&l, "zip")
 	return r.ctx.Err()
+}
+
+// hides reports whether a file of the archive does not exist for the reader, as a
+// file beside the archive would not.
+func (r *reader) hides(member string) bool {
+	return workspace.Hides(workspace.Unnamed(r.fsys), path.Join(r.name, path.Join("/", member)))
 }
 
 // member adds a file of an archive as part n, unless it is no text.
@@ -167,7 +174,7 @@ func (r *reader) tar(src io.Reader, format string) error {
 			r.note("the archive has more than %d files; the rest is left out", maxEntries)
 			break
 		}
-		if h.Typeflag != tar.TypeReg {
+		if h.Typeflag != tar.TypeReg || r.hides(h.Name) {
 			continue
 		}
 		l.add(h.Name, uint64(max(h.Size, 0)), h.ModTime)
