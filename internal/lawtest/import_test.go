@@ -87,6 +87,10 @@ var vocabularies = []floor{
 	{pkg: "internal/regular"},
 	{pkg: "internal/clip"},
 	{pkg: "internal/ids"},
+	{pkg: "internal/provenance", may: map[string]string{
+		"golang.org/x/text/unicode/norm": "letters without their accents and styles",
+		"golang.org/x/net/idna":          "host names beyond ASCII",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
 	{pkg: "internal/args", may: map[string]string{

@@ -1,0 +1,224 @@
+package provenance
+
+import (
+	"math/bits"
+)
+
+// gramLen is the length of the shortest run that is found, in symbols. Eight
+// symbols of 36 have 41 bits, so that a key holds them without loss.
+const gramLen = 8
+
+// An Index knows texts by the number of their source. The zero value is empty
+// and ready to use.
+//
+// Add and Find must not run at the same time; any number of Finds may.
+//
+// An Index holds no text. It takes about 12 bytes for each byte of new text,
+// at most 20, and nothing for text that the same source has had before.
+type Index struct {
+	slots   []uint64 // key<<listBits | list, in open addressing; 0 is empty
+	used    int
+	shift   int // 64 - log2(len(slots))
+	sets    sets
+	numbers []int          // the caller's number of each source
+	slot    map[int]uint32 // the reverse of numbers
+	tails   []string       // the end of each source's text, which the next piece continues
+	canon   canon          // memory for Add
+}
+
+const (
+	listBits = 22
+	listMask = 1<<listBits - 1
+	asciiKey = 37 * 37 * 37 * 37 * 37 * 37 * 37 * 37 // keys below are 8 symbols or fewer of ASCII, exactly
+	keySpan  = 1<<42 - asciiKey                      // keys from asciiKey on are hashes
+	oldest   = asciiKey / 37                         // weight of the oldest symbol of a gram
+)
+
+// key turns the polynomial of up to 8 symbols into a key of 42 bits. Different
+// symbols of ASCII have different keys.
+func key(h uint64) uint64 {
+	if h < asciiKey {
+		return h
+	}
+	hi, _ := bits.Mul64(mix(h), keySpan)
+	return asciiKey + hi
+}
+
+// keyOf returns the key of up to 8 symbols.
+func keyOf(sym []uint64) uint64 {
+	h := uint64(0)
+	for _, s := range sym {
+		h = h*37 + s
+	}
+	return key(h)
+}
+
+// lookup returns the set of sources that a key stands in, or 0.
+func (x *Index) lookup(k uint64) uint32 {
+	if len(x.slots) == 0 {
+		return 0
+	}
+	mask := uint64(len(x.slots) - 1)
+	for i := k * 0x9e3779b97f4a7c15 >> x.shift; ; i = (i + 1) & mask {
+		s := x.slots[i]
+		if s>>listBits == k {
+			return uint32(s & listMask)
+		}
+		if s == 0 {
+			return 0
+		}
+	}
+}
+
+// insert adds source to the set of a key.
+func (x *Index) insert(k uint64, source uint32) {
+	if 4*x.used >= 3*len(x.slots) {
+		x.grow()
+	}
+	mask := uint64(len(x.slots) - 1)
+	for i := k * 0x9e3779b97f4a7c15 >> x.shift; ; i = (i + 1) & mask {
+		s := x.slots[i]
+		if s>>listBits == k {
+			if with := x.sets.with(uint32(s&listMask), source); with != uint32(s&listMask) {
+				x.slots[i] = k<<listBits | uint64(with)
+			}
+			return
+		}
+		if s == 0 {
+			x.slots[i] = k<<listBits | uint64(x.sets.with(0, source))
+			x.used++
+			return
+		}
+	}
+}
+
+func (x *Index) grow() {
+	old := x.slots
+	x.slots = make([]uint64, max(1<<10, 2*len(old)))
+	x.shift = 64 - bits.TrailingZeros(uint(len(x.slots)))
+	mask := uint64(len(x.slots) - 1)
+	for _, s := range old {
+		if s == 0 {
+			continue
+		}
+		i := (s >> listBits) * 0x9e3779b97f4a7c15 >> x.shift
+		for x.slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		x.slots[i] = s
+	}
+}
+
+// sets are sets of sources, each of which exists once. A set is a list whose
+// tail is another set.
+type sets struct {
+	nodes []node          // nodes[0] is the empty set
+	ids   map[node]uint32 // where a node is
+	memo  [256]struct{ set, source, with uint32 }
+}
+
+type node struct{ source, rest uint32 }
+
+// everything is the set that stands for all sources. It takes the place of new
+// sets when there are too many different ones.
+const everything = listMask
+
+// with returns the set with source in it.
+func (s *sets) with(set, source uint32) uint32 {
+	if set == everything {
+		return set
+	}
+	m := &s.memo[(set*31+source)%256]
+	if m.with != 0 && m.set == set && m.source == source {
+		return m.with
+	}
+	if s.ids == nil {
+		s.ids = map[node]uint32{}
+		s.nodes = append(s.nodes, node{})
+	}
+	with := uint32(0)
+	for at := set; at != 0; at = s.nodes[at].rest {
+		if s.nodes[at].source == source {
+			with = set
+			break
+		}
+	}
+	if with == 0 {
+		n := node{source, set}
+		id, ok := s.ids[n]
+		if !ok {
+			if len(s.nodes) == everything {
+				return everything
+			}
+			id = uint32(len(s.nodes))
+			s.nodes = append(s.nodes, n)
+			s.ids[n] = id
+		}
+		with = id
+	}
+	m.set, m.source, m.with = set, source, with
+	return with
+}
+
+// Add makes text known as a text of source. A text may be added in pieces: a
+// text continues what was last added for the same source.
+func (x *Index) Add(source int, text string) {
+	if text == "" {
+		return
+	}
+	id, ok := x.slot[source]
+	if !ok {
+		if x.slot == nil {
+			x.slot = map[int]uint32{}
+		}
+		id = uint32(len(x.numbers))
+		x.numbers = append(x.numbers, source)
+		x.tails = append(x.tails, "")
+		x.slot[source] = id
+	}
+	text = x.tails[id] + text
+	x.addText(id, text)
+	for _, decoded := range decodeSource(text) {
+		x.addText(id, decoded)
+	}
+	x.tails[id] = tail(text)
+}
+
+// addText adds the runs and tokens of a text.
+func (x *Index) addText(id uint32, text string) {
+	c := &x.canon
+	c.set(text)
+	h := uint64(0)
+	for i, s := range c.sym {
+		if i >= gramLen {
+			h -= c.sym[i-gramLen] * oldest
+		}
+		h = h*37 + s
+		if i >= gramLen-1 {
+			x.insert(key(h), id)
+		}
+	}
+	for _, w := range c.words {
+		if w.hi-w.lo < gramLen {
+			x.insert(keyOf(c.sym[w.lo:w.hi]), id)
+		}
+	}
+	for _, n := range c.names {
+		if n.words > 1 && n.hi-n.lo < gramLen {
+			x.insert(keyOf(c.sym[n.lo:n.hi]), id)
+		}
+	}
+}
+
+// tail returns the end of a text that must be looked at again when the text is
+// continued: more than a run, and the word or the encoded text that may go on.
+func tail(text string) string {
+	const least, most = 64, 1024
+	i := max(0, len(text)-least)
+	for i > 0 && i > len(text)-most && !isSpace(text[i-1]) {
+		i--
+	}
+	return string([]byte(text[i:])) // not to keep the whole text
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
