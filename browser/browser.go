@@ -21,6 +21,8 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/remote"
+
+	"github.com/openmanus-go/openmanus/egress"
 )
 
 // Options say which browser [Start] runs, and how. The zero value means a
@@ -36,13 +38,16 @@ type Options struct {
 	// root. A page that breaks out of its renderer then has the user's rights.
 	NoSandbox bool
 
-	// Proxy takes all of the browser's traffic: http://HOST:PORT. With "" the
-	// browser connects directly. It has no effect on a browser at URL.
-	Proxy string
+	// Dialer makes all connections of the browser, which is given a proxy of its
+	// own. With nil the browser connects directly. It has no effect on a browser
+	// at URL.
+	Dialer *egress.Dialer
 
 	DisableSecurity bool     // pages may read each other, and certificates are not checked
 	Args            []string // further arguments of the program
 	Width, Height   int      // of the view, in CSS pixels; 0 means 1280 and 900
+
+	proxy string // of a gateway: http://HOST:PORT
 
 	root bool // for tests: behave as if the user was root
 }
@@ -56,6 +61,7 @@ type Browser struct {
 	c    *conn
 	proc *process // nil if Start connected to a running browser
 	dir  string   // for downloads and uploads; Close removes it
+	gate *gateway // nil if the browser connects directly
 
 	// patience is how long an action waits for its element, at least; hang is how
 	// long a page may take for an answer that takes no time. Tests shorten them.
@@ -93,6 +99,7 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	}
 	tr, err := b.transport(ctx, &o)
 	if err != nil {
+		b.gate.close()
 		return nil, err
 	}
 	b.c = newConn(tr, b.event)
@@ -108,9 +115,16 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 }
 
 // transport starts the process, or connects to the one that runs. It sets b.dir,
-// and b.proc if there is a process of ours.
+// and b.proc and b.gate if there is a process of ours.
 func (b *Browser) transport(ctx context.Context, o *Options) (chromedp.Transport, error) {
 	if o.URL == "" {
+		if o.Dialer != nil {
+			var err error
+			if b.gate, err = startGateway(o.Dialer); err != nil {
+				return nil, err
+			}
+			o.proxy = b.gate.url
+		}
 		p, err := launch(o)
 		if err != nil {
 			return nil, err
@@ -233,6 +247,7 @@ func (b *Browser) Close() error {
 	}
 	err := b.proc.end(ctx)
 	<-b.c.done
+	b.gate.close()
 	return err
 }
 

@@ -133,9 +133,9 @@ func (o *Options) arguments(profile string) []string {
 	if !o.Window {
 		args = append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu")
 	}
-	if o.Proxy != "" {
+	if o.proxy != "" {
 		// By default Chromium connects to loopback addresses without the proxy.
-		args = append(args, "--proxy-server="+o.Proxy, "--proxy-bypass-list=<-loopback>")
+		args = append(args, "--proxy-server="+o.proxy, "--proxy-bypass-list=<-loopback>")
 	}
 	if o.NoSandbox {
 		args = append(args, "--no-sandbox", "--test-type") // the latter hides a warning that covers the page

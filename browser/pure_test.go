@@ -321,7 +321,7 @@ func TestArguments(t *testing.T) {
 	}
 	for flag, o := range map[string]Options{
 		"--no-sandbox":                    {NoSandbox: true},
-		"--proxy-bypass-list=<-loopback>": {Proxy: "http://127.0.0.1:1"},
+		"--proxy-bypass-list=<-loopback>": {proxy: "http://127.0.0.1:1"},
 		"--ignore-certificate-errors":     {DisableSecurity: true},
 	} {
 		if !slices.Contains(o.arguments("/p"), flag) {

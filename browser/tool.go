@@ -33,9 +33,10 @@ type Config struct {
 	Files workspace.Files
 	Dir   string
 
-	// Check, if not nil, can refuse an address before it is opened. It does not
-	// see what pages connect to: that is up to the proxy of the browser.
-	Check func(*url.URL) error
+	// Check, if not nil, can refuse an address before it is opened, such as
+	// [egress.Dialer.CheckURL]. It does not see what pages connect to: that is up
+	// to [Options].Dialer.
+	Check func(context.Context, *url.URL) error
 
 	// Search, if not nil, searches the web. It returns the results as a model
 	// reads them, and the address of the first one, or "".
@@ -218,6 +219,7 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 		return openmanus.Result{}, err
 	}
 	c.b = s.b
+	c.name()
 	return c.run(a)
 }
 

@@ -63,10 +63,10 @@ var actions = map[string]action{
 
 // address returns the address that the call names, if the configuration allows
 // it.
-func (c *runner) address() (string, error) {
+func (c *runner) address(ctx context.Context) (string, error) {
 	u, err := parseAddress(c.in.URL)
 	if err == nil && u.Host != "" && c.tool.cfg.Check != nil {
-		err = c.tool.cfg.Check(u)
+		err = c.tool.cfg.Check(ctx, u)
 	}
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func (c *runner) address() (string, error) {
 // goTo opens a page in the active tab. It answers an open dialog first, and
 // dismisses it unless it asks whether to leave the page.
 func (c *runner) goTo(ctx context.Context) (string, Outcome, error) {
-	to, err := c.address()
+	to, err := c.address(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}
@@ -105,7 +105,7 @@ func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
 
 // openTab opens a page in a new tab. After an error the tab stays open.
 func (c *runner) openTab(ctx context.Context) (string, Outcome, error) {
-	to, err := c.address()
+	to, err := c.address(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}

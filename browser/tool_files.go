@@ -224,7 +224,7 @@ func (c *runner) download(ctx context.Context) (did string, out Outcome, err err
 
 // fetch downloads an address with the cookies of the page.
 func (c *runner) fetch(ctx context.Context, name string) (string, Outcome, error) {
-	from, err := c.address()
+	from, err := c.address(ctx)
 	if err != nil {
 		return "", Outcome{}, err
 	}

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/target"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -54,13 +56,43 @@ func (c *runner) run(a action) (openmanus.Result, error) {
 	limited, cancel := context.WithTimeout(c.ctx, actionTime)
 	defer cancel()
 	text, err := c.act(limited, a)
-	if err != nil {
+	refused := ""
+	if c.b.gate != nil {
+		refused = c.b.gate.refusals(err != nil)
+	}
+	switch {
+	case err != nil:
 		err = c.explain(limited, err)
+		if refused != "" && !strings.Contains(err.Error(), refused) {
+			err = fmt.Errorf("%w (%s)", err, refused)
+		}
+	case refused != "":
+		text += "; " + refused
 	}
 	if c.ctx.Err() != nil {
 		return openmanus.Result{}, c.ctx.Err()
 	}
 	return c.result(text), err
+}
+
+// name tells the gateway of the browser which host the call names, and makes the
+// context of the call tell it to [Config].Check.
+func (c *runner) name() {
+	named := ""
+	if u, err := parseAddress(c.in.URL); err == nil {
+		named = strings.ToLower(u.Hostname())
+	}
+	c.ctx = egress.WithNamed(c.ctx, func(host string) bool { return host == named })
+	if c.b.gate == nil {
+		return
+	}
+	var open []string
+	for _, t := range c.b.Tabs() {
+		if u, err := url.Parse(t.URL()); err == nil {
+			open = append(open, strings.ToLower(u.Hostname()))
+		}
+	}
+	c.b.gate.name(named, open)
 }
 
 // act carries out the action and returns what the result says of it.

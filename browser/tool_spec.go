@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/egress"
 )
 
 var (
@@ -112,21 +113,13 @@ func parseAddress(raw string) (*url.URL, error) {
 	if raw == "about:blank" {
 		return url.Parse(raw)
 	}
-	if !strings.Contains(raw, "://") {
-		scheme, _, ok := strings.Cut(raw, ":")
-		if ok && scheme != "localhost" && !strings.Contains(scheme, ".") { // not a host with a port
-			return nil, fmt.Errorf("%s: only http and https addresses are opened", raw)
-		}
-		raw = "https://" + raw
+	scheme, rest, ok := strings.Cut(raw, ":")
+	if ok && !strings.HasPrefix(rest, "//") && scheme != "localhost" && !strings.Contains(scheme, ".") {
+		return nil, fmt.Errorf("%s: only http and https addresses are opened", raw) // not a host with a port
 	}
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s is not an address", raw)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%s: only http and https addresses are opened", raw)
-	case u.Host == "":
-		return nil, fmt.Errorf("%s is not an address", raw)
+	u, err := egress.ParseURL(raw)
+	if err == nil && u.Scheme != "http" && u.Scheme != "https" {
+		err = fmt.Errorf("%s: only http and https addresses are opened", raw)
 	}
-	return u, nil
+	return u, err
 }

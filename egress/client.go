@@ -1,10 +1,12 @@
 package egress
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -40,8 +42,9 @@ func (d *Dialer) Client() *http.Client {
 }
 
 // CheckURL returns a [*Refused] if u may not be fetched. It does not resolve the
-// host, so a nil error does not mean that its addresses are allowed.
-func (d *Dialer) CheckURL(u *url.URL) error {
+// host, so a nil error does not mean that its addresses are allowed. Of ctx it
+// uses what [WithNamed] put there.
+func (d *Dialer) CheckURL(ctx context.Context, u *url.URL) error {
 	port := u.Port()
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -53,7 +56,8 @@ func (d *Dialer) CheckURL(u *url.URL) error {
 	case port == "":
 		port = "443"
 	}
-	return d.Check("[" + u.Hostname() + "]:" + port)
+	_, _, err := d.check(ctx, "["+u.Hostname()+"]:"+port)
+	return err
 }
 
 // A checked transport asks the policy about each request, also about one that
@@ -65,7 +69,7 @@ type checked struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := c.d.CheckURL(req.URL); err != nil {
+	if err := c.d.CheckURL(req.Context(), req.URL); err != nil {
 		if req.Body != nil {
 			err = errors.Join(err, req.Body.Close())
 		}
@@ -76,3 +80,19 @@ func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (c *checked) CloseIdleConnections() { c.tr.CloseIdleConnections() }
+
+// ParseURL parses an address as users and models write it: with or without a
+// scheme, which is then https, and with space around it. The result has a host,
+// and any scheme. All that rules on addresses and all that requests them must
+// use it, so that both mean the same host.
+func ParseURL(text string) (*url.URL, error) {
+	text = strings.TrimSpace(text)
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" {
+		return nil, fmt.Errorf("%s is not an address", clean(text))
+	}
+	return u, nil
+}

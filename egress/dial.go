@@ -20,7 +20,11 @@ type Refused struct {
 	Addr netip.Addr // the address of the host that was refused, if the host itself was not
 	Rule string     // the rule, as a clause: "the host is not on the list"
 	Try  string     // what to change, and where, to allow it; "" if nothing can
+	Err  error      // what [Dialer].Judge said, if that refused it
 }
+
+// Unwrap returns e.Err.
+func (e *Refused) Unwrap() error { return e.Err }
 
 func (e *Refused) Error() string {
 	to := e.Host
@@ -52,6 +56,16 @@ type Dialer struct {
 	// system's resolver. It must be set before the first use.
 	Resolver Resolver
 
+	// Judge, if it is not nil, can refuse what the policy allows, such as by
+	// rules of the user. It is called from many goroutines, before each request
+	// and each connection: with the host as it was parsed (a name in lower case,
+	// or an address in its usual form), and with each address that a name
+	// resolves to. named reports whether the call that makes the request names
+	// this very host: see [WithNamed]. The text of the error is a clause, such as
+	// "the rule X denies it"; [Refused].Err has the error. Judge must be set
+	// before the first use.
+	Judge func(host string, named bool) error
+
 	// local returns the addresses of this machine, which are not public
 	// whatever they look like. dial connects to an address that passed.
 	// Tests replace them.
@@ -81,13 +95,13 @@ func (d *Dialer) Mode() Mode { return d.rules.mode }
 // not resolve the host, so a nil error does not mean that its addresses are
 // allowed.
 func (d *Dialer) Check(target string) error {
-	_, _, err := d.check(target)
+	_, _, err := d.check(context.Background(), target)
 	return err
 }
 
 // check parses a target and checks its host, and if that is an address the
 // address too.
-func (d *Dialer) check(target string) (host, uint16, error) {
+func (d *Dialer) check(ctx context.Context, target string) (host, uint16, error) {
 	h, port, err := readTarget(target)
 	if err != nil {
 		return h, 0, &Refused{Host: clean(target), Rule: err.Error()}
@@ -100,7 +114,42 @@ func (d *Dialer) check(target string) (host, uint16, error) {
 			return h, port, no
 		}
 	}
+	if no := d.judge(ctx, h, port, h.addr); no != nil {
+		return h, port, no
+	}
 	return h, port, nil
+}
+
+// judge asks Judge about a host, or if a is valid about that address of it.
+func (d *Dialer) judge(ctx context.Context, h host, port uint16, a netip.Addr) *Refused {
+	if d.Judge == nil {
+		return nil
+	}
+	text := h.String()
+	if a.IsValid() {
+		text = a.String()
+	}
+	if err := d.Judge(text, isNamed(ctx, text)); err != nil {
+		return &Refused{Host: h.String(), Port: port, Addr: a, Rule: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// namedKey is the key of the function of WithNamed in a context.
+type namedKey struct{}
+
+// WithNamed returns a context for the requests of a call. named reports whether
+// the call itself names a host, in the form that [Dialer].Judge gets, so that
+// whoever ruled on the call has ruled on this host. It is called from many
+// goroutines. Redirects, links and the parts of a page lead to hosts that no call
+// named.
+func WithNamed(ctx context.Context, named func(host string) bool) context.Context {
+	return context.WithValue(ctx, namedKey{}, named)
+}
+
+func isNamed(ctx context.Context, host string) bool {
+	named, ok := ctx.Value(namedKey{}).(func(string) bool)
+	return ok && named(host)
 }
 
 // clean returns text that is safe to show: quoted if it has control characters
@@ -143,7 +192,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, target string) (net.C
 	default:
 		return nil, &Refused{Host: clean(target), Rule: "only TCP is allowed, not " + clean(network)}
 	}
-	h, port, err := d.check(target)
+	h, port, err := d.check(ctx, target)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +204,11 @@ func (d *Dialer) DialContext(ctx context.Context, network, target string) (net.C
 	}
 	var refused, failed []error
 	for i, a := range addrs {
-		if no := d.address(h, a, port); no != nil {
+		no := d.address(h, a, port)
+		if no == nil && h.name != "" {
+			no = d.judge(ctx, h, port, a)
+		}
+		if no != nil {
 			refused = append(refused, no)
 			continue
 		}

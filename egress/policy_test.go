@@ -116,7 +116,7 @@ func TestWhatIsSaidToHelpHelps(t *testing.T) {
 		for range 3 {
 			d := dialer(t, policy)
 			d.Resolver = known
-			h, port, err := d.check(target)
+			h, port, err := d.check(t.Context(), target)
 			if err == nil && known[h.name] != nil {
 				if no := d.address(h, known[h.name][0][0], port); no != nil {
 					err = no

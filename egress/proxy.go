@@ -33,6 +33,10 @@ type Proxy struct {
 	// Calls come from many goroutines at once, and must not block.
 	Refused func(error)
 
+	// Named reports whether the user of the proxy named a host, as in
+	// [WithNamed]. Calls come from many goroutines at once. nil: none is named.
+	Named func(host string) bool
+
 	// MaxConns is how many connections are served at once; more wait. 0: 256.
 	MaxConns int
 
@@ -50,6 +54,9 @@ const (
 // and every connection. It returns nil if ctx ended it.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
+	if p.Named != nil {
+		ctx = WithNamed(ctx, p.Named)
+	}
 	s := &serving{Proxy: p, ctx: ctx, http: newQueue(l.Addr()),
 		slots: make(chan struct{}, either(p.MaxConns, 256)), idle: either(p.Idle, 10*time.Minute)}
 	s.transport = p.Dialer.Transport()
@@ -58,6 +65,7 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 		Handler: s.handler(), ReadHeaderTimeout: helloTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog:                     log.New(complaints(s.tell), "", 0),
 		DisableGeneralOptionsHandler: true,
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
 		},
@@ -289,7 +297,7 @@ func (s *serving) target(r *http.Request) (string, error) {
 	if c.tunnel != "" {
 		u.Host = c.tunnel
 	}
-	if err := s.Dialer.CheckURL(u); err != nil {
+	if err := s.Dialer.CheckURL(r.Context(), u); err != nil {
 		return "", err
 	}
 	return u.Host, nil

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"maps"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/egress"
 )
 
 // facts are what is known of a call before it runs. They come from what the
@@ -20,7 +20,8 @@ type facts struct {
 	runs   bool     // an argument is declared to be a command or code
 	paths  []place  // declared or guessed, with what symbolic links lead to
 	named  []string // words of commands that may be paths
-	hosts  []string // in lower case
+	hosts  []string // see canonical
+	badURL bool     // an argument is declared to be an address, and cannot be read as one
 
 	edits     bool // it changes files of the workspace, and nothing else
 	changes   bool // it may change something
@@ -132,7 +133,7 @@ func (f *facts) argument(dir, name string, a openmanus.Argument, value any) {
 	case a.Kind == openmanus.PathArgument:
 		f.path(dir, text, a.Does)
 	case a.Kind == openmanus.URLArgument:
-		f.url(text)
+		f.badURL = !f.url(text) && text != "" || f.badURL
 	case a.Kind == openmanus.HostArgument:
 		f.host(text)
 	}
@@ -176,15 +177,15 @@ func (f *facts) path(dir, name string, does openmanus.Effect) {
 	}
 }
 
-// url adds the host of an address. Like the tools that open addresses, it
-// ignores space around them and adds a scheme where there is none.
-func (f *facts) url(text string) {
-	if text = strings.TrimSpace(text); !strings.Contains(text, "://") {
-		text = "https://" + text
+// url adds the host of an address, and reports whether it could be read. The
+// tools that open addresses read them with the same function.
+func (f *facts) url(text string) bool {
+	u, err := egress.ParseURL(text)
+	if err != nil {
+		return false
 	}
-	if u, err := url.Parse(text); err == nil {
-		f.host(u.Hostname())
-	}
+	f.host(u.Hostname())
+	return true
 }
 
 // host adds a host, without a port.
@@ -192,8 +193,8 @@ func (f *facts) host(name string) {
 	if h, _, err := net.SplitHostPort(name); err == nil {
 		name = h
 	}
-	if name = strings.TrimSpace(name); name != "" {
-		f.hosts = append(f.hosts, strings.ToLower(name))
+	if name = canonical(name); name != "" {
+		f.hosts = append(f.hosts, name)
 	}
 }
 

@@ -122,6 +122,10 @@ func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
 			g.question(f)+" (It runs something that cannot be known before, and there are rules for "+
 				"commands.)")
 	}
+	if f.badURL && (hasKind(g.ask, "host") || hasKind(g.deny, "host")) {
+		return ask("an address that cannot be read", g.question(f)+
+			" (It names an address whose host cannot be read, and there are rules for hosts.)")
+	}
 	for _, kind := range []string{"tool", "command", "path", "edit", "host"} {
 		if r, ok := covers(g.allow, kind, f); ok && (kind != "command" || g.writesCovered(f)) {
 			return allowed("allow " + r.text)

@@ -118,7 +118,11 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if o.Delegates, err = delegates(tm, spec.Delegates); err != nil {
 		return m, err
 	}
-	web, err := newWebTools(h.Config, ws, model.Info.Vision != nil && *model.Info.Vision)
+	judge, err := h.Gate(h.Config, gate.Options{})
+	if err != nil {
+		return m, err
+	}
+	web, err := newWebTools(h.Config, ws, judge.CheckHost, model.Info.Vision != nil && *model.Info.Vision)
 	if err != nil {
 		return m, mistake(err)
 	}
@@ -218,7 +222,7 @@ func (h Env) ToolsOf(cfg *config.Config, kind agents.Kind) ([]openmanus.Tool, er
 		return nil, mistake(err)
 	}
 	defer ws.Close()
-	web, err := newWebTools(cfg, ws, false)
+	web, err := newWebTools(cfg, ws, nil, false)
 	if err != nil {
 		return nil, mistake(err)
 	}

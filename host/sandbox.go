@@ -82,6 +82,12 @@ func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, err
 	if err != nil {
 		return o, err
 	}
+	rules, err := e.Gate(cfg, gate.Options{})
+	if err != nil {
+		return o, err
+	}
+	// The list of hosts says whom commands may ask; only rules that deny are left.
+	dialer.Judge = func(host string, _ bool) error { return rules.CheckHost(host, true) }
 	o.Proxy = (&egress.Proxy{Dialer: dialer, Refused: func(err error) {
 		if errors.As(err, new(*egress.Refused)) { // clients that use CONNECT do not show the reason
 			e.warnf("%s", err)

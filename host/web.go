@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -19,28 +17,27 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// webTools are the web tools of one agent with the proxy of its browser. All of
-// them reach the network through one dialer, which decides by [web] where they
-// may connect to.
+// webTools are the web tools of one agent. All of them, browsers included, reach
+// the network through one dialer, which decides by [web] and by the rules of
+// [approval] where they may connect to.
 type webTools struct {
 	cfg    *config.Config
 	dialer *egress.Dialer
 	tools  []openmanus.Tool
 	tool   *browser.Tool
-
-	mu    sync.Mutex
-	proxy string // the URL of the proxy; "": it has not been started
-	stop  context.CancelFunc
-	done  chan struct{}
 }
 
-// newWebTools makes the web tools of a workspace. Neither browser nor proxy runs
-// until one of them is used. vision reports whether the model sees images.
-func newWebTools(cfg *config.Config, ws workspace.Workspace, vision bool) (*webTools, error) {
+// newWebTools makes the web tools of a workspace. No browser runs until one of
+// them is used. judge is the [egress.Dialer].Judge. vision reports whether the
+// model sees images.
+func newWebTools(
+	cfg *config.Config, ws workspace.Workspace, judge func(host string, named bool) error, vision bool,
+) (*webTools, error) {
 	d, err := egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
 	if err != nil {
 		return nil, err
 	}
+	d.Judge = judge
 	w := &webTools{cfg: cfg, dialer: d}
 	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots, Convert: documentText}
 	c := cfg.Search
@@ -70,56 +67,19 @@ func documentText(ctx context.Context, name string, data []byte) (string, error)
 	return fmt.Sprintf("(%s, %s)\n%s", d.Format, d.About, d), nil
 }
 
-// Close ends the browsers, and then the proxy that they use. It waits for both.
-func (w *webTools) Close() error {
-	err := w.tool.Close()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stop != nil {
-		w.stop()
-		<-w.done
-	}
-	return err
-}
+// Close ends the browsers, and waits for that.
+func (w *webTools) Close() error { return w.tool.Close() }
 
 // start starts a browser as the configuration says, or connects to the one that
-// it names. A browser of the user's own does not use the proxy.
+// it names. A browser of the user's own connects directly.
 func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	b := w.cfg.Browser
 	if b.Proxy != "" {
 		return nil, errors.New("[browser.proxy] server is not supported: a browser reaches what [web] allows, directly. Take it out of the configuration, or connect to a browser of your own that uses the proxy ([browser] cdp_url)")
 	}
-	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args}
+	o := browser.Options{Path: b.Path, URL: cmp.Or(b.WSS, b.CDP), Profile: b.Profile, Window: !b.Headless, NoSandbox: !b.Sandbox, DisableSecurity: b.DisableSecurity, Args: b.Args, Dialer: w.dialer}
 	if slices.Contains(b.Args, "--no-sandbox") {
 		o.NoSandbox = true
 	}
-	if o.URL == "" {
-		var err error
-		if o.Proxy, err = w.listen(); err != nil {
-			return nil, err
-		}
-	}
 	return browser.Start(ctx, o)
-}
-
-// listen starts the proxy unless it runs, and returns its address. All that a
-// browser requests passes through it, so that [web] holds for pages too.
-func (w *webTools) listen() (string, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.proxy != "" {
-		return w.proxy, nil
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", errors.New("the proxy for the browser cannot be started: " + err.Error())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	w.stop, w.done, w.proxy = cancel, make(chan struct{}), "http://"+l.Addr().String()
-	go func() {
-		defer close(w.done)
-		p := egress.Proxy{Dialer: w.dialer}
-		p.Serve(ctx, l) // it ends with ctx
-	}()
-	return w.proxy, nil
 }

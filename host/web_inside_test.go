@@ -200,7 +200,7 @@ func TestWebReachesNothingInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	w, err := newWebTools(cfg, ws, false)
+	w, err := newWebTools(cfg, ws, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func NewCrawl(r *Reader) openmanus.Tool {
 	}
 	return openmanus.Func(spec("crawl", readsOnly, opens("urls")),
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
-			all, err := r.Crawl(ctx, call, in.URLs, in.Depth, cmp.Or(in.Max, 20))
+			all, err := r.Crawl(naming(ctx, in.URLs...), call, in.URLs, in.Depth, cmp.Or(in.Max, 20))
 			if err != nil {
 				return openmanus.Result{}, err
 			}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/andybalholm/brotli"
+
+	"github.com/openmanus-go/openmanus/egress"
 )
 
 const (
@@ -99,11 +101,8 @@ func (r *Reader) get(ctx context.Context, address string) (*Body, error) {
 // parseAddress parses an address with or without a scheme. It refuses schemes
 // other than http and https, and drops the fragment.
 func parseAddress(address string) (*url.URL, error) {
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
-	}
-	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	u, err := egress.ParseURL(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is not a web address: only http and https are read", address)
 	}
 	u.Fragment = ""

@@ -178,7 +178,7 @@ func (t *researcher) read(ctx context.Context, in researchInput) (string, error)
 	if len(in.URLs) == 0 {
 		return "", errors.New("urls are required for read")
 	}
-	limited, cancel := context.WithTimeout(ctx, max(time.Second, left))
+	limited, cancel := context.WithTimeout(naming(ctx, in.URLs...), max(time.Second, left))
 	defer cancel()
 	pages, errs := make([]*Page, len(in.URLs)), make([]error, len(in.URLs))
 	var wg sync.WaitGroup

@@ -5,9 +5,11 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -36,6 +38,18 @@ var readsOnly = openmanus.Hints{ReadOnly: true, Idempotent: true}
 // the tool opens.
 func opens(name string) openmanus.Argument {
 	return openmanus.Argument{Name: name, Kind: openmanus.URLArgument, Does: openmanus.Requests}
+}
+
+// naming returns a context for requests to addresses that a call names: see
+// [egress.WithNamed].
+func naming(ctx context.Context, addresses ...string) context.Context {
+	var hosts []string
+	for _, a := range addresses {
+		if u, err := parseAddress(a); err == nil {
+			hosts = append(hosts, strings.ToLower(u.Hostname()))
+		}
+	}
+	return egress.WithNamed(ctx, func(host string) bool { return slices.Contains(hosts, host) })
 }
 
 // A Saved says where the bytes of a page are kept. It is in the Detail of
@@ -76,7 +90,7 @@ func NewFetch(r *Reader) openmanus.Tool {
 	}
 	return openmanus.Func(spec("web_fetch", readsOnly, opens("url")),
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
-			p, err := r.Read(ctx, in.URL)
+			p, err := r.Read(naming(ctx, in.URL), in.URL)
 			if err != nil {
 				return openmanus.Result{}, err
 			}
