@@ -113,13 +113,11 @@ func parseAddress(raw string) (*url.URL, error) {
 	if raw == "about:blank" {
 		return url.Parse(raw)
 	}
-	scheme, rest, ok := strings.Cut(raw, ":")
-	if ok && !strings.HasPrefix(rest, "//") && scheme != "localhost" && !strings.Contains(scheme, ".") {
-		return nil, fmt.Errorf("%s: only http and https addresses are opened", raw) // not a host with a port
+	scheme, rest, ok := strings.Cut(strings.ToLower(raw), ":")
+	switch {
+	case !ok || scheme == "http" || scheme == "https":
+	case strings.HasPrefix(rest, "//"), scheme != "localhost" && !strings.Contains(scheme, "."): // no host with a port
+		return nil, fmt.Errorf("%s: only http and https addresses are opened", raw)
 	}
-	u, err := egress.ParseURL(raw)
-	if err == nil && u.Scheme != "http" && u.Scheme != "https" {
-		err = fmt.Errorf("%s: only http and https addresses are opened", raw)
-	}
-	return u, err
+	return egress.ParseURL(raw)
 }
