@@ -229,6 +229,7 @@ var adapters = []floor{
 		"golang.org/x/sys/...":                       platform + ": a lock of the file of approvals",
 	}},
 	{pkg: "gate", may: map[string]string{
+		"golang.org/x/net/idna":            "names of hosts in other scripts, as lenient programs read them",
 		module:                             speaks,
 		module + "/egress":                 "hosts are named as where they are dialled",
 		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
@@ -262,6 +263,7 @@ var adapters = []floor{
 	}},
 
 	{pkg: "browser", may: map[string]string{
+		module + "/egress":                  "the proxy of a browser, and addresses as rules read them",
 		module + "/internal/clip":           "texts are shortened for people",
 		module:                              speaks,
 		module + "/llm":                     models,
@@ -333,6 +335,7 @@ var adapters = []floor{
 		"golang.org/x/sync/errgroup":  "charts at once",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "web", may: map[string]string{
+		module + "/egress":                    "addresses as rules read them",
 		module + "/internal/toolspec":         byHand,
 		module + "/internal/htmlmd":           "Markdown of pages",
 		module:                                speaks,
