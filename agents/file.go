@@ -16,7 +16,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
@@ -102,7 +101,7 @@ func ParseFile(name string, data []byte) (*File, error) {
 		return nil, errors.New("a limit cannot be negative: leave it out to use the session's")
 	}
 	return &File{
-		Path: name, Name: f.Name, Description: clip.OneLine(cmp.Or(f.Description, "An agent of your own.")),
+		Path: name, Name: f.Name, Description: foreignLine(cmp.Or(f.Description, "An agent of your own.")),
 		Model: f.Model, Tools: f.Tools, Agents: f.Agents, Approve: f.Approve,
 		Limits: openmanus.Limits{
 			Steps: f.MaxSteps, Tokens: f.Tokens,

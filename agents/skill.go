@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -74,10 +75,27 @@ func parseSkill(folder string, data []byte) (Skill, error) {
 		return Skill{}, fmt.Errorf("the name %q is not the name of the folder", f.Name)
 	case !fileName.MatchString(f.Name) || len(f.Name) > 64:
 		return Skill{}, fmt.Errorf("the name %q must consist of lower-case letters and digits, in words joined by -", f.Name)
-	case strings.TrimSpace(f.Description) == "":
+	case foreignLine(f.Description) == "":
 		return Skill{}, errors.New("it has no description: write when an agent should use it")
 	}
-	return Skill{Name: f.Name, Description: shortened(clip.OneLine(f.Description), 1024)}, nil
+	return Skill{Name: f.Name, Description: foreignLine(f.Description)}, nil
+}
+
+// maxDescription is how many characters of a description stand in a prompt.
+const maxDescription = 1024
+
+// foreignLine returns a text that others wrote as one line of bounded length for
+// a prompt, where it must not look like more than it is.
+func foreignLine(text string) string {
+	return shortened(clip.OneLine(clip.Clean(text)), maxDescription)
+}
+
+// fileLabel returns a file's name for a list with one name in each line.
+func fileLabel(name string) string {
+	if name != foreignLine(name) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // newSkillTool returns the tool that reads skills. Those of the workspace ws, if
@@ -155,7 +173,7 @@ func (s Skill) read() (openmanus.Result, error) {
 		if err != nil || d.IsDir() || path.Base(name) == "SKILL.md" {
 			return err
 		}
-		if files = append(files, strings.TrimPrefix(name, s.folder+"/")); len(files) == maxSkillFiles {
+		if files = append(files, fileLabel(strings.TrimPrefix(name, s.folder+"/"))); len(files) == maxSkillFiles {
 			return fs.SkipAll
 		}
 		return nil

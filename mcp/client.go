@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -116,7 +117,7 @@ func (c *Client) Start(ctx context.Context) {
 	for _, l := range c.links {
 		all.Go(func() {
 			if _, err := l.connected(ctx); err != nil && ctx.Err() == nil {
-				c.say("%s: %v; its tools are left out", clean(l.cfg.Name), err)
+				c.say("%s: %v; its tools are left out", clip.Clean(l.cfg.Name), err)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,7 +34,7 @@ type question struct {
 func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	q, err := newQuestion(l.cfg.Name, r.Params)
 	if err != nil {
-		l.c.say("%s: %v", clean(l.cfg.Name), err)
+		l.c.say("%s: %v", clip.Clean(l.cfg.Name), err)
 		return &sdk.ElicitResult{Action: "cancel"}, nil
 	}
 	f, _ := ctx.Value(flightKey{}).(*flight)
@@ -41,7 +42,7 @@ func (l *link) elicit(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitRes
 		f = l.only()
 	}
 	if f == nil {
-		l.c.say("%s asked a question that belongs to no known call: %s", clean(l.cfg.Name), q.text)
+		l.c.say("%s asked a question that belongs to no known call: %s", clip.Clean(l.cfg.Name), q.text)
 		return &sdk.ElicitResult{Action: "cancel"}, nil
 	}
 	if a, ok := f.replay(); ok { // the server asks the same again, after a restart
@@ -96,8 +97,8 @@ func (f *flight) replay() (openmanus.Answer, bool) {
 // newQuestion reads a question of a server. The error completes a sentence that
 // begins with the name of the server.
 func newQuestion(server string, p *sdk.ElicitParams) (*question, error) {
-	q := &question{server: clean(server), reply: make(chan *sdk.ElicitResult, 1)}
-	q.text = strings.TrimSpace(clip.Text(clean(p.Message), 4000))
+	q := &question{server: clip.Clean(server), reply: make(chan *sdk.ElicitResult, 1)}
+	q.text = strings.TrimSpace(clip.Text(clip.Clean(p.Message), 4000))
 	if p.Mode == "url" || p.URL != "" {
 		u, err := url.Parse(p.URL)
 		invisible := strings.ContainsFunc(p.URL, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -131,6 +132,10 @@ func hasProperties(schema json.RawMessage) bool {
 // with the last answer, if there was one.
 func (q *question) ask(again string) error {
 	text := fmt.Sprintf("The MCP server %s asks: %s", q.server, q.text)
+	if what := q.secret(); what != "" {
+		text += fmt.Sprintf("\nWarning: this may ask for a secret (%q). MCP forbids servers to ask for passwords, "+
+			"keys, tokens and the like in this way: decline.", what)
+	}
 	switch {
 	case q.url != "":
 		text += fmt.Sprintf("\nIt wants you to open this page: %s\nAnswer yes when that is done, or no.",
@@ -145,6 +150,35 @@ func (q *question) ask(again string) error {
 	}
 	return &openmanus.Ask{Question: text, Schema: nullable(q.schema)}
 }
+
+// secretWords are words of a question that asks for a secret. The specification
+// (MCP, Elicitation, Security Considerations) says that servers must not request
+// such things with a form; on a page of their own (mode url) they may.
+var secretWords = regexp.MustCompile(`(?i)` +
+	`pass[-_ ]?(?:word|phrase|code|key)|passwort|kennwort|contraseña|mot de passe|пароль|密码|密碼|パスワード|비밀번호|` +
+	`credential|secret|(?:api|access|private|secret|ssh|encryption|recovery)[-_ ]?keys?\b|` +
+	`(?:access|auth|bearer|refresh|session|security|api)[-_ ]?tokens?\b|\btokens?\b|` +
+	`seed[-_ ]?phrase|mnemonic|\b(?:otp|totp|2fa|mfa|pin|cvv|cvc|iban|ssn)\b|` +
+	`(?:verification|one[-_ ]time|recovery|backup|security)[-_ ]?codes?\b|` +
+	`(?:credit|debit|card)[-_ ]?(?:card|number)|social[-_ ]security|\bcookies?\b`)
+
+// secret returns words by which the question seems to ask for a secret, or "". It
+// looks at all that a person would read: the message, and the names and texts of
+// the fields. Words in camel case count as separate ones.
+func (q *question) secret() string {
+	if q.url != "" {
+		return ""
+	}
+	for _, text := range []string{q.text, clip.Clean(string(q.schema))} {
+		if what := secretWords.FindString(humps.ReplaceAllString(text, "$1 $2")); what != "" {
+			return what
+		}
+	}
+	return ""
+}
+
+// humps are the places inside a name in camel case at which a word begins.
+var humps = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // nullable returns a schema that null fits as well, so that the person can
 // decline.

@@ -168,3 +168,32 @@ type writer func([]byte)
 func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 var _ io.Writer = writer(nil)
+
+// MCP forbids servers to ask for secrets with a form. The person reads so.
+func TestAQuestionForASecret(t *testing.T) {
+	form := func(properties string) string { return `{"type":"object","properties":{` + properties + `}}` }
+	for _, c := range []struct {
+		p    sdk.ElicitParams
+		want string // the words that are named; "": no warning
+	}{
+		{sdk.ElicitParams{Message: "Please re-enter your OPENAI API key"}, "API key"},
+		{sdk.ElicitParams{Message: "Sign in", RequestedSchema: json.RawMessage(form(`"password":{"type":"string"}`))}, "password"},
+		{sdk.ElicitParams{Message: "Go on?", RequestedSchema: json.RawMessage(form(`"x":{"type":"string","title":"Access token"}`))}, "Access token"},
+		{sdk.ElicitParams{Message: "Go on?", RequestedSchema: json.RawMessage(form(`"apiKey":{"type":"string"}`))}, "api Key"},
+		{sdk.ElicitParams{Message: "Enter the p\u200bassword"}, "password"},
+		{sdk.ElicitParams{Message: "Ihr Passwort?"}, "Passwort"},
+		{sdk.ElicitParams{Message: "Which city?", RequestedSchema: json.RawMessage(form(`"city":{"type":"string"},"keyboard":{"type":"string"}`))}, ""},
+		{sdk.ElicitParams{Message: "Sign in with your password", Mode: "url", URL: "https://example.org/in"}, ""},
+	} {
+		q, err := newQuestion("s", &c.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ask *openmanus.Ask
+		errors.As(q.ask(""), &ask)
+		warned := strings.Contains(ask.Question, "MCP forbids")
+		if warned != (c.want != "") || !strings.Contains(ask.Question, fmt.Sprintf("%q", c.want)) && warned {
+			t.Errorf("%s %s: %s", c.p.Message, c.p.RequestedSchema, ask.Question)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -68,7 +69,7 @@ func (c *Client) missing() []string {
 	var names []string
 	for _, l := range c.links {
 		if s := l.status(); s.Err != nil {
-			names = append(names, fmt.Sprintf("the server %s is not connected: %s", clean(s.Name),
+			names = append(names, fmt.Sprintf("the server %s is not connected: %s", clip.Clean(s.Name),
 				line(s.Err.Error(), 200)))
 		}
 	}
@@ -241,7 +242,7 @@ func (u *useTool) Hints(call openmanus.Call) openmanus.Hints {
 	if t, _, err := u.c.targetOf(call); err == nil {
 		return t.spec.Hints
 	}
-	return openmanus.Hints{}
+	return openmanus.Hints{Destructive: true}
 }
 
 // Run implements [openmanus.Tool].

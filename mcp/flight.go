@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // A flight is a call under way at the server. It outlasts a run of the call's
@@ -69,7 +70,7 @@ func (l *link) flight(call openmanus.Call, do func(context.Context, *flight) (an
 		if sess, _ := l.session(); sess == nil || version(sess) <= legacy {
 			return nil, fmt.Errorf("the MCP server %s asked a question in a call that is no longer under "+
 				"way: "+
-				"it may or may not have happened; look before you try again", clean(l.cfg.Name))
+				"it may or may not have happened; look before you try again", clip.Clean(l.cfg.Name))
 		}
 	}
 	ctx, cancel := context.WithCancelCause(l.c.life)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // A link is one server: its configuration, its connection if there is one, and
@@ -251,7 +253,7 @@ func (l *link) status() Status {
 	if list != nil {
 		s.Notes = list.notes
 		for _, t := range list.tools {
-			s.Tools = append(s.Tools, ToolStatus{t.spec.Name, clean(t.tool), t.spec.Description, t.held})
+			s.Tools = append(s.Tools, ToolStatus{t.spec.Name, clip.Clean(t.tool), t.spec.Description, t.held})
 		}
 	}
 	return s

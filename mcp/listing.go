@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -54,7 +55,7 @@ func (l *link) relist(ctx context.Context, sess *sdk.ClientSession) error {
 	}
 	for _, n := range list.notes {
 		if before == nil || !slices.Contains(before.notes, n) {
-			l.c.say("%s: %s", clean(l.cfg.Name), n)
+			l.c.say("%s: %s", clip.Clean(l.cfg.Name), n)
 		}
 	}
 	l.mu.Lock()
@@ -134,7 +135,7 @@ func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	name := line(t.Name, 60)
 	schema, err := json.Marshal(t.InputSchema)
 	switch {
-	case strings.TrimSpace(clean(t.Name)) == "" || len(t.Name) > 1000:
+	case strings.TrimSpace(clip.Clean(t.Name)) == "" || len(t.Name) > 1000:
 		return nil, "a tool without a usable name is left out"
 	case err != nil:
 		return nil, fmt.Sprintf("the tool %q is left out: its schema cannot be read", name)
@@ -148,11 +149,11 @@ func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	d := define(t)
 	r := &remote{link: l, origin: origin{l.cfg.Name, t.Name}, def: d, hash: d.hash()}
 	r.size = len(schema) + len(t.Description)
-	description := strings.TrimSpace(clean(cmp.Or(t.Description, t.Title)))
+	description := strings.TrimSpace(clip.Clean(cmp.Or(t.Description, t.Title)))
 	input, loose := usable(schema)
 	if loose != "" {
 		description += "\n\nThe arguments are not checked here (" + loose + "). " +
-			"Their JSON Schema: " + clean(string(schema))
+			"Their JSON Schema: " + clip.Clean(string(schema))
 	}
 	r.spec = openmanus.ToolSpec{
 		ToolSpec: llm.ToolSpec{Description: description, Input: input},
@@ -188,12 +189,16 @@ func sends(name string, kind openmanus.ArgumentKind) openmanus.Argument {
 }
 
 // hints returns the hints of a tool. The annotations of the server count only
-// if the configuration trusts it.
+// if the configuration trusts it. An annotation that is missing has the default of
+// the specification (schema of ToolAnnotations): the tool is not read-only, not
+// idempotent, and destructive. openWorldHint, which is true by default, has no
+// hint of its own: argumentsOf declares for every tool that its arguments are sent.
 func (l *link) hints(a *sdk.ToolAnnotations) openmanus.Hints {
 	if !l.cfg.Trust || a == nil {
-		return openmanus.Hints{}
+		a = &sdk.ToolAnnotations{}
 	}
-	h := openmanus.Hints{ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint || a.ReadOnlyHint}
-	h.Destructive = !h.ReadOnly && a.DestructiveHint != nil && *a.DestructiveHint
-	return h
+	return openmanus.Hints{
+		ReadOnly: a.ReadOnlyHint, Idempotent: a.IdempotentHint || a.ReadOnlyHint,
+		Destructive: !a.ReadOnlyHint && (a.DestructiveHint == nil || *a.DestructiveHint),
+	}
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // maxName is the length of a tool's name that every provider accepts.
@@ -71,29 +72,5 @@ func (c *Client) name(tools []*remote) {
 	}
 }
 
-// clean returns foreign text without escape sequences, control characters, and
-// characters that hide or reorder what stands beside them.
-func clean(text string) string {
-	text = escapes.ReplaceAllString(text, "")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co,
-			unicode.Zl, unicode.Zp):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
-
-var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\^_])")
-
-// line returns clean text in one line, at most n characters of it.
-func line(text string, n int) string {
-	words := strings.Join(strings.Fields(clean(text)), " ")
-	if r := []rune(words); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return words
-}
+// line returns foreign text in one line, at most n characters of it.
+func line(text string, n int) string { return clip.Text(clip.OneLine(clip.Clean(text)), n) }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -90,7 +91,7 @@ func (r *reader) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	if l == nil {
 		var names []string
 		for _, l := range r.c.links {
-			names = append(names, clean(l.cfg.Name))
+			names = append(names, clip.Clean(l.cfg.Name))
 		}
 		return openmanus.Result{}, fmt.Errorf("there is no MCP server %q; there are: %s",
 			line(in.Server, 60), strings.Join(names, ", "))

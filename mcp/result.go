@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -28,7 +29,7 @@ const maxBlob = 10 << 20
 // error.
 func (l *link) result(tool string, res *sdk.CallToolResult) (openmanus.Result, error) {
 	r := openmanus.Result{Source: l.source()}
-	r.Detail = Detail{l.cfg.Name, clean(tool), res.StructuredContent}
+	r.Detail = Detail{l.cfg.Name, clip.Clean(tool), res.StructuredContent}
 	for _, c := range res.Content {
 		r.Parts = append(r.Parts, l.part(c)...)
 	}
@@ -48,7 +49,7 @@ func (l *link) result(tool string, res *sdk.CallToolResult) (openmanus.Result, e
 			}
 		}
 		if r.Parts = others; strings.TrimSpace(text) == "" {
-			text = fmt.Sprintf("the server %s says that the call failed, but not why", clean(l.cfg.Name))
+			text = fmt.Sprintf("the server %s says that the call failed, but not why", clip.Clean(l.cfg.Name))
 		}
 		return r, errors.New(text)
 	}
@@ -109,7 +110,7 @@ func (l *link) part(c sdk.Content) llm.Parts {
 		if c.Name != "" || c.Description != "" {
 			about += " (" + line(strings.TrimSpace(c.Name+" "+c.Description), 300) + ")"
 		}
-		return text("[resource %s: %s reads it from the server %s]", about, nameResources, clean(l.cfg.Name))
+		return text("[resource %s: %s reads it from the server %s]", about, nameResources, clip.Clean(l.cfg.Name))
 	case *sdk.EmbeddedResource:
 		return contents(c.Resource)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // anyObject is a schema that every object fits.
@@ -34,6 +35,9 @@ func usable(schema json.RawMessage) (input json.RawMessage, loose string) {
 	if err := w.weigh(top, 0); err != nil {
 		return anyObject, err.Error()
 	}
+	if w.cleaned {
+		schema, _ = json.Marshal(top) // likewise
+	}
 	if _, err := args.Compile(schema); err != nil {
 		return anyObject, "its schema cannot be read: " + line(err.Error(), 120)
 	}
@@ -42,11 +46,14 @@ func usable(schema json.RawMessage) (input json.RawMessage, loose string) {
 
 // A weigher bounds the cost of checking a value against a schema. It follows
 // each $ref where it stands, as a validator does: a schema of a few lines can
-// refer to itself so that checking takes exponential time.
+// refer to itself so that checking takes exponential time. On its way it cleans
+// the texts that models read, but not names and values, which must stay as they
+// are for the server.
 type weigher struct {
-	root  map[string]any
-	open  map[string]bool // references that are being followed
-	steps int
+	root    map[string]any
+	open    map[string]bool // references that are being followed
+	steps   int
+	cleaned bool // a text was changed
 }
 
 const (
@@ -63,6 +70,11 @@ func (w *weigher) weigh(v any, depth int) error {
 	s, ok := v.(map[string]any)
 	if !ok {
 		return nil
+	}
+	for _, key := range []string{"title", "description", "$comment"} {
+		if text, ok := s[key].(string); ok && clip.Clean(text) != text {
+			s[key], w.cleaned = clip.Clean(text), true
+		}
 	}
 	for _, key := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		if ref, ok := s[key].(string); ok {

@@ -21,6 +21,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // SignIn signs in to servers that want OAuth: a person opens a link, and the
@@ -150,7 +152,7 @@ func (s *signer) save(client *oauth2.Config, t *oauth2.Token) {
 		err = writePrivate(s.path(s.link), grant{s.link.cfg.Name, client, t})
 	}
 	if err != nil {
-		s.link.c.say("%s: the grant could not be stored: %v", clean(s.link.cfg.Name), err)
+		s.link.c.say("%s: the grant could not be stored: %v", clip.Clean(s.link.cfg.Name), err)
 	}
 }
 
@@ -271,7 +273,7 @@ func (s *signer) fetch(ctx context.Context, a *auth.AuthorizationArgs) (*auth.Au
 		lim.wait(2*signInTime, func() {})
 		defer lim.start()
 	}
-	s.Show(clean(s.link.cfg.Name), u.String())
+	s.Show(clip.Clean(s.link.cfg.Name), u.String())
 	t := time.NewTimer(signInTime)
 	defer t.Stop()
 	select {

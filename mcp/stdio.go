@@ -16,6 +16,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -182,7 +183,7 @@ func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var lines []string
-	for l := range strings.Lines(clean(string(t.buf))) {
+	for l := range strings.Lines(clip.Clean(string(t.buf))) {
 		if l = strings.TrimSpace(l); l != "" {
 			lines = append(lines, l)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -47,12 +48,12 @@ func (r *remote) run(ctx context.Context, call openmanus.Call,
 	switch {
 	case now == nil:
 		return openmanus.Result{}, fmt.Errorf("the server %s no longer has this tool; %s lists its tools",
-			clean(r.server), nameFind)
+			clip.Clean(r.server), nameFind)
 	case now.hash != r.hash && now.held != "":
 		return openmanus.Result{}, fmt.Errorf("the server %s changed this tool (%s), and no person has "+
 			"approved "+
 			"that yet: it cannot be used. A person can look at it: openmanus mcp approve %s",
-			clean(r.server), now.def.differs(r.def), word(r.server))
+			clip.Clean(r.server), now.def.differs(r.def), word(r.server))
 	}
 	res, err := r.link.call(ctx, call, r.tool, input)
 	if note := r.link.toolChanges(ctx, call.Session); note != "" {
@@ -66,7 +67,7 @@ func (l *link) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("the MCP server %s cannot be reached: %w", clean(l.cfg.Name), err)
+	return fmt.Errorf("the MCP server %s cannot be reached: %w", clip.Clean(l.cfg.Name), err)
 }
 
 // fits returns the arguments, repaired if necessary, that fit the tool's
@@ -136,7 +137,7 @@ func version(sess *sdk.ClientSession) string {
 func (l *link) explain(err error) error {
 	var ask *openmanus.Ask
 	var said *jsonrpc.Error
-	name := clean(l.cfg.Name)
+	name := clip.Clean(l.cfg.Name)
 	switch {
 	case errors.As(err, &ask), errors.Is(err, context.Canceled):
 		return err

@@ -18,3 +18,21 @@ func TestText(t *testing.T) {
 		t.Errorf("OneLine: %q", got)
 	}
 }
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\nb\tc":                              "a\nb\tc",
+		"a\rb\x00\x7f\u0085":                   "ab",
+		"\x1b[31mred\x1b[0m":                   "red",
+		"\x1b]8;;http://x\x07link\x1b]8;;\x07": "link",
+		"a\u200b\u202e\u2066b\ufeff":           "ab", // zero-width and bidirectional
+		"tag \U000e0041\U000e0042":             "tag ",
+		"line\u2028end\u2029":                  "lineend",
+		"\xff\xfe ok":                          " ok",
+		"naïve – 日本 👍":                         "naïve – 日本 👍",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

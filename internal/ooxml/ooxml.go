@@ -82,7 +82,7 @@ type Relation struct {
 // part is "". A part without any has none.
 func (f *File) Relations(part string) (all []Relation, err error) {
 	dir, file := path.Split(part)
-	err = f.elements(path.Join(dir, "_rels", file+".rels"), func(_ *xml.Decoder, e xml.StartElement) error {
+	err = f.elements(path.Join(dir, "_rels", file+".rels"), func(_ *decoder, e xml.StartElement) error {
 		if e.Name.Local == "Relationship" {
 			target := attr(e, "Target")
 			if !strings.HasPrefix(target, "/") {
@@ -97,13 +97,13 @@ func (f *File) Relations(part string) (all []Relation, err error) {
 
 // elements calls visit at the start of each element of a part; visit may read
 // on to its end. A part that is missing has no elements.
-func (f *File) elements(name string, visit func(*xml.Decoder, xml.StartElement) error) error {
+func (f *File) elements(name string, visit func(*decoder, xml.StartElement) error) error {
 	part, err := f.Part(name)
 	if err != nil {
 		return nil
 	}
 	defer part.Close()
-	d := xml.NewDecoder(part)
+	d := newDecoder(part)
 	for {
 		t, err := d.Token()
 		if err == io.EOF {
@@ -131,7 +131,7 @@ func (f *File) Slides() (names []string, err error) {
 	for _, r := range relations {
 		parts[r.ID] = r.Part
 	}
-	err = f.elements(presentation, func(_ *xml.Decoder, e xml.StartElement) error {
+	err = f.elements(presentation, func(_ *decoder, e xml.StartElement) error {
 		if e.Name.Local == "sldId" {
 			for _, a := range e.Attr { // an id of its own, and that of a relation
 				if p := parts[a.Value]; a.Name.Local == "id" && p != "" {

@@ -16,7 +16,7 @@ type handler interface {
 // tokens passes all tokens of r to h. Its error is the first that r or the
 // syntax has; what came before was passed on.
 func tokens(r io.Reader, h handler) error {
-	d := xml.NewDecoder(r)
+	d := newDecoder(r)
 	for {
 		tok, err := d.Token()
 		switch {
@@ -110,7 +110,9 @@ func (w *word) end(name string) {
 	case "p":
 		w.endParagraph()
 	case "tc":
-		w.cells = append(w.cells, strings.Join(w.content, " "))
+		if len(w.cells) < maxColumns {
+			w.cells = append(w.cells, strings.Join(w.content, " "))
+		}
 	case "tr":
 		w.endRow()
 	case "tbl":

@@ -32,6 +32,10 @@ type Row struct {
 	Cells []string // up to the last one that is stored; "" is empty
 }
 
+// maxStrings is how many texts cells may share. Each takes memory even if it is
+// empty.
+const maxStrings = 8 << 20
+
 // The limits of Excel.
 const (
 	maxColumns = 16_384
@@ -78,7 +82,7 @@ func (b *Book) read(workbook string) error {
 	for _, r := range sheets {
 		byID[r.ID] = r.Part
 	}
-	err = b.file.elements(workbook, func(_ *xml.Decoder, e xml.StartElement) error {
+	err = b.file.elements(workbook, func(_ *decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "workbookPr":
 			if v := attr(e, "date1904"); v == "1" || v == "true" {
@@ -115,12 +119,14 @@ func (b *Book) read(workbook string) error {
 // readStrings reads the table of strings. Cells refer to it by index, so that a
 // text that occurs often is stored once.
 func (b *Book) readStrings(part string) error {
-	return b.file.elements(part, func(d *xml.Decoder, e xml.StartElement) error {
+	return b.file.elements(part, func(d *decoder, e xml.StartElement) error {
 		if e.Name.Local != "si" {
 			return nil
 		}
 		s, err := cellText(d)
-		b.strings = append(b.strings, s)
+		if b.strings = append(b.strings, s); len(b.strings) > maxStrings {
+			return fmt.Errorf("it has more than %d different texts", maxStrings)
+		}
 		return err
 	})
 }
@@ -130,7 +136,7 @@ func (b *Book) readStrings(part string) error {
 func (b *Book) readStyles(part string) error {
 	custom := make(map[string]bool)
 	inCellFormats := false
-	return b.file.elements(part, func(_ *xml.Decoder, e xml.StartElement) error {
+	return b.file.elements(part, func(_ *decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
 			custom[attr(e, "numFmtId")] = isDateFormat(attr(e, "formatCode"))
@@ -169,7 +175,7 @@ var errStop = errors.New("stop")
 func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		row := Row{}
-		err := b.file.elements(b.parts[sheet], func(d *xml.Decoder, e xml.StartElement) error {
+		err := b.file.elements(b.parts[sheet], func(d *decoder, e xml.StartElement) error {
 			if e.Name.Local != "row" {
 				return nil
 			}
@@ -197,7 +203,7 @@ func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 
 // children calls visit with the child elements of the one whose start was just
 // read, up to its end; visit reads to the end of the child.
-func children(d *xml.Decoder, visit func(e xml.StartElement) error) error {
+func children(d *decoder, visit func(e xml.StartElement) error) error {
 	for {
 		t, err := d.Token()
 		if err != nil {
@@ -215,7 +221,7 @@ func children(d *xml.Decoder, visit func(e xml.StartElement) error) error {
 }
 
 // cells reads the cells of a row.
-func (b *Book) cells(d *xml.Decoder) (all []string, err error) {
+func (b *Book) cells(d *decoder) (all []string, err error) {
 	err = children(d, func(e xml.StartElement) error {
 		if e.Name.Local != "c" {
 			return d.Skip()
@@ -256,7 +262,7 @@ func columnIndex(ref string, next int) (int, error) {
 }
 
 // cell reads the value of a cell of a type (section 18.18.11) and a style.
-func (b *Book) cell(d *xml.Decoder, typ, style string) (value string, err error) {
+func (b *Book) cell(d *decoder, typ, style string) (value string, err error) {
 	err = children(d, func(e xml.StartElement) (err error) {
 		if e.Name.Local != "v" && e.Name.Local != "is" {
 			return d.Skip()
@@ -293,7 +299,7 @@ func (b *Book) date(value string) string {
 
 // cellText reads the text inside the element whose start was just read,
 // without phonetic hints and formatting.
-func cellText(d *xml.Decoder) (string, error) {
+func cellText(d *decoder) (string, error) {
 	var s strings.Builder
 	for depth := 1; depth > 0; {
 		t, err := d.Token()
