@@ -45,5 +45,5 @@
 //
 // In a sandbox, the mode ask allows commands and edits of the workspace. It
 // asks about what reaches beyond: other hosts, other files, and files that
-// programs outside of the sandbox read and obey (see [Protected]).
+// programs outside of the sandbox read and obey, which package protected lists.
 package gate

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
 // facts are what is known of a call before it runs. They come from what the
@@ -89,7 +90,7 @@ func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 			f.argument(dir, a.Name, a, a.Value)
 		}
 	}
-	f.protected = f.changes && slices.ContainsFunc(names(f.paths, place.changed), Protected)
+	f.protected = f.changes && slices.ContainsFunc(names(f.paths, place.changed), protected.Is)
 	return f
 }
 

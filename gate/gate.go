@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
 // Options are what a [Gate] is made from.
@@ -159,7 +160,7 @@ func ask(rule, question string) openmanus.Verdict {
 // script redirects.
 func (g *Gate) writesCovered(f facts) bool {
 	return !slices.ContainsFunc(f.writes, func(name string) bool {
-		return Protected(name) || !slices.ContainsFunc(g.allow, func(r rule) bool {
+		return protected.Is(name) || !slices.ContainsFunc(g.allow, func(r rule) bool {
 			return (r.kind == "path" || r.kind == "edit") && r.fitsPath(name)
 		})
 	})

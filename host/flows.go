@@ -11,7 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/internal/protected"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/tools"
@@ -310,7 +310,7 @@ func (h *Host) evaluateFlow(spec openmanus.Spec, configure func(*openmanus.Agent
 func (h *Host) copies(dir string, mib int) agents.Copies {
 	own := OwnDir(dir, h.Config.DataDir)
 	return agents.Copies{
-		Home: filepath.Join(h.Config.DataDir, "attempts"), Workspace: dir, Protected: gate.Protected,
+		Home: filepath.Join(h.Config.DataDir, "attempts"), Workspace: dir, Protected: protected.Is,
 		Skip:  func(name string) bool { return name == own },
 		Bytes: int64(cmp.Or(mib, MaxCopyMiB)) << 20, Files: maxCopyFiles,
 	}

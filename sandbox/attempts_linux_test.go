@@ -43,7 +43,7 @@ func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
 		"a new file outside", "a file outside, overwritten", "through a symbolic link", "through a hard link", "a file outside", "our environment",
 		"processes outside, listed", "a process outside, killed", "TCP to this machine's loopback", "UDP to this machine", "an abstract socket",
 		"System V shared memory outside", "a hook of git", "a new git directory", "a shell's start-up file that is there",
-		"editors' settings that are not there", "programs with the set-user-ID bit", "protected files, by the file tools", "an endless file",
+		"editors' settings that are not there", "programs with the set-user-ID bit", "git's own files, by the file tools", "an endless file",
 	}
 	var some []attempts.Attempt
 	for _, a := range attempts.All() {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
 // Explain returns a text for people about what commands can and cannot do in the
@@ -52,9 +54,7 @@ func (b *base) explain(name string, how ...string) string {
 			b.view.home + " (HOME: private, removed afterwards)", "a temporary directory of their own"},
 		b.explainReading(),
 		{"They see nothing else: not your home directory, no other disks, no other processes."},
-		{"They cannot change or make these names, which programs outside obey:",
-			strings.Join(protected, ", ") + ", and in a git directory " + strings.Join(protectedInGit, ", ") + ".",
-			"Where these cannot be mounted read-only, any change is undone at once."},
+		b.explainProtected(),
 		{"Network: " + map[Network]string{
 			NoNetwork:  "none, except their own loopback interface",
 			Hosts:      "the listed hosts, through a proxy, and nothing else",
@@ -68,6 +68,23 @@ func (b *base) explain(name string, how ...string) string {
 		text = append(text, strings.Join(s, "\n  "))
 	}
 	return strings.Join(text, "\n\n") + "\n"
+}
+
+// explainProtected lists the protected names, a line for each class.
+func (b *base) explainProtected() []string {
+	lines := []string{"They cannot change or make these names, which programs outside obey, in any directory:"}
+	for _, r := range protected.Rules() {
+		class := r.Class + ": "
+		switch last := len(lines) - 1; {
+		case !r.Protected:
+		case strings.HasPrefix(lines[last], class):
+			lines[last] += ", " + r.Pattern
+		default:
+			lines = append(lines, class+r.Pattern)
+		}
+	}
+	return append(lines, "In a git directory: "+strings.Join(protectedInGit, ", ")+".",
+		"Where these cannot be mounted read-only, any change is undone at once.")
 }
 
 func (b *base) explainReading() []string {

@@ -7,34 +7,21 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-)
 
-// protected are the names at the top of a workspace that programs outside the
-// sandbox obey: shells, editors, agents. Commands see them read-only, and cannot
-// make those that do not exist.
-var protected = []string{
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
-	".zshenv", ".zprofile", ".zlogin", ".zlogout", ".inputrc", ".envrc", ".gitconfig", ".ripgreprc",
-	".vscode", ".idea", ".zed", ".devcontainer", ".vim", ".vimrc", ".nvimrc", ".exrc", ".nvim.lua",
-	".dir-locals.el", ".editorrc", ".claude", ".codex", ".cursor", ".gemini", ".openmanus",
-	"openmanus.toml", ".mcp.json", ".aider.conf.yml", ".continue",
-}
+	"github.com/openmanus-go/openmanus/internal/protected"
+)
 
 // protectedInGit are the names in a git directory that git obeys.
 var protectedInGit = []string{"hooks", "config", "config.worktree", "info/attributes"}
 
-// refuseProtected is the [workspace.Dir.Guard] of a workspace with a sandbox:
-// what commands may not write, the file tools may not write either.
-func refuseProtected(name string) error {
-	parts := strings.Split(name, "/")
-	if slices.Contains(protected, parts[0]) {
-		return fmt.Errorf("%s is protected: programs outside the sandbox obey it", parts[0])
-	}
-	if i := slices.Index(parts, ".git"); i >= 0 {
+// refuseGit is the [workspace.Dir.Guard] of a workspace with a sandbox: no file
+// tool writes what is git's own. Whether one may write what other programs take
+// orders from is asked before, by the gate.
+func refuseGit(name string) error {
+	if r, ok := protected.Find(name); ok && r.Class == protected.Git {
 		return errors.New("git's files are protected: run git with the tool bash")
 	}
 	return nil
@@ -97,10 +84,11 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	g := &guard{ws: v.ws, root: root, warn: warn, original: make(map[string]tree),
 		gitDirs:    make(map[string]inode),
 		newGitDirs: make(map[string]bool), harmless: make(map[string]inode), warned: make(map[string]bool)}
-	for _, name := range protected {
+	names, gitDirs := g.find(maxFindDirs)
+	for _, name := range names {
 		g.original[name] = g.read(name)
 	}
-	for _, dir := range g.findGitDirs() {
+	for _, dir := range gitDirs {
 		g.gitDirs[dir] = g.stat(dir)
 		for _, name := range g.gitNames(dir) {
 			g.original[name] = g.read(name)
@@ -149,10 +137,9 @@ func (g *guard) mountPoints() []string {
 	return places
 }
 
-// restore makes everything as it was. With far it also searches the workspace
-// for new git directories, which takes time in a large one; otherwise it looks
-// for one at the top alone. An error means that something that is not as it was
-// could not be restored.
+// restore makes everything as it was. With far it searches the workspace for what
+// is new, which takes time in a large one; otherwise it looks at the top alone.
+// An error means that something that is not as it was could not be restored.
 func (g *guard) restore(far bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,14 +147,20 @@ func (g *guard) restore(far bool) error {
 	for _, name := range sorted(g.original) {
 		errs = append(errs, g.putBack(name))
 	}
+	depth := 1
 	if far {
-		for _, dir := range g.findGitDirs() {
-			if _, old := g.gitDirs[dir]; !old {
-				g.newGitDirs[dir] = true
-			}
+		depth = maxFindDirs
+	}
+	names, gitDirs := g.find(depth)
+	for _, name := range names {
+		if _, old := g.original[name]; !old {
+			errs = append(errs, g.quarantine(name))
 		}
-	} else if _, old := g.gitDirs[".git"]; !old && g.stat(".git") != (inode{}) {
-		g.newGitDirs[".git"] = true
+	}
+	for _, dir := range gitDirs {
+		if _, old := g.gitDirs[dir]; !old {
+			g.newGitDirs[dir] = true
+		}
 	}
 	for dir := range g.newGitDirs {
 		errs = append(errs, g.disarm(dir))
@@ -260,16 +253,15 @@ func inodeOf(info fs.FileInfo) inode {
 	return inode{uint64(st.Dev), st.Ino, st.Size, int64(st.Ctim.Sec), int64(st.Ctim.Nsec)}
 }
 
-// maxFindDirs is how many directories are searched for git directories.
+// maxFindDirs is how many directories are searched for what is protected.
 const maxFindDirs = 2000
 
-// findGitDirs returns the paths of the git directories in the workspace, and of
-// the files that stand for one. It searches breadth first, in at most
-// maxFindDirs directories, and skips node_modules.
-func (g *guard) findGitDirs() []string {
-	var found []string
+// find returns the protected names in the workspace, and the paths of its git
+// directories and of the files that stand for one. It searches breadth first, in
+// at most limit directories, and skips node_modules.
+func (g *guard) find(limit int) (names, gitDirs []string) {
 	queue := []string{"."}
-	for n := 0; len(queue) > 0 && n < maxFindDirs; n++ {
+	for n := 0; len(queue) > 0 && n < limit; n++ {
 		dir := queue[0]
 		queue = queue[1:]
 		f, err := g.root.Open(dir)
@@ -280,13 +272,16 @@ func (g *guard) findGitDirs() []string {
 		f.Close()
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
+			r, _ := protected.Find(name)
 			switch {
-			case e.Name() == ".git":
-				found = append(found, name)
+			case r.Class == protected.Git:
+				gitDirs = append(gitDirs, name)
+			case r.Protected:
+				names = append(names, name)
 			case e.IsDir() && e.Name() != "node_modules":
 				queue = append(queue, name)
 			}
 		}
 	}
-	return found
+	return names, gitDirs
 }

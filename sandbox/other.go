@@ -24,8 +24,8 @@ func newContainer(_ context.Context, o Options) (workspace.Cage, error) { return
 // measureMachine has nothing to measure.
 func (o *Options) measureMachine() error { return nil }
 
-// refuseProtected refuses nothing: without a sandbox, nothing is protected.
-func refuseProtected(string) error { return nil }
+// refuseGit refuses nothing: there is no sandbox here.
+func refuseGit(string) error { return nil }
 
 // advice says how to get a sandbox, or how to do without.
 func advice() string {

@@ -141,7 +141,7 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	ws.Guard = refuseProtected
+	ws.Guard = refuseGit
 	return ws, nil
 }
 

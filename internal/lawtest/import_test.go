@@ -92,6 +92,7 @@ var vocabularies = []floor{
 		"golang.org/x/text/unicode/norm": "letters without their accents and styles",
 		"golang.org/x/net/idna":          "host names beyond ASCII",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/protected", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
 	{pkg: "internal/args", may: map[string]string{
@@ -232,12 +233,14 @@ var adapters = []floor{
 		"golang.org/x/net/idna":            "names of hosts in other scripts, as lenient programs read them",
 		module:                             speaks,
 		module + "/egress":                 "hosts are named as where they are dialled",
+		module + "/internal/protected":     "what programs outside a sandbox take orders from",
 		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
 		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
 	}},
 	{pkg: "sandbox", may: map[string]string{
-		module + "/workspace":  worlds,
-		"golang.org/x/sys/...": platform + ": namespaces, Landlock, seccomp, cgroups",
+		module + "/workspace":          worlds,
+		module + "/internal/protected": "what programs outside take orders from",
+		"golang.org/x/sys/...":         platform + ": namespaces, Landlock, seccomp, cgroups",
 	}},
 	{pkg: "sandbox/attempts", may: map[string]string{
 		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
@@ -391,7 +394,8 @@ var assembly = []floor{
 		"golang.org/x/sys/...": platform,
 	}},
 	{pkg: "host", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,
+		module + "/internal/protected": "what a merge of attempts must not take",
+		module:                         speaks, module + "/llm": models, module + "/llm/provider": serves, module + "/workspace": worlds,
 		module + "/llm/providers":    "the providers that are built in",
 		module + "/llm/catalogue":    "what is known of models that the configuration does not describe",
 		module + "/llm/tokens":       "the size of requests",
