@@ -53,11 +53,16 @@ type Run struct {
 	BaseURL   string // the endpoint of that model, instead of its own
 	Workspace string // absolute
 	Approve   string // one of the modes of openmanus.Mode
-	MaxSteps  int    // here and in the next three, a negative number is no limit
-	Tokens    int
-	MaxCost   openmanus.Money
-	DayCost   openmanus.Money // of all sessions in one day; 0: no limit
-	Timeout   time.Duration
+
+	// AnyWorkspace reports whether Workspace may be a directory with keys or
+	// the settings of programs, such as the home directory.
+	AnyWorkspace bool
+
+	MaxSteps int // here and in the next three, a negative number is no limit
+	Tokens   int
+	MaxCost  openmanus.Money
+	DayCost  openmanus.Money // of all sessions in one day; 0: no limit
+	Timeout  time.Duration
 }
 
 // Approval is [approval]: the rules, as texts. Package gate parses them.

@@ -57,10 +57,15 @@ func (h *Host) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, erro
 // [Host.Keep] was called for are released.
 //
 // The error is an [*Error] that names the agent, model, sandbox or flow if
-// there is no such one.
+// there is no such one, or the workspace if it is refused.
 func (h *Host) Flow(spec openmanus.Spec) (openmanus.Flow, error) {
 	if err := checkKind(spec); err != nil {
 		return nil, err
+	}
+	if spec.Workspace != "" {
+		if err := h.checkOwnUser(h.Config, spec.Workspace); err != nil {
+			return nil, err
+		}
 	}
 	if spec.Flow != nil {
 		return h.sharedFlow(spec)

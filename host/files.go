@@ -42,8 +42,8 @@ type fileStamp struct {
 
 // ScanFiles looks at the files below root, at most at 20,000 and for two
 // seconds. It leaves out what version control and package managers keep, and
-// the directory own, which is the program's: see [OwnDir].
-func ScanFiles(ctx context.Context, root fs.FS, own string) Scan {
+// the directories that are the program's own: see [Env.Own].
+func ScanFiles(ctx context.Context, root fs.FS, own func(name string) bool) Scan {
 	ctx, cancel := context.WithTimeout(ctx, maxScanTime)
 	defer cancel()
 	s := Scan{files: make(map[string]fileStamp)}
@@ -58,10 +58,7 @@ func ScanFiles(ctx context.Context, root fs.FS, own string) Scan {
 			return fs.SkipAll
 		}
 		if d.IsDir() {
-			if name == own {
-				return fs.SkipDir
-			}
-			if slices.Contains([]string{".git", "node_modules", "__pycache__", ".venv"}, d.Name()) {
+			if own(name) || slices.Contains([]string{".git", "node_modules", "__pycache__", ".venv"}, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -74,7 +71,7 @@ func ScanFiles(ctx context.Context, root fs.FS, own string) Scan {
 	return s
 }
 
-// changes returns what differs from before to after, by path. What one of two
+// Changes returns what differs from before to after, by path. What one of two
 // partial scans did not see may be missing.
 func Changes(before, after Scan) []FileChange {
 	list := []FileChange{}
@@ -115,7 +112,7 @@ func (h *Host) filesOf(ctx context.Context, s *openmanus.State) ([]string, error
 	}
 	defer root.Close()
 	var files []string
-	for name, f := range ScanFiles(ctx, root.FS(), OwnDir(root.Name(), h.Config.DataDir)).files {
+	for name, f := range ScanFiles(ctx, root.FS(), h.Own(h.Config, root.Name())).files {
 		if !f.time.Before(s.Began.Add(-clockStep)) {
 			files = append(files, name)
 		}

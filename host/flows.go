@@ -306,22 +306,11 @@ func (h *Host) evaluateFlow(spec openmanus.Spec, configure func(*openmanus.Agent
 
 // copies returns where the copies of the workspace dir are for the attempts of
 // evaluations, and their bounds: mib is the size of the largest workspace that is
-// copied, 0 the default. The program's own data is never copied.
+// copied, 0 the default. The program's own directories are never copied.
 func (h *Host) copies(dir string, mib int) agents.Copies {
-	own := OwnDir(dir, h.Config.DataDir)
 	return agents.Copies{
 		Home: filepath.Join(h.Config.DataDir, "attempts"), Workspace: dir, Protected: protected.Is,
-		Skip:  func(name string) bool { return name == own },
+		Skip:  h.Own(h.Config, dir),
 		Bytes: int64(cmp.Or(mib, MaxCopyMiB)) << 20, Files: maxCopyFiles,
 	}
-}
-
-// OwnDir returns the data directory as a path in the workspace, with slashes.
-// It begins with .. if it is elsewhere, and is "" if there is no such path.
-func OwnDir(workspace, data string) string {
-	own, err := filepath.Rel(workspace, data)
-	if err != nil {
-		return ""
-	}
-	return filepath.ToSlash(own)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,8 +17,17 @@ import (
 )
 
 // Workspace opens the workspace dir. Its commands run in a sandbox of the given
-// kind with the settings of cfg. The caller closes it.
+// kind with the settings of cfg. The caller closes it. The error is that of
+// [Env.CheckWorkspace] if dir is refused.
 func (e Env) Workspace(ctx context.Context, cfg *config.Config, dir, kind string) (*workspace.Dir, error) {
+	if err := e.checkOwnUser(cfg, dir); err != nil {
+		return nil, err
+	}
+	return e.openWorkspace(ctx, cfg, dir, kind)
+}
+
+// openWorkspace is Workspace for a directory that need not be one to work in.
+func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, dir, kind string) (*workspace.Dir, error) {
 	o, err := e.Sandbox(cfg, dir, kind)
 	if err != nil {
 		return nil, mistake(err)
@@ -61,15 +71,33 @@ func restrict(ws *workspace.Dir, g *gate.Gate) {
 	}
 }
 
+// Files opens the workspace dir for reading and writing its files, without
+// commands and without the program's own directories. The caller closes it.
+func (e Env) Files(cfg *config.Config, dir string) (*workspace.Dir, error) {
+	ws, err := workspace.NewDir(dir)
+	if err == nil {
+		ws.Hide(e.ownDirs(cfg)...)
+	}
+	return ws, err
+}
+
 // Sandbox returns the options of the sandbox that cfg describes, for commands in
-// dir. The data directory is hidden from them: it has keys and all sessions. If
-// only some hosts may be reached, the options have a proxy that lets these
-// through and warns of others.
+// dir. The program's own directories are hidden: they have keys, approvals and all
+// sessions. One that dir contains and that does not exist is made, so that
+// commands cannot make it. If only some hosts may be reached, the options have a
+// proxy that lets these through and warns of others.
 func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, error) {
-	c := cfg.Sandbox
+	c, own := cfg.Sandbox, e.ownDirs(cfg)
+	for _, o := range own {
+		if placeOf(o).in(dir) {
+			if err := os.MkdirAll(o, 0o700); err != nil {
+				return sandbox.Options{}, err
+			}
+		}
+	}
 	o := sandbox.Options{
 		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
-		Read: e.atHome(c.Read), Hide: []string{cfg.DataDir},
+		Read: e.atHome(c.Read), Hide: own,
 		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
 		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
 		Warn:       e.Warn,
@@ -98,7 +126,7 @@ func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, err
 
 // atHome replaces ~/ at the beginning of paths by the user's home directory.
 func (e Env) atHome(paths []string) []string {
-	home, _ := e.lookup("HOME")
+	home := e.home()
 	var out []string
 	for _, p := range paths {
 		if rest, ok := strings.CutPrefix(p, "~/"); ok {

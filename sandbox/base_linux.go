@@ -150,7 +150,7 @@ func (b *base) Close() error {
 // program, fs.ErrNotExist for the rest.
 func (b *base) prepare(c *workspace.Spawn) ([]string, error) {
 	env, dir := slices.Concat(b.env, c.Env), c.Dir
-	if err := b.checkVisible(dir); err != nil {
+	if err := errors.Join(b.view.checkHidden(), b.checkVisible(dir)); err != nil {
 		return nil, err
 	}
 	if err := workspace.IsDir(b.hostPath(dir)); err != nil {

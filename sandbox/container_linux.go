@@ -221,6 +221,9 @@ func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env),
 		Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
 	}
+	if err := c.view.checkHidden(); err != nil {
+		return nil, err
+	}
 	b, err := c.nextInstance()
 	if err == nil {
 		if err = b.run(order); errors.Is(err, errGone) { // the next one is new

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,7 @@ type mountView struct {
 	asked    []string          // those of them that Options.Read names
 	links    map[string]string // symbolic links of this machine: path, target
 	hide     []string          // directories that are shown empty, all in the workspace
+	hideIs   []fs.FileInfo     // which directories those of hide were when the view was made
 	home     string            // HOME inside: a private directory
 	env      []string
 	uid, gid int
@@ -103,7 +105,20 @@ func (v *mountView) refuse(o Options) error {
 		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && dir != v.ws && within(v.ws, dir) &&
 			!v.isHidden(dir) {
-			v.hide = append(v.hide, dir)
+			v.hide, v.hideIs = append(v.hide, dir), append(v.hideIs, info)
+		}
+	}
+	return nil
+}
+
+// checkHidden returns an error if a directory that is hidden is no longer where
+// it was. A command can rename a directory above it, and the next command would
+// see what is in it.
+func (v *mountView) checkHidden() error {
+	for i, was := range v.hideIs {
+		if info, err := os.Stat(v.hide[i]); err != nil || !os.SameFile(info, was) {
+			return fmt.Errorf("%s, which commands must not see, was moved or replaced: put it back, "+
+				"and begin the session anew", v.hide[i])
 		}
 	}
 	return nil
@@ -207,11 +222,12 @@ func (o *Options) measureMachine() error {
 // reserve returns how many bytes must stay free on the disk of dir by default: a
 // twentieth of it, at most 2 GiB and at most half of what is free now.
 func reserve(dir string) (int64, error) {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(dir, &disk); err != nil {
 		return 0, fmt.Errorf("cannot find out how much room the disk of %s has: %w", dir, err)
 	}
-	return min(2<<30, int64(fs.Blocks)*int64(fs.Bsize)/20, int64(fs.Bavail)*int64(fs.Bsize)/2), nil
+	size := int64(disk.Bsize)
+	return min(2<<30, int64(disk.Blocks)*size/20, int64(disk.Bavail)*size/2), nil
 }
 
 // advice says how to get a sandbox, or how to do without.

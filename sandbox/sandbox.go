@@ -88,7 +88,7 @@ type Options struct {
 	Proxy func(ctx context.Context, l net.Listener) error
 
 	Read []string // more files and directories that are visible, read-only
-	Hide []string // directories that are not visible, wherever they are
+	Hide []string // directories that neither commands nor the file tools see, wherever they are
 	Env  []string // KEY=VALUE, added to the environment of every command
 
 	Memory    int64   // bytes for all commands together; 0: three quarters of the machine's
@@ -131,6 +131,7 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	ws.Hide(o.Hide...)
 	if o.Kind == None {
 		return ws, nil
 	}

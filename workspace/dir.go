@@ -59,8 +59,9 @@ type Dir struct {
 	// commands; that is for the Cage.
 	Access func(name string) Access
 
-	path string
-	root *os.Root
+	path   string
+	root   *os.Root
+	hidden []hiddenDir
 
 	open   context.Context // canceled by Close
 	close  context.CancelFunc

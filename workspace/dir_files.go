@@ -108,7 +108,7 @@ func (d *Dir) denied(name string) error {
 	if d.Access != nil && d.Access(name) == Hidden {
 		return errDenied
 	}
-	return nil
+	return d.hiddenBy(name)
 }
 
 // guarded returns an error if name is hidden, or if the Guard does.

@@ -14,7 +14,7 @@ import (
 
 // FS implements [Files]. It reads regular files and directories. Reading a
 // pipe, a socket or a device might block forever, and is an error. FS also
-// implements [fs.ReadLinkFS], and has the files that [Dir].Access leaves.
+// implements [fs.ReadLinkFS], and has the files that [Dir].Access and [Dir.Hide] leave.
 func (d *Dir) FS() fs.FS { return dirFS{d, false} }
 
 // A dirFS is a view of the files of d.
@@ -77,7 +77,7 @@ func (f dirFS) ReadDir(name string) ([]fs.DirEntry, error) {
 // symbolic links, and open follows none: a link that appears meanwhile cannot lead
 // it to a hidden file.
 func (f dirFS) open(name string) (fs.File, error) {
-	if f.d.Access == nil {
+	if !f.d.selective() {
 		file, _, err := regular.OpenOrDir(f.d.root, name)
 		return file, err
 	}
@@ -130,7 +130,7 @@ func try[T any](
 		return zero, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
 	}
 	err := fs.ErrNotExist
-	if f.d.Access == nil {
+	if !f.d.selective() {
 		var v T
 		if v, err = do(name); err == nil {
 			return v, nil
@@ -143,7 +143,7 @@ func try[T any](
 	if rerr != nil {
 		return zero, pathError(op, name, rerr)
 	}
-	if !f.hides(name) && !f.hides(target) && (target != name || f.d.Access != nil) {
+	if !f.hides(name) && !f.hides(target) && (target != name || f.d.selective()) {
 		var v T
 		if v, err = do(target); err == nil {
 			return v, nil

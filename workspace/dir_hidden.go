@@ -56,7 +56,10 @@ func (f dirFS) unnamed() fs.FS { return dirFS{f.d, true} }
 
 // hides reports whether f hides name, which has no symbolic links.
 func (f dirFS) hides(name string) bool {
-	if f.d.Access == nil {
+	switch {
+	case f.d.hiddenBy(name) != nil:
+		return true
+	case f.d.Access == nil:
 		return false
 	}
 	a := f.d.Access(name)
@@ -86,6 +89,7 @@ func (s shownDir) ReadDir(n int) ([]fs.DirEntry, error) {
 
 var (
 	errDenied = fmt.Errorf("a rule denies this path: %w", fs.ErrPermission)
+	errOwn    = fmt.Errorf("sessions have no access to this directory: %w", fs.ErrPermission)
 	errMoved  = errors.New("it changed its place meanwhile")
 )
 
@@ -99,7 +103,7 @@ func (d *Dir) enter(dir string) (*os.Root, error) {
 		return at, err
 	}
 	for elem := range strings.SplitSeq(dir, "/") {
-		next, err := enterOne(at, elem)
+		next, err := d.enterOne(at, elem)
 		at.Close()
 		if err != nil {
 			return nil, err
@@ -109,8 +113,9 @@ func (d *Dir) enter(dir string) (*os.Root, error) {
 	return at, nil
 }
 
-// enterOne opens the directory elem of parent, unless it is a symbolic link.
-func enterOne(parent *os.Root, elem string) (*os.Root, error) {
+// enterOne opens the directory elem of parent, unless it is a symbolic link or
+// one that [Dir.Hide] hides.
+func (d *Dir) enterOne(parent *os.Root, elem string) (*os.Root, error) {
 	before, err := parent.Lstat(elem)
 	if err != nil {
 		return nil, err
@@ -122,6 +127,9 @@ func enterOne(parent *os.Root, elem string) (*os.Root, error) {
 	after, err := dir.Stat(".")
 	if err == nil && !os.SameFile(before, after) {
 		err = errMoved
+	}
+	if err == nil && d.isHidden(after) {
+		err = errOwn
 	}
 	if err != nil {
 		dir.Close()

@@ -63,7 +63,7 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 
 // scan records the files of the workspace, to tell which ones the run changed.
 func (d *drive) scan() host.Scan {
-	return host.ScanFiles(context.Background(), d.files, host.OwnDir(d.root.Name(), d.Config.DataDir))
+	return host.ScanFiles(context.Background(), d.files, d.Own(d.Config, d.root.Name()))
 }
 
 // Close closes the workspace.

@@ -26,6 +26,7 @@ type mcpServeCmd struct {
 	Model        string   `help:"The model for tasks." placeholder:"PROVIDER/NAME"`
 	BaseURL      string   `help:"The endpoint of that model." placeholder:"URL"`
 	Workspace    string   `help:"Where the tools work. Default: the current directory." placeholder:"DIR"`
+	AnyWorkspace bool     `help:"Allow a workspace with keys or the settings of programs, such as your home directory."`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	MaxSteps     string   `help:"Stop a task after this many replies of the model." placeholder:"N"`
 	BudgetTokens string   `help:"Stop a task when it has used this many tokens." placeholder:"N"`
@@ -42,7 +43,7 @@ Over HTTP, the first line on standard output is the address and the second the h
 }
 
 func (c *mcpServeCmd) flags() map[string]string {
-	return runFlags{Agent: c.Agent, Model: c.Model, BaseURL: c.BaseURL, Workspace: c.Workspace, Sandbox: c.Sandbox, MaxSteps: c.MaxSteps,
+	return runFlags{Agent: c.Agent, Model: c.Model, BaseURL: c.BaseURL, Workspace: c.Workspace, AnyWorkspace: c.AnyWorkspace, Sandbox: c.Sandbox, MaxSteps: c.MaxSteps,
 		BudgetTokens: c.BudgetTokens, MaxCost: c.MaxCost, Timeout: c.Timeout, Approve: c.Approve}.flags()
 }
 

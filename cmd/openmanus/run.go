@@ -19,6 +19,7 @@ type runFlags struct {
 	Model        string   `help:"The model: PROVIDER/NAME, a profile of the configuration, or scripted:FILE." placeholder:"PROVIDER/NAME"`
 	BaseURL      string   `help:"The endpoint of that model." placeholder:"URL"`
 	Workspace    string   `help:"Where the agent works. Default: the current directory." placeholder:"DIR"`
+	AnyWorkspace bool     `help:"Allow a workspace with keys or the settings of programs, such as your home directory."`
 	MCPConfig    string   `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
 	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
 	MaxSteps     string   `help:"Stop after this many replies of the model." placeholder:"N"`
@@ -49,6 +50,9 @@ func (f runFlags) flags() map[string]string {
 		if v != "" {
 			m[name] = v
 		}
+	}
+	if f.AnyWorkspace {
+		m["any-workspace"] = "true"
 	}
 	return m
 }

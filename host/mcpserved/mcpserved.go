@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -22,7 +21,6 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
-	"github.com/openmanus-go/openmanus/internal/regular"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/mcp"
 )
@@ -83,7 +81,7 @@ func (x *exhibit) open(ctx context.Context, id, prompt string) error {
 	}
 	defer root.Close()
 	x.mu.Lock()
-	x.before[id] = host.ScanFiles(ctx, root.FS(), x.own(spec.Workspace))
+	x.before[id] = host.ScanFiles(ctx, root.FS(), x.Own(x.Config, spec.Workspace))
 	x.mu.Unlock()
 	said, err := host.Message(x.Dir, prompt, nil)
 	if err != nil {
@@ -106,20 +104,10 @@ func (x *exhibit) changed(ctx context.Context, id string) []mcp.File {
 	}
 	defer root.Close()
 	var files []mcp.File
-	for _, f := range host.Changes(before, host.ScanFiles(ctx, root.FS(), x.own(x.Config.Run.Workspace))) {
+	for _, f := range host.Changes(before, host.ScanFiles(ctx, root.FS(), x.Own(x.Config, x.Config.Run.Workspace))) {
 		files = append(files, mcp.File{Path: f.Path, Change: f.Change, Bytes: f.Bytes, URI: sessionsURI + "/" + id + "/files/" + escapedPath(f.Path)})
 	}
 	return files
-}
-
-// own returns the data directory relative to the workspace dir, or "" if it does
-// not lie below.
-func (x *exhibit) own(dir string) string {
-	rel, err := filepath.Rel(dir, x.Config.DataDir)
-	if err != nil || !filepath.IsLocal(rel) {
-		return ""
-	}
-	return filepath.ToSlash(rel)
 }
 
 // escapedPath returns a path for a URI.
@@ -184,7 +172,8 @@ func (x *exhibit) session(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk
 // maxResource is the size of the largest file that a client may read, in bytes.
 const maxResource = 10 << 20
 
-// file reads a file of a session's workspace. Links do not lead out of it.
+// file reads a file of a session's workspace. Links lead neither out of it nor
+// into the program's own directories.
 func (x *exhibit) file(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	none := sdk.ResourceNotFoundError(r.Params.URI)
 	id, name, ok := strings.Cut(strings.TrimPrefix(r.Params.URI, sessionsURI+"/"), "/files/")
@@ -196,20 +185,21 @@ func (x *exhibit) file(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Re
 	if err != nil || s.Config.Workspace == "" {
 		return nil, none
 	}
-	if own := x.own(s.Config.Workspace); own != "" && strings.HasPrefix(name+"/", own+"/") {
-		return nil, none // the program's own data: keys and sessions
-	}
-	root, err := os.OpenRoot(s.Config.Workspace)
+	ws, err := x.Files(x.Config, s.Config.Workspace)
 	if err != nil {
 		return nil, none
 	}
-	defer root.Close()
-	data, err := regular.Read(root, name, maxResource+1)
+	defer ws.Close()
+	info, err := fs.Stat(ws.FS(), name)
 	switch {
-	case err != nil:
+	case err != nil || !info.Mode().IsRegular():
 		return nil, none
-	case len(data) > maxResource:
-		return nil, fmt.Errorf("the file has more than the %d bytes that are read", maxResource)
+	case info.Size() > maxResource:
+		return nil, fmt.Errorf("the file has %d bytes, and at most %d are read", info.Size(), maxResource)
+	}
+	data, err := fs.ReadFile(ws.FS(), name)
+	if err != nil {
+		return nil, none
 	}
 	c := &sdk.ResourceContents{URI: r.Params.URI, MIMEType: mime.TypeByExtension(path.Ext(name))}
 	if utf8.Valid(data) {

@@ -33,6 +33,9 @@ func (h Host) Open(ctx context.Context, id string, n server.NewSession) error {
 // request says otherwise. Errors that the user can mend are a
 // [*server.FieldError].
 func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spec, err error) {
+	if err := h.CheckWorkspace(h.Config, n.Workspace, false); err != nil {
+		return spec, &server.FieldError{Field: "workspace", Err: err}
+	}
 	agent := cmp.Or(n.Agent, h.Config.Run.Agent)
 	if _, err := h.Team(n.Workspace).Choose(agent); err != nil {
 		return spec, &server.FieldError{Field: "agent", Err: err}
