@@ -426,8 +426,7 @@ var assembly = []floor{
 	}},
 	{pkg: "host/mcpserved", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",
-		module + "/internal/regular": untrusted,
-		module + "/host/summary":     "sessions as resources", module + "/journal": "the index of sessions",
+		module + "/host/summary": "sessions as resources", module + "/journal": "the index of sessions",
 		"github.com/modelcontextprotocol/go-sdk/mcp": "sessions as resources of an MCP server",
 	}},
 }
