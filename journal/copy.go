@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -79,7 +78,8 @@ func comeFrom(events []openmanus.Event, session string) []openmanus.Event {
 // writes the same session as the same bytes every time. A session that does not
 // exist is an error that is [openmanus.ErrNoSession].
 //
-// A blob that is lost is written as missing if an event needs it.
+// The file has the blobs of [RefsOf]. One that is lost is written as missing if an
+// event needs it.
 func Export(ctx context.Context, j openmanus.Journal, blobs openmanus.Blobs, session string, w io.Writer) error {
 	x := &exporter{blobs: blobs, sum: digest{sha256.New()}}
 	x.out = bufio.NewWriter(io.MultiWriter(w, x.sum))
@@ -93,7 +93,7 @@ type exporter struct {
 	blobs openmanus.Blobs
 	out   *bufio.Writer
 	sum   digest
-	refs  []openmanus.Ref         // the blobs that events name, in order
+	refs  []openmanus.Ref         // the blobs that events name, in order: see [RefsOf]
 	whole map[openmanus.Ref]int64 // the blobs that events need, and which event does
 	end   exportEnd
 }
@@ -145,11 +145,9 @@ func (x *exporter) event(ev openmanus.Event) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Contains(data, []byte("sha256:")) {
-		for _, ref := range (Stored{Body: data}).Refs() {
-			if !slices.Contains(x.refs, ref) {
-				x.refs = append(x.refs, ref)
-			}
+	for _, ref := range RefsOf(ev.Body) {
+		if !slices.Contains(x.refs, ref) {
+			x.refs = append(x.refs, ref)
 		}
 	}
 	if done, ok := ev.Body.(openmanus.CallDone); ok && done.Whole != "" {

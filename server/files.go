@@ -203,31 +203,14 @@ type blobRequest struct {
 	Ref string `path:"ref" pattern:"^sha256:[0-9a-f]{64}$"`
 }
 
-// blob returns a blob to which an event of the session refers. Others may hold
-// what users must not see of each other.
+// blob returns a blob that belongs to the session. Any other one may hold what
+// users must not see of each other, and is reported as if it did not exist.
 func (s *Server) blob(ctx context.Context, info journal.SessionInfo, in *blobRequest) (*huma.StreamResponse, error) {
-	ref := openmanus.Ref(in.Ref)
-	if ok, err := s.refersTo(ctx, info.ID, ref); err != nil || !ok {
-		return nil, errors.Join(err, fs.ErrNotExist)
-	}
-	data, err := openmanus.ReadBlob(ctx, s.Store, ref)
+	blobs := journal.SessionBlobs(s.Store, s.Store, info.ID)
+	data, err := openmanus.ReadBlob(ctx, blobs, openmanus.Ref(in.Ref))
 	if err != nil {
 		return nil, err
 	}
 	name := strings.TrimPrefix(in.Ref, "sha256:") + ".txt"
 	return serveContent(strings.NewReader(string(data)), name, time.Time{}, true, io.NopCloser(nil)), nil
-}
-
-// refersTo reports whether a result in the session refers to a blob.
-func (s *Server) refersTo(ctx context.Context, id string, ref openmanus.Ref) (bool, error) {
-	for ev, err := range s.Store.Events(ctx, id, 0) {
-		if err != nil {
-			return false, err
-		}
-		done, ok := ev.Body.(openmanus.CallDone)
-		if ok && (done.Whole == ref || strings.Contains(string(done.Detail), string(ref))) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

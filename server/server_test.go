@@ -533,3 +533,33 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// A user reads the outputs of their own sessions, and not those of others whose
+// ref stands in a text of theirs.
+func TestBlobsBelongToSessions(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("done"), llmtest.Say("done")))
+	const text = "what bob's tool printed"
+	ref, err := x.db.Put(t.Context(), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{annsToken: x.session(nil), bobsToken: x.callAs(bobsToken, "POST", "/api/v1/sessions", map[string]any{}, 201)["id"].(string)}
+	for token, done := range map[string]openmanus.CallDone{
+		bobsToken: {Call: "c0-0", Whole: ref},
+		annsToken: {Call: "c0-0", Source: "http://example.org/" + string(ref), Detail: json.RawMessage(`{"url":"http://example.org/` + string(ref) + `"}`)},
+	} {
+		if _, err := x.db.Append(t.Context(), ids[token], done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for token, want := range map[string]int{annsToken: 404, bobsToken: 200} {
+		path := "/api/v1/sessions/" + ids[token]
+		if status, data := x.send(token, "GET", path+"/blobs/"+string(ref), nil); status != want || (string(data) == text) != (want == 200) {
+			t.Errorf("the blob: %d %s, want %d", status, data, want)
+		}
+		_, data := x.send(token, "GET", path+"/export", nil)
+		if has := strings.Contains(string(data), `{"blob":"`+string(ref)); has != (want == 200) {
+			t.Errorf("the export has the blob: %v", has)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func New(h *host.Host) (*Server, error) {
 	x := &exhibit{Host: h, before: make(map[string]host.Scan)}
 	task := mcp.NewTask(mcp.Tasks{Journal: h.Store, Runtime: h.Local, Watch: h.Local.Watch, Open: x.open, Files: x.changed})
 	s := mcp.NewServer(mcp.ServerOptions{
-		Name: "openmanus", Version: h.Version, Tools: append(agent.Tools, task), Gate: agent.Gate, Blobs: h.Store, Secrets: h.Secrets,
+		Name: "openmanus", Version: h.Version, Tools: append(agent.Tools, task), Gate: agent.Gate, Blobs: journal.SessionBlobs(h.Store, h.Store, ""), Secrets: h.Secrets,
 		Instructions: "Tools that work in " + run.Workspace + ". run_task has an agent do a whole task there.",
 	})
 	x.add(s.MCP())

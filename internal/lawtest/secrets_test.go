@@ -50,6 +50,44 @@ func TestSecretsAreNotInTheWholeOfALongOutput(t *testing.T) {
 	t.Fatal("no result")
 }
 
+// A call reads the blobs of its own session. It cannot read another session's by
+// their hash, wherever it has that from.
+func TestACallReadsTheBlobsOfItsSession(t *testing.T) {
+	mem := new(journal.Memory)
+	print := openmanus.Func(openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "print"}, Hints: openmanus.Hints{ReadOnly: true}},
+		func(_ context.Context, _ openmanus.Call, in struct{ Text string }) (openmanus.Result, error) {
+			return openmanus.TextResult("%s", strings.Repeat(in.Text, 20_000)), nil
+		})
+	read := openmanus.Func(openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "read"}, Hints: openmanus.Hints{ReadOnly: true}},
+		func(ctx context.Context, call openmanus.Call, in struct{ Ref openmanus.Ref }) (openmanus.Result, error) {
+			data, err := openmanus.ReadBlob(ctx, call.Blobs, in.Ref)
+			return openmanus.TextResult("read %d", len(data)), err
+		})
+	ref := map[string]openmanus.Ref{"bob": openmanus.RefOf([]byte(strings.Repeat("b", 20_000))), "ann": openmanus.RefOf([]byte(strings.Repeat("a", 20_000)))}
+	for _, name := range []string{"bob", "ann"} {
+		a := &openmanus.Agent{Name: "a", Tools: []openmanus.Tool{print, read}, Model: llmtest.Script(
+			llmtest.Use("", "print", map[string]any{"Text": name[:1]}),
+			llmtest.Use("", "read", map[string]any{"Ref": ref["bob"]}),
+			llmtest.Say("done"))}
+		l := &run.Local{Worker: run.Worker{Journal: mem, Flow: run.FlowsByName(a)}}
+		if err := openmanus.Open(t.Context(), mem, name, a, &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, string(ref["bob"]))}); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Wake(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		var results []string
+		for ev := range mem.Events(t.Context(), name, 0) {
+			if d, ok := ev.Body.(openmanus.CallDone); ok {
+				results = append(results, d.Parts.Text())
+			}
+		}
+		if len(results) != 2 || (results[1] == "read 20000") != (name == "bob") {
+			t.Errorf("%s reads bob's output: %.300q", name, results)
+		}
+	}
+}
+
 func TestSecretsAreFoundInEveryForm(t *testing.T) {
 	const secret = `p&ss "wörd"/1`
 	s := journal.NewSecrets(map[string]string{"KEY": secret})

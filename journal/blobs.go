@@ -1,0 +1,143 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// RefsOf returns the blobs that b names in fields that hold a [openmanus.Ref]:
+// the whole of a result, of an elided result or of a conversation that was
+// compacted, and each field "blob" in the Detail of a tool's result. A ref that
+// only occurs in a text, which anyone may have written, does not count; nor does
+// one in the Detail of a result from an MCP server, which chooses the fields.
+func RefsOf(b openmanus.Body) []openmanus.Ref {
+	var refs []openmanus.Ref
+	add := func(ref openmanus.Ref) {
+		if ref != "" && !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	switch b := b.(type) {
+	case openmanus.CallDone:
+		add(b.Whole)
+		if !strings.HasPrefix(b.Source, "mcp:") && bytes.Contains(b.Detail, []byte(`"blob"`)) {
+			// A Detail that is not JSON has no fields.
+			_, _ = rewrite(b.Detail, func(name string, v any) (any, error) {
+				if s, ok := v.(string); ok && name == "blob" && isRef(s) {
+					add(openmanus.Ref(s))
+				}
+				return v, nil
+			})
+		}
+	case openmanus.Elided:
+		for _, e := range b.Calls {
+			add(e.Whole)
+		}
+	case openmanus.Compacted:
+		add(b.Whole)
+	}
+	return refs
+}
+
+// isRef reports whether s is a ref and nothing else.
+func isRef(s string) bool { return refPattern.FindString(s) == s }
+
+// SessionBlobs returns the part of b that belongs to a session: Get finds the
+// blobs that its events name according to [RefsOf], or those of the sessions that
+// delegated to it, and the blobs that were stored by Put of the returned Blobs.
+// Any other blob is reported as one that does not exist, so that a session cannot
+// read by its hash what belongs to another user. If session is "", Get finds only
+// what Put stored.
+//
+// The returned Blobs are safe for concurrent use. They read the events of j when
+// a ref is asked for that they do not know.
+func SessionBlobs(j openmanus.Journal, b openmanus.Blobs, session string) openmanus.Blobs {
+	s := &sessionBlobs{Blobs: b, journal: j, after: make(map[string]int64), known: make(map[openmanus.Ref]bool)}
+	if session != "" {
+		s.after[session] = 0
+	}
+	return s
+}
+
+type sessionBlobs struct {
+	openmanus.Blobs
+	journal openmanus.Journal
+
+	mu    sync.Mutex
+	known map[openmanus.Ref]bool
+	after map[string]int64 // the last event that was read, by session
+}
+
+// Put implements [openmanus.Blobs].
+func (s *sessionBlobs) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
+	ref, err := s.Blobs.Put(ctx, data)
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.known[ref] = true
+	}
+	return ref, err
+}
+
+// Get implements [openmanus.Blobs].
+func (s *sessionBlobs) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {
+	named, err := s.names(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if !named {
+		return nil, fmt.Errorf("blob %s: %w", ref, fs.ErrNotExist)
+	}
+	return s.Blobs.Get(ctx, ref)
+}
+
+// names reports whether ref is known, after reading the events that were not
+// read yet if it is not.
+func (s *sessionBlobs) names(ctx context.Context, ref openmanus.Ref) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.known[ref] {
+		parents := len(s.after)
+		for session, after := range s.after {
+			if err := s.read(ctx, session, after); err != nil {
+				return false, err
+			}
+		}
+		if len(s.after) == parents {
+			break
+		}
+	}
+	return s.known[ref], nil
+}
+
+// read adds what the events of a session name after one of them, and the session
+// that delegated to it.
+func (s *sessionBlobs) read(ctx context.Context, session string, after int64) error {
+	for ev, err := range s.journal.Events(ctx, session, after) {
+		if errors.Is(err, openmanus.ErrNoSession) {
+			return nil // a parent that was deleted
+		}
+		if err != nil {
+			return err
+		}
+		if o, ok := ev.Body.(openmanus.Opened); ok && o.Parent != "" {
+			if _, listed := s.after[o.Parent]; !listed {
+				s.after[o.Parent] = 0
+			}
+		}
+		for _, ref := range RefsOf(ev.Body) {
+			s.known[ref] = true
+		}
+		s.after[session] = ev.Seq
+	}
+	return nil
+}
