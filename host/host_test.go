@@ -317,6 +317,10 @@ func TestServed(t *testing.T) {
 		"no agent":  {server.NewSession{Agent: "gandalf"}, "agent: "},
 		"hidden":    {server.NewSession{Agent: "critic"}, "agent: "},
 		"no model":  {server.NewSession{Model: "acme/x"}, "model: "},
+		"script":    {server.NewSession{Model: "scripted:" + p.path("s.txt")}, "manus"}, // the configured one
+		"a file":    {server.NewSession{Model: "scripted:" + p.path("ws")}, "model: a model that is a file"},
+		"no file":   {server.NewSession{Model: "scripted:" + p.path("nowhere")}, "model: a model that is a file"},
+		"attempted": {server.NewSession{Evaluate: &server.Evaluation{Models: []string{"", "scripted:/etc/passwd"}}}, "body.evaluate.models[1]: a model that is a file"},
 		"plan":      {server.NewSession{Flow: &server.Flow{Agents: []string{"SWE"}, Replans: &replans}}, "plan"},
 		"no hand":   {server.NewSession{Flow: &server.Flow{Agents: []string{"gandalf"}}}, "body.flow.agents: "},
 		"attempts":  {server.NewSession{Evaluate: &server.Evaluation{Hints: []string{"a", "b"}}}, "evaluate"},
@@ -327,7 +331,7 @@ func TestServed(t *testing.T) {
 		c.n.Workspace, c.n.Owner = p.path("ws"), "ann"
 		id := strings.ReplaceAll(name, " ", "-")
 		err := sh.Open(t.Context(), id, c.n)
-		if strings.HasSuffix(c.want, ": ") {
+		if strings.Contains(c.want, ": ") {
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %s", name, err, c.want)
 			}

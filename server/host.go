@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
@@ -157,6 +158,13 @@ type FieldError struct {
 	Field string // its name in the request; "x" is short for "body.x"
 	Err   error
 }
+
+// ErrLocalModel is wrapped by the [FieldError] of a host for a model that is
+// named by a file of the server's machine, such as a script. The response is 400.
+// A host returns it before it looks at the file: a response that depended on the
+// file would tell users whether it exists, and what is in it.
+var ErrLocalModel = errors.New("a model that is a file of the server's machine cannot be chosen over HTTP: " +
+	"name one that GET /api/v1/models lists")
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Err.Error() }
 

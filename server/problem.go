@@ -34,7 +34,11 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.As(err, &status):
 		return err
 	case errors.As(err, &field):
-		return badField(field.Field, field.Err.Error())
+		status := http.StatusUnprocessableEntity
+		if errors.Is(err, ErrLocalModel) {
+			status = http.StatusBadRequest
+		}
+		return badField(status, field.Field, field.Err.Error())
 	case errors.Is(err, openmanus.ErrNoSession):
 		return huma.Error404NotFound("there is no such session")
 	case errors.Is(err, fs.ErrNotExist):
@@ -44,7 +48,7 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	case errors.Is(err, openmanus.ErrDriven):
 		return huma.Error409Conflict("the session is running: interrupt it first")
 	case errors.Is(err, journal.ErrNoWords):
-		return badField("query.q", journal.ErrNoWords.Error())
+		return badField(http.StatusUnprocessableEntity, "query.q", journal.ErrNoWords.Error())
 	case ctx.Err() != nil:
 		return huma.NewError(http.StatusServiceUnavailable,
 			"the client disconnected or the server is shutting down; events that were stored stay stored")
@@ -55,9 +59,9 @@ func (s *Server) problem(ctx context.Context, err error) error {
 
 // badField returns the error for a request with a bad field, which is a
 // location such as query.q, or the name of a field of the body.
-func badField(field, what string) error {
+func badField(status int, field, what string) error {
 	if !strings.Contains(field, ".") {
 		field = "body." + field
 	}
-	return huma.Error422UnprocessableEntity("the request is invalid", &huma.ErrorDetail{Location: field, Message: what})
+	return huma.NewError(status, "the request is invalid", &huma.ErrorDetail{Location: field, Message: what})
 }

@@ -212,6 +212,7 @@ func bodies(id string) []wrong {
 		{what: "a ruling without a verdict", method: "POST", path: p + "/rulings", body: `{"call":"c0-1"}`, want: 422, says: "allow"},
 		{what: "an answer to nothing", method: "POST", path: p + "/answers", body: `{"call":"c9-9","answer":"x"}`, want: 422, says: "body.call"},
 		{what: "an unknown agent", method: "POST", path: "/api/v1/sessions", body: `{"agent":"nobody"}`, want: 422, says: "body.agent"},
+		{what: "a model that is a file", method: "POST", path: "/api/v1/sessions", body: `{"model":"scripted:s"}`, want: 400, says: "body.model"},
 		{what: "an unknown mode", method: "POST", path: "/api/v1/sessions", body: `{"approve":"yolo"}`, want: 422, says: "body.approve"},
 		{what: "a limit below none", method: "POST", path: "/api/v1/sessions", body: `{"limits":{"steps":-5}}`, want: 422, says: "steps"},
 		{what: "more than is allowed", method: "POST", path: "/api/v1/sessions", header: map[string]string{"Authorization": "Bearer " + bobsToken}, body: `{"approve":"all"}`, want: 422, says: "approve"},

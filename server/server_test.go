@@ -73,6 +73,9 @@ func (h *host) Open(ctx context.Context, id string, n server.NewSession) error {
 	if n.Agent != "" && n.Agent != "manus" {
 		return &server.FieldError{Field: "agent", Err: fmt.Errorf("there is no agent %q", n.Agent)}
 	}
+	if n.Model == "scripted:s" {
+		return &server.FieldError{Field: "model", Err: server.ErrLocalModel}
+	}
 	a, err := h.agent(n.Workspace, n.Approve)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 	}
 	if n.Model == "" {
 		spec, err = h.Spec(ctx)
-	} else {
+	} else if err = h.mayChoose(n.Model); err == nil {
 		spec, err = h.SpecWith(n.Model)
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (h Host) evaluation(agent string, e *server.Evaluation) (host.Evaluation, e
 		return host.Evaluation{}, &server.FieldError{Field: "body.evaluate.attempts", Err: fmt.Errorf("%d are too few to try %d models or hints", attempts, most)}
 	}
 	for i, name := range e.Models {
-		if _, err := h.Config.Model(name); err != nil {
+		if err := h.mayChoose(name); err != nil {
 			return host.Evaluation{}, &server.FieldError{Field: fmt.Sprintf("body.evaluate.models[%d]", i), Err: err}
 		}
 	}
@@ -90,6 +90,20 @@ func (h Host) evaluation(agent string, e *server.Evaluation) (host.Evaluation, e
 		}
 	}
 	return host.Evaluation{Attempts: host.Attempts(attempts, agent, e.Models, e.Hints), Parallel: cmp.Or(e.Parallel, 4)}, nil
+}
+
+// mayChoose returns an error unless users may choose a model by this name. Scripts
+// are files of this machine: only the configuration chooses one.
+func (h Host) mayChoose(name string) error {
+	m, err := h.Config.Model(name)
+	if err != nil || !m.Provider.Script || m.Profile != "" {
+		return err
+	}
+	configured, err := h.Config.Model("")
+	if err != nil || m.String() != configured.String() {
+		return server.ErrLocalModel
+	}
+	return nil
 }
 
 // Hold implements [server.Holder].
