@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // users are the users of a server.
@@ -21,7 +20,7 @@ type users []*user
 // A user is a [User] with what requests are checked against.
 type user struct {
 	User
-	token, cookie [sha256.Size]byte // hashes, so that comparing takes the same time for all values
+	token [sha256.Size]byte // a hash, so that comparing takes the same time for all values
 
 	mu      sync.Mutex
 	streams int // that are open
@@ -31,7 +30,6 @@ type user struct {
 const minToken = 16
 
 // newUsers checks users and applies the defaults of their fields.
-
 func newUsers(us []User) (users, error) {
 	if len(us) == 0 {
 		return nil, errors.New("a server needs at least one user")
@@ -52,36 +50,17 @@ func newUsers(us []User) (users, error) {
 		if u.Streams == 0 {
 			u.Streams = 100
 		}
-		token, cookie := sha256.Sum256([]byte(u.Token)), sha256.Sum256([]byte(cookieOf(u.Token)))
-		all = append(all, &user{User: u, token: token, cookie: cookie})
+		all = append(all, &user{User: u, token: sha256.Sum256([]byte(u.Token))})
 	}
 	return all, nil
 }
 
-// cookieOf returns the cookie of the user with this token. A stolen cookie does
-// not reveal the token.
-func cookieOf(token string) string {
-	m := hmac.New(sha256.New, []byte(token))
-	m.Write([]byte("openmanus cookie"))
-	return hex.EncodeToString(m.Sum(nil))
-}
-
-// byToken returns the user with this token, or nil.
-func (us users) byToken(token string) *user {
-	return us.find(token, func(u *user) []byte { return u.token[:] })
-}
-
-// byCookie returns the user with this cookie, or nil.
-func (us users) byCookie(value string) *user {
-	return us.find(value, func(u *user) []byte { return u.cookie[:] })
-}
-
-// find returns the user with a secret, or nil. It takes the same time for
-// every wrong secret.
-func (us users) find(secret string, hash func(*user) []byte) (found *user) {
-	sum := sha256.Sum256([]byte(secret))
+// byToken returns the user with this token, or nil. It takes the same time for
+// every wrong token.
+func (us users) byToken(token string) (found *user) {
+	sum := sha256.Sum256([]byte(token))
 	for _, u := range us {
-		if subtle.ConstantTimeCompare(sum[:], hash(u)) == 1 {
+		if subtle.ConstantTimeCompare(sum[:], u.token[:]) == 1 {
 			found = u
 		}
 	}
@@ -110,13 +89,12 @@ type userKey struct{}
 // userOf returns the user whose request has the context ctx.
 func userOf(ctx context.Context) *user { return ctx.Value(userKey{}).(*user) }
 
-const cookieName = "openmanus"
-
 // guard returns a handler that passes on the requests of users. It defends the
 // server against web pages of other sites that a user visits:
 //
-//   - Their requests would carry the user's cookie. Cross-origin requests that
-//     change something are refused, by Origin and Sec-Fetch-Site.
+//   - Their requests could carry the user's cookie. The cookie is SameSite=Strict,
+//     and cross-origin requests that change something are refused, by Origin and
+//     Sec-Fetch-Site; see login.go.
 //   - Their site's name may resolve to this server (DNS rebinding), which makes
 //     them same-origin. Requests for names that are not the server's are refused.
 //   - They may show the server's page in a frame, or load files as scripts. The
@@ -166,15 +144,15 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 	var u *user
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		u = s.users.byToken(token)
-	} else if c, err := r.Cookie(cookieName); err == nil {
-		u = s.users.byCookie(c.Value)
+	} else if u = s.users.byCookie(w, r, time.Now()); u != nil && !safe(r.Method) && !fromPage(r) {
+		writeProblem(w, http.StatusForbidden, "this request has a cookie but neither an Origin of this server "+
+			"nor the header "+pageHeader+": programs send Authorization: Bearer TOKEN")
+		return
 	}
 	if u == nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		if strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = w.Write([]byte(loginPage)) // an error means that the client is gone
+			s.askToLogIn(w, r)
 			return
 		}
 		writeProblem(w, http.StatusUnauthorized, "not authenticated: "+
@@ -182,21 +160,6 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 		return
 	}
 	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
-}
-
-// login answers a link with a token: it sets the cookie and redirects to an
-// address without the token, so that the token stays out of the history.
-func (s *Server) login(w http.ResponseWriter, r *http.Request, token string) {
-	if s.users.byToken(token) == nil {
-		writeProblem(w, http.StatusUnauthorized,
-			"this link is invalid or no longer valid: use the one that openmanus serve printed last")
-		return
-	}
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: cookieOf(token), Path: "/", MaxAge: 365 * 24 * 3600,
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
-	})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
 // knowsHost reports whether host, with or without a port, is loopback or one

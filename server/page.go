@@ -95,12 +95,6 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data) // an error means that the client is gone
 }
 
-// loginPage is what a browser without a cookie gets.
-const loginPage = `<!doctype html><meta charset="utf-8"><title>OpenManus</title>
-<p>Open the link that <code>openmanus serve</code> printed when it started. It contains the token that signs you in.</p>
-<p>请打开 <code>openmanus serve</code> 启动时打印的链接，其中包含用于登录的令牌。</p>
-`
-
 // share returns a session as one HTML file that opens from disk: the page, its
 // script and style, and the events.
 func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {

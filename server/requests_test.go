@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -302,19 +303,117 @@ func TestStreamsAreCounted(t *testing.T) {
 	}
 }
 
+// visit opens the link with ann's token and returns the cookie that the server
+// sets, NAME=VALUE.
+func (x *site) visit(header map[string]string) (status int, cookie string, h http.Header) {
+	x.t.Helper()
+	all := map[string]string{"Authorization": ""}
+	maps.Copy(all, header)
+	status, h, _ = x.raw(wrong{method: "GET", path: "/?token=" + annsToken, header: all})
+	cookie, _, _ = strings.Cut(h.Get("Set-Cookie"), ";")
+	return status, cookie, h
+}
+
+// with sends a request with a cookie and other headers, and without a token.
+func (x *site) with(cookie, method, path, body string, header ...string) (int, http.Header) {
+	x.t.Helper()
+	all := map[string]string{"Authorization": "", "Cookie": cookie}
+	for i := 0; i < len(header); i += 2 {
+		all[header[i]] = header[i+1]
+	}
+	status, h, _ := x.raw(wrong{method: method, path: path, header: all, body: body})
+	return status, h
+}
+
 // The link with the token sets the cookie that the page uses, and redirects to an
 // address without the token.
 func TestLogin(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script())
-	status, header, _ := x.raw(wrong{method: "GET", path: "/?token=" + annsToken, header: map[string]string{"Authorization": ""}})
-	cookie := header.Get("Set-Cookie")
-	if status != http.StatusSeeOther || header.Get("Location") != "/" || strings.Contains(cookie, annsToken) ||
-		!strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Lax") {
-		t.Fatalf("%d %v", status, header)
+	status, cookie, h := x.visit(map[string]string{"Sec-Fetch-Site": "none"})
+	attributes := h.Get("Set-Cookie")
+	if status != http.StatusSeeOther || h.Get("Location") != "/" || strings.Contains(attributes, annsToken) ||
+		!strings.Contains(attributes, "HttpOnly") || !strings.Contains(attributes, "SameSite=Strict") || !strings.Contains(attributes, "Max-Age=86400") {
+		t.Fatalf("%d %v", status, h)
 	}
-	value, _, _ := strings.Cut(cookie, ";")
-	if status, _, body := x.raw(wrong{method: "GET", path: "/api/v1/sessions", header: map[string]string{"Authorization": "", "Cookie": value}}); status != 200 {
-		t.Errorf("with the cookie: %d %s", status, body)
+	if status, _ := x.with(cookie, "GET", "/api/v1/sessions", ""); status != 200 {
+		t.Errorf("with the cookie: %d", status)
+	}
+	if _, again, _ := x.visit(nil); again == cookie {
+		t.Error("two logins have the same cookie")
+	}
+	for _, bad := range []string{cookie + "0", strings.Replace(cookie, ".", "0.", 1), strings.Split(cookie, "=")[0] + "=" + annsToken, ""} {
+		if status, _ := x.with(bad, "GET", "/api/v1/sessions", ""); status != 401 {
+			t.Errorf("with the cookie %q: %d", bad, status)
+		}
+	}
+}
+
+// No page of another site, or of another port of this machine, signs a browser in.
+func TestNoLoginByAForeignPage(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	for _, header := range []map[string]string{
+		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Referer": "http://evil.example/"}, {"Referer": "http://127.0.0.1:1/"}, {"Referer": "%"},
+	} {
+		if status, cookie, _ := x.visit(header); status != 403 || cookie != "" {
+			t.Errorf("%v: %d, cookie %q", header, status, cookie)
+		}
+	}
+}
+
+// A request that changes something needs, beside the cookie, an Origin of this
+// server or a header that pages of other sites cannot send.
+func TestTheCookieAloneChangesNothing(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	_, cookie, _ := x.visit(nil)
+	for _, c := range []struct {
+		name string
+		want int
+		more []string
+	}{
+		{"nothing else", 403, nil},
+		{"an empty origin", 403, []string{"Origin", ""}},
+		{"the origin of another port", 403, []string{"Origin", "http://127.0.0.1:1"}},
+		{"no origin", 403, []string{"Origin", "null"}},
+		{"our origin", 201, []string{"Origin", x.url}},
+		{"the header", 201, []string{"OpenManus-Page", "1"}},
+		{"the header, from another site", 403, []string{"OpenManus-Page", "1", "Sec-Fetch-Site", "cross-site"}},
+	} {
+		if status, _ := x.with(cookie, "POST", "/api/v1/sessions", "{}", c.more...); status != c.want {
+			t.Errorf("%s: %d, want %d", c.name, status, c.want)
+		}
+	}
+}
+
+// Two servers on one machine have cookies of their own, although browsers send
+// both to either of them. The cookie of one is of no use at the other.
+func TestTwoServersOnOneMachine(t *testing.T) {
+	x, y := open(t, t.TempDir(), llmtest.Script()), open(t, t.TempDir(), llmtest.Script())
+	_, first, _ := x.visit(nil)
+	_, second, _ := y.visit(nil)
+	name := func(cookie string) string { return strings.Split(cookie, "=")[0] }
+	if name(first) == name(second) {
+		t.Fatalf("both cookies are named %s", name(first))
+	}
+	for _, s := range []*site{x, y} {
+		if status, _ := s.with(first+"; "+second, "GET", "/api/v1/sessions", ""); status != 200 {
+			t.Errorf("with both cookies: %d", status)
+		}
+	}
+	stolen := name(second) + strings.TrimPrefix(first, name(first))
+	if status, _ := y.with(stolen, "GET", "/api/v1/sessions", ""); status != 401 {
+		t.Errorf("with the other server's cookie: %d", status)
+	}
+}
+
+// A browser that comes from another site has not sent its cookie: it is asked to
+// load the page again. A browser that has none learns how to sign in.
+func TestArrivalFromAnotherSite(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	for site, want := range map[string]string{"cross-site": `http-equiv="refresh"`, "same-origin": "Open the link", "none": "Open the link"} {
+		status, _, body := x.raw(wrong{method: "GET", path: "/", header: map[string]string{"Authorization": "", "Accept": "text/html", "Sec-Fetch-Site": site}})
+		if status != 401 || !strings.Contains(body, want) {
+			t.Errorf("from %s: %d %s", site, status, body)
+		}
 	}
 }
 

@@ -76,16 +76,24 @@ export class Refused extends Error {
 
 const base = "api/v1";
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const init: RequestInit = { method };
-  if (body !== undefined) {
-    init.body = JSON.stringify(body);
-    init.headers = { "Content-Type": "application/json" };
-  }
-  const resp = await fetch(base + path, init);
+// The header proves to the server that a page of its own sends the request: a
+// page of another site cannot set it.
+async function send(method: string, path: string, body?: BodyInit, type?: string): Promise<string> {
+  const headers: Record<string, string> = { "OpenManus-Page": "1", ...(type && { "Content-Type": type }) };
+  const resp = await fetch(base + path, { method, headers, body });
   const text = await resp.text();
   if (!resp.ok) throw new Refused(resp.status, problem(text) || resp.statusText);
+  return text;
+}
+
+async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const text = await (body === undefined ? send(method, path) : send(method, path, JSON.stringify(body), "application/json"));
   return (text ? JSON.parse(text) : undefined) as T;
+}
+
+/** Keeps the user signed in while the page is open: a login ends a day after its last request. */
+export function staySignedIn(): void {
+  setInterval(() => void fetch(".", { method: "HEAD" }).catch(() => undefined), 30 * 60_000); // the next one may succeed
 }
 
 function problem(text: string): string {
@@ -117,10 +125,7 @@ export const api = {
   rename: (id: string, title: string) => call<Session>("PATCH", at(id), { title }),
   remove: (id: string) => call("DELETE", at(id)),
   files: (id: string) => call<{ items: File[]; partial?: boolean }>("GET", at(id) + "/files"),
-  upload: async (id: string, name: string, data: globalThis.Blob) => {
-    const resp = await fetch(base + at(id) + "/files/" + encodeURIComponent(name), { method: "PUT", body: data });
-    if (!resp.ok) throw new Refused(resp.status, problem(await resp.text()));
-  },
+  upload: (id: string, name: string, data: globalThis.Blob) => send("PUT", at(id) + "/files/" + encodeURIComponent(name), data),
   agents: () => call<{ items: Named[] }>("GET", "/agents").then((r) => r.items),
   models: () => call<{ items: Named[] }>("GET", "/models").then((r) => r.items),
   fileURL: (id: string, path: string, inline: boolean) => base + at(id) + "/files/" + path.split("/").map(encodeURIComponent).join("%2F") + (inline ? "?inline=true" : ""),
