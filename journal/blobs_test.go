@@ -43,7 +43,9 @@ func TestSessionBlobs(t *testing.T) {
 			return openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-0", Whole: r}}}
 		}, yes},
 		"what was compacted": {func(r openmanus.Ref) openmanus.Body { return openmanus.Compacted{N: 1, Whole: r} }, yes},
-		"a message":          {func(r openmanus.Ref) openmanus.Body { return openmanus.UserSaid{ID: "m", Message: llm.Say(llm.User, string(r))} }, no},
+		"a message": {func(r openmanus.Ref) openmanus.Body {
+			return openmanus.UserSaid{ID: "m", Message: llm.Say(llm.User, string(r))}
+		}, no},
 		"the text of a result": {func(r openmanus.Ref) openmanus.Body {
 			return openmanus.CallDone{Call: "c0-3", Parts: llm.Parts{llm.Text{Text: `read_output {"ref":"` + string(r) + `"}`}}}
 		}, no},
