@@ -20,6 +20,7 @@ func (s *State) applyCall(ev Event) {
 		c := s.Call(e.Call)
 		if c != nil && c.Done == nil && len(c.Answers) < len(c.Questions) && e.N == c.Questions[len(c.Answers)].N {
 			c.Answers, c.Asking = append(c.Answers, e), false
+			s.learn(ev.Seq, cmp.Or(e.Text, string(e.Data)), Person())
 		}
 	case Ruled:
 		s.ruled(e)
@@ -30,6 +31,7 @@ func (s *State) applyCall(ev Event) {
 	case CallDone:
 		s.callDone(ev.Seq, e)
 	case CallLate:
+		s.learn(ev.Seq, e.Parts.Text(), e.Sources...)
 		s.late(ev.Seq, e.Call, e.Parts)
 	}
 }
@@ -90,14 +92,17 @@ func (s *State) callDone(seq int64, e CallDone) {
 	c := s.Call(e.Call)
 	if c == nil || c.Done != nil {
 		if s.gone[e.Call] != "" && !e.IsError {
+			s.learn(seq, e.Parts.Text(), e.Sources...)
 			s.late(seq, e.Call, e.Parts)
 		}
 		return
 	}
 	c.Done, c.Running, c.Asking = &e, false, false
+	s.learnResult(seq, c, e)
 	if e.IsError {
 		return
 	}
+	s.noteWritten(c)
 	if len(e.Detail) > 0 && !bytes.Equal(e.Detail, []byte("null")) {
 		if s.last == nil {
 			s.last = make(map[string]json.RawMessage)
@@ -258,12 +263,23 @@ func (s *State) childDone(seq int64, e ChildDone) {
 	c := s.Call(child.Call)
 	switch {
 	case c != nil && c.Done == nil && c.Hints.Delegates:
-		s.callDone(seq, CallDone{Call: c.ID, Parts: llm.Parts{llm.Text{Text: e.report()}}, IsError: e.Status != Finished})
+		s.callDone(seq, CallDone{Call: c.ID, Parts: llm.Parts{llm.Text{Text: e.report()}}, IsError: e.Status != Finished,
+			Sources: e.sources()})
 	case child.Call == "" || s.gone[child.Call] != "":
 		delete(s.gone, child.Call)
+		s.learn(seq, e.report(), e.sources()...)
 		text := fmt.Sprintf("%s is %s: %s", e.Child, e.Status, e.report())
 		s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, text), Child: e.Child})
 	}
+}
+
+// sources returns the sources of the report. That of a journal which does not record
+// them may say anything.
+func (e *ChildDone) sources() []Source {
+	if len(e.Sources) == 0 {
+		return []Source{{From: FromSession + e.Child, Private: true}}
+	}
+	return e.Sources
 }
 
 // report returns what the parent's model reads: the answer and the files, and

@@ -67,6 +67,8 @@ type (
 		Sandbox string `json:"sandbox,omitempty"`
 		// a reply without calls does not end the session; the flow returns an [End]
 		FlowEnds bool `json:"flow_ends,omitempty"`
+		// who wrote what in System is not this program's, with the Words
+		Sources []Source `json:"sources,omitempty"`
 	}
 
 	// UserSaid is a message of the user. The sender chooses the ID, so that
@@ -76,6 +78,10 @@ type (
 		Message llm.Message `json:"message"`
 		// precedes Message for the model, and is not shown to people: date, system, files
 		Note llm.Parts `json:"note,omitempty"`
+		// who wrote Message, if it was not the user, such as a session that delegates
+		Sources []Source `json:"sources,omitempty"`
+		// who wrote all parts of Note but the first; none: AGENTS.md of the workspace
+		NoteSources []Source `json:"note_sources,omitempty"`
 	}
 
 	// ModelSaid is a reply to everything up to Re.
@@ -162,6 +168,9 @@ type (
 		// of everything that is shown: the tool's name, the arguments and Shown
 		Hash  string `json:"hash,omitempty"`
 		Hints Hints  `json:"hints"`
+		Rule  string `json:"rule,omitempty"` // which rule of the gate asks
+		// where the arguments came from
+		Sources []ArgumentSource `json:"sources,omitempty"`
 	}
 
 	// Answered is the user's answer to the question N of a call. The tool
@@ -185,6 +194,8 @@ type (
 		Input string `json:"input,omitempty"`
 		Hash  string `json:"hash,omitempty"` // of what was ruled on: see [Fingerprint]
 		Hints Hints  `json:"hints"`          // those that were ruled on
+		// where the arguments came from, if the gate ruled
+		Sources []ArgumentSource `json:"sources,omitempty"`
 	}
 
 	// CallStarted is stored before a call runs: the worker claims the call.
@@ -203,13 +214,16 @@ type (
 		Source  string          `json:"source,omitempty"` // a URL or the like, if the content came from outside
 		// the whole text, if Parts have only its beginning and end
 		Whole Ref `json:"whole,omitempty"`
+		// who wrote what is in Parts and Whole; none: this program
+		Sources []Source `json:"sources,omitempty"`
 	}
 
 	// CallLate is the result of a call that had got another one before, such
 	// as "interrupted". The model reads it as a note.
 	CallLate struct {
-		Call  string    `json:"call"`
-		Parts llm.Parts `json:"parts"`
+		Call    string    `json:"call"`
+		Parts   llm.Parts `json:"parts"`
+		Sources []Source  `json:"sources,omitempty"` // see [CallDone]
 	}
 
 	// ChildOpened announces a child session, with a share of the limits of
@@ -231,6 +245,8 @@ type (
 		Files  []string  `json:"files,omitempty"` // created or modified, relative to its workspace
 		Usage  llm.Usage `json:"usage"`
 		Cost   Money     `json:"cost,omitempty"`
+		// who wrote Text: the child, and what it had read that is not trusted
+		Sources []Source `json:"sources,omitempty"`
 	}
 
 	// Elided replaces results of calls by references in what the model reads
@@ -327,6 +343,8 @@ type Foreign struct {
 type Origin struct {
 	Session string `json:"session"`
 	Seq     int64  `json:"seq"` // the last event that was copied
+	// it was imported: whoever made the file wrote what it says that the user said
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // An AskKind says what the user is asked for.

@@ -58,6 +58,11 @@ type State struct {
 	past    []trace                    // of the replies since the last input, for detecting repetitions
 	settled bool                       // the last of past has the results of Calls
 
+	passages    []Passage           // what it knows, the oldest first
+	known       *knowledge          // their index; nil while there are none
+	blobSources map[Ref][]Source    // not changed, but replaced
+	fileSources map[string][]Source // what calls wrote into files, by path; likewise
+
 	tokenCount
 }
 
@@ -185,8 +190,10 @@ func (s *State) Apply(ev Event) {
 	case TakenOver:
 		s.TakenOver++
 	case Elided:
+		s.learnBlobs(e)
 		s.elided(e)
 	case Compacted:
+		s.learnBlobs(e)
 		s.compacted(ev.Seq, e)
 	case ChildOpened:
 		s.childOpened(e)
@@ -222,6 +229,12 @@ func (s *State) configure(e Configured) {
 	s.specs = make(map[string]ToolSpec, len(e.Tools))
 	for _, t := range e.Tools {
 		s.specs[t.Name] = t
+		if t.From != "" {
+			s.learn(s.Seq, t.Description, Source{From: t.From})
+		}
+	}
+	for _, src := range e.Sources {
+		s.learn(s.Seq, "", src)
 	}
 }
 
@@ -238,6 +251,7 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 	parts := append(slices.Clone(e.Note), e.Message.Parts...)
 	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}, person: true})
 	s.Requests = append(s.Requests, e.Message.Text())
+	s.learnMessage(seq, e)
 	s.goOn(seq)
 	s.Answer = ""
 }
@@ -438,7 +452,7 @@ func (s *State) Wholes() []Ref { return s.wholes }
 // other, and the two may be used by different goroutines.
 func (s *State) Clone() *State {
 	c := *s
-	c.Said, c.marks = slices.Clip(s.Said), slices.Clip(s.marks)
+	c.Said, c.marks, c.passages = slices.Clip(s.Said), slices.Clip(s.marks), slices.Clip(s.passages)
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
 	c.last, c.gone, c.kept = maps.Clone(s.last), maps.Clone(s.gone), maps.Clone(s.kept)

@@ -1,6 +1,7 @@
 package openmanus
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -42,6 +43,10 @@ type ToolSpec struct {
 	// then a gate guesses from the names and values of the arguments, and is
 	// stricter.
 	Arguments []Argument `json:"arguments,omitempty"`
+
+	// From is where the tool is, if it is not in this program: its description
+	// and its results come from there, and arguments go there. See [Source].
+	From string `json:"from,omitempty"`
 }
 
 // An Argument says what a tool does with one of the arguments of its calls, so
@@ -76,6 +81,7 @@ const (
 	PathArgument ArgumentKind = "path"
 	URLArgument  ArgumentKind = "url"  // an address, with or without a scheme
 	HostArgument ArgumentKind = "host" // a host's name or address
+	BlobArgument ArgumentKind = "blob" // a [Ref] of a long result or of what a compaction replaced
 	TextArgument ArgumentKind = "text" // content, in whatever form
 )
 
@@ -149,6 +155,10 @@ type Call struct {
 
 	Children []*ChildState // the child sessions so far; not to be changed
 
+	// Provenance says where the arguments came from. Only a gate is given it,
+	// and not every program asks for it; nil: it is not known.
+	Provenance *Provenance
+
 	Blobs Blobs     // for large values; never nil
 	Live  io.Writer // what is written here is shown to people at once, and not stored; never nil
 }
@@ -172,6 +182,12 @@ type Result struct {
 	Parts  llm.Parts // for the model; long text is cut in the middle, see run.Worker.MaxOutput
 	Detail any       // for people and flows; encoded as JSON
 	Source string    // where content from outside came from, such as a URL
+
+	// Sources say who wrote the content, if the tool knows it better than its
+	// spec, from which they follow otherwise: a tool with [ToolSpec].From has
+	// that source, one that reads paths has those files, others have the
+	// workspace, and Internal ones have none.
+	Sources []Source
 }
 
 // TextResult returns a result with one text. Without further arguments, format is
@@ -230,4 +246,63 @@ func (t *funcTool[In]) Run(ctx context.Context, call Call) (Result, error) {
 // covers.
 func Fingerprint(tool, input string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(tool+"\x00"+input)))
+}
+
+// A Gate rules on calls before they run. Implementations are safe for concurrent
+// use and return quickly: to have the user decide, they return a [Verdict] with
+// Ask, and do not wait.
+type Gate interface {
+	// Rule rules on a call, whose arguments are valid. spec.Hints are those
+	// of this call. An error is a fault of the program: it ends the run, and
+	// the call is ruled on again when the session is woken.
+	Rule(ctx context.Context, call Call, spec ToolSpec) (Verdict, error)
+}
+
+// ByGate is the By of a [Ruled] by a gate.
+const ByGate = "gate"
+
+// A Verdict is the ruling of a gate. The zero value denies the call.
+type Verdict struct {
+	Allow  bool
+	Ask    bool   // let the user decide; Reason is the question
+	Rule   string // which rule decided; it is recorded
+	Reason string // for the model if the call is denied, for the user if Ask
+}
+
+// GateFunc is a [Gate] that is a function.
+type GateFunc func(context.Context, Call, ToolSpec) (Verdict, error)
+
+// Rule implements [Gate].
+func (f GateFunc) Rule(ctx context.Context, c Call, s ToolSpec) (Verdict, error) { return f(ctx, c, s) }
+
+// The modes of [Mode].
+const (
+	ApproveAsk      = "ask"      // ask about calls that change something outside a sandbox
+	ApproveEdits    = "edits"    // allow edits of the workspace's files, ask about other changes
+	ApproveAll      = "all"      // allow everything
+	ApproveReadOnly = "readonly" // deny every call that changes something
+)
+
+// AllowAll is a gate that allows every call.
+var AllowAll Gate = Mode(ApproveAll)
+
+// A Mode is a gate with one setting. All modes allow calls that are ReadOnly,
+// Internal or Final. The zero Mode is [ApproveAsk].
+type Mode string
+
+// Rule implements [Gate].
+func (m Mode) Rule(_ context.Context, call Call, spec ToolSpec) (Verdict, error) {
+	h := spec.Hints
+	v := Verdict{Rule: "mode " + string(cmp.Or(m, ApproveAsk))}
+	switch {
+	case h.ReadOnly || h.Internal || h.Final, m == ApproveAll, m == ApproveEdits && h.Edits:
+		v.Allow = true
+	case m == ApproveReadOnly:
+		v.Reason = "this session is read-only: " + call.Name + " changes something"
+	case h.Sandboxed:
+		v.Allow, v.Rule = true, v.Rule+": in the sandbox"
+	default:
+		v.Ask, v.Reason = true, "May "+call.Name+" run?"
+	}
+	return v, nil
 }

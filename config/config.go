@@ -18,18 +18,20 @@ type Config struct {
 
 	Run      Run
 	Approval Approval
-	LLM      *LLM             // [llm]
-	Profiles map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
-	Models   map[string]*Info // [models."PROVIDER/NAME"]
-	Python   Python           // [tools.python]
-	Context  Context          // [context]
-	Browser  Browser          // [browser]
-	Search   Search           // [search]
-	Web      Web              // [web]
-	MCP      MCP              // [mcp]
-	Serve    Serve
-	Users    map[string]*User // [users.NAME]
-	Sandbox  Sandbox          // [sandbox]
+	// what where the arguments of a call came from does: "ask" or "record"
+	Provenance string           // [provenance] mode
+	LLM        *LLM             // [llm]
+	Profiles   map[string]*LLM  // [llm.NAME], each with its own values alone: [Config.Model] adds what it inherits
+	Models     map[string]*Info // [models."PROVIDER/NAME"]
+	Python     Python           // [tools.python]
+	Context    Context          // [context]
+	Browser    Browser          // [browser]
+	Search     Search           // [search]
+	Web        Web              // [web]
+	MCP        MCP              // [mcp]
+	Serve      Serve
+	Users      map[string]*User // [users.NAME]
+	Sandbox    Sandbox          // [sandbox]
 
 	// Catalogue, if it is not nil, returns what is known of a model. [models]
 	// in the configuration comes before it, value by value.

@@ -27,6 +27,8 @@ type facts struct {
 	edits     bool // it changes files of the workspace, and nothing else
 	changes   bool // it may change something
 	destroys  bool // it may destroy what cannot be brought back
+	foreign   bool // the tool is in another program
+	connects  bool // the tool declares which argument is the address it requests
 	protected bool // it may change what programs outside a sandbox obey
 }
 
@@ -72,7 +74,7 @@ func names(places []place, want func(place) bool) []string {
 // schema before.
 func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 	h := spec.Hints
-	f := facts{tool: call.Name, edits: h.Edits, changes: !h.ReadOnly, destroys: h.Destructive}
+	f := facts{tool: call.Name, edits: h.Edits, changes: !h.ReadOnly, destroys: h.Destructive, foreign: spec.From != ""}
 	f.plain = true
 	var args map[string]any
 	if json.Unmarshal([]byte(call.Input), &args) != nil {
@@ -83,6 +85,7 @@ func look(dir string, call openmanus.Call, spec openmanus.ToolSpec) facts {
 		declared = []openmanus.Argument{{Name: "*"}}
 	}
 	for _, a := range declared {
+		f.connects = f.connects || a.Kind == openmanus.URLArgument || a.Kind == openmanus.HostArgument
 		for _, name := range meant(a, declared, args) {
 			f.argument(dir, name, a, args[name])
 		}

@@ -18,6 +18,11 @@ type Options struct {
 	Rules     Rules
 	Workspace string // absolute; relative paths in rules and calls begin there
 	Sandbox   string // in which Sandboxed calls run; "" or "none": there is none
+	Network   bool   // Sandboxed calls can connect to other machines
+
+	// Record means that calls are not asked about because of where their
+	// arguments came from. The events record it all the same.
+	Record bool
 
 	// Memory holds remembered decisions. If it is nil, there are none.
 	Memory *Memory
@@ -74,22 +79,27 @@ func (g *Gate) anyPath(rules []rule, name string, kinds ...string) bool {
 // sandboxed reports whether Sandboxed calls of the session run in a sandbox.
 func (g *Gate) sandboxed() bool { return g.o.Sandbox != "" && g.o.Sandbox != "none" }
 
-// Rule implements [openmanus.Gate]. Calls that are Internal or Final change
-// nothing but the session, and only the mode decides on them. An error comes
-// from the memory: then nothing is allowed, because a decision that denies the
-// call may be in there.
+// Rule implements [openmanus.Gate]. It asks, in this order: rules that deny,
+// remembered decisions that deny, the mode readonly, where the arguments came from
+// (see [RuleProvenance]), rules that ask, remembered decisions that allow, rules
+// that allow, and the mode. Calls that are Internal or Final change nothing but the
+// session: only rules and the mode decide on them. An error comes from the memory:
+// then nothing is allowed, because a decision that denies the call may be in there.
 func (g *Gate) Rule(
 	ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec,
 ) (openmanus.Verdict, error) {
 	h := spec.Hints
-	if h.Internal || h.Final {
-		return g.o.Mode.Rule(ctx, call, spec)
-	}
 	f := look(g.o.Workspace, call, spec)
 	if i := slices.IndexFunc(g.deny, func(r rule) bool { return r.touches(f) }); i >= 0 {
 		name := "deny " + g.deny[i].text
 		return denied(name, fmt.Sprintf("the rule %q denies it; find another way, or tell the person",
 			name)), nil
+	}
+	if h.Internal || h.Final {
+		if r := g.asking(f); r != nil {
+			return *r, nil
+		}
+		return g.o.Mode.Rule(ctx, call, spec)
 	}
 	hash := openmanus.Fingerprint(call.Name, call.Input)
 	past, known, err := g.o.Memory.Recall(key(g.o.Workspace, g.o.Sandbox, spec, hash))
@@ -102,10 +112,30 @@ func (g *Gate) Rule(
 	if g.o.Mode == openmanus.ApproveReadOnly && !h.ReadOnly {
 		return g.o.Mode.Rule(ctx, call, spec)
 	}
+	if c := g.concernOf(call, spec, f); c != nil && !g.o.Record {
+		if g.o.Mode == openmanus.ApproveReadOnly {
+			return denied(RuleProvenance, "this session is read-only, and "+c.who+" wants "+c.what), nil
+		}
+		return ask(RuleProvenance, c.question()), nil
+	}
 	if known {
 		return allowed(past.rule()), nil
 	}
-	return g.consider(f, h), nil
+	v := g.consider(f, h)
+	if v.Ask {
+		v.Reason += sourcesOf(call.Provenance)
+	}
+	return v, nil
+}
+
+// asking returns the verdict of the first rule that asks about the call, or nil.
+func (g *Gate) asking(f facts) *openmanus.Verdict {
+	i := slices.IndexFunc(g.ask, func(r rule) bool { return r.touches(f) })
+	if i < 0 {
+		return nil
+	}
+	name := "ask " + g.ask[i].text
+	return new(ask(name, fmt.Sprintf("%s (the rule %q asks.)", g.question(f), name)))
 }
 
 // consider decides on a call that no rule denies and no remembered decision is
@@ -113,9 +143,8 @@ func (g *Gate) Rule(
 // rules that allow, so that a narrow "ask" can stand beside a broad "allow";
 // the mode all overrides neither.
 func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
-	if i := slices.IndexFunc(g.ask, func(r rule) bool { return r.touches(f) }); i >= 0 {
-		name := "ask " + g.ask[i].text
-		return ask(name, fmt.Sprintf("%s (the rule %q asks.)", g.question(f), name))
+	if v := g.asking(f); v != nil {
+		return *v
 	}
 	if f.unread && (hasKind(g.ask, "command") || hasKind(g.deny, "command")) &&
 		g.o.Mode != openmanus.ApproveAll {

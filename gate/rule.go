@@ -145,7 +145,7 @@ func covers(rules []rule, kind string, f facts) (rule, bool) {
 	case "path", "edit":
 		ok = f.edits && all(len(f.paths), func(r rule, i int) bool { return r.fitsPath(f.paths[i].name) })
 	case "host":
-		ok = !f.destroys && len(f.paths) == 0 &&
+		ok = !f.destroys && !f.foreign && f.connects && len(f.paths) == 0 &&
 			all(len(f.hosts), func(r rule, i int) bool { return r.fitsHost(f.hosts[i]) })
 	}
 	return last, ok

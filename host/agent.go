@@ -192,7 +192,10 @@ func (h *Host) configure(agent *openmanus.Agent, spec openmanus.Spec) error {
 
 // gateOf returns what rules on the calls of an agent.
 func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
-	return h.Gate(h.Config, gate.Options{Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox})
+	return h.Gate(h.Config, gate.Options{
+		Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox,
+		Network: h.Config.Sandbox.Network != "none", Record: h.Config.Provenance == "record",
+	})
 }
 
 // addHelpers gives an agent, whose model is m, the models beside its own: those

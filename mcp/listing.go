@@ -157,7 +157,7 @@ func (l *link) remote(t *sdk.Tool) (_ *remote, note string) {
 	}
 	r.spec = openmanus.ToolSpec{
 		ToolSpec: llm.ToolSpec{Description: description, Input: input},
-		Hints:    l.hints(t.Annotations), Arguments: argumentsOf(input),
+		Hints:    l.hints(t.Annotations), Arguments: argumentsOf(input), From: openmanus.FromMCP + l.cfg.Name,
 	}
 	r.check = input
 	return r, ""

@@ -39,7 +39,7 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	if t == nil {
 		return openmanus.FailedCall(id, "the tool "+c.Name+" is no longer there"), nil
 	}
-	call, _, err := w.prepare(x, c)
+	call, spec, err := w.prepare(x, c)
 	if err != nil {
 		return openmanus.FailedCall(id, changedArguments(c)+err.Error()), nil
 	}
@@ -63,6 +63,7 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	if note := changedArguments(c); note != "" {
 		res.Parts = append(llm.Parts{llm.Text{Text: note}}, res.Parts...)
 	}
+	res.Sources = sourcesOf(x.State, spec, call.Input, res)
 	return w.result(ctx, id, res, detail, err)
 }
 
@@ -93,7 +94,7 @@ func runTool(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res op
 func (w *Worker) result(
 	ctx context.Context, id string, res openmanus.Result, detail any, err error,
 ) (openmanus.Body, error) {
-	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source}
+	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source, Sources: res.Sources}
 	if detail != nil {
 		d.Detail = encodeDetail(detail)
 	}

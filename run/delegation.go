@@ -120,7 +120,9 @@ func (w *Worker) openChild(ctx context.Context, x *Session, t openmanus.Task) er
 	}
 	c := f.Agent().Configured(0)
 	c.Limits = c.Limits.Within(x.State.Child(id).Limits)
-	m := &openmanus.UserSaid{ID: "task", Message: llm.Say(llm.User, t.Prompt)}
+	m := &openmanus.UserSaid{
+		ID: "task", Message: llm.Say(llm.User, t.Prompt), Sources: taskSources(x.ID, x.State, t.Prompt),
+	}
 	if w.Note != nil {
 		if m.Note, err = w.Note(ctx, c); err != nil {
 			return fmt.Errorf("session %s: %w: %w", id, errNoFlow, err)
@@ -142,6 +144,7 @@ func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t
 	}
 	d := openmanus.ChildDone{
 		Call: t.Call, Child: child, Status: o.Status, Reason: o.Reason, Text: s.Answer, Usage: s.Usage, Cost: s.Cost,
+		Sources: reportSources(child, s),
 	}
 	if o.Status != openmanus.Finished {
 		d.Text = fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, s.Answer)

@@ -27,6 +27,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if gate == nil {
 		gate = openmanus.Mode(openmanus.ApproveAsk)
 	}
+	call.Provenance = x.State.Provenance(call.Input)
 	v, err := gate.Rule(ctx, call, spec)
 	if err != nil {
 		return nil, fmt.Errorf("ruling on %s: %w", c.Name, err)
@@ -38,7 +39,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if !v.Ask {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: v.Allow, By: openmanus.ByGate, Rule: v.Rule, Reason: v.Reason,
-			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints,
+			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: call.Provenance.Record(),
 		}, nil
 	}
 	preview, err := w.preview(ctx, a.Tool(c.Name), call)
@@ -48,6 +49,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired,
 		Shown: preview, Hash: fingerprint(call, preview), Hints: spec.Hints,
+		Rule: v.Rule, Sources: call.Provenance.Record(),
 	}, nil
 }
 

@@ -298,7 +298,7 @@ func (w *Worker) Record(ctx context.Context, session string, b openmanus.Body) e
 	ctx = context.WithoutCancel(ctx)
 	_, err := w.Journal.Append(ctx, session, b)
 	if d, ok := b.(openmanus.CallDone); ok && errors.Is(err, openmanus.ErrConflict) && !d.IsError {
-		_, err = w.Journal.Append(ctx, session, openmanus.CallLate{Call: d.Call, Parts: d.Parts})
+		_, err = w.Journal.Append(ctx, session, openmanus.CallLate{Call: d.Call, Parts: d.Parts, Sources: d.Sources})
 	}
 	if errors.Is(err, openmanus.ErrExists) {
 		return nil

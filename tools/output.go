@@ -25,7 +25,8 @@ type outputInput struct {
 // and ends between characters.
 func NewReadOutput() openmanus.Tool {
 	return openmanus.Func(
-		specOf("read_output", openmanus.Hints{ReadOnly: true, Idempotent: true}, onlyText),
+		specOf("read_output", openmanus.Hints{ReadOnly: true, Idempotent: true},
+			openmanus.Argument{Name: "ref", Kind: openmanus.BlobArgument, Does: openmanus.Reads}),
 		func(ctx context.Context, call openmanus.Call, in outputInput) (openmanus.Result, error) {
 			text, err := readOutput(ctx, call.Blobs, in)
 			if err != nil {

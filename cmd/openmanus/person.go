@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/run"
@@ -151,7 +152,8 @@ func (p *person) consider(ctx context.Context, w run.Question, who string) (open
 func (p *person) rule(ctx context.Context, w run.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
 	c := w.Call
 	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
-	if p.all[w.Session] {
+	once := q.Rule == gate.RuleProvenance // "all" was said before the user could know of this
+	if p.all[w.Session] && !once {
 		r.Allow = true
 		return r, nil
 	}
@@ -162,7 +164,10 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 		p.print.block(host.ReadableArguments(c.Arguments()))
 	}
 	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", host.Rememberable(w.State, c)
-	if lasting {
+	switch {
+	case once:
+		prompt = "  [y]es, this once, [n]o, or say what to do instead: "
+	case lasting:
 		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
 	}
 	for {
@@ -176,10 +181,18 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 		case "y", "yes":
 			r.Allow = true
 		case "a", "all":
+			if once {
+				p.print.question("this is asked each time, since others chose the words")
+				continue
+			}
 			p.all[w.Session], r.Allow = true, true
 		case "n", "no":
 			r.Reason = "the person said no"
 		case "always", "never":
+			if once {
+				p.print.question("this is asked each time, since others chose the words")
+				continue
+			}
 			if !lasting {
 				p.print.question("a decision about an edit cannot be remembered, because its effect depends on the file. A rule in [approval] can allow edits")
 				continue

@@ -17,6 +17,7 @@ type sessionsCmd struct {
 	List      sessionsListCmd      `cmd:"" help:"List sessions, the newest first."`
 	Show      sessionsShowCmd      `cmd:"" help:"Show a conversation: messages, calls, what is pending, and how it ended."`
 	Log       sessionsLogCmd       `cmd:"" help:"Show every event of a session."`
+	Why       sessionsWhyCmd       `cmd:"" help:"Show where the arguments of a call came from."`
 	Audit     sessionsAuditCmd     `cmd:"" help:"Show why each call was allowed or denied, by whom, and its result."`
 	Resume    sessionsResumeCmd    `cmd:"" help:"Continue a session from where it stands."`
 	Say       sessionsSayCmd       `cmd:"" help:"Send a message to a session, also while another process drives it."`

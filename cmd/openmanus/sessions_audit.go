@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal/audit"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -68,6 +69,19 @@ func brief(input string) string {
 	return callLine(llm.Call{Input: input})
 }
 
+// wordsOf says where a part of an argument came from.
+func wordsOf(a openmanus.ArgumentSource) string {
+	trust := "not trusted"
+	if a.Trusted {
+		trust = "trusted"
+	}
+	as := ""
+	if a.As != "" {
+		as = ", as " + a.As
+	}
+	return fmt.Sprintf("%s: %q from %s%s (%s)", a.Argument, a.Text, a.From, as, trust)
+}
+
 type auditLine struct{ what, at, text string }
 
 // auditLines returns the life of a call, a line for each thing that happened.
@@ -95,6 +109,9 @@ func auditLines(c *audit.Call) (ls []auditLine) {
 			changed = "with other arguments"
 		}
 		add(c.Decision, c.DecidedAt, "by "+c.By, c.Rule, changed, c.Reason)
+	}
+	for _, a := range c.Sources {
+		add("words", nil, wordsOf(a))
 	}
 	for _, r := range c.Runs {
 		again := ""

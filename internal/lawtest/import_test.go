@@ -114,8 +114,9 @@ var vocabularies = []floor{
 
 var core = []floor{
 	{pkg: "", may: map[string]string{
-		module + "/llm":           models,
-		module + "/internal/args": "arguments are checked before a tool runs",
+		module + "/llm":                 models,
+		module + "/internal/args":       "arguments are checked before a tool runs",
+		module + "/internal/provenance": "an index of the texts that a session knows",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 
 	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},

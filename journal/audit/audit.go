@@ -36,12 +36,16 @@ type Call struct {
 	Asked     *Question  `json:"asked"`    // null: it was not put before a person
 	Decision  string     `json:"decision"` // "allowed" or "denied"; "": there was none
 	By        string     `json:"by"`       // "gate", or a person
-	Rule      string     `json:"rule"`     // the rule, or how the person decided
+	Rule      string     `json:"rule"`     // the rule that decided, or how the person did, or the rule that asked
 	Reason    string     `json:"reason"`   // what the model was told
 	Changed   bool       `json:"changed"`  // a person changed the arguments
 	Hash      string     `json:"hash"`     // of what was decided on
 	DecidedAt *time.Time `json:"decided_at"`
-	Answers   []Answer   `json:"answers"` // to questions that the call itself asked
+
+	// Sources are where the arguments came from, as far as it was recorded.
+	Sources []openmanus.ArgumentSource `json:"sources"`
+
+	Answers []Answer `json:"answers"` // to questions that the call itself asked
 
 	Approve  string     `json:"approve"` // the approval mode at that time
 	Sandbox  string     `json:"sandbox"` // what calls ran in at that time; "": not recorded
@@ -95,7 +99,7 @@ func (r *reader) session(ctx context.Context, id string) error {
 		switch b := ev.Body.(type) {
 		case openmanus.ModelSaid, openmanus.Called:
 			for _, c := range openmanus.CallsOf(b) {
-				by[c.ID] = &Call{Session: id, Call: c.ID, Tool: c.Name, Arguments: c.Input, Seq: ev.Seq, Approve: s.Config.Approve, Sandbox: s.Config.Sandbox,
+				by[c.ID] = &Call{Sources: []openmanus.ArgumentSource{}, Session: id, Call: c.ID, Tool: c.Name, Arguments: c.Input, Seq: ev.Seq, Approve: s.Config.Approve, Sandbox: s.Config.Sandbox,
 					Answers: []Answer{}, Runs: []Run{}, Children: []string{}}
 				r.calls = append(r.calls, by[c.ID])
 			}
@@ -133,7 +137,8 @@ func note(by map[string]*Call, ev openmanus.Event) {
 	case openmanus.Asked:
 		if c := by[b.Call]; c != nil && b.Kind == openmanus.AskRuling {
 			c.Asked = &Question{at, b.Question}
-			c.Arguments, c.Hash = cmp.Or(b.Input, c.Arguments), b.Hash
+			c.Arguments, c.Hash, c.Rule = cmp.Or(b.Input, c.Arguments), b.Hash, b.Rule
+			c.Sources = append(c.Sources, b.Sources...)
 		}
 	case openmanus.Answered:
 		if c := by[b.Call]; c != nil {
@@ -159,7 +164,10 @@ func note(by map[string]*Call, ev openmanus.Event) {
 }
 
 func (c *Call) ruled(b openmanus.Ruled, at time.Time) {
-	c.Decision, c.By, c.Rule, c.Reason, c.DecidedAt = "allowed", b.By, b.Rule, b.Reason, &at
+	c.Decision, c.By, c.Rule, c.Reason, c.DecidedAt = "allowed", b.By, cmp.Or(b.Rule, c.Rule), b.Reason, &at
+	if c.Asked == nil {
+		c.Sources = append(c.Sources, b.Sources...)
+	}
 	c.Hash = cmp.Or(b.Hash, c.Hash)
 	if c.Asked != nil && b.Input != "" && b.Input != c.Arguments {
 		c.Changed = true

@@ -41,6 +41,7 @@ func openingBodies() []openmanus.Body {
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
 			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125},
 			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
+			Sources:  everySource(),
 		},
 		openmanus.UserSaid{
 			ID: "u1",
@@ -48,9 +49,21 @@ func openingBodies() []openmanus.Body {
 				llm.Text{Text: "Which months are best?"},
 				llm.Blob{MIME: "image/png", Name: "sales.png", Data: []byte("\x89PNG\r\n\x1a\n\x00\xff")},
 			}},
-			Note: llm.Parts{llm.Text{Text: "Today is Tuesday."}},
+			Note:        llm.Parts{llm.Text{Text: "Today is Tuesday."}},
+			Sources:     everySource(),
+			NoteSources: everySource(),
 		},
 	}
+}
+
+func everySource() []openmanus.Source {
+	return []openmanus.Source{{From: "https://example.org/a", Trusted: true, Private: true, Words: []string{"sales"}}}
+}
+
+func everyArgumentSource() []openmanus.ArgumentSource {
+	return []openmanus.ArgumentSource{{
+		Argument: "url", From: "file:.env", Trusted: true, Private: true, Text: "c2FsZXM=", As: "base64",
+	}}
 }
 
 func everyHint() openmanus.Hints {
@@ -88,19 +101,21 @@ func callBodies() []openmanus.Body {
 		openmanus.Asked{
 			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00",
 			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, Hints: everyHint(),
+			Rule: "provenance", Sources: everyArgumentSource(),
 		},
 		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me"},
 		openmanus.Ruled{
 			Call: "c0-0", Allow: true, By: "me", Rule: "mode ask", Reason: "it only reads",
 			Input: `{"command":"head -n 3 sales.csv"}`, Hash: "sha256:00", Hints: everyHint(),
+			Sources: everyArgumentSource(),
 		},
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
 		openmanus.CallDone{
 			Call: "c0-0", IsError: true, Source: "https://example.com/", Whole: ref,
-			Detail: json.RawMessage(`{"exit":1}`),
-			Parts:  llm.Parts{llm.Text{Text: "month,sales\n… cut; the whole is " + string(ref)}, llm.Result{ID: "inner", Parts: llm.Parts{llm.Text{Text: "x"}}, IsError: true}},
+			Detail: json.RawMessage(`{"exit":1}`), Sources: everySource(),
+			Parts: llm.Parts{llm.Text{Text: "month,sales\n… cut; the whole is " + string(ref)}, llm.Result{ID: "inner", Parts: llm.Parts{llm.Text{Text: "x"}}, IsError: true}},
 		},
-		openmanus.CallLate{Call: "c0-1", Parts: llm.Parts{llm.Text{Text: "it was 2025"}}},
+		openmanus.CallLate{Call: "c0-1", Parts: llm.Parts{llm.Text{Text: "it was 2025"}}, Sources: everySource()},
 	}
 }
 
@@ -108,7 +123,7 @@ func otherBodies() []openmanus.Body {
 	usage := llm.Usage{Input: 10, Output: 4, Cached: 5, CacheWrite: 2, Reasoning: 3}
 	return []openmanus.Body{
 		openmanus.ChildOpened{Call: "c0-0", Child: "child", Limits: everyLimit()},
-		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3},
+		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3, Sources: everySource()},
 		openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-1", Text: "[left out]", Whole: openmanus.RefOf([]byte("gone"))}}},
 		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
 			Usage: usage, Cost: 9, By: "openai/gpt"},

@@ -1,0 +1,148 @@
+package run
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// sourcesOf returns who wrote the content of a result, for the event that records
+// it: as the tool says, or as follows from what its spec declares. What this program
+// says of the session itself has no sources.
+func sourcesOf(s *openmanus.State, spec openmanus.ToolSpec, input string, res openmanus.Result) []openmanus.Source {
+	switch {
+	case res.Sources != nil:
+		return withFiles(s, res.Sources)
+	case spec.From != "":
+		return []openmanus.Source{{From: spec.From, Private: true}}
+	case strings.Contains(res.Source, "://"):
+		return []openmanus.Source{{From: res.Source}}
+	}
+	if from := declaredSources(s, spec, input); len(from) > 0 {
+		return from
+	}
+	switch {
+	case res.Source != "":
+		return s.FileSources(res.Source)
+	case spec.Hints.Internal, spec.Hints.Final:
+		return nil
+	}
+	return []openmanus.Source{openmanus.FileSource(".")}
+}
+
+// withFiles adds to the sources of files what calls of this session wrote there.
+func withFiles(s *openmanus.State, sources []openmanus.Source) []openmanus.Source {
+	var all []openmanus.Source
+	for _, src := range sources {
+		all = append(all, src)
+		if path, ok := strings.CutPrefix(src.From, openmanus.FromFile); ok && len(src.Words) == 0 {
+			all = append(all, s.FileSources(path)[1:]...)
+		}
+	}
+	return distinct(all)
+}
+
+// declaredSources returns the sources of the paths and blobs that a call reads.
+func declaredSources(s *openmanus.State, spec openmanus.ToolSpec, input string) []openmanus.Source {
+	var args map[string]any
+	if json.Unmarshal([]byte(input), &args) != nil {
+		return nil
+	}
+	var from []openmanus.Source
+	for _, a := range spec.Arguments {
+		for _, v := range texts(args[a.Name]) {
+			switch {
+			case a.Kind == openmanus.PathArgument && a.Does != openmanus.Sends:
+				from = append(from, s.FileSources(v)...)
+			case a.Kind == openmanus.BlobArgument:
+				from = append(from, s.SourcesOf(openmanus.Ref(v))...)
+			case a.Kind == openmanus.CommandArgument:
+				from = append(from, commandFiles(s, v)...)
+			}
+		}
+	}
+	return distinct(from)
+}
+
+// commandFiles returns the sources of what a command may print: the words of it that
+// look like paths, and the workspace, since it can read any file there.
+func commandFiles(s *openmanus.State, command string) []openmanus.Source {
+	const most = 8
+	var from []openmanus.Source
+	for _, w := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&<>()'\"`$=", r) }) {
+		looks := strings.ContainsAny(w, "./") && !strings.HasPrefix(w, "-") && !strings.Contains(w, "://") && len(w) < 200
+		if looks && strings.ContainsFunc(w, unicode.IsLetter) && len(from) < most {
+			from = append(from, s.FileSources(strings.TrimPrefix(w, "./"))...)
+		}
+	}
+	return append(from, openmanus.FileSource("."))
+}
+
+// texts returns v, if it is a text, or the texts in it, if it is a list.
+func texts(v any) []string {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var list []string
+		for _, e := range v {
+			list = append(list, texts(e)...)
+		}
+		return list
+	}
+	return nil
+}
+
+// distinct returns the sources, each once.
+func distinct(sources []openmanus.Source) []openmanus.Source {
+	var list []openmanus.Source
+	for _, src := range sources {
+		same := func(o openmanus.Source) bool {
+			return o.From == src.From && o.Trusted == src.Trusted && len(o.Words) == 0 && len(src.Words) == 0
+		}
+		if !slices.ContainsFunc(list, same) {
+			list = append(list, src)
+		}
+	}
+	return list
+}
+
+// taskSources returns who wrote a task that a session in state s gives to a child:
+// the user, if the session has read nothing that is not trusted; otherwise the user
+// wrote the words that are the user's, and the session the rest.
+func taskSources(id string, s *openmanus.State, task string) []openmanus.Source {
+	read := s.Read()
+	if len(read) == 0 {
+		return []openmanus.Source{openmanus.Person()}
+	}
+	person := openmanus.Person()
+	sources := []openmanus.Source{{From: openmanus.FromSession + id, Private: true}}
+	for _, a := range s.TextProvenance(task).Arguments {
+		for _, f := range a.Parts {
+			part := a.Value[f.From:f.To]
+			switch {
+			case f.As != "":
+			case f.Source.From == openmanus.FromPerson:
+				person.Words = append(person.Words, part)
+			case !f.Source.Trusted:
+				src := f.Source
+				src.Words = []string{part}
+				sources = append(sources, src)
+			}
+		}
+	}
+	if len(person.Words) > 0 {
+		sources = append(sources, person)
+	}
+	return sources
+}
+
+// reportSources returns who wrote the report of a child session in state s: the
+// child, which is trusted if all that it read is, and what it read that is not.
+func reportSources(child string, s *openmanus.State) []openmanus.Source {
+	read := s.Read()
+	return append([]openmanus.Source{{From: openmanus.FromSession + child, Trusted: len(read) == 0, Private: true}}, read...)
+}

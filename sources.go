@@ -1,0 +1,422 @@
+package openmanus
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/openmanus-go/openmanus/internal/provenance"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Source says where a text came from. It is the label that everything a session
+// knows has: messages, results, reports of children, descriptions of foreign
+// tools. Labels are in the events, so that they are the same whenever a journal is
+// folded.
+type Source struct {
+	// From is one of the words below, a URL, or one of these with a name: the
+	// name of an MCP server after FromMCP, a path after FromFile, relative to
+	// the workspace, the id of a session after FromSession.
+	From string `json:"from"`
+
+	// Trusted means that the text says what the user wants: the user, or the
+	// user's configuration, wrote it. What others wrote is data: a model may use
+	// it, and does not have to obey it.
+	Trusted bool `json:"trusted,omitempty"`
+
+	// Private means that not everyone may read the text: it came from the user,
+	// the workspace, or a service where the user is known.
+	Private bool `json:"private,omitempty"`
+
+	// Words, if there are any, are all that came from here, of a text that has
+	// several sources. Without Words, all of the text did.
+	Words []string `json:"words,omitempty"`
+}
+
+// The sources that have no name of their own, and the beginnings of those that do.
+const (
+	FromPerson  = "person"   // the user of the session
+	FromProgram = "program"  // this program, or its configuration
+	FromMCP     = "mcp:"     // and the name of a server
+	FromFile    = "file:"    // and a path; "." is the workspace, no file in particular
+	FromSession = "session:" // and the id of another session
+)
+
+// Person returns the label of what the user of a session says.
+func Person() Source { return Source{From: FromPerson, Trusted: true, Private: true} }
+
+// FileSource returns the label of a file of the workspace. Whoever wrote it, a file
+// may repeat what others wrote, so it is not trusted.
+func FileSource(path string) Source { return Source{From: FromFile + path, Private: true} }
+
+// A Passage is a text that a session knows, with its sources.
+type Passage struct {
+	Seq     int64  // the event that it came with
+	Call    string // the call whose result it is, or ""
+	Text    string
+	Sources []Source
+}
+
+// An ArgumentSource is the record of where a part of an argument came from. It is
+// what people read of a [Provenance].
+type ArgumentSource struct {
+	Argument string `json:"argument"` // such as "url" or "to[0]"
+	From     string `json:"from"`     // see [Source]
+	Trusted  bool   `json:"trusted"`
+	Private  bool   `json:"private"`
+	Text     string `json:"text,omitempty"` // the part, at most 80 bytes of it
+	As       string `json:"as,omitempty"`   // how it was disguised, such as "base64"
+}
+
+// A Provenance says where the arguments of a call came from. It is a function of
+// the state of the session: the same in a replay.
+type Provenance struct {
+	// Read has the sources that are not trusted and that the session has read,
+	// each once, the last one last. If there is none, no one but the user has
+	// spoken to the model, and its words count as the user's.
+	Read []Source
+
+	// Arguments are the strings and numbers among the arguments, in the order
+	// of their names.
+	Arguments []Argued
+}
+
+// An Argued is a string or a number among the arguments of a call.
+type Argued struct {
+	Name  string // such as "url", "to[0]" or "header.subject"
+	Value string
+	Parts []Found // in order of From, then Source; they may overlap
+}
+
+// A Found is a part of an argument that was found in a source. A part that was found
+// in several sources has a Found for each.
+type Found struct {
+	From, To int // the part is Value[From:To]
+	Source   Source
+	As       string // how it was disguised; "": it stands there
+	Bytes    int    // how long it is in the source
+}
+
+// Record returns what an event keeps of p: for each argument and source the longest
+// part, at most 8 sources for each argument. Sources that are not trusted come
+// first.
+func (p *Provenance) Record() []ArgumentSource {
+	if p == nil {
+		return nil
+	}
+	const most, clip = 8, 80
+	var list []ArgumentSource
+	for _, a := range p.Arguments {
+		longest := make(map[string]Found)
+		for _, o := range a.Parts {
+			if l, ok := longest[o.Source.From]; !ok || o.Bytes > l.Bytes {
+				longest[o.Source.From] = o
+			}
+		}
+		froms := slices.SortedFunc(maps.Keys(longest), func(x, y string) int {
+			a, b := longest[x], longest[y]
+			if a.Source.Trusted != b.Source.Trusted {
+				if b.Source.Trusted {
+					return -1
+				}
+				return 1
+			}
+			if a.Bytes != b.Bytes {
+				return b.Bytes - a.Bytes
+			}
+			return strings.Compare(x, y)
+		})
+		for _, from := range froms[:min(len(froms), most)] {
+			o := longest[from]
+			text := a.Value[o.From:o.To]
+			list = append(list, ArgumentSource{
+				Argument: a.Name, From: from, Trusted: o.Source.Trusted, Private: o.Source.Private,
+				Text: strings.ToValidUTF8(text[:min(len(text), clip)], ""), As: o.As,
+			})
+		}
+	}
+	return list
+}
+
+// Passages returns what the session knows, in the order in which it came to know
+// it. Do not change the slice.
+func (s *State) Passages() []Passage { return s.passages }
+
+// Read returns the sources that are not trusted and that the session has read, each
+// once, without Words, the last one last.
+func (s *State) Read() []Source {
+	var read []Source
+	seen := make(map[string]bool)
+	for _, p := range slices.Backward(s.passages) {
+		for _, src := range slices.Backward(p.Sources) {
+			if !src.Trusted && !seen[src.From] {
+				seen[src.From] = true
+				src.Words = nil
+				read = append(read, src)
+			}
+		}
+	}
+	slices.Reverse(read)
+	return read
+}
+
+// SourcesOf returns the sources of what a blob holds: a long result, or what a
+// compaction replaced. It is nil if the session does not know the blob.
+func (s *State) SourcesOf(blob Ref) []Source { return s.blobSources[blob] }
+
+// FileSources returns the sources of a file of the workspace: the file itself, and
+// those of what calls of this session wrote into it.
+func (s *State) FileSources(path string) []Source {
+	return append([]Source{FileSource(path)}, s.fileSources[path]...)
+}
+
+// Provenance returns where the arguments of a call, given as JSON, came from.
+func (s *State) Provenance(input string) *Provenance {
+	p := &Provenance{Read: s.Read()}
+	var v any
+	dec := json.NewDecoder(strings.NewReader(input))
+	dec.UseNumber()
+	if dec.Decode(&v) != nil {
+		return p
+	}
+	p.add("", v)
+	if len(p.Arguments) == 0 || len(s.passages) == 0 {
+		return p
+	}
+	values := make([]string, len(p.Arguments))
+	for i, a := range p.Arguments {
+		values[i] = a.Value
+	}
+	for i, parts := range s.known.find(s.passages, values) {
+		p.Arguments[i].Parts = parts
+	}
+	return p
+}
+
+// TextProvenance is Provenance for a text that is no call's, such as a task for a
+// child session.
+func (s *State) TextProvenance(text string) *Provenance {
+	data, _ := json.Marshal(text) // a string always encodes
+	return s.Provenance(string(data))
+}
+
+// add adds the strings and numbers in v, which is the argument called name.
+func (p *Provenance) add(name string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			sub := key
+			if name != "" {
+				sub = name + "." + key
+			}
+			p.add(sub, v[key])
+		}
+	case []any:
+		for i, e := range v {
+			p.add(fmt.Sprintf("%s[%d]", name, i), e)
+		}
+	case string:
+		if v != "" {
+			p.Arguments = append(p.Arguments, Argued{Name: name, Value: v})
+		}
+	case json.Number:
+		p.Arguments = append(p.Arguments, Argued{Name: name, Value: v.String()})
+	}
+}
+
+// learn adds a text that came with the event seq to what the session knows.
+func (s *State) learn(seq int64, text string, sources ...Source) {
+	if len(sources) == 0 || text == "" && !hasWords(sources) {
+		return
+	}
+	s.passages = append(s.passages, Passage{Seq: seq, Text: text, Sources: sources})
+	if s.known == nil {
+		s.known = new(knowledge)
+	}
+}
+
+func hasWords(sources []Source) bool {
+	return slices.ContainsFunc(sources, func(s Source) bool { return len(s.Words) > 0 })
+}
+
+// learnMessage adds what the user, or the session that delegates, says. The first
+// part of the note is this program's; the others are the files of the workspace
+// that instruct agents.
+func (s *State) learnMessage(seq int64, e UserSaid) {
+	for i, p := range e.Note {
+		t, ok := p.(llm.Text)
+		switch {
+		case !ok:
+		case i == 0:
+			s.learn(seq, t.Text, Source{From: FromProgram, Trusted: true, Private: true})
+		case len(e.NoteSources) > 0:
+			s.learn(seq, t.Text, e.NoteSources...)
+		default:
+			s.learn(seq, t.Text, FileSource("AGENTS.md"))
+		}
+	}
+	sources := e.Sources
+	if len(sources) == 0 {
+		sources = []Source{Person()}
+	}
+	if o := s.Opened.From; o != nil && o.Foreign && seq <= o.Seq {
+		sources = []Source{{From: FromSession + o.Session, Private: true}}
+	}
+	s.learn(seq, e.Message.Text(), sources...)
+}
+
+// learnResult adds the result of a call.
+func (s *State) learnResult(seq int64, c *CallState, e CallDone) {
+	sources := e.Sources
+	if len(sources) == 0 { // from before results had sources, or words of this program
+		if sources = s.guessSources(c, e); sources == nil {
+			return
+		}
+	}
+	s.learn(seq, e.Parts.Text(), sources...)
+	if n := len(s.passages); n > 0 && s.passages[n-1].Seq == seq {
+		s.passages[n-1].Call = e.Call
+	}
+	s.noteBlob(e.Whole, sources)
+}
+
+// learnBlobs remembers the sources of what was moved out of the model's sight.
+func (s *State) learnBlobs(b Body) {
+	switch e := b.(type) {
+	case Elided:
+		for _, c := range e.Calls {
+			i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.Call == c.Call })
+			if i >= 0 {
+				s.noteBlob(c.Whole, s.passages[i].Sources)
+			}
+		}
+	case Compacted:
+		s.noteBlob(e.Whole, append(s.Read(), Person()))
+	}
+}
+
+// guessSources returns the sources of a result that records none. What this
+// program said about the session itself has none.
+func (s *State) guessSources(c *CallState, e CallDone) []Source {
+	spec := s.specs[c.Name]
+	switch {
+	case spec.From != "":
+		return []Source{{From: spec.From, Private: true}}
+	case e.Source != "" && strings.Contains(e.Source, "://"):
+		return []Source{{From: e.Source}}
+	case e.Source != "":
+		return []Source{FileSource(e.Source)}
+	case c.Hints.Internal, c.Hints.Final, e.IsError && c.Attempts == 0:
+		return nil
+	}
+	return []Source{FileSource(".")}
+}
+
+// noteBlob remembers the sources of a blob.
+func (s *State) noteBlob(ref Ref, sources []Source) {
+	if ref == "" {
+		return
+	}
+	m := maps.Clone(s.blobSources) // clones of the state share it
+	if m == nil {
+		m = make(map[Ref][]Source)
+	}
+	m[ref] = sources
+	s.blobSources = m
+}
+
+// noteWritten remembers what a call that has succeeded wrote into files: the
+// sources of its arguments that are not trusted.
+func (s *State) noteWritten(c *CallState) {
+	if c.Ruled == nil || len(c.Ruled.Sources) == 0 || c.Hints.ReadOnly {
+		return
+	}
+	var from []Source
+	for _, a := range c.Ruled.Sources {
+		if !a.Trusted && !slices.ContainsFunc(from, func(o Source) bool { return o.From == a.From }) {
+			from = append(from, Source{From: a.From, Private: a.Private})
+		}
+	}
+	if len(from) == 0 {
+		return
+	}
+	var args map[string]any
+	if json.Unmarshal([]byte(c.Arguments()), &args) != nil {
+		return
+	}
+	for _, a := range s.specs[c.Name].Arguments {
+		path, ok := args[a.Name].(string)
+		if !ok || a.Kind != PathArgument || a.Does != Writes {
+			continue
+		}
+		m := maps.Clone(s.fileSources)
+		if m == nil {
+			m = make(map[string][]Source)
+		}
+		m[path] = slices.CompactFunc(slices.SortedFunc(slices.Values(append(slices.Clip(m[path]), from...)),
+			func(x, y Source) int { return strings.Compare(x.From, y.From) }),
+			func(x, y Source) bool { return x.From == y.From })
+		s.fileSources = m
+	}
+}
+
+func sameSource(a, b Source) bool {
+	return a.From == b.From && a.Trusted == b.Trusted && a.Private == b.Private
+}
+
+// knowledge is an index of the passages of a session. It is built when it is first
+// asked, and grows with the session. The clones of a state share it; it is safe for
+// concurrent use.
+type knowledge struct {
+	mu      sync.Mutex
+	index   provenance.Index
+	indexed []Passage // what index has
+	sources []Source  // by their number in index
+}
+
+// find returns where each of the values was found in the passages.
+func (k *knowledge) find(passages []Passage, values []string) [][]Found {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.update(passages)
+	found := make([][]Found, len(values))
+	for i, matches := range k.index.FindAll(values) {
+		for _, m := range matches {
+			for _, n := range m.Sources {
+				found[i] = append(found[i], Found{From: m.From, To: m.To, Source: k.sources[n], As: m.As, Bytes: m.Bytes})
+			}
+		}
+	}
+	return found
+}
+
+// update brings the index up to passages. If a clone of the state that took
+// another way has filled it, it begins anew.
+func (k *knowledge) update(passages []Passage) {
+	same := func(a, b Passage) bool { return a.Seq == b.Seq && a.Text == b.Text }
+	n := len(k.indexed)
+	if n > len(passages) || n > 0 && !same(k.indexed[n-1], passages[n-1]) {
+		k.index, k.indexed, k.sources, n = provenance.Index{}, nil, nil, 0
+	}
+	for _, p := range passages[n:] {
+		for _, src := range p.Sources {
+			words := src.Words
+			src.Words = nil
+			i := slices.IndexFunc(k.sources, func(o Source) bool { return sameSource(o, src) })
+			if i < 0 {
+				i = len(k.sources)
+				k.sources = append(k.sources, src)
+			}
+			if len(words) == 0 {
+				words = []string{p.Text}
+			}
+			for _, w := range words {
+				k.index.Add(i, w)
+			}
+		}
+	}
+	k.indexed = passages[:len(passages):len(passages)]
+}
