@@ -29,11 +29,13 @@
 // The first of these that applies decides:
 //
 //  1. a rule that denies
-//  2. a remembered decision about this very call
+//  2. a remembered decision that denies this very call
 //  3. the mode readonly
-//  4. a rule that asks
-//  5. a rule that allows
-//  6. the mode
+//  4. where the arguments came from: see [RuleProvenance]
+//  5. a rule that asks
+//  6. a remembered decision that allows this very call
+//  7. a rule that allows
+//  8. the mode
 //
 // # Commands
 //
