@@ -265,13 +265,16 @@ func (l *leak) text() string {
 // A limit says how much private content an argument may carry. Words that many texts
 // have are no content.
 type limit struct {
-	secret int // the length of a word with digits or capitals, or of disguised text
-	all    int // the length of all private parts together
+	secret   int  // the length of a word that is no word of a language, or of disguised text
+	all      int  // the length of all private parts together
+	capitals bool // capitals within a word make it one that is no word of a language
 }
 
 var (
-	strict   = limit{secret: 6, all: 12} // to a place that others named
-	ordinary = limit{secret: 8, all: 32} // to one that the user, the configuration or the model did
+	// to a place that others named
+	strict = limit{secret: 6, all: 12, capitals: true}
+	// to one that the user, the configuration or the model named; names in programs have capitals
+	ordinary = limit{secret: 8, all: 32}
 )
 
 // leaks returns the private content in a, if there is more of it than the limit
@@ -298,7 +301,7 @@ func (j judge) leaks(a openmanus.Argued, l limit) *leak {
 			continue
 		}
 		total += fresh
-		if f.As != "" && f.Bytes >= l.secret || fresh >= l.secret && secretive(a.Value[f.From:f.To], l.secret) {
+		if f.As != "" && f.Bytes >= l.secret || fresh >= l.secret && l.secretive(a.Value[f.From:f.To]) {
 			found = true
 		}
 		if most == nil || f.Bytes > most.bytes {
@@ -311,20 +314,23 @@ func (j judge) leaks(a openmanus.Argued, l limit) *leak {
 	return nil
 }
 
-// secretive reports whether a word of text, of n characters or more, is no word of a
-// language: it has digits beside letters, or capitals after its first letter, or
-// nothing but digits.
-func secretive(text string, n int) bool {
-	return slices.ContainsFunc(words(text), func(w string) bool { return len(w) >= n && odd(w) })
+// secretive reports whether a word of text is as long as the limit, and no word of a
+// language.
+func (l limit) secretive(text string) bool {
+	return slices.ContainsFunc(words(text), func(w string) bool { return len(w) >= l.secret && odd(w, l.capitals) })
 }
 
+// words returns the words of a text. What joins the parts of names and keys is part
+// of them.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '+' && r != '='
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-+=", r)
 	})
 }
 
-func odd(word string) bool {
+// odd reports whether a word has digits beside letters, or six digits, or assigns a
+// value, or, if they count, has capitals after its first letter.
+func odd(word string, withCapitals bool) bool {
 	letters, digits, capitals := 0, 0, 0
 	for i, r := range word {
 		switch {
@@ -337,7 +343,8 @@ func odd(word string) bool {
 			letters++
 		}
 	}
-	return digits > 0 && letters > 0 || digits >= 6 || capitals > 0
+	return digits > 0 && letters > 0 || digits >= 6 || strings.Contains(strings.TrimRight(word, "="), "=") ||
+		withCapitals && capitals > 0
 }
 
 // opaque returns how many characters of a, from the byte at on, stand nowhere and
@@ -352,7 +359,7 @@ func opaque(a openmanus.Argued, at int) int {
 	}
 	n := 0
 	for _, w := range words(string(free)) {
-		if len(w) >= 10 && odd(w) || len(w) >= 24 {
+		if len(w) >= 10 && odd(w, true) || len(w) >= 24 {
 			n += len(w)
 		}
 	}
