@@ -39,34 +39,45 @@ const BigString = 8 << 10
 // Encode returns b as it is to be stored. It stores the blobs that b needs first.
 // A provisional body is an error.
 func (c Codec) Encode(ctx context.Context, b openmanus.Body) (Stored, error) {
-	s := Stored{Type: openmanus.TypeName(b), Key: b.Key()}
+	s, _, err := c.encode(ctx, b)
+	return s, err
+}
+
+// encode is Encode. whole reports whether decoding the result returns b, as far as
+// JSON can express it: it has no placeholders and no blobs.
+func (c Codec) encode(ctx context.Context, b openmanus.Body) (s Stored, whole bool, err error) {
+	s = Stored{Type: openmanus.TypeName(b), Key: b.Key()}
 	switch {
 	case s.Key == "":
-		return s, fmt.Errorf("a provisional body (%T) cannot be stored", b)
+		return s, false, fmt.Errorf("a provisional body (%T) cannot be stored", b)
 	case s.Type == "":
-		return s, fmt.Errorf("the body %T is not part of the journal format", b)
+		return s, false, fmt.Errorf("the body %T is not part of the journal format", b)
 	}
 	data, err := openmanus.EncodeBody(b)
 	if err != nil {
-		return s, fmt.Errorf("encode %s: %w", s.Type, err)
+		return s, false, fmt.Errorf("encode %s: %w", s.Type, err)
 	}
+	whole = true
 	if c.Secrets.in(data) {
+		whole = false
 		if data, err = c.Secrets.clean(b); err != nil {
-			return s, fmt.Errorf("replace secrets in %s: %w", s.Type, err)
+			return s, false, fmt.Errorf("replace secrets in %s: %w", s.Type, err)
 		}
 	}
 	if c.Secrets.in([]byte(s.Key)) || !utf8.ValidString(s.Key) {
+		whole = false
 		if s.Key, err = c.keyOf(s, data); err != nil {
-			return s, err
+			return s, false, err
 		}
 	}
 	if c.Blobs != nil && (len(data) > BigString || bytes.Contains(data, blobMark)) {
+		whole = false
 		if data, err = lift(ctx, c.Blobs, data); err != nil {
-			return s, err
+			return s, false, err
 		}
 	}
 	s.Body = data
-	return s, nil
+	return s, whole, nil
 }
 
 // keyOf returns the key of the body in data: the key changes if a secret in it was

@@ -117,18 +117,23 @@ func CheckOpening(empty bool, keys []string) error {
 }
 
 // Round is for implementations of [openmanus.Journal]. It encodes bodies, and
-// decodes them again, so that a driver folds what a reader will read. The events
-// have no Seq and Time yet.
+// returns with them the events that decoding them yields, so that a driver folds
+// what a reader will read. The events have no Seq and Time yet, and share nothing
+// with bodies that can change.
 func (c Codec) Round(ctx context.Context, bodies ...openmanus.Body) ([]Stored, []openmanus.Event, error) {
 	stored, events := make([]Stored, len(bodies)), make([]openmanus.Event, len(bodies))
 	for i, b := range bodies {
-		var err error
-		if stored[i], err = c.Encode(ctx, b); err != nil {
+		s, whole, err := c.encode(ctx, b)
+		if err != nil {
 			return nil, nil, err
 		}
-		if events[i].Body, err = c.Decode(ctx, stored[i]); err != nil {
-			return nil, nil, err
+		same, ok := decoded(b, s.Body)
+		if !whole || !ok {
+			if same, err = c.Decode(ctx, s); err != nil {
+				return nil, nil, err
+			}
 		}
+		stored[i], events[i].Body = s, same
 	}
 	return stored, events, nil
 }

@@ -22,6 +22,7 @@ type driver struct {
 	pipeline pipeline
 	running  map[string]*job // by job.key
 	done     chan *job       // unbuffered: the driver receives every job
+	spare    chan func()     // read by goroutines that have finished a job, until drive ends
 	seen     atomic.Int64    // State.Seq, for the goroutine that follows the journal
 
 	waiting   map[string]*childWait // children that wait, by Task.Child
@@ -35,9 +36,10 @@ type driver struct {
 func newDriver(l *Local, x *Session, h *hub) *driver {
 	d := &driver{
 		Session: x, l: l, hub: h,
-		running: make(map[string]*job), done: make(chan *job),
+		running: make(map[string]*job), done: make(chan *job), spare: make(chan func()),
 		waiting: make(map[string]*childWait), woken: make(chan string), stalled: make(map[string]int64),
 	}
+	x.checked = new(checkedInputs)
 	d.pipeline.journal, _ = l.Journal.(openmanus.Pipeliner)
 	x.applied = func(ev openmanus.Event) {
 		d.seen.Store(ev.Seq)
@@ -60,6 +62,7 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 	defer listener.Wait()
 	defer d.followers.Wait()
 	defer cancel()
+	defer close(d.spare)
 	changed, followErr := make(chan struct{}, 1), make(chan error, 1)
 	after := d.State.Seq
 	d.seen.Store(after)

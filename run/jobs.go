@@ -58,12 +58,29 @@ func (d *driver) start(ctx context.Context) {
 		j.cancel, j.speculative = cancel, storing
 		d.running[j.key] = j
 		x := then
-		go func() {
+		d.do(func() {
 			defer cancel()
 			j.body, j.err = work(ctx, x, t)
 			d.done <- j
-		}()
+		})
 	}
+}
+
+// do runs f in another goroutine: if possible in one that has finished an earlier
+// job of the session, because its stack is already as large as jobs need it.
+func (d *driver) do(f func()) {
+	select {
+	case d.spare <- f:
+		return
+	default:
+	}
+	go func() {
+		f()
+		f = nil // it refers to a state
+		for next := range d.spare {
+			next()
+		}
+	}()
 }
 
 // driveChild opens the child session of t, unless it exists, and drives it until

@@ -103,7 +103,7 @@ func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, op
 	if !known || t == nil {
 		return openmanus.Call{}, spec, fmt.Errorf("unknown tool '%s'. The tools are: %s", c.Name, strings.Join(toolNames(x.State), ", "))
 	}
-	input, err := w.checkInput(spec, c.Arguments())
+	input, err := x.checked.once(x.State.Config.N, c, func() (string, error) { return w.checkInput(spec, c.Arguments()) })
 	if err != nil {
 		return openmanus.Call{}, spec, fmt.Errorf("%s did not run: %w", c.Name, err)
 	}

@@ -97,6 +97,7 @@ type Session struct {
 	Flow  openmanus.Flow
 
 	claims  map[string]int        // the attempt of each call that was claimed here
+	checked *checkedInputs        // shared by clones; nil: every call is checked whenever it is prepared
 	memo    *llm.Memo             // what adapters remember of the requests so far
 	prefix  [3]int                // the configuration and the cuts that memo belongs to
 	applied func(openmanus.Event) // called after each event was folded; may be nil

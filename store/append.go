@@ -176,6 +176,7 @@ func (e *entry) add(q *queries) error {
 	}
 	last := len(e.events) - 1
 	e.added = true
+	q.moved(e.session, id, e.events[last].Seq)
 	return e.summary.store(q, id, e.events[last], e.stored[last].Type)
 }
 

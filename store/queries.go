@@ -15,11 +15,55 @@ import (
 type queries struct {
 	statements           // of the writer's connection
 	now        time.Time // of the transaction
+
+	// The heads of sessions to which this connection has appended. They are
+	// right as long as the database has the data version seen: no other
+	// process has committed since.
+	heads map[string]head
+	seen  int64
+}
+
+// A head is the row id of a session and the number of its events.
+type head struct{ id, events int64 }
+
+// maxHeads is the most heads that are remembered.
+const maxHeads = 4096
+
+// begin begins a transaction, and drops the heads if another process has committed
+// since the last one.
+func (q *queries) begin() error {
+	if _, err := q.exec("begin"); err != nil {
+		return err
+	}
+	q.now = journal.Now()
+	var version int64
+	if err := q.row("data_version", nil, &version); err != nil {
+		return err
+	}
+	if version != q.seen || len(q.heads) > maxHeads {
+		q.forget()
+	}
+	q.seen = version
+	return nil
+}
+
+// forget drops the heads: sessions were deleted, or the transaction is rolled back.
+func (q *queries) forget() { clear(q.heads) }
+
+// moved records that a session has so many events now.
+func (q *queries) moved(name string, id, events int64) {
+	if q.heads == nil {
+		q.heads = make(map[string]head)
+	}
+	q.heads[name] = head{id, events}
 }
 
 // find returns the row id of a session and the number of its events. Both are 0
 // if there is no such session.
 func (q *queries) find(name string) (id, events int64, err error) {
+	if h, ok := q.heads[name]; ok {
+		return h.id, h.events, nil
+	}
 	err = q.row("head", []any{name}, &id, &events)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, 0, nil
@@ -69,9 +113,9 @@ func (q *queries) byKey(id int64, key string) (*record, error) {
 	return r, err
 }
 
-// heads returns the number of events of each of these sessions, without those
+// headsOf returns the number of events of each of these sessions, without those
 // that do not exist.
-func (q *queries) heads(names []string) (heads map[string]int64, err error) {
+func (q *queries) headsOf(names []string) (heads map[string]int64, err error) {
 	list, err := json.Marshal(names)
 	if err != nil {
 		return nil, err

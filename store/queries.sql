@@ -51,6 +51,10 @@ UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
 	reasoning = reasoning + ?16, cost = cost + ?17, under_way = under_way | ?19
 WHERE id = ?1
 
+-- The same for a summary that says no more than that there may be something to do.
+-- name: move_head
+UPDATE sessions SET updated = ?2, events = ?3, last = ?4, under_way = 1 WHERE id = ?1
+
 -- name: mark_idle
 UPDATE sessions SET under_way = 0 WHERE name = ? AND events = ?
 

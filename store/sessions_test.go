@@ -234,3 +234,45 @@ func TestFollowEndsWhenSessionIsDeleted(t *testing.T) {
 		}
 	}
 }
+
+// What a store remembers of a session ends when another process appends to it, or
+// deletes it and gives its row to another session.
+func TestAnotherProcessChangesASession(t *testing.T) {
+	dir := t.TempDir()
+	ours, theirs := open(t, dir, nil), open(t, dir, nil)
+	appendTo := func(db *store.DB, session string, b openmanus.Body) (int64, error) {
+		evs, err := db.Append(t.Context(), session, b)
+		if err != nil {
+			return 0, err
+		}
+		return evs[0].Seq, nil
+	}
+	for _, step := range []struct {
+		db      *store.DB
+		session string
+		body    openmanus.Body
+		seq     int64
+	}{
+		{ours, "a", openmanus.Opened{}, 1},
+		{theirs, "a", openmanus.Noted{ID: "1"}, 2},
+		{ours, "a", openmanus.Noted{ID: "2"}, 3},
+		{theirs, "a", openmanus.Noted{ID: "3"}, 4},
+		{ours, "a", openmanus.Noted{ID: "4"}, 5},
+	} {
+		if seq, err := appendTo(step.db, step.session, step.body); seq != step.seq || err != nil {
+			t.Fatalf("%s: %d, %v; want %d", step.body.Key(), seq, err, step.seq)
+		}
+	}
+	if err := theirs.Delete(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := appendTo(theirs, "b", openmanus.Opened{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := appendTo(ours, "a", openmanus.Noted{ID: "5"}); !errors.Is(err, openmanus.ErrNoSession) {
+		t.Errorf("appending to a deleted session: %v", err)
+	}
+	if seq, err := appendTo(ours, "b", openmanus.Noted{ID: "6"}); seq != 2 || err != nil {
+		t.Errorf("the other session: %d, %v", seq, err)
+	}
+}

@@ -47,6 +47,10 @@ func (s *summary) add(b openmanus.Body) {
 // store writes the summary to the session with the row id, whose last event is
 // given.
 func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) error {
+	if *s == (summary{active: true}) { // as after most calls
+		_, err := q.exec("move_head", id, last.Time.UnixMicro(), last.Seq, typ)
+		return err
+	}
 	var model, workspace string
 	if s.configured != nil {
 		model, workspace = s.configured.Model, s.configured.Workspace

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
-
-	"github.com/openmanus-go/openmanus/journal"
 )
 
 // A writer is the one goroutine of a [DB] that writes. Jobs that arrive while it
@@ -168,10 +166,9 @@ func (w *writer) transact(batch []*job) {
 
 // commit runs jobs in one transaction, and rolls it back after an error.
 func (w *writer) commit(batch []*job) error {
-	if _, err := w.q.exec("begin"); err != nil {
-		return w.failed(err)
+	if err := w.q.begin(); err != nil {
+		return errors.Join(w.failed(err), w.rollback())
 	}
-	w.q.now = journal.Now()
 	for _, j := range batch {
 		if err := j.do(w.q); err != nil {
 			return errors.Join(w.failed(err), w.rollback())
@@ -196,6 +193,7 @@ func (w *writer) failed(err error) error {
 
 // rollback rolls back the transaction, unless SQLite has done that itself.
 func (w *writer) rollback() error {
+	w.q.forget()
 	_, err := w.conn.ExecContext(context.Background(), "ROLLBACK")
 	if code(err) == sqlite3.SQLITE_ERROR { // no transaction is active
 		return nil
@@ -214,7 +212,7 @@ func (w *writer) poll(always bool) {
 	if err == nil && (always || version != w.version) {
 		var heads map[string]int64
 		names := w.feeds.names()
-		if heads, err = w.q.heads(names); err == nil {
+		if heads, err = w.q.headsOf(names); err == nil {
 			w.version = version
 			w.feeds.update(names, heads)
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -29,12 +30,16 @@ func (s Segments) Size() (n int64) {
 
 // Open returns a reader of all bytes, for [http.Request].GetBody.
 func (s Segments) Open() (io.ReadCloser, error) {
-	readers := make([]io.Reader, len(s))
-	for i, b := range s {
-		readers[i] = bytes.NewReader(b)
-	}
-	return io.NopCloser(io.MultiReader(readers...)), nil
+	return &segmentsReader{rest: append(net.Buffers(nil), s...)}, nil
 }
+
+// A segmentsReader reads segments. It is an [io.WriterTo], so that net/http, which
+// looks for what follows the last byte of a body, needs no buffer for that.
+type segmentsReader struct{ rest net.Buffers }
+
+func (r *segmentsReader) Read(p []byte) (int, error)         { return r.rest.Read(p) }
+func (r *segmentsReader) WriteTo(w io.Writer) (int64, error) { return r.rest.WriteTo(w) }
+func (r *segmentsReader) Close() error                       { return nil }
 
 // put makes s the body of r.
 func (s Segments) put(r *http.Request) {
