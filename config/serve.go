@@ -4,11 +4,16 @@ import "time"
 
 // Serve is [serve]: the server.
 type Serve struct {
-	Addr     string        // HOST:PORT
-	Hosts    []string      // names under which the server may be reached
-	Root     string        // the directory that holds the workspaces; "": one in the data directory
-	Sessions int           // the most of one user that run at the same time
-	Idle     time.Duration // how long a session may be idle before its processes end; 0: no limit
+	Addr  string        // HOST:PORT
+	Hosts []string      // names under which the server may be reached
+	Root  string        // the directory that holds the workspaces; "": one in the data directory
+	Idle  time.Duration // how long a session may be idle before its processes end; 0: no limit
+
+	// What one user may take: the most sessions that run at the same time, that are
+	// kept, and that are created within an hour; and bytes, in the directory of
+	// workspaces and uploaded within an hour.
+	Sessions, SessionsKept, SessionsPerHour int
+	Disk, UploadPerHour                     int64
 }
 
 // A User is [users.NAME]: a user of the server.
@@ -16,4 +21,5 @@ type User struct {
 	Token    Secret
 	TokenEnv string // the environment variable that holds the token, instead
 	Approve  string // the widest mode of this user's sessions
+	Admin    bool   // whether the user may read the metrics, which are about all users
 }

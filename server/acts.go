@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -105,7 +106,18 @@ func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *
 	if err := s.checkQuota(ctx, info); err != nil {
 		return nil, err
 	}
+	if err := s.addUpload(userOf(ctx), in.attached(), false, time.Now()); err != nil {
+		return nil, err
+	}
 	return s.appendAndWake(ctx, info.ID, m)
+}
+
+// attached returns about how many bytes are attached to the message.
+func (in *messageRequest) attached() (n int64) {
+	for _, a := range in.Body.Attachments {
+		n += int64(base64.StdEncoding.DecodedLen(len(a.Data)))
+	}
+	return n
 }
 
 // message converts a request to the body to append, still without a note.
@@ -128,18 +140,6 @@ func (in *messageRequest) message() (openmanus.UserSaid, error) {
 		return m, &FieldError{"text", errors.New("the message has neither text nor attachments")}
 	}
 	return m, nil
-}
-
-// checkQuota returns an error if the user who makes the request has as many
-// running sessions as are allowed. A session that runs already, or a child,
-// which runs as part of its parent, takes no further place.
-func (s *Server) checkQuota(ctx context.Context, session journal.SessionInfo) error {
-	running, all := s.scheduler.driven(session)
-	if !running && session.Parent == "" && all >= userOf(ctx).Sessions {
-		return huma.Error429TooManyRequests(
-			fmt.Sprintf("%d of your sessions are running, and no more may run at once; wait until one ends", all))
-	}
-	return nil
 }
 
 // repeatMessage appends m again if the session has a message of the same id.

@@ -29,9 +29,9 @@ type eventsRequest struct {
 // events have their sequence number as id. Provisional ones, which are pieces
 // of replies and of output, have no id and are not sent again.
 func (s *Server) events(ctx context.Context, info journal.SessionInfo, in *eventsRequest) (*huma.StreamResponse, error) {
-	done, ok := userOf(ctx).openStream()
-	if !ok {
-		return nil, huma.Error429TooManyRequests("you have too many open event streams")
+	done, err := userOf(ctx).openStream()
+	if err != nil {
+		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		defer done()

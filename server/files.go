@@ -188,6 +188,9 @@ func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploa
 			return nil, pathError(err)
 		}
 	}
+	if err := s.addUpload(userOf(ctx), int64(len(in.RawBody)), true, time.Now()); err != nil {
+		return nil, err
+	}
 	part := path.Join(dir, "."+ids.New()+".part")
 	if err := root.WriteFile(part, in.RawBody, 0o644); err != nil {
 		return nil, pathError(err)

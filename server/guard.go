@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -21,9 +20,7 @@ type users []*user
 type user struct {
 	User
 	token [sha256.Size]byte // a hash, so that comparing takes the same time for all values
-
-	mu      sync.Mutex
-	streams int // that are open
+	used  usage
 }
 
 // minToken is the fewest bytes of a token. A shorter one can be guessed.
@@ -44,12 +41,7 @@ func newUsers(us []User) (users, error) {
 		case slices.ContainsFunc(all, func(v *user) bool { return v.Name == u.Name || v.Token == u.Token }):
 			return nil, fmt.Errorf("user %s: another user has the same name or token", u.Name)
 		}
-		if u.Sessions == 0 {
-			u.Sessions = 100
-		}
-		if u.Streams == 0 {
-			u.Streams = 100
-		}
+		u.Quota = u.Quota.orDefault()
 		all = append(all, &user{User: u, token: sha256.Sum256([]byte(u.Token))})
 	}
 	return all, nil
@@ -65,22 +57,6 @@ func (us users) byToken(token string) (found *user) {
 		}
 	}
 	return found
-}
-
-// openStream counts one more event stream of the user, until done is called.
-// It reports false if the user has as many as are allowed.
-func (u *user) openStream() (done func(), ok bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.streams >= u.Streams {
-		return nil, false
-	}
-	u.streams++
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.streams--
-	}, true
 }
 
 // userKey is the key of the user in the context of a request.

@@ -71,6 +71,11 @@ func (s *Server) total(ctx context.Context, owner string) (n int, u llm.Usage, c
 // serveMetrics responds in the text format of Prometheus: see
 // https://prometheus.io/docs/instrumenting/exposition_formats/.
 func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	if !userOf(r.Context()).Admin {
+		writeProblem(w, http.StatusForbidden, "the metrics are about all users: only an administrator may read them "+
+			"(admin = true in [users.NAME])")
+		return
+	}
 	sessions, usage, cost, err := s.total(r.Context(), "")
 	if err != nil {
 		writeProblem(w, http.StatusServiceUnavailable, err.Error())

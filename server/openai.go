@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -62,7 +63,12 @@ func openAIProblem(status int, message string) any {
 // openAIFail responds with err, which may be any error of an operation.
 func (s *Server) openAIFail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *huma.ErrorModel
-	if !errors.As(s.problem(r.Context(), err), &p) {
+	problem := s.problem(r.Context(), err)
+	var with huma.HeadersError
+	if errors.As(problem, &with) {
+		maps.Copy(w.Header(), with.GetHeaders())
+	}
+	if !errors.As(problem, &p) {
 		p = &huma.ErrorModel{Status: http.StatusInternalServerError, Detail: err.Error()}
 	}
 	text, status := p.Detail, p.Status

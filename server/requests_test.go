@@ -3,6 +3,8 @@ package server_test
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -414,6 +416,69 @@ func TestArrivalFromAnotherSite(t *testing.T) {
 		if status != 401 || !strings.Contains(body, want) {
 			t.Errorf("from %s: %d %s", site, status, body)
 		}
+	}
+}
+
+// A user who takes too much is told what, and when to try again.
+func TestQuotas(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("done")))
+	id := ""
+	attached := map[string]any{"text": "hi", "attachments": []any{map[string]any{"name": "a.txt", "data": base64.StdEncoding.EncodeToString(make([]byte, 700))}}}
+	for _, c := range []struct {
+		what, method, path string
+		body               any
+		want               int
+		says, retry        string
+	}{
+		{"the first session", "POST", "", map[string]any{"workspace": "w"}, 201, "", ""},
+		{"a file", "PUT", "/ID/files/a", strings.Repeat("x", 300), 204, "", ""},
+		{"more than the disk holds", "PUT", "/ID/files/b", strings.Repeat("x", 1100), 413, "at most 1000 are allowed", "60"},
+		{"a message", "POST", "/ID/messages", attached, 202, "", ""},
+		{"more than may be uploaded", "POST", "/ID/messages", attached, 413, "the 1500 that are allowed", "3600"},
+		{"words alone", "POST", "/ID/messages", say("hi"), 202, "", ""},
+		{"the second session", "POST", "", map[string]any{}, 201, "", ""},
+		{"one too many", "POST", "", map[string]any{}, 429, "delete some", "60"},
+		{"a copy too many", "POST", "/ID/fork", map[string]any{}, 429, "delete some", "60"},
+		{"deleted", "DELETE", "/ID", nil, 204, "", ""},
+		{"the third session", "POST", "", map[string]any{}, 201, "", ""},
+		{"deleted again", "DELETE", "/ID", nil, 204, "", ""},
+		{"the fourth within an hour", "POST", "", map[string]any{}, 429, "within an hour", "3600"},
+	} {
+		path := "/api/v1/sessions" + strings.Replace(c.path, "ID", id, 1)
+		status, header, data := x.sendAs(evesToken, c.method, path, c.body)
+		for c.method == "DELETE" && status == 409 { // the driver is about to return the lease
+			status, header, data = x.sendAs(evesToken, c.method, path, c.body)
+		}
+		if status != c.want || !strings.Contains(string(data), c.says) {
+			t.Errorf("%s: %d %s, want %d", c.what, status, data, c.want)
+		}
+		if got := header.Get("Retry-After"); (got == "") != (c.retry == "") || len(got) != len(c.retry) {
+			t.Errorf("%s: Retry-After is %q, want about %q", c.what, got, c.retry)
+		}
+		if status == 201 {
+			var s struct{ ID string }
+			if err := json.Unmarshal(data, &s); err != nil {
+				t.Fatal(err)
+			}
+			id = s.ID
+		}
+	}
+	status, header, data := x.sendAs(evesToken, "POST", "/v1/chat/completions", map[string]any{"messages": []any{map[string]any{"role": "user", "content": "hi"}}})
+	if status != 429 || header.Get("Retry-After") == "" || !strings.Contains(string(data), "within an hour") {
+		t.Errorf("a completion: %d %v %s", status, header, data)
+	}
+	if entries, err := os.ReadDir(filepath.Join(x.dir, "eve")); err != nil || len(entries) != 3 {
+		t.Errorf("the directories are %v, %v", entries, err)
+	}
+	x.session(nil) // others are not concerned
+}
+
+// The metrics are about all users.
+func TestMetricsAreForAdministrators(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	x.callAs(bobsToken, "GET", "/metrics", nil, 403)
+	if status, _ := x.send(annsToken, "GET", "/metrics", nil); status != 200 {
+		t.Errorf("for an administrator: %d", status)
 	}
 }
 

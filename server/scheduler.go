@@ -201,6 +201,18 @@ func (s *scheduler) count() (driven, held int) {
 	return driven, len(s.held)
 }
 
+// background runs f in a goroutine that close waits for. ctx ends with the
+// scheduler. It reports false, and runs nothing, if the scheduler is closed.
+func (s *scheduler) background(f func(ctx context.Context)) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.all.Go(func() { f(s.ctx) })
+	return true
+}
+
 // close stops driving and waits for all jobs. Held resources are not released
 // here; their owner closes them.
 func (s *scheduler) close() {

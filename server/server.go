@@ -42,9 +42,9 @@ type User struct {
 	// OpenAI-compatible API, which cannot ask. "" is [openmanus.ApproveAsk].
 	Approve string
 
-	Root     string // the directory that contains the user's workspaces
-	Sessions int    // the most sessions that run at once; 0 is 100
-	Streams  int    // the most event streams open at once; 0 is 100
+	Root  string // the directory that contains the user's workspaces
+	Admin bool   // whether the user may read /metrics, which is about all users
+	Quota Quota
 }
 
 // Options configure a [Server]. Store, Local, Host and Users are required.

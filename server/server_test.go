@@ -33,6 +33,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 const (
 	annsToken = "ann-0123456789abcdef"
 	bobsToken = "bob-0123456789abcdef"
+	evesToken = "eve-0123456789abcdef" // who may do little
 )
 
 // A host makes agents with a model that a test scripts.
@@ -126,8 +127,9 @@ func serve(t *testing.T, dir string, m llm.Model, db server.Store, shut func() e
 	s, err := server.New(ctx, server.Options{
 		Store: db, Local: local, Host: h, Version: "test",
 		Users: []server.User{
-			{Name: "ann", Token: annsToken, Root: filepath.Join(dir, "ann"), Approve: openmanus.ApproveAll},
-			{Name: "bob", Token: bobsToken, Root: filepath.Join(dir, "bob"), Streams: 2},
+			{Name: "ann", Token: annsToken, Root: filepath.Join(dir, "ann"), Approve: openmanus.ApproveAll, Admin: true},
+			{Name: "bob", Token: bobsToken, Root: filepath.Join(dir, "bob"), Quota: server.Quota{Streams: 2}},
+			{Name: "eve", Token: evesToken, Root: filepath.Join(dir, "eve"), Quota: server.Quota{Kept: 2, Hourly: 3, Disk: 1000, Upload: 1500}},
 		},
 	})
 	if err != nil {
@@ -176,6 +178,12 @@ func (x *site) callAs(token, method, path string, body any, want int) map[string
 
 func (x *site) send(token, method, path string, body any) (int, []byte) {
 	x.t.Helper()
+	status, _, data := x.sendAs(token, method, path, body)
+	return status, data
+}
+
+func (x *site) sendAs(token, method, path string, body any) (int, http.Header, []byte) {
+	x.t.Helper()
 	var in io.Reader
 	switch b := body.(type) {
 	case nil:
@@ -207,7 +215,7 @@ func (x *site) send(token, method, path string, body any) (int, []byte) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	return resp.StatusCode, data
+	return resp.StatusCode, resp.Header, data
 }
 
 // session creates a session of ann's.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -77,19 +78,36 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 		err := fmt.Errorf("you may not use %q; the most permissive mode you may use is %s", n.Approve, u.approve())
 		return "", &FieldError{"approve", err}
 	}
-	id := ids.Session()
-	var err error
-	if n.Workspace, err = u.workspace(cmp.Or(n.Workspace, id)); err != nil {
+	if err := s.addSession(ctx, time.Now()); err != nil {
+		return "", err
+	}
+	id, own := ids.Session(), n.Workspace == ""
+	dir, err := u.workspace(cmp.Or(n.Workspace, id))
+	if err != nil {
+		u.used.dropSession()
 		return "", &FieldError{"workspace", err}
 	}
+	n.Workspace = dir
+	if err := s.openAs(ctx, id, n); err != nil {
+		u.used.dropSession()
+		if own {
+			_ = os.Remove(dir) // if it is empty, as it should be
+		}
+		return "", err
+	}
+	return id, nil
+}
+
+// openAs opens a session under an id that is new. n is complete.
+func (s *Server) openAs(ctx context.Context, id string, n NewSession) error {
 	session := journal.SessionInfo{ID: id, Owner: n.Owner, Workspace: n.Workspace}
 	done, ok := s.scheduler.reserve(session)
 	if !ok {
-		return "", huma.Error503ServiceUnavailable("the server is shutting down")
+		return huma.Error503ServiceUnavailable("the server is shutting down")
 	}
 	defer done()
 	s.scheduler.acquire(session)
-	return id, s.Host.Open(ctx, id, n)
+	return s.Host.Open(ctx, id, n)
 }
 
 // modes are the approval modes, the most restrictive one first.
@@ -234,7 +252,13 @@ func (s *Server) remove(ctx context.Context, info journal.SessionInfo, in *OneSe
 		return nil, err
 	}
 	s.scheduler.release(info.ID)
-	return nil, s.removeAll(ctx, info.ID)
+	if err := s.removeAll(ctx, info.ID); err != nil {
+		return nil, err
+	}
+	if info.Parent == "" {
+		userOf(ctx).used.dropSession()
+	}
+	return nil, nil
 }
 
 // removeAll deletes the descendants of a session before the session itself, so
@@ -272,8 +296,12 @@ func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkReq
 	if in.Body.At > info.Events {
 		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
 	}
+	if err := s.addSession(ctx, time.Now()); err != nil {
+		return nil, err
+	}
 	id := ids.Session()
 	if err := journal.Fork(ctx, s.Store, info.ID, in.Body.At, id); err != nil {
+		userOf(ctx).used.dropSession()
 		return nil, err
 	}
 	return s.sessionResponse(ctx, id)

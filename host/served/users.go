@@ -29,7 +29,10 @@ func (h Host) Names() []string {
 // Users returns the users of the configuration. If it has none, there is one
 // whose token is kept in the data directory.
 func (h Host) Users() ([]server.User, error) {
-	root := cmp.Or(h.Config.Serve.Root, filepath.Join(h.Config.DataDir, "workspaces"))
+	serve := h.Config.Serve
+	root := cmp.Or(serve.Root, filepath.Join(h.Config.DataDir, "workspaces"))
+	quota := server.Quota{Running: serve.Sessions, Kept: serve.SessionsKept, Hourly: serve.SessionsPerHour,
+		Disk: serve.Disk, Upload: serve.UploadPerHour}
 	var all []server.User
 	for _, name := range h.Config.UserNames() {
 		u := h.Config.Users[name]
@@ -39,13 +42,15 @@ func (h Host) Users() ([]server.User, error) {
 				return nil, fmt.Errorf("users.%s.token_env: %s is not set", name, u.TokenEnv)
 			}
 		}
-		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name), Sessions: h.Config.Serve.Sessions})
+		all = append(all, server.User{Name: name, Token: token, Approve: u.Approve, Root: filepath.Join(root, name),
+			Admin: u.Admin, Quota: quota})
 	}
 	if len(all) > 0 {
 		return all, nil
 	}
 	token, err := keptToken(filepath.Join(h.Config.DataDir, "serve.token"))
-	return []server.User{{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Sessions: h.Config.Serve.Sessions}}, err
+	local := server.User{Name: "local", Token: token, Approve: openmanus.ApproveAll, Root: root, Admin: true, Quota: quota}
+	return []server.User{local}, err
 }
 
 // keptToken returns the token in a file. It makes one of 160 random bits if there

@@ -37,7 +37,7 @@ func drive(ctx context.Context, c peer.Config) (err error) {
 	}
 	s, err := server.New(ctx, server.Options{
 		Store: db, Host: h, Local: &run.Local{Worker: run.Worker{Journal: db, Flow: run.FlowsByName(h.agent)}},
-		Users: []server.User{{Name: "bench", Token: peer.Token, Root: root, Sessions: many, Streams: many}},
+		Users: []server.User{{Name: "bench", Token: peer.Token, Root: root, Quota: server.Quota{Running: many, Streams: many, Hourly: many, Kept: many}}},
 	})
 	if err != nil {
 		return err
