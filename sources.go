@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus/internal/provenance"
+	"github.com/openmanus-go/openmanus/internal/records"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -89,6 +92,10 @@ type Argued struct {
 	Name  string // such as "url", "to[0]" or "header.subject"
 	Value string
 	Parts []Found // in order of From, then Source; they may overlap
+
+	// Beside means that a service answered with a record that has Value in one
+	// field and, in another one, something that the user named.
+	Beside bool
 }
 
 // A Found is a part of an argument that was found in a source. A part that was found
@@ -98,6 +105,11 @@ type Found struct {
 	Source   Source
 	As       string // how it was disguised; "": it stands there
 	Bytes    int    // how long it is in the source
+
+	// Field means that a service answered with a record that has it in a field,
+	// alone: an identifier, a name. Otherwise it stands in prose, which says what
+	// its writer wants.
+	Field bool
 }
 
 // Record returns what an event keeps of p: for each argument and source the longest
@@ -186,13 +198,7 @@ func (s *State) Provenance(input string) *Provenance {
 	if len(p.Arguments) == 0 || len(s.passages) == 0 {
 		return p
 	}
-	values := make([]string, len(p.Arguments))
-	for i, a := range p.Arguments {
-		values[i] = a.Value
-	}
-	for i, parts := range s.known.find(s.passages, values) {
-		p.Arguments[i].Parts = parts
-	}
+	s.known.find(s.passages, p.Arguments)
 	return p
 }
 
@@ -363,34 +369,75 @@ func (s *State) noteWritten(c *CallState) {
 	}
 }
 
-func sameSource(a, b Source) bool {
-	return a.From == b.From && a.Trusted == b.Trusted && a.Private == b.Private
-}
-
 // knowledge is an index of the passages of a session. It is built when it is first
 // asked, and grows with the session. The clones of a state share it; it is safe for
 // concurrent use.
 type knowledge struct {
 	mu      sync.Mutex
 	index   provenance.Index
-	indexed []Passage // what index has
-	sources []Source  // by their number in index
+	indexed []Passage                   // what index has
+	sources []indexedSource             // by their number in index
+	person  strings.Builder             // what the user said, in lower case
+	records map[string][]records.Record // by each of their values, in lower case
 }
 
-// find returns where each of the values was found in the passages.
-func (k *knowledge) find(passages []Passage, values []string) [][]Found {
+// An indexedSource is a source of texts in the index: of prose, or of the values of
+// fields.
+type indexedSource struct {
+	Source
+	field bool
+}
+
+// find adds to each of the arguments where it was found in the passages.
+func (k *knowledge) find(passages []Passage, args []Argued) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.update(passages)
-	found := make([][]Found, len(values))
+	values := make([]string, len(args))
+	for i, a := range args {
+		values[i] = a.Value
+		args[i].Beside = k.beside(a.Value)
+	}
 	for i, matches := range k.index.FindAll(values) {
 		for _, m := range matches {
 			for _, n := range m.Sources {
-				found[i] = append(found[i], Found{From: m.From, To: m.To, Source: k.sources[n], As: m.As, Bytes: m.Bytes})
+				src := k.sources[n]
+				args[i].Parts = append(args[i].Parts,
+					Found{From: m.From, To: m.To, Source: src.Source, As: m.As, Bytes: m.Bytes, Field: src.field})
 			}
 		}
 	}
-	return found
+}
+
+// beside reports whether a record has value, and something that the user named.
+func (k *knowledge) beside(value string) bool {
+	value = strings.ToLower(strings.TrimSpace(value))
+	person := k.person.String()
+	for _, r := range k.records[value] {
+		for _, other := range r {
+			if other = strings.ToLower(other); other != value && len(other) >= 4 && standsIn(person, other) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// standsIn reports whether text has words, with no letter or digit beside them.
+func standsIn(text, words string) bool {
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for rest := text; ; {
+		i := strings.Index(rest, words)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(rest[:i])
+		after, _ := utf8.DecodeRuneInString(rest[i+len(words):])
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+		rest = rest[i+len(words):]
+	}
 }
 
 // update brings the index up to passages. If a clone of the state that took
@@ -399,24 +446,55 @@ func (k *knowledge) update(passages []Passage) {
 	same := func(a, b Passage) bool { return a.Seq == b.Seq && a.Text == b.Text }
 	n := len(k.indexed)
 	if n > len(passages) || n > 0 && !same(k.indexed[n-1], passages[n-1]) {
-		k.index, k.indexed, k.sources, n = provenance.Index{}, nil, nil, 0
+		k.index, k.indexed, k.sources, k.records, n = provenance.Index{}, nil, nil, nil, 0
+		k.person.Reset()
 	}
 	for _, p := range passages[n:] {
 		for _, src := range p.Sources {
-			words := src.Words
-			src.Words = nil
-			i := slices.IndexFunc(k.sources, func(o Source) bool { return sameSource(o, src) })
-			if i < 0 {
-				i = len(k.sources)
-				k.sources = append(k.sources, src)
+			texts := src.Words
+			if len(texts) == 0 {
+				texts = []string{p.Text}
 			}
-			if len(words) == 0 {
-				words = []string{p.Text}
-			}
-			for _, w := range words {
-				k.index.Add(i, w)
+			for _, t := range texts {
+				k.add(src, t)
 			}
 		}
 	}
 	k.indexed = passages[:len(passages):len(passages)]
+}
+
+// add adds a text of a source to the index. The answers of services are taken apart.
+func (k *knowledge) add(src Source, text string) {
+	switch {
+	case src.From == FromPerson:
+		k.person.WriteString(strings.ToLower(text) + "\n")
+	case strings.HasPrefix(src.From, FromMCP):
+		var list []records.Record
+		list, text = records.Read(text)
+		if k.records == nil {
+			k.records = make(map[string][]records.Record)
+		}
+		for _, r := range list {
+			for _, v := range r {
+				k.index.Add(k.number(src, true), v)
+				k.index.Add(k.number(src, true), "\n")
+				v = strings.ToLower(v)
+				k.records[v] = append(k.records[v], r)
+			}
+		}
+	}
+	k.index.Add(k.number(src, false), text)
+}
+
+// number returns the number of a source in the index.
+func (k *knowledge) number(src Source, field bool) int {
+	i := slices.IndexFunc(k.sources, func(o indexedSource) bool {
+		return o.From == src.From && o.Trusted == src.Trusted && o.Private == src.Private && o.field == field
+	})
+	if i < 0 {
+		i = len(k.sources)
+		src.Words = nil
+		k.sources = append(k.sources, indexedSource{src, field})
+	}
+	return i
 }

@@ -95,6 +95,9 @@ var vocabularies = []floor{
 	{pkg: "internal/protected", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
+	{pkg: "internal/records", may: map[string]string{
+		"go.yaml.in/yaml/v3": "reads JSON, YAML and what Python prints",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/args", may: map[string]string{
 		"github.com/google/jsonschema-go/jsonschema": "schemas: derived, read, checked",
 		"github.com/kaptinlin/jsonrepair":            "arguments that are nearly JSON",
@@ -117,6 +120,7 @@ var core = []floor{
 		module + "/llm":                 models,
 		module + "/internal/args":       "arguments are checked before a tool runs",
 		module + "/internal/provenance": "an index of the texts that a session knows",
+		module + "/internal/records":    "what services say is told from what people wrote",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 
 	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
