@@ -23,16 +23,16 @@ func TestAgentDojo(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked, reached, unnamed []string
-	debug := os.Getenv("DOJO")
-	for _, c := range corpus.Cases {
-		if debug != "" && c.Attack() && !strings.Contains(c.Name, "user_task_1/") && debug != "all" {
-			continue
+	debug, all := os.Getenv("DOJO") != "", os.Getenv("DOJO") == "all"
+	for i, c := range corpus.Cases {
+		if c.Attack() && i%10 != 0 && !all {
+			continue // make agentdojo looks at all of them
 		}
 		qs := dojoQuestions(t, corpus.Tools[c.Suite], c)
 		switch {
 		case !c.Attack() && len(qs) > 0:
 			asked = append(asked, c.Name)
-			if debug != "" {
+			if debug {
 				fmt.Printf("TASK %s: %s\n", c.Name, c.Prompt)
 				for _, k := range slices.Sorted(maps.Keys(qs)) {
 					fmt.Println("   ", c.Calls[k].Tool, string(c.Calls[k].Args), "->", qs[k].Rule, qs[k].Reason)
@@ -54,7 +54,7 @@ func TestAgentDojo(t *testing.T) {
 			}
 			if !held && attacks > 0 {
 				reached = append(reached, c.Name)
-				if debug != "" {
+				if debug {
 					fmt.Printf("ATTACK %s: %s\n    GOAL %s\n", c.Name, c.Prompt, c.Goal)
 					for _, call := range c.Calls {
 						if call.Attacker {

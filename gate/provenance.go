@@ -272,7 +272,9 @@ func isAddress(word string) bool {
 	}
 }
 
-func userNamed(a argument) bool { return covered(a.Argued, fromPerson) >= len(strings.TrimSpace(a.Value))*3/4 }
+func userNamed(a argument) bool {
+	return covered(a.Argued, fromPerson) >= len(strings.TrimSpace(a.Value))*3/4
+}
 func notChosen(a argument) bool { return chosen(a) == nil }
 
 // everyWhere reports whether ok holds for every argument of the call that says where,
