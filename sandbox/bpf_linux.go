@@ -72,11 +72,11 @@ type branch struct {
 }
 
 // tree returns a program that finds the rule of the loaded number by a binary
-// search. The kernel runs a new filter once for every number; with a linear
+// search. A call without a rule has the result otherwise. The kernel runs a new filter once for every number; with a linear
 // search that takes as long as making the rest of the sandbox.
-func (r rules) tree() bpf {
+func (r rules) tree(otherwise uint32) bpf {
 	var nothing bpf
-	nothing.always(none)
+	nothing.always(otherwise)
 	list := []branch{{0, nothing}}
 	add := func(first uint32, then bpf) {
 		last := &list[len(list)-1]

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,7 +15,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -40,6 +44,10 @@ type bubblewrap struct {
 	filter  string   // the file with the filter of system calls
 
 	ready func() error // makes args, the filter and what is mounted; the first call does the work
+
+	names    *broker      // nil: this kernel has no way to ask
+	starting atomic.Int32 // commands that are being started
+	thread   int          // that starts them
 }
 
 // insideID is the user and group that root's commands have inside. Programs that
@@ -65,10 +73,89 @@ func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 	if err := b.makeLimits(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	if err := b.build(ctx); err != nil {
+	if err := errors.Join(b.makeBroker(), b.build(ctx)); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
+}
+
+// Close implements [workspace.Cage].
+func (b *bubblewrap) Close() error {
+	err := b.base.Close() // and so ends the thread that has the filter
+	if b.names != nil {
+		err = errors.Join(err, b.names.Close())
+	}
+	return err
+}
+
+// makeBroker sets the filter that has the kernel ask about names, for bwrap and
+// so for all commands, on the thread that starts them. On kernels before Linux
+// 5.19, and with a bwrap that has the set-user-ID bit, which would lose it, there
+// is none, and the guard undoes what it can.
+func (b *bubblewrap) makeBroker() error {
+	if info, err := os.Stat(b.program); err != nil || info.Mode()&fs.ModeSetuid != 0 {
+		return err
+	}
+	rules := b.guard.rules()
+	k := &broker{rules: &rules, trusted: b.isOurs, tell: b.tell}
+	err := b.limits.starter.do(func() (err error) {
+		b.thread = unix.Gettid()
+		if err = unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err == nil {
+			k.listener, err = install(namesProgram(), true)
+		}
+		return err
+	})
+	if errors.Is(err, unix.EINVAL) {
+		b.o.Warn("this kernel is older than Linux 5.19: what commands do to protected files is undone, not prevented")
+		return nil
+	}
+	if err == nil {
+		err = k.start()
+	}
+	if err == nil {
+		b.names, b.prevents = k, true
+	}
+	return err
+}
+
+// isOurs reports whether a process with the filter runs nothing of a command: the
+// thread that starts commands, bwrap, or bwrap's first process in the sandbox.
+// bwrap makes files before the command is there. Nothing of a command can become
+// a child of this process or of bwrap.
+func (b *bubblewrap) isOurs(pid int) bool {
+	if pid == b.thread {
+		return true
+	}
+	for _, w := range b.running() {
+		if p, ok := w.(*process); ok && (pid == p.cmd.Process.Pid || pid == p.root && p.alive()) {
+			return true
+		}
+	}
+	if b.starting.Load() == 0 {
+		return false
+	}
+	parent, ok := parentOf(pid)
+	if ok && parent != os.Getpid() {
+		parent, ok = parentOf(parent)
+	}
+	return ok && parent == os.Getpid()
+}
+
+// tell writes a line to the error output of the command that a process is part
+// of.
+func (b *bubblewrap) tell(pid int, line string) {
+	roots := make(map[int]*process)
+	for _, w := range b.running() {
+		if p, ok := w.(*process); ok {
+			roots[p.root] = p
+		}
+	}
+	for ok := true; ok && pid > 1; pid, ok = parentOf(pid) {
+		if p := roots[pid]; p != nil {
+			p.tell(line)
+			return
+		}
+	}
 }
 
 // build prepares the sandbox. If the probe cache says that bubblewrap works
@@ -206,6 +293,8 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	x.Env, x.Dir = env, "/"
 	x.Args = slices.Concat([]string{"bwrap"}, b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())),
 		[]string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
+	b.starting.Add(1)
+	defer b.starting.Add(-1)
 	p, err := startProcess(b.limits.starter, x)
 	closeAll(ends.theirs)
 	if err == nil {
@@ -217,7 +306,13 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
-	p.after = b.register(p)
+	unregister := b.register(p)
+	p.after = func() error {
+		if b.names == nil {
+			return unregister()
+		}
+		return errors.Join(unregister(), b.names.settle())
+	}
 	return p, nil
 }
 

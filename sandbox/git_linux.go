@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bufio"
 	"fmt"
 	"io/fs"
 	"os"
@@ -109,30 +108,51 @@ func (g *guard) inside(name, to string) bool {
 // and no other file. A line that it does not understand is left out.
 func harmlessConfig(text string) string {
 	var out strings.Builder
-	section := ""
-	lines := bufio.NewScanner(strings.NewReader(text))
-	lines.Buffer(nil, maxTreeFile)
-	for lines.Scan() {
-		line := strings.TrimSpace(lines.Text())
-		switch {
-		case strings.HasPrefix(line, "["):
-			end := strings.IndexByte(line, ']')
-			if end != len(line)-1 {
-				section = "" // there is something after it, or it does not end
-				continue
-			}
-			section = strings.ToLower(strings.Fields(line[1:end] + " x")[0])
-			if !slices.Contains(harmlessSections, section) {
-				section = ""
-				continue
-			}
-		case line == "" || line[0] == '#' || line[0] == ';':
-		case section == "" || strings.HasSuffix(line, "\\") || !harmlessLine(section, line):
-			continue
+	eachSetting(text, func(_, line string, harmless bool) {
+		if harmless {
+			out.WriteString(line + "\n")
 		}
-		out.WriteString(lines.Text() + "\n")
-	}
+	})
 	return out.String()
+}
+
+// orders returns the settings that harmlessConfig leaves out, each with the
+// heading of its section.
+func orders(text string) (list []string) {
+	eachSetting(text, func(section, line string, harmless bool) {
+		if !harmless {
+			list = append(list, section+" "+strings.TrimSpace(line))
+		}
+	})
+	return list
+}
+
+// eachSetting calls do for the lines of a git configuration, with the heading
+// above each, and whether the line is harmless.
+func eachSetting(text string, do func(heading, line string, harmless bool)) {
+	heading, section := "", ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		trimmed := strings.TrimSpace(line)
+		ok := true
+		switch {
+		case strings.HasPrefix(trimmed, "["):
+			heading = trimmed
+			end := strings.IndexByte(trimmed, ']')
+			section = ""
+			if ok = end == len(trimmed)-1; ok { // else there is something after it, or it does not end
+				section = strings.ToLower(strings.Fields(trimmed[1:end] + " x")[0])
+				ok = slices.Contains(harmlessSections, section)
+			}
+			if !ok {
+				section = ""
+			}
+		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';':
+		default:
+			ok = section != "" && !strings.HasSuffix(trimmed, "\\") && harmlessLine(section, trimmed)
+		}
+		do(heading, line, ok)
+	}
 }
 
 // harmlessSections are the sections that can have harmless keys.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,6 +96,44 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 		}
 	}
 	return g, nil
+}
+
+// rules returns the rules for names of the workspace.
+func (g *guard) rules() nameRules {
+	r := nameRules{Workspace: g.ws, Extra: g.extra()}
+	for _, is := range g.gitDirs {
+		r.Old = append(r.Old, [2]uint64{is.dev, is.ino})
+	}
+	return r
+}
+
+// extra returns the paths of what protected names lead to: the targets of links,
+// and the files that a configuration of git names.
+func (g *guard) extra() (list []string) {
+	add := func(path string) {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != g.ws && within(g.ws, real) {
+			list = append(list, strings.TrimPrefix(real, g.ws+"/"))
+		}
+	}
+	for _, name := range sorted(g.original) {
+		if info, err := g.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			add(filepath.Join(g.ws, name))
+		}
+	}
+	for dir := range g.gitDirs {
+		for _, order := range orders(readSmall(g.root, dir+"/config")) {
+			for _, word := range strings.FieldsFunc(order, func(r rune) bool { return strings.ContainsRune(" \t=\"'!;|&()", r) }) {
+				if filepath.IsAbs(word) {
+					add(word)
+					continue
+				}
+				add(filepath.Join(g.ws, path.Dir(dir), word)) // as hooks see it
+				add(filepath.Join(g.ws, dir, word))           // as an included file is named
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // Close closes the workspace's root.

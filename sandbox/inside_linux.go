@@ -204,7 +204,7 @@ func startRestricted(path string, args []string, attr *syscall.ProcAttr) (pid in
 		if err = dropCapabilities(); err != nil {
 			return
 		}
-		if _, err = (sysFilter{inet: true, unix: true, ipc: true}).install(); err != nil {
+		if _, err = install(sysFilter{inet: true, unix: true, ipc: true}.program(), false); err != nil {
 			return
 		}
 		pid, err = syscall.ForkExec(path, args, attr)

@@ -43,6 +43,7 @@ type landlockRules struct {
 	Write  []string // directories that may be written
 	Device []string // files that may be written
 	Net    bool     // may have sockets of the internet
+	Names  nameRules
 }
 
 // A supervisedCommand is what the supervisor is to run: this process writes it
@@ -96,7 +97,9 @@ func (l *landlock) build() (err error) {
 		Write:  []string{l.view.ws, l.private.path("tmp"), l.view.home},
 		Device: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 		Net:    l.o.Network == AllNetwork,
+		Names:  l.guard.rules(),
 	}
+	l.prevents = true
 	for _, name := range []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems",
 		"sys"} {
 		l.rules.Read = append(l.rules.Read, "/proc/"+name)
@@ -239,7 +242,7 @@ func (c landlockRules) restrict() (int, error) {
 	if err := dropCapabilities(); err != nil {
 		return -1, err
 	}
-	return sysFilter{inet: c.Net, notify: true}.install()
+	return install(sysFilter{inet: c.Net, names: true, metadata: true}.program(), true)
 }
 
 // allowPath adds a rule for name and everything below it. A name that does not
@@ -285,23 +288,26 @@ func dropCapabilities() error {
 	return nil
 }
 
-// install sets the filter for the calling thread and everything that it starts.
-// It returns the descriptor at which the kernel asks, or -1 if f.notify is
-// false. The thread must have no_new_privs set.
-func (f sysFilter) install() (int, error) {
-	program := f.program()
+// install sets a filter for the calling thread and everything that it starts. If
+// asks is true it returns the descriptor at which the kernel asks, else -1. The
+// thread must have no_new_privs set. A process that waits for an answer can only
+// be killed (since Linux 5.19): a signal would have it make the call twice.
+func install(program []unix.SockFilter, asks bool) (int, error) {
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	flags := uintptr(0)
-	if f.notify {
-		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
+	if asks {
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | waitKillable
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
 		uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return -1, fmt.Errorf("seccomp: %w", errno)
 	}
-	if !f.notify {
+	if !asks {
 		return -1, nil
 	}
 	return int(fd), nil
 }
+
+// waitKillable is SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV of linux/seccomp.h.
+const waitKillable = 1 << 5

@@ -73,6 +73,30 @@ func (p *process) setRoot(pid int) error {
 	return nil
 }
 
+// alive reports whether the root is alive, so that its number is still its own.
+func (p *process) alive() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.fd), Events: unix.POLLIN}}, 0)
+	return p.fd >= 0 && n == 0 && err == nil
+}
+
+// tell writes a line to the error output of the root, which is that of the
+// command. It is lost if no one reads it.
+func (p *process) tell(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fd, err := unix.PidfdGetfd(p.fd, 2, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+	if n, err := unix.Poll(ready, 0); n == 1 && err == nil && ready[0].Revents == unix.POLLOUT {
+		_, _ = unix.Write(fd, []byte("sandbox: "+line+"\n"))
+	}
+}
+
 // discard ends a process whose sandbox could not be made.
 func (p *process) discard() {
 	p.Stop()

@@ -19,10 +19,11 @@ const (
 // kernel. The list is one of what is allowed: a call that a future kernel brings
 // is refused.
 type sysFilter struct {
-	inet   bool // sockets of the internet
-	unix   bool // sockets in the file system
-	notify bool // the kernel asks about calls that change metadata: see notify_linux.go
-	ipc    bool // System V IPC and POSIX message queues
+	inet     bool // sockets of the internet
+	unix     bool // sockets in the file system
+	names    bool // the kernel asks about calls that make and change names: see broker_linux.go
+	metadata bool // the kernel asks about calls that change metadata: see notify_linux.go
+	ipc      bool // System V IPC and POSIX message queues
 }
 
 // commonCalls are allowed whatever their arguments are. These are missing:
@@ -128,22 +129,18 @@ func (f sysFilter) program() []unix.SockFilter {
 		}
 		b.always(deny)
 	})
-	device := func(arg uint32) func(*bpf) {
-		return func(b *bpf) {
-			b.load(dataArgs + 8*arg)
-			b.ifAny(unix.S_ISUID|unix.S_ISGID, deny)
-			b.mask(unix.S_IFMT)
-			b.when(unix.S_IFCHR, deny)
-			b.when(unix.S_IFBLK, deny)
-		}
+	if f.names {
+		r.askNames()
 	}
 	r.call(unix.SYS_MKNODAT, device(2))
-	f.metadata(r)
+	if f.metadata {
+		r.askMetadata()
+	}
 	r.call(unix.SYS_FCHMOD, setID(1))
 	r.call(unix.SYS_FCHMODAT, setID(2))
 	r.call(unix.SYS_FCHMODAT2, setID(2))
 	r.call(unix.SYS_OPENAT, setIDOpen(2))
-	r.legacy(device(1), f.notify)
+	r.legacy(device(1), f)
 	r.all(allow, commonCalls...)
 	r.all(allow, archCalls...)
 	if f.ipc {
@@ -154,7 +151,61 @@ func (f sysFilter) program() []unix.SockFilter {
 	p.load(dataArch)
 	p.unless(auditArch, unix.SECCOMP_RET_KILL_PROCESS)
 	p.load(dataNumber)
-	return append(p, r.tree()...)
+	return append(p, r.tree(none)...)
+}
+
+// namesProgram returns a filter that has the kernel ask about calls that make and
+// change names, and allows everything else: another filter rules on that. It is
+// for bwrap, which sets the other one itself.
+func namesProgram() []unix.SockFilter {
+	r := make(rules)
+	r.askNames()
+	r.legacyNames()
+	var p bpf
+	p.load(dataArch)
+	p.unless(auditArch, allow) // the other filter ends such a process
+	p.load(dataNumber)
+	return append(p, r.tree(allow)...)
+}
+
+// askNames has the kernel ask about calls that make, change, rename and remove
+// files.
+func (r rules) askNames() {
+	r.call(unix.SYS_OPENAT, askOpen(2))
+	r.call(unix.SYS_MKNODAT, askNode(2))
+	r.all(ask, unix.SYS_MKDIRAT, unix.SYS_UNLINKAT, unix.SYS_RENAMEAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT,
+		unix.SYS_SYMLINKAT, unix.SYS_TRUNCATE)
+}
+
+// device refuses the device files, and modes with the set-user-ID bits.
+func device(arg uint32) func(*bpf) {
+	return func(b *bpf) {
+		b.load(dataArgs + 8*arg)
+		b.ifAny(unix.S_ISUID|unix.S_ISGID, deny)
+		b.mask(unix.S_IFMT)
+		b.when(unix.S_IFCHR, deny)
+		b.when(unix.S_IFBLK, deny)
+	}
+}
+
+// askNode is device for a call that the kernel asks about.
+func askNode(arg uint32) func(*bpf) {
+	return func(b *bpf) { device(arg)(b); b.always(ask) }
+}
+
+// askOpen is setIDOpen for a call that the kernel asks about if the file may be
+// made or written.
+func askOpen(flags uint32) func(*bpf) {
+	return func(b *bpf) {
+		makes := uint32(unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY)
+		b.load(dataArgs + 8*flags)
+		b.add(unix.BPF_JMP|unix.BPF_JSET|unix.BPF_K, 0, 3, makes)
+		b.load(dataArgs + 8*(flags+1))
+		b.ifAny(unix.S_ISUID|unix.S_ISGID, deny)
+		b.load(dataArgs + 8*flags)
+		b.ifAny(makes|unix.O_WRONLY|unix.O_RDWR|unix.O_TRUNC, ask)
+		b.always(allow)
+	}
 }
 
 // setID refuses modes with the set-user-ID and set-group-ID bits. Such a program
@@ -180,14 +231,11 @@ func setIDOpen(flags uint32) func(*bpf) {
 	}
 }
 
-// metadata has the kernel ask about calls that change the metadata of files.
+// askMetadata has the kernel ask about calls that change the metadata of files.
 // Extended attributes are refused. Without namespaces other processes of the
 // user are within reach, so a thread may change the priority and the limits of
 // itself alone.
-func (f sysFilter) metadata(r rules) {
-	if !f.notify {
-		return
-	}
+func (r rules) askMetadata() {
 	for n, mode := range map[uintptr]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2} {
 		r.call(n, func(b *bpf) { setID(mode)(b); b.always(ask) })
 	}

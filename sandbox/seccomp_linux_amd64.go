@@ -17,11 +17,15 @@ var archCalls = []uintptr{
 
 // legacy adds rules for the older forms of calls that have rules. device decides
 // about the mode in mknod.
-func (r rules) legacy(device func(*bpf), notify bool) {
-	if notify {
+func (r rules) legacy(device func(*bpf), f sysFilter) {
+	if f.metadata {
 		r.call(unix.SYS_CHMOD, func(b *bpf) { setID(1)(b); b.always(ask) })
 		r.all(ask, unix.SYS_CHOWN, unix.SYS_LCHOWN)
 		r.all(none, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT)
+	}
+	if f.names {
+		r.legacyNames()
+		return
 	}
 	r.call(unix.SYS_MKNOD, device)
 	r.call(unix.SYS_CHMOD, setID(1))
@@ -29,14 +33,43 @@ func (r rules) legacy(device func(*bpf), notify bool) {
 	r.call(unix.SYS_OPEN, setIDOpen(1))
 }
 
-// legacyCall returns the name of an older form that the kernel asks about, or
-// "".
-func legacyCall(n int32) string {
-	switch n {
+// legacyNames has the kernel ask about the older forms of calls that make,
+// change, rename and remove files.
+func (r rules) legacyNames() {
+	r.call(unix.SYS_OPEN, askOpen(1))
+	r.call(unix.SYS_CREAT, func(b *bpf) { setID(1)(b); b.always(ask) })
+	r.call(unix.SYS_CHMOD, setID(1))
+	r.call(unix.SYS_MKNOD, askNode(1))
+	r.all(ask, unix.SYS_MKDIR, unix.SYS_RMDIR, unix.SYS_UNLINK, unix.SYS_RENAME, unix.SYS_LINK, unix.SYS_SYMLINK)
+}
+
+// legacy makes a call of an older form, and returns ENOSYS if it is none. here
+// stands for the working directory.
+func (c *brokered) legacy(here uint64) error {
+	a := c.n.args
+	switch uintptr(uint32(c.n.nr)) {
+	case unix.SYS_OPEN:
+		return c.open(here, a[0], int(uint32(a[1])), uint32(a[2]))
+	case unix.SYS_CREAT:
+		return c.open(here, a[0], unix.O_CREAT|unix.O_WRONLY|unix.O_TRUNC, uint32(a[1]))
+	case unix.SYS_MKDIR:
+		return c.mkdir(here, a[0], uint32(a[1]))
+	case unix.SYS_RMDIR:
+		return c.remove(here, a[0], unix.AT_REMOVEDIR)
+	case unix.SYS_UNLINK:
+		return c.remove(here, a[0], 0)
+	case unix.SYS_MKNOD:
+		return c.mknod(here, a[0], uint32(a[1]))
+	case unix.SYS_RENAME:
+		return c.rename(here, a[0], here, a[1], 0)
+	case unix.SYS_LINK:
+		return c.link(here, a[0], here, a[1], 0)
+	case unix.SYS_SYMLINK:
+		return c.symlink(a[0], here, a[1])
 	case unix.SYS_CHMOD:
-		return "chmod"
+		return c.chmod(here, a[0], a[1], 0)
 	case unix.SYS_CHOWN, unix.SYS_LCHOWN:
-		return "chown"
+		return sameOwner(a[1], a[2])
 	}
-	return ""
+	return unix.ENOSYS
 }

@@ -7,8 +7,10 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 // archCalls are the calls that this architecture has besides commonCalls.
 var archCalls = []uintptr{unix.SYS_FSTATAT}
 
-// legacy adds nothing: this architecture has no older forms.
-func (rules) legacy(func(*bpf), bool) {}
+// This architecture has no older forms of calls.
 
-// legacyCall returns "": there are no older forms.
-func legacyCall(int32) string { return "" }
+func (rules) legacy(func(*bpf), sysFilter) {}
+
+func (rules) legacyNames() {}
+
+func (*brokered) legacy(uint64) error { return unix.ENOSYS }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,7 +56,7 @@ func supervise() (int, error) {
 		return 1, fmt.Errorf("the command to run: %w", err) // the parent is dead, or a person started this
 	}
 	spec.Close()
-	child, err := cmd.start()
+	child, names, err := cmd.start()
 	if err != nil {
 		return 127, err
 	}
@@ -69,52 +68,47 @@ func supervise() (int, error) {
 	case <-stop:
 	}
 	killChildren()
-	return code, nil
+	return code, names.settle()
 }
 
 // start starts the command from a thread that is restricted, and returns its
-// process id. Restrictions of Landlock and seccomp belong to threads. Only this
-// one gets them, so that the supervisor can still answer the kernel, kill and
-// reap.
+// process id and the broker of its calls. Restrictions of Landlock and seccomp
+// belong to threads. Only this one gets them, so that the supervisor can still
+// answer the kernel, kill and reap.
 //
 // It must not be the first thread of the process. The kernel judges a signal to
 // a process by the domain of its first thread: if that were restricted, commands
 // would be in the same domain as the supervisor and could stop it.
-func (c supervisedCommand) start() (int, error) {
+func (c supervisedCommand) start() (int, *broker, error) {
 	type result struct {
-		pid int
-		err error
+		pid   int
+		names *broker
+		err   error
 	}
 	done := make(chan result)
-	restricted := func() {
-		runtime.LockOSThread() // never unlocked: the thread stays restricted
+	onOwnThread(func() { // not the first thread, which commands must not be able to signal
 		listener, err := c.restrict()
 		if err != nil {
-			done <- result{0, err}
+			done <- result{err: err}
 			return
 		}
-		go c.serveNotifications(listener)
+		names := &broker{listener: listener, rules: &c.Names, writable: c.Write, devices: c.Device,
+			tell: func(_ int, line string) { fmt.Fprintln(os.Stderr, "sandbox:", line) }}
+		if err := names.start(); err != nil {
+			done <- result{err: err}
+			return
+		}
 		pid, err := syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 		})
 		if err != nil {
 			err = fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 		}
-		done <- result{pid, err}
+		done <- result{pid, names, err}
 		select {} // the thread lives as long as the supervisor, and serves nothing else
-	}
-	go func() {
-		// The first thread stands for the process when signals are sent to it:
-		// it stays unrestricted, so that commands may not.
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			go restricted()
-			select {}
-		}
-		restricted()
-	}()
+	})
 	r := <-done
-	return r.pid, r.err
+	return r.pid, r.names, r.err
 }
 
 // reap waits for children until child has ended, and returns its exit status as

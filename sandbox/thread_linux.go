@@ -2,10 +2,7 @@ package sandbox
 
 import (
 	"os/exec"
-	"runtime"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // A starter starts the commands of a sandbox from one thread, in the cgroup of
@@ -14,61 +11,41 @@ import (
 // chooses may end earlier, so this one is locked to a goroutine.
 type starter struct {
 	group *cgroup // nil: commands start in the cgroup of this process
-	work  chan startWork
+	work  chan func()
 	ended chan struct{}
-}
 
-// A startWork is a command to start, and where the error is sent.
-type startWork struct {
-	cmd  *exec.Cmd
-	done chan error
+	inside bool // the thread is in the cgroup; see cgroup.prepare
 }
 
 // newStarter starts the thread. Close ends it.
 func newStarter(group *cgroup) *starter {
-	s := &starter{group: group, work: make(chan startWork), ended: make(chan struct{})}
-	go s.run()
+	s := &starter{group: group, work: make(chan func()), ended: make(chan struct{})}
+	onOwnThread(func() {
+		defer close(s.ended)
+		for f := range s.work {
+			f()
+		}
+	})
 	return s
 }
 
-// run serves on a thread that ends with its goroutine. That must not be the
-// first thread of the process: other processes see its attributes as those of
-// the process. If it is, another goroutine takes another thread while this one
-// still holds the first.
-func (s *starter) run() {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		s.serve(make(chan struct{}, 1))
-		return
-	}
-	other := make(chan struct{}, 1)
-	go s.serve(other)
-	<-other
-	runtime.UnlockOSThread()
-}
-
-// serve starts commands until there are no more. It sends to locked when it has
-// a thread for itself.
-func (s *starter) serve(locked chan<- struct{}) {
-	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-	locked <- struct{}{}
-	defer close(s.ended)
-	inside := false
-	for w := range s.work {
-		w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		err := s.group.prepare(w.cmd.SysProcAttr, &inside)
-		if err == nil {
-			err = w.cmd.Start()
-		}
-		w.done <- err
-	}
-}
-
-// start starts cmd. It may be called from any goroutine.
-func (s *starter) start(cmd *exec.Cmd) error {
+// do runs f on the thread, and returns its error. It may be called from any
+// goroutine.
+func (s *starter) do(f func() error) error {
 	done := make(chan error)
-	s.work <- startWork{cmd, done}
+	s.work <- func() { done <- f() }
 	return <-done
+}
+
+// start starts cmd.
+func (s *starter) start(cmd *exec.Cmd) error {
+	return s.do(func() error {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := s.group.prepare(cmd.SysProcAttr, &s.inside); err != nil {
+			return err
+		}
+		return cmd.Start()
+	})
 }
 
 // Close ends the thread. All commands have ended by then.
