@@ -16,9 +16,9 @@ import (
 // returns. ok is false if that takes decoding it. Most bodies come back as they
 // were, and a copy of them takes a hundredth of the time.
 //
-// That is certain of a body of which only strings, numbers, booleans and
-// [llm.Parts] are not nil, if all strings are UTF-8. The copy shares nothing with b
-// that can change.
+// That is certain of a body that consists of strings, numbers, booleans, nils,
+// slices of structs of these, and [llm.Parts], if all strings are UTF-8 and no slice
+// is empty but not nil. The copy shares nothing with b that can change.
 func decoded(b openmanus.Body, data []byte) (same openmanus.Body, ok bool) {
 	if bytes.Contains(data, []byte(`\ufffd`)) { // what the encoder writes in place of other bytes
 		return nil, false
@@ -33,11 +33,21 @@ func decoded(b openmanus.Body, data []byte) (same openmanus.Body, ok bool) {
 			return nil, false
 		}
 	}
-	if len(f.parts) == 0 {
+	if len(f.parts) == 0 && len(f.slices) == 0 {
 		return b, true
 	}
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
+	for _, i := range f.slices {
+		list := v.FieldByIndex(i)
+		if list.IsNil() {
+			continue
+		}
+		if !flat(list) {
+			return nil, false
+		}
+		out.FieldByIndex(i).Set(reflect.AppendSlice(reflect.MakeSlice(list.Type(), 0, list.Len()), list))
+	}
 	for _, i := range f.parts {
 		parts := v.FieldByIndex(i).Interface().(llm.Parts)
 		if len(parts) == 0 && parts != nil || slices.ContainsFunc(parts, changes) {
@@ -46,6 +56,22 @@ func decoded(b openmanus.Body, data []byte) (same openmanus.Body, ok bool) {
 		out.FieldByIndex(i).Set(reflect.ValueOf(slices.Clone(parts)))
 	}
 	return out.Interface().(openmanus.Body), true
+}
+
+// flat reports whether a slice has elements, and a copy of it shares nothing with it.
+func flat(list reflect.Value) bool {
+	f := fieldsOf(list.Type().Elem())
+	if list.Len() == 0 || !f.simple || len(f.parts) > 0 {
+		return false
+	}
+	for n := range list.Len() {
+		for _, i := range slices.Concat(f.nilable, f.slices) {
+			if !list.Index(n).FieldByIndex(i).IsNil() {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // changes reports whether decoding a part may return another one, or one that
@@ -62,17 +88,19 @@ func changes(p llm.Part) bool {
 	return true
 }
 
-// bodyFields are the fields of a type of body, as [reflect.Value.FieldByIndex] takes
-// them, those of nested structs included.
+// bodyFields are the fields of a type of body or of an element of a slice, as
+// [reflect.Value.FieldByIndex] takes them, those of nested structs included.
 type bodyFields struct {
 	simple  bool    // every other field is a string, a number or a boolean
-	nilable [][]int // slices, maps, pointers and interfaces
-	parts   [][]int // of the type llm.Parts
+	nilable [][]int // maps, pointers, interfaces and [json.RawMessage]
+	slices  [][]int // of other types
+	parts   [][]int // of the type [llm.Parts]
 }
 
 var fieldsByType sync.Map // reflect.Type → *bodyFields
 
-// fieldsOf returns the fields of a type of body.
+// fieldsOf returns the fields of a type. Of a type that is no struct, the only one
+// has the index nil.
 func fieldsOf(t reflect.Type) *bodyFields {
 	if f, ok := fieldsByType.Load(t); ok {
 		return f.(*bodyFields)
@@ -97,7 +125,9 @@ func (f *bodyFields) add(t reflect.Type, at []int) {
 		return
 	}
 	switch t.Kind() {
-	case reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
+	case reflect.Slice:
+		f.slices = append(f.slices, at)
+	case reflect.Map, reflect.Pointer, reflect.Interface:
 		f.nilable = append(f.nilable, at)
 	case reflect.Struct:
 		for i := range t.NumField() {

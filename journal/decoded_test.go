@@ -57,6 +57,15 @@ func TestDecodedSharesNothing(t *testing.T) {
 	if !ok || same.(openmanus.ModelSaid).Message.Text() != "a" {
 		t.Errorf("%v, %v", same, ok)
 	}
+	done := openmanus.CallDone{Call: "c", Sources: []openmanus.Source{{From: "file:a"}}}
+	if data, err = openmanus.EncodeBody(done); err != nil {
+		t.Fatal(err)
+	}
+	same, ok = decoded(done, data)
+	done.Sources[0].From = "file:b"
+	if !ok || same.(openmanus.CallDone).Sources[0].From != "file:a" {
+		t.Errorf("%v, %v", same, ok)
+	}
 }
 
 // fill sets v, and everything in it, to values of which some are lost or changed by
