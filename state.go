@@ -473,6 +473,15 @@ func (s *State) Clone() *State {
 	return &c
 }
 
+// Ahead is a cheaper Clone for looking ahead: apply to it what is about to be applied
+// to s, and drop it before s changes. There is at most one, used by the goroutine
+// that s belongs to, because its conversation grows in the memory of that of s.
+func (s *State) Ahead() *State {
+	c := s.Clone()
+	c.Said, c.marks = s.Said, s.marks
+	return c
+}
+
 // Status returns the status of the session: the outcome, if there is one; waiting,
 // if nothing can be done until the user answers; running, if there is a task; idle
 // before the first message.
@@ -506,7 +515,7 @@ func (s *State) mayReply() bool {
 // event seq into account. A later transcript begins with the same messages, unless
 // some were replaced in between: see [Elided] and [Compacted].
 func (s *State) Transcript(seq int64) []llm.Message {
-	return s.unseen(slices.Clip(s.Said), seq)
+	return s.unseen(append(make([]llm.Message, 0, len(s.Said)+1+len(s.Inbox)), s.Said...), seq)
 }
 
 // unseen appends the results and messages up to seq that the model has not read.

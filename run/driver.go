@@ -245,7 +245,7 @@ func (d *driver) plan(ctx context.Context, bodies []openmanus.Body) ([]openmanus
 	ahead := d.Session // a copy as soon as there is something to foresee
 	add := func(b openmanus.Body) {
 		if ahead == d.Session {
-			ahead = d.clone()
+			ahead = d.ahead()
 		}
 		ahead.foresee(b)
 	}

@@ -208,6 +208,14 @@ func (x *Session) clone() *Session {
 	return &c
 }
 
+// ahead returns a copy of x for one look ahead, see [openmanus.State.Ahead].
+func (x *Session) ahead() *Session {
+	c := *x
+	c.State, c.applied = x.State.Ahead(), nil
+	c.claims = maps.Clone(x.claims)
+	return &c
+}
+
 // foresee folds an event that is about to be appended, as if it had been.
 func (x *Session) foresee(b openmanus.Body) {
 	x.fold(openmanus.Event{Seq: x.State.Seq + 1, Time: x.State.Updated, Body: b})
