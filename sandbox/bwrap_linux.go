@@ -263,16 +263,7 @@ func (b *bubblewrap) makeRoot(root string, list []mount) error {
 			return err
 		}
 	}
-	err := errors.Join(os.Mkdir(filepath.Join(root, "var"), 0o755), os.Mkdir(filepath.Join(root, "run"), 0o755),
-		b.mkMountPoints(root, list))
-	if err != nil {
-		return err
-	}
-	// If /var/tmp is a mount point itself, it stays one.
-	if err := os.Symlink("/tmp", filepath.Join(root, "var/tmp")); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	return nil
+	return errors.Join(os.Mkdir(filepath.Join(root, "run"), 0o755), b.mkMountPoints(root, list))
 }
 
 // Start implements [workspace.Cage]. If bwrap fails where it once worked, the
@@ -286,13 +277,13 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 		return nil, err
 	}
 	x := c.Cmd(b.program)
-	ends, err := b.ends(x)
+	ends, err := b.ends(x, slices.Concat(b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())),
+		[]string{"--chdir", c.Dir}))
 	if err != nil {
 		return nil, err
 	}
 	x.Env, x.Dir = env, "/"
-	x.Args = slices.Concat([]string{"bwrap"}, b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())),
-		[]string{"--chdir", c.Dir, "--"}, b.wrapped(c.Args))
+	x.Args = slices.Concat([]string{"bwrap", "--args", "6", "--"}, b.wrapped(c.Args))
 	b.starting.Add(1)
 	defer b.starting.Add(-1)
 	p, err := startProcess(b.limits.starter, x)
@@ -317,9 +308,10 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 }
 
 // The ends are this process's ends of the pipes to bwrap, beside those of the
-// command: descriptors 3 to 5 of bwrap are the filter, where it writes the
-// process id of the sandbox, and what the sandbox reads from before the command
-// starts.
+// command: descriptors 3 to 6 of bwrap are the filter, where it writes the
+// process id of the sandbox, what the sandbox reads from before the command
+// starts, and its options: commands can read the arguments of bwrap, and must not
+// learn from them what there is outside.
 type ends struct {
 	theirs []*os.File
 	info   *os.File
@@ -328,24 +320,39 @@ type ends struct {
 
 func (e *ends) close() { closeAll([]*os.File{e.info, e.block}) }
 
-// ends makes the pipes, and gives bwrap's ends to x. The caller closes both
+// ends makes the pipes and the list of options, and gives bwrap's ends to x. The caller closes both
 // sides.
-func (b *bubblewrap) ends(x *exec.Cmd) (*ends, error) {
+func (b *bubblewrap) ends(x *exec.Cmd, options []string) (_ *ends, err error) {
+	var made []*os.File
+	defer func() {
+		if err != nil {
+			closeAll(made)
+		}
+	}()
 	filter, err := os.Open(b.filter)
 	if err != nil {
 		return nil, err
 	}
+	made = append(made, filter)
+	memory, err := unix.MemfdCreate("options", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	args := os.NewFile(uintptr(memory), "options")
+	made = append(made, args)
+	if _, err = args.WriteAt([]byte(strings.Join(options, "\x00")+"\x00"), 0); err != nil {
+		return nil, err
+	}
 	infoR, infoW, err := os.Pipe()
 	if err != nil {
-		filter.Close()
 		return nil, err
 	}
+	made = append(made, infoR, infoW)
 	blockR, blockW, err := os.Pipe()
 	if err != nil {
-		closeAll([]*os.File{filter, infoR, infoW})
 		return nil, err
 	}
-	x.ExtraFiles = []*os.File{filter, infoW, blockR}
+	x.ExtraFiles = []*os.File{filter, infoW, blockR, args}
 	return &ends{theirs: x.ExtraFiles, info: infoR, block: blockW}, nil
 }
 
@@ -358,8 +365,7 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 	err := json.NewDecoder(e.info).Decode(&info)
 	if err != nil || info.Child <= 0 {
 		p.discard()
-		return fmt.Errorf("bubblewrap could not make the sandbox (%v): the error output of the command has the "+
-			"reason", err)
+		return fmt.Errorf("%w (%v)", errNotMade, err)
 	}
 	if err = p.setRoot(info.Child); err == nil {
 		err = b.limits.apply(info.Child)
@@ -370,8 +376,15 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 	if err != nil {
 		p.discard()
 	}
+	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EPIPE) {
+		err = errNotMade
+	}
 	return err
 }
+
+// errNotMade is the error of a command whose sandbox bwrap began to make, and
+// could not.
+var errNotMade = errors.New("bubblewrap could not make the sandbox: the error output of the command has the reason")
 
 func closeAll(files []*os.File) {
 	for _, f := range files {

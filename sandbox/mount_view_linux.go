@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // systemDirs are where systems keep programs and libraries. Those that exist are
@@ -162,16 +164,16 @@ func (v *mountView) environ(o Options) []string {
 
 // path returns the PATH of commands: that of this process without directories
 // that they do not see. A toolchain below /opt becomes visible because PATH
-// names it.
+// names it: see toolchain.
 func (v *mountView) path() string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		if parts := strings.SplitN(dir, "/", 4); len(parts) > 2 && parts[1] == "opt" && !v.visible(dir) {
-			if info, err := os.Stat(dir); err == nil && info.IsDir() {
-				v.read = append(v.read, "/opt/"+parts[2])
+		if dir = filepath.Clean(dir); within("/opt", dir) && !v.visible(dir) {
+			if shown := toolchain("/opt", dir, homes()); shown != "" {
+				v.read = append(v.read, shown)
 			}
 		}
 		if v.visible(dir) && !slices.Contains(dirs, dir) {
@@ -184,6 +186,70 @@ func (v *mountView) path() string {
 		}
 	}
 	return strings.Join(dirs, ":")
+}
+
+// homes returns the home directories of this machine's users, without symbolic
+// links.
+func homes() []string {
+	list := []string{os.Getenv("HOME")}
+	accounts, _ := os.ReadFile("/etc/passwd") // none: there are no others
+	for line := range strings.Lines(string(accounts)) {
+		if f := strings.Split(line, ":"); len(f) > 5 {
+			list = append(list, f[5])
+		}
+	}
+	var real []string
+	for _, dir := range list {
+		if dir, err := filepath.EvalSymlinks(dir); err == nil && dir != "/" {
+			real = append(real, dir)
+		}
+	}
+	return real
+}
+
+// atHome are names that a home directory has, and a toolchain has not.
+var atHome = []string{".ssh", ".gnupg", ".aws", ".kube", ".docker", ".config", ".cache", ".local", ".netrc",
+	".pypirc", ".npmrc", ".git-credentials", ".bashrc", ".bash_history", ".bash_profile", ".profile", ".zshrc",
+	".zsh_history", ".viminfo", ".env"}
+
+// ofToolchain are names of directories beside bin in a toolchain.
+var ofToolchain = []string{"lib", "lib64", "libexec", "share", "include", "pkg", "src", "jre", "jmods"}
+
+// toolchain returns what has to be visible for the programs in dir, which is
+// below top: the directory above it, if that has what a toolchain has and nothing
+// of a home directory, else dir alone, or "" if dir is in a home directory.
+// Accounts of services have home directories below /opt too, and not all of these
+// are in /etc/passwd, so what is in a directory decides.
+func toolchain(top, dir string, homes []string) string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || !within(top, real) || real == top || workspace.IsDir(real) != nil {
+		return ""
+	}
+	for at := real; at != top; at = filepath.Dir(at) {
+		if slices.Contains(homes, at) || hasAny(at, atHome) {
+			return ""
+		}
+	}
+	prefix := filepath.Dir(real)
+	if base := filepath.Base(real); prefix == top || base != "bin" && base != "sbin" || !hasAny(prefix, ofToolchain) ||
+		slices.ContainsFunc(homes, func(home string) bool { return within(prefix, home) }) {
+		prefix = real
+	}
+	if slices.ContainsFunc(homes, func(home string) bool { return within(prefix, home) }) {
+		return ""
+	}
+	if above, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil && above == prefix {
+		return filepath.Dir(dir) // by the name that PATH has for it
+	}
+	return dir
+}
+
+// hasAny reports whether the directory has one of the names.
+func hasAny(dir string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	})
 }
 
 // visible reports whether commands see path, or would if it existed.

@@ -52,7 +52,8 @@ func (v *mountView) mounts(p *private, network Network, program string, etc []st
 	list = append(list,
 		mount{procFS, "", "/proc"}, mount{devFS, "", "/dev"}, mount{tmpFS, "", "/dev/shm"},
 		mount{sealed, "", "/dev"}, mount{sealed, "", "/proc"},
-		mount{readWrite, p.path("tmp"), "/tmp"}, mount{readWrite, p.path("home"), v.home})
+		mount{readWrite, p.path("tmp"), "/tmp"}, mount{readWrite, p.path("tmp"), "/var/tmp"},
+		mount{readWrite, p.path("home"), v.home})
 	list = append(list, covered...)
 	list = append(list, mount{readWrite, v.ws, v.ws})
 	list = append(list, v.hidden(p)...)

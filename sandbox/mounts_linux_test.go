@@ -31,6 +31,7 @@ func TestMounts(t *testing.T) {
 			--remount-ro /dev
 			--remount-ro /proc
 			--bind /P/tmp /tmp
+			--bind /P/tmp /var/tmp
 			--bind /P/home /home/agent
 			--bind /src/x /src/x`,
 	}, {
@@ -50,6 +51,7 @@ func TestMounts(t *testing.T) {
 			--remount-ro /dev
 			--remount-ro /proc
 			--bind /P/tmp /tmp
+			--bind /P/tmp /var/tmp
 			--bind /P/home /home/agent
 			--ro-bind /tmp/data /tmp/data
 			--bind /tmp/ws /tmp/ws
@@ -69,6 +71,7 @@ func TestMounts(t *testing.T) {
 			--remount-ro /dev
 			--remount-ro /proc
 			--bind /P/tmp /tmp
+			--bind /P/tmp /var/tmp
 			--bind /P/home /home/agent
 			--bind /src /src`,
 	}} {

@@ -153,3 +153,45 @@ func TestExactKind(t *testing.T) {
 		t.Errorf("%v, want an error that names it", err)
 	}
 }
+
+// A workspace can be wherever directories are, also where commands find another
+// directory than there is outside, and behind links.
+func TestWorkspaceAnywhere(t *testing.T) {
+	for _, top := range []string{"/var/tmp", "/tmp", "/dev/shm", "/srv", "/mnt", "/opt", "/run", "/home"} {
+		dir, err := os.MkdirTemp(top, "sandbox-place-")
+		if err != nil {
+			t.Log(err) // this user cannot write there
+			continue
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		link := filepath.Join(t.TempDir(), "link")
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, "ws"), 0o755), os.Symlink(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range kinds {
+			for _, at := range []string{dir + "/ws", link + "/ws"} {
+				ws := open(t, sandbox.Options{Dir: at, Kind: kind})
+				var out strings.Builder
+				err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"sh", "-c", "echo x > f && cat f; echo x > AGENTS.md"}, Stdout: &out, Stderr: &out})
+				if !strings.HasPrefix(out.String(), "x\nsandbox: AGENTS.md is protected") {
+					t.Errorf("%s, %s: %v, %s", kind, at, err, out.String())
+				}
+				if err := ws.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// Commands do not learn from the arguments of bwrap what there is outside.
+func TestArgumentsAreNotSeen(t *testing.T) {
+	dir := t.TempDir()
+	ws := open(t, sandbox.Options{Dir: dir, Kind: sandbox.Bubblewrap})
+	defer ws.Close()
+	var out strings.Builder
+	err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"cat", "/proc/1/cmdline"}, Stdout: &out})
+	if err != nil || !strings.Contains(out.String(), "bwrap") || strings.Contains(out.String(), "bind") || strings.Contains(out.String(), dir) {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
