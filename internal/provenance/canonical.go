@@ -14,6 +14,7 @@ type canon struct {
 	text     string
 	sym      []uint64
 	from, to []int32 // the bytes of the text that a symbol came from
+	word     []int32 // of which word each symbol is
 	words    []unit  // letters and digits with nothing visible between them
 	names    []unit  // words that a dot, a hyphen or an underscore joins
 }
@@ -22,6 +23,7 @@ type canon struct {
 type unit struct {
 	lo, hi int  // symbols lo:hi
 	words  int  // how many words it consists of
+	name   int  // the index of the name that a word is part of
 	upper  bool // its first character is an upper-case letter
 	dotted bool // two of its words are joined by a dot
 }
@@ -59,7 +61,7 @@ var class = func() (c [utf8.RuneSelf]uint8) {
 func (c *canon) set(text string) {
 	c.text = text
 	c.sym, c.from, c.to = c.sym[:0], c.from[:0], c.to[:0]
-	c.words, c.names = c.words[:0], c.names[:0]
+	c.word, c.words, c.names = c.word[:0], c.words[:0], c.names[:0]
 	inWord, inName := false, false
 	for i := 0; i < len(text); {
 		b := text[i]
@@ -112,21 +114,25 @@ func (c *canon) put(s uint64, from, to int, inWord, inName bool) {
 	c.sym = append(c.sym, s)
 	c.from = append(c.from, int32(from))
 	c.to = append(c.to, int32(to))
-	upper := false
+	if !inName {
+		c.names = append(c.names, unit{lo: n})
+	}
 	if !inWord {
-		upper = isUpper(c.text[from:to])
-		c.words = append(c.words, unit{lo: n, words: 1, upper: upper})
+		c.words = append(c.words, unit{lo: n, words: 1, name: len(c.names) - 1, upper: isUpper(c.text[from:to])})
 	}
 	c.words[len(c.words)-1].hi = n + 1
-	if !inName {
-		c.names = append(c.names, unit{lo: n, upper: upper})
-	}
+	c.word = append(c.word, int32(len(c.words)-1))
 	name := &c.names[len(c.names)-1]
 	name.hi = n + 1
 	if !inWord {
 		name.words++
 		name.dotted = name.dotted || inName && c.text[from-1] == '.'
 	}
+}
+
+// edge reports whether a word begins or ends before the symbol i.
+func (c *canon) edge(i int) bool {
+	return i == 0 || i == len(c.sym) || c.word[i-1] != c.word[i]
 }
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }

@@ -6,146 +6,224 @@ import (
 )
 
 // ciphers finds what is written backwards, with the words or the letters of
-// each word in the opposite order, in an alphabet that is shifted (rot13, Caesar)
-// or turned (atbash), or both. All of them apply to symbols, so that nothing is
-// decoded for it.
+// each word in the opposite order, in an alphabet that is shifted (rot13,
+// Caesar) or turned (atbash), or both. All of them apply to symbols, so that
+// nothing is decoded for it. Common words of three letters or more are no
+// ciphers: only what stands between them is tried.
 func (f *finder) ciphers() {
 	c := &f.canon
-	n := len(c.sym)
-	f.order = f.order[:0]
-	for i := range n {
-		f.order = append(f.order, int32(i))
-	}
-	f.alphabets("")
-	slices.Reverse(f.order)
-	f.alphabets("reversed")
-	if len(c.words) < 2 {
-		return
-	}
-	f.order = f.order[:0]
-	for _, w := range slices.Backward(c.words) {
-		for i := w.lo; i < w.hi; i++ {
-			f.order = append(f.order, int32(i))
+	begin := 0
+	for i, w := range c.words {
+		if f.plain[i] && w.hi-w.lo > 2 {
+			f.between(begin, w.lo)
+			begin = w.hi
 		}
 	}
-	f.cipher("words reversed", 5)
-	slices.Reverse(f.order)
-	f.cipher("letters of words reversed", 1)
-}
-
-// alphabets tries all shifts of the alphabet on the symbols in their order.
-func (f *finder) alphabets(name string) {
-	with := func(alphabet string) string {
-		if name == "" {
-			return alphabet
-		}
-		return name + " of " + alphabet
-	}
-	f.set(func(s uint64) uint64 { return s })
-	if name != "" {
-		f.probe(name, 1)
-	}
-	f.set(func(s uint64) uint64 {
-		if 11 <= s && s <= 36 {
-			return 47 - s
-		}
-		return s
-	})
-	f.probe(with("atbash"), 1)
-	for shift := uint64(1); shift < 26; shift++ {
-		stride, alphabet := 5, "caesar"
-		if shift == 13 {
-			stride, alphabet = 1, "rot13"
-		} else {
-			alphabet += strconv.Itoa(int(shift))
-		}
-		f.set(func(s uint64) uint64 {
-			if 11 <= s && s <= 36 {
-				return (s-11+shift)%26 + 11
+	f.between(begin, len(c.sym))
+	if len(c.words) > 2 {
+		f.order = f.order[:0]
+		for _, w := range slices.Backward(c.words) {
+			for i := w.lo; i < w.hi; i++ {
+				f.order = append(f.order, int32(i))
 			}
-			return s
-		})
-		f.probe(with(alphabet), stride)
+		}
+		f.turn(same)
+		f.runsOf("words reversed", longRun)
 	}
 }
 
-// set makes f.other the symbols in their order, in another alphabet.
-func (f *finder) set(of func(uint64) uint64) {
-	f.other = f.other[:0]
-	for _, i := range f.order {
-		f.other = append(f.other, of(f.canon.sym[i]))
-	}
-}
-
-func (f *finder) cipher(name string, stride int) {
-	f.set(func(s uint64) uint64 { return s })
-	f.probe(name, stride)
-}
-
-// probe finds the runs of f.other, trying each stride-th gram: those of
-// 7+stride symbols or more, and short words for stride 1.
-func (f *finder) probe(name string, stride int) {
-	n := len(f.other) - gramLen + 1
-	at := func(i int) uint32 { return f.x.lookup(keyOf(f.other[i : i+gramLen])) }
-	done := 0
-	for i := 0; i < n; i += stride {
-		if i < done || at(i) == 0 {
-			continue
-		}
-		lo, hi := i, i+1
-		for lo > done && at(lo-1) != 0 {
-			lo--
-		}
-		for hi < n && at(hi) != 0 {
-			hi++
-		}
-		done = hi
-		f.lists = f.lists[:0]
-		for j := lo; j < hi; j++ {
-			f.lists = append(f.lists, at(j))
-		}
-		f.bySource(f.lists, lo, func(s uint32, lo, hi int) { f.keepOther(s, lo, hi, name) })
-	}
-	if stride > 1 {
+// between tries the ciphers on the symbols lo:hi.
+func (f *finder) between(lo, hi int) {
+	if hi-lo < 5 {
 		return
 	}
-	for _, w := range f.canon.names {
-		size := w.hi - w.lo
-		if size < 5 || size >= gramLen || isCommon(f.canon.sym[w.lo:w.hi]) {
-			continue
-		}
-		lo := slices.Index(f.order, int32(w.lo))
-		if f.order[0] > f.order[len(f.order)-1] {
-			lo = slices.Index(f.order, int32(w.hi-1))
-		}
-		sym := f.other[lo:min(lo+size, len(f.other))]
-		if len(sym) == size && !isCommon(sym) {
-			f.x.sources(f.x.lookup(keyOf(sym)), func(s uint32) { f.keepOther(s, lo, lo+size, name) })
-		}
-	}
-}
-
-// keepOther adds a match of f.other[lo:hi] if it is telling: 12 symbols or
-// more, or all of a name.
-func (f *finder) keepOther(source uint32, lo, hi int, name string) {
-	c := &f.canon
-	bits := weigh(f.other, lo, hi, letterBits)
-	first, last := slices.Min(f.order[lo:hi]), slices.Max(f.order[lo:hi])
+	f.order = f.order[:0]
 	letters := 0
-	for _, s := range f.other[lo:hi] {
-		if s > 10 {
+	for i := lo; i < hi; i++ {
+		f.order = append(f.order, int32(i))
+		if f.canon.sym[i] > 10 {
 			letters++
 		}
 	}
-	if bits < Telling || letters < 4 {
+	f.alphabets(0, letters)
+	slices.Reverse(f.order)
+	f.turn(same)
+	f.words("reversed")
+	f.runsOf("reversed", longRun)
+	f.alphabets(1, letters)
+
+	f.order = f.order[:0]
+	n := 0
+	for _, w := range f.canon.words {
+		if lo <= w.lo && w.hi <= hi {
+			for i := w.hi - 1; i >= w.lo; i-- {
+				f.order = append(f.order, int32(i))
+			}
+			n++
+		}
+	}
+	if n > 1 {
+		f.turn(same)
+		f.words("letters of words reversed")
+		f.runsOf("letters of words reversed", longRun)
+	}
+}
+
+// A turning is a way to replace letters by others.
+type turning struct {
+	names   [2]string // in order, and backwards
+	symbols [37]uint64
+	least   int // the shortest run that is found, unless it is whole words
+}
+
+var (
+	same     = new(turning)
+	turnings []*turning
+)
+
+func init() {
+	add := func(name string, least int, of func(letter uint64) uint64) {
+		t := &turning{names: [2]string{name, "reversed of " + name}, least: least}
+		for s := range t.symbols {
+			t.symbols[s] = uint64(s)
+			same.symbols[s] = uint64(s)
+			if s > 10 {
+				t.symbols[s] = of(uint64(s)-11) + 11
+			}
+		}
+		turnings = append(turnings, t)
+	}
+	add("atbash", longRun, func(l uint64) uint64 { return 25 - l })
+	add("rot13", longRun, func(l uint64) uint64 { return (l + 13) % 26 })
+	for shift := uint64(1); shift < 26; shift++ {
+		if shift != 13 {
+			// The text was shifted by what is missing to 26.
+			add("caesar "+strconv.Itoa(int(26-shift)), longRun+4, func(l uint64) uint64 { return (l + shift) % 26 })
+		}
+	}
+}
+
+// alphabets tries all turnings on the symbols in their order.
+func (f *finder) alphabets(direction, letters int) {
+	if letters < 5 {
 		return
 	}
-	if hi-lo < 12 {
-		begins := slices.ContainsFunc(c.words, func(w unit) bool { return w.lo == int(first) })
-		ends := slices.ContainsFunc(c.words, func(w unit) bool { return w.hi == int(last)+1 })
-		if !begins || !ends || isCommon(f.other[lo:hi]) {
+	for _, t := range turnings {
+		usual := t.least == longRun
+		if !usual && (len(f.order) < t.least || f.v.kind == woven) {
 			return
 		}
+		f.turn(t)
+		if usual {
+			f.words(t.names[direction])
+		}
+		f.runsOf(t.names[direction], t.least)
+	}
+}
+
+// turn makes f.other the symbols in their order, in another alphabet.
+func (f *finder) turn(t *turning) {
+	f.other = f.other[:0]
+	for _, i := range f.order {
+		s := f.canon.sym[i]
+		if s < uint64(len(t.symbols)) {
+			s = t.symbols[s]
+		}
+		f.other = append(f.other, s)
+	}
+}
+
+// at returns the sources of the gram at a symbol of f.other.
+func (f *finder) at(i int) uint32 { return f.x.lookup(keyOf(f.other[i : i+gramLen])) }
+
+// runsOf finds the runs of f.other that have least symbols.
+func (f *finder) runsOf(name string, least int) {
+	done := 0
+	for i := 0; i+gramLen <= len(f.other); i += least - gramLen + 1 {
+		if i >= done && f.at(i) != 0 {
+			done = f.extend(i, done, name)
+		}
+	}
+}
+
+// extend keeps the matches around the gram at the symbol i, none of which
+// begins before the symbol done. It returns where they end.
+func (f *finder) extend(i, done int, name string) int {
+	n := len(f.other) - gramLen + 1
+	lo, hi := i, i+1
+	for lo > done && f.at(lo-1) != 0 {
+		lo--
+	}
+	for hi < n && f.at(hi) != 0 {
+		hi++
+	}
+	if f.otherBits(lo, hi+gramLen-1) < Telling {
+		return hi
+	}
+	f.lists = f.lists[:0]
+	for j := lo; j < hi; j++ {
+		f.lists = append(f.lists, f.at(j))
+	}
+	f.bySource(f.lists, lo, func(s uint32, lo, hi int) { f.keepOther(s, lo, hi, name) })
+	return hi
+}
+
+// words finds names of f.other, and runs that begin with a word.
+func (f *finder) words(name string) {
+	c := &f.canon
+	done := 0
+	for lo := 0; lo < len(f.order); {
+		w := c.words[c.word[f.order[lo]]]
+		if lo >= done && lo+gramLen <= len(f.other) && f.at(lo) != 0 {
+			done = f.extend(lo, done, name)
+		}
+		n := c.names[w.name]
+		hi := lo + n.hi - n.lo
+		if hi <= len(f.order) && hi-lo >= 5 && hi-lo < gramLen &&
+			min(f.order[lo], f.order[hi-1]) == int32(n.lo) && max(f.order[lo], f.order[hi-1]) == int32(n.hi-1) &&
+			!isCommon(c.sym[n.lo:n.hi]) && !isCommon(f.other[lo:hi]) {
+			f.x.sources(f.x.lookup(keyOf(f.other[lo:hi])), func(s uint32) { f.keepOther(s, lo, hi, name) })
+		}
+		lo += w.hi - w.lo
+	}
+}
+
+// longRun is the length from which on a run in a cipher is telling anywhere.
+const longRun = 12
+
+// otherBits returns the weight of f.other[lo:hi].
+func (f *finder) otherBits(lo, hi int) int {
+	c, bits := &f.canon, 0
+	for i := lo; i < hi; {
+		w := c.words[c.word[f.order[i]]]
+		j := i + 1
+		for j < hi && c.word[f.order[j]] == c.word[f.order[i]] {
+			j++
+		}
+		switch {
+		case j-i < w.hi-w.lo:
+			bits += weighPart(f.other[i:j])
+		case isCommon(f.other[i:j]):
+			bits += phraseBits
+		default:
+			bits += weigh(f.other, i, j, letterBits)
+		}
+		i = j
+	}
+	return bits
+}
+
+// keepOther adds a match of f.other[lo:hi] if it is telling: 12 symbols or
+// more, or whole words.
+func (f *finder) keepOther(source uint32, lo, hi int, name string) {
+	c := &f.canon
+	bits := f.otherBits(lo, hi)
+	if bits < Telling {
+		return
+	}
+	first, last := int(slices.Min(f.order[lo:hi])), int(slices.Max(f.order[lo:hi]))
+	if hi-lo < longRun && (!c.edge(first) || !c.edge(last+1)) {
+		return
 	}
 	f.keepBytes(piece{source: source, bits: bits}, int(c.from[first]), int(c.to[last]), name)
 }

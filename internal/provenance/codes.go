@@ -39,42 +39,41 @@ type code struct {
 	digits   string
 }
 
-// putCodes puts the characters of codes; value returns that of a code, or -1.
-func putCodes(d *decoding, list []code, least int, value func(string) int) {
-	flush := func() {
-		if len(d.out) >= least {
-			d.end()
-		}
-		d.drop()
-	}
+// putCodes puts the characters of codes, six of them or more next to each
+// other, or all; value returns that of a code, or -1.
+func putCodes(d *decoding, list []code, value func(string) int) {
+	least := min(6, len(list))
+	mark := d.mark()
 	for _, c := range list {
 		switch n := value(c.digits); {
 		case n < 0:
-			flush()
+			d.cut(mark, least)
+			mark = d.mark()
 		case n < 0x100:
 			d.put(byte(n), c.from, c.to)
 		default:
 			d.putRune(rune(n), c.from, c.to)
 		}
 	}
-	flush()
+	d.cut(mark, least)
 }
 
 // decodeDecimal undoes lists of the decimal codes of characters, and such codes
 // without anything between them.
 func decodeDecimal(d *decoding, v *view) {
 	codes(v.text, func(list []code) {
-		putCodes(d, list, 2, func(s string) int {
+		putCodes(d, list, func(s string) int {
 			n := -1
 			if len(s) <= 6 {
 				n = number(s, len(s), 10)
 			}
-			if n < ' ' && n != '\n' && n != '\t' || n == 0x7f || n > utf8.MaxRune {
+			if n < ' ' && n != '\n' && n != '\t' && n != 0 || n == 0x7f || n > utf8.MaxRune {
 				return -1
 			}
 			return n
 		})
 	})
+	d.end()
 	for i := 0; i < len(v.text); i++ {
 		if !isDigit(v.text[i]) {
 			continue
@@ -83,6 +82,7 @@ func decodeDecimal(d *decoding, v *view) {
 		for end < len(v.text) && isDigit(v.text[end]) {
 			end++
 		}
+		mark := d.mark()
 		for at := i; end-i >= 8 && at < end; {
 			n := 2
 			if v.text[at] == '1' {
@@ -90,22 +90,25 @@ func decodeDecimal(d *decoding, v *view) {
 			}
 			c := number(v.text[at:end], n, 10)
 			if c < ' ' || c > '~' {
-				d.drop()
 				break
 			}
 			d.put(byte(c), at, at+n)
 			at += n
 		}
-		d.end()
+		d.cut(mark, 3)
 		i = end
 	}
+	d.end()
 }
 
 // decodeOctal undoes lists of the octal codes of characters.
 func decodeOctal(d *decoding, v *view) {
 	codes(v.text, func(list []code) {
-		putCodes(d, list, 2, func(s string) int {
-			if s = strings.TrimLeft(s, "0"); len(s) != 2 && len(s) != 3 {
+		putCodes(d, list, func(s string) int {
+			if s = strings.TrimLeft(s, "0"); s == "" {
+				return 0
+			}
+			if len(s) != 2 && len(s) != 3 {
 				return -1
 			}
 			if n := number(s, len(s), 8); ' ' <= n && n <= 0xff && n != 0x7f {
@@ -114,18 +117,20 @@ func decodeOctal(d *decoding, v *view) {
 			return -1
 		})
 	})
+	d.end()
 }
 
 // decodeLetterNumbers undoes lists of the numbers of letters in the alphabet.
 func decodeLetterNumbers(d *decoding, v *view) {
 	codes(v.text, func(list []code) {
-		putCodes(d, list, 4, func(s string) int {
+		putCodes(d, list, func(s string) int {
 			if n := number(s, len(s), 10); len(s) <= 2 && 1 <= n && n <= 26 {
 				return 'a' + n - 1
 			}
 			return -1
 		})
 	})
+	d.end()
 }
 
 var morse = func() map[string]byte {
@@ -143,30 +148,30 @@ var morse = func() map[string]byte {
 // space, words by a slash.
 func decodeMorse(d *decoding, v *view) {
 	text := v.text
-	if strings.Count(text, ".")+strings.Count(text, "-") < 6 {
-		return
-	}
-	flush := func() {
-		if len(d.out) > 2 {
-			d.end()
-		}
-		d.drop()
-	}
+	mark := d.mark()
 	for i := 0; i < len(text); {
+		if text[i] != '.' && text[i] != '-' && len(d.out) == mark {
+			i++
+			continue
+		}
 		j := i
 		for j < len(text) && j-i < 8 && (text[j] == '.' || text[j] == '-') {
 			j++
 		}
-		switch c, ok := morse[text[i:j]]; {
-		case ok:
-			d.put(c, i, j)
-			i = j
-		case j == i && (isSpace(text[i]) || text[i] == '/' || text[i] == '|'):
+		if j > i {
+			if c, ok := morse[text[i:j]]; ok {
+				d.put(c, i, j)
+				i = j
+				continue
+			}
+		} else if isSpace(text[i]) || text[i] == '/' || text[i] == '|' || text[i] == '+' {
 			i++
-		default:
-			flush()
-			i = max(j, i+1)
+			continue
 		}
+		d.cut(mark, 3)
+		mark = d.mark()
+		i = max(j, i+1)
 	}
-	flush()
+	d.cut(mark, 3)
+	d.end()
 }

@@ -109,7 +109,7 @@ func isHex(b byte) bool { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f' }
 // decodeQuotedPrintable undoes =2E, and = at the end of a line (RFC 2045).
 func decodeQuotedPrintable(d *decoding, v *view) {
 	d.substitute(v, '=', func(s string) (int, string) {
-		if b := number(s[1:], 2, 16); b >= 0 {
+		if b := number(s[1:], 2, 16); b >= 0 && s[1] < 'a' && s[2] < 'a' {
 			return 3, string([]byte{byte(b)})
 		}
 		if strings.HasPrefix(s, "=\r\n") {

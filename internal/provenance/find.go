@@ -133,7 +133,7 @@ func (f *finder) search(v *view) {
 		return
 	}
 	from, to := v.span(int(c.from[0]), int(c.to[len(c.to)-1]))
-	if v.depth == 0 {
+	if v.kind == first {
 		f.first, f.last = from, to
 	}
 	f.whole = from <= f.first && to >= f.last
@@ -146,7 +146,9 @@ func (f *finder) search(v *view) {
 	f.tokens()
 	f.chains()
 	f.split()
-	f.ciphers()
+	if len(c.sym) >= 5 {
+		f.ciphers()
+	}
 }
 
 // runs finds the runs of 8 symbols or more.
@@ -232,8 +234,7 @@ func (x *Index) sources(set uint32, each func(uint32)) {
 // runBits returns the weight of a run.
 func (f *finder) runBits(lo, hi int) int {
 	c, bits := &f.canon, 0
-	i, _ := slices.BinarySearchFunc(c.words, lo, func(w unit, lo int) int { return cmp.Compare(w.hi, lo+1) })
-	for ; i < len(c.words) && c.words[i].lo < hi; i++ {
+	for i := int(c.word[lo]); i < len(c.words) && c.words[i].lo < hi; i++ {
 		w := c.words[i]
 		switch {
 		case lo <= w.lo && w.hi <= hi && f.plain[i]:
@@ -241,7 +242,7 @@ func (f *finder) runBits(lo, hi int) int {
 		case lo <= w.lo && w.hi <= hi:
 			bits += f.wordBits(i)
 		default:
-			bits += min(12, weigh(c.sym, max(lo, w.lo), min(hi, w.hi), partialBits))
+			bits += weighPart(c.sym[max(lo, w.lo):min(hi, w.hi)])
 		}
 	}
 	return bits
@@ -334,13 +335,15 @@ func (f *finder) keep(p piece, as string) {
 func (f *finder) keepBytes(p piece, i, j int, as string) {
 	from, to := f.v.span(i, j)
 	depth := f.v.depth
-	if as != "" {
+	of := f.d.as(f.v)
+	switch {
+	case as == "":
+		as = of
+	case of != "":
+		as = of + " of " + as
 		depth++
-		if f.v.as != "" {
-			as = f.v.as + " of " + as
-		}
-	} else {
-		as = f.v.as
+	default:
+		depth++
 	}
 	f.found = append(f.found, found{p.source, from, to, as, depth, j - i, p.bits})
 }
@@ -380,9 +383,6 @@ func (f *finder) cut(n unit) ([]piece, int) {
 		pieces, from, bits int
 	}
 	best := make([]step, n.hi-n.lo+1)
-	begins := func(i int) bool {
-		return slices.ContainsFunc(c.words, func(w unit) bool { return w.lo == i || w.hi == i })
-	}
 	for i := n.lo; i < n.hi; i++ {
 		at := best[i-n.lo]
 		if i > n.lo && at.pieces == 0 {
@@ -404,7 +404,7 @@ func (f *finder) cut(n unit) ([]piece, int) {
 			if !isCommon(c.sym[i:j]) {
 				bits = at.bits + weigh(c.sym, i, j, letterBits)
 			}
-			if !begins(j) {
+			if !c.edge(j) {
 				bits -= 6
 			}
 			to := &best[j-n.lo]

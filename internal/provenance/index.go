@@ -16,14 +16,15 @@ const gramLen = 8
 // An Index holds no text. It takes about 12 bytes for each byte of new text,
 // at most 20, and nothing for text that the same source has had before.
 type Index struct {
-	slots   []uint64 // key<<listBits | list, in open addressing; 0 is empty
-	used    int
-	shift   int // 64 - log2(len(slots))
-	sets    sets
-	numbers []int          // the caller's number of each source
-	slot    map[int]uint32 // the reverse of numbers
-	tails   []string       // the end of each source's text, which the next piece continues
-	canon   canon          // memory for Add
+	slots    []uint64 // key<<listBits | list, in open addressing; 0 is empty
+	used     int
+	shift    int // 64 - log2(len(slots))
+	sets     sets
+	numbers  []int          // the caller's number of each source
+	slot     map[int]uint32 // the reverse of numbers
+	tails    []string       // the end of each source's text, which the next piece continues
+	canon    canon          // memory for Add
+	decoding decoding       // the same
 }
 
 const (
@@ -67,6 +68,29 @@ func (x *Index) lookup(k uint64) uint32 {
 		if s == 0 {
 			return 0
 		}
+	}
+}
+
+// reserve makes room for n more keys.
+func (x *Index) reserve(n int) {
+	for 4*(x.used+n) >= 3*len(x.slots) {
+		x.grow()
+	}
+}
+
+// insertAll adds source to the sets of keys. It touches all their slots before
+// it needs the first, so that the processor fetches them at once.
+func (x *Index) insertAll(keys []uint64, source uint32) {
+	x.reserve(len(keys))
+	touched := uint64(0)
+	for _, k := range keys {
+		touched |= x.slots[k*0x9e3779b97f4a7c15>>x.shift]
+	}
+	if touched == 0 && len(keys) == 0 {
+		return
+	}
+	for _, k := range keys {
+		x.insert(k, source)
 	}
 }
 
@@ -178,9 +202,7 @@ func (x *Index) Add(source int, text string) {
 	}
 	text = x.tails[id] + text
 	x.addText(id, text)
-	for _, decoded := range decodeSource(text) {
-		x.addText(id, decoded)
-	}
+	x.decoding.decodeSource(text, func(decoded string) { x.addText(id, decoded) })
 	x.tails[id] = tail(text)
 }
 
@@ -188,16 +210,23 @@ func (x *Index) Add(source int, text string) {
 func (x *Index) addText(id uint32, text string) {
 	c := &x.canon
 	c.set(text)
-	h := uint64(0)
+	x.reserve(len(c.sym) / 2)
+	var keys [64]uint64
+	n, h := 0, uint64(0)
 	for i, s := range c.sym {
 		if i >= gramLen {
 			h -= c.sym[i-gramLen] * oldest
 		}
 		h = h*37 + s
 		if i >= gramLen-1 {
-			x.insert(key(h), id)
+			keys[n] = key(h)
+			if n++; n == len(keys) {
+				x.insertAll(keys[:], id)
+				n = 0
+			}
 		}
 	}
+	x.insertAll(keys[:n], id)
 	for _, w := range c.words {
 		if w.hi-w.lo < gramLen {
 			x.insert(keyOf(c.sym[w.lo:w.hi]), id)

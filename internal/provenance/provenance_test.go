@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -70,7 +71,7 @@ func TestEncodings(t *testing.T) {
 		{"decimal codes", "⟦" + each(payload, "%d, ") + "⟧", "decimal codes"},
 		{"octal codes", "⟦" + each(payload, "%o ") + "⟧", "octal codes"},
 		{"binary", "⟦" + each(payload, "%08b ") + "⟧", "binary"},
-		{"gzip", "⟦" + b64(gzipped(payload)) + "⟧", "base64 of gzip"},
+		{"gzip", "⟦" + b64(gzipped(payload)) + "⟧", "base64"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			from := strings.Index(tt.text, "⟦")
@@ -115,26 +116,38 @@ func BenchmarkFind(b *testing.B) {
 	for _, n := range []int{20, 200, 2_000, 100_000} {
 		text := english(77, n)
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			busy := cpu()
 			for b.Loop() {
 				x.Find(text)
 			}
+			b.ReportMetric(float64(cpu()-busy)/float64(b.N), "cpu-ns/op")
 		})
 	}
 	b.Run("tool call", func(b *testing.B) {
 		text := `{"command":"cd /home/user/project && grep -rn 'func (s *Server) handle' --include=*.go . | head -20 && go test ./internal/server -run TestHandle -count=1 2>&1 | tail -40","timeout":120000}`
+		busy := cpu()
 		for b.Loop() {
 			x.Find(text)
 		}
+		b.ReportMetric(float64(cpu()-busy)/float64(b.N), "cpu-ns/op")
 	})
+}
+
+func cpu() int64 {
+	var u syscall.Rusage
+	syscall.Getrusage(0, &u)
+	return u.Utime.Nano() + u.Stime.Nano()
 }
 
 func BenchmarkAdd(b *testing.B) {
 	text := english(5, 1<<20)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
+	busy := cpu()
 	for b.Loop() {
 		var x Index
 		x.Add(1, text)
 		b.ReportMetric(float64(8*len(x.slots)+24*len(x.sets.nodes))/float64(len(text)), "index/byte")
 	}
+	b.ReportMetric(float64(b.N*len(text))*1e3/float64(cpu()-busy), "MB/cpu-s")
 }

@@ -14,7 +14,7 @@ const Telling = 20
 const (
 	letterBits  = 4  // of a letter of a word that is not common
 	digitBits   = 3  // of a digit
-	partialBits = 2  // of a symbol of a word that is not there as a whole
+	partialBits = 2  // of a letter of a word that is not there as a whole
 	commonBits  = 1  // of a common word that stands alone
 	phraseBits  = 4  // of a common word in a run, where it stands in its order
 	upperBits   = 8  // of a capital letter: names of people
@@ -50,6 +50,23 @@ func isCommon(sym []uint64) bool {
 	return common()[h]
 }
 
+// weighPart returns the weight of a part of a word. Words of one language have
+// parts in common, numbers have not.
+func weighPart(sym []uint64) int {
+	letters, numbers := 0, 0
+	for i, s := range sym {
+		switch {
+		case s > 10:
+			letters += partialBits
+		case i > 0 && sym[i-1] == s || i > 1 && sym[i-2] == s:
+			numbers++
+		default:
+			numbers += digitBits
+		}
+	}
+	return min(letters, 12) + numbers
+}
+
 // weigh returns the weights of the symbols lo:hi, as they stand. What repeats
 // itself weighs less.
 func weigh(sym []uint64, lo, hi, letter int) int {
@@ -65,4 +82,13 @@ func weigh(sym []uint64, lo, hi, letter int) int {
 		}
 	}
 	return n
+}
+
+// isCommonText reports whether letters and digits of ASCII are a common word.
+func isCommonText(word string) bool {
+	h := uint64(0)
+	for i := range len(word) {
+		h = h*37 + uint64(class[word[i]])
+	}
+	return common()[h]
 }
