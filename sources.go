@@ -202,6 +202,16 @@ func (s *State) Provenance(input string) *Provenance {
 	return p
 }
 
+// IndexPassages does in advance most of the work of Provenance: to index what the
+// session has learned since, at about 0.1 ms for each KB. A worker calls it while a
+// model replies. It leaves texts of more than 64 KB to Provenance. Other goroutines
+// may use clones of s meanwhile.
+func (s *State) IndexPassages() {
+	if s.known != nil {
+		s.known.prepare(s.passages)
+	}
+}
+
 // TextProvenance is Provenance for a text that is no call's, such as a task for a
 // child session.
 func (s *State) TextProvenance(text string) *Provenance {
@@ -437,6 +447,19 @@ func standsIn(text, words string) bool {
 			return true
 		}
 		rest = rest[i+len(words):]
+	}
+}
+
+// prepare brings the index up to passages, unless that takes long.
+func (k *knowledge) prepare(passages []Passage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	missing := 0
+	for _, p := range passages[min(len(k.indexed), len(passages)):] {
+		missing += len(p.Text)
+	}
+	if missing <= 64<<10 {
+		k.update(passages)
 	}
 }
 

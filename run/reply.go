@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -24,6 +25,9 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	}
 	req := s.Request(t)
 	req.Memo = x.memo
+	var indexing sync.WaitGroup
+	defer indexing.Wait()
+	indexing.Go(s.IndexPassages) // for the rulings on the calls of the reply
 	stream := &replyStream{w: w, session: x.ID, turn: t.Turn}
 	r, err := llm.Collect(ctx, a.Model, req, stream.delta)
 	stream.end()
