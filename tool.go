@@ -169,6 +169,22 @@ type Delegation struct {
 	Task    string `json:"task"`
 	Agent   string `json:"agent,omitempty"`   // the flow of the child session; "": that of the parent
 	Returns string `json:"returns,omitempty"` // what the answer should be
+
+	// Only a [Delegator] sets these. Content is what the child reads before
+	// Task, in place of a description of its surroundings: its first part is
+	// this program's, and its sources label the others. Answer is the JSON
+	// Schema of the child's answer.
+	Content Result          `json:"-"`
+	Answer  json.RawMessage `json:"-"`
+}
+
+// A Delegator is a [Hints].Delegates tool whose arguments are no [Delegation]: it
+// makes one of them.
+type Delegator interface {
+	// Delegate is called when the gate has allowed the call, before the child
+	// session is opened, and again if a crash came in between. It changes
+	// nothing. An error is the result of the call.
+	Delegate(ctx context.Context, call Call) (Delegation, error)
 }
 
 // An Answer is the answer of the user to an [Ask].

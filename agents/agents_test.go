@@ -93,14 +93,15 @@ func TestKinds(t *testing.T) {
 		name, tools string
 		hidden      bool
 	}{
-		{"manus", "bash python_execute str_replace_editor file_saver grep glob read_output read_document data_visualization data_report planning ask_human terminate", false},
+		{"manus", "bash python_execute str_replace_editor file_saver grep glob read_output read_document data_visualization data_report read_untrusted planning ask_human terminate", false},
 		{"swe", "bash str_replace_editor grep glob read_output ask_human terminate", false},
 		{"data_analysis", "read_document data_visualization data_report visualization_preparation python_execute bash str_replace_editor file_saver grep glob read_output planning ask_human terminate", false},
-		{"browser", "str_replace_editor file_saver read_output planning ask_human terminate", false},
-		{"research", "read_output ask_human terminate", false},
+		{"browser", "str_replace_editor file_saver read_output read_untrusted planning ask_human terminate", false},
+		{"research", "read_untrusted read_output ask_human terminate", false},
 		{"mcp", "read_output ask_human terminate", false},
 		{"critic", "str_replace_editor grep glob read_output create_chat_completion", true},
 		{"judge", "str_replace_editor grep glob read_output create_chat_completion", true},
+		{"untrusted_reader", "", true},
 	} {
 		k, ok := Find(want.name)
 		if !ok || k.Name != want.name || k.Description == "" || k.Hidden != want.hidden {

@@ -18,7 +18,8 @@ import (
 type Kind struct {
 	Name        string
 	Description string // for users, and for agents that delegate
-	Hidden      bool   // made by flows only, not offered to users
+	Hidden      bool   // made by flows and tools only, not offered to users
+	Bare        bool   // has no tools that work anywhere, so it needs no sandbox and no web
 	File        *File  // where a user's agent comes from; nil for a built-in one
 
 	// Make makes an agent, without a model, a gate and limits. The closer
@@ -37,6 +38,7 @@ func Kinds() []Kind {
 		builtIn("mcp", "Works only with the tools of MCP servers.", basic),
 		answering("critic", "Checks a claim about files, and changes nothing.", "verdict.json"),
 		answering("judge", "Compares attempts at a task, and changes nothing.", "judgement.json"),
+		readerKind(),
 	}
 }
 
@@ -104,7 +106,7 @@ func general(o Options) []openmanus.Tool {
 	return slices.Concat(
 		[]openmanus.Tool{o.bash(), o.python()}, editing(o), []openmanus.Tool{tools.NewFileSaver(o.Workspace)},
 		search(o), reading(), dataTools(o), o.web("web_search", "web_fetch", "crawl", "browser_use"),
-		[]openmanus.Tool{tools.NewPlanning()}, ending())
+		o.untrusted(), []openmanus.Tool{tools.NewPlanning()}, ending())
 }
 
 func programming(o Options) []openmanus.Tool {
@@ -123,11 +125,20 @@ func browsing(o Options) []openmanus.Tool {
 	return slices.Concat(
 		o.web("browser_use", "web_search", "web_fetch"),
 		editing(o), []openmanus.Tool{tools.NewFileSaver(o.Workspace)},
-		reading(), []openmanus.Tool{tools.NewPlanning()}, ending())
+		reading(), o.untrusted(), []openmanus.Tool{tools.NewPlanning()}, ending())
 }
 
 func researching(o Options) []openmanus.Tool {
-	return slices.Concat(o.web("research", "web_search", "web_fetch", "crawl", "browser_use"), basic(o))
+	return slices.Concat(o.web("research", "web_search", "web_fetch", "crawl", "browser_use"), o.untrusted(), basic(o))
+}
+
+// untrusted returns the tool that has texts read by an agent without tools.
+func (o Options) untrusted() []openmanus.Tool {
+	var fetch openmanus.Tool
+	if web := o.web("web_fetch"); len(web) > 0 {
+		fetch = web[0]
+	}
+	return []openmanus.Tool{NewReadUntrusted(fetch, document.NewTool(o.Workspace), tools.NewReadOutput())}
 }
 
 // basic returns the tools that every agent has.

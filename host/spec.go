@@ -133,6 +133,9 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 		return spec, h.Team(spec.Workspace).NoAgent(spec.Agent)
 	case kind.Hidden: // it checks the work of others
 		spec.Approve, spec.Delegates = openmanus.ApproveReadOnly, nil
+		if kind.Bare {
+			spec.SandboxKind = string(sandbox.None)
+		}
 	case kind.File != nil:
 		var err error
 		if spec, err = h.applyFile(spec, kind.File); err != nil {

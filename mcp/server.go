@@ -75,7 +75,9 @@ func NewServer(o ServerOptions) *Server {
 	us := &sdk.Implementation{Name: o.Name, Title: "OpenManus", Version: cmp.Or(o.Version, "dev")}
 	s.mcp = sdk.NewServer(us, &opts)
 	for _, t := range o.Tools {
-		s.add(t)
+		if !t.Spec().Hints.Delegates { // here are no child sessions
+			s.add(t)
+		}
 	}
 	return s
 }

@@ -2,10 +2,13 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -103,12 +106,18 @@ func (w *Worker) delegate(ctx context.Context, x *Session, t openmanus.Task) (op
 // same time: then the first one counts.
 func (w *Worker) openChild(ctx context.Context, x *Session, t openmanus.Task) error {
 	id := openmanus.ChildID(x.ID, t.Child)
+	given, sources, err := w.given(ctx, x, &t)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoFlow, err)
+	}
 	spec := openmanus.Spec{Agent: t.Flow}
-	var err error
 	if w.Child != nil {
 		if spec, err = w.Child(ctx, x.ID, x.State, t); err != nil {
 			return fmt.Errorf("session %s: %w: %w", id, errNoFlow, err)
 		}
+	}
+	if len(given.Answer) > 0 {
+		spec.Answer = given.Answer
 	}
 	opened := openmanus.Opened{
 		Flow: spec.Name(), Parent: x.ID, Owner: x.State.Opened.Owner,
@@ -123,7 +132,10 @@ func (w *Worker) openChild(ctx context.Context, x *Session, t openmanus.Task) er
 	m := &openmanus.UserSaid{
 		ID: "task", Message: llm.Say(llm.User, t.Prompt), Sources: taskSources(x.ID, x.State, t.Prompt),
 	}
-	if w.Note != nil {
+	switch {
+	case len(given.Content.Parts) > 0:
+		m.Note, m.NoteSources = given.Content.Parts, sources
+	case w.Note != nil:
 		if m.Note, err = w.Note(ctx, c); err != nil {
 			return fmt.Errorf("session %s: %w: %w", id, errNoFlow, err)
 		}
@@ -133,6 +145,88 @@ func (w *Worker) openChild(ctx context.Context, x *Session, t openmanus.Task) er
 		return nil // another worker opened it
 	}
 	return err
+}
+
+// given returns what the tool of a call gives to the child session of t, and who
+// wrote the content in it, and completes t. It is empty for a tool that is no
+// [openmanus.Delegator], and for a flow that delegates without a call.
+func (w *Worker) given(ctx context.Context, x *Session, t *openmanus.Task) (
+	d openmanus.Delegation, sources []openmanus.Source, err error,
+) {
+	c := x.State.Call(t.Call)
+	if c == nil {
+		return d, nil, nil
+	}
+	tool, ok := x.Flow.Agent().Tool(c.Name).(openmanus.Delegator)
+	if !ok {
+		return d, nil, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s crashed: %v", c.Name, p)
+		}
+	}()
+	call, spec, err := w.prepare(x, c)
+	if err != nil {
+		return d, nil, err
+	}
+	if d, err = tool.Delegate(ctx, call); err != nil {
+		return d, nil, err
+	}
+	t.Flow, t.Prompt = d.Agent, d.Task
+	return d, sourcesOf(x.State, spec, call.Input, d.Content), nil
+}
+
+// readerAnswer makes d the report of a session in state s that a [openmanus.Delegator]
+// opened for an answer by a schema. Only an answer that fits the schema gets
+// through, written anew, and of its sources those that are not trusted have only
+// the strings that the schema leaves free.
+func readerAnswer(d *openmanus.ChildDone, s *openmanus.State) {
+	schema := s.Config.Spec.Answer
+	text := s.Answer
+	if d.Status == openmanus.Finished {
+		var err error
+		if text, err = fitting(schema, s.Answer); err != nil {
+			d.Status, d.Reason = openmanus.Failed, openmanus.ByAgent
+		}
+	}
+	if d.Status != openmanus.Finished {
+		d.Text = "the reader gave no answer that fits the schema: ask something else, or in another form"
+		return
+	}
+	d.Text = text
+	child := openmanus.Source{From: openmanus.FromSession + d.Child, Trusted: true}
+	words := args.TaintedStrings(schema, json.RawMessage(text))
+	var sources []openmanus.Source
+	for _, src := range s.Read() {
+		child.Private = child.Private || src.Private
+		src.Words = words
+		sources = append(sources, src)
+	}
+	if len(words) == 0 || len(sources) == 0 {
+		sources = []openmanus.Source{child}
+	}
+	d.Sources = sources
+}
+
+// fitting returns an answer in the one form that has no room for anything besides
+// what the schema describes, such as names that stand twice.
+func fitting(schema json.RawMessage, answer string) (string, error) {
+	var v any
+	d := json.NewDecoder(strings.NewReader(answer))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	s, err := args.Compile(schema)
+	if err != nil {
+		return "", err
+	}
+	return s.Check(string(data))
 }
 
 // report returns the event by which the parent hears of a child session in
@@ -148,6 +242,10 @@ func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t
 	}
 	if o.Status != openmanus.Finished {
 		d.Text = fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, s.Answer)
+	}
+	if t.Call != "" && len(s.Config.Spec.Answer) > 0 {
+		readerAnswer(&d, s)
+		return d, nil
 	}
 	if w.Files != nil {
 		var err error

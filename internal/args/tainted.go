@@ -23,12 +23,12 @@ import (
 //   - names of properties that the schema declares.
 //
 // All other strings and names are tainted, also where the schema has a pattern or
-// a length for them, and so are numbers of more than 40 characters, whose digits
+// a length for them, and so are numbers of more than 24 characters, whose digits
 // could carry anything. Where the schema offers alternatives (anyOf, oneOf, allOf,
-// then, else, $ref), one that vouches for a string is enough. An answer that is no JSON is
-// tainted as a whole. A schema that is none vouches for nothing. Of names that stand
-// twice in an object, only the last is looked at: write the answer anew before it
-// is shown.
+// then, else, $ref), one that vouches for a string is enough. An answer that is no
+// JSON is tainted as a whole. A schema that is none vouches for nothing. Of names
+// that stand twice in an object, only the last is looked at: write the answer anew
+// before it is shown.
 func TaintedStrings(schema, answer json.RawMessage) []string {
 	d := json.NewDecoder(strings.NewReader(string(answer)))
 	d.UseNumber()
@@ -47,8 +47,8 @@ func TaintedStrings(schema, answer json.RawMessage) []string {
 }
 
 // maxNumber is the length from which a number counts as a text. The longest
-// float64 that Go writes has 24 characters, and an integer of 128 bits 40.
-const maxNumber = 40
+// float64 that Go writes has 24 characters.
+const maxNumber = 24
 
 // A taint collects the tainted strings of an answer.
 type taint struct {
