@@ -16,9 +16,10 @@ import (
 
 // RefsOf returns the blobs that b names in fields that hold a [openmanus.Ref]:
 // the whole of a result, of an elided result or of a conversation that was
-// compacted, and each field "blob" in the Detail of a tool's result. A ref that
-// only occurs in a text, which anyone may have written, does not count; nor does
-// one in the Detail of a result from an MCP server, which chooses the fields.
+// compacted, and each field "blob" or "edit" (what the editor undoes) in the Detail
+// of a tool's result. A ref that only occurs in a text, which anyone may have
+// written, does not count; nor does one in the Detail of a result from an MCP
+// server, which chooses the fields.
 func RefsOf(b openmanus.Body) []openmanus.Ref {
 	var refs []openmanus.Ref
 	add := func(ref openmanus.Ref) {
@@ -29,10 +30,11 @@ func RefsOf(b openmanus.Body) []openmanus.Ref {
 	switch b := b.(type) {
 	case openmanus.CallDone:
 		add(b.Whole)
-		if !strings.HasPrefix(b.Source, "mcp:") && bytes.Contains(b.Detail, []byte(`"blob"`)) {
+		some := bytes.Contains(b.Detail, []byte(`"blob"`)) || bytes.Contains(b.Detail, []byte(`"edit"`))
+		if some && !strings.HasPrefix(b.Source, "mcp:") {
 			// A Detail that is not JSON has no fields.
 			_, _ = rewrite(b.Detail, func(name string, v any) (any, error) {
-				if s, ok := v.(string); ok && name == "blob" && isRef(s) {
+				if s, ok := v.(string); ok && (name == "blob" || name == "edit") && isRef(s) {
 					add(openmanus.Ref(s))
 				}
 				return v, nil

@@ -36,6 +36,9 @@ func TestSessionBlobs(t *testing.T) {
 		"a page that was saved": {func(r openmanus.Ref) openmanus.Body {
 			return openmanus.CallDone{Call: "c0-1", Detail: in(`{"url":"http://example.org","blob":"REF"}`, r)}
 		}, yes},
+		"the record of an edit": {func(r openmanus.Ref) openmanus.Body {
+			return openmanus.CallDone{Call: "c0-e", Detail: in(`{"path":"f","undo":[{"path":"f","edit":"REF"}]}`, r)}
+		}, yes},
 		"pages of research": {func(r openmanus.Ref) openmanus.Body {
 			return openmanus.CallDone{Call: "c0-2", Detail: in(`{"sources":[{"id":"p1","blob":"REF"}]}`, r)}
 		}, yes},
