@@ -57,8 +57,9 @@ func (h *Host) RemoveCopies(id string) error {
 }
 
 // ReadableArguments returns the JSON arguments of a call for people: a line for
-// each, in their order, with texts not quoted. Input that is no JSON object is
-// returned unchanged.
+// each, in their order, with texts not quoted. The lines of a text that has
+// several stand below its name, indented, so that none of them looks like another
+// argument. Input that is no JSON object is returned unchanged.
 func ReadableArguments(input string) string {
 	dec := json.NewDecoder(strings.NewReader(input))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -80,7 +81,7 @@ func ReadableArguments(input string) string {
 			text = string(data)
 		}
 		if strings.Contains(text, "\n") {
-			text = "\n" + text
+			text = "\n" + strings.ReplaceAll("  "+text, "\n", "\n  ")
 		}
 		fmt.Fprintf(&b, "%v: %s\n", key, text)
 	}

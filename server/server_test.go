@@ -574,3 +574,19 @@ func TestBlobsBelongToSessions(t *testing.T) {
 		}
 	}
 }
+
+// Clients learn where the arguments of a call that waits came from.
+func TestWaitingCallsHaveTheirSources(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Use("", "file_saver", map[string]any{"file_path": "a", "content": "purple elephants in the garden"})))
+	id := x.session(nil)
+	x.call("POST", "/api/v1/sessions/"+id+"/messages", say("write about purple elephants in the garden"), 202)
+	waiting := x.until(id, "waiting")["waiting"].([]any)[0].(map[string]any)
+	sources, _ := waiting["sources"].([]any)
+	for _, s := range sources {
+		s := s.(map[string]any)
+		if s["argument"] == "content" && s["from"] == "person" && s["trusted"] == true && s["private"] == true {
+			return
+		}
+	}
+	t.Errorf("there waits %v", waiting)
+}

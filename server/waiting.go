@@ -18,6 +18,10 @@ type Waiting struct {
 	Question string `json:"question"`
 	Input    string `json:"input" doc:"The arguments that the call would run with."`
 	Schema   any    `json:"schema,omitempty" doc:"The JSON Schema of the answer, if it has one."`
+	Shown    string `json:"shown,omitempty" doc:"A preview of what the call would do, such as a diff."`
+	Rule     string `json:"rule,omitempty" doc:"Which rule asks. provenance: the decision holds this once and cannot be remembered."`
+
+	Sources []openmanus.ArgumentSource `json:"sources,omitempty" doc:"Where the arguments came from."`
 }
 
 // A viewer calls f with the state of a session. f does not retain it. The
@@ -35,7 +39,10 @@ func standing(ctx context.Context, view viewer, id string, st *openmanus.State) 
 	var waiting []Waiting
 	for _, c := range st.Pending() {
 		q := c.Question()
-		w := Waiting{Session: id, Call: c.ID, Tool: c.Name, Kind: string(q.Kind), Question: q.Question, Input: c.Arguments()}
+		w := Waiting{
+			Session: id, Call: c.ID, Tool: c.Name, Kind: string(q.Kind), Question: q.Question,
+			Input: c.Arguments(), Shown: q.Shown, Rule: q.Rule, Sources: q.Sources,
+		}
 		if len(q.Schema) > 0 {
 			w.Schema = q.Schema
 		}

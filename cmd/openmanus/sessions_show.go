@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -191,7 +192,7 @@ func (tr *transcript) callEvent(b openmanus.Body) {
 	s := tr.style
 	switch b := b.(type) {
 	case openmanus.Asked:
-		tr.below(b.Call, s.mark, "? %s", b.Question)
+		tr.below(b.Call, s.mark, "? %s", clip.Visible(b.Question))
 	case openmanus.Answered:
 		tr.below(b.Call, s.bold, "> %s", b.Text)
 	case openmanus.Ruled:
@@ -266,7 +267,7 @@ func (tr *transcript) footer(x *session) {
 		who, c := above(summary.Asker(x.id, w)), w.Call
 		if q := c.Question(); q.Kind == openmanus.AskRuling {
 			tr.line(tr.style.mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
-			tr.line(nil, "%s", indent(host.ReadableArguments(c.Arguments()), "    "))
+			tr.line(nil, "%s", indent(clip.Visible(host.ReadableArguments(c.Arguments())), "    "))
 		} else {
 			tr.line(tr.style.mark, "? %s%s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", who, c.ID, c.Name, w.Session, c.ID)
 		}

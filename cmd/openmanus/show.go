@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -207,7 +208,7 @@ func (p *printer) output(b openmanus.Output) {
 
 func (p *printer) outputLine(call, line string) {
 	p.lines[call]++
-	p.line(p.style.dim("  │ " + clip(line, 200)))
+	p.line(p.style.dim("  │ " + shorten(line, 200)))
 }
 
 // done shows the end of a result, unless its output was shown while it ran.
@@ -220,7 +221,7 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 	name := p.tools[b.Call].Name
 	if p.lines[b.Call] == 0 || b.IsError {
 		for _, l := range shortened(name, plain(b.Parts.Text())) {
-			p.line(p.style.dim("  │ " + clip(l, 200)))
+			p.line(p.style.dim("  │ " + shorten(l, 200)))
 		}
 	}
 	how := "done"
@@ -303,7 +304,7 @@ func (p *printer) soFar() string {
 }
 
 // callLine returns a call in one line.
-func callLine(c llm.Call) string { return oneLine(host.CallSummary(c), 120) }
+func callLine(c llm.Call) string { return oneLine(clip.Visible(host.CallSummary(c)), 120) }
 
 // shortened returns the last lines of a result, or the steps of a plan.
 func shortened(tool, text string) []string {
@@ -318,8 +319,8 @@ func shortened(tool, text string) []string {
 	return ls
 }
 
-// clip returns text cut to n characters.
-func clip(text string, n int) string {
+// shorten returns text cut to n characters.
+func shorten(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"
 	}
@@ -329,23 +330,34 @@ func clip(text string, n int) string {
 // oneLine returns text as one line of at most n characters, without control
 // characters.
 func oneLine(text string, n int) string {
-	return clip(strings.Join(strings.Fields(plain(text)), " "), n)
+	return shorten(strings.Join(strings.Fields(plain(text)), " "), n)
 }
 
-// question prints a question, even if p is quiet.
+// question prints a question, even if p is quiet. Its first line has the mark;
+// the others stand behind a bar, so that none of them can pass for words of the
+// program.
 func (p *printer) question(format string, a ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.freshLine()
-	fmt.Fprintln(p.w, p.style.bold("? "+plain(fmt.Sprintf(format, a...))))
+	text, rest, more := strings.Cut(strings.TrimRight(clip.Visible(fmt.Sprintf(format, a...)), "\n"), "\n")
+	fmt.Fprintln(p.w, p.style.bold("? "+text))
+	if more {
+		p.bar(rest)
+	}
 }
 
-// block prints all of a text, even if p is quiet.
+// block prints all of a text behind a bar, even if p is quiet. What does not show
+// is printed as an escape, since the user decides by what they see.
 func (p *printer) block(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.freshLine()
-	for l := range strings.SplitSeq(plain(text), "\n") {
+	p.bar(clip.Visible(text))
+}
+
+func (p *printer) bar(text string) {
+	for l := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintln(p.w, "  │ "+l)
 	}
 }

@@ -2,9 +2,12 @@
 package clip
 
 import (
+	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Text returns s, or its first n characters and an ellipsis if it has more.
@@ -38,6 +41,45 @@ func Clean(text string) string {
 		}
 		return r
 	}, escapes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), ""))
+}
+
+// Visible returns foreign text with an escape in place of each character that does
+// not show, or that hides or reorders what stands beside it: \x1b for control
+// characters and bytes that are not UTF-8, \u202e and \U000e0041 for the others.
+// Line feeds, tabs and spaces stay. It is for what a person approves: in contrast
+// to [Clean] it leaves nothing out, so that the person sees that something is there.
+func Visible(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case r == '\n' || r == '\t' || !hidden(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'")) // \r and the like have names
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// hidden reports whether a character does not show, or looks like a space and is
+// none. The blanks that are letters or marks to Unicode are the fillers of Hangul,
+// the empty pattern of Braille, the joiner of marks, and the selectors of variants.
+func hidden(r rune) bool {
+	switch r {
+	case ' ', '\u3000': // the latter is the space of Chinese and Japanese
+		return false
+	case '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u2800', '\u3164', '\uffa0':
+		return true
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Zs, unicode.Variation_Selector)
 }
 
 // escapes are the escape sequences of ECMA-48: control sequences, operating

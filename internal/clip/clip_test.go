@@ -19,6 +19,26 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\n\tb c":                   "a\n\tb c",
+		"naïve – 日本\u3000語 👍":        "naïve – 日本\u3000語 👍",
+		"a\rb\x00\x7f":               `a\rb\x00\x7f`,
+		"\x1b[31mred":                `\x1b[31mred`,
+		"\u0085\u00a0\u2003":         `\u0085\u00a0\u2003`,
+		"\u202egnp.exe":              `\u202egnp.exe`,
+		"a\u200bb\u2066\ufeff":       `a\u200bb\u2066\ufeff`,
+		"\u2028\u3164\ufe0f":         `\u2028\u3164\ufe0f`,
+		"\U000e0041":                 `\U000e0041`,
+		"\xff\xfe ok \uFFFD":         "\\xff\\xfe ok \uFFFD",
+		"echo \\x1b 'it' \"quoted\"": "echo \\x1b 'it' \"quoted\"",
+	} {
+		if got := Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\nb\tc":                              "a\nb\tc",

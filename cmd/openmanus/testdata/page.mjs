@@ -26,7 +26,7 @@ await page.keyboard.type("Find the best month");
 await page.keyboard.press("Control+Enter");
 const allow = page.getByRole("button", { name: "Allow", exact: true });
 await allow.waitFor();
-assert.match(await page.locator(".ask .exact").innerText(), /^printf[^]*⟨U\+202E⟩gnp\.exe$/);
+assert.match(await page.locator(".ask .exact").innerText(), /^printf[^]*\\u202egnp\.exe$/);
 await picture(page, "approval");
 await accessible(page, "approval");
 const url = page.url();
@@ -50,6 +50,8 @@ await page.keyboard.press("Enter");
 // Reloaded in the middle, nothing is lost and nothing is there twice.
 await allow.waitFor();
 await page.reload();
+const sources = page.locator(".ask .sources li");
+assert.match(await sources.first().innerText(), /^file_text: .*img src=x onerror=pwned=1.* from the workspace \(private, not trusted\)$/);
 await allow.click();
 await answerOf(page).waitFor();
 await answerOf(second).waitFor();
@@ -68,6 +70,7 @@ assert.equal(await page.locator("img[src='x']").count(), 0);
 assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
 for (const c of await page.locator("details.call").all()) await c.locator("summary").click();
 await page.getByText("<img src=x onerror=").first().waitFor();
+await page.locator("details.call .sources li", { hasText: "file_text" }).first().waitFor();
 
 // The agent's computer: plan, terminal, files, download.
 await page.getByRole("tab", { name: "Plan" }).click();

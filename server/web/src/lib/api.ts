@@ -9,6 +9,16 @@ export interface Usage {
   cost_usd: number;
 }
 
+/** Where a part of an argument came from: see ArgumentSource in docs/events.md. */
+export interface Source {
+  argument: string;
+  from: string;
+  trusted: boolean;
+  private: boolean;
+  text?: string;
+  as?: string;
+}
+
 export interface Waiting {
   call: string;
   tool: string;
@@ -16,6 +26,7 @@ export interface Waiting {
   question: string;
   input: string;
   schema?: any;
+  sources?: Source[];
 }
 
 export interface Plan {

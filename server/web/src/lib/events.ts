@@ -1,7 +1,7 @@
 // The events of docs/events.md, and the fold that turns them into what the
 // screen shows. A past state is the same fold, stopped earlier.
 
-import type { Plan as Progress } from "./api";
+import type { Plan as Progress, Source } from "./api";
 
 export type Plan = Progress & { id: string };
 
@@ -55,6 +55,7 @@ export interface Call {
   question: string;
   shown: string; // what the person was shown beside the arguments
   by: string; // who ruled
+  sources: Source[]; // where the arguments came from
   began: string;
   ended: string;
   live: string; // what it has printed so far
@@ -209,7 +210,7 @@ function reply(v: View, seq: number, m: Message): void {
 function begin(v: View, seq: number, id: string, name: string, input: string): void {
   const c: Call = {
     kind: "call", seq, id, name, input, state: "open",
-    question: "", shown: "", by: "", began: "", ended: "", live: "", text: "", images: [], detail: null, source: "", whole: "",
+    question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", text: "", images: [], detail: null, source: "", whole: "",
   };
   v.items.push(c);
   v.calls.set(c.id, c);
@@ -224,13 +225,13 @@ function call(v: View, ev: Event): void {
   if (!c) return;
   switch (ev.type) {
     case "asked":
-      change(v, c.id, { state: "asked", question: b.question, input: b.input || c.input, shown: b.shown ?? "" });
+      change(v, c.id, { state: "asked", question: b.question, input: b.input || c.input, shown: b.shown ?? "", sources: b.sources ?? [] });
       break;
     case "answered":
       change(v, c.id, { state: "allowed" });
       break;
     case "ruled":
-      change(v, c.id, { state: b.allow ? "allowed" : "denied", by: b.by, input: b.input || c.input, text: b.allow ? "" : (b.reason ?? "") });
+      change(v, c.id, { state: b.allow ? "allowed" : "denied", by: b.by, input: b.input || c.input, sources: b.sources ?? c.sources, text: b.allow ? "" : (b.reason ?? "") });
       break;
     case "call_started":
       change(v, c.id, { state: "running", began: ev.time, live: "" });

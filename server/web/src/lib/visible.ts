@@ -1,0 +1,18 @@
+// Characters that do not show, or that hide or reorder what stands beside them:
+// control, format and private characters, spaces but the usual ones, line
+// separators, selectors of variants, and blanks that are letters to Unicode. The
+// server's Go code has the same list, in internal/clip.
+const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]/gu;
+
+const shown = "\n\t \u3000";
+const named = new Map([["\r", "r"], ["\v", "v"], ["\f", "f"], ["\b", "b"], ["\x07", "a"]]);
+
+/** Foreign text with an escape in place of each character that does not show. A person decides by what they see. */
+export function visible(s: string): string {
+  return s.replace(hidden, (c) => {
+    if (shown.includes(c)) return c;
+    const code = c.codePointAt(0)!;
+    const hex = (n: number) => code.toString(16).padStart(n, "0");
+    return "\\" + (named.get(c) ?? (code < 0x80 ? "x" + hex(2) : code < 0x10000 ? "u" + hex(4) : "U" + hex(8)));
+  });
+}
