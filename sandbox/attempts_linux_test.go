@@ -43,7 +43,12 @@ func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
 		"a new file outside", "a file outside, overwritten", "through a symbolic link", "through a hard link", "a file outside", "our environment",
 		"processes outside, listed", "a process outside, killed", "TCP to this machine's loopback", "UDP to this machine", "an abstract socket",
 		"System V shared memory outside", "a hook of git", "a new git directory", "a shell's start-up file that is there",
-		"editors' settings that are not there", "programs with the set-user-ID bit", "git's own files, by the file tools", "an endless file",
+		"editors' settings that are not there", "programs with the set-user-ID bit", "commondir in the git directory",
+		"links in the git directory", "the git directory, gone for a moment", "a file .git in place of a directory", "the workspace as a git directory",
+		"a directory as a git directory", "a configuration that is held open", "hooks by another name", "submodules and worktrees",
+		"other files that git obeys", "files that the configuration names", "a rebase that runs a program", "a protected name, made in every way",
+		"a path that changes while it is judged", "directories that are moved to protected places", "what a protected link leads to",
+		"a file that comes to be there later", "every protected name: agent", "every protected name: vcs", "git's own files, by the file tools", "an endless file",
 	}
 	var some []attempts.Attempt
 	for _, a := range attempts.All() {

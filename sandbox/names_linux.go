@@ -86,7 +86,7 @@ func (r *nameRules) judge(dir, base string, op nameOp) error {
 		return &protectedError{name: name, why: rule.Reason}
 	}
 	for _, extra := range r.Extra {
-		if within(extra, name) {
+		if within(extra, name) || op == opMoveOut && within(name, extra) {
 			return &protectedError{name: name, why: "git's configuration or a protected link names it"}
 		}
 	}

@@ -249,7 +249,8 @@ var adapters = []floor{
 	}},
 	{pkg: "sandbox/attempts", may: map[string]string{
 		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
-		"golang.org/x/sync/errgroup": "several attempts at a time", "golang.org/x/tools/txtar": casts,
+		module + "/internal/protected": "the names that it tries to write",
+		"golang.org/x/sync/errgroup":   "several attempts at a time", "golang.org/x/tools/txtar": casts,
 	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
 //go:embed scripts
@@ -31,6 +33,34 @@ func All() []Attempt {
 	}
 	if err != nil {
 		panic(err)
+	}
+	return append(all, listed()...)
+}
+
+// listed returns an attempt for each class of the list of protected names: to
+// make each of them at the top of the workspace and far below.
+func listed() []Attempt {
+	names := make(map[string][]string)
+	for _, r := range protected.Rules() {
+		if r.Protected && r.Class != protected.Git {
+			names[r.Class] = append(names[r.Class], strings.NewReplacer("*", "a", "?", "a").Replace(r.Pattern))
+		}
+	}
+	var all []Attempt
+	for _, class := range slices.Sorted(maps.Keys(names)) {
+		a := Attempt{Class: "persistence", Name: "every protected name: " + class,
+			Tries: "to make each name of the class " + class + " that programs obey", parts: make(map[string]string)}
+		var script strings.Builder
+		for _, name := range names[class] {
+			for _, dir := range []string{"", "packages/app/"} {
+				at := dir + name
+				a.clear = append(a.clear, at, strings.ToUpper(at))
+				fmt.Fprintf(&script, "mkdir -p %[1]s; echo EVIL > %[2]s; echo EVIL > n; mv n %[2]s; ln -s n %[2]s; mkdir -p %[2]s; "+
+					"echo EVIL > %[2]s/x; echo EVIL > %[3]s\n", path.Dir(at), at, dir+strings.ToUpper(name))
+			}
+		}
+		a.parts["inside.sh"] = script.String()
+		all = append(all, a)
 	}
 	return all
 }
@@ -101,6 +131,7 @@ func (a *Attempt) addFields(text string) error {
 // add adds a section of an attempt, or of all if the prefix is "shared ".
 func (a *Attempt) add(prefix string, f txtar.File) error {
 	if name, ok := strings.CutPrefix(f.Name, "ws/"); ok {
+		a.files = slices.DeleteFunc(a.files, func(f txtar.File) bool { return f.Name == name }) // a shared one
 		a.files = append(a.files, txtar.File{Name: name, Data: f.Data})
 		return nil
 	}
@@ -126,7 +157,7 @@ const python = "/usr/bin/python3"
 // an OSError was refused something, and so was made.
 func (a *Attempt) command() []string {
 	if script := a.parts["inside.sh"]; script != "" {
-		return []string{"sh", "-c", script + "\necho " + tried}
+		return []string{"sh", "-c", a.parts["shared inside.sh"] + script + "\necho " + tried}
 	}
 	return []string{python, "-ISc", library("inside.py"), a.parts["shared inside.py"] + a.parts["inside.py"]}
 }

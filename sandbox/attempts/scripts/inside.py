@@ -1,7 +1,7 @@
 # What comes before the Python of an attempt that runs in the sandbox. An
 # OSError ends the script, and counts as made: the sandbox refused something.
 # Any other exception is a fault of the script, which is then not made.
-import ctypes, errno, os, socket, struct, sys, time
+import ctypes, errno, itertools, os, signal, socket, struct, subprocess, sys, threading, time
 
 OUT, NAME, RUNNER = os.environ['OUT'], os.environ['NAME'], int(os.environ['RUNNER'])
 
@@ -25,6 +25,14 @@ def attempt(what, action):
         print(what, e, flush=True)
     else:
         reached(what)
+
+
+def step(action, *args):
+    """Does a step that may be refused, and is judged by what it leaves."""
+    try:
+        action(*args)
+    except OSError as e:
+        print(e, flush=True)
 
 
 def syscall(amd64, arm64, *args):
