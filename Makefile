@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test containers deps check race fuzz cross bench soak live clean
+.PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient soak live clean
 
 build: ## bin/openmanus
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
@@ -37,6 +37,12 @@ cross: ## the systems that the binary is built for
 
 bench: ## tables of speed and memory against peers
 	cd bench && go run . $(BENCHFLAGS)
+
+agentdojo: build ## AgentDojo's 97 tasks and 949 attacks; DOJOFLAGS="--sample 40": a part
+	@scripts/agentdojo $(DOJOFLAGS)
+
+obedient: ## every attack on an obedient model, and their harmless twins
+	OBEDIENT=all scripts/test -timeout 30m -- ./internal/obedient
 
 soak: ## long: fuzzing for an hour a target, and 1,000 kills
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"

@@ -10,7 +10,14 @@ judge() calls AgentDojo's own functions, `utility` and `security`.
 
 import datetime
 import types as pytypes
+import warnings
 from dataclasses import dataclass, field
+
+import yaml
+
+warnings.filterwarnings("ignore", category=UserWarning)  # pydantic's, about types that the package mixes
+# The package reads its environments with PyYAML's own parser, which takes a hundred times as long as libyaml.
+yaml.safe_load = lambda text: yaml.load(text, yaml.CSafeLoader)
 
 import agentdojo.default_suites.v1.tools.cloud_drive_client as cloud_drive_client
 import agentdojo.default_suites.v1.tools.email_client as email_client
