@@ -84,7 +84,6 @@ var vocabularies = []floor{
 	{pkg: "llm/tokens/internal/bpe/gen", may: map[string]string{"github.com/tiktoken-go/tokenizer/codec": "the vocabularies, as data"}},
 	{pkg: "workspace", may: map[string]string{module + "/internal/regular": untrusted, "golang.org/x/sys/...": platform}, not: []string{"net", "net/http"}},
 	{pkg: "internal/agentdojo"},
-	{pkg: "internal/obedient"},
 	{pkg: "internal/near"},
 	{pkg: "internal/regular"},
 	{pkg: "internal/clip"},
