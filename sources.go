@@ -248,10 +248,27 @@ func (s *State) learn(seq int64, text string, sources ...Source) {
 	if len(sources) == 0 || text == "" && !hasWords(sources) {
 		return
 	}
+	sources = s.foreign(seq, sources)
 	s.passages = append(s.passages, Passage{Seq: seq, Text: text, Sources: sources})
 	if s.known == nil {
 		s.known = new(knowledge)
 	}
+}
+
+// foreign returns sources as this session takes them that the event seq records:
+// those of an imported event are what its maker says, so none of them is trusted.
+func (s *State) foreign(seq int64, sources []Source) []Source {
+	o := s.Opened.From
+	if o == nil || !o.Foreign || seq > o.Seq || !slices.ContainsFunc(sources, func(src Source) bool { return src.Trusted }) {
+		return sources
+	}
+	sources = slices.Clone(sources)
+	for i, src := range sources {
+		if src.Trusted {
+			sources[i] = Source{From: FromSession + o.Session, Private: true, Words: src.Words}
+		}
+	}
+	return sources
 }
 
 func hasWords(sources []Source) bool {
@@ -278,9 +295,6 @@ func (s *State) learnMessage(seq int64, e UserSaid) {
 	if len(sources) == 0 {
 		sources = []Source{Person()}
 	}
-	if o := s.Opened.From; o != nil && o.Foreign && seq <= o.Seq {
-		sources = []Source{{From: FromSession + o.Session, Private: true}}
-	}
 	s.learn(seq, e.Message.Text(), sources...)
 }
 
@@ -296,7 +310,7 @@ func (s *State) learnResult(seq int64, c *CallState, e CallDone) {
 	if n := len(s.passages); n > 0 && s.passages[n-1].Seq == seq {
 		s.passages[n-1].Call = e.Call
 	}
-	s.noteBlob(e.Whole, sources)
+	s.noteBlob(e.Whole, s.foreign(seq, sources))
 }
 
 // learnBlobs remembers the sources of what was moved out of the model's sight.

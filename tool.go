@@ -251,7 +251,7 @@ func (t *funcTool[In]) Spec() ToolSpec { return t.spec }
 
 func (t *funcTool[In]) Run(ctx context.Context, call Call) (Result, error) {
 	var in In
-	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+	if err := args.Decode(call.Input, &in); err != nil {
 		return Result{}, fmt.Errorf("arguments: %w", err)
 	}
 	return t.run(ctx, call, in)

@@ -36,7 +36,7 @@ func (c *Config) credential(s endpoint, m *Model) error {
 		return nil
 	}
 	shared := c.variable(c.providers.Default().KeyVars...)
-	named := m.BaseAt.From != File && (m.BaseAt.From != Record || provider.Loopback(m.BaseURL)) // by the user
+	named := m.BaseAt.From != File && m.BaseAt.From != Record // by the user: this machine has other users, too
 	key := c.variable(p.KeyVars...)
 	mayGo := key.Text != "" && c.mayGo(m, named)
 	isShared := s.key.At == Source{From: Environment, Name: first(c.providers.Default().KeyVars)}
@@ -58,7 +58,7 @@ func (c *Config) credential(s endpoint, m *Model) error {
 	case mayGo && p.Shared:
 		m.take(key)
 	default:
-		m.withheld(s, shared)
+		m.withheld(s, shared, key.Text != "")
 	}
 	if p.SignIn != "" && m.Key == "" {
 		m.signIn(named)
@@ -105,14 +105,15 @@ func (c *Config) belongs(s endpoint, m *Model) bool {
 	return was == nil || provider.SameHost(was.text, m.BaseURL)
 }
 
-// withheld notes the keys there are and that are not sent to where m is.
-func (m *Model) withheld(s endpoint, shared Setting) {
+// withheld notes the keys there are and that are not sent to where m is. ownKey
+// says that a variable has one for the provider.
+func (m *Model) withheld(s endpoint, shared Setting, ownKey bool) {
 	to := "to " + provider.Host(m.BaseURL)
 	if s.key.Text != "" && s.key.At.From == File {
 		m.Notes = append(m.Notes, fmt.Sprintf("the key at %s is not sent %s, which %s names: it was given for another address; "+
 			"OPENMANUS_LLM_API_KEY is sent wherever [llm] is", s.key.At, to, m.BaseAt))
 	}
-	if m.BaseAt.From == Record && !provider.Loopback(m.BaseURL) {
+	if m.BaseAt.From == Record && (!provider.Loopback(m.BaseURL) || ownKey || s.key.Text+shared.Text != "") {
 		m.Notes = append(m.Notes, fmt.Sprintf("no key is sent %s: the session names it, and the configuration does not; if it is meant, "+
 			"say --base-url %s", to, m.Address()))
 		return

@@ -206,18 +206,20 @@ func stricter(a, b string) string {
 // Reconfigure returns the configuration with which a session in state s goes on
 // as spec says, for the caller to append. spec has all limits, such as those in
 // force. System prompt and tools stay what they were, so that every request still
-// begins with what the model has read. ok is false if nothing changes.
+// begins with what the model has read; a session that was imported without gets
+// them now. ok is false if nothing changes. The error is that of [Host.Flow]: if there
+// is one, the session cannot go on, and nothing should be appended to it.
 func (h *Host) Reconfigure(s *openmanus.State, spec openmanus.Spec) (c openmanus.Configured, ok bool, err error) {
 	was := SpecOf(s)
 	was.Limits = s.Limits
-	if Equal(spec, was) {
-		return c, false, nil
-	}
 	f, err := h.Flow(spec)
-	if err != nil {
+	if err != nil || Equal(spec, was) && !imported(s) {
 		return c, false, err
 	}
 	next := f.Agent().Configured(s.Config.N + 1)
+	if imported(s) {
+		return next, true, nil
+	}
 	c = s.Config // what the model has read of the session stays the beginning of every request
 	c.N, c.Spec, c.Sandbox, c.Prices, c.Settings, c.Window = next.N, next.Spec, next.Sandbox, next.Prices, next.Settings, next.Window
 	return c, true, nil

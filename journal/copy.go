@@ -63,11 +63,13 @@ func upTo(ctx context.Context, j openmanus.Journal, session string, seq int64) (
 	return events, nil
 }
 
-// comeFrom returns events with the origin set in the first one.
+// comeFrom returns events with the origin set in the first one. What was foreign to
+// the session stays foreign in the copy.
 func comeFrom(events []openmanus.Event, session string) []openmanus.Event {
 	events = slices.Clone(events)
 	if o, ok := events[0].Body.(openmanus.Opened); ok {
-		o.From = &openmanus.Origin{Session: session, Seq: events[len(events)-1].Seq}
+		foreign := o.From != nil && o.From.Foreign
+		o.From = &openmanus.Origin{Session: session, Seq: events[len(events)-1].Seq, Foreign: foreign}
 		events[0].Body = o
 	}
 	return events
@@ -175,39 +177,42 @@ func (x *exporter) blob(ctx context.Context, ref openmanus.Ref) error {
 	return x.line(exportBlob{ref, data, missing})
 }
 
-// Import stores a session that [Export] wrote. It reads the whole file into memory
-// first and checks it, then stores everything or nothing. An error names the line.
-// A file that was changed on its way, for example by an editor that converts line
-// ends, is an error.
-//
-// The session gets the id to, or its own if to is "". With another id, its
-// [openmanus.Opened] says where it came from. Import returns the id. The journal
-// must be an [openmanus.Restorer]; the error is [openmanus.ErrExists] if the
-// session exists. Calls that are open stay open: append an [openmanus.Interrupted]
-// if they must not run here.
+// Import stores a session that [Export] wrote: see [ReadExport] and
+// [Exported.Store].
 func Import(ctx context.Context, j openmanus.Journal, blobs openmanus.Blobs, to string, r io.Reader) (string, error) {
 	restorer, ok := j.(openmanus.Restorer)
 	if !ok {
 		return "", fmt.Errorf("import: the journal (%T) cannot take over events", j)
 	}
-	x, err := readExport(ctx, r)
+	x, err := ReadExport(ctx, r)
 	if err != nil {
-		return "", fmt.Errorf("import: %w", err)
+		return "", err
 	}
-	events := x.events
+	return x.Store(ctx, restorer, blobs, to)
+}
+
+// Store stores the session as it is in the file: everything or nothing, but for
+// blobs.
+//
+// The session gets the id to, or its own if to is "". With another id, its
+// [openmanus.Opened] says where it came from. Store returns the id. The error is
+// [openmanus.ErrExists] if the session exists. Calls that are open stay open: append
+// an [openmanus.Interrupted] to Events before if they must not run here.
+func (x *Exported) Store(ctx context.Context, j openmanus.Restorer, blobs openmanus.Blobs, to string) (string, error) {
+	events := x.Events
 	switch to {
 	case "":
-		to = x.session
-	case x.session:
+		to = x.Session
+	case x.Session:
 	default:
-		events = comeFrom(events, x.session)
+		events = comeFrom(events, x.Session)
 	}
-	for _, data := range x.blobs {
+	for _, data := range x.Blobs {
 		if _, err := blobs.Put(ctx, data); err != nil {
 			return "", fmt.Errorf("import: %w", err)
 		}
 	}
-	if err := restorer.Restore(ctx, to, events); err != nil {
+	if err := j.Restore(ctx, to, events); err != nil {
 		return "", fmt.Errorf("import as %s: %w", to, err)
 	}
 	return to, nil

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	stdhash "hash"
 	"io"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 )
@@ -36,6 +37,19 @@ type (
 	}
 )
 
+// An exportLine is any line of an export: what tells its kind, and the fields of
+// an event, as [openmanus.Event] has them in JSON.
+type exportLine struct {
+	Kind *string        `json:"openmanus"`
+	Blob *openmanus.Ref `json:"blob"`
+
+	Seq  *int64          `json:"seq"`
+	Time time.Time       `json:"time"`
+	Type string          `json:"type"`
+	Key  string          `json:"key"`
+	Body json.RawMessage `json:"body"`
+}
+
 // A digest is a SHA-256 hash that is being computed.
 type digest struct{ stdhash.Hash }
 
@@ -44,21 +58,30 @@ func (d digest) String() string { return hex.EncodeToString(d.Sum(nil)) }
 // maxLine is the longest line that Import reads, in bytes.
 const maxLine = 512 << 20
 
-// An exported is an export that is being read, with what is needed to check the
-// next line.
-type exported struct {
-	session string
-	events  []openmanus.Event
-	blobs   [][]byte
+// An Exported is a session that [Export] wrote, as it is in the file.
+type Exported struct {
+	Session string            // its id
+	Events  []openmanus.Event // all of them, numbered from 1
+	Blobs   [][]byte          // those that the events name
 
 	keys  map[string]int64      // of each event, by key
 	lines map[openmanus.Ref]int // of each blob
 	ended bool
 }
 
-// readExport reads and checks an export.
-func readExport(ctx context.Context, r io.Reader) (*exported, error) {
-	x := &exported{keys: make(map[string]int64), lines: make(map[openmanus.Ref]int)}
+// ReadExport reads and checks an export. An error names the line. The file is
+// checked as such: that someone wrote it with care is no reason to trust what it
+// says.
+func ReadExport(ctx context.Context, r io.Reader) (*Exported, error) {
+	x, err := readExport(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	return x, nil
+}
+
+func readExport(ctx context.Context, r io.Reader) (*Exported, error) {
+	x := &Exported{keys: make(map[string]int64), lines: make(map[openmanus.Ref]int)}
 	in, sum := bufio.NewReaderSize(r, 64<<10), digest{sha256.New()}
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
@@ -121,17 +144,12 @@ func intact(line []byte) error {
 }
 
 // line reads the n-th line. sum is the hash of the lines before.
-func (x *exported) line(n int, line []byte, sum digest) error {
+func (x *Exported) line(n int, line []byte, sum digest) error {
 	if err := intact(line); err != nil {
 		return err
 	}
-	var kind struct {
-		Kind *string        `json:"openmanus"`
-		Blob *openmanus.Ref `json:"blob"`
-		Seq  *int64         `json:"seq"`
-		Key  string         `json:"key"`
-	}
-	if err := decodeLine(line, &kind); err != nil {
+	var l exportLine
+	if err := decodeLine(line, &l); err != nil {
 		return err
 	}
 	switch {
@@ -139,12 +157,12 @@ func (x *exported) line(n int, line []byte, sum digest) error {
 		return errors.New("something stands after the end")
 	case n == 1:
 		return x.head(line)
-	case kind.Kind != nil:
+	case l.Kind != nil:
 		return x.end(line, sum)
-	case kind.Blob != nil:
+	case l.Blob != nil:
 		return x.blob(n, line)
-	case kind.Seq != nil:
-		return x.event(line, kind.Key)
+	case l.Seq != nil:
+		return x.event(l)
 	}
 	return errors.New("it is neither an event nor a blob nor the end")
 }
@@ -162,7 +180,7 @@ func decodeLine(line []byte, v any) error {
 }
 
 // head reads the first line.
-func (x *exported) head(line []byte) error {
+func (x *Exported) head(line []byte) error {
 	var head exportHead
 	if err := decodeLine(line, &head); err != nil {
 		return err
@@ -177,7 +195,7 @@ func (x *exported) head(line []byte) error {
 	case head.Session == "":
 		return errors.New("it names no session")
 	}
-	x.session = head.Session
+	x.Session = head.Session
 	return nil
 }
 
@@ -188,13 +206,14 @@ func tooNew(version int) error {
 
 // event reads an event and checks everything that a journal promises of it: its
 // number, its key, that the key is unique, and that the first event opens the
-// session. stored is the key in the line.
-func (x *exported) event(line []byte, stored string) error {
-	var ev openmanus.Event
-	if err := decodeLine(line, &ev); err != nil {
-		return err
+// session.
+func (x *Exported) event(l exportLine) error {
+	b, err := openmanus.DecodeBody(l.Type, l.Key, l.Body)
+	if err != nil {
+		return fmt.Errorf("it is not JSON, or not as it should be: event %s: %w", l.Key, err)
 	}
-	want := int64(len(x.events)) + 1
+	ev, stored := openmanus.Event{Seq: *l.Seq, Time: l.Time, Body: b}, l.Key
+	want := int64(len(x.Events)) + 1
 	switch key := ev.Body.Key(); {
 	case len(x.lines) > 0:
 		return errors.New("an event stands after the blobs")
@@ -217,18 +236,18 @@ func (x *exported) event(line []byte, stored string) error {
 		return tooNew(o.Version)
 	}
 	x.keys[stored] = ev.Seq
-	x.events = append(x.events, ev)
+	x.Events = append(x.Events, ev)
 	return nil
 }
 
 // blob reads a blob, and checks its content against its name.
-func (x *exported) blob(n int, line []byte) error {
+func (x *Exported) blob(n int, line []byte) error {
 	var b exportBlob
 	if err := decodeLine(line, &b); err != nil {
 		return err
 	}
 	switch {
-	case len(x.events) == 0:
+	case len(x.Events) == 0:
 		return errors.New("a blob stands before the events")
 	case x.lines[b.Blob] > 0:
 		return fmt.Errorf("the blob %s is there twice, here and in line %d", b.Blob, x.lines[b.Blob])
@@ -237,7 +256,7 @@ func (x *exported) blob(n int, line []byte) error {
 	}
 	x.lines[b.Blob] = n
 	if !b.Missing {
-		x.blobs = append(x.blobs, b.Data)
+		x.Blobs = append(x.Blobs, b.Data)
 	}
 	return nil
 }
@@ -245,7 +264,7 @@ func (x *exported) blob(n int, line []byte) error {
 // end reads the last line, and checks its counts and its checksum. sum is the hash
 // of the lines before. A file without a checksum was changed on purpose, and is
 // accepted.
-func (x *exported) end(line []byte, sum digest) error {
+func (x *Exported) end(line []byte, sum digest) error {
 	var end exportEnd
 	if err := decodeLine(line, &end); err != nil {
 		return err
@@ -253,11 +272,11 @@ func (x *exported) end(line []byte, sum digest) error {
 	switch {
 	case end.Kind != "end":
 		return fmt.Errorf("it is a %q where an event, a blob or the end should be: are these two files in one?", end.Kind)
-	case len(x.events) == 0:
+	case len(x.Events) == 0:
 		return errors.New("there are no events in the file")
-	case end.Events != len(x.events) || end.Blobs != len(x.lines):
+	case end.Events != len(x.Events) || end.Blobs != len(x.lines):
 		return fmt.Errorf("it counts %d events and %d blobs, and there are %d and %d: lines are missing, or there are too many",
-			end.Events, end.Blobs, len(x.events), len(x.lines))
+			end.Events, end.Blobs, len(x.Events), len(x.lines))
 	case end.SHA256 != "" && end.SHA256 != sum.String():
 		return errors.New(`the file is not as it was written: its checksum differs; if you changed it on purpose, take "sha256" out of this line`)
 	}

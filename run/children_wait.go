@@ -38,7 +38,7 @@ func (d *driver) waitForChild(ctx context.Context, t openmanus.Task, driven bool
 		return err
 	}
 	seen := countEvents(nodes)
-	if !driven && len(questionsIn(nodes)) == 0 {
+	if !driven && len(QuestionsIn(nodes)) == 0 {
 		if d.stalled[t.Child] == seen {
 			return fmt.Errorf("session %s has not ended, and there is nothing to do in it", child)
 		}
@@ -103,7 +103,7 @@ func (d *driver) whenIdle(ctx context.Context) error {
 		case w.driven:
 			driven = fmt.Errorf("session %s: %w", id, openmanus.ErrDriven)
 		}
-		asking = asking || len(questionsIn(nodes)) > 0
+		asking = asking || len(QuestionsIn(nodes)) > 0
 	}
 	if asking {
 		return nil

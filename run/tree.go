@@ -56,11 +56,12 @@ type Question struct {
 // answer to the session of its Node, and wake the root.
 func Questions(ctx context.Context, j openmanus.Journal, session string) ([]Question, error) {
 	nodes, err := Tree(ctx, j, session)
-	return questionsIn(nodes), err
+	return QuestionsIn(nodes), err
 }
 
-// questionsIn returns the calls in nodes that wait for the user.
-func questionsIn(nodes []Node) []Question {
+// QuestionsIn is [Questions] for the sessions of a [Tree], without reading them
+// again.
+func QuestionsIn(nodes []Node) []Question {
 	var qs []Question
 	for _, n := range nodes {
 		for _, c := range n.State.Pending() {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -124,7 +124,7 @@ func (in *bashInput) check(limit procTime) (err error) {
 // Run implements [openmanus.Tool].
 func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var in bashInput
-	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+	if err := args.Decode(call.Input, &in); err != nil {
 		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
 	}
 	if err := in.check(b.limit()); err != nil {

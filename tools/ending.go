@@ -120,7 +120,7 @@ func wholeAnswer(input string) (string, error) { return input, nil }
 // fieldAnswer returns the argument response as JSON.
 func fieldAnswer(input string) (string, error) {
 	var in struct{ Response json.RawMessage }
-	if err := json.Unmarshal([]byte(input), &in); err != nil {
+	if err := args.Decode(input, &in); err != nil {
 		return "", fmt.Errorf("arguments: %w", err)
 	}
 	return string(in.Response), nil
@@ -129,7 +129,7 @@ func fieldAnswer(input string) (string, error) {
 // textAnswer returns the argument response, a text that must not be empty.
 func textAnswer(input string) (string, error) {
 	var in struct{ Response string }
-	if err := json.Unmarshal([]byte(input), &in); err != nil {
+	if err := args.Decode(input, &in); err != nil {
 		return "", fmt.Errorf("arguments: %w", err)
 	}
 	if in.Response == "" {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -117,7 +118,7 @@ func (in *pythonInput) check(limit procTime) (err error) {
 // Run implements [openmanus.Tool].
 func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	var in pythonInput
-	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+	if err := args.Decode(call.Input, &in); err != nil {
 		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
 	}
 	if err := in.check(p.limit()); err != nil {

@@ -2,11 +2,11 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -14,7 +14,7 @@ import (
 // workspace that writes nothing.
 func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) {
 	var in editorInput
-	if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+	if err := args.Decode(call.Input, &in); err != nil {
 		return "", fmt.Errorf("arguments: %w", err)
 	}
 	call.Blobs, call.Live = unkept{call.Blobs}, io.Discard

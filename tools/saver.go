@@ -2,13 +2,13 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -38,7 +38,7 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 	}
 	return hinted{tool, hints, func(_ context.Context, call openmanus.Call) (string, error) {
 		var in saverInput
-		if err := json.Unmarshal([]byte(call.Input), &in); err != nil {
+		if err := args.Decode(call.Input, &in); err != nil {
 			return "", fmt.Errorf("arguments: %w", err)
 		}
 		p, err := planSave(ws, in)

@@ -168,6 +168,11 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	if err != nil {
 		return err
 	}
+	own, err := c.reconfigured(ctx, s, runFlags{}, false)
+	if err != nil {
+		return err
+	}
+	bodies = append(own, bodies...)
 	d, err := c.newDrive(c.id, s.Config.Workspace, shown{Output: outText})
 	if err != nil {
 		return err

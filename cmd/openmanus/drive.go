@@ -144,9 +144,7 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 		for _, n := range nodes {
 			seq += n.State.Seq
 		}
-		if d.waiting, err = run.Questions(ctx, d.db, d.id); err != nil {
-			return nil, err
-		}
+		d.waiting = run.QuestionsIn(nodes)
 		switch st := summary.Standing(s, d.waiting); {
 		case st == openmanus.Running && seq == last:
 			return nil, errors.New("the session has nothing left to do but has not ended")

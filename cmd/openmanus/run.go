@@ -90,11 +90,11 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 			spec.Answer, spec.Delegates = answer, c.Delegate
 		})
 	}
-	id, err := a.named(ctx, c.Session)
+	x, err := a.session(ctx, c.Session)
 	if err != nil {
 		return err
 	}
-	return a.resume(ctx, id, c.runFlags, &m, c.shown)
+	return x.resume(ctx, c.runFlags, &m, c.shown)
 }
 
 // schema returns the JSON Schema of the answer, or nil. Only an object can be
@@ -175,17 +175,18 @@ func modelOf(spec openmanus.Spec) string {
 
 // resume continues a session, with the new request m if it is not nil. A flag
 // that changes the configuration is recorded in the journal first. Without a new
-// request, limits are recorded with the resumption.
-func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.UserSaid, sh shown) error {
-	s, err := openmanus.Load(ctx, a.db, id)
+// request, limits are recorded with the resumption. Nothing is recorded in a session
+// that cannot go on.
+func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid, sh shown) error {
+	if err := x.readOnly(); err != nil {
+		return err
+	}
+	s, id := x.s, x.id
+	bodies, err := x.reconfigured(ctx, s, f, m != nil)
 	if err != nil {
 		return err
 	}
-	bodies, err := a.reconfigured(ctx, s, f, m != nil)
-	if err != nil {
-		return err
-	}
-	limits := a.limitsOf(f)
+	limits := x.limitsOf(f)
 	switch st := s.Status(); {
 	case m != nil:
 		bodies = append(bodies, *m)
@@ -198,7 +199,7 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 			dir = c.Workspace
 		}
 	}
-	d, err := a.newDrive(id, dir, sh)
+	d, err := x.newDrive(id, dir, sh)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (a *app) resume(ctx context.Context, id string, f runFlags, m *openmanus.Us
 	d.from = s.Seq
 	d.print.goOn(s)
 	if len(bodies) > 0 {
-		if _, err := a.db.Append(ctx, id, bodies...); err != nil {
+		if _, err := x.db.Append(ctx, id, bodies...); err != nil {
 			return err
 		}
 	}

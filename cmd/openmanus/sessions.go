@@ -92,12 +92,11 @@ func (a *app) session(ctx context.Context, id string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openmanus.Load(ctx, a.db, full)
+	nodes, err := run.Tree(ctx, a.db, full)
 	if err != nil {
 		return nil, err
 	}
-	qs, err := run.Questions(ctx, a.db, full)
-	return &session{a, full, s, qs}, err
+	return &session{a, full, nodes[0].State, run.QuestionsIn(nodes)}, nil
 }
 
 // readOnly returns an error if the session has events that this program does not

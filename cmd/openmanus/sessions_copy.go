@@ -154,6 +154,15 @@ func reason(err error) error {
 type sessionsImportCmd struct {
 	File string `arg:"" help:"A file that export wrote, or - for standard input."`
 	To   string `help:"The id of the session. Default: the one it had." placeholder:"NEWID"`
+
+	Workspace    string `help:"Where the session works. Default: the current directory." placeholder:"DIR"`
+	AnyWorkspace bool   `help:"Allow a workspace with keys or the settings of programs, such as your home directory."`
+	Model        string `help:"The model. Default: the one it had, if you have configured it." placeholder:"PROVIDER/NAME"`
+}
+
+// Help is more of the command.
+func (sessionsImportCmd) Help() string {
+	return `The file brings the conversation. Anyone may have written it, so everything else is as for a new session of yours: workspace, endpoint, approval mode, limits, sandbox, system prompt and tools. What it says that the person said is not taken for your words.`
 }
 
 // Run implements the command.
@@ -161,35 +170,39 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if err := checkNewID(c.To); err != nil {
 		return usage(err)
 	}
-	var in io.Reader = t.in
+	var from io.Reader = t.in
 	if c.File != "-" {
 		f, err := os.Open(t.abs(c.File))
 		if err != nil {
 			return usage(err)
 		}
 		defer f.Close()
-		in = f
+		from = f
 	}
-	a, err := t.open(g, map[string]string{})
+	a, err := t.open(g, runFlags{Workspace: c.Workspace, AnyWorkspace: c.AnyWorkspace, Model: c.Model}.flags())
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	id, now, was, err := a.Import(ctx, a.db, in, c.To)
+	in, err := a.Import(ctx, a.db, from, c.To)
 	if errors.Is(err, openmanus.ErrExists) {
 		return usage(fmt.Errorf("%s: %w; --to NEWID gives the copy an id of its own", c.File, err))
 	}
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", c.File, err))
 	}
-	x := &session{app: a, id: id, s: now}
-	if st := was.Status(); now.Status() != st {
+	x := &session{app: a, id: in.ID, s: in.Now}
+	if st := in.Was.Status(); in.Now.Status() != st {
 		x.note("it was %s and is now interrupted", st)
 	}
-	if mode := was.Config.Approve; now.Config.Approve != mode {
-		x.note("its approval mode was %q and is now %q; resume with --approve to change it", mode, now.Config.Approve)
+	if was, now := in.Was.Config.Approve, in.Now.Config.Approve; was != now {
+		x.note("its approval mode was %q and is now %q; resume with --approve to change it", was, now)
 	}
-	x.note("it works in %s, with %s", now.Config.Workspace, now.Config.Model)
-	_, err = fmt.Fprintln(t.out, plain(id))
+	x.note("it brings the conversation alone; workspace, sandbox, limits, system prompt and tools are those of your configuration")
+	if in.Incomplete != nil {
+		x.note("what it goes on with is decided when it is resumed: %v", in.Incomplete)
+	}
+	x.note("it works in %s, with %s", in.Now.Config.Workspace, in.Now.Config.Model)
+	_, err = fmt.Fprintln(t.out, plain(in.ID))
 	return err
 }

@@ -47,7 +47,7 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 	case st == openmanus.Idle:
 		return usage(fmt.Errorf("nothing was asked of session %s yet: openmanus sessions resume %s \"what you want done\"", x.id, x.id))
 	}
-	return x.resume(ctx, x.id, c.runFlags, m, c.shown)
+	return x.resume(ctx, c.runFlags, m, c.shown)
 }
 
 // request returns the new request, or nil if there is none. Standard input is
@@ -115,7 +115,7 @@ func (c *sessionsRetryCmd) run(ctx context.Context, t *terminal, g *globals) err
 	}
 	switch x.s.Status() {
 	case openmanus.Failed, openmanus.Halted:
-		return x.resume(ctx, x.id, c.runFlags, nil, c.shown)
+		return x.resume(ctx, c.runFlags, nil, c.shown)
 	case openmanus.Finished:
 		return fmt.Errorf("there is nothing to retry: session %s is finished; for another answer, copy it up to the request (openmanus sessions fork %s@N; openmanus sessions log %s counts the events) and resume the copy", x.id, x.id, x.id)
 	}

@@ -74,7 +74,8 @@ func Compile(schema json.RawMessage) (*Schema, error) {
 // Besides the repairs of [Repair], it converts top-level arguments whose schema
 // has one type: an integer, a number or a boolean in quotes ("5", "true"), and
 // an integer with a fraction of zero (5.0). It leaves out null for an argument
-// that is not required.
+// that is not required. It refuses an argument that is there twice, since programs
+// differ in which one they take.
 //
 // The error is for the model. For each fault, up to a few, it names the
 // argument, and says what is allowed and what was given.
@@ -86,6 +87,9 @@ func (s *Schema) Check(input string) (string, error) {
 	members, ok := object(fixed)
 	if !ok {
 		return "", errNoObject
+	}
+	if err := unique(members); err != nil {
+		return "", err
 	}
 	if s == nil {
 		return fixed, nil
