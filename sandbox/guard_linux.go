@@ -41,6 +41,7 @@ func refuseGit(name string) error {
 // preferred.
 type guard struct {
 	ws      string
+	hide    []string // the directories that commands do not see
 	root    *os.Root
 	warn    func(string)
 	mounted bool // what exists is mounted read-only
@@ -82,7 +83,7 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{ws: v.ws, root: root, warn: warn, original: make(map[string]tree),
+	g := &guard{ws: v.ws, hide: v.hide, root: root, warn: warn, original: make(map[string]tree),
 		gitDirs:    make(map[string]inode),
 		newGitDirs: make(map[string]bool), harmless: make(map[string]inode), warned: make(map[string]bool)}
 	names, gitDirs := g.find(maxFindDirs)
@@ -313,6 +314,7 @@ func (g *guard) find(limit int) (names, gitDirs []string) {
 			name := path.Join(dir, e.Name())
 			r, _ := protected.Find(name)
 			switch {
+			case withinAny(g.hide, filepath.Join(g.ws, name)): // commands do not see it
 			case r.Class == protected.Git:
 				gitDirs = append(gitDirs, name)
 			case r.Protected:
