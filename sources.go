@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus/internal/provenance"
 	"github.com/openmanus-go/openmanus/internal/records"
@@ -57,9 +55,11 @@ func FileSource(path string) Source { return Source{From: FromFile + path, Priva
 
 // A Passage is a text that a session knows, with its sources.
 type Passage struct {
-	Seq     int64  // the event that it came with
-	Call    string // the call whose result it is, or ""
+	Seq     int64 // the event that it came with
 	Text    string
+	Call    string // the call whose result it is, or ""; and its tool and arguments
+	Tool    string
+	Input   string
 	Sources []Source
 }
 
@@ -82,9 +82,24 @@ type Provenance struct {
 	// spoken to the model, and its words count as the user's.
 	Read []Source
 
+	// Said is what the user said, and Responses are what services answered, both the
+	// oldest first. A gate reads from them which things of a service the user
+	// named. Do not change them.
+	Said      []string
+	Responses []Response
+
 	// Arguments are the strings and numbers among the arguments, in the order
 	// of their names.
 	Arguments []Argued
+}
+
+// A Response is the result of a call of a tool that is somewhere else.
+type Response struct {
+	Tool    string // its name
+	Input   string // the arguments of the call
+	Text    string
+	Records []records.Record // in Text; all else is Prose
+	Prose   string
 }
 
 // An Argued is a string or a number among the arguments of a call.
@@ -93,9 +108,6 @@ type Argued struct {
 	Value string
 	Parts []Found // in order of From, then Source; they may overlap
 
-	// Beside means that a service answered with a record that has Value in one
-	// field and, in another one, something that the user named.
-	Beside bool
 }
 
 // A Found is a part of an argument that was found in a source. A part that was found
@@ -198,7 +210,7 @@ func (s *State) Provenance(input string) *Provenance {
 	if len(p.Arguments) == 0 || len(s.passages) == 0 {
 		return p
 	}
-	s.known.find(s.passages, p.Arguments)
+	s.known.find(s.passages, p)
 	return p
 }
 
@@ -308,7 +320,7 @@ func (s *State) learnResult(seq int64, c *CallState, e CallDone) {
 	}
 	s.learn(seq, e.Parts.Text(), sources...)
 	if n := len(s.passages); n > 0 && s.passages[n-1].Seq == seq {
-		s.passages[n-1].Call = e.Call
+		s.passages[n-1].Call, s.passages[n-1].Tool, s.passages[n-1].Input = e.Call, c.Name, c.Arguments()
 	}
 	s.noteBlob(e.Whole, s.foreign(seq, sources))
 }
@@ -397,12 +409,12 @@ func (s *State) noteWritten(c *CallState) {
 // asked, and grows with the session. The clones of a state share it; it is safe for
 // concurrent use.
 type knowledge struct {
-	mu      sync.Mutex
-	index   provenance.Index
-	indexed []Passage                   // what index has
-	sources []indexedSource             // by their number in index
-	person  strings.Builder             // what the user said, in lower case
-	records map[string][]records.Record // by each of their values, in lower case
+	mu        sync.Mutex
+	index     provenance.Index
+	indexed   []Passage       // what index has
+	sources   []indexedSource // by their number in index
+	said      []string        // what the user said
+	responses []Response      // of services
 }
 
 // An indexedSource is a source of texts in the index: of prose, or of the values of
@@ -412,55 +424,26 @@ type indexedSource struct {
 	field bool
 }
 
-// find adds to each of the arguments where it was found in the passages.
-func (k *knowledge) find(passages []Passage, args []Argued) {
+// find adds to p where its arguments were found in the passages, and what the gate
+// may ask besides.
+func (k *knowledge) find(passages []Passage, p *Provenance) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.update(passages)
-	values := make([]string, len(args))
-	for i, a := range args {
+	p.Said, p.Responses = slices.Clip(k.said), slices.Clip(k.responses)
+	values := make([]string, len(p.Arguments))
+	for i, a := range p.Arguments {
 		values[i] = a.Value
-		args[i].Beside = k.beside(a.Value)
 	}
 	for i, matches := range k.index.FindAll(values) {
+		a := &p.Arguments[i]
 		for _, m := range matches {
 			for _, n := range m.Sources {
 				src := k.sources[n]
-				args[i].Parts = append(args[i].Parts,
+				a.Parts = append(a.Parts,
 					Found{From: m.From, To: m.To, Source: src.Source, As: m.As, Bytes: m.Bytes, Field: src.field})
 			}
 		}
-	}
-}
-
-// beside reports whether a record has value, and something that the user named.
-func (k *knowledge) beside(value string) bool {
-	value = strings.ToLower(strings.TrimSpace(value))
-	person := k.person.String()
-	for _, r := range k.records[value] {
-		for _, other := range r {
-			if other = strings.ToLower(other); other != value && len(other) >= 4 && standsIn(person, other) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// standsIn reports whether text has words, with no letter or digit beside them.
-func standsIn(text, words string) bool {
-	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for rest := text; ; {
-		i := strings.Index(rest, words)
-		if i < 0 {
-			return false
-		}
-		before, _ := utf8.DecodeLastRuneInString(rest[:i])
-		after, _ := utf8.DecodeRuneInString(rest[i+len(words):])
-		if !inWord(before) && !inWord(after) {
-			return true
-		}
-		rest = rest[i+len(words):]
 	}
 }
 
@@ -483,8 +466,7 @@ func (k *knowledge) update(passages []Passage) {
 	same := func(a, b Passage) bool { return a.Seq == b.Seq && a.Text == b.Text }
 	n := len(k.indexed)
 	if n > len(passages) || n > 0 && !same(k.indexed[n-1], passages[n-1]) {
-		k.index, k.indexed, k.sources, k.records, n = provenance.Index{}, nil, nil, nil, 0
-		k.person.Reset()
+		k.index, k.indexed, k.sources, k.said, k.responses, n = provenance.Index{}, nil, nil, nil, nil, 0
 	}
 	for _, p := range passages[n:] {
 		for _, src := range p.Sources {
@@ -493,32 +475,31 @@ func (k *knowledge) update(passages []Passage) {
 				texts = []string{p.Text}
 			}
 			for _, t := range texts {
-				k.add(src, t)
+				k.add(p, src, t)
 			}
 		}
 	}
 	k.indexed = passages[:len(passages):len(passages)]
 }
 
-// add adds a text of a source to the index. The answers of services are taken apart.
-func (k *knowledge) add(src Source, text string) {
+// add adds a text of a source of the passage p to the index. The answers of services
+// are taken apart.
+func (k *knowledge) add(p Passage, src Source, text string) {
 	switch {
 	case src.From == FromPerson:
-		k.person.WriteString(strings.ToLower(text) + "\n")
-	case strings.HasPrefix(src.From, FromMCP):
-		var list []records.Record
-		list, text = records.Read(text)
-		if k.records == nil {
-			k.records = make(map[string][]records.Record)
-		}
-		for _, r := range list {
-			for _, v := range r {
-				k.index.Add(k.number(src, true), v)
-				k.index.Add(k.number(src, true), "\n")
-				v = strings.ToLower(v)
-				k.records[v] = append(k.records[v], r)
+		k.said = append(k.said, text)
+	case strings.HasPrefix(src.From, FromMCP) && p.Tool != "":
+		a := Response{Tool: p.Tool, Input: p.Input, Text: text}
+		a.Records, a.Prose = records.Read(text)
+		k.responses = append(k.responses, a)
+		for _, r := range a.Records {
+			for _, f := range r {
+				if !f.Prose {
+					k.index.Add(k.number(src, true), f.Value+"\n")
+				}
 			}
 		}
+		text = a.Prose
 	}
 	k.index.Add(k.number(src, false), text)
 }

@@ -45,11 +45,14 @@ func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) 
 	}
 	j := judge{gate: g, call: call, spec: spec, facts: f, private: readPrivate(p.Read, spec.From)}
 	for _, a := range p.Arguments {
-		for _, look := range []func(argument) *concern{j.request, j.sending, j.running, j.foreign, j.protected} {
+		for _, look := range []func(argument) *concern{j.request, j.sending, j.running, j.leaving, j.protected} {
 			if c := look(newArgument(a, spec)); c != nil {
 				return c
 			}
 		}
+	}
+	if spec.From != "" {
+		return j.foreign()
 	}
 	return nil
 }
@@ -177,117 +180,31 @@ func (j judge) running(a argument) *concern {
 	return &concern{sourceName(part.Source), fmt.Sprintf("%s run %s: %s", j.call.Name, how, quote(a.Value[part.From:part.To]))}
 }
 
-// foreign looks at an argument of a tool that is somewhere else, or that says
-// nothing of its arguments.
-func (j judge) foreign(a argument) *concern {
-	if j.spec.From == "" {
+// leaving looks at what is private in an argument of a tool that is somewhere else.
+func (j judge) leaving(a argument) *concern {
+	if j.spec.From == "" || !j.private {
 		return nil
 	}
+	limit := strict
 	if j.spec.Hints.ReadOnly {
-		if leak := j.leaks(a.Argued, ordinary); leak != nil && j.private {
-			return &concern{j.who(nil, leak), leak.text() + " sent to " + sourceName(openmanus.Source{From: j.spec.From})}
-		}
-		if part := chosen(a); part != nil && isAddress(a.Value) {
-			return &concern{sourceName(part.Source), fmt.Sprintf("%s to be called with %s %s, which you did not name",
-				j.call.Name, a.Name, quote(a.Value))}
-		}
+		limit = ordinary
+	}
+	leak := j.leaks(a.Argued, limit)
+	if leak == nil || !j.spec.Hints.ReadOnly && (saysWhere(a) || j.destinationNamed()) {
 		return nil
 	}
-	part := chosen(a)
-	if part == nil && !saysWhere(a) {
-		part = addressIn(a)
-		if part == nil && !a.Beside && !j.everyWhere(notChosen) {
-			part = foreignPart(a.Argued, func(f openmanus.Found) bool { return !f.Field && 2*(f.To-f.From) >= len(a.Value) })
-		}
-	}
-	if part != nil {
-		return &concern{sourceName(part.Source), fmt.Sprintf("%s to be called with %s %s, which you did not name",
-			j.call.Name, a.Name, quote(a.Value))}
-	}
-	if leak := j.leaks(a.Argued, strict); leak != nil && j.private && !saysWhere(a) && !j.everyWhere(userNamed) {
-		return &concern{j.who(nil, leak), leak.text() + " sent to " + sourceName(openmanus.Source{From: j.spec.From})}
-	}
-	return nil
+	return &concern{j.who(nil, leak), leak.text() + " sent to " + sourceName(openmanus.Source{From: j.spec.From})}
 }
 
-// chosen returns the part of an argument that says where, if others chose it. The
-// user chose what the user wrote, unless it is so short that it may stand there for
-// another reason. A service chose none of the identifiers that it answers with, but
-// an address may be anyone's: it counts as chosen by the user only if it belongs to
-// something that the user named.
-func chosen(a argument) *openmanus.Found {
-	if !saysWhere(a) {
-		return nil
-	}
-	const short = 3
-	if len(a.Value) < short && !a.Beside {
-		return longestPart(a.Argued, func(f openmanus.Found) bool { return !f.Source.Trusted && !f.Field })
-	}
-	if covered(a.Argued, fromTrusted) > len(a.Value)*3/4 {
-		return nil
-	}
-	half := func(f openmanus.Found) bool { return !f.Field && 2*(f.To-f.From) >= len(a.Value) }
-	if part := foreignPart(a.Argued, half); part != nil && !a.Beside {
-		return part
-	}
-	if isAddress(a.Value) && !a.Beside {
-		return foreignPart(a.Argued, anyPart)
-	}
-	return nil
-}
-
-// addressIn returns the part of an argument of content that is an address which others
-// chose: a link in a message, say.
-func addressIn(a argument) *openmanus.Found {
-	return foreignPart(a.Argued, func(f openmanus.Found) bool {
-		from, to := f.From, f.To
-		for from > 0 && !strings.ContainsRune(" \n\t<>()\"'", rune(a.Value[from-1])) {
-			from--
-		}
-		for to < len(a.Value) && !strings.ContainsRune(" \n\t<>()\"'", rune(a.Value[to])) {
-			to++
-		}
-		return !f.Field && slices.ContainsFunc(strings.Fields(a.Value[from:to]), isAddress)
-	})
-}
-
-// isAddress reports whether a word is an address that may be anywhere: of a page, a
-// mailbox, an account, a telephone.
-func isAddress(word string) bool {
-	word = strings.Trim(word, ".,;:!?()<>\"'")
-	digits := 0
-	for _, r := range word {
-		if unicode.IsDigit(r) {
-			digits++
-		}
-	}
-	switch host, last, dotted := strings.Cut(word, "."); {
-	case strings.Contains(word, "://"), strings.Contains(word, "@"), strings.HasPrefix(strings.ToLower(word), "www."):
-		return true
-	case !strings.ContainsAny(word, " \n-:") && digits >= 10:
-		return true
-	default:
-		return dotted && len(host) > 1 && strings.Contains(last, ".") && digits == 0 || strings.Contains(word, ".") &&
-			strings.Contains(word, "/")
-	}
-}
-
-func userNamed(a argument) bool {
-	return covered(a.Argued, fromPerson) >= len(strings.TrimSpace(a.Value))*3/4
-}
-func notChosen(a argument) bool { return chosen(a) == nil }
-
-// everyWhere reports whether ok holds for every argument of the call that says where,
+// destinationNamed reports whether the user wrote every place that the arguments name,
 // and there is one.
-func (j judge) everyWhere(ok func(argument) bool) bool {
+func (j judge) destinationNamed() bool {
 	n := 0
 	for _, v := range j.call.Provenance.Arguments {
-		a := newArgument(v, j.spec)
-		if !saysWhere(a) {
-			continue
-		}
-		if n++; !ok(a) {
-			return false
+		if a := newArgument(v, j.spec); saysWhere(a) {
+			if n++; covered(a.Argued, fromPerson) < len(strings.TrimSpace(a.Value))*3/4 {
+				return false
+			}
 		}
 	}
 	return n > 0

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -132,5 +133,26 @@ func TestProvenance(t *testing.T) {
 				t.Errorf("by %q: %q, want a question that says %q", v.Rule, v.Reason, c.want)
 			}
 		})
+	}
+}
+
+// BenchmarkProvenance rules on a request in a session that has read a megabyte.
+func BenchmarkProvenance(b *testing.B) {
+	var texts []text
+	for i := range 100 {
+		texts = append(texts, text{fmt.Sprintf("file:%d.txt", i), strings.Repeat(fmt.Sprintf("line %d of a file, with words and sales of %d\n", i, i*7919), 200)})
+	}
+	s := readSession("sum up example.org/a", append(texts, page, secret)...)
+	g, err := New(Options{Workspace: "/w"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	made, spec := call("fetch", at("https://example.org/c?q=tallest+building+in+Lyon&lang=en&page=2&sort=relevance&from=2024-01-01"))
+	s.Provenance(made.Input) // builds the index
+	for b.Loop() {
+		made.Provenance = s.Provenance(made.Input)
+		if v, err := g.Rule(b.Context(), made, spec); err != nil || !v.Allow {
+			b.Fatal(v, err)
+		}
 	}
 }

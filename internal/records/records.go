@@ -18,7 +18,16 @@ import (
 // A Record is a group of values that belong together: those of the fields of an
 // object, and of the lists among them. An element of a list that is no object is a
 // record of its own.
-type Record []string
+type Record []Field
+
+// A Field is a value with the name of its field; "" if it is such a name itself, or an
+// element of a list. Prose stands in a record, too.
+type Field struct {
+	Name, Value string
+	Prose       bool
+}
+
+func (f Field) String() string { return f.Name + "=" + f.Value }
 
 const (
 	maxText  = 1 << 20 // bytes of text that are looked at
@@ -37,7 +46,7 @@ func Read(text string) (list []Record, prose string) {
 		return nil, text
 	}
 	var r reader
-	r.node(n.Content[0], nil, 0)
+	r.node(n.Content[0], "", nil, 0)
 	return r.list, strings.Join(r.prose, "\n")
 }
 
@@ -46,22 +55,22 @@ type reader struct {
 	prose []string
 }
 
-// node reads n, which belongs to the record rec; nil: to none.
-func (r *reader) node(n *yaml.Node, rec *Record, depth int) {
+// node reads n, the value of a field of the record rec; nil: of none.
+func (r *reader) node(n *yaml.Node, name string, rec *Record, depth int) {
 	if depth > maxDepth {
 		r.prose = append(r.prose, fmt.Sprint(n.Value))
 		return
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		r.value(n.Value, rec)
+		r.value(Field{Name: name, Value: n.Value}, rec)
 	case yaml.SequenceNode:
 		for _, e := range n.Content {
 			if rec != nil && e.Kind == yaml.ScalarNode {
-				r.node(e, rec, depth+1)
+				r.node(e, name, rec, depth+1)
 				continue
 			}
-			r.node(e, nil, depth+1)
+			r.node(e, "", nil, depth+1)
 		}
 	case yaml.MappingNode:
 		own := rec
@@ -70,25 +79,30 @@ func (r *reader) node(n *yaml.Node, rec *Record, depth int) {
 			defer func() { r.list = append(r.list, *own) }()
 		}
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			if key := n.Content[i].Value; isName(key) {
-				r.value(key, own)
+			key := n.Content[i].Value
+			if isName(key) {
+				r.value(Field{Value: key}, own)
 			}
-			r.node(n.Content[i+1], own, depth+1)
+			r.node(n.Content[i+1], key, own, depth+1)
 		}
 	}
 }
 
 // value adds a value to a record, or to the prose.
-func (r *reader) value(v string, rec *Record) {
-	v = strings.TrimSpace(v)
+func (r *reader) value(f Field, rec *Record) {
+	v := strings.TrimSpace(f.Value)
+	f.Value = v
 	switch {
 	case v == "":
 	case len(v) > maxValue || strings.ContainsAny(v, "\n\r") || len(strings.Fields(v)) > maxWords:
 		r.prose = append(r.prose, v)
+		if rec != nil {
+			*rec = append(*rec, Field{f.Name, v, true})
+		}
 	case rec == nil:
-		r.list = append(r.list, Record{v})
+		r.list = append(r.list, Record{f})
 	default:
-		*rec = append(*rec, v)
+		*rec = append(*rec, f)
 	}
 }
 

@@ -12,12 +12,12 @@ func TestRead(t *testing.T) {
 	for _, c := range []struct{ text, records, prose string }{
 		{"", "", ""},
 		{"just a sentence.", "", "just a sentence."},
-		{"- general\n- random", "[[general] [random]]", ""},
-		{`{"name": "Ann", "mail": "ann@example.org"}`, "[[Ann ann@example.org]]", ""},
-		{"{'City Hub': '1 Main Street'}", "[[City Hub 1 Main Street]]", ""},
-		{"- id_: '7'\n  to:\n  - a@example.org\n  - b@example.org\n  body: " + long, "[[7 a@example.org b@example.org]]", strings.TrimSpace(long)},
-		{"[[1, 2], {a: {b: c}}]", "[[1] [2] [c]]", ""},
-		{"a: \"two\\nlines\"", "[[]]", "two\nlines"},
+		{"- general\n- random", "[[=general] [=random]]", ""},
+		{`{"name": "Ann", "mail": "ann@example.org"}`, "[[name=Ann mail=ann@example.org]]", ""},
+		{"{'City Hub': '1 Main Street'}", "[[=City Hub City Hub=1 Main Street]]", ""},
+		{"- id_: '7'\n  to:\n  - a@example.org\n  - b@example.org\n  body: " + long, "[[id_=7 to=a@example.org to=b@example.org body=" + strings.TrimSpace(long) + "]]", strings.TrimSpace(long)},
+		{"[[1, 2], {a: {b: c}}]", "[[=1] [=2] [b=c]]", ""},
+		{"a: \"two\\nlines\"", "[[a=two\nlines]]", "two\nlines"},
 		{"a: [", "", "a: ["},
 	} {
 		list, prose := Read(c.text)
