@@ -239,6 +239,7 @@ var adapters = []floor{
 		module:                             speaks,
 		module + "/egress":                 "hosts are named as where they are dialled",
 		module + "/internal/protected":     "what programs outside a sandbox take orders from",
+		module + "/internal/records":       "what services say is told from what people wrote",
 		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
 		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
 	}},
