@@ -53,7 +53,7 @@ const (
 )
 
 var base64Alphabet = func() *alphabet {
-	a := newAlphabet(6, 4, 4, upperCase+lowerCase+digits+"+/", blanks+marks)
+	a := newAlphabet(6, 4, 2, upperCase+lowerCase+digits+"+/", blanks+marks)
 	a.value['-'], a.value['_'] = 62, 63
 	a.worth = worthBase64
 	return a
@@ -183,6 +183,7 @@ func (a *alphabet) segment(d *decoding, vals []uint8, pos []int32) {
 		}
 		if a.likely(d.v.text, int(pos[i]), int(pos[j-1])+1) {
 			a.word(d, a.bytes(d, vals[i:j]), pos[i:j])
+			a.unpack(d, vals[i:], pos[i:])
 		}
 		i = j
 	}
@@ -213,11 +214,11 @@ func (a *alphabet) bytes(d *decoding, vals []uint8) []byte {
 // like an encoded text than like a word of a language.
 func (a *alphabet) likely(text string, from, to int) bool {
 	word := text[from:to]
-	if len(word) < a.least {
-		return false
-	}
 	if to < len(text) && text[to] == '=' {
 		return true
+	}
+	if len(word) < 4 {
+		return false
 	}
 	switch a {
 	case base64Alphabet:
@@ -264,18 +265,26 @@ func text(b []byte) int {
 	return i
 }
 
-// word puts a decoded word if all of it reads as text, or what was packed in it.
+// word puts a decoded word if all of it reads as text, in UTF-8 or UTF-16.
 func (a *alphabet) word(d *decoding, buf []byte, pos []int32) {
 	if len(buf) >= 2 && text(buf) == len(buf) {
 		a.put(d, buf, pos, 0, len(buf))
 	}
-	unpacked := unpack(buf)
-	if unpacked == "" {
-		unpacked = fromUTF16(buf)
-	}
-	if unpacked != "" {
+	if wide := fromUTF16(buf); wide != "" {
 		mark := d.mark()
-		d.putString(unpacked, int(pos[0]), int(pos[len(pos)-1])+1)
+		d.putString(wide, int(pos[0]), int(pos[len(pos)-1])+1)
+		d.cut(mark, 1)
+	}
+}
+
+// unpack puts what gzip or zlib packed in the bytes that characters stand for.
+func (a *alphabet) unpack(d *decoding, vals []uint8, pos []int32) {
+	if b := a.bytes(d, vals[:min(len(vals), 3*a.group)]); len(b) < 2 || !(b[0] == 0x1f && b[1] == 0x8b || b[0] == 0x78) {
+		return
+	}
+	if text := unpack(a.bytes(d, vals)); text != "" {
+		mark := d.mark()
+		d.putString(text, int(pos[0]), int(pos[len(pos)-1])+1)
 		d.cut(mark, 1)
 	}
 }

@@ -135,6 +135,27 @@ func (c *canon) edge(i int) bool {
 	return i == 0 || i == len(c.sym) || c.word[i-1] != c.word[i]
 }
 
+// upper reports whether the symbol i is an upper-case letter in the text.
+func (c *canon) upper(i int) bool {
+	b := c.text[c.from[i]]
+	return 'A' <= b && b <= 'Z' || b >= utf8.RuneSelf && isUpper(c.text[c.from[i]:])
+}
+
+// beginsSentence reports whether nothing but quotes and blanks stands between
+// the symbol i and the end of a sentence or a line, or the beginning of the text.
+func (c *canon) beginsSentence(i int) bool {
+	for at := int(c.from[i]) - 1; at >= 0; at-- {
+		switch c.text[at] {
+		case ' ', '\t', '"', '\'', '(', '*', '`', '#', '-', '|', '/':
+			continue
+		case '.', '!', '?', '\n':
+			return true
+		}
+		return false
+	}
+	return true
+}
+
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 func isUpper(s string) bool {

@@ -8,13 +8,13 @@ import (
 // ciphers finds what is written backwards, with the words or the letters of
 // each word in the opposite order, in an alphabet that is shifted (rot13,
 // Caesar) or turned (atbash), or both. All of them apply to symbols, so that
-// nothing is decoded for it. Common words of three letters or more are no
-// ciphers: only what stands between them is tried.
+// nothing is decoded for it. Common words of five letters or more, and shorter
+// ones next to others, are no ciphers: only what stands between them is tried.
 func (f *finder) ciphers() {
 	c := &f.canon
 	begin := 0
 	for i, w := range c.words {
-		if f.plain[i] && w.hi-w.lo > 2 {
+		if f.plain[i] && w.hi-w.lo > 2 && (w.hi-w.lo > 4 || i > 0 && f.plain[i-1] || i+1 < len(c.words) && f.plain[i+1]) {
 			f.between(begin, w.lo)
 			begin = w.hi
 		}
@@ -114,9 +114,13 @@ func (f *finder) alphabets(direction, letters int) {
 			return
 		}
 		f.turn(t)
-		if usual {
-			f.words(t.names[direction])
+		if !usual {
+			f.telling += cipherBits
+			f.runsOf(t.names[direction], t.least)
+			f.telling -= cipherBits
+			continue
 		}
+		f.words(t.names[direction])
 		f.runsOf(t.names[direction], t.least)
 	}
 }
@@ -157,7 +161,7 @@ func (f *finder) extend(i, done int, name string) int {
 	for hi < n && f.at(hi) != 0 {
 		hi++
 	}
-	if f.otherBits(lo, hi+gramLen-1) < Telling {
+	if f.otherBits(lo, hi+gramLen-1) < f.telling && hi+gramLen-1-lo < len(f.canon.sym) {
 		return hi
 	}
 	f.lists = f.lists[:0]
@@ -193,7 +197,7 @@ const longRun = 12
 
 // otherBits returns the weight of f.other[lo:hi].
 func (f *finder) otherBits(lo, hi int) int {
-	c, bits := &f.canon, 0
+	c, bits, plain := &f.canon, 0, 0
 	for i := lo; i < hi; {
 		w := c.words[c.word[f.order[i]]]
 		j := i + 1
@@ -204,13 +208,13 @@ func (f *finder) otherBits(lo, hi int) int {
 		case j-i < w.hi-w.lo:
 			bits += weighPart(f.other[i:j])
 		case isCommon(f.other[i:j]):
-			bits += phraseBits
+			plain++
 		default:
-			bits += weigh(f.other, i, j, letterBits)
+			bits += weighWord(f.other[i:j])
 		}
 		i = j
 	}
-	return bits
+	return bits + phraseBits*max(0, plain-freeWords)
 }
 
 // keepOther adds a match of f.other[lo:hi] if it is telling: 12 symbols or
@@ -218,10 +222,11 @@ func (f *finder) otherBits(lo, hi int) int {
 func (f *finder) keepOther(source uint32, lo, hi int, name string) {
 	c := &f.canon
 	bits := f.otherBits(lo, hi)
-	if bits < Telling {
+	first, last := int(slices.Min(f.order[lo:hi])), int(slices.Max(f.order[lo:hi]))
+	all := f.whole && hi-lo == len(c.sym)
+	if bits < f.telling && !all {
 		return
 	}
-	first, last := int(slices.Min(f.order[lo:hi])), int(slices.Max(f.order[lo:hi]))
 	if hi-lo < longRun && (!c.edge(first) || !c.edge(last+1)) {
 		return
 	}

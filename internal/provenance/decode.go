@@ -102,6 +102,7 @@ type view struct {
 	depth    int
 	guess    bool // a cipher or so was undone on the way to it
 	twice    bool // joined, of a joined one
+	doubt    bool // letters were left out or replaced on the way to it
 	bytes    byteSet
 	odd      bool // has a word that may be anything
 	coded    bool // has something in it that may be encoded
@@ -221,6 +222,7 @@ func (d *decoding) end() {
 		if w.kind != joined {
 			w.depth++
 		}
+		w.doubt = d.v.doubt || w.kind == woven || w.kind == spelling
 		w.twice = w.kind == joined && d.v.kind == joined
 		if !d.sources {
 			w.from, w.to = slices.Clone(d.from), slices.Clone(d.to)

@@ -78,22 +78,23 @@ func covered(matches []Match, m Match) bool {
 
 // A finder is the memory of a Find.
 type finder struct {
-	x      *Index
-	v      *view
-	d      decoding
-	canon  canon
-	lists  []uint32 // of each gram of the canonical form, by its first symbol
-	plain  []bool   // whether each word is a common one
-	pieces []piece
-	other  []uint64 // the symbols in another order or alphabet
-	order  []int32  // where in the canonical form they stand
-	open   []int32  // by source: where its run began, plus 1
-	seen   []int32  // by source: where it was seen last, plus 1
-	active []uint32 // the sources with a run
-	found  []found
-	first  int // the bytes first:last of the text are those of its symbols
-	last   int
-	whole  bool // the view stands for all symbols of the text
+	x       *Index
+	v       *view
+	d       decoding
+	canon   canon
+	lists   []uint32 // of each gram of the canonical form, by its first symbol
+	plain   []bool   // whether each word is a common one
+	pieces  []piece
+	other   []uint64 // the symbols in another order or alphabet
+	order   []int32  // where in the canonical form they stand
+	open    []int32  // by source: where its run began, plus 1
+	seen    []int32  // by source: where it was seen last, plus 1
+	active  []uint32 // the sources with a run
+	found   []found
+	first   int // the bytes first:last of the text are those of its symbols
+	last    int
+	telling int  // the weight that a match in the view needs
+	whole   bool // the view stands for all symbols of the text
 }
 
 var finders = sync.Pool{New: func() any { return new(finder) }}
@@ -137,6 +138,10 @@ func (f *finder) search(v *view) {
 		f.first, f.last = from, to
 	}
 	f.whole = from <= f.first && to >= f.last
+	f.telling = Telling
+	if v.doubt {
+		f.telling += doubtBits
+	}
 	f.plain = f.plain[:0]
 	for _, w := range c.words {
 		f.plain = append(f.plain, isCommon(c.sym[w.lo:w.hi]))
@@ -231,40 +236,53 @@ func (x *Index) sources(set uint32, each func(uint32)) {
 	}
 }
 
-// runBits returns the weight of a run.
+// runBits returns the weight of a run. Its first three common words count for
+// nothing.
 func (f *finder) runBits(lo, hi int) int {
-	c, bits := &f.canon, 0
+	c, bits, plain := &f.canon, 0, 0
 	for i := int(c.word[lo]); i < len(c.words) && c.words[i].lo < hi; i++ {
 		w := c.words[i]
 		switch {
-		case lo <= w.lo && w.hi <= hi && f.plain[i]:
-			bits += min(phraseBits, 4*(w.hi-w.lo))
-		case lo <= w.lo && w.hi <= hi:
-			bits += f.wordBits(i)
-		default:
+		case w.lo < lo || hi < w.hi:
 			bits += weighPart(c.sym[max(lo, w.lo):min(hi, w.hi)])
+		case f.plain[i]:
+			plain++
+		default:
+			bits += f.wordBits(i)
 		}
 	}
-	return bits
+	return bits + phraseBits*max(0, plain-freeWords)
 }
 
-// wordBits returns the weight of a whole word.
+// wordBits returns the weight of a whole word. Each word of several that a
+// change of case joins counts by itself.
 func (f *finder) wordBits(i int) int {
-	w := f.canon.words[i]
+	c, w := &f.canon, f.canon.words[i]
 	if f.plain[i] {
 		return commonBits
 	}
-	b := weigh(f.canon.sym, w.lo, w.hi, letterBits)
-	if w.upper && w.hi-w.lo > 2 {
-		b += upperBits
+	bits, begin := 0, w.lo
+	for at := w.lo + 1; at <= w.hi; at++ {
+		if at < w.hi && !(c.upper(at) && !c.upper(at-1)) {
+			continue
+		}
+		if isCommon(c.sym[begin:at]) {
+			bits += phraseBits
+		} else {
+			bits += weighWord(c.sym[begin:at])
+		}
+		begin = at
 	}
-	return b
+	if w.upper && w.hi-w.lo > 2 && !c.upper(w.lo+1) && !c.beginsSentence(w.lo) {
+		bits += upperBits
+	}
+	return bits
 }
 
 // tokens finds words and names that are too short for a run.
 func (f *finder) tokens() {
 	c := &f.canon
-	short := f.whole && len(c.words) <= 4 // then also words that tell nothing by themselves
+	short := f.whole && len(c.words) <= 4 && !f.v.doubt // then also words that tell nothing by themselves
 	add := func(lo, hi, bits int) {
 		if hi-lo >= gramLen {
 			return
@@ -274,7 +292,7 @@ func (f *finder) tokens() {
 		})
 	}
 	for i, w := range c.words {
-		if b := f.wordBits(i); short || b > 6 {
+		if b := f.wordBits(i); short || b > 3 && (!f.v.doubt || w.hi-w.lo > 4) {
 			add(w.lo, w.hi, b)
 		}
 	}
@@ -287,7 +305,7 @@ func (f *finder) tokens() {
 		if n.words == 1 {
 			continue
 		}
-		if n.dotted {
+		if f.isHost(n) {
 			bits += hostBits
 		}
 		add(n.lo, n.hi, bits)
@@ -319,7 +337,7 @@ func (f *finder) chains() {
 			}
 		}
 		whole := f.whole && chain.lo == 0 && chain.hi == n
-		if chain.bits >= Telling || whole && (one || chain.bits >= wholeBits) {
+		if chain.bits >= f.telling || whole && (one || chain.bits >= wholeBits) {
 			f.keep(chain, "")
 		}
 	}
@@ -354,11 +372,11 @@ func (f *finder) split() {
 	c := &f.canon
 	for _, n := range c.names {
 		whole := f.whole && n.lo == 0 && n.hi == len(c.sym)
-		if !(n.dotted || whole) || n.hi-n.lo > 64 {
+		if n.words < 2 && !whole || !(whole || f.isHost(n)) || n.hi-n.lo > 64 {
 			continue
 		}
 		pieces, bits := f.cut(n)
-		if len(pieces) < 2 || bits < wholeBits || bits < Telling && !whole {
+		if len(pieces) < 2 || bits < wholeBits || bits < f.telling && !whole {
 			continue
 		}
 		for _, p := range pieces {
@@ -373,6 +391,12 @@ func (f *finder) split() {
 			})
 		}
 	}
+}
+
+// isHost reports whether a name ends as the name of a host does.
+func (f *finder) isHost(n unit) bool {
+	c := &f.canon
+	return n.dotted && topLevel[keyOf(c.sym[c.words[c.word[n.hi-1]].lo:n.hi][:min(gramLen, n.hi-c.words[c.word[n.hi-1]].lo)])]
 }
 
 // cut covers a name with as few tokens and runs as possible. It returns none if
@@ -402,7 +426,7 @@ func (f *finder) cut(n unit) ([]piece, int) {
 			}
 			bits := at.bits + commonBits
 			if !isCommon(c.sym[i:j]) {
-				bits = at.bits + weigh(c.sym, i, j, letterBits)
+				bits = at.bits + weighWord(c.sym[i:j])
 			}
 			if !c.edge(j) {
 				bits -= 6
@@ -417,8 +441,8 @@ func (f *finder) cut(n unit) ([]piece, int) {
 	if end.pieces == 0 {
 		return nil, 0
 	}
-	if n.dotted {
-		end.bits += hostBits - 4
+	if f.isHost(n) {
+		end.bits += hostBits / 2
 	}
 	var pieces []piece
 	for j := n.hi; j > n.lo; j = best[j-n.lo].from {

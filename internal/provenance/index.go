@@ -227,14 +227,9 @@ func (x *Index) addText(id uint32, text string) {
 		}
 	}
 	x.insertAll(keys[:n], id)
-	for _, w := range c.words {
-		if w.hi-w.lo < gramLen {
-			x.insert(keyOf(c.sym[w.lo:w.hi]), id)
-		}
-	}
-	for _, n := range c.names {
-		if n.words > 1 && n.hi-n.lo < gramLen {
-			x.insert(keyOf(c.sym[n.lo:n.hi]), id)
+	for i, w := range c.words {
+		for j := i; j < len(c.words) && c.words[j].hi-w.lo < gramLen; j++ {
+			x.insert(keyOf(c.sym[w.lo:c.words[j].hi]), id)
 		}
 	}
 }

@@ -183,12 +183,12 @@ var disguises = []disguise{
 			return c
 		}, s)
 	})},
-	{name: "words reversed", words: true, loses: true, apply: plain(func(s string) string {
+	{name: "words reversed", turns: true, words: true, loses: true, apply: plain(func(s string) string {
 		w := strings.Fields(s)
 		slices.Reverse(w)
 		return strings.Join(w, " ")
 	})},
-	{name: "letters of words reversed", words: true, loses: true, apply: plain(func(s string) string {
+	{name: "letters of words reversed", turns: true, words: true, loses: true, apply: plain(func(s string) string {
 		w := strings.Fields(s)
 		for i := range w {
 			w[i] = reverse(w[i])
@@ -337,3 +337,5 @@ func TestMutations(t *testing.T) {
 		t.Errorf("%d of %d not found", missed, n)
 	}
 }
+
+func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
