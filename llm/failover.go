@@ -3,9 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"time"
 )
 
 // A Named is a model with the name that its replies bear.
@@ -79,44 +77,4 @@ func elsewhere(req *Request) *Request {
 	other := *req
 	other.Memo = nil
 	return &other
-}
-
-// Deadline returns a Model that ends a request to m with an [Error] of kind
-// [Timeout] if the reply is not complete after limit, which is above 0.
-func Deadline(m Model, limit time.Duration) Model { return &deadline{m, limit} }
-
-// A deadline is the Model of [Deadline].
-type deadline struct {
-	model Model
-	limit time.Duration
-}
-
-// Stream implements [Model].
-func (d *deadline) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
-	return func(yield func(Delta, error) bool) {
-		inner, cancel := context.WithTimeout(ctx, d.limit)
-		defer cancel()
-		stopped := false
-		for delta, err := range d.model.Stream(inner, req) {
-			if err != nil {
-				yield(delta, d.reason(ctx, inner, err))
-				return
-			}
-			stopped = stopped || delta.Stop != ""
-			if !yield(delta, nil) {
-				return
-			}
-		}
-		if err := d.reason(ctx, inner, nil); err != nil && !stopped {
-			yield(Delta{}, err)
-		}
-	}
-}
-
-// reason returns err, or the error of the limit if that ended the request.
-func (d *deadline) reason(ctx, inner context.Context, err error) error {
-	if inner.Err() != nil && ctx.Err() == nil {
-		return &Error{Kind: Timeout, Err: fmt.Errorf("the reply took longer than %v", d.limit)}
-	}
-	return err
 }

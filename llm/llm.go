@@ -18,6 +18,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -126,6 +127,21 @@ func (m Message) Calls() []Call {
 		}
 	}
 	return cs
+}
+
+// CallNames returns the names of the tools that the last reply in messages calls, by
+// the ids of the calls. Adapters need it where a result has to name its tool.
+func CallNames(messages []Message) map[string]string {
+	names := map[string]string{}
+	for _, m := range slices.Backward(messages) {
+		if m.Role == Assistant {
+			for _, c := range m.Calls() {
+				names[c.ID] = c.Name
+			}
+			break
+		}
+	}
+	return names
 }
 
 // A ToolSpec describes a tool to the model.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 )
 
@@ -103,7 +102,7 @@ func asText(messages []Message, i int) Message {
 		}
 	case Tool:
 		out.Role = User
-		names := callNames(messages[:i])
+		names := CallNames(messages[:i])
 		for _, p := range msg.Parts {
 			if r, ok := p.(Result); ok {
 				out.Parts = append(out.Parts, tellResult(r, names[r.ID])...)
@@ -123,21 +122,6 @@ func tellCall(c Call) string {
 		input = "{}"
 	}
 	return fmt.Sprintf("<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>", c.Name, input)
-}
-
-// callNames returns the names of the tools that the last reply calls, by the ids
-// of the calls.
-func callNames(before []Message) map[string]string {
-	names := map[string]string{}
-	for _, msg := range slices.Backward(before) {
-		if msg.Role == Assistant {
-			for _, c := range msg.Calls() {
-				names[c.ID] = c.Name
-			}
-			break
-		}
-	}
-	return names
 }
 
 // tellResult returns an earlier result as text and files, between tags.

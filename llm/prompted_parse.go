@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -151,7 +152,7 @@ func readCall(raw json.RawMessage) (textPiece, bool) {
 	if json.Unmarshal(w.Function, &function) != nil && len(w.Function) > 0 {
 		return readCall(w.Function)
 	}
-	name := first(w.Name, w.Tool, w.ToolName, function)
+	name := cmp.Or(w.Name, w.Tool, w.ToolName, function)
 	input := json.RawMessage("{}")
 	for _, in := range []json.RawMessage{w.Arguments, w.Params, w.Args, w.Input} {
 		if len(in) > 0 && string(in) != "null" {
@@ -164,16 +165,6 @@ func readCall(raw json.RawMessage) (textPiece, bool) {
 		input = json.RawMessage(s)
 	}
 	return textPiece{true, name, string(input)}, name != ""
-}
-
-// first returns the first that is not "".
-func first(all ...string) string {
-	for _, s := range all {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // tagged returns the calls in a tag. Text that cannot be parsed is a call, too, so
@@ -209,7 +200,7 @@ func namedInput(inside string) string {
 	inside = strings.TrimSpace(inside)
 	all := parameter().FindAllStringSubmatch(inside, -1)
 	if all == nil {
-		return first(inside, "{}")
+		return cmp.Or(inside, "{}")
 	}
 	args := map[string]any{}
 	for _, m := range all {

@@ -15,6 +15,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -64,10 +65,7 @@ type adapter = wire.Adapter
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
 func New(opts Options) *Model {
-	if opts.BaseURL == "" {
-		opts.BaseURL = DefaultURL
-	}
-	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
+	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(opts.BaseURL, DefaultURL), "/"), "/v1")
 	encoder := messages.New(opts.Model, opts.Output, messages.Thinking(opts.Thinking))
 	if opts.Vertex {
 		encoder.Host = messages.Vertex

@@ -39,17 +39,12 @@ func Provider() *provider.Provider {
 // address is [provider.Provider].Address. Every customer has a resource of their own, so
 // there is no default.
 func address(q provider.Query) (provider.Address, error) {
-	base, version := q.Base, q.Version
-	if base.Text == "" {
-		base = q.Env("AZURE_OPENAI_ENDPOINT")
-	}
+	base := q.Or(q.Base, "AZURE_OPENAI_ENDPOINT")
 	if base.Text == "" {
 		return provider.Address{}, fmt.Errorf("%s needs the address of your resource: set AZURE_OPENAI_ENDPOINT "+
 			"or [llm] base_url, such as https://NAME.openai.azure.com", q.Model)
 	}
-	if version.Text == "" {
-		version = q.Env("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION")
-	}
+	version := q.Or(q.Version, "AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION")
 	return provider.Address{Base: base, Version: version.Text}, nil
 }
 

@@ -38,10 +38,7 @@ func Provider() *provider.Provider {
 
 // address is [provider.Provider].Address. There is no default.
 func address(q provider.Query) (provider.Address, error) {
-	base := q.Base
-	if base.Text == "" {
-		base = q.Env("OPENAI_BASE_URL")
-	}
+	base := q.Or(q.Base, "OPENAI_BASE_URL")
 	if base.Text == "" {
 		return provider.Address{}, fmt.Errorf("%s needs the address of its endpoint: "+
 			"set [llm] base_url, OPENAI_BASE_URL or --base-url", q.Model)

@@ -12,6 +12,7 @@
 package ollama
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -49,10 +50,7 @@ type adapter = wire.Adapter
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
 func New(opts Options) *Model {
-	if opts.BaseURL == "" {
-		opts.BaseURL = DefaultURL
-	}
-	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(opts.BaseURL, "/"), "/v1")
+	opts.BaseURL = strings.TrimSuffix(strings.TrimRight(cmp.Or(opts.BaseURL, DefaultURL), "/"), "/v1")
 	header, secrets := wire.Credentials(nil, wire.BearerKey(opts.Key))
 	e := wire.Endpoint{Model: opts.Model, BaseURL: opts.BaseURL, Example: DefaultURL, URL: opts.BaseURL + "/api/chat",
 		Header: header, Secrets: secrets, Client: opts.HTTPClient, Hint: opts.Hint}

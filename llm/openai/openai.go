@@ -15,6 +15,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"regexp"
@@ -75,9 +76,7 @@ type adapter = wire.Adapter
 // New returns the model that opts describe. It connects to nothing; wrong
 // options are reported by the first request.
 func New(opts Options) *Model {
-	if opts.BaseURL == "" {
-		opts.BaseURL = DefaultURL
-	}
+	opts.BaseURL = cmp.Or(opts.BaseURL, DefaultURL)
 	header, secrets := wire.Credentials(opts.Header, wire.BearerKey(opts.Key))
 	path, format, read := opts.speak()
 	return &Model{wire.Post(wire.Endpoint{Model: opts.Model, BaseURL: opts.BaseURL, Example: DefaultURL,

@@ -22,6 +22,15 @@ type Query struct {
 	ReadFile func(name string) ([]byte, error)
 }
 
+// Or returns s, or, if the configuration does not set it, the first of the
+// environment variables that is set.
+func (q Query) Or(s Setting, names ...string) Setting {
+	if s.Text == "" {
+		return q.Env(names...)
+	}
+	return s
+}
+
 // An Address is where a model is.
 type Address struct {
 	Base    Setting // an address, and the setting that names it; the zero Source: the provider's own

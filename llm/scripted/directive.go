@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 // directive parses a line that begins with @word, and what it needs of the lines after
@@ -72,7 +73,7 @@ func (p *parser) fail(sec *section, rest string) {
 	what, rest, _ := strings.Cut(rest, " ")
 	f := fail{err: llm.Error{Kind: llm.Kind(what)}}
 	if status, err := strconv.Atoi(what); err == nil {
-		f.err = ofStatus(status)
+		f.err = llm.Error{Kind: wire.KindOfStatus(status), Status: status, Permanent: status == 402}
 	} else {
 		switch f.err.Kind {
 		case llm.Auth, llm.NoModel, llm.RateLimit, llm.Context, llm.Filtered, llm.Refused, llm.Network, llm.Timeout, llm.Protocol:
@@ -87,26 +88,6 @@ func (p *parser) fail(sec *section, rest string) {
 	}
 	f.err.Err = errors.New(message)
 	sec.steps = append(sec.steps, f)
-}
-
-// ofStatus returns the error that an HTTP status stands for.
-func ofStatus(status int) llm.Error {
-	e := llm.Error{Kind: llm.Protocol, Status: status}
-	switch {
-	case status == 401 || status == 403:
-		e.Kind = llm.Auth
-	case status == 404:
-		e.Kind = llm.NoModel
-	case status == 408:
-		e.Kind = llm.Timeout
-	case status == 413:
-		e.Kind = llm.Context
-	case status == 402 || status == 429 || status == 529:
-		e.Kind, e.Permanent = llm.RateLimit, status == 402
-	case status >= 500:
-		e.Kind = llm.Network
-	}
-	return e
 }
 
 // cut parses the text after @cut.

@@ -65,13 +65,8 @@ func address(q provider.Query) (provider.Address, error) {
 	if strings.Contains(base.Text, "/projects/") {
 		return provider.Address{Base: base}, nil
 	}
-	project, location := q.Project, q.Region
-	if project.Text == "" {
-		project = q.Env("GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID")
-	}
-	if location.Text == "" {
-		location = q.Env("GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION", "CLOUD_ML_REGION")
-	}
+	project := q.Or(q.Project, "GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID")
+	location := q.Or(q.Region, "GOOGLE_CLOUD_LOCATION", "GOOGLE_CLOUD_REGION", "CLOUD_ML_REGION")
 	if project.Text == "" {
 		return provider.Address{}, fmt.Errorf("%s needs a project: set [llm] project or GOOGLE_CLOUD_PROJECT, "+
 			"and [llm] region or GOOGLE_CLOUD_LOCATION unless it is global", q.Model)

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -101,21 +100,6 @@ func CallInput(text string) json.RawMessage {
 		return json.RawMessage(trimmed)
 	}
 	return MustJSON(map[string]string{"INVALID_JSON": text})
-}
-
-// CallNames returns the names of the tools that the last reply calls, by the ids of
-// the calls.
-func CallNames(before []llm.Message) map[string]string {
-	all := map[string]string{}
-	for _, msg := range slices.Backward(before) {
-		if msg.Role == llm.Assistant {
-			for _, c := range msg.Calls() {
-				all[c.ID] = c.Name
-			}
-			break
-		}
-	}
-	return all
 }
 
 // Seal returns s as the Opaque of a part, which goes back to the provider with it;

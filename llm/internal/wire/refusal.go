@@ -23,7 +23,7 @@ import (
 // words for people. Err is not set.
 func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	said := explain(body)
-	e := &llm.Error{Kind: kindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
+	e := &llm.Error{Kind: KindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
 	said.refine(e)
 	if e.RetryAfter == 0 && e.Kind == llm.RateLimit {
 		e.RetryAfter = said.delay()
@@ -31,8 +31,8 @@ func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	return e, cmp.Or(said.text, http.StatusText(status))
 }
 
-// kindOfStatus returns the kind of failure that an HTTP status stands for.
-func kindOfStatus(status int) llm.Kind {
+// KindOfStatus returns the kind of failure that an HTTP status stands for.
+func KindOfStatus(status int) llm.Kind {
 	switch {
 	case status == 401 || status == 403 || status == 407:
 		return llm.Auth
@@ -185,7 +185,7 @@ func InBand(data []byte) error {
 	var coded struct{ Code json.Number }
 	if json.Unmarshal(ev.Error, &coded) == nil {
 		if n, err := coded.Code.Int64(); err == nil && n >= 400 && n < 600 { // OpenRouter, vLLM: a status
-			e.Kind = kindOfStatus(int(n))
+			e.Kind = KindOfStatus(int(n))
 			e.Status = int(n)
 		}
 	}

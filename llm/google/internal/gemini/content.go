@@ -63,7 +63,7 @@ func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 		parts, err := m.replied(replied)
 		return one("model", parts, err)
 	}, func(found []llm.Result) ([]content, error) {
-		parts, err := results(found, wire.CallNames(messages[:i]))
+		parts, err := results(found, llm.CallNames(messages[:i]))
 		return one("user", parts, err)
 	})
 }

@@ -86,7 +86,7 @@ func (m *Encoder) Tail(req *llm.Request) ([]byte, error) {
 // Message implements [wire.Format].
 func (m *Encoder) Message(messages []llm.Message, i int) ([]byte, error) {
 	return wire.Turn(messages[i], m.said, m.replied, func(found []llm.Result) ([]message, error) {
-		return results(found, wire.CallNames(messages[:i])), nil
+		return results(found, llm.CallNames(messages[:i])), nil
 	})
 }
 

@@ -228,7 +228,7 @@ func (r *reply) close(b *begun, it gotItem) {
 		}
 	case "function_call":
 		if !b.said {
-			r.say(b, llm.Call{ID: it.CallID, Name: it.Name, Input: arguments(it.Arguments)})
+			r.say(b, llm.Call{ID: it.CallID, Name: it.Name, Input: wire.Arguments(it.Arguments)})
 		}
 	case "reasoning":
 		var texts []string
@@ -241,15 +241,6 @@ func (r *reply) close(b *begun, it gotItem) {
 		}
 		r.say(b, llm.Thinking{Text: text, Opaque: wire.Seal(sealed{ID: it.ID, Encrypted: it.Encrypted}), By: r.model})
 	}
-}
-
-// arguments are an object, or an object in a string.
-func arguments(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }
 
 // finish decodes the end of a response.
