@@ -64,3 +64,25 @@ func KindOf(err error) Kind {
 	}
 	return Protocol
 }
+
+// KindOfStatus returns the kind of failure that a status of an HTTP response stands
+// for; [Protocol] for one that says nothing more than that the request was refused.
+// Statuses beyond the standard are those that providers use: 529 means overloaded,
+// and 524 that Cloudflare waited in vain for the provider.
+func KindOfStatus(status int) Kind {
+	switch {
+	case status == 401 || status == 403 || status == 407:
+		return Auth
+	case status == 402 || status == 429 || status == 529:
+		return RateLimit
+	case status == 404:
+		return NoModel
+	case status == 408 || status == 504 || status == 524:
+		return Timeout
+	case status == 413:
+		return Context
+	case status == 409 || status == 425 || status >= 500:
+		return Network
+	}
+	return Protocol
+}

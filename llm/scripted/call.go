@@ -1,11 +1,10 @@
 package scripted
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
-
-	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 // call reads a call after the word @call.
@@ -48,15 +47,24 @@ func (p *parser) arguments() string {
 		seen[key] = true
 		switch {
 		case strings.HasPrefix(value, ":"):
-			value = string(wire.MustJSON(p.text(strings.TrimSpace(value[1:]))))
+			value = quote(p.text(strings.TrimSpace(value[1:])))
 		case strings.HasPrefix(value, "="):
 			value = p.json(strings.TrimSpace(value[1:]))
 		default:
 			p.failf("an argument is written as key: text, or as key = JSON")
 		}
-		b.WriteString("," + string(wire.MustJSON(key)) + ":" + value)
+		b.WriteString("," + quote(key) + ":" + value)
 	}
 	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
+}
+
+// quote returns s as JSON, without the escapes for HTML.
+func quote(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.Encode(s) // a string always can be
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // text is first itself, or the lines up to the one that first names after <<.

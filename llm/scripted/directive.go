@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/llm/internal/wire"
 )
 
 // directive parses a line that begins with @word, and what it needs of the lines after
@@ -73,7 +72,7 @@ func (p *parser) fail(sec *section, rest string) {
 	what, rest, _ := strings.Cut(rest, " ")
 	f := fail{err: llm.Error{Kind: llm.Kind(what)}}
 	if status, err := strconv.Atoi(what); err == nil {
-		f.err = llm.Error{Kind: wire.KindOfStatus(status), Status: status, Permanent: status == 402}
+		f.err = llm.Error{Kind: llm.KindOfStatus(status), Status: status, Permanent: status == 402}
 	} else {
 		switch f.err.Kind {
 		case llm.Auth, llm.NoModel, llm.RateLimit, llm.Context, llm.Filtered, llm.Refused, llm.Network, llm.Timeout, llm.Protocol:

@@ -23,31 +23,12 @@ import (
 // words for people. Err is not set.
 func Refusal(status int, header http.Header, body []byte) (*llm.Error, string) {
 	said := explain(body)
-	e := &llm.Error{Kind: KindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
+	e := &llm.Error{Kind: llm.KindOfStatus(status), Status: status, RetryAfter: retryAfter(header, time.Now())}
 	said.refine(e)
 	if e.RetryAfter == 0 && e.Kind == llm.RateLimit {
 		e.RetryAfter = said.delay()
 	}
 	return e, cmp.Or(said.text, http.StatusText(status))
-}
-
-// KindOfStatus returns the kind of failure that an HTTP status stands for.
-func KindOfStatus(status int) llm.Kind {
-	switch {
-	case status == 401 || status == 403 || status == 407:
-		return llm.Auth
-	case status == 402 || status == 429 || status == 529:
-		return llm.RateLimit
-	case status == 404:
-		return llm.NoModel
-	case status == 408 || status == 504 || status == 524:
-		return llm.Timeout
-	case status == 413:
-		return llm.Context
-	case status == 409 || status == 425 || status >= 500:
-		return llm.Network
-	}
-	return llm.Protocol
 }
 
 // A said is the content of an error's body: words for people, and codes.
@@ -185,7 +166,7 @@ func InBand(data []byte) error {
 	var coded struct{ Code json.Number }
 	if json.Unmarshal(ev.Error, &coded) == nil {
 		if n, err := coded.Code.Int64(); err == nil && n >= 400 && n < 600 { // OpenRouter, vLLM: a status
-			e.Kind = KindOfStatus(int(n))
+			e.Kind = llm.KindOfStatus(int(n))
 			e.Status = int(n)
 		}
 	}
