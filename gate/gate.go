@@ -67,6 +67,11 @@ func (g *Gate) HasPathRules() bool {
 	return slices.ContainsFunc(slices.Concat(g.deny, g.ask), func(r rule) bool { return r.kind == "path" || r.kind == "edit" })
 }
 
+// DeniesPaths reports whether any rule denies paths.
+func (g *Gate) DeniesPaths() bool {
+	return slices.ContainsFunc(g.deny, func(r rule) bool { return r.kind == "path" })
+}
+
 // anyPath reports whether one of the rules of these kinds is about a file. A
 // pattern may be absolute although the file is in the workspace.
 func (g *Gate) anyPath(rules []rule, name string, kinds ...string) bool {

@@ -32,13 +32,23 @@ func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, dir, kind st
 	if err != nil {
 		return nil, mistake(err)
 	}
-	ws, err := sandbox.Open(ctx, o)
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
 	if err != nil {
 		return nil, mistake(err)
 	}
-	g, err := e.Gate(cfg, gate.Options{Workspace: ws.Dir()})
+	g, err := e.Gate(cfg, gate.Options{Workspace: real})
 	if err != nil {
-		return nil, errors.Join(err, ws.Close())
+		return nil, err
+	}
+	if g.DeniesPaths() {
+		o.Deny = g.DeniesPath
+	}
+	ws, err := sandbox.Open(ctx, o)
+	if err != nil {
+		return nil, mistake(err)
 	}
 	restrict(ws, g)
 	return ws, nil

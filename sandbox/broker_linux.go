@@ -727,7 +727,25 @@ func (c *brokered) remove(dir, addr uint64, flags int) error {
 		}
 		return err
 	}
+	if err := s.mounted(); err != nil {
+		return err
+	}
 	return unix.Unlinkat(s.dir, s.base, flags)
+}
+
+// mounted returns an error if something is mounted at s. The kernel refuses to
+// remove or rename that to the processes that see the mount, and the broker is
+// none of these.
+func (s spot) mounted() error {
+	var st unix.Statx_t
+	err := unix.Statx(s.dir, s.base, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT, 0, &st)
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return nil
+	case err == nil && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0:
+		return unix.EBUSY
+	}
+	return err
 }
 
 func (c *brokered) symlink(target, dir, addr uint64) error {
@@ -866,6 +884,12 @@ func (c *brokered) mayMove(from, to spot) error {
 		op = opMakeLink
 	}
 	err := c.may(from, opMoveOut)
+	if err == nil {
+		err = from.mounted()
+	}
+	if err == nil {
+		err = to.mounted()
+	}
 	if err == nil {
 		err = c.may(to, op)
 	}

@@ -276,8 +276,12 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	denied, err := b.guard.denied(b.private, b.o.Deny)
+	if err != nil {
+		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
+	}
 	x := c.Cmd(b.program)
-	ends, err := b.ends(x, slices.Concat(b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())),
+	ends, err := b.ends(x, slices.Concat(b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())), bwrapArgs(denied),
 		[]string{"--chdir", c.Dir}))
 	if err != nil {
 		return nil, err

@@ -31,7 +31,11 @@ func (c *container) configure() error {
 	if err := errors.Join(c.mkMountPoints("", mounts), c.giveAway()); err != nil {
 		return err
 	}
-	mounts = append(mounts, readOnlyAt(c.guard.mountPoints())...)
+	denied, err := c.guard.denied(c.private, c.o.Deny)
+	if err != nil {
+		return err
+	}
+	mounts = slices.Concat(mounts, readOnlyAt(c.guard.mountPoints()), denied)
 	runtime := ""
 	if c.kind == GVisor {
 		runtime = gvisorRuntime

@@ -45,12 +45,12 @@ func (g *guard) disarmFile(name string) error {
 		if err := g.disarmHooks(name); err != nil {
 			return err
 		}
-	case "attributes":
-		return g.quarantine(name)
-	default:
+	case "config", "config.worktree":
 		if err := g.disarmConfig(name); err != nil {
 			return err
 		}
+	default:
+		return g.quarantine(name)
 	}
 	g.harmless[name] = g.stat(name).settled()
 	return nil

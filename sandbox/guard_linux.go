@@ -16,7 +16,8 @@ import (
 )
 
 // protectedInGit are the names in a git directory that git obeys.
-var protectedInGit = []string{"hooks", "config", "config.worktree", "info/attributes"}
+var protectedInGit = []string{"hooks", "config", "config.worktree", "commondir", "info/attributes", "info/grafts",
+	"objects/info/alternates"}
 
 // refuseGit is the [workspace.Dir.Guard] of a workspace with a sandbox: no file
 // tool writes what is git's own. Whether one may write what other programs take
@@ -122,8 +123,9 @@ func (g *guard) extra() (list []string) {
 		}
 	}
 	for dir := range g.gitDirs {
-		for _, order := range orders(readSmall(g.root, dir+"/config")) {
-			for _, word := range strings.FieldsFunc(order, func(r rune) bool { return strings.ContainsRune(" \t=\"'!;|&()", r) }) {
+		for _, order := range orders(readSmall(g.root, path.Join(dir, "config"))) {
+			words := strings.FieldsFunc(order, func(r rune) bool { return strings.ContainsRune(" \t=\"'!;|&()", r) })
+			for _, word := range words {
 				if filepath.IsAbs(word) {
 					add(word)
 					continue
@@ -149,11 +151,11 @@ func (g *guard) gitNames(dir string) []string {
 	}
 	var names []string
 	for _, name := range protectedInGit {
-		names = append(names, dir+"/"+name)
+		names = append(names, path.Join(dir, name))
 	}
 	for _, pattern := range []string{"modules/*/config", "modules/*/hooks", "modules/*/*/config",
 		"modules/*/*/hooks", "worktrees/*/config.worktree"} {
-		found, _ := fs.Glob(g.root.FS(), dir+"/"+pattern) // the patterns are right
+		found, _ := fs.Glob(g.root.FS(), path.Join(dir, pattern)) // the patterns are right
 		names = append(names, found...)
 	}
 	return names
@@ -175,6 +177,37 @@ func (g *guard) mountPoints() []string {
 		}
 	}
 	return places
+}
+
+// maxDenied is how many files a workspace may have that is searched for files
+// that commands must not see.
+const maxDenied = 100_000
+
+// denied returns mounts that show nothing in place of what deny reports.
+func (g *guard) denied(p *private, deny func(string) bool) (list []mount, err error) {
+	if deny == nil {
+		return nil, nil
+	}
+	count := 0
+	err = fs.WalkDir(g.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if count++; count > maxDenied {
+			return fmt.Errorf("rules deny paths, and the workspace %s has more than %d files: choose a part of it",
+				g.ws, maxDenied)
+		}
+		if err != nil || name == "." || !deny(name) {
+			return nil //nolint:nilerr // what this process cannot read, commands cannot read
+		}
+		at := filepath.Join(g.ws, name)
+		switch {
+		case d.IsDir():
+			list = append(list, mount{readOnly, p.path("empty"), at})
+			return fs.SkipDir
+		case d.Type()&fs.ModeSymlink == 0: // what a link leads to is judged by its own name
+			list = append(list, mount{readOnly, p.path("nothing"), at})
+		}
+		return nil
+	})
+	return list, err
 }
 
 // restore makes everything as it was. With far it searches the workspace for what
@@ -297,7 +330,8 @@ func inodeOf(info fs.FileInfo) inode {
 const maxFindDirs = 2000
 
 // find returns the protected names in the workspace, and the paths of its git
-// directories and of the files that stand for one. It searches breadth first, in
+// directories, by their name or what is in them, and of the files that stand for
+// one. It searches breadth first, in
 // at most limit directories, and skips node_modules.
 func (g *guard) find(limit int) (names, gitDirs []string) {
 	queue := []string{"."}
@@ -310,6 +344,12 @@ func (g *guard) find(limit int) (names, gitDirs []string) {
 		}
 		entries, _ := f.ReadDir(-1) // a part of them is better than none
 		f.Close()
+		has := func(name string) bool {
+			return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+		}
+		if has("HEAD") && has("objects") {
+			gitDirs = append(gitDirs, dir) // a bare repository
+		}
 		for _, e := range entries {
 			name := path.Join(dir, e.Name())
 			r, _ := protected.Find(name)

@@ -80,6 +80,10 @@ func newLandlock(_ context.Context, o Options) (workspace.Cage, error) {
 // build decides what commands may read and write. They find private directories
 // under their real paths, by TMPDIR and HOME.
 func (l *landlock) build() (err error) {
+	if l.o.Deny != nil {
+		return fmt.Errorf("%w: rules deny paths, and Landlock cannot hide them from commands: install bubblewrap",
+			ErrNone)
+	}
 	if len(l.view.hide) > 0 {
 		return fmt.Errorf("%w: %s is in the workspace, and Landlock cannot hide it: choose another workspace, or "+
 			"install bubblewrap", ErrNone, l.view.hide[0])

@@ -103,7 +103,7 @@ func gitRefuses(why string) error { return &protectedError{why: why} }
 func (r *nameRules) judgeGit(name string, op nameOp) error {
 	parts := strings.Split(name, "/")
 	if i := slices.IndexFunc(parts, func(p string) bool { return strings.EqualFold(p, ".git") }); i >= 0 {
-		return r.inGitDir(path.Join(parts[:i+1]...), parts[i+1:], op)
+		return r.inGitDir(path.Join(parts[:i+1]...), parts[i+1:], op, false)
 	}
 	for i := range parts {
 		if at := path.Join(parts[:i]...); r.has(at, "HEAD") {
@@ -154,9 +154,10 @@ var (
 var gitDataDirs = []string{"objects", "refs", "logs", "rr-cache", "rebase-merge", "rebase-apply", "sequencer",
 	"reftable", "lost-found"}
 
-// inGitDir decides about rest, which is in the git directory at, or is it.
-func (r *nameRules) inGitDir(at string, rest []string, op nameOp) error {
-	old := r.isOld(at)
+// inGitDir decides about rest, which is in the git directory at, or is it. old
+// says that the git directory above it, if there is one, was there before.
+func (r *nameRules) inGitDir(at string, rest []string, op nameOp, old bool) error {
+	old = old || r.isOld(at)
 	if len(rest) == 0 {
 		info, err := os.Lstat(filepath.Join(r.Workspace, at))
 		isDir := err == nil && info.IsDir()
@@ -168,7 +169,7 @@ func (r *nameRules) inGitDir(at string, rest []string, op nameOp) error {
 	if len(rest) > 1 && (rest[0] == "modules" || rest[0] == "worktrees") {
 		for i := 2; i < len(rest); i++ { // a submodule of the name a/b is at modules/a/b
 			if sub := path.Join(at, path.Join(rest[:i]...)); r.has(sub, "HEAD") {
-				return r.inGitDir(sub, rest[i:], op)
+				return r.inGitDir(sub, rest[i:], op, old)
 			}
 		}
 	}

@@ -16,8 +16,8 @@ import (
 const privatePrefix = "openmanus-cage-"
 
 // A private directory has what a sandbox is made of: tmp and home, which
-// commands write; etc and root, which they see read-only; empty, which stands
-// for what is hidden; the proxy's socket. Its mode keeps other users out.
+// commands write; etc and root, which they see read-only; empty and nothing, which
+// stand for directories and files that are hidden; the proxy's socket. Its mode keeps other users out.
 //
 // The directory is removed with the sandbox. A lock on a file in it is held as
 // long as this process lives; if it is killed, the next sandbox of the same user
@@ -51,6 +51,7 @@ func newPrivate() (*private, error) {
 	for _, sub := range []string{"tmp", "home", "root", "etc", "empty", "taken"} {
 		err = errors.Join(err, os.Mkdir(p.path(sub), 0o755))
 	}
+	err = errors.Join(err, os.WriteFile(p.path("nothing"), nil, 0o000))
 	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

@@ -89,7 +89,17 @@ type Options struct {
 
 	Read []string // more files and directories that are visible, read-only
 	Hide []string // directories that neither commands nor the file tools see, wherever they are
-	Env  []string // KEY=VALUE, added to the environment of every command
+
+	// Deny reports whether commands must not see a file or directory of the
+	// workspace, by its slash-separated name there. They find an empty one that
+	// they cannot change. What is there when a command starts is judged, in
+	// containers what is there when the sandbox is made; a file that another
+	// program makes later is seen until the next command. A workspace with more
+	// than 100,000 files is refused, and so is Landlock, which cannot hide a
+	// file. nil: no file is denied.
+	Deny func(name string) bool
+
+	Env []string // KEY=VALUE, added to the environment of every command
 
 	Memory    int64   // bytes for all commands together; 0: three quarters of the machine's
 	Processes int     // processes and threads of all commands together; 0: 2048

@@ -195,3 +195,52 @@ func TestArgumentsAreNotSeen(t *testing.T) {
 		t.Errorf("%v, %q", err, out.String())
 	}
 }
+
+// Commands see nothing of a denied path, wherever it is and whatever they rename,
+// and a new one is hidden from the next command.
+func TestDenied(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"secret.csv": "EVIL", "a/b/secret.csv": "EVIL", "keys/x": "EVIL", "a/open": "good"} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("secret.csv", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	o := sandbox.Options{Dir: dir, Kind: sandbox.Landlock, Deny: func(name string) bool {
+		return filepath.Base(name) == "secret.csv" || name == "keys"
+	}}
+	if _, err := sandbox.Open(t.Context(), o); !errors.Is(err, sandbox.ErrNone) {
+		t.Errorf("landlock: %v, want ErrNone", err)
+	}
+	o.Kind = sandbox.Bubblewrap
+	ws := open(t, o)
+	defer ws.Close()
+	try := func(script string) string {
+		var out strings.Builder
+		err := ws.Run(t.Context(), &workspace.Cmd{Args: []string{"sh", "-c", script}, Stdout: &out, Stderr: &out})
+		t.Log(script, err, out.String())
+		return out.String()
+	}
+	for _, script := range []string{
+		"cat secret.csv */*/secret.csv keys/* link; cat a/open", "cp secret.csv x; cat x", "mv secret.csv x; cat x", "ln secret.csv y; cat y",
+		"mv a c; cat c/b/secret.csv; mv c a", "rm -f secret.csv; echo x > secret.csv; cat secret.csv", "mv keys k; cat k/x; mv a/open keys/x",
+		"grep -r EVI .; git grep --no-index EVI",
+	} {
+		if out := try(script); strings.Contains(out, "EVIL") {
+			t.Errorf("%s:\n%s", script, out)
+		}
+	}
+	for _, name := range []string{"secret.csv", "a/b/secret.csv", "keys/x"} {
+		if data, err := os.ReadFile(filepath.Join(dir, name)); string(data) != "EVIL" {
+			t.Errorf("%s is %q, %v", name, data, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "secret.csv"), []byte("EVIL"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := try("cat a/secret.csv"); strings.Contains(out, "EVIL") {
+		t.Error(out)
+	}
+}
