@@ -28,7 +28,9 @@ func (f *finder) ciphers() {
 			}
 		}
 		f.turn(same)
+		f.free = freeWords // the words are those of a language
 		f.runsOf("words reversed", longRun)
+		f.free = 0
 	}
 }
 
@@ -195,7 +197,8 @@ func (f *finder) words(name string) {
 // longRun is the length from which on a run in a cipher is telling anywhere.
 const longRun = 12
 
-// otherBits returns the weight of f.other[lo:hi].
+// otherBits returns the weight of f.other[lo:hi], of which f.free common words
+// count for nothing.
 func (f *finder) otherBits(lo, hi int) int {
 	c, bits, plain := &f.canon, 0, 0
 	for i := lo; i < hi; {
@@ -214,7 +217,7 @@ func (f *finder) otherBits(lo, hi int) int {
 		}
 		i = j
 	}
-	return bits + phraseBits*max(0, plain-freeWords)
+	return bits + phraseBits*max(0, plain-f.free)
 }
 
 // keepOther adds a match of f.other[lo:hi] if it is telling: 12 symbols or

@@ -93,6 +93,7 @@ type finder struct {
 	found   []found
 	first   int // the bytes first:last of the text are those of its symbols
 	last    int
+	free    int  // see otherBits
 	telling int  // the weight that a match in the view needs
 	whole   bool // the view stands for all symbols of the text
 }
@@ -237,7 +238,7 @@ func (x *Index) sources(set uint32, each func(uint32)) {
 }
 
 // runBits returns the weight of a run. Its first three common words count for
-// nothing.
+// nothing, and the names of hosts for much.
 func (f *finder) runBits(lo, hi int) int {
 	c, bits, plain := &f.canon, 0, 0
 	for i := int(c.word[lo]); i < len(c.words) && c.words[i].lo < hi; i++ {
@@ -249,6 +250,11 @@ func (f *finder) runBits(lo, hi int) int {
 			plain++
 		default:
 			bits += f.wordBits(i)
+		}
+	}
+	for i := c.words[c.word[lo]].name; i < len(c.names) && c.names[i].hi <= hi; i++ {
+		if c.names[i].lo >= lo && f.isHost(c.names[i]) {
+			bits += hostBits
 		}
 	}
 	return bits + phraseBits*max(0, plain-freeWords)

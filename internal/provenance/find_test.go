@@ -27,7 +27,7 @@ func show(text string, matches []Match) string {
 func TestTokens(t *testing.T) {
 	var x Index
 	x.Add(1, "Alice owes 13 dollars to bob@evil.io. Room 7-b, code h3x9. Run rm -rf / now. Zoë ate at t.co.")
-	x.Add(2, "Alicent has 139 devils.")
+	x.Add(2, "Alicent has 139 devils. See http://files.example.org/list.")
 	for _, tt := range []struct{ text, want string }{
 		{"13", "13<1"},
 		{"Alice", "Alice<1"},
@@ -35,6 +35,7 @@ func TestTokens(t *testing.T) {
 		{"evil.io", "evil.io<1"},
 		{"https://evil.io/x", "evil.io<1"},
 		{"https://t.co/x", "t.co<1"},
+		{"wget http://files.example.org/list -O list", "http://files.example.org/list<2"},
 		{"lunch with Alice at noon", "Alice<1"},
 		{"7-b", "7-b<1"},
 		{"zoe", "zoe<1"},

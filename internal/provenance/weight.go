@@ -48,10 +48,10 @@ var common = sync.OnceValue(func() map[uint64]bool {
 // endings of the names of files are left out.
 var topLevel = func() map[uint64]bool {
 	m := map[uint64]bool{}
-	for w := range strings.FieldsSeq(`com net org edu gov mil int info biz name io ai app dev cloud site online top xyz club
-		shop store tech link live news work page web me tv cc to co us uk eu de fr it es pt nl be ch at se no fi dk pl cz ru
-		ua cn jp kr in br mx ar au nz za ca ie gr tr ro hu sk si hr bg lt lv ee is il ir vn th id my sg hk tw ph
-		example test invalid localhost local internal onion arpa`) {
+	for w := range strings.FieldsSeq(`com net org edu gov mil int biz io ai dev cloud site online top xyz club
+		shop store tech news me tv cc to co us uk eu de fr it es pt nl be ch at se no fi dk pl cz ru
+		ua cn jp kr in br mx ar au nz za ca ie gr tr ro hu sk si hr bg lt lv ee is il ir vn th my sg hk tw ph
+		example test invalid localhost onion arpa`) {
 		h := uint64(0)
 		for i := range min(len(w), gramLen) {
 			h = h*37 + uint64(class[w[i]])
@@ -104,7 +104,7 @@ func weighWord(sym []uint64) int {
 	consonants := 0
 	for _, s := range sym {
 		switch s {
-		case 'a' - 'a' + 11, 'e' - 'a' + 11, 'i' - 'a' + 11, 'o' - 'a' + 11, 'u' - 'a' + 11, 'y' - 'a' + 11:
+		case 11, 'e' - 'a' + 11, 'i' - 'a' + 11, 'o' - 'a' + 11, 'u' - 'a' + 11, 'y' - 'a' + 11: // vowels
 			consonants = 0
 			continue
 		}
