@@ -76,6 +76,8 @@ func (s *State) ruled(e Ruled) {
 	c.Ruled, c.Asking = &e, false
 	if c.Ruling == nil {
 		c.Hints = e.Hints
+	} else if e.Allow && e.Scope != "" && e.Scope == c.Ruling.Scope && !s.Granted(c.Name, e.Scope) {
+		s.Grants = append(slices.Clip(s.Grants), Grant{c.Name, e.Scope})
 	}
 	if !e.Allow {
 		reason := "not allowed"
@@ -84,6 +86,15 @@ func (s *State) ruled(e Ruled) {
 		}
 		c.Done = new(FailedCall(c.ID, reason))
 	}
+}
+
+// A Grant is the user's permission for all calls of a tool within a scope, for the
+// rest of the session or until it gets another configuration.
+type Grant struct{ Tool, Scope string }
+
+// Granted reports whether the user has allowed all calls of a tool within a scope.
+func (s *State) Granted(tool, scope string) bool {
+	return slices.Contains(s.Grants, Grant{tool, scope})
 }
 
 // callDone folds the result of a call. A call keeps its first result. If that was
@@ -208,7 +219,8 @@ func (s *State) Pending() []*CallState {
 
 // CallTasks returns the tasks of the open calls, for flows: the gate rules on each
 // at once; those that only read and those that delegate run together; the others
-// run one after the other, in the order of the reply.
+// run one after the other, in the order of the reply. Calls of a tool with
+// [Hints].Ordered are ruled on and run when all calls before them are done.
 func (s *State) CallTasks() []Task {
 	var todo []Task
 	if s.Outcome.Status != "" {
@@ -220,10 +232,13 @@ func (s *State) CallTasks() []Task {
 		if c.Done != nil {
 			continue
 		}
-		reads = reads && c.Allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final
+		ordered := s.specs[c.Name].Hints.Ordered
+		reads = reads && c.Allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final && !ordered
 		switch {
 		case c.Ruled == nil && c.Ruling == nil:
-			todo = append(todo, Task{Do: Rule, Call: c.ID})
+			if free || !ordered {
+				todo = append(todo, Task{Do: Rule, Call: c.ID})
+			}
 		case c.Hints.Delegates && (free && c.Allowed() || reads):
 			if room > 0 || c.Running {
 				todo = append(todo, s.delegation(c))

@@ -171,6 +171,9 @@ type (
 		Rule  string `json:"rule,omitempty"` // which rule of the gate asks
 		// where the arguments came from
 		Sources []ArgumentSource `json:"sources,omitempty"`
+		// of a question about a ruling: what the user can allow for the whole
+		// session, if the tool is a [Scoper] and the gate lets them
+		Scope string `json:"scope,omitempty"`
 	}
 
 	// Answered is the user's answer to the question N of a call. The tool
@@ -192,6 +195,9 @@ type (
 		Reason string `json:"reason,omitempty"` // what the model reads if the call is denied
 		// the arguments to run with, if they differ from the model's; the model reads a note
 		Input string `json:"input,omitempty"`
+		// the call was allowed within this scope, see [Scoper]; if it is that of
+		// the question, the user allows later calls in it too: see [Grant]
+		Scope string `json:"scope,omitempty"`
 		Hash  string `json:"hash,omitempty"` // of what was ruled on: see [Fingerprint]
 		Hints Hints  `json:"hints"`          // those that were ruled on
 		// where the arguments came from, if the gate ruled

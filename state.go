@@ -43,6 +43,7 @@ type State struct {
 	Cost      Money         // likewise
 	TakenOver int           // how often another worker took over
 
+	Grants   []Grant       // what the user has allowed for the whole session
 	Children []*ChildState // in the order in which they were announced
 	Outcome  Outcome       // how the session ended; zero while it has not
 	Answer   string        // the last text of the agent since the last message of the user
@@ -224,7 +225,7 @@ func byPerson(b Body) bool {
 // configure folds a configuration. This is the only place where limits get their
 // defaults.
 func (s *State) configure(e Configured) {
-	s.Config, s.Limits = e, e.Limits.Or(DefaultLimits())
+	s.Config, s.Limits, s.Grants = e, e.Limits.Or(DefaultLimits()), nil
 	s.recountHead()
 	s.specs = make(map[string]ToolSpec, len(e.Tools))
 	for _, t := range e.Tools {

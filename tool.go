@@ -114,12 +114,22 @@ type Hints struct {
 	Final     bool `json:"final,omitempty"`     // ends the session when it succeeds; see Ending
 	// is done by a child session in place of Run; its arguments are a Delegation
 	Delegates bool `json:"delegates,omitempty"`
+
+	// what a call does depends on the calls before it, as on a page in a browser:
+	// it is ruled on and runs only when these are done, even if it is ReadOnly.
+	// [ToolSpec].Hints must say it; those of a single call do not count
+	Ordered bool `json:"ordered,omitempty"`
 }
 
 // A CallHinter is a [Tool] whose calls differ in what they may do. Hints returns
 // the hints of one call, whose arguments are valid; it is called before the gate,
 // and must be quick.
 type CallHinter interface{ Hints(call Call) Hints }
+
+// An ArgumentHinter is a [Tool] whose calls differ in what they do with their
+// arguments. ArgumentsOf replaces [ToolSpec].Arguments for one call. It is called
+// like [CallHinter].Hints.
+type ArgumentHinter interface{ ArgumentsOf(call Call) []Argument }
 
 // A Previewer is a [Tool] that can show what a call would do, such as a diff.
 // Preview is called before the user is asked whether the call may run, and again
@@ -128,6 +138,16 @@ type CallHinter interface{ Hints(call Call) Hints }
 // means that the call would fail, and becomes its result.
 type Previewer interface {
 	Preview(ctx context.Context, call Call) (string, error)
+}
+
+// A Scoper is a [Tool] whose calls act within something about which the user can
+// decide once for the whole session, such as a web site. Scope returns its name,
+// as the user reads it and as [Grant] keeps it, or "" if a decision about this
+// call can cover no other. Like Preview, it changes nothing, and is called before
+// the user is asked and again before the call runs: if the scope is another one by
+// then, a call that was allowed for its sake does not run.
+type Scoper interface {
+	Scope(ctx context.Context, call Call) (string, error)
 }
 
 // A SessionCloser is a [Tool] that keeps something for each session, such as a
@@ -281,6 +301,7 @@ const ByGate = "gate"
 type Verdict struct {
 	Allow  bool
 	Ask    bool   // let the user decide; Reason is the question
+	Scoped bool   // with Ask: a [Grant] of the session answers the question
 	Rule   string // which rule decided; it is recorded
 	Reason string // for the model if the call is denied, for the user if Ask
 }
@@ -318,7 +339,7 @@ func (m Mode) Rule(_ context.Context, call Call, spec ToolSpec) (Verdict, error)
 	case h.Sandboxed:
 		v.Allow, v.Rule = true, v.Rule+": in the sandbox"
 	default:
-		v.Ask, v.Reason = true, "May "+call.Name+" run?"
+		v.Ask, v.Scoped, v.Reason = true, true, "May "+call.Name+" run?"
 	}
 	return v, nil
 }

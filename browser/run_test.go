@@ -31,6 +31,8 @@ import (
 //	ACTION KEY=VALUE …   a call. index="button Send" is the index of the first
 //	                     element, as the agent last read them, whose line has
 //	                     these words in this order
+//	preview ACTION …     what the user is shown before they allow the call, and
+//	                     its scope, as a result
 //	want TEXT            the last result has the text
 //	never TEXT           it has not
 //	error TEXT           the last call failed, with this text
@@ -186,15 +188,25 @@ func (p *player) line(line string) {
 		if err := shared(p.t).Active().eval(p.t.Context(), rest, nil); err != nil {
 			p.fail("%v", err)
 		}
+	case "preview":
+		action, rest, _ := strings.Cut(rest, " ")
+		call := p.made(p.arguments(action, rest))
+		if p.said, p.err = p.tool.Preview(p.t.Context(), call); p.err == nil {
+			scope, err := p.tool.Scope(p.t.Context(), call)
+			p.said += "scope " + scope
+			if again, _ := p.tool.Preview(p.t.Context(), call); err != nil || again+"scope "+scope != p.said {
+				p.fail("again it is: %s, %v", again, err)
+			}
+		}
 	default:
-		p.act(verb, rest)
+		p.run(p.arguments(verb, rest))
 	}
 }
 
 var pair = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S+)`)
 
-// act makes a call.
-func (p *player) act(action, rest string) {
+// arguments returns the arguments of a call.
+func (p *player) arguments(action, rest string) string {
 	p.t.Helper()
 	in := map[string]any{"action": action}
 	for _, m := range pair.FindAllStringSubmatch(rest, -1) {
@@ -216,22 +228,30 @@ func (p *player) act(action, rest string) {
 	if err != nil {
 		p.fail("%v", err)
 	}
-	p.run(string(input))
+	return string(input)
 }
 
-// run makes a call as the core does: with arguments that fit the schema.
-func (p *player) run(input string) {
+// made returns the next call, as the core makes it: with arguments that fit the
+// schema.
+func (p *player) made(input string) openmanus.Call {
 	p.t.Helper()
 	schema, err := args.Compile(p.tool.Spec().Input)
 	if err != nil {
 		p.fail("%v", err)
 	}
 	p.call++
+	input, p.err = schema.Check(input)
+	return openmanus.Call{Call: llm.Call{ID: fmt.Sprintf("c%d", p.call), Name: "browser_use", Input: input}, Session: "s", Last: p.last, Blobs: new(journal.Memory), Live: io.Discard}
+}
+
+// run makes a call.
+func (p *player) run(input string) {
+	p.t.Helper()
 	p.said = ""
-	if input, p.err = schema.Check(input); p.err != nil {
+	call := p.made(input)
+	if p.err != nil {
 		return
 	}
-	call := openmanus.Call{Call: llm.Call{ID: fmt.Sprintf("c%d", p.call), Name: "browser_use", Input: input}, Session: "s", Last: p.last, Blobs: new(journal.Memory), Live: io.Discard}
 	res, err := p.tool.Run(p.t.Context(), call)
 	p.err = err
 	for _, part := range res.Parts {

@@ -84,15 +84,14 @@ func NewTool(cfg Config) *Tool {
 		Description: strings.TrimSpace(description),
 		Input:       input.Bytes(),
 	}
-	t.spec.Arguments = arguments
+	t.spec.Arguments, t.spec.Hints.Ordered = arguments, true
 	return t
 }
 
 // Spec implements [openmanus.Tool].
 func (t *Tool) Spec() openmanus.ToolSpec { return t.spec }
 
-// Hints implements [openmanus.CallHinter]. No call is ReadOnly, since read-only calls
-// may run at the same time, and the order of the actions on a page matters.
+// Hints implements [openmanus.CallHinter].
 func (t *Tool) Hints(call openmanus.Call) openmanus.Hints {
 	var in params
 	if json.Unmarshal([]byte(call.Input), &in) != nil {

@@ -13,12 +13,12 @@ import (
 
 // What the actions claim. An action that only looks, or goes to another page,
 // changes nothing but the session's own browser. One that clicks or types may do
-// anything.
+// anything. For all of them the order matters.
 var (
-	looks  = openmanus.Hints{Internal: true, Idempotent: true}
-	moves  = openmanus.Hints{Internal: true}
-	writes = openmanus.Hints{Edits: true, Idempotent: true}
-	unsure = openmanus.Hints{}
+	looks  = openmanus.Hints{ReadOnly: true, Idempotent: true, Ordered: true}
+	moves  = openmanus.Hints{ReadOnly: true, Ordered: true}
+	writes = openmanus.Hints{Edits: true, Idempotent: true, Ordered: true}
+	acts   = openmanus.Hints{Ordered: true}
 )
 
 // actions are what browser_use offers, by name. It is never changed.
@@ -44,21 +44,21 @@ var actions = map[string]action{
 	"save_pdf":        {hints: writes, run: (*runner).savePDF, needs: []need{needFile}},
 
 	"click_element": {
-		hints: unsure, run: (*runner).click, needs: []need{needPlace}, element: true, compare: true},
+		hints: acts, run: (*runner).click, needs: []need{needPlace}, element: true, compare: true},
 	"input_text": {
-		hints: unsure, run: (*runner).input, needs: []need{needIndex, needText}, element: true, compare: true},
+		hints: acts, run: (*runner).input, needs: []need{needIndex, needText}, element: true, compare: true},
 	"select_dropdown_option": {
-		hints: unsure, run: (*runner).choose, needs: []need{needIndex, needText}, element: true, compare: true},
+		hints: acts, run: (*runner).choose, needs: []need{needIndex, needText}, element: true, compare: true},
 	"send_keys": {
-		hints: unsure, run: (*runner).keys, needs: []need{needKeys}, compare: true},
+		hints: acts, run: (*runner).keys, needs: []need{needKeys}, compare: true},
 	"drag": {
-		hints: unsure, run: (*runner).drag, needs: []need{needIndex, needEnd}, element: true, compare: true},
+		hints: acts, run: (*runner).drag, needs: []need{needIndex, needEnd}, element: true, compare: true},
 	"upload_file": {
-		hints: unsure, run: (*runner).upload, needs: []need{needFile}, element: true, compare: true},
+		hints: acts, run: (*runner).upload, needs: []need{needFile}, element: true, compare: true},
 	"download": {
-		hints: unsure, run: (*runner).download, needs: []need{needLink}, element: true},
+		hints: acts, run: (*runner).download, needs: []need{needLink}, element: true},
 	"handle_dialog": {
-		hints: unsure, run: (*runner).dialog, needs: []need{needReply}},
+		hints: acts, run: (*runner).dialog, needs: []need{needReply}},
 }
 
 // address returns the address that the call names, if the configuration allows

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -79,7 +80,7 @@ func (c *runner) run(a action) (openmanus.Result, error) {
 // context of the call tell it to [Config].Check.
 func (c *runner) name() {
 	named := ""
-	if u, err := parseAddress(c.in.URL); err == nil {
+	if u, err := parseAddress(c.in.URL); err == nil && slices.Contains(c.in.uses(), requests) {
 		named = strings.ToLower(u.Hostname())
 	}
 	c.ctx = egress.WithNamed(c.ctx, func(host string) bool { return host == named })

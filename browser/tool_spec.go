@@ -2,6 +2,7 @@ package browser
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -17,16 +18,51 @@ var (
 	schema string
 )
 
-// arguments declare what browser_use does with its arguments. A file is uploaded
-// or written, depending on the action.
-var arguments = []openmanus.Argument{
-	{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests},
-	{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes},
-	{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Sends},
-	{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends},
-	{Name: "text", Kind: openmanus.TextArgument, Does: openmanus.Sends},
-	{Name: "keys", Kind: openmanus.TextArgument, Does: openmanus.Sends},
+// What actions do with their arguments.
+var (
+	theAction = openmanus.Argument{Name: "action", Kind: openmanus.TextArgument, Does: openmanus.Reads}
+	requests  = openmanus.Argument{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests}
+	writesTo  = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes}
+	uploads   = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Sends}
+	searches  = openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+	types     = openmanus.Argument{Name: "text", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+	pressed   = openmanus.Argument{Name: "keys", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+)
+
+// ArgumentsOf implements [openmanus.ArgumentHinter]. Arguments that the action does
+// not use are plain content: they neither break a rule nor keep one.
+func (t *Tool) ArgumentsOf(call openmanus.Call) []openmanus.Argument {
+	var in params
+	json.Unmarshal([]byte(call.Input), &in) // an unknown action uses nothing
+	return append([]openmanus.Argument{theAction}, in.uses()...)
 }
+
+// uses returns what the action does with the arguments that it uses.
+func (p params) uses() []openmanus.Argument {
+	switch p.Action {
+	case "go_to_url", "open_tab":
+		return []openmanus.Argument{requests}
+	case "download":
+		if p.Index != nil {
+			return []openmanus.Argument{writesTo}
+		}
+		return []openmanus.Argument{requests, writesTo}
+	case "screenshot", "save_pdf":
+		return []openmanus.Argument{writesTo}
+	case "upload_file":
+		return []openmanus.Argument{uploads}
+	case "web_search":
+		return []openmanus.Argument{searches}
+	case "input_text", "select_dropdown_option", "handle_dialog":
+		return []openmanus.Argument{types}
+	case "send_keys":
+		return []openmanus.Argument{pressed}
+	}
+	return nil
+}
+
+// arguments declare what browser_use does with its arguments, whatever the action.
+var arguments = []openmanus.Argument{requests, writesTo, uploads, searches, types, pressed}
 
 // params are the arguments of a call.
 type params struct {

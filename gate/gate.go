@@ -177,7 +177,9 @@ func (g *Gate) consider(f facts, h openmanus.Hints) openmanus.Verdict {
 	case f.edits && !f.protected && g.sandboxed():
 		return allowed("sandbox " + g.o.Sandbox + ", edits of the workspace")
 	}
-	return ask(mode, g.question(f))
+	v := ask(mode, g.question(f))
+	v.Scoped = !f.protected
+	return v
 }
 
 func allowed(rule string) openmanus.Verdict { return openmanus.Verdict{Allow: true, Rule: rule} }

@@ -58,8 +58,9 @@ func Key(parts ...string) string {
 
 // CallKey returns the key of the call c, which waits for approval in the
 // session s. The key is of the call's arguments, its tool as the model sees it,
-// the workspace and the sandbox. It is "" for a call that was previewed: what
-// such a call does depends on the moment, so its decision cannot be remembered. Nor
+// the workspace and the sandbox. It is "" for a call that was previewed, or whose
+// tool has [openmanus.Hints].Ordered: what such a call does depends on the moment,
+// so its decision cannot be remembered. Nor
 // can one about where the arguments came from: see [RuleProvenance].
 func CallKey(s *openmanus.State, c *openmanus.CallState) string {
 	i := slices.IndexFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == c.Name })
@@ -69,7 +70,12 @@ func CallKey(s *openmanus.State, c *openmanus.CallState) string {
 	return key(s.Config.Workspace, s.Config.Sandbox, s.Config.Tools[i], c.Ruling.Hash)
 }
 
+// key returns the key of a call with this hash. It is "" for calls of which the
+// order matters, as for acts on a page: the same call is another one elsewhere.
 func key(workspace, sandbox string, spec openmanus.ToolSpec, hash string) string {
+	if spec.Hints.Ordered {
+		return ""
+	}
 	return Key("call", workspace, sandbox, spec.Name, spec.Description, string(spec.Input), hash)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -42,15 +43,42 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: call.Provenance.Record(),
 		}, nil
 	}
-	preview, err := w.preview(ctx, a.Tool(c.Name), call)
+	t, scope := a.Tool(c.Name), ""
+	if v.Scoped {
+		if scope, err = w.scope(ctx, t, call); err != nil {
+			return openmanus.FailedCall(c.ID, err.Error()), nil
+		}
+	}
+	if scope != "" && x.State.Granted(c.Name, scope) {
+		return openmanus.Ruled{
+			Call: c.ID, Allow: true, By: openmanus.ByGate, Rule: "allowed in this session on " + scope, Scope: scope,
+			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: call.Provenance.Record(),
+		}, nil
+	}
+	preview, err := w.preview(ctx, t, call)
 	if err != nil {
 		return openmanus.FailedCall(c.ID, err.Error()), nil
 	}
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired,
-		Shown: preview, Hash: fingerprint(call, preview), Hints: spec.Hints,
+		Shown: preview, Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
 		Rule: v.Rule, Sources: call.Provenance.Record(),
 	}, nil
+}
+
+// scope returns what the call acts within, if its tool can tell.
+func (w *Worker) scope(ctx context.Context, t openmanus.Tool, call openmanus.Call) (scope string, err error) {
+	s, ok := t.(openmanus.Scoper)
+	if !ok {
+		return "", nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			scope, err = "", fmt.Errorf("%s crashed: %v", call.Name, p)
+		}
+	}()
+	scope, err = s.Scope(ctx, call)
+	return w.Secrets.Replace(strings.ToValidUTF8(scope, "\uFFFD")), err
 }
 
 // preview returns what a call would do, if its tool can tell.
@@ -77,9 +105,18 @@ func fingerprint(call openmanus.Call, preview string) string {
 }
 
 // outdated returns an error for the model if a call that a person allowed would
-// no longer do what the person was shown. Arguments that the person changed,
-// and a call that has run before, are not checked.
+// no longer do what the person was shown, or would act outside of the scope in
+// which it was allowed. Arguments that the person changed, and a call that has run
+// before, are not checked.
 func (w *Worker) outdated(ctx context.Context, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call) error {
+	if allowed := c.Ruled.Scope; allowed != "" {
+		switch scope, err := w.scope(ctx, t, call); {
+		case err != nil:
+			return err
+		case scope != allowed:
+			return fmt.Errorf("%s did not run: it was allowed on %s, and would act elsewhere now", c.Name, allowed)
+		}
+	}
 	if c.Ruling == nil || c.Ruling.Shown == "" || c.Ruled.Input != "" || c.Attempts > 1 {
 		return nil
 	}
@@ -88,10 +125,23 @@ func (w *Worker) outdated(ctx context.Context, t openmanus.Tool, c *openmanus.Ca
 		return err
 	}
 	if fingerprint(call, preview) != c.Ruling.Hash {
-		return fmt.Errorf("%s did not run: its target has changed since the person allowed it. "+
-			"Look at the current state, and make the call again if it is still right", c.Name)
+		return fmt.Errorf("%s did not run: its target has changed since the person allowed it%s. "+
+			"Look at the current state, and make the call again if it is still right", c.Name,
+			firstChange(c.Ruling.Shown, preview))
 	}
 	return nil
+}
+
+// firstChange describes the first line in which two previews differ, or returns ""
+// if one of them merely has more lines than the other.
+func firstChange(then, now string) string {
+	was, is := strings.Split(then, "\n"), strings.Split(now, "\n")
+	for i := range min(len(was), len(is)) {
+		if was[i] != is[i] {
+			return fmt.Sprintf(" (it was %q, and is %q now)", clip.Text(was[i], 200), clip.Text(is[i], 200))
+		}
+	}
+	return ""
 }
 
 // prepare returns the call that c's tool receives, and the tool's spec with the
@@ -120,20 +170,24 @@ func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, op
 	}
 	now := t.Spec()
 	spec.Hints, spec.Arguments = now.Hints, now.Arguments
-	if h, ok := t.(openmanus.CallHinter); ok {
-		spec.Hints, err = hintsOf(h, call)
-	}
-	return call, spec, err
+	return call, spec, hint(t, call, &spec)
 }
 
-// hintsOf asks h for the hints of a call. A panic in it becomes an error.
-func hintsOf(h openmanus.CallHinter, call openmanus.Call) (hints openmanus.Hints, err error) {
+// hint puts what t says of this very call into spec. A panic in t becomes an
+// error.
+func hint(t openmanus.Tool, call openmanus.Call, spec *openmanus.ToolSpec) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s crashed: %v", call.Name, p)
 		}
 	}()
-	return h.Hints(call), nil
+	if h, ok := t.(openmanus.CallHinter); ok {
+		spec.Hints = h.Hints(call)
+	}
+	if h, ok := t.(openmanus.ArgumentHinter); ok {
+		spec.Arguments = h.ArgumentsOf(call)
+	}
+	return nil
 }
 
 func toolNames(s *openmanus.State) []string {

@@ -187,6 +187,7 @@ type rulingRequest struct {
 		Allow    bool            `json:"allow"`
 		Input    json.RawMessage `json:"input,omitempty" doc:"Run the call with these arguments instead. The agent learns about it."`
 		Reason   string          `json:"reason,omitempty" maxLength:"10000" doc:"If the call is denied: what to tell the agent."`
+		Scope    string          `json:"scope,omitempty" maxLength:"1000" doc:"The scope of the question: allow all that the tool does there, for the rest of the session."`
 		Remember bool            `json:"remember,omitempty" doc:"Remember the decision for this exact call: the same arguments in the same workspace."`
 	}
 }
@@ -201,6 +202,9 @@ func (s *Server) rule(ctx context.Context, info journal.SessionInfo, in *rulingR
 		return nil, err
 	}
 	r := openmanus.Ruled{Call: p.call.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: p.question.Hash}
+	if r.Scope = in.Body.Scope; r.Scope != "" && (r.Scope != p.question.Scope || !r.Allow || len(in.Body.Input) > 0) {
+		return nil, &FieldError{"scope", errors.New("it must be the scope of the question, and the call allowed as it is")}
+	}
 	remember, err := s.remember(ctx, in)
 	if err != nil {
 		return nil, err
@@ -246,7 +250,7 @@ func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by str
 		return nil
 	})
 	if err == nil && f == nil {
-		why := errors.New("decisions about edits cannot be remembered: their effect depends on the file")
+		why := errors.New("this decision cannot be remembered: the effect of the call depends on the file or page as it is then")
 		err = &FieldError{"remember", why}
 	}
 	return f, err

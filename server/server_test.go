@@ -325,6 +325,7 @@ func testTask(t *testing.T, open opener) {
 		t.Errorf("it waits for %v", w)
 	}
 	x.call("POST", path+"/rulings", map[string]any{"call": w["call"], "allow": true, "input": map[string]any{"file_path": 7}}, 422)
+	x.call("POST", path+"/rulings", map[string]any{"call": w["call"], "allow": true, "scope": "https://example.org"}, 422)
 	x.call("POST", path+"/rulings", map[string]any{"call": w["call"], "allow": true}, 202)
 	s = x.until(id, "finished")
 	if s["answer"] != "It is blue." || s["steps"] != 3.0 {

@@ -189,7 +189,7 @@ func TestPersonDecidesForGood(t *testing.T) {
 	s = sit(t, i.dir, "run", "--model", "scripted:s", "work")
 	s.sees(`  \[y\]es, \[n\]o, \[a\]ll`)
 	s.types("always\r")
-	s.sees(`about an edit cannot be remembered`)
+	s.sees(`this decision cannot be remembered`)
 	s.types("y\r")
 	s.sees(`Done\.`)
 	s.leaves(0)

@@ -169,6 +169,9 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 		prompt = "  [y]es, this once, [n]o, or say what to do instead: "
 	case lasting:
 		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
+	case q.Scope != "":
+		prompt = "  [y]es, [n]o, [s]ite: everything that " + plain(c.Name) + " does on " + plain(q.Scope) +
+			" in this session, [a]ll in this session, or say what to do instead: "
 	}
 	for {
 		line, err := p.ask(ctx, prompt)
@@ -186,6 +189,12 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 				continue
 			}
 			p.all[w.Session], r.Allow = true, true
+		case "s", "site":
+			if q.Scope == "" {
+				p.print.question("this call cannot be allowed for a site")
+				continue
+			}
+			r.Allow, r.Scope = true, q.Scope
 		case "n", "no":
 			r.Reason = "the person said no"
 		case "always", "never":
@@ -194,7 +203,7 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 				continue
 			}
 			if !lasting {
-				p.print.question("a decision about an edit cannot be remembered, because its effect depends on the file. A rule in [approval] can allow edits")
+				p.print.question(notLasting)
 				continue
 			}
 			r.Rule, r.Allow = forGood, word == "always"

@@ -45,14 +45,23 @@ type sessionsApproveCmd struct {
 	oneRuling
 	Input  string `help:"Run it with these arguments instead, a JSON object. The model reads that they were changed." placeholder:"JSON"`
 	Always bool   `help:"Remember the decision for exactly this call, with these arguments, in this workspace. openmanus approvals revokes it."`
+	Site   bool   `help:"Allow the tool everything else on the site of this call, too, in this session."`
 }
 
 // Run implements the command.
 func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	return c.rule(ctx, t, g, func(x *session, call *openmanus.CallState, r *openmanus.Ruled) (err error) {
 		r.Allow = true
+		if c.Site && (c.Always || c.Input != "") {
+			return errors.New("--site is for the call as the agent made it, in this session: leave out --always and --input")
+		}
 		if c.Always && c.Input != "" {
 			return errors.New("--always is for the call as the agent made it, and --input changes it: leave one out")
+		}
+		if c.Site {
+			if r.Scope = call.Question().Scope; r.Scope == "" {
+				return errors.New("this call cannot be allowed for a site: leave out --site")
+			}
 		}
 		if c.Input != "" {
 			r.Input, err = x.input(call, c.Input)
@@ -103,13 +112,16 @@ func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	})
 }
 
+// notLasting is why a decision is not remembered.
+const notLasting = "this decision cannot be remembered, because the effect of the call depends on the file or page as it is then. A rule in [approval] of your configuration can allow edits"
+
 // lasting marks r as a decision that is remembered, if it is to be.
 func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever bool) error {
 	switch {
 	case !forever:
 		return nil
 	case !host.Rememberable(x.s, call):
-		return errors.New("a decision about an edit cannot be remembered, because its effect depends on the file. A rule in [approval] of your configuration can")
+		return errors.New(notLasting)
 	}
 	r.Rule = forGood
 	return nil
@@ -138,7 +150,10 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	if r.Input != "" {
 		ran.Input = r.Input
 	}
-	return x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, callLine(ran))
+	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, callLine(ran)); err != nil || r.Scope == "" {
+		return err
+	}
+	return x.done("%s may do everything on %s in this session", plain(call.Name), plain(r.Scope))
 }
 
 // pending returns the call that waits for an answer of the given kind: the one

@@ -126,6 +126,7 @@ var core = []floor{
 	{pkg: "journal", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 	{pkg: "journal/audit", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "run", may: map[string]string{
+		module + "/internal/clip": "texts of a bounded length in errors",
 		module:                    speaks,
 		module + "/llm":           models,
 		module + "/journal":       "secrets, blobs, and a journal for runs in memory",

@@ -67,7 +67,7 @@ func everyArgumentSource() []openmanus.ArgumentSource {
 }
 
 func everyHint() openmanus.Hints {
-	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Delegates: true}
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Delegates: true, Ordered: true}
 }
 
 func everyLimit() openmanus.Limits {
@@ -99,13 +99,13 @@ func callBodies() []openmanus.Body {
 	ref := openmanus.RefOf([]byte("the whole output"))
 	return []openmanus.Body{
 		openmanus.Asked{
-			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00",
+			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00", Scope: "https://example.org",
 			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, Hints: everyHint(),
 			Rule: "provenance", Sources: everyArgumentSource(),
 		},
 		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me"},
 		openmanus.Ruled{
-			Call: "c0-0", Allow: true, By: "me", Rule: "mode ask", Reason: "it only reads",
+			Call: "c0-0", Allow: true, By: "me", Rule: "mode ask", Reason: "it only reads", Scope: "https://example.org",
 			Input: `{"command":"head -n 3 sales.csv"}`, Hash: "sha256:00", Hints: everyHint(),
 			Sources: everyArgumentSource(),
 		},

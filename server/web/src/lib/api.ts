@@ -25,6 +25,8 @@ export interface Waiting {
   kind: "ruling" | "text";
   question: string;
   input: string;
+  shown?: string;
+  scope?: string;
   schema?: any;
   sources?: Source[];
 }
@@ -128,7 +130,7 @@ export const api = {
   plan: (id: string, seq: number) => call<Plan>("GET", `${at(id)}/plan?at=${seq}`),
   create: (s: object) => call<Session>("POST", "/sessions", s),
   say: (id: string, m: { id: string; text: string; attachments?: Attachment[] }) => call<{ seq: number }>("POST", at(id) + "/messages", m),
-  rule: (id: string, r: { call: string; allow: boolean; input?: unknown; reason?: string }) => call("POST", at(id) + "/rulings", r),
+  rule: (id: string, r: { call: string; allow: boolean; scope?: string; input?: unknown; reason?: string }) => call("POST", at(id) + "/rulings", r),
   answer: (id: string, a: { call: string; answer: unknown }) => call("POST", at(id) + "/answers", a),
   interrupt: (id: string) => call("POST", at(id) + "/interrupt"),
   retry: (id: string) => call("POST", at(id) + "/retry", {}),
