@@ -1,32 +1,40 @@
 package journal
 
 import (
-	"bytes"
-	"cmp"
 	"context"
+	"encoding/base32"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"maps"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf16"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
-// Secrets are values that must not be stored or shown. They are found in plain
-// text, in base64 (in its three alignments), URL-encoded and JSON-escaped. Each is
-// replaced by a placeholder that names it, such as [[secret:API_KEY]], or by 0 in
-// a number. A nil *Secrets has none. Secrets are safe for concurrent use.
+// Secrets are values that must not be stored or shown. They are found
+//
+//   - in plain text, in upper and in lower case, backwards, and in UTF-16;
+//   - in hexadecimal, base32 and base64, in all alignments, and in base64 twice;
+//   - with any of their characters escaped as in URLs (%2D) or in JSON (\u002d),
+//     up to three times.
+//
+// Each is replaced by a placeholder that names it, such as [[secret:API_KEY]], or
+// by 0 in a number. The time that this takes grows with the text, and hardly with
+// the number of secrets. A nil *Secrets has none. Secrets are safe for concurrent
+// use.
 type Secrets struct {
 	mu     sync.Mutex // serializes Add
 	values map[string]string
-	forms  atomic.Pointer[[]form] // longest first
+	forms  atomic.Pointer[matcher]
 }
 
 type form struct{ value, placeholder []byte }
@@ -70,70 +78,88 @@ func (s *Secrets) prepare() {
 			}
 		}
 	}
-	slices.SortFunc(forms, func(a, b form) int {
-		return cmp.Or(len(b.value)-len(a.value), bytes.Compare(a.value, b.value))
-	})
-	s.forms.Store(&forms)
+	s.forms.Store(newMatcher(forms))
 }
 
-// all returns the forms, the longest first.
-func (s *Secrets) all() []form {
+// matcher returns what finds the secrets, or nil if there are none.
+func (s *Secrets) matcher() *matcher {
 	if s == nil {
 		return nil
 	}
-	if forms := s.forms.Load(); forms != nil {
-		return *forms
-	}
-	return nil
+	return s.forms.Load()
 }
 
-// encodings returns the forms in which a value may occur: plain, URL-encoded,
-// JSON-escaped once and twice, and in base64.
+// encodings returns the forms in which a value may occur, but for those that
+// [view] makes plain.
 func encodings(v string) []string {
-	forms := []string{v, url.QueryEscape(v), url.PathEscape(v)}
-	for _, html := range []bool{true, false} {
-		once := jsonEscaped(v, html)
-		forms = append(forms, once, jsonEscaped(once, true)) // the arguments of calls are JSON within JSON
+	reversed, wide := []byte(v), make([]byte, 0, 2*len(v))
+	slices.Reverse(reversed)
+	for _, u := range utf16.Encode([]rune(v)) {
+		wide = binary.LittleEndian.AppendUint16(wide, u)
+	}
+	big := make([]byte, len(wide)) // the same, the high bytes first
+	for i := range wide {
+		big[i] = wide[i^1]
+	}
+	digits := hex.EncodeToString([]byte(v))
+	forms := []string{
+		v, strings.ToUpper(v), strings.ToLower(v), string(reversed), strings.ReplaceAll(v, " ", "+"), // the last in a URL's query
+		string(wide), string(big), digits, strings.ToUpper(digits),
+	}
+	for _, f := range aligned(base32.StdEncoding.WithPadding(base32.NoPadding), v, 5, 5) {
+		forms = append(forms, f, strings.ToLower(f))
 	}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for shift := range 3 {
-			// Within longer base64 text the value begins at one of three bit
-			// offsets; the characters that share bits with a neighbour are left out.
-			b := enc.EncodeToString(append(make([]byte, shift), v...))
-			begin := []int{0, 2, 3}[shift]
-			end := len(b)
-			if (shift+len(v))%3 != 0 {
-				end--
-			}
-			forms = append(forms, b[begin:end])
+		once := aligned(enc, v, 3, 6)
+		forms = append(append(forms, once...), aligned(enc, string(wide), 3, 6)...)
+		for _, f := range once {
+			forms = append(forms, aligned(enc, f, 3, 6)...)
 		}
 	}
 	return forms
 }
 
-// jsonEscaped returns v as it occurs within a JSON string.
-func jsonEscaped(v string, html bool) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(html)
-	if enc.Encode(v) != nil {
-		return v // a string can always be encoded
+// aligned returns v as it occurs within longer text in an encoding that makes
+// characters of so many bits each of groups of bytes. Within a group v begins at
+// any of its bytes; the characters that share bits with a neighbour are left out.
+func aligned(enc interface{ EncodeToString([]byte) string }, v string, group, bits int) (forms []string) {
+	for shift := range group {
+		text := enc.EncodeToString(append(make([]byte, shift), v...))
+		from, to := (8*shift+bits-1)/bits, 8*(shift+len(v))/bits
+		forms = append(forms, text[from:to])
 	}
-	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+	return forms
 }
 
 // in reports whether data contains a secret in any form.
 func (s *Secrets) in(data []byte) bool {
-	return slices.ContainsFunc(s.all(), func(f form) bool { return bytes.Contains(data, f.value) })
+	m := s.matcher()
+	if m == nil {
+		return false
+	}
+	found := false
+	first := func(match) bool { found = true; return false }
+	if m.find(data, first); found {
+		return true
+	}
+	views, _ := m.views(data)
+	for _, v := range views {
+		if m.find(v.text, first); found {
+			return true
+		}
+	}
+	return false
 }
 
-// replace returns data with every secret replaced by its placeholder. The longest
-// forms go first, since one form may contain another.
+// replace returns data with every secret replaced by its placeholder. It does not
+// change data.
 func (s *Secrets) replace(data []byte) []byte {
-	for _, f := range s.all() {
-		data = bytes.ReplaceAll(data, f.value, f.placeholder)
+	m := s.matcher()
+	if m == nil {
+		return data
 	}
-	return data
+	found, _ := m.matches(data)
+	return redact(data, found)
 }
 
 // Replace returns text with every secret replaced by its placeholder.
