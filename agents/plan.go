@@ -15,9 +15,15 @@ import (
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// planning is the name of the planner's tool. Its results have a tools.Plans as
-// their Detail.
-const planning = "planning"
+// planning returns the name of the planner's tool in a session, or "" if there is
+// none. Its results have a [tools.Plans] as their Detail.
+func planning(s *openmanus.State) string {
+	i := slices.IndexFunc(s.Config.Tools, tools.KeepsPlans)
+	if i < 0 {
+		return ""
+	}
+	return s.Config.Tools[i].Name
+}
 
 // A plan is a planner's plan with the present progress of its steps.
 type plan struct {
@@ -40,7 +46,7 @@ type step struct {
 // plan returns the plan of a session, or nil if the planner has yet to make it.
 // If the planner makes none in maxDrafts replies, the plan is a default one.
 func (f *PlanFlow) plan(s *openmanus.State) *plan {
-	ps, err := tools.ReadPlans(s.Last(planning))
+	ps, err := tools.ReadPlans(s.Last(planning(s)))
 	if err == nil {
 		if p := ps.Find(ps.Active); p != nil && len(p.Steps) > 0 {
 			return f.progress(*p, ps.Revision, s.Children)
@@ -327,16 +333,14 @@ func shortened(text string, n int) string {
 // [EvaluateFlow] as a plan with the present statuses of its steps. It returns
 // nil for other sessions, and before there is a plan.
 func Progress(s *openmanus.State) *tools.Plan {
-	has := func(tool string) bool {
-		return slices.ContainsFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == tool })
-	}
+	_, evaluates := s.ToolSpec(copying)
 	switch {
 	case !s.Config.FlowEnds:
-	case has(copying):
+	case evaluates:
 		if r := readRound(s); r != nil {
 			return r.progress()
 		}
-	case has(planning):
+	case planning(s) != "":
 		if p := (&PlanFlow{Critic: "critic"}).plan(s); p != nil {
 			return &p.Plan
 		}

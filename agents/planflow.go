@@ -181,7 +181,7 @@ func (f *PlanFlow) sumUp(s *openmanus.State, p *plan) []openmanus.Task {
 // changedPlan reports whether one of the last calls changed the plan's steps.
 func changedPlan(s *openmanus.State) bool {
 	return slices.ContainsFunc(s.Calls, func(c *openmanus.CallState) bool {
-		return c.Name == planning && !c.Done.IsError &&
+		return c.Name == planning(s) && !c.Done.IsError &&
 			(strings.Contains(c.Arguments(), `"create"`) || strings.Contains(c.Arguments(), `"update"`))
 	})
 }

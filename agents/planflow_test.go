@@ -562,7 +562,7 @@ func madeUp(t *testing.T, fl *PlanFlow, s *openmanus.State, i int, b byte) []ope
 		return []openmanus.Body{openmanus.Ruled{Call: task.Call, Allow: true, By: "gate"}}
 	case openmanus.Use:
 		c := s.Call(task.Call)
-		res, err := fl.Planner.Tools[0].Run(t.Context(), openmanus.Call{Call: c.Call, Last: s.Last(planning), Children: s.Children})
+		res, err := fl.Planner.Tools[0].Run(t.Context(), openmanus.Call{Call: c.Call, Last: s.Last(planning(s)), Children: s.Children})
 		if err != nil {
 			return []openmanus.Body{openmanus.CallDone{Call: c.ID, IsError: true}}
 		}

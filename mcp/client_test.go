@@ -165,12 +165,12 @@ func TestListChanges(t *testing.T) {
 	if _, err := run("mcp_s_change", `{}`); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { // the notice comes beside the result
-		l := c.link("s")
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.stale || l.list.byName["new"] != nil
-	})
+	l := c.link("s")
+	l.mu.Lock()
+	for !l.stale && l.list.byName["new"] == nil { // the notice comes beside the result
+		l.news.Wait()
+	}
+	l.mu.Unlock()
 	if _, err := run("mcp_s_old", `{}`); err == nil || !strings.Contains(err.Error(), "no longer has this tool") {
 		t.Errorf("a tool that is gone: %v", err)
 	}
@@ -185,18 +185,6 @@ func TestListChanges(t *testing.T) {
 	res, err = run("use_tool", `{"name":"mcp_s_new","arguments":{"text":"x"}}`)
 	if err != nil || res.Parts.Text() != `new {"text":"x"}` {
 		t.Errorf("the new tool: %q, %v", res.Parts.Text(), err)
-	}
-}
-
-// waitFor waits for what must come to be.
-func waitFor(t *testing.T, f func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
-	for !f() {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not come to be")
-		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -245,7 +233,11 @@ func TestAServerThatDies(t *testing.T) {
 		t.Error("the call did not fail")
 	}
 	l := c.link("s")
-	waitFor(t, func() bool { sess, _ := l.session(); return sess == nil })
+	l.mu.Lock()
+	for l.nextTry.IsZero() {
+		l.news.Wait()
+	}
+	l.mu.Unlock()
 	says(t, c, "mcp_other_t", `{}`, "t {}")
 	fails(t, c, "mcp_s_t", `{}`, "the next attempt is in")
 	l.mu.Lock()

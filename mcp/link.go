@@ -27,6 +27,7 @@ type link struct {
 	// mu guards the fields below. No call of the server is made while it is held,
 	// and Client.mu may not be locked by its holder.
 	mu       sync.Mutex
+	news     *sync.Cond         // of mu: the connection has ended, or stale is set; for tests to wait for
 	sess     *sdk.ClientSession // nil if it is not connected
 	end      func() error       // ends sess and what belongs to it
 	list     *listing           // the last one; nil before the first
@@ -43,6 +44,7 @@ type link struct {
 // newLink returns the link of a server, which is not connected yet.
 func newLink(c *Client, cfg ServerConfig) *link {
 	l := &link{c: c, cfg: cfg, turn: make(chan struct{}, 1), progress: map[string]*flight{}}
+	l.news = sync.NewCond(&l.mu)
 	l.turn <- struct{}{}
 	return l
 }
@@ -151,6 +153,7 @@ func (l *link) failing(err error) {
 	wait := min(firstPause<<min(l.fails, 10), longestWait)
 	l.fails++
 	l.nextTry = time.Now().Add(wait)
+	l.news.Broadcast()
 }
 
 // connect makes a connection, and watches it in the background.
@@ -225,6 +228,7 @@ func (l *link) changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stale = true
+	l.news.Broadcast()
 }
 
 // status returns the state of the server for people. Tools keep the names that

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
 )
 
 // Plans are the plans of a session. They are the Detail of every result of the
@@ -61,6 +63,17 @@ func (s StepStatus) Mark() string {
 		return "[!]"
 	}
 	return "[ ]"
+}
+
+// KeepsPlans reports whether spec is that of a tool whose results have [Plans] as
+// their Detail: one with the argument plan_id.
+func KeepsPlans(spec openmanus.ToolSpec) bool {
+	var schema struct {
+		Properties struct {
+			ID json.RawMessage `json:"plan_id"`
+		}
+	}
+	return json.Unmarshal(spec.Input, &schema) == nil && len(schema.Properties.ID) > 0
 }
 
 // ReadPlans returns the plans in the Detail of a result of the planning tool.
