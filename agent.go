@@ -86,6 +86,9 @@ type Agent struct {
 	Limits       Limits // take the place of those of Spec where they are not 0
 	Sandbox      string // what calls run in, which sessions record
 	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
+	// Sources say who wrote the texts in Instructions that are not this program's,
+	// each with its Words.
+	Sources []Source
 }
 
 // A Helper is another model that an agent uses, for one kind of work.
@@ -125,6 +128,7 @@ func (a *Agent) Configured(n int) Configured {
 	c := Configured{
 		N: n, Spec: a.Spec, System: a.Instructions, Settings: a.Settings,
 		Prices: a.Prices, Window: a.Window, Sandbox: a.Sandbox, FlowEnds: a.FlowEnds,
+		Sources: a.Sources,
 	}
 	if c.Agent == "" {
 		c.Agent = a.Name

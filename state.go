@@ -233,6 +233,9 @@ func (s *State) configure(e Configured) {
 		if t.From != "" {
 			s.learn(s.Seq, t.Description, Source{From: t.From})
 		}
+		for _, src := range t.Sources {
+			s.learn(s.Seq, "", src)
+		}
 	}
 	for _, src := range e.Sources {
 		s.learn(s.Seq, "", src)

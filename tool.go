@@ -47,6 +47,10 @@ type ToolSpec struct {
 	// From is where the tool is, if it is not in this program: its description
 	// and its results come from there, and arguments go there. See [Source].
 	From string `json:"from,omitempty"`
+
+	// Sources say who wrote the texts in the description that are not this
+	// program's, each with its Words.
+	Sources []Source `json:"sources,omitempty"`
 }
 
 // An Argument says what a tool does with one of the arguments of its calls, so

@@ -108,10 +108,15 @@ func newSkillTool(skills []Skill, ws workspace.Files) openmanus.Tool {
 		}
 	}
 	var names []string
+	var sources []openmanus.Source
 	var b strings.Builder
 	b.WriteString("Read how something is done here. When a task fits one of these skills, read it before you start, " +
 		"and do as it says as far as the task and the person allow.\n")
 	for _, s := range skills {
+		if src := s.source("SKILL.md"); !src.Trusted {
+			src.Words = []string{s.Description}
+			sources = append(sources, src)
+		}
 		names = append(names, s.Name)
 		fmt.Fprintf(&b, "- %s: %s\n", s.Name, s.Description)
 	}
@@ -127,6 +132,7 @@ func newSkillTool(skills []Skill, ws workspace.Files) openmanus.Tool {
 		ToolSpec:  llm.ToolSpec{Name: "skill", Description: strings.TrimSpace(b.String()), Input: json.RawMessage(schema)},
 		Hints:     openmanus.Hints{ReadOnly: true, Idempotent: true},
 		Arguments: []openmanus.Argument{{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Reads}},
+		Sources:   sources,
 	}
 	return openmanus.Func(spec, func(_ context.Context, _ openmanus.Call, in struct{ Name, File string }) (openmanus.Result, error) {
 		i := slices.IndexFunc(skills, func(s Skill) bool { return s.Name == in.Name })
@@ -140,6 +146,15 @@ func newSkillTool(skills []Skill, ws workspace.Files) openmanus.Tool {
 	})
 }
 
+// source returns the label of one of the skill's files. The user wrote those that are
+// not in the workspace, and wants what they say.
+func (s Skill) source(name string) openmanus.Source {
+	if s.From == "workspace" {
+		return openmanus.FileSource(path.Join(s.folder, name))
+	}
+	return openmanus.Source{From: openmanus.FromFile + path.Join(s.Dir, name), Trusted: true, Private: true}
+}
+
 // file returns the content of one of the skill's files.
 func (s Skill) file(name string) (openmanus.Result, error) {
 	name = strings.TrimPrefix(path.Clean(strings.TrimPrefix(name, s.Dir+"/")), "./")
@@ -151,7 +166,7 @@ func (s Skill) file(name string) (openmanus.Result, error) {
 		return openmanus.Result{}, err
 	}
 	res := openmanus.TextResult("%s", strings.ToValidUTF8(string(data), "\uFFFD"))
-	res.Source = s.Dir + "/" + name
+	res.Source, res.Sources = s.Dir+"/"+name, []openmanus.Source{s.source(name)}
 	return res, nil
 }
 
@@ -185,6 +200,6 @@ func (s Skill) read() (openmanus.Result, error) {
 		b.WriteString("\nIts files, to be read where the text calls for them:\n- " + strings.Join(files, "\n- ") + "\n")
 	}
 	res := openmanus.TextResult("%s", b.String())
-	res.Source = s.Dir
+	res.Source, res.Sources = s.Dir, []openmanus.Source{s.source("SKILL.md")}
 	return res, nil
 }

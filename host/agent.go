@@ -138,6 +138,11 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 		return m, mistake(err)
 	}
 	m.agent, m.close = agent, append([]io.Closer{closer}, m.close...)
+	if f := kind.File; f != nil && f.From == "workspace" {
+		src := openmanus.FileSource(f.Path)
+		src.Words = []string{f.Text}
+		agent.Sources = append(agent.Sources, src)
+	}
 	agent.Sandbox = cmp.Or(ws.Sandbox(), string(sandbox.None))
 	if err := h.configure(agent, spec); err != nil {
 		return m, err
