@@ -197,9 +197,15 @@ func (h *Host) configure(agent *openmanus.Agent, spec openmanus.Spec) error {
 
 // gateOf returns what rules on the calls of an agent.
 func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
+	record := h.Config.Provenance == "record"
+	if record {
+		h.recording.Do(func() {
+			h.warnf(`[provenance] mode = "record": you are not asked about calls that others want, such as to send private files away`)
+		})
+	}
 	return h.Gate(h.Config, gate.Options{
 		Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox,
-		Network: h.Config.Sandbox.Network != "none", Record: h.Config.Provenance == "record",
+		Network: h.Config.Sandbox.Network != "none", Record: record,
 	})
 }
 

@@ -88,7 +88,8 @@ type Host struct {
 
 	// chosen are the models that a user of this process chose, by name and
 	// endpoint. Those get their key wherever they are: the user said so.
-	chosen map[[2]string]config.Model
+	chosen    map[[2]string]config.Model
+	recording sync.Once // the warning that nothing is asked about provenance
 }
 
 // New returns a host. The caller closes it, and then the store.
