@@ -24,7 +24,8 @@ func Failover(first Model, onSwitch func(err error, to string), others ...Named)
 	return &failover{first, onSwitch, others}
 }
 
-// A failover is the Model of [Failover].
+// A failover is the Model of [Failover]. It keeps nothing between requests: each one
+// asks the first model first, although that may have failed a moment ago.
 type failover struct {
 	first    Model
 	onSwitch func(error, string)

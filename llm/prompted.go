@@ -152,7 +152,10 @@ func tellResult(r Result, name string) Parts {
 	return merged
 }
 
-// A promptedReply turns a reply in text into one with calls, while it arrives.
+// A promptedReply turns a reply in text into one with calls, while it arrives. Text is
+// held back from the place where a call may begin, since what was passed on cannot be
+// taken back; if no call begins there, the next fragment releases it. Once a call has
+// begun, the rest of the reply is held to its end, and parsed as a whole.
 type promptedReply struct {
 	tools []ToolSpec
 	yield func(Delta, error) bool

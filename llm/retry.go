@@ -48,7 +48,8 @@ func Retry(m Model, opts RetryOptions) Model {
 	return &retrier{m, opts}
 }
 
-// A retrier is the Model of [Retry].
+// A retrier is the Model of [Retry]. It keeps nothing between requests but what its
+// Limiter does.
 type retrier struct {
 	model Model
 	opts  RetryOptions

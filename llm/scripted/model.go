@@ -88,7 +88,9 @@ func (s *Script) errorf(format string, a ...any) error {
 	return &llm.Error{Kind: llm.ScriptOver, Err: errors.New(s.name + fmt.Sprintf(format, a...))}
 }
 
-// tries returns how often this reply was attempted before, if that matters.
+// tries returns how often this reply was attempted before, if that matters: if a step
+// of the section fails a number of times. It counts in the memo of the request, or,
+// without one, for all requests with the same messages.
 func (m *model) tries(req *llm.Request, sec *section, n int) int {
 	counted := false
 	for _, s := range sec.steps {

@@ -24,6 +24,12 @@ func (c *Counter) Blob(b llm.Blob) int {
 	return c.image(size.Width, size.Height)
 }
 
+// The rules of the providers:
+//
+//   - https://platform.openai.com/docs/guides/images-vision#calculating-costs
+//   - https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs
+//   - https://ai.google.dev/gemini-api/docs/tokens#multimodal-tokens
+
 // OpenAIImage returns what OpenAI counts for an image: of detail "low" always
 // the same; of others by tiles of 512 pixels, after it was made to fit into
 // 2048 x 2048 and its short side to 768. An image of unknown size, which is
@@ -44,6 +50,8 @@ func OpenAIImage(width, height int, detail string) int {
 // is sent from here: OpenAI looks closely then.
 func detailed(width, height int) int { return OpenAIImage(width, height, "high") }
 
+// openAIImage returns the tokens of an image of high detail: 85 for all of it, and
+// 170 for each tile. A small image is enlarged first.
 func openAIImage(width, height int) int {
 	w, h := float64(width), float64(height)
 	if most := max(w, h); most > 2048 {
@@ -54,7 +62,8 @@ func openAIImage(width, height int) int {
 	return tiles(w, 512)*tiles(h, 512)*170 + 85
 }
 
-// anthropicImage is by area, of what fits into 1568 pixels.
+// anthropicImage returns the tokens of an image for Claude: one for 750 pixels of
+// area, after it was made to fit into 1568 x 1568. About 1,600 are the most.
 func anthropicImage(width, height int) int {
 	w, h := float64(width), float64(height)
 	if most := max(w, h); most > 1568 {
@@ -63,7 +72,8 @@ func anthropicImage(width, height int) int {
 	return min(int(w*h/750)+1, 1600)
 }
 
-// googleImage is by tiles of 768 pixels; a small image is one.
+// googleImage returns the tokens of an image for Gemini: 258 for each tile of 768
+// pixels. An image of at most 384 x 384 is one tile.
 func googleImage(width, height int) int {
 	if width <= 384 && height <= 384 {
 		return 258

@@ -1,5 +1,12 @@
 // Package messages is the format of Anthropic's Messages: requests to bytes,
 // and bytes to replies. It sends nothing.
+//
+// See https://docs.anthropic.com/en/api/messages, and for the marks of the cache
+// https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching. Anthropic
+// refuses empty text, thinking that does not come first or that another model
+// signed, and ids of calls with characters other than letters, digits, - and _.
+// What it would refuse is left out or rewritten here, so that a conversation that
+// began with another model goes on.
 package messages
 
 import (

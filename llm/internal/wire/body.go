@@ -70,7 +70,9 @@ type Joiner interface {
 	Join(req *llm.Request, b Body) (Segments, error)
 }
 
-// A Body is a request's body in pieces, of which each grows at its end alone.
+// A Body is a request's body in pieces, of which each grows at its end alone. Head
+// and Fixed are shared with the memo of the request and with later requests: their
+// bytes are never written again.
 type Body struct {
 	Head  []byte
 	Fixed []byte // the fixed messages
@@ -130,7 +132,9 @@ func (b Body) marks(messages []llm.Message) (at []int) {
 	return at
 }
 
-// kept is what a Format keeps of a conversation in an [llm.Memo].
+// kept is what a Format keeps of a conversation in an [llm.Memo]. Requests of one
+// conversation may be encoded at the same time, as a summary is beside a reply; the
+// shorter one gets the beginning of what the longer one has encoded.
 type kept struct {
 	mu   sync.Mutex
 	head []byte

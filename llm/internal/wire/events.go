@@ -116,7 +116,7 @@ func begin(r *bufio.Reader) (byte, error) {
 }
 
 // Limit returns a reader of body that fails where it becomes longer than any
-// reply.
+// reply: a server that never ends its response must not fill the memory.
 func Limit(body io.Reader) io.Reader { return &limited{body, maxReply} }
 
 // limited fails when more than n bytes were read.

@@ -1,5 +1,7 @@
 // Package converse is the format of Amazon Bedrock's Converse: requests to
 // bytes, and bytes to replies. It sends nothing.
+//
+// See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html.
 package converse
 
 import (

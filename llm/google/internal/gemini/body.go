@@ -1,5 +1,9 @@
 // Package gemini is the format of Google's generateContent: requests to bytes,
 // and bytes to replies. It sends nothing.
+//
+// See https://ai.google.dev/api/generate-content. Calls have no ids there unless the
+// server sends some, so results name their tools. A signature belongs to the part
+// that it came with, and is refused anywhere else.
 package gemini
 
 import (

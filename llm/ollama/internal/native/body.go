@@ -1,5 +1,9 @@
 // Package native is the format of Ollama's own interface, /api/chat: requests
 // to bytes, and bytes to replies. It sends nothing.
+//
+// See https://github.com/ollama/ollama/blob/main/docs/api.md. A response is a line of
+// JSON for each fragment, not an event stream. Calls arrive whole and without ids;
+// results name their tools.
 package native
 
 import (

@@ -1,5 +1,12 @@
 // Package chat is the format of Chat Completions: requests to bytes, and bytes
 // to replies and errors. It sends nothing.
+//
+// The format is OpenAI's, https://platform.openai.com/docs/api-reference/chat, with
+// what other servers do to it: they leave out indexes and ids of calls, send the
+// arguments of a call as an object in place of a string, put thinking into
+// reasoning_content, reasoning, or between tags in the text, and report errors in
+// the middle of a stream. All of that is read; nothing but OpenAI's format is sent,
+// except where an [Encoder] says that a server needs it.
 package chat
 
 import (

@@ -1,5 +1,10 @@
 // Package responses is the format of OpenAI's Responses: requests to bytes,
 // and bytes to replies. It sends nothing.
+//
+// See https://platform.openai.com/docs/api-reference/responses. A conversation is a
+// list of items there, not of messages: text, a call, its output and reasoning are
+// items of their own. OpenAI refuses reasoning without the item that came after it,
+// so a request leaves such reasoning out.
 package responses
 
 import (
