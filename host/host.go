@@ -70,6 +70,7 @@ type Host struct {
 	OnRetry    func(err error, wait time.Duration)
 	OnFailover func(err error, to string)
 
+	warned        sync.Map // the warnings of warnOnce: text → true
 	limiters      sync.Map // [2]string, an endpoint and a key → *llm.Limiter
 	wrongEndpoint atomic.Bool
 
@@ -140,7 +141,8 @@ func (h *Host) Close() error {
 // configured wrongly: nothing answers there, or nothing that is trusted.
 func (h *Host) WrongEndpoint() bool { return h.wrongEndpoint.Load() }
 
-// Team returns the agents and skills of the workspace dir. They are read once,
+// Team returns the agents and skills of the workspace dir, without those that
+// changed since the user last saw them: see [Instructions]. They are read once,
 // and again after a session there was released: until then a session keeps the
 // agents that it began with. Files that cannot be read are warned of for the
 // first workspace alone, since a server has many.
@@ -149,7 +151,8 @@ func (h *Host) Team(dir string) *Team {
 	defer h.teamMu.Unlock()
 	tm := h.teams[dir]
 	if tm == nil {
-		tm = h.ReadTeam(dir, h.AllKinds())
+		_, tell := h.instructions(dir)
+		tm = h.readTeam(dir, h.AllKinds(), tell.only)
 		if len(h.teams) == 0 {
 			h.WarnOf(tm)
 		}

@@ -263,6 +263,15 @@ func TestEnvironment(t *testing.T) {
 	p := newPlace(t, justAnswers)
 	h, _, _ := p.open()
 	read := func() string {
+		in, err := h.Instructions(h.Config, p.path("ws"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, names := in.Unvouched(); len(names) > 0 {
+			if err := in.Vouch(names...); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var b strings.Builder
 		for _, part := range h.Environment(p.path("ws")) {
 			b.WriteString(openmanus.TextResult("%s", part).Parts.Text())

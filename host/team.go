@@ -29,19 +29,28 @@ type Team struct {
 	Problems []error // files that could not be read, or whose name is taken
 }
 
-// ReadTeam reads the team of the workspace dir. kinds are those of the program.
+// ReadTeam reads the team of the workspace dir for display. kinds are those of the
+// program. For sessions there is [Host.Team].
 func (e Env) ReadTeam(dir string, kinds []agents.Kind) *Team {
+	return e.readTeam(dir, kinds, all)
+}
+
+// all is the filter of readTeam that leaves out nothing.
+func all(files fs.FS) fs.FS { return files }
+
+// readTeam is ReadTeam with those files of the workspace that only leaves.
+func (e Env) readTeam(dir string, kinds []agents.Kind, only func(fs.FS) fs.FS) *Team {
 	tm := &Team{Kinds: slices.Clip(kinds)}
 	if user, err := config.UserDir("", e.lookup); err == nil {
-		tm.add(user, "user", userSkills)
+		tm.add(user, "user", userSkills, all)
 	}
-	tm.add(dir, "workspace", workspaceSkills)
+	tm.add(dir, "workspace", workspaceSkills, only)
 	return tm
 }
 
 // add adds the agents in dir/agents and the skills in the folders of dir. from is
-// the [agents.File].From of the agents. That dir does not exist is no problem.
-func (tm *Team) add(dir, from string, folders []string) {
+// the [agents.File].From of the agents, only what leaves some files out. That dir does not exist is no problem.
+func (tm *Team) add(dir, from string, folders []string, only func(fs.FS) fs.FS) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +58,7 @@ func (tm *Team) add(dir, from string, folders []string) {
 		}
 		return
 	}
-	files := regular.FS(root)
+	files := only(regular.FS(root))
 	list, problems := agents.Files(files, from)
 	for _, f := range list {
 		f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -29,7 +30,7 @@ func (t *terminal) host() host.Env {
 		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", plain(text)) },
 	}
 	if isTerminal(t.err) && isTerminal(t.in) {
-		e.Ask = func(ctx context.Context, question string) (string, error) { return t.ask(ctx, plain(question)) }
+		e.Ask = func(ctx context.Context, question string) (string, error) { return t.ask(ctx, clip.Visible(question)) }
 		e.ShowLink = t.showLink
 	}
 	return e

@@ -151,18 +151,9 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	if err != nil {
 		return usage(err)
 	}
-	if !c.Yes {
-		if !isTerminal(t.in) || !isTerminal(t.err) {
-			return usage(fmt.Errorf("%s is shown before it is trusted, and no terminal is attached; if you have read it, use --yes", file))
-		}
-		newPrinter(t.err, style{}, false).block(string(content))
-		answer, err := t.ask(ctx, "Trust this configuration in "+filepath.Dir(file)+"? [y/N] ")
-		if err != nil {
-			return err
-		}
-		if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-			return exit{code: exitFailed, err: errors.New("the file is not trusted")}
-		}
+	what := question{text: string(content), ask: "Trust this configuration in " + filepath.Dir(file) + "? [y/N] ", refused: "the file is not trusted"}
+	if err := t.confirm(ctx, what, c.Yes); err != nil {
+		return err
 	}
 	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: byPerson, At: time.Now().UTC()}
 	if err := t.host().Memory().Remember(d); err != nil {

@@ -43,6 +43,7 @@ type commands struct {
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and forget the decisions that you had remembered."`
+	Trust      trustCmd      `cmd:"" help:"Read and vouch for the files of a workspace that tell agents what to do."`
 	Tools      toolsCmd      `cmd:"" help:"List the tools."`
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`

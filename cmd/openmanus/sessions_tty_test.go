@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -122,5 +123,29 @@ func TestTerminalIsNotDriven(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestChangedInstructionsAreShown: a person who is there sees what changed in
+// AGENTS.md, and decides whether agents read it.
+func TestChangedInstructionsAreShown(t *testing.T) {
+	dir := write(t, "s", "-- 1 --\nHello.\n")
+	d := deskAt(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.must("run", "--model", "scripted:s", "hi")
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("two\x1b[2J\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := sit(t, dir, "run", "--model", "scripted:s", "hi")
+	s.sees(`│ -one\r\n`)
+	s.sees(`│ \+two\\x1b\[2J\r\n`)
+	s.sees(`AGENTS\.md\r\nThis tells agents what to do in .* Let them read it\? \[y/N\] `)
+	s.types("y\n")
+	s.sees(`Hello\.`)
+	s.leaves(0)
+	if out := d.must("trust"); !strings.Contains(out, "nothing in") {
+		t.Errorf("%s", out)
 	}
 }
