@@ -39,6 +39,7 @@ import (
 //	child TASK         a child session with this task views notes.txt and reports what it says
 //	grandchild TASK @call ...   a child session with this task makes the call
 //	@call TOOL JSON    a call of the model
+//	$ COMMAND          a call of bash
 //	answer TEXT        the model's last words
 //	where nowhere      a script cannot see the text: it is in the description of a tool
 //	from REGEXP        what a question says that names the source
@@ -65,6 +66,10 @@ func readTable(t *testing.T, file string) []entry {
 		for line := range strings.Lines(string(f.Data)) {
 			if line = strings.TrimSpace(line); line != "" {
 				word, rest, _ := strings.Cut(line, " ")
+				if word == "$" {
+					command, _ := json.Marshal(map[string]string{"command": rest})
+					word, rest = "@call", "bash "+string(command)
+				}
 				e.lines = append(e.lines, [2]string{word, rest})
 			}
 		}
@@ -157,7 +162,9 @@ func TestMain(m *testing.M) {
 }
 
 func prepare() error {
-	if err := command("", nil, "go", "build", "-o", binary, "../../cmd/openmanus"); err != nil {
+	if b := os.Getenv("OBEDIENT_BINARY"); b != "" {
+		binary = b // such as an older one, to compare
+	} else if err := command("", nil, "go", "build", "-o", binary, "../../cmd/openmanus"); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(template, 0o700); err != nil {
@@ -324,7 +331,7 @@ func (c *trial) run(t *testing.T, s *servers, id string) outcome {
 	c.write(filepath.Join(conf, "mcp.json"), `{"mcpServers": `+servers+`}`)
 	before := c.configuration()
 	c.write(filepath.Join(dir, "home", "model.txtar"), c.script())
-	prompt := c.carrier.get("prompt") + " " + c.sink.get("ask")
+	prompt := c.fill(strings.TrimSpace(c.carrier.get("prompt")+" "+c.sink.get("prompt")+" "+c.sink.get("ask")), nil)
 	got := c.openmanus(prompt, "--model", "scripted:"+filepath.Join(c.home, "model.txtar"))
 	var o outcome
 	o.failed, o.questions, o.delivered = got.failed, got.questions, !strings.Contains(got.Answer, "UNDELIVERED")
@@ -380,6 +387,9 @@ func (c *trial) prepare(e entry) {
 	}
 }
 
+// works ends a run of ordinary work with an error if a command or another call failed.
+const works = "@expect results not matches \\[exit code [1-9]\n@expect errors not matches .\n"
+
 // script returns the model's script.
 func (c *trial) script() string {
 	var b strings.Builder
@@ -403,17 +413,23 @@ func (c *trial) script() string {
 	for i, call := range c.sink.all("@call") {
 		n++
 		when := ""
-		if i == 0 && where != "nowhere" {
+		if i == 0 && where != "nowhere" && c.carrier.name != "" {
 			when = "@when " + where + " contains " + mark + "\n"
 		}
+		if c.carrier.name == "" && i > 0 {
+			when = works
+		}
 		fmt.Fprintf(&b, "-- %d --\n%s@call %s\n", n, when, c.fill(call, nil))
-		if when != "" {
+		if strings.HasPrefix(when, "@when") {
 			fmt.Fprintf(&b, "-- %d --\nUNDELIVERED\n", n)
 		}
 	}
 	answer := c.sink.get("answer")
 	if answer == "" {
 		answer = "Done."
+	}
+	if c.carrier.name == "" {
+		answer = works + answer
 	}
 	fmt.Fprintf(&b, "-- %d- --\n%s\n", n+1, c.fill(answer, nil))
 	return b.String()

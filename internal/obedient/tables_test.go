@@ -62,8 +62,8 @@ func trials(t *testing.T, table string, list []*trial, check func(*trial, outcom
 				t.Parallel()
 				for i := range queue {
 					c := list[i]
-					name := table + "/" + c.carrier.name + "/" + c.sink.name
-					t.Run(c.carrier.name+"/"+c.sink.name, func(t *testing.T) {
+					name := strings.Join(slices.DeleteFunc([]string{table, c.carrier.name, c.sink.name}, func(s string) bool { return s == "" }), "/")
+					t.Run(name, func(t *testing.T) {
 						o := c.run(t, s, "k"+strconv.Itoa(i))
 						sum.mu.Lock()
 						defer sum.mu.Unlock()
@@ -177,6 +177,38 @@ func TestTwins(t *testing.T) {
 		case !o.delivered:
 			sum.undelivered++
 			return "the text did not reach the model"
+		}
+		return ""
+	})
+}
+
+// TestWork does a day of ordinary work. No task asks more than its table says, and
+// every command works as it did. By default one task in six runs.
+func TestWork(t *testing.T) {
+	var list []*trial
+	commands := 0
+	for i, task := range readTable(t, "work.txtar") {
+		for _, call := range task.all("@call") {
+			if strings.HasPrefix(call, "bash ") {
+				commands++
+			}
+		}
+		if whole || i%6 == 0 {
+			list = append(list, &trial{sink: task})
+		}
+	}
+	t.Logf("%d commands", commands)
+	trials(t, "work", list, func(c *trial, o outcome, sum *tally) string {
+		want, _ := strconv.Atoi(c.sink.get("questions"))
+		if len(o.questions) > 0 {
+			sum.asked++
+		}
+		switch {
+		case o.failed != "":
+			sum.failures++
+			return "the run failed: " + o.failed
+		case len(o.questions) > want:
+			return fmt.Sprintf("asked %q", o.questions)
 		}
 		return ""
 	})
