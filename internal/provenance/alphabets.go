@@ -109,11 +109,13 @@ func worthBase64(text string, pos []int32, sources bool) bool {
 }
 
 // worthBase32 wants a sequence of 7 characters or more, all of one case, with a
-// digit or so long that it is no word; or characters that stand alone.
+// digit or so long that it is no word; or characters that stand alone, or no
+// lower-case letter at all.
 func worthBase32(text string, pos []int32, _ bool) bool {
-	start, alone := 0, 0
+	start, alone, shouts := 0, 0, len(pos) >= 16
 	upper, lower, digit := 0, 0, 0
 	for i, p := range pos {
+		shouts = shouts && text[p] <= 'Z'
 		switch c := text[p]; {
 		case isDigit(c):
 			digit++
@@ -134,7 +136,7 @@ func worthBase32(text string, pos []int32, _ bool) bool {
 		}
 		start, upper, lower, digit = i+1, 0, 0, 0
 	}
-	return alone >= 8
+	return alone >= 8 || shouts
 }
 
 // decode finds texts encoded in a at any place of a text, and at any character
@@ -183,8 +185,8 @@ func (a *alphabet) segment(d *decoding, vals []uint8, pos []int32) {
 		}
 		if a.likely(d.v.text, int(pos[i]), int(pos[j-1])+1) {
 			a.word(d, a.bytes(d, vals[i:j]), pos[i:j])
-			a.unpack(d, vals[i:], pos[i:])
 		}
+		a.unpack(d, vals[i:], pos[i:])
 		i = j
 	}
 	d.end()
@@ -279,7 +281,7 @@ func (a *alphabet) word(d *decoding, buf []byte, pos []int32) {
 
 // unpack puts what gzip or zlib packed in the bytes that characters stand for.
 func (a *alphabet) unpack(d *decoding, vals []uint8, pos []int32) {
-	if b := a.bytes(d, vals[:min(len(vals), 3*a.group)]); len(b) < 2 || !(b[0] == 0x1f && b[1] == 0x8b || b[0] == 0x78) {
+	if b := a.bytes(d, vals[:min(len(vals), 16/int(a.bits)+1)]); len(b) < 2 || !(b[0] == 0x1f && b[1] == 0x8b || b[0] == 0x78) {
 		return
 	}
 	if text := unpack(a.bytes(d, vals)); text != "" {

@@ -165,6 +165,9 @@ func decodeMorse(d *decoding, v *view) {
 				continue
 			}
 		} else if isSpace(text[i]) || text[i] == '/' || text[i] == '|' || text[i] == '+' {
+			if text[i] == '/' || text[i] == '|' {
+				d.put(' ', i, i+1)
+			}
 			i++
 			continue
 		}

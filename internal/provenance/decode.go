@@ -9,6 +9,9 @@ import (
 // maxDepth is how many encodings, one inside the other, are undone.
 const maxDepth = 3
 
+// maxViews bounds the texts that are decoded from one. An ordinary one has ten.
+const maxViews = 1000
+
 // An encoding is one way to disguise a text.
 type encoding struct {
 	name string
@@ -212,7 +215,7 @@ func (d *decoding) end() {
 	if guess {
 		budget = &d.budget[1]
 	}
-	drop := len(d.out) == 0 || string(d.out) == d.v.text || *budget < len(d.out)
+	drop := len(d.out) == 0 || len(d.views) == maxViews || string(d.out) == d.v.text || *budget < len(d.out)
 	for i := range d.views {
 		drop = drop || d.views[i].text == string(d.out)
 	}

@@ -123,7 +123,10 @@ func (f *finder) find(x *Index, text string) []Match {
 		f.open, f.seen = make([]int32, n), make([]int32, n)
 	}
 	f.d.run(text, f.search)
-	return f.matches(text)
+	matches := f.matches(text)
+	clear(f.d.views) // what lives on in the pool holds no text
+	f.x, f.v, f.d.v, f.canon.text = nil, nil, nil, ""
+	return matches
 }
 
 // search finds what v has in common with known texts.

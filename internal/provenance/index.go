@@ -13,8 +13,8 @@ const gramLen = 8
 //
 // Add and Find must not run at the same time; any number of Finds may.
 //
-// An Index holds no text. It takes about 12 bytes for each byte of new text,
-// at most 20, and nothing for text that the same source has had before.
+// An Index holds no text. It takes 8 to 22 bytes for each byte of text that no
+// source has had before, and next to nothing for other text.
 type Index struct {
 	slots    []uint64 // key<<listBits | list, in open addressing; 0 is empty
 	used     int
@@ -136,52 +136,72 @@ func (x *Index) grow() {
 // sets are sets of sources, each of which exists once. A set is a list whose
 // tail is another set.
 type sets struct {
-	nodes []node          // nodes[0] is the empty set
-	ids   map[node]uint32 // where a node is
+	nodes []node   // nodes[0] is the empty set
+	table []uint32 // where in nodes each set is, in open addressing; 0 is empty
 	memo  [256]struct{ set, source, with uint32 }
 }
 
-type node struct{ source, rest uint32 }
+type node struct {
+	source, rest uint32
+	most         uint32 // the largest source of the set
+}
 
 // everything is the set that stands for all sources. It takes the place of new
-// sets when there are too many different ones.
+// sets when there are four million different ones.
 const everything = listMask
 
-// with returns the set with source in it.
+// with returns the set with source in it. It takes long only if source is not
+// the newest one, and the set is large.
 func (s *sets) with(set, source uint32) uint32 {
 	if set == everything {
 		return set
 	}
 	m := &s.memo[(set*31+source)%256]
-	if m.with != 0 && m.set == set && m.source == source {
-		return m.with
+	if m.with == 0 || m.set != set || m.source != source {
+		m.set, m.source, m.with = set, source, s.find(set, source)
 	}
-	if s.ids == nil {
-		s.ids = map[node]uint32{}
+	return m.with
+}
+
+// find returns the set with source in it, and makes it if there is none.
+func (s *sets) find(set, source uint32) uint32 {
+	if len(s.nodes) == 0 {
 		s.nodes = append(s.nodes, node{})
 	}
-	with := uint32(0)
-	for at := set; at != 0; at = s.nodes[at].rest {
-		if s.nodes[at].source == source {
-			with = set
-			break
+	if 4*len(s.nodes) >= 3*len(s.table) {
+		s.table = make([]uint32, max(64, 2*len(s.table)))
+		for id := 1; id < len(s.nodes); id++ {
+			s.table[s.place(s.nodes[id].rest, s.nodes[id].source)] = uint32(id)
 		}
 	}
-	if with == 0 {
-		n := node{source, set}
-		id, ok := s.ids[n]
-		if !ok {
-			if len(s.nodes) == everything {
-				return everything
+	if set != 0 && source <= s.nodes[set].most {
+		for at := set; at != 0; at = s.nodes[at].rest {
+			if s.nodes[at].source == source {
+				return set
 			}
-			id = uint32(len(s.nodes))
-			s.nodes = append(s.nodes, n)
-			s.ids[n] = id
 		}
-		with = id
 	}
-	m.set, m.source, m.with = set, source, with
-	return with
+	i := s.place(set, source)
+	if s.table[i] == 0 {
+		if len(s.nodes) == everything {
+			return everything
+		}
+		s.table[i] = uint32(len(s.nodes))
+		s.nodes = append(s.nodes, node{source, set, max(source, s.nodes[set].most)})
+	}
+	return s.table[i]
+}
+
+// place returns where in the table the set of source and the set rest is, or
+// will be.
+func (s *sets) place(rest, source uint32) int {
+	mask := len(s.table) - 1
+	for i := int(mix(uint64(rest)<<32|uint64(source))) & mask; ; i = (i + 1) & mask {
+		id := s.table[i]
+		if id == 0 || s.nodes[id].rest == rest && s.nodes[id].source == source {
+			return i
+		}
+	}
 }
 
 // Add makes text known as a text of source. A text may be added in pieces: a
@@ -200,11 +220,19 @@ func (x *Index) Add(source int, text string) {
 		x.tails = append(x.tails, "")
 		x.slot[source] = id
 	}
-	text = x.tails[id] + text
-	x.addText(id, text)
-	x.decoding.decodeSource(text, func(decoded string) { x.addText(id, decoded) })
-	x.tails[id] = tail(text)
+	for len(text) > 0 {
+		n := min(len(text), pieceLen)
+		piece := x.tails[id] + text[:n]
+		text = text[n:]
+		x.addText(id, piece)
+		x.decoding.decodeSource(piece, func(decoded string) { x.addText(id, decoded) })
+		x.tails[id] = tail(piece)
+	}
 }
+
+// pieceLen is how much of a text is looked at together, so that what Add needs
+// for it stays in the caches of the processor.
+const pieceLen = 1 << 15
 
 // addText adds the runs and tokens of a text.
 func (x *Index) addText(id uint32, text string) {

@@ -276,7 +276,7 @@ func may(text string, outer *disguise, under []*disguise) bool {
 		case d.code && outer.loses, d.cased && outer.folds, d.words && outer.cuts, outer.words && d.cuts, d.turns && outer.turns:
 			return false
 		// What Find does not see through, as the package comment says.
-		case d.name == "caesar" && outer.name == "interleaved", d.name == "morse" && outer.name == "reversed",
+		case d.name == "caesar" && outer.name == "interleaved", d.name == "leet" && (outer.turns || outer.woven), d.name == "morse" && outer.name == "reversed",
 			i > 0 && d.woven && outer.woven:
 			return false
 		}

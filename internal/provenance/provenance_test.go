@@ -133,6 +133,27 @@ func BenchmarkFind(b *testing.B) {
 	})
 }
 
+// BenchmarkFindWorst has arguments of 100 kB all of which may be encoded.
+func BenchmarkFindWorst(b *testing.B) {
+	var x Index
+	for i := range 50 {
+		x.Add(i, english(uint64(i), 20_000))
+	}
+	long := english(1, 100_000)
+	for i := range disguises {
+		d := &disguises[i]
+		text := d.apply(seeded(1), long)
+		text = strings.ToValidUTF8(text[:min(len(text), 100_000)], "")
+		b.Run(d.name, func(b *testing.B) {
+			busy := cpu()
+			for b.Loop() {
+				x.Find(text)
+			}
+			b.ReportMetric(float64(cpu()-busy)/float64(b.N)/1e6, "cpu-ms/op")
+		})
+	}
+}
+
 func cpu() int64 {
 	var u syscall.Rusage
 	syscall.Getrusage(0, &u)
