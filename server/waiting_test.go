@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/store"
 )
 
 // A painter is a model that delegates to a child session, which asks the user.
@@ -73,9 +75,27 @@ func TestChatCompletionWithAQuestionBelow(t *testing.T) {
 	}
 }
 
+// A marking store tells when a session was marked as idle.
+type marking struct {
+	*store.DB
+	marked chan string // receives the session
+}
+
+func (m *marking) MarkIdle(ctx context.Context, session string, seq int64) error {
+	err := m.DB.MarkIdle(ctx, session, seq)
+	m.marked <- session
+	return err
+}
+
 // A server that starts reads only the sessions that may have something to do.
 func TestIdleSessionsAreMarked(t *testing.T) {
-	x := open(t, t.TempDir(), painter{llmtest.Script(llmtest.Say("done")), llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which?"}))})
+	dir := t.TempDir()
+	db, err := store.Open(filepath.Join(dir, "data"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &marking{db, make(chan string, 100)}
+	x := serve(t, dir, painter{llmtest.Script(llmtest.Say("done")), llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which?"}))}, m, db.Close)
 	under := func() (ids []string) {
 		t.Helper()
 		for info, err := range x.db.Sessions(t.Context(), journal.ListOptions{UnderWay: true}) {
@@ -88,15 +108,12 @@ func TestIdleSessionsAreMarked(t *testing.T) {
 	}
 	rested := func(want string) {
 		t.Helper()
-		for until := time.Now().Add(time.Minute); ; { // it is written down after the last event
-			ids := under()
-			if len(ids) == 0 {
-				return
-			}
-			if time.Now().After(until) {
+		for ids := under(); len(ids) > 0; ids = under() { // it is written down after the last event
+			select {
+			case <-m.marked:
+			case <-time.After(time.Minute):
 				t.Fatalf("%s, %v are under way", want, ids)
 			}
-			time.Sleep(time.Millisecond)
 		}
 	}
 	x.session(nil)
