@@ -61,6 +61,8 @@ func (s *Server) wake(ctx context.Context, id string) error {
 	return nil
 }
 
+// A messageRequest is a message of the user. Text and attachments together must
+// not be empty. The attachments stand after the text, in their order.
 type messageRequest struct {
 	OneSession
 	Body struct {
@@ -180,6 +182,8 @@ func (a Attachment) part() (llm.Part, error) {
 		"put other files into the workspace (PUT …/files/NAME) and name them in the message")
 }
 
+// A rulingRequest decides whether a call that waits for a ruling may run. Input is
+// checked against the tool's schema as the model's arguments are.
 type rulingRequest struct {
 	OneSession
 	Body struct {
@@ -256,6 +260,7 @@ func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by str
 	return f, err
 }
 
+// An answerRequest answers the question of a call that waits for text.
 type answerRequest struct {
 	OneSession
 	Body struct {
@@ -384,6 +389,8 @@ func (s *Server) interrupt(ctx context.Context, info journal.SessionInfo, in *On
 	return s.appendAndWake(ctx, info.ID, openmanus.Interrupted{ID: ids.New()})
 }
 
+// A retryRequest continues a session, possibly with higher limits. Without them a
+// session that a limit has stopped stops again at once.
 type retryRequest struct {
 	OneSession
 	Body struct {

@@ -151,6 +151,8 @@ type chatDelta struct {
 	Reasoning string  `json:"reasoning_content,omitempty"`
 }
 
+// chatUsage has the tokens as chat completions count them: the prompt includes the
+// cached tokens, and the completion the reasoning.
 type chatUsage struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`

@@ -19,6 +19,8 @@ import (
 	"github.com/openmanus-go/openmanus/journal"
 )
 
+// An eventsRequest says where a stream of events begins: after the later one of
+// After and Last, both of which are sequence numbers.
 type eventsRequest struct {
 	OneSession
 	After int64 `query:"after" minimum:"0" doc:"Start after this event. Default: with the first one."`
@@ -46,7 +48,8 @@ func (s *Server) events(ctx context.Context, info journal.SessionInfo, in *event
 	}}, nil
 }
 
-// A stream writes server-sent events to one client: see
+// A stream writes server-sent events to one client. An event is written whole or,
+// if the client is too slow, not at all, after which the stream ends. See
 // https://html.spec.whatwg.org/multipage/server-sent-events.html. It is safe
 // for concurrent use.
 type stream struct {
@@ -189,6 +192,8 @@ func (s *stream) writeString(pieces ...string) error {
 	return s.write([]byte(strings.Join(pieces, "")))
 }
 
+// A logRequest asks for stored events from After+1 or, if that is later, from the
+// Last-th event before the end; at most Limit of them.
 type logRequest struct {
 	OneSession
 	After int64 `query:"after" minimum:"0" doc:"Start after this event."`

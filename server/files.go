@@ -37,6 +37,7 @@ const (
 	maxEntries = 50_000
 )
 
+// A filesResponse lists files in the order of [fs.WalkDir], which is lexical.
 type filesResponse struct {
 	Body struct {
 		Items   []File `json:"items"`
@@ -166,6 +167,7 @@ func mayShow(kind string) bool {
 	return false
 }
 
+// An uploadRequest is a file to write. The body is the content, of any type.
 type uploadRequest struct {
 	FileRequest
 	RawBody []byte
@@ -201,6 +203,7 @@ func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploa
 	return nil, nil
 }
 
+// A blobRequest asks for a blob by its [openmanus.Ref].
 type blobRequest struct {
 	OneSession
 	Ref string `path:"ref" pattern:"^sha256:[0-9a-f]{64}$"`

@@ -31,15 +31,20 @@ type Store interface {
 // [Rememberer], [Planner] and [Cleaner]. Implementations are safe for
 // concurrent use.
 type Host interface {
-	// Open opens a session, which has no message yet. If the request is at
-	// fault, the error is a [*FieldError] that names the field.
+	// Open opens a session, which has no message yet, under an id that no
+	// session has. Nothing drives the session before Open returns. If the request
+	// is at fault, the error is a [*FieldError] that names the field, and nothing
+	// was stored. The text of the error is sent to the user: it must not depend
+	// on files that the user may not read.
 	Open(ctx context.Context, id string, n NewSession) error
 
 	// Environment returns the note about the workspace dir that precedes the
-	// first message of a session.
+	// first message of a session. The agent, and so the user, reads it; dir may
+	// contain anything, links and pipes included, since agents work there.
 	Environment(dir string) llm.Parts
 
-	// Catalogue lists the agents, tools and models that sessions can have.
+	// Catalogue lists the agents, tools and models that sessions can have. It is
+	// the same for all users and does not include the agents of workspaces.
 	Catalogue(ctx context.Context) (Catalogue, error)
 }
 

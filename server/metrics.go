@@ -25,6 +25,7 @@ type metrics struct {
 	seconds  float64       // the time spent on all requests, without event streams
 }
 
+// newMetrics returns metrics that count from now on.
 func newMetrics() *metrics { return &metrics{started: time.Now(), requests: make(map[int]int64)} }
 
 // count wraps a handler so that its requests are counted.
@@ -49,6 +50,8 @@ type statusRecorder struct {
 	status int
 }
 
+// WriteHeader implements [http.ResponseWriter]. A handler that never calls it
+// responds with 200.
 func (r *statusRecorder) WriteHeader(status int) {
 	r.status = status
 	r.ResponseWriter.WriteHeader(status)
@@ -99,6 +102,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	gauge(w, "process_start_time_seconds", "Start time in seconds since 1970.", s.metrics.started.Unix())
 }
 
+// gauge writes a metric that can go up and down.
 func gauge(w io.Writer, name, help string, value any) { metric(w, "gauge", name, help, value) }
 
 // metric writes a metric with one sample.

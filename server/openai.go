@@ -264,7 +264,7 @@ func (c *completion) decidePending(ctx context.Context, id string, st *openmanus
 				Text: "No user can be asked in this session. Continue as well as you can, and state your assumptions in the answer."}
 		}
 		_, err := c.Store.Append(ctx, id, b)
-		if err != nil && !errors.Is(err, openmanus.ErrExists) { // a decision of somebody else holds
+		if err != nil && !errors.Is(err, openmanus.ErrExists) { // an earlier decision holds
 			return err
 		}
 	}

@@ -65,6 +65,8 @@ type response struct {
 	Previous   *string         `json:"previous_response_id"`
 }
 
+// responsesUsage has the tokens as the Responses API counts them: input includes
+// cached tokens, and output includes reasoning. Clients require all of its fields.
 type responsesUsage struct {
 	Input        int `json:"input_tokens"`
 	InputDetails struct {
@@ -100,11 +102,16 @@ func outputText(text string) responseContent {
 	return responseContent{Type: "output_text", Text: text, Annotations: &[]any{}}
 }
 
+// callItem returns the item for a call of the agent, which line describes. It has
+// the type reasoning, since a client would take an item of type function_call for
+// one that it has to run.
 func callItem(line string) responseItem {
 	summary := []responseContent{{Type: "summary_text", Text: strings.TrimSpace(line)}}
 	return responseItem{Type: "reasoning", ID: "rs_" + ids.New(), Summary: summary}
 }
 
+// messageItem returns the item for a message of the agent. status is in_progress or
+// completed.
 func messageItem(id, status string, content ...responseContent) responseItem {
 	if content == nil {
 		content = []responseContent{}

@@ -104,6 +104,7 @@ type OneSession struct {
 	ID string `path:"id" maxLength:"255" doc:"The id of a session."`
 }
 
+// sessionID returns the id by which [on] looks up the session.
 func (o *OneSession) sessionID() string { return o.ID }
 
 // list is a response with several items.
@@ -128,11 +129,13 @@ func (s *Server) agents(ctx context.Context, _ *struct{}) (*list[AgentInfo], err
 	return listOf(c.Agents), err
 }
 
+// tools returns the tools of all agents, each once.
 func (s *Server) tools(ctx context.Context, _ *struct{}) (*list[ToolInfo], error) {
 	c, err := s.Host.Catalogue(ctx)
 	return listOf(c.Tools), err
 }
 
+// models returns the models by the names that a request may use.
 func (s *Server) models(ctx context.Context, _ *struct{}) (*list[ModelInfo], error) {
 	c, err := s.Host.Catalogue(ctx)
 	return listOf(c.Models), err

@@ -53,6 +53,9 @@ type resources struct {
 	timer   *time.Timer // runs while the session is idle; nil otherwise
 }
 
+// newScheduler returns a scheduler that drives sessions with r until ctx ends or it is
+// closed. failed is called by the goroutine of the job, after the job has ended. The
+// caller sets idle and hold before the first job.
 func newScheduler(ctx context.Context, r run.Runtime, failed func(string, error)) *scheduler {
 	ctx, stop := context.WithCancel(ctx)
 	return &scheduler{

@@ -8,8 +8,38 @@
 // [Host] makes what they run with.
 //
 // The operations of the API are in routes.go. docs/api.md describes them, and
-// [Server.OpenAPI] returns the machine-readable description. Every request but
-// those for /healthz and /readyz belongs to a [User]; see guard.go.
+// [Server.OpenAPI] returns the machine-readable description.
+//
+// # The way of a request
+//
+// [Server.ServeHTTP] counts the request (metrics.go), checks that it is meant for
+// this server and comes from no page of another site (guard.go), and finds the
+// [User] by a bearer token or by the cookie of a login (login.go). Only /healthz
+// and /readyz need no user. An operation on a session gets the session's entry of
+// the index, or the user gets a 404: see on. What the user may take of the server
+// is bounded by a [Quota] (quota.go).
+//
+// An operation either reads, from the store or from the cached states of sessions
+// (states.go), or appends an event and wakes the session (acts.go). It does not
+// wait for the agent: the scheduler drives the session in a goroutine of its own
+// (scheduler.go), and clients follow its events (events.go), or ask for its status
+// until it changes (waiting.go).
+//
+// # What a session can reach
+//
+// Files are those of the session's workspace, which lies in the user's directory:
+// paths.go and files.go open them so that no link and no name leads out, and read
+// regular files only. Blobs are those that events of the session name. Files and
+// blobs come from agents, so browsers save them, or show them in a sandbox without
+// scripts, and never run them.
+//
+// # What is not here
+//
+// There is no TLS: a reverse proxy adds it, and its host name must be among
+// [Options].Hosts. There is no registration of users, no password and no logout:
+// users and their tokens are configuration. There is no WebSocket: server-sent
+// events resume by themselves where they were interrupted, since their ids are
+// sequence numbers.
 package server
 
 import (
@@ -32,7 +62,8 @@ import (
 )
 
 // A User may use a server, and owns the sessions it creates there. Users do
-// not see each other's sessions.
+// not see each other's sessions, blobs and files, and a response does not tell
+// whether something of another user exists.
 type User struct {
 	Name  string
 	Token string // the secret that authenticates the user; at least 16 bytes
@@ -49,11 +80,16 @@ type User struct {
 
 // Options configure a [Server]. Store, Local, Host and Users are required.
 type Options struct {
-	Store   Store
-	Local   *run.Local  // over Store; New sets its Rested
+	Store Store // is not closed by the server
+
+	// Local works over Store. Event streams come from it, with the provisional
+	// events of the sessions that it drives. New sets its OnIdle, so nothing else
+	// may use it before.
+	Local *run.Local
+
 	Runtime run.Runtime // drives the sessions; nil is Local
 	Host    Host
-	Users   []User
+	Users   []User   // at least one; names and tokens differ
 	Hosts   []string // the names, besides loopback ones, that requests may address it by
 	Version string
 	Log     *slog.Logger // nil discards

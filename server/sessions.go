@@ -26,6 +26,7 @@ func (s *Server) ownSession(ctx context.Context, id string) (journal.SessionInfo
 	return info, err
 }
 
+// A sessionResponse shows one session.
 type sessionResponse struct{ Body Session }
 
 // sessionResponse returns the response with the present view of a session.
@@ -38,6 +39,8 @@ func (s *Server) sessionResponse(ctx context.Context, id string) (*sessionRespon
 	return &sessionResponse{v}, err
 }
 
+// A createRequest asks for a new session. What it leaves empty is as configured, but
+// for the approval mode, which is then ask.
 type createRequest struct {
 	Body struct {
 		Agent     string      `json:"agent,omitempty" maxLength:"200" doc:"Default: the configured agent."`
@@ -125,6 +128,7 @@ func (u User) mayUse(mode string) bool {
 	return slices.Index(modes, mode) <= slices.Index(modes, u.approve())
 }
 
+// A listRequest selects sessions of the user. Query and Parent can be combined.
 type listRequest struct {
 	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"500"`
 	Query  string `query:"q" maxLength:"1000" doc:"Only sessions with a message or a title that contains all of these words."`
@@ -173,6 +177,8 @@ func (s *Server) hits(ctx context.Context, query string, opts journal.ListOption
 	return all, nil
 }
 
+// A readRequest asks for a session, perhaps after it has stopped. Wait is in
+// seconds.
 type readRequest struct {
 	OneSession
 	Wait int `query:"wait" minimum:"0" maximum:"300" doc:"Respond after this many seconds, or as soon as the session does not run or a call waits for the user, here or in a child session."`
@@ -188,11 +194,14 @@ func (s *Server) read(ctx context.Context, info journal.SessionInfo, in *readReq
 	return s.sessionResponse(ctx, info.ID)
 }
 
+// A planRequest asks for a plan, perhaps for one of the past: At is a sequence
+// number, and 0 stands for now.
 type planRequest struct {
 	OneSession
 	At int64 `query:"at" minimum:"0" doc:"The plan as it was after this event. Default: as it is now."`
 }
 
+// A planResponse is a plan with the progress of its steps.
 type planResponse struct{ Body Plan }
 
 // plan returns a session's plan and its progress after an event. Without a
@@ -219,6 +228,7 @@ func (s *Server) plan(ctx context.Context, info journal.SessionInfo, in *planReq
 	return out, nil
 }
 
+// A renameRequest gives a session a title.
 type renameRequest struct {
 	OneSession
 	Body struct {
@@ -282,6 +292,7 @@ func (s *Server) removeAll(ctx context.Context, id string) error {
 	return nil
 }
 
+// A forkRequest asks for a copy of the events up to At, or of all if At is 0.
 type forkRequest struct {
 	OneSession
 	Body struct {
@@ -320,6 +331,7 @@ func (s *Server) export(ctx context.Context, info journal.SessionInfo, in *OneSe
 	}}, nil
 }
 
+// A usageResponse is what all sessions of a user have consumed.
 type usageResponse struct {
 	Body struct {
 		Usage

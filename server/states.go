@@ -31,6 +31,8 @@ const (
 	maxEvents = 100_000
 )
 
+// A cached is a state in the cache, or one that a view still uses after it was
+// dropped from there.
 type cached struct {
 	id   string
 	size int64 // its part of states.size; guarded by states.mu
@@ -39,6 +41,7 @@ type cached struct {
 	state *openmanus.State
 }
 
+// newStates returns an empty cache of the states of the sessions in j.
 func newStates(j openmanus.Journal) *states {
 	return &states{journal: j, known: make(map[string]*stdlist.Element), order: stdlist.New(), max: maxEvents}
 }

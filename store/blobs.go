@@ -53,6 +53,7 @@ type pin struct {
 	since time.Time
 }
 
+// newBlobs returns the blobs in dir, which need not exist yet.
 func newBlobs(dir string) *blobs { return &blobs{dir: dir, pins: make(map[openmanus.Ref][]pin)} }
 
 // path returns the file of a blob. A malformed ref is an error like that for a
@@ -243,8 +244,11 @@ type checked struct {
 	ref  openmanus.Ref
 }
 
+// Close implements [io.Closer].
 func (c *checked) Close() error { return c.file.Close() }
 
+// Read implements [io.Reader]. At the end of the file it returns an error in place of
+// [io.EOF] if the content is not that of the ref: the file was changed or damaged.
 func (c *checked) Read(p []byte) (int, error) {
 	n, err := c.file.Read(p)
 	c.sum.Write(p[:n])

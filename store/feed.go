@@ -39,6 +39,7 @@ type feed struct {
 // maxRecent is the most events that a feed remembers.
 const maxRecent = 256
 
+// newFeeds returns feeds without subscribers.
 func newFeeds() *feeds {
 	return &feeds{first: make(chan struct{}, 1), closed: make(chan struct{}), bySession: make(map[string]*feed)}
 }

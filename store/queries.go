@@ -101,6 +101,8 @@ func (r *record) event(b openmanus.Body) openmanus.Event {
 	return openmanus.Event{Seq: r.seq, Time: r.time(), Body: b}
 }
 
+// time returns when the event was stored, in UTC, with the precision of the
+// database.
 func (r *record) time() time.Time { return time.UnixMicro(r.micros).UTC() }
 
 // byKey returns the event of a session with an idempotency key, or nil.

@@ -74,6 +74,7 @@ func (s *statements) get(name string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
+// exec runs a query of queries.sql that returns no rows.
 func (s *statements) exec(name string, args ...any) (sql.Result, error) {
 	stmt, err := s.get(name)
 	if err != nil {
@@ -82,6 +83,7 @@ func (s *statements) exec(name string, args ...any) (sql.Result, error) {
 	return stmt.Exec(args...)
 }
 
+// query runs a query of queries.sql. The caller closes the rows.
 func (s *statements) query(name string, args ...any) (*sql.Rows, error) {
 	stmt, err := s.get(name)
 	if err != nil {

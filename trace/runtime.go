@@ -196,6 +196,8 @@ func (f *fold) requestID() SpanID {
 	return f.request.ID
 }
 
+// callID returns the id of the span of a call. It is the same in every process, so
+// that a session that another process goes on with keeps its trace.
 func (f *fold) callID(call string) SpanID { return spanID(f.session, "call "+call) }
 
 // common returns the attributes that all spans of the session have.

@@ -15,10 +15,13 @@ import (
 )
 
 // A Host serves the sessions of a [host.Host]. It implements [server.Host],
-// [server.Holder], [server.Rememberer], [server.Planner] and [server.Cleaner].
+// [server.Holder], [server.Rememberer], [server.Planner] and [server.Cleaner]. It is
+// safe for concurrent use, and the caller closes the [host.Host] after the server.
 type Host struct{ *host.Host }
 
-// Open implements [server.Host].
+// Open implements [server.Host]. The session records the user as its owner, and
+// everything that a request left open as it was configured then: a later change of
+// the configuration does not change sessions.
 func (h Host) Open(ctx context.Context, id string, n server.NewSession) error {
 	spec, err := h.spec(ctx, n)
 	if err != nil {
@@ -106,13 +109,16 @@ func (h Host) mayChoose(name string) error {
 	return nil
 }
 
-// Hold implements [server.Holder].
+// Hold implements [server.Holder]: it keeps the agents that work in dir, with their
+// shells, browsers and sandboxes, which sessions of one workspace share.
 func (h Host) Hold(id, dir string) (release func() error) { return h.Keep(id, dir) }
 
-// Deleted implements [server.Cleaner].
+// Deleted implements [server.Cleaner]: it removes the copies of the workspace in
+// which attempts of the session worked.
 func (h Host) Deleted(id string) error { return h.RemoveCopies(id) }
 
-// Remember implements [server.Rememberer].
+// Remember implements [server.Rememberer]. The decision goes into the user's file of
+// approvals, where `openmanus approvals` lists it, and holds for that workspace.
 func (h Host) Remember(session string, s *openmanus.State, c *openmanus.CallState) func(string, bool) error {
 	if !host.Rememberable(s, c) {
 		return nil
@@ -124,7 +130,8 @@ func (h Host) Remember(session string, s *openmanus.State, c *openmanus.CallStat
 	}
 }
 
-// Plan implements [server.Planner].
+// Plan implements [server.Planner]. The plan is that of a flow that plans or
+// evaluates; the plan that an agent makes with its own tool is in the events.
 func (h Host) Plan(s *openmanus.State) *server.Plan {
 	p := agents.Progress(s)
 	if p == nil {
@@ -143,7 +150,8 @@ func (h Host) Plan(s *openmanus.State) *server.Plan {
 	return plan
 }
 
-// Catalogue implements [server.Host].
+// Catalogue implements [server.Host]. Hidden agents, which only flows use, are left
+// out. That no model is configured is no error: the list is empty then.
 func (h Host) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
 	seen := make(map[string]bool)
 	for _, k := range h.AllKinds() {
