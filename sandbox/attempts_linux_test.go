@@ -46,7 +46,7 @@ func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
 		"editors' settings that are not there", "programs with the set-user-ID bit", "commondir in the git directory",
 		"links in the git directory", "the git directory, gone for a moment", "a file .git in place of a directory", "the workspace as a git directory",
 		"a directory as a git directory", "a configuration that is held open", "hooks by another name", "submodules and worktrees",
-		"other files that git obeys", "files that the configuration names", "a rebase that runs a program", "a protected name, made in every way",
+		"other files that git obeys", "files that the configuration names", "a rebase that runs a program", "an index with a path in the git directory", "a protected name, made in every way",
 		"a path that changes while it is judged", "directories that are moved to protected places", "what a protected link leads to",
 		"a file that comes to be there later", "every protected name: agent", "every protected name: vcs", "git's own files, by the file tools", "an endless file",
 	}

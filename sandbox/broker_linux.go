@@ -51,6 +51,8 @@ type broker struct {
 	// tell is called with a line about a call that was refused.
 	tell func(pid int, line string)
 
+	lock int // the directory above the workspace, or -1; see exclusive
+
 	mu    sync.Mutex
 	told  map[string]time.Time // when a line was told last
 	todos map[string]bool      // directories with lists of git's commands that were written
@@ -105,8 +107,12 @@ func (k *broker) start() error {
 	}
 	k.stop, k.stopped = w, make(chan struct{})
 	k.told, k.todos = make(map[string]time.Time), make(map[string]bool)
+	if k.lock, err = unix.Open(filepath.Dir(k.rules.Workspace), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		k.lock = -1 // it may be entered and not read
+	}
 	onOwnThread(func() {
 		defer close(k.stopped)
+		defer unix.Close(k.lock)
 		defer unix.Close(k.listener)
 		defer r.Close()
 		if err := lessen(); err != nil {
@@ -242,6 +248,7 @@ func (k *broker) settle() error {
 	k.mu.Lock()
 	dirs := sorted(k.todos)
 	clear(k.todos)
+	clear(k.told) // the next command is told again
 	k.mu.Unlock()
 	var errs []error
 	for _, dir := range dirs {
@@ -264,6 +271,22 @@ type brokered struct {
 	root int // the root directory of the process
 }
 
+// exclusive keeps the brokers of other commands and sessions from acting on the
+// workspace until the function that it returns is called: what one decides on,
+// another must not change meanwhile. The lock is on the directory above the
+// workspace, which commands cannot open. A session whose workspace that is could
+// hold the lock, so this does not wait for ever.
+func (k *broker) exclusive() (func(), error) {
+	for range 1000 {
+		err := unix.Flock(k.lock, unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) { // without a lock there is one broker, most likely
+			return func() { _ = unix.Flock(k.lock, unix.LOCK_UN) }, nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil, unix.EAGAIN
+}
+
 // handle makes the call. Its error is the result of the call: an errno, or what
 // wraps one.
 func (k *broker) handle(n *notification) error {
@@ -272,6 +295,11 @@ func (k *broker) handle(n *notification) error {
 		return unix.EPERM
 	}
 	defer unix.Close(root)
+	free, err := k.exclusive()
+	if err != nil {
+		return err
+	}
+	defer free()
 	c := &brokered{k, n, root}
 	a, here := n.args, uint64(uint32(0xffffff9c)) // AT_FDCWD
 	switch uintptr(uint32(n.nr)) {
@@ -725,12 +753,26 @@ func (c *brokered) remove(dir, addr uint64, flags int) error {
 			unix.Faccessat(s.dir, s.base, unix.F_OK, unix.AT_SYMLINK_NOFOLLOW) != nil {
 			return unix.ENOENT
 		}
+		if flags&unix.AT_REMOVEDIR != 0 && s.full() {
+			return unix.ENOTEMPTY // git tries that, and goes on
+		}
 		return err
 	}
 	if err := s.mounted(); err != nil {
 		return err
 	}
 	return unix.Unlinkat(s.dir, s.base, flags)
+}
+
+// full reports whether s is a directory with something in it.
+func (s spot) full() bool {
+	fd, err := unix.Openat(s.dir, s.base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	n, err := unix.Getdents(fd, make([]byte, 4096))
+	return err == nil && n > 64 // more than the entries "." and ".."
 }
 
 // mounted returns an error if something is mounted at s. The kernel refuses to
@@ -849,25 +891,37 @@ func (c *brokered) rename(dir, addr, newDir, newAddr uint64, flags uint) error {
 	if err == nil && flags&unix.RENAME_EXCHANGE != 0 {
 		err = c.mayMove(to, from)
 	}
-	if errors.Is(err, errOnlyData) {
-		if from.path != to.path || from.base != "config.lock" || flags != 0 {
-			return &protectedError{name: to.base, why: "git takes orders from it", git: true}
-		}
-		root, err := os.OpenRoot(to.path)
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		err = putConfig(root, from.base)
-		if no := (*protectedError)(nil); errors.As(err, &no) {
-			no.name, no.git = filepath.Join(to.path, to.base), true
-		}
-		return err
+	if errors.Is(err, errOnlyData) || errors.Is(err, errOnlyPaths) {
+		return c.renameChecked(from, to, flags, err)
 	}
 	if err != nil {
 		return err
 	}
 	return unix.Renameat2(from.dir, from.base, to.dir, to.base, flags)
+}
+
+// renameChecked gives a configuration or an index of git its name if git may read
+// it. Both come from a file beside them.
+func (c *brokered) renameChecked(from, to spot, flags uint, only error) error {
+	index := errors.Is(only, errOnlyPaths)
+	name := strings.TrimPrefix(filepath.Join(to.path, to.base), c.rules.Workspace+"/")
+	if from.path != to.path || flags != 0 || !index && from.base != "config.lock" {
+		return &protectedError{name: name, why: "git takes orders from it", git: true}
+	}
+	root, err := os.OpenRoot(to.path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if index {
+		err = putIndex(root, from.base, to.base)
+	} else {
+		err = putConfig(root, from.base, errors.Is(only, errOnlyBranches))
+	}
+	if no := (*protectedError)(nil); errors.As(err, &no) {
+		no.name, no.git = name, true
+	}
+	return err
 }
 
 // mayMove returns an error if the command may not give from the name to.
@@ -885,13 +939,13 @@ func (c *brokered) mayMove(from, to spot) error {
 	}
 	err := c.may(from, opMoveOut)
 	if err == nil {
+		err = c.may(to, op)
+	}
+	if err == nil {
 		err = from.mounted()
 	}
 	if err == nil {
 		err = to.mounted()
-	}
-	if err == nil {
-		err = c.may(to, op)
 	}
 	a, b := filepath.Join(from.path, from.base), filepath.Join(to.path, to.base)
 	if err != nil || op != opMoveDir || !within(c.rules.Workspace, b) || !protected.Unhides(a, b) {

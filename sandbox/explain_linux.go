@@ -83,8 +83,12 @@ func (b *base) explainProtected() []string {
 			lines = append(lines, class+r.Pattern)
 		}
 	}
-	return append(lines, "In a git directory: "+strings.Join(protectedInGit, ", ")+".",
-		"Where these cannot be mounted read-only, any change is undone at once.")
+	lines = append(lines, "git: in any git directory what committing does not need: "+
+		strings.Join(protectedInGit, ", ")+" …")
+	if b.prevents {
+		return append(lines, "A command that tries gets \"Permission denied\", and a line that says so.")
+	}
+	return append(lines, "Where these cannot be mounted read-only, any change is undone at once.")
 }
 
 func (b *base) explainReading() []string {

@@ -127,6 +127,21 @@ func orders(text string) (list []string) {
 	return list
 }
 
+// besideBranches returns the settings of a git configuration that are not of
+// branches, and those that have a branch follow what is no remote by its name.
+func besideBranches(text string) (list []string) {
+	eachSetting(text, func(heading, line string, harmless bool) {
+		line = strings.TrimSpace(line)
+		branch := harmless && strings.HasPrefix(strings.ToLower(heading), "[branch ")
+		_, value, _ := strings.Cut(line, "=")
+		if line != "" && !(branch && (line[0] == '[' || !strings.ContainsAny(value, ":\\") &&
+			!strings.HasPrefix(strings.Trim(value, ` "`), "/"))) {
+			list = append(list, heading+" "+line)
+		}
+	})
+	return list
+}
+
 // eachSetting calls do for the lines of a git configuration, with the heading
 // above each, and whether the line is harmless.
 func eachSetting(text string, do func(heading, line string, harmless bool)) {
@@ -170,14 +185,13 @@ var harmlessKeys = []string{
 	"extensions.refstorage", "submodule.url", "submodule.active", "pull.rebase", "push.default",
 }
 
-// harmlessLine reports whether KEY = VALUE is harmless. A URL can be an order
-// too: "ext::COMMAND" runs the command.
+// harmlessLine reports whether KEY = VALUE is harmless. A remote can be an order
+// too: "ext::COMMAND" runs the command, also if quotes are within.
 func harmlessLine(section, line string) bool {
 	key, value, _ := strings.Cut(line, "=")
 	key = section + "." + strings.ToLower(strings.TrimSpace(key))
-	value = strings.Trim(strings.TrimSpace(value), `"`)
-	return slices.Contains(harmlessKeys, key) && !(strings.HasSuffix(key, "url") &&
-		(strings.Contains(value, "::") || strings.HasPrefix(value, "-")))
+	value = strings.TrimSpace(strings.ReplaceAll(value, `"`, ""))
+	return slices.Contains(harmlessKeys, key) && !strings.Contains(value, "::") && !strings.HasPrefix(value, "-")
 }
 
 // gitConfig returns the configuration of git for commands: the name and the

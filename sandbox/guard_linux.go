@@ -29,17 +29,17 @@ func refuseGit(name string) error {
 	return nil
 }
 
-// A guard keeps what is protected in a workspace as it was when the sandbox was
-// made.
+// A guard knows what is protected in a workspace when the sandbox is made: it
+// says what to mount read-only, and makes the nameRules of the broker.
 //
-// Where the sandbox can mount, existing names are mounted read-only. The guard
-// covers the rest, while commands run and after each: it moves away what was
-// made, and writes back what was changed. It reaches into the workspace by
-// [os.Root] alone, so no link can lead it outside.
+// Where there is no broker, the guard keeps what is protected as it was, while
+// commands run and after each: it moves away what was made, and writes back what
+// was changed. At the top of the workspace it looks every watchTime, elsewhere
+// every twentieth time and when a command has ended, in the first maxFindDirs
+// directories. It reaches into the workspace by [os.Root] alone, so no link can
+// lead it outside. Until it acts, a program outside can read what a command wrote.
 //
-// A guard that is too late for a moment is no hole by itself, since a person's
-// program would have to read the file within watchTime; but it is why mounts are
-// preferred.
+// Its methods may be called from any goroutine.
 type guard struct {
 	ws      string
 	hide    []string // the directories that commands do not see
@@ -110,28 +110,33 @@ func (g *guard) rules() nameRules {
 }
 
 // extra returns the paths of what protected names lead to: the targets of links,
-// and the files that a configuration of git names.
+// and what a configuration of git names: hooks, and programs and included files.
 func (g *guard) extra() (list []string) {
-	add := func(path string) {
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != g.ws && within(g.ws, real) {
+	add := func(path string, dirs bool) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || real == g.ws || !within(g.ws, real) {
+			return
+		}
+		if info, err := os.Lstat(real); err == nil && (dirs || info.Mode().IsRegular()) {
 			list = append(list, strings.TrimPrefix(real, g.ws+"/"))
 		}
 	}
 	for _, name := range sorted(g.original) {
 		if info, err := g.root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			add(filepath.Join(g.ws, name))
+			add(filepath.Join(g.ws, name), true)
 		}
 	}
 	for dir := range g.gitDirs {
 		for _, order := range orders(readSmall(g.root, path.Join(dir, "config"))) {
 			words := strings.FieldsFunc(order, func(r rune) bool { return strings.ContainsRune(" \t=\"'!;|&()", r) })
+			hooks := strings.Contains(strings.ToLower(order), "hookspath")
 			for _, word := range words {
 				if filepath.IsAbs(word) {
-					add(word)
+					add(word, hooks)
 					continue
 				}
-				add(filepath.Join(g.ws, path.Dir(dir), word)) // as hooks see it
-				add(filepath.Join(g.ws, dir, word))           // as an included file is named
+				add(filepath.Join(g.ws, path.Dir(dir), word), hooks) // as hooks see it
+				add(filepath.Join(g.ws, dir, word), hooks)           // as an included file is named
 			}
 		}
 	}

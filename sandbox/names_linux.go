@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -75,8 +77,17 @@ func (r *protectedError) Unwrap() error { return unix.EACCES }
 // in its place: see putConfig.
 var errOnlyData = errors.New("only settings that are data")
 
+// errOnlyBranches is errOnlyData for a git directory that was there: only what it
+// says of branches may change.
+var errOnlyBranches = fmt.Errorf("%w of branches", errOnlyData)
+
+// errOnlyPaths has the caller check an index of git, and write a copy of it in its
+// place: see putIndex.
+var errOnlyPaths = errors.New("only paths outside of git directories")
+
 // judge returns nil if a command may do op with the name base in the directory
-// dir, whose path has no symbolic links; else a *protectedError or errOnlyData.
+// dir, whose path has no symbolic links; else a *protectedError, or one of the
+// errors above.
 func (r *nameRules) judge(dir, base string, op nameOp) error {
 	if !within(r.Workspace, dir) {
 		return nil // the mounts or Landlock decide
@@ -184,11 +195,16 @@ func (r *nameRules) inGitDir(at string, rest []string, op nameOp, old bool) erro
 		case op == opMakeDir || op == opRemove && (!old || name != "objects" && name != "refs"):
 			return nil
 		}
+	case alone && isIndex(name) && op != opRemove && op != opMoveOut && op != opMode:
+		if op == opMoveIn {
+			return errOnlyPaths
+		}
 	case alone && op != opMakeDir && op != opMoveDir && gitData.MatchString(name):
 		return nil
 	case name == "info" && !alone && strings.HasPrefix(rest[1], "refs"):
 		return nil
 	case old:
+		return inOldConfig(rest, op)
 	case op == opRemove || op == opMode: // git init finds out by a mode what the file system can do
 		return nil
 	case alone && (name == "info" || name == "hooks" || name == "branches"):
@@ -202,6 +218,22 @@ func (r *nameRules) inGitDir(at string, rest []string, op nameOp, old bool) erro
 		}
 	default:
 		return inNewGitDir(rest, op)
+	}
+	return gitRefuses("git takes orders from it")
+}
+
+// isIndex reports whether git reads the file of a git directory as an index, or as
+// a part of one.
+func isIndex(name string) bool { return name == "index" || strings.HasPrefix(name, "sharedindex.") }
+
+// inOldConfig decides about the configuration of a git directory that was there
+// when the sandbox was made, and refuses everything else.
+func inOldConfig(rest []string, op nameOp) error {
+	switch name := strings.Join(rest, "/"); {
+	case name == "config" && op == opMoveIn:
+		return errOnlyBranches
+	case name == "config.lock" && op != opMoveIn && op != opMoveDir && op != opMakeDir && op != opMakeLink:
+		return nil
 	}
 	return gitRefuses("git takes orders from it")
 }
@@ -234,6 +266,10 @@ func (r *nameRules) inObjects(rest []string) error {
 func (r *nameRules) inBare(at string, rest []string, op nameOp) error {
 	name, alone := strings.ToLower(rest[0]), len(rest) == 1
 	switch {
+	case alone && isIndex(name) && op != opRemove && op != opMoveOut && op != opMode:
+		if op == opMoveIn {
+			return errOnlyPaths
+		}
 	case name == "info" && !alone:
 		if base := strings.ToLower(rest[1]); base != "attributes" && base != "grafts" && base != "sparse-checkout" {
 			return nil
@@ -249,6 +285,8 @@ func (r *nameRules) inBare(at string, rest []string, op nameOp) error {
 			return nil
 		}
 		return inNewGitDir(rest, op)
+	case alone:
+		return inOldConfig(rest, op)
 	}
 	return gitRefuses("git takes " + path.Join(at, ".") + " for a repository, and orders from it")
 }
@@ -262,7 +300,8 @@ func (r *nameRules) becomesBare(at string) error {
 		return err
 	}
 	defer root.Close()
-	for _, name := range []string{"config.worktree", "commondir", "gitdir", "info/attributes", "info/grafts"} {
+	for _, name := range []string{"config.worktree", "commondir", "gitdir", "index", "info/attributes",
+		"info/grafts"} {
 		if _, err := root.Lstat(name); err == nil {
 			return gitRefuses("it would make a repository of the directory, which has " + name)
 		}
@@ -282,56 +321,156 @@ func (r *nameRules) becomesBare(at string) error {
 	if _, err := root.Lstat("config"); err != nil {
 		return nil
 	}
-	return putConfig(root, "config")
+	return putConfig(root, "config", false)
 }
 
-// maxConfig is how long a configuration of git may be that a command writes.
-const maxConfig = 1 << 20
+// How long a configuration and an index of git may be that a command writes.
+const (
+	maxConfig = 1 << 20
+	maxIndex  = 512 << 20
+)
 
-// putConfig writes a copy of the file from in the place of the file config, and
-// removes from. It refuses a configuration with settings that are not only data,
-// unless these are in the old one.
-func putConfig(root *os.Root, from string) error {
-	read := func(name string) (string, error) {
-		f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxConfig {
-			return "", gitRefuses("it is no file, or too long")
-		}
-		data, err := io.ReadAll(io.LimitReader(f, maxConfig))
-		return string(data), err
-	}
-	text, err := read(from)
+// readOwn reads a regular file that a command made.
+func readOwn(root *os.Root, name string, limit int64) ([]byte, fs.FileInfo, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var known []string
-	if from != "config" {
-		old, _ := read("config") // there need not be one
-		known = orders(old)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, nil, gitRefuses("it is no file, or too long")
 	}
-	for _, line := range orders(text) {
-		if !slices.Contains(known, line) {
-			return gitRefuses("git may take an order from " + strings.TrimSpace(line))
-		}
-	}
-	const next = "config.openmanus"
+	data, err := io.ReadAll(io.LimitReader(f, limit))
+	return data, info, err
+}
+
+// putCopy writes data in the place of the file to, and removes from. A command may
+// have from open, and writes in vain then. The new file has the time of from, by
+// which git knows what may have changed since.
+func putCopy(root *os.Root, from, to string, data []byte, info fs.FileInfo) error {
+	next := to + ".openmanus"
 	_ = root.Remove(next) // left by a process that was killed
 	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = root.Rename(next, "config")
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Close(), root.Chmod(next, info.Mode().Perm()),
+		root.Chtimes(next, info.ModTime(), info.ModTime()))
+	if err == nil {
+		err = root.Rename(next, to)
 	}
-	if err == nil && from != "config" {
+	if err == nil && from != to {
 		err = root.Remove(from)
 	}
 	return err
+}
+
+// putConfig gives the configuration from its place. It refuses one with settings
+// that are not only data, unless these are in the old one, and with branches also
+// one that differs from the old one in more than its branches.
+func putConfig(root *os.Root, from string, branches bool) error {
+	data, info, err := readOwn(root, from, maxConfig)
+	if err != nil {
+		return err
+	}
+	var known []string
+	if from != "config" {
+		old, _, _ := readOwn(root, "config", maxConfig) // there need not be one
+		known = orders(string(old))
+		if branches && !slices.Equal(besideBranches(string(old)), besideBranches(string(data))) {
+			return gitRefuses("git takes orders from it, and only what it says of branches may change")
+		}
+	}
+	for _, line := range orders(string(data)) {
+		if !slices.Contains(known, line) {
+			return gitRefuses("git may take an order from " + strings.TrimSpace(line))
+		}
+	}
+	return putCopy(root, from, "config", data, info)
+}
+
+// putIndex gives an index its place. It refuses one with a path in a git
+// directory, where git checkout would write: git does not look for that.
+func putIndex(root *os.Root, from, to string) error {
+	data, info, err := readOwn(root, from, maxIndex)
+	if err != nil {
+		return err
+	}
+	// The index does not say which hashes it has. With the wrong ones it cannot
+	// be read.
+	var read bool
+	for _, hash := range []int{20, 32} {
+		bad, whole := pathsOfIndex(data, hash)
+		if bad != "" {
+			return gitRefuses(fmt.Sprintf("git would write %q", bad))
+		}
+		read = read || whole
+	}
+	if !read {
+		return gitRefuses("it is no index")
+	}
+	return putCopy(root, from, to, data, info)
+}
+
+// pathsOfIndex reads an index (gitformat-index(5)) whose hashes have this many
+// bytes. It returns a path in a git directory, if there is one, and whether all
+// entries could be read.
+func pathsOfIndex(data []byte, hash int) (bad string, whole bool) {
+	if len(data) < 12 || string(data[:4]) != "DIRC" {
+		return "", false
+	}
+	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	at, name := 12, []byte(nil)
+	for range count {
+		begin, fixed := at, 40+hash+2
+		if at+fixed > len(data) {
+			return "", false
+		}
+		if flags := binary.BigEndian.Uint16(data[at+fixed-2:]); flags&0x4000 != 0 {
+			fixed += 2 // extended flags, from version 3 on
+		}
+		if at += fixed; at > len(data) {
+			return "", false
+		}
+		keep := 0
+		if version == 4 { // what to cut from the end of the name before
+			cut, n := offsetInPack(data[at:])
+			if n == 0 || cut > len(name) {
+				return "", false
+			}
+			keep, at = len(name)-cut, at+n
+		}
+		end := bytes.IndexByte(data[at:], 0)
+		if end < 0 {
+			return "", false
+		}
+		name = append(name[:keep], data[at:at+end]...)
+		if at += end + 1; version != 4 {
+			at = begin + (at-1-begin+8)&^7 // padded with one to eight zeros
+		}
+		for part := range strings.SplitSeq(strings.ToLower(string(name)), "/") {
+			if part == ".git" || part == ".." {
+				return string(name), true
+			}
+		}
+	}
+	return "", true
+}
+
+// offsetInPack reads a number as gitformat-pack(5) writes offsets, and returns it
+// with its length; 0 means that there is none.
+func offsetInPack(data []byte) (value, n int) {
+	for n < len(data) && n < 6 {
+		b := data[n]
+		value = value<<7 | int(b&0x7f)
+		if n++; b&0x80 == 0 {
+			return value, n
+		}
+		value++
+	}
+	return 0, 0
 }
 
 // gitSteps are the steps of a rebase that run no program, as git writes them.

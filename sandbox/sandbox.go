@@ -21,9 +21,20 @@
 //
 // What the kinds share is the type base: a private directory, the mountView that
 // says which files are visible, the limits, the guard, and a loop that watches
-// the commands while there are any. mounts.go has the list of what is mounted
-// where, seccomp.go the list of system calls, and guard.go the list of files in
-// a workspace that programs outside obey, which no command may change.
+// the commands while there are any. mounts_linux.go has the list of what is
+// mounted where, seccomp_linux.go the list of system calls.
+//
+// # Protected names
+//
+// What programs outside take orders from, no command may change or make: the
+// names that internal/protected lists, at any depth of the workspace, and what
+// git obeys in any directory that it takes for a repository. names_linux.go
+// decides. With Bubblewrap and Landlock a broker prevents it (broker_linux.go):
+// the kernel asks it before a command makes, writes, renames or removes a file,
+// and the broker makes the call. In containers, and where the kernel cannot ask,
+// a guard undoes it soon after, and always before the command is reported to
+// have ended (guard_linux.go). A command that is refused gets EACCES and a line
+// in its error output, which begins with "sandbox: " and says what is left to do.
 //
 // # Main
 //
