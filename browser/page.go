@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
@@ -24,7 +25,8 @@ type Page struct {
 	Dialog       *Dialog // if one is open; the page cannot be read then
 	Elements     []*Element
 
-	items []item
+	items  []item
+	frames map[cdp.FrameID]string // the addresses of the documents in frames
 }
 
 // State looks at the page: at all of it, also beyond the view, with its frames and
@@ -53,6 +55,10 @@ func (t *Tab) state(ctx context.Context) (*Page, error) {
 		Height: m.View.ClientHeight,
 		Above:  max(0, m.View.PageY),
 		Below:  max(0, m.Content.Height-m.View.PageY-m.View.ClientHeight),
+	}
+	p.frames = make(map[cdp.FrameID]string)
+	for _, d := range docs[1:] {
+		p.frames[d.frame] = d.url
 	}
 	t.b.note(func() {
 		if t.index.loader != t.loader {

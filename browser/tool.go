@@ -38,15 +38,25 @@ type Config struct {
 	// to [Options].Dialer.
 	Check func(context.Context, *url.URL) error
 
-	// Search, if not nil, searches the web. It returns the results as a model
-	// reads them, and the address of the first one, or "".
-	Search func(ctx context.Context, query string) (text, first string, err error)
+	// Search, if not nil, searches the web.
+	Search func(ctx context.Context, query string) (Found, error)
+
+	// Private says that pages may show what only the user may read, since the
+	// browser has log-ins of the user's.
+	Private bool
 
 	// Markdown, if not nil, converts a page to Markdown for extract_content.
 	Markdown func(html []byte, base string) (string, error)
 
 	// Vision adds a screenshot of the view to every result.
 	Vision bool
+}
+
+// A Found is what a search found.
+type Found struct {
+	Text    string             // as a model reads it
+	First   string             // the address of the first result, or ""
+	Sources []openmanus.Source // of Text; also after an error
 }
 
 // A Tool is the tool browser_use. It has a browser for each session, which it
@@ -65,8 +75,9 @@ type Tool struct {
 // into turn may use the rest.
 type slot struct {
 	turn    chan struct{}
-	b       *Browser // nil before the first call
-	removed bool     // the tool has another slot for the session, or none
+	b       *Browser        // nil before the first call
+	typed   map[string]bool // the hosts into whose pages the session has typed: what they show may be private
+	removed bool            // the tool has another slot for the session, or none
 }
 
 // NewTool returns the tool. It starts no browser yet. The caller closes it.
@@ -200,27 +211,30 @@ type TabInfo struct {
 func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
 	c := &runner{tool: t, ctx: ctx}
 	if err := json.Unmarshal([]byte(call.Input), &c.in); err != nil {
-		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
+		return own, fmt.Errorf("arguments: %w", err)
 	}
 	a, ok := actions[c.in.Action]
 	if !ok {
-		return openmanus.Result{}, refuse("Unknown action: %s", c.in.Action)
+		return own, refuse("Unknown action: %s", c.in.Action)
 	}
 	if err := a.check(c.in); err != nil {
-		return openmanus.Result{}, err
+		return own, err
 	}
 	s, err := t.enter(ctx, call.Session)
 	if err != nil {
-		return openmanus.Result{}, err
+		return own, err
 	}
 	defer func() { <-s.turn }()
 	if c.note, err = t.ensureBrowser(ctx, s, call.Last); err != nil {
-		return openmanus.Result{}, err
+		return own, err
 	}
-	c.b = s.b
+	c.b, c.slot = s.b, s
 	c.name()
 	return c.run(a)
 }
+
+// own is the result of a call that has seen no page.
+var own = openmanus.Result{Sources: []openmanus.Source{}}
 
 // ensureBrowser starts a browser if the slot has none, or one that has died. last
 // is the Detail of the session's last call. note tells the model what it has
@@ -231,7 +245,7 @@ func (t *Tool) ensureBrowser(ctx context.Context, s *slot, last json.RawMessage)
 		select {
 		case <-s.b.Dead():
 			s.b.Close() // best effort: there is nothing left to end
-			s.b, died = nil, true
+			s.b, s.typed, died = nil, nil, true
 		default:
 			return "", nil
 		}

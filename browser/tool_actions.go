@@ -164,11 +164,13 @@ func (c *runner) webSearch(ctx context.Context) (string, Outcome, error) {
 	if c.tool.cfg.Search == nil {
 		return "", Outcome{}, errors.New("web search is not configured")
 	}
-	text, first, err := c.tool.cfg.Search(ctx, c.in.Query)
-	if err != nil || first == "" {
+	found, err := c.tool.cfg.Search(ctx, c.in.Query)
+	c.found = found.Sources
+	text := found.Text
+	if err != nil || found.First == "" {
 		return text, Outcome{}, err
 	}
-	c.in.URL = first
+	c.in.URL = found.First
 	did, out, err := c.goTo(ctx)
 	if err != nil {
 		return text + "\nThe first result cannot be opened: " + err.Error(), Outcome{}, nil

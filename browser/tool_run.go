@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -21,9 +22,11 @@ import (
 type runner struct {
 	tool *Tool
 	in   params
+	slot *slot
 	b    *Browser
 	ctx  context.Context // of the call
 
+	at    string   // the address of its page when the call began
 	tab   *Tab     // the active one when the call began
 	el    *Element // that index names, or nil
 	to    *Element // that to_index names, or nil
@@ -31,6 +34,9 @@ type runner struct {
 	files []string // that were written
 	image llm.Part // for the model, or nil
 	quiet bool     // the result leaves out the page: it is long, or about another page
+
+	found []openmanus.Source // of what a search found
+	from  []string           // addresses of what is in the result besides the present page
 }
 
 // An action is one of those that browser_use offers. The runner does for all of
@@ -83,15 +89,16 @@ func (c *runner) name() {
 	if u, err := parseAddress(c.in.URL); err == nil && slices.Contains(c.in.uses(), requests) {
 		named = strings.ToLower(u.Hostname())
 	}
+	if tab := c.b.Active(); tab != nil {
+		c.at = tab.URL()
+	}
 	c.ctx = egress.WithNamed(c.ctx, func(host string) bool { return host == named })
 	if c.b.gate == nil {
 		return
 	}
 	var open []string
 	for _, t := range c.b.Tabs() {
-		if u, err := url.Parse(t.URL()); err == nil {
-			open = append(open, strings.ToLower(u.Hostname()))
-		}
+		open = append(open, hostOf(t.URL()))
 	}
 	c.b.gate.name(named, open)
 }
@@ -115,6 +122,9 @@ func (c *runner) act(ctx context.Context, a action) (string, error) {
 		before = c.tab.fingerprint(ctx)
 	}
 	did, out, err := a.run(c, ctx)
+	if len(out.Dialogs)+len(out.Downloads) > 0 || err != nil {
+		c.from = append(c.from, c.at) // what a dialog or an error says
+	}
 	if err == nil && a.compare {
 		out, err = c.tab.Rest(ctx, out)
 	}
@@ -248,7 +258,9 @@ func (c *runner) result(text string) openmanus.Result {
 	defer cancel()
 	tab, err := c.activeTab(ctx)
 	if err != nil { // the browser died, as the next call will say
-		return openmanus.TextResult("%s", c.note+text)
+		res := openmanus.TextResult("%s", c.note+text)
+		res.Sources = append([]openmanus.Source{{From: c.at}}, c.found...)
+		return res
 	}
 	page, err := tab.State(ctx)
 	if err != nil {
@@ -256,6 +268,7 @@ func (c *runner) result(text string) openmanus.Result {
 		text += "\n(The page cannot be shown: " + err.Error() + ")"
 	}
 	d := Detail{URL: page.URL, Title: page.Title, Files: c.files, Tabs: c.b.tabInfos(ctx)}
+	c.noteTyped(page)
 	text = c.note + text
 	if !c.quiet && err == nil {
 		list := listTabs(d.Tabs)
@@ -268,11 +281,61 @@ func (c *runner) result(text string) openmanus.Result {
 			}
 		}
 	}
-	res := openmanus.Result{Parts: llm.Parts{llm.Text{Text: text}}, Detail: d, Source: page.URL}
+	res := openmanus.Result{Parts: llm.Parts{llm.Text{Text: text}}, Detail: d, Source: page.URL, Sources: c.sources(page, d.Tabs)}
 	if c.image != nil {
 		res.Parts = append(res.Parts, c.image)
 	}
 	return res
+}
+
+// noteTyped notes the site of the page, and that of the element's frame, if the
+// call has given them something: what they show from then on may be private, as
+// after a log-in.
+func (c *runner) noteTyped(page *Page) {
+	if !slices.ContainsFunc(c.in.uses(), func(a openmanus.Argument) bool { return a == types || a == pressed || a == uploads }) {
+		return
+	}
+	if c.slot.typed == nil {
+		c.slot.typed = make(map[string]bool)
+	}
+	c.slot.typed[hostOf(c.at)] = true
+	if c.el != nil {
+		c.slot.typed[hostOf(page.frames[c.el.frame])] = true
+	}
+}
+
+// sources returns who wrote what the result says: the page, its frames, the pages
+// whose titles the other tabs have, those whose dialogs it repeats, and what a
+// search found. None is trusted.
+func (c *runner) sources(page *Page, tabs []TabInfo) []openmanus.Source {
+	urls := append([]string{page.URL}, c.from...)
+	urls = append(urls, slices.Sorted(maps.Values(page.frames))...)
+	all := append([]openmanus.Source{}, c.found...)
+	seen := make(map[string]bool)
+	add := func(address string, words ...string) {
+		host := hostOf(address)
+		if host == "" || seen[address] {
+			return
+		}
+		seen[address] = true
+		all = append(all, openmanus.Source{From: address, Private: c.tool.cfg.Private || c.slot.typed[host], Words: words})
+	}
+	for _, u := range urls {
+		add(u)
+	}
+	for _, t := range tabs {
+		add(t.URL, t.URL, cmp.Or(t.Title, t.URL))
+	}
+	return all
+}
+
+// hostOf returns the host of an address in lower case, or "".
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
 }
 
 // listTabs lists the tabs if there are several.

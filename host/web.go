@@ -46,13 +46,14 @@ func newWebTools(
 		Engines: web.Engines(c.Engine, c.Fallback, web.Keys{SearXNG: c.SearXNG, Brave: string(c.Brave), Tavily: string(c.Tavily), Serper: string(c.Serper)}),
 	}}
 	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Vision: vision, Markdown: web.Markdown,
-		Search: func(ctx context.Context, query string) (text, first string, err error) {
+		Private: cfg.Browser.Profile != "" || cmp.Or(cfg.Browser.WSS, cfg.Browser.CDP) != "",
+		Search: func(ctx context.Context, query string) (browser.Found, error) {
 			q := web.Query{Text: query, Count: 1, Lang: c.Lang, Country: c.Country}
 			hits, err := search.Search(ctx, q, true)
 			if err != nil {
-				return "", "", err
+				return browser.Found{Sources: search.Sources(nil)}, err
 			}
-			return web.Format(q, hits), hits[0].URL, nil
+			return browser.Found{Text: web.Format(q, hits), First: hits[0].URL, Sources: search.Sources(hits)}, nil
 		}})
 	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), web.NewResearch(reader, ws, ws.Dir()), w.tool}
 	return w, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -23,6 +24,11 @@ type Crawled struct {
 	links    []Link
 }
 
+// crawledText is how many characters of each page are shown.
+const crawledText = 300
+
+func blank(text string) bool { return text == "" }
+
 // crawlers is how many pages are read at the same time.
 const crawlers = 4
 
@@ -39,10 +45,14 @@ func NewCrawl(r *Reader) openmanus.Tool {
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 			all, err := r.Crawl(naming(ctx, in.URLs...), call, in.URLs, in.Depth, cmp.Or(in.Max, 20))
 			if err != nil {
-				return openmanus.Result{}, err
+				return openmanus.Result{Sources: wrote(in.URLs...)}, err
 			}
 			res := openmanus.TextResult("%s", listCrawled(all, cmp.Or(in.MinWords, 10)))
 			res.Detail, res.Source = all, all[0].URL
+			for _, c := range all {
+				words := []string{c.URL, c.Title, beginning(c.markdown, crawledText), c.Error}
+				res.Sources = append(res.Sources, openmanus.Source{From: c.URL, Words: slices.DeleteFunc(words, blank)})
+			}
 			return res, nil
 		})
 }
@@ -137,7 +147,7 @@ func listCrawled(all []Crawled, minWords int) string {
 			short++
 		default:
 			fmt.Fprintf(&b, "\n%s\n   Title: %s\n   Words: %d, links: %d\n   Content: %s\n",
-				c.URL, cmp.Or(c.Title, "No title"), c.Words, c.Links, beginning(c.markdown, 300))
+				c.URL, cmp.Or(c.Title, "No title"), c.Words, c.Links, beginning(c.markdown, crawledText))
 		}
 	}
 	return fmt.Sprintf("Total: %d, successful: %d, failed: %d, too short: %d\n",

@@ -9,6 +9,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/protected"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -51,6 +52,9 @@ func (t *researcher) report(ctx context.Context, in researchInput) (string, erro
 	name, err := workspace.Name(t.dir, strings.TrimSuffix(strings.TrimSuffix(in.File, ".html"), ".md"))
 	if err != nil {
 		return "", err
+	}
+	if protected.Is(name + ".md") { // the call is not asked about, and the words are those of pages
+		return "", fmt.Errorf("%s.md is a file that programs or later sessions obey: choose another name", name)
 	}
 	d := &document{in: in, s: t.s, wrong: wrong}
 	md := d.markdown()

@@ -69,10 +69,8 @@ type researchInput struct {
 // NewResearch returns the tool research, which writes its reports into files; dir
 // is the absolute path of their root. The Detail of its results is a [Research].
 func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
-	// It changes the session's own notes, and writes reports of its own.
-	hints := openmanus.Hints{Internal: true, Idempotent: true}
 	file := openmanus.Argument{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Writes}
-	return openmanus.Func(spec("research", hints, opens("urls"), file),
+	return notebook{openmanus.Func(spec("research", ownNotes, opens("urls"), file),
 		func(ctx context.Context, call openmanus.Call, in researchInput) (openmanus.Result, error) {
 			var s Research
 			if len(call.Last) > 0 {
@@ -82,14 +80,37 @@ func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 			}
 			t := &researcher{r: r, files: files, dir: dir, call: call, s: &s}
 			text, err := t.run(ctx, in)
+			// Whatever it says may quote the pages; what it could not read, too.
+			from := append([]openmanus.Source{}, wrote(in.URLs...)...)
+			for _, src := range s.Sources {
+				from = append(from, wrote(src.URL)...)
+			}
 			if err != nil {
-				return openmanus.Result{}, err
+				return openmanus.Result{Sources: from}, err
 			}
 			res := openmanus.TextResult("%s", text)
-			res.Detail, res.Source = s, t.source
+			res.Detail, res.Source, res.Sources = s, t.source, from
 			return res, nil
-		})
+		})}
 }
+
+// A notebook is the tool research.
+type notebook struct{ openmanus.Tool }
+
+// Hints implements [openmanus.CallHinter]. Reading pages reaches the network, so
+// that a gate has to look at it; the rest is about the session's own notes.
+func (notebook) Hints(call openmanus.Call) openmanus.Hints {
+	var in researchInput
+	json.Unmarshal([]byte(call.Input), &in) // arguments of another form read nothing
+	if in.Command == "read" {
+		return openmanus.Hints{ReadOnly: true, Idempotent: true, Ordered: true}
+	}
+	return ownNotes
+}
+
+// ownNotes are the hints of a call that changes the session's own notes, and writes
+// reports of its own.
+var ownNotes = openmanus.Hints{Internal: true, Idempotent: true, Ordered: true}
 
 // A researcher carries out one call. It changes s, which becomes the Detail of the
 // result if the call succeeds.

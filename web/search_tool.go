@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,10 +47,10 @@ func NewSearch(t SearchTool) openmanus.Tool {
 			}
 			hits, err := t.Search(ctx, q, in.Fetch)
 			if err != nil {
-				return openmanus.Result{}, err
+				return openmanus.Result{Sources: t.Sources(nil)}, err
 			}
 			res := openmanus.TextResult("%s", Format(q, hits))
-			res.Detail, res.Source = hits, "web_search: "+hits[0].Source
+			res.Detail, res.Source, res.Sources = hits, "web_search: "+hits[0].Source, t.Sources(hits)
 			return res, nil
 		})
 }
@@ -75,6 +76,41 @@ func (t SearchTool) Search(ctx context.Context, q Query, fetch bool) ([]Hit, err
 	return hits, nil
 }
 
+// Sources returns the labels of results as [Format] writes them: the engine, which
+// wrote the list, and the pages, of which it quotes. Without hits these are the
+// labels of an error: it can repeat what any of the engines sent.
+func (t SearchTool) Sources(hits []Hit) []openmanus.Source {
+	if len(hits) == 0 {
+		return t.Searcher.addresses("")
+	}
+	all := t.Searcher.addresses(hits[0].Source)
+	for _, h := range hits {
+		words := []string{h.URL, h.Title, h.Description, beginning(h.Content, hitText)}
+		all = append(all, openmanus.Source{From: h.URL, Words: slices.DeleteFunc(words, blank)})
+	}
+	return all
+}
+
+// addresses returns the labels of what the engine with this name writes; of all
+// engines if name is "".
+func (s *Searcher) addresses(name string) []openmanus.Source {
+	all := []openmanus.Source{}
+	for _, e := range s.Engines {
+		if name != "" && e.Name() != name {
+			continue
+		}
+		from := "web_search: " + e.Name()
+		if e, ok := e.(*engine); ok {
+			from = e.request(Query{}).address
+		}
+		all = append(all, openmanus.Source{From: from})
+	}
+	return all
+}
+
+// hitText is how many characters of the page of a result are shown.
+const hitText = 1000
+
 // Format returns results as OpenManus writes them.
 func Format(q Query, hits []Hit) string {
 	var b strings.Builder
@@ -84,7 +120,7 @@ func Format(q Query, hits []Hit) string {
 		if h.Description != "" {
 			fmt.Fprintf(&b, "   Description: %s\n", h.Description)
 		}
-		if c := beginning(h.Content, 1000); c != "" {
+		if c := beginning(h.Content, hitText); c != "" {
 			fmt.Fprintf(&b, "   Content: %s\n", c)
 		}
 	}

@@ -52,6 +52,16 @@ func naming(ctx context.Context, addresses ...string) context.Context {
 	return egress.WithNamed(ctx, func(host string) bool { return slices.Contains(hosts, host) })
 }
 
+// wrote returns the labels of a text that was read at these addresses. Errors have
+// them too: they may repeat what the other side sent.
+func wrote(addresses ...string) []openmanus.Source {
+	var all []openmanus.Source
+	for _, a := range addresses {
+		all = append(all, openmanus.Source{From: strings.TrimSpace(a)})
+	}
+	return all
+}
+
 // A Saved says where the bytes of a page are kept. It is in the Detail of
 // results, so that a session keeps the blob.
 type Saved struct {
@@ -92,7 +102,7 @@ func NewFetch(r *Reader) openmanus.Tool {
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 			p, err := r.Read(naming(ctx, in.URL), in.URL)
 			if err != nil {
-				return openmanus.Result{}, err
+				return openmanus.Result{Sources: wrote(in.URL)}, err
 			}
 			saved, err := save(ctx, call.Blobs, p)
 			if err != nil {
@@ -106,7 +116,7 @@ func NewFetch(r *Reader) openmanus.Tool {
 			if p.Image != nil && len(p.Image) < maxImage {
 				res.Parts = append(res.Parts, llm.Blob{MIME: p.Body.Type, Name: "image", Data: p.Image})
 			}
-			res.Detail, res.Source = saved, p.URL
+			res.Detail, res.Source, res.Sources = saved, p.URL, wrote(p.URL)
 			return res, nil
 		})
 }

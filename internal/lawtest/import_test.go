@@ -346,6 +346,7 @@ var adapters = []floor{
 		"golang.org/x/sync/errgroup":  "charts at once",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "web", may: map[string]string{
+		module + "/internal/protected":        "what a report must not be named",
 		module + "/egress":                    "addresses as rules read them",
 		module + "/internal/toolspec":         byHand,
 		module + "/internal/htmlmd":           "Markdown of pages",
