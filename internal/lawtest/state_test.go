@@ -3,6 +3,7 @@ package lawtest_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -299,5 +300,22 @@ func TestAChangedConfigurationIsThatOfTheNextRequest(t *testing.T) {
 	}
 	if got := dialogue(second.Messages); !strings.HasPrefix(got, "user: go | assistant: one") {
 		t.Error(got)
+	}
+}
+
+// What was indexed in advance is found as what is indexed when it is looked for.
+func TestIndexingInAdvanceChangesNothing(t *testing.T) {
+	for name, text := range map[string]string{
+		"short": "the account is DE02120300000000202051",
+		"long":  strings.Repeat("nothing to see here, ", 4000) + "the account is DE02120300000000202051",
+	} {
+		said := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, text)}
+		plain, indexed := fold(said), fold(said)
+		indexed.IndexPassages()
+		const call = `{"to":"DE02120300000000202051","amount":5}`
+		got, want := indexed.Provenance(call), plain.Provenance(call)
+		if !reflect.DeepEqual(got, want) || len(want.Record()) == 0 {
+			t.Errorf("%s: %+v\nwithout an index: %+v", name, got, want)
+		}
 	}
 }
