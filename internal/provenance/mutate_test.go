@@ -19,7 +19,7 @@ import (
 // A disguise is what the mutations are made of.
 type disguise struct {
 	name string
-	// code says that what comes out must come through unchanged, but for cas
+	// code says that what comes out must come through unchanged, but for its case.
 	code bool
 	// cased says that the case of what comes out matters.
 	cased bool

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -87,6 +88,30 @@ func TestEncodings(t *testing.T) {
 				t.Errorf("%s\n%d:%d wanted as %q: %+v", text, from, to, tt.as, ms)
 			}
 		})
+	}
+}
+
+// TestDisguises tries each disguise alone: of nearly all that it makes of a
+// payload must be said that it is the payload.
+func TestDisguises(t *testing.T) {
+	x := known()
+	for i := range disguises {
+		d := &disguises[i]
+		text := d.apply(seeded(3), payload)
+		if d.name == "leet" { // which digits are meant as letters?
+			text = d.apply(seeded(3), "collect.evil-example.net/drop?id=")
+		}
+		covered, as := 0, map[string]bool{}
+		for _, m := range x.Find(text) {
+			if slices.Contains(m.Sources, 7) {
+				covered += m.To - m.From
+				as[m.As] = true
+			}
+		}
+		if covered*10 < len(text)*7 {
+			t.Errorf("%s: %d of %d bytes are found in %q", d.name, covered, len(text), text)
+		}
+		t.Logf("%-26s %q", d.name, slices.Sorted(maps.Keys(as)))
 	}
 }
 
