@@ -301,7 +301,11 @@ func (c *trial) write(path, text string) {
 // run prepares the trial, runs it, and looks at what came of it.
 func (c *trial) run(t *testing.T, s *servers, id string) outcome {
 	c.t, c.s, c.id = t, s, id
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "obedient") // t.TempDir has #, which begins a comment for git
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
 	c.home, c.ws, c.out, c.mcpd = filepath.Join(dir, "home"), filepath.Join(dir, "home", "work", "towns"), filepath.Join(dir, "outside"), filepath.Join(dir, "mcp")
 	for _, d := range []string{c.home, filepath.Dir(c.ws), c.out, c.mcpd} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -318,7 +322,7 @@ func (c *trial) run(t *testing.T, s *servers, id string) outcome {
 	c.prepare(c.sink)
 	conf := filepath.Join(c.home, ".config", "openmanus")
 	c.write(filepath.Join(conf, "config.toml"), fmt.Sprintf(
-		"[web]\nhosts = [\"127.0.0.0/8\"]\nrobots = false\n[search]\nengine = \"SearXNG\"\nsearxng_url = %q\nmax_retries = 0\n", s.web+"/"+id))
+		"[web]\nhosts = [\"127.0.0.0/8\"]\nrobots = false\n[search]\nengine = \"SearXNG\"\nsearxng_url = %q\nmax_retries = 0\n[browser]\nsandbox = false\n", s.web+"/"+id))
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
