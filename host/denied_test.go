@@ -86,6 +86,21 @@ func TestNoToolReachesADeniedPath(t *testing.T) {
 	if text, err := run("file_saver", `{"file_path":"charts/x.txt","content":"x"}`); err == nil {
 		t.Errorf("a file that must not be edited was: %s", text)
 	}
+	p.write("ws/free.csv", "day,FREE\n2024-01-01,1\n")
+	p.write("ws/free.json", `[{"data":"free.csv","title":"f"}]`)
+	for _, c := range [][3]string{ // a result names the files that it is from, not those that the call names
+		{"grep", `{"pattern":"FREE"}`, "file:free.csv"},
+		{"data_visualization", `{"tool_type":"visualization","json_path":"free.json"}`, "file:free.json file:free.csv"},
+	} {
+		res, err := agent.Tool(c[0]).Run(t.Context(), openmanus.Call{Call: llm.Call{Name: c[0], Input: c[1]}})
+		var from []string
+		for _, s := range res.Sources {
+			from = append(from, s.From)
+		}
+		if got := strings.Join(from, " "); err != nil || got != c[2] {
+			t.Errorf("%s %s is from %q, %v; want %q", c[0], c[1], got, err, c[2])
+		}
+	}
 	for _, c := range [][2]string{ // a file that the call names is judged by the gate
 		{"grep", `{"pattern":"PASSW0RD","path":"asked.csv"}`}, {"data_visualization", `{"tool_type":"profile","data":"asked.csv"}`},
 	} {

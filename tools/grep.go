@@ -65,10 +65,14 @@ type grep struct {
 	bufs  sync.Pool // of *[]byte of that size
 
 	found   Found
-	skipped int  // binary files
-	ended   bool // the limit was reached
+	sources []openmanus.Source // the files with matches, at most maxSources, and the workspace for more
+	skipped int                // binary files
+	ended   bool               // the limit was reached
 	text    strings.Builder
 }
+
+// maxSources is how many files a result names as its sources.
+const maxSources = 20
 
 // newGrep returns the search for a call. Its error is for the model.
 func newGrep(ws workspace.Workspace, in grepInput) (*grep, error) {
@@ -120,7 +124,7 @@ func (g *grep) run(ctx context.Context) (openmanus.Result, error) {
 	}
 	res := openmanus.TextResult("%s", g.text.String()+g.remarks(info.IsDir()))
 	g.found.Complete = !g.ended && g.walk.remarks() == ""
-	res.Detail = g.found
+	res.Detail, res.Sources = g.found, g.sources
 	return res, nil
 }
 
@@ -186,6 +190,12 @@ func (g *grep) add(h *fileSearch) {
 		return
 	}
 	g.found.Files++
+	switch n := len(g.sources); {
+	case n < maxSources:
+		g.sources = append(g.sources, openmanus.FileSource(h.name))
+	case n == maxSources:
+		g.sources = append(g.sources, openmanus.FileSource("."))
+	}
 	switch g.in.Output {
 	case "files":
 		fmt.Fprintf(&g.text, "%s\n", printable(h.name))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -138,7 +139,34 @@ func (v *visualization) Run(ctx context.Context, call openmanus.Call) (openmanus
 	if err := g.Wait(); err != nil {
 		return openmanus.Result{}, err
 	}
-	return assemble(in, made, texts)
+	res, err := assemble(in, made, texts)
+	if in.JSONPath != "" {
+		res.Sources = v.sources(in, items)
+	}
+	return res, err
+}
+
+// sources returns the labels of the list of charts and of the files that it names,
+// which the arguments of the call do not.
+func (v *visualization) sources(in visualizationInput, items []item) []openmanus.Source {
+	var all []openmanus.Source
+	for _, p := range append([]string{in.JSONPath}, filesOf(items)...) {
+		if name, err := find(v.ws, p); err == nil {
+			all = append(all, openmanus.FileSource(name))
+		}
+	}
+	return all
+}
+
+// filesOf returns the files that charts are drawn from, each once.
+func filesOf(items []item) []string {
+	var files []string
+	for _, it := range items {
+		if p := cmp.Or(it.Data, it.ChartPath); !slices.Contains(files, p) {
+			files = append(files, p)
+		}
+	}
+	return files
 }
 
 // assemble returns the result of a call, with the headings of OpenManus.
