@@ -12,6 +12,17 @@
 // the workspace, and keeps the best attempt. Both derive what to do next from
 // the session's state alone, as every flow must. A [Skill] is a text that
 // agents can read when a task calls for it.
+//
+// Some agents are hidden: only flows and tools open sessions of them. The critic
+// and the judge check the work of others and change nothing. The untrusted reader
+// has no tools at all: it answers questions about texts that no one vouches for,
+// see [NewReadUntrusted].
+//
+// Agents and skills of a workspace may have been written by anyone. Their names and
+// descriptions stand in prompts of other agents, so they are one line of bounded
+// length without characters that hide something. They grant no rights: the tools,
+// approval mode and model of an agent from a workspace are those of the session or
+// stricter, which package host sees to.
 package agents
 
 import (

@@ -33,12 +33,19 @@ const formats = "CSV, TSV, JSON, JSON lines, Parquet, XLSX and SQLite"
 // Read reads a table from the named file of fsys. It detects the format from
 // the first bytes, or from the ending of the name for formats of text. It
 // returns soon after ctx is done.
-func Read(ctx context.Context, fsys fs.FS, name string, o Options) (t *Table, err error) {
-	o.MaxBytes, o.MaxCells = cmp.Or(o.MaxBytes, 256<<20), cmp.Or(o.MaxCells, 20_000_000)
-	data, err := readFile(ctx, fsys, name, o.MaxBytes)
+func Read(ctx context.Context, fsys fs.FS, name string, o Options) (*Table, error) {
+	data, err := readFile(ctx, fsys, name, cmp.Or(o.MaxBytes, 256<<20))
 	if err != nil {
 		return nil, err
 	}
+	return Parse(ctx, name, data, o)
+}
+
+// Parse is [Read] for the content of a file, whatever its size. It does not change
+// data. Of the name only its ending counts, and its last element, which is the
+// beginning of [Table.Name].
+func Parse(ctx context.Context, name string, data []byte, o Options) (t *Table, err error) {
+	o.MaxCells = cmp.Or(o.MaxCells, 20_000_000)
 	// The libraries for the formats panic on some broken files.
 	defer func() {
 		if p := recover(); p != nil {

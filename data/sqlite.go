@@ -21,6 +21,7 @@ func readSQLite(ctx context.Context, data []byte, o Options) (t *Table, err erro
 	// Bytes 18 and 19 are the versions for writing and reading: 2 is a
 	// write-ahead log, which is another file and has none in memory.
 	if len(data) > 20 && data[18] == 2 {
+		data = slices.Clone(data)
 		data[18], data[19] = 1, 1
 		note = "the database has a write-ahead log; changes that are only in the log were not read"
 	}

@@ -16,6 +16,26 @@
 // description or schema has changed since is held until a person has looked at
 // it. A server that misbehaves costs at most its time limit and its own tools.
 //
+// What a server writes is foreign text wherever it goes: control characters,
+// escape sequences and characters that hide or reorder others are left out of
+// names, descriptions, the texts in schemas, questions and notes. Names and values
+// in schemas and arguments stay as they are, because the server compares them.
+// Descriptions have a limit, schemas too, and a schema that would cost too much to
+// check is replaced by one that accepts every object.
+//
+// An annotation that a server leaves out means what the specification says: a tool
+// without annotations may destroy, may be repeated with another effect, and
+// reaches beyond the server. A question that a server asks the person in the
+// middle of a call (elicitation) names the server; if it seems to ask for a
+// secret, a warning says that MCP forbids that.
+//
+// # Results
+//
+// A result has texts, images, audio, PDFs, resources and links for the model, and its
+// structured content as JSON unless a text already says the same. A result that is
+// an error becomes the error of the call. Every result has the server as its source
+// ("mcp:NAME"), and is never trusted.
+//
 // # Processes
 //
 // The sessions and agents of a process share one Client. It starts all servers

@@ -27,6 +27,18 @@
 // session can continue in another process. Paths in arguments are relative to
 // the workspace, or absolute within it.
 //
+// # What a tool declares
+//
+// Rules about commands, paths and hosts know no tool by its name. Each tool declares
+// which of its arguments are paths or commands, and what it does with them
+// ([openmanus.Argument]); arguments that are only text are declared as such. A tool
+// that comes across files which its call does not name, as grep over a directory
+// does, reads them through [workspace.Unnamed], where files that a rule asks about
+// do not exist, and names them in [openmanus.Result].Sources. Files that a rule
+// denies exist in no view of the workspace.
+//
+// # Prompts
+//
 // Descriptions and schemas are part of every prompt and stand in the folder
 // spec. They do not depend on the machine, the time or the workspace, so that
 // prompts stay the same and providers can cache them. Errors are written for

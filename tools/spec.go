@@ -20,17 +20,11 @@ import (
 var specFiles embed.FS
 
 // specText returns the text of a file in spec.
-func specText(file string) string {
-	data, err := specFiles.ReadFile("spec/" + file)
-	if err != nil {
-		panic("tools: " + err.Error()) // the file is embedded: a programmer's mistake
-	}
-	return string(data)
-}
+func specText(file string) string { return toolspec.Text(specFiles, "spec/"+file) }
 
 // specOf returns the spec of the tool name, from its files.
 func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
-	return filledSpec(name, name, strings.NewReplacer(), h, arguments...)
+	return toolspec.Read(specFiles, "spec", name, h, arguments...)
 }
 
 // filledSpec returns the spec of the tool name from file.txt and file.json,

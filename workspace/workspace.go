@@ -11,6 +11,12 @@
 //	data, err := fs.ReadFile(ws.FS(), "README.md")
 //	err = ws.Run(ctx, &workspace.Cmd{Args: []string{"go", "test", "./..."}, Stdout: os.Stdout})
 //
+// A Dir can have files that its users must not reach ([Dir].Access) or must not
+// change ([Dir].Guard). Both are asked with the name that remains when symbolic
+// links are resolved. Directories are entered one by one then, so that a link that
+// appears between the decision and the act leads nowhere. Commands are not confined
+// by them: that is for the Cage.
+//
 // Reading is an [io/fs.FS], so code that walks a tree needs the standard
 // library alone. Every implementation of Workspace passes the suite in package
 // workspacetest.

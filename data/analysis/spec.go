@@ -15,12 +15,5 @@ var specFiles embed.FS
 
 // specOf returns the spec of the tool name, from its files.
 func specOf(name string, h openmanus.Hints, arguments ...openmanus.Argument) openmanus.ToolSpec {
-	text := func(file string) string {
-		data, err := specFiles.ReadFile("spec/" + file)
-		if err != nil {
-			panic("analysis: " + err.Error()) // the file is embedded: a programmer's mistake
-		}
-		return string(data)
-	}
-	return toolspec.New(name, text(name+".txt"), text(name+".json"), h, arguments...)
+	return toolspec.Read(specFiles, "spec", name, h, arguments...)
 }

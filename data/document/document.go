@@ -5,9 +5,16 @@
 // [Read] reads a file of a file system, [Bytes] one in memory. [NewTool]
 // returns the tool read_document.
 //
+// Formats are recognized by content. What a format cannot say about pages is
+// approximated: a DOCX has the pages of the program that saved it last, and an
+// archive has its list of files as part 1 and each small text as a part of its own.
+// A part keeps its number whether others are asked for or not, so that a reader can
+// go on where it stopped.
+//
 // Documents are untrusted. Their size, and what they unpack to, is limited;
 // what could not be read is listed in [Document.Notes], and a broken document
-// is an error.
+// is an error. A file in an archive that would be hidden beside the archive
+// ([workspace.Hides]) is left out without a note.
 package document
 
 import (
@@ -67,6 +74,7 @@ type Options struct {
 }
 
 const (
+	maxBytes    = 128 << 20 // of a file, unless Options say otherwise
 	maxUnpacked = 64 << 20 // bytes that one part of a document may unpack to
 	maxEntries  = 50_000   // files in an archive
 	maxNotes    = 50
@@ -75,15 +83,28 @@ const (
 // Read reads the named file of fsys. It detects the format from the content;
 // only text formats of tables, such as CSV, are detected from the ending of
 // the name. It returns soon after ctx is done.
-func Read(ctx context.Context, fsys fs.FS, name string, o Options) (d *Document, err error) {
-	o.MaxBytes, o.MaxText = cmp.Or(o.MaxBytes, 128<<20), cmp.Or(o.MaxText, 1<<20)
-	o.To = cmp.Or(o.To, 1<<30)
-	if o.From > o.To {
-		return nil, fmt.Errorf("the last part (%d) is before the first (%d)", o.To, o.From)
-	}
-	raw, err := load(fsys, name, o.MaxBytes)
+func Read(ctx context.Context, fsys fs.FS, name string, o Options) (*Document, error) {
+	raw, err := load(fsys, name, cmp.Or(o.MaxBytes, maxBytes))
 	if err != nil {
 		return nil, err
+	}
+	return parse(ctx, fsys, name, raw, o)
+}
+
+// Bytes is [Read] for a document in memory. It does not change data, and keeps it if
+// it is an image. Of the name only the ending counts.
+func Bytes(ctx context.Context, name string, data []byte, o Options) (*Document, error) {
+	if limit := cmp.Or(o.MaxBytes, maxBytes); int64(len(data)) > limit {
+		return nil, tooLarge(name, int64(len(data)), limit)
+	}
+	return parse(ctx, nil, name, data, o)
+}
+
+// parse reads a document. fsys, which may be nil, is where it came from.
+func parse(ctx context.Context, fsys fs.FS, name string, raw []byte, o Options) (d *Document, err error) {
+	o.MaxText, o.To = cmp.Or(o.MaxText, 1<<20), cmp.Or(o.To, 1<<30)
+	if o.From > o.To {
+		return nil, fmt.Errorf("the last part (%d) is before the first (%d)", o.To, o.From)
 	}
 	// The libraries for PDF and images panic on some broken files.
 	defer func() {
@@ -111,10 +132,15 @@ func load(fsys fs.FS, name string, limit int64) ([]byte, error) {
 	case info.IsDir():
 		return nil, fmt.Errorf("%s is a directory", name)
 	case info.Size() > limit:
-		return nil, fmt.Errorf("%s has %s; at most %s are read: split it, or extract what matters with a program",
-			name, humanize.IBytes(uint64(info.Size())), humanize.IBytes(uint64(limit)))
+		return nil, tooLarge(name, info.Size(), limit)
 	}
 	return fs.ReadFile(fsys, name)
+}
+
+// tooLarge is the error for a file with more bytes than the limit.
+func tooLarge(name string, size, limit int64) error {
+	return fmt.Errorf("%s has %s; at most %s are read: split it, or extract what matters with a program",
+		name, humanize.IBytes(uint64(size)), humanize.IBytes(uint64(limit)))
 }
 
 // A reader reads one document.

@@ -48,7 +48,7 @@ const tableRows = 500
 
 // table reads the formats of package data.
 func (r *reader) table() error {
-	t, err := data.Read(r.ctx, r.fsys, r.name, data.Options{MaxBytes: r.o.MaxBytes})
+	t, err := data.Parse(r.ctx, r.name, r.data, data.Options{})
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), r.name+": "))
 	}

@@ -2,7 +2,7 @@ package document
 
 import (
 	"context"
-	_ "embed" // the texts for models
+	"embed"
 	"fmt"
 	"path"
 	"strconv"
@@ -14,14 +14,11 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-// The texts that models read: the tool's description, and the schema of its
-// arguments.
-var (
-	//go:embed spec/read_document.txt
-	description string
-	//go:embed spec/read_document.json
-	schema string
-)
+// specFiles has the texts that models read: the tool's description, and the schema
+// of its arguments.
+//
+//go:embed spec
+var specFiles embed.FS
 
 // A Detail is the Detail of a result of read_document.
 type Detail struct {
@@ -35,7 +32,7 @@ type Detail struct {
 // NewTool returns the tool read_document, which reads documents of ws. Its
 // results have a [Detail], and an image for models that can see.
 func NewTool(ws workspace.Workspace) openmanus.Tool {
-	spec := toolspec.New("read_document", description, schema, openmanus.Hints{ReadOnly: true, Idempotent: true},
+	spec := toolspec.Read(specFiles, "spec", "read_document", openmanus.Hints{ReadOnly: true, Idempotent: true},
 		openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads})
 	type input struct {
 		Path  string `json:"path"`

@@ -22,21 +22,22 @@ type Shape int
 
 // The shapes.
 const (
-	Course     Shape = iota // values along time or another ordered quantity
+	Course     Shape = iota // values along time or another ordered quantity; X need not be sorted
 	Categories              // a value for each category
 	Cloud                   // pairs of values without an order
 	Groups                  // each series is a group of values; X does not matter
 )
 
-// A Set is the series of one chart, which are examined together.
+// A Set is the series of one chart, which are examined together. Find does not
+// change it.
 type Set struct {
 	Shape  Shape
-	XName  string
+	XName  string    // how texts call what X is, such as a column's name
 	XKind  data.Kind // Time, Number, or Text for categories
-	XUnit  data.Unit
-	Labels []string // of categories
-	YName  string
-	Series []Series
+	XUnit  data.Unit // of times: how finely texts write a place
+	Labels []string  // of categories, by the index that X has
+	YName  string    // how texts call Y where a series has no name
+	Series []Series  // at most 12 are examined, and 8 compared with each other
 }
 
 // The kinds of insights.
@@ -53,7 +54,25 @@ const (
 	Summary      = "summary"
 )
 
-// An Insight is one finding.
+// An Insight is one finding. Its Stats have these keys, by Kind; a share is from 0
+// to 1, a place is a value of X:
+//
+//	Trend         tau, p, n; slope (of Y for a unit of time or X, as in Text); from, to
+//	              (the line's values at its ends); change (to/from-1, if both are above 0)
+//	Seasonality   period (positions), strength (share of the variation around the trend),
+//	              h, p; peak, trough (positions from 0)
+//	TurningPoint  x (the place); before, after (slopes, as in a trend); f, p
+//	Outliers      count; largest_z (robust standard deviations, with its sign)
+//	Correlation   pearson, pearson_p, spearman, spearman_p, n
+//	Majority      share (of the largest category); eighty (how many categories have 80 %);
+//	              of (how many there are)
+//	Volatility    sd, largest_sd, first_half, second_half (of changes, as shares);
+//	              drawdown (a share); p
+//	Difference    h, p, n; spread_p
+//	Extremes      max, min; max_at, min_at (places)
+//	Summary       n, mean, sd, min, q1, median, q3, max
+//
+// Figures that were saved hold these keys: none is renamed or gets another meaning.
 type Insight struct {
 	ID     int                `json:"id"` // from 1, the most telling first
 	Kind   string             `json:"kind"`

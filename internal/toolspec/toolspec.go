@@ -6,11 +6,31 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
 )
+
+// Read is [New] with the description in dir/NAME.txt and the schema in dir/NAME.json
+// of files, which are part of the program: a file that is missing is a programmer's
+// mistake, and Read panics.
+func Read(
+	files fs.FS, dir, name string, h openmanus.Hints, arguments ...openmanus.Argument,
+) openmanus.ToolSpec {
+	return New(name, Text(files, path.Join(dir, name+".txt")), Text(files, path.Join(dir, name+".json")), h, arguments...)
+}
+
+// Text returns a file of files. It panics if there is none.
+func Text(files fs.FS, name string) string {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		panic("toolspec: " + err.Error())
+	}
+	return string(data)
+}
 
 // New returns the spec of a tool. It trims the description and compacts the
 // schema. arguments declare what calls do with their arguments, for rules about
