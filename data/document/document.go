@@ -75,8 +75,8 @@ type Options struct {
 
 const (
 	maxBytes    = 128 << 20 // of a file, unless Options say otherwise
-	maxUnpacked = 64 << 20 // bytes that one part of a document may unpack to
-	maxEntries  = 50_000   // files in an archive
+	maxUnpacked = 64 << 20  // bytes that one part of a document may unpack to
+	maxEntries  = 50_000    // files in an archive
 	maxNotes    = 50
 )
 
