@@ -147,7 +147,7 @@ func TestSpecOfGoldens(t *testing.T) {
 	change := func(s openmanus.Spec, f func(*openmanus.Spec)) openmanus.Spec { f(&s); return s }
 	for name, want := range map[string]openmanus.Spec{
 		"run":      plain("run"),
-		"landlock": change(plain("run"), func(s *openmanus.Spec) { s.SandboxKind = "auto" }),
+		"landlock": change(plain("run"), func(s *openmanus.Spec) { s.SandboxKind = "landlock" }),
 		"schema": change(plain("schema"), func(s *openmanus.Spec) {
 			s.Approve = "readonly"
 			s.Answer = json.RawMessage(`{"type":"object","properties":{"months":{"type":"array","items":{"type":"string"}}},` +
@@ -168,9 +168,6 @@ func TestSpecOfGoldens(t *testing.T) {
 		"research":   change(plain("research"), func(s *openmanus.Spec) { s.Agent = "research" }),
 	} {
 		for _, version := range []string{"v1", "v2"} {
-			if name == "landlock" && version == "v2" {
-				want.SandboxKind = "landlock" // version 1 does not tell it from one that the program chose
-			}
 			sameSpec(t, version, name, want)
 		}
 	}

@@ -56,11 +56,11 @@ func specOfVersion1(s *openmanus.State) openmanus.Spec {
 }
 
 // kindOfVersion1 returns the kind of sandbox with which a session goes on that
-// recorded what its commands ran in: the recorded one if a user must have
-// chosen it, else whichever this machine has.
+// recorded what its commands ran in: the recorded one, but for Bubblewrap, which
+// stands for whichever of the first two this machine has.
 func kindOfVersion1(recorded string) string {
 	switch sandbox.Kind(recorded) {
-	case sandbox.None, sandbox.Docker, sandbox.GVisor:
+	case sandbox.None, sandbox.Landlock, sandbox.Docker, sandbox.GVisor:
 		return recorded
 	}
 	return string(sandbox.Auto)

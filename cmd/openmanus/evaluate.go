@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
@@ -13,7 +14,7 @@ import (
 // evaluateCmd is openmanus evaluate.
 type evaluateCmd struct {
 	asked
-	Attempts    int      `help:"How many attempts. Default: one for each of --models or --hint, or 3." placeholder:"N"`
+	Attempts    string   `help:"How many attempts. Default: one for each of --models or --hint, or 3." placeholder:"N"`
 	Models      []string `help:"The models of the attempts, in turn. Default: the model of the run." placeholder:"NAME,…"`
 	Hint        []string `help:"An instruction for an attempt; several are used in turn." placeholder:"TEXT" sep:"none"`
 	MaxParallel int      `help:"How many attempts run at once, at most." default:"4" placeholder:"N"`
@@ -43,7 +44,8 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := c.check(); err != nil {
+	attempts, err := c.check()
+	if err != nil {
 		return usage(err)
 	}
 	if len(c.Models) > 0 && c.Model == "" {
@@ -56,28 +58,31 @@ func (c *evaluateCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	defer a.Close()
 	return a.begin(ctx, m, c.shown, func(spec *openmanus.Spec) {
 		*spec = host.WithEvaluation(*spec, host.Evaluation{
-			Attempts: host.Attempts(c.Attempts, spec.Agent, c.Models, c.Hint), Parallel: c.MaxParallel, MaxMiB: c.MaxCopy,
+			Attempts: host.Attempts(attempts, spec.Agent, c.Models, c.Hint), Parallel: c.MaxParallel, MaxMiB: c.MaxCopy,
 		})
 	})
 }
 
-func (c *evaluateCmd) check() error {
-	if c.Attempts == 0 {
-		c.Attempts = cmp.Or(max(len(c.Models), len(c.Hint)), 3)
+// check returns how many attempts there are, or what is wrong with the flags.
+func (c *evaluateCmd) check() (attempts int, err error) {
+	most := max(len(c.Models), len(c.Hint))
+	attempts = cmp.Or(most, 3)
+	if c.Attempts != "" {
+		attempts, err = strconv.Atoi(c.Attempts)
 	}
-	if c.Attempts < 1 || c.Attempts > host.MaxAttempts {
-		return fmt.Errorf("--attempts is a number from 1 to %d", host.MaxAttempts)
+	if err != nil || attempts < 1 || attempts > host.MaxAttempts {
+		return 0, fmt.Errorf("--attempts %s: it is a number from 1 to %d", cmp.Or(c.Attempts, fmt.Sprint(attempts)), host.MaxAttempts)
 	}
-	if n := max(len(c.Models), len(c.Hint)); n > c.Attempts {
-		return fmt.Errorf("%d attempts are too few to try %d models or hints: --attempts %d", c.Attempts, n, n)
+	if most > attempts {
+		return 0, fmt.Errorf("%d attempts are too few to try %d models or hints: --attempts %d", attempts, most, most)
 	}
 	if c.MaxParallel < 1 || c.MaxCopy < 1 {
-		return errors.New("--max-parallel and --max-copy are numbers from 1")
+		return 0, errors.New("--max-parallel and --max-copy are numbers from 1")
 	}
 	for _, h := range c.Hint {
 		if len(h) > host.MaxHint {
-			return fmt.Errorf("a --hint has %d bytes, more than %d: put it into a file of the workspace and name that", len(h), host.MaxHint)
+			return 0, fmt.Errorf("a --hint has %d bytes, more than %d: put it into a file of the workspace and name that", len(h), host.MaxHint)
 		}
 	}
-	return nil
+	return attempts, nil
 }

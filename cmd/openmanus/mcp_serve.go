@@ -31,7 +31,7 @@ type mcpServeCmd struct {
 	MaxSteps     string   `help:"Stop a task after this many replies of the model." placeholder:"N"`
 	BudgetTokens string   `help:"Stop a task when it has used this many tokens." placeholder:"N"`
 	MaxCost      string   `help:"Stop a task when it has cost this much, in US dollars." placeholder:"USD"`
-	Timeout      string   `help:"Stop a task after this much working time." placeholder:"DURATION"`
+	Timeout      string   `help:"Stop a task after this much working time, such as 90s or 1h; a bare number counts seconds." placeholder:"DURATION"`
 	Approve      string   `help:"What may be done: ask, edits, all, readonly. Default: the client asks its user; if it cannot, readonly." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 

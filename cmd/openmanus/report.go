@@ -65,7 +65,7 @@ func (d *drive) report(s *openmanus.State) error {
 	switch d.Output {
 	case outJSON:
 		if err := d.t.encoder().Encode(sum); err != nil {
-			return err
+			return exit{exitFailed, fmt.Errorf("the result of session %s was not written: %w", d.id, err), true}
 		}
 	case outText:
 		text, ok := planOutcome(s, d.waiting)

@@ -25,7 +25,7 @@ type runFlags struct {
 	MaxSteps     string   `help:"Stop after this many replies of the model." placeholder:"N"`
 	BudgetTokens string   `help:"Stop when the session has used this many tokens." placeholder:"N"`
 	MaxCost      string   `help:"Stop when the session has cost this much, in US dollars." placeholder:"USD"`
-	Timeout      string   `help:"Stop after this much working time, such as 90s or 1h." placeholder:"DURATION"`
+	Timeout      string   `help:"Stop after this much working time, such as 90s or 1h; a bare number counts seconds." placeholder:"DURATION"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate     []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
 	Approve      string   `help:"What may be done without asking: ask (nothing that changes anything), edits (of files), all, readonly (changes are denied)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`

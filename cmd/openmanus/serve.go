@@ -41,6 +41,11 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
+	if c.Model != "" { // without, a server may start before a model is configured
+		if _, _, err := a.Choose(ctx); err != nil {
+			return err
+		}
+	}
 	sh := served.Host{Host: a.Host}
 	users, err := sh.Users()
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -59,7 +58,6 @@ type transcript struct {
 	style style
 	calls []*callBlock      // of the last reply, not yet written
 	names map[string]string // of the tools of all calls, by the call's id
-	plans json.RawMessage   // the last Detail of the planning tool
 	err   error             // the first one of writing
 }
 
@@ -198,9 +196,6 @@ func (tr *transcript) callEvent(b openmanus.Body) {
 	case openmanus.Ruled:
 		tr.ruled(b)
 	case openmanus.CallDone:
-		if tr.names[b.Call] == planningTool && !b.IsError {
-			tr.plans = b.Detail
-		}
 		tr.result(b.Call, b.Parts, b.IsError)
 	case openmanus.CallLate:
 		tr.below(b.Call, s.dim, "· came late:")
@@ -239,22 +234,25 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 	}
 }
 
-// planningTool is the tool whose results have the session's plans as Detail.
-const planningTool = "planning"
-
-// plan prints the active plan, if there is one.
+// plan prints the active plan, if there is one: that of the flow, or of a tool whose
+// results are kept.
 func (tr *transcript) plan(st *openmanus.State) {
 	if p := agents.Progress(st); p != nil {
 		tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
 		return
 	}
-	ps, err := tools.ReadPlans(tr.plans)
-	if err != nil {
-		tr.line(tr.style.red, "\n! %v", err)
-		return
-	}
-	if p := ps.Find(ps.Active); p != nil {
-		tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
+	for _, t := range st.Config.Tools {
+		if !t.Hints.Keep {
+			continue
+		}
+		ps, err := tools.ReadPlans(st.Last(t.Name))
+		if err != nil {
+			tr.line(tr.style.red, "\n! %v", err)
+			continue
+		}
+		if p := ps.Find(ps.Active); p != nil {
+			tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/tools"
 )
 
 // The rules of what the user sees while an agent works:
@@ -220,7 +222,7 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 	delete(p.partial, b.Call)
 	name := p.tools[b.Call].Name
 	if p.lines[b.Call] == 0 || b.IsError {
-		for _, l := range shortened(name, plain(b.Parts.Text())) {
+		for _, l := range shortened(plain(b.Parts.Text()), hasPlans(b.Detail)) {
 			p.line(p.style.dim("  │ " + shorten(l, 200)))
 		}
 	}
@@ -306,10 +308,17 @@ func (p *printer) soFar() string {
 // callLine returns a call in one line.
 func callLine(c llm.Call) string { return oneLine(clip.Visible(host.CallSummary(c)), 120) }
 
-// shortened returns the last lines of a result, or the steps of a plan.
-func shortened(tool, text string) []string {
+// hasPlans reports whether the detail of a result is the plans of a session.
+func hasPlans(detail json.RawMessage) bool {
+	ps, err := tools.ReadPlans(detail)
+	return err == nil && len(ps.Plans) > 0
+}
+
+// shortened returns the last lines of a result, or the steps if it is that of a
+// plan.
+func shortened(text string, plan bool) []string {
 	text = strings.TrimRight(text, "\n")
-	if _, steps, ok := strings.Cut(text, "\nSteps:\n"); ok && tool == "planning" {
+	if _, steps, ok := strings.Cut(text, "\nSteps:\n"); ok && plan {
 		return strings.Split(steps, "\n")
 	}
 	ls := strings.Split(text, "\n")
