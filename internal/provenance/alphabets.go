@@ -281,8 +281,9 @@ func (a *alphabet) word(d *decoding, buf []byte, pos []int32) {
 
 // unpack puts what gzip or zlib packed in the bytes that characters stand for.
 func (a *alphabet) unpack(d *decoding, vals []uint8, pos []int32) {
-	if b := a.bytes(d, vals[:min(len(vals), 16/int(a.bits)+1)]); len(b) < 2 || !(b[0] == 0x1f && b[1] == 0x8b || b[0] == 0x78) {
-		return
+	b := a.bytes(d, vals[:min(len(vals), 16/int(a.bits)+1)])
+	if len(b) < 2 || !(b[0] == 0x1f && b[1] == 0x8b || b[0] == 0x78) {
+		return // neither gzip (RFC 1952) nor zlib (RFC 1950)
 	}
 	if text := unpack(a.bytes(d, vals)); text != "" {
 		mark := d.mark()
@@ -343,7 +344,8 @@ func (a *alphabet) put(d *decoding, buf []byte, pos []int32, i, j int) {
 	d.cut(mark, 1)
 }
 
-// maxUnpacked bounds what is unpacked.
+// maxUnpacked bounds what is unpacked of one packed text, in bytes. What comes
+// after it is not looked at.
 const maxUnpacked = 1 << 16
 
 // unpack returns the text that gzip or zlib packed in b, or "".

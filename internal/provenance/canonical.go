@@ -108,7 +108,7 @@ func (c *canon) set(text string) {
 	}
 }
 
-// put adds a symbol. inWord and inName say whether it continues the last ones.
+// put adds the symbol of the bytes from:to. inWord and inName say whether it continues the last ones.
 func (c *canon) put(s uint64, from, to int, inWord, inName bool) {
 	n := len(c.sym)
 	c.sym = append(c.sym, s)

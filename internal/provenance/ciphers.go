@@ -14,7 +14,9 @@ func (f *finder) ciphers() {
 	c := &f.canon
 	begin := 0
 	for i, w := range c.words {
-		if f.plain[i] && w.hi-w.lo > 2 && (w.hi-w.lo > 4 || i > 0 && f.plain[i-1] || i+1 < len(c.words) && f.plain[i+1]) {
+		long := w.hi-w.lo > 4
+		beside := i > 0 && f.plain[i-1] || i+1 < len(c.words) && f.plain[i+1]
+		if f.plain[i] && w.hi-w.lo > 2 && (long || beside) {
 			f.between(begin, w.lo)
 			begin = w.hi
 		}

@@ -70,11 +70,14 @@ var encodings = []encoding{
 
 const (
 	digits   = "0123456789"
-	nonASCII = "\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xcb\xcc\xcd\xce\xcf\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9\xda\xdb\xdc\xdd\xde\xdf" +
+	nonASCII = "\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xcb\xcc\xcd\xce\xcf" +
+		"\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9\xda\xdb\xdc\xdd\xde\xdf" +
 		"\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7\xe8\xe9\xea\xeb\xec\xed\xee\xef\xf0\xf1\xf2\xf3\xf4"
 )
 
-// applies reports whether e may be looked for in v.
+// applies reports whether e may be looked for in v. Encodings that any text may
+// be taken for (turned, woven) are only looked for where something is left to be
+// explained, since they double the work.
 func (e *encoding) applies(v *view) bool {
 	switch {
 	case v.kind == spelling || !v.bytes.any(e.needs):
@@ -221,7 +224,8 @@ func (d *decoding) end() {
 	}
 	if !drop {
 		*budget -= len(d.out) + 64
-		w := view{text: string(d.out), parent: d.at, name: d.step.name, kind: d.step.kind, depth: d.v.depth, guess: guess}
+		w := view{text: string(d.out), parent: d.at, name: d.step.name, kind: d.step.kind, depth: d.v.depth}
+		w.guess = guess
 		if w.kind != joined {
 			w.depth++
 		}
@@ -238,7 +242,10 @@ func (d *decoding) end() {
 // drop forgets what was put since the last end.
 func (d *decoding) drop() { d.out, d.from, d.to = d.out[:0], d.from[:0], d.to[:0] }
 
-// run undoes all encodings of all views, the first of which is the text.
+// run undoes all encodings of all views, the first of which is the text, and
+// calls search for each view whose symbols are not those of a view before it.
+// Views with fewer encodings come first, so that whatever the budget is, all that
+// is encoded once is seen: each encoding makes a few views at most of one text.
 func (d *decoding) run(text string, search func(*view)) {
 	d.budget = [2]int{16*len(text) + 1<<12, 48*len(text) + 1<<12}
 	d.views = append(d.views[:0], view{text: text})

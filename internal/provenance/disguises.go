@@ -164,7 +164,8 @@ func decodeLeet(d *decoding, v *view) {
 	text := v.text
 	mixed := false
 	for i := 1; i < len(text) && !mixed; i++ {
-		mixed = isLeet(text[i-1]) && unicode.IsLetter(rune(text[i])) || isLeet(text[i]) && unicode.IsLetter(rune(text[i-1]))
+		a, b := text[i-1], text[i]
+		mixed = isLeet(a) && unicode.IsLetter(rune(b)) || isLeet(b) && unicode.IsLetter(rune(a))
 	}
 	if !mixed {
 		return

@@ -93,7 +93,8 @@ func decodeEntities(d *decoding, v *view) {
 			if len(s) < 4 || s[1] != '#' {
 				return 0, ""
 			}
-			for end = 2; end < len(s) && end < 9 && (isDigit(s[end]) || s[2]|0x20 == 'x' && isHex(s[end]) || end == 2); end++ {
+			hex := s[2]|0x20 == 'x' // without the semicolon, as browsers read it, too
+			for end = 3; end < len(s) && end < 9 && (isDigit(s[end]) || hex && isHex(s[end])); end++ {
 			}
 			end--
 		}

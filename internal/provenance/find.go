@@ -194,8 +194,10 @@ func (f *finder) runs() {
 	}
 }
 
-// bySource calls run for the symbols lo:hi that each source has of a sequence
-// of grams, the first of which begins at symbol base.
+// bySource tells apart what each source has of a sequence of grams, the first of
+// which begins at symbol base, and calls run for the symbols lo:hi of each. A
+// source has a run as long as it is in the set of each gram. That is as good as
+// having the text, since neighbouring grams share 7 of their 8 symbols.
 func (f *finder) bySource(lists []uint32, base int, run func(source uint32, lo, hi int)) {
 	f.active = f.active[:0]
 	last := uint32(0)
@@ -405,7 +407,11 @@ func (f *finder) split() {
 // isHost reports whether a name ends as the name of a host does.
 func (f *finder) isHost(n unit) bool {
 	c := &f.canon
-	return n.dotted && topLevel[keyOf(c.sym[c.words[c.word[n.hi-1]].lo:n.hi][:min(gramLen, n.hi-c.words[c.word[n.hi-1]].lo)])]
+	if !n.dotted {
+		return false
+	}
+	last := c.words[c.word[n.hi-1]]
+	return topLevel[keyOf(c.sym[last.lo:min(last.hi, last.lo+gramLen)])]
 }
 
 // cut covers a name with as few tokens and runs as possible. It returns none if

@@ -25,6 +25,7 @@ type Index struct {
 	tails    []string       // the end of each source's text, which the next piece continues
 	canon    canon          // memory for Add
 	decoding decoding       // the same
+	touched  uint64         // keeps insertAll's reads from being left out
 }
 
 const (
@@ -82,12 +83,8 @@ func (x *Index) reserve(n int) {
 // it needs the first, so that the processor fetches them at once.
 func (x *Index) insertAll(keys []uint64, source uint32) {
 	x.reserve(len(keys))
-	touched := uint64(0)
 	for _, k := range keys {
-		touched |= x.slots[k*0x9e3779b97f4a7c15>>x.shift]
-	}
-	if touched == 0 && len(keys) == 0 {
-		return
+		x.touched |= x.slots[k*0x9e3779b97f4a7c15>>x.shift]
 	}
 	for _, k := range keys {
 		x.insert(k, source)
