@@ -77,6 +77,14 @@ func (t *Tab) Reload(ctx context.Context) (Outcome, error) {
 	})
 }
 
+// answersForm reports whether the page is the answer to a form that was sent,
+// redirects included.
+func (t *Tab) answersForm(ctx context.Context) bool {
+	h, err := cdp.Call(ctx, t.s, page.GetNavigationHistory, cdp.Empty{})
+	i := int(h.CurrentIndex)
+	return err == nil && i >= 0 && i < len(h.Entries) && h.Entries[i].TransitionType == page.TransitionTypeFormSubmit
+}
+
 // leave runs an action that leads to another page, and waits until that page has
 // loaded. The present page cannot object: while leaving is set, a beforeunload
 // dialog is accepted.

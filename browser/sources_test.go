@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
@@ -65,5 +66,30 @@ func TestSources(t *testing.T) {
 		if res.Sources == nil || strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q, want %s", c.input, got, c.want)
 		}
+	}
+}
+
+// To refresh the answer to a form does not send the form again.
+func TestRefreshSendsNoForm(t *testing.T) {
+	var sent atomic.Int32
+	url := site(t, map[string]http.HandlerFunc{
+		"/": serve(`<title>Pay</title><form method=post action=/pay><button>Pay</button></form>`),
+		"/pay": func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost {
+				sent.Add(1)
+			}
+			serve("<title>Paid</title>"+r.Method)(w, r)
+		},
+	})
+	p := newPlayer(t, Config{})
+	p.line("go_to_url url=" + url + "/")
+	p.line(`click_element index="button Pay"`)
+	p.line("want Title: Paid")
+	p.line("refresh")
+	p.line("want GET")
+	p.line("refresh")
+	p.settled()
+	if n := sent.Load(); n != 1 {
+		t.Errorf("the form was sent %d times", n)
 	}
 }

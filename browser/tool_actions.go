@@ -95,10 +95,15 @@ func (c *runner) goBack(ctx context.Context) (string, Outcome, error) {
 	return "Navigated back", out, err
 }
 
-// refresh loads the page again. Its address is left out of the outcome, since it is
-// the same.
+// refresh loads the page again. A page that answers a form is requested by its
+// address, since to reload it would send the form again, and no one was asked about
+// that. Its address is left out of the outcome, since it is the same.
 func (c *runner) refresh(ctx context.Context) (string, Outcome, error) {
-	out, err := c.tab.Reload(ctx)
+	again := c.tab.Reload
+	if c.tab.answersForm(ctx) {
+		again = func(ctx context.Context) (Outcome, error) { return c.tab.Go(ctx, c.tab.URL()) }
+	}
+	out, err := again(ctx)
 	out.URL = ""
 	return "Refreshed current page", out, err
 }
