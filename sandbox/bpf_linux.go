@@ -72,8 +72,9 @@ type branch struct {
 }
 
 // tree returns a program that finds the rule of the loaded number by a binary
-// search. A call without a rule has the result otherwise. The kernel runs a new filter once for every number; with a linear
-// search that takes as long as making the rest of the sandbox.
+// search. A call without a rule has the result otherwise. The kernel runs a new
+// filter once for every number; with a linear search that takes as long as making
+// the rest of the sandbox.
 func (r rules) tree(otherwise uint32) bpf {
 	var nothing bpf
 	nothing.always(otherwise)

@@ -106,7 +106,8 @@ func (b *bubblewrap) makeBroker() error {
 		return err
 	})
 	if errors.Is(err, unix.EINVAL) {
-		b.o.Warn("this kernel is older than Linux 5.19: what commands do to protected files is undone, not prevented")
+		b.o.Warn("this kernel is older than Linux 5.19, so what commands do to protected files is undone and not " +
+			"prevented")
 		return nil
 	}
 	if err == nil {
@@ -388,7 +389,8 @@ func (b *bubblewrap) unblock(p *process, e *ends) error {
 
 // errNotMade is the error of a command whose sandbox bwrap began to make, and
 // could not.
-var errNotMade = errors.New("bubblewrap could not make the sandbox: the error output of the command has the reason")
+var errNotMade = errors.New("bubblewrap could not make the sandbox: the error output of the command has the " +
+	"reason")
 
 func closeAll(files []*os.File) {
 	for _, f := range files {

@@ -155,9 +155,9 @@ func (r *nameRules) isOld(at string) bool {
 // gitData are the files of a git directory that git writes while it works, and
 // gitProbe what git init makes to find out what the file system can do.
 var (
-	gitData = regexp.MustCompile(`^([A-Z_]*HEAD|MERGE_[A-Z_]+|SQUASH_MSG|[A-Z]+_EDITMSG|BISECT_[A-Z_]+|AUTO_MERGE|` +
-		`NOTES_[A-Z_]+|index|index\.[\w.]+|next-index-\d+|sharedindex[._]\w+|packed-refs|packed-refs\.new|gc\.log|` +
-		`gc\.pid|ADD_EDIT\.patch|addp-hunk-edit\.diff)(\.lock)?$`)
+	gitData = regexp.MustCompile(`^([A-Z_]*HEAD|MERGE_[A-Z_]+|SQUASH_MSG|[A-Z]+_EDITMSG|BISECT_[A-Z_]+|` +
+		`AUTO_MERGE|NOTES_[A-Z_]+|index|index\.[\w.]+|next-index-\d+|sharedindex[._]\w+|packed-refs|` +
+		`packed-refs\.new|gc\.log|gc\.pid|ADD_EDIT\.patch|addp-hunk-edit\.diff)(\.lock)?$`)
 	gitProbe = regexp.MustCompile(`^t\w{6}$`)
 )
 
@@ -474,8 +474,8 @@ func offsetInPack(data []byte) (value, n int) {
 }
 
 // gitSteps are the steps of a rebase that run no program, as git writes them.
-var gitSteps = regexp.MustCompile(`^\s*(#|$|(p|pick|r|reword|e|edit|s|squash|f|fixup|d|drop|l|label|t|reset|m|merge|u|` +
-	`update-ref|b|break|noop|revert)(\s|$))`)
+var gitSteps = regexp.MustCompile(`^\s*(#|$|(p|pick|r|reword|e|edit|s|squash|f|fixup|d|drop|l|label|t|reset|m|merge|` +
+	`u|update-ref|b|break|noop|revert)(\s|$))`)
 
 // plainSteps takes the other steps from a list, if it is there.
 func plainSteps(root *os.Root, name string) error {
