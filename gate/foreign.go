@@ -298,7 +298,7 @@ func (s *said) wroteNumber(noun, number string) bool {
 func (s *said) choseIn(r *response, a argument, v string, strict bool) choice {
 	address := isAddress(v)
 	if len(r.Records) == 0 {
-		if r.designated && address && !isLink(a) && stands(r.words, v) && s.wroteSome(v) {
+		if r.designated && address && !isPage(a) && stands(r.words, v) && s.wroteSome(v) {
 			return byUser // the user said where to look it up, and whose it is
 		}
 		return byOthers
@@ -310,7 +310,7 @@ func (s *said) choseIn(r *response, a argument, v string, strict bool) choice {
 			return f.Name != "" && !f.Prose && !strings.EqualFold(f.Value, v) && s.named(f.Value)
 		})
 		if !whole {
-			if address && isLink(a) && beside && says(rec, v) {
+			if address && isPage(a) && beside && says(rec, v) {
 				return byUser // it stands in a message that the user named
 			}
 			continue
@@ -327,8 +327,8 @@ func (s *said) choseIn(r *response, a argument, v string, strict bool) choice {
 	return best
 }
 
-// isLink reports whether an argument is the address of a page.
-func isLink(a argument) bool { return strings.Contains(strings.ToLower(a.top), "url") }
+// isPage reports whether an argument is the address of a page.
+func isPage(a argument) bool { return strings.Contains(strings.ToLower(a.top), "url") }
 
 // foundBy reports whether a record has one of the texts that its service was asked
 // about.

@@ -118,7 +118,9 @@ func (j judge) request(a argument) *concern {
 		return nil // a link that stands somewhere, or an address of the user's
 	}
 	rest := a.Argued
-	rest.Parts = slices.DeleteFunc(slices.Clone(a.Parts), func(f openmanus.Found) bool { return f.To <= end })
+	rest.Parts = slices.DeleteFunc(slices.Clone(a.Parts), func(f openmanus.Found) bool {
+		return f.To <= end || isLink(f, from, to) && !ordinary.secretive(a.Value[f.From:f.To])
+	})
 	named := foreignPart(a.Argued, func(f openmanus.Found) bool { return f.From < to && f.To > from })
 	limit := ordinary
 	if named != nil {
@@ -224,16 +226,32 @@ func (j judge) protected(a argument) *concern {
 		list(j.facts.changed()))}
 }
 
-// who names the source that wants something: the one that names the place, or the
-// last one that is not trusted and has not the private content itself.
+// who names the source that wants something: the one that names the place; or one that
+// another argument comes from; or the last one that was read, but for the private
+// content itself, and for what is known of a command's output. What everyone may write
+// comes before what is private.
 func (j judge) who(named *openmanus.Found, leak *leak) string {
 	if named != nil {
 		return sourceName(named.Source)
 	}
+	wants := func(s openmanus.Source) bool {
+		return !s.Trusted && s.From != openmanus.FromFile+"." && (leak == nil || s.From != leak.source.From && s.From != j.spec.From)
+	}
+	for _, a := range j.call.Provenance.Arguments {
+		if part := foreignPart(a, func(f openmanus.Found) bool { return wants(f.Source) && f.Bytes >= 4 }); part != nil {
+			return sourceName(part.Source)
+		}
+	}
 	read := j.call.Provenance.Read
-	for _, s := range slices.Backward(read) {
-		if leak == nil || s.From != leak.source.From {
-			return sourceName(s)
+	for _, fits := range []func(openmanus.Source) bool{
+		func(s openmanus.Source) bool { return wants(s) && !s.Private },
+		func(s openmanus.Source) bool { return wants(s) && !strings.HasPrefix(s.From, openmanus.FromFile) },
+		wants,
+	} {
+		for _, s := range slices.Backward(read) {
+			if fits(s) {
+				return sourceName(s)
+			}
 		}
 	}
 	return sourceName(read[len(read)-1])
@@ -368,11 +386,16 @@ func foreignPart(a openmanus.Argued, fits func(openmanus.Found) bool) *openmanus
 	})
 }
 
-// longestPart returns the longest part of a that fits, or nil.
+// longestPart returns the longest part of a that fits, or nil. One that another session
+// repeats comes after those whose writer is known.
 func longestPart(a openmanus.Argued, fits func(openmanus.Found) bool) *openmanus.Found {
+	repeated := func(f *openmanus.Found) bool { return strings.HasPrefix(f.Source.From, openmanus.FromSession) }
 	var longest *openmanus.Found
 	for _, f := range a.Parts {
-		if fits(f) && (longest == nil || f.Bytes > longest.Bytes) {
+		switch {
+		case !fits(f):
+		case longest == nil, repeated(longest) && !repeated(&f),
+			f.Bytes > longest.Bytes && repeated(longest) == repeated(&f):
 			longest = &f
 		}
 	}
@@ -424,12 +447,17 @@ func hostIn(address string) (host string, from, to int) {
 	return host, from, to
 }
 
-// linkEnd returns where the beginning of an address ends that stands as it is in one
-// source, with all of the host, which is address[from:to]; 0: there is none.
+// isLink reports whether a part of an address stands as it is in one source, with all
+// of the host, which is address[from:to].
+func isLink(f openmanus.Found, from, to int) bool { return f.As == "" && f.From <= from && f.To >= to }
+
+// linkEnd returns where the longest link ends that stands in what the user said or what
+// everyone may read; 0: there is none. A link in what is private may have been made of
+// anything: a command prints it, another session reports it.
 func linkEnd(a openmanus.Argued, from, to int) int {
 	end := 0
 	for _, f := range a.Parts {
-		if f.As == "" && f.From <= from && f.To >= to {
+		if isLink(f, from, to) && (fromTrusted(f) || !f.Source.Private) {
 			end = max(end, f.To)
 		}
 	}

@@ -119,7 +119,7 @@ func taskSources(id string, s *openmanus.State, task string) []openmanus.Source 
 		return []openmanus.Source{openmanus.Person()}
 	}
 	person := openmanus.Person()
-	sources := []openmanus.Source{{From: openmanus.FromSession + id, Private: true}}
+	sources := []openmanus.Source{{From: openmanus.FromSession + id, Private: anyPrivate(read)}}
 	for _, a := range s.TextProvenance(task).Arguments {
 		for _, f := range a.Parts {
 			part := a.Value[f.From:f.To]
@@ -140,9 +140,16 @@ func taskSources(id string, s *openmanus.State, task string) []openmanus.Source 
 	return sources
 }
 
+// anyPrivate reports whether one of the sources is private: so is then what a session
+// that has read them writes.
+func anyPrivate(read []openmanus.Source) bool {
+	return slices.ContainsFunc(read, func(s openmanus.Source) bool { return s.Private })
+}
+
 // reportSources returns who wrote the report of a child session in state s: the
 // child, which is trusted if all that it read is, and what it read that is not.
 func reportSources(child string, s *openmanus.State) []openmanus.Source {
 	read := s.Read()
-	return append([]openmanus.Source{{From: openmanus.FromSession + child, Trusted: len(read) == 0, Private: true}}, read...)
+	own := openmanus.Source{From: openmanus.FromSession + child, Trusted: len(read) == 0, Private: anyPrivate(read)}
+	return append([]openmanus.Source{own}, read...)
 }
