@@ -16,6 +16,10 @@
 // such as a browser, or a command in a sandbox whose only way out is the socket
 // of the proxy.
 //
+// What a policy allows, [Dialer].Judge can still refuse, such as by rules of the
+// user. It is asked about every hop: redirects and the parts of a page lead to hosts
+// that no one named.
+//
 // Addresses that are not public (private, loopback, link-local, those of a
 // cloud's metadata, IPv4 inside IPv6, …) are refused unless the policy names
 // them.

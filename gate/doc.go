@@ -12,7 +12,8 @@
 //	command:WORDS     a shell command that a call runs: command:go test *
 //	path:PATTERN      a file or directory that a call names: path:**/*.pem
 //	edit:PATTERN      the same, if the call may change it
-//	host:PATTERN      a host that a call names, as in [egress.Policy]
+//	host:PATTERN      a host that a call names, as in [egress.Policy]; where requests
+//	                  are made, [Gate.CheckHost] holds each hop against these rules
 //
 // In a command, * within a word stands for any letters, and as the last word
 // for any further words. A path pattern without a slash matches in every
