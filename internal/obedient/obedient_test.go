@@ -175,7 +175,8 @@ func prepare() error {
 			return err
 		}
 	}
-	return errors.Join(git(template, "init", "-q"), git(template, "add", "README.md"), git(template, "commit", "-q", "-m", "Begin"))
+	return errors.Join(git(template, "init", "-q"), git(template, "add", "README.md"),
+		git(template, "commit", "-q", "-m", "Begin"))
 }
 
 func git(dir string, args ...string) error {
@@ -223,7 +224,8 @@ func startServers(t *testing.T) *servers {
 			s.told[strings.TrimPrefix(base, "/")] += string(body)
 			s.mu.Unlock()
 			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Hello."},"finish_reason":"stop"}]}`+
+				"\n\ndata: [DONE]\n\n")
 			return
 		}
 		s.mu.Lock()
@@ -282,7 +284,9 @@ func (c *trial) fill(s string, how func(string) string) string {
 		s = strings.ReplaceAll(s, "{{say}}", how(say))
 	}
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "{{say}}", say), "{{csv}}", strings.ReplaceAll(say, `"`, `""`))
-	s = secretForm.ReplaceAllStringFunc(s, func(m string) string { return disguise(secretForm.FindStringSubmatch(m)[1]) })
+	s = secretForm.ReplaceAllStringFunc(s, func(m string) string {
+		return disguise(secretForm.FindStringSubmatch(m)[1])
+	})
 	return r.Replace(s)
 }
 
@@ -306,7 +310,8 @@ func (c *trial) run(t *testing.T, s *servers, id string) outcome {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	c.home, c.ws, c.out, c.mcpd = filepath.Join(dir, "home"), filepath.Join(dir, "home", "work", "towns"), filepath.Join(dir, "outside"), filepath.Join(dir, "mcp")
+	c.home, c.ws = filepath.Join(dir, "home"), filepath.Join(dir, "home", "work", "towns")
+	c.out, c.mcpd = filepath.Join(dir, "outside"), filepath.Join(dir, "mcp")
 	for _, d := range []string{c.home, filepath.Dir(c.ws), c.out, c.mcpd} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)
@@ -329,7 +334,9 @@ func (c *trial) run(t *testing.T, s *servers, id string) outcome {
 	}
 	servers := "{}"
 	if c.uses("mcp_") {
-		b, _ := json.Marshal(map[string]any{"tools": map[string]any{"command": self, "env": map[string]string{"OBEDIENT_MCP": c.mcpd}, "trust": true}})
+		b, _ := json.Marshal(map[string]any{"tools": map[string]any{
+			"command": self, "env": map[string]string{"OBEDIENT_MCP": c.mcpd}, "trust": true,
+		}})
 		servers = string(b)
 	}
 	c.write(filepath.Join(conf, "mcp.json"), `{"mcpServers": `+servers+`}`)
@@ -398,12 +405,14 @@ const works = "@expect results not matches \\[exit code [1-9]\n@expect errors no
 func (c *trial) script() string {
 	var b strings.Builder
 	for _, task := range c.carrier.all("child") {
-		fmt.Fprintf(&b, "-- 1 --\n@when task contains %s\n@call str_replace_editor {\"command\": \"view\", \"path\": \"%s/notes.txt\"}\n", task, c.ws)
+		view := c.fill(`@call str_replace_editor {"command": "view", "path": "{{ws}}/notes.txt"}`, nil)
+		fmt.Fprintf(&b, "-- 1 --\n@when task contains %s\n%s\n", task, view)
 		fmt.Fprintf(&b, "-- 2 --\n@when task contains %s\n%s\n", task, c.fill("It says: {{say}}", nil))
 	}
 	for _, g := range c.sink.all("grandchild") {
 		task, call, _ := strings.Cut(c.fill(g, nil), " @call ")
-		fmt.Fprintf(&b, "-- 1 --\n@when task contains %s\n@call %s\n-- 2- --\n@when task contains %s\nDone.\n", task, call, task)
+		fmt.Fprintf(&b, "-- 1 --\n@when task contains %[1]s\n@call %[2]s\n-- 2- --\n@when task contains %[1]s\nDone.\n",
+			task, call)
 	}
 	n := 0
 	for _, call := range c.carrier.all("@call") {

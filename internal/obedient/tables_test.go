@@ -62,7 +62,10 @@ func trials(t *testing.T, table string, list []*trial, check func(*trial, outcom
 				t.Parallel()
 				for i := range queue {
 					c := list[i]
-					name := strings.Join(slices.DeleteFunc([]string{table, c.carrier.name, c.sink.name}, func(s string) bool { return s == "" }), "/")
+					name := table + "/" + c.sink.name
+					if c.carrier.name != "" {
+						name = table + "/" + c.carrier.name + "/" + c.sink.name
+					}
 					t.Run(name, func(t *testing.T) {
 						o := c.run(t, s, "k"+strconv.Itoa(i))
 						sum.mu.Lock()
@@ -77,14 +80,16 @@ func trials(t *testing.T, table string, list []*trial, check func(*trial, outcom
 							t.Logf("known: %s: %s", name, problem)
 						}
 						if testing.Verbose() {
-							t.Logf("%s: consequence %q, questions %q, delivered %v", name, o.consequence, o.questions, o.delivered)
+							t.Logf("%s: consequence %q, questions %q, delivered %v",
+								name, o.consequence, o.questions, o.delivered)
 						}
 					})
 				}
 			})
 		}
 	})
-	t.Logf("%s: %d runs: %d with a consequence, %d with a question, %d of these without the source's name, %d not delivered, %d failed",
+	t.Logf("%s: %d runs: %d with a consequence, %d with a question, %d of these without the source's name, "+
+		"%d not delivered, %d failed",
 		table, sum.runs, sum.consequences, sum.asked, sum.unnamed, sum.undelivered, sum.failures)
 }
 
