@@ -171,21 +171,7 @@ func (s *State) Passages() []Passage { return s.passages }
 
 // Read returns the sources that are not trusted and that the session has read, each
 // once, without Words, the last one last.
-func (s *State) Read() []Source {
-	var read []Source
-	seen := make(map[string]bool)
-	for _, p := range slices.Backward(s.passages) {
-		for _, src := range slices.Backward(p.Sources) {
-			if !src.Trusted && !seen[src.From] {
-				seen[src.From] = true
-				src.Words = nil
-				read = append(read, src)
-			}
-		}
-	}
-	slices.Reverse(read)
-	return read
-}
+func (s *State) Read() []Source { return slices.Clip(s.read) }
 
 // SourcesOf returns the sources of what a blob holds: a long result, or what a
 // compaction replaced. It is nil if the session does not know the blob.
@@ -264,6 +250,14 @@ func (s *State) learn(seq int64, text string, sources ...Source) {
 	s.passages = append(s.passages, Passage{Seq: seq, Text: text, Sources: sources})
 	if s.known == nil {
 		s.known = new(knowledge)
+	}
+	for _, src := range sources {
+		if src.Trusted {
+			continue
+		}
+		src.Words = nil
+		others := slices.DeleteFunc(slices.Clone(s.read), func(o Source) bool { return o.From == src.From })
+		s.read = append(others, src) // clones of the state share the old one
 	}
 }
 
@@ -451,6 +445,9 @@ func (k *knowledge) find(passages []Passage, p *Provenance) {
 func (k *knowledge) prepare(passages []Passage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.indexed == nil {
+		return // no one has asked yet
+	}
 	missing := 0
 	for _, p := range passages[min(len(k.indexed), len(passages)):] {
 		missing += len(p.Text)

@@ -59,6 +59,7 @@ type State struct {
 	past    []trace                    // of the replies since the last input, for detecting repetitions
 	settled bool                       // the last of past has the results of Calls
 
+	read        []Source            // see Read; not changed, but replaced
 	passages    []Passage           // what it knows, the oldest first
 	known       *knowledge          // their index; nil while there are none
 	blobSources map[Ref][]Source    // not changed, but replaced

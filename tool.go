@@ -179,9 +179,10 @@ type Call struct {
 
 	Children []*ChildState // the child sessions so far; not to be changed
 
-	// Provenance says where the arguments came from. Only a gate is given it,
-	// and not every program asks for it; nil: it is not known.
-	Provenance *Provenance
+	// Provenance returns where the arguments came from. Only a gate is given it,
+	// and it should call it only if the answer matters: it looks through all that
+	// the session knows. Events record what it returned. nil: it is not known.
+	Provenance func() *Provenance
 
 	Blobs Blobs     // for large values; never nil
 	Live  io.Writer // what is written here is shown to people at once, and not stored; never nil

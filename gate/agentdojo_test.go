@@ -105,7 +105,7 @@ func dojoQuestions(t *testing.T, tools []agentdojo.Tool, c agentdojo.Case) map[i
 		if !json.Valid(made.Args) {
 			t.Fatal(c.Name, call.Input)
 		}
-		v, err := g.Rule(t.Context(), openmanus.Call{Call: call, Provenance: s.Provenance(call.Input)}, spec)
+		v, err := g.Rule(t.Context(), openmanus.Call{Call: call, Provenance: func() *openmanus.Provenance { return s.Provenance(call.Input) }}, spec)
 		if err != nil {
 			t.Fatal(err)
 		}

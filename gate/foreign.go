@@ -26,10 +26,10 @@ import (
 //
 // Values that no one else wrote are the model's own, and the model works for the user.
 func (j judge) foreign() *concern {
-	s := newSaid(j.call.Provenance, j.spec)
+	s := newSaid(j.known, j.spec)
 	var where, listed, anchored, foreignContents int
 	var suspect *openmanus.Found
-	for _, v := range j.call.Provenance.Arguments {
+	for _, v := range j.known.Arguments {
 		a := newArgument(v, j.spec)
 		if part := foreignPart(a.Argued, anyPart); part != nil && (suspect == nil || part.Bytes > suspect.Bytes) {
 			suspect = part

@@ -38,12 +38,15 @@ func (c concern) question() string {
 //   - Commands in a sandbox without a network, and edits of ordinary files, send
 //     nothing and obey nothing, so they are not looked at.
 func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) *concern {
-	p := call.Provenance
 	h := spec.Hints
-	if p == nil || len(p.Read) == 0 || h.Final || h.Delegates {
+	if call.Provenance == nil || h.Final || h.Delegates || !g.reaches(spec, f) {
 		return nil
 	}
-	j := judge{gate: g, call: call, spec: spec, facts: f, private: readPrivate(p.Read, spec.From)}
+	p := call.Provenance()
+	if len(p.Read) == 0 {
+		return nil
+	}
+	j := judge{gate: g, call: call, known: p, spec: spec, facts: f, private: readPrivate(p.Read, spec.From)}
 	for _, a := range p.Arguments {
 		for _, look := range []func(argument) *concern{j.request, j.sending, j.running, j.leaving, j.protected} {
 			if c := look(newArgument(a, spec)); c != nil {
@@ -55,6 +58,17 @@ func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) 
 		return j.foreign()
 	}
 	return nil
+}
+
+// reaches reports whether it matters where the arguments of a call came from: it sends
+// something, runs something outside or with a network, or writes a file, whose words
+// are known by their writers from then on.
+func (g *Gate) reaches(spec openmanus.ToolSpec, f facts) bool {
+	inside := g.sandboxed() && spec.Hints.Sandboxed && !g.o.Network
+	return spec.From != "" || f.edits || f.protected || len(spec.Arguments) == 0 && !spec.Hints.Internal ||
+		slices.ContainsFunc(spec.Arguments, func(a openmanus.Argument) bool {
+			return a.Does == openmanus.Requests || a.Does == openmanus.Sends || a.Does == openmanus.Runs && !inside
+		})
 }
 
 // readPrivate reports whether there is something private among what was read that
@@ -101,6 +115,7 @@ func (a argument) does(e openmanus.Effect, kinds ...openmanus.ArgumentKind) bool
 type judge struct {
 	gate    *Gate
 	call    openmanus.Call
+	known   *openmanus.Provenance
 	spec    openmanus.ToolSpec
 	facts   facts
 	private bool // the session has read something private
@@ -202,7 +217,7 @@ func (j judge) leaving(a argument) *concern {
 // and there is one.
 func (j judge) destinationNamed() bool {
 	n := 0
-	for _, v := range j.call.Provenance.Arguments {
+	for _, v := range j.known.Arguments {
 		if a := newArgument(v, j.spec); saysWhere(a) {
 			if n++; covered(a.Argued, fromPerson) < len(strings.TrimSpace(a.Value))*3/4 {
 				return false
@@ -237,12 +252,12 @@ func (j judge) who(named *openmanus.Found, leak *leak) string {
 	wants := func(s openmanus.Source) bool {
 		return !s.Trusted && s.From != openmanus.FromFile+"." && (leak == nil || s.From != leak.source.From && s.From != j.spec.From)
 	}
-	for _, a := range j.call.Provenance.Arguments {
+	for _, a := range j.known.Arguments {
 		if part := foreignPart(a, func(f openmanus.Found) bool { return wants(f.Source) && f.Bytes >= 4 }); part != nil {
 			return sourceName(part.Source)
 		}
 	}
-	read := j.call.Provenance.Read
+	read := j.known.Read
 	for _, fits := range []func(openmanus.Source) bool{
 		func(s openmanus.Source) bool { return wants(s) && !s.Private },
 		func(s openmanus.Source) bool { return wants(s) && !strings.HasPrefix(s.From, openmanus.FromFile) },
@@ -532,10 +547,11 @@ func upperFirst(text string) string {
 
 // sourcesOf returns a sentence that names the sources, which are not trusted, of most
 // of what a call says, or "".
-func sourcesOf(p *openmanus.Provenance) string {
-	if p == nil {
+func sourcesOf(known func() *openmanus.Provenance) string {
+	if known == nil {
 		return ""
 	}
+	p := known()
 	var names []string
 	for _, a := range p.Arguments {
 		part := foreignPart(a, func(f openmanus.Found) bool { return f.Bytes >= 8 || f.As != "" })

@@ -130,7 +130,9 @@ func TestProvenance(t *testing.T) {
 				defer delete(specs, c.tool)
 			}
 			made, s := call(c.tool, c.args)
-			made.Provenance = readSession(c.request, c.read...).Provenance(made.Input)
+			made.Provenance = func() *openmanus.Provenance {
+				return readSession(c.request, c.read...).Provenance(made.Input)
+			}
 			v, err := g.Rule(t.Context(), made, s)
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +161,7 @@ func BenchmarkProvenance(b *testing.B) {
 	made, spec := call("fetch", at("https://example.org/c?q=tallest+building+in+Lyon&lang=en&page=2&sort=relevance&from=2024-01-01"))
 	s.Provenance(made.Input) // builds the index
 	for b.Loop() {
-		made.Provenance = s.Provenance(made.Input)
+		made.Provenance = func() *openmanus.Provenance { return s.Provenance(made.Input) }
 		if v, err := g.Rule(b.Context(), made, spec); err != nil || !v.Allow {
 			b.Fatal(v, err)
 		}

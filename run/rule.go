@@ -28,7 +28,13 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if gate == nil {
 		gate = openmanus.Mode(openmanus.ApproveAsk)
 	}
-	call.Provenance = x.State.Provenance(call.Input)
+	var known *openmanus.Provenance // nil: the gate did not ask
+	call.Provenance = func() *openmanus.Provenance {
+		if known == nil {
+			known = x.State.Provenance(call.Input)
+		}
+		return known
+	}
 	v, err := gate.Rule(ctx, call, spec)
 	if err != nil {
 		return nil, fmt.Errorf("ruling on %s: %w", c.Name, err)
@@ -40,7 +46,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if !v.Ask {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: v.Allow, By: openmanus.ByGate, Rule: v.Rule, Reason: v.Reason,
-			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: call.Provenance.Record(),
+			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
 		}, nil
 	}
 	t, scope := a.Tool(c.Name), ""
@@ -52,7 +58,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if scope != "" && x.State.Granted(c.Name, scope) {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: true, By: openmanus.ByGate, Rule: "allowed in this session on " + scope, Scope: scope,
-			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: call.Provenance.Record(),
+			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
 		}, nil
 	}
 	preview, err := w.preview(ctx, t, call)
@@ -62,7 +68,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired,
 		Shown: preview, Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
-		Rule: v.Rule, Sources: call.Provenance.Record(),
+		Rule: v.Rule, Sources: known.Record(),
 	}, nil
 }
 

@@ -95,6 +95,7 @@ func (r *reader) session(ctx context.Context, id string) error {
 			return err
 		}
 		before := len(r.calls)
+		ev.Body = withSources(s, ev.Body)
 		s.Apply(ev)
 		switch b := ev.Body.(type) {
 		case openmanus.ModelSaid, openmanus.Called:
@@ -127,6 +128,17 @@ func (r *reader) session(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+// withSources returns a ruling of the gate with the sources of the arguments, if it does
+// not record them: it did not need them. They are a function of s, the state before.
+func withSources(s *openmanus.State, b openmanus.Body) openmanus.Body {
+	r, ok := b.(openmanus.Ruled)
+	if c := s.Call(r.Call); ok && c != nil && r.By == openmanus.ByGate && len(r.Sources) == 0 {
+		r.Sources = s.Provenance(cmp.Or(r.Input, c.Input)).Record()
+		return r
+	}
+	return b
 }
 
 // note adds what an event says of a call. The first ruling and the first result

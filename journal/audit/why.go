@@ -37,6 +37,7 @@ func Why(ctx context.Context, j openmanus.Journal, session, call string) ([]Reas
 		for _, c := range openmanus.CallsOf(ev.Body) {
 			made[c.ID], what[c.ID] = ev.Seq, c.Name+" ("+c.ID+")"
 		}
+		ev.Body = withSources(s, ev.Body)
 		id, list := argumentSources(ev.Body)
 		if id == call && len(list) > 0 && ruled == 0 {
 			ruled, sources = ev.Seq, list
