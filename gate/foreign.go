@@ -69,8 +69,17 @@ func (j judge) foreign() *concern {
 // unnamed is the concern about an argument that others chose.
 func (j judge) unnamed(a argument) *concern {
 	who := j.spec.From
-	if part := foreignPart(a.Argued, anyPart); part != nil {
-		who = part.Source.From
+	for _, fits := range []func(openmanus.Found) bool{
+		func(f openmanus.Found) bool {
+			return f.Source.From != j.spec.From && !strings.HasPrefix(f.Source.From, openmanus.FromSession)
+		},
+		func(f openmanus.Found) bool { return f.Source.From == j.spec.From },
+		anyPart,
+	} {
+		if part := foreignPart(a.Argued, fits); part != nil {
+			who = part.Source.From
+			break
+		}
 	}
 	return &concern{sourceName(openmanus.Source{From: who}),
 		fmt.Sprintf("%s to be called with %s %s, which you did not name", j.call.Name, a.Name, quote(a.Value))}

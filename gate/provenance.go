@@ -250,7 +250,7 @@ func (j judge) who(named *openmanus.Found, leak *leak) string {
 		return sourceName(named.Source)
 	}
 	wants := func(s openmanus.Source) bool {
-		return !s.Trusted && s.From != openmanus.FromFile+"." && (leak == nil || s.From != leak.source.From && s.From != j.spec.From)
+		return !s.Trusted && s.From != workspace && (leak == nil || !slices.Contains(leak.holders, s.From) && s.From != j.spec.From)
 	}
 	for _, a := range j.known.Arguments {
 		if part := foreignPart(a, func(f openmanus.Found) bool { return wants(f.Source) && f.Bytes >= 4 }); part != nil {
@@ -258,10 +258,13 @@ func (j judge) who(named *openmanus.Found, leak *leak) string {
 		}
 	}
 	read := j.known.Read
+	is := func(s openmanus.Source, kind string) bool { return strings.HasPrefix(s.From, kind) }
 	for _, fits := range []func(openmanus.Source) bool{
 		func(s openmanus.Source) bool { return wants(s) && !s.Private },
-		func(s openmanus.Source) bool { return wants(s) && !strings.HasPrefix(s.From, openmanus.FromFile) },
+		func(s openmanus.Source) bool { return wants(s) && !is(s, openmanus.FromFile) && !is(s, openmanus.FromSession) },
+		func(s openmanus.Source) bool { return wants(s) && !is(s, openmanus.FromSession) },
 		wants,
+		func(s openmanus.Source) bool { return leak != nil && s.From != leak.source.From && !is(s, openmanus.FromSession) },
 	} {
 		for _, s := range slices.Backward(read) {
 			if fits(s) {
@@ -272,11 +275,15 @@ func (j judge) who(named *openmanus.Found, leak *leak) string {
 	return sourceName(read[len(read)-1])
 }
 
+// workspace is the source of what a command printed: any file there.
+const workspace = openmanus.FromFile + "."
+
 // A leak is private content in an argument.
 type leak struct {
-	source openmanus.Source
-	bytes  int
-	as     string
+	source  openmanus.Source
+	bytes   int
+	as      string
+	holders []string // all sources that have it
 }
 
 func (l *leak) text() string {
@@ -309,11 +316,15 @@ func (j judge) leaks(a openmanus.Argued, l limit) *leak {
 	known := mask(a, func(f openmanus.Found) bool { return fromPerson(f) || !f.Source.Private && f.As == "" })
 	seen := make([]bool, len(a.Value))
 	var most *leak
+	var holders []string
 	total, found := 0, false
 	for _, f := range a.Parts {
 		if !f.Source.Private || f.Source.From == openmanus.FromPerson || f.Source.From == openmanus.FromProgram ||
 			f.Source.From == j.spec.From {
 			continue
+		}
+		if !slices.Contains(holders, f.Source.From) {
+			holders = append(holders, f.Source.From)
 		}
 		fresh := 0
 		for i := f.From; i < f.To; i++ {
@@ -321,6 +332,9 @@ func (j judge) leaks(a openmanus.Argued, l limit) *leak {
 				seen[i] = true
 				fresh++
 			}
+		}
+		if most != nil && most.source.From == workspace && f.Bytes >= most.bytes && f.As == most.as {
+			most.source = f.Source // a file says more than the workspace
 		}
 		if fresh == 0 {
 			continue
@@ -330,10 +344,11 @@ func (j judge) leaks(a openmanus.Argued, l limit) *leak {
 			found = true
 		}
 		if most == nil || f.Bytes > most.bytes {
-			most = &leak{f.Source, f.Bytes, f.As}
+			most = &leak{source: f.Source, bytes: f.Bytes, as: f.As}
 		}
 	}
 	if found || total >= l.all {
+		most.holders = holders
 		return most
 	}
 	return nil
@@ -401,16 +416,18 @@ func foreignPart(a openmanus.Argued, fits func(openmanus.Found) bool) *openmanus
 	})
 }
 
-// longestPart returns the longest part of a that fits, or nil. One that another session
-// repeats comes after those whose writer is known.
+// longestPart returns the longest part of a that fits, or nil. What another session
+// repeats counts half, so that who said it first is named.
 func longestPart(a openmanus.Argued, fits func(openmanus.Found) bool) *openmanus.Found {
-	repeated := func(f *openmanus.Found) bool { return strings.HasPrefix(f.Source.From, openmanus.FromSession) }
+	weight := func(f openmanus.Found) int {
+		if strings.HasPrefix(f.Source.From, openmanus.FromSession) {
+			return f.Bytes
+		}
+		return 2 * f.Bytes
+	}
 	var longest *openmanus.Found
 	for _, f := range a.Parts {
-		switch {
-		case !fits(f):
-		case longest == nil, repeated(longest) && !repeated(&f),
-			f.Bytes > longest.Bytes && repeated(longest) == repeated(&f):
+		if fits(f) && (longest == nil || weight(f) > weight(*longest)) {
 			longest = &f
 		}
 	}

@@ -68,7 +68,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired,
 		Shown: preview, Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
-		Rule: v.Rule, Sources: known.Record(),
+		Rule: v.Rule, Sources: call.Provenance().Record(),
 	}, nil
 }
 

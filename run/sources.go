@@ -137,7 +137,21 @@ func taskSources(id string, s *openmanus.State, task string) []openmanus.Source 
 	if len(person.Words) > 0 {
 		sources = append(sources, person)
 	}
-	return sources
+	return append(sources, joined(read)...)
+}
+
+// joined returns the labels of a text that a session made of what it has read: the
+// last of its sources. The text is private if any of them is, since it may be made of
+// that.
+func joined(read []openmanus.Source) []openmanus.Source {
+	const most = 8
+	private := anyPrivate(read)
+	var list []openmanus.Source
+	for _, src := range read[max(0, len(read)-most):] {
+		src.Private = private
+		list = append(list, src)
+	}
+	return list
 }
 
 // anyPrivate reports whether one of the sources is private: so is then what a session
@@ -151,5 +165,5 @@ func anyPrivate(read []openmanus.Source) bool {
 func reportSources(child string, s *openmanus.State) []openmanus.Source {
 	read := s.Read()
 	own := openmanus.Source{From: openmanus.FromSession + child, Trusted: len(read) == 0, Private: anyPrivate(read)}
-	return append([]openmanus.Source{own}, read...)
+	return append([]openmanus.Source{own}, joined(read)...)
 }
