@@ -261,10 +261,14 @@ func (j judge) who(named *openmanus.Found, leak *leak) string {
 	is := func(s openmanus.Source, kind string) bool { return strings.HasPrefix(s.From, kind) }
 	for _, fits := range []func(openmanus.Source) bool{
 		func(s openmanus.Source) bool { return wants(s) && !s.Private },
-		func(s openmanus.Source) bool { return wants(s) && !is(s, openmanus.FromFile) && !is(s, openmanus.FromSession) },
+		func(s openmanus.Source) bool {
+			return wants(s) && !is(s, openmanus.FromFile) && !is(s, openmanus.FromSession)
+		},
 		func(s openmanus.Source) bool { return wants(s) && !is(s, openmanus.FromSession) },
 		wants,
-		func(s openmanus.Source) bool { return leak != nil && s.From != leak.source.From && !is(s, openmanus.FromSession) },
+		func(s openmanus.Source) bool {
+			return leak != nil && s.From != leak.source.From && !is(s, openmanus.FromSession)
+		},
 	} {
 		for _, s := range slices.Backward(read) {
 			if fits(s) {
