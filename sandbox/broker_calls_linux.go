@@ -319,7 +319,11 @@ func (c *brokered) reopen(file int, st *unix.Stat_t, flags int) error {
 	if err != nil {
 		return err
 	}
-	go c.waitForReader(file, how)
+	onOwnThread(func() {
+		if err := deafen(); err == nil {
+			c.waitForReader(file, how)
+		}
+	})
 	return errAnswered
 }
 
@@ -530,16 +534,18 @@ func (c *brokered) link(dir, addr, newDir, newAddr uint64, flags int) error {
 	if err != nil {
 		return err
 	}
-	defer from.close()
+	defer func() { from.close() }() // it may be another one by then
 	if flags&unix.AT_SYMLINK_FOLLOW != 0 {
 		if to, err := readlinkOf(from); err == nil { // rare: a link is followed once
-			from.close()
 			if !strings.HasPrefix(to, "/") {
 				to = from.path + "/" + to
 			}
-			if from, err = c.spot(to); err != nil {
+			target, err := c.spot(to)
+			if err != nil {
 				return err
 			}
+			from.close()
+			from = target
 		}
 	}
 	if err := c.may(from, opMoveOut); err != nil {

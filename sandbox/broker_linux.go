@@ -114,7 +114,7 @@ func (k *broker) start() error {
 		defer unix.Close(k.lock)
 		defer unix.Close(k.listener)
 		defer r.Close()
-		if err := lessen(); err != nil {
+		if err := errors.Join(lessen(), deafen()); err != nil {
 			return // the listener is closed, and calls fail
 		}
 		k.serve(int(r.Fd()))
@@ -188,10 +188,23 @@ func (k *broker) serve(stop int) {
 	}
 }
 
-// ioctl returns 0 if the request succeeded.
+// ioctl returns 0 if the request succeeded. The thread has no signals: see deafen.
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
 	return errno
+}
+
+// deafen keeps signals from the calling thread, such as those by which Go's scheduler
+// stops threads. A signal would interrupt an answer, and the process would never get
+// it. An interrupted ADDFD is worse: it makes the call of the process return 0, as if
+// it had opened its standard input, since the kernel counts the call as answered before
+// the descriptor is there.
+func deafen() error {
+	var all unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	return unix.PthreadSigmask(unix.SIG_SETMASK, &all, nil)
 }
 
 // errAnswered is the error of a call that has its answer, or gets it later.
