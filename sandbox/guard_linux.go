@@ -19,14 +19,40 @@ import (
 var protectedInGit = []string{"hooks", "config", "config.worktree", "commondir", "info/attributes", "info/grafts",
 	"objects/info/alternates"}
 
-// refuseGit is the [workspace.Dir.Guard] of a workspace with a sandbox: no file
-// tool writes what is git's own. Whether one may write what other programs take
-// orders from is asked before, by the gate.
-func refuseGit(name string) error {
-	if r, ok := protected.Find(name); ok && r.Class == protected.Git {
-		return errors.New("git's files are protected: run git with the tool bash")
+// refuseGit returns the [workspace.Dir.Guard] of a workspace with a sandbox: no file
+// tool writes what is git's own, nor makes a directory that git takes for its own.
+// Whether one may write what other programs take orders from is asked before, by the
+// gate.
+func refuseGit(ws string) func(name string) error {
+	refused := errors.New("git's files are protected: run git with the tool bash")
+	return func(name string) error {
+		if r, ok := protected.Find(name); ok && r.Class == protected.Git {
+			return refused
+		}
+		if strings.EqualFold(filepath.Base(name), "HEAD") {
+			return errors.New("git takes a directory with a file HEAD for a repository: give the file another name")
+		}
+		for at := filepath.Clean(name); at != "."; {
+			dir := filepath.Dir(at)
+			first, _, _ := strings.Cut(strings.TrimPrefix(filepath.Clean(name), strings.TrimPrefix(dir+"/", "./")), "/")
+			if hasFile(ws, dir, "HEAD") &&
+				(slices.Contains(gitsOwn, strings.ToLower(first)) || hasFile(ws, dir, "objects") && hasFile(ws, dir, "refs")) {
+				return refused
+			}
+			at = dir
+		}
+		return nil
 	}
-	return nil
+}
+
+// gitsOwn are the names in a directory with a file HEAD that make git take it for a
+// repository, or that git reads orders from.
+var gitsOwn = []string{"objects", "refs", "commondir", "config", "config.worktree", "hooks", "info"}
+
+// hasFile reports whether there is something of that name in a directory of ws.
+func hasFile(ws, dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(ws, dir, name))
+	return err == nil
 }
 
 // A guard knows what is protected in a workspace when the sandbox is made: it

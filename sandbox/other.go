@@ -25,7 +25,7 @@ func newContainer(_ context.Context, o Options) (workspace.Cage, error) { return
 func (o *Options) measureMachine() error { return nil }
 
 // refuseGit refuses nothing: there is no sandbox here.
-func refuseGit(string) error { return nil }
+func refuseGit(string) func(string) error { return nil }
 
 // advice says how to get a sandbox, or how to do without.
 func advice() string {

@@ -163,7 +163,7 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	ws.Guard = refuseGit
+	ws.Guard = refuseGit(ws.Dir())
 	return ws, nil
 }
 
