@@ -16,12 +16,20 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// hold fails unless every attempt is made, and held.
-func hold(t *testing.T, o sandbox.Options) {
+// hold fails unless every attempt is made, and held, but for those that are known to be
+// open.
+func hold(t *testing.T, o sandbox.Options, open ...string) {
+	for _, name := range open {
+		if !slices.ContainsFunc(attempts.All(), func(a attempts.Attempt) bool { return a.Name == name }) {
+			t.Errorf("there is no attempt %q", name)
+		}
+	}
 	for _, r := range attempts.Run(t.Context(), o, attempts.All()) {
 		switch {
 		case r.Fault != nil:
 			t.Errorf("%s: %s: could not be tried: %v", r.Class, r.Name, r.Fault)
+		case r.Breach != nil && slices.Contains(open, r.Name):
+			t.Logf("open: %s: %s: %v", r.Class, r.Name, r.Breach)
 		case r.Breach != nil:
 			t.Errorf("%s: %s: %v", r.Class, r.Name, r.Breach)
 		}
