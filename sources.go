@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -177,10 +179,25 @@ func (s *State) Read() []Source { return slices.Clip(s.read) }
 // compaction replaced. It is nil if the session does not know the blob.
 func (s *State) SourcesOf(blob Ref) []Source { return s.blobSources[blob] }
 
-// FileSources returns the sources of a file of the workspace: the file itself, and
-// those of what calls of this session wrote into it.
-func (s *State) FileSources(path string) []Source {
-	return append([]Source{FileSource(path)}, s.fileSources[path]...)
+// FileSources returns the sources of a file, whose path is absolute or relative to the
+// workspace: the file itself, and those of what calls of this session wrote into it.
+func (s *State) FileSources(name string) []Source {
+	name = s.inWorkspace(name)
+	return append([]Source{FileSource(name)}, s.fileSources[name]...)
+}
+
+// inWorkspace returns a path as relative to the workspace, if it is in there.
+func (s *State) inWorkspace(name string) string {
+	name = path.Clean(filepath.ToSlash(name))
+	if ws := path.Clean(filepath.ToSlash(s.Config.Workspace)); ws != "/" {
+		if rel, ok := strings.CutPrefix(name, ws+"/"); ok {
+			return rel
+		}
+		if name == ws {
+			return "."
+		}
+	}
+	return name
 }
 
 // Provenance returns where the arguments of a call, given as JSON, came from.
@@ -384,7 +401,7 @@ func (s *State) noteWritten(c *CallState) {
 		return
 	}
 	for _, a := range s.specs[c.Name].Arguments {
-		path, ok := args[a.Name].(string)
+		name, ok := args[a.Name].(string)
 		if !ok || a.Kind != PathArgument || a.Does != Writes {
 			continue
 		}
@@ -392,7 +409,8 @@ func (s *State) noteWritten(c *CallState) {
 		if m == nil {
 			m = make(map[string][]Source)
 		}
-		m[path] = slices.CompactFunc(slices.SortedFunc(slices.Values(append(slices.Clip(m[path]), from...)),
+		name = s.inWorkspace(name)
+		m[name] = slices.CompactFunc(slices.SortedFunc(slices.Values(append(slices.Clip(m[name]), from...)),
 			func(x, y Source) int { return strings.Compare(x.From, y.From) }),
 			func(x, y Source) bool { return x.From == y.From })
 		s.fileSources = m
