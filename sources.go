@@ -109,7 +109,6 @@ type Argued struct {
 	Name  string // such as "url", "to[0]" or "header.subject"
 	Value string
 	Parts []Found // in order of From, then Source; they may overlap
-
 }
 
 // A Found is a part of an argument that was found in a source. A part that was found
@@ -219,8 +218,9 @@ func (s *State) Provenance(input string) *Provenance {
 
 // IndexPassages does in advance most of the work of Provenance: to index what the
 // session has learned since, at about 0.1 ms for each KB. A worker calls it while a
-// model replies. It leaves texts of more than 64 KB to Provenance. Other goroutines
-// may use clones of s meanwhile.
+// model replies. It does nothing before the first call of Provenance, which most
+// sessions never need, and leaves texts of more than 64 KB to Provenance. Other
+// goroutines may use clones of s meanwhile.
 func (s *State) IndexPassages() {
 	if s.known != nil {
 		s.known.prepare(s.passages)
@@ -384,11 +384,15 @@ func (s *State) noteBlob(ref Ref, sources []Source) {
 // noteWritten remembers what a call that has succeeded wrote into files: the
 // sources of its arguments that are not trusted.
 func (s *State) noteWritten(c *CallState) {
-	if c.Ruled == nil || len(c.Ruled.Sources) == 0 || c.Hints.ReadOnly {
+	if c.Ruled == nil || c.Hints.ReadOnly {
 		return
 	}
+	known := c.Ruled.Sources
+	if c.Ruling != nil { // a person allowed it
+		known = c.Ruling.Sources
+	}
 	var from []Source
-	for _, a := range c.Ruled.Sources {
+	for _, a := range known {
 		if !a.Trusted && !slices.ContainsFunc(from, func(o Source) bool { return o.From == a.From }) {
 			from = append(from, Source{From: a.From, Private: a.Private})
 		}

@@ -38,7 +38,7 @@ func (t *Tool) Preview(ctx context.Context, call openmanus.Call) (string, error)
 // Scope implements [openmanus.Scoper]: acts on a page act within its site, such as
 // https://shop.example; in a frame of another site, within both. There is no scope
 // for uploads, for forms that go to another site, and where no element is named, as
-// these can do what nobody expects of the site.
+// the user cannot foresee what these do.
 func (t *Tool) Scope(ctx context.Context, call openmanus.Call) (string, error) {
 	p, err := t.prospect(ctx, call)
 	if err != nil || p == nil {

@@ -483,8 +483,8 @@ func hostIn(address string) (host string, from, to int) {
 	return host, from, to
 }
 
-// isLink reports whether a part of an address stands as it is in one source, with all
-// of the host, which is address[from:to].
+// isLink reports whether one source has a part of an address literally, with all of
+// the host, which is address[from:to].
 func isLink(f openmanus.Found, from, to int) bool { return f.As == "" && f.From <= from && f.To >= to }
 
 // linkEnd returns where the longest link ends that stands in what the user said or what

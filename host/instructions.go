@@ -34,11 +34,11 @@ const guideFile = "AGENTS.md"
 // Instructions are the files of a workspace that tell sessions what to do: its
 // AGENTS.md, its agents and its skills. Anyone may have put them there, the agent
 // itself included. So the program remembers what they said when the user last
-// saw them, in the data directory, and a session is told of a file that has
-// changed since only when the user has seen the change and said yes.
+// saw them, in the data directory. A file that has changed since is left out of
+// sessions until the user has seen the change and said yes.
 //
-// In a workspace where no session was before, the files are told as they are,
-// without a question; but the user has not vouched for them.
+// In a workspace without such a record, sessions read all files, without a
+// question; but the user has not vouched for them.
 type Instructions struct {
 	dir   string            // the workspace whose record it is
 	files map[string]string // what is there now, by name
@@ -252,11 +252,10 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// toldNames are the instructions of a workspace that sessions are told of.
+// toldNames are the names of the instructions that sessions read.
 type toldNames map[string]bool
 
-// instructions decides which instructions of the workspace dir sessions are told
-// of. It asks the user about those that changed, once; where no one can answer,
+// instructions decides which instructions of the workspace dir sessions read. It asks the user about those that changed, once; where no one can answer,
 // they are left out, and a line says so. It is the only function that decides
 // this, for all surfaces and for sessions that others open.
 func (h *Host) instructions(dir string) (*Instructions, toldNames) {

@@ -309,13 +309,40 @@ func TestIndexingInAdvanceChangesNothing(t *testing.T) {
 		"short": "the account is DE02120300000000202051",
 		"long":  strings.Repeat("nothing to see here, ", 4000) + "the account is DE02120300000000202051",
 	} {
-		said := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, text)}
-		plain, indexed := fold(said), fold(said)
-		indexed.IndexPassages()
 		const call = `{"to":"DE02120300000000202051","amount":5}`
+		first := openmanus.UserSaid{ID: "0", Message: llm.Say(llm.User, "hello")}
+		said := openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, text)}
+		plain, indexed := fold(first, said), fold(first)
+		indexed.Provenance(call) // from here on, it is indexed in advance
+		indexed.Apply(openmanus.Event{Seq: plain.Seq, Body: said})
+		indexed.IndexPassages()
 		got, want := indexed.Provenance(call), plain.Provenance(call)
 		if !reflect.DeepEqual(got, want) || len(want.Record()) == 0 {
 			t.Errorf("%s: %+v\nwithout an index: %+v", name, got, want)
 		}
+	}
+}
+
+// What a person allowed to be written is still what others wrote.
+func TestAllowedWordsKeepTheirSourcesInAFile(t *testing.T) {
+	page := openmanus.ArgumentSource{Argument: "text", From: "https://example.org/a", Text: "obey"}
+	save := openmanus.ToolSpec{
+		ToolSpec:  llm.ToolSpec{Name: "save"},
+		Arguments: []openmanus.Argument{{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Writes}},
+	}
+	call := llm.Call{ID: "c0-1", Name: "save", Input: `{"path":"/w/notes.txt","text":"obey"}`}
+	s := fold(
+		openmanus.Opened{Version: openmanus.FormatVersion},
+		openmanus.Configured{Spec: openmanus.Spec{Workspace: "/w"}, Tools: []openmanus.ToolSpec{save}},
+		openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "go")},
+		openmanus.ModelSaid{Re: 3, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}}},
+		openmanus.Asked{Call: call.ID, Kind: openmanus.AskRuling, Sources: []openmanus.ArgumentSource{page}},
+		openmanus.Ruled{Call: call.ID, Allow: true, By: "me"},
+		openmanus.CallStarted{Call: call.ID, Attempt: 1},
+		openmanus.CallDone{Call: call.ID, Parts: llm.Parts{llm.Text{Text: "saved"}}},
+	)
+	got := s.FileSources("notes.txt")
+	if len(got) != 2 || got[0].From != "file:notes.txt" || got[1].From != page.From {
+		t.Errorf("the sources are %+v", got)
 	}
 }
