@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/host"
@@ -31,6 +32,9 @@ func (c *trustCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	dir := t.dir
 	if c.Dir != "" {
 		dir = t.abs(c.Dir)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return usage(fmt.Errorf("%s is no directory that can be read: name a workspace", plain(dir)))
 	}
 	in, err := t.host().Instructions(cfg, dir)
 	if err != nil {
