@@ -134,7 +134,8 @@ func FuzzConvert(f *testing.F) {
 		if utf8.ValidString(source) && !utf8.ValidString(md) {
 			t.Errorf("%q is not UTF-8", md)
 		}
-		if strings.HasPrefix(md, "\n") || strings.Contains(md, "<script") && !strings.Contains(md, `\<script`) && !strings.Contains(md, "`") {
+		tags := strings.ReplaceAll(md, `\<script`, "")
+		if strings.HasPrefix(md, "\n") || strings.Contains(tags, "<script") && !strings.Contains(md, "`") {
 			t.Errorf("%q", md)
 		}
 	})

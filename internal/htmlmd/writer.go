@@ -16,6 +16,8 @@ type writer struct {
 	inCell bool   // in a table
 	fresh  bool   // at the beginning of a line, after its prefix
 
+	unfinished bool // the text ends with this word, and the next may go on with it
+
 	// Pending, in this order.
 	gap    int      // line breaks
 	hard   bool     // the line break is a <br>
@@ -95,11 +97,13 @@ func (w *writer) text(s string) {
 			i++
 		}
 		w.flush()
+		w.unfinished = i == len(s)
 		if w.fresh {
 			w.firstWord(s[from:i])
 		} else {
 			w.escape(s[from:i])
 		}
+		w.unfinished = false
 		w.fresh = false
 	}
 }
@@ -129,6 +133,9 @@ func (w *writer) firstWord(s string) {
 // take for a mark.
 func (w *writer) escape(s string) {
 	written := 0
+	if strings.HasPrefix(s, "(") && len(w.out) > 0 && w.out[len(w.out)-1] == ']' {
+		w.out = append(w.out, '\\') // with brackets in the text before, this would be a link
+	}
 	for i := range len(s) {
 		if mayBeMark[s[i]] && w.isMark(s, i) {
 			w.out = append(append(w.out, s[written:i]...), '\\')
@@ -151,6 +158,9 @@ func (w *writer) isMark(s string, i int) bool {
 	if i+1 < len(s) {
 		next = s[i+1]
 	}
+	if next == 0 && w.unfinished && (s[i] == '<' || s[i] == '&') {
+		return true // the next text may make it one
+	}
 	switch s[i] {
 	case '_': // between letters it is none
 		before, _ := utf8.DecodeLastRuneInString(s[:i])
@@ -165,7 +175,7 @@ func (w *writer) isMark(s string, i int) bool {
 	case '|':
 		return w.inCell
 	case '&': // a character reference
-		return next == '#' || isWord(rune(next)) && strings.Contains(s[i:], ";")
+		return next == '#' || isWord(rune(next)) && (w.unfinished || strings.Contains(s[i:], ";"))
 	case '~':
 		return next == '~'
 	case '\\':
