@@ -109,6 +109,7 @@ func (s *State) callDone(seq int64, e CallDone) {
 		return
 	}
 	c.Done, c.Running, c.Asking = &e, false, false
+	s.supersede(c)
 	s.learnResult(seq, c, e)
 	if e.IsError {
 		return
@@ -129,6 +130,62 @@ func (s *State) callDone(seq int64, e CallDone) {
 	if c.Hints.Final && len(s.Inbox) == 0 {
 		s.end(e)
 	}
+}
+
+// supersede takes the views out of the results of the other calls of the reply
+// that used the tool of c, if the result of c has one: it is newer. What a view is,
+// [llm.Result] says.
+func (s *State) supersede(c *CallState) {
+	if !slices.ContainsFunc(c.Done.Parts, isView) {
+		return
+	}
+	for i, o := range s.Calls {
+		if o == c || o.Name != c.Name || o.Done == nil || !slices.ContainsFunc(o.Done.Parts, isView) {
+			continue
+		}
+		again, done := *o, *o.Done // clones of the state share the old ones
+		done.Parts = slices.DeleteFunc(slices.Clone(done.Parts), isView)
+		if len(done.Parts) == 0 {
+			done.Parts = llm.Parts{llm.Text{Text: "(the result of a later call shows more)"}}
+		}
+		again.Done, again.tokens, again.pictures = &done, 0, 0
+		s.Calls[i] = &again
+	}
+}
+
+// isView reports whether p shows what a tool works on: see [llm.Result].
+func isView(p llm.Part) bool {
+	t, ok := p.(llm.Text)
+	return ok && t.View || isPicture(p)
+}
+
+// isPicture reports whether p is a picture that is a view.
+func isPicture(p llm.Part) bool {
+	b, ok := p.(llm.Blob)
+	return ok && b.View
+}
+
+// withoutPictures returns the parts of a result that stay in the conversation.
+func withoutPictures(parts llm.Parts) llm.Parts {
+	if !slices.ContainsFunc(parts, isPicture) {
+		return parts
+	}
+	return slices.DeleteFunc(slices.Clone(parts), isPicture)
+}
+
+// pictures returns the pictures among the results that the model has not read.
+func (s *State) pictures() (all llm.Parts) {
+	for _, c := range s.Calls {
+		if c.Done == nil {
+			continue
+		}
+		for _, p := range c.Done.Parts {
+			if isPicture(p) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
 }
 
 // end folds the result of a Final call, which ends the session.

@@ -322,9 +322,13 @@ func (s *State) estimate() {
 	s.pending = 0
 	for _, c := range s.Calls {
 		if c.Done != nil && c.tokens == 0 {
-			c.tokens = s.tokensOf(llm.Message{Parts: llm.Parts{llm.Result{Parts: c.Done.Parts}}})
+			lasting := withoutPictures(c.Done.Parts)
+			c.tokens = s.tokensOf(llm.Message{Parts: llm.Parts{llm.Result{Parts: lasting}}})
+			if len(lasting) < len(c.Done.Parts) {
+				c.pictures = s.tokensOf(llm.Message{Parts: llm.Parts{llm.Result{Parts: c.Done.Parts}}}) - c.tokens
+			}
 		}
-		s.pending += c.tokens
+		s.pending += c.tokens + c.pictures
 	}
 	for i := range s.Inbox {
 		n := &s.Inbox[i]
@@ -349,7 +353,7 @@ func (s *State) recount() {
 	}
 	for i, c := range s.Calls { // a clone may share those with a result
 		again := *c
-		again.tokens = 0
+		again.tokens, again.pictures = 0, 0
 		s.Calls[i] = &again
 	}
 	for i := range s.Inbox {
@@ -364,10 +368,12 @@ func (s *State) mark(seq int64, e ModelSaid) {
 		s.marks = append(s.marks, m)
 		s.total += m.tokens
 	}
+	pictures := 0
 	if len(s.Calls) > 0 {
 		results := mark{}
 		for _, c := range s.Calls {
 			results.tokens += c.tokens
+			pictures += c.pictures
 		}
 		add(results)
 	}
@@ -376,7 +382,7 @@ func (s *State) mark(seq int64, e ModelSaid) {
 			add(mark{n.Seq, n.person, n.tokens})
 		}
 	}
-	sent := s.head + s.total
+	sent := s.head + s.total + pictures
 	add(mark{seq: seq, tokens: s.tokensOf(e.Message)})
 	if e.Usage.Input > 0 {
 		s.reported, s.counted, s.covered = e.Usage.Input, sent, s.head+s.total
@@ -397,7 +403,7 @@ func (s *State) elided(e Elided) {
 		if parts := instead[c.ID]; parts != nil && c.Done != nil {
 			again, done := *c, *c.Done
 			done.Parts, done.Whole = parts, ""
-			again.Done, again.tokens = &done, 0
+			again.Done, again.tokens, again.pictures = &done, 0, 0
 			s.Calls[i] = &again
 		}
 	}
@@ -502,16 +508,28 @@ func (s *State) Fits(n int) bool {
 	return room == 0 || s.scaled(tokens) <= room
 }
 
+// pictureNote precedes the pictures of a request. They stand in a message of the
+// user, since not every provider takes pictures in results.
+const pictureNote = "(a picture of how it looks now, made by the tool and not sent by the person)"
+
 // Request returns the request for the task t, a [Reply]. The same state and task
-// make the same request, byte for byte.
+// make the same request, byte for byte. Last come pictures of what tools work on,
+// which only this request has: later ones begin with the messages before them.
 func (s *State) Request(t Task) *llm.Request {
 	req := &llm.Request{System: s.Config.System, Messages: s.Transcript(t.Re), Settings: s.Config.Settings}
 	req.Fixed = len(req.Messages)
 	for _, spec := range s.Config.Tools {
 		req.Tools = append(req.Tools, spec.ToolSpec)
 	}
+	var last llm.Parts
+	if pictures := s.pictures(); len(pictures) > 0 {
+		last = append(llm.Parts{llm.Text{Text: pictureNote}}, pictures...)
+	}
 	if t.Nudge != "" {
-		req.Messages = append(req.Messages, llm.Say(llm.User, t.Nudge))
+		last = append(last, llm.Text{Text: t.Nudge})
+	}
+	if len(last) > 0 {
+		req.Messages = append(req.Messages, llm.Message{Role: llm.User, Parts: last})
 	}
 	return req
 }

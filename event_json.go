@@ -88,7 +88,7 @@ func appendFragment(b []byte, p llm.Part) ([]byte, error) {
 	var kind, text, by string
 	switch p := p.(type) {
 	case llm.Text:
-		if p.Opaque == nil {
+		if p.Opaque == nil && !p.View {
 			kind, text, by = "text", p.Text, p.By
 		}
 	case llm.Thinking:

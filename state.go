@@ -99,7 +99,8 @@ type CallState struct {
 	Done      *CallDone  // the result, or nil
 	Asking    bool       // waits for the user
 
-	tokens int // of the result
+	tokens   int // of the result, without pictures that are views
+	pictures int // tokens of those
 }
 
 // Arguments returns the arguments that the call runs with: those of the model,
@@ -536,12 +537,13 @@ func (s *State) unseen(msgs []llm.Message, seq int64) []llm.Message {
 	return msgs
 }
 
-// results returns the message with the results of the calls.
+// results returns the message with the results of the calls, without pictures that
+// are views.
 func (s *State) results() llm.Message {
 	m := llm.Message{Role: llm.Tool}
 	for _, c := range s.Calls {
 		if c.Done != nil {
-			m.Parts = append(m.Parts, llm.Result{ID: c.ID, Parts: c.Done.Parts, IsError: c.Done.IsError})
+			m.Parts = append(m.Parts, llm.Result{ID: c.ID, Parts: withoutPictures(c.Done.Parts), IsError: c.Done.IsError})
 		}
 	}
 	return m

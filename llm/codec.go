@@ -24,13 +24,14 @@ type wirePart struct {
 	IsError bool            `json:"is_error,omitempty"`
 	Opaque  json.RawMessage `json:"opaque,omitempty"`
 	By      string          `json:"by,omitempty"`
+	View    bool            `json:"view,omitempty"`
 }
 
 // encodePart returns a value whose JSON is that of p.
 func encodePart(p Part) (any, error) {
 	switch p := p.(type) {
 	case Text:
-		w := wirePart{Type: "text", Opaque: p.Opaque, By: p.By}
+		w := wirePart{Type: "text", Opaque: p.Opaque, By: p.By, View: p.View}
 		w.Text, w.Text64 = split(p.Text)
 		return w, nil
 	case Thinking:
@@ -38,7 +39,7 @@ func encodePart(p Part) (any, error) {
 		w.Text, w.Text64 = split(p.Text)
 		return w, nil
 	case Blob:
-		return wirePart{Type: "blob", MIME: p.MIME, Name: p.Name, Data: p.Data}, nil
+		return wirePart{Type: "blob", MIME: p.MIME, Name: p.Name, Data: p.Data, View: p.View}, nil
 	case Call:
 		w := wirePart{Type: "call", ID: p.ID, Name: p.Name, Opaque: p.Opaque, By: p.By}
 		w.Input, w.Input64 = split(p.Input)
@@ -86,11 +87,11 @@ func decodePart(raw json.RawMessage) (Part, error) {
 func (w wirePart) part() Part {
 	switch w.Type {
 	case "text":
-		return Text{join(w.Text, w.Text64), w.Opaque, w.By}
+		return Text{join(w.Text, w.Text64), w.Opaque, w.By, w.View}
 	case "thinking":
 		return Thinking{join(w.Text, w.Text64), w.Opaque, w.By}
 	case "blob":
-		return Blob{w.MIME, w.Name, w.Data}
+		return Blob{w.MIME, w.Name, w.Data, w.View}
 	case "call":
 		return Call{w.ID, w.Name, join(w.Input, w.Input64), w.Opaque, w.By}
 	default:

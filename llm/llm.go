@@ -52,6 +52,7 @@ type Text struct {
 	Text   string
 	Opaque json.RawMessage
 	By     string
+	View   bool // in the result of a call: see [Result]
 }
 
 // Thinking is the model's reasoning. People see it, and it goes back to the model
@@ -67,6 +68,7 @@ type Blob struct {
 	MIME string
 	Name string // a file name for people; may be ""
 	Data []byte
+	View bool // in the result of a call: see [Result]
 }
 
 // A Call is the model's request to run a tool.
@@ -79,6 +81,11 @@ type Call struct {
 }
 
 // A Result is the result of the [Call] with the same ID.
+//
+// Its parts with View show what the tool works on as it is after the call, such as
+// the page in a browser. A conversation keeps such a text with the last call of
+// the tool in a message only, and shows such a blob only once. Adapters treat
+// them like any other part.
 type Result struct {
 	ID      string
 	Parts   Parts

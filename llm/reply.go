@@ -56,7 +56,7 @@ func (r *Reply) extend(i int, piece Part) error {
 	switch p := piece.(type) {
 	case Text:
 		if was, ok := parts[i].(Text); ok {
-			parts[i] = Text{r.longer(i, was.Text, p.Text), or(p.Opaque, was.Opaque), cmp.Or(p.By, was.By)}
+			parts[i] = Text{Text: r.longer(i, was.Text, p.Text), Opaque: or(p.Opaque, was.Opaque), By: cmp.Or(p.By, was.By)}
 			return nil
 		}
 	case Thinking:

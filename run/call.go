@@ -100,15 +100,30 @@ func (w *Worker) result(
 	}
 	if err != nil {
 		text := err.Error()
-		if len(res.Parts) > 0 {
+		view := len(res.Parts) // what the call has said comes before the error, and a view after it
+		for view > 0 && isView(res.Parts[view-1]) {
+			view--
+		}
+		if view > 0 {
 			text = "\n" + text
 		}
-		d.Parts = append(slices.Clone(res.Parts), llm.Text{Text: text})
+		d.Parts = slices.Insert(slices.Clone(res.Parts), view, llm.Part(llm.Text{Text: text}))
 	}
 	if err := w.shorten(context.WithoutCancel(ctx), &d); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// isView reports whether p is a view: see [llm.Result].
+func isView(p llm.Part) bool {
+	switch p := p.(type) {
+	case llm.Text:
+		return p.View
+	case llm.Blob:
+		return p.View
+	}
+	return false
 }
 
 // encodeDetail encodes the Detail of a result. If that is impossible, it
@@ -140,13 +155,26 @@ func (w *Worker) shorten(ctx context.Context, d *openmanus.CallDone) error {
 	limit := cmp.Or(w.MaxOutput, defaultMaxOutput)
 	var whole strings.Builder
 	var parts llm.Parts
+	var views llm.Parts
+	size := 0
 	for _, p := range d.Parts {
-		if t, ok := p.(llm.Text); ok {
-			whole.WriteString(strings.ToValidUTF8(t.Text, "\uFFFD"))
-		} else {
+		t, ok := p.(llm.Text)
+		t.Text = strings.ToValidUTF8(t.Text, "\uFFFD")
+		size += len(t.Text)
+		switch {
+		case !ok:
 			parts = append(parts, p)
+		case t.View:
+			views = append(views, t)
+		default:
+			whole.WriteString(t.Text)
 		}
 	}
+	if size > limit { // then views are text like any other, so that all of it can be read
+		whole.WriteString(views.Text())
+		views = nil
+	}
+	parts = append(views, parts...)
 	text := whole.String()
 	if len(text) > limit {
 		ref, err := w.blobs().Put(ctx, []byte(text))

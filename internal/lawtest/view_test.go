@@ -1,0 +1,100 @@
+package lawtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+)
+
+// looker is a tool that shows a page and a picture of it with every result, as a
+// browser does. It counts its calls.
+func looker() openmanus.Tool {
+	n := 0
+	return tool("look", openmanus.Hints{Ordered: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
+		n++
+		res := openmanus.Result{Parts: llm.Parts{
+			llm.Text{Text: fmt.Sprintf("did %d", n)}, llm.Text{Text: fmt.Sprintf("\n\npage %d", n), View: true},
+			llm.Blob{MIME: "image/jpeg", Data: fmt.Append(nil, "picture ", n), View: true},
+		}}
+		if strings.Contains(call.Input, "fail") {
+			res.Parts = res.Parts[1:]
+			return res, errors.New("there is no such element")
+		}
+		return res, nil
+	})
+}
+
+// pictures are the pictures in a request, and where it has them.
+func pictures(req *llm.Request) (fixed, fresh []string) {
+	for i, m := range req.Messages {
+		parts := m.Parts
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.Result); ok {
+				parts = append(parts[:len(parts):len(parts)], r.Parts...)
+			}
+		}
+		for _, p := range parts {
+			if b, ok := p.(llm.Blob); ok && i < req.Fixed {
+				fixed = append(fixed, string(b.Data))
+			} else if ok {
+				fresh = append(fresh, string(b.Data))
+			}
+		}
+	}
+	return fixed, fresh
+}
+
+// TestViews: of the calls of a reply, only the last one that ran shows the page; a
+// picture is in one request, after all that later requests begin with; and what went
+// wrong stands before the page.
+func TestViews(t *testing.T) {
+	look := func(input string) llm.Message { return llmtest.Use("", "look", input) }
+	m := cast(
+		take{Message: llmtest.Calls(look(`{}`), look(`{"n":"fail"}`), look(`{}`))},
+		take{Message: look(`{"n":"fail"}`)},
+		take{Message: llmtest.Calls(look(`{}`), look(`{"n":"denied"}`))},
+		take{Message: llmtest.Use("", "other", `{}`)},
+		take{Message: llmtest.Say("done")},
+	)
+	other := tool("other", openmanus.Hints{}, func(context.Context, openmanus.Call) (openmanus.Result, error) {
+		return openmanus.TextResult("other"), nil
+	})
+	gate := openmanus.GateFunc(func(_ context.Context, c openmanus.Call, _ openmanus.ToolSpec) (openmanus.Verdict, error) {
+		return openmanus.Verdict{Allow: !strings.Contains(c.Input, "denied")}, nil
+	})
+	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{looker(), other}, Gate: gate,
+		Window: openmanus.Window{Tokens: 50_000}}
+	l, j := begin(t, a, "Look.")
+	s := wake(t, l)
+	ended(t, s, openmanus.Finished, "")
+	asks := m.asked()
+	lawfulWithCuts(t, j, asks)
+	for i, want := range []struct{ results, fresh string }{
+		1: {"did 1|there is no such element|did 3\n\npage 3", "picture 3"},
+		2: {"there is no such element\n\npage 4", "picture 4"},
+		3: {"did 5\n\npage 5|not allowed", "picture 5"},
+		4: {"other", ""},
+	} {
+		if i == 0 {
+			continue
+		}
+		req := asks[i]
+		var results []string
+		for _, p := range req.Messages[req.Fixed-1].Parts {
+			results = append(results, p.(llm.Result).Parts.Text())
+		}
+		fixed, fresh := pictures(req)
+		if got := strings.Join(results, "|"); got != want.results || len(fixed) > 0 || strings.Join(fresh, "|") != want.fresh {
+			t.Errorf("request %d has %q, the pictures %q and %q", i, got, fixed, fresh)
+		}
+	}
+	if s.Size() > 1000 { // a picture counts 1600
+		t.Errorf("the session is thought to have %d tokens", s.Size())
+	}
+}
