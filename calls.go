@@ -109,6 +109,9 @@ func (s *State) callDone(seq int64, e CallDone) {
 		return
 	}
 	c.Done, c.Running, c.Asking = &e, false, false
+	if e.Picture != "" {
+		s.Pictures++
+	}
 	s.supersede(c)
 	s.learnResult(seq, c, e)
 	if e.IsError {

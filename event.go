@@ -165,7 +165,9 @@ type (
 		Input string `json:"input,omitempty"`
 		// the preview, such as a diff, if the tool is a [Previewer]
 		Shown string `json:"shown,omitempty"`
-		// of everything that is shown: the tool's name, the arguments and Shown
+		// a picture of what the call acts on, if the tool is a [Depicter]
+		Picture Ref `json:"picture,omitempty"`
+		// of everything that is shown but the picture: the tool's name, the arguments and Shown
 		Hash  string `json:"hash,omitempty"`
 		Hints Hints  `json:"hints"`
 		Rule  string `json:"rule,omitempty"` // which rule of the gate asks
@@ -220,6 +222,8 @@ type (
 		Source  string          `json:"source,omitempty"` // a URL or the like, if the content came from outside
 		// the whole text, if Parts have only its beginning and end
 		Whole Ref `json:"whole,omitempty"`
+		// a small picture of what the tool works on, for people: see [Result]
+		Picture Ref `json:"picture,omitempty"`
 		// who wrote what is in Parts and Whole; none: this program
 		Sources []Source `json:"sources,omitempty"`
 	}

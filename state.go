@@ -41,6 +41,7 @@ type State struct {
 	Active    time.Duration // how long the session was running since the last input
 	Usage     llm.Usage     // of the session and its children
 	Cost      Money         // likewise
+	Pictures  int           // how many results have a picture for people
 	TakenOver int           // how often another worker took over
 
 	Grants   []Grant       // what the user has allowed for the whole session

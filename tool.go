@@ -154,6 +154,15 @@ type Scoper interface {
 	Scope(ctx context.Context, call Call) (string, error)
 }
 
+// A Depicter is a [Previewer] that can also show a picture of what a call would act
+// on. Depict is called after Preview, and once only: the picture may differ from
+// one moment to the next without a difference in what the call does. It returns a
+// JPEG or a PNG, or nil if there is none; whatever goes wrong, the question is
+// put without a picture.
+type Depicter interface {
+	Depict(ctx context.Context, call Call) ([]byte, error)
+}
+
 // A SessionCloser is a [Tool] that keeps something for each session, such as a
 // process. CloseSession releases it when the session is idle. It is no error if
 // the tool keeps nothing for that session. A later call in the session starts
@@ -223,6 +232,10 @@ type Result struct {
 	Parts  llm.Parts // for the model; long text is cut in the middle, see run.Worker.MaxOutput
 	Detail any       // for people and flows; encoded as JSON
 	Source string    // where content from outside came from, such as a URL
+
+	// Picture is a small picture, JPEG or PNG, of what the tool works on as it is
+	// after the call, for people; the model sees the blobs in Parts.
+	Picture []byte
 
 	// Sources say who wrote the content, if the tool knows it better than its
 	// spec, from which they follow otherwise: a tool with [ToolSpec].From has

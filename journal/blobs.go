@@ -15,7 +15,7 @@ import (
 )
 
 // RefsOf returns the blobs that b names in fields that hold a [openmanus.Ref]:
-// the whole of a result, of an elided result or of a conversation that was
+// the picture of a question, the picture and the whole of a result, that of an elided result or of a conversation that was
 // compacted, and each field "blob" or "edit" (what the editor undoes) in the Detail
 // of a tool's result. A ref that only occurs in a text, which anyone may have
 // written, does not count; nor does one in the Detail of a result from an MCP
@@ -28,8 +28,11 @@ func RefsOf(b openmanus.Body) []openmanus.Ref {
 		}
 	}
 	switch b := b.(type) {
+	case openmanus.Asked:
+		add(b.Picture)
 	case openmanus.CallDone:
 		add(b.Whole)
+		add(b.Picture)
 		some := bytes.Contains(b.Detail, []byte(`"blob"`)) || bytes.Contains(b.Detail, []byte(`"edit"`))
 		if some && !strings.HasPrefix(b.Source, "mcp:") {
 			// A Detail that is not JSON has no fields.

@@ -64,6 +64,9 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 		res.Parts = append(llm.Parts{llm.Text{Text: note}}, res.Parts...)
 	}
 	res.Sources = sourcesOf(x.State, spec, call.Input, res)
+	if x.State.Pictures >= maxPictures {
+		res.Picture = nil
+	}
 	return w.result(ctx, id, res, detail, err)
 }
 
@@ -109,10 +112,25 @@ func (w *Worker) result(
 		}
 		d.Parts = slices.Insert(slices.Clone(res.Parts), view, llm.Part(llm.Text{Text: text}))
 	}
+	if len(res.Picture) > 0 || slices.ContainsFunc(d.Parts, isPicture) {
+		if text := d.Parts.Text(); w.Secrets.Replace(text) != text { // a picture cannot be redacted
+			d.Parts, res.Picture = slices.DeleteFunc(slices.Clone(d.Parts), isPicture), nil
+		}
+	}
+	d.Picture = w.storePicture(ctx, res.Picture)
 	if err := w.shorten(context.WithoutCancel(ctx), &d); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// maxPictures is how many results of a session have a picture for people.
+const maxPictures = 500
+
+// isPicture reports whether p is a picture that is a view.
+func isPicture(p llm.Part) bool {
+	b, ok := p.(llm.Blob)
+	return ok && b.View
 }
 
 // isView reports whether p is a view: see [llm.Result].

@@ -67,7 +67,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	}
 	return openmanus.Asked{
 		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired,
-		Shown: preview, Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
+		Shown: preview, Picture: w.depict(ctx, t, call, preview), Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
 		Rule: v.Rule, Sources: call.Provenance().Record(),
 	}, nil
 }
@@ -100,6 +100,42 @@ func (w *Worker) preview(ctx context.Context, t openmanus.Tool, call openmanus.C
 	}()
 	text, err = p.Preview(ctx, call)
 	return w.Secrets.Replace(strings.ToValidUTF8(text, "\uFFFD")), err
+}
+
+// depict stores a picture of what a call would act on, if its tool can show one, and
+// returns its blob. A question is put without a picture rather than not at all, and
+// there is none of what shows a secret, which cannot be redacted in a picture.
+func (w *Worker) depict(ctx context.Context, t openmanus.Tool, call openmanus.Call, preview string) (ref openmanus.Ref) {
+	d, ok := t.(openmanus.Depicter)
+	if !ok || journal.Placeholder(preview) != "" {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			ref = ""
+		}
+	}()
+	data, err := d.Depict(ctx, call)
+	if err != nil {
+		return ""
+	}
+	return w.storePicture(ctx, data)
+}
+
+// maxPicture is how many bytes a picture for people may have.
+const maxPicture = 256 << 10
+
+// storePicture stores a picture for people. It returns "" if there is none, if it is
+// too large, or if it cannot be stored.
+func (w *Worker) storePicture(ctx context.Context, data []byte) openmanus.Ref {
+	if len(data) == 0 || len(data) > maxPicture {
+		return ""
+	}
+	ref, err := w.blobs().Put(context.WithoutCancel(ctx), data)
+	if err != nil {
+		return ""
+	}
+	return ref
 }
 
 // fingerprint returns the hash of everything that a person is shown of a call.

@@ -217,6 +217,14 @@ func (s *Server) blob(ctx context.Context, info journal.SessionInfo, in *blobReq
 	if err != nil {
 		return nil, err
 	}
-	name := strings.TrimPrefix(in.Ref, "sha256:") + ".txt"
+	name := strings.TrimPrefix(in.Ref, "sha256:")
+	switch http.DetectContentType(data) {
+	case "image/jpeg":
+		name += ".jpg"
+	case "image/png":
+		name += ".png"
+	default:
+		name += ".txt"
+	}
 	return serveContent(strings.NewReader(string(data)), name, time.Time{}, true, io.NopCloser(nil)), nil
 }

@@ -20,6 +20,7 @@ type Waiting struct {
 	Scope    string `json:"scope,omitempty" doc:"What can be allowed for the rest of the session, such as a web site: see scope of a ruling."`
 	Schema   any    `json:"schema,omitempty" doc:"The JSON Schema of the answer, if it has one."`
 	Shown    string `json:"shown,omitempty" doc:"A preview of what the call would do, such as a diff."`
+	Picture  string `json:"picture,omitempty" doc:"The blob of a picture of what the call would act on, such as an element of a page."`
 	Rule     string `json:"rule,omitempty" doc:"Which rule asks. provenance: the decision holds this once and cannot be remembered."`
 
 	Sources []openmanus.ArgumentSource `json:"sources,omitempty" doc:"Where the arguments came from."`
@@ -42,7 +43,7 @@ func standing(ctx context.Context, view viewer, id string, st *openmanus.State) 
 		q := c.Question()
 		w := Waiting{
 			Session: id, Call: c.ID, Tool: c.Name, Kind: string(q.Kind), Question: q.Question,
-			Input: c.Arguments(), Shown: q.Shown, Scope: q.Scope, Rule: q.Rule, Sources: q.Sources,
+			Input: c.Arguments(), Shown: q.Shown, Picture: string(q.Picture), Scope: q.Scope, Rule: q.Rule, Sources: q.Sources,
 		}
 		if len(q.Schema) > 0 {
 			w.Schema = q.Schema

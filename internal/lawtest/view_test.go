@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 )
@@ -96,5 +97,67 @@ func TestViews(t *testing.T) {
 	}
 	if s.Size() > 1000 { // a picture counts 1600
 		t.Errorf("the session is thought to have %d tokens", s.Size())
+	}
+}
+
+// A depicting tool shows a picture of what it works on, before and after.
+type depicting struct{ openmanus.Tool }
+
+func (depicting) Preview(_ context.Context, call openmanus.Call) (string, error) {
+	return "Press " + strings.ReplaceAll(call.Input, "show", "sesame-opens"), nil
+}
+
+func (depicting) Depict(_ context.Context, call openmanus.Call) ([]byte, error) {
+	if strings.Contains(call.Input, "crash") {
+		panic("no picture")
+	}
+	return []byte("before"), nil
+}
+
+// TestPicturesForPeople: a question and a result name the blobs of their pictures,
+// which the session can read; what shows a secret has none, and neither has a tool
+// whose picture fails.
+func TestPicturesForPeople(t *testing.T) {
+	press := depicting{tool("press", openmanus.Hints{}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
+		return openmanus.Result{Parts: llm.Parts{llm.Text{Text: strings.ReplaceAll(call.Input, "show", "sesame-opens")}}, Picture: []byte("after")}, nil
+	})}
+	for _, tt := range []struct {
+		input         string
+		before, after string
+	}{
+		{`{"b":"ok"}`, "before", "after"},
+		{`{"b":"crash"}`, "", "after"},
+		{`{"b":"show"}`, "", ""},
+	} {
+		m := cast(take{Message: llmtest.Use("", "press", tt.input)}, take{Message: llmtest.Say("done")})
+		a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{press}}
+		l, j := begin(t, a, "Press.")
+		j.Secrets = journal.NewSecrets(map[string]string{"door": "sesame-opens"})
+		l.Secrets = j.Secrets
+		s := wake(t, l)
+		blobs := journal.SessionBlobs(j, j, sess)
+		check := func(what string, ref openmanus.Ref, want string) {
+			data, err := []byte(nil), error(nil)
+			if ref != "" {
+				data, err = openmanus.ReadBlob(t.Context(), blobs, ref)
+			}
+			if err != nil || string(data) != want {
+				t.Errorf("%s: %s has %q, %v", tt.input, what, data, err)
+			}
+		}
+		if len(s.Pending()) != 1 {
+			t.Fatalf("%s: nothing is asked", tt.input)
+		}
+		check("the question", s.Pending()[0].Ruling.Picture, tt.before)
+		put(t, j, openmanus.Ruled{Call: s.Pending()[0].ID, Allow: true, By: "me"})
+		s = wake(t, l)
+		for _, ev := range events(t, j, sess) {
+			if done, ok := ev.Body.(openmanus.CallDone); ok {
+				check("the result", done.Picture, tt.after)
+			}
+		}
+		if n := map[string]int{"": 0, "after": 1}[tt.after]; s.Pictures != n {
+			t.Errorf("%s: the session has %d pictures", tt.input, s.Pictures)
+		}
 	}
 }

@@ -101,7 +101,7 @@ func callBodies() []openmanus.Body {
 		openmanus.Asked{
 			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00", Scope: "https://example.org",
 			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, Hints: everyHint(),
-			Rule: "provenance", Sources: everyArgumentSource(),
+			Rule: "provenance", Sources: everyArgumentSource(), Picture: openmanus.RefOf([]byte("a picture")),
 		},
 		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me"},
 		openmanus.Ruled{
@@ -112,7 +112,7 @@ func callBodies() []openmanus.Body {
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
 		openmanus.CallDone{
 			Call: "c0-0", IsError: true, Source: "https://example.com/", Whole: ref,
-			Detail: json.RawMessage(`{"exit":1}`), Sources: everySource(),
+			Detail: json.RawMessage(`{"exit":1}`), Sources: everySource(), Picture: openmanus.RefOf([]byte("a picture")),
 			Parts: llm.Parts{llm.Text{Text: "month,sales\n… cut; the whole is " + string(ref)}, llm.Result{ID: "inner", Parts: llm.Parts{llm.Text{Text: "x"}}, IsError: true}},
 		},
 		openmanus.CallLate{Call: "c0-1", Parts: llm.Parts{llm.Text{Text: "it was 2025"}}, Sources: everySource()},
