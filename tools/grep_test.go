@@ -271,6 +271,9 @@ func FuzzPathGlob(f *testing.F) {
 				t.Errorf("!%s selects what %[1]s does: %q, %v", pattern, name, err)
 			}
 		}
+		if strings.HasPrefix(name, "w/") {
+			return // "/w/" begins an absolute path in the workspace
+		}
 		g, err := newPathGlob("/"+escaped(name), "/w")
 		if err != nil || !g.match(name, ".") {
 			t.Errorf("/%s does not select %q: %v", escaped(name), name, err)
