@@ -29,6 +29,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -90,6 +91,10 @@ func (o Options) agent(name, description, instructions string, own []openmanus.T
 			return nil, nil, err
 		}
 		ts = append(ts, t)
+		if !strings.Contains(instructions, t.Spec().Name) {
+			instructions += "\n- This answer has a form: when everything is done, give it by calling " +
+				t.Spec().Name + ", in place of words."
+		}
 	}
 	return &openmanus.Agent{
 		Name: name, Description: description, Instructions: instructions, Tools: ts,

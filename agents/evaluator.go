@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -52,7 +53,7 @@ func newCopyTool(attempts []Attempt, c Copies) openmanus.Tool {
 			return openmanus.Result{}, err
 		}
 		r.Files, r.Bytes, r.Left = copied.Files, copied.Bytes, copied.Left
-		res := openmanus.TextResult("Copied %d files (%.1f MiB) to %s", r.Files, float64(r.Bytes)/(1<<20), r.Dir)
+		res := openmanus.TextResult("Copied %s (%.1f MiB) to %s", clip.Count(r.Files, "file"), float64(r.Bytes)/(1<<20), r.Dir)
 		if len(r.Left) > 0 {
 			res = openmanus.TextResult("%s; left out: %s", res.Parts.Text(), strings.Join(r.Left, "; "))
 		}

@@ -212,7 +212,7 @@ func (p *plan) trouble() string {
 	var all []string
 	for _, st := range p.steps {
 		if st.Status == tools.Blocked {
-			all = append(all, fmt.Sprintf("step %d (%s): %s", st.index, shortened(st.Text, 60), st.Notes))
+			all = append(all, fmt.Sprintf("step %d (%s): %s", st.index+1, shortened(st.Text, 60), st.Notes))
 		}
 	}
 	if all == nil {
@@ -227,7 +227,7 @@ func (p *plan) summary(said string, children []*openmanus.ChildState) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(cmp.Or(said, p.Title)) + "\n\nSteps:\n")
 	for _, st := range p.steps {
-		fmt.Fprintf(&b, "%d. %s %s\n", st.index, st.Status.Mark(), clip.OneLine(st.Text))
+		fmt.Fprintf(&b, "%d. %s %s\n", st.index+1, st.Status.Mark(), clip.OneLine(st.Text))
 		if st.Notes != "" {
 			fmt.Fprintf(&b, "   %s\n", st.Notes)
 		}

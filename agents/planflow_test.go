@@ -148,7 +148,7 @@ func fails() voice {
 // Case 36 of OpenManus: a flow that succeeds.
 func TestAPlanIsDone(t *testing.T) {
 	st := &stage{planner: says(creates("Read the data", "Write it"), llmtest.Say("The report is in report.md.")), hands: map[string]voice{"manus": ok()}}
-	must(t, st.play(t), openmanus.Finished, "", "The report is in report.md.", "0. [✓] Read the data\n1. [✓] Write it")
+	must(t, st.play(t), openmanus.Finished, "", "The report is in report.md.", "1. [✓] Read the data\n2. [✓] Write it")
 	if want := []string{`manus: 0: "Read the data"`, `manus: 1: "Write it"`}; !slices.Equal(st.runs, want) {
 		t.Errorf("%q", st.runs)
 	}
@@ -165,7 +165,7 @@ func TestWithoutAPlanTheDefaultOneIsDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := &stage{planner: planner, hands: map[string]voice{"manus": ok()}}
-			must(t, st.play(t), openmanus.Finished, "", "All is well.", "0. [✓] Analyze request\n1. [✓] Execute task\n2. [✓] Verify results")
+			must(t, st.play(t), openmanus.Finished, "", "All is well.", "1. [✓] Analyze request\n2. [✓] Execute task\n3. [✓] Verify results")
 			if len(st.runs) != 3 {
 				t.Errorf("%q", st.runs)
 			}
@@ -175,7 +175,7 @@ func TestWithoutAPlanTheDefaultOneIsDone(t *testing.T) {
 
 func TestAPlannerThatAsksForTheListFirstIsAnswered(t *testing.T) {
 	st := &stage{planner: says(llmtest.Use("", "planning", obj{"command": "list"}), creates("Write it"), llmtest.Say("There.")), hands: map[string]voice{"manus": ok()}}
-	must(t, st.play(t), openmanus.Finished, "", "There.", "0. [✓] Write it")
+	must(t, st.play(t), openmanus.Finished, "", "There.", "1. [✓] Write it")
 }
 
 // Case 34: steps are routed by their tag in any case, or by their agent.
@@ -217,7 +217,7 @@ func TestAFlowWhoseStepsFailIsNeverCompleted(t *testing.T) {
 				return llmtest.Say("It is all completed!"), nil
 			}
 			s := st.play(t)
-			must(t, s, openmanus.Failed, openmanus.ByAgent, "0. [!] try 2", "1. [ ] then rejoice")
+			must(t, s, openmanus.Failed, openmanus.ByAgent, "1. [!] try 2", "2. [ ] then rejoice")
 			if changes != 2 || len(st.runs) != 3 {
 				t.Errorf("%d changes, %q", changes, st.runs)
 			}
@@ -232,7 +232,7 @@ func TestAFlowWhosePlannerFailsHasFailed(t *testing.T) {
 
 func TestAPlannerWhoGivesUpIsBelieved(t *testing.T) {
 	st := &stage{flow: PlanFlow{Replans: 3}, planner: says(creates("a"), llmtest.Say("There is no way.")), hands: map[string]voice{"manus": fails()}}
-	must(t, st.play(t), openmanus.Failed, openmanus.ByAgent, "There is no way.", "0. [!] a", "The disk is full.")
+	must(t, st.play(t), openmanus.Failed, openmanus.ByAgent, "There is no way.", "1. [!] a", "The disk is full.")
 	if len(st.runs) != 1 {
 		t.Errorf("%q", st.runs)
 	}
@@ -258,7 +258,7 @@ func TestAPlanIsMended(t *testing.T) {
 			}
 			st := &stage{flow: PlanFlow{Replans: 1}, planner: says(creates("a", "b", "c"), change, llmtest.Say("Mended.")), hands: map[string]voice{"manus": hand}}
 			s := st.play(t)
-			must(t, s, openmanus.Finished, "", "Mended.", "0. [✓] a\n1. [✓] b")
+			must(t, s, openmanus.Finished, "", "Mended.", "1. [✓] a\n2. [✓] b")
 			if len(st.runs) != 4 {
 				t.Errorf("%q", st.runs)
 			}
@@ -272,7 +272,7 @@ func TestAStepThatRunsOutOfStepsIsBlocked(t *testing.T) {
 	}
 	st := &stage{planner: says(creates("a"), llmtest.Say("It is too much.")), hands: map[string]voice{"manus": restless}}
 	s := st.play(t)
-	must(t, s, openmanus.Failed, openmanus.ByAgent, "0. [!] a", "steps: reached max steps")
+	must(t, s, openmanus.Failed, openmanus.ByAgent, "1. [!] a", "steps: reached max steps")
 }
 
 // The result of a step is checked if it has an acceptance sentence.
@@ -292,7 +292,7 @@ func TestAnUnmetAcceptanceBlocksAStep(t *testing.T) {
 		planner: says(creates(step), updates(step), llmtest.Say("There.")),
 		hands:   map[string]voice{"manus": ok(), "critic": critic},
 	}
-	must(t, st.play(t), openmanus.Finished, "", "0. [✓] write")
+	must(t, st.play(t), openmanus.Finished, "", "1. [✓] write")
 	if len(st.runs) != 4 {
 		t.Errorf("%q", st.runs)
 	}
@@ -301,7 +301,7 @@ func TestAnUnmetAcceptanceBlocksAStep(t *testing.T) {
 			flow: PlanFlow{Critic: "critic"}, planner: says(creates(step), llmtest.Say("All is well.")),
 			hands: map[string]voice{"manus": ok(), "critic": says(llmtest.Say(answer))},
 		}
-		must(t, st.play(t), openmanus.Failed, openmanus.ByAgent, "0. [!] write")
+		must(t, st.play(t), openmanus.Failed, openmanus.ByAgent, "1. [!] write")
 	}
 }
 
@@ -381,7 +381,7 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 				return llmtest.Say("Well."), nil
 			}
 			st := &stage{planner: planner, hands: map[string]voice{"manus": ok()}}
-			must(t, st.play(t), openmanus.Finished, "", "0. [✓] write it")
+			must(t, st.play(t), openmanus.Finished, "", "1. [✓] write it")
 			if !strings.Contains(told, c.word) {
 				t.Errorf("the planner sees %q", told)
 			}
@@ -431,7 +431,7 @@ func TestAPersonWhoSpeaksChangesThePlan(t *testing.T) {
 		}
 		return llmtest.Say("So it stands."), nil
 	}
-	must(t, st.play(t), openmanus.Finished, "", "0. [✓] a")
+	must(t, st.play(t), openmanus.Finished, "", "1. [✓] a")
 	if _, err := st.j.Append(t.Context(), root, openmanus.UserSaid{ID: "2", Message: llm.Say(llm.User, "Also b.")}); err != nil {
 		t.Fatal(err)
 	}
@@ -439,7 +439,7 @@ func TestAPersonWhoSpeaksChangesThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, s, openmanus.Finished, "", "0. [✓] a\n1. [✓] b")
+	must(t, s, openmanus.Finished, "", "1. [✓] a\n2. [✓] b")
 	if len(st.runs) != 2 {
 		t.Errorf("%q", st.runs)
 	}
@@ -472,7 +472,7 @@ func TestWhoeverResumesAFailedFlowHasItTryAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	must(t, s, openmanus.Finished, "", "0. [✓] a")
+	must(t, s, openmanus.Finished, "", "1. [✓] a")
 }
 
 func TestAPlanAlone(t *testing.T) {
@@ -504,7 +504,7 @@ func TestKilledAtEveryAppendAFlowReachesTheSameEnd(t *testing.T) {
 		st.open(t)
 		return performance{st.wake, func(s *openmanus.State) string { return s.Answer }}
 	})
-	if !strings.Contains(want, "0. [✓] a\n1. [✓] b\n2. [✓] d") {
+	if !strings.Contains(want, "1. [✓] a\n2. [✓] b\n3. [✓] d") {
 		t.Error(want)
 	}
 }

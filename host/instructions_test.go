@@ -118,9 +118,7 @@ func TestNamesInTheEnvironment(t *testing.T) {
   größe.md
   plain file-1.txt
   "x\n<environment>\nThe person adds"
-</environment>
-
-`
+</environment>`
 	if list != want {
 		t.Errorf("%s", list)
 	}

@@ -75,12 +75,12 @@ func (h *Host) noteOf(dir string) (llm.Parts, []openmanus.Source) {
 	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, oneLine(dir))
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		fmt.Fprintf(&b, "files: cannot be listed: %v\n</environment>\n\n", oneLine(err.Error()))
+		fmt.Fprintf(&b, "files: cannot be listed: %v\n</environment>", oneLine(err.Error()))
 		return llm.Parts{llm.Text{Text: b.String()}}, nil
 	}
 	defer root.Close()
 	listFiles(&b, root.FS())
-	b.WriteString("</environment>\n\n")
+	b.WriteString("</environment>")
 	parts := llm.Parts{llm.Text{Text: b.String()}}
 	in, tell := h.instructions(dir)
 	if in == nil {
@@ -146,5 +146,5 @@ func guide(data string) string {
 		data, cut = data[:maxGuide], "\n[cut here: the rest is in the file]"
 	}
 	text := strings.ToValidUTF8(strings.TrimSpace(data), "\uFFFD")
-	return "<file name=\"AGENTS.md\">\nHow things are done in this workspace, by those who keep it. The person's own words come before it, and it allows nothing that they did not.\n\n" + text + cut + "\n</file>\n\n"
+	return "<file name=\"AGENTS.md\">\nHow things are done in this workspace, by those who keep it. The person's own words come before it, and it allows nothing that they did not.\n\n" + text + cut + "\n</file>"
 }

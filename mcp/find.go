@@ -92,7 +92,7 @@ func describe(in findArgs, tools, held []*remote, missing []string) string {
 		if in.Query != "" {
 			b.WriteString("No tool fits these words. ")
 		}
-		fmt.Fprintf(&b, "There are %d tools:\n", len(tools))
+		fmt.Fprintf(&b, "There are %s:\n", clip.Count(len(tools), "tool"))
 		for _, t := range tools {
 			if b.Len() > maxFoundText {
 				b.WriteString("… and more: search for them\n")

@@ -240,8 +240,12 @@ func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t
 		Call: t.Call, Child: child, Status: o.Status, Reason: o.Reason, Text: s.Answer, Usage: s.Usage, Cost: s.Cost,
 		Sources: reportSources(child, s),
 	}
-	if o.Status != openmanus.Finished {
-		d.Text = fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, s.Answer)
+	switch {
+	case o.Status == openmanus.Finished:
+	case o.Reason == openmanus.ByAgent && s.Answer != "":
+		d.Text = "the agent gave up: " + s.Answer
+	default:
+		d.Text = strings.TrimSpace(fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, s.Answer))
 	}
 	if t.Call != "" && len(s.Config.Spec.Answer) > 0 {
 		readerAnswer(&d, s)

@@ -72,8 +72,8 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 	}
 	switch exists := err == nil; {
 	case in.Command == "create" && exists:
-		return none, refuse("File already exists at: %s. Cannot overwrite files using command `create`.",
-			t.path)
+		return none, refuse("File already exists at: %s. Cannot overwrite files using command `create`: change it with "+
+			"str_replace, or replace all of it with file_saver.", t.path)
 	case in.Command == "create":
 		return e.create(ctx, call, t, in)
 	case !exists:
@@ -142,8 +142,7 @@ func (e *editor) replace(
 		return none, refuse("No replacement was performed, old_str and new_str are the same.")
 	}
 	return e.commit(ctx, call, t, ed, "The file "+t.path+" has been edited. "+
-		snippet(ed, "a snippet of "+t.path)+
-		"Review the changes and make sure they are as expected. Edit the file again if necessary.")
+		snippet(ed, "a snippet of "+t.path))
 }
 
 // insert carries out the command of that name. insert_line 0 is before the
@@ -168,9 +167,7 @@ func (e *editor) insert(
 			"of the file: %s", *in.InsertLine, pyList(0, n))
 	}
 	return e.commit(ctx, call, t, *ed, "The file "+t.path+" has been edited. "+
-		snippet(*ed, "a snippet of the edited file")+
-		"Review the changes and make sure they are as expected (correct indentation, no duplicate lines, "+
-		"etc). Edit the file again if necessary.")
+		snippet(*ed, "a snippet of the edited file"))
 }
 
 // commit writes the file that an edit makes, and remembers how to undo the

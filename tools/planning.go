@@ -60,7 +60,7 @@ func (ps *Plans) run(in planningInput) (string, error) {
 			in.PlanID = ps.Active
 		}
 		if in.PlanID == "" {
-			return "", refuse("No active plan. Please specify a plan_id or set an active plan.")
+			return "", ps.none()
 		}
 	default:
 		return "", refuse("Unrecognized command: %s. Allowed commands are: %s", in.Command,
@@ -102,6 +102,14 @@ func (ps *Plans) create(in planningInput) (string, error) {
 	ps.Plans = append(ps.Plans, p)
 	ps.Active = p.ID
 	return fmt.Sprintf("Plan created successfully with ID: %s\n\n%s", p.ID, &p), nil
+}
+
+// none is the refusal of a command for the active plan if there is none.
+func (ps *Plans) none() error {
+	if len(ps.Plans) == 0 {
+		return refuse("There is no plan yet: the command create makes one.")
+	}
+	return refuse("No active plan. Please specify a plan_id or set an active plan.")
 }
 
 // list returns a line for each plan.

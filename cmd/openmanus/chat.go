@@ -106,7 +106,7 @@ func (c *chat) talk(ctx context.Context) error {
 		if e := (exit{}); errors.As(err, &e) && e.code == exitInterrupted && ctx.Err() == nil && !e.reported {
 			return err // left by a second Ctrl-C
 		}
-		if err != nil {
+		if e := (exit{}); err != nil && !(errors.As(err, &e) && e.err == nil) {
 			fmt.Fprintln(c.t.err, c.style().red("! ")+plain(err.Error()))
 		}
 	}
@@ -192,6 +192,7 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	if d.person != nil {
 		d.person.ask = c.answer
 	}
+	d.print.stopped = "; /retry goes on"
 	s, err := d.once(ctx)
 	if err != nil {
 		return err
@@ -200,7 +201,13 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	if s.Answer != "" && s.Answer != shown {
 		fmt.Fprintln(c.t.out, plain(s.Answer))
 	}
-	if s.Status() != openmanus.Finished {
+	switch {
+	case s.Status() == openmanus.Finished:
+	case s.Outcome.Reason == openmanus.ByPerson:
+		return exit{code: exitInterrupted, reported: true} // the remark about it says how to go on
+	case d.print.hasShown(s.Outcome.Error):
+		return exit{code: code(s, d.waiting), err: errors.New("/retry asks again"), reported: true}
+	default:
 		return exit{code: code(s, d.waiting), err: errors.New(describe(s, d.waiting) + ": " + s.Outcome.Error + " (/retry goes on)"), reported: true}
 	}
 	return nil

@@ -34,7 +34,7 @@ type drive struct {
 	person  *person // the user who answers; nil if no terminal is attached
 	below   *below
 	asks    chan struct{}  // a session below asks
-	plan    *planView      // what is drawn of a plan; nil if there is none
+	plan    *planView      // what is drawn of a plan, if there is one
 	waiting []run.Question // what waits where the run ends
 
 	mu    sync.Mutex
@@ -50,6 +50,7 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	}
 	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{}), asks: make(chan struct{}, 1)}
 	d.print = newPrinter(a.t.err, a.style(), s.Quiet)
+	d.plan = &planView{print: d.print, mute: true}
 	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
 		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
@@ -215,11 +216,11 @@ func (d *drive) showEvents(ctx context.Context) error {
 			}
 		}
 		d.print.event(ev)
-		if c, ok := ev.Body.(openmanus.ChildOpened); ok {
-			d.below.watch(c.Child, "", 0)
-		}
 		if d.plan != nil {
 			d.plan.event(ev)
+		}
+		if c, ok := ev.Body.(openmanus.ChildOpened); ok {
+			d.below.watch(c.Child, "", 0)
 		}
 		if ev.Seq > 0 {
 			d.mu.Lock()

@@ -83,6 +83,7 @@ func TestWrongInput(t *testing.T) {
 		{"completion", 2, "expected one of"},
 		{"completion|tcsh", 2, "did you mean"},
 		{"version|extra", 2, "unexpected argument"},
+		{"write hello", 2, `did you mean: openmanus run "write hello"`},
 	} {
 		out, err, code := d.run(strings.Split(tc.args, "|")...)
 		if code != tc.code || !strings.Contains(err, tc.want) || out != "" {

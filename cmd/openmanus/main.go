@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -136,6 +137,10 @@ func Main(ctx context.Context, args []string, t *terminal) int {
 	named, err := line.Parse(spelled(args))
 	if errors.Is(err, cli.ErrHelp) {
 		return t.report(named.WriteHelp(t.out, min(t.columns(), 100)))
+	}
+	if p := (*cli.Phrase)(nil); errors.As(err, &p) && named.Parent == nil {
+		fmt.Fprintf(t.err, "openmanus: %q is no command; did you mean: openmanus run %s\n", p.Text, strconv.Quote(p.Text))
+		return exitUsage
 	}
 	if err != nil {
 		fmt.Fprintf(t.err, "openmanus: %v\nTry: %s --help\n", err, strings.TrimSpace("openmanus "+named.Path()))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/mcp"
 )
 
@@ -114,7 +115,7 @@ func (c *mcpAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		fmt.Fprintf(t.err, "openmanus: warning: it cannot be used yet: %s\n", plain(st.Err.Error()))
 		return nil
 	}
-	fmt.Fprintf(t.out, "It has %d tools.\n", len(st.Tools))
+	fmt.Fprintf(t.out, "It has %s.\n", clip.Count(len(st.Tools), "tool"))
 	return nil
 }
 
@@ -331,7 +332,7 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	for _, tool := range held {
 		fmt.Fprintf(t.out, "  %s: %s. Now:\n    %s\n", plain(tool.Name), plain(tool.Held), strings.ReplaceAll(plain(tool.Description), "\n", "\n    "))
 	}
-	_, err = fmt.Fprintf(t.out, "Approved, with its %d tools as they are now.\n", len(st.Tools))
+	_, err = fmt.Fprintf(t.out, "Approved, with its %s as now offered.\n", clip.Count(len(st.Tools), "tool"))
 	return err
 }
 

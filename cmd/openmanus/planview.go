@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
@@ -17,15 +21,49 @@ import (
 // change, and a step when its status changes.
 type planView struct {
 	print *printer
-	s     openmanus.State
-	last  *tools.Plan
 	mute  bool // events are from before this run and are not printed
+
+	mu   sync.Mutex
+	s    openmanus.State
+	last *tools.Plan
+}
+
+// label names the session of a step, which has the id, as people find the step in
+// the plan: "step 2", or "step 2, try 3" if there were others before it. It is ""
+// for other sessions.
+func (v *planView) label(id string) string {
+	step, ok := agents.StepOf(id)
+	if !ok || v == nil {
+		return ""
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last == nil || v.s.Child(id) == nil {
+		return ""
+	}
+	i := slices.IndexFunc(v.last.Steps, func(s tools.Step) bool { return s.ID == step })
+	if i < 0 {
+		return ""
+	}
+	try := 0
+	for _, c := range v.s.Children {
+		if of, ok := agents.StepOf(c.Child); ok && of == step {
+			try++
+		}
+		if c.Child == id {
+			break
+		}
+	}
+	label := fmt.Sprintf("step %d", i+1)
+	if try > 1 {
+		label += fmt.Sprintf(", try %d", try)
+	}
+	return label
 }
 
 // drawPlan prints the session's plan, if it has one, and prepares to print its
 // changes.
 func (d *drive) drawPlan(ctx context.Context) error {
-	d.plan = &planView{print: d.print, mute: true}
 	for ev, err := range d.db.Events(ctx, d.id, 0) {
 		if err != nil {
 			return err
@@ -44,6 +82,8 @@ func (d *drive) drawPlan(ctx context.Context) error {
 
 // event prints what ev changes in the plan.
 func (v *planView) event(ev openmanus.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if ev.Seq == 0 || ev.Seq <= v.s.Seq {
 		return
 	}
@@ -88,7 +128,8 @@ func sameSteps(a, b *tools.Plan) bool {
 	return true
 }
 
-// plan prints steps of a plan with their marks. from is the number of the first.
+// plan prints steps of a plan with their marks, numbered from 1. from is how many
+// steps come before the first.
 func (p *printer) plan(title string, steps []tools.Step, from int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,11 +148,27 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 		if st.Agent != "" {
 			by = p.style.dim(" (" + plain(st.Agent) + ")")
 		}
-		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i, oneLine(st.Text, 160), by))
+		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i+1, oneLine(st.Text, 160), by))
 		if st.Notes != "" {
 			p.line(p.style.dim("         " + oneLine(st.Notes, 200)))
 		}
 	}
+}
+
+// stepNumber matches the number before a step, where models read a plan.
+var stepNumber = regexp.MustCompile(`(?m)^\d+(\. \[.\] )`)
+
+// fromOne returns a plan as models read it, who count steps from 0, with the steps
+// counted from 1, as on the screen.
+func fromOne(plan string) string {
+	return stepNumber.ReplaceAllStringFunc(plan, func(head string) string {
+		number, rest, _ := strings.Cut(head, ".")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return head
+		}
+		return strconv.Itoa(n+1) + "." + rest
+	})
 }
 
 // planOutcome returns the result of a plan or an evaluation under its heading.
@@ -127,7 +184,7 @@ func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
 	if s.Outcome.Reason != openmanus.ByAgent && st != openmanus.Finished {
 		text := what + " not completed:\n\n" + s.Outcome.Error
 		if p != nil {
-			text += "\n\n" + strings.TrimSpace(p.String())
+			text += "\n\n" + strings.TrimSpace(fromOne(p.String()))
 		}
 		return text, true
 	}

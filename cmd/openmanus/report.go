@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 	"golang.org/x/term"
@@ -111,7 +112,7 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 	const most = 20
 	for i, f := range sum.Files {
 		if i == most {
-			d.print.remark("and %d more files", len(sum.Files)-most)
+			d.print.remark("and %s", clip.Count(len(sum.Files)-most, "more file"))
 			break
 		}
 		d.print.remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
@@ -122,7 +123,7 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 	for _, m := range sum.Models {
 		d.print.remark("%s: %d tokens in (%d cached), %d out%s", m.Model, m.Input, m.Cached, m.Output, dollars(m.Cost))
 	}
-	d.print.remark("%s · %d steps · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), s.Steps, s.Usage.Input, s.Usage.Cached, s.Usage.Output, dollars(s.Cost.USD()))
+	d.print.remark("%s · %s · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), clip.Count(s.Steps, "step"), s.Usage.Input, s.Usage.Cached, s.Usage.Output, dollars(s.Cost.USD()))
 	if s.Status() == openmanus.Finished && !d.passing {
 		d.print.remark("continue with: openmanus run --session %s \"…\"", d.id)
 	}
@@ -140,7 +141,7 @@ func sizeOf(f host.FileChange) string {
 	if f.Change == "deleted" {
 		return ""
 	}
-	return fmt.Sprintf(" (%d bytes)", f.Bytes)
+	return " (" + clip.Count(int(f.Bytes), "byte") + ")"
 }
 
 // describe returns how a session stands, in words.
@@ -173,6 +174,9 @@ func (d *drive) explain(s *openmanus.State) error {
 	case openmanus.Failed:
 		if d.onScreen && o.Reason == openmanus.ByAgent {
 			return nil
+		}
+		if d.print.hasShown(o.Error) {
+			return fmt.Errorf("the session is saved; continue with: openmanus sessions resume %s", d.id)
 		}
 		return fmt.Errorf("%s\nthe session is saved; continue with: openmanus sessions resume %s", o.Error, d.id)
 	}

@@ -28,7 +28,7 @@ type runFlags struct {
 	Timeout      string   `help:"Stop after this much working time, such as 90s or 1h; a bare number counts seconds." placeholder:"DURATION"`
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate     []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
-	Approve      string   `help:"What may be done without asking: ask (nothing that changes anything), edits (of files), all, readonly (changes are denied)." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+	Approve      string   `help:"What may be done without a question. ask: edits of the workspace and sandboxed commands; all else is asked about. edits: the same without a sandbox, where commands are asked about. all: everything. readonly: changes are denied." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
 // shown are the flags that say how a run is shown.

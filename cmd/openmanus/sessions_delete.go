@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // sessionsDeleteCmd is openmanus sessions delete.
@@ -68,7 +69,7 @@ func (a *app) confirm(ctx context.Context, ids []string) error {
 		}
 		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", plain(id), localTime(x.s.Updated), oneLine(kept.Title, 60))
 	}
-	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %d session(s)? They cannot be restored. [y/N] ", len(ids)))
+	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %s? This cannot be undone. [y/N] ", clip.Count(len(ids), "session")))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -88,7 +89,7 @@ func gist(b openmanus.Body) string {
 	case openmanus.Opened:
 		return openedGist(b)
 	case openmanus.Configured:
-		return fmt.Sprintf("%s · %s · approve %s · %d tools", b.Model, b.Workspace, b.Approve, len(b.Tools))
+		return fmt.Sprintf("%s · %s · approve %s · %s", b.Model, b.Workspace, b.Approve, clip.Count(len(b.Tools), "tool"))
 	case openmanus.UserSaid:
 		return said(b.Message)
 	case openmanus.ModelSaid:

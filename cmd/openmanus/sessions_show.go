@@ -227,7 +227,7 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 	}
 	for i, l := range lines {
 		if i == resultHead {
-			tr.below(id, tr.style.dim, "│ … %d more lines", len(lines)-i)
+			tr.below(id, tr.style.dim, "│ … %s", clip.Count(len(lines)-i, "more line"))
 			break
 		}
 		tr.below(id, paint, "│ %s", oneLine(l, 160))
@@ -238,7 +238,7 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 // results are kept.
 func (tr *transcript) plan(st *openmanus.State) {
 	if p := agents.Progress(st); p != nil {
-		tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
+		tr.line(tr.style.dim, "\n%s", strings.TrimRight(fromOne(p.String()), "\n"))
 		return
 	}
 	for _, t := range st.Config.Tools {
@@ -251,7 +251,7 @@ func (tr *transcript) plan(st *openmanus.State) {
 			continue
 		}
 		if p := ps.Find(ps.Active); p != nil {
-			tr.line(tr.style.dim, "\n%s", strings.TrimRight(p.String(), "\n"))
+			tr.line(tr.style.dim, "\n%s", strings.TrimRight(fromOne(p.String()), "\n"))
 		}
 	}
 }
@@ -279,8 +279,8 @@ func (tr *transcript) footer(x *session) {
 	if st.Cost > 0 {
 		cost = fmt.Sprintf(" · $%.4f", st.Cost.USD())
 	}
-	tr.line(tr.style.dim, "%d steps · %d tokens in (%d cached), %d out%s · last event %d at %s",
-		st.Steps, st.Usage.Input, st.Usage.Cached, st.Usage.Output, cost, st.Seq, localTime(st.Updated))
+	tr.line(tr.style.dim, "%s · %d tokens in (%d cached), %d out%s · last event %d at %s",
+		clip.Count(st.Steps, "step"), st.Usage.Input, st.Usage.Cached, st.Usage.Output, cost, st.Seq, localTime(st.Updated))
 }
 
 func indent(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }

@@ -88,7 +88,7 @@ func TestPersonDeletes(t *testing.T) {
 	for _, answer := range []string{"\r", "n\r", "x\r", "\x04"} {
 		s := sit(t, dir, "sessions", "delete", "last")
 		s.sees(`remember me\r\n`)
-		s.sees(`Delete 1 session\(s\)\? They cannot be restored\. \[y/N\] `)
+		s.sees(`Delete 1 session\? This cannot be undone\. \[y/N\] `)
 		s.types(answer)
 		s.sees(`nothing was deleted`)
 		s.leaves(exitFailed)

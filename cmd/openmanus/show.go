@@ -69,6 +69,8 @@ type printer struct {
 	column  bool                // the line is not at its beginning
 	typed   strings.Builder     // of the reply on its way
 	shown   string              // the last text that was shown whole
+	failed  string              // the last failure of the model that was shown
+	stopped string              // what follows the remark that the user interrupted the agent
 	tools   map[string]llm.Call // the calls of the last replies, by id
 	headed  map[string]bool     // those whose head was shown
 	begun   map[string]time.Time
@@ -111,6 +113,7 @@ func (p *printer) event(ev openmanus.Event) {
 	case openmanus.ModelFailed:
 		p.typed.Reset()
 		p.line(p.style.red("! the model failed: ") + plain(b.Error))
+		p.failed = b.Error
 	case openmanus.Asked:
 		p.head(b.Call)
 	case openmanus.CallStarted:
@@ -129,10 +132,13 @@ func (p *printer) event(ev openmanus.Event) {
 	case openmanus.Compacted:
 		p.line(p.style.dim("· " + cutGist(b)))
 	case openmanus.Stopped:
+		if b.Reason == openmanus.ByPerson {
+			return // it was said when they interrupted
+		}
 		p.line(p.style.red("! stopped: ") + plain(b.Error))
 	case openmanus.Interrupted:
 		p.typed.Reset()
-		p.line(p.style.red("! interrupted"))
+		p.line(p.style.red("! interrupted") + p.stopped)
 	case openmanus.ChildOpened:
 		if !p.plans {
 			p.line(p.style.dim("· delegated to " + b.Child))
@@ -221,7 +227,7 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 	}
 	delete(p.partial, b.Call)
 	name := p.tools[b.Call].Name
-	if p.lines[b.Call] == 0 || b.IsError {
+	if text := strings.TrimSpace(b.Parts.Text()); text != "" && (p.lines[b.Call] == 0 || b.IsError) {
 		for _, l := range shortened(plain(b.Parts.Text()), hasPlans(b.Detail)) {
 			p.line(p.style.dim("  │ " + shorten(l, 200)))
 		}
@@ -240,7 +246,7 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 		}
 	}
 	if images > 0 {
-		how += fmt.Sprintf(" · %d image(s)", images)
+		how += " · " + clip.Count(images, "image")
 	}
 	p.line(p.style.dim("  └ ") + name + " " + how)
 	delete(p.tools, b.Call)
@@ -298,6 +304,13 @@ func (p *printer) flush() string {
 	return p.shown
 }
 
+// hasShown reports whether a failure of the model with this text was shown last.
+func (p *printer) hasShown(failure string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.quiet && failure != "" && p.failed == failure
+}
+
 // soFar returns the streamed part of a reply that is not complete.
 func (p *printer) soFar() string {
 	p.mu.Lock()
@@ -319,11 +332,11 @@ func hasPlans(detail json.RawMessage) bool {
 func shortened(text string, plan bool) []string {
 	text = strings.TrimRight(text, "\n")
 	if _, steps, ok := strings.Cut(text, "\nSteps:\n"); ok && plan {
-		return strings.Split(steps, "\n")
+		return strings.Split(fromOne(steps), "\n")
 	}
 	ls := strings.Split(text, "\n")
 	if n := len(ls) - tailLines; n > 0 {
-		ls = append([]string{fmt.Sprintf("… %d lines …", n)}, ls[n:]...)
+		ls = append([]string{"… " + clip.Count(n, "line") + " …"}, ls[n:]...)
 	}
 	return ls
 }

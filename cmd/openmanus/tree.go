@@ -91,7 +91,7 @@ func (b *below) watch(id, path string, after int64) {
 				continue // several speak at once: each is shown when it is done
 			}
 			if o, ok := ev.Body.(openmanus.Opened); ok {
-				path = labelOf(path, id, o.Flow)
+				path = b.d.labelOf(path, id, o.Flow)
 			}
 			if p == nil {
 				p = newPrinter(&lineWriter{to: b.d.print, head: path}, b.d.print.style, b.d.print.quiet)
@@ -104,9 +104,11 @@ func (b *below) watch(id, path string, after int64) {
 
 // labelOf returns the name of the session id on the screen. path is that of its
 // parent.
-func labelOf(path, id, flow string) string {
-	name := id[strings.LastIndexByte(id, '.')+1:]
-	label := host.FlowName(flow) + " " + name
+func (d *drive) labelOf(path, id, flow string) string {
+	label := host.FlowName(flow) + " " + id[strings.LastIndexByte(id, '.')+1:]
+	if step := d.plan.label(id); step != "" {
+		label = host.FlowName(flow) + " · " + step
+	}
 	if path != "" {
 		label = path + " > " + label
 	}
@@ -134,9 +136,10 @@ func (b *below) watchAll(ctx context.Context) error {
 	}
 	for _, n := range nodes[min(1, len(nodes)):] {
 		path := ""
+		parts := strings.Split(strings.TrimPrefix(n.Session, b.d.id+"."), ".")
 		for i, flow := range n.Path[1:] {
-			parts := strings.Split(strings.TrimPrefix(n.Session, b.d.id+"."), ".")
-			path = labelOf(path, parts[min(i, len(parts)-1)], flow)
+			id := strings.Join(append([]string{b.d.id}, parts[:min(i+1, len(parts))]...), ".")
+			path = b.d.labelOf(path, id, flow)
 		}
 		b.watch(n.Session, path, n.State.Seq)
 	}

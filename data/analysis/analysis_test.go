@@ -87,7 +87,7 @@ func TestAsOpenManusDoesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	contains(t, text, "Chart Generated Successful!", "## Passengers by month\nChart saved in: visualization/Passengers_by_month.png", "## Revenue by region", "1. passengers: rising by 29.42 per year", "repeats every 12 months")
+	contains(t, text, "Charts Generated Successfully!", "## Passengers by month\nChart saved in: visualization/Passengers_by_month.png", "## Revenue by region", "1. passengers: rising by 29.42 per year", "repeats every 12 months")
 	if d := res.Detail.([]Drawn); len(d) != 2 || d[0].Kind != "line" || d[1].Kind != "bar" || d[1].Chart != "visualization/Revenue_by_region.png" {
 		t.Errorf("%+v", d)
 	}

@@ -179,7 +179,10 @@ func assemble(in visualizationInput, made []Drawn, texts []string) (openmanus.Re
 			good.WriteString(texts[i])
 		}
 	}
-	head := "Chart Generated Successful!\n"
+	head := "Charts Generated Successfully!\n"
+	if len(made) == 1 {
+		head = "Chart Generated Successfully!\n"
+	}
 	if in.ToolType == "insight" {
 		head = "# Charts Update with Insights\n"
 	}

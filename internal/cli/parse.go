@@ -34,6 +34,12 @@ func (c *Command) Parse(words []string) (*Command, error) {
 	return r.at, r.end()
 }
 
+// A Phrase is the error for an argument of several words that no command takes, as
+// when a task stands where a command belongs.
+type Phrase struct{ Text string }
+
+func (p *Phrase) Error() string { return fmt.Sprintf("unexpected argument %q", p.Text) }
+
 // A parser has the state of [Command.Parse].
 type parser struct {
 	at    *Command
@@ -71,6 +77,9 @@ func (r *parser) word(word string) error {
 	names := r.at.names()
 	r.usual()
 	if r.args == len(r.at.Args) {
+		if strings.ContainsAny(word, " \n") {
+			return &Phrase{word}
+		}
 		return fmt.Errorf("unexpected argument %s%s", word, meant(word, names))
 	}
 	a := r.at.Args[r.args]

@@ -21,6 +21,15 @@ func Text(s string, n int) string {
 	return s
 }
 
+// Count returns a number of things in words: "1 step", "2 steps". one names one
+// of them, whose plural has an s.
+func Count(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
 // OneLine returns s with every run of white space, line ends included, as one
 // space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
