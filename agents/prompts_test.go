@@ -8,7 +8,6 @@ import (
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
-
 // An answer by a schema is a call, and then the instructions say so; otherwise
 // they do not name the tool.
 func TestTheFormOfTheAnswer(t *testing.T) {
