@@ -20,7 +20,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/regular"
 )
 
@@ -91,7 +90,7 @@ func (o Options) measure(ctx context.Context, src string) error {
 func (o Options) within(dir string, files int, bytes int64) error {
 	switch {
 	case o.Files > 0 && files > o.Files:
-		return &TooLarge{dir, clip.Count(o.Files, "file")}
+		return &TooLarge{dir, fmt.Sprintf("%d files", o.Files)}
 	case o.Bytes > 0 && bytes > o.Bytes:
 		return &TooLarge{dir, fmt.Sprintf("%d MiB", o.Bytes>>20)}
 	}

@@ -157,7 +157,7 @@ func TestTooLargeADirectoryIsNotCopied(t *testing.T) {
 	for _, c := range []struct {
 		o    Options
 		want string
-	}{{Options{Bytes: 1 << 20}, "more than 1 MiB"}, {Options{Files: 1}, "more than 1 file"}} {
+	}{{Options{Bytes: 1 << 20}, "more than 1 MiB"}, {Options{Files: 1}, "more than 1 files"}} {
 		dst := filepath.Join(t.TempDir(), "copy")
 		_, err := Copy(t.Context(), dst, src, c.o)
 		if !errors.As(err, new(*TooLarge)) || !strings.Contains(err.Error(), c.want) {
