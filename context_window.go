@@ -266,6 +266,28 @@ func (w Window) RequestBudget() int {
 	return w.Tokens - min(reply, w.Tokens/2)
 }
 
+// A ResultSize says how many bytes of text a model reads of the result of one call.
+// [Window.ResultSize] decides it, and nothing else does.
+type ResultSize struct {
+	// Output is for what commands print and searches find. Of a longer text the
+	// middle is left out: the beginning and the end say most.
+	Output int
+
+	// Text is for documents, pages and files: see [Result].Reading.
+	Text int
+}
+
+// ResultSize returns how long results may be for the model to read all of them. A text
+// takes an eighth of a small window, at four bytes a token.
+func (w Window) ResultSize() ResultSize {
+	size := ResultSize{Output: 10_000, Text: 40_000}
+	if w.Tokens > 0 {
+		most := max(1000, w.Tokens/2)
+		size = ResultSize{Output: min(size.Output, most), Text: min(size.Text, most)}
+	}
+	return size
+}
+
 // threshold returns the size above which something is left out of a request.
 func (w Window) threshold() int { return w.RequestBudget() / 100 * cmp.Or(w.Share, 80) }
 

@@ -323,6 +323,7 @@ func (s *State) learnMessage(seq int64, e UserSaid) {
 
 // learnResult adds the result of a call.
 func (s *State) learnResult(seq int64, c *CallState, e CallDone) {
+	s.noteRef(e.Whole)
 	sources := e.Sources
 	if len(sources) == 0 { // from before results had sources, or words of this program
 		if sources = s.guessSources(c, e); sources == nil {
@@ -341,12 +342,14 @@ func (s *State) learnBlobs(b Body) {
 	switch e := b.(type) {
 	case Elided:
 		for _, c := range e.Calls {
+			s.noteRef(c.Whole)
 			i := slices.IndexFunc(s.passages, func(p Passage) bool { return p.Call == c.Call })
 			if i >= 0 {
 				s.noteBlob(c.Whole, s.passages[i].Sources)
 			}
 		}
 	case Compacted:
+		s.noteRef(e.Whole)
 		s.noteBlob(e.Whole, append(s.Read(), Person()))
 	}
 }

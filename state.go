@@ -65,6 +65,7 @@ type State struct {
 	known       *knowledge          // their index; nil while there are none
 	blobSources map[Ref][]Source    // not changed, but replaced
 	fileSources map[string][]Source // what calls wrote into files, by path; likewise
+	refs        []Ref               // see Refs
 
 	tokenCount
 }

@@ -193,8 +193,24 @@ type Call struct {
 	// the session knows. Events record what it returned. nil: it is not known.
 	Provenance func() *Provenance
 
+	// Size is how much text the model reads of the result. A tool that can cut a long
+	// text at a better place than the worker does so, and says how to go on. The zero
+	// Size is that of a window of an unknown size: see [Call.ResultSize].
+	Size ResultSize
+
+	// Refs are the blobs that the model can name: see [FindRef].
+	Refs []Ref
+
 	Blobs Blobs     // for large values; never nil
 	Live  io.Writer // what is written here is shown to people at once, and not stored; never nil
+}
+
+// ResultSize returns Size, or its default.
+func (c Call) ResultSize() ResultSize {
+	if c.Size == (ResultSize{}) {
+		return Window{}.ResultSize()
+	}
+	return c.Size
 }
 
 // A Delegation has the arguments of a [Hints].Delegates tool. The result of such a
@@ -229,13 +245,18 @@ type Answer struct {
 
 // A Result is the result of a call.
 type Result struct {
-	Parts  llm.Parts // for the model; long text is cut in the middle, see run.Worker.MaxOutput
+	Parts  llm.Parts // for the model; a text longer than [Call].Size is cut
 	Detail any       // for people and flows; encoded as JSON
 	Source string    // where content from outside came from, such as a URL
 
 	// Picture is a small picture, JPEG or PNG, of what the tool works on as it is
 	// after the call, for people; the model sees the blobs in Parts.
 	Picture []byte
+
+	// Reading means that the text is a document, a page, a file, or a part of one
+	// that was asked for. The model reads more of such a text, and what is too long
+	// loses its end, and not its middle.
+	Reading bool
 
 	// Sources say who wrote the content, if the tool knows it better than its
 	// spec, from which they follow otherwise: a tool with [ToolSpec].From has

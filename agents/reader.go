@@ -149,6 +149,7 @@ func (r *readUntrusted) content(ctx context.Context, call openmanus.Call, in rea
 		return openmanus.Result{}, err
 	}
 	call.Name, call.Input, call.Last = tool.Spec().Name, string(input), nil
+	call.Size.Text = maxContent
 	res, err := tool.Run(ctx, call)
 	if err != nil {
 		return openmanus.Result{}, err

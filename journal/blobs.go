@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -103,6 +104,17 @@ func (s *sessionBlobs) Get(ctx context.Context, ref openmanus.Ref) (io.ReadClose
 		return nil, fmt.Errorf("blob %s: %w", ref, fs.ErrNotExist)
 	}
 	return s.Blobs.Get(ctx, ref)
+}
+
+// FindBlobs implements [openmanus.BlobFinder]. It reads all events that were not read
+// yet.
+func (s *sessionBlobs) FindBlobs(ctx context.Context, text string) ([]openmanus.Ref, error) {
+	if _, err := s.names(ctx, ""); err != nil { // no blob has this name, so it reads everything
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return openmanus.FindRef(slices.Sorted(maps.Keys(s.known)), text), nil
 }
 
 // names reports whether ref is known, after reading the events that were not

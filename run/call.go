@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -67,7 +67,7 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	if x.State.Pictures >= maxPictures {
 		res.Picture = nil
 	}
-	return w.result(ctx, id, res, detail, err)
+	return w.result(ctx, x.State, id, res, detail, err)
 }
 
 // changedArguments returns a note for the model if a call ran with other
@@ -95,7 +95,7 @@ func runTool(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res op
 // result returns the event of a tool's result: its text as valid UTF-8 within
 // the limit, followed by the error.
 func (w *Worker) result(
-	ctx context.Context, id string, res openmanus.Result, detail any, err error,
+	ctx context.Context, s *openmanus.State, id string, res openmanus.Result, detail any, err error,
 ) (openmanus.Body, error) {
 	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source, Sources: res.Sources}
 	if detail != nil {
@@ -118,7 +118,7 @@ func (w *Worker) result(
 		}
 	}
 	d.Picture = w.storePicture(ctx, res.Picture)
-	if err := w.shorten(context.WithoutCancel(ctx), &d); err != nil {
+	if err := w.shorten(context.WithoutCancel(ctx), s, &d, res.Reading); err != nil {
 		return nil, err
 	}
 	return d, nil
@@ -163,14 +163,17 @@ func encodeDetail(detail any) (data json.RawMessage) {
 	return data
 }
 
-// defaultMaxOutput is the default of [Worker].MaxOutput.
-const defaultMaxOutput = 10_000
-
-// shorten makes the texts of a result valid UTF-8 and joins them into one. If
-// that is longer than the limit, it keeps the whole as a blob and cuts the
-// middle out: a marker says how much is missing and how to read it.
-func (w *Worker) shorten(ctx context.Context, d *openmanus.CallDone) error {
-	limit := cmp.Or(w.MaxOutput, defaultMaxOutput)
+// shorten makes the texts of a result valid UTF-8 and joins them into one. If that is
+// longer than the model's window allows, it keeps the whole as a blob and leaves out
+// the middle, or the end of a text that is read from its beginning: a marker says how
+// much is missing and how to read it. What it decides is in the event, so that every
+// request has the same bytes.
+func (w *Worker) shorten(ctx context.Context, s *openmanus.State, d *openmanus.CallDone, reading bool) error {
+	fits := s.Config.Window.ResultSize()
+	limit, cut := fits.Output, withoutMiddle
+	if reading { // a tool that cuts by itself adds a few lines to a text of this size
+		limit, cut = fits.Text+fits.Text/4, withoutEnd
+	}
 	var whole strings.Builder
 	var parts llm.Parts
 	var views llm.Parts
@@ -199,7 +202,7 @@ func (w *Worker) shorten(ctx context.Context, d *openmanus.CallDone) error {
 		if err != nil {
 			return fmt.Errorf("keeping the output of %s: %w", d.Call, err)
 		}
-		d.Whole, text = ref, withoutMiddle(text, limit, ref)
+		d.Whole, text = ref, cut(text, limit, openmanus.ShortRef(s.Refs(), ref))
 	}
 	if text == "" && len(parts) == 0 {
 		text = "(no output)"
@@ -213,7 +216,7 @@ func (w *Worker) shorten(ctx context.Context, d *openmanus.CallDone) error {
 
 // withoutMiddle returns text with its middle replaced by a marker. The result
 // has at most limit bytes, unless limit is too small for the marker.
-func withoutMiddle(text string, limit int, ref openmanus.Ref) string {
+func withoutMiddle(text string, limit int, ref string) string {
 	marker := func(missing, offset int) string {
 		return fmt.Sprintf("\n\n[... %d bytes left out; read_output {\"ref\":%q,\"offset\":%d} shows them ...]\n\n", missing, ref, offset)
 	}
@@ -226,4 +229,11 @@ func withoutMiddle(text string, limit int, ref openmanus.Ref) string {
 		tail++
 	}
 	return text[:head] + marker(tail-head, head) + text[tail:]
+}
+
+// withoutEnd is like withoutMiddle for a text that is read from its beginning.
+func withoutEnd(text string, limit int, ref string) string {
+	end := clip.Page(text, limit-100)
+	return fmt.Sprintf("%s\n\n[... %d bytes left out; read_output {\"ref\":%q,\"offset\":%d} goes on ...]",
+		strings.TrimRight(text[:end], "\n"), len(text)-end, ref, end)
 }

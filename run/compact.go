@@ -32,7 +32,7 @@ func (w *Worker) elide(ctx context.Context, s *openmanus.State) (openmanus.Body,
 		}
 		call := s.FindCall(r.ID)
 		note := fmt.Sprintf("[the result of %s was left out to make room: %d bytes. read_output {\"ref\":%q} shows it. It begins: %q]",
-			call.Name, len(text), ref, beginning(text, 120))
+			call.Name, len(text), openmanus.ShortRef(s.Refs(), ref), beginning(text, 120))
 		e.Calls = append(e.Calls, openmanus.Elision{Call: r.ID, Text: note, Whole: ref})
 	}
 	return e, nil
@@ -149,7 +149,7 @@ func summary(s *openmanus.State, words string, gone []llm.Message, ref openmanus
 	b.WriteString("\n\nAll that was left out can be read and searched word for word:")
 	refs := append(slices.Clip(s.Wholes()), ref)
 	for _, r := range refs[max(0, len(refs)-8):] { // the text of each names the one before
-		fmt.Fprintf(&b, "\nread_output {\"ref\":%q,\"pattern\":\"…\"}", r)
+		fmt.Fprintf(&b, "\nread_output {\"ref\":%q,\"pattern\":\"…\"}", openmanus.ShortRef(s.Refs(), r))
 	}
 	b.WriteString("\n</summary>")
 	return b.String()

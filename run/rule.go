@@ -204,7 +204,8 @@ func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, op
 			"that was redacted in what you read; you do not know the secret and cannot write it", c.Name, p)
 	}
 	call := openmanus.Call{
-		Call: c.Call, Session: x.ID, Last: x.State.Last(c.Name), Children: x.State.Children, Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
+		Call: c.Call, Session: x.ID, Last: x.State.Last(c.Name), Children: x.State.Children,
+		Size: x.State.Config.Window.ResultSize(), Refs: x.State.Refs(), Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
 	}
 	call.Input = input
 	for _, ans := range c.Answers {

@@ -58,7 +58,9 @@ func declaredSources(s *openmanus.State, spec openmanus.ToolSpec, input string) 
 			case a.Kind == openmanus.PathArgument && a.Does != openmanus.Sends:
 				from = append(from, s.FileSources(v)...)
 			case a.Kind == openmanus.BlobArgument:
-				from = append(from, s.SourcesOf(openmanus.Ref(v))...)
+				for _, ref := range openmanus.FindRef(s.Refs(), v) {
+					from = append(from, s.SourcesOf(ref)...)
+				}
 			case a.Kind == openmanus.CommandArgument:
 				from = append(from, commandFiles(s, v)...)
 			}

@@ -56,10 +56,6 @@ type Worker struct {
 	// process.
 	Name string
 
-	// MaxOutput is how many bytes of text the model sees of a result; a blob
-	// keeps the whole. 0 means 10,000.
-	MaxOutput int
-
 	// Files, if not nil, returns the files that a session in state s created
 	// or modified, for the report to its parent.
 	Files func(ctx context.Context, s *openmanus.State) ([]string, error)

@@ -27,6 +27,7 @@ import (
 //	file NAME     writes a file, by other hands than the tools'
 //	remove NAME   removes it
 //	store NAME    keeps a text as a blob; $NAME then stands for its ref
+//	refs          adds refs of blobs that the session names, one a line
 //	restart       makes the tools anew, as in another process
 //	call TOOL     calls a tool with the arguments given
 //	answer        calls it again with a person's answer
@@ -71,6 +72,7 @@ type session struct {
 	tools map[string]openmanus.Tool
 	mem   journal.Memory
 	last  map[string]json.RawMessage
+	refs  []openmanus.Ref
 	names *strings.Replacer
 	vars  []string
 
@@ -136,7 +138,7 @@ func (s *session) use(name, input string, answers ...openmanus.Answer) (openmanu
 	}
 	s.call = openmanus.Call{
 		Call: llm.Call{ID: "c", Name: name, Input: fixed}, Session: "s", Answers: answers,
-		Last: s.last[name], Blobs: &s.mem, Live: io.Discard,
+		Last: s.last[name], Refs: s.refs, Blobs: &s.mem, Live: io.Discard,
 	}
 	res, err := tool.Run(context.Background(), s.call)
 	if err == nil && res.Detail != nil {
@@ -179,7 +181,12 @@ func (s *session) play(t *testing.T, f txtar.File) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.refs = append(s.refs, ref)
 		s.define("$"+name, string(ref))
+	case "refs":
+		for _, ref := range strings.Fields(text) {
+			s.refs = append(s.refs, openmanus.Ref(ref))
+		}
 	case "restart":
 		s.restart(t)
 	case "call":

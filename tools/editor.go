@@ -84,7 +84,7 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 	}
 	switch in.Command {
 	case "view":
-		return e.view(ctx, t, in.ViewRange)
+		return e.view(ctx, call, t, in.ViewRange)
 	case "str_replace":
 		return e.replace(ctx, call, t, in)
 	case "insert":

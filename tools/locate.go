@@ -23,11 +23,11 @@ func locate(text, old, path string) (span, error) {
 	switch {
 	case len(found) == 0:
 		return span{}, refuse("No replacement was performed, old_str `%s` did not appear verbatim in %s.%s",
-			clip(old, 1000), path, nearest(text, old))
+			cut(old, 1000), path, nearest(text, old))
 	case len(found) > 1:
 		return span{}, refuse("No replacement was performed. Multiple occurrences of old_str `%s` in lines "+
 			"%s. "+
-			"Please ensure it is unique", clip(old, 1000), pyList(linesOf(text, found)...))
+			"Please ensure it is unique", cut(old, 1000), pyList(linesOf(text, found)...))
 	}
 	return found[0], nil
 }

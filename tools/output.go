@@ -2,15 +2,16 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 type outputInput struct {
@@ -28,50 +29,81 @@ func NewReadOutput() openmanus.Tool {
 		specOf("read_output", openmanus.Hints{ReadOnly: true, Idempotent: true},
 			openmanus.Argument{Name: "ref", Kind: openmanus.BlobArgument, Does: openmanus.Reads}),
 		func(ctx context.Context, call openmanus.Call, in outputInput) (openmanus.Result, error) {
-			text, err := readOutput(ctx, call.Blobs, in)
+			text, err := readOutput(ctx, call, in)
 			if err != nil {
 				return openmanus.Result{}, err
 			}
-			return openmanus.TextResult("%s", text), nil
+			res := openmanus.TextResult("%s", text)
+			res.Reading = true
+			return res, nil
 		})
 }
 
-var refPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 // readOutput returns the part of the blob that in asks for.
-func readOutput(ctx context.Context, blobs openmanus.Blobs, in outputInput) (string, error) {
-	if !refPattern.MatchString(in.Ref) {
-		return "", fmt.Errorf("%s is not a ref: copy it from the marker of the shortened result, "+
-			"sha256: and 64 hexadecimal digits", clip(in.Ref, 100))
+func readOutput(ctx context.Context, call openmanus.Call, in outputInput) (string, error) {
+	ref, err := findOutput(ctx, call, in.Ref)
+	if err != nil {
+		return "", err
 	}
-	data, err := openmanus.ReadBlob(ctx, blobs, openmanus.Ref(in.Ref))
+	data, err := openmanus.ReadBlob(ctx, call.Blobs, ref)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no output %s: copy the ref from the marker of the shortened result",
-			in.Ref)
+		return "", noOutput(call, in.Ref)
 	case err != nil:
 		return "", fmt.Errorf("reading the output: %w", err)
 	case in.Offset > len(data):
 		return "", fmt.Errorf("the offset %d is beyond the end: the output has %d bytes", in.Offset,
 			len(data))
 	}
-	if in.Limit == 0 {
-		in.Limit = resultLimit
-	}
+	size := call.ResultSize().Text
+	in.Limit = min(cmp.Or(in.Limit, size*3/4), size)
 	from := runeAt(data, in.Offset)
 	if in.Pattern != "" {
 		return grepOutput(data, from, in)
 	}
-	to := runeAt(data, min(from+in.Limit, len(data)))
-	if to <= from && from < len(data) { // the limit is shorter than a character
-		_, n := utf8.DecodeRune(data[from:])
-		to = from + n
-	}
+	to := from + clip.Page(string(data[from:min(len(data), from+in.Limit+utf8.UTFMax)]), in.Limit)
 	head := fmt.Sprintf("(bytes %d to %d of %d)\n", from, to, len(data))
 	if to < len(data) {
 		head = fmt.Sprintf("(bytes %d to %d of %d; offset %d shows the next ones)\n", from, to, len(data), to)
 	}
 	return head + printable(string(data[from:to])), nil
+}
+
+// findOutput returns the output that the model calls by a short ref or a whole one.
+func findOutput(ctx context.Context, call openmanus.Call, name string) (openmanus.Ref, error) {
+	found := openmanus.FindRef(call.Refs, name)
+	if blobs, ok := call.Blobs.(openmanus.BlobFinder); ok && len(found) == 0 {
+		var err error
+		if found, err = blobs.FindBlobs(ctx, name); err != nil {
+			return "", fmt.Errorf("reading the output: %w", err)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", noOutput(call, name)
+	case 1:
+		return found[0], nil
+	}
+	var long []string
+	for _, r := range found {
+		long = append(long, openmanus.ShortRef(found, r))
+	}
+	return "", fmt.Errorf("the ref %s could be %s: write more of it", cut(name, 100), strings.Join(long, " or "))
+}
+
+// noOutput is the error for a ref that names nothing. It names the last refs of the
+// session.
+func noOutput(call openmanus.Call, name string) error {
+	const most = 8
+	if len(call.Refs) == 0 {
+		return fmt.Errorf("there is no output %s: no result of this session was shortened", cut(name, 100))
+	}
+	var refs []string
+	for _, r := range call.Refs[max(0, len(call.Refs)-most):] {
+		refs = append(refs, openmanus.ShortRef(call.Refs, r))
+	}
+	return fmt.Errorf("there is no output %s. The last ones are %s: the marker in a shortened result has its ref",
+		cut(name, 100), strings.Join(refs, ", "))
 }
 
 // runeAt returns the offset at or before i at which a character begins.
@@ -98,7 +130,7 @@ func grepOutput(data []byte, from int, in outputInput) (string, error) {
 		}
 		if p.re.Match(data[start:end]) {
 			text := strings.TrimSuffix(string(data[start:end]), "\r")
-			line := fmt.Sprintf("%d: %s\n", start, clip(printable(text), shownLine))
+			line := fmt.Sprintf("%d: %s\n", start, cut(printable(text), shownLine))
 			if b.Len() > 0 && b.Len()+len(line) > in.Limit {
 				fmt.Fprintf(&b, "(there is more; offset %d shows the next ones)\n", start)
 				break

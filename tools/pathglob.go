@@ -41,7 +41,7 @@ func newPathGlob(pattern, workspace string) (pathGlob, error) {
 		return g, fmt.Errorf("the glob %q is empty; an example is **/*.go", pattern)
 	case len(p) > maxGlob || alternatives(p) > maxAlternatives:
 		return g, fmt.Errorf("the glob %q is too long or has too many alternatives; use several calls",
-			clip(pattern, 100))
+			cut(pattern, 100))
 	case !doublestar.ValidatePattern(g.pattern):
 		return g, fmt.Errorf("the glob %q is not valid: a [ or { is not closed", pattern)
 	}

@@ -195,7 +195,7 @@ func (r *pythonRun) unusable(told *pythonRecords, err error, printed string) err
 		reason = "not found"
 	case err == nil || errors.As(err, &exit):
 		said := strings.TrimSpace(string(told.other) + printed)
-		reason = clip(fmt.Sprintf("it is not Python 3: it ended with %v %s",
+		reason = cut(fmt.Sprintf("it is not Python 3: it ended with %v %s",
 			cmp.Or(exit, new(workspace.ExitError)), said), 500)
 	case errors.Is(err, context.Canceled):
 		return errors.New("the session was closed while this ran")

@@ -6,11 +6,6 @@ import (
 	"strings"
 )
 
-// resultLimit is how many bytes of text a tool returns by itself. It is below
-// the size at which results are cut in the middle: a part that was chosen is
-// worth more than two ends.
-const resultLimit = 9000
-
 // lineLimit is how many bytes of one line are shown.
 const lineLimit = 2000
 
@@ -44,7 +39,7 @@ func numbered(lines []string, first, limit int) string {
 			fmt.Fprintf(&b, "       ... (%d more lines)\n", len(lines)-i)
 			break
 		}
-		fmt.Fprintf(&b, "%6d\t%s\n", first+i, clip(printable(l), lineLimit))
+		fmt.Fprintf(&b, "%6d\t%s\n", first+i, cut(printable(l), lineLimit))
 	}
 	return b.String()
 }
@@ -52,8 +47,8 @@ func numbered(lines []string, first, limit int) string {
 // printable returns s as valid UTF-8.
 func printable(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// clip cuts s after limit bytes if it is longer, and says so.
-func clip(s string, limit int) string {
+// cut cuts s after limit bytes if it is longer, and says so.
+func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

@@ -18,14 +18,14 @@ import (
 const maxImage = 3_750_000
 
 // view carries out the command view. lines is the argument view_range.
-func (e *editor) view(ctx context.Context, t target, lines []int) (openmanus.Result, error) {
+func (e *editor) view(ctx context.Context, call openmanus.Call, t target, lines []int) (openmanus.Result, error) {
 	var none openmanus.Result
 	if t.info.IsDir() {
 		if len(lines) > 0 {
 			return none, refuse("The `view_range` parameter is not allowed when `path` points to a " +
 				"directory.")
 		}
-		return e.viewDir(ctx, t)
+		return e.viewDir(ctx, call, t)
 	}
 	f, err := e.ws.FS().Open(t.name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *editor) view(ctx context.Context, t target, lines []int) (openmanus.Res
 	if lines != nil && len(lines) != 2 {
 		return none, refuse("Invalid `view_range`. It should be a list of two integers.")
 	}
-	return viewText(ctx, r, t, lines)
+	return viewText(ctx, call, r, t, lines)
 }
 
 // viewBinary shows an image. For other files the error says what they are.
@@ -74,13 +74,15 @@ func viewBinary(r io.Reader, t target, mime string, lines []int) (openmanus.Resu
 }
 
 // viewText shows lines of a text file.
-func viewText(ctx context.Context, r *bufio.Reader, t target, lines []int) (openmanus.Result, error) {
+func viewText(
+	ctx context.Context, call openmanus.Call, r *bufio.Reader, t target, lines []int,
+) (openmanus.Result, error) {
 	var none openmanus.Result
 	from, to := 1, -1
 	if lines != nil {
 		from, to = lines[0], lines[1]
 	}
-	p := page{from: from, to: to, limit: resultLimit}
+	p := page{from: from, to: to, limit: call.ResultSize().Text}
 	if err := p.read(ctx, r); err != nil {
 		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
 	}
@@ -104,7 +106,9 @@ func viewText(ctx context.Context, r *bufio.Reader, t target, lines []int) (open
 	if p.odd {
 		b.WriteString("(bytes that are not UTF-8 are shown as \uFFFD)\n")
 	}
-	return openmanus.TextResult("%s", b.String()), nil
+	res := openmanus.TextResult("%s", b.String())
+	res.Reading = true
+	return res, nil
 }
 
 // checkRange refuses a view_range outside the lines of a file, in the words of
@@ -125,11 +129,11 @@ func checkRange(from, to, total int) error {
 }
 
 // viewDir lists what is below a directory, up to 2 levels deep.
-func (e *editor) viewDir(ctx context.Context, t target) (openmanus.Result, error) {
+func (e *editor) viewDir(ctx context.Context, call openmanus.Call, t target) (openmanus.Result, error) {
 	var b strings.Builder
-	left := 0
+	left, limit := 0, call.ResultSize().Output*9/10
 	add := func(line string) {
-		if b.Len()+len(line) > resultLimit {
+		if b.Len()+len(line) > limit {
 			left++
 			return
 		}

@@ -48,6 +48,8 @@ type Document struct {
 	About  string // one line about it, such as "12 pages" or "640 × 480 pixels"
 	Parts  []Part
 	Notes  []string // what could not be read, and why; at most 50
+	Total  int      // how many parts there are, asked for or not; 0: as many as the last one's number
+	More   bool     // Options.MaxText left something out
 
 	MIME  string // of Image
 	Image []byte // the file itself, if it is an image that models accept
@@ -71,6 +73,7 @@ type Options struct {
 	From, To int   // the first and the last part, from 1; 0 means the first and the last there is
 	MaxBytes int64 // of the file; 0 means 128 MiB
 	MaxText  int   // bytes of text in all; 0 means 1 MiB. Text beyond it is left out, with a note
+	Paged    bool  // no such note: the caller goes on where the text ends
 }
 
 const (
@@ -116,7 +119,7 @@ func parse(ctx context.Context, fsys fs.FS, name string, raw []byte, o Options) 
 	if err := r.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if r.left > 0 {
+	if r.doc.More = r.doc.More || r.left > 0; r.left > 0 && !o.Paged {
 		r.note("another %s of text are left out: read fewer parts at a time", humanize.IBytes(uint64(r.left)))
 	}
 	return r.doc, ctx.Err()

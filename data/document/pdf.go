@@ -39,7 +39,7 @@ func (r *reader) pdf() error {
 	if n < 1 || n > maxPages {
 		return fmt.Errorf("the PDF claims to have %d pages", n)
 	}
-	r.doc.Format, r.doc.About = "PDF", fmt.Sprintf("%d pages", n)
+	r.doc.Format, r.doc.About, r.doc.Total = "PDF", fmt.Sprintf("%d pages", n), n
 	return r.pdfPages(ctx, f, n)
 }
 
@@ -56,7 +56,9 @@ func (r *reader) pdfPages(ctx context.Context, f *pdf.Reader, n int) error {
 			break
 		}
 		if r.full() {
-			r.note("the pages from %d on are left out", i)
+			if r.doc.More = true; !r.o.Paged {
+				r.note("the pages from %d on are left out", i)
+			}
 			break
 		}
 		text, err := pageText(f, i)

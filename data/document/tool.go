@@ -7,8 +7,10 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -35,10 +37,11 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 	spec := toolspec.Read(specFiles, "spec", "read_document", openmanus.Hints{ReadOnly: true, Idempotent: true},
 		openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads})
 	type input struct {
-		Path  string `json:"path"`
-		Pages string `json:"pages"`
+		Path   string `json:"path"`
+		Pages  string `json:"pages"`
+		Offset int    `json:"offset"`
 	}
-	return openmanus.Func(spec, func(ctx context.Context, _ openmanus.Call, in input) (openmanus.Result, error) {
+	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 		name, err := workspace.Name(ws.Dir(), in.Path)
 		if err != nil {
 			return openmanus.Result{}, err
@@ -47,11 +50,16 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		if err != nil {
 			return openmanus.Result{}, err
 		}
+		o.Paged, o.MaxText = true, in.Offset+1<<20
 		d, err := Read(ctx, ws.FS(), name, o)
 		if err != nil {
 			return openmanus.Result{}, err
 		}
-		return result(name, d, in.Pages), nil
+		next, err := d.page(o, in.Offset, call.ResultSize().Text)
+		if err != nil {
+			return openmanus.Result{}, err
+		}
+		return result(name, d, in.Pages, next), nil
 	})
 }
 
@@ -75,10 +83,80 @@ func selection(pages string) (o Options, err error) {
 	return o, nil
 }
 
+// page leaves in d what the model reads at a time: whole parts, in about limit bytes, or
+// as much as fits of the first one after its byte offset. It returns how to go on, or "".
+func (d *Document) page(o Options, offset, limit int) (next string, err error) {
+	if len(d.Parts) == 0 {
+		return "", nil
+	}
+	first := &d.Parts[0]
+	size := len(first.Text)
+	if offset > size || offset < 0 {
+		return "", fmt.Errorf("the offset %d is beyond the end: %s has %d bytes", offset, first.Label, size)
+	}
+	for offset > 0 && offset < size && !utf8.RuneStart(first.Text[offset]) {
+		offset--
+	}
+	first.Text = first.Text[offset:]
+	if n := clip.Page(first.Text, limit); n < len(first.Text) || d.More && len(d.Parts) == 1 {
+		first.Text, d.Parts = first.Text[:n], d.Parts[:1]
+		return fmt.Sprintf("(%s: bytes %d to %d of %s; pages %q, offset %d goes on)", first.Label, offset, offset+n,
+			ofAll(size, d.More && size == offset+n), rest(first.Number, o.To), offset+n), nil
+	}
+	last, whole := d.Parts[len(d.Parts)-1].Number, len(d.Parts)
+	if d.More { // something of the last one is missing
+		whole--
+	}
+	n, used := 0, 0
+	for ; n < whole; n++ {
+		if used += len(d.Parts[n].Text) + len(d.Parts[n].Label) + len("\n---  ---\n\n"); used > limit && n > 0 {
+			break
+		}
+	}
+	if n == len(d.Parts) {
+		return "", nil
+	}
+	from, to, of := first.Number, d.Parts[n-1].Number, ""
+	if total := max(d.Total, last); d.Total > 0 || o.To == 0 && !d.More {
+		of = fmt.Sprintf(" of %d", total)
+	}
+	next, d.Parts = rest(d.Parts[n].Number, o.To), d.Parts[:n]
+	return fmt.Sprintf("(%s %s%s; pages %q goes on)", d.kind(), rest(from, to), of, next), nil
+}
+
+// rest writes a selection from a part on.
+func rest(from, to int) string {
+	switch to {
+	case 0:
+		return fmt.Sprintf("%d-", from)
+	case from:
+		return strconv.Itoa(from)
+	}
+	return fmt.Sprintf("%d-%d", from, to)
+}
+
+// ofAll writes a size that may be larger.
+func ofAll(size int, more bool) string {
+	if more {
+		return fmt.Sprintf("more than %d", size)
+	}
+	return strconv.Itoa(size)
+}
+
+// kind returns what the parts are called: pages, slides, sheets, or else parts.
+func (d *Document) kind() string {
+	for _, k := range []string{"page", "slide", "sheet"} {
+		if strings.HasPrefix(d.Parts[0].Label, k+" ") {
+			return k + "s"
+		}
+	}
+	return "parts"
+}
+
 // result is what the model reads of a document: a line about it, the text, and
 // the image if there is one. pages is the argument, for the error that it fits
-// nothing.
-func result(name string, d *Document, pages string) openmanus.Result {
+// nothing; next is how to go on.
+func result(name string, d *Document, pages, next string) openmanus.Result {
 	detail := Detail{Path: name, Format: d.Format, About: d.About, Notes: d.Notes}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s\n", name, d.Format, d.About)
@@ -93,8 +171,11 @@ func result(name string, d *Document, pages string) openmanus.Result {
 		fmt.Fprintf(&b, "\nThere is no text%s.\n", in)
 	}
 	b.WriteString(d.String())
+	if next != "" {
+		b.WriteString("\n" + next + "\n")
+	}
 	res := openmanus.TextResult("%s", b.String())
-	res.Detail = detail
+	res.Detail, res.Reading = detail, true
 	if d.Image != nil {
 		res.Parts = append(res.Parts, llm.Blob{MIME: d.MIME, Name: path.Base(name), Data: d.Image})
 	}

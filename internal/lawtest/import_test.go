@@ -213,6 +213,7 @@ var adapters = []floor{
 	{pkg: "llm/scripted", may: map[string]string{module + "/llm/provider": serves, module + "/llm": models, "golang.org/x/tools/txtar": casts}},
 	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
+		module + "/internal/clip":              "texts are cut where a reader would",
 		module + "/internal/toolspec":          byHand,
 		module:                                 speaks,
 		module + "/llm":                        models,
@@ -331,6 +332,7 @@ var adapters = []floor{
 		module + "/internal/ctxio":      "reading ends with its context",
 		"github.com/dustin/go-humanize": "sizes, as people write them",
 		"github.com/ledongthuc/pdf":     "PDF",
+		module + "/internal/clip":       "texts are cut where a reader would",
 		module + "/internal/ooxml":      "DOCX, PPTX and XLSX",
 		"golang.org/x/image/bmp":        "the size of an image",
 		"golang.org/x/image/tiff":       "the size of an image",

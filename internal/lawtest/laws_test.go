@@ -294,6 +294,39 @@ func TestLaw09LargeTextsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
+// A document is read from its beginning: what is too long loses its end, and not its
+// middle, at the end of a line. How much is shown depends on the model's window, and
+// on nothing that changes later.
+func TestLaw10ADocumentKeepsItsBeginning(t *testing.T) {
+	line := strings.Repeat("é", 50) + "\n"
+	whole := strings.Repeat(line, 2000)
+	for window, limit := range map[int]int{0: 50_000, 16_000: 10_000, 200_000: 50_000} {
+		doc := tool("doc", openmanus.Hints{ReadOnly: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
+			if got := call.ResultSize().Text; got != limit*4/5 {
+				t.Errorf("window %d: the tool may return %d bytes", window, got)
+			}
+			res := openmanus.TextResult("%s", whole)
+			res.Reading = true
+			return res, nil
+		})
+		m := lines(llmtest.Use("x", "doc", "{}"), llmtest.Say("ok"))
+		a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{doc}, Window: openmanus.Window{Tokens: window}}
+		l, j := begin(t, a, "go")
+		wake(t, l)
+		seen, _ := result(t, j, "c0-1")
+		head, marker, found := strings.Cut(seen, "\n\n[... ")
+		shown := len(head) + 1
+		want := fmt.Sprintf(`%d bytes left out; read_output {"ref":%q,"offset":%d} goes on ...]`, len(whole)-shown,
+			openmanus.ShortRef(nil, openmanus.RefOf([]byte(whole))), shown)
+		if !found || marker != want || whole[:shown] != head+"\n" || shown%len(line) != 0 {
+			t.Errorf("window %d: %d bytes and %q, want %q", window, shown, marker, want)
+		}
+		if len(seen) > limit || len(seen) < limit*3/4 {
+			t.Errorf("window %d: the model reads %d bytes", window, len(seen))
+		}
+	}
+}
+
 func TestLaw10TheModelSeesTheCutOutputAndPeopleTheDetail(t *testing.T) {
 	whole := strings.Repeat("0123456789abcdé\n", 10_000)
 	big := tool("big", openmanus.Hints{ReadOnly: true}, func(context.Context, openmanus.Call) (openmanus.Result, error) {
@@ -315,14 +348,18 @@ func TestLaw10TheModelSeesTheCutOutputAndPeopleTheDetail(t *testing.T) {
 	}
 	var missing int
 	var args struct {
-		Ref    openmanus.Ref
+		Ref    string
 		Offset int
 	}
 	from, to := strings.Index(marker, "{"), strings.Index(marker, "}")+1
 	if _, err := fmt.Sscanf(marker, "%d bytes left out", &missing); err != nil || json.Unmarshal([]byte(marker[from:to]), &args) != nil {
 		t.Fatalf("the marker cannot be used: %q", marker)
 	}
-	kept, err := openmanus.ReadBlob(t.Context(), j, args.Ref)
+	refs := openmanus.FindRef(stateOf(t, j).Refs(), args.Ref)
+	if len(args.Ref) != 8 || len(refs) != 1 {
+		t.Fatalf("the ref %q leads to %v", args.Ref, refs)
+	}
+	kept, err := openmanus.ReadBlob(t.Context(), j, refs[0])
 	if err != nil || string(kept) != whole {
 		t.Fatalf("the whole output cannot be read: %d bytes, %v", len(kept), err)
 	}
@@ -330,7 +367,7 @@ func TestLaw10TheModelSeesTheCutOutputAndPeopleTheDetail(t *testing.T) {
 		t.Errorf("what is missing is not where the marker says: %q", marker)
 	}
 	for _, ev := range events(t, j, sess) {
-		if d, ok := ev.Body.(openmanus.CallDone); ok && (string(d.Detail) != `{"table":"for people"}` || d.Whole != args.Ref) {
+		if d, ok := ev.Body.(openmanus.CallDone); ok && (string(d.Detail) != `{"table":"for people"}` || d.Whole != refs[0]) {
 			t.Errorf("people see %s and %s", d.Detail, d.Whole)
 		}
 	}

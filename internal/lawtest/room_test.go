@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -156,11 +157,29 @@ func callsOf(t *testing.T, j openmanus.Journal) map[string]string {
 	return calls
 }
 
+// stateOf folds the journal of the session.
+func stateOf(t *testing.T, j openmanus.Journal) *openmanus.State {
+	t.Helper()
+	s, err := openmanus.Load(t.Context(), j, sess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var refIn = regexp.MustCompile(`"ref":"([0-9a-f]+)"`)
+
 // reachable is text with all that the references in it lead to.
 func reachable(t *testing.T, j *journal.Memory, text string) string {
 	seen := make(map[openmanus.Ref]bool)
+	refs := stateOf(t, j).Refs()
 	for todo := []string{text}; len(todo) > 0; todo = todo[1:] {
-		for _, ref := range (journal.Stored{Body: []byte(todo[0])}).Refs() {
+		for _, m := range refIn.FindAllStringSubmatch(todo[0], -1) {
+			found := openmanus.FindRef(refs, m[1])
+			if len(found) != 1 {
+				t.Fatalf("the ref %s leads to %v", m[1], found)
+			}
+			ref := found[0]
 			if seen[ref] {
 				continue
 			}
