@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient soak live clean
+.PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient tasks soak live clean
 
 build: ## bin/openmanus
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
@@ -43,6 +43,9 @@ agentdojo: build ## AgentDojo's 97 tasks and 949 attacks; DOJOFLAGS="--sample 40
 
 obedient: ## every attack on an obedient model, and their harmless twins
 	OBEDIENT=all scripts/test -timeout 30m -- ./internal/obedient
+
+tasks: deps ## real tasks with the binary, and what each needs; TASK=name, SHOW=1, UPDATE=1
+	@cd internal/tasks && go test -count=1 -timeout 30m -args $(if $(TASK),-task "$(TASK)") $(if $(SHOW),-show) $(if $(UPDATE),-update)
 
 soak: ## long: fuzzing for an hour a target, and 1,000 kills
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
