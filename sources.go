@@ -43,6 +43,7 @@ type Source struct {
 const (
 	FromPerson  = "person"   // the user of the session
 	FromProgram = "program"  // this program, or its configuration
+	FromNetwork = "network"  // what a command read that had more than the sandbox gives: anyone
 	FromMCP     = "mcp:"     // and the name of a server
 	FromFile    = "file:"    // and a path; "." is the workspace, no file in particular
 	FromSession = "session:" // and the id of another session

@@ -123,6 +123,36 @@ type Hints struct {
 	// it is ruled on and runs only when these are done, even if it is ReadOnly.
 	// [ToolSpec].Hints must say it; those of a single call do not count
 	Ordered bool `json:"ordered,omitempty"`
+
+	// Reach says how far the call goes beyond the sandbox in which the other calls
+	// of its tool run. The user is asked about every call that has one
+	Reach Reach `json:"reach,omitempty"`
+}
+
+// A Reach says how far a call goes beyond a sandbox. The zero value is not at all.
+type Reach string
+
+// The reaches.
+const (
+	ReachNetwork Reach = "network" // it stays inside, and connects to whatever this machine reaches
+	ReachOutside Reach = "outside" // it has all rights of the user
+)
+
+// Where completes a sentence about something that runs: "outside the sandbox".
+func (r Reach) Where() string {
+	if r == ReachOutside {
+		return "outside the sandbox"
+	}
+	return "with the network"
+}
+
+// Question is what the user is asked about a call of a tool.
+func (r Reach) Question(tool string) string {
+	q := "May " + tool + " run this " + r.Where() + "? It can then "
+	if r == ReachOutside {
+		return q + "read and change everything that you can."
+	}
+	return q + "connect to whatever this machine reaches."
 }
 
 // A CallHinter is a [Tool] whose calls differ in what they may do. Hints returns
@@ -363,7 +393,8 @@ const (
 var AllowAll Gate = Mode(ApproveAll)
 
 // A Mode is a gate with one setting. All modes allow calls that are ReadOnly,
-// Internal or Final. The zero Mode is [ApproveAsk].
+// Internal or Final. None allows a call that has a Reach: the user is asked, or in
+// the mode readonly it is denied. The zero Mode is [ApproveAsk].
 type Mode string
 
 // Rule implements [Gate].
@@ -371,6 +402,8 @@ func (m Mode) Rule(_ context.Context, call Call, spec ToolSpec) (Verdict, error)
 	h := spec.Hints
 	v := Verdict{Rule: "mode " + string(cmp.Or(m, ApproveAsk))}
 	switch {
+	case h.Reach != "" && m != ApproveReadOnly:
+		v.Ask, v.Scoped, v.Reason = true, h.Reach == ReachNetwork, h.Reach.Question(call.Name)
 	case h.ReadOnly || h.Internal || h.Final, m == ApproveAll, m == ApproveEdits && h.Edits:
 		v.Allow = true
 	case m == ApproveReadOnly:

@@ -33,10 +33,11 @@
 //  2. a remembered decision that denies this very call
 //  3. the mode readonly
 //  4. where the arguments came from: see [RuleProvenance]
-//  5. a rule that asks
-//  6. a remembered decision that allows this very call
-//  7. a rule that allows
-//  8. the mode
+//  5. how far the call goes beyond the sandbox: see [RuleReach]
+//  6. a rule that asks
+//  7. a remembered decision that allows this very call
+//  8. a rule that allows
+//  9. the mode
 //
 // # Commands
 //

@@ -86,8 +86,8 @@ func (g *Gate) sandboxed() bool { return g.o.Sandbox != "" && g.o.Sandbox != "no
 
 // Rule implements [openmanus.Gate]. It asks, in this order: rules that deny,
 // remembered decisions that deny, the mode readonly, where the arguments came from
-// (see [RuleProvenance]), rules that ask, remembered decisions that allow, rules
-// that allow, and the mode. Calls that are Internal or Final change nothing but the
+// (see [RuleProvenance]), how far the call goes (see [RuleReach]), rules that ask,
+// remembered decisions that allow, rules that allow, and the mode. Calls that are Internal or Final change nothing but the
 // session: only rules and the mode decide on them. An error comes from the memory:
 // then nothing is allowed, because a decision that denies the call may be in there.
 func (g *Gate) Rule(
@@ -114,6 +114,10 @@ func (g *Gate) Rule(
 	if known && !past.Allow {
 		return denied(past.rule(), "the person denied this call, now and for the future"), nil
 	}
+	if g.o.Mode == openmanus.ApproveReadOnly && h.Reach != "" {
+		return denied(RuleReach, "this session is read-only, so nothing runs "+h.Reach.Where()+": go on with what "+
+			"the sandbox has, or tell the person which command to run"), nil
+	}
 	if g.o.Mode == openmanus.ApproveReadOnly && !h.ReadOnly {
 		return g.o.Mode.Rule(ctx, call, spec)
 	}
@@ -122,6 +126,11 @@ func (g *Gate) Rule(
 			return denied(RuleProvenance, "this session is read-only, and "+c.who+" wants "+c.what), nil
 		}
 		return ask(RuleProvenance, c.question()), nil
+	}
+	if h.Reach != "" {
+		v := ask(RuleReach, h.Reach.Question(call.Name)+sourcesOf(call.Provenance))
+		v.Scoped = h.Reach == openmanus.ReachNetwork
+		return v, nil
 	}
 	if known {
 		return allowed(past.rule()), nil

@@ -15,6 +15,15 @@ import (
 // neither rules that allow, nor remembered decisions, nor the mode "all" do.
 const RuleProvenance = "provenance"
 
+// RuleReach is the rule of questions and denials about calls that go beyond the
+// sandbox: see [openmanus.Hints].Reach. Only a person answers such a question, for
+// this call or, if it is about the network, for this very command in the session.
+const RuleReach = "reach"
+
+// OnlyPerson reports whether questions of a rule are for a person alone: neither rules
+// that allow, nor remembered decisions, nor the mode "all" answer them.
+func OnlyPerson(rule string) bool { return rule == RuleProvenance || rule == RuleReach }
+
 // A concern is why a call is not harmless, in view of where its arguments came
 // from.
 type concern struct {
@@ -191,7 +200,7 @@ func (j judge) running(a argument) *concern {
 		return nil
 	}
 	how := "outside the sandbox"
-	if j.gate.sandboxed() && j.spec.Hints.Sandboxed {
+	if j.gate.sandboxed() && (j.spec.Hints.Sandboxed || j.spec.Hints.Reach == openmanus.ReachNetwork) {
 		how = "with a network"
 	}
 	return &concern{sourceName(part.Source), fmt.Sprintf("%s run %s: %s", j.call.Name, how, quote(a.Value[part.From:part.To]))}
@@ -539,6 +548,9 @@ func sourceName(s openmanus.Source) string {
 	}
 	if name, ok := cut(openmanus.FromSession); ok {
 		return "the sub-agent " + name
+	}
+	if s.From == openmanus.FromNetwork {
+		return "the network"
 	}
 	if u, err := url.Parse(s.From); err == nil && u.Host != "" {
 		return "the page " + strings.TrimSuffix(u.Host+u.EscapedPath(), "/")

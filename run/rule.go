@@ -151,6 +151,11 @@ func fingerprint(call openmanus.Call, preview string) string {
 // which it was allowed. Arguments that the person changed, and a call that has run
 // before, are not checked.
 func (w *Worker) outdated(ctx context.Context, t openmanus.Tool, c *openmanus.CallState, call openmanus.Call) error {
+	if spec := t.Spec(); hint(t, call, &spec) == nil && spec.Hints.Reach != "" && spec.Hints.Reach != c.Hints.Reach &&
+		c.Ruled.Input == "" {
+		return fmt.Errorf("%s did not run: it would now run %s, and was not allowed to. Make the call again",
+			c.Name, spec.Hints.Reach.Where())
+	}
 	if allowed := c.Ruled.Scope; allowed != "" {
 		switch scope, err := w.scope(ctx, t, call); {
 		case err != nil:

@@ -13,6 +13,10 @@ import (
 // it: as the tool says, or as follows from what its spec declares. What this program
 // says of the session itself has no sources.
 func sourcesOf(s *openmanus.State, spec openmanus.ToolSpec, input string, res openmanus.Result) []openmanus.Source {
+	if spec.Hints.Reach != "" { // it may have printed private files, too
+		network := openmanus.Source{From: openmanus.FromNetwork, Private: true}
+		return append(withFiles(s, append(declaredSources(s, spec, input), res.Sources...)), network)
+	}
 	switch {
 	case res.Sources != nil:
 		return withFiles(s, res.Sources)

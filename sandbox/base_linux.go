@@ -150,7 +150,7 @@ func (b *base) Close() error {
 // started, with the errors that a workspace promises: exec.ErrNotFound for a
 // program, fs.ErrNotExist for the rest.
 func (b *base) prepare(c *workspace.Spawn) ([]string, error) {
-	env, dir := slices.Concat(b.env, c.Env), c.Dir
+	env, dir := slices.Concat(b.env, b.wayOut(c), c.Env), c.Dir
 	if err := errors.Join(b.view.checkHidden(), b.checkVisible(dir)); err != nil {
 		return nil, err
 	}

@@ -167,9 +167,6 @@ func (b *bubblewrap) build(ctx context.Context) error {
 		b.view.uid, b.view.gid = insideID, insideID
 	}
 	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
-	if b.o.Network == Hosts {
-		b.env = append(b.env, proxyEnv()...)
-	}
 	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"),
 		b.view.home: b.private.path("home")}
 	b.ready = sync.OnceValue(b.finish)
@@ -206,20 +203,46 @@ func (b *bubblewrap) finish() error {
 	return err
 }
 
+// resolverFiles are what says how this machine resolves names.
+var resolverFiles = []string{"/etc/resolv.conf", "/etc/hosts"}
+
 // copyResolver lets commands with the network of this machine resolve names as
-// this machine does.
+// this machine does. If not all commands have it, there are places to mount the
+// files for those that do: see argsFor.
 func (b *bubblewrap) copyResolver() error {
-	if b.o.Network != AllNetwork {
-		return nil
-	}
 	var errs []error
-	for _, name := range []string{"/etc/resolv.conf", "/etc/hosts"} {
-		if data, err := os.ReadFile(name); err == nil {
+	for _, name := range resolverFiles {
+		data, err := os.ReadFile(name)
+		if b.o.Network != AllNetwork {
+			if _, there := os.Lstat(b.private.path(name)); there == nil {
+				continue
+			}
+			data = nil
+		}
+		if err == nil {
 			errs = append(errs, os.WriteFile(b.private.path(name), data, 0o644))
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// argsFor returns the arguments of bwrap for a command, but for what may change from
+// command to command.
+func (b *bubblewrap) argsFor(c *workspace.Spawn) []string {
+	if !c.Networked || b.o.Network == AllNetwork {
+		return b.args
+	}
+	args := slices.DeleteFunc(slices.Clone(b.args), func(a string) bool { return a == unshareNet })
+	for _, name := range resolverFiles {
+		if _, err := os.Lstat(b.private.path(name)); err == nil {
+			args = append(args, "--ro-bind-try", name, name)
+		}
+	}
+	return args
+}
+
+// unshareNet has bwrap make a network namespace.
+const unshareNet = "--unshare-net"
 
 // Name implements [workspace.Cage].
 func (b *bubblewrap) Name() string { return string(Bubblewrap) }
@@ -251,7 +274,7 @@ func (b *bubblewrap) arguments() ([]string, error) {
 		"--seccomp", "3", "--info-fd", "4", "--block-fd", "5",
 	}
 	if b.o.Network != AllNetwork {
-		args = append(args, "--unshare-net")
+		args = append(args, unshareNet)
 	}
 	return append(args, bwrapArgs(list)...), nil
 }
@@ -282,13 +305,13 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
 	x := c.Cmd(b.program)
-	ends, err := b.ends(x, slices.Concat(b.args, bwrapArgs(readOnlyAt(b.guard.mountPoints())), bwrapArgs(denied),
+	ends, err := b.ends(x, slices.Concat(b.argsFor(c), bwrapArgs(readOnlyAt(b.guard.mountPoints())), bwrapArgs(denied),
 		[]string{"--chdir", c.Dir}))
 	if err != nil {
 		return nil, err
 	}
 	x.Env, x.Dir = env, "/"
-	x.Args = slices.Concat([]string{"bwrap", "--args", "6", "--"}, b.wrapped(c.Args))
+	x.Args = slices.Concat([]string{"bwrap", "--args", "6", "--"}, b.wrapped(c))
 	b.starting.Add(1)
 	defer b.starting.Add(-1)
 	p, err := startProcess(b.limits.starter, x)

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"slices"
 )
@@ -18,9 +19,8 @@ func (c *container) configure() error {
 	}
 	c.env = append(slices.Clone(c.view.env), "HOME="+c.view.home, "TMPDIR=/tmp")
 	args := []string{insidePath}
-	network := map[Network]string{NoNetwork: "none", Hosts: "none", AllNetwork: "bridge"}[c.o.Network]
+	network := map[Network]string{NoNetwork: "none", Hosts: "none", AllNetwork: bridged}[c.o.Network]
 	if c.o.Network == Hosts {
-		c.env = append(c.env, proxyEnv()...)
 		args = append(args, string(Hosts))
 	}
 	program, err := os.Executable()
@@ -59,6 +59,18 @@ func (c *container) configure() error {
 		},
 	}
 	return nil
+}
+
+// bridged is the network of containers that connect to whatever the engine reaches.
+const bridged = "bridge"
+
+// networked returns config for a container with a network, although others have none.
+func (c *container) networked() map[string]any {
+	config := maps.Clone(c.config)
+	host := maps.Clone(config["HostConfig"].(map[string]any))
+	host["NetworkMode"] = bridged
+	config["Entrypoint"], config["HostConfig"] = []string{insidePath}, host
+	return config
 }
 
 // mountNamespace names the processes that can see our private directories: those

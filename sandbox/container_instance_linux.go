@@ -21,7 +21,7 @@ func (c *container) preparation() *preparation {
 		defer close(h.done)
 		ctx, cancel := context.WithTimeout(context.Background(), engineTime)
 		defer cancel()
-		h.instance, h.err = c.make(ctx)
+		h.instance, h.err = c.make(ctx, c.config)
 	})
 	return h
 }
@@ -45,9 +45,16 @@ func (c *container) nextInstance() (*instance, error) {
 	return mine.instance, mine.err
 }
 
+// networkedInstance makes a container with a network, for one command.
+func (c *container) networkedInstance() (*instance, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), engineTime)
+	defer cancel()
+	return c.make(ctx, c.networked())
+}
+
 // make makes a container and waits until it is ready.
-func (c *container) make(ctx context.Context) (*instance, error) {
-	id, err := c.engine.create(ctx, c.config)
+func (c *container) make(ctx context.Context, config map[string]any) (*instance, error) {
+	id, err := c.engine.create(ctx, config)
 	if err != nil {
 		return nil, err
 	}

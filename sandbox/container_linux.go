@@ -218,17 +218,21 @@ func (c *container) Close() error {
 // because the engine was restarted perhaps, a second one is tried.
 func (c *container) Start(cmd *workspace.Spawn) (workspace.Process, error) {
 	order := insideCommand{
-		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, cmd.Env),
+		Args: cmd.Args, Dir: cmd.Dir, Env: slices.Concat(c.env, c.wayOut(cmd), cmd.Env),
 		Input: cmd.Stdin != nil, One: cmd.Stdout != nil && cmd.Stdout == cmd.Stderr,
 	}
 	if err := c.view.checkHidden(); err != nil {
 		return nil, err
 	}
-	b, err := c.nextInstance()
+	next := c.nextInstance
+	if cmd.Networked && c.o.Network != AllNetwork {
+		next = c.networkedInstance
+	}
+	b, err := next()
 	if err == nil {
 		if err = b.run(order); errors.Is(err, errGone) { // the next one is new
 			b.conn.Close()
-			if b, err = c.nextInstance(); err == nil {
+			if b, err = next(); err == nil {
 				err = b.run(order)
 			}
 		}

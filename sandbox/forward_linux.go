@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // The way to the proxy. Inside there is no network but the loopback interface,
@@ -29,12 +31,20 @@ const (
 const forwarderName = "openmanus-forward"
 
 // wrapped returns the arguments of a command with those of the forwarder around
-// them, if there is one.
-func (b *base) wrapped(args []string) []string {
-	if b.o.Network != Hosts {
-		return args
+// them, if it needs one.
+func (b *base) wrapped(c *workspace.Spawn) []string {
+	if b.o.Network != Hosts || c.Networked {
+		return c.Args
 	}
-	return append([]string{forwarderPath, "--"}, args...)
+	return append([]string{forwarderPath, "--"}, c.Args...)
+}
+
+// wayOut returns the variables by which a command finds the proxy, if it needs it.
+func (b *base) wayOut(c *workspace.Spawn) []string {
+	if b.o.Network != Hosts || c.Networked {
+		return nil
+	}
+	return proxyEnv()
 }
 
 // proxyEnv returns the variables that have programs use the proxy. They write

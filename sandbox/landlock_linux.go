@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -110,7 +111,7 @@ func (l *landlock) build() (err error) {
 	}
 	l.rules.Read = append(l.rules.Read, "/sys/devices/system/cpu")
 	if l.rules.Net {
-		l.rules.Read = append(l.rules.Read, "/etc/resolv.conf")
+		l.rules.Read = append(l.rules.Read, resolverFiles...)
 	}
 	l.hostPaths = map[string]string{l.private.path("tmp"): l.private.path("tmp"), l.view.home: l.view.home}
 	return nil
@@ -148,7 +149,11 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 			return nil, err
 		}
 	}
-	spec, err := json.Marshal(supervisedCommand{l.rules, c.Args, path})
+	rules := l.rules
+	if c.Networked {
+		rules.Net, rules.Read = true, slices.Concat(rules.Read, resolverFiles)
+	}
+	spec, err := json.Marshal(supervisedCommand{rules, c.Args, path})
 	if err != nil {
 		return nil, err
 	}

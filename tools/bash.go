@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -55,7 +57,11 @@ type BashDetail struct {
 	ExitCode int     `json:"exit_code"` // 128+n if a signal ended it; -1 if this tool killed it
 	Seconds  float64 `json:"seconds"`
 	TimedOut bool    `json:"timed_out"`
-	Cwd      string  `json:"cwd"` // working directory of the shell after the command
+	Cwd      string  `json:"cwd"` // working directory of the shell after the command; "": it has none yet
+
+	// Reach says how far the command went beyond the sandbox. Then it did not run
+	// in the shell, but in a process of its own.
+	Reach openmanus.Reach `json:"reach,omitempty"`
 }
 
 // NewBash returns the tool for ws, which must outlive it. The caller closes the
@@ -71,8 +77,13 @@ func NewBash(ws workspace.Workspace) *Bash {
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.ToolSpec {
 	return filledSpec("bash", "bash", b.limit().placeholders(),
-		openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)},
+		b.hints(),
 		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})
+}
+
+// hints returns the hints of most calls.
+func (b *Bash) hints() openmanus.Hints {
+	return openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)}
 }
 
 // limit returns the time limits of calls.
@@ -96,6 +107,7 @@ type bashInput struct {
 	Command string  `json:"command"`
 	Timeout float64 `json:"timeout"`
 	Restart bool    `json:"restart"`
+	reachInput
 }
 
 // check returns an error for the model if the call cannot run, and sets the
@@ -121,14 +133,30 @@ func (in *bashInput) check(limit procTime) (err error) {
 	return nil
 }
 
-// Run implements [openmanus.Tool].
-func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
-	var in bashInput
+// read returns the arguments of a call, and how far it goes beyond the sandbox. The
+// error is for the model: the call cannot run.
+func (b *Bash) read(call openmanus.Call) (in bashInput, r openmanus.Reach, err error) {
 	if err := args.Decode(call.Input, &in); err != nil {
-		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
+		return in, "", fmt.Errorf("arguments: %w", err)
 	}
 	if err := in.check(b.limit()); err != nil {
+		return in, "", err
+	}
+	r, other := in.of(b.ws), ""
+	if in.Restart {
+		other = "restart"
+	}
+	return in, r, in.reachInput.check(r, other)
+}
+
+// Run implements [openmanus.Tool].
+func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	in, r, err := b.read(call)
+	if err != nil {
 		return openmanus.Result{}, err
+	}
+	if r != "" {
+		return b.apart(ctx, in, r, call)
 	}
 	s, err := b.sessions.get(call.Session)
 	if err != nil {
@@ -149,6 +177,34 @@ func (b *Bash) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 	res := openmanus.TextResult("[the shell was restarted in %s]", b.ws.Dir())
 	res.Detail = BashDetail{Cwd: b.ws.Dir()}
 	return res, nil
+}
+
+// apart runs a command that goes as far as r, in a shell of its own.
+func (b *Bash) apart(ctx context.Context, in bashInput, r openmanus.Reach, call openmanus.Call) (openmanus.Result, error) {
+	began, out := time.Now(), &procOutput{live: call.Live}
+	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout*float64(time.Second)))
+	defer cancel()
+	err := b.ws.Run(limited, cmd(r, workspace.Cmd{
+		Args:   []string{"bash", "--noprofile", "--norc", "-c", in.Command},
+		Env:    []string{"TERM=dumb", "BASH_ENV=", "ENV="},
+		Stdout: out, Stderr: out,
+	}))
+	out.finish()
+	var last BashDetail // says where the shell is
+	if json.Unmarshal(call.Last, &last) != nil {
+		last.Cwd = ""
+	}
+	end := procEnd{gaveUp: limited.Err() != nil && errors.Is(err, limited.Err()), err: err}
+	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: last.Cwd, Reach: r}
+	text, err := report(ctx, in, b.limit(), end, nil, out, &d)
+	if err == nil {
+		text += reached(r, b.ws)
+	}
+	res := openmanus.Result{Detail: d}
+	if text != "" {
+		res.Parts = llm.Parts{llm.Text{Text: text}}
+	}
+	return res, err
 }
 
 // errNoBash adds to err what to do if the reason is that there is no bash.

@@ -42,7 +42,7 @@ func (s *bashSession) start() (*procShell, error) {
 // had a shell elsewhere. The new shell begins in the directory of that one.
 func (s *bashSession) goesOn(last json.RawMessage) string {
 	var d BashDetail
-	if s.records != nil || json.Unmarshal(last, &d) != nil {
+	if s.records != nil || json.Unmarshal(last, &d) != nil || d.Cwd == "" {
 		return "" // the session had a shell in this process, or never had one
 	}
 	s.state.cwd = d.Cwd
@@ -113,8 +113,11 @@ func report(
 	}
 	if end.gaveUp {
 		d.ExitCode, d.TimedOut = -1, ctx.Err() == nil
-		return strings.TrimRight(text, "\n"), givenUp(ctx, "command", in.Timeout, limit, lost,
-			", or run it in the background with & and look at it later")
+		advice := ", or run it in the background with & and look at it later"
+		if d.Reach != "" {
+			advice = ""
+		}
+		return strings.TrimRight(text, "\n"), givenUp(ctx, "command", in.Timeout, limit, lost, advice)
 	}
 	code, err := end.code()
 	if told != nil {

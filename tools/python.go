@@ -76,8 +76,13 @@ func NewPython(ws workspace.Workspace) *Python {
 // Spec implements [openmanus.Tool].
 func (p *Python) Spec() openmanus.ToolSpec {
 	return filledSpec("python_execute", "python_execute", p.limit().placeholders(),
-		openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)},
+		p.hints(),
 		openmanus.Argument{Name: "code", Kind: openmanus.CodeArgument, Does: openmanus.Runs})
+}
+
+// hints returns the hints of most calls.
+func (p *Python) hints() openmanus.Hints {
+	return openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(p.ws)}
 }
 
 func (p *Python) limit() procTime { return procTimeOf(p.Timeout, pythonTimeout) }
@@ -99,6 +104,7 @@ type pythonInput struct {
 	Code    string  `json:"code"`
 	Timeout float64 `json:"timeout"`
 	Keep    bool    `json:"keep_state"`
+	reachInput
 }
 
 // check returns an error for the model if the call cannot run, and sets the
@@ -115,13 +121,26 @@ func (in *pythonInput) check(limit procTime) (err error) {
 	return err
 }
 
-// Run implements [openmanus.Tool].
-func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
-	var in pythonInput
+// read returns the arguments of a call, and how far it goes beyond the sandbox. The
+// error is for the model: the call cannot run.
+func (p *Python) read(call openmanus.Call) (in pythonInput, r openmanus.Reach, err error) {
 	if err := args.Decode(call.Input, &in); err != nil {
-		return openmanus.Result{}, fmt.Errorf("arguments: %w", err)
+		return in, "", fmt.Errorf("arguments: %w", err)
 	}
 	if err := in.check(p.limit()); err != nil {
+		return in, "", err
+	}
+	r, other := in.of(p.ws), ""
+	if in.Keep {
+		other = "keep_state"
+	}
+	return in, r, in.reachInput.check(r, other)
+}
+
+// Run implements [openmanus.Tool].
+func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	in, reach, err := p.read(call)
+	if err != nil {
 		return openmanus.Result{}, err
 	}
 	s, err := p.sessions.get(call.Session)
@@ -136,7 +155,7 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	}
 	var unusable []string
 	for _, program := range p.programs() {
-		run := pythonRun{p: p, in: in, program: program, began: time.Now(), kept: keeps(call.Last)}
+		run := pythonRun{p: p, in: in, reach: reach, program: program, began: time.Now(), kept: keeps(call.Last)}
 		run.out = &procOutput{live: call.Live}
 		res, err := run.do(ctx, s)
 		reason := (*errNoPython)(nil)

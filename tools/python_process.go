@@ -55,6 +55,7 @@ type pythonSession struct {
 type pythonRun struct {
 	p       *Python
 	in      pythonInput
+	reach   openmanus.Reach
 	program []string
 	out     *procOutput
 	began   time.Time
@@ -76,13 +77,13 @@ func (r *pythonRun) do(ctx context.Context, s *pythonSession) (openmanus.Result,
 // time is up.
 func (r *pythonRun) once(ctx, limited context.Context) (openmanus.Result, error) {
 	records := new(pythonRecords)
-	err := r.p.ws.Run(limited, &workspace.Cmd{
+	err := r.p.ws.Run(limited, cmd(r.reach, workspace.Cmd{
 		Args:   pythonArgs(r.program, "once"),
 		Env:    pythonEnv(),
 		Stdin:  strings.NewReader(pythonRequest("-", "-", r.in.Code)),
 		Stdout: r.out,
 		Stderr: procWriter(func(p []byte) { records.write(p, "") }),
-	})
+	}))
 	r.out.finish()
 	end := procEnd{gaveUp: limited.Err() != nil && errors.Is(err, limited.Err()), died: true, err: err}
 	return r.result(ctx, end, records, "")
@@ -158,6 +159,9 @@ func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords
 	}
 	if err == nil && end.died && r.in.Keep {
 		text = newlineAfter(text) + "[" + r.state(end) + "]"
+	}
+	if err == nil && r.reach != "" {
+		text = strings.TrimRight(text, "\n") + reached(r.reach, r.p.ws)
 	}
 	res := openmanus.Result{Detail: d}
 	if text = strings.TrimRight(text, "\n"); text != "" {

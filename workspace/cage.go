@@ -32,6 +32,10 @@ type Spawn struct {
 	Dir  string   // absolute
 	Env  []string // added to the cage's own environment, KEY=VALUE
 
+	// Networked means that this command connects to whatever this machine
+	// reaches, although the cage's other commands do not.
+	Networked bool
+
 	// Nil files are an empty input and a discarded output. Stdout and Stderr
 	// are the same file if one writer gets both.
 	Stdin, Stdout, Stderr *os.File

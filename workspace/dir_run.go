@@ -71,13 +71,13 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	} else if c.Dir != "" {
 		dir = filepath.Join(dir, filepath.FromSlash(c.Dir))
 	}
-	s := &Spawn{Args: c.Args, Dir: dir, Env: c.Env}
+	s := &Spawn{Args: c.Args, Dir: dir, Env: c.Env, Networked: c.Reach == WithNetwork}
 	pipes, err := connect(s, c)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", c.Args[0], err)
 	}
 	start := d.startFree
-	if d.Cage != nil {
+	if d.Cage != nil && c.Reach != OutsideCage {
 		start = d.Cage.Start
 	}
 	p, err := start(s)

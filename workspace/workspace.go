@@ -103,11 +103,35 @@ func Contained(w Runner) bool {
 	return ok && s.Contained()
 }
 
+// A Reach says how far a command may go in a workspace whose commands run in a cage.
+// It is for a command that a person has allowed more than others.
+type Reach int
+
+// The reaches.
+const (
+	InCage      Reach = iota // as every command
+	WithNetwork              // in the cage, and it connects to whatever this machine reaches
+	OutsideCage              // with all rights of this process
+)
+
+// Confines reports whether commands of w cannot go as far as r by themselves. It is
+// false for a Runner that does not say whether it has a cage.
+func Confines(w Runner, r Reach) bool {
+	s, ok := w.(Sandboxed)
+	if !ok || s.Sandbox() == "" {
+		return false
+	}
+	return r == OutsideCage || r == WithNetwork && s.Contained()
+}
+
 // A Cmd is a command to run. It reads like [os/exec.Cmd], and is used once.
 type Cmd struct {
 	Args []string // the program and its arguments; a name without a slash is looked up in PATH
 	Dir  string   // the working directory: absolute, or relative to the root; empty for the root
 	Env  []string // KEY=VALUE, added to the workspace's environment; later entries win
+
+	// Reach is how far the command may go. It matters only if there is a cage.
+	Reach Reach
 
 	Stdin  io.Reader // nil: an empty input
 	Stdout io.Writer // nil: discarded; if it equals Stderr, one writer gets both in order

@@ -152,7 +152,7 @@ func (p *person) consider(ctx context.Context, w run.Question, who string) (open
 func (p *person) rule(ctx context.Context, w run.Question, who string, q openmanus.Asked) (openmanus.Body, error) {
 	c := w.Call
 	r := openmanus.Ruled{Call: c.ID, By: "person", Hash: q.Hash}
-	once := q.Rule == gate.RuleProvenance // "all" was said before the user could know of this
+	once := gate.OnlyPerson(q.Rule) // "all" was said before the user could know of this
 	if p.all[w.Session] && !once {
 		r.Allow = true
 		return r, nil
@@ -165,6 +165,8 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 	}
 	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", host.Rememberable(w.State, c)
 	switch {
+	case once && q.Scope != "":
+		prompt = "  [y]es, this once, [s]ession: always allow " + plain(q.Scope) + " in this session, [n]o, or say what to do instead: "
 	case once:
 		prompt = "  [y]es, this once, [n]o, or say what to do instead: "
 	case lasting:
@@ -185,13 +187,13 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 			r.Allow = true
 		case "a", "all":
 			if once {
-				p.print.question("this is asked each time, since others chose the words")
+				p.print.question("%s", eachTime(q.Rule))
 				continue
 			}
 			p.all[w.Session], r.Allow = true, true
-		case "s", "site":
+		case "s", "site", "session":
 			if q.Scope == "" {
-				p.print.question("this call cannot be allowed for a site")
+				p.print.question("this call cannot be allowed for the session")
 				continue
 			}
 			r.Allow, r.Scope = true, q.Scope
@@ -199,7 +201,7 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 			r.Reason = "the person said no"
 		case "always", "never":
 			if once {
-				p.print.question("this is asked each time, since others chose the words")
+				p.print.question("%s", eachTime(q.Rule))
 				continue
 			}
 			if !lasting {
@@ -215,4 +217,12 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 		}
 		return r, nil
 	}
+}
+
+// eachTime says why questions of a rule are asked each time.
+func eachTime(rule string) string {
+	if rule == gate.RuleProvenance {
+		return "this is asked each time, since others chose the words"
+	}
+	return "this is asked each time, since it goes beyond what the session may do"
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -278,5 +279,37 @@ Another model's answer.
 	s.types("go on\r")
 	s.sees(`Another model's answer\.`)
 	s.types("/quit\r")
+	s.leaves(0)
+}
+
+const networked = `-- reply --
+@call bash {"command": "echo one", "network": true, "why": "to try it"}
+-- reply --
+@call bash {"command": "echo one", "network": true, "why": "to try it again"}
+-- reply --
+@call bash {"command": "echo two", "network": true, "why": "and another"}
+-- reply --
+@expect last contains the person said: use what is there
+Done with it.
+`
+
+// A person allows a command with the network for the session: this very command, and no
+// other. "all" is no answer.
+func TestPersonAllowsTheNetwork(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no sandbox here")
+	}
+	dir := write(t, "s", networked)
+	s := sit(t, dir, "run", "--sandbox", "auto", "--approve", "all", "--model", "scripted:s", "try it")
+	s.sees(`\? May bash run this with the network\? It can then connect to whatever this machine reaches\.`)
+	s.sees(`The agent's reason: "to try it"`)
+	s.sees(`│ echo one`)
+	s.sees(`\[s\]ession: always allow echo one, with the network in this session`)
+	s.types("a\r")
+	s.sees(`this is asked each time`)
+	s.types("s\r")
+	s.sees(`The agent's reason: "and another"`) // not about the same command again
+	s.types("use what is there\r")
+	s.sees(`Done with it\.`)
 	s.leaves(0)
 }

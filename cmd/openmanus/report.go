@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
@@ -164,7 +165,11 @@ func (d *drive) explain(s *openmanus.State) error {
 			c, q := w.Call, w.Call.Question()
 			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, oneLine(callLine(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
-				fmt.Fprintf(&b, "\n    %s\n    openmanus sessions approve %s %s", oneLine(q.Question, 200), w.Session, c.ID)
+				fmt.Fprintf(&b, "\n    %s", oneLine(q.Question, 200))
+				if q.Rule == gate.RuleReach && q.Shown != "" { // the whole command, and the reason
+					fmt.Fprintf(&b, "\n%s", indent(clip.Visible(strings.TrimRight(q.Shown, "\n")), "    │ "))
+				}
+				fmt.Fprintf(&b, "\n    openmanus sessions approve %s %s", w.Session, c.ID)
 			} else {
 				fmt.Fprintf(&b, "\n    openmanus sessions answer %s %s \"…\"", w.Session, c.ID)
 			}

@@ -45,7 +45,7 @@ type sessionsApproveCmd struct {
 	oneRuling
 	Input  string `help:"Run it with these arguments instead, a JSON object. The model reads that they were changed." placeholder:"JSON"`
 	Always bool   `help:"Remember the decision for exactly this call, with these arguments, in this workspace. openmanus approvals revokes it."`
-	Site   bool   `help:"Allow the tool everything else on the site of this call, too, in this session."`
+	Site   bool   `help:"Allow it for the rest of the session: everything else on the site of this call, or this very command with the network."`
 }
 
 // Run implements the command.
@@ -60,7 +60,7 @@ func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		}
 		if c.Site {
 			if r.Scope = call.Question().Scope; r.Scope == "" {
-				return errors.New("this call cannot be allowed for a site: leave out --site")
+				return errors.New("this call cannot be allowed for the session: leave out --site")
 			}
 		}
 		if c.Input != "" {
@@ -153,7 +153,7 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, callLine(ran)); err != nil || r.Scope == "" {
 		return err
 	}
-	return x.done("%s may do everything on %s in this session", plain(call.Name), plain(r.Scope))
+	return x.done("always allowed for %s in this session: %s", plain(call.Name), plain(r.Scope))
 }
 
 // pending returns the call that waits for an answer of the given kind: the one

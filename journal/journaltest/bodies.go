@@ -67,7 +67,7 @@ func everyArgumentSource() []openmanus.ArgumentSource {
 }
 
 func everyHint() openmanus.Hints {
-	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Delegates: true, Ordered: true}
+	return openmanus.Hints{ReadOnly: true, Idempotent: true, Destructive: true, Edits: true, Internal: true, Sandboxed: true, Keep: true, Final: true, Delegates: true, Ordered: true, Reach: openmanus.ReachOutside}
 }
 
 func everyLimit() openmanus.Limits {

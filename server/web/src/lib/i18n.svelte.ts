@@ -41,7 +41,7 @@ const words = {
   sure: ["Delete this session and everything stored for it?", "删除此会话及其全部内容？"],
   rename: ["Rename", "重命名"],
   allow: ["Allow", "允许"],
-  allowSite: ["Allow everything in this session on", "本会话中允许其一切操作："],
+  allowSite: ["Always allow in this session:", "本会话中一律允许："],
   deny: ["Deny", "拒绝"],
   denyWhy: ["Reason (the agent reads it)", "原因（智能体会看到）"],
   change: ["Change the arguments", "修改参数"],
