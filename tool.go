@@ -186,7 +186,8 @@ type Scoper interface {
 
 // A Depicter is a [Previewer] that can also show a picture of what a call would act
 // on. Depict is called after Preview, and once only: the picture may differ from
-// one moment to the next without a difference in what the call does. It returns a
+// one moment to the next without a difference in what the call does. It changes
+// nothing but what is in view. It returns a
 // JPEG or a PNG, or nil if there is none; whatever goes wrong, the question is
 // put without a picture.
 type Depicter interface {

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -44,6 +45,10 @@ func TestHints(t *testing.T) {
 		`{"action":"download","url":"u"}`:                        "acts url requests, file_path writes",
 		`{"action":"download","index":1,"url":"u"}`:              "acts file_path writes",
 		`{"action":"handle_dialog","accept":true}`:               "acts text sends",
+		`{"action":"fill_form","fields":[],"url":"u"}`:           "acts fields sends",
+		`{"action":"execute_js","script":"s","url":"u"}`:         "acts script sends, script runs",
+		`{"action":"get_html","index":1}`:                        "looks",
+		`{"action":"read_links"}`:                                "looks",
 	} {
 		call := openmanus.Call{Call: llm.Call{Name: "browser_use", Input: input}}
 		tool := NewTool(Config{})
@@ -60,6 +65,9 @@ func TestHints(t *testing.T) {
 		if !strings.Contains(schema, `"`+name+`"`) {
 			t.Errorf("%s is not in the schema", name)
 		}
+	}
+	if spec, err := json.Marshal(NewTool(Config{}).Spec().ToolSpec); err != nil || len(spec) > 2400 {
+		t.Errorf("each request has %d bytes of it: %v", len(spec), err) // a quarter of all that the agent's tools have
 	}
 	if h := NewTool(Config{}).Hints(openmanus.Call{Call: llm.Call{Input: `{"action":"fly"}`}}); h != (openmanus.Hints{}) {
 		t.Errorf("an action that there is not: %+v", h)

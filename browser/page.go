@@ -77,6 +77,9 @@ func (t *Tab) state(ctx context.Context) (*Page, error) {
 	return p, nil
 }
 
+// empty reports whether a tab shows nothing because it has not gone anywhere.
+func (p *Page) empty() bool { return len(p.items) == 0 && p.Dialog == nil && p.URL == "about:blank" }
+
 // Seen notes that the last [Tab.State] was shown: elements that come later are
 // marked as new.
 func (t *Tab) Seen() {

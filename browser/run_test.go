@@ -30,7 +30,8 @@ import (
 //
 //	ACTION KEY=VALUE …   a call. index="button Send" is the index of the first
 //	                     element, as the agent last read them, whose line has
-//	                     these words in this order
+//	                     these words in this order; so are those in fields=[…],
+//	                     which is JSON without spaces
 //	preview ACTION …     what the user is shown before they allow the call, and
 //	                     its scope, as a result
 //	want TEXT            the last result has the text
@@ -62,7 +63,7 @@ func playAll(t *testing.T, pattern string) {
 }
 
 func play(t *testing.T, a *txtar.Archive) {
-	pages := map[string]http.HandlerFunc{"/slow": slow, "/loop": loop, "/file/{name}": file, "/big": big, "/upload": upload, "/login": login, "/hang.js": slow}
+	pages := map[string]http.HandlerFunc{"/slow": slow, "/loop": loop, "/file/{name}": file, "/big": big, "/upload": upload, "/login": login, "/hang.js": slow, "/failing": failing}
 	dir := t.TempDir()
 	script := ""
 	var site_, other string
@@ -213,7 +214,7 @@ func (p *player) arguments(action, rest string) string {
 		v := m[2]
 		if s, err := strconv.Unquote(v); err == nil {
 			in[m[1]] = s
-			if strings.HasSuffix(m[1], "index") {
+			if strings.HasSuffix(m[1], "index") || m[1] == "submit" {
 				in[m[1]] = p.find(s)
 			}
 			continue
@@ -222,6 +223,9 @@ func (p *player) arguments(action, rest string) string {
 		if json.Unmarshal([]byte(v), &any) != nil {
 			any = v
 		}
+		if m[1] == "fields" {
+			p.named(any)
+		}
 		in[m[1]] = any
 	}
 	input, err := json.Marshal(in)
@@ -229,6 +233,19 @@ func (p *player) arguments(action, rest string) string {
 		p.fail("%v", err)
 	}
 	return string(input)
+}
+
+// named replaces the words in place of the indexes of fields.
+func (p *player) named(fields any) {
+	p.t.Helper()
+	list, _ := fields.([]any)
+	for _, f := range list {
+		if f, ok := f.(map[string]any); ok {
+			if words, ok := f["index"].(string); ok {
+				f["index"] = p.find(words)
+			}
+		}
+	}
 }
 
 // made returns the next call, as the core makes it: with arguments that fit the
@@ -313,6 +330,12 @@ func big(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Disposition", "attachment; filename=big.bin")
 	w.Header().Set("Content-Length", strconv.Itoa(4*maxDownload))
 	io.WriteString(w, strings.Repeat("x", 1<<16))
+}
+
+func failing(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusInternalServerError)
+	io.WriteString(w, "it is broken")
 }
 
 func upload(w http.ResponseWriter, r *http.Request) {

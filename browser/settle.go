@@ -37,6 +37,7 @@ const (
 type Outcome struct {
 	URL       string      // of the page, if it has changed
 	Moved     bool        // the tab shows another document
+	Status    int         // of the HTTP response that the other document came with; 0: unknown
 	Tab       *Tab        // that was opened
 	Downloads []*Download // that began
 	Dialogs   []Dialog    // that were shown
@@ -74,6 +75,9 @@ func (t *Tab) diff(before snapshot) (out Outcome) {
 	t.b.note(func() {
 		if t.url != before.url || t.loader != before.loader {
 			out.URL, out.Moved = t.url, t.loader != before.loader
+			if out.Moved && t.response.loader == t.loader {
+				out.Status = t.response.status
+			}
 		}
 		for _, o := range t.b.tabs {
 			if !slices.Contains(before.tabs, o) {

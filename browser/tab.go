@@ -73,6 +73,12 @@ type Tab struct {
 	// Rest.
 	pending *snapshot
 
+	// response is the last answer to a request for the page itself.
+	response struct {
+		loader cdp.LoaderID
+		status int
+	}
+
 	drag  *input.DragData // of the HTML drag that the page began last
 	index *index          // of the document
 }
@@ -181,6 +187,8 @@ func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 	case "Page.frameStartedLoading", "Page.frameRequestedNavigation", "Page.frameStartedNavigating",
 		"Page.frameStoppedLoading", "Page.frameDetached", "Page.frameNavigated", "Page.navigatedWithinDocument":
 		t.frameEvent(s, method, params)
+	case "Network.responseReceived":
+		t.responseEvent(s, params)
 	case "Network.requestWillBeSent", "Network.loadingFinished", "Network.loadingFailed":
 		t.requestEvent(method, params)
 	}
@@ -256,6 +264,22 @@ func (t *Tab) requestEvent(method string, params jsonv2.Value) {
 	case "Document", "XHR", "Fetch", "Script", "Stylesheet":
 		t.b.note(func() { t.requests[ev.RequestID] = t.b.moment })
 	}
+}
+
+// responseEvent keeps the status of the answer that brought the page.
+func (t *Tab) responseEvent(s *session, params jsonv2.Value) {
+	var ev struct {
+		LoaderID cdp.LoaderID `json:"loaderId"`
+		FrameID  cdp.FrameID  `json:"frameId"`
+		Type     string       `json:"type"`
+		Response struct {
+			Status int `json:"status"`
+		} `json:"response"`
+	}
+	if decode(params, &ev) != nil || ev.Type != "Document" || s != t.s || ev.FrameID != cdp.FrameID(t.s.target) {
+		return
+	}
+	t.b.note(func() { t.response.loader, t.response.status = ev.LoaderID, ev.Response.Status })
 }
 
 // URL returns the address of the page.

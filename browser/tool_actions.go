@@ -39,6 +39,8 @@ var actions = map[string]action{
 	"get_dropdown_options": {hints: looks, run: (*runner).options, needs: []need{needIndex}, element: true},
 
 	"get_text":        {hints: looks, run: (*runner).text},
+	"get_html":        {hints: looks, run: (*runner).html, element: true},
+	"read_links":      {hints: looks, run: (*runner).links},
 	"extract_content": {hints: looks, run: (*runner).extract, needs: []need{needGoal}},
 	"screenshot":      {hints: looks, run: (*runner).screenshot}, // with a file, it writes: see Tool.Hints
 	"save_pdf":        {hints: writes, run: (*runner).savePDF, needs: []need{needFile}},
@@ -47,6 +49,10 @@ var actions = map[string]action{
 		hints: acts, run: (*runner).click, needs: []need{needPlace}, element: true, compare: true},
 	"input_text": {
 		hints: acts, run: (*runner).input, needs: []need{needIndex, needText}, element: true, compare: true},
+	"fill_form": {
+		hints: acts, run: (*runner).fillForm, needs: []need{needForm}, compare: true},
+	"execute_js": {
+		hints: acts, run: (*runner).execute, needs: []need{needCode}, compare: true},
 	"select_dropdown_option": {
 		hints: acts, run: (*runner).choose, needs: []need{needIndex, needText}, element: true, compare: true},
 	"send_keys": {
@@ -193,7 +199,7 @@ const lookAgain = 250 * time.Millisecond
 func (c *runner) wait(ctx context.Context) (string, Outcome, error) {
 	seconds := 3
 	if c.in.Seconds != nil {
-		seconds = *c.in.Seconds
+		seconds = min(max(*c.in.Seconds, 0), 50) // a call has actionTime
 	} else if c.in.Text != nil {
 		seconds = 30
 	}

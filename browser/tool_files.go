@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,9 @@ func (c *runner) write(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// keep waits for a download, moves it into the workspace, and returns its name
-// there. name is where it goes; with "", it goes into downloads.
+// keep waits for a download, moves it into the workspace, and returns its name and
+// size there: "downloads/a.csv (12 bytes)". name is where it goes; with "", it goes
+// into downloads.
 func (c *runner) keep(ctx context.Context, d *Download, name string) (string, error) {
 	defer d.Remove()
 	if err := d.Wait(ctx, maxDownload); err != nil {
@@ -49,8 +51,8 @@ func (c *runner) keep(ctx context.Context, d *Download, name string) (string, er
 	return c.store(ctx, name, d.Name, data)
 }
 
-// store writes data into the workspace and returns the name of the file: name, or
-// with "" a new one in downloads that resembles suggested.
+// store writes data into the workspace and returns the name of the file and its size.
+// The name is name, or with "" a new one in downloads that resembles suggested.
 func (c *runner) store(ctx context.Context, name, suggested string, data []byte) (string, error) {
 	if c.tool.cfg.Files == nil {
 		return "", errNoFiles
@@ -58,7 +60,7 @@ func (c *runner) store(ctx context.Context, name, suggested string, data []byte)
 	if name == "" {
 		name = freeName(c.tool.cfg.Files.FS(), suggested)
 	}
-	return name, c.write(ctx, name, data)
+	return fmt.Sprintf("%s (%d bytes)", name, len(data)), c.write(ctx, name, data)
 }
 
 // freeName returns a name in downloads that no file has: "downloads/a.csv", then
@@ -102,6 +104,41 @@ func (c *runner) extract(ctx context.Context) (string, Outcome, error) {
 	return did, Outcome{}, nil
 }
 
+// html returns the HTML of the page, or of an element.
+func (c *runner) html(ctx context.Context) (string, Outcome, error) {
+	source, err := c.tab.Source(ctx, c.el)
+	if err != nil {
+		return "", Outcome{}, err
+	}
+	c.quiet = true
+	of := c.tab.URL()
+	if c.el != nil {
+		of = fmt.Sprintf("element %d of %s", c.el.Index, of)
+	}
+	return "HTML of " + of + ":\n\n" + source, Outcome{}, nil
+}
+
+// links lists the links of the page, one a line.
+func (c *runner) links(ctx context.Context) (string, Outcome, error) {
+	all, err := c.tab.Links(ctx)
+	if err != nil {
+		return "", Outcome{}, err
+	}
+	c.quiet = true
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d links of %s:\n", len(all), c.tab.URL())
+	for _, l := range all {
+		fmt.Fprintf(&b, "\n%s - %s", cut(cmp.Or(l.Text, "(no text)"), 150), l.URL)
+	}
+	return b.String(), Outcome{}, nil
+}
+
+// execute runs a script in the page.
+func (c *runner) execute(ctx context.Context) (string, Outcome, error) {
+	value, out, err := c.tab.Execute(ctx, c.in.Script)
+	return "The script returned: " + value, out, err
+}
+
 // markdown returns the page as Markdown, or as text if the tool cannot convert it.
 func (c *runner) markdown(ctx context.Context) (string, error) {
 	if c.tool.cfg.Markdown == nil {
@@ -129,7 +166,7 @@ func (c *runner) screenshot(ctx context.Context) (string, Outcome, error) {
 	if err != nil {
 		return "", Outcome{}, err
 	}
-	c.image = llm.Blob{MIME: mediaType, Name: "screenshot", Data: img}
+	c.image = &llm.Blob{MIME: mediaType, Name: "screenshot", Data: img, View: true}
 	if c.in.FilePath == "" {
 		return "Screenshot of the view", Outcome{}, nil
 	}
@@ -235,7 +272,8 @@ func (c *runner) fetch(ctx context.Context, name string) (string, Outcome, error
 	if name, err = c.store(ctx, name, suggestName(from, mediaType), data); err != nil {
 		return "", Outcome{}, err
 	}
-	return fmt.Sprintf("Downloaded file to %s (%d bytes)", name, len(data)), Outcome{}, nil
+	c.quiet = true // the page is as before
+	return "Downloaded file to " + name, Outcome{}, nil
 }
 
 // suggestName returns a file name for what an address gave: the last element of

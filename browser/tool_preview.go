@@ -23,16 +23,26 @@ var actJS string
 // Preview implements [openmanus.Previewer] for the actions that act on a page. It
 // says what is done to which element, by its role and name; on which page, by title
 // and address; where a link leads; and where a form goes and what it sends. It is
-// the same text as long as these are the same. For other actions it is "". It has
-// no picture, because a question is text.
+// the same text as long as these are the same. For other actions it is "".
 //
 // It fails if there is no page or no such element, and it starts no browser.
 func (t *Tool) Preview(ctx context.Context, call openmanus.Call) (string, error) {
-	p, err := t.prospect(ctx, call)
+	p, err := t.prospect(ctx, call, false)
 	if err != nil || p == nil {
 		return "", err
 	}
 	return p.String(), nil
+}
+
+// Depict implements [openmanus.Depicter] for the actions that have a preview: it
+// shows the elements that the call names, framed, with their surroundings, or the
+// view if it names none. It scrolls them into view.
+func (t *Tool) Depict(ctx context.Context, call openmanus.Call) ([]byte, error) {
+	p, err := t.prospect(ctx, call, true)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p.picture, nil
 }
 
 // Scope implements [openmanus.Scoper]: acts on a page act within its site, such as
@@ -40,7 +50,7 @@ func (t *Tool) Preview(ctx context.Context, call openmanus.Call) (string, error)
 // for uploads, for forms that go to another site, and where no element is named, as
 // the user cannot foresee what these do.
 func (t *Tool) Scope(ctx context.Context, call openmanus.Call) (string, error) {
-	p, err := t.prospect(ctx, call)
+	p, err := t.prospect(ctx, call, false)
 	if err != nil || p == nil {
 		return "", err
 	}
@@ -49,28 +59,36 @@ func (t *Tool) Scope(ctx context.Context, call openmanus.Call) (string, error) {
 
 // A prospect is what a call would do.
 type prospect struct {
-	act        string // the first line
-	title, url string // of the page
-	within     within // the element's surroundings
-	known      bool   // within is known
-	sends      bool   // the act submits the form: what it sends matters
+	elements   []*Element // that it acts on
+	filled     []string   // the names in the form of the fields that are filled in; nil: the call fills in no form
+	picture    []byte     // of the elements, if it was asked for
+	act        string     // the first line
+	title, url string     // of the page
+	within     within     // the element's surroundings
+	known      bool       // within is known
+	sends      bool       // the act submits the form: what it sends matters
 	upload     bool
 }
 
 // within is what act.js returns.
 type within struct {
 	Origin string // of the element's document; "null" if it has none
+	Name   string // of the element in its form, or ""
 	Link   string // where a link around the element leads, or ""
 	Form   *struct {
 		Action, Method string
 		Submits        bool
-		Fields         []struct{ Name, Value string }
+		Fields         []formField
 	}
 }
 
+// A formField is what a form sends of one of its fields.
+type formField struct{ Name, Value string }
+
 // prospect finds out what a call would do; nil if it does not act on a page. It
-// looks at the page anew, and does nothing to it.
-func (t *Tool) prospect(ctx context.Context, call openmanus.Call) (*prospect, error) {
+// looks at the page anew, and does nothing to it. depict says that the picture is
+// wanted.
+func (t *Tool) prospect(ctx context.Context, call openmanus.Call, depict bool) (*prospect, error) {
 	c := &runner{tool: t}
 	if err := json.Unmarshal([]byte(call.Input), &c.in); err != nil {
 		return nil, fmt.Errorf("arguments: %w", err)
@@ -103,7 +121,10 @@ func (t *Tool) prospect(ctx context.Context, call openmanus.Call) (*prospect, er
 	if err != nil {
 		return nil, c.explain(limited, err)
 	}
-	return p, nil
+	if depict && c.tab.Dialog() == nil {
+		p.picture, err = c.tab.surroundings(limited, p.elements)
+	}
+	return p, err
 }
 
 var errNoPage = refuse("There is no page to act on: the session's browser is not running. Open the page first")
@@ -128,6 +149,13 @@ func (c *runner) foresee(ctx context.Context) (*prospect, error) {
 			return nil, err
 		}
 		p.url, p.title = page.URL, page.Title
+		switch c.in.Action {
+		case "fill_form":
+			return p, c.foreseeForm(ctx, page, p)
+		case "execute_js":
+			p.act = "Run this script in the page:\n" + c.in.Script
+			return p, nil
+		}
 		if c.el, err = c.onPage(page, c.in.Index); err != nil {
 			return nil, err
 		}
@@ -140,6 +168,11 @@ func (c *runner) foresee(ctx context.Context) (*prospect, error) {
 			at = page.focused()
 		case at == nil && c.in.point() != nil:
 			at = page.under(*c.in.point())
+		}
+		for _, el := range []*Element{at, c.to} {
+			if el != nil {
+				p.elements = append(p.elements, el)
+			}
 		}
 		if p.act, err = c.phrase(at); err != nil || at == nil {
 			return p, err
@@ -338,12 +371,24 @@ func (p *prospect) String() string {
 		fmt.Fprintf(&b, "Its form goes to %s (%s)\n", cut(clip.OneLine(f.Action), 500), f.Method)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "It sends a form to %s (%s):\n", cut(clip.OneLine(f.Action), 500), f.Method)
-	for i, field := range f.Fields {
+	rest := slices.Clone(f.Fields)
+	if p.filled != nil {
+		rest = slices.DeleteFunc(rest, func(f formField) bool { return slices.Contains(p.filled, f.Name) })
+	}
+	fmt.Fprintf(&b, "It sends a form to %s (%s)", cut(clip.OneLine(f.Action), 500), f.Method)
+	switch {
+	case p.filled == nil:
+		b.WriteString(":\n")
+	case len(rest) == 0:
+		b.WriteString("\n")
+	default:
+		b.WriteString(", which also has:\n")
+	}
+	for i, field := range rest {
 		if i == maxFields {
 			// The checksum makes the preview differ if one of these does.
-			rest := fmt.Sprint(f.Fields[i:])
-			fmt.Fprintf(&b, "  and %d more (checksum %.4x)\n", len(f.Fields)-i, sha256.Sum256([]byte(rest)))
+			more := fmt.Sprint(rest[i:])
+			fmt.Fprintf(&b, "  and %d more (checksum %.4x)\n", len(rest)-i, sha256.Sum256([]byte(more)))
 			break
 		}
 		value := quote(field.Value, 200)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,14 +27,16 @@ type runner struct {
 	b    *Browser
 	ctx  context.Context // of the call
 
-	at    string   // the address of its page when the call began
-	tab   *Tab     // the active one when the call began
-	el    *Element // that index names, or nil
-	to    *Element // that to_index names, or nil
-	note  string   // what the result begins with
-	files []string // that were written
-	image llm.Part // for the model, or nil
-	quiet bool     // the result leaves out the page: it is long, or about another page
+	at    string    // the address of its page when the call began
+	tab   *Tab      // the active one when the call began
+	el    *Element  // that index names, or nil
+	to    *Element  // that to_index names, or nil
+	note  string    // what the result begins with
+	files []string  // that were written
+	image *llm.Blob // for the model, or nil
+	quiet bool      // the result leaves out the page: it is long, or about another page
+
+	filled []*Element // by fill_form
 
 	found []openmanus.Source // of what a search found
 	from  []string           // addresses of what is in the result besides the present page
@@ -79,7 +82,7 @@ func (c *runner) run(a action) (openmanus.Result, error) {
 	if c.ctx.Err() != nil {
 		return openmanus.Result{}, c.ctx.Err()
 	}
-	return c.result(text), err
+	return c.result(text, err != nil), err
 }
 
 // name tells the gateway of the browser which host the call names, and makes the
@@ -213,6 +216,7 @@ func (c *runner) effects(ctx context.Context, did string, out Outcome) string {
 			fmt.Fprintf(&b, "; "+format, a...)
 		}
 	}
+	add(out.Status >= 400, "it answers with HTTP %d (%s)", out.Status, cmp.Or(http.StatusText(out.Status), "an error"))
 	add(out.URL != "" && !strings.Contains(did, out.URL), "the page went to %s", cut(out.URL, 300))
 	add(out.Tab != nil, "it opened a tab, which is active now")
 	add(out.Closed, "its tab was closed")
@@ -251,9 +255,15 @@ func (c *runner) explain(limited context.Context, err error) error {
 	return refuse("Browser action '%s' failed: %w", name, err)
 }
 
-// result returns text and the page as it is now. What the page says comes after
-// what we say, and is not repeated in it.
-func (c *runner) result(text string) openmanus.Result {
+const (
+	pageBytes   = 8500 // of a page in a result
+	failedBytes = 3500 // of a page after an action that failed, which has changed little
+)
+
+// result returns text and, as a view, the page as it is now. What the page says comes
+// after what we say, and is not repeated in it. An empty page is not shown. After a
+// failure text is empty: the error takes its place.
+func (c *runner) result(text string, failed bool) openmanus.Result {
 	ctx, cancel := context.WithTimeout(c.ctx, actionTime)
 	defer cancel()
 	tab, err := c.activeTab(ctx)
@@ -269,38 +279,67 @@ func (c *runner) result(text string) openmanus.Result {
 	}
 	d := Detail{URL: page.URL, Title: page.Title, Files: c.files, Tabs: c.b.tabInfos(ctx)}
 	c.noteTyped(page)
-	text = c.note + text
+	res := openmanus.Result{Source: page.URL, Sources: c.sources(page, d.Tabs)}
+	if text = c.note + text; text != "" {
+		res.Parts = llm.Parts{llm.Text{Text: text}}
+	}
 	if !c.quiet && err == nil {
 		list := listTabs(d.Tabs)
-		d.PageState = list + page.Render(8500-len(list)-min(len(c.note), 1000))
-		text += "\n\n" + d.PageState
+		limit := pageBytes - len(list) - min(len(c.note), 1000)
+		if failed {
+			limit = failedBytes
+		}
+		if d.PageState = list; !page.empty() {
+			d.PageState += page.Render(limit)
+		}
 		tab.Seen()
-		if c.image == nil && c.tool.cfg.Vision && page.Dialog == nil {
-			if img, err := tab.Marked(ctx, page); err == nil { // without it, there is the text
-				c.image = llm.Blob{MIME: "image/jpeg", Name: "view.jpg", Data: img}
-			}
+		if d.PageState != "" {
+			res.Parts = append(res.Parts, llm.Text{Text: "\n\n" + d.PageState, View: true})
+		}
+		if page.Dialog == nil {
+			c.takePictures(ctx, tab, page, &res)
 		}
 	}
-	res := openmanus.Result{Parts: llm.Parts{llm.Text{Text: text}}, Detail: d, Source: page.URL, Sources: c.sources(page, d.Tabs)}
 	if c.image != nil {
-		res.Parts = append(res.Parts, c.image)
+		res.Parts = append(res.Parts, *c.image)
 	}
+	res.Detail = d
 	return res
+}
+
+// takePictures adds the picture for people to a result, and, if the model sees, makes
+// the one for the model. Without them there is the text.
+func (c *runner) takePictures(ctx context.Context, tab *Tab, page *Page, res *openmanus.Result) {
+	pic, err := tab.picture(ctx, page)
+	if err != nil || pic == nil {
+		return
+	}
+	res.Picture = pic.small()
+	if c.image == nil && c.tool.cfg.Vision {
+		pic.mark(page, page.Elements)
+		if data, err := pic.encode(viewQuality); err == nil {
+			c.image = &llm.Blob{MIME: "image/jpeg", Name: "view.jpg", Data: data, View: true}
+		}
+	}
 }
 
 // noteTyped notes the site of the page, and that of the element's frame, if the
 // call has given them something: what they show from then on may be private, as
 // after a log-in.
 func (c *runner) noteTyped(page *Page) {
-	if !slices.ContainsFunc(c.in.uses(), func(a openmanus.Argument) bool { return a == types || a == pressed || a == uploads }) {
+	if !slices.ContainsFunc(c.in.uses(), func(a openmanus.Argument) bool {
+		return a == types || a == pressed || a == uploads || a == fills || a == scripts
+	}) {
 		return
 	}
 	if c.slot.typed == nil {
 		c.slot.typed = make(map[string]bool)
 	}
 	c.slot.typed[hostOf(c.at)] = true
-	if c.el != nil {
-		c.slot.typed[hostOf(page.frames[c.el.frame])] = true
+	for _, el := range append(c.filled, c.el) {
+		if el != nil {
+			c.slot.typed[hostOf(page.frames[el.frame])] = true
+		}
 	}
 }
 

@@ -26,6 +26,9 @@ var (
 	uploads   = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Sends}
 	searches  = openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}
 	types     = openmanus.Argument{Name: "text", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+	fills     = openmanus.Argument{Name: "fields", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+	scripts   = openmanus.Argument{Name: "script", Kind: openmanus.TextArgument, Does: openmanus.Sends}
+	executes  = openmanus.Argument{Name: "script", Kind: openmanus.TextArgument, Does: openmanus.Runs}
 	pressed   = openmanus.Argument{Name: "keys", Kind: openmanus.TextArgument, Does: openmanus.Sends}
 )
 
@@ -57,12 +60,16 @@ func (p params) uses() []openmanus.Argument {
 		return []openmanus.Argument{types}
 	case "send_keys":
 		return []openmanus.Argument{pressed}
+	case "fill_form":
+		return []openmanus.Argument{fills}
+	case "execute_js": // a script can send what it says, and does what its writer wants
+		return []openmanus.Argument{scripts, executes}
 	}
 	return nil
 }
 
 // arguments declare what browser_use does with its arguments, whatever the action.
-var arguments = []openmanus.Argument{requests, writesTo, uploads, searches, types, pressed}
+var arguments = []openmanus.Argument{requests, writesTo, uploads, searches, types, pressed, fills, scripts, executes}
 
 // params are the arguments of a call.
 type params struct {
@@ -82,6 +89,16 @@ type params struct {
 	Button       string   `json:"button"`
 	Accept       *bool    `json:"accept"`
 	FilePath     string   `json:"file_path"`
+	Fields       []field  `json:"fields"`
+	Submit       *int     `json:"submit"`
+	Script       string   `json:"script"`
+}
+
+// A field is what fill_form puts into a field: a text, an option of a drop-down,
+// or whether a box is checked.
+type field struct {
+	Index int    `json:"index"`
+	Text  string `json:"text"`
 }
 
 // point returns the place that x and y give, or nil.
@@ -114,6 +131,8 @@ var (
 	needKeys  = need{"Keys", func(p params) bool { return p.Keys != "" }}
 	needReply = need{"Accept", func(p params) bool { return p.Accept != nil }}
 	needFile  = need{"File path", func(p params) bool { return p.FilePath != "" }}
+	needForm  = need{"Fields", func(p params) bool { return len(p.Fields) > 0 }}
+	needCode  = need{"Script", func(p params) bool { return !blank(p.Script) }}
 	needLink  = need{"Index or url", func(p params) bool { return p.Index != nil || !blank(p.URL) }}
 	needEnd   = need{"To_index or x and y", func(p params) bool { return p.ToIndex != nil || p.point() != nil }}
 )
@@ -135,7 +154,7 @@ func (a action) check(p params) error {
 		return nil
 	}
 	verb := "is"
-	if len(names) > 1 || names[0] == "Keys" {
+	if len(names) > 1 || names[0] == "Keys" || names[0] == "Fields" {
 		verb = "are"
 	}
 	return fmt.Errorf("%s %s required for '%s' action", strings.Join(names, " and "), verb, p.Action)

@@ -1,12 +1,13 @@
 // this: an element that is about to be acted on. Returns the origin of its document,
-// where a link around it leads, and its form: where that goes, whether the element
+// its name in a form, where a link around it leads, and its form: where that goes, whether the element
 // submits it, and what it would send, but for passwords and the content of files.
 function () {
 	// A form's properties can be hidden by fields of these names.
 	const get = (name, form) => Object.getOwnPropertyDescriptor(HTMLFormElement.prototype, name).get.call(form);
 	const el = this.nodeType === 1 ? this : this.parentElement;
-	const out = {Origin: self.origin, Link: "", Form: null};
+	const out = {Origin: self.origin, Name: "", Link: "", Form: null};
 	if (!el) return out;
+	out.Name = el.getAttribute("name") || "";
 	const link = el.closest("a[href], area[href]");
 	if (link) out.Link = String(link.href.baseVal === undefined ? link.href : link.href.baseVal);
 	const button = el.closest("button, input") || el;

@@ -284,6 +284,7 @@ var adapters = []floor{
 		"github.com/chromedp/chromedp/...":  "the WebSocket to one that runs, and what keys are",
 		"github.com/chromedp/cdproto":       "the messages of its protocol",
 		"github.com/chromedp/cdproto/...":   "the types of its protocol",
+		"golang.org/x/image/draw":           "small screenshots",
 		"golang.org/x/image/font":           "the labels of elements on a screenshot",
 		"golang.org/x/image/font/basicfont": "their letters",
 		"golang.org/x/image/math/fixed":     "where they begin",
