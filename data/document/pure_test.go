@@ -3,8 +3,6 @@ package document
 import (
 	"strings"
 	"testing"
-
-	"github.com/ledongthuc/pdf"
 )
 
 func TestSelection(t *testing.T) {
@@ -37,28 +35,6 @@ func TestRanges(t *testing.T) {
 	}
 	if got := ranges(odd); !strings.HasSuffix(got, ", 37, 39, …") {
 		t.Error(got)
-	}
-}
-
-// TestPDFLayout: letters by their places, in any order.
-func TestPDFLayout(t *testing.T) {
-	at := func(s string, x, y float64) pdf.Text { return pdf.Text{S: s, X: x, Y: y, W: 5, FontSize: 10} }
-	for _, c := range []struct {
-		what    string
-		letters []pdf.Text
-		want    string
-	}{
-		{"a word", []pdf.Text{at("b", 15, 700), at("a", 10, 700)}, "ab\n"},
-		{"two words", []pdf.Text{at("a", 10, 700), at("b", 18, 700)}, "a b\n"},
-		{"two columns", []pdf.Text{at("a", 10, 700), at("b", 60, 701)}, "a\tb\n"},
-		{"two lines", []pdf.Text{at("b", 10, 688), at("a", 10, 700)}, "a\nb\n"},
-		{"two paragraphs", []pdf.Text{at("a", 10, 700), at("b", 10, 660)}, "a\n\nb\n"},
-		{"a ligature", []pdf.Text{at("ﬁ", 10, 700), at("t", 15, 700)}, "fit\n"},
-		{"nothing", nil, ""},
-	} {
-		if got := layout(c.letters); got != c.want {
-			t.Errorf("%s: %q, want %q", c.what, got, c.want)
-		}
 	}
 }
 
