@@ -77,7 +77,7 @@ type Agent struct {
 	Prices       Prices
 	Window       Window
 	Counter      llm.Counter // counts the model's tokens; nil: half the bytes
-	Fallbacks    []Helper    // models that Model may use in its place; they are listed for their prices
+	Fallbacks    []Helper    // models that Model may use in its place or on the way, listed for their prices
 	Summarizer   Helper      // writes summaries; the zero Helper: the model itself
 	Tools        []Tool
 	Gate         Gate // nil: the user is asked about every call that changes something
@@ -113,13 +113,7 @@ func (a *Agent) Next(s *State) []Task {
 	if !s.Due() {
 		return nil
 	}
-	if reason, why := s.Spent(); reason != "" {
-		return []Task{{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
-	}
-	if t, full := s.MakeRoom(); full {
-		return []Task{t}
-	}
-	return []Task{{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: s.Nudge()}}
+	return []Task{s.Ask(s.Nudge())}
 }
 
 // Configured returns the body that records a's configuration in a session, as the

@@ -334,7 +334,8 @@ func (s *State) childDone(seq int64, e ChildDone) {
 		return
 	}
 	child.Done = &e
-	s.spend(e.Usage, e.Cost)
+	s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+	s.Unpriced += cmp.Or(e.Unpriced, ModelUse{Usage: e.Usage, Cost: e.Cost, Free: e.Free}.Unpriced())
 	c := s.Call(child.Call)
 	switch {
 	case c != nil && c.Done == nil && c.Hints.Delegates:

@@ -36,6 +36,27 @@ func (s *State) MakeRoom() (t Task, full bool) {
 		"the request is larger than the model's window: about %d tokens where %d fit, and nothing more can be left out", size, room)}, true
 }
 
+// Ask returns the task by which a flow asks the model, with a nudge or "": a
+// [Reply]; or what must come first, as [State.MakeRoom] has it; or a [Stop], if the
+// session has reached a limit, or would pass a budget with the request.
+func (s *State) Ask(nudge string) Task {
+	t, full := Task{Do: Reply, Turn: s.Turn, Re: s.Seq, Nudge: nudge}, false
+	reason, why := s.Spent()
+	if reason == "" {
+		var first Task
+		if first, full = s.MakeRoom(); full {
+			t = first
+		}
+		if t.Do == Reply || t.Do == Compact {
+			reason, why = s.OverBudget()
+		}
+	}
+	if reason != "" {
+		return Task{Do: Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}
+	}
+	return t
+}
+
 const (
 	refTokens  = 250           // the most tokens that a reference has
 	largeFloor = 2 * refTokens // the fewest tokens for which a result is worth replacing
@@ -242,7 +263,9 @@ type tokenCount struct {
 	pending int    // tokens of the results and notes that the model has not read
 
 	counter llm.Counter
-	exact   bool // counter is in use; until the window is half full, half the bytes are a good estimate
+	// counter is in use; half the bytes are a good estimate until the window is half
+	// full or a budget nearly used up
+	exact bool
 
 	reported, counted int // size of the last request with a known usage: by the provider, and by our count
 	covered           int // the part of head and total that was in that request or its reply, and still is
@@ -359,7 +382,12 @@ func (s *State) estimate() {
 		}
 		s.pending += n.tokens
 	}
-	if limit := s.Config.Window.Tokens / 2; s.counter != nil && !s.exact && limit > 0 && s.head+s.total+s.pending > limit {
+	if s.counter == nil || s.exact {
+		return
+	}
+	limit := s.Config.Window.Tokens / 2
+	near, _ := s.OverBudget()
+	if limit > 0 && s.head+s.total+s.pending > limit || near != "" {
 		s.exact = true
 		s.recount()
 	}
@@ -406,7 +434,7 @@ func (s *State) mark(seq int64, e ModelSaid) {
 	}
 	sent := s.head + s.total + pictures
 	add(mark{seq: seq, tokens: s.tokensOf(e.Message)})
-	if e.Usage.Input > 0 {
+	if e.Usage.Input > 0 && e.Usage.Estimated == 0 {
 		s.reported, s.counted, s.covered = e.Usage.Input, sent, s.head+s.total
 	}
 }
@@ -463,7 +491,7 @@ func (s *State) replaceTokens(i, tokens int) {
 
 // compacted folds a compaction.
 func (s *State) compacted(seq int64, e Compacted) {
-	s.spend(e.Usage, e.Cost)
+	s.spend(e)
 	if e.N != s.Compactions {
 		return
 	}
@@ -538,7 +566,9 @@ const pictureNote = "(a picture of how it looks now, made by the tool and not se
 // make the same request, byte for byte. Last come pictures of what tools work on,
 // which only this request has: later ones begin with the messages before them.
 func (s *State) Request(t Task) *llm.Request {
-	req := &llm.Request{System: s.Config.System, Messages: s.Transcript(t.Re), Settings: s.Config.Settings}
+	req := &llm.Request{System: s.Config.System, Messages: s.Transcript(t.Re), Settings: s.Config.Settings,
+		Attempts: max(0, s.Limits.Attempts)}
+	req.Settings.MaxTokens = s.ReplyLimit(s.Size(), req.Settings.MaxTokens, s.Config.Prices)
 	req.Fixed = len(req.Messages)
 	for _, spec := range s.Config.Tools {
 		req.Tools = append(req.Tools, spec.ToolSpec)

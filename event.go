@@ -91,8 +91,10 @@ type (
 		Stop    llm.Stop    `json:"stop"`
 		Message llm.Message `json:"message"`
 		Usage   llm.Usage   `json:"usage"`
-		Cost    Money       `json:"cost,omitempty"`
-		By      string      `json:"by,omitempty"` // the model, PROVIDER/NAME
+		Cost    Money       `json:"cost,omitempty"` // 0, unless Free: not known
+		Free    bool        `json:"free,omitempty"` // the model costs nothing
+		By      string      `json:"by,omitempty"`   // the model, PROVIDER/NAME
+		Aside   []ModelUse  `json:"aside,omitempty"`
 	}
 
 	// Called is a call that the flow makes itself, without asking the model.
@@ -110,13 +112,16 @@ type (
 	// ModelFailed says that the model did not reply. It ends the session as
 	// failed, unless a message arrived after Re.
 	ModelFailed struct {
-		Turn   int       `json:"turn"`
-		Re     int64     `json:"re"`
-		Kind   llm.Kind  `json:"kind"`
-		Status int       `json:"status,omitempty"` // the status of the HTTP response
-		Error  string    `json:"error"`
-		Usage  llm.Usage `json:"usage"`
-		Cost   Money     `json:"cost,omitempty"`
+		Turn   int        `json:"turn"`
+		Re     int64      `json:"re"`
+		Kind   llm.Kind   `json:"kind"`
+		Status int        `json:"status,omitempty"` // the status of the HTTP response
+		Error  string     `json:"error"`
+		Usage  llm.Usage  `json:"usage"`
+		Cost   Money      `json:"cost,omitempty"`
+		Free   bool       `json:"free,omitempty"`
+		By     string     `json:"by,omitempty"`
+		Aside  []ModelUse `json:"aside,omitempty"`
 	}
 
 	// Stopped says that the session reached a limit. It stops the session,
@@ -255,6 +260,9 @@ type (
 		Files  []string  `json:"files,omitempty"` // created or modified, relative to its workspace
 		Usage  llm.Usage `json:"usage"`
 		Cost   Money     `json:"cost,omitempty"`
+		Free   bool      `json:"free,omitempty"` // with a Cost of 0: that is known
+		// tokens of Usage whose price is not known, so that Cost is a lower bound
+		Unpriced int `json:"unpriced_tokens,omitempty"`
 		// who wrote Text: the child, and what it had read that is not trusted
 		Sources []Source `json:"sources,omitempty"`
 	}
@@ -277,10 +285,12 @@ type (
 		Summary string  `json:"summary"`         // the message that replaces the rest
 		Whole   Ref     `json:"whole,omitempty"` // what was replaced, as text
 		// the error of the provider, if it refused the request as too large
-		Refused string    `json:"refused,omitempty"`
-		Usage   llm.Usage `json:"usage"` // of the summary
-		Cost    Money     `json:"cost,omitempty"`
-		By      string    `json:"by,omitempty"` // the model that wrote it
+		Refused string     `json:"refused,omitempty"`
+		Usage   llm.Usage  `json:"usage"` // of the summary
+		Cost    Money      `json:"cost,omitempty"`
+		Free    bool       `json:"free,omitempty"`
+		By      string     `json:"by,omitempty"` // the model that wrote it
+		Aside   []ModelUse `json:"aside,omitempty"`
 	}
 
 	// Taken says that another worker took over a session that was under
@@ -320,6 +330,44 @@ type (
 		Text string `json:"text"`
 	}
 )
+
+// A ModelUse is what one model used for a request. In an event, Aside are those of other
+// models and of attempts in vain: see [llm.Aside]. The event's own fields do not
+// include them.
+type ModelUse struct {
+	By    string    `json:"by,omitempty"` // the model, PROVIDER/NAME
+	Usage llm.Usage `json:"usage"`
+	Cost  Money     `json:"cost,omitempty"` // 0, unless Free: not known
+	Free  bool      `json:"free,omitempty"`
+}
+
+// Unpriced returns how many tokens of u have no known price.
+func (u ModelUse) Unpriced() int {
+	if u.Cost == 0 && !u.Free {
+		return u.Usage.Total()
+	}
+	return 0
+}
+
+// ModelUses returns what models used for b, which is empty for most bodies. What
+// child sessions used is in their own events. By is "" where the journal does not
+// name the model: then it is the configured one.
+func ModelUses(b Body) []ModelUse {
+	var own ModelUse
+	var aside []ModelUse
+	switch b := b.(type) {
+	case ModelSaid:
+		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
+	case ModelFailed:
+		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
+	case Compacted:
+		own, aside = ModelUse{b.By, b.Usage, b.Cost, b.Free}, b.Aside
+	}
+	if own.Usage != (llm.Usage{}) || own.Cost != 0 {
+		aside = append([]ModelUse{own}, aside...)
+	}
+	return aside
+}
 
 // CallsOf returns the calls that b makes: those of a reply, or that of a flow.
 func CallsOf(b Body) []llm.Call {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"time"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -20,6 +21,9 @@ type Limits struct {
 	FanOut int           `json:"fan_out,omitempty"` // open child sessions
 	// repetitions after which the model is nudged; twice as many stop the session
 	Stuck int `json:"stuck,omitempty"`
+	// how often a request to the model is made while it fails; 0, also in a
+	// [State]: the default of [llm.Retry]
+	Attempts int `json:"attempts,omitempty"`
 }
 
 // DefaultLimits returns the limits that are in force unless others are set.
@@ -32,7 +36,7 @@ func (l Limits) Or(m Limits) Limits {
 	return Limits{
 		Steps: cmp.Or(l.Steps, m.Steps), Tokens: cmp.Or(l.Tokens, m.Tokens), Money: cmp.Or(l.Money, m.Money),
 		Time: cmp.Or(l.Time, m.Time), Depth: cmp.Or(l.Depth, m.Depth), FanOut: cmp.Or(l.FanOut, m.FanOut),
-		Stuck: cmp.Or(l.Stuck, m.Stuck),
+		Stuck: cmp.Or(l.Stuck, m.Stuck), Attempts: cmp.Or(l.Attempts, m.Attempts),
 	}
 }
 
@@ -41,7 +45,7 @@ func (l Limits) Within(m Limits) Limits {
 	return Limits{
 		Steps: less(l.Steps, m.Steps), Tokens: less(l.Tokens, m.Tokens), Money: less(l.Money, m.Money),
 		Time: less(l.Time, m.Time), Depth: less(l.Depth, m.Depth), FanOut: less(l.FanOut, m.FanOut),
-		Stuck: less(l.Stuck, m.Stuck),
+		Stuck: less(l.Stuck, m.Stuck), Attempts: less(l.Attempts, m.Attempts),
 	}
 }
 
@@ -63,13 +67,25 @@ const Dollar Money = 1e9
 // USD returns m in dollars, for display.
 func (m Money) USD() float64 { return float64(m) / float64(Dollar) }
 
+// KnownUSD returns m in dollars, or nil if nothing is known of it: m is 0, and some
+// tokens have no known price.
+func KnownUSD(m Money, unpriced int) *float64 {
+	if m == 0 && unpriced > 0 {
+		return nil
+	}
+	usd := m.USD()
+	return &usd
+}
+
 // Prices are what a model costs per token. The zero value means that the prices
-// are unknown; such a model costs nothing.
+// are unknown: what such a model costs is recorded as 0, and its tokens count as
+// [State].Unpriced.
 type Prices struct {
 	Input      Money `json:"input,omitempty"`
 	Output     Money `json:"output,omitempty"`
 	Cached     Money `json:"cached,omitempty"`      // read from the provider's cache; 0: as Input
 	CacheWrite Money `json:"cache_write,omitempty"` // written to it; 0: as Input
+	Free       bool  `json:"free,omitempty"`        // the model is known to cost nothing
 }
 
 // Cost returns the price of u.
@@ -223,6 +239,47 @@ func (s *State) TimeUp() string {
 	return fmt.Sprintf("reached the time limit (%s)", s.Limits.Time)
 }
 
+// minReply is the fewest tokens that a reply is asked for: providers refuse less.
+const minReply = 16
+
+// OverBudget returns the budget that the next request would pass, with a sentence
+// for people, or "". Such a request is not sent: its size is known before.
+func (s *State) OverBudget() (Reason, string) {
+	size := s.Size()
+	used, needs := s.Usage.Total(), size+minReply
+	cost := s.Config.Prices.Cost(llm.Usage{Input: size, Output: minReply})
+	switch l := s.Limits; {
+	case l.Tokens > 0 && used+needs > l.Tokens:
+		return NoTokens, fmt.Sprintf("the next request would pass the token budget (Current: %d, Needed: %d, Max: %d)",
+			used, needs, l.Tokens)
+	case l.Money > 0 && s.Cost+cost > l.Money:
+		return NoMoney, fmt.Sprintf("the next request would pass the money budget (Current: %.4f, Needed: %.4f, Max: %.4f USD)",
+			s.Cost.USD(), cost.USD(), l.Money.USD())
+	}
+	return "", ""
+}
+
+// ReplyLimit returns how many tokens a reply to a request of size tokens may have
+// at the prices p: at most most, and at most what the budgets leave. 0 stands for no
+// limit but the model's own, both in most and in the result.
+func (s *State) ReplyLimit(size, most int, p Prices) int {
+	left := math.MaxInt
+	if l := s.Limits.Tokens; l > 0 {
+		left = l - s.Usage.Total() - size
+	}
+	if l := s.Limits.Money; l > 0 && p.Output > 0 {
+		left = min(left, int((l-s.Cost-p.Cost(llm.Usage{Input: size}))/p.Output))
+	}
+	// a limit beyond what the model can write would be refused
+	if left >= cmp.Or(most, s.Config.Window.Reply, shortReply) {
+		return most
+	}
+	return max(left, minReply)
+}
+
+// shortReply is a number of tokens that every model can write at once.
+const shortReply = 4096
+
 // over reports whether a limit is reached. 0 and less are no limit.
 func over[T ~int | ~int64](used, limit T) bool { return limit > 0 && used >= limit }
 
@@ -234,7 +291,7 @@ func (s *State) Nudge() string {
 	switch n := len(s.past); {
 	case n > 0 && s.past[n-1].empty != 0:
 		return "Your last reply was empty. Use a tool, or answer the person in words."
-	case l.Stuck > 0 && max(hard, soft) >= l.Stuck:
+	case l.Stuck > 0 && max(hard, soft) >= max(2, l.Stuck):
 		return "You have done the same several times, with no progress. Consider what you have learned, and try another way; if there is none, say so and end."
 	case l.Steps > 1 && s.Steps == l.Steps-1:
 		return "This is your last step: the limit is reached after it. Answer now with what you have."

@@ -40,7 +40,8 @@ type State struct {
 	Since     int64         // the event of the last input
 	Active    time.Duration // how long the session was running since the last input
 	Usage     llm.Usage     // of the session and its children
-	Cost      Money         // likewise
+	Cost      Money         // likewise; a lower bound if Unpriced is not 0
+	Unpriced  int           // tokens of Usage whose price is not known
 	Pictures  int           // how many results have a picture for people
 	TakenOver int           // how often another worker took over
 
@@ -182,7 +183,7 @@ func (s *State) Apply(ev Event) {
 	case Called:
 		s.called(ev.Seq, e)
 	case ModelFailed:
-		s.spend(e.Usage, e.Cost)
+		s.spend(e)
 		s.giveOver(e.Turn, e.Re, Outcome{Failed, Reason(e.Kind), e.Error, e.Status})
 	case Stopped:
 		s.giveOver(e.Turn, e.Re, Outcome{Status: Halted, Reason: e.Reason, Error: e.Error})
@@ -302,7 +303,7 @@ func (s *State) resumed(seq int64, e Resumed) {
 // finishes the session, unless the flow decides that, or a message has arrived
 // meanwhile.
 func (s *State) modelSaid(seq int64, e ModelSaid) {
-	s.spend(e.Usage, e.Cost)
+	s.spend(e)
 	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
 		return // its turn is over
 	}
@@ -433,9 +434,11 @@ func (s *State) interrupted(seq int64, e Interrupted) {
 	s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "interrupted"}
 }
 
-// spend adds to what the session has used.
-func (s *State) spend(u llm.Usage, m Money) {
-	s.Usage, s.Cost = s.Usage.Add(u), s.Cost+m
+// spend adds what models used for b to what the session has used.
+func (s *State) spend(b Body) {
+	for _, u := range ModelUses(b) {
+		s.Usage, s.Cost, s.Unpriced = s.Usage.Add(u.Usage), s.Cost+u.Cost, s.Unpriced+u.Unpriced()
+	}
 }
 
 // Last returns the Detail of a tool's last successful result, or nil. Flows read

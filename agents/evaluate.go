@@ -129,6 +129,9 @@ func spent(s *openmanus.State) []openmanus.Task {
 func (f *EvaluateFlow) decide(s *openmanus.State, r *round) []openmanus.Task {
 	done := r.finished()
 	switch {
+	case len(done) == 0 && !again(s) && r.unpaid() != nil:
+		d := r.unpaid()
+		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: d.Reason, Error: clip.OneLine(d.Text)}}
 	case len(done) == 0:
 		return f.giveUp(s, r, "no attempt did the task", f.copy)
 	case len(done) > 1 && r.judgement == nil && (len(r.judges) < maxJudged || again(s)):

@@ -101,6 +101,16 @@ func (r *round) finished() (done []int) {
 	return done
 }
 
+// unpaid returns the report of the last attempt if its share of a budget was too
+// small, or nil.
+func (r *round) unpaid() *openmanus.ChildDone {
+	c := r.attempts[len(r.attempts)-1]
+	if c == nil || c.Done == nil || c.Done.Reason != openmanus.NoTokens && c.Done.Reason != openmanus.NoMoney {
+		return nil
+	}
+	return c.Done
+}
+
 // score returns the judge's opinion of an attempt, counted from 1, or nil.
 func (r *round) score(n int) *Score {
 	if r.judgement == nil {

@@ -421,7 +421,7 @@ func TestAttemptsHaveTheirModelsAndHints(t *testing.T) {
 func TestTheBudgetIsOfAllAttempts(t *testing.T) {
 	c := &contest{flow: EvaluateFlow{Parallel: 1}, hands: []voice{ok(), ok(), ok()}, judge: judges(1, 2, 3)}
 	c.open(t)
-	if s := c.say(t, openmanus.Resumed{ID: "1", Limits: openmanus.Limits{Tokens: 20}}); s.Status() != openmanus.Halted || s.Outcome.Reason != openmanus.NoTokens {
+	if s := c.say(t, openmanus.Resumed{ID: "1", Limits: openmanus.Limits{Tokens: 2000}}); s.Status() != openmanus.Halted || s.Outcome.Reason != openmanus.NoTokens {
 		t.Errorf("it is %s (%s)", s.Status(), s.Outcome.Reason)
 	}
 	if len(c.runs) >= 3 {

@@ -94,19 +94,10 @@ func heard(s *openmanus.State) bool {
 // reply asks the planner for a reply, unless a limit is reached or the context
 // must be compacted first.
 func (f *PlanFlow) reply(s *openmanus.State, nudge string) []openmanus.Task {
-	if reason, why := s.Spent(); reason != "" {
-		return []openmanus.Task{{Do: openmanus.Stop, Turn: s.Turn, Re: s.Seq, Reason: reason, Error: why}}
-	}
-	if t, full := s.MakeRoom(); full {
-		return []openmanus.Task{t}
-	}
 	if more := s.Nudge(); more != "" {
 		nudge += "\n\n" + more
 	}
-	if t, full := s.MakeRoom(); full {
-		return []openmanus.Task{t}
-	}
-	return []openmanus.Task{{Do: openmanus.Reply, Turn: s.Turn, Re: s.Seq, Nudge: nudge}}
+	return []openmanus.Task{s.Ask(nudge)}
 }
 
 // steps returns the tasks of the steps that are running and of those that can

@@ -65,6 +65,11 @@ type Run struct {
 	MaxCost  openmanus.Money
 	DayCost  openmanus.Money // of all sessions in one day; 0: no limit
 	Timeout  time.Duration
+
+	Depth   int // here and in the next two, 0 is the default of openmanus.DefaultLimits
+	FanOut  int
+	Stuck   int
+	Retries *int // nil: the default of llm.Retry
 }
 
 // Approval is [approval]: the rules, as texts. Package gate parses them.
@@ -106,6 +111,7 @@ type Info struct {
 	PriceOut        openmanus.Money
 	PriceCached     openmanus.Money
 	PriceCacheWrite openmanus.Money
+	Free            bool // it costs nothing
 	Vision          *bool
 	Tools           *bool
 	Reasoning       *bool
@@ -197,7 +203,12 @@ func (c *Config) Limits(m Model) openmanus.Limits {
 	if n := m.MaxInputTokens; n > 0 && (tokens < 0 || n < tokens) {
 		tokens = n
 	}
-	return openmanus.Limits{Steps: c.Run.MaxSteps, Tokens: tokens, Money: c.Run.MaxCost, Time: c.Run.Timeout}
+	l := openmanus.Limits{Steps: c.Run.MaxSteps, Tokens: tokens, Money: c.Run.MaxCost, Time: c.Run.Timeout,
+		Depth: c.Run.Depth, FanOut: c.Run.FanOut, Stuck: c.Run.Stuck}
+	if c.Run.Retries != nil {
+		l.Attempts = *c.Run.Retries + 1
+	}
+	return l
 }
 
 // Origin returns the source of a key's value; the zero Source, [Default], if the

@@ -244,6 +244,9 @@ func assign(field, value any) {
 		*f = Secret(value.(string))
 	case *int:
 		*f = value.(int)
+	case **int:
+		n := value.(int)
+		*f = &n
 	case *bool:
 		*f = value.(bool)
 	case **bool:

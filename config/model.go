@@ -100,7 +100,7 @@ func (c *Config) Window(m Model) openmanus.Window {
 // Prices returns what m costs; zero where it is not known.
 func (m Model) Prices() openmanus.Prices {
 	return openmanus.Prices{Input: m.Info.PriceIn, Output: m.Info.PriceOut, Cached: m.Info.PriceCached,
-		CacheWrite: m.Info.PriceCacheWrite}
+		CacheWrite: m.Info.PriceCacheWrite, Free: m.Info.PriceIn == 0 && m.Info.PriceOut == 0 && (m.Info.Free || m.Provider.Script)}
 }
 
 // ErrNoModel is in the chain of the error if nothing configures a model.
@@ -370,6 +370,7 @@ func (c *Config) info(m Model) Info {
 		Window: or(i.Window, known.Window), Output: or(i.Output, known.Output),
 		PriceIn: or(i.PriceIn, known.PriceIn), PriceOut: or(i.PriceOut, known.PriceOut), PriceCached: or(i.PriceCached, known.PriceCached),
 		PriceCacheWrite: or(i.PriceCacheWrite, known.PriceCacheWrite),
+		Free:            i.Free || known.Free,
 		Vision:          or(i.Vision, known.Vision), Tools: or(i.Tools, known.Tools), Reasoning: or(i.Reasoning, known.Reasoning),
 		Refuses: or(i.Refuses, known.Refuses), Pattern: known.Pattern,
 	}

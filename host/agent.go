@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
@@ -219,6 +220,9 @@ func (h *Host) addHelpers(agent *openmanus.Agent, m config.Model) error {
 	}
 	for _, o := range others {
 		agent.Fallbacks = append(agent.Fallbacks, openmanus.Helper{Name: o.String(), Prices: o.Prices()})
+	}
+	if eye, err := h.Config.Model("vision"); err == nil && slices.Contains(h.Config.ProfileNames(), "vision") {
+		agent.Fallbacks = append(agent.Fallbacks, openmanus.Helper{Name: eye.String(), Prices: eye.Prices()})
 	}
 	name := h.Config.Context.Summarizer
 	if name == "" {

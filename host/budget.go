@@ -42,10 +42,11 @@ func (p dayBudget) Reserve(_ context.Context, about openmanus.Money) error {
 	if err != nil {
 		return err
 	}
-	if spent -= about; spent < p.limit {
+	if spent <= p.limit {
 		return nil
 	}
-	refused := fmt.Errorf("reached the budget of the day (%.4f of %.4f USD spent by all sessions): raise run.max_cost_per_day, or come back after midnight UTC", spent.USD(), p.limit.USD())
+	refused := fmt.Errorf("the next request would pass the budget of the day, which is of all sessions (Current: %.4f, Needed: %.4f, Max: %.4f USD): "+
+		"raise run.max_cost_per_day, or come back after midnight UTC", (spent - about).USD(), about.USD(), p.limit.USD())
 	_, err = p.add(-about)
 	return errors.Join(refused, err)
 }

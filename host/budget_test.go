@@ -25,9 +25,9 @@ func TestDayBudget(t *testing.T) {
 	if err := p.Settle(t.Context(), openmanus.Dollar/4, openmanus.Dollar/2); err != nil {
 		t.Fatal(err)
 	}
-	ask(openmanus.Dollar*3/4, true) // and is never answered
-	ask(openmanus.Dollar/4, false)
-	if err := p.Reserve(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "1.2500 of 1.0000 USD") {
+	ask(openmanus.Dollar*3/4, false)
+	ask(openmanus.Dollar/4, true) // and is never answered
+	if err := p.Reserve(t.Context(), openmanus.Dollar/2); err == nil || !strings.Contains(err.Error(), "(Current: 0.7500, Needed: 0.5000, Max: 1.0000 USD)") {
 		t.Error(err)
 	}
 	now = now.Add(time.Minute)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/llm/tokens"
 )
 
 // model makes the model with the given name, at an endpoint if that is not "",
@@ -107,20 +108,20 @@ func (h *Host) capable(model llm.Model, m config.Model) llm.Model {
 		return model
 	}
 	if m.Profile == "vision" || !slices.Contains(h.Config.ProfileNames(), "vision") {
-		return llm.ReadImages(model, nil, "")
+		return llm.ReadImages(model, nil, nil, "")
 	}
 	eye, err := h.Config.Model("vision")
 	switch {
 	case err != nil: // reported when an image is to be read
-		return llm.ReadImages(model, broken{err}, "vision")
+		return llm.ReadImages(model, broken{err}, nil, "vision")
 	case not(eye.Info.Vision) && !eye.Provider.Script: // [models.scripted] describes all scripts at once
-		return llm.ReadImages(model, broken{fmt.Errorf("%s is known to see no images", eye)}, eye.String())
+		return llm.ReadImages(model, broken{fmt.Errorf("%s is known to see no images", eye)}, nil, eye.String())
 	}
 	reader, err := eye.Open()
 	if err != nil {
-		return llm.ReadImages(model, broken{err}, eye.String())
+		return llm.ReadImages(model, broken{err}, nil, eye.String())
 	}
-	return llm.ReadImages(model, llm.Retry(h.watched(reader), h.retry(0)), eye.String())
+	return llm.ReadImages(model, llm.Retry(h.watched(reader), h.retry(0)), tokens.For(eye.Provider.Name, eye.Name), eye.String())
 }
 
 // watched returns a model that reports a wrong endpoint with

@@ -70,6 +70,32 @@ type SessionInfo struct {
 	Workspace string          `json:"workspace,omitempty"` // of the last configuration
 	Usage     llm.Usage       `json:"usage"`
 	Cost      openmanus.Money `json:"cost"`
+	Unpriced  int             `json:"unpriced_tokens,omitempty"` // of Usage: tokens whose price is not known
+}
+
+// A Meter adds up what models used in all sessions of a store, without reading
+// their events.
+type Meter interface {
+	// Used returns what was used, the most expensive first, in groups of the
+	// kind that opts asks for. Sessions that were deleted do not count, and
+	// what a session was copied or imported with does not count in the copy.
+	Used(ctx context.Context, opts MeterOptions) ([]Used, error)
+}
+
+// MeterOptions select what a [Meter] adds up. The zero MeterOptions select all.
+type MeterOptions struct {
+	By    string    // "model", "flow", "day" or "session"; "": "model"
+	Since time.Time // from the beginning of this day in UTC; zero: from the beginning
+	Owner string    // only sessions of this user
+}
+
+// A Used is what a group of requests to models used.
+type Used struct {
+	Name     string // of the model, the flow, the day (2006-01-02, in UTC) or the session
+	Requests int
+	Usage    llm.Usage
+	Cost     openmanus.Money
+	Unpriced int // of Usage: tokens whose price is not known
 }
 
 // ListOptions select sessions. The zero ListOptions select all of them.

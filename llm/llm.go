@@ -173,8 +173,12 @@ type Request struct {
 	// Memo, if not nil, is where an adapter keeps the encoded messages of this
 	// conversation, so that each is encoded once and the prefix of the prompt
 	// stays the same byte for byte, which providers' caches need. System, Tools
-	// and Settings do not change under one Memo.
+	// and Settings, but for Settings.MaxTokens, do not change under one Memo.
 	Memo *Memo
+
+	// Attempts is how often [Retry] makes the request, at most, in place of its
+	// own limit. 0: that limit.
+	Attempts int
 }
 
 // A Memo keeps data of adapters between the requests of one conversation. The
@@ -249,9 +253,20 @@ type Delta struct {
 	Stop Stop
 	// Usage counts the tokens of the request; the last one in a stream counts.
 	Usage *Usage
+	// Aside is what another model used on the way, which Usage does not include.
+	// All of them in a stream count, those before a Reset too.
+	Aside []Aside
 	// By names the model that writes from here on, if it is not the one that was
 	// asked: see [Failover].
 	By string
+}
+
+// An Aside is what a model used that was asked on the way to a reply: to read an
+// image to the model that replies ([ReadImages]), or in vain, before another
+// attempt ([Measure]).
+type Aside struct {
+	By    string // the model; "": the one that was asked for the reply
+	Usage Usage
 }
 
 // Stop is the reason why a reply ended.
@@ -271,19 +286,22 @@ func (s Stop) Whole() bool { return s == End || s == ToolUse }
 
 // Usage counts the tokens of a request. Input is all that the model read, and
 // includes Cached and CacheWrite. Output is all that it wrote, and includes
-// Reasoning. A count that a provider does not report is 0.
+// Reasoning. A count that a provider does not report is 0, or estimated: see
+// [Measure].
 type Usage struct {
 	Input      int `json:"input_tokens"`
 	Output     int `json:"output_tokens"`
 	Cached     int `json:"cached_tokens,omitempty"`      // of Input: read from the provider's cache
 	CacheWrite int `json:"cache_write_tokens,omitempty"` // of Input: written to it
 	Reasoning  int `json:"reasoning_tokens,omitempty"`   // of Output
+	// of Input and Output: counted by this program, because no provider reported them
+	Estimated int `json:"estimated_tokens,omitempty"`
 }
 
 // Add returns the sum of u and v.
 func (u Usage) Add(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Cached + v.Cached,
-		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning}
+		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.Estimated + v.Estimated}
 }
 
 // Total returns all tokens, read and written.

@@ -199,7 +199,7 @@ func (r *promptedReply) add(d Delta) bool {
 		}
 	}
 	if d.Stop == "" {
-		return d.Usage == nil || r.yield(Delta{Usage: d.Usage}, nil)
+		return d.Usage == nil && d.Aside == nil && d.By == "" || r.yield(Delta{Usage: d.Usage, Aside: d.Aside, By: d.By}, nil)
 	}
 	return r.end(d)
 }
@@ -261,5 +261,5 @@ func (r *promptedReply) end(d Delta) bool {
 	if calls > 0 {
 		d.Stop = ToolUse
 	}
-	return r.yield(Delta{Stop: d.Stop, Usage: d.Usage}, nil)
+	return r.yield(Delta{Stop: d.Stop, Usage: d.Usage, Aside: d.Aside}, nil)
 }

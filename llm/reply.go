@@ -14,7 +14,8 @@ type Reply struct {
 	Message Message
 	Stop    Stop
 	Usage   Usage
-	By      string // the model that wrote it, if not the one that was asked
+	Aside   []Aside // what other models used, and attempts in vain
+	By      string  // the model that wrote it, if not the one that was asked
 
 	grow []*strings.Builder // the text of the part with the same index, so that adding costs what is added
 }
@@ -40,6 +41,7 @@ func (r *Reply) Add(d Delta) error {
 	if d.Usage != nil {
 		r.Usage = *d.Usage
 	}
+	r.Aside = append(r.Aside, d.Aside...)
 	return nil
 }
 
@@ -107,21 +109,71 @@ func Generate(ctx context.Context, m Model, req *Request) (*Reply, error) {
 // arrives.
 func Collect(ctx context.Context, m Model, req *Request, show func(Delta)) (*Reply, error) {
 	var r Reply
+	err := r.collect(ctx, m, req, func(d Delta) {
+		if show != nil {
+			show(d)
+		}
+	}, nil)
+	return &r, err
+}
+
+// Measure is like [Collect], and counts with c what no provider reports: the
+// request, unless its tokens were reported, and the reply, unless those of a
+// reply that is not empty were. [Usage].Estimated says how many were counted. A
+// reply that broke off counts as far as it came, and so do those of attempts that
+// failed before, as [Reply].Aside. A request that nothing was heard of counts
+// nothing. A nil Counter is [HalfTheBytes].
+func Measure(ctx context.Context, m Model, c Counter, req *Request, show func(Delta)) (*Reply, error) {
+	var r Reply
+	err := r.collect(ctx, m, req, show, func() {
+		r.estimate(c, req)
+		if r.Usage != (Usage{}) {
+			r.Aside = append(r.Aside, Aside{r.By, r.Usage})
+			r.Usage = Usage{}
+		}
+	})
+	r.estimate(c, req)
+	return &r, err
+}
+
+// collect adds the reply of m to r. again, if not nil, is called before a Reset.
+func (r *Reply) collect(ctx context.Context, m Model, req *Request, show func(Delta), again func()) error {
 	for d, err := range m.Stream(ctx, req) {
 		if err == nil {
+			if d.Reset && again != nil {
+				again()
+			}
 			err = r.Add(d)
 		}
 		if err != nil {
-			return &r, err
+			return err
 		}
 		if show != nil {
 			show(d)
 		}
 	}
 	if r.Stop == "" {
-		return &r, brokeOff(ctx)
+		return brokeOff(ctx)
 	}
-	return &r, nil
+	return nil
+}
+
+// estimate counts what was not reported of the usage of r, a reply to req.
+func (r *Reply) estimate(c Counter, req *Request) {
+	if r.Stop == "" && len(r.Message.Parts) == 0 {
+		return
+	}
+	if r.Usage.Input <= 0 {
+		r.Usage.Input = CountHead(c, req.System, req.Tools)
+		for _, m := range req.Messages {
+			r.Usage.Input += Count(c, m)
+		}
+		r.Usage.Estimated += r.Usage.Input
+	}
+	if r.Usage.Output <= 0 && len(r.Message.Parts) > 0 {
+		r.Usage.Output = countParts(counter(c), r.Message.Parts)
+		r.Usage.Estimated += r.Usage.Output
+	}
 }
 
 // brokeOff is the error of a stream that ended without a Stop.

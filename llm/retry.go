@@ -59,6 +59,10 @@ type retrier struct {
 func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
 		shown := false // fragments of a void reply were yielded
+		most := r.opts.Attempts
+		if req != nil && req.Attempts > 0 {
+			most = req.Attempts
+		}
 		for attempt := 1; ; attempt++ {
 			if shown && !yield(Delta{Reset: true}, nil) {
 				return
@@ -73,7 +77,7 @@ func (r *retrier) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, err
 				return
 			}
 			shown = shown || some
-			if err = r.wait(ctx, err, attempt); err != nil {
+			if err = r.wait(ctx, err, attempt, most); err != nil {
 				yield(Delta{}, err)
 				return
 			}
@@ -102,14 +106,14 @@ func attemptOnce(ctx context.Context, m Model, req *Request, yield func(Delta, e
 	return some, stopped, err
 }
 
-// wait returns nil when it is time for another attempt. Otherwise it returns the
-// error to give up with.
-func (r *retrier) wait(ctx context.Context, err error, attempt int) error {
+// wait returns nil when it is time for another attempt, of which there are most.
+// Otherwise it returns the error to give up with.
+func (r *retrier) wait(ctx context.Context, err error, attempt, most int) error {
 	var e *Error
 	if !errors.As(err, &e) || !e.Temporary() || ctx.Err() != nil {
 		return err
 	}
-	if attempt >= r.opts.Attempts {
+	if attempt >= most {
 		return &Error{Kind: e.Kind, Status: e.Status, RetryAfter: e.RetryAfter,
 			Err: fmt.Errorf("%w, in each of %d attempts", e.Err, attempt)}
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,15 +15,18 @@ import (
 
 // ReadImages returns a Model that shows images to m, which has no vision, as text:
 // reader, which people know by name, describes them. The text says that it is a
-// description, and whose. Each image is described once under one [Memo]. The
-// tokens that reader uses count with the reply that needed the description.
+// description, and whose. Each image is described once under one [Memo]. What
+// reader uses is an [Aside] of the reply that needed the description; c counts it
+// where it is not reported: see [Measure]. A limit of the reply's tokens holds for
+// each description too.
 //
 // If reader is nil, the text says that there is an image that m cannot see.
-func ReadImages(m, reader Model, name string) Model { return &blind{m, reader, name} }
+func ReadImages(m, reader Model, c Counter, name string) Model { return &blind{m, reader, c, name} }
 
 // A blind is the Model of [ReadImages].
 type blind struct {
 	model, reader Model
+	counter       Counter // of reader
 	name          string
 }
 
@@ -36,18 +40,17 @@ func (b *blind) Stream(ctx context.Context, req *Request) iter.Seq2[Delta, error
 			req.Memo.Store(b, read)
 		}
 		told := *req
-		var used Usage
+		var used []Aside
 		var err error
-		told.Messages, err = b.tell(ctx, read, req.Messages, &used)
+		told.Messages, err = b.tell(ctx, read, req, &used)
+		if len(used) > 0 && !yield(Delta{Aside: used}, nil) {
+			return
+		}
 		if err != nil {
-			yield(Delta{Usage: &used}, err)
+			yield(Delta{}, err)
 			return
 		}
 		for d, err := range b.model.Stream(ctx, &told) {
-			if d.Usage != nil {
-				sum := d.Usage.Add(used)
-				d.Usage = &sum
-			}
 			if !yield(d, err) || err != nil {
 				return
 			}
@@ -63,12 +66,12 @@ type readings struct {
 
 // tell returns the messages with text in place of images. Messages without images
 // are not copied.
-func (b *blind) tell(ctx context.Context, read *readings, messages []Message, used *Usage) ([]Message, error) {
+func (b *blind) tell(ctx context.Context, read *readings, req *Request, used *[]Aside) ([]Message, error) {
 	read.mu.Lock() // so that each image is read once
 	defer read.mu.Unlock()
-	out := slices.Clone(messages)
+	out := slices.Clone(req.Messages)
 	for i, msg := range out {
-		parts, err := b.parts(ctx, read, msg.Parts, used)
+		parts, err := b.parts(ctx, read, msg.Parts, req, used)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +82,7 @@ func (b *blind) tell(ctx context.Context, read *readings, messages []Message, us
 
 // parts returns parts with text in place of images, also within results. It returns
 // parts itself if there is none.
-func (b *blind) parts(ctx context.Context, read *readings, parts Parts, used *Usage) (Parts, error) {
+func (b *blind) parts(ctx context.Context, read *readings, parts Parts, req *Request, used *[]Aside) (Parts, error) {
 	out := parts
 	put := func(i int, p Part) {
 		if &out[0] == &parts[0] {
@@ -93,13 +96,13 @@ func (b *blind) parts(ctx context.Context, read *readings, parts Parts, used *Us
 			if kind, _, _ := mime.ParseMediaType(p.MIME); !strings.HasPrefix(kind, "image/") {
 				continue
 			}
-			text, err := b.read(ctx, read, p, used)
+			text, err := b.read(ctx, read, p, req, used)
 			if err != nil {
 				return nil, err
 			}
 			put(i, Text{Text: text})
 		case Result:
-			inner, err := b.parts(ctx, read, p.Parts, used)
+			inner, err := b.parts(ctx, read, p.Parts, req, used)
 			if err != nil {
 				return nil, err
 			}
@@ -118,7 +121,7 @@ const readingAsk = "Describe this image for someone who cannot see it and has to
 	"Do not guess: say what you cannot make out."
 
 // read returns the text in place of an image.
-func (b *blind) read(ctx context.Context, read *readings, img Blob, used *Usage) (string, error) {
+func (b *blind) read(ctx context.Context, read *readings, img Blob, req *Request, used *[]Aside) (string, error) {
 	name := "an image"
 	if img.Name != "" {
 		name = fmt.Sprintf("the image %q", img.Name)
@@ -129,8 +132,16 @@ func (b *blind) read(ctx context.Context, read *readings, img Blob, used *Usage)
 	key := sha256.Sum256(img.Data)
 	text, known := read.text[key]
 	if !known {
-		r, err := Generate(ctx, b.reader, &Request{Messages: []Message{{Role: User, Parts: Parts{Text{Text: readingAsk}, img}}}})
-		*used = used.Add(r.Usage)
+		r, err := Measure(ctx, b.reader, b.counter, &Request{
+			Messages: []Message{{Role: User, Parts: Parts{Text{Text: readingAsk}, img}}},
+			Settings: Settings{MaxTokens: req.Settings.MaxTokens}, Attempts: req.Attempts,
+		}, nil)
+		if r.Usage != (Usage{}) {
+			*used = append(*used, Aside{cmp.Or(r.By, b.name), r.Usage})
+		}
+		for _, a := range r.Aside {
+			*used = append(*used, Aside{cmp.Or(a.By, b.name), a.Usage})
+		}
 		if err == nil && !r.Stop.Whole() && r.Stop != Length {
 			err = &Error{Kind: Refused, Err: fmt.Errorf("it stopped with %q", r.Stop)}
 		}

@@ -25,11 +25,17 @@ func TestReadImages(t *testing.T) {
 		{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "a", Name: "shot"}}},
 		{Role: llm.Tool, Parts: llm.Parts{llm.Result{ID: "a", Parts: llm.Parts{dog, cat}}}},
 	}}
-	m := llm.ReadImages(blind, seen, "Argus")
-	for i, want := range []llm.Usage{{Input: 30, Output: 15}, {Input: 10, Output: 5}} { // two readings and the reply, then the reply
+	m := llm.ReadImages(blind, seen, nil, "Argus")
+	want := llm.Usage{Input: 10, Output: 5}
+	for i, readings := range []int{2, 0} { // two readings and the reply, then the reply
 		r, err := llm.Generate(t.Context(), m, req)
-		if err != nil || r.Message.Text() != "Thanks." || r.Usage != want {
-			t.Fatalf("reply %d: %+v, error %v; want usage %+v", i, r, err, want)
+		if err != nil || r.Message.Text() != "Thanks." || r.Usage != want || len(r.Aside) != readings {
+			t.Fatalf("reply %d: %+v, error %v; want usage %+v and %d readings", i, r, err, want, readings)
+		}
+		for _, a := range r.Aside {
+			if a != (llm.Aside{By: "Argus", Usage: want}) {
+				t.Errorf("a reading used %+v", a)
+			}
 		}
 	}
 	const reading = "[Here is the image \"cat.png\". You cannot see it; another model, Argus, read it to you:\na cat\n(end of the reading)]"
@@ -52,7 +58,7 @@ func TestImagesThatNobodyReads(t *testing.T) {
 	var asked *llm.Request
 	blind := &llmtest.Model{Reply: func(req *llm.Request) llm.Message { asked = req; return llmtest.Say("") }}
 	req := &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: llm.Parts{llm.Blob{MIME: "image/png", Name: "a.png"}}}}}
-	if _, err := llm.Generate(t.Context(), llm.ReadImages(blind, nil, ""), req); err != nil {
+	if _, err := llm.Generate(t.Context(), llm.ReadImages(blind, nil, nil, ""), req); err != nil {
 		t.Fatal(err)
 	}
 	if got := asked.Messages[0].Text(); !strings.Contains(got, `the image "a.png"`) || !strings.Contains(got, "cannot see") {
@@ -64,7 +70,7 @@ func TestImagesThatNobodyReads(t *testing.T) {
 func TestAReaderThatFails(t *testing.T) {
 	broken := brokenModel{&llm.Error{Kind: llm.Auth, Status: 401, Err: errString("no key")}}
 	req := &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: llm.Parts{llm.Blob{MIME: "image/png"}}}}}
-	_, err := llm.Generate(t.Context(), llm.ReadImages(llmtest.Script(), broken, "Argus"), req)
+	_, err := llm.Generate(t.Context(), llm.ReadImages(llmtest.Script(), broken, nil, "Argus"), req)
 	if llm.KindOf(err) != llm.Auth || !strings.Contains(err.Error(), "Argus, reading an image for a model that cannot see: no key") {
 		t.Errorf("error %v", err)
 	}

@@ -59,23 +59,28 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if err != nil {
 		return nil, fmt.Errorf("keeping what is left out: %w", err)
 	}
+	if reason, why := s.OverBudget(); reason != "" {
+		return openmanus.Stopped{Turn: t.Turn, Re: t.Re, Reason: reason, Error: why}, nil
+	}
 	about := s.EstimateCost(cmp.Or(a.Summarizer.Prices, s.Config.Prices))
 	if stop := w.reserveMoney(ctx, t, about); stop != nil {
 		return stop, nil
 	}
 	r, h, err := summarize(ctx, a, s, c, room)
-	cost := h.Prices.Cost(r.Usage)
-	if e := w.settleMoney(ctx, about, cost); e != nil {
+	own, aside := usesOf(r, h, a.Fallbacks)
+	if e := w.settleMoney(ctx, about, costOf(own, aside)); e != nil {
 		return nil, e
 	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.KindOf(err), Usage: r.Usage, Cost: cost,
+		return openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.KindOf(err),
+			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside,
 			Error: fmt.Sprintf("the conversation is too large and could not be summed up: %v", err)}, nil
 	}
-	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref, Usage: r.Usage, Cost: cost, By: h.Name,
+	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
+		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside,
 		Summary: summary(s, r.Message.Text(), s.Said[:c.End], ref, room)}
 	if refused != nil {
 		b.Refused = refused.Error()
@@ -96,18 +101,19 @@ Leave out whatever can be read again. Write nothing but the summary.`
 // of all attempts.
 func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int) (*llm.Reply, openmanus.Helper, error) {
 	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
-	h, before := a.Summarizer, llm.Usage{}
+	h, before := a.Summarizer, []llm.Aside(nil)
+	attempts := max(0, s.Limits.Attempts)
 	if h.Model == nil {
 		h = openmanus.Helper{Model: a.Model, Name: s.Config.Model, Prices: s.Config.Prices, Window: s.Config.Window}
 		if h.Model == nil {
 			return new(llm.Reply), h, fmt.Errorf("the agent %q has no model", a.Name)
 		}
 		if s.Fits(c.End) {
-			r, err := llm.Generate(ctx, h.Model, summaryRequest(s, c.End, ask))
+			r, err := llm.Measure(ctx, h.Model, a.Counter, summaryRequest(s, c.End, ask), nil)
 			if err == nil && r.Message.Text() != "" || err != nil && llm.KindOf(err) != llm.Context {
 				return r, h, err
 			}
-			before = r.Usage
+			before = append(r.Aside, llm.Aside{By: r.By, Usage: r.Usage})
 		}
 	}
 	limit := h.Window.RequestBudget()
@@ -115,8 +121,10 @@ func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c op
 		limit = 16 << 10
 	}
 	text := renderWithin(s.Said[:c.End], limit) // at two bytes a token, half of what fits
-	r, err := llm.Generate(ctx, h.Model, &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}})
-	r.Usage = r.Usage.Add(before)
+	req := &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}, Attempts: attempts}
+	req.Settings.MaxTokens = s.ReplyLimit(llm.Count(a.Counter, req.Messages[0]), 0, h.Prices)
+	r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
+	r.Aside = append(before, r.Aside...)
 	if err == nil && r.Message.Text() == "" {
 		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
 	}

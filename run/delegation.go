@@ -238,6 +238,7 @@ func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t
 	}
 	d := openmanus.ChildDone{
 		Call: t.Call, Child: child, Status: o.Status, Reason: o.Reason, Text: s.Answer, Usage: s.Usage, Cost: s.Cost,
+		Free: s.Cost == 0 && s.Unpriced == 0, Unpriced: s.Unpriced,
 		Sources: reportSources(child, s),
 	}
 	switch {

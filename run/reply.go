@@ -29,28 +29,52 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	defer indexing.Wait()
 	indexing.Go(s.IndexPassages) // for the rulings on the calls of the reply
 	stream := &replyStream{w: w, session: x.ID, turn: t.Turn}
-	r, err := llm.Collect(ctx, a.Model, req, stream.delta)
+	r, err := llm.Measure(ctx, a.Model, a.Counter, req, stream.delta)
 	stream.end()
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err() // the caller cancelled; the model did not fail
 	}
-	by, prices := s.Config.Model, s.Config.Prices
-	for _, h := range a.Fallbacks {
-		if h.Name == r.By {
-			by, prices = h.Name, h.Prices
-		}
-	}
-	cost := prices.Cost(r.Usage)
-	if err := w.settleMoney(ctx, estimate, cost); err != nil {
+	own, aside := usesOf(r, openmanus.Helper{Name: s.Config.Model, Prices: s.Config.Prices}, a.Fallbacks)
+	if err := w.settleMoney(ctx, estimate, costOf(own, aside)); err != nil {
 		return nil, err
 	}
 	if err != nil {
-		return w.noReply(ctx, x, t, openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Usage: r.Usage, Cost: cost}, err)
+		return w.noReply(ctx, x, t, openmanus.ModelFailed{Turn: t.Turn, Re: t.Re,
+			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside}, err)
 	}
 	nameCalls(r.Message.Parts, t.Turn)
-	return openmanus.ModelSaid{
-		Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message, Usage: r.Usage, Cost: cost, By: by,
-	}, nil
+	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message,
+		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside}, nil
+}
+
+// usesOf returns what a reply of the model asked used, and what was used on the way to
+// it: by asked itself or by others.
+func usesOf(r *llm.Reply, asked openmanus.Helper, others []openmanus.Helper) (own openmanus.ModelUse, aside []openmanus.ModelUse) {
+	use := func(by string, u llm.Usage) openmanus.ModelUse {
+		h := asked
+		if by != "" && by != asked.Name {
+			h = openmanus.Helper{Name: by}
+			for _, o := range others {
+				if o.Name == by {
+					h = o
+				}
+			}
+		}
+		return openmanus.ModelUse{By: h.Name, Usage: u, Cost: h.Prices.Cost(u), Free: h.Prices.Free}
+	}
+	for _, a := range r.Aside {
+		aside = append(aside, use(a.By, a.Usage))
+	}
+	return use(r.By, r.Usage), aside
+}
+
+// costOf returns what own and aside cost together.
+func costOf(own openmanus.ModelUse, aside []openmanus.ModelUse) openmanus.Money {
+	cost := own.Cost
+	for _, u := range aside {
+		cost += u.Cost
+	}
+	return cost
 }
 
 // noReply returns the outcome of a request that failed with err: f with the

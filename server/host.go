@@ -22,6 +22,7 @@ type Store interface {
 	openmanus.Locker
 	openmanus.Restorer
 	journal.Index
+	journal.Meter
 	journal.Searcher
 	journal.Deleter
 }

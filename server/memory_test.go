@@ -135,6 +135,17 @@ func (m *memoryStore) Search(ctx context.Context, words string, o journal.ListOp
 	return hits, nil
 }
 
+func (m *memoryStore) Used(ctx context.Context, o journal.MeterOptions) ([]journal.Used, error) {
+	var sum journal.Used
+	for info, err := range m.Sessions(ctx, journal.ListOptions{Owner: o.Owner}) {
+		if err != nil {
+			return nil, err
+		}
+		sum = journal.Used{Name: info.Model, Usage: sum.Usage.Add(info.Usage), Cost: sum.Cost + info.Cost, Unpriced: sum.Unpriced + info.Unpriced}
+	}
+	return []journal.Used{sum}, nil
+}
+
 func (m *memoryStore) Delete(ctx context.Context, id string) error {
 	lease, err := m.Lock(ctx, id)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
-	"github.com/openmanus-go/openmanus/llm"
 )
 
 // metrics count the requests and streams of a server.
@@ -60,15 +60,15 @@ func (r *statusRecorder) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// total adds up the sessions of an owner, or of all if owner is "".
-func (s *Server) total(ctx context.Context, owner string) (n int, u llm.Usage, cost openmanus.Money, err error) {
-	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Owner: owner}) {
+// count returns how many sessions an owner has, or all have if owner is "".
+func (s *Server) count(ctx context.Context, owner string) (n int, err error) {
+	for _, err := range s.Store.Sessions(ctx, journal.ListOptions{Owner: owner}) {
 		if err != nil {
-			return n, u, cost, err
+			return n, err
 		}
-		n, u, cost = n+1, u.Add(info.Usage), cost+info.Cost
+		n++
 	}
-	return n, u, cost, nil
+	return n, nil
 }
 
 // serveMetrics responds in the text format of Prometheus: see
@@ -79,7 +79,11 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 			"(admin = true in [users.NAME])")
 		return
 	}
-	sessions, usage, cost, err := s.total(r.Context(), "")
+	sessions, err := s.count(r.Context(), "")
+	var used []journal.Used
+	if err == nil {
+		used, err = s.Store.Used(r.Context(), journal.MeterOptions{})
+	}
 	if err != nil {
 		writeProblem(w, http.StatusServiceUnavailable, err.Error())
 		return
@@ -92,14 +96,34 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	gauge(w, "openmanus_sessions_driven", "Sessions that this server drives.", driven)
 	gauge(w, "openmanus_sessions_held", "Sessions that hold resources: shells, browsers, agents.", held)
 	gauge(w, "openmanus_streams", "Open event streams.", s.metrics.streams.Load())
-	gauge(w, "openmanus_tokens_input", "Input tokens of all sessions in the store.", usage.Input)
-	gauge(w, "openmanus_tokens_cached", "Input tokens that came from a provider's cache.", usage.Cached)
-	gauge(w, "openmanus_tokens_output", "Output tokens of all sessions in the store.", usage.Output)
-	gauge(w, "openmanus_cost_usd", "Cost of all sessions in the store, where prices are known.", cost.USD())
+	byModel(w, "openmanus_requests", "Replies of the model.", used, func(u journal.Used) any { return u.Requests })
+	byModel(w, "openmanus_tokens_input", "Input tokens.", used, func(u journal.Used) any { return u.Usage.Input })
+	byModel(w, "openmanus_tokens_cached", "Input tokens that came from a provider's cache.", used, func(u journal.Used) any { return u.Usage.Cached })
+	byModel(w, "openmanus_tokens_output", "Output tokens.", used, func(u journal.Used) any { return u.Usage.Output })
+	byModel(w, "openmanus_tokens_estimated", "Tokens that were counted here, because the provider reported none.", used,
+		func(u journal.Used) any { return u.Usage.Estimated })
+	byModel(w, "openmanus_tokens_unpriced", "Tokens whose price is not known.", used, func(u journal.Used) any { return u.Unpriced })
+	byModel(w, "openmanus_cost_usd", "Cost, where the price is known.", used, func(u journal.Used) any {
+		if usd := openmanus.KnownUSD(u.Cost, u.Unpriced); usd != nil {
+			return *usd
+		}
+		return "NaN"
+	})
 	s.metrics.write(w)
 	gauge(w, "go_goroutines", "Goroutines.", runtime.NumGoroutine())
 	gauge(w, "go_memstats_heap_inuse_bytes", "Bytes in in-use heap spans.", mem.HeapInuse)
 	gauge(w, "process_start_time_seconds", "Start time in seconds since 1970.", s.metrics.started.Unix())
+}
+
+// label escapes the value of a label.
+var label = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// byModel writes a metric with a sample for each model, of all sessions in the store.
+func byModel(w io.Writer, name, help string, used []journal.Used, of func(journal.Used) any) {
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %[1]s gauge\n", name, help)
+	for _, u := range used {
+		fmt.Fprintf(w, "%s{model=\"%s\"} %v\n", name, label.Replace(strings.ToValidUTF8(u.Name, "?")), of(u))
+	}
 }
 
 // gauge writes a metric that can go up and down.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -331,19 +332,63 @@ func (s *Server) export(ctx context.Context, info journal.SessionInfo, in *OneSe
 	}}, nil
 }
 
+// A usageRequest asks what models used.
+type usageRequest struct {
+	By    string `query:"by" enum:"model,agent,day,session" default:"model" doc:"What the groups are of."`
+	Since string `query:"since" format:"date" doc:"The first day, in UTC: 2006-01-02. Default: all days."`
+}
+
 // A usageResponse is what all sessions of a user have consumed.
 type usageResponse struct {
 	Body struct {
 		Usage
-		Sessions int `json:"sessions"`
+		Sessions int         `json:"sessions" doc:"How many sessions the user has, whenever they were used."`
+		By       string      `json:"by"`
+		Groups   []UsageOfIt `json:"groups" doc:"The most expensive first."`
 	}
 }
 
+// UsageOfIt is what was used of one model, by one agent, on one day or by one session.
+type UsageOfIt struct {
+	Name     string `json:"name" doc:"The model, agent, day (UTC) or session."`
+	Requests int    `json:"requests"`
+	Usage
+}
+
 // usage adds up all sessions of the user, children included.
-func (s *Server) usage(ctx context.Context, _ *struct{}) (*usageResponse, error) {
-	sessions, u, cost, err := s.total(ctx, userOf(ctx).Name)
+func (s *Server) usage(ctx context.Context, in *usageRequest) (*usageResponse, error) {
+	opts := journal.MeterOptions{By: in.By, Owner: userOf(ctx).Name}
+	if in.By == "agent" {
+		opts.By = "flow"
+	}
+	if in.Since != "" {
+		var err error
+		if opts.Since, err = time.Parse(time.DateOnly, in.Since); err != nil {
+			return nil, &FieldError{"since", errors.New("it is a day such as 2006-01-02")}
+		}
+	}
+	used, err := s.Store.Used(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := s.count(ctx, opts.Owner)
 	out := new(usageResponse)
-	out.Body.Usage = Usage{u.Input, u.Output, u.Cached, u.Reasoning, cost.USD()}
-	out.Body.Sessions = sessions
+	out.Body.Usage, out.Body.Sessions, out.Body.By = totalOf(used), sessions, in.By
+	out.Body.Groups = []UsageOfIt{}
+	for _, u := range used {
+		if opts.By == "flow" {
+			u.Name, _, _ = strings.Cut(u.Name, "?") // without the settings of a flow
+		}
+		out.Body.Groups = append(out.Body.Groups, UsageOfIt{u.Name, u.Requests, usageView(u.Usage, u.Cost, u.Unpriced)})
+	}
 	return out, err
+}
+
+// totalOf adds up what was used.
+func totalOf(all []journal.Used) Usage {
+	var sum journal.Used
+	for _, u := range all {
+		sum.Usage, sum.Cost, sum.Unpriced = sum.Usage.Add(u.Usage), sum.Cost+u.Cost, sum.Unpriced+u.Unpriced
+	}
+	return usageView(sum.Usage, sum.Cost, sum.Unpriced)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // A Session is the view of a session that the API returns.
@@ -40,11 +41,18 @@ type Session struct {
 
 // Usage is what the model calls of one or more sessions consumed.
 type Usage struct {
-	Input     int     `json:"input_tokens"`
-	Output    int     `json:"output_tokens"`
-	Cached    int     `json:"cached_tokens"`
-	Reasoning int     `json:"reasoning_tokens"`
-	Cost      float64 `json:"cost_usd"`
+	Input     int      `json:"input_tokens"`
+	Output    int      `json:"output_tokens"`
+	Cached    int      `json:"cached_tokens"`
+	Reasoning int      `json:"reasoning_tokens"`
+	Estimated int      `json:"estimated_tokens,omitempty" doc:"Of the tokens: counted here, because the provider reported none."`
+	Cost      *float64 `json:"cost_usd" nullable:"true" doc:"null if it is not known; a lower bound if unpriced_tokens is not 0."`
+	Unpriced  int      `json:"unpriced_tokens,omitempty" doc:"Of the tokens: their price is not known."`
+}
+
+// usageView returns the view of what events record.
+func usageView(u llm.Usage, cost openmanus.Money, unpriced int) Usage {
+	return Usage{u.Input, u.Output, u.Cached, u.Reasoning, u.Estimated, openmanus.KnownUSD(cost, unpriced), unpriced}
 }
 
 // Limits are the limits of a session. 0 is the configured limit, -1 is none.
@@ -53,6 +61,10 @@ type Limits struct {
 	Tokens  int     `json:"tokens,omitempty" minimum:"-1" doc:"Input and output tokens in total."`
 	Cost    float64 `json:"cost_usd,omitempty" minimum:"-1" doc:"The cost in total."`
 	Seconds float64 `json:"seconds,omitempty" minimum:"-1" doc:"The working time for one request."`
+	Depth   int     `json:"depth,omitempty" minimum:"0" maximum:"16" doc:"How deep agents give work to agents."`
+	FanOut  int     `json:"fan_out,omitempty" minimum:"0" maximum:"64" doc:"How many sessions one session has work for it at once."`
+	Stuck   int     `json:"stuck,omitempty" minimum:"0" maximum:"100" doc:"The repetitions after which the model is told to try another way; twice as many stop the session."`
+	Tries   int     `json:"attempts,omitempty" minimum:"0" maximum:"21" doc:"How often a request to the model is made while it fails."`
 }
 
 // Found is the place in a session where a search found its words.
@@ -63,7 +75,8 @@ type Found struct {
 
 // limitsView returns limits in the units of the API.
 func limitsView(l openmanus.Limits) Limits {
-	v := Limits{Steps: l.Steps, Tokens: l.Tokens, Cost: l.Money.USD(), Seconds: l.Time.Seconds()}
+	v := Limits{Steps: l.Steps, Tokens: l.Tokens, Cost: l.Money.USD(), Seconds: l.Time.Seconds(),
+		Depth: l.Depth, FanOut: l.FanOut, Stuck: l.Stuck, Tries: l.Attempts}
 	if l.Money < 0 {
 		v.Cost = -1
 	}
@@ -76,7 +89,7 @@ func limitsView(l openmanus.Limits) Limits {
 // limits is the reverse of limitsView.
 func (l Limits) limits() openmanus.Limits {
 	m := openmanus.Limits{
-		Steps: l.Steps, Tokens: l.Tokens,
+		Steps: l.Steps, Tokens: l.Tokens, Depth: l.Depth, FanOut: l.FanOut, Stuck: l.Stuck, Attempts: l.Tries,
 		Money: openmanus.Money(l.Cost * float64(openmanus.Dollar)),
 		Time:  time.Duration(l.Seconds * float64(time.Second)),
 	}
@@ -92,12 +105,11 @@ func (l Limits) limits() openmanus.Limits {
 // view returns the view of a session, folded at least up to info.Events.
 func (s *Server) view(ctx context.Context, info journal.SessionInfo) (v Session, err error) {
 	agent, _, _ := strings.Cut(info.Flow, "?") // without the settings of a flow
-	u := info.Usage
 	v = Session{
 		ID: info.ID, Title: info.Title, Agent: agent, Model: info.Model, Parent: info.Parent,
 		Created: info.Created, Updated: info.Updated, Events: info.Events,
 		Workspace: userOf(ctx).relative(info.Workspace),
-		Usage:     Usage{u.Input, u.Output, u.Cached, u.Reasoning, info.Cost.USD()},
+		Usage:     usageView(info.Usage, info.Cost, info.Unpriced),
 	}
 	err = s.states.viewAt(ctx, info.ID, info.Events, func(st *openmanus.State) error {
 		status, waiting, err := standing(ctx, s.states.view, info.ID, st)

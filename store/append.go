@@ -177,7 +177,10 @@ func (e *entry) add(q *queries) error {
 	last := len(e.events) - 1
 	e.added = true
 	q.moved(e.session, id, e.events[last].Seq)
-	return e.summary.store(q, id, e.events[last], e.stored[last].Type)
+	if err := e.summary.store(q, id, e.events[last], e.stored[last].Type); err != nil || e.restored {
+		return err // what was restored was used elsewhere
+	}
+	return storeUsage(q, id, e.events)
 }
 
 // check returns an error if the entry cannot follow the events of the session,

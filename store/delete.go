@@ -50,7 +50,7 @@ func (q *queries) delete(session string) (refs []string, found bool, err error) 
 		return nil, false, err
 	}
 	delete(q.heads, session)
-	for _, query := range []string{"delete_blobs", "delete_said", "delete_events", "delete_session"} {
+	for _, query := range []string{"delete_blobs", "delete_said", "delete_usage", "delete_events", "delete_session"} {
 		if _, err := q.exec(query, id); err != nil {
 			return nil, false, err
 		}

@@ -94,10 +94,14 @@ func TestRefusesNewerSchema(t *testing.T) {
 	mustFail(t, dir, file, "its schema version is 99", "written by a newer openmanus", "use that version")
 }
 
+// withoutUsage makes a database one of version 3, before usage was added up.
+const withoutUsage = "DROP TABLE usage; ALTER TABLE sessions DROP COLUMN estimated; ALTER TABLE sessions DROP COLUMN unpriced;" +
+	"DELETE FROM goose_db_version WHERE version_id = 4;"
+
 // A database of an older version does not know which sessions are idle.
 func TestMigratesSchemaWithoutUnderWay(t *testing.T) {
 	dir, file := made(t)
-	execSQL(t, file, "DROP INDEX sessions_under_way; ALTER TABLE sessions DROP COLUMN under_way; DELETE FROM goose_db_version WHERE version_id = 3")
+	execSQL(t, file, withoutUsage+"DROP INDEX sessions_under_way; ALTER TABLE sessions DROP COLUMN under_way; DELETE FROM goose_db_version WHERE version_id = 3")
 	db, err := Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -48,8 +48,40 @@ UPDATE sessions SET updated = ?2, events = ?3, last = ?4,
 	flow = iif(?7 = '', flow, ?7), parent = iif(?8 = '', parent, ?8), owner = iif(?18 = '', owner, ?18),
 	model = iif(?9, ?10, model), workspace = iif(?9, ?11, workspace),
 	input = input + ?12, output = output + ?13, cached = cached + ?14, written = written + ?15,
-	reasoning = reasoning + ?16, cost = cost + ?17, under_way = under_way | ?19
+	reasoning = reasoning + ?16, cost = cost + ?17, estimated = estimated + ?20, unpriced = unpriced + ?21, under_way = under_way | ?19
 WHERE id = ?1
+
+-- Adds what a model used on the day ?2. Without a model ?3 it is the configured one.
+-- name: add_usage
+INSERT INTO usage VALUES (?1, ?2, iif(?3 = '', (SELECT model FROM sessions WHERE id = ?1), ?3),
+	1, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+ON CONFLICT (session, day, model) DO UPDATE SET requests = requests + 1,
+	input = input + excluded.input, output = output + excluded.output, cached = cached + excluded.cached,
+	written = written + excluded.written, reasoning = reasoning + excluded.reasoning,
+	estimated = estimated + excluded.estimated, unpriced = unpriced + excluded.unpriced, cost = cost + excluded.cost
+
+-- What was used from the day ?1 on, in the sessions of the owner ?2.
+-- name: used
+sum(requests), sum(usage.input), sum(usage.output), sum(usage.cached), sum(usage.written), sum(usage.reasoning),
+	sum(usage.estimated), sum(usage.unpriced), sum(usage.cost)
+FROM usage JOIN sessions ON sessions.id = usage.session
+WHERE day >= ?1 AND (?2 = '' OR owner = ?2)
+GROUP BY 1 ORDER BY sum(usage.cost) DESC, sum(usage.input + usage.output) DESC, 1
+
+-- name: used_by_model
+SELECT usage.model, {used}
+
+-- name: used_by_flow
+SELECT flow, {used}
+
+-- name: used_by_session
+SELECT name, {used}
+
+-- name: used_by_day
+SELECT date(day * 86400, 'unixepoch'), {used}
+
+-- name: delete_usage
+DELETE FROM usage WHERE session = ?
 
 -- The same for a summary that says no more than that there may be something to do.
 -- name: move_head
@@ -82,7 +114,7 @@ SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)
 -- What scanInfo reads. The title falls back to the first words of the user.
 -- name: info
 name, iif(title = '', words, title), created, updated, events, last, flow, parent, owner, model, workspace,
-	input, output, cached, written, reasoning, cost
+	input, output, cached, written, reasoning, cost, estimated, unpriced
 
 -- name: session
 SELECT {info} FROM sessions WHERE name = ?

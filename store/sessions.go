@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,6 +88,37 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	return "", fmt.Errorf("more than one session has an id that begins with %q; give more characters:%s", prefix, list.String())
 }
 
+// Used implements [journal.Meter].
+func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) (all []journal.Used, err error) {
+	by := cmp.Or(opts.By, "model")
+	if !slices.Contains([]string{"model", "flow", "session", "day"}, by) {
+		return nil, fmt.Errorf("usage cannot be added up by %q: it is by model, flow, session or day", by)
+	}
+	var since int64
+	if !opts.Since.IsZero() {
+		since = opts.Since.Unix() / 86400
+	}
+	rows, err := db.query(ctx, "used_by_"+by, since, opts.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if e := rows.Close(); err == nil {
+			err = db.explain(e)
+		}
+	}()
+	for rows.Next() {
+		var u journal.Used
+		err := rows.Scan(&u.Name, &u.Requests, &u.Usage.Input, &u.Usage.Output, &u.Usage.Cached, &u.Usage.CacheWrite,
+			&u.Usage.Reasoning, &u.Usage.Estimated, &u.Unpriced, &u.Cost)
+		if err != nil {
+			return nil, db.explain(err)
+		}
+		all = append(all, u)
+	}
+	return all, db.explain(rows.Err())
+}
+
 // infos returns the sessions that a query selects.
 func (db *DB) infos(ctx context.Context, query string, args ...any) (all []journal.SessionInfo, err error) {
 	rows, err := db.query(ctx, query, args...)
@@ -114,7 +147,7 @@ func scanInfo(rows *sql.Rows, more ...any) (i journal.SessionInfo, err error) {
 	u := &i.Usage
 	err = rows.Scan(append([]any{
 		&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
-		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost,
+		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, &i.Cost, &u.Estimated, &i.Unpriced,
 	}, more...)...)
 	i.Created, i.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
 	return i, err

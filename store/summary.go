@@ -15,6 +15,7 @@ type summary struct {
 	configured                        *openmanus.Configured // nil changes nothing
 	usage                             llm.Usage             // to add
 	cost                              openmanus.Money       // to add
+	unpriced                          int                   // to add
 	active                            bool                  // there may be something to do, after that
 }
 
@@ -37,11 +38,25 @@ func (s *summary) add(b openmanus.Body) {
 		}
 	case openmanus.Titled:
 		s.title = firstWords(b.Title)
-	case openmanus.ModelSaid:
-		s.usage, s.cost = s.usage.Add(b.Usage), s.cost+b.Cost
-	case openmanus.ModelFailed:
-		s.usage, s.cost = s.usage.Add(b.Usage), s.cost+b.Cost
 	}
+	for _, u := range openmanus.ModelUses(b) {
+		s.usage, s.cost, s.unpriced = s.usage.Add(u.Usage), s.cost+u.Cost, s.unpriced+u.Unpriced()
+	}
+}
+
+// storeUsage adds what models used for the events to the sums of their days.
+func storeUsage(q *queries, id int64, events []openmanus.Event) error {
+	for _, ev := range events {
+		for _, m := range openmanus.ModelUses(ev.Body) {
+			u := m.Usage
+			_, err := q.exec("add_usage", id, ev.Time.Unix()/86400, m.By, u.Input, u.Output, u.Cached, u.CacheWrite,
+				u.Reasoning, u.Estimated, m.Unpriced(), int64(m.Cost))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // store writes the summary to the session with the row id, whose last event is
@@ -57,7 +72,7 @@ func (s *summary) store(q *queries, id int64, last openmanus.Event, typ string) 
 	}
 	u := s.usage
 	_, err := q.exec("add_summary", id, last.Time.UnixMicro(), last.Seq, typ, s.title, s.words, s.flow, s.parent,
-		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.active)
+		s.configured != nil, model, workspace, u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning, int64(s.cost), s.owner, s.active, u.Estimated, s.unpriced)
 	return err
 }
 

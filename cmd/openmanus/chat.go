@@ -12,6 +12,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -342,7 +343,7 @@ func (c *chat) cost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.t.err, "%s · %s · %d tokens in (%d cached), %d out · $%.4f\n", c.id, s.Config.Model, s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Cost.USD())
+	fmt.Fprintf(c.t.err, "%s · %s · %s\n", c.id, s.Config.Model, summary.UsageOf(s.Usage, s.Cost, s.Unpriced))
 	return nil
 }
 

@@ -43,8 +43,8 @@ Over HTTP, the first line on standard output is the address and the second the h
 }
 
 func (c *mcpServeCmd) flags() map[string]string {
-	return runFlags{Agent: c.Agent, Model: c.Model, BaseURL: c.BaseURL, Workspace: c.Workspace, AnyWorkspace: c.AnyWorkspace, Sandbox: c.Sandbox, MaxSteps: c.MaxSteps,
-		BudgetTokens: c.BudgetTokens, MaxCost: c.MaxCost, Timeout: c.Timeout, Approve: c.Approve}.flags()
+	return runFlags{Agent: c.Agent, Model: c.Model, BaseURL: c.BaseURL, Workspace: c.Workspace, AnyWorkspace: c.AnyWorkspace, Sandbox: c.Sandbox, Approve: c.Approve,
+		limitFlags: limitFlags{MaxSteps: c.MaxSteps, BudgetTokens: c.BudgetTokens, MaxCost: c.MaxCost, Timeout: c.Timeout}}.flags()
 }
 
 // Run implements the command.

@@ -122,20 +122,12 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 		d.print.remark("the workspace is large: not every file was checked for changes")
 	}
 	for _, m := range sum.Models {
-		d.print.remark("%s: %d tokens in (%d cached), %d out%s", m.Model, m.Input, m.Cached, m.Output, dollars(m.Cost))
+		d.print.remark("%s: %s", m.Model, m.Usage)
 	}
-	d.print.remark("%s · %s · %d tokens in (%d cached), %d out%s", describe(s, d.waiting), clip.Count(s.Steps, "step"), s.Usage.Input, s.Usage.Cached, s.Usage.Output, dollars(s.Cost.USD()))
+	d.print.remark("%s · %s · %s", describe(s, d.waiting), clip.Count(s.Steps, "step"), sum.Usage)
 	if s.Status() == openmanus.Finished && !d.passing {
 		d.print.remark("continue with: openmanus run --session %s \"…\"", d.id)
 	}
-}
-
-// dollars returns a cost for display, or "" if it is not known.
-func dollars(usd float64) string {
-	if usd == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" · $%.4f", usd)
 }
 
 func sizeOf(f host.FileChange) string {

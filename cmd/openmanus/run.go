@@ -22,13 +22,34 @@ type runFlags struct {
 	AnyWorkspace bool     `help:"Allow a workspace with keys or the settings of programs, such as your home directory."`
 	MCPConfig    string   `name:"mcp-config" help:"Read MCP servers from this file as well, before the others." placeholder:"FILE"`
 	Attach       []string `help:"Give the agent a file or an image with the request; @path in the prompt does the same." placeholder:"FILE" sep:"none"`
-	MaxSteps     string   `help:"Stop after this many replies of the model." placeholder:"N"`
-	BudgetTokens string   `help:"Stop when the session has used this many tokens." placeholder:"N"`
-	MaxCost      string   `help:"Stop when the session has cost this much, in US dollars." placeholder:"USD"`
-	Timeout      string   `help:"Stop after this much working time, such as 90s or 1h; a bare number counts seconds." placeholder:"DURATION"`
-	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
-	Delegate     []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
-	Approve      string   `help:"What may be done without a question. ask: edits of the workspace and sandboxed commands; all else is asked about. edits: the same without a sandbox, where commands are asked about. all: everything. readonly: changes are denied." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+	limitFlags
+	Sandbox  string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
+	Delegate []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
+	Approve  string   `help:"What may be done without a question. ask: edits of the workspace and sandboxed commands; all else is asked about. edits: the same without a sandbox, where commands are asked about. all: everything. readonly: changes are denied." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+}
+
+// limitFlags are the flags that bound a session.
+type limitFlags struct {
+	MaxSteps     string `help:"Stop after this many replies of the model." placeholder:"N"`
+	BudgetTokens string `help:"Stop before the session has used more tokens than this." placeholder:"N"`
+	MaxCost      string `help:"Stop before the session has cost more than this, in US dollars." placeholder:"USD"`
+	Timeout      string `help:"Stop after this much working time, such as 90s or 1h; a bare number counts seconds." placeholder:"DURATION"`
+	Depth        string `help:"How deep agents give work to agents that give work to agents." placeholder:"N"`
+	FanOut       string `help:"How many sessions one session has work for it at once." placeholder:"N"`
+	Stuck        string `help:"Tell the model to try another way after this many repetitions, and stop after twice as many." placeholder:"N"`
+	Retries      string `help:"How often a failed request to the model is made again." placeholder:"N"`
+}
+
+// flags adds the flags that were given to m.
+func (f limitFlags) flags(m map[string]string) {
+	for name, v := range map[string]string{
+		"max-steps": f.MaxSteps, "budget-tokens": f.BudgetTokens, "max-cost": f.MaxCost, "timeout": f.Timeout,
+		"depth": f.Depth, "fan-out": f.FanOut, "stuck": f.Stuck, "retries": f.Retries,
+	} {
+		if v != "" {
+			m[name] = v
+		}
+	}
 }
 
 // shown are the flags that say how a run is shown.
@@ -45,12 +66,13 @@ func (f runFlags) flags() map[string]string {
 	m := make(map[string]string)
 	for name, v := range map[string]string{
 		"agent": f.Agent, "model": f.Model, "base-url": f.BaseURL, "workspace": f.Workspace,
-		"max-steps": f.MaxSteps, "budget-tokens": f.BudgetTokens, "max-cost": f.MaxCost, "mcp-config": f.MCPConfig, "timeout": f.Timeout, "approve": f.Approve, "sandbox": f.Sandbox,
+		"mcp-config": f.MCPConfig, "approve": f.Approve, "sandbox": f.Sandbox,
 	} {
 		if v != "" {
 			m[name] = v
 		}
 	}
+	f.limitFlags.flags(m)
 	if f.AnyWorkspace {
 		m["any-workspace"] = "true"
 	}
@@ -186,7 +208,7 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 	if err != nil {
 		return err
 	}
-	limits := x.limitsOf(f)
+	limits := x.limitsOf(f.limitFlags)
 	switch st := s.Status(); {
 	case m != nil:
 		bodies = append(bodies, *m)
@@ -220,7 +242,7 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 
 // limitsOf returns the limits that the flags set. The configuration, into which
 // the flags went, has their values. Limits that were not given are 0.
-func (a *app) limitsOf(f runFlags) (l openmanus.Limits) {
+func (a *app) limitsOf(f limitFlags) (l openmanus.Limits) {
 	run := a.Config.Run
 	if f.MaxSteps != "" {
 		l.Steps = run.MaxSteps
@@ -233,6 +255,18 @@ func (a *app) limitsOf(f runFlags) (l openmanus.Limits) {
 	}
 	if f.Timeout != "" {
 		l.Time = run.Timeout
+	}
+	if f.Depth != "" {
+		l.Depth = run.Depth
+	}
+	if f.FanOut != "" {
+		l.FanOut = run.FanOut
+	}
+	if f.Stuck != "" {
+		l.Stuck = run.Stuck
+	}
+	if f.Retries != "" {
+		l.Attempts = *run.Retries + 1
 	}
 	return l
 }
@@ -265,7 +299,7 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	}
 	spec.Limits = s.Limits
 	if limits {
-		spec.Limits = a.limitsOf(f).Or(s.Limits)
+		spec.Limits = a.limitsOf(f.limitFlags).Or(s.Limits)
 	}
 	c, changed, err := a.Reconfigure(s, spec)
 	if err != nil || !changed {

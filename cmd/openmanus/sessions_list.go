@@ -35,11 +35,7 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	}
 	tb := &table{head: []string{"ID", "STATUS", "UPDATED", "STEPS", "TOKENS", "COST", "WORKSPACE", "TITLE"}}
 	for _, in := range infos {
-		cost := ""
-		if in.Usage.Cost > 0 {
-			cost = fmt.Sprintf("$%.2f", in.Usage.Cost)
-		}
-		tb.add(*in.Session, standsOf(in), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), cost, in.Workspace, in.Title)
+		tb.add(*in.Session, standsOf(in), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), in.Usage.Dollars(2), in.Workspace, in.Title)
 	}
 	err = c.print(t, g, infos, tb, "There are no sessions yet. Start one: openmanus run \"what you want done\"\nor see a demo that needs no model: openmanus demo")
 	if err == nil && !c.JSON && !c.All && len(infos) == c.Limit {

@@ -275,12 +275,8 @@ func (tr *transcript) footer(x *session) {
 		text += ": " + st.Outcome.Error
 	}
 	tr.line(tr.style.bold, "%s", text)
-	cost := ""
-	if st.Cost > 0 {
-		cost = fmt.Sprintf(" · $%.4f", st.Cost.USD())
-	}
-	tr.line(tr.style.dim, "%s · %d tokens in (%d cached), %d out%s · last event %d at %s",
-		clip.Count(st.Steps, "step"), st.Usage.Input, st.Usage.Cached, st.Usage.Output, cost, st.Seq, localTime(st.Updated))
+	tr.line(tr.style.dim, "%s · %s · last event %d at %s",
+		clip.Count(st.Steps, "step"), summary.UsageOf(st.Usage, st.Cost, st.Unpriced), st.Seq, localTime(st.Updated))
 }
 
 func indent(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }

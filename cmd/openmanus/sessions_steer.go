@@ -21,6 +21,7 @@ type sessionsSayCmd struct {
 	oneSession
 	Text   string   `arg:"" help:"What to say, or - to read it from standard input."`
 	Attach []string `help:"Give the agent a file or an image with it; @path in the text does the same." placeholder:"FILE" sep:"none"`
+	limitFlags
 }
 
 // Run implements the command.
@@ -36,7 +37,9 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if strings.TrimSpace(text) == "" {
 		return usage(errors.New(`there is nothing to say: openmanus sessions say ID "what to say"`))
 	}
-	x, err := c.open(ctx, t, g, nil)
+	flags := make(map[string]string)
+	c.limitFlags.flags(flags)
+	x, err := c.open(ctx, t, g, flags)
 	if err != nil {
 		return err
 	}
@@ -48,7 +51,11 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if err != nil {
 		return err
 	}
-	if _, err := x.db.Append(ctx, x.id, m); err != nil {
+	bodies := []openmanus.Body{m}
+	if len(flags) > 0 {
+		bodies = []openmanus.Body{openmanus.Resumed{ID: ids.New(), Limits: x.limitsOf(c.limitFlags)}, m}
+	}
+	if _, err := x.db.Append(ctx, x.id, bodies...); err != nil {
 		return err
 	}
 	for _, call := range x.s.Pending() {

@@ -4,6 +4,7 @@
 package summary
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,12 +32,53 @@ type Run struct {
 	Models  []ModelUse        `json:"models,omitempty"` // only if there were several: see [Spent]
 }
 
-// Usage is what a session used, without those below it.
+// Usage is what was used of models.
 type Usage struct {
-	Input  int     `json:"input_tokens"`
-	Output int     `json:"output_tokens"`
-	Cached int     `json:"cached_tokens"`
-	Cost   float64 `json:"cost_usd"`
+	Input     int      `json:"input_tokens"`
+	Output    int      `json:"output_tokens"`
+	Cached    int      `json:"cached_tokens"`
+	Estimated int      `json:"estimated_tokens,omitempty"` // of Input and Output: no provider reported them
+	Cost      *float64 `json:"cost_usd"`                   // nil: not known; a lower bound if Unpriced is not 0
+	Unpriced  int      `json:"unpriced_tokens,omitempty"`  // of Input and Output: their price is not known
+}
+
+// UsageOf returns a Usage of what events record.
+func UsageOf(u llm.Usage, cost openmanus.Money, unpriced int) Usage {
+	return Usage{u.Input, u.Output, u.Cached, u.Estimated, openmanus.KnownUSD(cost, unpriced), unpriced}
+}
+
+// Tokens returns the tokens in words.
+func (u Usage) Tokens() string {
+	text := fmt.Sprintf("%d tokens in (%d cached), %d out", u.Input, u.Cached, u.Output)
+	switch {
+	case u.Estimated >= u.Input+u.Output && u.Estimated > 0:
+		text += " (estimated)"
+	case u.Estimated > 0:
+		text += fmt.Sprintf(" (%d of them estimated)", u.Estimated)
+	}
+	return text
+}
+
+// Dollars returns the cost in words, with so many decimals; "" if it is nothing.
+func (u Usage) Dollars(decimals int) string {
+	switch {
+	case u.Cost == nil:
+		return "cost unknown"
+	case u.Unpriced > 0:
+		return fmt.Sprintf("at least $%.*f", decimals, *u.Cost)
+	case *u.Cost == 0:
+		return ""
+	}
+	return fmt.Sprintf("$%.*f", decimals, *u.Cost)
+}
+
+// String returns the tokens and the cost in words.
+func (u Usage) String() string {
+	text := u.Tokens()
+	if cost := u.Dollars(4); cost != "" {
+		text += " · " + cost
+	}
+	return text
 }
 
 // A Waiting is a call that waits for a person.
@@ -55,7 +97,7 @@ type Waiting struct {
 func Of(id string, s *openmanus.State, qs []run.Question, files []host.FileChange) Run {
 	sum := Run{
 		Session: &id, Status: string(Standing(s, qs)), Reason: string(s.Outcome.Reason), Answer: s.Answer, Steps: s.Steps,
-		Usage: Usage{s.Usage.Input, s.Usage.Output, s.Usage.Cached, s.Cost.USD()},
+		Usage: UsageOf(s.Usage, s.Cost, s.Unpriced),
 		Files: files, Error: s.Outcome.Error,
 	}
 	for _, w := range qs {
@@ -101,13 +143,13 @@ type ModelUse struct {
 // Spent adds up what a session and those below it used of each model, sorted by
 // the names of the models. Models that used nothing are left out.
 func Spent(ctx context.Context, j openmanus.Journal, id string) ([]ModelUse, error) {
-	l := ledger{journal: j, usage: map[string]llm.Usage{}, cost: map[string]openmanus.Money{}}
+	l := ledger{journal: j, uses: map[string]*modelUse{}}
 	if err := l.read(ctx, id); err != nil {
 		return nil, fmt.Errorf("adding up what each model cost: %w", err)
 	}
 	var uses []ModelUse
-	for model, u := range l.usage {
-		uses = append(uses, ModelUse{model, u.Reasoning, Usage{u.Input, u.Output, u.Cached, l.cost[model].USD()}})
+	for model, u := range l.uses {
+		uses = append(uses, ModelUse{model, u.usage.Reasoning, UsageOf(u.usage, u.cost, u.unpriced)})
 	}
 	slices.SortFunc(uses, func(a, b ModelUse) int { return strings.Compare(a.Model, b.Model) })
 	return uses, nil
@@ -117,8 +159,14 @@ func Spent(ctx context.Context, j openmanus.Journal, id string) ([]ModelUse, err
 // the configured one.
 type ledger struct {
 	journal openmanus.Journal
-	usage   map[string]llm.Usage
-	cost    map[string]openmanus.Money
+	uses    map[string]*modelUse
+}
+
+// A modelUse is what was used of one model.
+type modelUse struct {
+	usage    llm.Usage
+	cost     openmanus.Money
+	unpriced int
 }
 
 func (l *ledger) read(ctx context.Context, id string) error {
@@ -130,30 +178,22 @@ func (l *ledger) read(ctx context.Context, id string) error {
 		switch b := ev.Body.(type) {
 		case openmanus.Configured:
 			model = b.Model
-		case openmanus.ModelSaid:
-			l.add(b.By, model, b.Usage, b.Cost)
-		case openmanus.ModelFailed:
-			l.add("", model, b.Usage, b.Cost)
-		case openmanus.Compacted:
-			l.add(b.By, model, b.Usage, b.Cost)
 		case openmanus.ChildOpened:
 			if err := l.read(ctx, b.Child); err != nil {
 				return err
 			}
 		}
+		for _, use := range openmanus.ModelUses(ev.Body) {
+			by := cmp.Or(use.By, model)
+			u := l.uses[by]
+			if u == nil {
+				u = new(modelUse)
+				l.uses[by] = u
+			}
+			u.usage, u.cost, u.unpriced = u.usage.Add(use.Usage), u.cost+use.Cost, u.unpriced+use.Unpriced()
+		}
 	}
 	return nil
-}
-
-func (l *ledger) add(by, model string, u llm.Usage, m openmanus.Money) {
-	if u == (llm.Usage{}) && m == 0 {
-		return
-	}
-	if by == "" {
-		by = model
-	}
-	l.usage[by] = l.usage[by].Add(u)
-	l.cost[by] += m
 }
 
 // A Session describes a session of a list.

@@ -78,7 +78,33 @@ func TestSpent(t *testing.T) {
 	if err != nil || len(uses) != 2 {
 		t.Fatalf("%+v, %v", uses, err)
 	}
-	if a, b := uses[0], uses[1]; a.Model != "a/big" || a.Input != 10 || b.Model != "c/other" || b.Output != 2 || b.Cost != 7e-9 {
+	if a, b := uses[0], uses[1]; a.Model != "a/big" || a.Input != 10 || b.Model != "c/other" || b.Output != 2 || *b.Cost != 7e-9 {
 		t.Errorf("%+v", uses)
+	}
+}
+
+func TestUsageInWords(t *testing.T) {
+	u := llm.Usage{Input: 10, Cached: 4, Output: 2}
+	part, all := u, u
+	part.Estimated, all.Estimated = 2, 12
+	for _, c := range []struct {
+		u        llm.Usage
+		cost     openmanus.Money
+		unpriced int
+		want     string
+	}{
+		{u, openmanus.Dollar, 0, "10 tokens in (4 cached), 2 out · $1.0000"},
+		{u, 0, 0, "10 tokens in (4 cached), 2 out"},
+		{u, 0, 12, "10 tokens in (4 cached), 2 out · cost unknown"},
+		{part, openmanus.Dollar, 3, "10 tokens in (4 cached), 2 out (2 of them estimated) · at least $1.0000"},
+		{all, 0, 12, "10 tokens in (4 cached), 2 out (estimated) · cost unknown"},
+	} {
+		if got := summary.UsageOf(c.u, c.cost, c.unpriced).String(); got != c.want {
+			t.Errorf("%+v, %d, %d: %s; want %s", c.u, c.cost, c.unpriced, got, c.want)
+		}
+	}
+	data, err := json.Marshal(summary.UsageOf(all, 0, 12))
+	if want := `{"input_tokens":10,"output_tokens":2,"cached_tokens":4,"estimated_tokens":12,"cost_usd":null,"unpriced_tokens":12}`; err != nil || string(data) != want {
+		t.Errorf("%s, %v; want %s", data, err, want)
 	}
 }

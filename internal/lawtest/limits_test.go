@@ -39,9 +39,9 @@ func TestLimitsStopARunWithATypedReasonAndALargerOneLetsItGoOn(t *testing.T) {
 	}{
 		{"steps", openmanus.Limits{Steps: 6}, openmanus.NoSteps, 6, "reached max steps (6)", openmanus.Limits{}, 6},
 		{"one step", openmanus.Limits{Steps: 1}, openmanus.NoSteps, 1, "reached max steps (1)", openmanus.Limits{Steps: 4}, 4},
-		{"tokens", openmanus.Limits{Tokens: 31}, openmanus.NoTokens, 3, "reached the token budget (45 of 31 used)", openmanus.Limits{Tokens: 61}, 2},
-		{"tokens to the letter", openmanus.Limits{Tokens: 30}, openmanus.NoTokens, 2, "30 of 30", openmanus.Limits{Tokens: 45}, 1},
-		{"money", openmanus.Limits{Money: openmanus.Dollar}, openmanus.NoMoney, 4, "reached the money budget (1.0000 of 1.0000 USD spent)", openmanus.Limits{Money: 3 * openmanus.Dollar}, 8},
+		{"tokens", openmanus.Limits{Tokens: 100}, openmanus.NoTokens, 3, "the next request would pass the token budget (Current: 45, Needed: 61, Max: 100)", openmanus.Limits{Tokens: 200}, 5},
+		{"too few tokens for one request", openmanus.Limits{Tokens: 61}, openmanus.NoTokens, 0, "(Current: 0, Needed: 62, Max: 61)", openmanus.Limits{Tokens: 62}, 2},
+		{"money", openmanus.Limits{Money: 2 * openmanus.Dollar}, openmanus.NoMoney, 4, "the next request would pass the money budget (Current: 1.0000, Needed: 1.2200, Max: 2.0000 USD)", openmanus.Limits{Money: 3 * openmanus.Dollar}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := busyModel()
@@ -362,7 +362,7 @@ func TestAChildsTokensAndMoneyComeOutOfItsParents(t *testing.T) {
 		if c.Done == nil || c.Done.Reason != openmanus.NoTokens || c.Done.Usage != child.Usage {
 			t.Errorf("%s is reported as %+v, and used %+v", c.Child, c.Done, child.Usage)
 		}
-		if over := child.Usage.Total() - c.Limits.Tokens; over < 0 || over >= 15 {
+		if left := c.Limits.Tokens - child.Usage.Total(); left < 0 || child.Usage == (llm.Usage{}) {
 			t.Errorf("%s used %d of its share of %d", c.Child, child.Usage.Total(), c.Limits.Tokens)
 		}
 		total, money = total+child.Usage.Total(), money+child.Cost
@@ -404,4 +404,64 @@ func TestAChildStopsWithItsParent(t *testing.T) {
 			t.Errorf("the child is %s", st)
 		}
 	})
+}
+
+// An endpoint that reports no usage is counted, so that both budgets hold. Each
+// request is smaller than what is left, and its reply is bounded by that.
+func TestBudgetsHoldWhereNoUsageIsReported(t *testing.T) {
+	for _, c := range []struct {
+		limits openmanus.Limits
+		reason openmanus.Reason
+	}{
+		{openmanus.Limits{Tokens: 2000}, openmanus.NoTokens},
+		{openmanus.Limits{Money: 10_000}, openmanus.NoMoney},
+	} {
+		m := &actor{play: func(_ context.Context, n int, _ *llm.Request) take {
+			return take{Message: llmtest.Use("1", "look", map[string]int{"n": n}), usage: llm.Usage{Cached: 1}}
+		}}
+		c.limits.Stuck = -1
+		l, j := begin(t, &openmanus.Agent{Name: "a", Model: m, Limits: c.limits, Tools: []openmanus.Tool{look()},
+			Prices: openmanus.Prices{Input: 5, Output: 5}}, "go")
+		s := wake(t, l)
+		ended(t, s, openmanus.Halted, c.reason)
+		last := m.asked()[len(m.asked())-1]
+		switch {
+		case s.Usage.Estimated != s.Usage.Total() || s.Usage.Total() < 500 || s.Steps < 3:
+			t.Errorf("%d replies used %+v", s.Steps, s.Usage)
+		case c.limits.Tokens > 0 && s.Usage.Total() > c.limits.Tokens, c.limits.Money > 0 && s.Cost > c.limits.Money:
+			t.Errorf("it used %d tokens and %d, with %+v", s.Usage.Total(), s.Cost, c.limits)
+		case last.Settings.MaxTokens <= 0 || last.Settings.MaxTokens > 2000:
+			t.Errorf("the last reply may have %d tokens", last.Settings.MaxTokens)
+		case !strings.Contains(s.Outcome.Error, "Current: ") || !strings.Contains(s.Outcome.Error, "Needed: ") || !strings.Contains(s.Outcome.Error, "Max: "):
+			t.Error(s.Outcome.Error)
+		}
+		if again := load(t, j, sess); again.Usage != s.Usage || again.Cost != s.Cost {
+			t.Errorf("another fold has %+v", again.Usage)
+		}
+	}
+}
+
+// What cannot be told is not 0: tokens of a model without prices, and of a child that
+// asked one.
+func TestAnUnknownPriceIsUnknown(t *testing.T) {
+	for _, c := range []struct {
+		prices   openmanus.Prices
+		unpriced int
+	}{{openmanus.Prices{}, 15}, {openmanus.Prices{Free: true}, 0}, {openmanus.Prices{Input: 1}, 0}} {
+		hand := &openmanus.Agent{Name: "hand", Model: llmtest.Script(llmtest.Say("ok")), Prices: c.prices}
+		f := nest(openmanus.Limits{}, "1")
+		l, _ := begin(t, f, "go")
+		l.Flow = run.FlowsByName(f, hand)
+		s := wake(t, l)
+		child := s.Children[0].Done
+		if child.Unpriced != c.unpriced || child.Free != (c.prices.Free) {
+			t.Errorf("with %+v the child is reported with %+v", c.prices, child)
+		}
+		if own := s.Unpriced - child.Unpriced; own != s.Usage.Total()-child.Usage.Total() {
+			t.Errorf("%d tokens of the parent have no price: %+v", own, s.Usage)
+		}
+	}
+	if openmanus.KnownUSD(0, 1) != nil || *openmanus.KnownUSD(0, 0) != 0 || *openmanus.KnownUSD(openmanus.Dollar, 1) != 1 {
+		t.Error("KnownUSD")
+	}
 }

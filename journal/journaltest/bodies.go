@@ -39,7 +39,7 @@ func openingBodies() []openmanus.Body {
 				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true"}},
 			}},
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
-			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125},
+			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125, Free: true},
 			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
 			Sources:  everySource(),
 		},
@@ -71,14 +71,18 @@ func everyHint() openmanus.Hints {
 }
 
 func everyLimit() openmanus.Limits {
-	return openmanus.Limits{Steps: 50, Tokens: 1_000_000, Money: 2 * openmanus.Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3}
+	return openmanus.Limits{Steps: 50, Tokens: 1_000_000, Money: 2 * openmanus.Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3, Attempts: 5}
+}
+
+func everyUse() []openmanus.ModelUse {
+	return []openmanus.ModelUse{{By: "openai/gpt", Usage: llm.Usage{Input: 7, Output: 3}, Cost: 9, Free: true}}
 }
 
 func turnBodies() []openmanus.Body {
-	usage := llm.Usage{Input: 1200, Output: 80, Cached: 1000, CacheWrite: 100, Reasoning: 30}
+	usage := llm.Usage{Input: 1200, Output: 80, Cached: 1000, CacheWrite: 100, Reasoning: 30, Estimated: 80}
 	return []openmanus.Body{
 		openmanus.ModelSaid{
-			Turn: 0, Re: 3, Stop: llm.ToolUse, Usage: usage, Cost: 1_500_000, By: "openai/gpt",
+			Turn: 0, Re: 3, Stop: llm.ToolUse, Usage: usage, Cost: 1_500_000, Free: true, By: "openai/gpt", Aside: everyUse(),
 			Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{
 				llm.Thinking{Text: "Let me look.", Opaque: json.RawMessage(`{"signature":"c2ln"}`), By: "openai/gpt"},
 				llm.Text{Text: "I will look at the file.", By: "openai/gpt"},
@@ -87,7 +91,8 @@ func turnBodies() []openmanus.Body {
 				llm.Unknown{Raw: json.RawMessage(`{"type":"hologram","depth":3}`)},
 			}},
 		},
-		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7},
+		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7, Free: true,
+			By: "openai/gpt", Aside: everyUse()},
 		openmanus.Resumed{ID: "r1", Limits: everyLimit()},
 		openmanus.Stopped{Turn: 2, Re: 6, Reason: openmanus.NoSteps, Error: "50 steps are used up"},
 		openmanus.Called{Turn: 4, Re: 6, Call: "c4-1", Name: "copy_workspace", Input: `{"round":1}`},
@@ -120,13 +125,13 @@ func callBodies() []openmanus.Body {
 }
 
 func otherBodies() []openmanus.Body {
-	usage := llm.Usage{Input: 10, Output: 4, Cached: 5, CacheWrite: 2, Reasoning: 3}
+	usage := llm.Usage{Input: 10, Output: 4, Cached: 5, CacheWrite: 2, Reasoning: 3, Estimated: 4}
 	return []openmanus.Body{
 		openmanus.ChildOpened{Call: "c0-0", Child: "child", Limits: everyLimit()},
-		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3, Sources: everySource()},
+		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3, Free: true, Unpriced: 5, Sources: everySource()},
 		openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-1", Text: "[left out]", Whole: openmanus.RefOf([]byte("gone"))}}},
 		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
-			Usage: usage, Cost: 9, By: "openai/gpt"},
+			Usage: usage, Cost: 9, Free: true, By: "openai/gpt", Aside: everyUse()},
 		openmanus.TakenOver{N: 0, Worker: "host/43"},
 		openmanus.Titled{ID: "t1", Title: "The best months"},
 		openmanus.Noted{ID: "n1", Text: "kept for the report"},

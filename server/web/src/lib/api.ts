@@ -6,7 +6,7 @@ export interface Usage {
   input_tokens: number;
   output_tokens: number;
   cached_tokens: number;
-  cost_usd: number;
+  cost_usd: number | null;
 }
 
 /** Where a part of an argument came from: see ArgumentSource in docs/events.md. */
