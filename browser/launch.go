@@ -77,6 +77,14 @@ var errNoSandbox = refuse("Chromium cannot use its own sandbox when it runs as r
 	" another user, or set [browser] sandbox = false where a page may act as root, such as in a container of" +
 	" its own")
 
+// errNoNamespaces is the error of a start where the system does not let Chromium make
+// its sandbox.
+var errNoNamespaces = refuse("Chromium cannot make its own sandbox, because this system allows it no user" +
+	" namespaces: install the Chromium of the system's packages, whose helper makes the sandbox (on Debian" +
+	" chromium-sandbox), or allow them (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu" +
+	" kernel.apparmor_restrict_unprivileged_userns=0), or set [browser] sandbox = false where a page may do" +
+	" what openmanus may, such as in a container of its own")
+
 // end waits until the process has exited after it was asked to, kills whatever is
 // left of it when closeTime has passed, and removes its directory. The process has
 // children, which may outlive it by a moment.
@@ -111,7 +119,9 @@ func (p *process) failure(err error) error {
 	printed := strings.TrimSpace(p.stderr.String())
 	last := printed[strings.LastIndexByte(printed, '\n')+1:]
 	switch {
-	case strings.Contains(printed, "no-sandbox"), strings.Contains(printed, "No usable sandbox"):
+	case strings.Contains(printed, "No usable sandbox"): // and how to do without one
+		return errNoNamespaces
+	case strings.Contains(printed, "no-sandbox"):
 		return fmt.Errorf("%w (it printed: %s)", errNoSandbox, last)
 	case printed != "":
 		return fmt.Errorf("the browser did not start: %w; it printed: %s", err, last)

@@ -235,6 +235,21 @@ func TestRootNeedsToSaySo(t *testing.T) {
 	}
 }
 
+// What Chromium prints when it cannot make its sandbox becomes what to do about it.
+func TestWhyItDidNotStart(t *testing.T) {
+	for printed, want := range map[string]error{
+		"x\n[1:1:ERROR:zygote_host_impl_linux.cc] Running as root without --no-sandbox is not supported.":             errNoSandbox,
+		"[1:1:FATAL:zygote_host_impl_linux.cc] No usable sandbox! If you want to live dangerously, use --no-sandbox.": errNoNamespaces,
+		"cannot open display": errDead,
+	} {
+		p := &process{stderr: &tail{max: 1 << 10}}
+		p.stderr.Write([]byte(printed))
+		if err := p.failure(errDead); !errors.Is(err, want) {
+			t.Errorf("%s: %v", printed, err)
+		}
+	}
+}
+
 // A call that is given up ends at once, and the browser goes on.
 func TestCancelled(t *testing.T) {
 	url := site(t, map[string]http.HandlerFunc{"/slow": slow, "/": serve("<title>Fine</title>")})

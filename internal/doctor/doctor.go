@@ -42,6 +42,7 @@ type Finding struct {
 // required. [This] returns the real one.
 type Machine struct {
 	GOOS, GOARCH string
+	Root         bool // the user is root
 	Env          config.Lookup
 
 	// LookPath finds a program, as [exec.LookPath] does.
@@ -78,7 +79,7 @@ type Setup struct {
 // This returns the machine that the program runs on. The caller sets Store and
 // Terminal, which only it knows.
 func This(env config.Lookup) Machine {
-	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Env: env, LookPath: exec.LookPath, Run: run,
+	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Root: os.Geteuid() == 0, Env: env, LookPath: exec.LookPath, Run: run,
 		Stat: os.Stat, ReadFile: os.ReadFile, Free: free, Models: Models}
 }
 

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // line of its file "machine":
 //
 //	os NAME                         linux/amd64 unless said
+//	root                            the user is root
 //	program PATH                    on the path, by the last part of PATH
 //	says PATH ARGS | LINE           what it prints
 //	fails PATH ARGS | LINE          what it prints before it fails
@@ -115,6 +116,8 @@ func (f *fake) describe(t *testing.T, line string) {
 	case "file":
 		path, text, _ := strings.Cut(rest, " | ")
 		f.files[inFS(path)] = &fstest.MapFile{Data: []byte(text)}
+	case "root":
+		f.Root = true
 	case "free":
 		n, err := strconv.ParseUint(word, 10, 64)
 		f.Free = func(string) (uint64, error) { return n << 20, err }

@@ -66,7 +66,34 @@ func (c *checker) chromium(ctx context.Context) []Finding {
 			return one("chromium", OK, path, "") // asking it for its version would open a window
 		}
 	}
-	return c.program(ctx, Warn, "chromium", names, "browser_use does not work", remedy)
+	found := c.program(ctx, Warn, "chromium", names, "browser_use does not work", remedy)
+	if path, ok := c.first(names...); ok && found[0].State == OK {
+		return c.chromiumSandbox(ctx, path, found[0])
+	}
+	return found
+}
+
+// chromiumSandbox checks whether the Chromium at path can make its own sandbox. found is
+// what is known of it otherwise. A browser that does not answer in time may be slow only.
+func (c *checker) chromiumSandbox(ctx context.Context, path string, found Finding) []Finding {
+	const without = "set [browser] sandbox = false, but only where a page may do what openmanus may, such as in a container of its own"
+	switch {
+	case c.GOOS != "linux":
+		return []Finding{found}
+	case c.Config != nil && !c.Config.Browser.Sandbox:
+		found.Detail += ", without its own sandbox ([browser] sandbox = false)"
+		return []Finding{found}
+	case c.Root:
+		return one(found.Name, Warn, found.Detail+", does not start as root: browser_use does not work", "run openmanus as another user, or "+without)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if out, _ := c.Run(ctx, path, "--headless", "--disable-gpu", "--dump-dom", "about:blank"); strings.Contains(out, "No usable sandbox") {
+		return one(found.Name, Warn, found.Detail+", cannot make its own sandbox: browser_use does not work",
+			"install the Chromium of the system's packages (on Debian with chromium-sandbox), or allow user namespaces: "+
+				"sysctl kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0; or "+without)
+	}
+	return []Finding{found}
 }
 
 // bubblewrap checks the program that makes the default sandbox, and makes one:

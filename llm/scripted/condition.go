@@ -102,9 +102,9 @@ func (c condition) look(req *llm.Request) string {
 	case "last":
 		return words(last.Parts)
 	case "results":
-		return words(results(last, everything))
+		return words(results(req, everything))
 	case "errors":
-		return words(results(last, func(r llm.Result) bool { return r.IsError }))
+		return words(results(req, func(r llm.Result) bool { return r.IsError }))
 	case "conversation":
 		var all []string
 		for _, m := range req.Messages {
@@ -118,11 +118,20 @@ func (c condition) look(req *llm.Request) string {
 // everything wants all results.
 func everything(llm.Result) bool { return true }
 
-// results returns the content of the results in m that are wanted.
-func results(m llm.Message, wanted func(llm.Result) bool) (all llm.Parts) {
-	for _, p := range m.Parts {
-		if r, ok := p.(llm.Result); ok && wanted(r) {
-			all = append(all, r)
+// results returns the results that are wanted among those that follow the last reply:
+// a nudge or a picture may come after them.
+func results(req *llm.Request, wanted func(llm.Result) bool) (all llm.Parts) {
+	after := 0
+	for i, m := range req.Messages {
+		if m.Role == llm.Assistant {
+			after = i + 1
+		}
+	}
+	for _, m := range req.Messages[after:] {
+		for _, p := range m.Parts {
+			if r, ok := p.(llm.Result); ok && wanted(r) {
+				all = append(all, r)
+			}
 		}
 	}
 	return all

@@ -74,7 +74,7 @@
 //
 // After @when and @expect stands the part of the request to look at: system, tools
 // (their names), task (the user's first message), user (the user's last), last (the
-// last message of any role), results (of calls, in the last message), errors (the
+// last message of any role), results (of the calls in the last reply), errors (the
 // results that are errors) or conversation (all messages). Then follows contains, is,
 // or matches (a regular expression), or one of them after "not"; then a text: to the
 // end of the line, or "quoted", or <<END.
