@@ -279,7 +279,7 @@ func (c *runner) result(text string, failed bool) openmanus.Result {
 	}
 	d := Detail{URL: page.URL, Title: page.Title, Files: c.files, Tabs: c.b.tabInfos(ctx)}
 	c.noteTyped(page)
-	res := openmanus.Result{Source: page.URL, Sources: c.sources(page, d.Tabs)}
+	res := openmanus.Result{Source: page.URL, Sources: c.sources(page, d.Tabs), Reading: c.quiet && !failed}
 	if text = c.note + text; text != "" {
 		res.Parts = llm.Parts{llm.Text{Text: text}}
 	}

@@ -174,35 +174,34 @@ func (w *Worker) shorten(ctx context.Context, s *openmanus.State, d *openmanus.C
 	if reading { // a tool that cuts by itself adds a few lines to a text of this size
 		limit, cut = fits.Text+fits.Text/4, withoutEnd
 	}
-	var whole strings.Builder
+	var said, shown strings.Builder // shown has the views
 	var parts llm.Parts
-	var views llm.Parts
-	size := 0
 	for _, p := range d.Parts {
 		t, ok := p.(llm.Text)
 		t.Text = strings.ToValidUTF8(t.Text, "\uFFFD")
-		size += len(t.Text)
 		switch {
 		case !ok:
 			parts = append(parts, p)
 		case t.View:
-			views = append(views, t)
+			shown.WriteString(t.Text)
 		default:
-			whole.WriteString(t.Text)
+			said.WriteString(t.Text)
 		}
 	}
-	if size > limit { // then views are text like any other, so that all of it can be read
-		whole.WriteString(views.Text())
-		views = nil
-	}
-	parts = append(views, parts...)
-	text := whole.String()
-	if len(text) > limit {
-		ref, err := w.blobs().Put(ctx, []byte(text))
+	text, view := said.String(), shown.String()
+	if whole := text + view; len(whole) > limit {
+		ref, err := w.blobs().Put(ctx, []byte(whole))
 		if err != nil {
 			return fmt.Errorf("keeping the output of %s: %w", d.Call, err)
 		}
-		d.Whole, text = ref, cut(text, limit, openmanus.ShortRef(s.Refs(), ref))
+		d.Whole, whole = ref, cut(whole, limit, openmanus.ShortRef(s.Refs(), ref))
+		rest, ok := strings.CutPrefix(whole, text)
+		if view = rest; !ok || rest == "" { // what was cut is not in the view alone
+			text, view = whole, ""
+		}
+	}
+	if view != "" {
+		parts = append(llm.Parts{llm.Text{Text: view, View: true}}, parts...)
 	}
 	if text == "" && len(parts) == 0 {
 		text = "(no output)"

@@ -161,3 +161,33 @@ func TestPicturesForPeople(t *testing.T) {
 		}
 	}
 }
+
+// TestLongViews: a page that is too long is cut and stays a page, which the next one
+// replaces; all of it can be read.
+func TestLongViews(t *testing.T) {
+	const long = 100_000
+	n := 0
+	look := tool("look", openmanus.Hints{Ordered: true}, func(context.Context, openmanus.Call) (openmanus.Result, error) {
+		n++
+		text := fmt.Sprintf("page %d ", n) + strings.Repeat("é", long/2)
+		return openmanus.Result{Parts: llm.Parts{llm.Text{Text: fmt.Sprint("did ", n)}, llm.Text{Text: text, View: true}}}, nil
+	})
+	m := cast(take{Message: llmtest.Calls(llmtest.Use("", "look", `{}`), llmtest.Use("", "look", `{"again":1}`))}, take{Message: llmtest.Say("done")})
+	a := &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{look}, Gate: openmanus.AllowAll}
+	l, j := begin(t, a, "Look.")
+	wake(t, l)
+	req := m.asked()[1]
+	results := req.Messages[req.Fixed-1].Parts
+	first, second := results[0].(llm.Result).Parts.Text(), results[1].(llm.Result).Parts.Text()
+	if first != "did 1" || !strings.HasPrefix(second, "did 2page 2 é") || !strings.Contains(second, "bytes left out") || len(second) > long/2 {
+		t.Errorf("%.100q and %.100q", first, second)
+	}
+	for _, ev := range events(t, j, sess) {
+		if done, ok := ev.Body.(openmanus.CallDone); ok {
+			data, err := openmanus.ReadBlob(t.Context(), j, done.Whole)
+			if err != nil || len(data) < long {
+				t.Errorf("%s: %d bytes of it, %v", done.Call, len(data), err)
+			}
+		}
+	}
+}
