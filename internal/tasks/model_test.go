@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,7 +21,9 @@ type endpoint struct {
 	model   llm.Model
 	counter *tokens.Counter
 	show    func(format string, a ...any)
-	arrived func(n int) // is called with the number of each request, before the reply; may be nil
+	// arrived is called before each reply, with the number of the request and of the
+	// results in it; may be nil.
+	arrived func(n, results int)
 
 	mu       sync.Mutex
 	used     usage
@@ -105,8 +108,8 @@ func content(raw json.RawMessage) (parts llm.Parts, err error) {
 }
 
 // request reads what was sent as the request that a script looks at. The results of
-// calls are one message; their images, which follow in a user's message, belong to the
-// last of them.
+// calls are one message; pictures, which follow in a user's message, belong to the last
+// of them.
 func request(in *chatRequest) (*llm.Request, error) {
 	req := &llm.Request{}
 	for _, m := range in.Messages {
@@ -122,7 +125,7 @@ func request(in *chatRequest) (*llm.Request, error) {
 				req.System += p.(llm.Text).Text
 			}
 		case "user":
-			if t, ok := first(parts).(llm.Text); ok && afterResults && strings.HasPrefix(t.Text, "From the result of ") {
+			if afterResults && slices.ContainsFunc(parts, func(p llm.Part) bool { _, is := p.(llm.Blob); return is }) {
 				to := &req.Messages[last]
 				r := to.Parts[len(to.Parts)-1].(llm.Result)
 				r.Parts = append(r.Parts, parts...)
@@ -152,13 +155,6 @@ func request(in *chatRequest) (*llm.Request, error) {
 		})
 	}
 	return req, nil
-}
-
-func first(parts llm.Parts) llm.Part {
-	if len(parts) == 0 {
-		return nil
-	}
-	return parts[0]
 }
 
 // perMessage is what the frame around a message or a tool costs.
@@ -249,7 +245,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.transcript(req, size)
 	e.mu.Unlock()
 	if e.arrived != nil {
-		e.arrived(n)
+		results := 0
+		for _, m := range req.Messages {
+			if m.Role == llm.Tool {
+				results += len(m.Parts)
+			}
+		}
+		e.arrived(n, results)
 	}
 
 	type object = map[string]any

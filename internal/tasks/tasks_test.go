@@ -61,7 +61,7 @@ type task struct {
 //	allow REGEXP         the next question is whether a call may run, and the person allows it
 //	site REGEXP          the same, and the person allows everything else on that site, too
 //	answer REGEXP = TEXT the next question is one of the agent's, and the person answers
-//	kill request N       kill -9, when the N-th request arrives
+//	kill request N       kill -9, when the N-th request has arrived, and all that it tells is stored
 //	kill file PATH       kill -9, when there is this file in the workspace
 var words = []string{"prompt", "command", "flag", "config", "needs", "allow", "site", "answer", "kill"}
 
@@ -399,11 +399,14 @@ func (p *person) killer(ctx context.Context, cmd *exec.Cmd) (dead func() bool, s
 	what, where, _ := strings.Cut(p.kills[0], " ")
 	switch what {
 	case "request":
-		p.e.arrived = func(n int) {
-			if fmt.Sprint(n) == where {
-				kill()
-				<-ctx.Done() // it gets no reply
+		p.e.arrived = func(n, results int) {
+			if fmt.Sprint(n) != where {
+				return
 			}
+			for p.stored(ctx) < results {
+			}
+			kill()
+			<-ctx.Done() // it gets no reply
 		}
 		return dead, func() {}
 	case "file":
@@ -427,6 +430,18 @@ func (p *person) killer(ctx context.Context, cmd *exec.Cmd) (dead func() bool, s
 	}
 	p.t.Fatalf("kill %s: it is kill request N, or kill file PATH", p.kills[0])
 	return nil, nil
+}
+
+// stored returns how many results the newest session's journal has: the program asks a
+// model while what it has done is still being stored.
+func (p *person) stored(ctx context.Context) int {
+	cmd := exec.CommandContext(ctx, binary, "sessions", "export", "last")
+	cmd.Env = p.env
+	out, err := cmd.Output()
+	if err != nil {
+		return 1 << 30 // the context has ended
+	}
+	return bytes.Count(out, []byte(`"type":"call_done"`))
 }
 
 func write(t *testing.T, path, text string) {
