@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -80,12 +81,14 @@ type Agent struct {
 	Fallbacks    []Helper    // models that Model may use in its place or on the way, listed for their prices
 	Summarizer   Helper      // writes summaries; the zero Helper: the model itself
 	Tools        []Tool
-	Gate         Gate // nil: the user is asked about every call that changes something
-	Settings     llm.Settings
-	Spec         Spec   // what the agent was made from, which its sessions record
-	Limits       Limits // take the place of those of Spec where they are not 0
-	Sandbox      string // what calls run in, which sessions record
-	FlowEnds     bool   // a reply without calls is no end: for flows that return an End
+	// Deferred names those of Tools that requests leave out: see [ToolSpec].Deferred.
+	Deferred []string
+	Gate     Gate // nil: the user is asked about every call that changes something
+	Settings llm.Settings
+	Spec     Spec   // what the agent was made from, which its sessions record
+	Limits   Limits // take the place of those of Spec where they are not 0
+	Sandbox  string // what calls run in, which sessions record
+	FlowEnds bool   // a reply without calls is no end: for flows that return an End
 	// Sources say who wrote the texts in Instructions that are not this program's,
 	// each with its Words.
 	Sources []Source
@@ -129,7 +132,9 @@ func (a *Agent) Configured(n int) Configured {
 	}
 	c.Limits = a.Limits.Or(c.Limits)
 	for _, t := range a.Tools {
-		c.Tools = append(c.Tools, t.Spec())
+		spec := t.Spec()
+		spec.Deferred = slices.Contains(a.Deferred, spec.Name)
+		c.Tools = append(c.Tools, spec)
 	}
 	return c
 }

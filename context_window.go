@@ -351,14 +351,21 @@ func (s *State) CountWith(c llm.Counter) {
 	}
 }
 
+// Offered returns the tools that requests describe: all but deferred ones.
+func (c Configured) Offered() []llm.ToolSpec {
+	var tools []llm.ToolSpec
+	for _, t := range c.Tools {
+		if !t.Deferred {
+			tools = append(tools, t.ToolSpec)
+		}
+	}
+	return tools
+}
+
 // recountHead counts the system prompt and the tools of a new configuration, and
 // forgets what was reported under the one before.
 func (s *State) recountHead() {
-	var tools []llm.ToolSpec
-	for _, t := range s.Config.Tools {
-		tools = append(tools, t.ToolSpec)
-	}
-	s.head = llm.CountHead(s.unit(), s.Config.System, tools)
+	s.head = llm.CountHead(s.unit(), s.Config.System, s.Config.Offered())
 	s.reported, s.counted, s.covered = 0, 0, 0
 }
 
@@ -566,13 +573,10 @@ const pictureNote = "(a picture of how it looks now, made by the tool and not se
 // make the same request, byte for byte. Last come pictures of what tools work on,
 // which only this request has: later ones begin with the messages before them.
 func (s *State) Request(t Task) *llm.Request {
-	req := &llm.Request{System: s.Config.System, Messages: s.Transcript(t.Re), Settings: s.Config.Settings,
+	req := &llm.Request{System: s.Config.System, Tools: s.Config.Offered(), Messages: s.Transcript(t.Re), Settings: s.Config.Settings,
 		Attempts: max(0, s.Limits.Attempts)}
 	req.Settings.MaxTokens = s.ReplyLimit(s.Size(), req.Settings.MaxTokens, s.Config.Prices)
 	req.Fixed = len(req.Messages)
-	for _, spec := range s.Config.Tools {
-		req.Tools = append(req.Tools, spec.ToolSpec)
-	}
 	var last llm.Parts
 	if pictures := s.pictures(); len(pictures) > 0 {
 		last = append(llm.Parts{llm.Text{Text: pictureNote}}, pictures...)

@@ -369,11 +369,16 @@ func ModelUses(b Body) []ModelUse {
 	return aside
 }
 
-// CallsOf returns the calls that b makes: those of a reply, or that of a flow.
+// CallsOf returns the calls that b makes: those of a reply, or that of a flow. A
+// call through [UseTool] is the one that it stands for.
 func CallsOf(b Body) []llm.Call {
 	switch b := b.(type) {
 	case ModelSaid:
-		return b.Message.Calls()
+		calls := b.Message.Calls()
+		for i, c := range calls {
+			calls[i] = Meant(c)
+		}
+		return calls
 	case Called:
 		return []llm.Call{{ID: b.Call, Name: b.Name, Input: b.Input}}
 	}

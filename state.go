@@ -329,6 +329,9 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.take(seq, e)
 	final := false
 	for _, c := range calls {
+		if m := Meant(c); s.specs[m.Name].Deferred {
+			c = m // what runs, is ruled on and is remembered is the tool that was meant
+		}
 		cs := &CallState{Call: c, Hints: s.specs[c.Name].Hints}
 		s.Calls = append(s.Calls, cs)
 		switch {

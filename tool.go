@@ -51,6 +51,37 @@ type ToolSpec struct {
 	// Sources say who wrote the texts in the description that are not this
 	// program's, each with its Words.
 	Sources []Source `json:"sources,omitempty"`
+
+	// Deferred says that requests leave the spec out: the model finds it with
+	// another tool and calls it through [UseTool], or by its name.
+	Deferred bool `json:"deferred,omitempty"`
+}
+
+// UseTool is the name of the tool by which models call tools that requests leave
+// out. Its arguments are those of [Meant].
+const UseTool = "use_tool"
+
+// Meant returns the call that a call of [UseTool] stands for. Its arguments are
+// {"name": …, "arguments": {…}}; arguments that stand beside the name, or are an
+// object in a string, count as well. Any other call is returned unchanged, and so is
+// one of UseTool whose arguments are something else.
+func Meant(c llm.Call) llm.Call {
+	var in map[string]json.RawMessage
+	var name string
+	if c.Name != UseTool || json.Unmarshal([]byte(c.Input), &in) != nil ||
+		json.Unmarshal(in["name"], &name) != nil || name == "" || name == UseTool {
+		return c
+	}
+	input, given := in["arguments"]
+	if !given {
+		delete(in, "name")
+		input, _ = json.Marshal(in) // what was decoded encodes
+	}
+	if text := ""; json.Unmarshal(input, &text) == nil {
+		input = json.RawMessage(text)
+	}
+	c.Name, c.Input = name, string(input)
+	return c
 }
 
 // An Argument says what a tool does with one of the arguments of its calls, so

@@ -178,7 +178,11 @@ func readFile(dir fs.FS, name string) ([]byte, error) {
 
 // Kind returns the kind of the agent.
 func (f *File) Kind() Kind {
-	return Kind{Name: f.Name, Description: f.Description, File: f, Make: func(o Options) (*openmanus.Agent, io.Closer, error) {
+	var few []Rare
+	if len(f.Tools) == 0 {
+		few = rare
+	}
+	return Kind{Name: f.Name, Description: f.Description, File: f, Rare: few, Make: func(o Options) (*openmanus.Agent, io.Closer, error) {
 		all := append(general(o), o.Extra...)
 		ts := all
 		if len(f.Tools) > 0 {

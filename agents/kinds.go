@@ -22,15 +22,34 @@ type Kind struct {
 	Bare        bool   // has no tools that work anywhere, so it needs no sandbox and no web
 	File        *File  // where a user's agent comes from; nil for a built-in one
 
+	// Rare are tools of the agent that few tasks need. Whoever makes the agent may
+	// have requests leave them out: see [openmanus.Agent].Deferred.
+	Rare []Rare
+
 	// Make makes an agent, without a model, a gate and limits. The closer
 	// ends what its tools keep running.
 	Make func(Options) (*openmanus.Agent, io.Closer, error)
 }
 
+// A Rare names a tool that few tasks need, and says in a few words what it is for.
+type Rare struct{ Tool, For string }
+
+// rare are the tools of the general agent that few tasks need. Without them its
+// first request has less than 5,000 tokens, of which it would have 7,000.
+var rare = []Rare{
+	{"browser_use", "pages that need clicks, forms, scripts, logins, downloads"},
+	{"crawl", "many pages of a site"},
+	{"data_visualization", "profile, charts and insights of a table"},
+	{"data_report", "a report in HTML and PDF"},
+	{"read_untrusted", "facts from a text of unknown origin"},
+}
+
 // Kinds returns the built-in agents.
 func Kinds() []Kind {
+	manus := builtIn("manus", "The general agent: shell, Python, files, search in files, plans, and questions to you.", general)
+	manus.Rare = rare
 	return []Kind{
-		builtIn("manus", "The general agent: shell, Python, files, search in files, plans, and questions to you.", general),
+		manus,
 		builtIn("swe", "The programmer: shell, editor and search; runs the tests before and after a change.", programming),
 		builtIn("data_analysis", "The analyst: tables, charts, insights, and reports in HTML and PDF.", analysing),
 		builtIn("browser", "Uses a web browser as a person would: pages, forms, downloads.", browsing),

@@ -11,7 +11,9 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/tokens"
+	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/tools"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -151,7 +153,7 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	// An agent whose file lists its tools has these and no others, and those that
 	// only check the work of others have no use for more.
 	if !kind.Hidden && (kind.File == nil || len(kind.File.Tools) == 0) {
-		return m, h.addServerTools(agent)
+		return m, h.addServerTools(agent, kind.Rare)
 	}
 	return m, nil
 }
@@ -236,10 +238,9 @@ func (h *Host) addHelpers(agent *openmanus.Agent, m config.Model) error {
 	return nil
 }
 
-// ToolsOf returns the tools of an agent for display, as they are made in e.Dir. It
-// closes all that they would keep running, so they cannot be run. MCP servers are
-// not started for it, and their tools are not among them.
-func (h Env) ToolsOf(cfg *config.Config, kind agents.Kind) ([]openmanus.Tool, error) {
+// Shown returns an agent for display, as it is made in e.Dir, without MCP servers.
+// All that its tools would keep running is closed, so they cannot be run.
+func (h Env) Shown(cfg *config.Config, kind agents.Kind) (*openmanus.Agent, error) {
 	ws, err := workspace.NewDir(h.Dir)
 	if err != nil {
 		return nil, mistake(err)
@@ -256,7 +257,16 @@ func (h Env) ToolsOf(cfg *config.Config, kind agents.Kind) ([]openmanus.Tool, er
 	if err != nil {
 		return nil, err
 	}
-	return a.Tools, closer.Close()
+	if !kind.Hidden {
+		a.Tools = append(a.Tools, mcp.NewClient(mcp.Options{}).Tools(deferTools(a, kind.Rare)...)...)
+	}
+	return a, closer.Close()
+}
+
+// HeadTokens returns how many tokens the instructions and tools of an agent take in
+// every request, as OpenAI's newest models count.
+func HeadTokens(a *openmanus.Agent) int {
+	return llm.CountHead(tokens.For("", ""), a.Instructions, a.Configured(0).Offered())
 }
 
 // BareAgent makes the agent of spec without model, web tools and MCP servers,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/mcp"
@@ -201,14 +202,28 @@ func (e Env) serverSecrets(servers []config.MCPServer, secrets map[string]string
 	}
 }
 
-// addServerTools gives an agent the tools of the MCP servers, and puts their gate
-// before its own: it knows which servers the user trusts.
-func (h *Host) addServerTools(agent *openmanus.Agent) error {
+// deferTools has the requests of an agent leave out its rare tools, and returns
+// them for [mcp.Client.Tools]. Tools that the agent does not have are passed over.
+func deferTools(agent *openmanus.Agent, rare []agents.Rare) []mcp.Deferred {
+	var list []mcp.Deferred
+	for _, r := range rare {
+		if t := agent.Tool(r.Tool); t != nil {
+			agent.Deferred = append(agent.Deferred, r.Tool)
+			list = append(list, mcp.Deferred{Spec: t.Spec(), For: r.For})
+		}
+	}
+	return list
+}
+
+// addServerTools gives an agent the tools of the MCP servers and those by which it
+// finds the rare ones of its own, and puts the gate of the servers before its own:
+// it knows which servers the user trusts.
+func (h *Host) addServerTools(agent *openmanus.Agent, rare []agents.Rare) error {
 	c, err := h.connectedClient(context.Background())
 	if err != nil {
 		return err
 	}
-	ts := c.Tools()
+	ts := c.Tools(deferTools(agent, rare)...)
 	if agent.Name == "mcp" && len(ts) == 0 {
 		return mistake(errors.New("the agent mcp works with the tools of MCP servers, and none can be used: openmanus mcp add NAME -- COMMAND, or openmanus mcp list"))
 	}

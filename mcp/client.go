@@ -199,9 +199,10 @@ func (c *Client) offered() (tools, held []*remote) {
 // Tools returns the tools for agents, in an order that depends only on their
 // names: the tools of the servers, or where these are many, find_tools;
 // use_tool for tools that come later; and the tools for resources and prompts,
-// if a server has some. It is empty if there is no server.
-func (c *Client) Tools() []openmanus.Tool {
-	if len(c.links) == 0 {
+// if a server has some. find_tools describes deferred ones, too. The list is empty if
+// there is no server and nothing is deferred.
+func (c *Client) Tools(deferred ...Deferred) []openmanus.Tool {
+	if len(c.links) == 0 && len(deferred) == 0 {
 		return nil
 	}
 	var list []openmanus.Tool
@@ -211,7 +212,7 @@ func (c *Client) Tools() []openmanus.Tool {
 			list = append(list, t)
 		}
 	}
-	list = append(list, c.findTool(), c.useTool())
+	list = append(list, c.findTool(deferred), c.useTool())
 	if c.any(func(l *listing) bool { return l.resources }) {
 		list = append(list, c.resourcesTool())
 	}

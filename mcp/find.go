@@ -18,7 +18,7 @@ import (
 // Names of the tools by which agents reach everything else of the servers.
 const (
 	nameFind      = "find_tools"
-	nameUse       = "use_tool"
+	nameUse       = openmanus.UseTool
 	nameResources = "mcp_resources"
 	namePrompts   = "mcp_prompts"
 )
@@ -28,30 +28,54 @@ type findArgs struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"How many tools to describe, at most. Default 5."`
 }
 
+// A Deferred is a tool that is not a server's and that requests leave out: see
+// [openmanus.ToolSpec].Deferred.
+type Deferred struct {
+	Spec openmanus.ToolSpec
+	For  string // what it is for, in a few words; find_tools says it in every request
+}
+
 // findTool returns find_tools, which describes tools by what they do. Its
-// description depends only on the names of the servers, so that it is the same
-// in every session.
-func (c *Client) findTool() openmanus.Tool {
-	var names []string
+// description depends only on the names of the servers and on deferred, so that it
+// is the same in every session.
+func (c *Client) findTool(deferred []Deferred) openmanus.Tool {
+	var names, kinds []string
 	for _, l := range c.links {
 		names = append(names, line(l.cfg.Name, 40))
 	}
-	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true},
-		ToolSpec: llm.ToolSpec{Name: nameFind,
-			Description: "Find tools of the connected MCP servers (" + some(names) +
-				") by what they do, with the schemas of their arguments. Those that are not among your own " +
-				"tools are called with " + nameUse + "."}}
+	for _, d := range deferred {
+		kinds = append(kinds, d.Spec.Name+" ("+d.For+")")
+	}
+	about := "Find tools of the connected MCP servers (" + some(names) +
+		") by what they do, with the schemas of their arguments. Those that are not among your own " +
+		"tools are called with " + nameUse + "."
+	if len(kinds) > 0 {
+		if len(names) > 0 {
+			kinds = append(kinds, "and those of the MCP servers "+some(names))
+		}
+		about = "Find tools that are not listed here, by name or by what they do, with the schemas of their " +
+			"arguments; then call them with " + nameUse + ": " + strings.Join(kinds, ", ") + "."
+	}
+	spec := openmanus.ToolSpec{Hints: openmanus.Hints{ReadOnly: true, Idempotent: true, Internal: len(names) == 0},
+		ToolSpec: llm.ToolSpec{Name: nameFind, Description: about}}
 	return openmanus.Func(spec, func(
 		ctx context.Context, call openmanus.Call, in findArgs,
 	) (openmanus.Result, error) {
 		c.freshen(ctx)
 		tools, held := c.offered()
+		for _, d := range slices.Backward(deferred) {
+			tools = slices.Insert(tools, 0, &remote{spec: d.Spec})
+		}
 		for _, l := range c.links {
 			if l.known() != nil {
 				l.toolChanges(ctx, call.Session)
 			}
 		}
-		return openmanus.Result{Parts: text("%s", describe(in, tools, held, c.missing())), Source: "mcp"}, nil
+		res := openmanus.Result{Parts: text("%s", describe(in, tools, held, c.missing()))}
+		if len(c.links) > 0 {
+			res.Source = "mcp"
+		}
+		return res, nil
 	})
 }
 
@@ -86,7 +110,7 @@ const (
 // the names of all if none does.
 func describe(in findArgs, tools, held []*remote, missing []string) string {
 	var b strings.Builder
-	found := search(in.Query, tools)
+	found, fit := search(in.Query, tools)
 	if in.Query == "" || len(found) == 0 {
 		found = nil
 		if in.Query != "" {
@@ -104,7 +128,7 @@ func describe(in findArgs, tools, held []*remote, missing []string) string {
 	for i, t := range found {
 		entry := fmt.Sprintf("## %s\n%s\nArguments, as JSON Schema: %s\n\n", t.spec.Name, t.spec.Description,
 			t.spec.Input)
-		if i == min(cmp.Or(max(0, in.Limit), 5), maxFound) || i > 0 && b.Len()+len(entry) > maxFoundText {
+		if i == min(cmp.Or(max(0, in.Limit), 5), maxFound, fit) || i > 0 && b.Len()+len(entry) > maxFoundText {
 			fmt.Fprintf(&b, "%d more fit: %s\n", len(found)-i, some(namesOf(found[i:])))
 			break
 		}
@@ -128,11 +152,13 @@ func namesOf(tools []*remote) []string {
 	return names
 }
 
-// search returns the tools that match words of query, the best ones first. Rare
-// words count more than frequent ones, and words in names more than words in
-// descriptions.
-func search(query string, tools []*remote) []*remote {
+// search returns the tools that match words of query, the best ones first, and how
+// many of them fit well: those that are named, or else those that match nearly as
+// well as the best. Rare words count more than frequent ones, and words in names
+// more than words in descriptions.
+func search(query string, tools []*remote) (found []*remote, fit int) {
 	words := wordsOf(query)
+	named := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
 	docs := make([][]string, len(tools))
 	in := map[string]int{} // word → how many tools contain it
 	for i, t := range tools {
@@ -166,7 +192,7 @@ func search(query string, tools []*remote) []*remote {
 			}
 			score += rare * n / (n + 1.2)
 		}
-		if strings.EqualFold(strings.TrimSpace(query), t.spec.Name) {
+		if slices.ContainsFunc(named, func(n string) bool { return strings.EqualFold(n, t.spec.Name) }) {
 			score += 1000
 		}
 		if score > 0 {
@@ -174,11 +200,13 @@ func search(query string, tools []*remote) []*remote {
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	found := make([]*remote, len(hits))
-	for i, h := range hits {
-		found[i] = h.tool
+	for _, h := range hits {
+		found = append(found, h.tool)
+		if h.score >= hits[0].score/4 {
+			fit++
+		}
 	}
-	return found
+	return found, fit
 }
 
 // wordsOf returns the words of text in lower case, without a plural s and
@@ -269,10 +297,10 @@ func (c *Client) targetOf(call openmanus.Call) (*remote, string, error) {
 	}
 	i := slices.IndexFunc(tools, is)
 	if i < 0 {
-		near := search(in.Name, tools)
+		near, _ := search(in.Name, tools)
 		if len(near) == 0 {
-			return nil, "", fmt.Errorf("no MCP server has a tool %q; %s lists them", line(in.Name, 80),
-				nameFind)
+			return nil, "", fmt.Errorf("%s reaches no tool %q; %s lists those that it reaches, and your own "+
+				"tools are called by their names", nameUse, line(in.Name, 80), nameFind)
 		}
 		return nil, "", fmt.Errorf("no MCP server has a tool %q; similar are %s",
 			line(in.Name, 80), some(namesOf(near[:min(3, len(near))])))

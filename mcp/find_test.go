@@ -70,7 +70,7 @@ func TestManyToolsAreFound(t *testing.T) {
 	tools, _ := some.offered()
 	for i := 0; i < len(tools); i += 25 {
 		r := tools[i]
-		if found := search(r.spec.Name, tools); len(found) == 0 || found[0] != r {
+		if found, fit := search(r.spec.Name, tools); fit != 1 || len(found) == 0 || found[0] != r {
 			t.Errorf("%s is not found by its name", r.spec.Name)
 		}
 	}

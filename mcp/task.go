@@ -142,7 +142,7 @@ func headline(b openmanus.Body) string {
 		if text := strings.TrimSpace(b.Message.Text()); text != "" {
 			lines = append(lines, line(text, 200))
 		}
-		for _, c := range b.Message.Calls() {
+		for _, c := range openmanus.CallsOf(b) {
 			lines = append(lines, line(c.Name+" "+c.Input, 200))
 		}
 		return strings.Join(lines, "; ")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // agentsCmd is openmanus agents.
@@ -17,6 +18,7 @@ type agentInfo struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description"`
 	Tools       []string `json:"tools"`
+	Tokens      int      `json:"tokens"` // of its instructions and tools, in every request
 	Default     bool     `json:"default"`
 	From        string   `json:"from"`            // built in, user or workspace
 	Path        string   `json:"path,omitempty"`  // of its file
@@ -47,7 +49,7 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	tm := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds())
 	t.host().WarnOf(tm)
 	infos := []agentInfo{}
-	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "FROM", "DESCRIPTION"}}
+	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "TOKENS", "FROM", "DESCRIPTION"}}
 	for _, k := range tm.Kinds {
 		if k.Hidden {
 			continue
@@ -56,15 +58,17 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		if k.File != nil {
 			in.From, in.Path, in.Model = k.File.From, k.File.Path, k.File.Model
 		}
-		list, err := t.host().ToolsOf(cfg, k)
+		a, err := t.host().Shown(cfg, k)
 		if err != nil {
 			in.Error = err.Error()
-		}
-		for _, tool := range list {
-			in.Tools = append(in.Tools, tool.Spec().Name)
+		} else {
+			for _, tool := range a.Tools {
+				in.Tools = append(in.Tools, tool.Spec().Name)
+			}
+			in.Tokens = host.HeadTokens(a)
 		}
 		infos = append(infos, in)
-		tb.add(in.Name, map[bool]string{true: "yes"}[in.Default], fmt.Sprint(len(in.Tools)), in.From, in.Description)
+		tb.add(in.Name, map[bool]string{true: "yes"}[in.Default], fmt.Sprint(len(in.Tools)), fmt.Sprint(in.Tokens), in.From, in.Description)
 	}
 	return c.print(t, g, infos, tb, "There are no agents.")
 }

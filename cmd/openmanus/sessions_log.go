@@ -184,7 +184,7 @@ func callGist(b openmanus.Body) string {
 // said returns a message as text, with its calls.
 func said(m llm.Message) string {
 	text := content(m.Parts)
-	for _, c := range m.Calls() {
+	for _, c := range openmanus.CallsOf(openmanus.ModelSaid{Message: m}) {
 		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, oneLine(callLine(c), 60))
 	}
 	return text

@@ -174,7 +174,7 @@ func (tr *transcript) said(b openmanus.ModelSaid) {
 		tr.line(tr.style.red, "! the reply is not whole: %s", b.Stop)
 	}
 	tr.flush()
-	tr.begin(b.Message.Calls()...)
+	tr.begin(openmanus.CallsOf(b)...)
 }
 
 // begin starts the blocks of new calls.

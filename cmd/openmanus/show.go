@@ -183,7 +183,7 @@ func (p *printer) said(b openmanus.ModelSaid) {
 		p.shown = text
 	}
 	p.freshLine()
-	for _, c := range b.Message.Calls() {
+	for _, c := range openmanus.CallsOf(b) {
 		p.tools[c.ID] = c
 	}
 }

@@ -36,11 +36,11 @@ func (c *toolsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if !ok {
 		return tm.NoAgent(name)
 	}
-	list, err := t.host().ToolsOf(cfg, kind)
+	a, err := t.host().Shown(cfg, kind)
 	if err != nil {
 		return err
 	}
-	infos := toolInfos(list)
+	infos := toolInfos(a)
 	if c.Name != "" {
 		return c.one(t, g, infos)
 	}
@@ -73,12 +73,12 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 	return err
 }
 
-// toolInfos describes tools.
-func toolInfos(list []openmanus.Tool) []toolInfo {
+// toolInfos describes the tools of an agent.
+func toolInfos(a *openmanus.Agent) []toolInfo {
 	infos := []toolInfo{}
-	for _, tool := range list {
-		_, varies := tool.(openmanus.CallHinter)
-		infos = append(infos, toolInfo{tool.Spec(), varies})
+	for i, spec := range a.Configured(0).Tools {
+		_, varies := a.Tools[i].(openmanus.CallHinter)
+		infos = append(infos, toolInfo{spec, varies})
 	}
 	return infos
 }
@@ -100,6 +100,7 @@ func (in toolInfo) may() string {
 	add(h.Final, "ends the work")
 	add(h.Idempotent && !h.ReadOnly, "repeatable")
 	add(in.Varies, "depends on the call")
+	add(in.Deferred, "found on demand")
 	return strings.Join(words, ", ")
 }
 

@@ -159,11 +159,11 @@ func (h Host) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
 			continue
 		}
 		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.Config.Run.Agent}
-		list, err := h.ToolsOf(h.Config, k)
+		a, err := h.Shown(h.Config, k)
 		if err != nil {
 			return c, err
 		}
-		for _, tool := range list {
+		for _, tool := range a.Tools {
 			spec := tool.Spec()
 			in.Tools = append(in.Tools, spec.Name)
 			if !seen[spec.Name] {

@@ -37,6 +37,7 @@ func openingBodies() []openmanus.Body {
 				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
 				Hints:     everyHint(),
 				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true"}},
+				Deferred:  true,
 			}},
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
 			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125, Free: true},
