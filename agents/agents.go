@@ -29,6 +29,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,15 +92,23 @@ func (o Options) agent(name, description, instructions string, own []openmanus.T
 			return nil, nil, err
 		}
 		ts = append(ts, t)
-		if !strings.Contains(instructions, t.Spec().Name) {
-			instructions += "\n- This answer has a form: when everything is done, give it by calling " +
-				t.Spec().Name + ", in place of words."
-		}
 	}
 	return &openmanus.Agent{
-		Name: name, Description: description, Instructions: instructions, Tools: ts,
+		Name: name, Description: description, Instructions: withForm(instructions, ts), Tools: ts,
 		Spec: openmanus.Spec{Workspace: o.Workspace.Dir()},
 	}, closer(own), nil
+}
+
+// withForm returns the instructions of an agent with these tools. If its answer has a
+// form, they say so.
+func withForm(instructions string, ts []openmanus.Tool) string {
+	const form = "create_chat_completion"
+	has := slices.ContainsFunc(ts, func(t openmanus.Tool) bool { return t.Spec().Name == form })
+	if !has || strings.Contains(instructions, form) {
+		return instructions
+	}
+	return instructions + "\n- This answer has a form: when everything is done, give it by calling " + form +
+		", in place of words."
 }
 
 // A closer closes the tools that have a Close method.

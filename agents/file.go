@@ -13,20 +13,22 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/tools"
 )
 
-// A File is an agent that a user has defined in Markdown. The front matter has
-// its properties, and the text is its instructions.
+// A File is an agent that a user has defined: in Markdown, where the front matter
+// has its properties and the text is its instructions, or in TOML, where the key
+// instructions has these.
 type File struct {
 	Path string
 	From string // where it was found: "workspace" or "user"
 
 	Name        string
-	Description string
+	Description string   // "": the file has none
 	Model       string   // PROVIDER/NAME or a profile; "": the session's
 	Tools       []string // names; nil: the tools of the general agent
 	Agents      []string // the agents to which it may delegate
@@ -37,16 +39,70 @@ type File struct {
 
 // front is the front matter of a [File].
 type front struct {
-	Name        string   `yaml:"name"`
-	Description string   `yaml:"description"`
-	Model       string   `yaml:"model"`
-	Tools       words    `yaml:"tools"`
-	Agents      words    `yaml:"agents"`
-	Approve     string   `yaml:"approve"`
-	MaxSteps    int      `yaml:"max_steps"`
-	Tokens      int      `yaml:"budget_tokens"`
-	MaxCost     float64  `yaml:"max_cost"`
-	Timeout     duration `yaml:"timeout"`
+	Name        string   `yaml:"name" toml:"name"`
+	Description string   `yaml:"description" toml:"description"`
+	Model       string   `yaml:"model" toml:"model"`
+	Tools       words    `yaml:"tools" toml:"-"`
+	Agents      words    `yaml:"agents" toml:"-"`
+	Approve     string   `yaml:"approve" toml:"approve"`
+	MaxSteps    int      `yaml:"max_steps" toml:"max_steps"`
+	Tokens      int      `yaml:"budget_tokens" toml:"budget_tokens"`
+	MaxCost     float64  `yaml:"max_cost" toml:"max_cost"`
+	Timeout     duration `yaml:"timeout" toml:"-"`
+}
+
+// readTOML decodes a file in TOML, whose keys are those of a front matter and
+// instructions, and returns the latter. Any other key is an error.
+func readTOML(data []byte, f *front) (text string, err error) {
+	if len(data) > maxFile {
+		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), maxFile)
+	}
+	var in struct {
+		front
+		Tools        any    `toml:"tools"`
+		Agents       any    `toml:"agents"`
+		Timeout      string `toml:"timeout"`
+		Instructions string `toml:"instructions"`
+	}
+	err = toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&in)
+	if strict := (*toml.StrictMissingError)(nil); errors.As(err, &strict) && len(strict.Errors) > 0 {
+		row, _ := strict.Errors[0].Position()
+		return "", fmt.Errorf("line %d: an agent has no key %q: the keys are those of a front matter, and instructions",
+			row, strings.Join(strict.Errors[0].Key(), "."))
+	}
+	if err != nil {
+		return "", err
+	}
+	*f = in.front
+	for _, list := range []struct {
+		key  string
+		from any
+		to   *words
+	}{{"tools", in.Tools, &f.Tools}, {"agents", in.Agents, &f.Agents}} {
+		switch v := list.from.(type) {
+		case nil:
+		case string:
+			*list.to = split(v)
+		case []any:
+			for _, e := range v {
+				s, ok := e.(string)
+				if !ok {
+					return "", fmt.Errorf("%s: %v is not a name", list.key, e)
+				}
+				*list.to = append(*list.to, s)
+			}
+		default:
+			return "", fmt.Errorf("%s: it must be a list of names", list.key)
+		}
+	}
+	if in.Timeout != "" {
+		v, err := time.ParseDuration(in.Timeout)
+		if err != nil || v <= 0 {
+			return "", fmt.Errorf("timeout: %q is not a duration such as 90s or 1h", in.Timeout)
+		}
+		f.Timeout = duration(v)
+	}
+	return in.Instructions, nil
 }
 
 // words is a list of strings, or one string of words separated by commas or
@@ -58,8 +114,13 @@ func (w *words) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		return n.Decode((*[]string)(w))
 	}
-	*w = strings.FieldsFunc(n.Value, func(r rune) bool { return r == ',' || r == ' ' })
+	*w = split(n.Value)
 	return nil
+}
+
+// split returns the words of a text, which are separated by commas or spaces.
+func split(text string) words {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // A duration is written as for [time.ParseDuration], and positive.
@@ -81,27 +142,34 @@ var fileName = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
 // maxFile is the most bytes of a file with instructions.
 const maxFile = 256 << 10
 
-// ParseFile parses an agent's file. The agent's name is the one in the front
-// matter, or else the name of the file without .md. ParseFile does not set From.
+// ParseFile parses an agent's file: TOML if the name ends in .toml, else Markdown.
+// The agent's name is the one in the file, or else the name of the file without its
+// ending. ParseFile does not set From.
 func ParseFile(name string, data []byte) (*File, error) {
 	var f front
-	text, err := split(data, &f)
+	var text string
+	var err error
+	if path.Ext(name) == ".toml" {
+		text, err = readTOML(data, &f)
+	} else {
+		text, err = cutFront(data, &f)
+	}
 	if err != nil {
 		return nil, err
 	}
-	f.Name = cmp.Or(f.Name, strings.TrimSuffix(path.Base(name), ".md"))
+	f.Name = cmp.Or(f.Name, strings.TrimSuffix(path.Base(name), path.Ext(name)))
 	switch {
 	case !fileName.MatchString(f.Name) || len(f.Name) > 64:
 		return nil, fmt.Errorf("the name %q must consist of lower-case letters and digits, in words joined by - or _", f.Name)
 	case strings.TrimSpace(text) == "":
-		return nil, errors.New("there is no text after the front matter: write the agent's instructions there")
+		return nil, errors.New("it has no instructions: write them below the front matter, or in TOML as instructions = \"…\"")
 	case !slices.Contains(modes, f.Approve):
 		return nil, fmt.Errorf("approve: %q is not one of ask, edits, all, readonly", f.Approve)
 	case f.MaxSteps < 0 || f.Tokens < 0 || f.MaxCost < 0:
 		return nil, errors.New("a limit cannot be negative: leave it out to use the session's")
 	}
 	return &File{
-		Path: name, Name: f.Name, Description: foreignLine(cmp.Or(f.Description, "An agent of your own.")),
+		Path: name, Name: f.Name, Description: foreignLine(f.Description),
 		Model: f.Model, Tools: f.Tools, Agents: f.Agents, Approve: f.Approve,
 		Limits: openmanus.Limits{
 			Steps: f.MaxSteps, Tokens: f.Tokens,
@@ -116,9 +184,9 @@ var modes = []string{
 	"", openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll,
 }
 
-// split decodes the front matter of a file, if it has one, into v, and returns
+// cutFront decodes the front matter of a file, if it has one, into v, and returns
 // the text after it.
-func split(data []byte, v any) (string, error) {
+func cutFront(data []byte, v any) (string, error) {
 	if len(data) > maxFile {
 		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), maxFile)
 	}
@@ -149,8 +217,15 @@ func Files(dir fs.FS, from string) (files []*File, problems []error) {
 	}
 	for _, e := range entries {
 		name := path.Join("agents", e.Name())
-		if e.IsDir() || path.Ext(name) != ".md" || strings.EqualFold(e.Name(), "README.md") {
+		switch ext := strings.ToLower(path.Ext(name)); {
+		case e.IsDir(), strings.EqualFold(e.Name(), "README.md"):
 			continue
+		case ext == ".md", ext == ".toml":
+		case from == "user" && !strings.HasPrefix(e.Name(), "."), slices.Contains(otherKinds, ext):
+			problems = append(problems, fmt.Errorf("%s: it is not read: agents are files in Markdown (.md) or TOML (.toml)", name))
+			continue
+		default:
+			continue // a folder of this name in a workspace may have anything in it
 		}
 		data, err := readFile(dir, name)
 		if err == nil {
@@ -166,7 +241,10 @@ func Files(dir fs.FS, from string) (files []*File, problems []error) {
 	return files, problems
 }
 
-// readFile reads a file, up to more than maxFile bytes, which split refuses.
+// otherKinds are files that other programs define agents in.
+var otherKinds = []string{".yaml", ".yml", ".json", ".markdown"}
+
+// readFile reads a file, up to more than maxFile bytes, which cutFront refuses.
 func readFile(dir fs.FS, name string) ([]byte, error) {
 	f, err := dir.Open(name)
 	if err != nil {
@@ -178,11 +256,12 @@ func readFile(dir fs.FS, name string) ([]byte, error) {
 
 // Kind returns the kind of the agent.
 func (f *File) Kind() Kind {
+	about := cmp.Or(f.Description, "An agent of your own.")
 	var few []Rare
 	if len(f.Tools) == 0 {
 		few = rare
 	}
-	return Kind{Name: f.Name, Description: f.Description, File: f, Rare: few, Make: func(o Options) (*openmanus.Agent, io.Closer, error) {
+	return Kind{Name: f.Name, Description: about, File: f, Rare: few, Make: func(o Options) (*openmanus.Agent, io.Closer, error) {
 		all := append(general(o), o.Extra...)
 		ts := all
 		if len(f.Tools) > 0 {
@@ -192,8 +271,52 @@ func (f *File) Kind() Kind {
 			}
 		}
 		o.Extra = nil
-		return o.agent(f.Name, f.Description, f.Text, ts)
+		return o.agent(f.Name, about, f.Text, ts)
 	}}
+}
+
+// Replaces returns the built-in kind k with what the file says in its place: the
+// instructions, and the description and the tools if it has any. Everything else
+// stays: how the agent is used, and the form of its answer.
+func (f *File) Replaces(k Kind) Kind {
+	was := k
+	k.File, k.Description = f, cmp.Or(f.Description, k.Description)
+	if len(f.Tools) > 0 {
+		k.Rare = nil
+	}
+	k.Make = func(o Options) (*openmanus.Agent, io.Closer, error) {
+		a, closes, err := was.Make(o)
+		if err != nil {
+			return nil, nil, err
+		}
+		a.Description, a.Instructions = k.Description, withForm(f.Text, a.Tools)
+		if len(f.Tools) == 0 {
+			return a, closes, nil
+		}
+		more := closer(general(o))
+		closes = closers{closes, more}
+		for _, t := range more {
+			if a.Tool(t.Spec().Name) == nil {
+				a.Tools = append(a.Tools, t)
+			}
+		}
+		if a.Tools, err = f.choose(a.Tools); err != nil {
+			return nil, nil, errors.Join(err, closes.Close())
+		}
+		return a, closes, nil
+	}
+	return k
+}
+
+// closers close all of them.
+type closers []io.Closer
+
+func (cs closers) Close() error {
+	var errs []error
+	for _, c := range cs {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // choose returns those of the tools that the file names, and the ones that every
@@ -201,7 +324,7 @@ func (f *File) Kind() Kind {
 func (f *File) choose(all []openmanus.Tool) ([]openmanus.Tool, error) {
 	var ts []openmanus.Tool
 	var names []string
-	wanted := append(slices.Clone(f.Tools), "terminate", "read_output")
+	wanted := append(slices.Clone(f.Tools), "terminate", "read_output", "create_chat_completion", "delegate", "skill")
 	for _, t := range all {
 		name := t.Spec().Name
 		names = append(names, name)

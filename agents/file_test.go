@@ -3,6 +3,7 @@ package agents
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,14 +64,14 @@ func TestAnAgentsFile(t *testing.T) {
 
 func TestAFileWithoutFrontMatterIsNamedByItself(t *testing.T) {
 	f, err := ParseFile("agents/poet.md", []byte("\xef\xbb\xbfYou write verse.\r\n"))
-	if err != nil || f.Name != "poet" || f.Text != "You write verse." || f.Description == "" {
+	if err != nil || f.Name != "poet" || f.Text != "You write verse." || f.Kind().Description == "" {
 		t.Errorf("%+v %v", f, err)
 	}
 }
 
 func TestAgentsFilesThatAreWrong(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no text":        {"---\nname: a\n---\n", "no text after"},
+		"no text":        {"---\nname: a\n---\n", "no instructions"},
 		"no end":         {"---\nname: a\nYou are.", "no closing line"},
 		"a bad name":     {"---\nname: A B\n---\nx", `the name "A B"`},
 		"a path":         {"---\nname: ../a\n---\nx", "the name"},
@@ -84,6 +85,121 @@ func TestAgentsFilesThatAreWrong(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// The same agent in TOML has the same fields; a key that there is not is named.
+func TestAgentsInTOML(t *testing.T) {
+	f, err := ParseFile("agents/reviewer.toml", []byte(`
+description = "Reads changes."
+model = "openai/gpt-5-mini"
+tools = ["bash", "grep"]
+agents = "swe, manus"
+approve = "readonly"
+max_steps = 5
+budget_tokens = 1000
+max_cost = 0.5
+timeout = "90s"
+instructions = """
+You read changes.
+"""
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := File{
+		Path: "agents/reviewer.toml", Name: "reviewer", Description: "Reads changes.", Model: "openai/gpt-5-mini",
+		Tools: []string{"bash", "grep"}, Agents: []string{"swe", "manus"}, Approve: "readonly", Text: "You read changes.",
+		Limits: openmanus.Limits{Steps: 5, Tokens: 1000, Money: openmanus.Dollar / 2, Time: 90 * time.Second},
+	}
+	if !reflect.DeepEqual(*f, want) {
+		t.Errorf("%+v", f)
+	}
+	for text, want := range map[string]string{
+		"instructions = \"x\"\n[sub]\nprompt = 1": `no key "sub`,
+		"prompt = \"x\"":                           `no key "prompt"`,
+		"name = \"a\"":                             "no instructions",
+		"instructions = \"x\"\ntools = 5":          "must be a list",
+		"instructions = \"x\"\ntools = [5]":        "5 is not a name",
+		"instructions = \"x\"\ntimeout = \"soon\"": "is not a duration",
+		"instructions = \"x\"\nmax_steps = -1":     "cannot be negative",
+		"instructions":                             "toml",
+		strings.Repeat("#", maxFile+1):             "more than",
+	} {
+		if _, err := ParseFile("agents/x.toml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// What stands beside agents and is none is named, and not passed over in silence.
+func TestFilesThatAreNoAgents(t *testing.T) {
+	dir := fstest.MapFS{
+		"agents/a.md": {Data: []byte("You are a.")}, "agents/b.toml": {Data: []byte(`instructions = "You are b."`)},
+		"agents/c.yaml": {}, "agents/d.py": {}, "agents/README.md": {}, "agents/.hidden": {},
+	}
+	for from, want := range map[string][]string{"workspace": {"c.yaml"}, "user": {"c.yaml", "d.py"}} {
+		files, problems := Files(dir, from)
+		if len(files) != 2 || len(problems) != len(want) {
+			t.Fatalf("%s: %d agents, and %v", from, len(files), problems)
+		}
+		for i, p := range problems {
+			if !strings.Contains(p.Error(), want[i]+": it is not read") {
+				t.Errorf("%s: %v", from, p)
+			}
+		}
+	}
+}
+
+// A file replaces what a built-in agent is told, and keeps what it is: its tools,
+// the form of its answer, and whether users choose it.
+func TestAFileReplacesABuiltInAgent(t *testing.T) {
+	ws, err := workspace.NewDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.Close()
+	for _, c := range []struct{ name, file, about, instructions, tools string }{
+		{"swe", "Be quick.", "The programmer", "Be quick.", "bash str_replace_editor grep glob read_output ask_human terminate"},
+		{"critic", "Be kind.", "Checks a claim", "create_chat_completion, in place of words",
+			"str_replace_editor grep glob read_output create_chat_completion"},
+		{"mcp", "---\ndescription: Mine.\ntools: grep\n---\nLook.", "Mine.", "Look.", "read_output terminate grep"},
+	} {
+		kind, _ := Find(c.name)
+		f, err := ParseFile("agents/"+c.name+".md", []byte(c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := f.Replaces(kind)
+		a, closes, err := now.Make(Options{Workspace: ws})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closes.Close()
+		var names []string
+		for _, tool := range a.Tools {
+			names = append(names, tool.Spec().Name)
+		}
+		if got := strings.Join(names, " "); got != c.tools || !strings.Contains(a.Instructions, c.instructions) ||
+			!strings.HasPrefix(a.Description, c.about) || now.Description != a.Description || now.Hidden != kind.Hidden {
+			t.Errorf("%s: %s: %s: %s", c.name, a.Description, a.Instructions, got)
+		}
+	}
+	f := &File{Name: "swe", Path: "swe.md", Text: "x", Tools: []string{"fly"}}
+	kind, _ := Find("swe")
+	if _, _, err := f.Replaces(kind).Make(Options{Workspace: ws}); err == nil || !strings.Contains(err.Error(), `there is no tool "fly"`) {
+		t.Error(err)
+	}
+}
+
+func FuzzParseTOML(f *testing.F) {
+	f.Add([]byte("instructions = \"x\"\ntools = [\"a\"]\ntimeout = \"1s\""))
+	f.Add([]byte("[a]\nb = 2026-01-01"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := ParseFile("agents/x.toml", data)
+		if err == nil && (file.Text == "" || !fileName.MatchString(file.Name)) {
+			t.Errorf("%+v", file)
+		}
+	})
 }
 
 func FuzzParseFile(f *testing.F) {

@@ -67,7 +67,7 @@ func Skills(dir fs.FS, root, from string, folders ...string) (skills []Skill, pr
 // folder.
 func parseSkill(folder string, data []byte) (Skill, error) {
 	var f struct{ Name, Description string }
-	_, err := split(data, &f)
+	_, err := cutFront(data, &f)
 	switch {
 	case err != nil:
 		return Skill{}, err
@@ -177,7 +177,7 @@ func (s Skill) read() (openmanus.Result, error) {
 		return openmanus.Result{}, err
 	}
 	var head struct{}
-	text, err := split(data, &head)
+	text, err := cutFront(data, &head)
 	if err != nil {
 		return openmanus.Result{}, err
 	}

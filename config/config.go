@@ -60,6 +60,8 @@ type Run struct {
 	// the settings of programs, such as the home directory.
 	AnyWorkspace bool
 
+	FlowAnalyst bool // [runflow] use_data_analysis_agent
+
 	MaxSteps int // here and in the next three, a negative number is no limit
 	Tokens   int
 	MaxCost  openmanus.Money

@@ -23,6 +23,9 @@ const (
 	EvaluateFlow = "evaluate" // its settings are an [Evaluation]
 )
 
+// analyst is the agent that does steps of plans, too, if [runflow] says so.
+const analyst = "data_analysis"
+
 // A FlowMaker makes a flow from the spec of a session, whose Flow is not nil. It
 // reads the settings with [Settings]. configure gives the agent of the flow its
 // name and what spec says of models, approvals and limits; the maker calls it for
@@ -161,6 +164,9 @@ func (h *Host) completePlan(spec openmanus.Spec) (openmanus.Spec, error) {
 	}
 	if len(p.Agents) == 0 {
 		p.Agents = []string{spec.Agent}
+		if h.Config.Run.FlowAnalyst && spec.Agent != analyst {
+			p.Agents = append(p.Agents, analyst)
+		}
 	}
 	as, err := agents.Assistants(h.Team(spec.Workspace).Kinds, p.Agents)
 	if err != nil {

@@ -121,7 +121,7 @@ func instructionNames(files fs.FS) []string {
 
 // instructionPatterns are the patterns of the names of files that instruct sessions.
 func instructionPatterns() []string {
-	patterns := []string{guideFile, "agents/*.md"}
+	patterns := []string{guideFile, "agents/*.md", "agents/*.toml"}
 	for _, folder := range workspaceSkills {
 		patterns = append(patterns, folder+"/*/SKILL.md")
 	}

@@ -211,3 +211,19 @@ func readGolden(t *testing.T, version, name string) *openmanus.State {
 	}
 	return s
 }
+
+// [runflow] has the analyst do steps as well, where no agents are named.
+func TestTheAnalystDoesSteps(t *testing.T) {
+	p := newPlace(t, justAnswers)
+	h, _, _ := p.open()
+	h.Config.Run.FlowAnalyst = true
+	for _, c := range []struct{ agents, want []string }{
+		{nil, []string{"manus", "data_analysis"}},
+		{[]string{"swe"}, []string{"swe"}},
+	} {
+		spec := p.spec(h, func(s *openmanus.Spec) { *s = host.WithPlan(*s, host.Plan{Agents: c.agents}) })
+		if plan, _ := host.PlanOf(spec); !slices.Equal(plan.Agents, c.want) {
+			t.Errorf("%v of %v", plan.Agents, c.agents)
+		}
+	}
+}

@@ -22,7 +22,8 @@ var (
 
 // A Team is the agents and skills that can be used in one workspace: those of
 // the program, then the user's own, then the workspace's. A name that is taken
-// stays with the one that comes first.
+// stays with the one that comes first, except that a file of the user's replaces
+// the instructions of a built-in agent: see [agents.File.Replaces].
 type Team struct {
 	Kinds    []agents.Kind
 	Skills   []agents.Skill
@@ -62,7 +63,13 @@ func (tm *Team) add(dir, from string, folders []string, only func(fs.FS) fs.FS) 
 	list, problems := agents.Files(files, from)
 	for _, f := range list {
 		f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))
-		if _, taken := tm.Find(f.Name); taken {
+		i := slices.IndexFunc(tm.Kinds, func(k agents.Kind) bool { return k.Name == f.Name })
+		if i >= 0 && from == "user" && tm.Kinds[i].File == nil && !tm.Kinds[i].Bare {
+			tm.Kinds = slices.Clone(tm.Kinds)
+			tm.Kinds[i] = f.Replaces(tm.Kinds[i])
+			continue
+		}
+		if i >= 0 {
 			problems = append(problems, fmt.Errorf("%s: there is another agent %q, which comes before it", f.Path, f.Name))
 			continue
 		}

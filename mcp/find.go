@@ -302,7 +302,7 @@ func (c *Client) targetOf(call openmanus.Call) (*remote, string, error) {
 			return nil, "", fmt.Errorf("%s reaches no tool %q; %s lists those that it reaches, and your own "+
 				"tools are called by their names", nameUse, line(in.Name, 80), nameFind)
 		}
-		return nil, "", fmt.Errorf("no MCP server has a tool %q; similar are %s",
+		return nil, "", fmt.Errorf("%s reaches no tool %q; similar are %s", nameUse,
 			line(in.Name, 80), some(namesOf(near[:min(3, len(near))])))
 	}
 	input, err := tools[i].fits(string(in.Arguments))

@@ -218,7 +218,7 @@ func TestUseToolIsRuledOnLikeAnyOther(t *testing.T) {
 	if v := rule(nameUse, `{"name":"mcp_s_does","arguments":{"text":5}}`); v.Ask || v.Allow || !strings.Contains(v.Reason, `"text" must be a string`) {
 		t.Errorf("%+v", v)
 	}
-	if v := rule(nameUse, `{"name":"mcp_s_don","arguments":{}}`); v.Ask || v.Allow || !strings.Contains(v.Reason, "no MCP server has a tool") {
+	if v := rule(nameUse, `{"name":"mcp_s_don","arguments":{}}`); v.Ask || v.Allow || !strings.Contains(v.Reason, "reaches no tool") {
 		t.Errorf("%+v", v)
 	}
 	if v := rule("bash", `{}`); !v.Ask {

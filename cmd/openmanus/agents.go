@@ -28,7 +28,7 @@ type agentInfo struct {
 
 // Help is more of the command.
 func (agentsCmd) Help() string {
-	return `Besides the built-in agents there are your own: agents/NAME.md in the workspace, or in your configuration directory (openmanus config path). A file has front matter between two lines ---, with any of
+	return `Besides the built-in agents there are your own: agents/NAME.md in the workspace, or in your configuration directory (openmanus config path). There, a file with the name of a built-in agent replaces its instructions: agents/manus.md. A file has front matter between two lines ---, with any of
 
   name, description   (the name of the file, if there is none)
   model               PROVIDER/NAME or a profile
@@ -37,7 +37,7 @@ func (agentsCmd) Help() string {
   approve             ask, edits, all or readonly
   max_steps, budget_tokens, max_cost, timeout
 
-and below it the instructions of the agent. A file of the workspace never allows more than the run does: the stricter approve and limits apply, and its model must be of the same provider.`
+and below it the instructions of the agent. In agents/NAME.toml these are keys, and instructions is one more. A file of the workspace never allows more than the run does: the stricter approve and limits apply, and its model must be of the same provider.`
 }
 
 // Run implements the command.

@@ -13,7 +13,7 @@ import (
 // flowCmd is openmanus flow.
 type flowCmd struct {
 	asked
-	Agents      []string `help:"The agents that do the steps. A step that names none goes to the first. Default: the agent of --agent, or manus." placeholder:"NAME,…"`
+	Agents      []string `help:"The agents that do the steps. A step that names none goes to the first. Default: the agent of --agent, or manus; and data_analysis, if [runflow] says so." placeholder:"NAME,…"`
 	MaxParallel int      `help:"How many steps run at once, at most." default:"4" placeholder:"N"`
 	Replans     int      `help:"How often the plan may be changed because a step is blocked." default:"3" placeholder:"N"`
 	Plan        string   `help:"Carry out the plan in this file: JSON as --plan-only prints it, or a list with a step on each line." placeholder:"FILE"`
@@ -56,12 +56,8 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
-	names := c.Agents
-	if len(names) == 0 {
-		names = []string{a.Config.Run.Agent}
-	}
 	spec, err := a.NewSpec(ctx, func(spec *openmanus.Spec) {
-		*spec = host.WithPlan(*spec, host.Plan{Agents: names, Parallel: c.MaxParallel, Replans: c.Replans, Only: c.PlanOnly})
+		*spec = host.WithPlan(*spec, host.Plan{Agents: c.Agents, Parallel: c.MaxParallel, Replans: c.Replans, Only: c.PlanOnly})
 	})
 	if err != nil {
 		return err

@@ -386,6 +386,8 @@ var configured = []floor{
 		module + "/internal/copydir": "attempts are made in copies",
 		module + "/internal/regular": untrusted,
 		"go.yaml.in/yaml/v3":         "the front matter of agents and skills",
+
+		"github.com/pelletier/go-toml/v2": "agents in TOML",
 	}},
 }
 
