@@ -28,17 +28,26 @@ type planView struct {
 	last *tools.Plan
 }
 
+// first returns the number of the first step: people count from 1. In an
+// evaluation, the copying is step 0, so that the attempts have their own numbers.
+func (v *planView) first() int {
+	if host.SpecOf(&v.s).Name() == host.EvaluateFlow {
+		return 0
+	}
+	return 1
+}
+
 // label names the session of a step, which has the id, as people find the step in
 // the plan: "step 2", or "step 2, try 3" if there were others before it. It is ""
 // for other sessions.
 func (v *planView) label(id string) string {
 	step, ok := agents.StepOf(id)
-	if !ok || v == nil {
+	if !ok {
 		return ""
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.last == nil || v.s.Child(id) == nil {
+	if v.last == nil || v.first() == 0 || v.s.Child(id) == nil {
 		return ""
 	}
 	i := slices.IndexFunc(v.last.Steps, func(s tools.Step) bool { return s.ID == step })
@@ -75,7 +84,7 @@ func (d *drive) drawPlan(ctx context.Context) error {
 	}
 	d.plan.mute = false
 	if p := d.plan.last; p != nil {
-		d.print.plan(p.Title, p.Steps, 0)
+		d.print.plan(p.Title, p.Steps, d.plan.first())
 	}
 	return nil
 }
@@ -99,12 +108,12 @@ func (v *planView) event(ev openmanus.Event) {
 		return
 	}
 	if was == nil || !sameSteps(was, p) {
-		v.print.plan(p.Title, p.Steps, 0)
+		v.print.plan(p.Title, p.Steps, v.first())
 		return
 	}
 	for i, st := range p.Steps {
 		if st.Status != was.Steps[i].Status {
-			v.print.plan("", p.Steps[i:i+1], i)
+			v.print.plan("", p.Steps[i:i+1], v.first()+i)
 		}
 	}
 }
@@ -128,8 +137,7 @@ func sameSteps(a, b *tools.Plan) bool {
 	return true
 }
 
-// plan prints steps of a plan with their marks, numbered from 1. from is how many
-// steps come before the first.
+// plan prints steps of a plan with their marks. from is the number of the first.
 func (p *printer) plan(title string, steps []tools.Step, from int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +156,7 @@ func (p *printer) plan(title string, steps []tools.Step, from int) {
 		if st.Agent != "" {
 			by = p.style.dim(" (" + plain(st.Agent) + ")")
 		}
-		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i+1, oneLine(st.Text, 160), by))
+		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i, oneLine(st.Text, 160), by))
 		if st.Notes != "" {
 			p.line(p.style.dim("         " + oneLine(st.Notes, 200)))
 		}
@@ -171,6 +179,14 @@ func fromOne(plan string) string {
 	})
 }
 
+// shownPlan returns the plan of a session for people.
+func shownPlan(s *openmanus.State, p *tools.Plan) string {
+	if host.SpecOf(s).Name() == host.EvaluateFlow {
+		return p.String() // see planView.first
+	}
+	return fromOne(p.String())
+}
+
 // planOutcome returns the result of a plan or an evaluation under its heading.
 // It is false if s is another session, or has not ended.
 func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
@@ -184,7 +200,7 @@ func planOutcome(s *openmanus.State, qs []run.Question) (string, bool) {
 	if s.Outcome.Reason != openmanus.ByAgent && st != openmanus.Finished {
 		text := what + " not completed:\n\n" + s.Outcome.Error
 		if p != nil {
-			text += "\n\n" + strings.TrimSpace(fromOne(p.String()))
+			text += "\n\n" + strings.TrimSpace(shownPlan(s, p))
 		}
 		return text, true
 	}

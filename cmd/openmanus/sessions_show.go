@@ -238,7 +238,7 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 // results are kept.
 func (tr *transcript) plan(st *openmanus.State) {
 	if p := agents.Progress(st); p != nil {
-		tr.line(tr.style.dim, "\n%s", strings.TrimRight(fromOne(p.String()), "\n"))
+		tr.line(tr.style.dim, "\n%s", strings.TrimRight(shownPlan(st, p), "\n"))
 		return
 	}
 	for _, t := range st.Config.Tools {
