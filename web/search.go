@@ -5,13 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/openmanus-go/openmanus/egress"
 )
 
 // A Query is what is searched for.
@@ -20,6 +25,8 @@ type Query struct {
 	Count   int    // of results, at most; 0 means any number
 	Lang    string // such as "en"; "" means any
 	Country string // such as "us"; "" means any
+
+	Progress io.Writer // what did not work and how long it takes, a line each; nil: it is not written
 }
 
 // A Hit is one result of a search.
@@ -74,35 +81,35 @@ type Searcher struct {
 	paused map[string]time.Time // by engine: until when it is not asked
 }
 
-// Search returns the results of the first engine that finds something. The error
-// is [ErrNothing] if none does; it names each engine and why. An engine that finds
-// nothing is not paused: other words may find something.
+// ErrUnreachable is the error of a search for which no engine can be reached.
+var ErrUnreachable = errors.New("the web cannot be searched: no search engine can be reached. " +
+	"There is no network, or nothing there leads to them")
+
+// connectTime is how long it may take until the first engine can be reached.
+const connectTime = 2 * time.Second
+
+// errSlow is the error of an engine that could not be reached in connectTime.
+var errSlow = fmt.Errorf("no connection within %v", connectTime)
+
+// Search returns the results of the first engine that finds something. The error is
+// [ErrNothing] if none does, and [ErrUnreachable] if none can be reached, which it
+// knows after two seconds; both name each engine and why. An engine that finds
+// nothing is not paused: other words may find something. All are asked again, after
+// the delay, if one that found nothing or wanted to be left alone can be asked then.
 func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 	why := make(map[string]string) // by engine
 	for round := 0; ; round++ {
-		for _, e := range s.Engines {
-			if left := s.pauseLeft(e.Name()); left > 0 {
-				if why[e.Name()] == "" {
-					why[e.Name()] = "it failed before, and is not asked for " + left.Round(time.Second).String()
-				}
-				continue
-			}
-			hits, err := s.ask(ctx, e, q)
-			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case err != nil:
-				why[e.Name()] = err.Error()
-				s.pause(e.Name(), err)
-			case len(hits) == 0:
-				why[e.Name()] = "nothing found"
-			default:
-				return hits, nil
-			}
+		r := &searchRound{s: s, q: q, why: why}
+		if hits, err := r.run(ctx); hits != nil || err != nil {
+			return hits, err
 		}
-		if round >= s.Rounds || s.Delay <= 0 {
-			return nil, s.failure(why)
+		if !r.again || round >= s.Rounds || s.Delay <= 0 {
+			if r.unreachable {
+				return nil, s.failure(ErrUnreachable, why)
+			}
+			return nil, s.failure(ErrNothing, why)
 		}
+		q.tell("all engines are asked again in %v (%d of %d)", s.Delay, round+1, s.Rounds)
 		select {
 		case <-time.After(s.Delay):
 		case <-ctx.Done():
@@ -111,16 +118,145 @@ func (s *Searcher) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 }
 
+// A searchRound asks each engine once: one after the other, unless the first cannot be
+// reached in half of the time that there is; then all others at once.
+type searchRound struct {
+	s   *Searcher
+	q   Query
+	why map[string]string
+
+	answers   chan engineAnswer
+	connected chan struct{} // has a value if any engine was reached
+	running   sync.WaitGroup
+	open      int // engines that have not answered
+
+	again       bool // it may help to ask again later
+	unreachable bool // none of the engines was reached
+}
+
+type engineAnswer struct {
+	engine Engine
+	hits   []Hit
+	err    error
+}
+
+// run returns the first results, or an error if ctx ends.
+func (r *searchRound) run(ctx context.Context) ([]Hit, error) {
+	within, cancel := context.WithCancelCause(ctx)
+	defer func() {
+		cancel(nil)
+		r.running.Wait()
+	}()
+	todo := r.askable()
+	r.answers, r.connected = make(chan engineAnswer, len(todo)), make(chan struct{}, 1)
+	r.unreachable = len(todo) > 0
+	start := func(n int) {
+		for _, e := range todo[:min(n, len(todo))] {
+			r.start(within, e)
+		}
+		todo = todo[min(n, len(todo)):]
+	}
+	hurry, end := time.After(connectTime/2), time.After(connectTime)
+	for start(1); r.open > 0; {
+		select {
+		case <-r.connected:
+			r.unreachable, hurry, end = false, nil, nil
+		case <-hurry:
+			start(len(todo))
+		case <-end:
+			cancel(errSlow)
+			todo = nil
+		case a := <-r.answers:
+			if r.open--; ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if r.take(a, context.Cause(within)); len(a.hits) > 0 && a.err == nil {
+				return a.hits, nil
+			}
+			if r.open == 0 {
+				start(1)
+			}
+		}
+	}
+	return nil, ctx.Err()
+}
+
+// askable returns the engines that are not paused.
+func (r *searchRound) askable() []Engine {
+	var list []Engine
+	for _, e := range r.s.Engines {
+		left := r.s.pauseLeft(e.Name())
+		switch {
+		case left <= 0:
+			list = append(list, e)
+		case r.why[e.Name()] == "":
+			r.why[e.Name()] = "it failed before, and is not asked for " + left.Round(time.Second).String()
+		}
+	}
+	return list
+}
+
+// start asks an engine.
+func (r *searchRound) start(ctx context.Context, e Engine) {
+	r.open++
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+		select {
+		case r.connected <- struct{}{}:
+		default:
+		}
+	}})
+	r.running.Go(func() {
+		hits, err := r.s.ask(ctx, e, r.q)
+		r.answers <- engineAnswer{e, hits, err}
+	})
+}
+
+// take notes what an engine answered. ended is why no engine is waited for any more.
+func (r *searchRound) take(a engineAnswer, ended error) {
+	name, limited := a.engine.Name(), (*Limited)(nil)
+	switch {
+	case a.err == nil && len(a.hits) > 0:
+		return
+	case a.err == nil:
+		r.why[name], r.again, r.unreachable = "nothing found", true, false
+	case errors.Is(ended, errSlow):
+		r.why[name] = errSlow.Error()
+	case unreached(a.err):
+		r.why[name] = a.err.Error()
+	default:
+		r.why[name], r.unreachable = a.err.Error(), false
+		r.s.pause(name, a.err)
+		r.again = r.again || errors.As(a.err, &limited) && r.s.pauseLeft(name) <= r.s.Delay
+	}
+	r.q.tell("%s: %s", name, r.why[name])
+}
+
+// unreached reports whether err says that there is no way to a host: its name is not
+// known, nothing answers there, or it must not be reached.
+func unreached(err error) bool {
+	var dns *net.DNSError
+	var op *net.OpError
+	var refused *egress.Refused
+	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" || errors.As(err, &refused)
+}
+
+// tell writes a line of progress.
+func (q Query) tell(format string, a ...any) {
+	if q.Progress != nil {
+		fmt.Fprintf(q.Progress, format+"\n", a...) // people miss it if this fails, and the search goes on
+	}
+}
+
 // failure returns the error of a search without results. It lists the engines in
 // their order, so that the text is always the same.
-func (s *Searcher) failure(why map[string]string) error {
+func (s *Searcher) failure(err error, why map[string]string) error {
 	var b strings.Builder
 	for _, e := range s.Engines {
 		if w := why[e.Name()]; w != "" {
 			fmt.Fprintf(&b, "\n- %s: %s", e.Name(), w)
 		}
 	}
-	return fmt.Errorf("%w%s", ErrNothing, b.String())
+	return fmt.Errorf("%w%s", err, b.String())
 }
 
 // ask asks one engine.

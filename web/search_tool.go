@@ -35,7 +35,7 @@ func NewSearch(t SearchTool) openmanus.Tool {
 	}
 	query := openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}
 	return openmanus.Func(spec("web_search", readsOnly, query),
-		func(ctx context.Context, _ openmanus.Call, in input) (openmanus.Result, error) {
+		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 			if strings.TrimSpace(in.Query) == "" {
 				return openmanus.Result{}, errors.New(`the argument "query" is empty: write what to search for`)
 			}
@@ -44,6 +44,8 @@ func NewSearch(t SearchTool) openmanus.Tool {
 				Count:   cmp.Or(in.Num, 5),
 				Lang:    cmp.Or(in.Lang, t.Lang),
 				Country: cmp.Or(in.Country, t.Country),
+
+				Progress: call.Live,
 			}
 			hits, err := t.Search(ctx, q, in.Fetch)
 			if err != nil {
