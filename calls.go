@@ -117,18 +117,18 @@ func (s *State) callDone(seq int64, e CallDone) {
 	if e.IsError {
 		return
 	}
-	s.noteWritten(c)
+	s.noteWritten(c, e)
 	if len(e.Detail) > 0 && !bytes.Equal(e.Detail, []byte("null")) {
 		if s.last == nil {
-			s.last = make(map[string]json.RawMessage)
+			s.last = make(map[string]lastDetail)
 		}
-		if c.Hints.Keep && !bytes.Equal(s.last[c.Name], e.Detail) {
+		if c.Hints.Keep && !bytes.Equal(s.last[c.Name].detail, e.Detail) {
 			if s.kept == nil {
 				s.kept = make(map[string]string)
 			}
 			s.kept[c.Name] = e.Parts.Text()
 		}
-		s.last[c.Name] = e.Detail
+		s.last[c.Name] = lastDetail{seq, e.Detail}
 	}
 	if c.Hints.Final && len(s.Inbox) == 0 {
 		s.end(e)

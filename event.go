@@ -231,6 +231,9 @@ type (
 		Picture Ref `json:"picture,omitempty"`
 		// who wrote what is in Parts and Whole; none: this program
 		Sources []Source `json:"sources,omitempty"`
+		// the files that the call wrote, if the arguments that its tool declares do
+		// not name them; relative to the workspace or absolute
+		Wrote []string `json:"wrote,omitempty"`
 	}
 
 	// CallLate is the result of a call that had got another one before, such

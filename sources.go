@@ -385,9 +385,9 @@ func (s *State) noteBlob(ref Ref, sources []Source) {
 	s.blobSources = m
 }
 
-// noteWritten remembers what a call that has succeeded wrote into files: the
-// sources of its arguments that are not trusted.
-func (s *State) noteWritten(c *CallState) {
+// noteWritten remembers what a call that has succeeded wrote into files: the sources of
+// its arguments that are not trusted, and of what it brought from elsewhere.
+func (s *State) noteWritten(c *CallState, e CallDone) {
 	if c.Ruled == nil || c.Hints.ReadOnly {
 		return
 	}
@@ -396,23 +396,23 @@ func (s *State) noteWritten(c *CallState) {
 		known = c.Ruling.Sources
 	}
 	var from []Source
+	add := func(name string, trusted, private bool) {
+		if !trusted && !slices.ContainsFunc(from, func(o Source) bool { return o.From == name }) {
+			from = append(from, Source{From: name, Private: private})
+		}
+	}
 	for _, a := range known {
-		if !a.Trusted && !slices.ContainsFunc(from, func(o Source) bool { return o.From == a.From }) {
-			from = append(from, Source{From: a.From, Private: a.Private})
+		add(a.From, a.Trusted, a.Private)
+	}
+	for _, src := range e.Sources {
+		if !strings.HasPrefix(src.From, FromFile) {
+			add(src.From, src.Trusted, src.Private)
 		}
 	}
 	if len(from) == 0 {
 		return
 	}
-	var args map[string]any
-	if json.Unmarshal([]byte(c.Arguments()), &args) != nil {
-		return
-	}
-	for _, a := range s.specs[c.Name].Arguments {
-		name, ok := args[a.Name].(string)
-		if !ok || a.Kind != PathArgument || a.Does != Writes {
-			continue
-		}
+	for _, name := range s.written(c, e) {
 		m := maps.Clone(s.fileSources)
 		if m == nil {
 			m = make(map[string][]Source)
@@ -423,6 +423,25 @@ func (s *State) noteWritten(c *CallState) {
 			func(x, y Source) bool { return x.From == y.From })
 		s.fileSources = m
 	}
+}
+
+// written returns the paths that a call wrote: those that its event names, or that the
+// spec of its tool declares.
+func (s *State) written(c *CallState, e CallDone) []string {
+	if len(e.Wrote) > 0 {
+		return e.Wrote
+	}
+	var args map[string]any
+	if json.Unmarshal([]byte(c.Arguments()), &args) != nil {
+		return nil
+	}
+	var names []string
+	for _, a := range s.specs[c.Name].Arguments {
+		if name, ok := args[a.Name].(string); ok && a.Kind == PathArgument && a.Does == Writes {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // knowledge is an index of the passages of a session. It is built when it is first

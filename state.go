@@ -52,14 +52,14 @@ type State struct {
 	Fresh    bool          // a person appended the last event
 	Foreign  string        // what this version does not know: a type of body, or a format version; or ""
 
-	specs   map[string]ToolSpec        // of Config, by name
-	last    map[string]json.RawMessage // Detail of each tool's last success, by name
-	kept    map[string]string          // the last result of each tool with Hints.Keep, by name
-	gone    map[string]string          // the tools of the calls that were given up, by call
-	partial *ModelSaid                 // an unfinished reply: kept if a message follows, dropped by Resumed
-	partAt  int64                      // the event of partial
-	past    []trace                    // of the replies since the last input, for detecting repetitions
-	settled bool                       // the last of past has the results of Calls
+	specs   map[string]ToolSpec   // of Config, by name
+	last    map[string]lastDetail // of each tool's last success, by name
+	kept    map[string]string     // the last result of each tool with Hints.Keep, by name
+	gone    map[string]string     // the tools of the calls that were given up, by call
+	partial *ModelSaid            // an unfinished reply: kept if a message follows, dropped by Resumed
+	partAt  int64                 // the event of partial
+	past    []trace               // of the replies since the last input, for detecting repetitions
+	settled bool                  // the last of past has the results of Calls
 
 	read        []Source            // see Read; not changed, but replaced
 	passages    []Passage           // what it knows, the oldest first
@@ -444,9 +444,24 @@ func (s *State) spend(b Body) {
 	}
 }
 
-// Last returns the Detail of a tool's last successful result, or nil. Flows read
-// from it what a tool remembers, such as a plan.
-func (s *State) Last(tool string) json.RawMessage { return s.last[tool] }
+// A lastDetail is the Detail of a result, and the event that it came with.
+type lastDetail struct {
+	seq    int64
+	detail json.RawMessage
+}
+
+// Last returns the Detail of a tool's last successful result, or nil; of several tools,
+// that of the last of their results. Flows read from it what a tool remembers, such as
+// a plan.
+func (s *State) Last(tools ...string) json.RawMessage {
+	var last lastDetail
+	for _, name := range tools {
+		if d, ok := s.last[name]; ok && d.seq >= last.seq {
+			last = d
+		}
+	}
+	return last.detail
+}
 
 // ToolSpec returns the spec of a tool in the configuration, by name.
 func (s *State) ToolSpec(name string) (ToolSpec, bool) {

@@ -196,6 +196,10 @@ type CallHinter interface{ Hints(call Call) Hints }
 // like [CallHinter].Hints.
 type ArgumentHinter interface{ ArgumentsOf(call Call) []Argument }
 
+// A MemorySharer is a [Tool] whose memory is that of other tools, too: [Call].Last is the
+// newest Detail of its own results and those of the tools that SharesLast names.
+type MemorySharer interface{ SharesLast() []string }
+
 // A Previewer is a [Tool] that can show what a call would do, such as a diff.
 // Preview is called before the user is asked whether the call may run, and again
 // before it runs: if the preview has changed meanwhile, the call does not run.

@@ -67,7 +67,14 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	if x.State.Pictures >= maxPictures {
 		res.Picture = nil
 	}
-	return w.result(ctx, x.State, id, res, detail, err)
+	body, failed := w.result(ctx, x.State, id, res, detail, err)
+	if d, ok := body.(openmanus.CallDone); ok && !d.IsError {
+		if _, differs := t.(openmanus.ArgumentHinter); differs {
+			d.Wrote = writtenPaths(spec, call.Input)
+			return d, failed
+		}
+	}
+	return body, failed
 }
 
 // changedArguments returns a note for the model if a call ran with other

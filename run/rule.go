@@ -209,7 +209,7 @@ func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, op
 			"that was redacted in what you read; you do not know the secret and cannot write it", c.Name, p)
 	}
 	call := openmanus.Call{
-		Call: c.Call, Session: x.ID, Last: x.State.Last(c.Name), Children: x.State.Children,
+		Call: c.Call, Session: x.ID, Last: x.State.Last(remembered(t, c.Name)...), Children: x.State.Children,
 		Size: x.State.Config.Window.ResultSize(), Refs: x.State.Refs(), Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
 	}
 	call.Input = input
@@ -236,6 +236,14 @@ func hint(t openmanus.Tool, call openmanus.Call, spec *openmanus.ToolSpec) (err 
 		spec.Arguments = h.ArgumentsOf(call)
 	}
 	return nil
+}
+
+// remembered returns the tools whose details are the memory of t, which is called name.
+func remembered(t openmanus.Tool, name string) []string {
+	if m, ok := t.(openmanus.MemorySharer); ok {
+		return append([]string{name}, m.SharesLast()...)
+	}
+	return []string{name}
 }
 
 func toolNames(s *openmanus.State) []string {

@@ -57,7 +57,7 @@ func declaredSources(s *openmanus.State, spec openmanus.ToolSpec, input string) 
 	}
 	var from []openmanus.Source
 	for _, a := range spec.Arguments {
-		for _, v := range texts(args[a.Name]) {
+		for _, v := range given(a, args) {
 			switch {
 			case a.Kind == openmanus.PathArgument && a.Does != openmanus.Sends:
 				from = append(from, s.FileSources(v)...)
@@ -73,6 +73,22 @@ func declaredSources(s *openmanus.State, spec openmanus.ToolSpec, input string) 
 	return distinct(from)
 }
 
+// writtenPaths returns the paths that a call writes, by what spec says of it.
+func writtenPaths(spec openmanus.ToolSpec, input string) []string {
+	var args map[string]any
+	if spec.Hints.ReadOnly || json.Unmarshal([]byte(input), &args) != nil {
+		return nil
+	}
+	var paths []string
+	for _, a := range spec.Arguments {
+		if a.Kind != openmanus.PathArgument || a.Does != openmanus.Writes {
+			continue
+		}
+		paths = append(paths, given(a, args)...)
+	}
+	return paths
+}
+
 // commandFiles returns the sources of what a command may print: the words of it that
 // look like paths, and the workspace, since it can read any file there.
 func commandFiles(s *openmanus.State, command string) []openmanus.Source {
@@ -85,6 +101,15 @@ func commandFiles(s *openmanus.State, command string) []openmanus.Source {
 		}
 	}
 	return append(from, openmanus.FileSource("."))
+}
+
+// given returns the texts of an argument, or what its absence means.
+func given(a openmanus.Argument, args map[string]any) []string {
+	v, ok := args[a.Name]
+	if !ok && a.Value != "" {
+		return []string{a.Value}
+	}
+	return texts(v)
 }
 
 // texts returns v, if it is a text, or the texts in it, if it is a list.

@@ -63,9 +63,14 @@ func Diff(name string, before, after []byte) string {
 	if _, rest, ok := bytes.Cut(d, []byte("\n")); ok {
 		d = rest // without the line "diff …"
 	}
-	if len(d) > maxDiff {
-		end := bytes.LastIndexByte(d[:maxDiff], '\n') + 1
-		d = fmt.Appendf(bytes.Clone(d[:end]), "... (%d more bytes)\n", len(d)-end)
+	return cutDiff(strings.ToValidUTF8(string(d), "\uFFFD"))
+}
+
+// cutDiff cuts a diff at the end of a line if it has more than maxDiff bytes.
+func cutDiff(d string) string {
+	if len(d) <= maxDiff {
+		return d
 	}
-	return strings.ToValidUTF8(string(d), "\uFFFD")
+	end := strings.LastIndexByte(d[:maxDiff], '\n') + 1
+	return fmt.Sprintf("%s... (%d more bytes)\n", d[:end], len(d)-end)
 }

@@ -110,8 +110,9 @@ func (s *session) restart(t testing.TB) {
 		t.Fatal(err)
 	}
 	s.tools = make(map[string]openmanus.Tool)
+	editor, patch := NewEditors(s.ws)
 	for _, tool := range []openmanus.Tool{
-		NewEditor(s.ws), NewFileSaver(s.ws), NewGrep(s.ws), NewGlob(s.ws), NewPlanning(),
+		editor, patch, NewFileSaver(s.ws), NewGrep(s.ws), NewGlob(s.ws), NewPlanning(),
 		NewAskHuman(), NewTerminate(), NewReadOutput(), completion,
 	} {
 		s.tools[tool.Spec().Name] = tool
@@ -147,6 +148,11 @@ func (s *session) use(name, input string, answers ...openmanus.Answer) (openmanu
 			return res, err
 		}
 		s.last[name] = data
+		if m, ok := tool.(openmanus.MemorySharer); ok {
+			for _, other := range m.SharesLast() {
+				s.last[other] = data
+			}
+		}
 	}
 	return res, err
 }

@@ -22,6 +22,100 @@ type edit struct {
 	before, after []byte // the whole file; before is nil if there was none
 	old           span   // what is replaced, in before
 	new           span   // by what, in after
+
+	places []span // the parts of new that were written, in order; none: all of it
+}
+
+// A replacement is one of the edits of str_replace.
+type replacement struct {
+	OldStr     *string `json:"old_str"`
+	NewStr     *string `json:"new_str"` // none deletes OldStr
+	ReplaceAll bool    `json:"replace_all"`
+}
+
+// replaceAll returns the edit that makes replacements one after the other, each in what
+// the one before left: all of them, or none.
+func replaceAll(before []byte, edits []replacement, path string) (edit, error) {
+	text := string(before)
+	var places []span
+	for i, r := range edits {
+		next, made, err := r.in(text, path)
+		if err == nil && next == text {
+			err = refuse("No replacement was performed, old_str and new_str are the same.")
+		}
+		if err != nil {
+			if len(edits) > 1 {
+				err = refuse("edit %d of %d, and so none of them: %s", i+1, len(edits), err)
+			}
+			return edit{}, err
+		}
+		places = moved(places, made, text, next)
+		text = next
+	}
+	ed := difference(before, []byte(text))
+	ed.places = places
+	return ed, nil
+}
+
+// in makes the replacement in a text, and returns the parts that it wrote.
+func (r replacement) in(text, path string) (after string, made []span, err error) {
+	if r.OldStr == nil {
+		return "", nil, required("old_str", "str_replace")
+	}
+	found, err := locate(text, *r.OldStr, path, r.ReplaceAll)
+	if err != nil {
+		return "", nil, err
+	}
+	var b strings.Builder
+	from := 0
+	for _, at := range found {
+		b.WriteString(text[from:at.from])
+		begin := b.Len()
+		if r.NewStr != nil {
+			b.WriteString(withLineEnds(*r.NewStr, *r.OldStr, text, at.from))
+		}
+		made = append(made, span{begin, b.Len()})
+		from = at.to
+	}
+	b.WriteString(text[from:])
+	return b.String(), made, nil
+}
+
+// moved returns the places of earlier edits where they are after another one, which
+// made others, with these.
+func moved(places, made []span, before, after string) []span {
+	if len(places) == 0 {
+		return made
+	}
+	last := made[len(made)-1].to
+	rest := len(after) - last
+	var all []span
+	for _, p := range places {
+		switch { // exact around the edit, and near enough between its places
+		case p.to <= made[0].from:
+			all = append(all, p)
+		case p.from >= len(before)-rest:
+			all = append(all, span{p.from + len(after) - len(before), p.to + len(after) - len(before)})
+		}
+	}
+	all = append(all, made...)
+	slices.SortStableFunc(all, func(a, b span) int { return a.from - b.from })
+	return all
+}
+
+// difference returns the edit that changes before into after, with the smallest parts
+// that differ.
+func difference(before, after []byte) edit {
+	n := min(len(before), len(after))
+	from := 0
+	for from < n && before[from] == after[from] {
+		from++
+	}
+	end := 0
+	for end < n-from && before[len(before)-1-end] == after[len(after)-1-end] {
+		end++
+	}
+	return edit{before: before, after: after, old: span{from, len(before) - end}, new: span{from, len(after) - end}}
 }
 
 // splice returns the edit that replaces the part at of before with text.
@@ -96,18 +190,38 @@ func withLineEnds(s, quoted, text string, at int) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// snippet shows the place of an edit with line numbers, like cat -n.
+// snippet shows the places of an edit with line numbers, like cat -n.
 func snippet(ed edit, of string) string {
 	text := string(bytes.TrimPrefix(ed.after, bom))
 	shift := len(ed.after) - len(text)
-	first := strings.Count(text[:max(0, ed.new.from-shift)], "\n")
-	last := strings.Count(text[:max(0, ed.new.to-shift)], "\n")
-	if ed.new.to > ed.new.from && ed.after[ed.new.to-1] == '\n' {
-		last-- // the line end belongs to the last edited line
-	}
 	lines := splitLines(text)
-	from := min(max(0, first-snippetLines), len(lines))
-	to := min(last+snippetLines+1, len(lines))
-	return fmt.Sprintf("Here's the result of running `cat -n` on %s:\n%s",
-		of, numbered(lines[from:max(from, to)], from+1, snippetLimit))
+	places := ed.places
+	if len(places) == 0 {
+		places = []span{ed.new}
+	}
+	var b strings.Builder
+	shown, line, at := 0, 0, 0 // lines that were shown; line is the number of line ends before at
+	for _, p := range places {
+		line += strings.Count(text[at:max(at, p.from-shift)], "\n")
+		at = max(at, p.from-shift)
+		first, last := line, line+strings.Count(text[at:max(at, p.to-shift)], "\n")
+		if p.to > p.from && ed.after[p.to-1] == '\n' {
+			last-- // the line end belongs to the last edited line
+		}
+		from := max(shown, min(max(0, first-snippetLines), len(lines)))
+		to := min(last+snippetLines+1, len(lines))
+		if from >= to {
+			continue
+		}
+		if b.Len() > snippetLimit {
+			b.WriteString("       ... (more places)\n")
+			break
+		}
+		if shown > 0 && from > shown {
+			b.WriteString("       ...\n")
+		}
+		b.WriteString(numbered(lines[from:to], from+1, snippetLimit))
+		shown = to
+	}
+	return fmt.Sprintf("Here's the result of running `cat -n` on %s:\n%s", of, b.String())
 }

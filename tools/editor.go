@@ -15,10 +15,11 @@ type editorInput struct {
 	Command    string  `json:"command"`
 	Path       string  `json:"path"`
 	FileText   *string `json:"file_text"`
-	OldStr     *string `json:"old_str"`
-	NewStr     *string `json:"new_str"`
 	InsertLine *int    `json:"insert_line"`
 	ViewRange  []int   `json:"view_range"`
+
+	replacement
+	Edits []replacement `json:"edits"`
 }
 
 // NewEditor returns the str_replace_editor tool, which views and edits the
@@ -28,15 +29,33 @@ type editorInput struct {
 // that can be undone, without limit, of each of the last 50 files. The texts that
 // edits removed are blobs. The preview of an edit is its diff.
 func NewEditor(ws workspace.Workspace) openmanus.Tool {
+	edit, _ := NewEditors(ws)
+	return edit
+}
+
+// The names of the tools of [NewEditors].
+const (
+	nameEditor = "str_replace_editor"
+	namePatch  = "apply_patch"
+)
+
+// NewEditors returns the tool of [NewEditor], and the tool apply_patch, which changes
+// several files of ws at once: all of them, or none. Its form is the one that models are
+// trained on. undo_edit of the editor undoes what it did, file by file.
+//
+// The Detail of a patch is like that of an edit: its FileChange is the first file's, with
+// the diffs of all files, and its field files has the [FileChange] of each.
+func NewEditors(ws workspace.Workspace) (edit, patch openmanus.Tool) {
 	e := &editor{ws: ws}
-	spec := specOf("str_replace_editor", openmanus.Hints{Edits: true}, writesPath("path"))
+	spec := specOf(nameEditor, openmanus.Hints{Edits: true}, writesPath("path"))
 	hints := func(call openmanus.Call) openmanus.Hints {
 		if stringArgument(call, "command") == "view" {
 			return openmanus.Hints{ReadOnly: true, Idempotent: true}
 		}
 		return spec.Hints
 	}
-	return hinted{openmanus.Func(spec, e.run), hints, e.show}
+	edit = sharing{hinted{openmanus.Func(spec, e.run), hints, e.show}, []string{namePatch}}
+	return edit, newPatchTool(e)
 }
 
 // An editor is the tool. One lock orders the edits of all sessions, since they
@@ -76,9 +95,9 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 			"str_replace, or replace all of it with file_saver.", t.path)
 	case in.Command == "create":
 		return e.create(ctx, call, t, in)
-	case !exists:
-		return none, refuse("The path %s does not exist. Please provide a valid path.", t.path)
-	case t.info.IsDir() && in.Command != "view":
+	case !exists && in.Command != "undo_edit":
+		return none, noFile(t)
+	case exists && t.info.IsDir() && in.Command != "view":
 		return none, refuse("The path %s is a directory and only the `view` command can be used on "+
 			"directories", t.path)
 	}
@@ -96,13 +115,23 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 		"are: view, create, str_replace, insert, undo_edit", in.Command)
 }
 
+func noFile(t target) error {
+	return refuse("The path %s does not exist. Please provide a valid path.", t.path)
+}
+
 // text returns the content of the file, which must be text.
 func (e *editor) text(t target) ([]byte, error) {
 	data, err := readFile(e.ws, t.name, t.path)
-	if err == nil && isBinary(data) {
-		err = fmt.Errorf("%s is not a text file; change it with a program", t.path)
+	switch {
+	case err != nil:
+		return nil, err
+	case isUTF16(data):
+		return nil, fmt.Errorf("%s is in UTF-16, and only UTF-8 can be edited: convert it with a program, "+
+			"such as iconv -f UTF-16 -t UTF-8", t.path)
+	case isBinary(data):
+		return nil, fmt.Errorf("%s is not a text file; change it with a program", t.path)
 	}
-	return data, err
+	return data, nil
 }
 
 // create makes a file. run has checked that there is none.
@@ -116,33 +145,33 @@ func (e *editor) create(
 	return e.commit(ctx, call, t, edit{after: after}, fmt.Sprintf("File created successfully at: %s", t.path))
 }
 
-// replace carries out str_replace. No new_str deletes old_str.
+// replace carries out str_replace: one replacement, or all of edits.
 func (e *editor) replace(
 	ctx context.Context, call openmanus.Call, t target, in editorInput,
 ) (openmanus.Result, error) {
 	var none openmanus.Result
-	if in.OldStr == nil {
+	edits := in.Edits
+	switch {
+	case len(edits) == 0 && in.OldStr == nil:
 		return none, required("old_str", "str_replace")
+	case len(edits) > 0 && (in.OldStr != nil || in.NewStr != nil):
+		return none, refuse("Parameters `old_str` and `new_str` stand in `edits`, or beside it, and not in both.")
+	case len(edits) == 0:
+		edits = []replacement{in.replacement}
 	}
 	before, err := e.text(t)
 	if err != nil {
 		return none, err
 	}
-	old, text := *in.OldStr, ""
-	if in.NewStr != nil {
-		text = *in.NewStr
-	}
-	at, err := locate(string(before), old, t.path)
+	ed, err := replaceAll(before, edits, t.path)
 	if err != nil {
 		return none, err
 	}
-	text = withLineEnds(text, old, string(before), at.from)
-	ed := splice(before, at, text)
-	if string(ed.after) == string(before) {
-		return none, refuse("No replacement was performed, old_str and new_str are the same.")
+	said := "The file " + t.path + " has been edited"
+	if n := len(ed.places); n > 1 {
+		said += fmt.Sprintf(" in %d places", n)
 	}
-	return e.commit(ctx, call, t, ed, "The file "+t.path+" has been edited. "+
-		snippet(ed, "a snippet of "+t.path))
+	return e.commit(ctx, call, t, ed, said+". "+snippet(ed, "a snippet of "+t.path))
 }
 
 // insert carries out the command of that name. insert_line 0 is before the

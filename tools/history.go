@@ -21,6 +21,8 @@ const maxHistories = 50
 // [openmanus.Call].Last.
 type history struct {
 	FileChange
+	Files []FileChange `json:"files,omitempty"` // of a patch: every file, without diffs; FileChange is the first, with all diffs
+
 	Undo []lastEdit `json:"undo,omitempty"` // one for each file, the most recently edited one last
 }
 
@@ -39,7 +41,7 @@ type pastEdit struct {
 	Old  []byte        `json:"old,omitempty"`  // the bytes that it replaced
 	Len  int           `json:"len"`            // how many bytes replaced them
 	Was  string        `json:"was,omitempty"`  // hash of the file before; none: there was no file
-	Is   string        `json:"is"`             // hash of the file after
+	Is   string        `json:"is,omitempty"`   // hash of the file after; none: there is no file
 }
 
 // readHistory reads the Detail of the last edit. No detail is an empty history.
@@ -51,7 +53,7 @@ func readHistory(detail json.RawMessage) (*history, error) {
 	if err := json.Unmarshal(detail, h); err != nil {
 		return nil, fmt.Errorf("the edits of this session cannot be read: %w", err)
 	}
-	h.FileChange = FileChange{}
+	h.FileChange, h.Files = FileChange{}, nil
 	return h, nil
 }
 
@@ -85,7 +87,10 @@ func (h *history) set(name string, ref openmanus.Ref) {
 func (h *history) push(ctx context.Context, blobs openmanus.Blobs, name string, ed edit) error {
 	p := pastEdit{
 		Prev: h.head(name), At: ed.old.from, Old: ed.before[ed.old.from:ed.old.to],
-		Len: ed.new.to - ed.new.from, Is: hash(ed.after),
+		Len: ed.new.to - ed.new.from,
+	}
+	if ed.after != nil {
+		p.Is = hash(ed.after)
 	}
 	if ed.before != nil {
 		p.Was = hash(ed.before)
@@ -119,10 +124,10 @@ func (h *history) pop(ctx context.Context, blobs openmanus.Blobs, name string) (
 
 var errChanged = errors.New("changed since")
 
-// revert returns the file before the edit, nil if there was none. It returns
-// errChanged if now is not what the edit left.
+// revert returns the file before the edit, nil if there was none. now is the file, nil
+// if there is none. It returns errChanged if that is not what the edit left.
 func (p *pastEdit) revert(now []byte) ([]byte, error) {
-	if hash(now) != p.Is {
+	if (p.Is == "") != (now == nil) || now != nil && hash(now) != p.Is {
 		return nil, errChanged
 	}
 	if p.Was == "" {
@@ -146,16 +151,21 @@ func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openm
 	if err != nil {
 		return none, err
 	}
-	if h.head(t.name) == "" {
+	switch head := h.head(t.name); {
+	case head == "" && t.info == nil:
+		return none, noFile(t)
+	case head == "":
 		return none, refuse("No edit history found for %s.", t.path)
 	}
 	p, err := h.pop(ctx, call.Blobs, t.name)
 	if err != nil {
 		return none, fmt.Errorf("the last edit to %s was not undone: %w", t.path, err)
 	}
-	now, err := readFile(e.ws, t.name, t.path)
-	if err != nil {
-		return none, err
+	var now []byte
+	if t.info != nil {
+		if now, err = readFile(e.ws, t.name, t.path); err != nil {
+			return none, err
+		}
 	}
 	before, err := p.revert(now)
 	switch {

@@ -32,8 +32,9 @@ func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) 
 // rehearsed is a workspace in which writing does nothing.
 type rehearsed struct{ workspace.Workspace }
 
-func (rehearsed) WriteFile(context.Context, string, []byte) error { return nil }
-func (rehearsed) Remove(context.Context, string) error            { return nil }
+func (rehearsed) Change(context.Context, []workspace.Change) error { return nil }
+func (rehearsed) WriteFile(context.Context, string, []byte) error  { return nil }
+func (rehearsed) Remove(context.Context, string) error             { return nil }
 
 // unkept are blobs that keep nothing that is put.
 type unkept struct{ openmanus.Blobs }

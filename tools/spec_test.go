@@ -94,6 +94,7 @@ func TestHints(t *testing.T) {
 		{"file_saver", `{"content":"","file_path":"a"}`, openmanus.Hints{Edits: true, Destructive: true, Idempotent: true}},
 		{"file_saver", `{"content":"","file_path":"a","mode":"w"}`, openmanus.Hints{Edits: true, Destructive: true, Idempotent: true}},
 		{"file_saver", `{"content":"","file_path":"a","mode":"a"}`, edits},
+		{"apply_patch", `{"input":""}`, edits},
 		{"grep", `{"pattern":"a"}`, reads},
 		{"glob", `{"pattern":"a"}`, reads},
 		{"read_output", `{"ref":"a"}`, reads},

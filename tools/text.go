@@ -15,6 +15,11 @@ func isBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
 
+// isUTF16 reports whether data begins with a byte order mark of UTF-16.
+func isUTF16(data []byte) bool {
+	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
+}
+
 var bom = []byte("\xef\xbb\xbf")
 
 // splitLines returns the lines of text without their ends. The last line need

@@ -37,6 +37,10 @@ func (e *editor) view(ctx context.Context, call openmanus.Call, t target, lines 
 	if err != nil && err != io.EOF {
 		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
 	}
+	if isUTF16(head) {
+		return none, fmt.Errorf("%s is in UTF-16: convert it to UTF-8 with a program, such as "+
+			"iconv -f UTF-16 -t UTF-8", t.path)
+	}
 	if isBinary(head) {
 		return viewBinary(r, t, http.DetectContentType(head), lines)
 	}

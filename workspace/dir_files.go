@@ -1,10 +1,12 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -22,6 +24,11 @@ const maxLinks = 40
 // and its owner if this process may give it away; set-user-ID and set-group-ID
 // bits and extended attributes are lost.
 func (d *Dir) WriteFile(ctx context.Context, name string, data []byte) error {
+	return d.WriteFrom(ctx, name, bytes.NewReader(data))
+}
+
+// WriteFrom implements [StreamWriter].
+func (d *Dir) WriteFrom(ctx context.Context, name string, data io.Reader) error {
 	err := d.usable(ctx, name)
 	if err == nil {
 		err = d.write(ctx, name, data)
@@ -30,7 +37,7 @@ func (d *Dir) WriteFile(ctx context.Context, name string, data []byte) error {
 }
 
 // write is WriteFile. Its error need not name the file.
-func (d *Dir) write(ctx context.Context, name string, data []byte) error {
+func (d *Dir) write(ctx context.Context, name string, data io.Reader) error {
 	target, err := d.resolve(name)
 	if err != nil {
 		return err
@@ -147,37 +154,42 @@ func (d *Dir) replaceable(target string) (fs.FileInfo, error) {
 
 // replace writes data into a new file in parent, with the mode and owner of old
 // if that is not nil, and renames it to name.
-func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo, data []byte) (err error) {
-	mode := fs.FileMode(0o666)
-	if old != nil {
-		mode = 0o600
-	}
-	temp := ".tmp-" + rand.Text()
-	f, err := parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+func replace(ctx context.Context, parent *os.Root, name string, old fs.FileInfo, data io.Reader) (err error) {
+	temp, err := writeTemp(parent, old, data)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, parent.Remove(temp))
-		}
-	}()
-	if err := fill(f, old, data); err != nil {
-		return err
+	if err = ctx.Err(); err == nil {
+		err = parent.Rename(temp, name)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := parent.Rename(temp, name); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, parent.Remove(temp))
 	}
 	return syncDir(parent)
 }
 
+// writeTemp writes data into a new file in parent, with the mode and owner of old if
+// that is not nil, and returns its name.
+func writeTemp(parent *os.Root, old fs.FileInfo, data io.Reader) (temp string, err error) {
+	mode := fs.FileMode(0o666)
+	if old != nil {
+		mode = 0o600
+	}
+	temp = ".tmp-" + rand.Text()
+	f, err := parent.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	if err := fill(f, old, data); err != nil {
+		return "", errors.Join(err, parent.Remove(temp))
+	}
+	return temp, nil
+}
+
 // fill writes data to f, gives it the mode and owner of old if that is not nil,
 // syncs it, and closes it.
-func fill(f *os.File, old fs.FileInfo, data []byte) error {
-	_, err := f.Write(data)
+func fill(f *os.File, old fs.FileInfo, data io.Reader) error {
+	_, err := io.Copy(f, data)
 	if err == nil && old != nil {
 		err = errors.Join(keepOwner(f, old), f.Chmod(old.Mode().Perm()))
 	}

@@ -74,6 +74,13 @@ type Files interface {
 	Remove(ctx context.Context, name string) error
 }
 
+// A StreamWriter is implemented by [Files] that write what need not fit into memory.
+type StreamWriter interface {
+	// WriteFrom is [Files].WriteFile with the content that data has, up to its end. If
+	// reading data fails, the file stays as it was.
+	WriteFrom(ctx context.Context, name string, data io.Reader) error
+}
+
 // A Runner runs commands. Implementations are safe for concurrent use.
 type Runner interface {
 	// Run runs cmd until it ends. It returns nil if the command exited with 0,
