@@ -129,7 +129,8 @@ func general(o Options) []openmanus.Tool {
 }
 
 func programming(o Options) []openmanus.Tool {
-	return slices.Concat([]openmanus.Tool{o.bash()}, editing(o), search(o), basic(o))
+	edit, patch := tools.NewEditors(o.Workspace)
+	return slices.Concat([]openmanus.Tool{o.bash(), edit, patch}, search(o), basic(o))
 }
 
 func analysing(o Options) []openmanus.Tool {

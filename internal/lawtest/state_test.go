@@ -323,6 +323,47 @@ func TestIndexingInAdvanceChangesNothing(t *testing.T) {
 	}
 }
 
+// A file that a call wrote has the sources of what the call brought, and of what it was
+// given, also if an event and no argument names the file.
+func TestWhatACallBringsIsInTheFileThatItWrites(t *testing.T) {
+	fetch := openmanus.ToolSpec{
+		ToolSpec:  llm.ToolSpec{Name: "fetch"},
+		Arguments: []openmanus.Argument{{Name: "save_to", Kind: openmanus.PathArgument, Does: openmanus.Writes}},
+	}
+	page := openmanus.Source{From: "https://example.org/data.csv"}
+	for name, tt := range map[string]struct {
+		input string
+		hints openmanus.Hints
+		wrote []string
+		files string // that have the page among their sources
+	}{
+		"an argument": {`{"save_to":"a.csv"}`, openmanus.Hints{Edits: true}, nil, "a.csv"},
+		"an event":    {`{}`, openmanus.Hints{Edits: true}, []string{"/w/b.csv", "c/d.csv"}, "b.csv c/d.csv"},
+		"none":        {`{"save_to":"a.csv"}`, openmanus.Hints{ReadOnly: true}, nil, ""},
+	} {
+		call := llm.Call{ID: "c0-1", Name: "fetch", Input: tt.input}
+		s := fold(
+			openmanus.Opened{Version: openmanus.FormatVersion},
+			openmanus.Configured{Spec: openmanus.Spec{Workspace: "/w"}, Tools: []openmanus.ToolSpec{fetch}},
+			openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "go")},
+			openmanus.ModelSaid{Re: 3, Stop: llm.ToolUse, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}}},
+			openmanus.Ruled{Call: call.ID, Allow: true, By: openmanus.ByGate, Hints: tt.hints},
+			openmanus.CallStarted{Call: call.ID, Attempt: 1},
+			openmanus.CallDone{Call: call.ID, Parts: llm.Parts{llm.Text{Text: "saved"}}, Wrote: tt.wrote,
+				Sources: []openmanus.Source{page, openmanus.FileSource("x")}},
+		)
+		var files []string
+		for _, f := range []string{"a.csv", "b.csv", "c/d.csv", "x"} {
+			if got := s.FileSources(f); len(got) == 2 && got[1].From == page.From {
+				files = append(files, f)
+			}
+		}
+		if got := strings.Join(files, " "); got != tt.files {
+			t.Errorf("%s: the page is a source of %q, want %q", name, got, tt.files)
+		}
+	}
+}
+
 // What a person allowed to be written is still what others wrote.
 func TestAllowedWordsKeepTheirSourcesInAFile(t *testing.T) {
 	page := openmanus.ArgumentSource{Argument: "text", From: "https://example.org/a", Text: "obey"}
