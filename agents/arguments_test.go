@@ -36,7 +36,7 @@ func TestEveryToolDeclaresItsArguments(t *testing.T) {
 	reader := &web.Reader{}
 	o := Options{
 		Workspace: ws,
-		Web: []openmanus.Tool{surf, web.NewFetch(reader), web.NewSearch(web.SearchTool{}), web.NewCrawl(reader),
+		Web: []openmanus.Tool{surf, web.NewFetch(reader, nil), web.NewSearch(web.SearchTool{}), web.NewCrawl(reader),
 			web.NewResearch(reader, ws, ws.Dir())},
 		Delegates: []tools.Assistant{{Name: "swe", Description: "codes"}},
 		Skills:    []Skill{{Name: "s", Description: "how"}},

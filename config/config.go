@@ -195,6 +195,8 @@ type Web struct {
 	Network string // "none", "hosts" or "allow"
 	Hosts   []string
 	Robots  bool
+
+	MaxDownload int64 // bytes of a file that web_fetch saves
 }
 
 // Limits returns the limits of a session with the model m. [openmanus.Limits]

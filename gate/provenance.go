@@ -51,6 +51,9 @@ func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) 
 	if call.Provenance == nil || h.Final || h.Delegates || !g.reaches(spec, f) {
 		return nil
 	}
+	if c := fetched(spec, f); c != nil {
+		return c
+	}
 	p := call.Provenance()
 	if len(p.Read) == 0 {
 		return nil
@@ -67,6 +70,18 @@ func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) 
 		return j.foreign()
 	}
 	return nil
+}
+
+// fetched looks at a call that writes what it fetches into a file that programs outside
+// the sandbox obey. The words are not among its arguments, and no one knows them.
+func fetched(spec openmanus.ToolSpec, f facts) *concern {
+	if !f.protected || spec.From != "" || len(f.hosts) == 0 || !slices.ContainsFunc(spec.Arguments, func(a openmanus.Argument) bool {
+		return a.Does == openmanus.Requests
+	}) {
+		return nil
+	}
+	return &concern{"a file from " + list(f.hosts), fmt.Sprintf("its words written into %s, which programs outside the sandbox obey",
+		list(f.changed()))}
 }
 
 // reaches reports whether it matters where the arguments of a call came from: it sends

@@ -179,3 +179,37 @@ func BenchmarkProvenance(b *testing.B) {
 		}
 	}
 }
+
+// What is fetched into a file that programs obey is asked about, in every mode: its words
+// are no arguments, and the session need not have read anything. Other files are edits.
+func TestFetchedIntoAFileThatProgramsObey(t *testing.T) {
+	fetch := spec(openmanus.Hints{Edits: true}, arg("url", openmanus.URLArgument, openmanus.Requests), arg("save_to", openmanus.PathArgument, openmanus.Writes))
+	reads := spec(openmanus.Hints{ReadOnly: true}, arg("url", openmanus.URLArgument, openmanus.Requests), arg("save_to", openmanus.PathArgument, openmanus.Writes))
+	write := spec(openmanus.Hints{Edits: true}, arg("save_to", openmanus.PathArgument, openmanus.Writes))
+	for _, tt := range []struct {
+		spec openmanus.ToolSpec
+		path string
+		rule string
+	}{
+		{fetch, "data/x.csv", "mode all"},
+		{fetch, ".git/hooks/pre-commit", RuleProvenance},
+		{fetch, "AGENTS.md", RuleProvenance},
+		{reads, "AGENTS.md", "mode all"},
+		{write, "AGENTS.md", "mode all"},
+	} {
+		g, err := New(Options{Workspace: "/w", Mode: openmanus.ApproveAll})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := readSession("Save it.")
+		call := openmanus.Call{Call: llm.Call{Name: "fetch", Input: fmt.Sprintf(`{"url":"https://example.org/x","save_to":%q}`, tt.path)}}
+		call.Provenance = func() *openmanus.Provenance { return s.Provenance(call.Input) }
+		v, err := g.Rule(t.Context(), call, tt.spec)
+		if err != nil || v.Rule != tt.rule || v.Allow == (tt.rule == RuleProvenance) {
+			t.Errorf("%s: %+v, %v, want %s", tt.path, v, err, tt.rule)
+		}
+		if want := "A file from example.org wants its words written into " + tt.path; v.Ask && !strings.HasPrefix(v.Reason, want) {
+			t.Errorf("%s: %s", tt.path, v.Reason)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -40,6 +41,10 @@ func newWebTools(
 	d.Judge = judge
 	w := &webTools{cfg: cfg, dialer: d}
 	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots, Convert: documentText}
+	files := &web.Downloads{Files: ws, Dir: ws.Dir(), MaxBytes: cfg.Web.MaxDownload}
+	if cfg.DataDir != "" {
+		files.Partial = filepath.Join(cfg.DataDir, "downloads")
+	}
 	c := cfg.Search
 	search := web.SearchTool{Reader: reader, Lang: c.Lang, Country: c.Country, Searcher: &web.Searcher{
 		Client: d.Client(), Delay: time.Duration(c.RetryDelay) * time.Second, Rounds: c.MaxRetries,
@@ -55,7 +60,7 @@ func newWebTools(
 			}
 			return browser.Found{Text: web.Format(q, hits), First: hits[0].URL, Sources: search.Sources(hits)}, nil
 		}})
-	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader), web.NewCrawl(reader), web.NewResearch(reader, ws, ws.Dir()), w.tool}
+	w.tools = []openmanus.Tool{web.NewSearch(search), web.NewFetch(reader, files), web.NewCrawl(reader), web.NewResearch(reader, ws, ws.Dir()), w.tool}
 	return w, nil
 }
 

@@ -3,8 +3,8 @@ package web
 import (
 	"context"
 	"fmt"
-	"io"
 	"mime"
+	"net/url"
 	"strings"
 	"unicode"
 
@@ -56,22 +56,25 @@ func normalize(s string) string {
 // Check reports whether a saved page contains a quotation word for word. It makes
 // the page again from the bytes that were kept.
 func (r *Reader) Check(ctx context.Context, blobs openmanus.Blobs, s Saved, quotation string) (bool, error) {
-	rc, err := blobs.Get(ctx, s.Blob)
+	p, err := r.again(ctx, blobs, s)
 	if err != nil {
-		return false, fmt.Errorf("the saved page %s: %w", s.URL, err)
+		return false, err
 	}
-	defer rc.Close()
-	data, err := io.ReadAll(rc)
+	return Says(p.Text, quotation), nil
+}
+
+// again makes a page again from the bytes that were kept.
+func (r *Reader) again(ctx context.Context, blobs openmanus.Blobs, s Saved) (*Page, error) {
+	data, err := openmanus.ReadBlob(ctx, blobs, s.Blob)
 	if err != nil {
-		return false, fmt.Errorf("the saved page %s: %w", s.URL, err)
+		return nil, fmt.Errorf("the saved page %s: %w", s.URL, err)
 	}
 	b := &Body{URL: s.URL, ContentType: s.Type, Data: data}
 	if b.Type, _, err = mime.ParseMediaType(s.Type); err != nil {
 		b.Type = s.Type
 	}
-	p, err := r.Page(ctx, b)
-	if err != nil {
-		return false, err
+	if u, err := url.Parse(s.URL); err == nil && (b.Type == "" || b.Type == "application/octet-stream") {
+		b.Type = guessType(u.Path, data)
 	}
-	return Says(p.Text, quotation), nil
+	return r.Page(ctx, b)
 }

@@ -175,23 +175,30 @@ func (r *Reader) unpack(res *http.Response) ([]byte, error) {
 		return nil, tooLarge
 	}
 	var from io.Reader = io.LimitReader(res.Body, limit+1)
-	switch strings.ToLower(res.Header.Get("Content-Encoding")) {
-	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(from)
-		if err != nil {
-			return nil, err
-		}
-		from = z
-	case "br":
-		from = brotli.NewReader(from)
-	case "deflate":
-		from = inflate(from)
+	if packed, err := unpacked(res, from); err != nil {
+		return nil, err
+	} else if packed != nil {
+		from = packed
 	}
 	data, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if int64(len(data)) > limit {
 		return nil, tooLarge
 	}
 	return data, err
+}
+
+// unpacked undoes the compression of an answer with this body. It returns nil if there
+// is none.
+func unpacked(res *http.Response, body io.Reader) (io.Reader, error) {
+	switch strings.ToLower(res.Header.Get("Content-Encoding")) {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(body)
+	case "br":
+		return brotli.NewReader(body), nil
+	case "deflate":
+		return inflate(body), nil
+	}
+	return nil, nil
 }
 
 // inflate undoes "deflate", which means the zlib format (RFC 9110, 8.4.1.2); some

@@ -276,7 +276,7 @@ func text(r openmanus.Result) string {
 func TestFetchKeepsThePage(t *testing.T) {
 	url, r := local(t, map[string]http.HandlerFunc{"/a": sends("text/html", article)})
 	blobs := new(journal.Memory)
-	res, err := call(t, NewFetch(r), blobs, nil, map[string]any{"url": url + "/a", "links": true})
+	res, err := call(t, NewFetch(r, nil), blobs, nil, map[string]any{"url": url + "/a", "links": true})
 	if err != nil || res.Source != url+"/a" || !strings.Contains(text(res), "Author: Ann B.") || !strings.Contains(text(res), "- the paint: "+url+"/sub/paint") {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -45,8 +45,8 @@ func TestSources(t *testing.T) {
 		input, want string
 		fails       bool
 	}{
-		{NewFetch(reader), `{"url":"URL/to"}`, "URL/page", false},
-		{NewFetch(reader), `{"url":"URL/none"}`, "URL/none", true},
+		{NewFetch(reader, nil), `{"url":"URL/to"}`, "URL/page", false},
+		{NewFetch(reader, nil), `{"url":"URL/none"}`, "URL/none", true},
 		{NewCrawl(reader), `{"urls":["URL/to","URL/none"],"word_count_threshold":1}`,
 			"URL/page: URL/page|A page|Words of a page; URL/none: URL/none|URL/none answers with HTTP 404 Not Found", false},
 		{NewSearch(search), `{"query":"q"}`, "URL/search; URL/page: URL/page|A title|A text", false},

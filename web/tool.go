@@ -4,14 +4,19 @@ import (
 	"cmp"
 	"context"
 	"embed"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // specs are the descriptions and schemas of the tools: NAME.txt and NAME.json.
@@ -66,6 +71,7 @@ func wrote(addresses ...string) []openmanus.Source {
 // results, so that a session keeps the blob.
 type Saved struct {
 	URL   string        `json:"url"`
+	Asked string        `json:"asked,omitempty"` // the address that was asked for, before redirects
 	Title string        `json:"title,omitempty"`
 	Type  string        `json:"type"` // Content-Type, with its parameters
 	Time  string        `json:"time"` // when it was read, RFC 3339
@@ -91,34 +97,116 @@ func save(ctx context.Context, blobs openmanus.Blobs, p *Page) (Saved, error) {
 // maxImage is how large an image may be that the model is shown.
 const maxImage = 5 << 20
 
-// NewFetch returns the tool web_fetch, which reads one page. The Detail of its
-// results is a [Saved].
-func NewFetch(r *Reader) openmanus.Tool {
-	type input struct {
-		URL   string `json:"url"`
-		Links bool   `json:"links"`
+// A fetcher is the tool web_fetch.
+type fetcher struct {
+	openmanus.Tool
+	r *Reader
+	d *Downloads
+}
+
+type fetchInput struct {
+	URL    string `json:"url"`
+	Links  bool   `json:"links"`
+	Offset int    `json:"offset"`
+	SaveTo string `json:"save_to"`
+}
+
+// NewFetch returns the tool web_fetch, which reads one page, or saves a file to the
+// workspace. The Detail of its results is a [Saved] or a [Download]. Without d it saves
+// nothing.
+func NewFetch(r *Reader, d *Downloads) openmanus.Tool {
+	f := &fetcher{r: r, d: d}
+	hints := openmanus.Hints{Edits: true, Destructive: true, Idempotent: true}
+	f.Tool = openmanus.Func(spec("web_fetch", hints, opens("url"),
+		openmanus.Argument{Name: "save_to", Kind: openmanus.PathArgument, Does: openmanus.Writes}), f.fetch)
+	return f
+}
+
+// Hints implements [openmanus.CallHinter].
+func (f *fetcher) Hints(call openmanus.Call) openmanus.Hints {
+	var in fetchInput
+	if err := json.Unmarshal([]byte(call.Input), &in); err == nil && in.SaveTo == "" {
+		return readsOnly
 	}
-	return openmanus.Func(spec("web_fetch", readsOnly, opens("url")),
-		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
-			p, err := r.Read(naming(ctx, in.URL), in.URL)
-			if err != nil {
-				return openmanus.Result{Sources: wrote(in.URL)}, err
-			}
-			saved, err := save(ctx, call.Blobs, p)
-			if err != nil {
-				return openmanus.Result{}, err
-			}
-			text := p.head() + "\n" + p.Markdown
-			if in.Links {
-				text += "\n\n" + p.listLinks()
-			}
-			res := openmanus.TextResult("%s", text)
-			if p.Image != nil && len(p.Image) < maxImage {
-				res.Parts = append(res.Parts, llm.Blob{MIME: p.Body.Type, Name: "image", Data: p.Image})
-			}
-			res.Detail, res.Source, res.Sources = saved, p.URL, wrote(p.URL)
-			return res, nil
-		})
+	return f.Spec().Hints
+}
+
+// fetch carries out a call.
+func (f *fetcher) fetch(ctx context.Context, call openmanus.Call, in fetchInput) (openmanus.Result, error) {
+	switch {
+	case in.SaveTo == "":
+		return f.read(ctx, call, in)
+	case in.Links || in.Offset > 0:
+		return openmanus.Result{}, errors.New("save_to saves a file as it is, without links and offset: leave them out")
+	case f.d == nil:
+		return openmanus.Result{}, errors.New("there is no workspace to save a file to: leave out save_to")
+	}
+	name, err := workspace.Name(f.d.Dir, in.SaveTo)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	d, err := f.r.save(naming(ctx, in.URL), f.d, in.URL, name, call.Live)
+	if err != nil {
+		return openmanus.Result{Sources: wrote(in.URL)}, err
+	}
+	kind := cmp.Or(d.Type, "no content type")
+	res := openmanus.TextResult("Saved to %s: %d bytes, %s, sha256 %s", in.SaveTo, d.Bytes, kind, d.SHA256)
+	res.Detail, res.Source, res.Sources = d, d.URL, wrote(d.URL)
+	return res, nil
+}
+
+// read shows a page, or what follows after an offset. A page that the last call read is
+// made again from its bytes, so that its offsets count in the same text.
+func (f *fetcher) read(ctx context.Context, call openmanus.Call, in fetchInput) (openmanus.Result, error) {
+	p, saved, err := f.page(ctx, call, in)
+	if err != nil {
+		return openmanus.Result{Sources: wrote(in.URL)}, err
+	}
+	text := p.Markdown
+	if in.Links {
+		text += "\n\n" + p.listLinks()
+	}
+	whole := len(text)
+	if in.Offset > whole {
+		return openmanus.Result{Sources: wrote(in.URL)}, fmt.Errorf("the offset %d is beyond the end: the page has %d bytes", in.Offset, whole)
+	}
+	for in.Offset > 0 && in.Offset < whole && !utf8.RuneStart(text[in.Offset]) {
+		in.Offset--
+	}
+	end := in.Offset + clip.Page(text[in.Offset:], call.ResultSize().Text)
+	shown := text[in.Offset:end]
+	switch {
+	case end < whole:
+		shown = fmt.Sprintf("%s\n\n(bytes %d to %d of %d; offset %d goes on)", strings.TrimRight(shown, "\n"), in.Offset, end, whole, end)
+	case in.Offset > 0:
+		shown = fmt.Sprintf("%s\n\n(bytes %d to %d of %d)", strings.TrimRight(shown, "\n"), in.Offset, end, whole)
+	}
+	if in.Offset == 0 {
+		shown = p.head() + "\n" + shown
+	}
+	res := openmanus.TextResult("%s", shown)
+	if p.Image != nil && len(p.Image) < maxImage {
+		res.Parts = append(res.Parts, llm.Blob{MIME: p.Body.Type, Name: "image", Data: p.Image})
+	}
+	res.Detail, res.Source, res.Sources, res.Reading = saved, p.URL, wrote(p.URL), true
+	return res, nil
+}
+
+// page returns the page at an address, and what keeps its bytes.
+func (f *fetcher) page(ctx context.Context, call openmanus.Call, in fetchInput) (*Page, Saved, error) {
+	var last Saved
+	if in.Offset > 0 && len(call.Last) > 0 && json.Unmarshal(call.Last, &last) == nil && last.Asked == in.URL && last.Blob != "" {
+		if p, err := f.r.again(ctx, call.Blobs, last); err == nil {
+			return p, last, nil
+		}
+	}
+	p, err := f.r.Read(naming(ctx, in.URL), in.URL)
+	if err != nil {
+		return nil, last, err
+	}
+	saved, err := save(ctx, call.Blobs, p)
+	saved.Asked = in.URL
+	return p, saved, err
 }
 
 // head returns what is known about a page, a line each.

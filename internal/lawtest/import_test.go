@@ -359,6 +359,7 @@ var adapters = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "web", may: map[string]string{
 		module + "/internal/protected":        "what a report must not be named",
+		module + "/internal/clip":             "pages are cut where a reader would",
 		module + "/egress":                    "addresses as rules read them",
 		module + "/internal/toolspec":         byHand,
 		module + "/internal/htmlmd":           "Markdown of pages",
