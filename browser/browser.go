@@ -39,8 +39,8 @@ type Options struct {
 	NoSandbox bool
 
 	// Dialer makes all connections of the browser, which is given a proxy of its
-	// own. With nil the browser connects directly. It has no effect on a browser
-	// at URL.
+	// own. With nil the browser connects directly. A browser at URL makes its
+	// connections itself; its Dialer judges what the tabs request that are used here.
 	Dialer *egress.Dialer
 
 	DisableSecurity bool     // pages may read each other, and certificates are not checked
@@ -131,6 +131,9 @@ func (b *Browser) transport(ctx context.Context, o *Options) (chromedp.Transport
 		}
 		b.proc, b.dir = p, p.dir
 		return p.tr, nil
+	}
+	if o.Dialer != nil {
+		b.gate = &gateway{check: o.Dialer.CheckURL}
 	}
 	tr, err := connect(ctx, o.URL)
 	if err != nil {
@@ -283,7 +286,10 @@ func (b *Browser) New(ctx context.Context) (*Tab, error) {
 		return nil, err
 	}
 	t.ours = true
-	return t, t.started(ctx)
+	if err := t.started(ctx); err != nil {
+		return t, err
+	}
+	return t, t.judge(ctx)
 }
 
 // Open opens a page in a new tab and waits until it has loaded. After an error of
@@ -351,6 +357,8 @@ func (b *Browser) event(s *session, method string, params jsonv2.Value) {
 		b.attached(s, params)
 	case "Target.detachedFromTarget":
 		b.detached(s)
+	case "Fetch.requestPaused":
+		b.requestPaused(s, params)
 	case "Browser.downloadWillBegin":
 		b.downloadBegins(params)
 	case "Browser.downloadProgress":

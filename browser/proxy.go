@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -12,13 +13,17 @@ import (
 	"github.com/openmanus-go/openmanus/egress"
 )
 
-// A gateway is the proxy of one browser. Whatever a page of it requests passes
-// through, redirects and parts of pages too, so that the rules of the dialer hold
+// A gateway decides what one browser may request: as its proxy, or, for a browser that
+// runs already, request by request: see [Tab.judge]. Whatever a page of it requests passes
+// through it, redirects and parts of pages too, so that the rules of the dialer hold
 // for every hop. It is safe for concurrent use.
 type gateway struct {
 	url  string // http://HOST:PORT
 	stop context.CancelFunc
 	done chan struct{} // closed when it has stopped
+
+	// check judges an address, if the gateway is no proxy.
+	check func(context.Context, *url.URL) error
 
 	mu      sync.Mutex
 	named   map[string]bool // hosts that calls named: see name
@@ -46,7 +51,7 @@ func startGateway(d *egress.Dialer) (*gateway, error) {
 
 // close stops the proxy and waits for its connections to end; g may be nil.
 func (g *gateway) close() {
-	if g != nil {
+	if g != nil && g.stop != nil {
 		g.stop()
 		<-g.done
 	}

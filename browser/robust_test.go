@@ -14,9 +14,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -188,6 +190,65 @@ func TestConnect(t *testing.T) {
 	}
 	if _, err := theirs.Active().Go(t.Context(), url+"/"); err != nil {
 		t.Errorf("their browser: %v", err)
+	}
+	judgedBrowser(t, theirs, "ws://127.0.0.1:"+number+socket)
+}
+
+// judgedBrowser connects to a browser at an address with rules: whatever leads its tabs
+// elsewhere is refused before it is requested, and its user goes where they like.
+func judgedBrowser(t *testing.T, theirs *Browser, at string) {
+	var elsewhere_ string
+	var reached atomic.Int32
+	mine := func(h http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Host, "localhost") {
+				reached.Add(1)
+			}
+			h(w, r)
+		}
+	}
+	url := site(t, map[string]http.HandlerFunc{
+		"/": mine(func(w http.ResponseWriter, r *http.Request) {
+			serve(strings.ReplaceAll(`<title>Fine</title><img src=OTHER/a><iframe src=OTHER/b></iframe><iframe src=/ok></iframe>`+
+				`<a href=OTHER/c target=_blank>Other</a><a href=/pop target=_blank>Window</a><p id=p></p>`+
+				`<script>fetch("OTHER/d", {mode: "no-cors"}).catch(() => p.textContent = "fetch failed");`+
+				`new Worker(URL.createObjectURL(new Blob(['fetch("OTHER/e", {mode: "no-cors"}).catch(() => postMessage("worker failed"))'])))`+
+				`.onmessage = e => document.body.append(e.data)</script>`, "OTHER", elsewhere_))(w, r)
+		}),
+		"/ok": mine(serve(`inner`)),
+		"/pop": mine(func(w http.ResponseWriter, r *http.Request) {
+			serve(`<title>Pop</title><img src=`+elsewhere_+`/f>popped`)(w, r)
+		}),
+		"/to": mine(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere_+"/g", http.StatusFound) }),
+		"/a":  mine(serve(``)), "/b": mine(serve(``)), "/c": mine(serve(``)), "/d": mine(serve(``)), "/e": mine(serve(``)), "/f": mine(serve(``)), "/g": mine(serve(``)),
+	})
+	elsewhere_ = elsewhere(t, url)
+	d, err := egress.New(egress.Policy{Mode: "hosts", Hosts: []string{strings.TrimPrefix(url, "http://")}, Section: "[web]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlayer(t, Config{})
+	p.tool.cfg.Start = func(ctx context.Context) (*Browser, error) { return Start(ctx, Options{URL: at, Dialer: d}) }
+	defer p.tool.Close()
+	p.line("go_to_url url=" + url + "/")
+	p.line("want Title: Fine")
+	p.line("want inner")
+	p.line(`wait text="fetch failed"`)
+	p.line(`wait text="worker failed"`)
+	p.line("go_to_url url=" + url + "/to")
+	p.line("error it was blocked")
+	p.line("go_to_url url=" + url + "/")
+	p.line(`click_element index="Window"`)
+	p.line("want popped")
+	p.line("close_tab")
+	p.line("go_to_url url=" + elsewhere_ + "/c")
+	p.line("error not on the list")
+	p.settled()
+	if n := reached.Load(); n > 0 {
+		t.Errorf("%d requests went elsewhere", n)
+	}
+	if _, err := theirs.Tabs()[0].Go(t.Context(), elsewhere_+"/c"); err != nil || reached.Load() != 1 {
+		t.Errorf("their own tab: %v", err)
 	}
 }
 

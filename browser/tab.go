@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -24,6 +25,9 @@ type Tab struct {
 	s      *session // of the page itself
 	opener *Tab     // whose page opened it, or nil
 	ours   bool     // New opened it, not a page or the user of the browser
+
+	// judged means that what the page requests is judged: see judge. b.mu guards it.
+	judged bool
 
 	// ready is closed when prepare has subscribed to all events: an event that is
 	// missed would be waited for in vain.
@@ -106,7 +110,7 @@ func newTab(b *Browser, s *session, info *target.Info) *Tab {
 	s.tab = t
 	for _, o := range b.Tabs() {
 		if info.OpenerID != "" && o.s.target == info.OpenerID {
-			t.opener = o
+			t.opener, t.judged = o, locked(b, func() bool { return o.judged })
 		}
 	}
 	return t
@@ -133,6 +137,9 @@ func (t *Tab) prepare(s *session) {
 		commands = append(commands,
 			command{"Page.setInterceptFileChooserDialog", page.SetInterceptFileChooserDialogParams{Enabled: true}},
 			command{"Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true}})
+	}
+	if locked(t.b, func() bool { return t.judged }) {
+		commands = append(commands, command{fetch.CommandEnable, judgeAll})
 	}
 	commands = append(commands, command{runtime.CommandRunIfWaitingForDebugger, nil})
 	var last reply

@@ -112,6 +112,9 @@ func (c *runner) act(ctx context.Context, a action) (string, error) {
 	if c.tab, err = c.activeTab(ctx); err != nil {
 		return "", err
 	}
+	if err = c.tab.judge(ctx); err != nil {
+		return "", err
+	}
 	if a.element {
 		if c.el, err = c.element(ctx, c.in.Index); err != nil {
 			return "", err

@@ -77,7 +77,7 @@ func documentText(ctx context.Context, name string, data []byte) (string, error)
 func (w *webTools) Close() error { return w.tool.Close() }
 
 // start starts a browser as the configuration says, or connects to the one that
-// it names. A browser of the user's own connects directly.
+// it names. A browser of the user's own connects itself; what it requests is judged.
 func (w *webTools) start(ctx context.Context) (*browser.Browser, error) {
 	b := w.cfg.Browser
 	if b.Proxy != "" {
