@@ -141,11 +141,13 @@ type Sandbox struct {
 	Network string // as in sandbox.Network
 	Hosts   []string
 	Read    []string
-	Image   string
-	WorkDir string // of containers, besides the workspace's own path
-	Memory  int64  // bytes
-	CPUs    float64
-	Timeout time.Duration // of a command that does not say
+	// Toolchains is what sandbox.Options says: "auto" alone, directories, or nil for none.
+	Toolchains []string
+	Image      string
+	WorkDir    string // of containers, besides the workspace's own path
+	Memory     int64  // bytes
+	CPUs       float64
+	Timeout    time.Duration // of a command that does not say
 
 	// OpenManus' switches, which Kind and Network override. After [Load] only
 	// these two have an effect.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,6 +59,8 @@ var kinds = []kind{
 		parse: whole("a whole number from 10 to 95", 10, 95)},
 	{id: "bool", name: "true or false", want: "true or false", sample: "true", types: "bool", parse: parseBool},
 	{id: "list", name: "list", want: "a list of texts", sample: "[]", types: "list", parse: fromText(parseList)},
+	{id: "toolchains", name: "auto, none or directories", want: `"auto", "none" or a list of directories`, sample: `"none"`,
+		types: "string list", parse: fromText(parseToolchains)},
 	{id: "number", name: "number", want: "a number", sample: "1.5", types: "int float string",
 		parse: fromText(parseFloat("a number from 0", 0, 1e9))},
 	{id: "temperature", name: "number", want: "a number", sample: "0.5", types: "int float string",
@@ -262,6 +265,24 @@ func parseList(s string) (any, error) {
 		}
 	}
 	return items, nil
+}
+
+// parseToolchains reads "auto", "none", or directories.
+func parseToolchains(s string) (any, error) {
+	v, err := parseList(s)
+	if err != nil {
+		return nil, err
+	}
+	dirs := v.([]string)
+	if len(dirs) == 1 && (dirs[0] == "auto" || dirs[0] == "none") {
+		return dirs, nil
+	}
+	for _, dir := range dirs {
+		if !strings.HasPrefix(dir, "~/") && !filepath.IsAbs(dir) {
+			return nil, errors.New(`allowed: auto, none, or a list of directories that are absolute or begin with ~/`)
+		}
+	}
+	return dirs, nil
 }
 
 // parseDuration reads a duration such as 90s or 1h30m, or a number of seconds.

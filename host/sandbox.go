@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
@@ -107,10 +108,13 @@ func (e Env) Sandbox(cfg *config.Config, dir, kind string) (sandbox.Options, err
 	}
 	o := sandbox.Options{
 		Dir: dir, Kind: sandbox.Kind(kind), Network: sandbox.Network(c.Network),
-		Read: e.atHome(c.Read), Hide: own,
+		Read: e.atHome(c.Read), Toolchains: e.atHome(c.Toolchains), Hide: own,
 		Memory: c.Memory, CPUs: c.CPUs, Image: c.Image, WorkDir: c.WorkDir,
 		ProbeCache: filepath.Join(cfg.DataDir, "sandbox.works"),
 		Warn:       e.Warn,
+	}
+	if slices.Equal(o.Toolchains, []string{"none"}) {
+		o.Toolchains = nil
 	}
 	o.Engine, _ = e.lookup("DOCKER_HOST")
 	if o.Network != sandbox.Hosts {

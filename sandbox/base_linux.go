@@ -189,7 +189,7 @@ func (b *base) withHostPath(env []string) []string {
 // hostPath returns where a path inside the sandbox is on this machine.
 func (b *base) hostPath(path string) string {
 	path = filepath.Clean(path)
-	if within(b.view.ws, path) || withinAny(b.view.asked, path) {
+	if within(b.view.ws, path) || withinAny(b.view.asked, path) || withinAny(b.view.tooled, path) {
 		return path
 	}
 	for inside, real := range b.hostPaths {

@@ -69,6 +69,9 @@ func newBubblewrap(ctx context.Context, o Options) (workspace.Cage, error) {
 		return nil, err
 	}
 	h.view.home = insideHome
+	if within(insideHome, realOr(os.Getenv("HOME"))) {
+		h.view.home += "-inside" // the person's is of that name, and toolchains in it are shown
+	}
 	b := &bubblewrap{base: h, program: program, filter: h.private.path("filter")}
 	if err := b.makeLimits(); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -166,7 +169,7 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if b.view.uid == 0 {
 		b.view.uid, b.view.gid = insideID, insideID
 	}
-	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
+	b.env = slices.Concat(b.view.tools.environ(b.view.home), b.env, []string{"HOME=" + b.view.home, "TMPDIR=/tmp"})
 	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"),
 		b.view.home: b.private.path("home")}
 	b.ready = sync.OnceValue(b.finish)
@@ -190,7 +193,7 @@ func (b *bubblewrap) probeCache() probeCache {
 
 // finish makes what commands need. It is called once, by ready.
 func (b *bubblewrap) finish() error {
-	if err := errors.Join(b.fillPrivate(), b.copyResolver()); err != nil {
+	if err := errors.Join(b.fillPrivate(), b.copyResolver(), b.view.tools.write(b.private.path("home"))); err != nil {
 		return err
 	}
 	filter, err := sysFilter{inet: true, unix: true, ipc: true}.encoded()

@@ -63,6 +63,7 @@ func newContainer(ctx context.Context, o Options) (_ workspace.Cage, err error) 
 	if err := c.checkEngine(ctx, o); err != nil {
 		return nil, err
 	}
+	o.Toolchains = nil // the image has its own
 	if c.base, err = newBase(o); err != nil {
 		return nil, err
 	}
@@ -153,8 +154,7 @@ func (c *container) chooseUser() error {
 	c.user = fmt.Sprintf("%d:%d", v.uid, v.gid)
 	v.home, v.read, v.links = insideHome, v.asked, nil
 	v.env = slices.DeleteFunc(v.env, func(kv string) bool { // the image has its own
-		return strings.HasPrefix(kv, "PATH=") || strings.HasPrefix(kv, "SSL_CERT_FILE=") ||
-			strings.HasPrefix(kv, "SHELL=")
+		return strings.HasPrefix(kv, "SSL_CERT_FILE=") || strings.HasPrefix(kv, "SHELL=")
 	})
 	return nil
 }

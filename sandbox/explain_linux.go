@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/internal/protected"
@@ -53,7 +54,8 @@ func (b *base) explain(name string, how ...string) string {
 		{"Commands can write:", b.view.ws + " (the workspace)",
 			b.view.home + " (HOME: private, removed afterwards)", "a temporary directory of their own"},
 		b.explainReading(),
-		{"They see nothing else: not your home directory, no other disks, no other processes."},
+		b.explainToolchains(),
+		{"They see nothing else: not the rest of your home directory, no other disks, no other processes."},
 		b.explainProtected(),
 		{"Network: " + map[Network]string{
 			NoNetwork:  "none, except their own loopback interface",
@@ -96,7 +98,42 @@ func (b *base) explainReading() []string {
 	if b.limits == nil {
 		etc = "the image"
 	}
-	return append(append([]string{"Commands can also read:"}, b.view.read...), etc)
+	read := slices.DeleteFunc(slices.Clone(b.view.read), func(path string) bool {
+		return slices.Contains(b.view.tooled, path)
+	})
+	return append(append([]string{"Commands can also read:"}, read...), etc)
+}
+
+// explainToolchains lists the toolchains, and the directories of PATH that commands
+// do not see.
+func (b *base) explainToolchains() []string {
+	t := b.view.tools
+	switch {
+	case b.limits == nil:
+		return []string{"Your toolchains are not shown: commands have those of the image."}
+	case len(b.o.Toolchains) == 0:
+		return []string{"Toolchains outside of the system's directories are not shown: [sandbox] toolchains is none."}
+	}
+	lines := []string{"Of your toolchains they see, read-only:"}
+	if len(t.found) == 0 {
+		lines[0] = "There is no toolchain outside of the system's directories."
+	}
+	for _, f := range t.found {
+		line := f.Name
+		if len(f.Versions) > 0 && f.Name == f.Of {
+			line += " " + strings.Join(f.Versions, ", ")
+		} else if len(f.Versions) > 0 {
+			line += " (" + f.Of + " " + strings.Join(f.Versions, ", ") + ")"
+		}
+		lines = append(lines, line+", because "+f.Why+":")
+		for _, path := range f.Shown {
+			lines = append(lines, "  "+path)
+		}
+	}
+	for _, dir := range t.unseen {
+		lines = append(lines, "not shown, although PATH names it: "+dir)
+	}
+	return lines
 }
 
 func (b *base) explainLimits() []string {
@@ -118,7 +155,7 @@ func (b *base) explainLimits() []string {
 // variables returns the names of the variables that commands have.
 func (b *base) variables() []string {
 	var names []string
-	for _, kv := range b.env {
+	for _, kv := range lastWins(b.env) {
 		name, _, _ := strings.Cut(kv, "=")
 		names = append(names, name)
 	}

@@ -40,9 +40,11 @@ var etcMounts = []string{"/etc/alternatives", "/etc/fonts"}
 // environment it has. It is made once; the kind of the sandbox then sets home,
 // and for containers what the image replaces. All paths are absolute.
 type mountView struct {
-	ws       string            // the workspace, read-write
-	read     []string          // directories and files that are visible, read-only
-	asked    []string          // those of them that Options.Read names
+	ws       string      // the workspace, read-write
+	read     []string    // directories and files that are visible, read-only
+	asked    []string    // those of them that Options.Read names
+	tools    *toolchains // what there is of the person's toolchains; those of read that are its own are in tooled
+	tooled   []string
 	links    map[string]string // symbolic links of this machine: path, target
 	hide     []string          // directories that are shown empty, all in the workspace
 	hideIs   []fs.FileInfo     // which directories those of hide were when the view was made
@@ -81,6 +83,13 @@ func newMountView(o Options) (*mountView, error) {
 	if err := v.refuse(o); err != nil {
 		return nil, err
 	}
+	v.showOpt()
+	tools, err := findToolchains(o, v.ws, v.visible)
+	if err != nil {
+		return nil, err
+	}
+	v.tools, v.tooled = tools, tools.shown()
+	v.read = append(v.read, v.tooled...)
 	v.env = v.environ(o)
 	return v, nil
 }
@@ -144,9 +153,9 @@ func withinAny(dirs []string, path string) bool {
 var passedOn = []string{"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ"}
 
 // environ returns the environment of every command, without what depends on the
-// kind of the sandbox.
+// kind of the sandbox and on its home directory: see toolchains.environ.
 func (v *mountView) environ(o Options) []string {
-	env := []string{"PATH=" + v.path(), "USER=agent", "LOGNAME=agent", "SHELL=/bin/bash"}
+	env := []string{"USER=agent", "LOGNAME=agent", "SHELL=/bin/bash"}
 	for _, name := range passedOn {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
@@ -162,30 +171,15 @@ func (v *mountView) environ(o Options) []string {
 	return append(env, o.Env...)
 }
 
-// path returns the PATH of commands: that of this process without directories
-// that they do not see. A toolchain below /opt becomes visible because PATH
-// names it: see toolchain.
-func (v *mountView) path() string {
-	var dirs []string
+// showOpt makes the toolchains below /opt visible that PATH names: see toolchain.
+func (v *mountView) showOpt() {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
 		if dir = filepath.Clean(dir); within("/opt", dir) && !v.visible(dir) {
 			if shown := toolchain("/opt", dir, homes()); shown != "" {
 				v.read = append(v.read, shown)
 			}
 		}
-		if v.visible(dir) && !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
 	}
-	for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
-		if !slices.Contains(dirs, dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return strings.Join(dirs, ":")
 }
 
 // homes returns the home directories of this machine's users, without symbolic

@@ -55,6 +55,9 @@ func (v *mountView) mounts(p *private, network Network, program string, etc []st
 		mount{readWrite, p.path("tmp"), "/tmp"}, mount{readWrite, p.path("tmp"), "/var/tmp"},
 		mount{readWrite, p.path("home"), v.home})
 	list = append(list, covered...)
+	if v.tools != nil {
+		list = append(list, v.masks(p)...)
+	}
 	list = append(list, mount{readWrite, v.ws, v.ws})
 	list = append(list, v.hidden(p)...)
 	if network == Hosts {
@@ -93,6 +96,19 @@ func (v *mountView) containerMounts(p *private, network Network, program, workDi
 func (v *mountView) hidden(p *private) (list []mount) {
 	for _, dir := range v.hide {
 		list = append(list, mount{readOnly, p.path("empty"), dir})
+	}
+	return list
+}
+
+// masks returns the mounts that show nothing in place of what rules deny in the
+// toolchains.
+func (v *mountView) masks(p *private) (list []mount) {
+	for _, path := range v.tools.masked {
+		if isDir(path) {
+			list = append(list, mount{readOnly, p.path("empty"), path})
+		} else {
+			list = append(list, mount{readOnly, p.path("nothing"), path})
+		}
 	}
 	return list
 }

@@ -99,6 +99,14 @@ type Options struct {
 	Proxy func(ctx context.Context, l net.Listener) error
 
 	Read []string // more files and directories that are visible, read-only
+
+	// Toolchains says which toolchains that are not in directories of the
+	// system are visible, read-only: {AutoToolchains} those that PATH, version
+	// managers in the home directory and virtual environments of the workspace
+	// name; nil none; else those in these directories. Containers have those of
+	// their image only.
+	Toolchains []string
+
 	Hide []string // directories that neither commands nor the file tools see, wherever they are
 
 	// Deny reports whether commands must not see a file or directory of the
@@ -108,6 +116,9 @@ type Options struct {
 	// program makes later is seen until the next command. A workspace with more
 	// than 100,000 files is refused, and so is Landlock, which cannot hide a
 	// file. nil: no file is denied.
+	//
+	// It is called with absolute paths too, about toolchains: what it reports
+	// there is not shown.
 	Deny func(name string) bool
 
 	Env []string // KEY=VALUE, added to the environment of every command
@@ -133,6 +144,19 @@ type Options struct {
 	Warn func(string)
 
 	because string // why Auto did not choose Bubblewrap; "" if it did
+}
+
+// AutoToolchains in Options.Toolchains stands for the toolchains that are found.
+const AutoToolchains = "auto"
+
+// A Toolchain is something that commands see of the tools outside of the
+// directories of the system.
+type Toolchain struct {
+	Name     string   // of the manager or the language: "pyenv", "java"
+	Of       string   // what its versions are versions of: "python"; "": it has no versions
+	Versions []string // as far as names of directories and files tell
+	Shown    []string // the directories and files, absolute
+	Why      string   // why it is shown: "PATH names it"
 }
 
 // DefaultImage is the container image that OpenManus uses.

@@ -133,8 +133,13 @@ func TestVisible(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", "/home/a/bin:relative:/usr/games:/ws/me/bin:/ws/bin:/usr/games")
-	if got, want := v.path(), "/usr/games:/ws/bin:/usr/local/bin:/usr/bin:/bin"; got != want {
-		t.Errorf("PATH is %q, want %q", got, want)
+	tools, err := findToolchains(Options{}, v.ws, v.visible)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "PATH=/usr/games:/ws/bin:/usr/local/bin:/usr/bin:/bin"
+	if got := tools.environ("/home/agent"); !slices.Equal(got, []string{want}) {
+		t.Errorf("the variables are %q, want %q", got, want)
 	}
 }
 

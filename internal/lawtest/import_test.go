@@ -255,9 +255,10 @@ var adapters = []floor{
 		"mvdan.cc/sh/v3/syntax":            "commands are read as a shell reads them",
 	}},
 	{pkg: "sandbox", may: map[string]string{
-		module + "/workspace":          worlds,
-		module + "/internal/protected": "what programs outside take orders from",
-		"golang.org/x/sys/...":         platform + ": namespaces, Landlock, seccomp, cgroups",
+		module + "/workspace":             worlds,
+		module + "/internal/protected":    "what programs outside take orders from",
+		"golang.org/x/sys/...":            platform + ": namespaces, Landlock, seccomp, cgroups",
+		"github.com/pelletier/go-toml/v2": "settings of tools, without their tokens",
 	}},
 	{pkg: "sandbox/attempts", may: map[string]string{
 		module + "/sandbox": "what it tries to break out of", module + "/workspace": worlds,
