@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/sandbox"
 )
 
 // An Opening is how a session begins.
@@ -36,7 +39,7 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 	}
 	agent := f.Agent()
 	if o.Said != nil && o.Said.Note == nil {
-		o.Said.Note, o.Said.NoteSources = h.noteOf(agent.Spec.Workspace)
+		o.Said.Note, o.Said.NoteSources = h.noteOf(agent.Spec.Workspace, agent.Sandbox)
 	}
 	opened := openmanus.Opened{Flow: agent.Spec.Name(), Owner: o.Owner, Version: openmanus.FormatVersion}
 	if len(o.Then) == 0 {
@@ -52,7 +55,8 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 // note is the [run.Worker].Note: a session that another one opens reads of its
 // surroundings as one does that a user opens.
 func (h *Host) note(_ context.Context, c openmanus.Configured) (llm.Parts, error) {
-	return h.Environment(c.Workspace), nil
+	parts, _ := h.noteOf(c.Workspace, c.Sandbox)
+	return parts, nil
 }
 
 // The bound of what an agent reads of its surroundings, besides maxGuide.
@@ -64,15 +68,19 @@ const maxFiles = 40 // names of files in the workspace
 // a message so that the beginning of requests has no clock in it. Links that lead
 // out of dir are not followed.
 func (h *Host) Environment(dir string) llm.Parts {
-	parts, _ := h.noteOf(dir)
+	parts, _ := h.noteOf(dir, h.Config.Sandbox.Kind)
 	return parts
 }
 
 // noteOf is Environment with the [openmanus.UserSaid].NoteSources. It is called when
-// a session begins: what the instructions say then is what the user has seen.
-func (h *Host) noteOf(dir string) (llm.Parts, []openmanus.Source) {
+// a session begins: what the instructions say then is what the user has seen. The
+// kind is that of the sandbox in which commands will run.
+func (h *Host) noteOf(dir, kind string) (llm.Parts, []openmanus.Source) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, oneLine(dir))
+	for _, line := range h.commandsReach(dir, kind) {
+		b.WriteString(line + "\n")
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		fmt.Fprintf(&b, "files: cannot be listed: %v\n</environment>", oneLine(err.Error()))
@@ -96,6 +104,37 @@ func (h *Host) noteOf(dir string) (llm.Parts, []openmanus.Source) {
 	source := openmanus.FileSource(guideFile)
 	source.Trusted = in.seen.Files[guideFile].Vouched
 	return append(parts, llm.Text{Text: text}), []openmanus.Source{source}
+}
+
+// commandsReach returns lines about what commands of a session in dir can reach.
+func (h *Host) commandsReach(dir, kind string) []string {
+	o, err := h.Sandbox(h.Config, dir, cmp.Or(kind, h.Config.Sandbox.Kind))
+	if err != nil {
+		return nil // opening the workspace fails and says why
+	}
+	g, err := h.Gate(h.Config, gate.Options{Workspace: realPath(dir)})
+	if err != nil {
+		return nil
+	}
+	if g.DeniesPaths() {
+		o.Deny = g.DeniesPath
+	}
+	lines := sandbox.Describe(o)
+	for i, line := range lines {
+		lines[i] = withoutMarks(line)
+	}
+	return lines
+}
+
+// withoutMarks takes from a line what could end it or the note: the paths in it are
+// the person's own and may be anything.
+func withoutMarks(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '<' || r == '>' || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, line)
 }
 
 // oneLine returns a name that others chose as it may stand in a line of the note:

@@ -43,5 +43,10 @@ func Explain(ctx context.Context, o Options) (string, error) {
 	return "There is no sandbox: commands can do whatever you can do.\n", ws.Close()
 }
 
+// Describe returns lines for the model about what commands reach.
+func Describe(Options) []string {
+	return []string{"commands: no sandbox, they run with all rights of the person"}
+}
+
 // Main does nothing here: no part of a sandbox is this program again.
 func Main() {}

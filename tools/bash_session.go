@@ -83,6 +83,9 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	}
 	d := BashDetail{Command: in.Command, Seconds: seconds(began), Cwd: cmp.Or(s.state.cwd, s.ws.Dir())}
 	text, err := report(ctx, in, s.limit, end, told, out, &d)
+	if err == nil {
+		text = advised(s.ws, text, out.text(), d.ExitCode)
+	}
 	if lost {
 		note = "[the shell had ended since the last command; this is a new one]\n"
 	}
@@ -92,6 +95,15 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 		res.Parts = llm.Parts{llm.Text{Text: text}}
 	}
 	return res, err
+}
+
+// advised adds to the text of a result what the workspace says about the reason why
+// the command failed.
+func advised(ws workspace.Runner, text, output string, code int) string {
+	if line := workspace.Advise(ws, output, code); line != "" {
+		return newlineAfter(text) + "[" + line + "]"
+	}
+	return text
 }
 
 // report returns the result of a command: the text for the model, and an error

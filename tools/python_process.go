@@ -155,7 +155,7 @@ func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords
 		text = fmt.Sprintf("%s[figures: %d, as images]", newlineAfter(text), n)
 	}
 	if err == nil && d.ExitCode != 0 {
-		text = fmt.Sprintf("%s[exit code %d]", newlineAfter(text), d.ExitCode)
+		text = advised(r.p.ws, fmt.Sprintf("%s[exit code %d]", newlineAfter(text), d.ExitCode), text, d.ExitCode)
 	}
 	if err == nil && end.died && r.in.Keep {
 		text = newlineAfter(text) + "[" + r.state(end) + "]"

@@ -73,6 +73,7 @@ type Dir struct {
 var (
 	_ Workspace = (*Dir)(nil)
 	_ Sandboxed = (*Dir)(nil)
+	_ Adviser   = (*Dir)(nil)
 )
 
 // NewDir returns the workspace in the directory at path, which must exist. It
@@ -120,6 +121,14 @@ func (d *Dir) Sandbox() string {
 
 // Contained implements [Sandboxed].
 func (d *Dir) Contained() bool { return d.Cage != nil && d.Cage.Contained() }
+
+// Advise implements [Adviser].
+func (d *Dir) Advise(output string, code int) string {
+	if a, ok := d.Cage.(Adviser); ok {
+		return a.Advise(output, code)
+	}
+	return ""
+}
 
 // Close implements [Workspace]. It may be called more than once.
 func (d *Dir) Close() error {

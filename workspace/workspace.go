@@ -131,6 +131,22 @@ func Confines(w Runner, r Reach) bool {
 	return r == OutsideCage || r == WithNetwork && s.Contained()
 }
 
+// An Adviser says why a command failed, where that is because of the cage it ran in.
+type Adviser interface {
+	// Advise returns one line for whoever reads the output of a command that ended
+	// with the exit code, or "" if it has nothing to say. It says what was
+	// confined and what would help.
+	Advise(output string, code int) string
+}
+
+// Advise returns what w, if it is an [Adviser], says about a command that ended.
+func Advise(w Runner, output string, code int) string {
+	if a, ok := w.(Adviser); ok {
+		return a.Advise(output, code)
+	}
+	return ""
+}
+
 // A Cmd is a command to run. It reads like [os/exec.Cmd], and is used once.
 type Cmd struct {
 	Args []string // the program and its arguments; a name without a slash is looked up in PATH

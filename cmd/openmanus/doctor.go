@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/store"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // doctorCmd is openmanus doctor.
@@ -20,7 +22,7 @@ type doctorCmd struct {
 }
 
 // Run implements the command. It fails if something essential is missing.
-func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
 	m := doctor.This(t.env)
 	m.Terminal = doctor.Terminal{In: isTerminal(t.in), Out: isTerminal(t.out), Err: isTerminal(t.err)}
 	m.Store = func(dir string) error {
@@ -35,6 +37,17 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	setup := doctor.Setup{Dir: t.dir}
 	setup.Config, setup.Warnings, setup.Err = config.Load(t.sources(g, map[string]string{}))
+	if setup.Err == nil {
+		dir, e := os.MkdirTemp("", "openmanus-doctor-")
+		if e != nil {
+			return e
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		if ws := t.doctorWorkspace(ctx, setup.Config, dir); ws != nil {
+			m.Inside = inside(ws)
+			defer func() { err = errors.Join(err, ws.Close()) }()
+		}
+	}
 	found := doctor.Check(ctx, m, setup)
 	if c.JSON {
 		if err := t.printJSON(found); err != nil {
@@ -47,6 +60,45 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return exit{code: exitFailed, err: errors.New("something that every task needs is missing")}
 	}
 	return nil
+}
+
+// doctorWorkspace opens the current directory as a session does, or where no session
+// may work there the directory other. It returns nil if there is no sandbox: the check
+// of bubblewrap says why.
+func (t *terminal) doctorWorkspace(ctx context.Context, cfg *config.Config, other string) *workspace.Dir {
+	e := t.host()
+	e.Warn = nil // the findings say it
+	for _, dir := range []string{t.dir, other} {
+		ws, err := e.Workspace(ctx, cfg, dir, cfg.Sandbox.Kind)
+		if err == nil && ws.Sandbox() != "" {
+			return ws
+		}
+		if err == nil {
+			_ = ws.Close() // nothing ran in it
+			return nil
+		}
+	}
+	return nil
+}
+
+// inside asks in ws.
+func inside(ws *workspace.Dir) *doctor.Inside {
+	run := func(ctx context.Context, args ...string) (string, error) {
+		var out, said strings.Builder
+		err := ws.Run(ctx, &workspace.Cmd{Args: args, Stdout: &out, Stderr: &said})
+		if err != nil {
+			err = doctor.Failed(err, said.String())
+		}
+		return strings.TrimSpace(out.String()), err
+	}
+	return &doctor.Inside{
+		LookPath: func(name string) (string, error) {
+			return run(context.Background(), "sh", "-c", `command -v -- "$1"`, "sh", name)
+		},
+		Run: func(ctx context.Context, name string, args ...string) (string, error) {
+			return run(ctx, append([]string{name}, args...)...)
+		},
+	}
 }
 
 // printFindings prints each finding on a line, and its remedy below.

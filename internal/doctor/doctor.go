@@ -9,6 +9,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -47,9 +48,12 @@ type Machine struct {
 
 	// LookPath finds a program, as [exec.LookPath] does.
 	LookPath func(name string) (string, error)
-	// Run runs a program and returns its standard output and standard
-	// error. It ends when ctx does.
+	// Run runs a program and returns its standard output; the error has the first
+	// line of its error output. It ends when ctx does.
 	Run func(ctx context.Context, name string, args ...string) (string, error)
+	// Inside is the machine as commands of the agent find it: in the sandbox. Nil:
+	// what they run is asked of the machine itself.
+	Inside *Inside
 	// Stat is [os.Stat], ReadFile [os.ReadFile].
 	Stat     func(name string) (fs.FileInfo, error)
 	ReadFile func(name string) ([]byte, error)
@@ -63,6 +67,13 @@ type Machine struct {
 	// file system. Nil: the store is not opened.
 	Store    func(dir string) error
 	Terminal Terminal
+}
+
+// An Inside looks for programs, and runs them, as commands of the agent do. The
+// fields are as those of [Machine].
+type Inside struct {
+	LookPath func(name string) (string, error)
+	Run      func(ctx context.Context, name string, args ...string) (string, error)
 }
 
 // A Terminal says which of the standard streams are terminals.
@@ -90,16 +101,32 @@ const patience = 5 * time.Second
 func run(ctx context.Context, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
+	out, err := cmd.Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		err = Failed(err, string(ended.Stderr))
+	}
 	return strings.TrimSpace(string(out)), err
+}
+
+// Failed returns the error of a program that failed with err and wrote stderr.
+func Failed(err error, stderr string) error {
+	line, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
+	if line == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, line)
 }
 
 // Check makes all checks at the same time, and returns what they found in a fixed
 // order. It takes a few seconds at most, and less if ctx ends.
 func Check(ctx context.Context, m Machine, s Setup) []Finding {
-	c := &checker{m, s}
+	c, in := &checker{Machine: m, Setup: s}, &checker{Machine: m, Setup: s}
+	if m.Inside != nil {
+		in.LookPath, in.Run, in.where = m.Inside.LookPath, m.Inside.Run, " (in the sandbox)"
+	}
 	checks := []func(context.Context) []Finding{
-		c.system, c.configuration, c.keys, c.model, c.dataDir, c.shell, c.python, c.git, c.chromium, c.bubblewrap, c.terminal,
+		c.system, c.configuration, c.keys, c.model, c.dataDir, in.shell, in.python, in.git, c.chromium, c.bubblewrap, c.terminal,
 	}
 	found := make([][]Finding, len(checks))
 	var wg sync.WaitGroup
@@ -119,6 +146,7 @@ func Check(ctx context.Context, m Machine, s Setup) []Finding {
 type checker struct {
 	Machine
 	Setup
+	where string // what findings about a program end with
 }
 
 // asked runs a program and returns the first line of its output, without control

@@ -94,7 +94,7 @@ func TestAddedProvider(t *testing.T) {
 		}
 		return []string{"anvil-2"}, nil
 	}
-	found := (&checker{machine, Setup{Config: cfg}}).model(t.Context())
+	found := (&checker{Machine: machine, Setup: Setup{Config: cfg}}).model(t.Context())
 	if !slices.ContainsFunc(found, func(f Finding) bool {
 		return f.Detail == "it does not list anvil-1" && f.Remedy == "acme fetch anvil-1; it has anvil-2"
 	}) {

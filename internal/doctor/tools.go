@@ -22,7 +22,7 @@ func (c *checker) python(ctx context.Context) []Finding {
 	}
 	path, ok := c.first(names...)
 	if !ok {
-		return one(name, Warn, strings.Join(names, ", ")+": not found, so python_execute does not work", remedy)
+		return one(name, Warn, strings.Join(names, ", ")+": not found"+c.where+", so python_execute does not work", remedy)
 	}
 	version, err := c.asked(ctx, path, "--version")
 	switch {
@@ -31,7 +31,7 @@ func (c *checker) python(ctx context.Context) []Finding {
 	case !strings.HasPrefix(version, "Python 3."):
 		return one(name, Warn, path+" is not Python 3 but says "+version, remedy)
 	}
-	return append(one(name, OK, path+", "+version, ""), c.matplotlib(ctx, path)...)
+	return append(one(name, OK, path+", "+version+c.where, ""), c.matplotlib(ctx, path)...)
 }
 
 // matplotlib checks the Python package that draws figures, without importing it,
@@ -39,12 +39,16 @@ func (c *checker) python(ctx context.Context) []Finding {
 func (c *checker) matplotlib(ctx context.Context, python string) []Finding {
 	const name = "matplotlib"
 	version, err := c.asked(ctx, python, "-c", "import importlib.metadata as m; print(m.version('matplotlib'))")
+	if err != nil && !strings.HasPrefix(python, "/usr/bin/") && c.where != "" {
+		return one(name, Warn, "not found"+c.where+", so python_execute shows no figures",
+			"outside of the sandbox: "+python+" -m pip install matplotlib")
+	}
 	if err != nil {
-		return one(name, Warn, "not found, so python_execute shows no figures", c.install(thing{name: "python3-matplotlib", names: map[string]string{
+		return one(name, Warn, "not found"+c.where+", so python_execute shows no figures", c.install(thing{name: "python3-matplotlib", names: map[string]string{
 			"brew": "python-matplotlib", "pacman": "python-matplotlib", "apk": "py3-matplotlib", "winget": ""}})+
 			", or "+python+" -m pip install matplotlib")
 	}
-	return one(name, OK, version, "")
+	return one(name, OK, version+c.where, "")
 }
 
 // git checks git, which agents use on repositories.
@@ -118,13 +122,13 @@ func (c *checker) bubblewrap(ctx context.Context) []Finding {
 func (c *checker) program(ctx context.Context, bad State, name string, names []string, use, remedy string) []Finding {
 	path, ok := c.first(names...)
 	if !ok {
-		return one(name, bad, "not found: "+use, remedy)
+		return one(name, bad, "not found"+c.where+": "+use, remedy)
 	}
 	version, err := c.asked(ctx, path, "--version")
 	if err != nil {
 		return one(name, bad, path+" does not run: "+err.Error(), remedy)
 	}
-	return one(name, OK, path+", "+version, "")
+	return one(name, OK, path+", "+version+c.where, "")
 }
 
 // terminal reports whether the user can be asked, and how output looks.
