@@ -41,7 +41,7 @@ func optionsFor(t *testing.T, kind sandbox.Kind) sandbox.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sandbox.Options{Kind: kind, Proxy: (&egress.Proxy{Dialer: d}).Serve}
+	return sandbox.Options{Kind: kind, Toolchains: []string{sandbox.AutoToolchains}, Proxy: (&egress.Proxy{Dialer: d}).Serve}
 }
 
 // Without a sandbox the same attempts get out, so they can fail. Only harmless
@@ -56,7 +56,8 @@ func TestAttemptsGetOutWithoutSandbox(t *testing.T) {
 		"a directory as a git directory", "a configuration that is held open", "hooks by another name", "submodules and worktrees",
 		"other files that git obeys", "files that the configuration names", "a rebase that runs a program", "an index with a path in the git directory", "a protected name, made in every way",
 		"a path that changes while it is judged", "directories that are moved to protected places", "what a protected link leads to",
-		"a file that comes to be there later", "every protected name: agent", "every protected name: vcs", "git's own files, by the file tools", "an endless file",
+		"a file that comes to be there later", "every protected name: agent", "every protected name: vcs", "git's own files, by the file tools", "an endless file", "the home of an environment is no Python", "a Python beside secrets",
+		"a home directory that looks like Python", "links for an interpreter", "versions that are paths",
 	}
 	var some []attempts.Attempt
 	for _, a := range attempts.All() {

@@ -22,7 +22,8 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return err
 	}
-	o := sandbox.Options{Proxy: (&egress.Proxy{Dialer: dialer}).Serve, Image: cfg.Sandbox.Image}
+	o := sandbox.Options{Proxy: (&egress.Proxy{Dialer: dialer}).Serve, Image: cfg.Sandbox.Image,
+		Toolchains: []string{sandbox.AutoToolchains}}
 	o.Engine, _ = t.env("DOCKER_HOST")
 	all := attempts.All()
 	tb := &table{head: []string{"SANDBOX", "CLASS", "ATTEMPT", "OUTCOME", "MS"}}
