@@ -61,13 +61,13 @@ func (b *base) adviseProgram(output string) string {
 		for _, dir := range b.view.tools.unseen {
 			if _, err := workspace.LookPath(m[1], []string{"PATH=" + dir}); err == nil {
 				return fmt.Sprintf("%s is in %s, which the sandbox does not show: the person can list that directory in "+
-					"[sandbox] read", m[1], dir)
+					"[sandbox] read%s", m[1], dir, askOutside)
 			}
 		}
 		if len(b.o.Toolchains) == 0 {
 			if _, err := workspace.LookPath(m[1], []string{"PATH=" + os.Getenv("PATH")}); err == nil {
 				return m[1] + " is installed, and the sandbox does not show it: the person can set [sandbox] toolchains = " +
-					`"auto"`
+					`"auto"` + askOutside
 			}
 		}
 	}
@@ -90,8 +90,11 @@ func (b *base) adviseNetwork(output string) string {
 	return "commands have no network in the sandbox, so nothing can be downloaded: use what is installed" + askNetwork
 }
 
-// askNetwork says how there is more.
-const askNetwork = `; the person can allow it: [sandbox] network = "allow"`
+// What a call can ask for: see the tools bash and python_execute.
+const (
+	askNetwork = `; if it must be, call again with "network": true and "why", and the person is asked`
+	askOutside = `, or call again with "outside_sandbox": true and "why", and the person is asked`
+)
 
 // adviseModule says why a package may be missing.
 func (b *base) adviseModule(output string) string {
@@ -136,7 +139,7 @@ func (b *base) advisePath(output string) string {
 				return "commands can write the workspace, HOME and TMPDIR, and nothing else"
 			case within(realOr(os.Getenv("HOME")), path) || within(os.Getenv("HOME"), path):
 				return "of the person's home directory commands see toolchains only: the person can list more in " +
-					"[sandbox] read"
+					"[sandbox] read" + askOutside
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func (b *base) Close() error {
 // started, with the errors that a workspace promises: exec.ErrNotFound for a
 // program, fs.ErrNotExist for the rest.
 func (b *base) prepare(c *workspace.Spawn) ([]string, error) {
-	env, dir := slices.Concat(b.env, b.wayOut(c), c.Env), c.Dir
+	env, dir := slices.Concat(b.toolEnv(c.Networked), b.env, b.wayOut(c), c.Env), c.Dir
 	if err := errors.Join(b.view.checkHidden(), b.checkVisible(dir)); err != nil {
 		return nil, err
 	}
@@ -169,6 +169,15 @@ func (b *base) prepare(c *workspace.Spawn) ([]string, error) {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], fs.ErrNotExist)
 	}
 	return lastWins(env), nil
+}
+
+// toolEnv returns the variables that lead a command to its tools. Containers have
+// those of their image.
+func (b *base) toolEnv(networked bool) []string {
+	if b.limits == nil {
+		return nil
+	}
+	return b.view.tools.environ(b.view.home, networked || b.o.Network == AllNetwork || b.o.Network == Hosts)
 }
 
 // withHostPath adds a PATH that names the same directories by their paths on

@@ -169,7 +169,7 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if b.view.uid == 0 {
 		b.view.uid, b.view.gid = insideID, insideID
 	}
-	b.env = slices.Concat(b.view.tools.environ(b.view.home), b.env, []string{"HOME=" + b.view.home, "TMPDIR=/tmp"})
+	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
 	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"),
 		b.view.home: b.private.path("home")}
 	b.ready = sync.OnceValue(b.finish)

@@ -155,7 +155,7 @@ func (b *base) explainLimits() []string {
 // variables returns the names of the variables that commands have.
 func (b *base) variables() []string {
 	var names []string
-	for _, kv := range lastWins(b.env) {
+	for _, kv := range lastWins(slices.Concat(b.toolEnv(false), b.env)) {
 		name, _, _ := strings.Cut(kv, "=")
 		names = append(names, name)
 	}

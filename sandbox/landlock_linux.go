@@ -99,8 +99,7 @@ func (l *landlock) build() (err error) {
 	if err := l.view.tools.write(l.view.home); err != nil {
 		return err
 	}
-	l.env = slices.Concat(l.view.tools.environ(l.view.home), l.env, []string{"HOME=" + l.view.home,
-		"TMPDIR=" + l.private.path("tmp"), "GIT_CONFIG_NOSYSTEM=1"})
+	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.path("tmp"), "GIT_CONFIG_NOSYSTEM=1")
 	l.rules = landlockRules{
 		Read:   append(l.view.read, etcFiles()...),
 		Write:  []string{l.view.ws, l.private.path("tmp"), l.view.home},

@@ -57,7 +57,7 @@ var managers = []manager{
 	{name: "cargo", root: []string{"$CARGO_HOME", "~/.cargo"}, show: []string{"bin", "env", "registry/index",
 		"registry/cache", "registry/src", "git/db", "git/checkouts"}},
 	{name: "Go modules", root: []string{"$GOMODCACHE", "$GOPATH/pkg/mod", "~/go/pkg/mod"}, mark: "cache",
-		show: []string{"."}, vars: []string{"GOMODCACHE={}"}},
+		show: []string{"."}},
 	{name: "Go versions", root: []string{"~/sdk"}, show: []string{"go*"}, list: ".", of: "go"},
 	{name: "sdkman", root: []string{"$SDKMAN_DIR", "~/.sdkman"}, mark: "candidates", list: "candidates/java",
 		of: "java", show: []string{"candidates", "bin", "src", "libexec"}, vars: []string{"SDKMAN_DIR={}"}},
@@ -124,5 +124,5 @@ var passedSettings = []string{"PYENV_VERSION", "RUSTUP_TOOLCHAIN", "CONDA_DEFAUL
 
 // goSettings are the settings of Go that commands get, from the variables or the
 // file of `go env -w`. GOPROXY is not among them: it may have a password.
-var goSettings = []string{"GOFLAGS", "GOTOOLCHAIN", "GOPRIVATE", "GONOSUMDB", "GONOSUMCHECK", "GOEXPERIMENT",
-	"CGO_ENABLED", "GOWORK", "GO111MODULE"}
+var goSettings = []string{"GOFLAGS", "GOTOOLCHAIN", "GOPRIVATE", "GONOSUMDB", "GOEXPERIMENT",
+	"CGO_ENABLED", "GO111MODULE"}

@@ -138,7 +138,7 @@ func TestVisible(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "PATH=/usr/games:/ws/bin:/usr/local/bin:/usr/bin:/bin"
-	if got := tools.environ("/home/agent"); !slices.Equal(got, []string{want}) {
+	if got := tools.environ("/home/agent", false); !slices.Equal(got, []string{want}) {
 		t.Errorf("the variables are %q, want %q", got, want)
 	}
 }

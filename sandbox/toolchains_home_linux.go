@@ -78,26 +78,26 @@ func (s *finder) isEntryPoint(path string) bool {
 		bytes.Contains(rest, []byte("import ")) && bytes.Contains(rest, []byte("sys.exit("))
 }
 
-// fillHome decides what is in the private home directory.
+// fillHome decides what is in the private home directory, and the variables that
+// lead tools to it.
 func (s *finder) fillHome() {
-	offline := s.o.Network == NoNetwork || s.o.Network == ""
 	for _, t := range s.found {
 		switch t.Name {
 		case "cargo":
-			s.cargo(t.root, offline)
+			s.env = append(s.env, "CARGO_HOME={HOME}/.cargo")
+			s.cargo(t.root)
 		case "Go modules":
-			if !offline { // the private cache takes what is there from it, and the rest from the network
-				s.env = append(s.env, "GOMODCACHE={HOME}/go/pkg/mod", "GOPROXY=file://"+
-					filepath.Join(t.root, "cache/download")+","+s.goProxy())
-			}
+			// Modules are unpacked into a private cache, from the person's and, where there is a
+			// network, from others. What the person has was verified.
+			cache := "GOPROXY=file://" + filepath.Join(t.root, "cache/download") + ","
+			s.env = append(s.env, "GOMODCACHE={HOME}/go/pkg/mod")
+			s.offline = append(s.offline, cache+"off", "GONOSUMDB=*")
+			s.online = append(s.online, cache+s.goProxy())
 		case "Maven":
-			s.maven(t.root, offline)
+			s.maven(t.root)
 		case "npm":
-			for _, name := range []string{"content-v2", "index-v5"} {
-				if offline {
-					s.link(".npm/_cacache/"+name, filepath.Join(t.root, "_cacache", name))
-				}
-			}
+			s.linkTree(".npm/_cacache/content-v2", filepath.Join(t.root, "_cacache/content-v2"))
+			s.copies[".npm/_cacache/index-v5"] = filepath.Join(t.root, "_cacache/index-v5")
 		case "mise":
 			s.settings(".config/mise/config.toml", ".config/mise/config.toml", func(m map[string]any) map[string]any {
 				return pick(m, "tools")
@@ -133,15 +133,32 @@ func (s *finder) linkAll(name, dir string) {
 	}
 }
 
-// cargo links the registry. The sources of packages are unpacked into directories
-// that stand beside the links. Without a network the index is read only; with one it
-// is fetched anew, and packages are downloaded beside the links.
-func (s *finder) cargo(root string, offline bool) {
-	if offline {
-		s.link(".cargo/registry/index", filepath.Join(root, "registry/index"))
-		s.link(".cargo/git/db", filepath.Join(root, "git/db"))
-		s.link(".cargo/git/checkouts", filepath.Join(root, "git/checkouts"))
+// linkTree makes the directories that are below dir, with links to the files in them,
+// so that a tool can add to them. It stops at maxHomeLinks.
+func (s *finder) linkTree(name, dir string) {
+	if !s.sees(dir) {
+		return
 	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || len(s.links) > maxHomeLinks:
+			return fs.SkipAll
+		case d.Name() == ".git":
+			s.links[filepath.Join(name, strings.TrimPrefix(path, dir))] = path
+			return fs.SkipDir
+		case !d.IsDir():
+			s.links[filepath.Join(name, strings.TrimPrefix(path, dir))] = path
+		}
+		return nil
+	}) // the function returns no other error
+}
+
+// cargo links the registry, so that packages can be added and unpacked beside what is
+// there.
+func (s *finder) cargo(root string) {
+	s.linkTree(".cargo/registry/index", filepath.Join(root, "registry/index"))
+	s.linkAll(".cargo/git/db", filepath.Join(root, "git/db"))
+	s.linkAll(".cargo/git/checkouts", filepath.Join(root, "git/checkouts"))
 	for _, kind := range []string{"cache", "src"} {
 		dirs, _ := os.ReadDir(filepath.Join(root, "registry", kind)) // none: there are no packages
 		for _, d := range dirs {
@@ -149,11 +166,11 @@ func (s *finder) cargo(root string, offline bool) {
 			s.linkAll(filepath.Join(".cargo", name), filepath.Join(root, name))
 		}
 	}
+	rel, err := filepath.Rel(s.home, root)
+	if err != nil || s.home == "" {
+		return
+	}
 	for _, name := range []string{"config", "config.toml"} {
-		rel, err := filepath.Rel(s.home, root)
-		if err != nil || s.home == "" {
-			return
-		}
 		s.settings(filepath.Join(rel, name), ".cargo/"+name, cargoSettings)
 	}
 }
@@ -254,15 +271,19 @@ func (s *finder) goProxy() string {
 }
 
 // maven makes Maven look for its home directory where commands have theirs, which
-// Java asks the system for, and use the person's repository. Where there is a
-// network it needs one that it can write, with the person's behind it.
-func (s *finder) maven(root string, offline bool) {
-	repository := "-Dmaven.repo.local.tail=" + filepath.Join(root, "repository")
-	if offline {
-		repository = "-Dmaven.repo.local=" + filepath.Join(root, "repository")
+// Java asks the system for, and use the person's repository. With a network Maven
+// needs one that it can write; from 3.9 on the person's can stand behind it.
+func (s *finder) maven(root string) {
+	home, repository := "MAVEN_OPTS=-Duser.home={HOME} ", filepath.Join(root, "repository")
+	behind := home + "-Dmaven.repo.local.tail=" + repository
+	s.online = append(s.online, behind)
+	lib := filepath.Join(filepath.Dir(filepath.Dir(realOr(s.lookPath("mvn")))), "lib")
+	if hasAnyLike(lib, "maven-core-3.9*.jar", "maven-core-4*.jar") {
+		s.offline = append(s.offline, behind)
+	} else {
+		s.offline = append(s.offline, home+"-Dmaven.repo.local="+repository)
 	}
-	s.env = append(s.env, "MAVEN_OPTS=-Duser.home={HOME} "+repository)
-	s.link(".m2/wrapper", filepath.Join(root, "wrapper"))
+	s.linkAll(".m2/wrapper/dists", filepath.Join(root, "wrapper/dists"))
 	data, err := os.ReadFile(filepath.Join(root, "settings.xml"))
 	if err != nil {
 		return
@@ -324,6 +345,11 @@ func (t *toolchains) write(home string) error {
 			return err
 		}
 	}
+	for _, name := range sorted(t.copies) {
+		if err := copyTree(t.copies[name], filepath.Join(home, name)); err != nil {
+			return err
+		}
+	}
 	for _, name := range sorted(t.files) {
 		at := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
@@ -337,9 +363,13 @@ func (t *toolchains) write(home string) error {
 }
 
 // environ returns the variables for commands whose home directory is home.
-func (t *toolchains) environ(home string) []string {
+func (t *toolchains) environ(home string, networked bool) []string {
+	more := t.offline
+	if networked {
+		more = t.online
+	}
 	var env []string
-	for _, kv := range append([]string{"PATH=" + strings.Join(t.path, ":")}, t.env...) {
+	for _, kv := range slices.Concat([]string{"PATH=" + strings.Join(t.path, ":")}, t.env, more) {
 		env = append(env, strings.ReplaceAll(kv, "{HOME}", home))
 	}
 	return env

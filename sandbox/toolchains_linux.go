@@ -29,13 +29,15 @@ import (
 // table layouts. One that only the workspace names must be Python, and must not be
 // in the home directory of anyone.
 type toolchains struct {
-	found  []tool
-	path   []string          // directories of PATH, by the names that commands know
-	env    []string          // of commands, in which {HOME} stands for their home directory
-	links  map[string]string // of their home directory: name there, what it leads to
-	files  map[string][]byte // of their home directory: name there, content
-	unseen []string          // directories of PATH that commands do not see
-	masked []string          // what a rule denies in what is shown
+	found           []tool
+	path            []string          // directories of PATH, by the names that commands know
+	env             []string          // of commands, in which {HOME} stands for their home directory
+	offline, online []string          // the same of commands without and with a network
+	links           map[string]string // of their home directory: name there, what it leads to
+	copies          map[string]string // of their home directory: name there, directory of which it is a copy
+	files           map[string][]byte // of their home directory: name there, content
+	unseen          []string          // directories of PATH that commands do not see
+	masked          []string          // what a rule denies in what is shown
 }
 
 // A tool is a toolchain with what makes it work.
@@ -70,7 +72,7 @@ type finder struct {
 // commands see a path already.
 func findToolchains(o Options, ws string, base func(string) bool) (*toolchains, error) {
 	s := &finder{o: o, ws: ws, homes: homes(), base: base}
-	s.links, s.files = make(map[string]string), make(map[string][]byte)
+	s.links, s.copies, s.files = make(map[string]string), make(map[string]string), make(map[string][]byte)
 	if home := os.Getenv("HOME"); filepath.IsAbs(home) && filepath.Clean(home) != "/" {
 		s.home = filepath.Clean(home)
 		s.real = realOr(s.home)
@@ -349,10 +351,7 @@ func (s *finder) showPrefix(name, dir, why string) {
 // layoutOf returns the name of the layout that a directory has, or "".
 func layoutOf(dir string) string {
 	for _, l := range layouts {
-		if !slices.ContainsFunc(l.marks, func(pattern string) bool {
-			names, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are valid
-			return len(names) == 0
-		}) {
+		if !slices.ContainsFunc(l.marks, func(pattern string) bool { return !hasAnyLike(dir, pattern) }) {
 			return l.name
 		}
 	}
@@ -492,9 +491,6 @@ func (s *finder) environment() {
 		for _, kv := range t.vars {
 			s.env = append(s.env, strings.ReplaceAll(kv, "{}", t.root))
 		}
-		if t.Name == "cargo" {
-			s.env = append(s.env, "CARGO_HOME={HOME}/.cargo")
-		}
 	}
 	for _, name := range passedTools {
 		if value := os.Getenv(name); filepath.IsAbs(value) && (s.base(value) || within(s.ws, value) ||
@@ -513,14 +509,12 @@ func (s *finder) environment() {
 			s.env = append(s.env, name+"="+value)
 		}
 	}
-	if s.o.Network == NoNetwork || s.o.Network == "" {
-		s.env = append(s.env, offline...)
-	}
+	s.offline = slices.Clone(atOnce)
 }
 
-// offline are the variables with which tools use what they have and say at once
+// atOnce are the variables with which tools use what they have and say at once
 // that they cannot download, instead of trying for minutes.
-var offline = []string{"CARGO_NET_OFFLINE=true", "GOPROXY=off", "UV_OFFLINE=1", "UV_PYTHON_DOWNLOADS=never",
+var atOnce = []string{"CARGO_NET_OFFLINE=true", "GOPROXY=off", "UV_OFFLINE=1", "UV_PYTHON_DOWNLOADS=never",
 	"MISE_OFFLINE=1", "PIP_RETRIES=0", "PIP_DISABLE_PIP_VERSION_CHECK=1", "npm_config_fetch_retries=0",
 	"npm_config_prefer_offline=true", "npm_config_update_notifier=false", "npm_config_audit=false",
 	"npm_config_fund=false"}
@@ -547,6 +541,14 @@ func realOr(path string) string {
 		return real
 	}
 	return path
+}
+
+// hasAnyLike reports whether a directory has a name that matches one of the patterns.
+func hasAnyLike(dir string, patterns ...string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		names, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are valid
+		return len(names) > 0
+	})
 }
 
 func isDir(path string) bool {
