@@ -29,7 +29,7 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 		wanted = sheets[i : i+1]
 	}
 	for _, sheet := range wanted {
-		c, err := readSheet(f, sheet, o.MaxCells)
+		c, formulas, err := readSheet(f, sheet, o.MaxCells)
 		if err != nil {
 			return nil, fmt.Errorf("sheet %q: %w", sheet, err)
 		}
@@ -45,6 +45,13 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 			t.Notes = append(t.Notes,
 				fmt.Sprintf("the sheet %q was read; the sheets are %s", sheet, strings.Join(sheets, ", ")))
 		}
+		if formulas > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf("%d formulas are not computed, and their cells are empty: the file has no values "+
+				"for them. Compute them in Python, or let LibreOffice save the file anew", formulas))
+		}
+		if f.Hidden[sheet] {
+			t.Notes = append(t.Notes, fmt.Sprintf("the sheet %q is hidden in the file", sheet))
+		}
 		return t, nil
 	}
 	return nil, fmt.Errorf("no sheet has a table: %s", strings.Join(sheets, ", "))
@@ -52,14 +59,15 @@ func readXLSX(ctx context.Context, data []byte, o Options) (*Table, error) {
 
 // readSheet reads a sheet. The names of its columns are in the first row that
 // has more than one cell, or in the first row if none has: a single cell above
-// is the title of the table.
-func readSheet(f *ooxml.Book, sheet string, limit int) (*cells, error) {
-	c := &cells{max: limit}
+// is the title of the table. uncomputed is how many formulas have no value.
+func readSheet(f *ooxml.Book, sheet string, limit int) (c *cells, uncomputed int, err error) {
+	c = &cells{max: limit}
 	var titles []string
 	for row, err := range f.Rows(sheet) {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		uncomputed += row.Uncomputed
 		filled := 0
 		for _, v := range row.Cells {
 			if strings.TrimSpace(v) != "" {
@@ -83,7 +91,7 @@ func readSheet(f *ooxml.Book, sheet string, limit int) (*cells, error) {
 	if len(c.names) == 0 && titles != nil {
 		c.head(titles, nil, 0)
 	}
-	return c, nil
+	return c, uncomputed, nil
 }
 
 // head adds the columns that row names, which has so many filled cells. before

@@ -197,12 +197,25 @@ func TestXLSX(t *testing.T) {
 	if _, err := f.NewSheet("Empty"); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := f.NewSheet("Secret"); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		f.SetCellFormula("Sheet1", "C2", "B2*2"), f.SetSheetVisible("Secret", false), f.SetCellValue("Secret", "A1", "s"),
+		f.SetColVisible("Sheet1", "B", false), f.SetRowVisible("Sheet1", 5, false),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 	b, err := f.WriteToBuffer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d, err := read(t, "a.xlsx", b.Bytes(), Options{})
-	has(t, d, err, "[XLSX: 2 sheets: Sheet1, Empty]", `[1 sheet 1 "Sheet1"]`, `| k | a\|b |`, "| x | 0.5 |\n(row 5)\n| far |", `sheet "Empty" is empty`)
+	has(t, d, err, "| x | 0.5 | =B2*2 |", `sheet "Sheet1": 1 formula is not computed`, `[3 sheet 3 "Secret" (hidden)]`,
+		`sheet "Sheet1": row 5 hidden in the file`, `sheet "Sheet1": hidden in the file: column B`)
+	has(t, d, err, "[XLSX: 3 sheets: Sheet1, Empty, Secret (hidden)]", `[1 sheet 1 "Sheet1"]`, `| k | a\|b |`, "(row 5)\n| far |", `sheet "Empty" is empty`)
 }
 
 func TestTablesTextsAndImages(t *testing.T) {

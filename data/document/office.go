@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -155,25 +156,40 @@ func (r *reader) xlsx() error {
 	if err != nil {
 		return fmt.Errorf("it cannot be read as XLSX: %w", err)
 	}
-	n := len(f.Sheets)
-	r.doc.Format, r.doc.About = "XLSX", fmt.Sprintf("%d sheet%s: %s", n, plural(n), strings.Join(f.Sheets, ", "))
-	for i, sheet := range f.Sheets {
+	f.ShowFormulas = true
+	names := make([]string, len(f.Sheets))
+	for i, name := range f.Sheets {
+		if names[i] = name; f.Hidden[name] {
+			names[i] += " (hidden)"
+		}
+	}
+	r.sheets("XLSX", names)
+	for i, name := range f.Sheets {
 		if !r.wants(i+1) || r.full() {
 			continue
 		}
-		if err := r.sheet(f, i+1, sheet); err != nil {
-			r.note("sheet %q: %v", sheet, err)
+		if err := r.sheet(i+1, name, f.Hidden[name], f.Rows(name)); err != nil {
+			r.note("sheet %q: %v", name, err)
 		}
 	}
 	return r.ctx.Err()
 }
 
+// sheets says what a workbook is.
+func (r *reader) sheets(format string, names []string) {
+	n := len(names)
+	r.doc.Format, r.doc.Total = format, n
+	r.doc.About = fmt.Sprintf("%d sheet%s: %s", n, plural(n), strings.Join(names, ", "))
+}
+
 // sheet reads a sheet as rows with bars. Where rows are empty, the number of
 // the next one stands above it.
-func (r *reader) sheet(f *ooxml.Book, n int, name string) error {
+func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row, error]) error {
 	var b strings.Builder
-	last := 0
-	for row, err := range f.Rows(name) {
+	last, formulas := 0, 0
+	var hiddenRows []int
+	var hiddenColumns [][2]int
+	for row, err := range rows {
 		if err != nil {
 			return err
 		}
@@ -185,19 +201,78 @@ func (r *reader) sheet(f *ooxml.Book, n int, name string) error {
 				row.Cells[i] = strings.TrimSuffix(c, " 00:00:00") // of a date without a time
 			}
 			b.WriteString(barRow(row.Cells))
+			if row.Hidden {
+				hiddenRows = append(hiddenRows, row.N)
+			}
 		}
-		last = row.N
+		formulas += row.Uncomputed
+		last, hiddenColumns = row.N, row.HiddenColumns
 	}
 	if last > sheetRows {
 		r.note("sheet %q: the first %d of its %s rows are here; %s",
 			name, sheetRows, humanize.Comma(int64(last)), seeAll)
 	}
+	if formulas > 0 {
+		r.note("sheet %q: %d formula%s not computed: the file has no value for %s, so the formula is shown. "+
+			"Compute it in Python, or let LibreOffice save the file anew", name, formulas, are(formulas), it(formulas))
+	}
+	if len(hiddenRows) > 0 {
+		r.note("sheet %q: row%s %s hidden in the file", name, plural(len(hiddenRows)), ranges(hiddenRows))
+	}
+	if len(hiddenColumns) > 0 {
+		r.note("sheet %q: hidden in the file: column%s %s", name, plural(len(hiddenColumns)), columnRanges(hiddenColumns))
+	}
 	if b.Len() == 0 {
 		r.note("sheet %q is empty", name)
 		return nil
 	}
-	r.add(n, fmt.Sprintf("sheet %d %q", n, name), b.String())
+	label := fmt.Sprintf("sheet %d %q", n, name)
+	if hidden {
+		label += " (hidden)"
+	}
+	r.add(n, label, b.String())
 	return nil
+}
+
+// are returns the ending of a noun, and the verb.
+func are(n int) string {
+	if n == 1 {
+		return " is"
+	}
+	return "s are"
+}
+
+// it returns the pronoun of so many things.
+func it(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}
+
+// columnRanges writes ranges of columns by their letters, such as C, F-H.
+func columnRanges(all [][2]int) string {
+	var parts []string
+	for _, c := range all {
+		part := columnName(c[0])
+		if c[1] > c[0] {
+			part += "-" + columnName(c[1])
+		}
+		if parts = append(parts, part); len(parts) == 20 {
+			parts = append(parts, "…")
+			break
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// columnName returns the letters of a column, from 1.
+func columnName(n int) string {
+	name := ""
+	for ; n > 0; n = (n - 1) / 26 {
+		name = string(rune('A'+(n-1)%26)) + name
+	}
+	return name
 }
 
 var cellText = strings.NewReplacer("\n", " ", "|", `\|`)

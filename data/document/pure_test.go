@@ -61,3 +61,9 @@ func TestNotesAreLimited(t *testing.T) {
 		t.Error(len(r.doc.Notes))
 	}
 }
+
+func TestColumnRanges(t *testing.T) {
+	if got := columnRanges([][2]int{{1, 1}, {26, 28}, {703, 703}}); got != "A, Z-AB, AAA" {
+		t.Error(got)
+	}
+}

@@ -108,9 +108,11 @@ func TestColumnIndex(t *testing.T) {
 	}
 }
 
-func TestIsDateFormat(t *testing.T) {
-	for code, want := range map[string]bool{"yyyy-mm-dd": true, "D.M.YY": true, "0.00": false, `0"years"`: false, `"on" yy`: true, "h:mm": false} {
-		if got := isDateFormat(code); got != want {
+func TestFormatOf(t *testing.T) {
+	for code, want := range map[string]format{"yyyy-mm-dd": dateFormat, "D.M.YY": dateFormat, "dd/mm": dateFormat, "0.00": plainNumber,
+		`0"years"`: plainNumber, `"on" yy`: dateFormat, "h:mm": timeFormat, "mm:ss": timeFormat, "[h]:mm": plainNumber,
+		`[Red]0.0\m`: plainNumber, "[$-409]d-mmm": dateFormat, "0;[Red]-0 dd m": plainNumber} {
+		if got := formatOf(code); got != want {
 			t.Errorf("%s: %v", code, got)
 		}
 	}

@@ -14,23 +14,40 @@ import (
 // A Book is a workbook (SpreadsheetML, ECMA-376 part 1, section 18). It has the
 // values of cells as they are stored, not as a number format shows them; only
 // dates, which are stored as numbers of days, are written as dates. Formulas
-// have the value that was last calculated. A Book is not safe for concurrent
-// use.
+// have the value that was last calculated; where none is stored, the cell is empty,
+// or the formula if ShowFormulas is set. A Book is not safe for concurrent use.
 type Book struct {
-	Sheets []string // their names, in order, without sheets that are charts
+	Sheets       []string        // their names, in order, without sheets that are charts
+	Hidden       map[string]bool // of Sheets, those that Excel does not show
+	ShowFormulas bool            // see Book
 
 	file    *File
 	parts   map[string]string // by sheet
 	strings []string          // shared by cells
-	dates   []bool            // by style: whether it shows a date
+	formats []format          // by style
+	shared  map[string]string // the cells whose formula others of the sheet share
 	epoch   time.Time         // of numbers of days
 }
 
 // A Row is one that has cells.
 type Row struct {
-	N     int      // from 1
-	Cells []string // up to the last one that is stored; "" is empty
+	N          int      // from 1
+	Cells      []string // up to the last one that is stored; "" is empty
+	Hidden     bool     // Excel does not show it
+	Uncomputed int      // formulas in it without a stored value
+	// HiddenColumns are the ranges of the sheet's columns, from 1, that Excel does not
+	// show. All rows of a sheet share them.
+	HiddenColumns [][2]int
 }
+
+// A format is what a style makes of a number.
+type format int
+
+const (
+	plainNumber format = iota
+	dateFormat
+	timeFormat // of a day, without its date
+)
 
 // maxStrings is how many texts cells may share. Each takes memory even if it is
 // empty.
@@ -57,7 +74,7 @@ func OpenBook(ctx context.Context, data []byte, limit int64) (*Book, error) {
 	if len(main) == 0 {
 		return nil, errors.New("it has no workbook in it")
 	}
-	b := &Book{file: f, parts: make(map[string]string), epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	b := &Book{file: f, parts: make(map[string]string), Hidden: make(map[string]bool), epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
 	return b, b.read(main[0].Part)
 }
 
@@ -92,6 +109,8 @@ func (b *Book) read(workbook string) error {
 			if p := byID[attr(e, "id")]; p != "" {
 				b.Sheets = append(b.Sheets, attr(e, "name"))
 				b.parts[attr(e, "name")] = p
+				state := attr(e, "state")
+				b.Hidden[attr(e, "name")] = state == "hidden" || state == "veryHidden"
 			}
 		}
 		return nil
@@ -131,40 +150,69 @@ func (b *Book) readStrings(part string) error {
 	})
 }
 
-// readStyles finds out which styles of cells show dates: by the numbers of
+// readStyles finds out which styles of cells show dates and times: by the numbers of
 // built-in formats (section 18.8.30), or by the code of a custom one.
 func (b *Book) readStyles(part string) error {
-	custom := make(map[string]bool)
+	custom := make(map[string]format)
 	inCellFormats := false
 	return b.file.elements(part, func(_ *decoder, e xml.StartElement) error {
 		switch e.Name.Local {
 		case "numFmt":
-			custom[attr(e, "numFmtId")] = isDateFormat(attr(e, "formatCode"))
+			custom[attr(e, "numFmtId")] = formatOf(attr(e, "formatCode"))
 		case "cellXfs", "cellStyleXfs", "cellStyles", "dxfs":
 			inCellFormats = e.Name.Local == "cellXfs"
 		case "xf":
 			if inCellFormats {
 				id := attr(e, "numFmtId")
 				n, _ := strconv.Atoi(id) // 0, the general format, if it is no number
-				b.dates = append(b.dates, custom[id] || n >= 14 && n <= 17 || n == 22 || n >= 27 && n <= 36)
+				kind := custom[id]
+				switch {
+				case n >= 14 && n <= 17, n == 22, n >= 27 && n <= 36:
+					kind = dateFormat
+				case n >= 18 && n <= 21, n == 45, n == 47:
+					kind = timeFormat
+				}
+				b.formats = append(b.formats, kind)
 			}
 		}
 		return nil
 	})
 }
 
-// isDateFormat reports whether a number format shows a year.
-func isDateFormat(code string) bool {
-	quoted := false
+// formatOf returns what a number format shows: a date if it has a year, or a day and
+// a month; else a time if it has hours and minutes, or minutes and seconds. Hours in
+// brackets count on after a day, so they are left as numbers. What is quoted, escaped
+// or in brackets is no part of a date.
+func formatOf(code string) format {
+	has := make(map[rune]bool)
+	quoted, bracket, escaped := false, false, false
+	code, _, _ = strings.Cut(code, ";") // the format of positive numbers
 	for _, r := range strings.ToLower(code) {
 		switch {
+		case escaped:
+			escaped = false
+		case r == '\\' || r == '_' || r == '*':
+			escaped = true
 		case r == '"':
 			quoted = !quoted
-		case !quoted && r == 'y':
-			return true
+		case quoted:
+		case r == '[':
+			bracket = true
+		case r == ']':
+			bracket = false
+		case bracket && r == 'h':
+			return plainNumber
+		case !bracket:
+			has[r] = true
 		}
 	}
-	return false
+	switch {
+	case has['y'], has['d'] && has['m']:
+		return dateFormat
+	case has['m'] && (has['h'] || has['s']):
+		return timeFormat
+	}
+	return plainNumber
 }
 
 // errStop ends elements early.
@@ -175,7 +223,16 @@ var errStop = errors.New("stop")
 func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		row := Row{}
+		b.shared = make(map[string]string)
+		var hidden [][2]int
 		err := b.file.elements(b.parts[sheet], func(d *decoder, e xml.StartElement) error {
+			if e.Name.Local == "col" && isTrue(attr(e, "hidden")) && len(hidden) < maxColumns {
+				first, err1 := strconv.Atoi(attr(e, "min"))
+				last, err2 := strconv.Atoi(attr(e, "max"))
+				if err1 == nil && err2 == nil && first >= 1 && last >= first {
+					hidden = append(hidden, [2]int{first, min(last, maxColumns)})
+				}
+			}
 			if e.Name.Local != "row" {
 				return nil
 			}
@@ -186,8 +243,8 @@ func (b *Book) Rows(sheet string) iter.Seq2[Row, error] {
 			if n > maxRows {
 				return fmt.Errorf("there is no row %d", n)
 			}
-			row = Row{N: n}
-			if row.Cells, err = b.cells(d); err != nil {
+			row = Row{N: n, Hidden: isTrue(attr(e, "hidden")), HiddenColumns: hidden}
+			if err = b.cells(d, &row); err != nil {
 				return err
 			}
 			if len(row.Cells) > 0 && !yield(row, nil) {
@@ -220,9 +277,12 @@ func children(d *decoder, visit func(e xml.StartElement) error) error {
 	}
 }
 
+func isTrue(v string) bool { return v == "1" || v == "true" }
+
 // cells reads the cells of a row.
-func (b *Book) cells(d *decoder) (all []string, err error) {
-	err = children(d, func(e xml.StartElement) error {
+func (b *Book) cells(d *decoder, row *Row) error {
+	var all []string
+	err := children(d, func(e xml.StartElement) error {
 		if e.Name.Local != "c" {
 			return d.Skip()
 		}
@@ -230,14 +290,18 @@ func (b *Book) cells(d *decoder) (all []string, err error) {
 		if err != nil {
 			return err
 		}
-		v, err := b.cell(d, attr(e, "t"), attr(e, "s"))
+		v, uncomputed, err := b.cell(d, attr(e, "r"), attr(e, "t"), attr(e, "s"))
+		if uncomputed {
+			row.Uncomputed++
+		}
 		for len(all) <= at {
 			all = append(all, "")
 		}
 		all[at] = v
 		return err
 	})
-	return all, err
+	row.Cells = all
+	return err
 }
 
 // columnIndex returns the index of a cell such as "AB12" in its row; that of a
@@ -261,15 +325,52 @@ func columnIndex(ref string, next int) (int, error) {
 	return n - 1, nil
 }
 
-// cell reads the value of a cell of a type (section 18.18.11) and a style.
-func (b *Book) cell(d *decoder, typ, style string) (value string, err error) {
+// cell reads the value of a cell of a type (section 18.18.11) and a style. uncomputed
+// says that it has a formula, but no value.
+func (b *Book) cell(d *decoder, ref, typ, style string) (value string, uncomputed bool, err error) {
+	formula, isFormula, isStored := "", false, false
 	err = children(d, func(e xml.StartElement) (err error) {
-		if e.Name.Local != "v" && e.Name.Local != "is" {
-			return d.Skip()
+		switch e.Name.Local {
+		case "v", "is":
+			isStored = true
+			value, err = cellText(d)
+		case "f":
+			isFormula = true
+			if formula, err = cellText(d); attr(e, "t") == "shared" {
+				formula = b.sharedFormula(attr(e, "si"), ref, formula)
+			}
+		default:
+			err = d.Skip()
 		}
-		value, err = cellText(d)
 		return err
 	})
+	if isFormula && value == "" && !(isStored && typ == "str") { // a computed text may be empty
+		if !b.ShowFormulas {
+			return "", true, err
+		}
+		return "=" + formula, true, err
+	}
+	value, err = b.value(value, typ, style, err)
+	return value, false, err
+}
+
+// maxShared is how many formulas are kept that others share.
+const maxShared = 10_000
+
+// sharedFormula returns the formula of a cell that shares it with others. The first of
+// them has its text; the others are that one moved.
+func (b *Book) sharedFormula(id, ref, formula string) string {
+	if formula != "" {
+		if len(b.shared) < maxShared {
+			b.shared[id] = ref
+		}
+		return formula
+	}
+	return "the formula of " + b.shared[id] + ", moved"
+}
+
+// value returns the text of a stored value. It passes on an error.
+func (b *Book) value(value, typ, style string, err error) (string, error) {
 	switch typ {
 	case "s":
 		if i, err := strconv.Atoi(value); err == nil && i >= 0 && i < len(b.strings) {
@@ -279,9 +380,15 @@ func (b *Book) cell(d *decoder, typ, style string) (value string, err error) {
 	case "b":
 		return map[string]string{"1": "TRUE", "0": "FALSE"}[value], err
 	case "", "n":
-		if s, err := strconv.Atoi(style); err == nil && s >= 0 && s < len(b.dates) && b.dates[s] {
-			return b.date(value), nil
+		s, broken := strconv.Atoi(style)
+		if broken != nil || s < 0 || s >= len(b.formats) || b.formats[s] == plainNumber {
+			break
 		}
+		date := b.date(value)
+		if clock := strings.TrimPrefix(date, b.epoch.Format(time.DateOnly)+" "); b.formats[s] == timeFormat {
+			return clock, err
+		}
+		return date, err
 	}
 	return value, err
 }

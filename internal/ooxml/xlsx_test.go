@@ -46,6 +46,7 @@ func rows(t testing.TB, data []byte) string {
 	if err != nil {
 		return err.Error()
 	}
+	b.ShowFormulas = true
 	var out strings.Builder
 	for _, s := range b.Sheets {
 		for r, err := range b.Rows(s) {
@@ -65,6 +66,8 @@ func TestCells(t *testing.T) {
 		`<row><c><v>1.5</v></c><c t="b"><v>1</v></c><c t="str"><f>A1&amp;"x"</f><v>1.5x</v></c></row>`:                      "One 1: 1.5|TRUE|1.5x\n",
 		`<row r="1"><c r="A1" t="inlineStr"><is><t>in </t><r><t>line</t></r></is></c><c r="B1" t="e"><v>#N/A</v></c></row>`: "One 1: in line|#N/A\n",
 		`<row r="1"><c r="A1" s="1"><v>45000</v></c><c r="B1" s="2"><v>0.5</v></c><c r="C1" s="3"><v>7</v></c></row>`:       "One 1: 2023-03-15 00:00:00|1899-12-30 12:00:00|7\n",
+		`<row r="1"><c r="A1"><f>B1*2</f><v></v></c><c r="B1"><f t="shared" si="0" ref="B1:B2">C1+1</f></c><c r="C1" t="str"><f>""</f><v></v></c></row>` +
+			`<row r="2"><c r="B2"><f t="shared" si="0"/></c><c r="C2"><f>1+1</f><v>2</v></c></row>`: "One 1: =B1*2|=C1+1|\nOne 2: |=the formula of B1, moved|2\n",
 		`<row r="1"/><row r="9"><c r="XFD9"><v>1</v></c></row>`:                                                             "One 9: " + strings.Repeat("|", 16383) + "1\n",
 		`<row r="1"><c r="ZZZZ1"><v>1</v></c></row>`:                                                                        "error: there is no cell ZZZZ1\n",
 		`<row r="1"><c r="A1" t="s"><v>99</v></c><c r="B1" s="77"><v>3</v></c></row>`:                                       "One 1: |3\n",
@@ -80,6 +83,28 @@ func TestCells(t *testing.T) {
 	big := parts("<worksheet><sheetData>" + strings.Repeat("<row><c><v>1</v></c></row>", 100_000) + "</sheetData></worksheet>")
 	if got := rows(t, book(t, big)); !strings.Contains(got, "unpacks to more than") {
 		t.Error("what unpacks to too much was read")
+	}
+}
+
+// TestHidden: what Excel does not show is read, and marked.
+func TestHidden(t *testing.T) {
+	p := parts(`<worksheet><cols><col min="2" max="3" hidden="1"/><col min="5" max="5" hidden="0"/></cols><sheetData>` +
+		`<row r="1"><c><v>1</v></c></row><row r="2" hidden="1"><c><f>A1</f></c></row></sheetData></worksheet>`)
+	p["xl/workbook.xml"] = strings.Replace(p["xl/workbook.xml"], `name="One"`, `name="One" state="veryHidden"`, 1)
+	b, err := OpenBook(t.Context(), book(t, p), 1<<20)
+	if err != nil || !b.Hidden["One"] {
+		t.Fatal(err, b.Hidden)
+	}
+	var got []Row
+	for r, err := range b.Rows("One") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, r)
+	}
+	want := "[{1 [1] false 0 [[2 3]]} {2 [] true 1 [[2 3]]}]"
+	if s := fmt.Sprint(got); s != want {
+		t.Errorf("%s, want %s", s, want)
 	}
 }
 
