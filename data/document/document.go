@@ -1,5 +1,5 @@
-// Package document reads documents as text that a model can work with: PDF,
-// DOCX, PPTX, XLSX, tables, images and archives. The text comes part by part,
+// Package document reads documents as text that a model can work with: PDF, Office
+// files of all ages, OpenDocument, RTF, EPUB, mail, pages, tables, images and archives. The text comes part by part,
 // each with the number of its page, slide or sheet.
 //
 // [Read] reads a file of a file system, [Bytes] one in memory. [NewTool]
@@ -202,9 +202,8 @@ func (r *reader) read() error {
 		return r.pdf()
 	case begins("PK\x03\x04"), begins("PK\x05\x06"):
 		return r.zip()
-	case begins("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-		return errors.New("an encrypted Office file, or one from before 2007 (.doc, .xls, .ppt): " +
-			"save it as DOCX, XLSX or PPTX without a password (libreoffice --headless --convert-to docx)")
+	case isOLE(d):
+		return r.ole()
 	case begins("\x1f\x8b"):
 		return r.gzip()
 	case isTar(d):
@@ -217,19 +216,55 @@ func (r *reader) read() error {
 	case strings.HasPrefix(http.DetectContentType(d), "image/"), begins("II*\x00"), begins("MM\x00*"):
 		return r.image()
 	case begins(`{\rtf`):
-		return errors.New("RTF cannot be read here: convert it with a program " +
-			"(libreoffice --headless --convert-to docx)")
+		return r.rtf()
+	case isMailbox(ext, d):
+		return r.mailbox()
+	case isMail(ext, d):
+		return r.mail()
+	case isHTML(ext):
+		return r.html()
 	}
 	return r.text()
 }
 
+// otherKinds are formats that are not read: how they begin at an offset, and what
+// helps.
+var otherKinds = []struct {
+	at          int
+	begin, help string
+}{
+	{0, "%!PS", "PostScript: convert it to PDF (ps2pdf)"},
+	{0, "AT&TFORM", "a DjVu document: djvutxt gives its text"},
+	{60, "BOOKMOBI", "a book for the Kindle: convert it (ebook-convert book.mobi book.epub)"},
+	{4, "Standard Jet DB", "an Access database: mdb-export (mdbtools) gives its tables"},
+	{4, "Standard ACE DB", "an Access database: mdb-export (mdbtools) gives its tables"},
+	{0, "\xffWPC", "a document of WordPerfect: convert it (libreoffice --headless --convert-to docx)"},
+	{0, "AC10", "a drawing of AutoCAD: export it as PDF"},
+	{4, "ftyp", "a video or a sound: a program can transcribe what is said in it"},
+	{0, "ID3", "a sound: a program can transcribe what is said in it"},
+	{0, "OggS", "a sound: a program can transcribe what is said in it"},
+}
+
+// otherKind is the error for a format that is known and not read, or nil.
+func otherKind(d []byte) error {
+	for _, k := range otherKinds {
+		if len(d) > k.at && bytes.HasPrefix(d[k.at:], []byte(k.begin)) {
+			return errors.New(k.help)
+		}
+	}
+	return nil
+}
+
 // text reads a file that already is text.
 func (r *reader) text() error {
+	if err := otherKind(r.data); err != nil {
+		return err
+	}
 	binary := bytes.IndexByte(r.data[:min(len(r.data), 8000)], 0) >= 0
 	head := r.data[:min(len(r.data), 4096)]
 	if binary || !utf8.Valid(head) && !mostlyText(head) {
-		return fmt.Errorf("not a document that can be read: %s. PDF, DOCX, PPTX, XLSX, CSV, JSON, Parquet, "+
-			"SQLite, images, zip and tar can", http.DetectContentType(r.data))
+		return fmt.Errorf("not a document that can be read: %s. PDF, Office files, OpenDocument, RTF, EPUB, "+
+			"mail, HTML, CSV, JSON, Parquet, SQLite, images, zip and tar can", http.DetectContentType(r.data))
 	}
 	r.doc.Format, r.doc.About = "text", fmt.Sprintf("%d lines", bytes.Count(r.data, []byte{'\n'})+1)
 	r.add(1, "text", string(bytes.TrimPrefix(r.data, []byte("\ufeff"))))

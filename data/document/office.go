@@ -3,9 +3,11 @@ package document
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -34,8 +36,15 @@ func (r *reader) zip() error {
 	case has["xl/workbook.xml"]:
 		return r.xlsx()
 	case has["content.xml"] && has["mimetype"]:
-		return errors.New("OpenDocument files cannot be read here: convert it with a program " +
-			"(libreoffice --headless --convert-to docx)")
+		return r.office(r.odf)
+	case has["xl/workbook.bin"]:
+		return errors.New("a binary workbook (XLSB): save it as XLSX (libreoffice --headless --convert-to xlsx)")
+	case has["Index/Document.iwa"], has["Index.zip"] && has["QuickLook/Preview.pdf"]:
+		return errors.New("a document of Apple's Pages, Numbers or Keynote: export it as PDF or as an Office file")
+	case has["FixedDocumentSequence.fdseq"], has["FixedDocSeq.fdseq"]:
+		return errors.New("an XPS document: convert it to PDF (xpstopdf)")
+	case has["META-INF/container.xml"]:
+		return r.office(r.epub)
 	}
 	return r.archive(z)
 }
@@ -68,10 +77,32 @@ func (r *reader) docx(f *ooxml.File) error {
 			r.note("%v", err)
 		}
 	}
+	r.edges(f, pages)
 	if n := text.Pictures; n > 0 {
 		r.note("%d picture%s in it not shown: unpack the file (it is a zip; see word/media)", n, plural(n))
 	}
 	return nil
+}
+
+// edges reads the headers and footers of a DOCX, each text once.
+func (r *reader) edges(f *ooxml.File, page int) {
+	relations, _ := f.Relations("word/document.xml")
+	var all []string
+	for _, rel := range relations {
+		if rel.Type != "header" && rel.Type != "footer" || len(all) > 100 {
+			continue
+		}
+		var b strings.Builder
+		if _, err := r.word(f, rel.Part, page, func(_ int, s string) { b.WriteString(s + "\n") }); err != nil {
+			r.note("%v", err)
+		}
+		if t := strings.TrimSpace(b.String()); t != "" && !slices.Contains(all, rel.Type+": "+t) {
+			all = append(all, rel.Type+": "+t)
+		}
+	}
+	if len(all) > 0 {
+		r.add(page, "headers and footers", strings.Join(all, "\n"))
+	}
 }
 
 // word reads a part of a DOCX. An error names the part.
@@ -107,6 +138,9 @@ func (r *reader) pptx(f *ooxml.File) error {
 		if notes := speakerNotes(f, name); notes != "" {
 			text += "\nNotes:\n" + notes
 		}
+		if comments := slideComments(f, name); comments != "" {
+			text += "\nComments:\n" + comments
+		}
 		switch {
 		case strings.TrimSpace(text) != "":
 			r.add(n, fmt.Sprintf("slide %d", n), text)
@@ -140,6 +174,26 @@ func speakerNotes(f *ooxml.File, slide string) string {
 		}
 	}
 	return ""
+}
+
+// slideComments returns what people said about a slide, or "".
+func slideComments(f *ooxml.File, slide string) string {
+	relations, _ := f.Relations(slide)
+	var b strings.Builder
+	for _, r := range relations {
+		if r.Type != "comments" && r.Type != "comment" {
+			continue
+		}
+		inText := false
+		_ = walk(f, r.Part, func(e xml.StartElement) { inText = e.Name.Local == "text" || e.Name.Local == "t" },
+			func(string) { inText = false },
+			func(s []byte) {
+				if inText {
+					b.WriteString(strings.TrimSpace(string(s)) + "\n")
+				}
+			})
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // sheetRows is how many rows of a sheet become text. For more there are tools

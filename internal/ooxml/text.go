@@ -36,6 +36,34 @@ func tokens(r io.Reader, h handler) error {
 	}
 }
 
+// Walk passes the tokens of an XML part on, within the bounds of this package: the
+// start of each element, the local name of each that ends, and texts, which are valid
+// until the function returns. end and text may be nil.
+func Walk(r io.Reader, start func(xml.StartElement), end func(name string), text func([]byte)) error {
+	return tokens(r, walker{start, end, text})
+}
+
+// A walker is the handler of [Walk].
+type walker struct {
+	onStart func(xml.StartElement)
+	onEnd   func(string)
+	onText  func([]byte)
+}
+
+func (w walker) start(e xml.StartElement) { w.onStart(e) }
+
+func (w walker) end(name string) {
+	if w.onEnd != nil {
+		w.onEnd(name)
+	}
+}
+
+func (w walker) text(s []byte) {
+	if w.onText != nil {
+		w.onText(s)
+	}
+}
+
 // A Text is what Word found in a part.
 type Text struct {
 	LastPage int // the number of the last page

@@ -165,18 +165,38 @@ func (b *Book) readStyles(part string) error {
 			if inCellFormats {
 				id := attr(e, "numFmtId")
 				n, _ := strconv.Atoi(id) // 0, the general format, if it is no number
-				kind := custom[id]
-				switch {
-				case n >= 14 && n <= 17, n == 22, n >= 27 && n <= 36:
-					kind = dateFormat
-				case n >= 18 && n <= 21, n == 45, n == 47:
-					kind = timeFormat
+				kind, isCustom := custom[id]
+				if !isCustom {
+					kind = builtIn(n)
 				}
 				b.formats = append(b.formats, kind)
 			}
 		}
 		return nil
 	})
+}
+
+// builtIn returns what a built-in number format shows (section 18.8.30).
+func builtIn(n int) format {
+	switch {
+	case n >= 14 && n <= 17, n == 22, n >= 27 && n <= 36:
+		return dateFormat
+	case n >= 18 && n <= 21, n == 45, n == 47:
+		return timeFormat
+	}
+	return plainNumber
+}
+
+// FormatNumber writes a number that a cell stores as Book does, by the number of its
+// format and the code of it, which is empty for a built-in one. epoch is the day 0.
+func FormatNumber(value string, number int, code string, epoch time.Time) string {
+	kind := builtIn(number)
+	if code != "" {
+		kind = formatOf(code)
+	}
+	b := Book{formats: []format{kind}, epoch: epoch}
+	text, _ := b.value(value, "n", "0", nil)
+	return text
 }
 
 // formatOf returns what a number format shows: a date if it has a year, or a day and

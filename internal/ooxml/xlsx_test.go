@@ -68,10 +68,10 @@ func TestCells(t *testing.T) {
 		`<row r="1"><c r="A1" s="1"><v>45000</v></c><c r="B1" s="2"><v>0.5</v></c><c r="C1" s="3"><v>7</v></c></row>`:       "One 1: 2023-03-15 00:00:00|1899-12-30 12:00:00|7\n",
 		`<row r="1"><c r="A1"><f>B1*2</f><v></v></c><c r="B1"><f t="shared" si="0" ref="B1:B2">C1+1</f></c><c r="C1" t="str"><f>""</f><v></v></c></row>` +
 			`<row r="2"><c r="B2"><f t="shared" si="0"/></c><c r="C2"><f>1+1</f><v>2</v></c></row>`: "One 1: =B1*2|=C1+1|\nOne 2: |=the formula of B1, moved|2\n",
-		`<row r="1"/><row r="9"><c r="XFD9"><v>1</v></c></row>`:                                                             "One 9: " + strings.Repeat("|", 16383) + "1\n",
-		`<row r="1"><c r="ZZZZ1"><v>1</v></c></row>`:                                                                        "error: there is no cell ZZZZ1\n",
-		`<row r="1"><c r="A1" t="s"><v>99</v></c><c r="B1" s="77"><v>3</v></c></row>`:                                       "One 1: |3\n",
-		`<row r="1"><c r="A1"><v>1</v>`:                                                                                     "error: ",
+		`<row r="1"/><row r="9"><c r="XFD9"><v>1</v></c></row>`:                       "One 9: " + strings.Repeat("|", 16383) + "1\n",
+		`<row r="1"><c r="ZZZZ1"><v>1</v></c></row>`:                                  "error: there is no cell ZZZZ1\n",
+		`<row r="1"><c r="A1" t="s"><v>99</v></c><c r="B1" s="77"><v>3</v></c></row>`: "One 1: |3\n",
+		`<row r="1"><c r="A1"><v>1</v>`:                                               "error: ",
 	} {
 		if got := rows(t, book(t, parts("<worksheet><sheetData>"+sheet+"</sheetData></worksheet>"))); !strings.HasPrefix(got, want) || want == "" {
 			t.Errorf("%s\ngives %q, want %q", sheet, got, want)

@@ -1,0 +1,400 @@
+package document
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/ooxml"
+)
+
+// maxCells is how many cells of an OpenDocument workbook are read: a few bytes can
+// stand for all cells of a sheet.
+const maxCells = 1 << 20
+
+// odf reads an OpenDocument file (ISO 26300): a text, a workbook or a presentation.
+func (r *reader) odf(f *ooxml.File) error {
+	if manifest, err := r.part(f, "META-INF/manifest.xml"); err == nil && strings.Contains(string(manifest), "encryption-data") {
+		return errPassword("the document", "LibreOffice")
+	}
+	o := &odf{r: r, page: 1, hiddenStyles: make(map[string]bool)}
+	err := walk(f, "content.xml", o.start, o.end, o.text)
+	if err == nil && o.kind == "" {
+		return errors.New("it has no OpenDocument text, workbook or presentation in it")
+	}
+	if err != nil && len(o.sheets) == 0 && len(r.doc.Parts) == 0 && o.out.Len() == 0 {
+		return err
+	}
+	if err != nil {
+		r.note("the document is read up to a fault: %v", err)
+	}
+	switch o.kind {
+	case "spreadsheet":
+		return o.book()
+	case "presentation", "drawing":
+		r.doc.Format, r.doc.Total = "ODP", o.slides
+		r.doc.About = fmt.Sprintf("%d slide%s", o.slides, plural(o.slides))
+	default:
+		o.flush()
+		r.doc.Format, r.doc.About = "ODT", fmt.Sprintf("%d page%s, as far as the file says", o.page, plural(o.page))
+		if len(o.notes) > 0 {
+			r.add(o.page, "notes", strings.Join(o.notes, "\n"))
+		}
+		if o.pictures > 0 {
+			r.note("%d picture%s in it not shown: unpack the file (it is a zip; see Pictures)", o.pictures, plural(o.pictures))
+		}
+	}
+	return nil
+}
+
+// An odf is the state of reading content.xml.
+type odf struct {
+	r        *reader
+	kind     string // of the body: text, spreadsheet, presentation
+	page     int
+	slides   int
+	pictures int
+	out      strings.Builder
+	para     strings.Builder
+	open     []string // elements
+	level    int      // of a heading; 0 for a paragraph
+	lists    int
+	skipped  int // the depth at which something began that is left out; 0 if nothing
+	notes    []string
+
+	tables  int
+	cells   []string
+	content []string
+	rows    int
+
+	sheets       []*odfSheet
+	cell         odfCell
+	total        int // cells
+	style        string
+	hiddenStyles map[string]bool
+}
+
+// An odfSheet is a sheet of a workbook.
+type odfSheet struct {
+	name    string
+	hidden  bool
+	rows    []ooxml.Row
+	next    int // the number of the next row
+	repeat  int // of the current one
+	row     ooxml.Row
+	columns int // that were declared
+	hiddens [][2]int
+}
+
+// An odfCell is the cell that is being read.
+type odfCell struct {
+	repeat         int
+	value, formula string
+}
+
+func (o *odf) inside(name string) bool {
+	for _, e := range o.open {
+		if e == name {
+			return true
+		}
+	}
+	return false
+}
+
+// repeated returns a number of repetitions, from 1 up to most.
+func repeated(e xml.StartElement, name string, most int) int {
+	n, err := strconv.Atoi(xmlAttr(e, name))
+	if err != nil || n < 1 {
+		return 1
+	}
+	return min(n, most)
+}
+
+func (o *odf) start(e xml.StartElement) {
+	name := e.Name.Local
+	o.open = append(o.open, name)
+	if o.skipped > 0 {
+		return
+	}
+	switch name {
+	case "text", "spreadsheet", "presentation", "drawing":
+		if len(o.open) > 1 && o.open[len(o.open)-2] == "body" {
+			o.kind = name
+		}
+	case "tracked-changes", "forms", "settings":
+		o.skipped = len(o.open)
+	case "style":
+		o.style = xmlAttr(e, "name")
+	case "table-properties":
+		if xmlAttr(e, "display") == "false" {
+			o.hiddenStyles[o.style] = true
+		}
+	case "h":
+		o.level = repeated(e, "outline-level", 6)
+	case "list":
+		o.lists++
+	case "s":
+		o.para.WriteString(strings.Repeat(" ", repeated(e, "c", 200)))
+	case "tab":
+		o.para.WriteByte('\t')
+	case "line-break":
+		o.para.WriteByte('\n')
+	case "soft-page-break":
+		o.turn()
+	case "image":
+		o.pictures++
+	case "page":
+		if o.kind == "presentation" || o.kind == "drawing" {
+			o.slides++
+		}
+	case "notes":
+		o.out.WriteString("\nNotes:\n")
+	case "note", "annotation":
+		// Their text is collected apart: what the paragraph has so far waits.
+		o.out.WriteString(o.para.String())
+		o.para.Reset()
+	default:
+		o.startTable(name, e)
+	}
+}
+
+// startTable begins a table of a text, or a sheet.
+func (o *odf) startTable(name string, e xml.StartElement) {
+	if o.kind != "spreadsheet" {
+		switch name {
+		case "table":
+			o.tables++
+			o.rows = 0
+		case "table-row":
+			o.cells = nil
+		case "table-cell":
+			o.content = nil
+		}
+		return
+	}
+	if name == "table" {
+		o.sheets = append(o.sheets, &odfSheet{name: xmlAttr(e, "name"), hidden: o.hiddenStyles[xmlAttr(e, "style-name")], next: 1})
+		return
+	}
+	if len(o.sheets) == 0 {
+		return
+	}
+	s := o.sheets[len(o.sheets)-1]
+	hidden := xmlAttr(e, "visibility") == "collapse" || xmlAttr(e, "visibility") == "filter"
+	switch name {
+	case "table-column":
+		n := repeated(e, "number-columns-repeated", 16_384)
+		if hidden && len(s.hiddens) < 1000 {
+			s.hiddens = append(s.hiddens, [2]int{s.columns + 1, s.columns + n})
+		}
+		s.columns += n
+	case "table-row":
+		s.repeat = repeated(e, "number-rows-repeated", 1<<20)
+		s.row = ooxml.Row{N: s.next, Hidden: hidden}
+	case "table-cell", "covered-table-cell":
+		o.content = nil
+		o.cell = odfCell{repeat: repeated(e, "number-columns-repeated", 16_384), formula: xmlAttr(e, "formula")}
+		for _, a := range []string{"value", "date-value", "time-value", "boolean-value"} {
+			if v := xmlAttr(e, a); v != "" && xmlAttr(e, "value-type") != "string" {
+				o.cell.value = v
+			}
+		}
+	}
+}
+
+func (o *odf) end(name string) {
+	depth := len(o.open)
+	if depth > 0 {
+		o.open = o.open[:depth-1]
+	}
+	if o.skipped > 0 {
+		if depth == o.skipped {
+			o.skipped = 0
+		}
+		return
+	}
+	switch name {
+	case "p", "h":
+		o.endParagraph(name == "h")
+	case "list":
+		if o.lists--; o.lists == 0 {
+			o.out.WriteByte('\n')
+		}
+	case "page":
+		if o.kind == "presentation" || o.kind == "drawing" {
+			o.r.add(o.slides, fmt.Sprintf("slide %d", o.slides), o.out.String())
+			o.out.Reset()
+		}
+	case "table":
+		if o.kind != "spreadsheet" {
+			o.tables--
+			o.out.WriteByte('\n')
+		}
+	case "table-row":
+		o.endRow()
+	case "table-cell", "covered-table-cell":
+		o.endCell()
+	}
+}
+
+// endParagraph writes a paragraph, or puts it into the cell or the note that it is in.
+func (o *odf) endParagraph(heading bool) {
+	text := strings.TrimSpace(o.para.String())
+	o.para.Reset()
+	switch {
+	case text == "":
+	case o.inside("annotation"):
+		o.notes = append(o.notes, "comment: "+text)
+	case o.inside("note"):
+		o.notes = append(o.notes, "note: "+text)
+	case o.inside("table-cell"), o.inside("covered-table-cell"):
+		o.content = append(o.content, text)
+	case heading:
+		o.out.WriteString(strings.Repeat("#", max(o.level, 1)) + " " + text + "\n\n")
+	case o.lists > 0:
+		o.out.WriteString("- " + text + "\n")
+	case o.kind == "text":
+		o.out.WriteString(text + "\n\n")
+	default:
+		o.out.WriteString(text + "\n")
+	}
+}
+
+func (o *odf) endCell() {
+	text := strings.Join(o.content, " ")
+	o.content = nil
+	if o.kind != "spreadsheet" {
+		if len(o.cells) < 16_384 {
+			o.cells = append(o.cells, text)
+		}
+		return
+	}
+	if len(o.sheets) == 0 {
+		return
+	}
+	s := o.sheets[len(o.sheets)-1]
+	if o.cell.value != "" {
+		text = strings.Replace(o.cell.value, "T", " ", 1)
+	}
+	if text == "" && o.cell.formula != "" {
+		_, formula, found := strings.Cut(o.cell.formula, "=")
+		if !found {
+			formula = o.cell.formula
+		}
+		text = "=" + strings.NewReplacer("[.", "", ":.", ":", "]", "").Replace(formula)
+		s.row.Uncomputed++
+	}
+	for i := 0; i < o.cell.repeat && o.total < maxCells && len(s.row.Cells) < 16_384; i++ {
+		s.row.Cells = append(s.row.Cells, text)
+		o.total++
+	}
+}
+
+func (o *odf) endRow() {
+	if o.kind != "spreadsheet" {
+		if len(o.cells) > 0 {
+			o.out.WriteString(barRow(o.cells))
+			if o.rows++; o.rows == 1 && o.tables == 1 {
+				o.out.WriteString(strings.Repeat("| --- ", len(o.cells)) + "|\n")
+			}
+		}
+		o.cells = nil
+		return
+	}
+	if len(o.sheets) == 0 {
+		return
+	}
+	s := o.sheets[len(o.sheets)-1]
+	for n := len(s.row.Cells); n > 0 && s.row.Cells[n-1] == ""; n-- {
+		s.row.Cells = s.row.Cells[:n-1]
+		o.total--
+	}
+	if len(s.row.Cells) > 0 {
+		for i := 0; i < s.repeat && (s.next+i <= sheetRows+1 || i == 0); i++ {
+			row := s.row
+			if row.N = s.next + i; row.N > sheetRows { // only counted
+				row.Cells = nil
+				if n := len(s.rows); n > 0 && s.rows[n-1].N > sheetRows {
+					row.Uncomputed += s.rows[n-1].Uncomputed
+					s.rows = s.rows[:n-1]
+				}
+			}
+			s.rows = append(s.rows, row)
+			o.total += len(row.Cells)
+		}
+	}
+	s.next += s.repeat
+	s.row = ooxml.Row{}
+}
+
+func (o *odf) text(s []byte) {
+	if o.skipped > 0 || len(o.open) == 0 {
+		return
+	}
+	switch o.open[len(o.open)-1] {
+	case "creator", "date", "date-string", "creator-initials", "page-number", "page-count": // of comments, and fields
+		return
+	}
+	if o.kind == "" {
+		return
+	}
+	if o.inside("p") || o.inside("h") {
+		// Line breaks and runs of spaces in the file are one space.
+		text := strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(string(s))
+		o.para.WriteString(text)
+	}
+}
+
+// turn ends a page of a text.
+func (o *odf) turn() {
+	if o.kind != "text" || o.tables > 0 || o.inside("note") {
+		return
+	}
+	o.out.WriteString(o.para.String())
+	o.para.Reset()
+	o.flush()
+	o.page++
+}
+
+func (o *odf) flush() {
+	if text := strings.TrimSpace(o.out.String()); text != "" {
+		o.r.add(o.page, fmt.Sprintf("page %d", o.page), text)
+	}
+	o.out.Reset()
+}
+
+// book adds the sheets.
+func (o *odf) book() error {
+	names := make([]string, len(o.sheets))
+	for i, s := range o.sheets {
+		if names[i] = s.name; s.hidden {
+			names[i] += " (hidden)"
+		}
+	}
+	o.r.sheets("ODS", names)
+	if o.total >= maxCells {
+		o.r.note("it has more than %d cells; the rest is left out", maxCells)
+	}
+	for i, s := range o.sheets {
+		if !o.r.wants(i+1) || o.r.full() {
+			continue
+		}
+		if err := o.r.sheet(i+1, s.name, s.hidden, s.all()); err != nil {
+			o.r.note("sheet %q: %v", s.name, err)
+		}
+	}
+	return o.r.ctx.Err()
+}
+
+// all yields the rows.
+func (s *odfSheet) all() func(yield func(ooxml.Row, error) bool) {
+	return func(yield func(ooxml.Row, error) bool) {
+		for _, row := range s.rows {
+			if row.HiddenColumns = s.hiddens; !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
