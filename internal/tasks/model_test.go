@@ -292,6 +292,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			i, known := at[d.Part]
 			c := object{"function": object{"arguments": p.Input}}
 			if !known {
+				if !slices.ContainsFunc(req.Tools, func(t llm.ToolSpec) bool { return t.Name == p.Name }) {
+					e.fail(w, http.StatusBadRequest, "the script calls "+p.Name+", which a model cannot: the request does not have it")
+					return
+				}
 				i = calls
 				at[d.Part] = i
 				calls++
