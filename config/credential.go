@@ -161,7 +161,7 @@ func (c *Config) noModel(local string) error {
 		"  2. Any OpenAI-compatible endpoint, in " + c.userFile() + ":\n" +
 		"       [llm]\n       base_url = \"https://HOST/v1\"\n       model = \"NAME\"\n       api_key_env = \"NAME_OF_A_VARIABLE\"\n" +
 		"  3. A model on this machine:  install Ollama (https://ollama.com), then  ollama pull qwen3\n" +
-		"To see it work without a model:  openmanus demo")
+		"openmanus setup asks for these and tries them. To see it work without a model:  openmanus demo")
 	return fmt.Errorf("%w%s", ErrNoModel, b.String())
 }
 

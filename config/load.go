@@ -45,6 +45,10 @@ type Sources struct {
 	// file: then it may set every key. Nil: the user does not.
 	Trusted func(path string, content []byte) bool
 
+	// Keyring returns a secret of the system's keyring: see [InKeyring]. Nil: there
+	// is no keyring.
+	Keyring func(name string) (string, error)
+
 	// GOOS is the system whose directories are used; "": this one.
 	GOOS string
 }
@@ -100,7 +104,8 @@ func Check(file string, env Lookup, providers provider.List) (*Config, []Warning
 		}
 		return env.get(name), true
 	}
-	return Load(Sources{File: file, Dir: filepath.Dir(file), Env: only, Providers: providers})
+	return Load(Sources{File: file, Dir: filepath.Dir(file), Env: only, Providers: providers,
+		Keyring: func(string) (string, error) { return "checked", nil }})
 }
 
 // A loader collects settings, and the mistakes in them, while sources are read.
@@ -151,6 +156,16 @@ func (l *loader) set(k key, sub string, v any, src Source) {
 	if k.kind.id == "path" && k.field != "" && text != "" {
 		text = l.resolve(k, text, src)
 		v = text
+	}
+	if k.secret() {
+		secret, err := l.fromKeyring(text, src)
+		if err != nil {
+			l.fail(&Error{Source: src, Key: name, Text: err.Error()})
+			return
+		}
+		if secret != text {
+			text, v = secret, secret
+		}
 	}
 	if k.secret() && dummy.MatchString(text) {
 		l.warn(Warning{src, name, "is the placeholder of an example, and counts as not set"})

@@ -116,6 +116,9 @@ func (e Env) Trusts(path string, content []byte) bool {
 // built in.
 func (e Env) Sources(src config.Sources) config.Sources {
 	src.Dir, src.Env, src.Trusted = e.Dir, e.lookup, e.Trusts
+	if ring, ok := e.Keyring(); ok && src.Keyring == nil {
+		src.Keyring = ring.Get
+	}
 	if src.Providers == nil {
 		src.Providers = providers.All()
 	}

@@ -69,6 +69,24 @@ func CheckModel(ctx context.Context, cfg *config.Config, name string) ModelCheck
 	return r
 }
 
+// TryModel asks the model of the run a short question, to see whether it answers. The
+// error is that of the model, or of the configuration.
+func TryModel(ctx context.Context, cfg *config.Config) (config.Model, error) {
+	m, err := cfg.Model("")
+	if err != nil {
+		return m, mistake(err)
+	}
+	model, err := m.Open()
+	if err != nil {
+		return m, mistake(err)
+	}
+	_, err = llm.Collect(ctx, llm.Watchdog(model, time.Minute), &llm.Request{
+		System: "You are being tried out. Be brief.", Messages: []llm.Message{llm.Say(llm.User, "Say hello.")},
+		Fixed: 1, Settings: m.Settings,
+	}, func(llm.Delta) {})
+	return m, err
+}
+
 // ask asks once and records what the reply shows.
 func (r *ModelCheck) ask(ctx context.Context, model llm.Model, withImage bool) error {
 	req := checkRequest(withImage)

@@ -50,6 +50,7 @@ type commands struct {
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`
 	Models     modelsCmd     `cmd:"" help:"List the configured models, and what is known about models."`
+	Setup      setupCmd      `cmd:"" help:"Choose a provider, a key and a model, and try them."`
 	Config     configCmd     `cmd:"" help:"Show, check and create the configuration."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Inspect and test the sandbox that commands run in."`
 	Doctor     doctorCmd     `cmd:"" help:"Check what this machine has and lacks."`

@@ -11,11 +11,13 @@ const tokenVar = "ANTHROPIC_AUTH_TOKEN"
 // Provider describes Anthropic.
 func Provider() *provider.Provider {
 	return &provider.Provider{
-		Name:     "anthropic",
-		BaseURL:  DefaultURL,
-		BaseVars: []string{"ANTHROPIC_BASE_URL"},
-		Hosts:    []string{"api.anthropic.com"},
-		KeyVars:  []string{"ANTHROPIC_API_KEY", tokenVar},
+		Name: "anthropic",
+
+		Suggested: "claude-sonnet-4-5",
+		BaseURL:   DefaultURL,
+		BaseVars:  []string{"ANTHROPIC_BASE_URL"},
+		Hosts:     []string{"api.anthropic.com"},
+		KeyVars:   []string{"ANTHROPIC_API_KEY", tokenVar},
 		New: func(o provider.Options) (llm.Model, error) {
 			opts := Options{Model: o.Model, BaseURL: o.BaseURL, Key: o.Key, Output: o.Output, Hint: o.Hint}
 			if o.KeyFrom == tokenVar {

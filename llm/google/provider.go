@@ -11,6 +11,7 @@ import (
 func Provider() *provider.Provider {
 	return &provider.Provider{
 		Name:      "google",
+		Suggested: "gemini-2.5-flash",
 		TraceName: "gcp.gemini",
 		BaseURL:   DefaultURL,
 		BaseVars:  []string{"GOOGLE_GEMINI_BASE_URL"},

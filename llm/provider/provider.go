@@ -34,6 +34,8 @@ type Provider struct {
 	// DefaultModel marks the provider that serves names without a provider.
 	// It is the model used where a key of the provider is all that is set.
 	DefaultModel string
+	// Suggested is a model to begin with; "": DefaultModel.
+	Suggested string
 	// Compatible marks the provider for every base URL that is no other
 	// provider's own.
 	Compatible bool

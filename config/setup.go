@@ -1,0 +1,114 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm/provider"
+)
+
+// InKeyring begins the value of a secret that stands in the system's keyring, under
+// the name that follows: api_key = "keyring:openai". Only files may say so.
+const InKeyring = "keyring:"
+
+// fromKeyring returns the secret for which a file has text in its place. Anything
+// else it returns as it is.
+func (l *loader) fromKeyring(text string, src Source) (string, error) {
+	name, ok := strings.CutPrefix(text, InKeyring)
+	if !ok || src.From != File {
+		return text, nil
+	}
+	if l.src.Keyring == nil {
+		return "", errors.New("there is no keyring here")
+	}
+	key, err := l.src.Keyring(name)
+	if err != nil {
+		return "", fmt.Errorf("the keyring has no key %q: %w (openmanus setup puts one there)", name, err)
+	}
+	return key, nil
+}
+
+// A NewModel is the model that [SetDefault] makes the configured one. Empty fields
+// are not written.
+type NewModel struct {
+	Model   string // PROVIDER/NAME
+	BaseURL string
+	Key     Secret // or [InKeyring] and a name
+}
+
+// llmLine matches the lines of [llm] that SetDefault writes anew.
+var llmLine = regexp.MustCompile(`^\s*(?:model|base_url|api_key|api_key_env|api_type|api)\s*=`)
+
+// SetDefault writes the model into [llm] of the file at path, and makes the file,
+// readable by its owner alone, if there is none. It keeps every other line, and
+// returns those that it took away, with keys masked. A file that it cannot change
+// without a mistake is left as it was, and the error says what to write.
+func SetDefault(path string, d NewModel, env Lookup, providers provider.List) (gone []string, err error) {
+	was, mode, err := readFile(path, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		was, mode, err = nil, 0o600, os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var own bytes.Buffer
+	for _, kv := range [][2]string{{"model", d.Model}, {"base_url", d.BaseURL}, {"api_key", string(d.Key)}} {
+		if kv[1] != "" {
+			fmt.Fprintf(&own, "%s = %s\n", kv[0], strconv.Quote(kv[1]))
+		}
+	}
+	var out bytes.Buffer
+	inLLM, done := false, false
+	for line := range strings.Lines(string(was)) {
+		if head := strings.TrimSpace(line); strings.HasPrefix(head, "[") {
+			if inLLM = head == "[llm]"; inLLM && !done {
+				done = true
+				out.WriteString(strings.TrimRight(line, "\n") + "\n" + own.String())
+				continue
+			}
+		}
+		if inLLM && llmLine.MatchString(line) {
+			name, _, _ := strings.Cut(line, "=")
+			if line = strings.TrimSpace(line); strings.TrimSpace(name) == "api_key" {
+				line = "api_key = " + provider.Mask
+			}
+			gone = append(gone, line)
+			continue
+		}
+		out.WriteString(line)
+	}
+	if !done {
+		if text := out.String(); text != "" && !strings.HasSuffix(text, "\n") {
+			out.WriteString("\n")
+		}
+		out.WriteString("[llm]\n" + own.String())
+	}
+	if err := replaceConfig(path, out.Bytes(), mode&0o600, env, providers); err != nil {
+		return nil, fmt.Errorf("%s is unchanged: %w; write these lines into its [llm] yourself: model = %q", path, err, d.Model)
+	}
+	return gone, nil
+}
+
+// replaceConfig replaces the file at path, if the configuration in data has no mistake.
+func replaceConfig(path string, data []byte, mode fs.FileMode, env Lookup, providers provider.List) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".config-*.toml")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // once it is renamed, there is none
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if _, _, err := Check(f.Name(), env, providers); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
