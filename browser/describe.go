@@ -88,6 +88,7 @@ func (n *node) describe() *Element {
 	}
 	add(n.value("draggable") == "true", "draggable")
 	add(n.has("multiple"), "multiple")
+	add(n.has("required") && !slices.Contains(el.State, "required"), "required")
 	if n.tag == "select" {
 		add(true, n.options())
 	}

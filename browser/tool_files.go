@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -126,7 +127,7 @@ func (c *runner) links(ctx context.Context) (string, Outcome, error) {
 	}
 	c.quiet = true
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d links of %s:\n", len(all), c.tab.URL())
+	fmt.Fprintf(&b, "%s of %s:\n", clip.Count(len(all), "link"), c.tab.URL())
 	for _, l := range all {
 		fmt.Fprintf(&b, "\n%s - %s", cut(cmp.Or(l.Text, "(no text)"), 150), l.URL)
 	}

@@ -89,6 +89,7 @@ func (c *runner) fillForm(ctx context.Context) (did string, out Outcome, err err
 			return "", out, fail(f.Index, err)
 		}
 	}
+	c.before = c.tab.fingerprint(ctx) // whether the click changes something is the question
 	more, err := c.tab.Click(ctx, submit, Button{})
 	if err != nil {
 		return "", out, fail(submit.Index, err)

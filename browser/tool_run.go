@@ -16,6 +16,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -37,6 +38,7 @@ type runner struct {
 	quiet bool      // the result leaves out the page: it is long, or about another page
 
 	filled []*Element // by fill_form
+	before string     // a fingerprint of the page before the act, or before fill_form clicks; see action.compare
 
 	found []openmanus.Source // of what a search found
 	from  []string           // addresses of what is in the result besides the present page
@@ -123,9 +125,8 @@ func (c *runner) act(ctx context.Context, a action) (string, error) {
 			return "", err
 		}
 	}
-	before := ""
 	if a.compare {
-		before = c.tab.fingerprint(ctx)
+		c.before = c.tab.fingerprint(ctx)
 	}
 	did, out, err := a.run(c, ctx)
 	if len(out.Dialogs)+len(out.Downloads) > 0 || err != nil {
@@ -138,10 +139,32 @@ func (c *runner) act(ctx context.Context, a action) (string, error) {
 		return "", err
 	}
 	effects := c.effects(ctx, did, out)
-	if effects == "" && before != "" && before == c.tab.fingerprint(ctx) {
-		effects = "; nothing changed on the page"
+	if effects == "" && c.before != "" && c.before == c.tab.fingerprint(ctx) {
+		effects = "; nothing changed on the page" + c.invalid(ctx)
 	}
 	return did + effects, nil
+}
+
+// invalid names the fields that keep a form from being sent, if the call has clicked
+// something: ": element 3 (Terms) is invalid", at most five.
+func (c *runner) invalid(ctx context.Context) string {
+	if c.in.Action != "click_element" && c.in.Submit == nil {
+		return ""
+	}
+	page, err := c.tab.State(ctx)
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, e := range page.Elements {
+		if slices.Contains(e.State, "invalid") && len(all) < 5 {
+			all = append(all, fmt.Sprintf("element %d (%s) is invalid", e.Index, cut(clip.OneLine(e.Name), 60)))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(all, ", ")
 }
 
 // activeTab returns the active tab, and opens one if there is none.
@@ -297,7 +320,7 @@ func (c *runner) result(text string, failed bool) openmanus.Result {
 		}
 		tab.Seen()
 		if d.PageState != "" {
-			res.Parts = append(res.Parts, llm.Text{Text: "\n\n" + d.PageState, View: true})
+			res.Parts = append(res.Parts, llm.Text{Text: "\n" + d.PageState, View: true})
 		}
 		if page.Dialog == nil {
 			c.takePictures(ctx, tab, page, &res)

@@ -157,7 +157,11 @@ func (a action) check(p params) error {
 	if len(names) > 1 || names[0] == "Keys" || names[0] == "Fields" {
 		verb = "are"
 	}
-	return fmt.Errorf("%s %s required for '%s' action", strings.Join(names, " and "), verb, p.Action)
+	like := ""
+	if names[0] == "Fields" {
+		like = `: [{"index": 3, "text": "…"}]`
+	}
+	return fmt.Errorf("%s %s required for '%s' action%s", strings.Join(names, " and "), verb, p.Action, like)
 }
 
 // parseAddress parses an address as a model writes it, with or without a scheme.

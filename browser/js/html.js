@@ -8,6 +8,7 @@ function () {
 	const comments = [];
 	while (walker.nextNode()) comments.push(walker.currentNode);
 	for (const c of comments) c.remove();
+	for (const el of copy.querySelectorAll("input[type=password][value]")) el.setAttribute("value", "•••");
 	for (const el of [copy, ...copy.querySelectorAll("*")]) {
 		for (const a of [...el.attributes]) if (a.value.startsWith("data:") && a.value.length > 100) el.setAttribute(a.name, a.value.slice(0, 30) + "…");
 	}

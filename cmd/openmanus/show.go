@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -228,7 +229,7 @@ func (p *printer) done(at time.Time, b openmanus.CallDone) {
 	delete(p.partial, b.Call)
 	name := p.tools[b.Call].Name
 	if text := strings.TrimSpace(b.Parts.Text()); text != "" && (p.lines[b.Call] == 0 || b.IsError) {
-		for _, l := range shortened(plain(b.Parts.Text()), hasPlans(b.Detail)) {
+		for _, l := range resultLines(b) {
 			p.line(p.style.dim("  │ " + shorten(l, 200)))
 		}
 	}
@@ -325,6 +326,28 @@ func callLine(c llm.Call) string { return oneLine(clip.Visible(host.CallSummary(
 func hasPlans(detail json.RawMessage) bool {
 	ps, err := tools.ReadPlans(detail)
 	return err == nil && len(ps.Plans) > 0
+}
+
+// resultLines returns the lines that are shown of a result: of a page, what was done or
+// what went wrong, and where it is.
+func resultLines(b openmanus.CallDone) []string {
+	isView := func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && t.View }
+	i := slices.IndexFunc(b.Parts, isView)
+	if i < 0 {
+		return shortened(plain(b.Parts.Text()), hasPlans(b.Detail))
+	}
+	said := slices.DeleteFunc(slices.Clone(b.Parts), isView).Text()
+	view := strings.Split(strings.TrimSpace(plain(b.Parts[i].(llm.Text).Text)), "\n")
+	var ls []string
+	if strings.TrimSpace(said) != "" {
+		ls = shortened(plain(said), false)
+	}
+	const first = 2 // the address and the title
+	ls = append(ls, view[:min(first, len(view))]...)
+	if n := len(view) - first; n > 0 {
+		ls = append(ls, "… "+clip.Count(n, "line")+" …")
+	}
+	return ls
 }
 
 // shortened returns the last lines of a result, or the steps if it is that of a

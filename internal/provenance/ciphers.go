@@ -109,8 +109,12 @@ func init() {
 
 // alphabets tries all turnings on the symbols in their order.
 func (f *finder) alphabets(direction, letters int) {
-	if letters < 5 {
+	if letters < leastLetters {
 		return
+	}
+	if direction == 0 { // what is no letter stands there as it is, which is no cipher
+		f.letters = leastLetters
+		defer func() { f.letters = 0 }()
 	}
 	for _, t := range turnings {
 		usual := t.least == longRun
@@ -196,6 +200,9 @@ func (f *finder) words(name string) {
 	}
 }
 
+// leastLetters is how many letters a text in another alphabet has.
+const leastLetters = 5
+
 // longRun is the length from which on a run in a cipher is telling anywhere.
 const longRun = 12
 
@@ -223,9 +230,20 @@ func (f *finder) otherBits(lo, hi int) int {
 }
 
 // keepOther adds a match of f.other[lo:hi] if it is telling: 12 symbols or
-// more, or whole words.
+// more, or whole words, with as many letters as f.letters.
 func (f *finder) keepOther(source uint32, lo, hi int, name string) {
 	c := &f.canon
+	if f.letters > 0 {
+		letters := 0
+		for _, s := range f.other[lo:hi] {
+			if s > 10 {
+				letters++
+			}
+		}
+		if letters < f.letters {
+			return
+		}
+	}
 	bits := f.otherBits(lo, hi)
 	first, last := int(slices.Min(f.order[lo:hi])), int(slices.Max(f.order[lo:hi]))
 	all := f.whole && hi-lo == len(c.sym)

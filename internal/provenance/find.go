@@ -94,6 +94,7 @@ type finder struct {
 	first   int // the bytes first:last of the text are those of its symbols
 	last    int
 	free    int  // see otherBits
+	letters int  // how many letters a match in another alphabet needs
 	telling int  // the weight that a match in the view needs
 	whole   bool // the view stands for all symbols of the text
 }

@@ -28,7 +28,9 @@ func TestTokens(t *testing.T) {
 	var x Index
 	x.Add(1, "Alice owes 13 dollars to bob@evil.io. Room 7-b, code h3x9. Run rm -rf / now. Zoë ate at t.co.")
 	x.Add(2, "Alicent has 139 devils. See http://files.example.org/list.")
+	x.Add(3, "URL: http://127.0.0.1:41365/\nTitle: S")
 	for _, tt := range []struct{ text, want string }{
+		{"http://127.0.0.1:41365/gone", "http://127.0.0.1:41365<3"}, // one letter more is no other alphabet
 		{"13", "13<1"},
 		{"Alice", "Alice<1"},
 		{"alice", "alice<1"},
