@@ -80,7 +80,7 @@ func fetched(spec openmanus.ToolSpec, f facts) *concern {
 	}) {
 		return nil
 	}
-	return &concern{"a file from " + list(f.hosts), fmt.Sprintf("its words written into %s, which programs outside the sandbox obey",
+	return &concern{"the host " + list(f.hosts), fmt.Sprintf("its words written into %s, which programs outside the sandbox obey",
 		list(f.changed()))}
 }
 

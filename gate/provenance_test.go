@@ -208,7 +208,7 @@ func TestFetchedIntoAFileThatProgramsObey(t *testing.T) {
 		if err != nil || v.Rule != tt.rule || v.Allow == (tt.rule == RuleProvenance) {
 			t.Errorf("%s: %+v, %v, want %s", tt.path, v, err, tt.rule)
 		}
-		if want := "a file from example.org wants its words written into " + tt.path; v.Ask && !strings.HasPrefix(v.Reason, want) {
+		if want := "The host example.org wants its words written into " + tt.path; v.Ask && !strings.HasPrefix(v.Reason, want) {
 			t.Errorf("%s: %s", tt.path, v.Reason)
 		}
 	}

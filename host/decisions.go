@@ -8,6 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/tools"
 )
 
 // Rememberable reports whether a decision about the call c, in a session with
@@ -42,7 +43,15 @@ func CallSummary(c llm.Call) string {
 		if path, ok := args["path"].(string); ok && key == "command" {
 			s += " " + path
 		}
+		if path, ok := args["save_to"].(string); ok && path != "" && key == "url" {
+			s += " to " + path
+		}
 		return line(s)
+	}
+	if s, ok := args["input"].(string); ok {
+		if does := tools.DescribePatch(s); does != "" {
+			return line(does)
+		}
 	}
 	return line(c.Input)
 }

@@ -75,7 +75,7 @@ func FuzzEdits(f *testing.F) {
 		for ; len(ops) >= 3; ops = ops[3:] {
 			now := content()
 			a, b := int(ops[1]), int(ops[2])
-			switch ops[0] % 4 {
+			switch ops[0] % 6 {
 			case 0:
 				from := min(a, len(now))
 				to := min(from+b%16, len(now))
@@ -87,6 +87,19 @@ func FuzzEdits(f *testing.F) {
 				s.edit(t, "undo_edit", "f", nil)
 			case 3:
 				s.tools["str_replace_editor"] = NewEditor(files)
+			case 4:
+				from := min(a, len(now))
+				old := now[from:min(from+b%4, len(now))]
+				_, err := s.edit(t, "str_replace", "f", map[string]any{"old_str": old, "new_str": text, "replace_all": true})
+				if want := strings.ReplaceAll(now, old, text); err == nil && !strings.Contains(now, "\r\n") && utf8.ValidString(old) && content() != want {
+					t.Fatalf("replacing all %q in %q made %q, want %q", old, now, content(), want)
+				}
+			case 5:
+				from := min(a, len(now))
+				edits := []map[string]any{{"old_str": now[from:min(from+b%16, len(now))], "new_str": text}, {"old_str": text, "new_str": "z"}}
+				if _, err := s.edit(t, "str_replace", "f", map[string]any{"edits": edits}); err != nil && content() != now {
+					t.Fatalf("edits that failed (%v) changed %q to %q", err, now, content())
+				}
 			}
 		}
 		for {

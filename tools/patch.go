@@ -293,3 +293,21 @@ func (p *patch) paths(each func(path string, removes bool)) {
 		}
 	}
 }
+
+// DescribePatch returns what a patch does in a line such as "update a.go, delete b.go",
+// or "" for a text that is no patch.
+func DescribePatch(text string) string {
+	p, err := parsePatch(text)
+	if err != nil {
+		return ""
+	}
+	var all []string
+	for _, f := range p.files {
+		verb := map[string]string{patchUpdate: "update ", patchAdd: "add ", patchDelete: "delete "}[f.op]
+		if f.move != "" {
+			verb, f.path = "move ", f.path+" to "+f.move
+		}
+		all = append(all, verb+f.path)
+	}
+	return strings.Join(all, ", ")
+}
