@@ -97,7 +97,7 @@ func TestKinds(t *testing.T) {
 		name, tools string
 		hidden      bool
 	}{
-		{"manus", "bash python_execute str_replace_editor file_saver grep glob read_output read_document data_visualization data_report read_untrusted planning ask_human terminate", false},
+		{"manus", "bash python_execute str_replace_editor apply_patch file_saver grep glob read_output read_document data_visualization data_report read_untrusted planning ask_human terminate", false},
 		{"swe", "bash str_replace_editor apply_patch grep glob read_output ask_human terminate", false},
 		{"data_analysis", "read_document data_visualization data_report visualization_preparation python_execute bash str_replace_editor file_saver grep glob read_output planning ask_human terminate", false},
 		{"browser", "str_replace_editor file_saver read_output read_untrusted planning ask_human terminate", false},

@@ -37,6 +37,7 @@ type Rare struct{ Tool, For string }
 // rare are the tools of the general agent that few tasks need. Without them its
 // first request has less than 5,000 tokens, of which it would have 7,000.
 var rare = []Rare{
+	{"apply_patch", "edits of several files"},
 	{"browser_use", "pages that need clicks, forms, scripts, logins, downloads"},
 	{"crawl", "many pages of a site"},
 	{"data_visualization", "profile, charts and insights of a table"},
@@ -122,8 +123,9 @@ func answering(name, description, schema string) Kind {
 // The tools of agents, and the groups that they consist of.
 
 func general(o Options) []openmanus.Tool {
+	edit, patch := tools.NewEditors(o.Workspace)
 	return slices.Concat(
-		[]openmanus.Tool{o.bash(), o.python()}, editing(o), []openmanus.Tool{tools.NewFileSaver(o.Workspace)},
+		[]openmanus.Tool{o.bash(), o.python(), edit, patch, tools.NewFileSaver(o.Workspace)},
 		search(o), reading(), dataTools(o), o.web("web_search", "web_fetch", "crawl", "browser_use"),
 		o.untrusted(), []openmanus.Tool{tools.NewPlanning()}, ending())
 }

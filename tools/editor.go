@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/near"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -96,7 +97,7 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 	case in.Command == "create":
 		return e.create(ctx, call, t, in)
 	case !exists && in.Command != "undo_edit":
-		return none, noFile(t)
+		return none, e.noFile(t)
 	case exists && t.info.IsDir() && in.Command != "view":
 		return none, refuse("The path %s is a directory and only the `view` command can be used on "+
 			"directories", t.path)
@@ -115,8 +116,10 @@ func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (
 		"are: view, create, str_replace, insert, undo_edit", in.Command)
 }
 
-func noFile(t target) error {
-	return refuse("The path %s does not exist. Please provide a valid path.", t.path)
+// noFile is the error for a path that leads to nothing. It names the file that the model
+// may mean.
+func (e *editor) noFile(t target) error {
+	return refuse("The path %s does not exist. Please provide a valid path%s.", t.path, near.File(workspace.Unnamed(e.ws.FS()), t.name))
 }
 
 // text returns the content of the file, which must be text.

@@ -153,7 +153,7 @@ func (e *editor) undo(ctx context.Context, call openmanus.Call, t target) (openm
 	}
 	switch head := h.head(t.name); {
 	case head == "" && t.info == nil:
-		return none, noFile(t)
+		return none, e.noFile(t)
 	case head == "":
 		return none, refuse("No edit history found for %s.", t.path)
 	}

@@ -152,7 +152,7 @@ func (p *patching) apply(op *patchFile) error {
 		p.said = append(p.said, "A "+op.path)
 		return nil
 	case f.after == nil:
-		return noFile(f.target)
+		return p.e.noFile(f.target)
 	case op.op == patchDelete:
 		f.after = nil
 		p.said = append(p.said, "D "+op.path)

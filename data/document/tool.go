@@ -3,7 +3,9 @@ package document
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/near"
 	"github.com/openmanus-go/openmanus/internal/toolspec"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -52,6 +55,9 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		}
 		o.Paged, o.MaxText = true, in.Offset+1<<20
 		d, err := Read(ctx, ws.FS(), name, o)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("there is no file %s%s", in.Path, near.File(workspace.Unnamed(ws.FS()), name))
+		}
 		if err != nil {
 			return openmanus.Result{}, err
 		}
@@ -100,8 +106,12 @@ func (d *Document) page(o Options, offset, limit int) (next string, err error) {
 	first.Text = first.Text[offset:]
 	if n := clip.Page(first.Text, limit); n < len(first.Text) || d.More && len(d.Parts) == 1 {
 		first.Text, d.Parts = first.Text[:n], d.Parts[:1]
-		return fmt.Sprintf("(%s: bytes %d to %d of %s; pages %q, offset %d goes on)", first.Label, offset, offset+n,
-			ofAll(size, d.More && size == offset+n), rest(first.Number, o.To), offset+n), nil
+		on := fmt.Sprintf("pages %q, ", rest(first.Number, o.To))
+		if first.Label == "text" { // the only part there is
+			on = ""
+		}
+		return fmt.Sprintf("(%s: bytes %d to %d of %s; %soffset %d goes on)", first.Label, offset, offset+n,
+			ofAll(size, d.More && size == offset+n), on, offset+n), nil
 	}
 	last, whole := d.Parts[len(d.Parts)-1].Number, len(d.Parts)
 	if d.More { // something of the last one is missing

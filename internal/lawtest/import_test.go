@@ -224,6 +224,7 @@ var adapters = []floor{
 	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
 		module + "/internal/clip":              "texts are cut where a reader would",
+		module + "/internal/near":              "the file that a mistyped path means",
 		module + "/internal/toolspec":          byHand,
 		module:                                 speaks,
 		module + "/llm":                        models,
@@ -336,6 +337,7 @@ var adapters = []floor{
 		"github.com/yuin/goldmark":     "Markdown",
 	}, not: []string{"net", "os", "os/exec"}},
 	{pkg: "data/document", may: map[string]string{
+		module + "/internal/near":                       "the file that a mistyped path means",
 		module + "/internal/toolspec":                   byHand,
 		module:                                          speaks,
 		module + "/llm":                                 models,

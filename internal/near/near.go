@@ -1,7 +1,33 @@
 // Package near suggests words for mistyped ones.
 package near
 
-import "strings"
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// maxSiblings is how many files of a directory are looked at.
+const maxSiblings = 10_000
+
+// File returns what to add to the error that fsys has no file name: "; there is " and the
+// file in the same directory whose name is nearest, or "".
+func File(fsys fs.FS, name string) string {
+	dir, base := path.Split(name)
+	entries, err := fs.ReadDir(fsys, path.Clean("./"+dir))
+	if err != nil || len(entries) > maxSiblings {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if found := Nearest(base, names); found != "" {
+		return fmt.Sprintf("; there is %s", path.Join(dir, found))
+	}
+	return ""
+}
 
 // Nearest returns the candidate with the smallest edit distance to name, or "" if
 // all differ too much: by more than 2 characters and a third of the name. It

@@ -1,6 +1,9 @@
 package near
 
-import "testing"
+import (
+	"testing"
+	"testing/fstest"
+)
 
 func TestNearest(t *testing.T) {
 	words := []string{"sessions", "sandbox", "serve", "Max-Steps"}
@@ -18,5 +21,20 @@ func TestNearest(t *testing.T) {
 	}
 	if got := Nearest("x", nil); got != "" {
 		t.Error(got)
+	}
+}
+
+func TestFile(t *testing.T) {
+	files := fstest.MapFS{"rules.pdf": {}, "docs/guide.md": {}, "other": {}}
+	for name, want := range map[string]string{
+		"Rules.pdf":      "; there is rules.pdf",
+		"docs/guid.md":   "; there is docs/guide.md",
+		"nothing.txt":    "",
+		"none/guide.md":  "",
+		"docs/Guide.md ": "; there is docs/guide.md",
+	} {
+		if got := File(files, name); got != want {
+			t.Errorf("File(%q) = %q, want %q", name, got, want)
+		}
 	}
 }
