@@ -159,7 +159,7 @@ func TestAFileReplacesABuiltInAgent(t *testing.T) {
 	}
 	defer ws.Close()
 	for _, c := range []struct{ name, file, about, instructions, tools string }{
-		{"swe", "Be quick.", "The programmer", "Be quick.", "bash str_replace_editor grep glob read_output ask_human terminate"},
+		{"swe", "Be quick.", "The programmer", "Be quick.", "bash str_replace_editor apply_patch grep glob read_output ask_human terminate"},
 		{"critic", "Be kind.", "Checks a claim", "create_chat_completion, in place of words",
 			"str_replace_editor grep glob read_output create_chat_completion"},
 		{"mcp", "---\ndescription: Mine.\ntools: grep\n---\nLook.", "Mine.", "Look.", "read_output terminate grep"},
