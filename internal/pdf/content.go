@@ -40,6 +40,8 @@ type letter struct {
 	x, y   float64 // where it begins, on the base line
 	ex, ey float64 // where it ends
 	size   float64 // about its height
+
+	unknown bool // the file does not say what it means
 }
 
 // A state is the graphics state, as far as text depends on it (section 8.4 and 9.3).
@@ -316,7 +318,7 @@ func (m *machine) add(l letter, known bool) {
 	m.shown++
 	if !known && !replaced {
 		m.unknown++
-		l.text = ""
+		l.text, l.unknown = "", true
 	}
 	if len(m.letters) <= maxLetters {
 		m.letters = append(m.letters, l)
@@ -399,7 +401,7 @@ func (m *machine) close() {
 	}
 	all := m.letters[k.first:]
 	one := all[0]
-	one.text = k.text
+	one.text, one.unknown = k.text, false
 	for _, l := range all[1:] {
 		if l.ex > one.ex {
 			one.ex, one.ey = l.ex, l.ey

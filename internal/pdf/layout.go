@@ -54,7 +54,11 @@ type block struct {
 func layout(ctx context.Context, letters []letter, turned float64) string {
 	groups := make(map[int][]letter)
 	for _, l := range letters {
-		if l.text = clean(l.text); l.text == "" {
+		wide := math.Hypot(l.ex-l.x, l.ey-l.y) > 0.05*l.size
+		if l.text = clean(l.text); l.unknown && wide {
+			l.text = unknownText
+		}
+		if l.text == "" {
 			continue
 		}
 		angle := 0
@@ -179,10 +183,10 @@ func follows(a, b letter, near float64) bool {
 		near = 1
 	}
 	switch {
-	case dy <= 0.2*min(a.size, b.size):
-		return gap > -0.5*size && gap <= near*size
+	case dy <= 0.3*min(a.size, b.size): // such as the E in the name of TeX
+		return gap <= near*size && (gap > -0.5*size || gap > -0.9*size && accents[a.text] != "")
 	case dy <= 0.6*size: // a raised or lowered letter
-		return gap > -0.2*size && gap <= 0.3*size && min(a.size, b.size) < 0.9*size
+		return gap > -0.4*size && gap <= 0.3*size && min(a.size, b.size) < 0.9*size
 	}
 	return false
 }
@@ -267,8 +271,8 @@ func isWide(s string) bool {
 // write makes the text of a segment: its letters by their places, with a space where
 // there is one or where there is a gap.
 func (s *segment) write() {
-	ls := s.letters
-	slices.SortStableFunc(ls, func(a, b letter) int { return cmp.Compare(a.x, b.x) })
+	slices.SortStableFunc(s.letters, func(a, b letter) int { return cmp.Compare(a.x, b.x) })
+	ls := accented(s.letters)
 	limit := wordGap(ls, s.size)
 	parts := make([]string, 0, len(ls))
 	var prev *letter
@@ -297,7 +301,62 @@ func (s *segment) write() {
 		parts = logical(parts)
 	}
 	s.text = strings.TrimSpace(strings.Join(parts, ""))
+	if strings.Contains(s.text, unknownText) {
+		s.text = withoutUnknown(s.text)
+	}
 	s.letters = nil
+}
+
+// withoutUnknown leaves out the words of which nothing is known, such as icons. In
+// other words the place of an unknown letter stays.
+func withoutUnknown(text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' })
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.Trim(w, unknownText) == "" })
+	return strings.Join(words, " ")
+}
+
+// isLetter reports whether a text begins with a letter of a script with spaces.
+func isLetter(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r) && !isWide(s)
+}
+
+// unknownText stands for a letter of which the file does not say what it means.
+const unknownText = "\uFFFD"
+
+// accents are the marks that TeX puts over letters, as they are combined with them.
+var accents = map[string]string{"´": "\u0301", "`": "\u0300", "ˆ": "\u0302", "˜": "\u0303", "¨": "\u0308", "ˇ": "\u030c",
+	"˘": "\u0306", "˙": "\u0307", "˚": "\u030a", "¯": "\u0304", "˝": "\u030b", "¸": "\u0327",
+	"\u0301": "\u0301", "\u0300": "\u0300", "\u0302": "\u0302", "\u0303": "\u0303", "\u0308": "\u0308", "\u030c": "\u030c"}
+
+// accented joins accents with the letters that they stand over.
+func accented(ls []letter) []letter {
+	kept := ls[:0]
+	for i := 0; i < len(ls); i++ {
+		l := ls[i]
+		mark := accents[l.text]
+		if mark == "" {
+			kept = append(kept, l)
+			continue
+		}
+		middle := (l.x + l.ex) / 2
+		over := func(o *letter) bool {
+			r, size := utf8.DecodeRuneInString(o.text)
+			if size != len(o.text) || !unicode.IsLetter(r) || o.x > middle || o.ex < middle {
+				return false
+			}
+			base := strings.NewReplacer("ı", "i", "ȷ", "j").Replace(o.text)
+			o.text = norm.NFC.String(base + mark)
+			return true
+		}
+		switch n := len(kept); {
+		case i+1 < len(ls) && over(&ls[i+1]):
+		case n > 0 && over(&kept[n-1]):
+		default:
+			kept = append(kept, l)
+		}
+	}
+	return kept
 }
 
 // wordGap returns how wide a gap is between words. Where all letters stand apart,
@@ -306,7 +365,7 @@ func wordGap(ls []letter, size float64) float64 {
 	const usual = 0.12
 	var gaps []float64
 	for i := 1; i < len(ls); i++ {
-		if a, b := ls[i-1], ls[i]; a.text != " " && b.text != " " && !isWide(a.text) {
+		if a, b := ls[i-1], ls[i]; isLetter(a.text) && isLetter(b.text) {
 			gaps = append(gaps, (b.x-a.ex)/max(a.size, b.size))
 		}
 	}

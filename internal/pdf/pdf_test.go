@@ -102,6 +102,9 @@ func TestContent(t *testing.T) {
 		{"names of glyphs", "BT /F 12 Tf 50 700 Td (ABCD) Tj ET",
 			"<< /Type /Font /Subtype /Type1 /BaseFont /X /Encoding << /Differences [65 /ffi /Lslash /uni4E2D /f_l.alt] >> >>", "ffiŁ中fl\n", nil},
 		{"no meaning", "BT /F 12 Tf 50 700 Td (AB) Tj ET", unmapped, "", nil},
+		{"an unknown letter in a word", "BT /F 12 Tf 50 700 Td (aBa) Tj 100 0 Td (B) Tj ET", strings.Replace(unmapped, "/g1 /g2", "/a /g2 97 /x", 1), "x\uFFFDx\n", nil},
+		{"an accent of TeX", "BT /F 12 Tf 50 700 Td [(Ol) 30 (\\237) 300 (s)] TJ ET", strings.Replace(helvetica, "/WinAnsiEncoding",
+			"<< /BaseEncoding /WinAnsiEncoding /Differences [159 /caron] >>", 1), "Olš\n", nil},
 		{"a font in TeX's way", "BT /F 12 Tf 50 700 Td (AB) Tj ET", strings.Replace(unmapped, "/g1 /g2", "/a65 /a28", 1), "Afi\n", nil},
 		{"what it stands for", "BT /F 12 Tf 50 700 Td /Span << /ActualText (whole) >> BDC (wh) Tj (xx) Tj EMC ( text) Tj ET", helvetica,
 			"whole text\n", nil},
@@ -335,7 +338,7 @@ func FuzzLayout(f *testing.F) {
 		for chunk := range slices.Chunk(data[:min(len(data), 4000)], 4) {
 			if len(chunk) == 4 {
 				x, y, size := float64(chunk[1])*2, float64(chunk[2])*3, float64(chunk[3]%40)
-				letters = append(letters, letter{string(rune(0x20 + int(chunk[0])*9)), x, y, x + size/2, y, size})
+				letters = append(letters, letter{text: string(rune(0x20 + int(chunk[0])*9)), x: x, y: y, ex: x + size/2, ey: y, size: size})
 			}
 		}
 		want := 0
