@@ -11,10 +11,9 @@ import (
 // a page, or else an empty line, a line or a word. It never splits a character, and is
 // more than 0 for a text that has one.
 func Page(text string, limit int) int {
-	if len(text) <= limit {
+	if limit = max(1, limit); len(text) <= limit {
 		return len(text)
 	}
-	limit = max(1, limit)
 	for n := 1; n < utf8.UTFMax && limit > 0 && !utf8.RuneStart(text[limit]); n++ {
 		limit--
 	}
