@@ -98,6 +98,12 @@ type Argument struct {
 	Kind ArgumentKind `json:"kind,omitempty"`
 	Does Effect       `json:"does,omitempty"`
 
+	// Local means that the tool lets the user allow calls to request addresses of
+	// this machine or of a private network, which are refused otherwise. It is a
+	// [Scoper] whose scope has the HOST:PORT of each; [Call].Scope has what the user
+	// allowed.
+	Local bool `json:"local,omitempty"`
+
 	// Value is what a call means that leaves the argument out, such as the
 	// default name of a file.
 	Value string `json:"value,omitempty"`
@@ -251,6 +257,11 @@ type Call struct {
 	// session. A tool that needs to remember something puts it there, where
 	// it survives a crash. It is nil if there is none.
 	Last json.RawMessage
+
+	// Scope is that of the question that the user answered by allowing this call, or
+	// in which calls are allowed for the session: see [Scoper]. Run alone is given
+	// it. "": there was none, or the user changed the arguments.
+	Scope string
 
 	Children []*ChildState // the child sessions so far; not to be changed
 
@@ -406,7 +417,7 @@ const ByGate = "gate"
 type Verdict struct {
 	Allow  bool
 	Ask    bool   // let the user decide; Reason is the question
-	Scoped bool   // with Ask: a [Grant] of the session answers the question
+	Scoped bool   // the call is allowed within its scope; with Ask, a [Grant] of the session answers the question
 	Rule   string // which rule decided; it is recorded
 	Reason string // for the model if the call is denied, for the user if Ask
 }

@@ -27,6 +27,7 @@ type gateway struct {
 
 	mu      sync.Mutex
 	named   map[string]bool // hosts that calls named: see name
+	local   map[string]bool // HOST:PORT of local servers that the user allowed: see allow
 	refused []*egress.Refused
 }
 
@@ -43,7 +44,7 @@ func startGateway(d *egress.Dialer) (*gateway, error) {
 	g := &gateway{url: "http://" + l.Addr().String(), stop: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(g.done)
-		p := egress.Proxy{Dialer: d, Named: g.isNamed, Refused: g.note}
+		p := egress.Proxy{Dialer: d, Named: g.isNamed, Local: g.isLocal, Refused: g.note}
 		p.Serve(ctx, l) // it ends with ctx
 	}()
 	return g, nil
@@ -77,6 +78,28 @@ func (g *gateway) isNamed(host string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.named[host]
+}
+
+// allow notes that the user allowed a call to go to a server on this machine or in a
+// private network, which may be "". Others stay allowed as long as a tab shows them: open
+// has the servers of the tabs.
+func (g *gateway) allow(target string, open []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	local := make(map[string]bool)
+	for _, t := range append(open, target) {
+		if t != "" && (t == target || g.local[t]) {
+			local[t] = true
+		}
+	}
+	g.local = local
+}
+
+// isLocal reports whether the user allowed a server: see [egress.WithLocal].
+func (g *gateway) isLocal(target string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.local[target]
 }
 
 // note keeps what was refused. It ignores connections that failed otherwise: of

@@ -480,3 +480,29 @@ func TestWaits(t *testing.T) {
 		})
 	}
 }
+
+// A server on this machine stays allowed as long as a tab shows it.
+func TestGatewayAllowsLocalServers(t *testing.T) {
+	g := new(gateway)
+	for _, c := range []struct {
+		target string
+		open   []string
+		want   bool
+	}{
+		{"", []string{"127.0.0.1:8000"}, false},
+		{"127.0.0.1:8000", nil, true},
+		{"", []string{"127.0.0.1:8000"}, true},
+		{"", []string{"example.org:443", "127.0.0.1:8000"}, true},
+		{"127.0.0.1:9000", []string{"127.0.0.1:8000"}, true},
+		{"", []string{"example.org:443"}, false},
+		{"", []string{"127.0.0.1:8000"}, false},
+	} {
+		g.allow(c.target, c.open)
+		if got := g.isLocal("127.0.0.1:8000"); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+		if g.isLocal("127.0.0.1:22") || g.isLocal("") {
+			t.Errorf("%+v: another server is allowed", c)
+		}
+	}
+}

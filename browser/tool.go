@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/workspace"
 )
@@ -37,6 +38,10 @@ type Config struct {
 	// [egress.Dialer.CheckURL]. It does not see what pages connect to: that is up
 	// to [Options].Dialer.
 	Check func(context.Context, *url.URL) error
+
+	// Local, if not nil, reports whether an address is one that the user must allow,
+	// such as [egress.Dialer.Local].
+	Local func(ctx context.Context, address string) (egress.Local, bool)
 
 	// Search, if not nil, searches the web.
 	Search func(ctx context.Context, query string) (Found, error)
@@ -229,7 +234,7 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 		return own, err
 	}
 	c.b, c.slot = s.b, s
-	c.name()
+	c.name(call.Scope)
 	return c.run(a)
 }
 

@@ -48,13 +48,28 @@ func (t *Tool) Depict(ctx context.Context, call openmanus.Call) ([]byte, error) 
 // Scope implements [openmanus.Scoper]: acts on a page act within its site, such as
 // https://shop.example; in a frame of another site, within both. There is no scope
 // for uploads, for forms that go to another site, and where no element is named, as
-// the user cannot foresee what these do.
+// the user cannot foresee what these do. The scope of a call that opens an address of
+// this machine or of a private network is its HOST:PORT.
 func (t *Tool) Scope(ctx context.Context, call openmanus.Call) (string, error) {
 	p, err := t.prospect(ctx, call, false)
-	if err != nil || p == nil {
+	if err != nil {
 		return "", err
 	}
+	if p == nil {
+		return t.local(ctx, call), nil
+	}
 	return p.scope(), nil
+}
+
+// local returns HOST:PORT of the server on this machine or in a private network to which
+// a call goes, or "".
+func (t *Tool) local(ctx context.Context, call openmanus.Call) string {
+	var in params
+	if json.Unmarshal([]byte(call.Input), &in) != nil || t.cfg.Local == nil || !slices.Contains(in.uses(), requests) {
+		return ""
+	}
+	l, _ := t.cfg.Local(ctx, in.URL)
+	return l.Target
 }
 
 // A prospect is what a call would do.

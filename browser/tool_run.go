@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -88,11 +89,19 @@ func (c *runner) run(a action) (openmanus.Result, error) {
 }
 
 // name tells the gateway of the browser which host the call names, and makes the
-// context of the call tell it to [Config].Check.
-func (c *runner) name() {
+// context of the call tell it to [Config].Check. local is HOST:PORT of the server on
+// this machine or in a private network that the user allowed the call to go to, or "":
+// what that shows is private.
+func (c *runner) name(local string) {
 	named := ""
 	if u, err := parseAddress(c.in.URL); err == nil && slices.Contains(c.in.uses(), requests) {
 		named = strings.ToLower(u.Hostname())
+	} else {
+		local = "" // it is the scope of an act on a page
+	}
+	if local != "" {
+		c.ctx = egress.WithLocal(c.ctx, func(target string) bool { return target == local })
+		c.slot.noteTyped(named)
 	}
 	if tab := c.b.Active(); tab != nil {
 		c.at = tab.URL()
@@ -101,11 +110,12 @@ func (c *runner) name() {
 	if c.b.gate == nil {
 		return
 	}
-	var open []string
+	var open, targets []string
 	for _, t := range c.b.Tabs() {
-		open = append(open, hostOf(t.URL()))
+		open, targets = append(open, hostOf(t.URL())), append(targets, targetOf(t.URL()))
 	}
 	c.b.gate.name(named, open)
+	c.b.gate.allow(local, targets)
 }
 
 // act carries out the action and returns what the result says of it.
@@ -358,15 +368,20 @@ func (c *runner) noteTyped(page *Page) {
 	}) {
 		return
 	}
-	if c.slot.typed == nil {
-		c.slot.typed = make(map[string]bool)
-	}
-	c.slot.typed[hostOf(c.at)] = true
+	c.slot.noteTyped(hostOf(c.at))
 	for _, el := range append(c.filled, c.el) {
 		if el != nil {
-			c.slot.typed[hostOf(page.frames[el.frame])] = true
+			c.slot.noteTyped(hostOf(page.frames[el.frame]))
 		}
 	}
+}
+
+// noteTyped notes that what a host shows from now on may be private.
+func (s *slot) noteTyped(host string) {
+	if s.typed == nil {
+		s.typed = make(map[string]bool)
+	}
+	s.typed[host] = true
 }
 
 // sources returns who wrote what the result says: the page, its frames, the pages
@@ -401,6 +416,19 @@ func hostOf(address string) string {
 		return ""
 	}
 	return strings.ToLower(u.Hostname())
+}
+
+// targetOf returns where the page at an address came from, as HOST:PORT.
+func targetOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // listTabs lists the tabs if there are several.

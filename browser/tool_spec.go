@@ -21,7 +21,7 @@ var (
 // What actions do with their arguments.
 var (
 	theAction = openmanus.Argument{Name: "action", Kind: openmanus.TextArgument, Does: openmanus.Reads}
-	requests  = openmanus.Argument{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests}
+	requests  = openmanus.Argument{Name: "url", Kind: openmanus.URLArgument, Does: openmanus.Requests, Local: true}
 	writesTo  = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Writes}
 	uploads   = openmanus.Argument{Name: "file_path", Kind: openmanus.PathArgument, Does: openmanus.Sends}
 	searches  = openmanus.Argument{Name: "query", Kind: openmanus.TextArgument, Does: openmanus.Sends}

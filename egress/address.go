@@ -42,15 +42,20 @@ func notPublic(a netip.Addr) string {
 const (
 	metadata = "where a cloud serves the credentials of a machine"
 	inside   = "an IPv4 address in an IPv6 one"
+
+	// see isLocal
+	loopbacks = "a loopback address"
+	privates  = "a private address"
+	shareds   = "an address that a provider shares among its customers"
 )
 
 var special = slices.Concat(
 	blocks(metadata, "169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "192.0.0.192/32",
 		"168.63.129.16/32", "fd00:ec2::254/128", "fd20:ce::254/128"),
-	blocks("a loopback address", "127.0.0.0/8", "::1/128"),
-	blocks("a private address", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
+	blocks(loopbacks, "127.0.0.0/8", "::1/128"),
+	blocks(privates, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
 	blocks("a link-local address", "169.254.0.0/16", "fe80::/10"),
-	blocks("an address that a provider shares among its customers", "100.64.0.0/10"),
+	blocks(shareds, "100.64.0.0/10"),
 	blocks("a multicast address", "224.0.0.0/4", "ff00::/8"),
 	blocks("an address that belongs to no machine", "0.0.0.0/8", "::/128", "255.255.255.255/32"),
 	blocks("an address for documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32",

@@ -69,13 +69,16 @@ type checked struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (c *checked) RoundTrip(req *http.Request) (*http.Response, error) {
+	if from := req.Response; from != nil && from.Request != nil && targetOf(from.Request.URL) != targetOf(req.URL) {
+		req = withoutLocal(req) // it is a redirect of another server
+	}
 	if err := c.d.CheckURL(req.Context(), req.URL); err != nil {
 		if req.Body != nil {
 			err = errors.Join(err, req.Body.Close())
 		}
 		return nil, err
 	}
-	return c.tr.RoundTrip(req)
+	return c.d.ownConnection(req, c.tr).RoundTrip(req)
 }
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].

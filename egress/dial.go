@@ -21,6 +21,8 @@ type Refused struct {
 	Rule string     // the rule, as a clause: "the host is not on the list"
 	Try  string     // what to change, and where, to allow it; "" if nothing can
 	Err  error      // what [Dialer].Judge said, if that refused it
+
+	local bool // a user may allow it: see [Local]
 }
 
 // Unwrap returns e.Err.
@@ -110,7 +112,7 @@ func (d *Dialer) check(ctx context.Context, target string) (host, uint16, error)
 		return h, port, no
 	}
 	if h.name == "" {
-		if no := d.address(h, h.addr, port); no != nil {
+		if no := d.addressFor(ctx, h, h.addr, port); no != nil {
 			return h, port, no
 		}
 	}
@@ -177,7 +179,7 @@ func (d *Dialer) address(h host, a netip.Addr, port uint16) *Refused {
 	for _, o := range own {
 		if n, ok := o.(*net.IPNet); ok && n.IP.String() == a.String() {
 			return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is this machine", a),
-				Try: d.rules.try("hosts = [%q]", a)}
+				Try: d.rules.try("hosts = [%q]", a), local: true}
 		}
 	}
 	return nil
@@ -204,7 +206,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, target string) (net.C
 	}
 	var refused, failed []error
 	for i, a := range addrs {
-		no := d.address(h, a, port)
+		no := d.addressFor(ctx, h, a, port)
 		if no == nil && h.name != "" {
 			no = d.judge(ctx, h, port, a)
 		}

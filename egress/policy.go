@@ -231,7 +231,7 @@ func (r *rules) address(h host, a netip.Addr, port uint16) *Refused {
 		entries = strconv.Quote(h.entry(port)) + ", " + entries
 	}
 	return &Refused{Host: h.String(), Port: port, Addr: a, Rule: fmt.Sprintf("%s is %s", a, why),
-		Try: r.try("hosts = [%s]", entries)}
+		Try: r.try("hosts = [%s]", entries), local: isLocal(a)}
 }
 
 // listed reports whether an entry has the host with the port.

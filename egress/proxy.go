@@ -37,6 +37,11 @@ type Proxy struct {
 	// [WithNamed]. Calls come from many goroutines at once. nil: none is named.
 	Named func(host string) bool
 
+	// Local reports whether the user of the proxy may connect to a server on this
+	// machine or in a private network, as in [WithLocal]. Requests that a page of
+	// another site makes may not, as far as the browser tells. nil: none may.
+	Local func(target string) bool
+
 	// MaxConns is how many connections are served at once; more wait. 0: 256.
 	MaxConns int
 
@@ -56,6 +61,9 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	if p.Named != nil {
 		ctx = WithNamed(ctx, p.Named)
+	}
+	if p.Local != nil {
+		ctx = WithLocal(ctx, p.Local)
 	}
 	s := &serving{Proxy: p, ctx: ctx, http: newQueue(l.Addr()),
 		slots: make(chan struct{}, either(p.MaxConns, 256)), idle: either(p.Idle, 10*time.Minute)}
@@ -253,7 +261,7 @@ func (q *queue) Addr() net.Addr { return q.addr }
 // for http URLs.
 func (s *serving) handler() http.Handler {
 	forward := &httputil.ReverseProxy{
-		Transport:     s.transport,
+		Transport:     &proxied{s.Dialer, s.transport},
 		FlushInterval: -1,
 		Rewrite:       func(*httputil.ProxyRequest) {}, // without the headers that a reverse proxy adds
 		ErrorLog:      log.New(complaints(s.tell), "", 0),
@@ -264,6 +272,9 @@ func (s *serving) handler() http.Handler {
 			s.connect(w, r)
 			return
 		}
+		if crossSite(r) {
+			r = withoutLocal(r)
+		}
 		target, err := s.target(r)
 		if err != nil {
 			s.refuse(w, err)
@@ -272,6 +283,17 @@ func (s *serving) handler() http.Handler {
 		r.URL.Scheme, r.URL.Host = "http", target
 		forward.ServeHTTP(w, r)
 	})
+}
+
+// A proxied transport sends the requests that a proxy forwards, which are checked.
+type proxied struct {
+	d  *Dialer
+	tr *http.Transport
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (p *proxied) RoundTrip(req *http.Request) (*http.Response, error) {
+	return p.d.ownConnection(req, p.tr).RoundTrip(req)
 }
 
 // target returns where a request goes, HOST or HOST:PORT, if it may.

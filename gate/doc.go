@@ -34,10 +34,11 @@
 //  3. the mode readonly
 //  4. where the arguments came from: see [RuleProvenance]
 //  5. how far the call goes beyond the sandbox: see [RuleReach]
-//  6. a rule that asks
-//  7. a remembered decision that allows this very call
-//  8. a rule that allows
-//  9. the mode
+//  6. whether it goes to a server on this machine: see [RuleLocal]
+//  7. a rule that asks
+//  8. a remembered decision that allows this very call
+//  9. a rule that allows
+//  10. the mode
 //
 // # Commands
 //

@@ -22,6 +22,7 @@ type facts struct {
 	paths  []place  // declared or guessed, with what symbolic links lead to
 	named  []string // words of commands that may be paths
 	hosts  []string // see canonical
+	locals []string // addresses that may be of this machine: see [openmanus.Argument].Local
 	badURL bool     // an argument is declared to be an address, and cannot be read as one
 
 	edits     bool // it changes files of the workspace, and nothing else
@@ -138,6 +139,9 @@ func (f *facts) argument(dir, name string, a openmanus.Argument, value any) {
 		f.path(dir, text, a.Does)
 	case a.Kind == openmanus.URLArgument:
 		f.badURL = !f.url(text) && text != "" || f.badURL
+		if a.Local && text != "" {
+			f.locals = append(f.locals, text)
+		}
 	case a.Kind == openmanus.HostArgument:
 		f.host(text)
 	}

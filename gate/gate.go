@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
@@ -23,6 +24,12 @@ type Options struct {
 	// Record means that calls are not asked about because of where their
 	// arguments came from. The events record it all the same.
 	Record bool
+
+	// Local reports whether an address is that of a server on this machine or in a
+	// private network, to which requests are refused for that alone, such as
+	// [egress.Dialer.Local]. It is called with addresses that the user wrote. nil:
+	// the user is not asked about such addresses.
+	Local func(ctx context.Context, address string) (egress.Local, bool)
 
 	// Memory holds remembered decisions. If it is nil, there are none.
 	Memory *Memory
@@ -86,8 +93,8 @@ func (g *Gate) sandboxed() bool { return g.o.Sandbox != "" && g.o.Sandbox != "no
 
 // Rule implements [openmanus.Gate]. It asks, in this order: rules that deny,
 // remembered decisions that deny, the mode readonly, where the arguments came from
-// (see [RuleProvenance]), how far the call goes (see [RuleReach]), rules that ask,
-// remembered decisions that allow, rules that allow, and the mode. Calls that are Internal or Final change nothing but the
+// (see [RuleProvenance]), how far the call goes (see [RuleReach]), whether it
+// goes to a server on this machine (see [RuleLocal]), rules that ask, remembered decisions that allow, rules that allow, and the mode. Calls that are Internal or Final change nothing but the
 // session: only rules and the mode decide on them. An error comes from the memory:
 // then nothing is allowed, because a decision that denies the call may be in there.
 func (g *Gate) Rule(
@@ -121,7 +128,8 @@ func (g *Gate) Rule(
 	if g.o.Mode == openmanus.ApproveReadOnly && !h.ReadOnly {
 		return g.o.Mode.Rule(ctx, call, spec)
 	}
-	if c := g.concernOf(call, spec, f); c != nil && !g.o.Record {
+	local := g.localOf(ctx, call, spec, f)
+	if c := g.concernOf(call, spec, f, local != nil); c != nil && !g.o.Record {
 		if g.o.Mode == openmanus.ApproveReadOnly {
 			return denied(RuleProvenance, "this session is read-only, and "+c.who+" wants "+c.what), nil
 		}
@@ -131,6 +139,9 @@ func (g *Gate) Rule(
 		v := ask(RuleReach, h.Reach.Question(call.Name)+sourcesOf(call.Provenance))
 		v.Scoped = h.Reach == openmanus.ReachNetwork
 		return v, nil
+	}
+	if local != nil {
+		return *local, nil
 	}
 	if known {
 		return allowed(past.rule()), nil

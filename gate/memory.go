@@ -60,11 +60,11 @@ func Key(parts ...string) string {
 // session s. The key is of the call's arguments, its tool as the model sees it,
 // the workspace and the sandbox. It is "" for a call that was previewed, or whose
 // tool has [openmanus.Hints].Ordered: what such a call does depends on the moment,
-// so its decision cannot be remembered. Nor can one that is asked each time: see
-// [OnlyPerson].
+// so its decision cannot be remembered. Nor can one that is asked each time (see
+// [OnlyPerson]), or that is about a server on this machine.
 func CallKey(s *openmanus.State, c *openmanus.CallState) string {
 	i := slices.IndexFunc(s.Config.Tools, func(t openmanus.ToolSpec) bool { return t.Name == c.Name })
-	if c.Ruling == nil || c.Ruling.Shown != "" || OnlyPerson(c.Ruling.Rule) || i < 0 {
+	if c.Ruling == nil || c.Ruling.Shown != "" || OnlyPerson(c.Ruling.Rule) || c.Ruling.Rule == RuleLocal || i < 0 {
 		return ""
 	}
 	return key(s.Config.Workspace, s.Config.Sandbox, s.Config.Tools[i], c.Ruling.Hash)

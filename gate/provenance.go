@@ -46,7 +46,10 @@ func (c concern) question() string {
 //     private to somewhere that the user did not name for it.
 //   - Commands in a sandbox without a network, and edits of ordinary files, send
 //     nothing and obey nothing, so they are not looked at.
-func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) *concern {
+//
+// local means that all addresses of the call are of servers on this machine or in a
+// private network, which the user wrote: what goes there does not leave.
+func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts, local bool) *concern {
 	h := spec.Hints
 	if call.Provenance == nil || h.Final || h.Delegates || !g.reaches(spec, f) {
 		return nil
@@ -58,7 +61,7 @@ func (g *Gate) concernOf(call openmanus.Call, spec openmanus.ToolSpec, f facts) 
 	if len(p.Read) == 0 {
 		return nil
 	}
-	j := judge{gate: g, call: call, known: p, spec: spec, facts: f, private: readPrivate(p.Read, spec.From)}
+	j := judge{gate: g, call: call, known: p, spec: spec, facts: f, local: local, private: readPrivate(p.Read, spec.From)}
 	for _, a := range p.Arguments {
 		for _, look := range []func(argument) *concern{j.request, j.sending, j.running, j.leaving, j.protected} {
 			if c := look(newArgument(a, spec)); c != nil {
@@ -142,13 +145,14 @@ type judge struct {
 	known   *openmanus.Provenance
 	spec    openmanus.ToolSpec
 	facts   facts
+	local   bool // it requests only servers on this machine that the user named
 	private bool // the session has read something private
 }
 
 // request looks at an address that the call requests.
 func (j judge) request(a argument) *concern {
 	isURL := a.does(openmanus.Requests) || a.does("") && strings.Contains(a.Value, "://")
-	if !isURL || !j.private {
+	if !isURL || !j.private || j.local {
 		return nil
 	}
 	host, from, to := hostIn(a.Value)

@@ -206,9 +206,13 @@ func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
 			h.warnf(`[provenance] mode = "record": you are not asked about calls that others want, such as to send private files away`)
 		})
 	}
+	web, err := webDialer(h.Config)
+	if err != nil {
+		return nil, mistake(err)
+	}
 	return h.Gate(h.Config, gate.Options{
 		Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox,
-		Network: h.Config.Sandbox.Network != "none", Record: record,
+		Network: h.Config.Sandbox.Network != "none", Record: record, Local: web.Local,
 	})
 }
 

@@ -28,19 +28,24 @@ type webTools struct {
 	tool   *browser.Tool
 }
 
+// webDialer returns a dialer that decides by [web] alone.
+func webDialer(cfg *config.Config) (*egress.Dialer, error) {
+	return egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
+}
+
 // newWebTools makes the web tools of a workspace. No browser runs until one of
 // them is used. judge is the [egress.Dialer].Judge. vision reports whether the
 // model sees images.
 func newWebTools(
 	cfg *config.Config, ws workspace.Workspace, judge func(host string, named bool) error, vision bool,
 ) (*webTools, error) {
-	d, err := egress.New(egress.Policy{Mode: egress.Mode(cfg.Web.Network), Hosts: cfg.Web.Hosts, Section: "[web]"})
+	d, err := webDialer(cfg)
 	if err != nil {
 		return nil, err
 	}
 	d.Judge = judge
 	w := &webTools{cfg: cfg, dialer: d}
-	reader := &web.Reader{Client: d.Client(), Robots: cfg.Web.Robots, Convert: documentText}
+	reader := &web.Reader{Client: d.Client(), Local: d.Local, Robots: cfg.Web.Robots, Convert: documentText}
 	files := &web.Downloads{Files: ws, Dir: ws.Dir(), MaxBytes: cfg.Web.MaxDownload}
 	if cfg.DataDir != "" {
 		files.Partial = filepath.Join(cfg.DataDir, "downloads")
@@ -50,7 +55,7 @@ func newWebTools(
 		Client: d.Client(), Delay: time.Duration(c.RetryDelay) * time.Second, Rounds: c.MaxRetries,
 		Engines: web.Engines(c.Engine, c.Fallback, web.Keys{SearXNG: c.SearXNG, Brave: string(c.Brave), Tavily: string(c.Tavily), Serper: string(c.Serper)}),
 	}}
-	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Vision: vision, Markdown: web.Markdown,
+	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Local: d.Local, Vision: vision, Markdown: web.Markdown,
 		Private: cfg.Browser.Profile != "" || cmp.Or(cfg.Browser.WSS, cfg.Browser.CDP) != "",
 		Search: func(ctx context.Context, query string) (browser.Found, error) {
 			q := web.Query{Text: query, Count: 1, Lang: c.Lang, Country: c.Country}

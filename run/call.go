@@ -46,6 +46,11 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	if err := w.outdated(ctx, t, c, call); err != nil {
 		return openmanus.FailedCall(id, err.Error()), nil
 	}
+	if c.Ruled.Input == "" || c.Ruling == nil {
+		if call.Scope = c.Ruled.Scope; call.Scope == "" && c.Ruling != nil {
+			call.Scope = c.Ruling.Scope
+		}
+	}
 	if w.Live != nil {
 		live := &outputStream{w: w, session: x.ID, call: id, clean: w.Secrets.Redactor()}
 		defer live.end()

@@ -43,17 +43,17 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if call.Input != c.Input {
 		repaired = call.Input
 	}
-	if !v.Ask {
-		return openmanus.Ruled{
-			Call: c.ID, Allow: v.Allow, By: openmanus.ByGate, Rule: v.Rule, Reason: v.Reason,
-			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
-		}, nil
-	}
 	t, scope := a.Tool(c.Name), ""
 	if v.Scoped {
 		if scope, err = w.scope(ctx, t, call); err != nil {
 			return openmanus.FailedCall(c.ID, err.Error()), nil
 		}
+	}
+	if !v.Ask {
+		return openmanus.Ruled{
+			Call: c.ID, Allow: v.Allow, By: openmanus.ByGate, Rule: v.Rule, Reason: v.Reason, Scope: scope,
+			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
+		}, nil
 	}
 	if scope != "" && x.State.Granted(c.Name, scope) {
 		return openmanus.Ruled{

@@ -41,20 +41,20 @@ func NewCrawl(r *Reader) openmanus.Tool {
 		Max      int      `json:"max_pages"`
 		MinWords int      `json:"word_count_threshold"`
 	}
-	return openmanus.Func(spec("crawl", readsOnly, opens("urls")),
+	return localTool{openmanus.Func(spec("crawl", readsOnly, opens("urls")),
 		func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
-			all, err := r.Crawl(naming(ctx, in.URLs...), call, in.URLs, in.Depth, cmp.Or(in.Max, 20))
+			all, err := r.Crawl(naming(ctx, call, in.URLs...), call, in.URLs, in.Depth, cmp.Or(in.Max, 20))
 			if err != nil {
-				return openmanus.Result{Sources: wrote(in.URLs...)}, err
+				return openmanus.Result{Sources: wrote(call, in.URLs...)}, err
 			}
 			res := openmanus.TextResult("%s", listCrawled(all, cmp.Or(in.MinWords, 10)))
 			res.Detail, res.Source = all, all[0].URL
 			for _, c := range all {
 				words := []string{c.URL, c.Title, beginning(c.markdown, crawledText), c.Error}
-				res.Sources = append(res.Sources, openmanus.Source{From: c.URL, Words: slices.DeleteFunc(words, blank)})
+				res.Sources = append(res.Sources, openmanus.Source{From: c.URL, Private: call.Scope != "", Words: slices.DeleteFunc(words, blank)})
 			}
 			return res, nil
-		})
+		}), r}
 }
 
 // Crawl reads pages and the pages that they link to, level by level down to depth

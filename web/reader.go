@@ -40,6 +40,10 @@ type Reader struct {
 	// which hosts can be reached.
 	Client *http.Client
 
+	// Local, if not nil, reports whether an address is one that the user must allow,
+	// such as [egress.Dialer.Local].
+	Local func(ctx context.Context, address string) (egress.Local, bool)
+
 	// Robots makes it respect the robots.txt of each site.
 	Robots bool
 
@@ -159,7 +163,7 @@ func (r *Reader) client(from *url.URL) *http.Client {
 			}
 		}
 		if r.Robots && req.URL.Host != from.Host {
-			return r.allowed(req.Context(), req.URL)
+			return r.allowed(egress.WithLocal(req.Context(), nil), req.URL)
 		}
 		return nil
 	}

@@ -70,7 +70,9 @@ type researchInput struct {
 // is the absolute path of their root. The Detail of its results is a [Research].
 func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 	file := openmanus.Argument{Name: "file", Kind: openmanus.PathArgument, Does: openmanus.Writes}
-	return notebook{openmanus.Func(spec("research", ownNotes, opens("urls"), file),
+	urls := opens("urls")
+	urls.Local = false // its notes outlive the permission of a call
+	return notebook{openmanus.Func(spec("research", ownNotes, urls, file),
 		func(ctx context.Context, call openmanus.Call, in researchInput) (openmanus.Result, error) {
 			var s Research
 			if len(call.Last) > 0 {
@@ -81,9 +83,9 @@ func NewResearch(r *Reader, files workspace.Files, dir string) openmanus.Tool {
 			t := &researcher{r: r, files: files, dir: dir, call: call, s: &s}
 			text, err := t.run(ctx, in)
 			// Whatever it says may quote the pages; what it could not read, too.
-			from := append([]openmanus.Source{}, wrote(in.URLs...)...)
+			from := append([]openmanus.Source{}, wrote(call, in.URLs...)...)
 			for _, src := range s.Sources {
-				from = append(from, wrote(src.URL)...)
+				from = append(from, wrote(call, src.URL)...)
 			}
 			if err != nil {
 				return openmanus.Result{Sources: from}, err
@@ -199,7 +201,7 @@ func (t *researcher) read(ctx context.Context, in researchInput) (string, error)
 	if len(in.URLs) == 0 {
 		return "", errors.New("urls are required for read")
 	}
-	limited, cancel := context.WithTimeout(naming(ctx, in.URLs...), max(time.Second, left))
+	limited, cancel := context.WithTimeout(naming(ctx, t.call, in.URLs...), max(time.Second, left))
 	defer cancel()
 	pages, errs := make([]*Page, len(in.URLs)), make([]error, len(in.URLs))
 	var wg sync.WaitGroup

@@ -40,29 +40,30 @@ func spec(name string, h openmanus.Hints, arguments ...openmanus.Argument) openm
 var readsOnly = openmanus.Hints{ReadOnly: true, Idempotent: true}
 
 // opens declares an argument that is an address, or a list of addresses, which
-// the tool opens.
+// the tool opens. The tool is a [localTool].
 func opens(name string) openmanus.Argument {
-	return openmanus.Argument{Name: name, Kind: openmanus.URLArgument, Does: openmanus.Requests}
+	return openmanus.Argument{Name: name, Kind: openmanus.URLArgument, Does: openmanus.Requests, Local: true}
 }
 
 // naming returns a context for requests to addresses that a call names: see
-// [egress.WithNamed].
-func naming(ctx context.Context, addresses ...string) context.Context {
+// [egress.WithNamed] and allowed.
+func naming(ctx context.Context, call openmanus.Call, addresses ...string) context.Context {
 	var hosts []string
 	for _, a := range addresses {
 		if u, err := parseAddress(a); err == nil {
 			hosts = append(hosts, strings.ToLower(u.Hostname()))
 		}
 	}
-	return egress.WithNamed(ctx, func(host string) bool { return slices.Contains(hosts, host) })
+	return egress.WithNamed(allowed(ctx, call), func(host string) bool { return slices.Contains(hosts, host) })
 }
 
 // wrote returns the labels of a text that was read at these addresses. Errors have
-// them too: they may repeat what the other side sent.
-func wrote(addresses ...string) []openmanus.Source {
+// them too: they may repeat what the other side sent. What a local server says is
+// private.
+func wrote(call openmanus.Call, addresses ...string) []openmanus.Source {
 	var all []openmanus.Source
 	for _, a := range addresses {
-		all = append(all, openmanus.Source{From: strings.TrimSpace(a)})
+		all = append(all, openmanus.Source{From: strings.TrimSpace(a), Private: call.Scope != ""})
 	}
 	return all
 }
@@ -131,6 +132,11 @@ func (f *fetcher) Hints(call openmanus.Call) openmanus.Hints {
 	return f.Spec().Hints
 }
 
+// Scope implements [openmanus.Scoper], as for [localTool].
+func (f *fetcher) Scope(ctx context.Context, call openmanus.Call) (string, error) {
+	return localTool{f.Tool, f.r}.Scope(ctx, call)
+}
+
 // fetch carries out a call.
 func (f *fetcher) fetch(ctx context.Context, call openmanus.Call, in fetchInput) (openmanus.Result, error) {
 	switch {
@@ -145,13 +151,13 @@ func (f *fetcher) fetch(ctx context.Context, call openmanus.Call, in fetchInput)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	d, err := f.r.save(naming(ctx, in.URL), f.d, in.URL, name, call.Live)
+	d, err := f.r.save(naming(ctx, call, in.URL), f.d, in.URL, name, call.Live)
 	if err != nil {
-		return openmanus.Result{Sources: wrote(in.URL)}, err
+		return openmanus.Result{Sources: wrote(call, in.URL)}, err
 	}
 	kind := cmp.Or(d.Type, "no content type")
 	res := openmanus.TextResult("Saved to %s: %d bytes, %s, sha256 %s", in.SaveTo, d.Bytes, kind, d.SHA256)
-	res.Detail, res.Source, res.Sources = d, d.URL, wrote(d.URL)
+	res.Detail, res.Source, res.Sources = d, d.URL, wrote(call, d.URL)
 	return res, nil
 }
 
@@ -160,7 +166,7 @@ func (f *fetcher) fetch(ctx context.Context, call openmanus.Call, in fetchInput)
 func (f *fetcher) read(ctx context.Context, call openmanus.Call, in fetchInput) (openmanus.Result, error) {
 	p, saved, err := f.page(ctx, call, in)
 	if err != nil {
-		return openmanus.Result{Sources: wrote(in.URL)}, err
+		return openmanus.Result{Sources: wrote(call, in.URL)}, err
 	}
 	text := p.Markdown
 	if in.Links {
@@ -168,7 +174,7 @@ func (f *fetcher) read(ctx context.Context, call openmanus.Call, in fetchInput) 
 	}
 	whole := len(text)
 	if in.Offset > whole {
-		return openmanus.Result{Sources: wrote(in.URL)}, fmt.Errorf("the offset %d is beyond the end: the page has %d bytes", in.Offset, whole)
+		return openmanus.Result{Sources: wrote(call, in.URL)}, fmt.Errorf("the offset %d is beyond the end: the page has %d bytes", in.Offset, whole)
 	}
 	for in.Offset > 0 && in.Offset < whole && !utf8.RuneStart(text[in.Offset]) {
 		in.Offset--
@@ -188,7 +194,7 @@ func (f *fetcher) read(ctx context.Context, call openmanus.Call, in fetchInput) 
 	if p.Image != nil && len(p.Image) < maxImage {
 		res.Parts = append(res.Parts, llm.Blob{MIME: p.Body.Type, Name: "image", Data: p.Image})
 	}
-	res.Detail, res.Source, res.Sources, res.Reading = saved, p.URL, wrote(p.URL), true
+	res.Detail, res.Source, res.Sources, res.Reading = saved, p.URL, wrote(call, p.URL), true
 	return res, nil
 }
 
@@ -200,7 +206,7 @@ func (f *fetcher) page(ctx context.Context, call openmanus.Call, in fetchInput) 
 			return p, last, nil
 		}
 	}
-	p, err := f.r.Read(naming(ctx, in.URL), in.URL)
+	p, err := f.r.Read(naming(ctx, call, in.URL), in.URL)
 	if err != nil {
 		return nil, last, err
 	}

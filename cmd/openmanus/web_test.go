@@ -198,3 +198,80 @@ It is 330 m high: see report.md.
 		}
 	}
 }
+
+// A server on this machine that the person named is asked about, once or for the
+// session, also in a browser and in a child session; one that they did not name is
+// refused.
+func TestRunReachesTheServersOfThePerson(t *testing.T) {
+	serve := func(text string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprintf(w, "<!doctype html><title>%s</title><h1>%[1]s</h1>", text)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	mine, other := serve("My own shop"), serve("Another shop")
+	i := newIncident(t, `-- 1 --
+@when task contains Child:
+@call web_fetch {"url": "`+mine+`/"}
+-- 1 --
+@call web_fetch {"url": "`+mine+`/"}
+-- 2 --
+@when task contains Child:
+@expect last contains My own shop
+It says: My own shop.
+-- 2 --
+@expect last contains My own shop
+@call web_fetch {"url": "`+mine+`/again"}
+-- 3 --
+@expect last contains My own shop
+@call web_fetch {"url": "`+other+`/"}
+-- 4 --
+@expect last contains is a loopback address; to allow it: [web] hosts =
+@call browser_use {"action": "go_to_url", "url": "`+mine+`/"}
+-- 5 --
+@expect last contains My own shop
+@call delegate {"agent": "manus", "task": "Child: read `+mine+`/"}
+-- 6 --
+@expect last contains It says: My own shop.
+The shop is there.
+`)
+	i.env = append(i.env, "OPENMANUS_BROWSER_SANDBOX=false", "OPENMANUS_WEB_HOSTS=")
+	host := strings.TrimPrefix(mine, "http://")
+	asks := func(out string, code int, tool string) {
+		t.Helper()
+		if want := host + " is a server on this machine. May " + tool + " connect to it?"; code != 4 || !strings.Contains(out, want) {
+			t.Fatalf("exit code %d, no %q:\n%s", code, want, out)
+		}
+	}
+	out, code := i.run("run", "--delegate", "manus", "--model", "scripted:s", "Test my shop at "+host)
+	asks(out, code, "web_fetch")
+	if out, code := i.run("sessions", "approve", "last", "--always"); code == 0 {
+		t.Fatalf("it was remembered: %s", out)
+	}
+	i.must("sessions", "approve", "last", "--site")
+	out, code = i.run("sessions", "resume", "last")
+	asks(out, code, "browser_use") // web_fetch was not asked about again
+	i.must("sessions", "approve", "last")
+	out, code = i.run("sessions", "resume", "last")
+	asks(out, code, "web_fetch") // of the child
+	i.must("sessions", "approve", "last")
+	if out, code = i.run("sessions", "resume", "last"); code != 0 || !strings.Contains(out, "The shop is there.") {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	audit := i.must("sessions", "audit", "last")
+	if want := "by gate · allowed in this session on " + host; !strings.Contains(audit, want) {
+		t.Errorf("no %q:\n%s", want, audit)
+	}
+}
+
+// must runs the program, which must succeed, and returns what it printed.
+func (i *incident) must(args ...string) string {
+	i.t.Helper()
+	out, code := i.run(args...)
+	if code != 0 {
+		i.t.Fatalf("%v: exit code %d:\n%s", args, code, out)
+	}
+	return out
+}

@@ -36,7 +36,7 @@ func openingBodies() []openmanus.Body {
 			Tools: []openmanus.ToolSpec{{
 				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
 				Hints:     everyHint(),
-				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true"}},
+				Arguments: []openmanus.Argument{{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Value: "true", Local: true}},
 				Deferred:  true,
 			}},
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
