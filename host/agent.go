@@ -273,9 +273,9 @@ func HeadTokens(a *openmanus.Agent) int {
 	return llm.CountHead(tokens.For("", ""), a.Instructions, a.Configured(0).Offered())
 }
 
-// BareAgent makes the agent of spec without model, web tools and MCP servers,
-// for a surface that offers the agent's tools to somebody else's model. The
-// caller closes what it keeps running.
+// BareAgent makes the agent of spec without model and MCP servers, for a surface
+// that offers the agent's tools to somebody else's model. The caller closes what it
+// keeps running.
 func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, error) {
 	kind, err := h.Team(spec.Workspace).Choose(spec.Agent)
 	if err != nil {
@@ -285,11 +285,21 @@ func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	agent, closer, err := kind.Make(agentOptions(h.Config, ws))
+	o := agentOptions(h.Config, ws)
+	judge, err := h.Gate(h.Config, gate.Options{})
+	if err != nil {
+		return nil, nil, errors.Join(err, ws.Close())
+	}
+	web, err := newWebTools(h.Config, ws, judge.CheckHost, false)
 	if err != nil {
 		return nil, nil, mistake(errors.Join(err, ws.Close()))
 	}
-	m := agentInstance{agent, []io.Closer{closer, ws}}
+	o.Web = web.tools
+	agent, closer, err := kind.Make(o)
+	if err != nil {
+		return nil, nil, mistake(errors.Join(err, web.Close(), ws.Close()))
+	}
+	m := agentInstance{agent, []io.Closer{closer, web, ws}}
 	agent.Spec, agent.Sandbox = spec, ws.Sandbox()
 	if agent.Gate, err = h.gateOf(agent); err != nil {
 		return nil, nil, errors.Join(err, m.Close())

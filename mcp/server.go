@@ -51,8 +51,10 @@ type Server struct {
 	key     []byte // signs the states that clients keep
 	schemas map[string]*args.Schema
 
-	mu   sync.Mutex
-	last map[[2]string]json.RawMessage // session, tool → Call.Last
+	mu      sync.Mutex
+	last    map[[2]string]json.RawMessage // session, tool → Call.Last
+	clients map[string]bool               // the sessions that are followed: see follow; nil when the server is closed
+	wait    sync.WaitGroup                // for those who follow
 }
 
 // NewServer returns a server of the tools. It panics if a tool's schema cannot
@@ -70,7 +72,7 @@ func NewServer(o ServerOptions) *Server {
 	}
 	opts.Instructions, opts.Logger = o.Instructions, slog.New(slog.DiscardHandler)
 	s := &Server{opts: o, key: make([]byte, 32), schemas: map[string]*args.Schema{}}
-	s.last = map[[2]string]json.RawMessage{}
+	s.last, s.clients = map[[2]string]json.RawMessage{}, map[string]bool{}
 	rand.Read(s.key)
 	us := &sdk.Implementation{Name: o.Name, Title: "OpenManus", Version: cmp.Or(o.Version, "dev")}
 	s.mcp = sdk.NewServer(us, &opts)
@@ -121,11 +123,43 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 
 // Close ends the sessions of clients that are still connected.
 func (s *Server) Close() error {
+	s.mu.Lock()
+	s.clients = nil
+	s.mu.Unlock()
 	var errs []error
 	for ss := range s.mcp.Sessions() {
 		errs = append(errs, ss.Close())
 	}
+	s.wait.Wait()
 	return errors.Join(errs...)
+}
+
+// follow has the tools release what they keep for the session of a client, such as a
+// shell or a browser, when that ends. Clients of the protocol without sessions share
+// one, which lasts as long as the server.
+func (s *Server) follow(client *sdk.ServerSession, session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if client.ID() == "" || s.clients[session] || s.clients == nil {
+		return
+	}
+	s.clients[session] = true
+	s.wait.Go(func() {
+		_ = client.Wait() // however it ends
+		for _, t := range s.opts.Tools {
+			if c, ok := t.(openmanus.SessionCloser); ok {
+				_ = c.CloseSession(session) // no one is left to hear of it
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.clients, session)
+		for key := range s.last {
+			if key[0] == session {
+				delete(s.last, key)
+			}
+		}
+	})
 }
 
 // A visit is one call of a client, from its first request to its result. While
@@ -138,6 +172,7 @@ type visit struct {
 	Input   string    `json:"input"`
 	Asking  bool      `json:"asking,omitempty"`  // the last question was whether the call may run
 	Allowed bool      `json:"allowed,omitempty"` // the call may run
+	Shown   string    `json:"shown,omitempty"`   // the hash of the preview that the person was shown
 	Answers []reply   `json:"answers,omitempty"`
 	Until   time.Time `json:"until"`
 }
@@ -225,6 +260,7 @@ func (s *Server) attempt(
 	for _, a := range v.Answers {
 		call.Answers = append(call.Answers, openmanus.Answer{Text: a.Text, Data: a.Data})
 	}
+	s.follow(r.Session, call.Session)
 	key := [2]string{call.Session, v.Tool}
 	s.mu.Lock()
 	call.Last = s.last[key]
@@ -234,6 +270,12 @@ func (s *Server) attempt(
 		if ask != nil || res != nil {
 			return ask, res
 		}
+	} else if v.Shown != "" {
+		if shown, err := preview(ctx, t, call); err != nil || openmanus.Fingerprint(v.Tool, shown) != v.Shown {
+			return nil, failed(nil, v.Tool+" did not run: its target has changed since the person allowed it. "+
+				"Look at the current state, and make the call again if it is still right")
+		}
+		v.Shown = "" // the call has begun: what it asks besides may come of what it did
 	}
 	res, err := drive(ctx, t, call)
 	var ask *openmanus.Ask
@@ -265,19 +307,51 @@ func (s *Server) rule(
 	if h, ok := t.(openmanus.CallHinter); ok {
 		spec.Hints = h.Hints(call)
 	}
+	if h, ok := t.(openmanus.ArgumentHinter); ok {
+		spec.Arguments = h.ArgumentsOf(call)
+	}
 	verdict, err := s.opts.Gate.Rule(ctx, call, spec)
 	switch {
 	case err != nil:
 		return nil, failed(nil, "whether this may run could not be decided: "+err.Error())
 	case verdict.Ask:
+		shown, err := preview(ctx, t, call)
+		if err != nil { // it would fail anyway
+			return nil, failed(nil, s.hidden(err.Error()))
+		}
 		v.Asking = true
 		message := verdict.Reason + "\n" + call.Name + " " + clip.Text(call.Input, 8000)
+		if shown != "" {
+			v.Shown = openmanus.Fingerprint(v.Tool, shown)
+			if len(shown) > maxShown {
+				return nil, failed(nil, "this needs a person, and it is too long to be shown: make it shorter than "+
+					fmt.Sprintf("%d bytes", maxShown))
+			}
+			message += "\n" + s.hidden(clip.Visible(shown))
+		}
 		return &sdk.ElicitParams{Mode: "form", Message: message, RequestedSchema: rulingSchema}, nil
 	case !verdict.Allow:
 		return nil, failed(nil, "not allowed: "+cmp.Or(verdict.Reason, "by the rules of this server"))
 	}
 	v.Allowed = true
 	return nil, nil
+}
+
+// maxShown is how many bytes a preview may have. A person must see all of it.
+const maxShown = 64 << 10
+
+// preview returns what a call would do, if its tool can tell. A panic in it is an error.
+func preview(ctx context.Context, t openmanus.Tool, call openmanus.Call) (text string, err error) {
+	p, ok := t.(openmanus.Previewer)
+	if !ok {
+		return "", nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s crashed: %v", call.Name, p)
+		}
+	}()
+	return p.Preview(ctx, call)
 }
 
 // rulingSchema is the form in which a person rules on a call.

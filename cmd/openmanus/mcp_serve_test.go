@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,4 +179,64 @@ func refused(t *testing.T, url, token string) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// Clients get the web tools, with the rules and addresses of every session.
+func TestMCPServeOffersTheWeb(t *testing.T) {
+	dir := making(t)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<p>Welcome to the site.</p>")) }))
+	defer site.Close()
+	cmd := exec.Command("openmanus", "mcp", "serve", "--sandbox", "none")
+	cmd.Dir, cmd.Env = dir, append(environ(dir), "OPENMANUS_WEB_HOSTS=localhost:*", "OPENMANUS_APPROVAL_DENY=host:denied.example")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	ask := func(body string) string {
+		t.Helper()
+		if _, err := io.WriteString(in, body+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(line, `"id":`) && !strings.Contains(line, `"method"`) {
+				return line
+			}
+		}
+	}
+	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	list := ask(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	for _, name := range []string{"web_search", "web_fetch", "crawl", "browser_use", "bash"} {
+		if !strings.Contains(list, `"name":"`+name+`"`) {
+			t.Errorf("%s is not offered", name)
+		}
+	}
+	for address, want := range map[string]string{
+		strings.Replace(site.URL, "127.0.0.1", "localhost", 1): "Welcome to the site.",
+		site.URL:                  "127.0.0.1 is a loopback address",
+		"https://denied.example/": `not allowed: the rule \"deny host:denied.example\" denies it`,
+	} {
+		said := ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"web_fetch","arguments":{"url":"` + address + `"}}}`)
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: %s, want %s", address, said, want)
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
 }
