@@ -591,7 +591,7 @@ func upperFirst(text string) string {
 	if len(r) == 0 || strings.ContainsAny(text[:min(len(text), 1)], "./") {
 		return text
 	}
-	if strings.HasPrefix(text, "the ") {
+	if strings.HasPrefix(text, "the ") || strings.HasPrefix(text, "a ") {
 		r[0] = unicode.ToUpper(r[0])
 	}
 	return string(r)
