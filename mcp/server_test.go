@@ -26,7 +26,9 @@ func (*previewed) Spec() openmanus.ToolSpec {
 	return openmanus.ToolSpec{ToolSpec: llm.ToolSpec{Name: "t", Description: "Does it.", Input: []byte(`{"type":"object"}`)}}
 }
 
-func (p *previewed) Preview(context.Context, openmanus.Call) (string, error) { return *p.shown.Load(), nil }
+func (p *previewed) Preview(context.Context, openmanus.Call) (string, error) {
+	return *p.shown.Load(), nil
+}
 
 func (p *previewed) CloseSession(session string) error {
 	p.closed <- session
