@@ -151,7 +151,9 @@ func taskSources(id string, s *openmanus.State, task string) []openmanus.Source 
 	}
 	person := openmanus.Person()
 	sources := []openmanus.Source{{From: openmanus.FromSession + id, Private: anyPrivate(read)}}
-	for _, a := range s.TextProvenance(task).Arguments {
+	known := s.TextProvenance(task)
+	person.Words = sharedAddresses(known.Said, task)
+	for _, a := range known.Arguments {
 		for _, f := range a.Parts {
 			part := a.Value[f.From:f.To]
 			switch {
@@ -169,6 +171,23 @@ func taskSources(id string, s *openmanus.State, task string) []openmanus.Source 
 		sources = append(sources, person)
 	}
 	return append(sources, joined(read)...)
+}
+
+// sharedAddresses returns the words of what the user said that are addresses, paths or
+// the like and stand in the task, too. A page that repeats more of the task hides such a
+// word from the search for where the task came from.
+func sharedAddresses(said []string, task string) []string {
+	var shared []string
+	for _, text := range said {
+		for _, w := range strings.Fields(text) {
+			w = strings.Trim(w, ".,;:!?()<>[]{}\"'`*")
+			address := strings.ContainsAny(w, ".:/") || strings.EqualFold(w, "localhost")
+			if len(w) >= 4 && address && strings.Contains(task, w) && !slices.Contains(shared, w) {
+				shared = append(shared, w)
+			}
+		}
+	}
+	return shared
 }
 
 // joined returns the labels of a text that a session made of what it has read: the
