@@ -53,7 +53,8 @@ type Config struct {
 	// Markdown, if not nil, converts a page to Markdown for extract_content.
 	Markdown func(html []byte, base string) (string, error)
 
-	// Vision adds a screenshot of the view to every result.
+	// Vision adds a screenshot of the view to every result, for the model. People get a
+	// small one in any case.
 	Vision bool
 }
 

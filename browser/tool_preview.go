@@ -137,7 +137,9 @@ func (t *Tool) prospect(ctx context.Context, call openmanus.Call, depict bool) (
 		return nil, c.explain(limited, err)
 	}
 	if depict && c.tab.Dialog() == nil {
-		p.picture, err = c.tab.surroundings(limited, p.elements)
+		short, cancel := context.WithTimeout(limited, c.b.hang)
+		defer cancel()
+		p.picture, err = c.tab.surroundings(short, p.elements)
 	}
 	return p, err
 }

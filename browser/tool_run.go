@@ -346,6 +346,8 @@ func (c *runner) result(text string, failed bool) openmanus.Result {
 // takePictures adds the picture for people to a result, and, if the model sees, makes
 // the one for the model. Without them there is the text.
 func (c *runner) takePictures(ctx context.Context, tab *Tab, page *Page, res *openmanus.Result) {
+	ctx, cancel := context.WithTimeout(ctx, c.b.hang) // a page that does not end its scripts draws nothing
+	defer cancel()
 	pic, err := tab.picture(ctx, page)
 	if err != nil || pic == nil {
 		return
