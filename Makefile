@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient tasks soak live clean
+.PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient tasks pdfcorpus soak live clean
 
 build: ## bin/openmanus
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
@@ -46,6 +46,9 @@ obedient: ## every attack on an obedient model, and their harmless twins
 
 tasks: deps ## real tasks with the binary, and what each needs; TASK=name, SHOW=1, UPDATE=1
 	@cd internal/tasks && go test -count=1 -timeout 30m -args $(if $(TASK),-task "$(TASK)") $(if $(SHOW),-show) $(if $(UPDATE),-update)
+
+pdfcorpus: ## PDFs of every program that is here, against pdftotext; DIR keeps them
+	@scripts/pdfcorpus "$(or $(DIR),$(shell mktemp -d))"
 
 soak: ## long: fuzzing for an hour a target, and 1,000 kills
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"

@@ -434,7 +434,7 @@ func logical(parts []string) []string {
 var mirrors = map[string]string{"(": ")", ")": "(", "[": "]", "]": "[", "{": "}", "}": "{", "«": "»", "»": "«"}
 
 // reversed turns parts round, but for the words and numbers in them that run to the
-// right. If brackets then close before they open, they were mirrored.
+// right. Brackets that then stand on the wrong side of their words were mirrored.
 func reversed(parts []string) []string {
 	slices.Reverse(parts)
 	inRight := make([]bool, len(parts))
@@ -466,17 +466,22 @@ func reversed(parts []string) []string {
 		}
 		i = end
 	}
+	letterAt := func(i int) bool { return i >= 0 && i < len(parts) && direction(parts[i]) != 0 }
 	for i, p := range parts {
-		if m := mirrors[p]; m != "" && !inRight[i] {
-			if strings.Contains(")]}»", p) {
-				for j := i; j < len(parts); j++ {
-					if m := mirrors[parts[j]]; m != "" && !inRight[j] {
-						parts[j] = m
-					}
+		if mirrors[p] == "" || inRight[i] {
+			continue
+		}
+		// The first bracket shows on which side its words are.
+		before, after := letterAt(i-1), letterAt(i+1)
+		closes := strings.Contains(")]}»", p)
+		if closes && after && !before || !closes && before && !after {
+			for j := i; j < len(parts); j++ {
+				if m := mirrors[parts[j]]; m != "" && !inRight[j] {
+					parts[j] = m
 				}
 			}
-			break
 		}
+		break
 	}
 	return parts
 }
