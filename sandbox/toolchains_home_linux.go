@@ -115,13 +115,6 @@ func (s *finder) fillHome() {
 	}
 }
 
-// link puts a link to a file or directory that is shown into the home directory.
-func (s *finder) link(name, target string) {
-	if _, err := os.Stat(target); err == nil && s.sees(target) {
-		s.links[name] = target
-	}
-}
-
 // linkAll puts links to everything in dir into a directory of the home directory.
 func (s *finder) linkAll(name, dir string) {
 	if !s.sees(dir) {
