@@ -2,12 +2,12 @@
 .PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient tasks pdfcorpus soak live clean
 
 build: ## bin/openmanus
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/openmanus ./cmd/openmanus
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus ./cmd/openmanus
 
-run: deps build ## do TASK="…", or play the demo
+run: build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"
 
-serve: deps build ## the page, at the link that it prints
+serve: build ## the page, at the link that it prints
 	bin/openmanus serve
 
 web: deps ## server/web/dist, which is checked in

@@ -130,7 +130,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if h, ok := o.Host.(Holder); ok {
 		s.scheduler.idle, s.scheduler.hold = o.Idle, s.holdFor(h)
 	}
-	s.handler = s.metrics.count(s.guard(s.mux()))
+	s.handler = s.logged(s.metrics.count(s.guard(s.mux())))
 	return s, nil
 }
 

@@ -45,7 +45,7 @@ func (c *demoCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) 
 		return err
 	}
 	a, err := t.open(&globals{DataDir: filepath.Join(dir, "data"), NoColor: g.NoColor}, runFlags{
-		Agent: "manus", Model: "scripted:" + script, Workspace: ws, Approve: "edits",
+		Agent: "manus", Model: "scripted:" + script, Workspace: ws, Approve: "all", // its calls are those of the script
 	}.flags())
 	if err != nil {
 		return err

@@ -36,8 +36,11 @@ func (c *versionCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	return err
 }
 
+// commit is set by the linker: Go itself names no commit of a linked work tree.
+var commit string
+
 func thisBuild() build {
-	b := build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: "unknown", Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
