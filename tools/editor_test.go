@@ -294,9 +294,25 @@ func TestViewOfALongLine(t *testing.T) {
 	write(t, s, "min.js", "x"+strings.Repeat("é", 500_000)+"\r\nshort")
 	res, err := s.edit(t, "view", "min.js", nil)
 	want := "Here's the result of running `cat -n` on min.js:\n     1\tx" + strings.Repeat("é", 999) +
-		" [... 998003 more bytes]\n     2\tshort\n"
+		" [... 998003 more bytes]\n     2\tshort\n(long lines are cut; view_range [1, 1] shows more of line 1)\n"
 	if got := res.Parts.Text(); err != nil || got != want {
 		t.Errorf("%v, got %d bytes, the end is %q", err, len(got), got[max(0, len(got)-60):])
+	}
+}
+
+// One long line is shown up to the limit of a result.
+func TestViewOfOneLongLine(t *testing.T) {
+	s := newSession(t)
+	write(t, s, "min.js", strings.Repeat("x", 30_000)+"\n"+strings.Repeat("y", 50_000))
+	for line, want := range map[int]string{
+		1: "     1\t" + strings.Repeat("x", 30_000) + "\n",
+		2: "     2\t" + strings.Repeat("y", 40_000) + " [... 10000 more bytes]\n(the line goes on: read the rest with a program)\n",
+	} {
+		res, err := s.edit(t, "view", "min.js", map[string]any{"view_range": []int{line, line}})
+		_, got, _ := strings.Cut(res.Parts.Text(), "min.js:\n")
+		if err != nil || got != want {
+			t.Errorf("line %d: %v, %d bytes, the end is %q", line, err, len(got), got[max(0, len(got)-60):])
+		}
 	}
 }
 

@@ -16,7 +16,9 @@ import (
 type page struct {
 	from, to int // the lines that are wanted; if to is negative, up to the end
 	limit    int // about how many bytes
+	lineMax  int // how many bytes of one line
 
+	long  int             // the first line in text that was cut; 0: none
 	text  strings.Builder // the lines, numbered
 	last  int             // number of the last line in text
 	total int             // number of lines of the file
@@ -36,7 +38,7 @@ func (p *page) read(ctx context.Context, r *bufio.Reader) error {
 		ended := err == nil
 		part = bytes.TrimSuffix(part, []byte("\n"))
 		size += len(part)
-		line = append(line, part[:min(max(0, lineLimit-len(line)), len(part))]...)
+		line = append(line, part[:min(max(0, p.lineMax-len(line)), len(part))]...)
 		if ended || err == io.EOF && size > 0 {
 			p.add(line, size)
 			line, size = line[:0], 0
@@ -70,6 +72,9 @@ func (p *page) add(line []byte, size int) {
 		return
 	}
 	p.odd = p.odd || shown != text
+	if more != "" && p.long == 0 {
+		p.long = p.total
+	}
 	fmt.Fprintf(&p.text, "%6d\t%s%s\n", p.total, shown, more)
 	p.last = p.total
 }

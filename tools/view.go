@@ -86,7 +86,10 @@ func viewText(
 	if lines != nil {
 		from, to = lines[0], lines[1]
 	}
-	p := page{from: from, to: to, limit: call.ResultSize().Text}
+	p := page{from: from, to: to, limit: call.ResultSize().Text, lineMax: lineLimit}
+	if from == to {
+		p.lineMax = p.limit
+	}
 	if err := p.read(ctx, r); err != nil {
 		return none, fmt.Errorf("reading %s: %w", t.path, cause(err))
 	}
@@ -106,6 +109,12 @@ func viewText(
 	case next <= to:
 		fmt.Fprintf(&b, "(lines %d to %d of %d; view_range [%d, %d] shows the next ones)\n",
 			from, p.last, p.total, next, min(to, next+p.last-from))
+	}
+	switch {
+	case p.long > 0 && from == to:
+		b.WriteString("(the line goes on: read the rest with a program)\n")
+	case p.long > 0:
+		fmt.Fprintf(&b, "(long lines are cut; view_range [%d, %d] shows more of line %d)\n", p.long, p.long, p.long)
 	}
 	if p.odd {
 		b.WriteString("(bytes that are not UTF-8 are shown as \uFFFD)\n")
