@@ -32,7 +32,8 @@ import (
 // task is. These are its sections:
 //
 //	run          how it is given: see orders
-//	setup        a script of bash that prepares the workspace, and runs in it
+//	setup        a script of bash that prepares the workspace, and runs in it; what it writes
+//	             into the directory $SITE_FILES is on the site as well
 //	work/PATH    a file of the workspace; a directory NAME.docx or NAME.xlsx becomes a zip file
 //	site/PATH    a file of the site: see site
 //	check        a script of bash that fails if the task was not done; it runs in the
@@ -214,7 +215,8 @@ func play(t *testing.T, task *task) (usage, int) {
 	}
 	pack(t, ws)
 	vars := []string{"ROOT=" + root, "SITE=" + web.URL}
-	script(t, ws, "setup", task.files["setup"], vars)
+	script(t, ws, "setup", task.files["setup"], append(vars, "SITE_FILES="+filepath.Join(dir, "site")))
+	visited.read(filepath.Join(dir, "site"))
 	before := filepath.Join(dir, "before")
 	if err := copyWork(before, ws); err != nil {
 		t.Fatal(err)
@@ -531,6 +533,20 @@ type site struct {
 
 	mu  sync.Mutex
 	log []string
+}
+
+// read adds the files of dir to the site; there may be none.
+func (s *site) read(dir string) {
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.files[strings.TrimPrefix(path, dir)] = string(b)
+		}
+		return nil
+	})
 }
 
 func (s *site) sent() string {
