@@ -94,9 +94,26 @@ func cmd(r openmanus.Reach, c workspace.Cmd) *workspace.Cmd {
 		c.Reach = workspace.WithNetwork
 	case openmanus.ReachOutside:
 		c.Reach = workspace.OutsideCage
+		c.Args = append([]string{"bash", "--noprofile", "--norc", "-c", leashed, "bash"}, c.Args...)
+		c.Env = append(c.Env, "BASH_ENV=", "ENV=")
 	}
 	return &c
 }
+
+// leashed is a script that becomes its arguments. Within a second after the death of
+// this process it kills them, with their process group: outside the sandbox nothing else
+// ends a command whose Run was killed. It looks at the parent of the command, which
+// changes then, in Linux's /proc; there are no sandboxes elsewhere.
+const leashed = `main=$$ home=$PPID
+held() {
+	local key value
+	while read -r key value; do
+		[ "$key" = PPid: ] && { [ "$value" = "$home" ]; return; }
+	done <"/proc/$main/status"
+	return 1
+}
+{ while held; do sleep 1; done; kill -KILL -- "-$main"; } </dev/null >/dev/null 2>&1 &
+exec "$@"`
 
 // reached returns a line for the model about a call that went beyond the sandbox.
 func reached(r openmanus.Reach, ws workspace.Workspace) string {

@@ -3,10 +3,14 @@ package tools
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	sys "golang.org/x/sys/unix"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
@@ -200,5 +204,43 @@ func TestReachOutside(t *testing.T) {
 	res, err = ask("echo begun; sleep 1000", "timeout", 0.2)
 	if err == nil || !strings.HasPrefix(err.Error(), "timed out after 0.2 s") || strings.Contains(err.Error(), "background") || res.Parts.Text() != "begun" {
 		t.Errorf("%q, %v", res.Parts.Text(), err)
+	}
+}
+
+// A command outside the sandbox ends with this program, however that ends.
+func TestReachOutsideIsHeld(t *testing.T) {
+	dir := t.TempDir()
+	home := exec.Command("bash", "-c", `setsid bash --noprofile --norc -c "$1" bash "${@:2}" & wait`, "bash", leashed,
+		"bash", "-c", "exec 9>lock; flock 9; echo ready; sleep 1000; exit 3")
+	home.Dir = dir
+	out, err := home.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := home.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := make([]byte, 6)
+	if _, err := io.ReadFull(out, said); err != nil || string(said) != "ready\n" {
+		t.Fatalf("%q, %v", said, err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := sys.Flock(int(lock.Fd()), sys.LOCK_EX|sys.LOCK_NB); err == nil {
+		t.Fatal("the command does not run")
+	}
+	if err := home.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	// Its result is that of a kill. The wait for the lock lasts until the command is dead.
+	_ = home.Wait()
+	for err = sys.EINTR; err == sys.EINTR; {
+		err = sys.Flock(int(lock.Fd()), sys.LOCK_EX)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/run"
@@ -115,13 +116,25 @@ func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 // notLasting is why a decision is not remembered.
 const notLasting = "this decision cannot be remembered, because the effect of the call depends on the file or page as it is then. A rule in [approval] of your configuration can allow edits"
 
+// whyNotLasting is why a decision about a question is not remembered.
+func whyNotLasting(q openmanus.Asked) string {
+	if !gate.OnlyPerson(q.Rule) && q.Rule != gate.RuleLocal {
+		return notLasting
+	}
+	text := "this decision cannot be remembered: such a call is asked about in each session"
+	if q.Scope != "" {
+		text += ". --site allows " + plain(q.Scope) + " for the rest of this one"
+	}
+	return text
+}
+
 // lasting marks r as a decision that is remembered, if it is to be.
 func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever bool) error {
 	switch {
 	case !forever:
 		return nil
 	case !host.Rememberable(x.s, call):
-		return errors.New(notLasting)
+		return errors.New(whyNotLasting(call.Question()))
 	}
 	r.Rule = forGood
 	return nil
