@@ -3,7 +3,11 @@ package ole
 import (
 	"os"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestOpen(t *testing.T) {
 	data, err := os.ReadFile("../../data/document/testdata/message.msg")

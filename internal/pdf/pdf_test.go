@@ -11,7 +11,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // build makes a file of objects, numbered from 1; the first is the catalog.
 func build(objects ...string) []byte {
