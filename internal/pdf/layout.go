@@ -649,7 +649,7 @@ func split(list []*block, g gap) (left, right []*block) {
 func areColumns(left, right []*block) bool {
 	leftMean, leftLines := meanChars(left)
 	rightMean, rightLines := meanChars(right)
-	if min(leftLines, rightLines) < 2 {
+	if min(levelCount(left), levelCount(right)) < 2 { // one row of a table
 		return false
 	}
 	changes := changes(left, right)
@@ -660,6 +660,25 @@ func areColumns(left, right []*block) bool {
 		// Both sides were shown line by line: prose has long lines.
 		return min(leftMean, rightMean) >= 28 && fewer >= 5 && changes > fewer
 	}
+}
+
+// levelCount returns on how many levels lines stand.
+func levelCount(list []*block) (n int) {
+	var levels []float64
+	size := 0.0
+	for _, b := range list {
+		for _, s := range b.lines {
+			levels = append(levels, s.y)
+			size = max(size, s.size)
+		}
+	}
+	slices.Sort(levels)
+	for i, y := range levels {
+		if i == 0 || y-levels[i-1] > 0.3*size {
+			n++
+		}
+	}
+	return n
 }
 
 // changes returns how often the page goes from one side to the other.

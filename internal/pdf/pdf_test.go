@@ -11,11 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // build makes a file of objects, numbered from 1; the first is the catalog.
 func build(objects ...string) []byte {
@@ -94,6 +90,8 @@ func TestContent(t *testing.T) {
 		{"a hyphen", "BT /F 12 Tf 14 TL 50 700 Td (a reve-) Tj (nue of 2) ' ET", helvetica, "a revenue of 2\n", nil},
 		{"a table", "BT /F 12 Tf 50 700 Td (North) Tj 100 0 Td (12) Tj -100 -14 Td (South) Tj 100 0 Td (9) Tj ET", helvetica,
 			"North\t12\nSouth\t9\n", nil},
+		{"a row of four cells", "BT /F 12 Tf 50 700 Td (Travel) Tj 100 0 Td (12) Tj 100 0 Td (48.00) Tj 100 0 Td (576.00) Tj ET", helvetica,
+			"Travel\t12\t48.00\t576.00\n", nil},
 		{"bold by showing twice", "BT /F 12 Tf 50 700 Td (bold) Tj -0.3 0 Td (bold) Tj ET", helvetica, "bold\n", nil},
 		{"turned text", "BT /F 12 Tf 0 1 -1 0 50 100 Tm (upwards) Tj ET BT /F 12 Tf 100 700 Td (level text) Tj ET", helvetica,
 			"level text\n\nupwards\n", nil},
