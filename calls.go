@@ -32,7 +32,7 @@ func (s *State) applyCall(ev Event) {
 		s.callDone(ev.Seq, e)
 	case CallLate:
 		s.learn(ev.Seq, e.Parts.Text(), e.Sources...)
-		s.late(ev.Seq, e.Call, e.Parts)
+		s.late(ev.Seq, e.Call, e.Parts, false)
 	}
 }
 
@@ -102,11 +102,15 @@ func (s *State) Granted(tool, scope string) bool {
 func (s *State) callDone(seq int64, e CallDone) {
 	c := s.Call(e.Call)
 	if c == nil || c.Done != nil {
-		if s.gone[e.Call] != "" && !e.IsError {
+		if s.gone[e.Call] != "" && (!e.IsError || e.Partial) {
 			s.learn(seq, e.Parts.Text(), e.Sources...)
-			s.late(seq, e.Call, e.Parts)
+			s.late(seq, e.Call, e.Parts, e.Partial)
 		}
 		return
+	}
+	if e.Partial {
+		head := llm.Text{Text: InDoubt + "\nBefore it was interrupted it printed:\n" + e.Parts.Text()}
+		e.Parts = append(llm.Parts{head}, slices.DeleteFunc(slices.Clone(e.Parts), isText)...)
 	}
 	c.Done, c.Running, c.Asking = &e, false, false
 	if e.Picture != "" {
@@ -116,6 +120,11 @@ func (s *State) callDone(seq int64, e CallDone) {
 	s.learnResult(seq, c, e)
 	if e.IsError {
 		return
+	}
+	if c.Hints.Final {
+		for _, later := range s.Calls[slices.Index(s.Calls, c)+1:] {
+			s.giveUp(later, "not run: it comes after a call that ends the work")
+		}
 	}
 	s.noteWritten(c, e)
 	if len(e.Detail) > 0 && !bytes.Equal(e.Detail, []byte("null")) {
@@ -191,6 +200,22 @@ func (s *State) pictures() (all llm.Parts) {
 	return all
 }
 
+// dropBarred gives up the calls that no one ruled on because they come after a call
+// that was to end the work and failed. Sessions of earlier versions went on without
+// them.
+func (s *State) dropBarred() {
+	barred := false
+	for _, c := range s.Calls {
+		if c.Done == nil && (!barred || c.Ruled != nil || c.Ruling != nil || c.Attempts > 0) {
+			return
+		}
+		barred = barred || s.specs[c.Name].Hints.Final && c.Done.IsError
+	}
+	for _, c := range s.Calls {
+		s.giveUp(c, "not run: it comes after a call that ends the work")
+	}
+}
+
 // end folds the result of a Final call, which ends the session.
 func (s *State) end(e CallDone) {
 	var how Ending
@@ -206,11 +231,17 @@ func (s *State) end(e CallDone) {
 	}
 }
 
+func isText(p llm.Part) bool { _, ok := p.(llm.Text); return ok }
+
 // late adds a note for the model with the result of a call that had been given
-// up.
-func (s *State) late(seq int64, id string, parts llm.Parts) {
+// up, or with what it had printed until then.
+func (s *State) late(seq int64, id string, parts llm.Parts, partial bool) {
 	name := cmp.Or(s.gone[id], s.nameOf(id), "a call")
-	head := llm.Text{Text: fmt.Sprintf("%s (%s), which had been given up, did finish after all:\n", name, id)}
+	format := "%s (%s), which had been given up, did finish after all:\n"
+	if partial {
+		format = "%s (%s) was interrupted. Before that it printed:\n"
+	}
+	head := llm.Text{Text: fmt.Sprintf(format, name, id)}
 	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: append(llm.Parts{head}, parts...)}})
 	delete(s.gone, id)
 }
@@ -243,6 +274,9 @@ func (s *State) giveUp(c *CallState, why string) {
 		s.gone[c.ID] = c.Name
 	}
 }
+
+// InDoubt is the result of a call that was interrupted while it ran.
+const InDoubt = "interrupted while it ran: this may or may not have happened; look before you try again"
 
 // FailedCall returns the result of a call that failed or did not run: an error
 // with this text for the model. The text should say what to try.
@@ -287,11 +321,13 @@ func (s *State) CallTasks() []Task {
 		return nil
 	}
 	free, reads := true, true // no open call precedes; only calls that read do
+	ends := false             // an open call precedes that ends the work
 	room := s.fanOutLeft()
 	for _, c := range s.Calls {
-		if c.Done != nil {
+		if c.Done != nil || ends {
 			continue
 		}
+		ends = s.specs[c.Name].Hints.Final
 		ordered := s.specs[c.Name].Hints.Ordered
 		reads = reads && c.Allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final && !ordered
 		switch {

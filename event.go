@@ -220,9 +220,12 @@ type (
 
 	// CallDone is the result of a call.
 	CallDone struct {
-		Call    string          `json:"call"`
-		Parts   llm.Parts       `json:"parts"`
-		IsError bool            `json:"is_error,omitempty"`
+		Call    string    `json:"call"`
+		Parts   llm.Parts `json:"parts"`
+		IsError bool      `json:"is_error,omitempty"`
+		Failed  bool      `json:"failed,omitempty"` // it ran something that failed, such as a command
+		// the call did not end: Parts are what it had printed until it was interrupted
+		Partial bool            `json:"partial,omitempty"`
 		Detail  json.RawMessage `json:"detail,omitempty"` // for people and flows; the model does not read it
 		Source  string          `json:"source,omitempty"` // a URL or the like, if the content came from outside
 		// the whole text, if Parts have only its beginning and end

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -110,6 +113,9 @@ type trace struct {
 	calls   uint64 // names and arguments
 	results uint64 // the calls and their results
 	errs    uint64 // the tools and their errors, if all failed
+	kinds   uint64 // the tools and the kinds of their errors, if all failed: see errorKind
+	failed  uint64 // 1 if all calls failed, whatever the error
+	bad     uint64 // the tools and the kinds of what they report, if all failed or ran what failed
 	empty   uint64 // 1 for an empty reply
 }
 
@@ -153,19 +159,49 @@ func (s *State) settle() {
 		return
 	}
 	s.settled = true
-	var results, errs []string
-	failed := true
+	var results, errs, kinds []string
+	failed, bad := true, true
 	for _, c := range s.Calls {
 		text := c.Done.Parts.Text()
 		results = append(results, c.Name, c.Input, text)
 		errs = append(errs, c.Name, text)
-		failed = failed && c.Done.IsError
+		failed, bad = failed && c.Done.IsError, bad && (c.Done.IsError || c.Done.Failed)
+		if bad {
+			kinds = append(kinds, c.Name+" "+errorKind(text, c.Input))
+		}
 	}
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds) // the same twice at once is of the same kind
 	t := &s.past[len(s.past)-1]
 	t.results = hash(results...)
 	if failed {
-		t.errs = hash(errs...)
+		t.errs, t.kinds, t.failed = hash(errs...), hash(kinds...), 1
 	}
+	if bad {
+		t.bad = hash(kinds...)
+	}
+}
+
+// kindBytes is how much of a text its errorKind looks at, from either end.
+const kindBytes = 400
+
+// errorKind returns the words of an error that do not depend on the arguments of the
+// call: those of letters only that do not stand in the arguments. So the errors of
+// calls whose arguments change, and that fail for the same reason, are equal.
+func errorKind(text, input string) string {
+	if len(text) > 2*kindBytes {
+		text = text[:kindBytes] + " " + text[len(text)-kindBytes:]
+	}
+	input = strings.ToLower(input)
+	var words []string
+	for w := range strings.FieldsSeq(strings.ToLower(text)) {
+		w = strings.Trim(w, ".,:;!?()[]{}<>\"'`")
+		letters := w != "" && !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) })
+		if letters && !strings.Contains(input, w) {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // hash returns a hash of words that is never 0. Different lists of words have
@@ -185,10 +221,11 @@ func (s *State) repeats() (hard, soft int) {
 	for period := 1; period <= maxPeriod; period++ {
 		for i, of := range []func(trace) uint64{
 			func(t trace) uint64 { return t.results }, func(t trace) uint64 { return t.errs },
-			func(t trace) uint64 { return t.empty },
+			func(t trace) uint64 { return t.empty }, func(t trace) uint64 { return t.kinds },
 			func(t trace) uint64 { return t.calls }, func(t trace) uint64 { return t.text },
+			func(t trace) uint64 { return t.failed }, func(t trace) uint64 { return t.bad },
 		} {
-			if r := cycles(s.past, period, of); i < 3 {
+			if r := cycles(s.past, period, of); i < 4 {
 				hard = max(hard, r)
 			} else {
 				soft = max(soft, r)

@@ -304,6 +304,9 @@ func (s *State) resumed(seq int64, e Resumed) {
 // meanwhile.
 func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.spend(e)
+	if e.Turn == s.Turn {
+		s.dropBarred()
+	}
 	if e.Turn != s.Turn || !s.Due() && !s.mayReply() {
 		return // its turn is over
 	}
@@ -327,20 +330,15 @@ func (s *State) modelSaid(seq int64, e ModelSaid) {
 	s.Turn++
 	s.Answer = cmp.Or(text, s.Answer)
 	s.take(seq, e)
-	final := false
 	for _, c := range calls {
 		if m := Meant(c); s.specs[m.Name].Deferred {
 			c = m // what runs, is ruled on and is remembered is the tool that was meant
 		}
 		cs := &CallState{Call: c, Hints: s.specs[c.Name].Hints}
 		s.Calls = append(s.Calls, cs)
-		switch {
-		case !e.Stop.Whole():
+		if !e.Stop.Whole() {
 			s.giveUp(cs, "not run: the reply was cut off at the output limit, so its calls may be incomplete; say less at once")
-		case final:
-			s.giveUp(cs, "not run: it comes after a call that ends the work")
 		}
-		final = final || cs.Hints.Final
 	}
 	if len(calls) == 0 && len(s.Inbox) == 0 && !s.Config.FlowEnds {
 		s.Outcome = Outcome{Status: Finished}

@@ -325,6 +325,7 @@ type Result struct {
 	Parts  llm.Parts // for the model; a text longer than [Call].Size is cut
 	Detail any       // for people and flows; encoded as JSON
 	Source string    // where content from outside came from, such as a URL
+	Failed bool      // what the call ran has failed, such as a command with another exit code than 0
 
 	// Picture is a small picture, JPEG or PNG, of what the tool works on as it is
 	// after the call, for people; the model sees the blobs in Parts.

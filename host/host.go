@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,9 @@ func New(o Options) (*Host, error) {
 		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Files: h.filesOf, Note: h.note, Secrets: o.Secrets,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()),
 	}}
+	if o.Config.DataDir != "" {
+		h.Local.Spool = spool{filepath.Join(o.Config.DataDir, "spool")}
+	}
 	if o.Config.Run.DayCost > 0 {
 		h.Local.Budget = dayBudget{dir: o.Config.DataDir, limit: o.Config.Run.DayCost, now: time.Now}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -19,16 +20,48 @@ import (
 // [openmanus.CallStarted]. If the call started once before, and no one knows how
 // that ended, it returns a result that says so, unless the call is safe to
 // repeat: law 4. It returns nil if the call may not run.
-func (w *Worker) claim(s *openmanus.State, id string) openmanus.Body {
-	c := s.Call(id)
+func (w *Worker) claim(ctx context.Context, x *Session, id string) (openmanus.Body, error) {
+	c := x.State.Call(id)
 	if c == nil || c.Done != nil || !c.Allowed() {
-		return nil
+		return nil, nil
 	}
-	if c.Running && !c.Hints.ReadOnly && !c.Hints.Idempotent {
-		return openmanus.FailedCall(id,
-			"interrupted while it ran: this may or may not have happened; look before you try again")
+	if !c.Running || c.Hints.ReadOnly || c.Hints.Idempotent {
+		return openmanus.CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}, nil
 	}
-	return openmanus.CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}
+	if w.Spool != nil {
+		if printed := w.Spool.Printed(x.ID, id); strings.TrimSpace(printed) != "" {
+			return w.partial(ctx, x, c, openmanus.TextResult("%s", printed))
+		}
+	}
+	return openmanus.FailedCall(id, openmanus.InDoubt), nil
+}
+
+// A Spool keeps what running calls print until their results are stored, so that it
+// is not lost if the process is killed. It is safe for concurrent use, and keeps the
+// end of what is long. What it cannot keep is lost: it has no errors.
+type Spool interface {
+	// Writer returns where the output of a call goes that starts now. It forgets
+	// what an earlier attempt printed.
+	Writer(session, call string) io.WriteCloser
+	// Printed returns what the last attempt of a call has printed, or "".
+	Printed(session, call string) string
+	// Remove forgets what a call has printed.
+	Remove(session, call string)
+}
+
+// partial returns the event of a call that was interrupted after it had printed what
+// is in res.
+func (w *Worker) partial(
+	ctx context.Context, x *Session, c *openmanus.CallState, res openmanus.Result,
+) (openmanus.Body, error) {
+	d := openmanus.CallDone{Call: c.ID, IsError: true, Partial: true, Parts: res.Parts}
+	if call, spec, err := w.prepare(x, c); err == nil {
+		d.Sources = sourcesOf(x.State, spec, call.Input, res)
+	}
+	if err := w.shorten(context.WithoutCancel(ctx), x.State, &d, false); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // use runs a call that x has claimed. It returns the result, or the question
@@ -51,14 +84,21 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 			call.Scope = c.Ruling.Scope
 		}
 	}
-	if w.Live != nil {
-		live := &outputStream{w: w, session: x.ID, call: id, clean: w.Secrets.Redactor()}
-		defer live.end()
-		call.Live = live
+	live := &outputStream{w: w, session: x.ID, call: id, clean: w.Secrets.Redactor()}
+	if w.Spool != nil {
+		live.spool = w.Spool.Writer(x.ID, id)
 	}
+	defer live.end()
+	call.Live = live
 	res, detail, err := runTool(ctx, t, call)
 	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+		if res.Parts.Text() == "" {
+			res.Parts = openmanus.TextResult("%s", live.printed()).Parts
+		}
+		if strings.TrimSpace(res.Parts.Text()) == "" {
+			return nil, ctx.Err()
+		}
+		return w.partial(ctx, x, c, res)
 	}
 	if ask := (*openmanus.Ask)(nil); errors.As(err, &ask) {
 		return openmanus.Asked{
@@ -109,7 +149,7 @@ func runTool(ctx context.Context, t openmanus.Tool, call openmanus.Call) (res op
 func (w *Worker) result(
 	ctx context.Context, s *openmanus.State, id string, res openmanus.Result, detail any, err error,
 ) (openmanus.Body, error) {
-	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Source: res.Source, Sources: res.Sources}
+	d := openmanus.CallDone{Call: id, Parts: res.Parts, IsError: err != nil, Failed: res.Failed, Source: res.Source, Sources: res.Sources}
 	if detail != nil {
 		d.Detail = encodeDetail(detail)
 	}

@@ -43,9 +43,17 @@ func newDriver(l *Local, x *Session, h *hub) *driver {
 	d.pipeline.journal, _ = l.Journal.(openmanus.Pipeliner)
 	x.applied = func(ev openmanus.Event) {
 		d.seen.Store(ev.Seq)
+		d.unspool(ev)
 		h.stored(ev, x.State.Turn)
 	}
 	return d
+}
+
+// unspool forgets what a call has printed whose result is stored.
+func (d *driver) unspool(ev openmanus.Event) {
+	if done, ok := ev.Body.(openmanus.CallDone); ok && d.l.Spool != nil {
+		d.l.Spool.Remove(d.ID, done.Call)
+	}
 }
 
 // ErrLost says that a driver stopped because its lease was lost.
@@ -251,6 +259,7 @@ func (d *driver) plan(ctx context.Context, bodies []openmanus.Body) ([]openmanus
 	}
 	for _, b := range bodies {
 		add(b)
+		bodies = append(bodies, refused(ahead.State, b)...)
 	}
 	for more := true; more; {
 		more = false
@@ -273,9 +282,36 @@ func (d *driver) plan(ctx context.Context, bodies []openmanus.Body) ([]openmanus
 			}
 			bodies, more = append(bodies, b), true
 			add(b)
+			bodies = append(bodies, refused(ahead.State, b)...)
 		}
 	}
 	return bodies, nil
+}
+
+// refused returns the results of calls that do not run because of b, which s, a copy,
+// has just been folded with: those of a reply that was cut off, and those after a
+// call that has ended the work. The fold has these results already; the events say
+// so to people.
+func refused(s *openmanus.State, b openmanus.Body) (results []openmanus.Body) {
+	switch b := b.(type) {
+	case openmanus.ModelSaid:
+		for _, said := range b.Message.Calls() {
+			if c := s.Call(said.ID); c != nil && c.Done != nil {
+				results = append(results, *c.Done)
+			}
+		}
+	case openmanus.CallDone:
+		i := slices.IndexFunc(s.Calls, func(c *openmanus.CallState) bool { return c.ID == b.Call })
+		if b.IsError || i < 0 || !s.Calls[i].Hints.Final {
+			return nil
+		}
+		for _, c := range s.Calls[i+1:] {
+			if c.Done != nil && c.Done.IsError && c.Ruled == nil && c.Ruling == nil && c.Attempts == 0 {
+				results = append(results, *c.Done)
+			}
+		}
+	}
+	return results
 }
 
 // capEnd returns b, if it ends the session, as having seen nothing after the

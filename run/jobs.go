@@ -124,7 +124,7 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 			err = errors.Join(err, d.waitForChild(ctx, *j.child, driven))
 		case j.err != nil && !d.isStale(j):
 			err = errors.Join(err, j.err)
-		case j.body != nil && !(d.isStale(j) && isFailure(j.body)):
+		case j.body != nil && !(d.isStale(j) && isFailure(j.body)) && !d.runsAgain(j.body):
 			bodies = append(bodies, j.body)
 		}
 		select {
@@ -151,7 +151,21 @@ func (d *driver) recordAll(ctx context.Context, bodies []openmanus.Body) error {
 
 // isFailure reports whether b is the result of a call that failed. Of a call that
 // has another result already, only a success is worth a note.
-func isFailure(b openmanus.Body) bool { c, ok := b.(openmanus.CallDone); return ok && c.IsError }
+func isFailure(b openmanus.Body) bool {
+	c, ok := b.(openmanus.CallDone)
+	return ok && c.IsError && !c.Partial
+}
+
+// runsAgain reports whether b is what a call had printed that runs again when the
+// session goes on.
+func (d *driver) runsAgain(b openmanus.Body) bool {
+	done, ok := b.(openmanus.CallDone)
+	if !ok || !done.Partial {
+		return false
+	}
+	c := d.State.Call(done.Call)
+	return c != nil && c.Done == nil && (c.Hints.ReadOnly || c.Hints.Idempotent)
+}
 
 // isStale reports whether the outcome of j no longer matters: its call has
 // another result, its turn is over, or the session has ended.
@@ -179,7 +193,7 @@ func (d *driver) drain(ctx context.Context) error {
 	for len(d.running) > 0 {
 		j := <-d.done
 		delete(d.running, j.key)
-		if j.body != nil {
+		if j.body != nil && !d.runsAgain(j.body) {
 			bodies = append(bodies, j.body)
 		}
 	}

@@ -2,6 +2,7 @@ package run
 
 import (
 	"bytes"
+	"io"
 	"sync"
 	"unicode/utf8"
 
@@ -96,6 +97,18 @@ type outputStream struct {
 	mu    sync.Mutex
 	clean *journal.Redactor
 	half  []byte
+	spool io.WriteCloser // nil: none
+	kept  []byte         // the end of what was shown
+}
+
+// maxKept is how much of the output of a call is kept in case it is interrupted.
+const maxKept = 64 << 10
+
+// printed returns the end of what the call has printed.
+func (l *outputStream) printed() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ending(string(l.kept), maxKept)
 }
 
 // Write implements [io.Writer]. It never fails.
@@ -121,11 +134,25 @@ func (l *outputStream) end() {
 	defer l.mu.Unlock()
 	l.show(append(l.half, l.clean.Rest()...))
 	l.half = nil
+	if l.spool != nil {
+		l.spool.Close()
+		l.spool = nil
+	}
 }
 
 // show publishes text. The caller holds l.mu.
 func (l *outputStream) show(text []byte) {
-	if len(text) > 0 {
-		l.w.Live(l.session, openmanus.Output{Call: l.call, Text: string(bytes.ToValidUTF8(text, []byte("\uFFFD")))})
+	if len(text) == 0 {
+		return
+	}
+	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	if l.kept = append(l.kept, text...); len(l.kept) > 2*maxKept {
+		l.kept = append(l.kept[:0], l.kept[len(l.kept)-maxKept:]...)
+	}
+	if l.spool != nil {
+		l.spool.Write(text)
+	}
+	if l.w.Live != nil {
+		l.w.Live(l.session, openmanus.Output{Call: l.call, Text: string(text)})
 	}
 }

@@ -169,6 +169,7 @@ func (d *driver) flush() (facts []openmanus.Body, err error) {
 // shown sends the events of a stored commit to subscribers.
 func (d *driver) shown(c *commit) {
 	for i, ev := range c.events {
+		d.unspool(ev)
 		d.hub.stored(ev, c.turns[i])
 	}
 	d.hub.settled(true)

@@ -64,6 +64,9 @@ type Worker struct {
 	// first prompt of a child session: see [openmanus.UserSaid].
 	Note func(ctx context.Context, c openmanus.Configured) (llm.Parts, error)
 
+	// Spool, if not nil, keeps what running calls print.
+	Spool Spool
+
 	// Live, if not nil, receives the provisional events of a session as they
 	// come, from several goroutines. It must not block.
 	Live func(session string, b openmanus.Body)
@@ -143,7 +146,7 @@ func (w *Worker) Do(ctx context.Context, x *Session, t openmanus.Task) (openmanu
 		if x.claimed(t.Call) {
 			return w.use(ctx, x, t.Call)
 		}
-		return w.claim(s, t.Call), nil
+		return w.claim(ctx, x, t.Call)
 	case openmanus.Delegate:
 		if s.Child(openmanus.ChildID(x.ID, t.Child)) == nil {
 			return reserve(x.ID, s, t), nil

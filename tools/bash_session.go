@@ -90,7 +90,7 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 		note = "[the shell had ended since the last command; this is a new one]\n"
 	}
 	text = note + text
-	res := openmanus.Result{Detail: d}
+	res := openmanus.Result{Detail: d, Failed: d.ExitCode != 0}
 	if text != "" {
 		res.Parts = llm.Parts{llm.Text{Text: text}}
 	}

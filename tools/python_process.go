@@ -163,7 +163,7 @@ func (r *pythonRun) result(ctx context.Context, end procEnd, told *pythonRecords
 	if err == nil && r.reach != "" {
 		text = strings.TrimRight(text, "\n") + reached(r.reach, r.p.ws)
 	}
-	res := openmanus.Result{Detail: d}
+	res := openmanus.Result{Detail: d, Failed: d.ExitCode != 0}
 	if text = strings.TrimRight(text, "\n"); text != "" {
 		res.Parts = append(res.Parts, llm.Text{Text: text})
 	}

@@ -53,6 +53,42 @@ var ruts = []rut{
 
 		firstNudge: 3, asks: 6,
 	}, {
+		name: "other arguments, the same kind of error",
+		reply: func(n int) llm.Message {
+			return llmtest.Use("1", "do", map[string]string{"path": fmt.Sprint("file", n)})
+		},
+		tool: func(n int, input string) (string, error) {
+			return "", fmt.Errorf("%s: there is no such file; the most similar of %d is dir/x%d.txt", input, 7*n, n)
+		},
+
+		firstNudge: 3, asks: 6,
+	}, {
+		name: "two kinds of error in turn, of arguments that change",
+		reply: func(n int) llm.Message {
+			return llmtest.Use("1", "do", map[string]string{"path": fmt.Sprint("file", n)})
+		},
+		tool: func(n int, input string) (string, error) {
+			return "", errors.New([]string{"there is no such file", "permission denied"}[n%2])
+		},
+
+		firstNudge: 3, asks: 12,
+	}, {
+		name:  "nothing but errors, of ever new kinds",
+		reply: func(n int) llm.Message { return llmtest.Use("1", "do", map[string]int{"x": n}) },
+		tool: func(n int, _ string) (string, error) {
+			return "", errors.New(strings.Repeat("a", n) + " failed")
+		},
+
+		firstNudge: 3, asks: 12,
+	}, {
+		name:  "commands that fail for the same reason",
+		reply: func(n int) llm.Message { return llmtest.Use("1", "do", map[string]int{"x": n}) },
+		tool: func(n int, _ string) (string, error) {
+			return fmt.Sprintf("line %d: command not found\n[exit code 127]", n), errFailed
+		},
+
+		firstNudge: 3, asks: 12,
+	}, {
 		name:  "the same call, with another result each time",
 		reply: func(int) llm.Message { return llmtest.Use("1", "do", `{"x":1}`) },
 		tool:  func(n int, _ string) (string, error) { return fmt.Sprint(n), nil },
@@ -89,13 +125,20 @@ var ruts = []rut{
 	},
 }
 
+// errFailed stands for a call that ran what failed.
+var errFailed = errors.New("failed")
+
 func (r rut) agent() (*openmanus.Agent, *actor) {
 	m := &actor{play: func(_ context.Context, n int, _ *llm.Request) take { return take{Message: r.reply(n)} }}
 	ran := 0
 	do := tool("do", openmanus.Hints{ReadOnly: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
 		ran++
 		text, err := r.tool(ran, call.Input)
-		return openmanus.TextResult("%s", text), err
+		res := openmanus.TextResult("%s", text)
+		if res.Failed = err == errFailed; res.Failed {
+			err = nil
+		}
+		return res, err
 	})
 	return &openmanus.Agent{Name: "a", Model: m, Tools: []openmanus.Tool{do}}, m
 }

@@ -117,7 +117,7 @@ func callBodies() []openmanus.Body {
 		},
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
 		openmanus.CallDone{Wrote: []string{"a.txt"},
-			Call: "c0-0", IsError: true, Source: "https://example.com/", Whole: ref,
+			Call: "c0-0", IsError: true, Failed: true, Partial: true, Source: "https://example.com/", Whole: ref,
 			Detail: json.RawMessage(`{"exit":1}`), Sources: everySource(), Picture: openmanus.RefOf([]byte("a picture")),
 			Parts: llm.Parts{llm.Text{Text: "month,sales\n… cut; the whole is " + string(ref)}, llm.Result{ID: "inner", Parts: llm.Parts{llm.Text{Text: "x"}}, IsError: true}},
 		},
