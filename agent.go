@@ -41,6 +41,7 @@ type Task struct {
 	Input  string `json:"input,omitempty"`  // MakeCall: its arguments, as JSON
 	Call   string `json:"call,omitempty"`   // Rule, Use, Delegate
 	Child  string `json:"child,omitempty"`  // Delegate: the child session, as in [ChildID]
+	Label  string `json:"label,omitempty"`  // Delegate: what the model reads in place of the child's id
 	Flow   string `json:"flow,omitempty"`   // Delegate: the flow to run in it
 	Model  string `json:"model,omitempty"`  // Delegate: its model; "": that of this session
 	Copy   *Copy  `json:"copy,omitempty"`   // Delegate: where it works; nil: where this session does

@@ -100,6 +100,8 @@ func (s *State) Granted(tool, scope string) bool {
 // callDone folds the result of a call. A call keeps its first result. If that was
 // an error because the call had been given up, the real result becomes a note.
 func (s *State) callDone(seq int64, e CallDone) {
+	s.files = noteChanges(s.files, seq, e.Files)
+	s.meanwhile = noteChanges(s.meanwhile, seq, e.Meanwhile)
 	c := s.Call(e.Call)
 	if c == nil || c.Done != nil {
 		if s.gone[e.Call] != "" && (!e.IsError || e.Partial) {
@@ -118,6 +120,7 @@ func (s *State) callDone(seq int64, e CallDone) {
 	}
 	s.supersede(c)
 	s.learnResult(seq, c, e)
+	s.count(c.Name, e.IsError)
 	if e.IsError {
 		return
 	}
@@ -371,6 +374,8 @@ func (s *State) childDone(seq int64, e ChildDone) {
 	}
 	child.Done = &e
 	s.Usage, s.Cost = s.Usage.Add(e.Usage), s.Cost+e.Cost
+	s.files = noteChanges(s.files, seq, changesOf(e.Files))
+	s.meanwhile = noteChanges(s.meanwhile, seq, changesOf(e.Meanwhile))
 	s.Unpriced += cmp.Or(e.Unpriced, ModelUse{Usage: e.Usage, Cost: e.Cost, Free: e.Free}.Unpriced())
 	c := s.Call(child.Call)
 	switch {
@@ -380,7 +385,7 @@ func (s *State) childDone(seq int64, e ChildDone) {
 	case child.Call == "" || s.gone[child.Call] != "":
 		delete(s.gone, child.Call)
 		s.learn(seq, e.report(), e.sources()...)
-		text := fmt.Sprintf("%s is %s: %s", e.Child, e.Status, e.report())
+		text := fmt.Sprintf("%s is %s: %s", cmp.Or(child.Label, e.Child), e.Status, e.report())
 		s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, text), Child: e.Child})
 	}
 }
@@ -397,10 +402,14 @@ func (e *ChildDone) sources() []Source {
 // report returns what the parent's model reads: the answer and the files, and
 // nothing of the child's conversation.
 func (e *ChildDone) report() string {
-	if len(e.Files) == 0 {
-		return e.Text
+	text := e.Text
+	if len(e.Files) > 0 {
+		text += "\n\nFiles made or changed:\n- " + strings.Join(e.Files, "\n- ")
 	}
-	return e.Text + "\n\nFiles made or changed:\n- " + strings.Join(e.Files, "\n- ")
+	if len(e.Meanwhile) > 0 {
+		text += "\n\nChanged in the workspace meanwhile, perhaps by others:\n- " + strings.Join(e.Meanwhile, "\n- ")
+	}
+	return text
 }
 
 // Child returns the child with this session id, or nil.

@@ -232,6 +232,10 @@ type (
 		Whole Ref `json:"whole,omitempty"`
 		// a small picture of what the tool works on, for people: see [Result]
 		Picture Ref `json:"picture,omitempty"`
+		// what the call created, changed or deleted in the workspace
+		Files []FileChange `json:"files,omitempty"`
+		// what changed there while the call ran and others that may have done it
+		Meanwhile []FileChange `json:"meanwhile,omitempty"`
 		// who wrote what is in Parts and Whole; none: this program
 		Sources []Source `json:"sources,omitempty"`
 		// the files that the call wrote, if the arguments that its tool declares do
@@ -250,23 +254,27 @@ type (
 	// ChildOpened announces a child session, with a share of the limits of
 	// this one. The child itself is opened after that.
 	ChildOpened struct {
-		Call   string `json:"call,omitempty"` // the call that delegates; "": the flow does
-		Child  string `json:"child"`          // see [ChildID]
+		Call   string `json:"call,omitempty"`  // the call that delegates; "": the flow does
+		Child  string `json:"child"`           // see [ChildID]
+		Label  string `json:"label,omitempty"` // what the model reads in its place, such as "step 2"
 		Limits Limits `json:"limits"`
 	}
 
 	// ChildDone reports on a child session that has ended. It is the result of
 	// the call that delegated, or else a note for the model.
 	ChildDone struct {
-		Call   string    `json:"call,omitempty"`
-		Child  string    `json:"child"`
-		Status Status    `json:"status"`
-		Reason Reason    `json:"reason,omitempty"`
-		Text   string    `json:"text"`
-		Files  []string  `json:"files,omitempty"` // created or modified, relative to its workspace
-		Usage  llm.Usage `json:"usage"`
-		Cost   Money     `json:"cost,omitempty"`
-		Free   bool      `json:"free,omitempty"` // with a Cost of 0: that is known
+		Call   string `json:"call,omitempty"`
+		Child  string `json:"child"`
+		Status Status `json:"status"`
+		Reason Reason `json:"reason,omitempty"`
+		Text   string `json:"text"`
+		// what its calls created or changed, relative to its workspace
+		Files []string `json:"files,omitempty"`
+		// what changed there besides, while its calls ran
+		Meanwhile []string  `json:"meanwhile,omitempty"`
+		Usage     llm.Usage `json:"usage"`
+		Cost      Money     `json:"cost,omitempty"`
+		Free      bool      `json:"free,omitempty"` // with a Cost of 0: that is known
 		// tokens of Usage whose price is not known, so that Cost is a lower bound
 		Unpriced int `json:"unpriced_tokens,omitempty"`
 		// who wrote Text: the child, and what it had read that is not trusted
@@ -374,6 +382,19 @@ func ModelUses(b Body) []ModelUse {
 	}
 	return aside
 }
+
+// A FileChange is a file that a call created, changed or deleted.
+type FileChange struct {
+	Path   string `json:"path"`   // relative to the workspace, with slashes
+	Change string `json:"change"` // [FileCreated], [FileModified] or [FileDeleted]
+}
+
+// The changes of files.
+const (
+	FileCreated  = "created"
+	FileModified = "modified"
+	FileDeleted  = "deleted"
+)
 
 // CallsOf returns the calls that b makes: those of a reply, or that of a flow. A
 // call through [UseTool] is the one that it stands for.

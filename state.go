@@ -61,6 +61,10 @@ type State struct {
 	past    []trace               // of the replies since the last input, for detecting repetitions
 	settled bool                  // the last of past has the results of Calls
 
+	files     map[string]noted // what the session changed, by path; not changed, but replaced
+	meanwhile map[string]noted // what may have been others; likewise
+	tally     map[string]Tally // of the results of calls, by tool; likewise
+
 	read        []Source            // see Read; not changed, but replaced
 	passages    []Passage           // what it knows, the oldest first
 	known       *knowledge          // their index; nil while there are none

@@ -263,7 +263,8 @@ type Call struct {
 	// it. "": there was none, or the user changed the arguments.
 	Scope string
 
-	Children []*ChildState // the child sessions so far; not to be changed
+	Children []*ChildState    // the child sessions so far; not to be changed
+	Tally    map[string]Tally // how the calls before ended, by tool; not to be changed
 
 	// Provenance returns where the arguments came from. Only a gate is given it,
 	// and it should call it only if the answer matters: it looks through all that

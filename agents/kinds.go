@@ -105,7 +105,8 @@ func builtIn(name, description string, toolsOf func(Options) []openmanus.Tool) K
 // changes.
 func answering(name, description, schema string) Kind {
 	k := builtIn(name, description, func(o Options) []openmanus.Tool {
-		return slices.Concat(editing(o), search(o), reading())
+		return slices.Concat(editing(o), search(o), reading(),
+			[]openmanus.Tool{document.NewTool(o.Workspace), analysis.NewVisualization(o.Workspace)})
 	})
 	makeAgent := k.Make
 	k.Hidden = true
@@ -115,7 +116,15 @@ func answering(name, description, schema string) Kind {
 			return nil, nil, err
 		}
 		o.Answer, o.Delegates, o.Skills, o.Extra = compact.Bytes(), nil, nil, nil
-		return makeAgent(o)
+		a, closer, err := makeAgent(o)
+		if err == nil && schema == "verdict.json" {
+			for i, t := range a.Tools {
+				if t.Spec().Name == verdictName {
+					a.Tools[i] = verdictTool{t}
+				}
+			}
+		}
+		return a, closer, err
 	}
 	return k
 }

@@ -285,7 +285,7 @@ func sameName(a, b string) bool {
 
 // do returns the task that opens or continues the session of a step.
 func (f *PlanFlow) do(s *openmanus.State, p *plan, st *step) openmanus.Task {
-	t := openmanus.Task{Do: openmanus.Delegate, Child: st.name, Flow: f.agent(st)}
+	t := openmanus.Task{Do: openmanus.Delegate, Child: st.name, Label: fmt.Sprintf("step %d", st.index), Flow: f.agent(st)}
 	var b strings.Builder
 	fmt.Fprintf(&b, "You do one step of a plan; others do the rest.\n\nThe task as a whole:\n%s\n\n"+
 		"CURRENT PLAN STATUS:\n%s\n", strings.Join(s.Requests, "\n\n"), p.String())
@@ -318,7 +318,8 @@ func (f *PlanFlow) verify(st *step) openmanus.Task {
 		prompt += "\nFiles made or changed:\n- " + strings.Join(d.Files, "\n- ") + "\n"
 	}
 	prompt += "\nIs it true?"
-	return openmanus.Task{Do: openmanus.Delegate, Child: name, Flow: f.Critic, Prompt: prompt}
+	return openmanus.Task{Do: openmanus.Delegate, Child: name, Label: fmt.Sprintf("the check of step %d", st.index),
+		Flow: f.Critic, Prompt: prompt}
 }
 
 // shortened returns text, or its first n characters and "..." if it is longer.

@@ -266,13 +266,13 @@ func TestAPlanIsMended(t *testing.T) {
 	}
 }
 
-func TestAStepThatRunsOutOfStepsIsBlocked(t *testing.T) {
+func TestAStepThatIsStuckIsBlocked(t *testing.T) {
 	restless := func(req *llm.Request) (llm.Message, error) {
 		return llmtest.Use("", fmt.Sprint("nothing", llmtest.Spoken(req)), obj{}), nil
 	}
 	st := &stage{planner: says(creates("a"), llmtest.Say("It is too much.")), hands: map[string]voice{"manus": restless}}
 	s := st.play(t)
-	must(t, s, openmanus.Failed, openmanus.ByAgent, "1. [!] a", "steps: reached max steps")
+	must(t, s, openmanus.Failed, openmanus.ByAgent, "1. [!] a", "stuck: does the same again and again")
 }
 
 // The result of a step is checked if it has an acceptance sentence.

@@ -2,14 +2,10 @@ package host
 
 import (
 	"context"
-	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/openmanus-go/openmanus"
 )
 
 // A FileChange is a file that was made, changed or removed.
@@ -91,34 +87,6 @@ func Changes(before, after Scan) []FileChange {
 	}
 	slices.SortFunc(list, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })
 	return list
-}
-
-// The bounds of what a session reports of its files to its parent.
-const (
-	maxReported = 50
-	clockStep   = 4 * time.Millisecond // how much the times of files may lag behind the clock
-)
-
-// filesOf is the [run.Worker].Files: the files of the workspace that changed
-// since a session began, whatever changed them, at most maxReported of them. A
-// workspace that is gone has no files.
-func (h *Host) filesOf(ctx context.Context, s *openmanus.State) ([]string, error) {
-	root, err := os.OpenRoot(s.Config.Workspace)
-	if errors.Is(err, fs.ErrNotExist) || s.Config.Workspace == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var files []string
-	for name, f := range ScanFiles(ctx, root.FS(), h.Own(h.Config, root.Name())).files {
-		if !f.time.Before(s.Began.Add(-clockStep)) {
-			files = append(files, name)
-		}
-	}
-	slices.Sort(files)
-	return files[:min(len(files), maxReported)], nil
 }
 
 // Partial reports whether the scan left out files because there were too many.

@@ -72,6 +72,8 @@ type Host struct {
 	OnFailover func(err error, to string)
 
 	warned        sync.Map // the warnings of warnOnce: text → true
+	activities    activities
+	large         sync.Map // the workspaces that are too large to look at before and after a call
 	limiters      sync.Map // [2]string, an endpoint and a key → *llm.Limiter
 	wrongEndpoint atomic.Bool
 
@@ -106,7 +108,7 @@ func New(o Options) (*Host, error) {
 	}
 	name, _ := os.Hostname() // a worker without a host name is still a worker
 	h.Local = &run.Local{Worker: run.Worker{
-		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Files: h.filesOf, Note: h.note, Secrets: o.Secrets,
+		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Changes: h.changes, Note: h.note, Secrets: o.Secrets,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()),
 	}}
 	if o.Config.DataDir != "" {

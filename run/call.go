@@ -90,7 +90,27 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	}
 	defer live.end()
 	call.Live = live
+	changes := func() (own, meanwhile []openmanus.FileChange) { return nil, nil }
+	if h := spec.Hints; w.Changes != nil && !h.ReadOnly && !h.Internal && !h.Final {
+		changes = w.Changes(x.State, call, spec)
+	}
 	res, detail, err := runTool(ctx, t, call)
+	own, meanwhile := changes()
+	body, err := w.outcome(ctx, x, c, spec, call, live, res, detail, err)
+	if done, ok := body.(openmanus.CallDone); ok {
+		done.Files, done.Meanwhile = own, meanwhile
+		body = done
+	}
+	return body, err
+}
+
+// outcome returns the event of a call that ran, or nil if nothing is known of it
+// because ctx has ended.
+func (w *Worker) outcome(
+	ctx context.Context, x *Session, c *openmanus.CallState, spec openmanus.ToolSpec, call openmanus.Call,
+	live *outputStream, res openmanus.Result, detail any, err error,
+) (openmanus.Body, error) {
+	id := c.ID
 	if err != nil && ctx.Err() != nil {
 		if res.Parts.Text() == "" {
 			res.Parts = openmanus.TextResult("%s", live.printed()).Parts

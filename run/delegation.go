@@ -53,7 +53,7 @@ func reserve(session string, s *openmanus.State, t openmanus.Task) openmanus.Bod
 		share = openmanus.DefaultLimits().FanOut
 	}
 	left.Tokens, left.Money = portion(left.Tokens, share), portion(left.Money, openmanus.Money(share))
-	return openmanus.ChildOpened{Call: t.Call, Child: openmanus.ChildID(session, t.Child), Limits: left}
+	return openmanus.ChildOpened{Call: t.Call, Child: openmanus.ChildID(session, t.Child), Label: t.Label, Limits: left}
 }
 
 // remaining returns limit less used, and at least 1, because 0 would mean the
@@ -229,6 +229,9 @@ func fitting(schema json.RawMessage, answer string) (string, error) {
 	return s.Check(string(data))
 }
 
+// maxReported is how many files a report on a child session names.
+const maxReported = 50
+
 // report returns the event by which the parent hears of a child session in
 // state s, or nil if that has not ended: law 8.
 func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t openmanus.Task) (openmanus.Body, error) {
@@ -252,11 +255,7 @@ func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t
 		readerAnswer(&d, s)
 		return d, nil
 	}
-	if w.Files != nil {
-		var err error
-		if d.Files, err = w.Files(ctx, s); err != nil {
-			return nil, fmt.Errorf("session %s: listing the files it changed: %w", child, err)
-		}
-	}
+	own, meanwhile := s.Files(0)
+	d.Files, d.Meanwhile = openmanus.FileNames(own, maxReported), openmanus.FileNames(meanwhile, maxReported)
 	return d, nil
 }

@@ -209,7 +209,7 @@ func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, op
 			"that was redacted in what you read; you do not know the secret and cannot write it", c.Name, p)
 	}
 	call := openmanus.Call{
-		Call: c.Call, Session: x.ID, Last: x.State.Last(remembered(t, c.Name)...), Children: x.State.Children,
+		Call: c.Call, Session: x.ID, Last: x.State.Last(remembered(t, c.Name)...), Children: x.State.Children, Tally: x.State.Tally(),
 		Size: x.State.Config.Window.ResultSize(), Refs: x.State.Refs(), Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
 	}
 	call.Input = input

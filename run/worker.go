@@ -56,9 +56,11 @@ type Worker struct {
 	// process.
 	Name string
 
-	// Files, if not nil, returns the files that a session in state s created
-	// or modified, for the report to its parent.
-	Files func(ctx context.Context, s *openmanus.State) ([]string, error)
+	// Changes, if not nil, is called before a call runs that may change files of
+	// the workspace. The function that it returns is called after it, and tells
+	// what the call created, changed and deleted, and apart from that what others
+	// may have changed meanwhile.
+	Changes func(s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec) func() (own, meanwhile []openmanus.FileChange)
 
 	// Note, if not nil, returns the environment message that precedes the
 	// first prompt of a child session: see [openmanus.UserSaid].

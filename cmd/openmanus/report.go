@@ -54,9 +54,13 @@ func code(s *openmanus.State, qs []run.Question) int {
 // rest to standard error. Its error has the exit code.
 func (d *drive) report(s *openmanus.State) error {
 	after := d.scan()
-	files := host.Changes(d.before, after)
+	files, meanwhile, err := d.ownChanges(host.Changes(d.before, after))
+	if err != nil {
+		return err
+	}
 	shown := d.print.flush()
 	sum := summary.Of(d.id, s, d.waiting, files)
+	sum.Meanwhile = meanwhile
 	models, err := summary.Spent(context.Background(), d.db, d.id) // also if this was interrupted
 	if err != nil {
 		return err
@@ -93,6 +97,39 @@ func (d *drive) report(s *openmanus.State) error {
 	return nil
 }
 
+// ownChanges divides what changed in the workspace during the run: what calls of the
+// session and of those below it did, and what others may have done. A workspace that
+// is too large to look at call by call has one list.
+func (d *drive) ownChanges(all []host.FileChange) (own, meanwhile []host.FileChange, err error) {
+	own = []host.FileChange{}
+	if len(all) == 0 || d.Large(d.root.Name()) {
+		return append(own, all...), nil, nil
+	}
+	nodes, err := run.Tree(context.Background(), d.db, d.id)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := make(map[string]bool)
+	for _, n := range nodes {
+		since := int64(0)
+		if n.Session == d.id {
+			since = d.from
+		}
+		files, _ := n.State.Files(since)
+		for _, f := range files {
+			known[f.Path] = true
+		}
+	}
+	for _, f := range all {
+		if known[f.Path] {
+			own = append(own, f)
+		} else {
+			meanwhile = append(meanwhile, f)
+		}
+	}
+	return own, meanwhile, nil
+}
+
 // answered reports whether s has an answer: what the agent said before it was
 // stopped is not one.
 func answered(s *openmanus.State) bool {
@@ -117,6 +154,16 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 			break
 		}
 		d.print.remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
+	}
+	if len(sum.Meanwhile) > 0 {
+		var names []string
+		for _, f := range sum.Meanwhile[:min(len(sum.Meanwhile), most)] {
+			names = append(names, f.Path)
+		}
+		if more := len(sum.Meanwhile) - most; more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		d.print.remark("changed in the workspace meanwhile: %s", strings.Join(names, ", "))
 	}
 	if partial {
 		d.print.remark("the workspace is large: not every file was checked for changes")

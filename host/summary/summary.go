@@ -26,10 +26,12 @@ type Run struct {
 	Answer  string            `json:"answer"`
 	Steps   int               `json:"steps"`
 	Usage   Usage             `json:"usage"`
-	Files   []host.FileChange `json:"files"`
-	Error   string            `json:"error"`
-	Waiting []Waiting         `json:"waiting,omitempty"`
-	Models  []ModelUse        `json:"models,omitempty"` // only if there were several: see [Spent]
+	Files   []host.FileChange `json:"files"` // what the session's calls changed
+	// what changed besides: by others, or by programs that its calls left running
+	Meanwhile []host.FileChange `json:"meanwhile,omitempty"`
+	Error     string            `json:"error"`
+	Waiting   []Waiting         `json:"waiting,omitempty"`
+	Models    []ModelUse        `json:"models,omitempty"` // only if there were several: see [Spent]
 }
 
 // Usage is what was used of models.

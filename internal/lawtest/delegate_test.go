@@ -42,16 +42,20 @@ func named(name string, m llm.Model, tools ...openmanus.Tool) *openmanus.Agent {
 
 func TestADelegationIsACallWhoseResultIsTheChildsAnswer(t *testing.T) {
 	boss := lines(llmtest.Calls(giving("hand", "dig"), giving("foot", "walk")), llmtest.Say("all done"))
-	hand := lines(llmtest.Say("a hole"))
+	hand := lines(llmtest.Use("1", "dig", "{}"), llmtest.Say("a hole"))
 	foot := cast(take{err: &llm.Error{Kind: llm.Auth, Err: errors.New("no key")}})
-	l, j := firm(t, named("boss", boss, give()), named("hand", hand), named("foot", foot))
-	l.Files = func(_ context.Context, s *openmanus.State) ([]string, error) {
-		return map[string][]string{"hand": {"hole.txt"}}[s.Opened.Flow], nil
+	l, j := firm(t, named("boss", boss, give()), &openmanus.Agent{Name: "hand", Model: hand, Gate: openmanus.AllowAll,
+		Tools: []openmanus.Tool{counted("dig", openmanus.Hints{}, new(atomic.Int64))}}, named("foot", foot))
+	l.Changes = func(s *openmanus.State, call openmanus.Call, _ openmanus.ToolSpec) func() (own, meanwhile []openmanus.FileChange) {
+		return func() (own, meanwhile []openmanus.FileChange) {
+			return []openmanus.FileChange{{Path: "hole.txt", Change: openmanus.FileCreated}, {Path: "old.txt", Change: openmanus.FileDeleted}},
+				[]openmanus.FileChange{{Path: "hole.txt", Change: openmanus.FileCreated}, {Path: "big.pdf", Change: openmanus.FileCreated}}
+		}
 	}
 	s := wake(t, l)
 	ended(t, s, openmanus.Finished, "")
 	lawful(t, boss.asked())
-	want := "a hole\n\nFiles made or changed:\n- hole.txt"
+	want := "a hole\n\nFiles made or changed:\n- hole.txt\n- old.txt (deleted)\n\nChanged in the workspace meanwhile, perhaps by others:\n- big.pdf"
 	if got, bad := result(t, j, "c0-1"); bad {
 		t.Error("the call failed: " + got)
 	}
@@ -62,7 +66,7 @@ func TestADelegationIsACallWhoseResultIsTheChildsAnswer(t *testing.T) {
 	if first := hand.asked()[0].Messages[0].Text(); first != "dig\n\nAnswer with: one word" {
 		t.Errorf("the hand reads %q", first)
 	}
-	if s.Usage.Total() != 2*15+15 {
+	if s.Usage.Total() != 2*15+2*15 {
 		t.Errorf("the tree used %d tokens", s.Usage.Total())
 	}
 	if c := load(t, j, "s.c0-1"); c.Opened.Parent != sess || c.Opened.Depth != 1 {

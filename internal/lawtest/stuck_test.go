@@ -81,7 +81,7 @@ var ruts = []rut{
 
 		firstNudge: 3, asks: 12,
 	}, {
-		name:  "commands that fail for the same reason",
+		name:  "commands with the same error",
 		reply: func(n int) llm.Message { return llmtest.Use("1", "do", map[string]int{"x": n}) },
 		tool: func(n int, _ string) (string, error) {
 			return fmt.Sprintf("line %d: command not found\n[exit code 127]", n), errFailed

@@ -75,6 +75,10 @@ func everyLimit() openmanus.Limits {
 	return openmanus.Limits{Steps: 50, Tokens: 1_000_000, Money: 2 * openmanus.Dollar, Time: time.Hour, Depth: 3, FanOut: 8, Stuck: 3, Attempts: 5}
 }
 
+func everyChange() []openmanus.FileChange {
+	return []openmanus.FileChange{{Path: "report.md", Change: openmanus.FileCreated}}
+}
+
 func everyUse() []openmanus.ModelUse {
 	return []openmanus.ModelUse{{By: "openai/gpt", Usage: llm.Usage{Input: 7, Output: 3}, Cost: 9, Free: true}}
 }
@@ -117,7 +121,8 @@ func callBodies() []openmanus.Body {
 		},
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
 		openmanus.CallDone{Wrote: []string{"a.txt"},
-			Call: "c0-0", IsError: true, Failed: true, Partial: true, Source: "https://example.com/", Whole: ref,
+			Call: "c0-0", IsError: true, Failed: true, Partial: true,
+			Files: everyChange(), Meanwhile: everyChange(), Source: "https://example.com/", Whole: ref,
 			Detail: json.RawMessage(`{"exit":1}`), Sources: everySource(), Picture: openmanus.RefOf([]byte("a picture")),
 			Parts: llm.Parts{llm.Text{Text: "month,sales\n… cut; the whole is " + string(ref)}, llm.Result{ID: "inner", Parts: llm.Parts{llm.Text{Text: "x"}}, IsError: true}},
 		},
@@ -128,8 +133,8 @@ func callBodies() []openmanus.Body {
 func otherBodies() []openmanus.Body {
 	usage := llm.Usage{Input: 10, Output: 4, Cached: 5, CacheWrite: 2, Reasoning: 3, Estimated: 4}
 	return []openmanus.Body{
-		openmanus.ChildOpened{Call: "c0-0", Child: "child", Limits: everyLimit()},
-		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Usage: usage, Cost: 3, Free: true, Unpriced: 5, Sources: everySource()},
+		openmanus.ChildOpened{Call: "c0-0", Child: "child", Label: "step 1", Limits: everyLimit()},
+		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Meanwhile: []string{"big.pdf"}, Usage: usage, Cost: 3, Free: true, Unpriced: 5, Sources: everySource()},
 		openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-1", Text: "[left out]", Whole: openmanus.RefOf([]byte("gone"))}}},
 		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
 			Usage: usage, Cost: 9, Free: true, By: "openai/gpt", Aside: everyUse()},

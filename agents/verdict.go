@@ -1,0 +1,47 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// verdictName is the tool with which a critic answers.
+const verdictName = "create_chat_completion"
+
+// A verdictTool is a critic's answer. That a claim is true counts only from a critic
+// that has looked: before, at least one of its other calls has succeeded. A critic
+// that has not is told so once; after that, the claim counts as not true.
+type verdictTool struct{ openmanus.Tool }
+
+// Run implements [openmanus.Tool].
+func (t verdictTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, error) {
+	var v Verdict
+	if json.Unmarshal([]byte(call.Input), &v) != nil || !v.Met || looked(call.Tally) {
+		return t.Tool.Run(ctx, call)
+	}
+	if call.Tally[verdictName].Failed == 0 {
+		return openmanus.Result{}, errors.New("you have looked at nothing yet, and what you have not seen is not true: " +
+			"look at the files with view, grep, glob, read_document or a profile of data_visualization, and answer then. " +
+			"If you answer \"met\" without having looked, it counts as not met")
+	}
+	v = Verdict{Reason: "the critic looked at nothing that shows it, and said: " + v.Reason}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	call.Input = string(data)
+	return t.Tool.Run(ctx, call)
+}
+
+// looked reports whether a call besides the answer has succeeded.
+func looked(tally map[string]openmanus.Tally) bool {
+	for name, n := range tally {
+		if name != verdictName && n.OK > 0 {
+			return true
+		}
+	}
+	return false
+}
