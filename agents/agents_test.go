@@ -103,8 +103,8 @@ func TestKinds(t *testing.T) {
 		{"browser", "str_replace_editor file_saver read_output read_untrusted planning ask_human terminate", false},
 		{"research", "read_untrusted read_output ask_human terminate", false},
 		{"mcp", "read_output ask_human terminate", false},
-		{"critic", "str_replace_editor grep glob read_output create_chat_completion", true},
-		{"judge", "str_replace_editor grep glob read_output create_chat_completion", true},
+		{"critic", "str_replace_editor grep glob read_output read_document data_visualization create_chat_completion", true},
+		{"judge", "str_replace_editor grep glob read_output read_document data_visualization create_chat_completion", true},
 		{"untrusted_reader", "", true},
 	} {
 		k, ok := Find(want.name)
