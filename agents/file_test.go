@@ -161,7 +161,7 @@ func TestAFileReplacesABuiltInAgent(t *testing.T) {
 	for _, c := range []struct{ name, file, about, instructions, tools string }{
 		{"swe", "Be quick.", "The programmer", "Be quick.", "bash str_replace_editor apply_patch grep glob read_output ask_human terminate"},
 		{"critic", "Be kind.", "Checks a claim", "create_chat_completion, in place of words",
-			"str_replace_editor grep glob read_output create_chat_completion"},
+			"str_replace_editor grep glob read_output read_document data_visualization create_chat_completion"},
 		{"mcp", "---\ndescription: Mine.\ntools: grep\n---\nLook.", "Mine.", "Look.", "read_output terminate grep"},
 	} {
 		kind, _ := Find(c.name)

@@ -99,6 +99,9 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body
 	body, err := w.outcome(ctx, x, c, spec, call, live, res, detail, err)
 	if done, ok := body.(openmanus.CallDone); ok {
 		done.Files, done.Meanwhile = own, meanwhile
+		if _, differs := t.(openmanus.ArgumentHinter); differs && !done.IsError {
+			done.Wrote = writtenPaths(spec, call.Input)
+		}
 		body = done
 	}
 	return body, err
@@ -132,14 +135,7 @@ func (w *Worker) outcome(
 	if x.State.Pictures >= maxPictures {
 		res.Picture = nil
 	}
-	body, failed := w.result(ctx, x.State, id, res, detail, err)
-	if d, ok := body.(openmanus.CallDone); ok && !d.IsError {
-		if _, differs := t.(openmanus.ArgumentHinter); differs {
-			d.Wrote = writtenPaths(spec, call.Input)
-			return d, failed
-		}
-	}
-	return body, failed
+	return w.result(ctx, x.State, id, res, detail, err)
 }
 
 // changedArguments returns a note for the model if a call ran with other
