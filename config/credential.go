@@ -128,7 +128,7 @@ func (m *Model) withheld(s endpoint, shared Setting, ownKey bool) {
 func (m *Model) checkKey() error {
 	p := m.Provider
 	if m.Key == "" && len(p.KeyVars) > 0 && !p.Keyless && !m.SignIn && p.Owns(m.BaseURL) {
-		return fmt.Errorf("%s needs a key: set %s, or api_key in [llm] of your configuration", m, p.KeyVars[0])
+		return fmt.Errorf("%s needs a key: set %s, or run openmanus setup", m, p.KeyVars[0])
 	}
 	if _, err := parseKey(string(m.Key)); err != nil {
 		return fmt.Errorf("%s: %w", m.KeyAt, err)

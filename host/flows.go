@@ -189,7 +189,7 @@ func (h *Host) completePlan(spec openmanus.Spec) (openmanus.Spec, error) {
 
 // noSuch adds the agents that there are to an error about one that there is not.
 func (h *Host) noSuch(spec openmanus.Spec, err error) error {
-	return mistake(fmt.Errorf("%w; there is %s", err, strings.Join(h.Team(spec.Workspace).Names(), ", ")))
+	return mistake(fmt.Errorf("%w; there are %s", err, strings.Join(h.Team(spec.Workspace).Names(), ", ")))
 }
 
 // stepModel changes spec, that of a session, to the model that sessions below it

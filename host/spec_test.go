@@ -99,7 +99,7 @@ func TestUnknownNames(t *testing.T) {
 	h, db, _ := p.open()
 	n := 0
 	for want, change := range map[string]func(*openmanus.Spec){
-		`there is no agent "gandalf"; there is manus`:        func(s *openmanus.Spec) { s.Agent = "gandalf" },
+		`there is no agent "gandalf"; there are manus`:       func(s *openmanus.Spec) { s.Agent = "gandalf" },
 		`there is no sandbox "igloo"; there are`:             func(s *openmanus.Spec) { s.SandboxKind = "igloo" },
 		`there is no flow "dance"; there are evaluate, plan`: func(s *openmanus.Spec) { s.Flow = &openmanus.FlowSpec{Name: "dance"} },
 		`acme`: func(s *openmanus.Spec) { s.Model, s.Endpoint = "acme/large", "" },

@@ -124,7 +124,7 @@ func (tm *Team) Choose(name string) (agents.Kind, error) {
 // NoAgent is the error for a name that is no agent's. It lists the agents, and
 // the files that could not be read.
 func (tm *Team) NoAgent(name string) error {
-	err := fmt.Errorf("there is no agent %q; there is %s", name, strings.Join(tm.Names(), ", "))
+	err := fmt.Errorf("there is no agent %q; there are %s", name, strings.Join(tm.Names(), ", "))
 	for _, p := range tm.Problems {
 		err = fmt.Errorf("%w\n%w", err, p)
 	}

@@ -202,7 +202,7 @@ func search(query string, tools []*remote) (found []*remote, fit int) {
 	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
 	for _, h := range hits {
 		found = append(found, h.tool)
-		if h.score >= hits[0].score/4 {
+		if h.score >= hits[0].score*2/3 {
 			fit++
 		}
 	}

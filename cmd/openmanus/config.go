@@ -142,6 +142,9 @@ type configCheckCmd struct {
 func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if c.File != "" {
 		file := t.abs(c.File)
+		if !exists(file) {
+			return usage(fmt.Errorf("%s is not there", file))
+		}
 		cfg, warnings, err := config.Check(file, t.env, providers.All())
 		if err == nil {
 			_, err = t.host().Gate(cfg, gate.Options{})

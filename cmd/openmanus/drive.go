@@ -46,7 +46,7 @@ type drive struct {
 func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, usage(fmt.Errorf("workspace: %w", err))
+		return nil, usage(fmt.Errorf("the workspace %s cannot be opened: %w; make it, or name another with --workspace", dir, errors.Unwrap(err)))
 	}
 	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{}), asks: make(chan struct{}, 1)}
 	d.print = newPrinter(a.t.err, a.style(), s.Quiet)

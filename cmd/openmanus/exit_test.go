@@ -74,7 +74,7 @@ func TestWrongInput(t *testing.T) {
 		{"sessions|delete|asks|nosuch|--yes", 2, "openmanus sessions list"},
 		{"sessions|delete", 2, "Try: openmanus sessions delete"},
 		{"tools|nosuch", 2, "there are bash"},
-		{"tools|--agent|nosuch", 2, "there is manus"},
+		{"tools|--agent|nosuch", 2, "there are manus"},
 		{"config|check|nowhere.toml", 2, "nowhere.toml"},
 		{"config|check|broken.toml", 2, "model"},
 		{"config|init|broken.toml", 2, "exists already"},

@@ -76,7 +76,8 @@ func (a *app) named(ctx context.Context, id string) (string, error) {
 	if id != "last" {
 		full, err := a.find(ctx, id)
 		if errors.Is(err, openmanus.ErrNoSession) {
-			err = usage(fmt.Errorf("%w; openmanus sessions list shows what there is", err))
+			text := strings.TrimSuffix(err.Error(), ": "+openmanus.ErrNoSession.Error())
+			err = usage(fmt.Errorf("%s; openmanus sessions list shows what there is", text))
 		}
 		return full, err
 	}
