@@ -222,7 +222,7 @@ func exitOf(err error) string {
 var (
 	runTimes   = regexp.MustCompile(`\(cached\)|\b\d+\.\d+ ?m?s\b|\b0x[0-9a-f]+|pytest-\d+`)
 	downloads  = regexp.MustCompile(`(?m)^go: downloading .*\n`)
-	insideHome = regexp.MustCompile(`/home/agent\b|/tmp/openmanus-cage-\d+/home\b`)
+	insideHome = regexp.MustCompile(`/home/agent\b|/[^\s:'"]*/openmanus-cage-\d+/home\b`)
 	severalSpc = regexp.MustCompile(`[ \t]+`)
 )
 

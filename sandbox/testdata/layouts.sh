@@ -157,7 +157,7 @@ layout_node_in_path() { node_at "$HOME/tools/node"; export PATH="$HOME/tools/nod
 
 # Go of the system, with a module in the person's cache: what PROXY has.
 layout_go() {
-	(cd "$WS" && GOPROXY="file://$PROXY" GONOSUMDB='*' GOFLAGS=-mod=mod go mod download all && go mod verify) > /dev/null
+	(cd "$WS" && GOPROXY="file://$PROXY" GONOSUMDB='*' GOFLAGS="-mod=mod -modcacherw" go mod download all && go mod verify) > /dev/null
 }
 
 layout_go_sdk() {
