@@ -313,6 +313,9 @@ func (t *terminal) secret(ctx context.Context, prompt string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := echoOff(fd); err != nil { // before anybody is asked to type
+		return "", err
+	}
 	fmt.Fprint(t.err, prompt)
 	type read struct {
 		text []byte
@@ -326,7 +329,7 @@ func (t *terminal) secret(ctx context.Context, prompt string) (string, error) {
 	select {
 	case r := <-done:
 		fmt.Fprintln(t.err)
-		return string(r.text), r.err
+		return string(r.text), errors.Join(r.err, term.Restore(fd, state))
 	case <-ctx.Done():
 		return "", errors.Join(ctx.Err(), term.Restore(fd, state))
 	}

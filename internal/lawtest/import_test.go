@@ -475,6 +475,7 @@ var programs = []floor{
 		module + "/...":                       "it wires",
 		"github.com/ergochat/readline":        "the prompt of chat",
 		"github.com/google/jsonschema-go/...": "answers that have a schema",
+		"golang.org/x/sys/unix":               "a terminal that does not show what is typed",
 		"golang.org/x/term":                   "is a person there?",
 		"golang.org/x/text/width":             "how wide a letter is on the screen",
 	}},
