@@ -63,7 +63,7 @@ func (j judge) foreign() *concern {
 	if j.spec.Hints.ReadOnly || suspect == nil || anchored > 0 || where > listed || foreignContents == 0 && s.namesTool(j.spec) {
 		return nil
 	}
-	return &concern{sourceName(suspect.Source), j.call.Name + " to be called, and you named nothing of it"}
+	return &concern{sourceName(suspect.Source), "the tool " + j.call.Name + " called, and you named nothing of it"}
 }
 
 // unnamed is the concern about an argument that others chose.
@@ -82,7 +82,7 @@ func (j judge) unnamed(a argument) *concern {
 		}
 	}
 	return &concern{sourceName(openmanus.Source{From: who}),
-		fmt.Sprintf("%s to be called with %s %s, which you did not name", j.call.Name, a.Name, quote(a.Value))}
+		fmt.Sprintf("the tool %s called with %s as %s, which you did not name", j.call.Name, quote(a.Value), a.Name)}
 }
 
 // content looks at an argument that is content: at addresses and secrets in it.
@@ -96,7 +96,7 @@ func (j judge) content(s *said, a argument) *concern {
 	for _, f := range s.secrets {
 		if strings.Contains(fold(a.Value), fold(f.Value)) && !s.wrote(f.Value) {
 			return &concern{sourceName(openmanus.Source{From: j.spec.From}),
-				fmt.Sprintf("%s to be called with the %s of your records in %s", j.call.Name, f.Name, a.Name)}
+				fmt.Sprintf("the tool %s called with the %s of your records as %s", j.call.Name, f.Name, a.Name)}
 		}
 	}
 	return nil

@@ -232,7 +232,7 @@ func (g *Gate) question(f facts) string {
 	q := "May " + f.tool + " "
 	switch {
 	case f.protected:
-		q += "change " + list(f.changed()) + ", which programs outside the sandbox obey"
+		q += "change " + list(f.changed()) + ", from which programs outside the sandbox take orders"
 	case f.edits && len(f.changed()) > 0:
 		q += "change " + list(f.changed())
 	case len(f.hosts) > 0 && !f.runs:

@@ -285,7 +285,7 @@ func TestQuestions(t *testing.T) {
 		{none, "browser", at("https://example.com/x"), "May browser go to example.com?"},
 		{none, "mcp_delete", nil, "May mcp_delete run?"},
 		{caged, "bash", bash("git push"), `May bash run? (the rule "ask command:git push *" asks.)`},
-		{caged, "file_saver", file(".git/config"), "May file_saver change .git/config, which programs outside the sandbox obey?"},
+		{caged, "file_saver", file(".git/config"), "May file_saver change .git/config, from which programs outside the sandbox take orders?"},
 	} {
 		if got, v := verdict(t, c.o, c.tool, c.args); got != "ask" || v.Reason != c.want {
 			t.Errorf("%s, %q; want %q", got, v.Reason, c.want)

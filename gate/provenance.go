@@ -83,7 +83,7 @@ func fetched(spec openmanus.ToolSpec, f facts) *concern {
 	}) {
 		return nil
 	}
-	return &concern{"the host " + list(f.hosts), fmt.Sprintf("its words written into %s, which programs outside the sandbox obey",
+	return &concern{"the host " + list(f.hosts), fmt.Sprintf("its words written into %s, from which programs outside the sandbox take orders",
 		list(f.changed()))}
 }
 
@@ -174,7 +174,7 @@ func (j judge) request(a argument) *concern {
 	}
 	if n := opaque(rest, end); named != nil && n > 0 {
 		return &concern{
-			j.who(named, nil), fmt.Sprintf("%d characters that no one wrote sent to %s, after private content was read", n, host),
+			j.who(named, nil), fmt.Sprintf("%d characters of unknown origin sent to %s, which may be private content in disguise", n, host),
 		}
 	}
 	return nil
@@ -190,7 +190,7 @@ func (j judge) sending(a argument) *concern {
 		if covered(a.Argued, fromPerson) == len(a.Value) || j.spec.Hints.ReadOnly {
 			return nil
 		}
-		return &concern{j.who(foreignPart(a.Argued, anyPart), nil), "the file " + a.Value + " sent by " + j.call.Name}
+		return &concern{j.who(foreignPart(a.Argued, anyPart), nil), "the file " + a.Value + " sent out by the tool " + j.call.Name}
 	}
 	limit := ordinary
 	if !j.spec.Hints.ReadOnly {
@@ -200,7 +200,7 @@ func (j judge) sending(a argument) *concern {
 	if leak == nil {
 		return nil
 	}
-	return &concern{j.who(nil, leak), leak.text() + " sent by " + j.call.Name}
+	return &concern{j.who(nil, leak), leak.text() + " sent out by the tool " + j.call.Name}
 }
 
 // running looks at commands and code that run outside the sandbox, or with a
@@ -222,7 +222,7 @@ func (j judge) running(a argument) *concern {
 	if j.gate.sandboxed() && (j.spec.Hints.Sandboxed || j.spec.Hints.Reach == openmanus.ReachNetwork) {
 		how = "with a network"
 	}
-	return &concern{sourceName(part.Source), fmt.Sprintf("%s run %s: %s", j.call.Name, how, quote(a.Value[part.From:part.To]))}
+	return &concern{sourceName(part.Source), fmt.Sprintf("the tool %s run %s: %s", j.call.Name, how, quote(a.Value[part.From:part.To]))}
 }
 
 // leaving looks at what is private in an argument of a tool that is somewhere else.
@@ -265,7 +265,7 @@ func (j judge) protected(a argument) *concern {
 	if part == nil {
 		return nil
 	}
-	return &concern{sourceName(part.Source), fmt.Sprintf("its words written into %s, which programs outside the sandbox obey",
+	return &concern{sourceName(part.Source), fmt.Sprintf("its words written into %s, from which programs outside the sandbox take orders",
 		list(j.facts.changed()))}
 }
 

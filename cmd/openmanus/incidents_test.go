@@ -129,7 +129,7 @@ func TestIncidentSettingsThatDoNotExistYet(t *testing.T) {
 -- 2 --
 Done.
 `)
-		if out, code := i.run("run", "--approve", "edits", "--model", "scripted:s", "set it up"); code != exitWaits || !strings.Contains(out, "which programs outside the sandbox obey") {
+		if out, code := i.run("run", "--approve", "edits", "--model", "scripted:s", "set it up"); code != exitWaits || !strings.Contains(out, "from which programs outside the sandbox take orders") {
 			t.Errorf("%s: exit code %d\n%s", name, code, out)
 		}
 		if _, err := os.Stat(filepath.Join(i.dir, name)); err == nil {

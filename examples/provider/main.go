@@ -13,7 +13,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
@@ -46,8 +45,8 @@ type model struct{ name string }
 // Stream implements [llm.Model].
 func (m model) Stream(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		heard := req.Messages[len(req.Messages)-1].Text()
-		heard = heard[strings.LastIndex(heard, "\n")+1:] // the rest is where the session works
+		parts := req.Messages[len(req.Messages)-1].Parts
+		heard := parts[len(parts)-1:].Text() // the parts before it say where the session works
 		if !yield(llm.Delta{Piece: llm.Text{Text: m.name + " says: "}}, nil) || !yield(llm.Delta{Piece: llm.Text{Text: heard}}, nil) {
 			return
 		}
