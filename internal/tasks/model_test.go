@@ -21,14 +21,20 @@ type endpoint struct {
 	model   llm.Model
 	counter *tokens.Counter
 	show    func(format string, a ...any)
-	// arrived is called before each reply, with the number of the request and of the
-	// results in it; may be nil.
-	arrived func(n, results int)
 
 	mu       sync.Mutex
+	arrived  func(n, results int) // see onArrival; may be nil
 	used     usage
 	shown    map[string]int // by the first message of a conversation: how many messages were shown
 	problems []string       // where the script did not expect what was asked
+}
+
+// onArrival has f called before each further reply, with the number of the request and of
+// the results in it.
+func (e *endpoint) onArrival(f func(n, results int)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.arrived = f
 }
 
 // usage is what a task needed.
@@ -241,17 +247,17 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.used.calls++
 	e.used.prompt += size
 	e.used.largest = max(e.used.largest, size)
-	n := e.used.calls
+	n, arrived := e.used.calls, e.arrived
 	e.transcript(req, size)
 	e.mu.Unlock()
-	if e.arrived != nil {
+	if arrived != nil {
 		results := 0
 		for _, m := range req.Messages {
 			if m.Role == llm.Tool {
 				results += len(m.Parts)
 			}
 		}
-		e.arrived(n, results)
+		arrived(n, results)
 	}
 
 	type object = map[string]any

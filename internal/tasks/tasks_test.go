@@ -310,11 +310,16 @@ func (p *person) openmanus(args ...string) {
 	pty.Setsize(front, &pty.Winsize{Rows: 50, Cols: 500})
 	var stdout bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, &stdout, tty
+	started := make(chan struct{})
+	dead, stop := p.killer(ctx, func() {
+		<-started
+		cmd.Process.Kill()
+	})
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	close(started)
 	tty.Close()
-	dead, stop := p.killer(ctx, cmd)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -378,18 +383,18 @@ func (p *person) reply(asked string) (line string, ok bool) {
 	return line, true
 }
 
-// killer kills cmd at the first of p.kills. The first function that it returns reports
-// whether that happened; the second ends the watch.
-func (p *person) killer(ctx context.Context, cmd *exec.Cmd) (dead func() bool, stop func()) {
+// killer calls kill, once, at the first of p.kills. The first function that it returns
+// reports whether that happened; the second ends the watch.
+func (p *person) killer(ctx context.Context, kill func()) (dead func() bool, stop func()) {
 	if len(p.kills) == 0 {
 		return func() bool { return false }, func() {}
 	}
 	var once sync.Once
 	killed := make(chan struct{})
-	kill := func() {
+	killOnce := func() {
 		once.Do(func() {
 			close(killed)
-			cmd.Process.Kill()
+			kill()
 		})
 	}
 	dead = func() bool {
@@ -404,15 +409,15 @@ func (p *person) killer(ctx context.Context, cmd *exec.Cmd) (dead func() bool, s
 	what, where, _ := strings.Cut(p.kills[0], " ")
 	switch what {
 	case "request":
-		p.e.arrived = func(n, results int) {
+		p.e.onArrival(func(n, results int) {
 			if fmt.Sprint(n) != where {
 				return
 			}
 			for p.stored(ctx) < results {
 			}
-			kill()
+			killOnce()
 			<-ctx.Done() // it gets no reply
-		}
+		})
 		return dead, func() {}
 	case "file":
 		ctx, cancel := context.WithCancel(ctx)
@@ -421,7 +426,7 @@ func (p *person) killer(ctx context.Context, cmd *exec.Cmd) (dead func() bool, s
 			defer close(done)
 			for tick := time.NewTicker(5 * time.Millisecond); ; {
 				if _, err := os.Stat(filepath.Join(p.ws, where)); err == nil {
-					kill()
+					killOnce()
 					return
 				}
 				select {
