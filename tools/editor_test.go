@@ -91,7 +91,7 @@ func FuzzEdits(f *testing.F) {
 				from := min(a, len(now))
 				old := now[from:min(from+b%4, len(now))]
 				_, err := s.edit(t, "str_replace", "f", map[string]any{"old_str": old, "new_str": text, "replace_all": true})
-				if want := strings.ReplaceAll(now, old, text); err == nil && !strings.Contains(now, "\r\n") && utf8.ValidString(old+text) && content() != want {
+				if want := strings.ReplaceAll(now, old, text); err == nil && !strings.Contains(now, "\r\n") && utf8.ValidString(old) && utf8.ValidString(text) && content() != want {
 					t.Fatalf("replacing all %q in %q made %q, want %q", old, now, content(), want)
 				}
 			case 5:
