@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -181,8 +182,8 @@ func TestTasks(t *testing.T) {
 // play does a task. It returns what the model was asked for, and how many questions the
 // person answered.
 func play(t *testing.T, task *task) (usage, int) {
-	dir, err := os.MkdirTemp("", "task-"+task.name+"-")
-	if err != nil {
+	dir := filepath.Join(os.TempDir(), "task-"+task.name+"-"+rand.Text()) // hardly a number that a script looks for
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { removeAll(dir) })
