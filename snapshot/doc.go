@@ -1,0 +1,35 @@
+// Package snapshot keeps what a directory contained at some moment, compares such
+// moments, and puts files back as they were.
+//
+// A [Tracker] follows one directory. [Tracker.Take] stores what has changed since
+// the last time in blobs, and returns a [Tree], which names the whole content in a
+// few bytes and is fit to be recorded in an event:
+//
+//	t := snapshot.NewTracker(root, blobs, snapshot.Options{})
+//	before, err := t.Take(ctx)
+//	... a command runs ...
+//	after, err := t.Take(ctx)
+//	changes, err := snapshot.NewReader(blobs).Diff(ctx, before.Tree, after.Tree)
+//
+// # What is kept
+//
+// Regular files with content, permissions, modification time, owner, holes and
+// extended attributes; symbolic links; directories. Of pipes, sockets and devices
+// only the kind. The names of a file that has several are independent files.
+//
+// What is not kept has a reason in [Entry.Left]: a file that could not be read, one
+// that is larger than the limits, or another file system that is mounted inside.
+//
+// # How it is stored
+//
+// Content is put into packs, blobs of some megabytes, each of which is a sequence
+// of compressed frames. A directory is an object in a pack as well: it lists its
+// entries with the hash of their content and where it is. So trees share what they
+// have in common, equal directories have equal hashes, and a tree is compared with
+// another without reading what they share. A pack is stored before anything refers
+// to it and never changes. Whoever deletes blobs must keep the packs of all trees
+// that are still wanted: see [Taken.Packs].
+//
+// Taking a snapshot again is a walk that looks at every name: a file whose inode,
+// change time and size are those of the last snapshot is not read.
+package snapshot

@@ -1,0 +1,267 @@
+package snapshot
+
+import (
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// An actor changes files of a directory at random, as a program or a person does.
+type actor struct {
+	r       *rand.Rand
+	root    *os.Root
+	names   []string        // that it may touch
+	touched map[string]bool // that it has changed, or tried to, and all above and below
+}
+
+func (a *actor) name() string {
+	n := a.names[a.r.IntN(len(a.names))]
+	for p := n; p != "."; p = path.Dir(p) {
+		a.touched[p] = true
+		if to, err := a.root.Readlink(p); err == nil { // through which it may write
+			a.touched[path.Join(path.Dir(p), to)] = true
+		}
+	}
+	return n
+}
+
+// act makes one change. What the system refuses is no change.
+func (a *actor) act() {
+	n := a.name()
+	dir := path.Dir(n)
+	switch a.r.IntN(12) {
+	case 0, 1, 2:
+		a.root.MkdirAll(dir, 0o755)
+		a.root.WriteFile(n, fmt.Appendf(nil, "%d %s", a.r.IntN(5), strings.Repeat("x", a.r.IntN(3000))), 0o644)
+	case 3: // in place, which keeps the inode
+		if f, err := a.root.OpenFile(n, os.O_WRONLY|os.O_APPEND, 0); err == nil {
+			fmt.Fprint(f, "more", a.r.IntN(3))
+			f.Close()
+		}
+	case 4:
+		a.root.Remove(n)
+	case 5:
+		a.remove(n)
+	case 6: // also over another kind
+		to := a.name()
+		a.below(n)
+		a.below(to)
+		a.root.Rename(n, to)
+		a.below(to)
+	case 7:
+		a.root.Chmod(n, []fs.FileMode{0o644, 0o755, 0o600, 0o444}[a.r.IntN(4)])
+	case 8:
+		a.root.MkdirAll(dir, 0o755)
+		a.root.Symlink("target"+strconv.Itoa(a.r.IntN(3)), n)
+	case 9: // a file becomes a directory
+		a.remove(n)
+		a.root.MkdirAll(n, 0o750)
+		a.root.WriteFile(n+"/in", []byte("inside"), 0o644)
+		a.touched[n+"/in"] = true
+	case 10: // a rename to the same name in other case
+		base := path.Base(n)
+		to := path.Join(dir, strings.ToUpper(base))
+		a.below(n)
+		a.below(to)
+		a.touched[to] = true
+		a.root.Rename(n, to)
+		a.below(to)
+	case 11:
+		from := a.name()
+		if data, err := a.root.ReadFile(from); err == nil {
+			a.root.MkdirAll(dir, 0o755)
+			a.root.WriteFile(n, data, 0o644)
+		}
+	}
+}
+
+func (a *actor) remove(n string) {
+	a.below(n)
+	a.root.RemoveAll(n)
+}
+
+// below notes everything in a directory as touched.
+func (a *actor) below(n string) {
+	fs.WalkDir(a.root.FS(), n, func(name string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			a.touched[name] = true
+		}
+		return nil
+	})
+}
+
+// listing returns what a directory contains, for people and for comparison.
+func listing(t testing.TB, root *os.Root) map[string]string {
+	m := make(map[string]string)
+	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == "." {
+			return err
+		}
+		info, err := root.Lstat(name)
+		if err != nil {
+			return err
+		}
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, err := root.Readlink(name)
+			m[name] = "link to " + to
+			return err
+		case info.IsDir():
+			m[name] = info.Mode().String()
+		default:
+			data, err := root.ReadFile(name)
+			m[name] = fmt.Sprintf("%v %q", info.Mode(), data)
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+var (
+	sessionNames = []string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/f/b", "s", "s/t", ".git/HEAD", ".git/index"}
+	personNames  = []string{"mine", "p/a", "p/b", "d/mine", "d/e/mine"}
+	sharedNames  = append(append([]string{}, sessionNames...), personNames...)
+)
+
+// A history is a random program: steps of a session, and a person in between.
+type history struct {
+	root    *os.Root
+	tracker *Tracker
+	reader  *Reader
+	session *actor
+	person  *actor
+	steps   []Step
+	lists   []map[string]string // before each step
+}
+
+func newHistory(t testing.TB, seed uint64, sessionMay, personMay []string) *history {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	blobs := new(journal.Memory)
+	tracker, err := NewTracker(root, blobs, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(seed, 7))
+	h := &history{
+		root: root, tracker: tracker, reader: NewReader(blobs),
+		session: &actor{r, root, sessionMay, make(map[string]bool)},
+		person:  &actor{r, root, personMay, make(map[string]bool)},
+	}
+	for range 10 {
+		(&actor{r, root, sharedNames, make(map[string]bool)}).act()
+	}
+	for range 2 + r.IntN(8) {
+		for range r.IntN(3) {
+			h.person.act()
+		}
+		before := h.take(t)
+		h.lists = append(h.lists, listing(t, root))
+		for range 1 + r.IntN(4) {
+			h.session.act()
+		}
+		h.steps = append(h.steps, Step{before, h.take(t)})
+	}
+	for range r.IntN(3) {
+		h.person.act()
+	}
+	return h
+}
+
+func (h *history) take(t testing.TB) Tree {
+	taken, err := h.tracker.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken.Tree
+}
+
+// programs is how many random programs a test runs.
+func programs() int {
+	if n, err := strconv.Atoi(os.Getenv("PROGRAMS")); err == nil {
+		return n
+	}
+	return 150
+}
+
+// A session's steps are undone and redone, to the byte, and a person's files that
+// the session did not touch stay.
+func TestUndoAndRedo(t *testing.T) {
+	for seed := range programs() {
+		h := newHistory(t, uint64(seed), sessionNames, personNames)
+		to := h.session.r.IntN(len(h.steps))
+		now := h.take(t)
+		was := listing(t, h.root)
+		plan, err := h.reader.Undo(t.Context(), now, h.steps[to:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.restore(t, seed, plan)
+		undone := h.take(t)
+		got := listing(t, h.root)
+		h.compare(t, seed, "undone", got, h.lists[to], was)
+		redo, err := h.reader.Undo(t.Context(), undone, []Step{{now, undone}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.restore(t, seed, redo)
+		h.compare(t, seed, "redone", listing(t, h.root), was, was)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func (h *history) restore(t testing.TB, seed int, p Plan) {
+	t.Helper()
+	out, err := h.reader.Restore(t.Context(), h.root, p.Ops)
+	if err != nil {
+		t.Fatal(seed, err)
+	}
+	for _, o := range out {
+		if !o.Done && !h.person.touched[o.Name] {
+			t.Errorf("program %d: %s: %s", seed, o.Name, o.Why)
+		}
+	}
+}
+
+// compare compares what there is with what there should be: what the person never
+// touched as in want, and the person's own as it was.
+func (h *history) compare(t testing.TB, seed int, what string, got, want, was map[string]string) {
+	t.Helper()
+	names := make(map[string]bool)
+	for _, m := range []map[string]string{got, want, was} {
+		for n := range m {
+			names[n] = true
+		}
+	}
+	for n := range names {
+		should := want[n]
+		if h.person.touched[n] {
+			if h.session.touched[n] {
+				continue // both did: conflicts have tests of their own
+			}
+			should = was[n]
+		} else if growsOnly(n) {
+			continue
+		}
+		if got[n] != should {
+			t.Errorf("program %d, %s: %s is %.60s, not %.60s", seed, what, n, got[n], should)
+		}
+	}
+}

@@ -1,0 +1,312 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/internal/regular"
+)
+
+// tempPrefix begins the names of files that a restore has not put into place yet.
+// Snapshots leave them out.
+const tempPrefix = ".openmanus-restore-"
+
+// Outcome says what a restore did with one name.
+type Outcome struct {
+	Op
+	// Done says that the name is as Op.To says.
+	Done bool
+	// Why says why it is not: something else changed it in the meantime, or the
+	// system refused. Nothing was changed at the name then.
+	Why string
+}
+
+// Restore does ops in the directory root: it looks at each name, and where it finds
+// From, it makes To of it. A file is replaced by a rename, so that at any moment it
+// has either content. A name that is neither in the state From nor in the state To is
+// left as it is. So Restore can be called again with the same ops when it was
+// interrupted, and does what is missing. When it returns, what it did is on the disk.
+//
+// The error is that of ctx or of the blobs; a name that cannot be changed is an
+// [Outcome]. The outcomes are those of the ops, in their order.
+func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcome, error) {
+	x := restore{r: r, ctx: ctx, root: root, out: make([]Outcome, len(ops))}
+	for i, op := range ops {
+		x.out[i].Op = op
+	}
+	if err := x.sweep(); err != nil {
+		return nil, err
+	}
+	// What goes, the deepest first; then what comes, the highest first.
+	for i := range slices.Backward(x.out) {
+		if o := &x.out[i]; o.To == nil || o.From != nil && o.From.Kind != o.To.Kind {
+			if err := x.try(o, x.remove); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range x.out {
+		if o := &x.out[i]; o.To != nil && o.Why == "" {
+			if err := x.try(o, x.make); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// Permissions of directories come last: they may forbid what was to be done.
+	for i := range slices.Backward(x.out) {
+		if o := &x.out[i]; o.Done && o.To != nil && o.To.Kind == Dir {
+			if err := root.Chmod(o.Name, o.To.Mode); err != nil {
+				o.Done, o.Why = false, why(err)
+			}
+		}
+	}
+	return x.out, syncAll(root)
+}
+
+type restore struct {
+	r    *Reader
+	ctx  context.Context
+	root *os.Root
+	out  []Outcome
+}
+
+// sweep removes the temporary files of a restore that was killed.
+func (x *restore) sweep() error {
+	seen := make(map[string]bool)
+	for _, o := range x.out {
+		dir := path.Dir(o.Name)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		f, err := x.root.Open(dir)
+		if err != nil {
+			continue // it is made later, or is no directory any more
+		}
+		names, err := f.Readdirnames(-1)
+		if err := errors.Join(err, f.Close()); err != nil {
+			continue
+		}
+		for _, name := range names {
+			if strings.HasPrefix(name, tempPrefix) {
+				if err := x.root.Remove(path.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return x.ctx.Err()
+}
+
+// try does a part of an op, unless the name has another state than it expects.
+func (x *restore) try(o *Outcome, act func(*Outcome) error) error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	now, err := x.state(o)
+	switch {
+	case err != nil:
+	case now.Same(o.To):
+		o.Done = true
+		return nil
+	case now == nil && o.From != nil && o.To != nil && o.From.Kind != o.To.Kind: // removed to be replaced
+		err = act(o)
+	case !now.Same(o.From):
+		o.Why = "something else has changed it"
+		return nil
+	default:
+		err = act(o)
+	}
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, errContent) || x.ctx.Err() != nil {
+		return err
+	}
+	o.Done, o.Why = false, why(err)
+	return nil
+}
+
+// why returns an error without the name of the file, which the reader has.
+func why(err error) string {
+	var p *fs.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		err = p.Err
+	case errors.As(err, &l):
+		err = l.Err
+	}
+	return err.Error()
+}
+
+// state returns what there is at a name now, with as much of it as the op needs.
+func (x *restore) state(o *Outcome) (*Entry, error) {
+	info, err := x.root.Lstat(o.Name)
+	if notThere(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &Entry{Name: path.Base(o.Name), Mode: info.Mode() & modeBits, ModTime: info.ModTime()}
+	switch {
+	case info.IsDir():
+		e.Kind = Dir
+	case info.Mode()&fs.ModeSymlink != 0:
+		e.Kind, e.Mode = Link, 0
+		e.Target, err = x.root.Readlink(o.Name)
+	case info.Mode().IsRegular():
+		e.Kind, e.Size = File, info.Size()
+		if sizeIs(o.From, e.Size) || sizeIs(o.To, e.Size) {
+			e.Content, err = x.sum(o.Name)
+		} else {
+			e.Content = &Object{} // another one
+		}
+	default:
+		e.Kind = Device
+	}
+	return e, err
+}
+
+func sizeIs(e *Entry, size int64) bool {
+	return e != nil && e.Kind == File && e.Size == size && e.Content != nil
+}
+
+// notThere reports whether err says that there is nothing at a name: also where a
+// file is now what was the name's directory.
+func notThere(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || isNotDir(err)
+}
+
+// sum returns the content of a file now, without its place.
+func (x *restore) sum(name string) (*Object, error) {
+	f, _, err := regular.Open(x.root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	return &Object{Sum: Sum(h.Sum(nil)), Size: n}, err
+}
+
+// remove removes what is at a name, or only the directory if that is empty.
+func (x *restore) remove(o *Outcome) error {
+	err := x.root.Remove(o.Name)
+	if isNotEmpty(err) {
+		return errors.New("something else has put files into it")
+	}
+	if err != nil && !notThere(err) {
+		return err
+	}
+	o.Done = o.To == nil
+	return nil
+}
+
+// make makes what is to be at a name.
+func (x *restore) make(o *Outcome) (err error) {
+	switch to := o.To; {
+	case to.Kind == Dir:
+		if o.From == nil || o.From.Kind != Dir {
+			err = x.root.Mkdir(o.Name, to.Mode|0o700)
+		}
+	case to.Kind == Link:
+		err = x.replace(o.Name, func(temp string) error { return x.root.Symlink(to.Target, temp) })
+	default:
+		err = x.replace(o.Name, func(temp string) error { return x.write(temp, to) })
+	}
+	o.Done = err == nil
+	return err
+}
+
+// replace puts what create makes at a temporary name into place.
+func (x *restore) replace(name string, create func(temp string) error) error {
+	temp := path.Join(path.Dir(name), tempPrefix+rand.Text())
+	err := create(temp)
+	if err == nil {
+		err = x.root.Rename(temp, name)
+	}
+	if err != nil {
+		if gone := x.root.Remove(temp); gone != nil && !notThere(gone) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
+
+// errContent is in the chain of an error of the blobs.
+var errContent = errors.New("read the snapshot")
+
+// write makes a file.
+func (x *restore) write(name string, e *Entry) (err error) {
+	f, err := x.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := &holes{f: f, on: e.Sparse}
+	if err := x.r.WriteTo(x.ctx, w, e); err != nil {
+		if w.err != nil {
+			return w.err
+		}
+		return fmt.Errorf("%w: %w", errContent, err)
+	}
+	if e.Sparse {
+		if err := f.Truncate(e.Size); err != nil {
+			return err
+		}
+	}
+	if e.Owner != nil {
+		if err := f.Chown(e.Owner.UID, e.Owner.GID); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	if err := setAttrs(f, e.Attrs); err != nil && !errors.Is(err, fs.ErrPermission) && !unsupported(err) {
+		return err
+	}
+	if err := f.Chmod(e.Mode); err != nil {
+		return err
+	}
+	return x.root.Chtimes(name, time.Time{}, e.ModTime)
+}
+
+// holes writes a file, and leaves out blocks of zeros if it is on.
+type holes struct {
+	f   *os.File
+	on  bool
+	err error // of the file
+}
+
+const block = 4096
+
+var zeros [block]byte
+
+func (h *holes) Write(data []byte) (int, error) {
+	for at := 0; at < len(data); {
+		n := min(block, len(data)-at)
+		if h.on && string(data[at:at+n]) == string(zeros[:n]) {
+			_, h.err = h.f.Seek(int64(n), io.SeekCurrent)
+		} else {
+			if !h.on {
+				n = len(data) - at
+			}
+			_, h.err = h.f.Write(data[at : at+n])
+		}
+		if h.err != nil {
+			return at, h.err
+		}
+		at += n
+	}
+	return len(data), nil
+}

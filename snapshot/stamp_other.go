@@ -1,0 +1,24 @@
+//go:build !unix
+
+package snapshot
+
+import (
+	"io/fs"
+	"time"
+)
+
+// A stamp tells versions of a file apart without reading it.
+type stamp struct {
+	Dev   uint64
+	Mtime int64
+	Size  int64
+	Mode  fs.FileMode
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	return stamp{Mtime: info.ModTime().UnixNano(), Size: info.Size(), Mode: info.Mode()}
+}
+
+func (s stamp) changed() time.Time { return time.Unix(0, s.Mtime) }
+func (s stamp) sparse() bool       { return false }
+func (s stamp) owner() *Owner      { return nil }

@@ -1,0 +1,17 @@
+package snapshot
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// syncAll makes everything on the file system of root durable.
+func syncAll(root *os.Root) error {
+	f, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Syncfs(int(f.Fd()))
+}

@@ -1,0 +1,577 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/regular"
+)
+
+// Options say what a [Tracker] keeps. The zero Options keep everything up to the
+// default limits.
+type Options struct {
+	// Skip, if not nil, reports whether a name, relative to the directory and
+	// with slashes, and everything below it, is no part of the directory.
+	Skip func(name string) bool
+
+	// Built, if not nil, reports whether a name holds what can be made again,
+	// such as dependencies and the output of builds. The limits MaxBuilt and
+	// MaxBuiltTotal hold for it and everything below it.
+	Built func(name string, dir bool) bool
+
+	MaxFile       int64 // bytes of a file whose content is kept; 0: 1 GiB
+	MaxTotal      int64 // bytes of content that a tracker keeps, before compression; 0: 16 GiB
+	MaxBuilt      int64 // bytes of a file that can be made again; 0: 1 MiB
+	MaxBuiltTotal int64 // bytes that a tracker keeps of such files; 0: 256 MiB
+	MaxFiles      int   // names that are looked at; 0: 500,000
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxFile = cmp.Or(o.MaxFile, 1<<30)
+	o.MaxTotal = cmp.Or(o.MaxTotal, 16<<30)
+	o.MaxBuilt = cmp.Or(o.MaxBuilt, 1<<20)
+	o.MaxBuiltTotal = cmp.Or(o.MaxBuiltTotal, 256<<20)
+	o.MaxFiles = cmp.Or(o.MaxFiles, 500_000)
+	return o
+}
+
+// ErrTooMany says that a directory has more names than [Options.MaxFiles].
+var ErrTooMany = errors.New("too many files for a snapshot")
+
+// A Tracker takes snapshots of one directory. It is safe for concurrent use; one
+// snapshot is taken at a time.
+type Tracker struct {
+	root *os.Root
+	o    Options
+
+	mu    sync.Mutex
+	pack  *packer
+	top   *node // as of the last snapshot; nil: none was taken
+	tree  Tree
+	known map[openmanus.Ref]bool // packs that Take has returned
+	have  map[Sum]*Object        // content that is stored
+	spent [2]int64               // bytes of content that were stored: of all files, and of built ones
+	buf   []byte
+}
+
+// A node is a directory as of the last snapshot.
+type node struct {
+	items  []*item // by name
+	object *Object
+	files  int
+	bytes  int64
+}
+
+// An item is an entry, and how to tell that it has not changed.
+type item struct {
+	Entry
+	stamp stamp
+	fresh bool  // it may have changed later without another stamp
+	dir   *node // of a directory
+}
+
+// NewTracker returns a tracker of the directory root, which it does not close.
+func NewTracker(root *os.Root, blobs openmanus.Blobs, o Options) (*Tracker, error) {
+	p, err := newPacker(blobs)
+	if err != nil {
+		return nil, err
+	}
+	return &Tracker{
+		root: root, o: o.withDefaults(), pack: p,
+		known: make(map[openmanus.Ref]bool), have: make(map[Sum]*Object), buf: make([]byte, chunkSize),
+	}, nil
+}
+
+// Taken is a snapshot.
+type Taken struct {
+	Tree Tree
+	// Packs are the blobs that the tree needs and that no Take of this tracker
+	// returned before.
+	Packs []openmanus.Ref
+	// Changed says that the tree differs from that of the Take before. It is
+	// true for the first.
+	Changed bool
+	// Left are the first names whose content is not kept, with the reason, and
+	// LeftOut is how many there are.
+	Left    []Left
+	LeftOut int
+}
+
+// Left is a name whose content is not kept.
+type Left struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+const maxLeft = 20
+
+// Take returns what the directory contains now. It stores the content that no
+// tree before had. Files that change while they are read may be in the tree with
+// a mixture of contents; the next Take reads them again. After an error the
+// tracker is as before, and Take may be called again.
+func (t *Tracker) Take(ctx context.Context) (Taken, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := walk{t: t, ctx: ctx, now: time.Now()}
+	device, _ := w.device(t.root)
+	w.mount = device
+	top, err := w.dir(t.root, ".", t.top, false)
+	if err == nil {
+		err = t.pack.flush(ctx)
+	}
+	if err != nil {
+		t.pack.reset()
+		t.forgetUnstored()
+		return Taken{}, err
+	}
+	taken := Taken{
+		Tree:    Tree{Root: *top.object, Files: top.files, Bytes: top.bytes},
+		Changed: t.top == nil || top.object.Sum != t.top.object.Sum,
+		Left:    w.left, LeftOut: w.leftOut,
+	}
+	first := t.top == nil
+	t.top, t.tree = top, taken.Tree
+	taken.Packs = t.newPacks(first)
+	return taken, nil
+}
+
+// newPacks returns the packs that Take has not returned yet.
+func (t *Tracker) newPacks(all bool) (refs []openmanus.Ref) {
+	add := func(ref openmanus.Ref) {
+		if !t.known[ref] {
+			t.known[ref] = true
+			refs = append(refs, ref)
+		}
+	}
+	for _, ref := range t.pack.take() {
+		add(ref)
+	}
+	if all {
+		t.top.packs(add)
+	}
+	return refs
+}
+
+// packs calls add with the packs that the directory needs.
+func (n *node) packs(add func(openmanus.Ref)) {
+	object := func(o *Object) {
+		if o == nil {
+			return
+		}
+		for _, p := range o.Parts {
+			add(p.Pack)
+		}
+	}
+	object(n.object)
+	for _, it := range n.items {
+		object(it.Content)
+		if it.dir != nil {
+			it.dir.packs(add)
+		}
+	}
+}
+
+// forgetUnstored forgets the content that was to be in a pack that was not stored.
+func (t *Tracker) forgetUnstored() {
+	for sum, o := range t.have {
+		if slices.ContainsFunc(o.Parts, func(p Part) bool { return p.Pack == "" }) {
+			delete(t.have, sum)
+		}
+	}
+}
+
+// A walk is one Take.
+type walk struct {
+	t       *Tracker
+	ctx     context.Context
+	now     time.Time
+	mount   uint64 // the device of the directory
+	names   int
+	left    []Left
+	leftOut int
+}
+
+func (w *walk) device(root *os.Root) (uint64, error) {
+	info, err := root.Lstat(".")
+	if err != nil {
+		return 0, err
+	}
+	return stampOf(info).Dev, nil
+}
+
+// dir returns what the directory contains. It returns old itself if that is the
+// same.
+func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, error) {
+	names, err := readNames(root)
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: name, Err: err}
+	}
+	if w.names += len(names); w.names > w.t.o.MaxFiles {
+		return nil, fmt.Errorf("%w: there are more than %d", ErrTooMany, w.t.o.MaxFiles)
+	}
+	n := &node{}
+	var was []*item
+	if old != nil {
+		was = old.items
+	}
+	same := old != nil
+	at := 0 // in was
+	for _, base := range names {
+		if err := w.ctx.Err(); err != nil {
+			return nil, err
+		}
+		full := base
+		if name != "." {
+			full = name + "/" + base
+		}
+		if strings.HasPrefix(base, tempPrefix) || w.t.o.Skip != nil && w.t.o.Skip(full) {
+			continue
+		}
+		for at < len(was) && was[at].Name < base {
+			at++
+			same = false
+		}
+		var before *item
+		if at < len(was) && was[at].Name == base {
+			before = was[at]
+			at++
+		}
+		it, err := w.item(root, full, base, before, built)
+		if err != nil {
+			return nil, err
+		}
+		if it == nil { // it is gone
+			same = same && before == nil
+			continue
+		}
+		same = same && it == before
+		n.items = append(n.items, it)
+		switch {
+		case it.dir != nil:
+			n.files += it.dir.files
+			n.bytes += it.dir.bytes
+		case it.Kind == File:
+			n.files++
+			n.bytes += it.Size
+		}
+		if it.Left != "" {
+			w.leave(full, it.Left)
+		}
+	}
+	if same && at == len(was) {
+		return old, nil
+	}
+	return n, w.store(n)
+}
+
+func (w *walk) leave(name, why string) {
+	if w.leftOut++; len(w.left) < maxLeft {
+		w.left = append(w.left, Left{name, why})
+	}
+}
+
+// readNames returns the names in a directory in the order of their bytes.
+func readNames(root *os.Root) ([]string, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}
+
+// settles is how long after a change of a file another one may leave its times as
+// they are: clocks of file systems are coarse.
+const settles = 50 * time.Millisecond
+
+// item returns the entry of a name: before itself, if it has not changed, or nil if
+// there is no such name any more.
+func (w *walk) item(root *os.Root, full, base string, before *item, built bool) (*item, error) {
+	info, err := root.Lstat(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return &item{Entry: Entry{Name: base, Kind: Device, Left: reason(err)}}, nil
+	}
+	st := stampOf(info)
+	built = built || w.t.o.Built != nil && w.t.o.Built(full, info.IsDir())
+	if info.IsDir() {
+		return w.subdir(root, full, base, info, st, before, built)
+	}
+	if before != nil && before.stamp == st && !before.fresh {
+		return before, nil
+	}
+	it := &item{stamp: st, fresh: st.changed().Add(settles).After(w.now), Entry: Entry{
+		Name: base, Mode: info.Mode() & modeBits, Owner: st.owner(),
+	}}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		it.Kind, it.Mode = Link, 0
+		if it.Target, err = root.Readlink(base); err != nil {
+			return nil, ignoreGone(err)
+		}
+	case info.Mode().IsRegular():
+		it.Kind, it.Size, it.ModTime, it.Sparse = File, info.Size(), info.ModTime(), st.sparse()
+		if err := w.content(root, base, it, built); err != nil {
+			return nil, ignoreGone(err)
+		}
+	default:
+		it.Kind = Device
+	}
+	if before != nil && before.stamp == st && before.fresh && !it.fresh && before.Entry.equal(&it.Entry) {
+		before.fresh = false // of a settled file that nobody else looks at yet
+		return before, nil
+	}
+	return it, nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// reason returns the part of an error of a file that does not repeat its name.
+func reason(err error) string {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		err = p.Err
+	}
+	return "it cannot be read: " + err.Error()
+}
+
+// subdir returns the entry of a directory.
+func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st stamp, before *item, built bool) (*item, error) {
+	it := &item{stamp: st, Entry: Entry{
+		Name: base, Kind: Dir, Mode: info.Mode() & modeBits, ModTime: info.ModTime(), Owner: st.owner(),
+	}}
+	st.Size = 0 // of a directory, it means nothing
+	it.stamp = st
+	if st.Dev != w.mount {
+		it.Left = "it is another file system"
+		return it, nil
+	}
+	sub, err := root.OpenRoot(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		it.Left = reason(err)
+		return it, nil
+	}
+	defer sub.Close()
+	var old *node
+	if before != nil {
+		old = before.dir
+	}
+	if before == nil || before.stamp != st {
+		it.Attrs = attrsOfDir(sub)
+	} else {
+		it.Attrs = before.Attrs
+	}
+	it.dir, err = w.dir(sub, full, old, built)
+	if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Path == full {
+		it.Left = reason(err)
+		return it, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	it.Content = it.dir.object
+	if before != nil && before.stamp == st && it.dir == old {
+		return before, nil
+	}
+	return it, nil
+}
+
+// equal reports whether both entries are the same in everything.
+func (e *Entry) equal(o *Entry) bool {
+	same := e.Kind == o.Kind && e.Mode == o.Mode && e.Size == o.Size && e.Target == o.Target &&
+		e.Sparse == o.Sparse && e.Left == o.Left && e.ModTime.Equal(o.ModTime)
+	if e.Content == nil || o.Content == nil {
+		return same && e.Content == o.Content
+	}
+	return same && e.Content.Sum == o.Content.Sum
+}
+
+// content stores the content of a file.
+func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
+	t := w.t
+	limit, rest := t.o.MaxFile, t.o.MaxTotal-t.spent[0]
+	if built {
+		limit, rest = min(limit, t.o.MaxBuilt), min(rest, t.o.MaxBuiltTotal-t.spent[1])
+	}
+	switch {
+	case it.Size > limit:
+		it.Left = fmt.Sprintf("it has %d bytes, more than the limit of %d", it.Size, limit)
+		return nil
+	case it.Size > rest:
+		it.Left = "the limit of what is kept is reached"
+		return nil
+	}
+	f, err := root.OpenFile(base, os.O_RDONLY|regular.Nonblock, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err != nil {
+		it.Left = reason(err)
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		it.Left, it.fresh = "it was replaced while it was read", true
+		return nil
+	}
+	it.Attrs = attrsOf(f)
+	o, stored, err := w.read(f, limit)
+	if err != nil {
+		if w.ctx.Err() != nil || errors.Is(err, errStore) {
+			return err
+		}
+		it.Left, it.fresh = reason(err), true
+		return nil
+	}
+	t.spent[0] += stored
+	if built {
+		t.spent[1] += stored
+	}
+	it.fresh = it.fresh || stampOf(info) != it.stamp || o.Size != it.Size
+	it.Content, it.Size = o, o.Size
+	return nil
+}
+
+// errStore is in the chain of an error of the blobs, not of the file.
+var errStore = errors.New("snapshot")
+
+// read stores what f has. It returns how many bytes of it were not stored before.
+func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error) {
+	t := w.t
+	n, err := io.ReadFull(f, t.buf)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		o, isNew, err := w.piece(t.buf[:n])
+		if isNew {
+			stored = int64(n)
+		}
+		return o, stored, err
+	}
+	// A large file: its content is that of its pieces.
+	o := &Object{}
+	var h hash.Hash = sha256.New()
+	for ; n > 0 && err == nil; n, err = io.ReadFull(f, t.buf) {
+		if err := w.ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		h.Write(t.buf[:n])
+		piece, isNew, err := w.piece(t.buf[:n])
+		if err != nil {
+			return nil, 0, err
+		}
+		if isNew {
+			stored += int64(n)
+		}
+		o.Parts = append(o.Parts, piece.Parts...)
+		t.pack.refers(o)
+		if o.Size += int64(n); o.Size > limit {
+			return nil, 0, fmt.Errorf("it grows beyond the limit of %d bytes", limit)
+		}
+	}
+	if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
+		h.Write(t.buf[:n])
+		piece, isNew, err := w.piece(t.buf[:n])
+		if err != nil {
+			return nil, 0, err
+		}
+		if isNew {
+			stored += int64(n)
+		}
+		o.Parts = append(o.Parts, piece.Parts...)
+		t.pack.refers(o)
+		o.Size += int64(n)
+	} else if err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	o.Sum = Sum(h.Sum(nil))
+	t.have[o.Sum] = o
+	return o, stored, nil
+}
+
+// piece stores data, unless it is stored.
+func (w *walk) piece(data []byte) (*Object, bool, error) {
+	sum := sumOf(data)
+	if o := w.t.have[sum]; o != nil {
+		return o, false, nil
+	}
+	if err := w.t.pack.room(w.ctx); err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errStore, err)
+	}
+	o := &Object{Sum: sum, Size: int64(len(data))}
+	w.t.pack.add(o, data)
+	w.t.have[sum] = o
+	return o, true, nil
+}
+
+// store stores the list of a directory.
+func (w *walk) store(n *node) error {
+	entries := make([]*Entry, len(n.items))
+	for i, it := range n.items {
+		entries[i] = &it.Entry
+	}
+	var pages []*Object
+	if len(entries) > pageFrom {
+		from := 0
+		for i := range entries {
+			if i+1 == len(entries) || endsPage(entries[i+1].Name) {
+				o, err := w.storeList(entries[from:i+1], nil)
+				if err != nil {
+					return err
+				}
+				pages = append(pages, o)
+				from = i + 1
+			}
+		}
+		entries = nil
+	}
+	o, err := w.storeList(entries, pages)
+	n.object = o
+	return err
+}
+
+// storeList stores a list, unless it is stored.
+func (w *walk) storeList(entries []*Entry, pages []*Object) (*Object, error) {
+	if err := w.t.pack.room(w.ctx); err != nil {
+		return nil, err
+	}
+	data, sum := encodeList(entries, pages)
+	if o := w.t.have[sum]; o != nil {
+		return o, nil
+	}
+	o := &Object{Sum: sum, Size: int64(len(data))}
+	for chunk := range slices.Chunk(data, maxFrame) {
+		w.t.pack.add(o, chunk)
+	}
+	w.t.have[sum] = o
+	return o, nil
+}
+
+// Tree returns the tree of the last Take, or the zero Tree.
+func (t *Tracker) Tree() Tree {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.tree
+}
