@@ -123,13 +123,12 @@ func comparePaths(a, b string) int {
 
 // growsOnly reports whether a name in a git directory is one that stays if it is new.
 func growsOnly(name string) bool {
-	for dir, base := path.Split(name); dir != ""; dir, base = path.Split(strings.TrimSuffix(dir, "/")) {
-		switch base {
-		case "objects", "refs", "logs":
-			if path.Base(strings.TrimSuffix(dir, "/")) == ".git" {
-				return true
-			}
+	git := false
+	for base := range strings.SplitSeq(path.Dir(name), "/") {
+		if git && (base == "objects" || base == "refs" || base == "logs") {
+			return true
 		}
+		git = git || base == ".git"
 	}
 	return false
 }

@@ -30,14 +30,18 @@ type Reader struct {
 	dec   *zstd.Decoder
 	packs map[openmanus.Ref]*packFile
 	order []openmanus.Ref // of packs, the oldest first
+	lists map[Sum][]*Entry
 }
 
-// cachedPacks is how many packs a Reader remembers.
-const cachedPacks = 8
+// cachedPacks and cachedLists are how much a Reader remembers.
+const (
+	cachedPacks = 8
+	cachedLists = 256
+)
 
 // NewReader returns a reader of the trees that trackers stored in blobs.
 func NewReader(blobs openmanus.Blobs) *Reader {
-	return &Reader{blobs: blobs, packs: make(map[openmanus.Ref]*packFile)}
+	return &Reader{blobs: blobs, packs: make(map[openmanus.Ref]*packFile), lists: make(map[Sum][]*Entry)}
 }
 
 // read calls each with the pieces of o. They are valid during the call only.
@@ -122,14 +126,34 @@ func (r *Reader) WriteTo(ctx context.Context, w io.Writer, file *Entry) error {
 	return nil
 }
 
-// List returns the entries of a directory of a tree, by name.
+// List returns the entries of a directory of a tree, by name. They must not be
+// changed.
 func (r *Reader) List(ctx context.Context, dir *Object) ([]*Entry, error) {
-	return r.list(ctx, dir, 2)
+	if dir == nil {
+		return nil, errNotKept
+	}
+	r.mu.Lock()
+	entries, ok := r.lists[dir.Sum]
+	r.mu.Unlock()
+	if ok {
+		return entries, nil
+	}
+	entries, err := r.list(ctx, dir, 2)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lists) == cachedLists {
+		clear(r.lists)
+	}
+	r.lists[dir.Sum] = entries
+	return entries, nil
 }
 
 // list reads a list whose pages have at most depth-1 levels.
 func (r *Reader) list(ctx context.Context, dir *Object, depth int) ([]*Entry, error) {
-	if dir == nil || len(dir.Parts) == 0 {
+	if len(dir.Parts) == 0 {
 		return nil, errNotKept
 	}
 	data, err := r.bytes(ctx, dir)
@@ -156,10 +180,10 @@ func (r *Reader) list(ctx context.Context, dir *Object, depth int) ([]*Entry, er
 	return entries, nil
 }
 
-// Lookup returns the entry with a name, as [io/fs] has them, or an error that is
-// [fs.ErrNotExist]. The name of the directory itself is ".".
+// Lookup returns the entry with a name, or an error that is [fs.ErrNotExist]. Names
+// are as in [io/fs], but may have any bytes. That of the directory itself is ".".
 func (r *Reader) Lookup(ctx context.Context, t Tree, name string) (*Entry, error) {
-	if !fs.ValidPath(name) {
+	if !validName(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	at := &Entry{Name: ".", Kind: Dir, Content: &t.Root}
@@ -185,6 +209,19 @@ func (r *Reader) Lookup(ctx context.Context, t Tree, name string) (*Entry, error
 		}
 	}
 	return at, nil
+}
+
+// validName reports whether name is one of [Reader.Lookup].
+func validName(name string) bool {
+	if name == "." {
+		return true
+	}
+	for base := range strings.SplitSeq(name, "/") {
+		if !(&Entry{Name: base, Kind: Dir}).valid() {
+			return false
+		}
+	}
+	return true
 }
 
 // A Change is a name at which two trees differ.

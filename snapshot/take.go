@@ -59,6 +59,7 @@ type Tracker struct {
 	mu    sync.Mutex
 	pack  *packer
 	top   *node // as of the last snapshot; nil: none was taken
+	first bool  // no Take has returned yet
 	tree  Tree
 	known map[openmanus.Ref]bool // packs that Take has returned
 	have  map[Sum]*Object        // content that is stored
@@ -68,18 +69,18 @@ type Tracker struct {
 
 // A node is a directory as of the last snapshot.
 type node struct {
-	items  []*item // by name
-	object *Object
-	files  int
-	bytes  int64
+	Items  []*item // by name
+	Object *Object
+	Files  int
+	Bytes  int64
 }
 
 // An item is an entry, and how to tell that it has not changed.
 type item struct {
 	Entry
-	stamp stamp
-	fresh bool  // it may have changed later without another stamp
-	dir   *node // of a directory
+	Stamp stamp
+	Fresh bool  // it may have changed later without another stamp
+	Dir   *node // of a directory
 }
 
 // NewTracker returns a tracker of the directory root, which it does not close.
@@ -89,7 +90,7 @@ func NewTracker(root *os.Root, blobs openmanus.Blobs, o Options) (*Tracker, erro
 		return nil, err
 	}
 	return &Tracker{
-		root: root, o: o.withDefaults(), pack: p,
+		root: root, o: o.withDefaults(), pack: p, first: true,
 		known: make(map[openmanus.Ref]bool), have: make(map[Sum]*Object), buf: make([]byte, chunkSize),
 	}, nil
 }
@@ -137,18 +138,18 @@ func (t *Tracker) Take(ctx context.Context) (Taken, error) {
 		return Taken{}, err
 	}
 	taken := Taken{
-		Tree:    Tree{Root: *top.object, Files: top.files, Bytes: top.bytes},
-		Changed: t.top == nil || top.object.Sum != t.top.object.Sum,
+		Tree:    Tree{Root: *top.Object, Files: top.Files, Bytes: top.Bytes},
+		Changed: t.first || top.Object.Sum != t.top.Object.Sum,
 		Left:    w.left, LeftOut: w.leftOut,
 	}
-	first := t.top == nil
 	t.top, t.tree = top, taken.Tree
-	taken.Packs = t.newPacks(first)
+	taken.Packs = t.newPacks()
+	t.first = false
 	return taken, nil
 }
 
 // newPacks returns the packs that Take has not returned yet.
-func (t *Tracker) newPacks(all bool) (refs []openmanus.Ref) {
+func (t *Tracker) newPacks() (refs []openmanus.Ref) {
 	add := func(ref openmanus.Ref) {
 		if !t.known[ref] {
 			t.known[ref] = true
@@ -158,7 +159,7 @@ func (t *Tracker) newPacks(all bool) (refs []openmanus.Ref) {
 	for _, ref := range t.pack.take() {
 		add(ref)
 	}
-	if all {
+	if t.first {
 		t.top.packs(add)
 	}
 	return refs
@@ -174,11 +175,11 @@ func (n *node) packs(add func(openmanus.Ref)) {
 			add(p.Pack)
 		}
 	}
-	object(n.object)
-	for _, it := range n.items {
+	object(n.Object)
+	for _, it := range n.Items {
 		object(it.Content)
-		if it.dir != nil {
-			it.dir.packs(add)
+		if it.Dir != nil {
+			it.Dir.packs(add)
 		}
 	}
 }
@@ -224,7 +225,7 @@ func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, er
 	n := &node{}
 	var was []*item
 	if old != nil {
-		was = old.items
+		was = old.Items
 	}
 	same := old != nil
 	at := 0 // in was
@@ -257,14 +258,14 @@ func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, er
 			continue
 		}
 		same = same && it == before
-		n.items = append(n.items, it)
+		n.Items = append(n.Items, it)
 		switch {
-		case it.dir != nil:
-			n.files += it.dir.files
-			n.bytes += it.dir.bytes
+		case it.Dir != nil:
+			n.Files += it.Dir.Files
+			n.Bytes += it.Dir.Bytes
 		case it.Kind == File:
-			n.files++
-			n.bytes += it.Size
+			n.Files++
+			n.Bytes += it.Size
 		}
 		if it.Left != "" {
 			w.leave(full, it.Left)
@@ -313,10 +314,10 @@ func (w *walk) item(root *os.Root, full, base string, before *item, built bool) 
 	if info.IsDir() {
 		return w.subdir(root, full, base, info, st, before, built)
 	}
-	if before != nil && before.stamp == st && !before.fresh {
+	if before != nil && before.Stamp == st && !before.Fresh {
 		return before, nil
 	}
-	it := &item{stamp: st, fresh: st.changed().Add(settles).After(w.now), Entry: Entry{
+	it := &item{Stamp: st, Fresh: st.changed().Add(settles).After(w.now), Entry: Entry{
 		Name: base, Mode: info.Mode() & modeBits, Owner: st.owner(),
 	}}
 	switch {
@@ -333,8 +334,8 @@ func (w *walk) item(root *os.Root, full, base string, before *item, built bool) 
 	default:
 		it.Kind = Device
 	}
-	if before != nil && before.stamp == st && before.fresh && !it.fresh && before.Entry.equal(&it.Entry) {
-		before.fresh = false // of a settled file that nobody else looks at yet
+	if before != nil && before.Stamp == st && before.Fresh && !it.Fresh && before.Entry.equal(&it.Entry) {
+		before.Fresh = false // of a settled file that nobody else looks at yet
 		return before, nil
 	}
 	return it, nil
@@ -357,11 +358,11 @@ func reason(err error) string {
 
 // subdir returns the entry of a directory.
 func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st stamp, before *item, built bool) (*item, error) {
-	it := &item{stamp: st, Entry: Entry{
+	it := &item{Stamp: st, Entry: Entry{
 		Name: base, Kind: Dir, Mode: info.Mode() & modeBits, ModTime: info.ModTime(), Owner: st.owner(),
 	}}
 	st.Size = 0 // of a directory, it means nothing
-	it.stamp = st
+	it.Stamp = st
 	if st.Dev != w.mount {
 		it.Left = "it is another file system"
 		return it, nil
@@ -377,14 +378,14 @@ func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st sta
 	defer sub.Close()
 	var old *node
 	if before != nil {
-		old = before.dir
+		old = before.Dir
 	}
-	if before == nil || before.stamp != st {
+	if before == nil || before.Stamp != st {
 		it.Attrs = attrsOfDir(sub)
 	} else {
 		it.Attrs = before.Attrs
 	}
-	it.dir, err = w.dir(sub, full, old, built)
+	it.Dir, err = w.dir(sub, full, old, built)
 	if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Path == full {
 		it.Left = reason(err)
 		return it, nil
@@ -392,8 +393,8 @@ func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st sta
 	if err != nil {
 		return nil, err
 	}
-	it.Content = it.dir.object
-	if before != nil && before.stamp == st && it.dir == old {
+	it.Content = it.Dir.Object
+	if before != nil && before.Stamp == st && it.Dir == old {
 		return before, nil
 	}
 	return it, nil
@@ -435,7 +436,7 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		it.Left, it.fresh = "it was replaced while it was read", true
+		it.Left, it.Fresh = "it was replaced while it was read", true
 		return nil
 	}
 	it.Attrs = attrsOf(f)
@@ -444,14 +445,14 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 		if w.ctx.Err() != nil || errors.Is(err, errStore) {
 			return err
 		}
-		it.Left, it.fresh = reason(err), true
+		it.Left, it.Fresh = reason(err), true
 		return nil
 	}
 	t.spent[0] += stored
 	if built {
 		t.spent[1] += stored
 	}
-	it.fresh = it.fresh || stampOf(info) != it.stamp || o.Size != it.Size
+	it.Fresh = it.Fresh || stampOf(info) != it.Stamp || o.Size != it.Size
 	it.Content, it.Size = o, o.Size
 	return nil
 }
@@ -528,8 +529,8 @@ func (w *walk) piece(data []byte) (*Object, bool, error) {
 
 // store stores the list of a directory.
 func (w *walk) store(n *node) error {
-	entries := make([]*Entry, len(n.items))
-	for i, it := range n.items {
+	entries := make([]*Entry, len(n.Items))
+	for i, it := range n.Items {
 		entries[i] = &it.Entry
 	}
 	var pages []*Object
@@ -548,7 +549,7 @@ func (w *walk) store(n *node) error {
 		entries = nil
 	}
 	o, err := w.storeList(entries, pages)
-	n.object = o
+	n.Object = o
 	return err
 }
 

@@ -1,0 +1,89 @@
+package snapshot
+
+import (
+	"bufio"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"io"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// A saved is what [Tracker.Save] writes, by encoding/gob.
+type saved struct {
+	Version int
+	Top     *node
+	Tree    Tree
+	Spent   [2]int64
+}
+
+const savedVersion = 1
+
+// Save writes what the tracker knows of the directory, so that the first Take of
+// another tracker, in this process or a later one, need not read every file. It is a
+// cache: without it nothing is lost but time and space.
+func (t *Tracker) Save(w io.Writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b := bufio.NewWriter(w)
+	if err := gob.NewEncoder(b).Encode(saved{savedVersion, t.top, t.tree, t.spent}); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	return b.Flush()
+}
+
+// Load reads what Save wrote for the same directory, before the first Take. It trusts
+// what it reads. If a blob does not exist any more, or r has something else, Load
+// returns an error and the tracker is as before.
+func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var k saved
+	if err := gob.NewDecoder(bufio.NewReader(r)).Decode(&k); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	if k.Version != savedVersion || k.Top == nil || k.Top.Object == nil {
+		return fmt.Errorf("snapshot: it is of version %d, not %d", k.Version, savedVersion)
+	}
+	checked := make(map[openmanus.Ref]bool)
+	var missing error
+	k.Top.packs(func(ref openmanus.Ref) {
+		if checked[ref] || missing != nil {
+			return
+		}
+		checked[ref] = true
+		blob, err := t.pack.blobs.Get(ctx, ref)
+		if err == nil {
+			err = blob.Close()
+		}
+		missing = err
+	})
+	if missing != nil {
+		return fmt.Errorf("snapshot: %w", missing)
+	}
+	k.Top.share(t.have)
+	t.top, t.tree, t.spent, t.first = k.Top, k.Tree, k.Spent, true
+	return nil
+}
+
+// share makes equal content one object, and adds it to have.
+func (n *node) share(have map[Sum]*Object) {
+	object := func(o **Object) {
+		if *o == nil {
+			return
+		}
+		if known := have[(*o).Sum]; known != nil {
+			*o = known
+			return
+		}
+		have[(*o).Sum] = *o
+	}
+	for _, it := range n.Items {
+		object(&it.Content)
+		if it.Dir != nil {
+			it.Dir.share(have)
+		}
+	}
+	object(&n.Object)
+}
