@@ -267,6 +267,12 @@ var adapters = []floor{
 		module + "/internal/protected": "the names that it tries to write",
 		"golang.org/x/sync/errgroup":   "several attempts at a time", "golang.org/x/tools/txtar": casts,
 	}},
+	{pkg: "snapshot", may: map[string]string{
+		module:                               speaks,
+		module + "/internal/regular":         untrusted,
+		"github.com/klauspost/compress/zstd": "frames of packs",
+		"golang.org/x/sys/...":               platform + ": extended attributes",
+	}},
 	{pkg: "store", may: map[string]string{
 		module:                        speaks,
 		module + "/llm":               models,
