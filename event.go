@@ -314,6 +314,49 @@ type (
 		Worker string `json:"worker"`
 	}
 
+	// Snapped says what the workspace contained. Before and Tree name trees: package
+	// snapshot reads them as a Tree's text. With Call, what differs between them
+	// changed while that call ran; without, others changed it since the snapshot
+	// before, or nothing was known before.
+	Snapped struct {
+		ID     string `json:"id"`               // Call, or "before/" and a call, or another one
+		Call   string `json:"call,omitempty"`   // the call that ran between Before and Tree
+		Before string `json:"before,omitempty"` // "": this is the first snapshot of the session
+		Tree   string `json:"tree,omitempty"`   // "": the workspace is not followed, as Error says
+		// the blobs that Tree needs and no earlier event of the session names
+		Packs []Ref `json:"packs,omitempty"`
+		// of a call that names the files that it changes: them; what else differs is others' doing
+		Names []string `json:"names,omitempty"`
+		// the other sessions of which calls that may change files ran at the same time
+		With []string `json:"with,omitempty"`
+		// the call was running when its process ended, so that others may have
+		// changed files until somebody looked again
+		Broken bool `json:"broken,omitempty"`
+		// the ID of the [Rewound] that made Tree of Before
+		Rewound string `json:"rewound,omitempty"`
+		LeftOut int    `json:"left_out,omitempty"` // how many files of Tree have no content in it
+		Left    []Left `json:"left,omitempty"`     // the first of them
+		Error   string `json:"error,omitempty"`    // why the workspace is not followed
+	}
+
+	// Rewound takes the session back: what its calls, and those of its children,
+	// changed after the event To is undone. It is stored before a file is touched,
+	// and a [Snapped] with its ID in Rewound says that all of it was done.
+	Rewound struct {
+		ID    string `json:"id"`              // chosen by whoever goes back
+		To    int64  `json:"to"`              // the last event that still stands
+		Files bool   `json:"files,omitempty"` // files are put back
+		Talk  bool   `json:"talk,omitempty"`  // what was said after To leaves the conversation
+		// the ID of the Rewound that this one takes back: To is the event before that
+		Redo   string `json:"redo,omitempty"`
+		By     string `json:"by,omitempty"`     // who did it
+		Before string `json:"before,omitempty"` // what the workspace contained
+		Packs  []Ref  `json:"packs,omitempty"`  // that Before needs: see [Snapped]
+		// what is put back, as changes from Before
+		Changes []FileChange `json:"changes,omitempty"`
+		Kept    []Left       `json:"kept,omitempty"` // what stays as it is although calls changed it, and why
+	}
+
 	// Titled gives the session a title. The last one counts.
 	Titled struct {
 		ID    string `json:"id"`
@@ -387,6 +430,12 @@ func ModelUses(b Body) []ModelUse {
 type FileChange struct {
 	Path   string `json:"path"`   // relative to the workspace, with slashes
 	Change string `json:"change"` // [FileCreated], [FileModified] or [FileDeleted]
+}
+
+// A Left is a file that something was not done with, and why.
+type Left struct {
+	Name string `json:"name"` // relative to the workspace, with slashes
+	Why  string `json:"why"`
 }
 
 // The changes of files.
@@ -467,6 +516,8 @@ func (b ChildDone) Key() string   { return "childdone/" + b.Child }
 func (b Elided) Key() string      { return fmt.Sprintf("elide/%d", b.N) }
 func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
 func (b TakenOver) Key() string   { return fmt.Sprintf("take/%d", b.N) }
+func (b Snapped) Key() string     { return "snap/" + b.ID }
+func (b Rewound) Key() string     { return "rewind/" + b.ID }
 func (b Titled) Key() string      { return "title/" + b.ID }
 func (b Noted) Key() string       { return "note/" + b.ID }
 func (Typing) Key() string        { return "" }

@@ -50,6 +50,8 @@ type State struct {
 	Outcome  Outcome       // how the session ended; zero while it has not
 	Answer   string        // the last text of the agent since the last message of the user
 	Fresh    bool          // a person appended the last event
+	Snapshot Snapshot      // what is recorded of the workspace
+	Rewinds  int           // how often the conversation went back
 	Foreign  string        // what this version does not know: a type of body, or a format version; or ""
 
 	specs   map[string]ToolSpec   // of Config, by name
@@ -64,6 +66,8 @@ type State struct {
 	files     map[string]noted // what the session changed, by path; not changed, but replaced
 	meanwhile map[string]noted // what may have been others; likewise
 	tally     map[string]Tally // of the results of calls, by tool; likewise
+
+	moments []moment // to which the conversation can go back; not changed, but replaced
 
 	read        []Source            // see Read; not changed, but replaced
 	passages    []Passage           // what it knows, the oldest first
@@ -105,6 +109,7 @@ type CallState struct {
 	Running   bool       // started, with neither a result nor a question since
 	Done      *CallDone  // the result, or nil
 	Asking    bool       // waits for the user
+	Snapped   bool       // what the workspace contained before it is recorded
 
 	tokens   int // of the result, without pictures that are views
 	pictures int // tokens of those
@@ -171,6 +176,7 @@ func (s *State) Apply(ev Event) {
 		s.Began = ev.Time
 		s.configure(Configured{}) // the default limits, in case no configuration follows
 	}
+	s.noteMoment(ev.Body)
 	s.Seq, s.Updated, s.Fresh = ev.Seq, ev.Time, byPerson(ev.Body)
 	switch e := ev.Body.(type) {
 	case Opened:
@@ -209,6 +215,10 @@ func (s *State) Apply(ev Event) {
 		s.childOpened(e)
 	case ChildDone:
 		s.childDone(ev.Seq, e)
+	case Snapped:
+		s.snapped(ev.Seq, e)
+	case Rewound:
+		s.rewound(ev.Seq, e)
 	case Titled:
 		s.Title = e.Title
 	case Foreign:
@@ -223,7 +233,7 @@ func (s *State) Apply(ev Event) {
 // byPerson reports whether b is a person's doing, rather than a worker's.
 func byPerson(b Body) bool {
 	switch b := b.(type) {
-	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered:
+	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered, Rewound:
 		return true
 	case Ruled:
 		return b.By != ByGate
@@ -484,6 +494,7 @@ func (s *State) Wholes() []Ref { return s.wholes }
 func (s *State) Clone() *State {
 	c := *s
 	c.Said, c.marks, c.passages = slices.Clip(s.Said), slices.Clip(s.marks), slices.Clip(s.passages)
+	c.moments = slices.Clip(s.moments)
 	c.Inbox = slices.Clone(s.Inbox)
 	c.past = slices.Clone(s.past)
 	c.last, c.gone, c.kept = maps.Clone(s.last), maps.Clone(s.gone), maps.Clone(s.kept)

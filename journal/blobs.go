@@ -54,6 +54,19 @@ func RefsOf(b openmanus.Body) []openmanus.Ref {
 	return refs
 }
 
+// PacksOf returns the blobs with the content of workspaces that b names: see
+// [openmanus.Snapped]. They are not among [RefsOf]: a model does not read them, and an
+// export has them only if it has the files.
+func PacksOf(b openmanus.Body) []openmanus.Ref {
+	switch b := b.(type) {
+	case openmanus.Snapped:
+		return b.Packs
+	case openmanus.Rewound:
+		return b.Packs
+	}
+	return nil
+}
+
 // isRef reports whether s is a ref and nothing else.
 func isRef(s string) bool { return refPattern.FindString(s) == s }
 

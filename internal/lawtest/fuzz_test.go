@@ -91,7 +91,7 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 	kind, n := st.next(), st.next()
 	turn, re := s.Turn+[]int{0, 0, 0, 1, -1}[n%5], s.Seq-[]int64{0, 0, 1, 3}[n/5%4]
 	id := fmt.Sprint(n % 50)
-	switch kind % 23 {
+	switch kind % 25 {
 	case 0:
 		return openmanus.UserSaid{ID: id, Message: llm.Say(llm.User, "say "+id)}
 	case 1, 2, 3:
@@ -128,8 +128,14 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 	case 20:
 		return openmanus.Configured{N: n % 4, Tools: madeUp[n%4%3:], Spec: openmanus.Spec{Limits: openmanus.Limits{Steps: n % 7}}}
 	}
-	if kind%23 == 21 {
+	if kind%25 == 21 {
 		return openmanus.Ended{Turn: turn, Re: re, Status: []openmanus.Status{openmanus.Finished, openmanus.Failed, ""}[n%3], Text: id}
+	}
+	switch kind % 25 {
+	case 23:
+		return openmanus.Snapped{ID: []string{id, openmanus.BeforeCall(st.call(s))}[n%2], Tree: id}
+	case 24:
+		return openmanus.Rewound{ID: id, To: s.Seq - int64(n%7), Talk: n%3 > 0, Files: n%2 == 0, Changes: []openmanus.FileChange{{Path: id}}}
 	}
 	if n == 255 {
 		return openmanus.Foreign{Type: "new", Stored: "new/1"}
@@ -392,7 +398,12 @@ func (l *life) finish() {
 
 func (l *life) person() {
 	id := fmt.Sprint(l.st.seq)
-	switch n := l.st.next(); n % 5 {
+	switch n := l.st.next(); n % 6 {
+	case 5:
+		l.happen(openmanus.Rewound{
+			ID: id, To: max(0, l.s.Seq-int64(l.st.next())), Talk: true, Files: n/6%2 == 0, Changes: []openmanus.FileChange{{Path: id}},
+		})
+		l.before = []llm.Message{} // what was said since has left the conversation
 	case 0:
 		l.happen(openmanus.UserSaid{ID: id, Message: llm.Say(llm.User, "say "+id)})
 	case 1:

@@ -79,6 +79,10 @@ func everyChange() []openmanus.FileChange {
 	return []openmanus.FileChange{{Path: "report.md", Change: openmanus.FileCreated}}
 }
 
+func everyLeft() []openmanus.Left {
+	return []openmanus.Left{{Name: "disk.img", Why: "too large"}}
+}
+
 func everyUse() []openmanus.ModelUse {
 	return []openmanus.ModelUse{{By: "openai/gpt", Usage: llm.Usage{Input: 7, Output: 3}, Cost: 9, Free: true}}
 }
@@ -139,6 +143,14 @@ func otherBodies() []openmanus.Body {
 		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
 			Usage: usage, Cost: 9, Free: true, By: "openai/gpt", Aside: everyUse()},
 		openmanus.TakenOver{N: 0, Worker: "host/43"},
+		openmanus.Snapped{
+			ID: "c0-0", Call: "c0-0", Before: "s1 before", Tree: "s1 tree", Packs: []openmanus.Ref{openmanus.RefOf([]byte("a pack"))},
+			Names: []string{"report.md"}, With: []string{"other"}, Broken: true, Rewound: "w0", LeftOut: 2, Left: everyLeft(), Error: "too many files",
+		},
+		openmanus.Rewound{
+			ID: "w1", To: 3, Files: true, Talk: true, Redo: "w0", By: "me", Before: "s1 tree",
+			Packs: []openmanus.Ref{openmanus.RefOf([]byte("a pack"))}, Changes: everyChange(), Kept: everyLeft(),
+		},
 		openmanus.Titled{ID: "t1", Title: "The best months"},
 		openmanus.Noted{ID: "n1", Text: "kept for the report"},
 		openmanus.Interrupted{ID: "i1", Said: "The best month is"},

@@ -1,0 +1,161 @@
+package openmanus
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Snapshot is what a session has recorded of its workspace last.
+type Snapshot struct {
+	Seq   int64  // the event; 0: there is none
+	Tree  string // what the workspace contained: see [Snapped]; "": it is not followed
+	Error string // why it is not followed
+}
+
+// beforePrefix and a call are the ID of the snapshot that precedes the call.
+const beforePrefix = "before/"
+
+// BeforeCall returns the ID of the [Snapped] that says what the workspace contained
+// before a call, where that was not known.
+func BeforeCall(call string) string { return beforePrefix + call }
+
+// snapped folds a snapshot.
+func (s *State) snapped(seq int64, e Snapped) {
+	s.Snapshot = Snapshot{seq, e.Tree, e.Error}
+	if call, ok := strings.CutPrefix(e.ID, beforePrefix); ok {
+		if c := s.Call(call); c != nil && c.Done == nil {
+			c.Snapped = true
+		}
+	}
+}
+
+// A moment is the conversation after the event seq, when no call was open. What the
+// session has used, its limits, turns and children are not in it: they do not go back.
+type moment struct {
+	seq      int64
+	said     []llm.Message
+	marks    []mark
+	calls    []*CallState
+	inbox    []Note
+	requests []string
+	answer   string
+	outcome  Outcome
+	partial  *ModelSaid
+	partAt   int64
+	last     map[string]lastDetail
+	kept     map[string]string
+	files    map[string]noted
+	others   map[string]noted // State.meanwhile
+	exact    bool
+}
+
+// noteMoment remembers the conversation before an event that goes on with it. It
+// shares the messages with the state, which only appends to them.
+func (s *State) noteMoment(next Body) {
+	switch next.(type) {
+	case UserSaid, ModelSaid, Called, Interrupted, Rewound:
+	default:
+		return
+	}
+	if s.Seq == 0 || s.Open() || len(s.moments) > 0 && s.moments[len(s.moments)-1].seq == s.Seq {
+		return
+	}
+	s.moments = append(s.moments, moment{
+		seq: s.Seq, said: slices.Clip(s.Said), marks: slices.Clip(s.marks), calls: slices.Clone(s.Calls), inbox: slices.Clone(s.Inbox),
+		requests: slices.Clip(s.Requests), answer: s.Answer, outcome: s.Outcome, partial: s.partial, partAt: s.partAt,
+		last: maps.Clone(s.last), kept: maps.Clone(s.kept), files: s.files, others: s.meanwhile, exact: s.exact,
+	})
+}
+
+// Moment returns the last event up to seq after which the conversation can go on: no
+// call was open then. It is 0 if there is none. The events that it returns are those
+// for [Rewound].To.
+func (s *State) Moment(seq int64) int64 {
+	if seq >= s.Seq && !s.Open() {
+		return s.Seq
+	}
+	if i := s.momentAt(seq); i >= 0 {
+		return s.moments[i].seq
+	}
+	return 0
+}
+
+func (s *State) momentAt(seq int64) int {
+	i := len(s.moments) - 1
+	for i >= 0 && s.moments[i].seq > seq {
+		i--
+	}
+	return i
+}
+
+// maxNamed is how many files the note about a [Rewound] names.
+const maxNamed = 10
+
+// rewound folds that the session went back. If the conversation does, the session is
+// as it had been then, or halted if it was running, and a reply that is on its way
+// counts no more. What was used since stays used, and what was read stays read.
+func (s *State) rewound(seq int64, e Rewound) {
+	var m moment
+	if i := s.momentAt(e.To); i >= 0 {
+		m = s.moments[i]
+	}
+	if e.Files {
+		s.files, s.meanwhile = m.files, m.others
+		for _, k := range e.Kept {
+			s.files = noteChanges(s.files, seq, []FileChange{{k.Name, FileModified}})
+		}
+	}
+	if e.Talk {
+		s.goBack(m)
+	}
+	if note := e.note(); note != "" {
+		for _, c := range e.Changes[:min(len(e.Changes), maxNamed)] {
+			s.learn(seq, c.Path, FileSource(c.Path))
+		}
+		s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, note)})
+	}
+}
+
+// note returns what the model reads of e, or "".
+func (e *Rewound) note() string {
+	if !e.Files || len(e.Changes) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(e.Changes) - maxNamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	var names []string
+	for _, c := range e.Changes[:min(len(e.Changes), maxNamed)] {
+		names = append(names, c.Path)
+	}
+	return fmt.Sprintf("(The person has put files of the workspace back to an earlier state, so look at them again before you rely on them: %s%s.)",
+		strings.Join(names, ", "), more)
+}
+
+// goBack makes the conversation what it was at m.
+func (s *State) goBack(m moment) {
+	s.giveUpAll("the person went back")
+	s.Rewinds++
+	s.Turn++
+	s.Said, s.marks, s.Calls, s.Inbox = m.said, m.marks, slices.Clone(m.calls), slices.Clone(m.inbox)
+	s.Requests, s.Answer, s.partial, s.partAt = m.requests, m.answer, m.partial, m.partAt
+	s.last, s.kept = maps.Clone(m.last), maps.Clone(m.kept)
+	s.past, s.settled, s.TooLarge = nil, true, false
+	if s.Outcome = m.outcome; s.Outcome.Status == "" {
+		s.Outcome = Outcome{Status: Halted, Reason: ByPerson, Error: "went back"}
+	}
+	if s.exact && !m.exact {
+		s.recount()
+		return
+	}
+	s.recountHead()
+	s.total = 0
+	for _, m := range s.marks {
+		s.total += m.tokens
+	}
+}
