@@ -104,6 +104,8 @@ func gist(b openmanus.Body) string {
 		return b.ID
 	case openmanus.Interrupted:
 		return b.Said
+	case openmanus.Snapped, openmanus.Rewound:
+		return fileGist(b)
 	case openmanus.Titled:
 		return b.Title
 	case openmanus.Noted:
@@ -120,6 +122,41 @@ func gist(b openmanus.Body) string {
 		return b.Stored + " · of a newer version"
 	}
 	return callGist(b)
+}
+
+// fileGist describes a snapshot of the workspace, or that the session went back.
+func fileGist(b openmanus.Body) string {
+	switch b := b.(type) {
+	case openmanus.Snapped:
+		switch {
+		case b.Error != "":
+			return "the workspace is not followed: " + b.Error
+		case b.Rewound != "":
+			return "the workspace after going back"
+		case b.Call != "":
+			return "the workspace after " + b.Call
+		case b.Before == "":
+			return "the workspace at the beginning"
+		}
+		return "others changed the workspace"
+	case openmanus.Rewound:
+		what := "back to event"
+		if b.Redo != "" {
+			what = "forward again to event"
+		}
+		text := fmt.Sprintf("%s %d", what, b.To)
+		if b.Files {
+			text += " · " + clip.Count(len(b.Changes), "file") + " put back"
+		}
+		if b.Talk {
+			text += " · with the conversation"
+		}
+		if len(b.Kept) > 0 {
+			text += fmt.Sprintf(" · %d left as they are", len(b.Kept))
+		}
+		return text
+	}
+	return ""
 }
 
 // cutGist describes an elision or a compaction.
