@@ -44,6 +44,7 @@ type index struct {
 	at     map[int]*Element // the elements of the last look
 	shown  int              // the numbers below it have been seen
 	seen   bool             // the document has been seen at all
+	hidden map[key]bool     // whose values a person typed
 }
 
 // A key identifies a node in a browser: node ids are unique in a process only.
@@ -63,6 +64,9 @@ func (x *index) assign(el *Element) {
 		x.number[k] = n
 	}
 	el.Index, el.New = n, x.seen && n >= x.shown
+	if x.hidden[k] && el.Value != "" {
+		el.Value = concealed
+	}
 	x.at[n] = el
 }
 

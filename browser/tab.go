@@ -83,6 +83,7 @@ type Tab struct {
 		status int
 	}
 
+	cast  screencast
 	drag  *input.DragData // of the HTML drag that the page began last
 	index *index          // of the document
 }
@@ -189,6 +190,8 @@ func (t *Tab) event(s *session, method string, params jsonv2.Value) {
 		if decode(params, &ev) == nil {
 			t.b.note(func() { t.drag = ev.Data })
 		}
+	case "Page.screencastFrame":
+		t.frameArrives(s, params)
 	case "Page.domContentEventFired":
 		t.b.note(func() { t.domReady = t.domReady || s == t.s })
 	case "Page.frameStartedLoading", "Page.frameRequestedNavigation", "Page.frameStartedNavigating",

@@ -75,6 +75,9 @@ type Tool struct {
 	mu     sync.Mutex
 	slots  map[string]*slot // by session; nil when the tool is closed
 	closed bool
+
+	shown    map[string]*Browser // by session: what a person can watch
+	onChange func()              // see OnChange; or nil
 }
 
 // A slot holds the browser of a session. Only the goroutine that has put a value
@@ -84,6 +87,7 @@ type slot struct {
 	b       *Browser        // nil before the first call
 	typed   map[string]bool // the hosts into whose pages the session has typed: what they show may be private
 	removed bool            // the tool has another slot for the session, or none
+	hold    hold            // while a person has it, they have put the value into turn
 }
 
 // NewTool returns the tool. It starts no browser yet. The caller closes it.
@@ -95,7 +99,7 @@ func NewTool(cfg Config) *Tool {
 	if err := json.Compact(&input, []byte(schema)); err != nil {
 		panic("browser: data/schema.json: " + err.Error())
 	}
-	t := &Tool{cfg: cfg, slots: make(map[string]*slot)}
+	t := &Tool{cfg: cfg, slots: make(map[string]*slot), shown: make(map[string]*Browser)}
 	t.spec.ToolSpec = llm.ToolSpec{
 		Name:        "browser_use",
 		Description: strings.TrimSpace(description),
@@ -104,6 +108,10 @@ func NewTool(cfg Config) *Tool {
 	t.spec.Arguments, t.spec.Hints.Ordered = arguments, true
 	return t
 }
+
+// OnChange makes the tool call f when a session has got a browser that can be watched, or has
+// lost it. f must not call the tool. It is set before the tool is used.
+func (t *Tool) OnChange(f func()) { t.onChange = f }
 
 // Spec implements [openmanus.Tool].
 func (t *Tool) Spec() openmanus.ToolSpec { return t.spec }
@@ -125,9 +133,11 @@ func (t *Tool) Close() error {
 	t.mu.Lock()
 	slots := t.slots
 	t.slots, t.closed = nil, true
+	clear(t.shown)
 	t.mu.Unlock()
 	var errs []error
-	for _, s := range slots {
+	for session, s := range slots {
+		t.handBack(context.Background(), session, s) // an error says that no person has it
 		errs = append(errs, s.close())
 	}
 	return errors.Join(errs...)
@@ -139,11 +149,18 @@ func (t *Tool) Close() error {
 func (t *Tool) CloseSession(session string) error {
 	t.mu.Lock()
 	s := t.slots[session]
-	delete(t.slots, session)
 	t.mu.Unlock()
 	if s == nil {
 		return nil
 	}
+	t.handBack(context.Background(), session, s) // an error says that no person has it
+	t.mu.Lock()
+	if t.slots[session] == s {
+		delete(t.slots, session)
+	}
+	b := t.shown[session]
+	t.mu.Unlock()
+	t.present(session, b, nil)
 	return s.close()
 }
 
@@ -235,8 +252,12 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 		return own, err
 	}
 	c.b, c.slot = s.b, s
+	if _, shown := t.open(call.Session); shown != s.b {
+		t.present(call.Session, shown, s.b)
+	}
 	c.name(call.Scope)
-	return c.run(a)
+	res, err := c.run(a)
+	return res, s.afterHold(&res, err)
 }
 
 // own is the result of a call that has seen no page.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/browser"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/llm"
@@ -23,8 +24,9 @@ import (
 // proxy of its browser, its workspace. It is shared by all sessions whose specs
 // differ in nothing but limits, so its tools tell sessions apart by their ids.
 type agentInstance struct {
-	agent *openmanus.Agent
-	close []io.Closer // in this order: tools before the workspace they work in
+	agent   *openmanus.Agent
+	browser *browser.Tool // or nil
+	close   []io.Closer   // in this order: tools before the workspace they work in
 }
 
 // Close ends what the agent keeps running.
@@ -134,7 +136,8 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if err != nil {
 		return m, mistake(err)
 	}
-	m.close = append([]io.Closer{web}, m.close...)
+	web.tool.OnChange(h.screens.change)
+	m.browser, m.close = web.tool, append([]io.Closer{web}, m.close...)
 	o.Web = web.tools
 	agent, closer, err := kind.Make(o)
 	if err != nil {
@@ -299,7 +302,7 @@ func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, erro
 	if err != nil {
 		return nil, nil, mistake(errors.Join(err, web.Close(), ws.Close()))
 	}
-	m := agentInstance{agent, []io.Closer{closer, web, ws}}
+	m := agentInstance{agent: agent, close: []io.Closer{closer, web, ws}}
 	agent.Spec, agent.Sandbox = spec, ws.Sandbox()
 	if agent.Gate, err = h.gateOf(agent); err != nil {
 		return nil, nil, errors.Join(err, m.Close())

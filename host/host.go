@@ -73,6 +73,7 @@ type Host struct {
 
 	warned        sync.Map // the warnings of warnOnce: text → true
 	activities    activities
+	screens       screens
 	large         sync.Map // the workspaces that are too large to look at before and after a call
 	limiters      sync.Map // [2]string, an endpoint and a key → *llm.Limiter
 	wrongEndpoint atomic.Bool

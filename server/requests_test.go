@@ -128,7 +128,8 @@ func rebinding() (all []wrong) {
 // Requests of a page of another site carry the cookie, but not the token.
 func crossOrigin(id string) (all []wrong) {
 	for _, origin := range []string{"http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1", "file://"} {
-		for method, path := range map[string]string{"POST": "/api/v1/sessions/" + id + "/messages", "DELETE": "/api/v1/sessions/" + id, "PUT": "/api/v1/sessions/" + id + "/files/x"} {
+		for method, path := range map[string]string{"POST": "/api/v1/sessions/" + id + "/messages", "DELETE": "/api/v1/sessions/" + id, "PUT": "/api/v1/sessions/" + id + "/files/x", "post": "/api/v1/sessions/" + id + "/screen/input"} {
+			method = strings.ToUpper(method)
 			all = append(all, wrong{what: "CSRF", method: method, path: path, header: map[string]string{"Origin": origin}, body: `{"text":"delete everything"}`, want: 403})
 		}
 	}
@@ -148,6 +149,8 @@ func about(id string) []wrong {
 		{method: "POST", path: p + "/answers", body: `{"call":"c0-1","answer":"x"}`}, {method: "POST", path: p + "/interrupt"}, {method: "POST", path: p + "/retry", body: `{}`},
 		{method: "GET", path: p + "/events"}, {method: "GET", path: p + "/log"}, {method: "GET", path: p + "/files"}, {method: "GET", path: p + "/files/in.txt"},
 		{method: "PUT", path: p + "/files/in.txt", body: "x"}, {method: "GET", path: p + "/blobs/sha256:" + strings.Repeat("0", 64)},
+		{method: "GET", path: p + "/screen"}, {method: "POST", path: p + "/screen/takeover"}, {method: "DELETE", path: p + "/screen/takeover"},
+		{method: "POST", path: p + "/screen/input", body: `{"inputs":[{"kind":"hold"}]}`},
 	}
 }
 

@@ -41,6 +41,11 @@ func (s *Server) routes() {
 	on(s, "PUT "+one+"/files/{path...}", "write-file", "Write a file of the workspace", s.upload, content, noContent, large)
 	on(s, "GET "+one+"/blobs/{ref}", "read-blob", "Read the whole of an output that events contain in part", s.blob, content, binary)
 
+	on(s, "GET "+one+"/screen", "watch-browser", "Stream what the session's browser shows, as server-sent events", s.screen, content, produces("text/event-stream"))
+	on(s, "POST "+one+"/screen/takeover", "take-over-browser", "Take over the session's browser: the agent's calls wait", s.takeOver, acts, noContent)
+	on(s, "DELETE "+one+"/screen/takeover", "hand-back-browser", "Hand the browser back to the agent", s.handBack, acts, noContent)
+	on(s, "POST "+one+"/screen/input", "use-browser", "Use the pointer and the keyboard in a browser that was taken over", s.screenInput, acts, noContent)
+
 	op(s, "GET /api/v1/agents", "list-agents", "List the agents", s.agents, about)
 	op(s, "GET /api/v1/tools", "list-tools", "List the tools", s.tools, about)
 	op(s, "GET /api/v1/models", "list-models", "List the models", s.models, about)

@@ -43,6 +43,8 @@ type host struct {
 
 	mu  sync.Mutex
 	all []*workspace.Dir
+
+	screen // its sessions have browsers
 }
 
 func (h *host) agent(dir, mode string) (*openmanus.Agent, error) {

@@ -466,7 +466,8 @@ var assembly = []floor{
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "host/served", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
-		module + "/agents": "the plans that its flows follow",
+		module + "/agents":  "the plans that its flows follow",
+		module + "/browser": "what a person sees of it and does there",
 	}},
 	{pkg: "host/mcpserved", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",

@@ -1,0 +1,3 @@
+function () {
+  this.style?.setProperty("-webkit-text-security", "disc", "important");
+}

@@ -1,0 +1,247 @@
+package browser
+
+import (
+	"context"
+	"time"
+
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/page"
+)
+
+const (
+	frameRate    = 4               // frames of a tab in a second, at most
+	frameQuality = 60              // of their JPEG
+	marksTime    = 2 * time.Second // for looking where the elements are
+)
+
+// A screencast is what the browser sends while someone looks at a tab. b.mu guards it.
+type screencast struct {
+	lookers int    // how many look; without any the browser sends nothing
+	frame   []byte // the last one, as JPEG; nil before the first
+	number  int64  // counts the frames
+	width   float64
+	height  float64 // of the view that the frame shows, in CSS pixels
+}
+
+// startCast begins to look at the tab, and returns what ends that. Frames then arrive in
+// t.cast, each with a note.
+func (t *Tab) startCast(ctx context.Context) (done func(), err error) {
+	if err := t.started(ctx); err != nil {
+		return nil, err
+	}
+	first := false
+	t.b.note(func() { t.cast.lookers++; first = t.cast.lookers == 1 })
+	done = func() {
+		last := false
+		t.b.note(func() {
+			if t.cast.lookers--; t.cast.lookers == 0 {
+				last, t.cast.frame = true, nil
+			}
+		})
+		if last {
+			t.s.send(page.CommandStopScreencast, nil) // a tab that is gone sends nothing anyway
+		}
+	}
+	if !first {
+		return done, nil
+	}
+	p := page.StartScreencastParams{
+		Format: page.StartScreencastFormatJpeg, Quality: ptr(int64(frameQuality)),
+		MaxWidth: 1280, MaxHeight: 1280, MaxFramesInFlight: 1, SendLastFrame: ptr(true),
+	}
+	if _, err := t.s.send(page.CommandStartScreencast, p); err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
+// frameArrives keeps a frame. The browser sends the next one when this one is
+// acknowledged, which sets the pace. The connection's reader calls it.
+func (t *Tab) frameArrives(s *session, params jsonv2.Value) {
+	var ev page.EventScreencastFrame
+	if decode(params, &ev) != nil {
+		return
+	}
+	t.b.note(func() {
+		if t.cast.lookers == 0 {
+			return
+		}
+		t.cast.frame = ev.Data
+		t.cast.number++
+		if m := ev.Metadata; m != nil {
+			t.cast.width, t.cast.height = m.DeviceWidth, m.DeviceHeight
+		}
+	})
+	time.AfterFunc(time.Second/frameRate, func() {
+		s.send(page.CommandScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: ev.SessionID})
+	})
+}
+
+// A Screen is what a person sees of a session's browser at one moment.
+type Screen struct {
+	Open   bool    `json:"open"` // the session has a browser; without one nothing else is set
+	Taken  bool    `json:"taken,omitempty"`
+	URL    string  `json:"url,omitempty"`
+	Tabs   int     `json:"tabs,omitempty"`
+	Image  []byte  `json:"image,omitempty"` // JPEG; nil: as before
+	Width  float64 `json:"width,omitempty"`
+	Height float64 `json:"height,omitempty"` // of the view, in CSS pixels: those of Marks, and of an [Input]
+	Marks  []Mark  `json:"marks,omitempty"`  // if they were asked for, and the page is at rest
+	Dialog *Dialog `json:"dialog,omitempty"` // that the page shows
+}
+
+// A Mark says where an element is in the view, in CSS pixels.
+type Mark struct {
+	Index  int     `json:"index"`
+	X      float64 `json:"x"`
+	Y      float64 `json:"y"`
+	Width  float64 `json:"width"`
+	Height float64 `json:"height"`
+}
+
+// Watch calls show with what the session's browser shows, now and after each change, at
+// most a few times a second, until ctx ends, show fails or the session has no browser: see
+// [Tool.Has]. It neither starts a browser nor waits for calls. With marks, a Screen says where
+// the elements are that the model sees.
+func (t *Tool) Watch(ctx context.Context, session string, marks bool, show func(Screen) error) error {
+	for {
+		_, b := t.open(session)
+		if b == nil || ctx.Err() != nil {
+			return nil
+		}
+		w := watcher{tool: t, session: session, marks: marks, show: show}
+		if err := w.browser(ctx, b); err != nil {
+			return err
+		}
+		if ctx.Err() == nil {
+			t.present(session, b, nil)
+		}
+	}
+}
+
+// Has reports whether the session has a browser that can be watched.
+func (t *Tool) Has(session string) bool {
+	_, b := t.open(session)
+	return b != nil
+}
+
+// present makes b the browser that watchers of the session see, in place of old. Nil is none.
+func (t *Tool) present(session string, old, b *Browser) {
+	t.mu.Lock()
+	other := !t.closed && t.shown[session] == old && old != b
+	if other && b != nil {
+		t.shown[session] = b
+	} else if other {
+		delete(t.shown, session)
+	}
+	t.mu.Unlock()
+	if other && t.onChange != nil {
+		t.onChange()
+	}
+}
+
+// A watcher shows one browser to one person.
+type watcher struct {
+	tool    *Tool
+	session string
+	marks   bool
+	show    func(Screen) error
+
+	last   Screen // that was shown
+	number int64  // of its frame
+}
+
+// browser shows the active tabs of b until it is gone, which is no error.
+func (w *watcher) browser(ctx context.Context, b *Browser) error {
+	for {
+		tab := b.Active()
+		if tab == nil {
+			if b.wait(ctx, func() bool { return b.active != nil }) != nil {
+				return nil
+			}
+			continue
+		}
+		done, err := tab.startCast(ctx)
+		if err != nil {
+			if b.wait(ctx, func() bool { return b.active != tab }) != nil {
+				return nil
+			}
+			continue
+		}
+		err = w.tab(ctx, b, tab)
+		done()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-b.Dead():
+			return nil
+		case <-ctx.Done():
+			return nil
+		default:
+		}
+	}
+}
+
+// tab shows a tab as long as it is the active one.
+func (w *watcher) tab(ctx context.Context, b *Browser, tab *Tab) error {
+	pace := time.NewTicker(time.Second / frameRate)
+	defer pace.Stop()
+	w.number = 0
+	for again := true; ; {
+		var now Screen
+		var number int64
+		other := false
+		look := func() bool {
+			other = b.active != tab
+			number = tab.cast.number
+			now = Screen{Open: true, URL: tab.url, Tabs: len(b.tabs), Width: tab.cast.width, Height: tab.cast.height,
+				Dialog: tab.dialog, Image: tab.cast.frame}
+			now.Taken = w.tool.taken(w.session)
+			return other || again || number != w.number || now.URL != w.last.URL || now.Taken != w.last.Taken ||
+				now.Tabs != w.last.Tabs || (now.Dialog == nil) != (w.last.Dialog == nil)
+		}
+		if b.wait(ctx, look) != nil || other {
+			return nil
+		}
+		if number == w.number {
+			now.Image = nil
+		}
+		if again = false; w.marks && now.Dialog == nil {
+			var ok bool
+			now.Marks, ok = tab.where(ctx)
+			again = !ok
+		}
+		w.number, w.last = number, now
+		if err := w.show(now); err != nil {
+			return err
+		}
+		select {
+		case <-pace.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// where returns where the elements in view are, or nil if the page does not tell soon. It
+// does not disturb an action that is under way, or one that the next look completes.
+// ok is false if it is worth another try.
+func (t *Tab) where(ctx context.Context) (all []Mark, ok bool) {
+	if locked(t.b, func() bool { return t.pending != nil || len(t.acting) > 0 }) {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, marksTime)
+	defer cancel()
+	p, err := t.State(ctx)
+	if err != nil {
+		return nil, true
+	}
+	for _, e := range p.Elements {
+		if e.InView {
+			all = append(all, Mark{e.Index, e.Box.X, e.Box.Y, e.Box.W, e.Box.H})
+		}
+	}
+	return all, true
+}
