@@ -95,6 +95,7 @@ type (
 		Free    bool        `json:"free,omitempty"` // the model costs nothing
 		By      string      `json:"by,omitempty"`   // the model, PROVIDER/NAME
 		Aside   []ModelUse  `json:"aside,omitempty"`
+		Sent    Sent        `json:"sent,omitzero"` // the request
 	}
 
 	// Called is a call that the flow makes itself, without asking the model.
@@ -122,6 +123,7 @@ type (
 		Free   bool       `json:"free,omitempty"`
 		By     string     `json:"by,omitempty"`
 		Aside  []ModelUse `json:"aside,omitempty"`
+		Sent   Sent       `json:"sent,omitzero"` // the last request; none: nothing was sent
 	}
 
 	// Stopped says that the session reached a limit. It stops the session,
@@ -305,6 +307,7 @@ type (
 		Free    bool       `json:"free,omitempty"`
 		By      string     `json:"by,omitempty"` // the model that wrote it
 		Aside   []ModelUse `json:"aside,omitempty"`
+		Sent    Sent       `json:"sent,omitzero"` // the request for the summary
 	}
 
 	// Taken says that another worker took over a session that was under

@@ -66,7 +66,7 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 	if stop := w.reserveMoney(ctx, t, about); stop != nil {
 		return stop, nil
 	}
-	r, h, err := summarize(ctx, a, s, c, room)
+	r, h, sent, err := summarize(ctx, a, s, c, room)
 	own, aside := usesOf(r, h, a.Fallbacks)
 	if e := w.settleMoney(ctx, about, costOf(own, aside)); e != nil {
 		return nil, e
@@ -76,11 +76,11 @@ func (w *Worker) compact(ctx context.Context, a *openmanus.Agent, s *openmanus.S
 			return nil, ctx.Err()
 		}
 		return openmanus.ModelFailed{Turn: t.Turn, Re: t.Re, Kind: llm.KindOf(err),
-			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside,
+			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent,
 			Error: fmt.Sprintf("the conversation is too large and could not be summed up: %v", err)}, nil
 	}
 	b := openmanus.Compacted{N: s.Compactions, UpTo: c.UpTo, Keep: c.Keep, Whole: ref,
-		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside,
+		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent,
 		Summary: summary(s, r.Message.Text(), s.Said[:c.End], ref, room)}
 	if refused != nil {
 		b.Refused = refused.Error()
@@ -98,20 +98,24 @@ Leave out whatever can be read again. Write nothing but the summary.`
 // summarize has a model summarize what is cut. It continues the conversation, so
 // that the provider has most of the request in its cache; if that does not fit, or
 // yields no words, it sends the text of the conversation. The reply has the usage
-// of all attempts.
-func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int) (*llm.Reply, openmanus.Helper, error) {
+// of all attempts; sent is the last request.
+func summarize(
+	ctx context.Context, a *openmanus.Agent, s *openmanus.State, c openmanus.CutPoint, room int,
+) (r *llm.Reply, h openmanus.Helper, sent openmanus.Sent, err error) {
 	ask := fmt.Sprintf(askForSummary, openmanus.SummaryBytes(room)/8)
-	h, before := a.Summarizer, []llm.Aside(nil)
+	h = a.Summarizer
+	var before []llm.Aside
 	attempts := max(0, s.Limits.Attempts)
 	if h.Model == nil {
 		h = openmanus.Helper{Model: a.Model, Name: s.Config.Model, Prices: s.Config.Prices, Window: s.Config.Window}
 		if h.Model == nil {
-			return new(llm.Reply), h, fmt.Errorf("the agent %q has no model", a.Name)
+			return new(llm.Reply), h, sent, fmt.Errorf("the agent %q has no model", a.Name)
 		}
 		if s.Fits(c.End) {
-			r, err := llm.Measure(ctx, h.Model, a.Counter, summaryRequest(s, c.End, ask), nil)
+			req := summaryRequest(s, c.End, ask)
+			r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
 			if err == nil && r.Message.Text() != "" || err != nil && llm.KindOf(err) != llm.Context {
-				return r, h, err
+				return r, h, openmanus.SentOf(req), err
 			}
 			before = append(r.Aside, llm.Aside{By: r.By, Usage: r.Usage})
 		}
@@ -123,12 +127,12 @@ func summarize(ctx context.Context, a *openmanus.Agent, s *openmanus.State, c op
 	text := renderWithin(s.Said[:c.End], limit) // at two bytes a token, half of what fits
 	req := &llm.Request{Fixed: 1, Messages: []llm.Message{llm.Say(llm.User, text+"\n\n"+ask)}, Attempts: attempts}
 	req.Settings.MaxTokens = s.ReplyLimit(llm.Count(a.Counter, req.Messages[0]), 0, h.Prices)
-	r, err := llm.Measure(ctx, h.Model, a.Counter, req, nil)
+	r, err = llm.Measure(ctx, h.Model, a.Counter, req, nil)
 	r.Aside = append(before, r.Aside...)
 	if err == nil && r.Message.Text() == "" {
 		err = &llm.Error{Kind: llm.Protocol, Err: errors.New("the model wrote no summary")}
 	}
-	return r, h, err
+	return r, h, openmanus.SentOf(req), err
 }
 
 // summaryRequest returns a request for a summary of the first n messages. It

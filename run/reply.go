@@ -25,6 +25,7 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	}
 	req := s.Request(t)
 	req.Memo = x.memo
+	sent := openmanus.SentOf(req)
 	var indexing sync.WaitGroup
 	defer indexing.Wait()
 	indexing.Go(s.IndexPassages) // for the rulings on the calls of the reply
@@ -40,11 +41,11 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	}
 	if err != nil {
 		return w.noReply(ctx, x, t, openmanus.ModelFailed{Turn: t.Turn, Re: t.Re,
-			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside}, err)
+			Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, err)
 	}
 	nameCalls(r.Message.Parts, t.Turn)
 	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message,
-		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside}, nil
+		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, nil
 }
 
 // usesOf returns what a reply of the model asked used, and what was used on the way to

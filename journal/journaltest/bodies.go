@@ -87,11 +87,16 @@ func everyUse() []openmanus.ModelUse {
 	return []openmanus.ModelUse{{By: "openai/gpt", Usage: llm.Usage{Input: 7, Output: 3}, Cost: 9, Free: true}}
 }
 
+func everySent() openmanus.Sent {
+	return openmanus.Sent{System: "0123456789abcdef", Tools: "123456789abcdef0", Settings: "23456789abcdef01", Messages: 2,
+		All: "3456789abcdef012", Last: "456789abcdef0123 56789abcdef01234"}
+}
+
 func turnBodies() []openmanus.Body {
 	usage := llm.Usage{Input: 1200, Output: 80, Cached: 1000, CacheWrite: 100, Reasoning: 30, Estimated: 80}
 	return []openmanus.Body{
 		openmanus.ModelSaid{
-			Turn: 0, Re: 3, Stop: llm.ToolUse, Usage: usage, Cost: 1_500_000, Free: true, By: "openai/gpt", Aside: everyUse(),
+			Turn: 0, Re: 3, Stop: llm.ToolUse, Usage: usage, Cost: 1_500_000, Free: true, By: "openai/gpt", Aside: everyUse(), Sent: everySent(),
 			Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{
 				llm.Thinking{Text: "Let me look.", Opaque: json.RawMessage(`{"signature":"c2ln"}`), By: "openai/gpt"},
 				llm.Text{Text: "I will look at the file.", By: "openai/gpt"},
@@ -101,7 +106,7 @@ func turnBodies() []openmanus.Body {
 			}},
 		},
 		openmanus.ModelFailed{Turn: 1, Re: 4, Kind: llm.RateLimit, Status: 429, Error: "out of credit", Usage: usage, Cost: 7, Free: true,
-			By: "openai/gpt", Aside: everyUse()},
+			By: "openai/gpt", Aside: everyUse(), Sent: everySent()},
 		openmanus.Resumed{ID: "r1", Limits: everyLimit()},
 		openmanus.Stopped{Turn: 2, Re: 6, Reason: openmanus.NoSteps, Error: "50 steps are used up"},
 		openmanus.Called{Turn: 4, Re: 6, Call: "c4-1", Name: "copy_workspace", Input: `{"round":1}`},
@@ -141,7 +146,7 @@ func otherBodies() []openmanus.Body {
 		openmanus.ChildDone{Call: "c0-0", Child: "child", Status: openmanus.Halted, Reason: openmanus.NoMoney, Text: "half of it", Files: []string{"report.md"}, Meanwhile: []string{"big.pdf"}, Usage: usage, Cost: 3, Free: true, Unpriced: 5, Sources: everySource()},
 		openmanus.Elided{N: 1, Calls: []openmanus.Elision{{Call: "c0-1", Text: "[left out]", Whole: openmanus.RefOf([]byte("gone"))}}},
 		openmanus.Compacted{N: 1, UpTo: 4, Keep: []int64{3}, Summary: "<summary>", Whole: openmanus.RefOf([]byte("gone")), Refused: "too large",
-			Usage: usage, Cost: 9, Free: true, By: "openai/gpt", Aside: everyUse()},
+			Usage: usage, Cost: 9, Free: true, By: "openai/gpt", Aside: everyUse(), Sent: everySent()},
 		openmanus.TakenOver{N: 0, Worker: "host/43"},
 		openmanus.Snapped{
 			ID: "c0-0", Call: "c0-0", Before: "s1 before", Tree: "s1 tree", Packs: []openmanus.Ref{openmanus.RefOf([]byte("a pack"))},

@@ -1,0 +1,69 @@
+package openmanus_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// conversation returns a request with so many messages, of which the last is for this
+// request alone.
+func conversation(n int, memo *llm.Memo) *llm.Request {
+	req := &llm.Request{System: "Be brief.", Fixed: n - 1, Memo: memo, Tools: []llm.ToolSpec{{Name: "look", Input: json.RawMessage(`{"type": "object"}`)}}}
+	for i := range n {
+		m := llm.Say(llm.User, strings.Repeat("x", i+1))
+		if i == n-1 {
+			m = llm.Say(llm.User, "a nudge")
+		}
+		req.Messages = append(req.Messages, m)
+	}
+	return req
+}
+
+func TestSentIsTheSameWithAMemo(t *testing.T) {
+	memo := new(llm.Memo)
+	for n := 1; n < 60; n += 3 {
+		with, without := openmanus.SentOf(conversation(n, memo)), openmanus.SentOf(conversation(n, nil))
+		if part, at := without.Differs(with); part != "" {
+			t.Fatalf("%d messages: %s %d differ with a memo: %+v and %+v", n, part, at, with, without)
+		}
+		if got := len(strings.Fields(with.Last)); got != min(n, 4) {
+			t.Errorf("%d messages: the digests of %d messages, want those of the %d new ones", n, got, min(n, 4))
+		}
+	}
+}
+
+func TestSentDiffers(t *testing.T) {
+	for want, change := range map[string]func(*llm.Request){
+		"system -1":   func(r *llm.Request) { r.System += " " },
+		"tools -1":    func(r *llm.Request) { r.Tools[0].Description = "Look." },
+		"settings -1": func(r *llm.Request) { r.Settings.MaxTokens = 7 },
+		"messages 5": func(r *llm.Request) {
+			r.Messages[5].Parts = llm.Parts{llm.Call{ID: "c", Name: "look", Input: "{}"}}
+		},
+		"messages 19": func(r *llm.Request) { r.Messages = r.Messages[:19] },
+		"messages 20": func(r *llm.Request) { r.Messages = append(r.Messages, llm.Say(llm.User, "more")) },
+		"messages -1": func(r *llm.Request) { r.Messages[1].Role = llm.Assistant }, // no digest of its own
+		" -1":         func(r *llm.Request) { r.Tools[0].Input = json.RawMessage("{\n\"type\":\"object\"}") },
+	} {
+		req := conversation(20, nil)
+		was := openmanus.SentOf(req)
+		change(req)
+		part, at := was.Differs(openmanus.SentOf(req))
+		if got := strings.TrimSpace(part) + " " + string(mustJSON(t, at)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
