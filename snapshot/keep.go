@@ -15,10 +15,10 @@ type saved struct {
 	Version int
 	Top     *node
 	Tree    Tree
-	Spent   [2]int64
+	Spent   spent
 }
 
-const savedVersion = 1
+const savedVersion = 2
 
 // Save writes what the tracker knows of the directory, so that the first Take of
 // another tracker, in this process or a later one, need not read every file. It is a
@@ -63,7 +63,7 @@ func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
 		return fmt.Errorf("snapshot: %w", missing)
 	}
 	k.Top.share(t.have)
-	t.top, t.tree, t.spent, t.first = k.Top, k.Tree, k.Spent, true
+	t.top, t.tree, t.spent = k.Top, k.Tree, k.Spent
 	return nil
 }
 

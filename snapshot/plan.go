@@ -17,12 +17,14 @@ type Step struct {
 // A Plan says how to undo steps. Its names are in order, a directory before what is
 // in it.
 type Plan struct {
-	// Ops are the names to change.
+	// Ops are the names to change. Those whose From is the same as To are
+	// directories that must be writable for a moment.
 	Ops []Op
 	// Conflicts are names that a step changed and that something else has
 	// changed since. They stay as they are: To is what they would have become.
 	Conflicts []Op
-	// Lost are names whose earlier content was not kept. They stay as they are.
+	// Lost are names whose earlier content was not kept. They stay as they are;
+	// a directory comes back empty.
 	Lost []Op
 }
 
@@ -39,7 +41,11 @@ type Op struct {
 // a step had changed it, that step and those before it cannot be undone there, which
 // is one of [Plan.Conflicts].
 //
-// In git directories, objects, references and their logs that are new stay.
+// In git directories that were there before, objects and references that are new stay,
+// and so do logs of references that have grown.
+//
+// A step that changed nothing of a file but its owner, times or attributes has nothing
+// to undo.
 func (r *Reader) Undo(ctx context.Context, now Tree, steps []Step) (Plan, error) {
 	u := undo{r: r, ctx: ctx, now: now, names: make(map[string]*undone)}
 	for _, s := range slices.Backward(steps) {
@@ -52,7 +58,36 @@ func (r *Reader) Undo(ctx context.Context, now Tree, steps []Step) (Plan, error)
 			}
 		}
 	}
-	return u.plan(), nil
+	p := u.plan()
+	return p, u.unlock(&p)
+}
+
+// unlock adds to the operations the directories that stay, contain what changes, and
+// are not writable.
+func (u *undo) unlock(p *Plan) error {
+	seen := make(map[string]bool)
+	for _, op := range p.Ops {
+		seen[op.Name] = true
+	}
+	for _, op := range slices.Clone(p.Ops) {
+		dir := path.Dir(op.Name)
+		if seen[dir] || dir == "." {
+			continue
+		}
+		seen[dir] = true
+		e, err := u.r.Lookup(u.ctx, u.now, dir)
+		if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrGone) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if e.isDir() && e.Mode&0o300 != 0o300 {
+			p.Ops = append(p.Ops, Op{dir, e, e})
+		}
+	}
+	p.sort()
+	return nil
 }
 
 type undo struct {
@@ -101,19 +136,37 @@ func (u *undo) plan() (p Plan) {
 			if at.now.Same(at.at) {
 				continue
 			}
-		case at.now.Same(at.at), op.To == nil && growsOnly(name):
+		case at.now.Same(at.at), u.stays(name, op):
 			continue
 		}
-		if to := op.To; to != nil && (to.Kind == Device || to.Kind == File && to.Content == nil) {
+		if to := op.To; to.lost(op.From) {
 			p.Lost = append(p.Lost, op)
-			continue
+			if to.Kind != Dir {
+				continue
+			}
 		}
 		p.Ops = append(p.Ops, op)
 	}
+	p.sort()
+	return p
+}
+
+// lost reports whether e cannot be made of what there is: its content was not kept. A
+// directory keeps its own.
+func (e *Entry) lost(from *Entry) bool {
+	switch {
+	case e == nil || e.Kind == Link:
+		return false
+	case e.Kind == Dir:
+		return e.Content == nil && !from.isDir()
+	}
+	return e.Content == nil
+}
+
+func (p *Plan) sort() {
 	for _, ops := range [][]Op{p.Ops, p.Conflicts, p.Lost} {
 		slices.SortFunc(ops, func(a, b Op) int { return comparePaths(a.Name, b.Name) })
 	}
-	return p
 }
 
 // comparePaths orders names as a walk does: a directory, then what is in it.
@@ -121,14 +174,32 @@ func comparePaths(a, b string) int {
 	return slices.Compare(strings.Split(a, "/"), strings.Split(b, "/"))
 }
 
-// growsOnly reports whether a name in a git directory is one that stays if it is new.
-func growsOnly(name string) bool {
-	git := false
-	for base := range strings.SplitSeq(path.Dir(name), "/") {
-		if git && (base == "objects" || base == "refs" || base == "logs") {
-			return true
-		}
-		git = git || base == ".git"
+// stays reports whether a name in a git directory stays as it is: see [Reader.Undo].
+func (u *undo) stays(name string, op Op) bool {
+	git, kind := inGit(name)
+	switch {
+	case kind == "":
+		return false
+	case op.To == nil:
+		// A whole repository that is new goes.
+		repository := u.names[git]
+		return repository == nil || repository.at != nil
 	}
-	return false
+	from, to := op.From, op.To
+	return kind == "logs" && from != nil && from.Kind == File && to.Kind == File && from.Size > to.Size
+}
+
+// inGit returns the git directory that a name is in and, if it is below "objects",
+// "refs" or "logs" there, which of them.
+func inGit(name string) (git, kind string) {
+	at := 0
+	for base := range strings.SplitSeq(path.Dir(name), "/") {
+		at += len(base) + 1
+		if git == "" && strings.HasSuffix(base, ".git") {
+			git = name[:at-1]
+		} else if git != "" && (base == "objects" || base == "refs" || base == "logs") {
+			return git, base
+		}
+	}
+	return "", ""
 }

@@ -257,7 +257,7 @@ func (h *history) compare(t testing.TB, seed int, what string, got, want, was ma
 				continue // both did: conflicts have tests of their own
 			}
 			should = was[n]
-		} else if growsOnly(n) {
+		} else if _, kind := inGit(n); kind != "" {
 			continue
 		}
 		if got[n] != should {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -74,6 +75,10 @@ func (r *Reader) read(ctx context.Context, o *Object, each func([]byte) error) e
 	return nil
 }
 
+// ErrGone says that content was stored and has been deleted since. It is
+// [fs.ErrNotExist] as well.
+var ErrGone = errors.New("the files of that time were deleted to save space")
+
 // errNotKept is the error for content that a snapshot left out.
 var errNotKept = fmt.Errorf("its content was not kept: %w", fs.ErrNotExist)
 
@@ -83,6 +88,9 @@ func (r *Reader) pack(ctx context.Context, ref openmanus.Ref) (*packFile, error)
 		return p, nil
 	}
 	data, err := openmanus.ReadBlob(ctx, r.blobs, ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w (%w)", ErrGone, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read a snapshot: %w", err)
 	}
@@ -99,9 +107,19 @@ func (r *Reader) pack(ctx context.Context, ref openmanus.Ref) (*packFile, error)
 	return p, nil
 }
 
-// bytes returns all of a small object.
+// maxList is how long a list may be. The longest name and target of a link, and 128
+// KiB of attributes, for each entry of a page of average length, are 34 MB.
+const maxList = 64 << 20
+
+// bytes returns all of a list.
 func (r *Reader) bytes(ctx context.Context, o *Object) (data []byte, err error) {
+	if o != nil && o.Size > maxList {
+		return nil, errList
+	}
 	err = r.read(ctx, o, func(b []byte) error {
+		if len(data)+len(b) > maxList {
+			return errList
+		}
 		data = append(data, b...)
 		return nil
 	})
@@ -198,15 +216,13 @@ func (r *Reader) Lookup(ctx context.Context, t Tree, name string) (*Entry, error
 		if err != nil {
 			return nil, err
 		}
-		at = nil
-		for _, e := range entries {
-			if e.Name == base {
-				at = e
-			}
-		}
-		if at == nil {
+		i, ok := slices.BinarySearchFunc(entries, base, func(e *Entry, name string) int {
+			return strings.Compare(e.Name, name)
+		})
+		if !ok {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}
+		at = entries[i]
 	}
 	return at, nil
 }
@@ -233,7 +249,9 @@ type Change struct {
 
 // Diff yields the changes from tree a to tree b: of files, links and directories, a
 // directory before what is in it. A directory that only has other entries is no
-// change. The zero Tree has nothing. Diff ends after the first error.
+// change. Of a directory that could not be read for one of the trees, nothing is known:
+// what the other has in it is no change. The zero Tree has nothing. Diff ends after the
+// first error.
 func (r *Reader) Diff(ctx context.Context, a, b Tree) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		d := differ{r: r, ctx: ctx, yield: func(c Change) bool { return yield(c, nil) }}
@@ -317,12 +335,17 @@ func (d *differ) entry(dir string, x, y *Entry) error {
 	if !x.Same(y) && !d.yield(Change{name, x, y}) {
 		return errStop
 	}
+	if x.isDir() && y.isDir() && (x.Content == nil || y.Content == nil) {
+		return nil
+	}
 	return d.dir(name, x.dir(), y.dir())
 }
 
+func (e *Entry) isDir() bool { return e != nil && e.Kind == Dir }
+
 // dir returns the list of a directory, or nil.
 func (e *Entry) dir() *Object {
-	if e == nil || e.Kind != Dir {
+	if !e.isDir() {
 		return nil
 	}
 	return e.Content

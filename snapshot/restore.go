@@ -44,9 +44,8 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 	for i, op := range ops {
 		x.out[i].Op = op
 	}
-	if err := x.sweep(); err != nil {
-		return nil, err
-	}
+	x.sweep()
+	x.unlock()
 	// What goes, the deepest first; then what comes, the highest first.
 	for i := range slices.Backward(x.out) {
 		if o := &x.out[i]; o.To == nil || o.From != nil && o.From.Kind != o.To.Kind {
@@ -62,14 +61,7 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 			}
 		}
 	}
-	// Permissions of directories come last: they may forbid what was to be done.
-	for i := range slices.Backward(x.out) {
-		if o := &x.out[i]; o.Done && o.To != nil && o.To.Kind == Dir {
-			if err := root.Chmod(o.Name, o.To.Mode); err != nil {
-				o.Done, o.Why = false, why(err)
-			}
-		}
-	}
+	x.lock()
 	return x.out, syncAll(root)
 }
 
@@ -80,8 +72,8 @@ type restore struct {
 	out  []Outcome
 }
 
-// sweep removes the temporary files of a restore that was killed.
-func (x *restore) sweep() error {
+// sweep removes the temporary files of a restore that was killed, where it can.
+func (x *restore) sweep() {
 	seen := make(map[string]bool)
 	for _, o := range x.out {
 		dir := path.Dir(o.Name)
@@ -99,13 +91,69 @@ func (x *restore) sweep() error {
 		}
 		for _, name := range names {
 			if strings.HasPrefix(name, tempPrefix) {
-				if err := x.root.Remove(path.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
+				_ = x.root.Remove(path.Join(dir, name))
 			}
 		}
 	}
-	return x.ctx.Err()
+}
+
+// unlock makes directories writable in which something may change, the highest first.
+func (x *restore) unlock() {
+	for i := range x.out {
+		o := &x.out[i]
+		if !o.From.isDir() || x.throughLink(o.Name) {
+			continue
+		}
+		if info, err := x.root.Lstat(o.Name); err == nil && info.IsDir() && info.Mode()&0o700 != 0o700 &&
+			o.mayHave(info.Mode()&modeBits) {
+			_ = x.root.Chmod(o.Name, info.Mode()&modeBits|0o700) // if it fails, so does what follows
+		}
+	}
+}
+
+// lock gives directories their permissions, the deepest first. They come last, because
+// they may forbid what was to be done.
+func (x *restore) lock() {
+	for i := range slices.Backward(x.out) {
+		o := &x.out[i]
+		want := o.To
+		if !o.Done {
+			want = o.From // what could not be removed is as it was
+		}
+		if !want.isDir() || x.throughLink(o.Name) {
+			continue
+		}
+		info, err := x.root.Lstat(o.Name)
+		if err == nil && info.IsDir() && info.Mode()&modeBits != want.Mode && o.mayHave(info.Mode()&modeBits) {
+			err = x.root.Chmod(o.Name, want.Mode)
+		}
+		if err != nil && o.Done {
+			o.Done, o.Why = false, why(err)
+		}
+	}
+}
+
+// mayHave reports whether a restore may have given a directory this mode, or it had it
+// before.
+func (o *Op) mayHave(mode fs.FileMode) bool {
+	for _, e := range []*Entry{o.From, o.To} {
+		if e.isDir() && (mode == e.Mode || mode == e.Mode|0o700) {
+			return true
+		}
+	}
+	// The process's mask leaves bits out until the mode is set.
+	return o.To.isDir() && !o.From.isDir() && mode&^(o.To.Mode|0o700) == 0
+}
+
+// throughLink reports whether a part of the name's directory is no directory but a
+// link, which may lead to files that the operation does not mean.
+func (x *restore) throughLink(name string) bool {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := x.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // try does a part of an op, unless the name has another state than it expects.
@@ -113,7 +161,18 @@ func (x *restore) try(o *Outcome, act func(*Outcome) error) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
 	}
+	if x.throughLink(o.Name) {
+		o.Done, o.Why = false, "a link is in the place of its directory"
+		return nil
+	}
 	now, err := x.state(o)
+	if err == nil && now.isDir() && o.To.isDir() && o.mayHave(now.Mode) {
+		o.Done = true // but for the permissions
+		return nil
+	}
+	if err == nil && now.isDir() && o.From.isDir() && o.mayHave(now.Mode) {
+		now.Mode = o.From.Mode
+	}
 	switch {
 	case err != nil:
 	case now.Same(o.To):
@@ -218,8 +277,13 @@ func (x *restore) remove(o *Outcome) error {
 func (x *restore) make(o *Outcome) (err error) {
 	switch to := o.To; {
 	case to.Kind == Dir:
-		if o.From == nil || o.From.Kind != Dir {
-			err = x.root.Mkdir(o.Name, to.Mode|0o700)
+		if err = x.root.Mkdir(o.Name, to.Mode|0o700); err == nil {
+			err = x.root.Chmod(o.Name, to.Mode|0o700) // without the mask
+		}
+	case o.From.hasContentOf(to):
+		// It has its content, and may have more names and be open.
+		if err = x.root.Chmod(o.Name, to.Mode); err == nil {
+			err = x.root.Chtimes(o.Name, time.Time{}, to.ModTime)
 		}
 	case to.Kind == Link:
 		err = x.replace(o.Name, func(temp string) error { return x.root.Symlink(to.Target, temp) })
@@ -228,6 +292,12 @@ func (x *restore) make(o *Outcome) (err error) {
 	}
 	o.Done = err == nil
 	return err
+}
+
+// hasContentOf reports whether both are files with the same content.
+func (e *Entry) hasContentOf(o *Entry) bool {
+	return e != nil && e.Kind == File && o.Kind == File && e.Content != nil && o.Content != nil &&
+		e.Content.Sum == o.Content.Sum
 }
 
 // replace puts what create makes at a temporary name into place.
@@ -267,15 +337,19 @@ func (x *restore) write(name string, e *Entry) (err error) {
 			return err
 		}
 	}
+	mode := e.Mode
 	if e.Owner != nil {
-		if err := f.Chown(e.Owner.UID, e.Owner.GID); err != nil && !errors.Is(err, fs.ErrPermission) {
+		switch err := f.Chown(e.Owner.UID, e.Owner.GID); {
+		case errors.Is(err, fs.ErrPermission):
+			mode &^= fs.ModeSetuid | fs.ModeSetgid // which were about its owner
+		case err != nil:
 			return err
 		}
 	}
 	if err := setAttrs(f, e.Attrs); err != nil && !errors.Is(err, fs.ErrPermission) && !unsupported(err) {
 		return err
 	}
-	if err := f.Chmod(e.Mode); err != nil {
+	if err := f.Chmod(mode); err != nil {
 		return err
 	}
 	return x.root.Chtimes(name, time.Time{}, e.ModTime)

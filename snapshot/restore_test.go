@@ -36,6 +36,10 @@ func TestUndoLeavesWhatOthersChanged(t *testing.T) {
 		{"a file becomes a directory", "person a=1 step a- a/b=2", "a=1", ""},
 		{"and the person puts one into it", "person a=1 step a- a/b=2 person a/mine=3", "a/mine=3", ""},
 		{"a directory becomes a file", "person a/b=1 step a/b- a- a=2", "a/b=1", ""},
+		{"a clone", "person a=1 step c/.git/objects/ab/c=1 c/.git/refs/heads/x=1 c/.git/HEAD=2 c/x=1", "a=1", ""},
+		{"a commit of the person in it", "step c/.git/refs/heads/x=1 c/.git/HEAD=2 person c/.git/refs/heads/x=2", "c/.git/refs/heads/x=2", "c/.git/refs/heads/x"},
+		{"a bare repository", "person r.git/refs/heads/x=1 r.git/HEAD=1 step r.git/objects/ab/c=1 r.git/refs/heads/x=2", "r.git/HEAD=1 r.git/objects/ab/c=1 r.git/refs/heads/x=1", ""},
+		{"a log of git grows", "person .git/logs/HEAD=1 .git/HEAD=1 step .git/logs/HEAD=12 .git/HEAD=2", ".git/HEAD=1 .git/logs/HEAD=12", ""},
 		{"new objects of git", "person .git/HEAD=1 step .git/objects/ab/c=1 .git/refs/heads/x=1 .git/HEAD=2 x=1", ".git/HEAD=1 .git/objects/ab/c=1 .git/refs/heads/x=1", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,6 +85,46 @@ func TestUndoLeavesWhatOthersChanged(t *testing.T) {
 				t.Errorf("conflicts %q, not %q", got, c.lost)
 			}
 		})
+	}
+}
+
+// Where a person put a link in the place of a directory, nothing is written through it.
+func TestNothingIsWrittenThroughALink(t *testing.T) {
+	p := newPlace(t, Options{})
+	p.write("d/a", "1")
+	p.write("e/b", "1")
+	before := p.take().Tree
+	os.RemoveAll(filepath.Join(p.dir, "d"))
+	after := p.take().Tree
+	os.Symlink("e", filepath.Join(p.dir, "d"))
+	plan, err := p.reader.Undo(t.Context(), p.take().Tree, []Step{{before, after}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.reader.Restore(t.Context(), p.root, plan.Ops)
+	if err != nil || len(plan.Conflicts) != 1 || len(out) != 1 || out[0].Why != "a link is in the place of its directory" {
+		t.Errorf("conflicts %v, outcomes %v, %v", plan.Conflicts, out, err)
+	}
+	if got := p.files(); got != "e/b=1" {
+		t.Errorf("there is %s", got)
+	}
+}
+
+// A file whose permissions come back stays the same file, with all its names.
+func TestOnlyThePermissionsOfAFile(t *testing.T) {
+	p := newPlace(t, Options{})
+	p.write("a", "1")
+	if err := os.Link(filepath.Join(p.dir, "a"), filepath.Join(p.dir, "b")); err != nil {
+		t.Fatal(err)
+	}
+	before := p.take().Tree
+	os.Chmod(filepath.Join(p.dir, "a"), 0o700)
+	after := p.take().Tree
+	p.undo(after, Step{before, after})
+	a, err1 := p.root.Lstat("a")
+	b, err2 := p.root.Lstat("b")
+	if err1 != nil || err2 != nil || !os.SameFile(a, b) || a.Mode() != 0o644 {
+		t.Errorf("%v %v, %v %v", a, err1, b, err2)
 	}
 }
 

@@ -20,5 +20,6 @@ func stampOf(info fs.FileInfo) stamp {
 }
 
 func (s stamp) changed() time.Time { return time.Unix(0, s.Mtime) }
-func (s stamp) sparse() bool       { return false }
 func (s stamp) owner() *Owner      { return nil }
+
+func sparse(fs.FileInfo) bool { return false }

@@ -12,13 +12,12 @@ import (
 // A stamp tells versions of a file apart without reading it. The kernel sets the
 // change time, and no program can set it back.
 type stamp struct {
-	Dev, Ino  uint64
-	Ctime     int64 // nanoseconds
-	Mtime     int64
-	Size      int64
-	Mode      fs.FileMode
-	UID, GID  uint32
-	AllBlocks bool // it has no holes
+	Dev, Ino uint64
+	Ctime    int64 // nanoseconds
+	Mtime    int64
+	Size     int64
+	Mode     fs.FileMode
+	UID, GID uint32
 }
 
 func stampOf(info fs.FileInfo) stamp {
@@ -26,7 +25,6 @@ func stampOf(info fs.FileInfo) stamp {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		s.Dev, s.Ino, s.UID, s.GID = uint64(st.Dev), st.Ino, st.Uid, st.Gid
 		s.Ctime = ctimeOf(st)
-		s.AllBlocks = st.Blocks*512 >= info.Size()
 	}
 	return s
 }
@@ -34,7 +32,12 @@ func stampOf(info fs.FileInfo) stamp {
 // changed returns when the file changed last.
 func (s stamp) changed() time.Time { return time.Unix(0, max(s.Ctime, s.Mtime)) }
 
-func (s stamp) sparse() bool { return !s.AllBlocks }
+// sparse reports whether a file has holes, or blocks that its file system compresses.
+// Small ones count as if they had none: some file systems keep them elsewhere.
+func sparse(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Size() >= 64<<10 && st.Blocks*512 < info.Size()
+}
 
 // owner returns the owner, or nil if it is the user of this process.
 func (s stamp) owner() *Owner {

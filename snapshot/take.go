@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,7 +10,9 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -32,9 +35,9 @@ type Options struct {
 	Built func(name string, dir bool) bool
 
 	MaxFile       int64 // bytes of a file whose content is kept; 0: 1 GiB
-	MaxTotal      int64 // bytes of content that a tracker keeps, before compression; 0: 16 GiB
+	MaxTotal      int64 // bytes of new content that are kept in a day, before compression; 0: 16 GiB
 	MaxBuilt      int64 // bytes of a file that can be made again; 0: 1 MiB
-	MaxBuiltTotal int64 // bytes that a tracker keeps of such files; 0: 256 MiB
+	MaxBuiltTotal int64 // bytes of new content of such files that are kept in a day; 0: 256 MiB
 	MaxFiles      int   // names that are looked at; 0: 500,000
 }
 
@@ -56,15 +59,30 @@ type Tracker struct {
 	root *os.Root
 	o    Options
 
-	mu    sync.Mutex
-	pack  *packer
-	top   *node // as of the last snapshot; nil: none was taken
-	first bool  // no Take has returned yet
-	tree  Tree
-	known map[openmanus.Ref]bool // packs that Take has returned
-	have  map[Sum]*Object        // content that is stored
-	spent [2]int64               // bytes of content that were stored: of all files, and of built ones
+	mu   sync.Mutex
+	pack *packer
+	top  *node // as of the last snapshot; nil: none was taken
+	tree Tree
+	// have is content that was stored, also of earlier trees: its packs may be
+	// gone, see walk.hold.
+	have  map[Sum]*Object
+	spent spent
+	one   *History // of Take
 	buf   []byte
+}
+
+// spent is how much content was stored since a time, for the limits of a day.
+type spent struct {
+	Since time.Time
+	All   int64 // bytes, of all files
+	Built int64 // and of those that can be made again
+}
+
+// renew begins a new day if the last one is over.
+func (s *spent) renew(now time.Time) {
+	if d := now.Sub(s.Since); d < 0 || d > 24*time.Hour {
+		*s = spent{Since: now}
+	}
 }
 
 // A node is a directory as of the last snapshot.
@@ -90,79 +108,8 @@ func NewTracker(root *os.Root, blobs openmanus.Blobs, o Options) (*Tracker, erro
 		return nil, err
 	}
 	return &Tracker{
-		root: root, o: o.withDefaults(), pack: p, first: true,
-		known: make(map[openmanus.Ref]bool), have: make(map[Sum]*Object), buf: make([]byte, chunkSize),
+		root: root, o: o.withDefaults(), pack: p, have: make(map[Sum]*Object), buf: make([]byte, chunkSize),
 	}, nil
-}
-
-// Taken is a snapshot.
-type Taken struct {
-	Tree Tree
-	// Packs are the blobs that the tree needs and that no Take of this tracker
-	// returned before.
-	Packs []openmanus.Ref
-	// Changed says that the tree differs from that of the Take before. It is
-	// true for the first.
-	Changed bool
-	// Left are the first names whose content is not kept, with the reason, and
-	// LeftOut is how many there are.
-	Left    []Left
-	LeftOut int
-}
-
-// Left is a name whose content is not kept.
-type Left struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
-}
-
-const maxLeft = 20
-
-// Take returns what the directory contains now. It stores the content that no
-// tree before had. Files that change while they are read may be in the tree with
-// a mixture of contents; the next Take reads them again. After an error the
-// tracker is as before, and Take may be called again.
-func (t *Tracker) Take(ctx context.Context) (Taken, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w := walk{t: t, ctx: ctx, now: time.Now()}
-	device, _ := w.device(t.root)
-	w.mount = device
-	top, err := w.dir(t.root, ".", t.top, false)
-	if err == nil {
-		err = t.pack.flush(ctx)
-	}
-	if err != nil {
-		t.pack.reset()
-		t.forgetUnstored()
-		return Taken{}, err
-	}
-	taken := Taken{
-		Tree:    Tree{Root: *top.Object, Files: top.Files, Bytes: top.Bytes},
-		Changed: t.first || top.Object.Sum != t.top.Object.Sum,
-		Left:    w.left, LeftOut: w.leftOut,
-	}
-	t.top, t.tree = top, taken.Tree
-	taken.Packs = t.newPacks()
-	t.first = false
-	return taken, nil
-}
-
-// newPacks returns the packs that Take has not returned yet.
-func (t *Tracker) newPacks() (refs []openmanus.Ref) {
-	add := func(ref openmanus.Ref) {
-		if !t.known[ref] {
-			t.known[ref] = true
-			refs = append(refs, ref)
-		}
-	}
-	for _, ref := range t.pack.take() {
-		add(ref)
-	}
-	if t.first {
-		t.top.packs(add)
-	}
-	return refs
 }
 
 // packs calls add with the packs that the directory needs.
@@ -196,12 +143,16 @@ func (t *Tracker) forgetUnstored() {
 // A walk is one Take.
 type walk struct {
 	t       *Tracker
+	h       *History
 	ctx     context.Context
 	now     time.Time
 	mount   uint64 // the device of the directory
 	names   int
 	left    []Left
 	leftOut int
+
+	held  map[openmanus.Ref]bool // packs that are kept for what refers to them now, or that are gone (false)
+	packs []openmanus.Ref        // those that are, in order
 }
 
 func (w *walk) device(root *os.Root) (uint64, error) {
@@ -295,9 +246,14 @@ func readNames(root *os.Root) ([]string, error) {
 	return names, err
 }
 
-// settles is how long after a change of a file another one may leave its times as
-// they are: clocks of file systems are coarse.
-const settles = 50 * time.Millisecond
+// settles returns for how long after a change of a file another one may leave its
+// times as they are: clocks of file systems are coarse, some count seconds.
+func settles(changed time.Time) time.Duration {
+	if changed.Nanosecond() == 0 {
+		return 2 * time.Second
+	}
+	return 50 * time.Millisecond
+}
 
 // item returns the entry of a name: before itself, if it has not changed, or nil if
 // there is no such name any more.
@@ -317,7 +273,8 @@ func (w *walk) item(root *os.Root, full, base string, before *item, built bool) 
 	if before != nil && before.Stamp == st && !before.Fresh {
 		return before, nil
 	}
-	it := &item{Stamp: st, Fresh: st.changed().Add(settles).After(w.now), Entry: Entry{
+	changed := st.changed()
+	it := &item{Stamp: st, Fresh: changed.Add(settles(changed)).After(w.now), Entry: Entry{
 		Name: base, Mode: info.Mode() & modeBits, Owner: st.owner(),
 	}}
 	switch {
@@ -327,22 +284,22 @@ func (w *walk) item(root *os.Root, full, base string, before *item, built bool) 
 			return nil, ignoreGone(err)
 		}
 	case info.Mode().IsRegular():
-		it.Kind, it.Size, it.ModTime, it.Sparse = File, info.Size(), info.ModTime(), st.sparse()
+		it.Kind, it.Size, it.ModTime, it.Sparse = File, info.Size(), info.ModTime(), sparse(info)
 		if err := w.content(root, base, it, built); err != nil {
 			return nil, ignoreGone(err)
 		}
 	default:
 		it.Kind = Device
 	}
-	if before != nil && before.Stamp == st && before.Fresh && !it.Fresh && before.Entry.equal(&it.Entry) {
-		before.Fresh = false // of a settled file that nobody else looks at yet
+	if before != nil && before.Entry.equal(&it.Entry) {
+		before.Stamp, before.Fresh = it.Stamp, it.Fresh // what was stored is what there is
 		return before, nil
 	}
 	return it, nil
 }
 
 func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errStore) {
 		return nil
 	}
 	return err
@@ -357,7 +314,9 @@ func reason(err error) string {
 }
 
 // subdir returns the entry of a directory.
-func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st stamp, before *item, built bool) (*item, error) {
+func (w *walk) subdir(
+	root *os.Root, full, base string, info fs.FileInfo, st stamp, before *item, built bool,
+) (*item, error) {
 	it := &item{Stamp: st, Entry: Entry{
 		Name: base, Kind: Dir, Mode: info.Mode() & modeBits, ModTime: info.ModTime(), Owner: st.owner(),
 	}}
@@ -387,6 +346,9 @@ func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st sta
 	}
 	it.Dir, err = w.dir(sub, full, old, built)
 	if p := (*fs.PathError)(nil); errors.As(err, &p) && p.Path == full {
+		if errors.Is(err, fs.ErrNotExist) { // it was removed in the meantime
+			return nil, nil
+		}
 		it.Left = reason(err)
 		return it, nil
 	}
@@ -403,7 +365,8 @@ func (w *walk) subdir(root *os.Root, full, base string, info fs.FileInfo, st sta
 // equal reports whether both entries are the same in everything.
 func (e *Entry) equal(o *Entry) bool {
 	same := e.Kind == o.Kind && e.Mode == o.Mode && e.Size == o.Size && e.Target == o.Target &&
-		e.Sparse == o.Sparse && e.Left == o.Left && e.ModTime.Equal(o.ModTime)
+		e.Sparse == o.Sparse && e.Left == o.Left && e.ModTime.Equal(o.ModTime) &&
+		reflect.DeepEqual(e.Owner, o.Owner) && maps.EqualFunc(e.Attrs, o.Attrs, bytes.Equal)
 	if e.Content == nil || o.Content == nil {
 		return same && e.Content == o.Content
 	}
@@ -413,16 +376,16 @@ func (e *Entry) equal(o *Entry) bool {
 // content stores the content of a file.
 func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 	t := w.t
-	limit, rest := t.o.MaxFile, t.o.MaxTotal-t.spent[0]
+	limit, rest := t.o.MaxFile, t.o.MaxTotal-t.spent.All
 	if built {
-		limit, rest = min(limit, t.o.MaxBuilt), min(rest, t.o.MaxBuiltTotal-t.spent[1])
+		limit, rest = min(limit, t.o.MaxBuilt), min(rest, t.o.MaxBuiltTotal-t.spent.Built)
 	}
 	switch {
 	case it.Size > limit:
 		it.Left = fmt.Sprintf("it has %d bytes, more than the limit of %d", it.Size, limit)
 		return nil
 	case it.Size > rest:
-		it.Left = "the limit of what is kept is reached"
+		it.Left, it.Fresh = "the limit of what is kept in a day is reached", true // another day it is not
 		return nil
 	}
 	f, err := root.OpenFile(base, os.O_RDONLY|regular.Nonblock, 0)
@@ -430,7 +393,7 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 		return err
 	}
 	if err != nil {
-		it.Left = reason(err)
+		it.Left, it.Fresh = reason(err), true
 		return nil
 	}
 	defer f.Close()
@@ -448,9 +411,9 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 		it.Left, it.Fresh = reason(err), true
 		return nil
 	}
-	t.spent[0] += stored
+	t.spent.All += stored
 	if built {
-		t.spent[1] += stored
+		t.spent.Built += stored
 	}
 	it.Fresh = it.Fresh || stampOf(info) != it.Stamp || o.Size != it.Size
 	it.Content, it.Size = o, o.Size
@@ -515,8 +478,8 @@ func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error
 // piece stores data, unless it is stored.
 func (w *walk) piece(data []byte) (*Object, bool, error) {
 	sum := sumOf(data)
-	if o := w.t.have[sum]; o != nil {
-		return o, false, nil
+	if o, err := w.stored(sum); o != nil || err != nil {
+		return o, false, err
 	}
 	if err := w.t.pack.room(w.ctx); err != nil {
 		return nil, false, fmt.Errorf("%w: %w", errStore, err)
@@ -556,11 +519,11 @@ func (w *walk) store(n *node) error {
 // storeList stores a list, unless it is stored.
 func (w *walk) storeList(entries []*Entry, pages []*Object) (*Object, error) {
 	if err := w.t.pack.room(w.ctx); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errStore, err)
 	}
 	data, sum := encodeList(entries, pages)
-	if o := w.t.have[sum]; o != nil {
-		return o, nil
+	if o, err := w.stored(sum); o != nil || err != nil {
+		return o, err
 	}
 	o := &Object{Sum: sum, Size: int64(len(data))}
 	for chunk := range slices.Chunk(data, maxFrame) {

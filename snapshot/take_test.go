@@ -254,7 +254,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	want := []Left{
 		{"large", "it has 1001 bytes, more than the limit of 1000"},
 		{"node_modules/a", "it has 11 bytes, more than the limit of 10"},
-		{"node_modules/c", "the limit of what is kept is reached"},
+		{"node_modules/c", "the limit of what is kept in a day is reached"},
 	}
 	if !reflect.DeepEqual(taken.Left, want) || taken.LeftOut != 3 {
 		t.Errorf("left out: %v", taken.Left)
@@ -318,6 +318,84 @@ func TestSaveAndLoad(t *testing.T) {
 	for n := range b.Len() {
 		if err := other.Load(t.Context(), bytes.NewReader(b.Bytes()[:n])); err == nil {
 			t.Fatalf("%d bytes of %d are enough", n, b.Len())
+		}
+	}
+}
+
+// lossy are blobs of which some were deleted.
+type lossy struct {
+	openmanus.Blobs
+	gone map[openmanus.Ref]bool
+}
+
+func (l *lossy) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
+	ref, err := l.Blobs.Put(ctx, data)
+	delete(l.gone, ref)
+	return ref, err
+}
+
+func (l *lossy) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {
+	if l.gone[ref] {
+		return nil, fs.ErrNotExist
+	}
+	return l.Blobs.Get(ctx, ref)
+}
+
+// Two sessions in one directory: each history names all packs that its trees need, and
+// packs that were deleted with another session are stored again.
+func TestHistoriesShareATracker(t *testing.T) {
+	p := newPlace(t, Options{})
+	blobs := &lossy{Blobs: p.blobs, gone: make(map[openmanus.Ref]bool)}
+	p.reader = NewReader(blobs)
+	var err error
+	if p.tracker, err = NewTracker(p.root, blobs, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	p.write("a", "one")
+	needs := func(tree Tree) (refs []openmanus.Ref) {
+		p.tracker.top.packs(func(ref openmanus.Ref) {
+			if !slices.Contains(refs, ref) {
+				refs = append(refs, ref)
+			}
+		})
+		return refs
+	}
+	histories := []*History{p.tracker.After(Tree{}), p.tracker.After(Tree{})}
+	kept := make([][]openmanus.Ref, 2)
+	for i := range 10 {
+		p.write("b", fmt.Sprint("two", i%3))
+		p.write(fmt.Sprint("d/", i%4), "three")
+		h := i / 2 % 2
+		taken, err := histories[h].Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[h] = append(kept[h], taken.Packs...)
+		for _, ref := range needs(taken.Tree) {
+			if !slices.Contains(kept[h], ref) {
+				t.Errorf("snapshot %d: history %d has not %s", i, h, ref)
+			}
+		}
+		again, err := histories[h].Take(t.Context())
+		if err != nil || again.Changed || len(again.Packs) > 0 {
+			t.Errorf("nothing changed, but %+v, %v", again, err)
+		}
+	}
+	first := p.tracker.Tree()
+	for _, ref := range needs(first) {
+		blobs.gone[ref] = true
+	}
+	if _, err := NewReader(blobs).Lookup(t.Context(), first, "a"); !errors.Is(err, ErrGone) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("packs are gone: %v", err)
+	}
+	p.write("c", "three") // which has the content of others
+	taken, err := p.tracker.After(Tree{}).Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a": "one", "b": "two0", "c": "three", "d/1": "three"} {
+		if got := p.cat(taken.Tree, name); got != want {
+			t.Errorf("%s: %s", name, got)
 		}
 	}
 }

@@ -275,6 +275,22 @@ func (db *DB) Put(ctx context.Context, data []byte) (openmanus.Ref, error) {
 	return ref, nil
 }
 
+// Hold keeps a blob as Put does, for an event that is about to refer to it. The error is
+// [fs.ErrNotExist] if there is no such blob.
+func (db *DB) Hold(ctx context.Context, ref openmanus.Ref) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	name, err := db.blobs.link(ref)
+	if err == nil {
+		err = db.blobs.addPin(ref, name)
+	}
+	if err != nil {
+		return fmt.Errorf("keep blob %s: %w", ref, err)
+	}
+	return nil
+}
+
 // Get implements [openmanus.Blobs]. The end of a damaged blob is an error
 // instead of [io.EOF].
 func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {

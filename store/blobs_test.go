@@ -106,6 +106,32 @@ func TestPutBlobSurvivesDeletionOfItsLastReference(t *testing.T) {
 
 // TestBlobsSurviveConcurrentDeletes puts the same content again and again in
 // sessions that are deleted at the same time.
+// A blob that is held stays when the session that refers to it is deleted, also by
+// another process, until an event of another one refers to it.
+func TestHeldBlobSurvivesDeletionOfItsLastReference(t *testing.T) {
+	dir := t.TempDir()
+	db, other := open(t, dir, nil), open(t, dir, nil)
+	add(t, other, "one", openmanus.Opened{})
+	ref := put(t, other, "output")
+	add(t, other, "one", openmanus.CallDone{Call: "1", Whole: ref})
+	if err := db.Hold(t.Context(), ref); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Delete(t.Context(), "one"); err != nil {
+		t.Fatal(err)
+	}
+	add(t, db, "two", openmanus.Opened{}, openmanus.CallDone{Call: "1", Whole: ref})
+	if !has(t, other, ref) {
+		t.Error("the blob is gone")
+	}
+	if err := other.Delete(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Hold(t.Context(), ref); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a blob that was deleted: %v", err)
+	}
+}
+
 func TestBlobsSurviveConcurrentDeletes(t *testing.T) {
 	dir := t.TempDir()
 	text := big("everybody says this")
