@@ -1,8 +1,8 @@
 # Thin targets: what they do stands in scripts/ and in Go.
 .PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient tasks pdfcorpus soak live clean
 
-build: ## bin/openmanus
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus ./cmd/openmanus
+build: ## bin/openmanus; symbols for debuggers, which -s -w would drop, are not made: that is a seventh of the time
+	CGO_ENABLED=0 go build -trimpath -gcflags all=-dwarf=false -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus ./cmd/openmanus
 
 run: build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"
