@@ -10,6 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -27,7 +28,7 @@ type app struct {
 func (t *terminal) host() host.Env {
 	e := host.Env{
 		Lookup: t.env, Dir: t.dir, Version: thisBuild().Version,
-		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", plain(text)) },
+		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", clip.Plain(text)) },
 	}
 	if isTerminal(t.err) && isTerminal(t.in) {
 		e.Ask = func(ctx context.Context, question string) (string, error) { return t.ask(ctx, clip.Visible(question)) }
@@ -38,7 +39,7 @@ func (t *terminal) host() host.Env {
 
 // showLink shows the user where to sign in to an MCP server.
 func (t *terminal) showLink(server, link string) {
-	fmt.Fprintf(t.err, "openmanus: mcp: %s wants you to sign in. Open this page:\n  %s\n", plain(server), plain(link))
+	fmt.Fprintf(t.err, "openmanus: mcp: %s wants you to sign in. Open this page:\n  %s\n", clip.Plain(server), clip.Plain(link))
 }
 
 // sources returns where the configuration comes from. flags are by the names
@@ -96,9 +97,8 @@ func (a *app) find(ctx context.Context, id string) (string, error) {
 }
 
 // style returns how text looks on standard error.
-func (a *app) style() style {
-	none, _ := a.t.env("NO_COLOR")
-	return style{on: isTerminal(a.t.err) && none == "" && !a.globals.NoColor}
+func (a *app) style() linemode.Style {
+	return a.t.styleOf(a.t.err, a.globals)
 }
 
 // abs makes a path that was given on the command line absolute.

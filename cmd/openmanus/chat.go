@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -75,7 +76,7 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		}
 		defer rl.Close()
 		ch.lines = rl
-		fmt.Fprintln(t.err, a.style().dim("OpenManus. /help lists the commands; Ctrl-D leaves."))
+		fmt.Fprintln(t.err, a.style().Dim("OpenManus. /help lists the commands; Ctrl-D leaves."))
 	}
 	return ch.talk(ctx)
 }
@@ -88,7 +89,7 @@ func (c *chat) talk(ctx context.Context) error {
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt):
 			if c.id != "" {
-				fmt.Fprintln(c.t.err, c.style().dim("· continue with: openmanus chat --session "+c.id))
+				fmt.Fprintln(c.t.err, c.style().Dim("· continue with: openmanus chat --session "+c.id))
 			}
 			return nil
 		case err != nil:
@@ -108,7 +109,7 @@ func (c *chat) talk(ctx context.Context) error {
 			return err // left by a second Ctrl-C
 		}
 		if e := (exit{}); err != nil && !(errors.As(err, &e) && e.err == nil) {
-			fmt.Fprintln(c.t.err, c.style().red("! ")+plain(err.Error()))
+			fmt.Fprintln(c.t.err, c.style().Red("! ")+clip.Plain(err.Error()))
 		}
 	}
 }
@@ -117,7 +118,7 @@ func (c *chat) talk(ctx context.Context) error {
 // between two lines """ are one request.
 func (c *chat) read() (string, error) {
 	var b strings.Builder
-	c.lines.SetPrompt(c.style().bold("> "))
+	c.lines.SetPrompt(c.style().Bold("> "))
 	block := false
 	for {
 		line, err := c.lines.ReadLine()
@@ -137,7 +138,7 @@ func (c *chat) read() (string, error) {
 		default:
 			return strings.TrimSpace(b.String() + line), nil
 		}
-		c.lines.SetPrompt(c.style().dim("… "))
+		c.lines.SetPrompt(c.style().Dim("… "))
 	}
 }
 
@@ -180,7 +181,7 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	}
 	defer d.Close()
 	d.from = s.Seq
-	d.print.goOn(s)
+	d.print.GoOn(s)
 	if _, err := c.db.Append(ctx, c.id, bodies...); err != nil {
 		return err
 	}
@@ -193,20 +194,20 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	if d.person != nil {
 		d.person.ask = c.answer
 	}
-	d.print.stopped = "; /retry goes on"
+	d.print.OnStop("; /retry goes on")
 	s, err := d.once(ctx)
 	if err != nil {
 		return err
 	}
-	shown := d.print.flush()
+	shown := d.print.Flush()
 	if s.Answer != "" && s.Answer != shown {
-		fmt.Fprintln(c.t.out, plain(s.Answer))
+		fmt.Fprintln(c.t.out, clip.Plain(s.Answer))
 	}
 	switch {
 	case s.Status() == openmanus.Finished:
 	case s.Outcome.Reason == openmanus.ByPerson:
 		return exit{code: exitInterrupted, reported: true} // the remark about it says how to go on
-	case d.print.hasShown(s.Outcome.Error):
+	case d.print.HasShown(s.Outcome.Error):
 		return exit{code: code(s, d.waiting), err: errors.New("/retry asks again"), reported: true}
 	default:
 		return exit{code: code(s, d.waiting), err: errors.New(describe(s, d.waiting) + ": " + s.Outcome.Error + " (/retry goes on)"), reported: true}
@@ -333,7 +334,7 @@ func (c *chat) fork(ctx context.Context, seq int64) error {
 	if err := journal.Fork(ctx, c.db, c.id, seq, to); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.t.err, c.style().dim(fmt.Sprintf("· in the new session %s; %s stays unchanged", to, c.id)))
+	fmt.Fprintln(c.t.err, c.style().Dim(fmt.Sprintf("· in the new session %s; %s stays unchanged", to, c.id)))
 	c.id = to
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -58,9 +59,9 @@ func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals) e
 	line := cli.New("openmanus", about, new(commands))
 	values := func(v *cli.Value) []cli.Candidate { return t.valuesOf(ctx, g, v) }
 	for _, found := range line.Complete(c.Words, values) {
-		text := oneLine(found.Text, 200)
+		text := linemode.OneLine(found.Text, 200)
 		if found.Help != "" {
-			text += "\t" + oneLine(found.Help, 100)
+			text += "\t" + linemode.OneLine(found.Help, 100)
 		}
 		if _, err := fmt.Fprintln(t.out, text); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/store"
 	"github.com/openmanus-go/openmanus/workspace"
@@ -106,21 +107,21 @@ func (t *terminal) printFindings(g *globals, found []doctor.Finding) error {
 	s := t.style(g)
 	width := 0
 	for _, f := range found {
-		width = max(width, columns(f.Name))
+		width = max(width, clip.Width(f.Name))
 	}
 	var b strings.Builder
 	for _, f := range found {
-		mark := s.mark("ok     ")
+		mark := s.Mark("ok     ")
 		switch f.State {
 		case doctor.Warn:
-			mark = s.bold("warn   ")
+			mark = s.Bold("warn   ")
 		case doctor.Missing:
-			mark = s.red("missing")
+			mark = s.Red("missing")
 		}
 		below := "\n" + strings.Repeat(" ", len("missing")+2+width+2)
-		fmt.Fprintf(&b, "%s  %-*s  %s\n", mark, width, f.Name, strings.ReplaceAll(plain(f.Detail), "\n", below))
+		fmt.Fprintf(&b, "%s  %-*s  %s\n", mark, width, f.Name, strings.ReplaceAll(clip.Plain(f.Detail), "\n", below))
 		if f.Remedy != "" {
-			fmt.Fprintf(&b, "%s%s\n", below[1:], s.dim("→ "+strings.ReplaceAll(plain(f.Remedy), "\n", below+"  ")))
+			fmt.Fprintf(&b, "%s%s\n", below[1:], s.Dim("→ "+strings.ReplaceAll(clip.Plain(f.Remedy), "\n", below+"  ")))
 		}
 	}
 	_, err := io.WriteString(t.out, b.String())

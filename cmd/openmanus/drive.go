@@ -16,6 +16,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -26,7 +27,7 @@ type drive struct {
 	shown
 	passing bool // the session is temporary: do not say how to continue it
 	id      string
-	print   *printer
+	print   *linemode.Printer
 	root    *os.Root
 	files   fs.FS // of root
 	before  host.Scan
@@ -49,16 +50,16 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 		return nil, usage(fmt.Errorf("the workspace %s cannot be opened: %w; make it, or name another with --workspace", dir, errors.Unwrap(err)))
 	}
 	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{}), asks: make(chan struct{}, 1)}
-	d.print = newPrinter(a.t.err, a.style(), s.Quiet)
+	d.print = linemode.New(a.t.err, linemode.Options{Style: a.style(), Quiet: s.Quiet, Width: a.t.statusWidth()})
 	d.plan = &planView{print: d.print, mute: true}
 	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
 		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
 	}
 	a.OnRetry = func(err error, wait time.Duration) {
-		d.print.remark("the model did not answer (%v); trying again in %s", err, wait.Round(100*time.Millisecond))
+		d.print.Remark("the model did not answer (%v); trying again in %s", err, wait.Round(100*time.Millisecond))
 	}
-	a.OnFailover = func(err error, to string) { d.print.remark("the model failed (%v); asking %s instead", err, to) }
+	a.OnFailover = func(err error, to string) { d.print.Remark("the model failed (%v); asking %s instead", err, to) }
 	return d, nil
 }
 
@@ -113,7 +114,7 @@ func (d *drive) once(ctx context.Context) (*openmanus.State, error) {
 	unwatch()
 	watching.Wait()
 	if err = errors.Join(err, watchErr); err != nil {
-		d.print.flush()
+		d.print.Flush()
 		return nil, d.failure(err)
 	}
 	return s, nil
@@ -168,6 +169,7 @@ func (d *drive) untilDone(ctx context.Context) (*openmanus.State, error) {
 func (d *drive) wake(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer d.print.Working()()
 	done := make(chan error, 1)
 	go func() { done <- d.Local.Wake(ctx, d.id) }()
 	for {
@@ -215,7 +217,7 @@ func (d *drive) showEvents(ctx context.Context) error {
 				return err
 			}
 		}
-		d.print.event(ev)
+		d.print.Event(ev)
 		if d.plan != nil {
 			d.plan.event(ev)
 		}
@@ -266,7 +268,7 @@ func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop f
 				}
 				// The session may have ended on its own: then there is
 				// nothing to interrupt, and the error says so.
-				if _, err := d.db.Append(ctx, d.id, openmanus.Interrupted{ID: ids.New(), Said: d.print.soFar()}); err != nil {
+				if _, err := d.db.Append(ctx, d.id, openmanus.Interrupted{ID: ids.New(), Said: d.print.SoFar()}); err != nil {
 					cancel()
 				}
 			case <-done:

@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
 
@@ -106,7 +107,7 @@ func (c *approvalsForgetCmd) Run(_ context.Context, t *terminal, _ *globals) err
 		if err := m.Forget(d); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(t.out, plain(fmt.Sprintf("forgot %.*s: %s %s", shortKey, d.Key, d.Tool, d.What))); err != nil {
+		if _, err := fmt.Fprintln(t.out, clip.Plain(fmt.Sprintf("forgot %.*s: %s %s", shortKey, d.Key, d.Tool, d.What))); err != nil {
 			return err
 		}
 	}
@@ -159,6 +160,6 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	if err := t.host().Memory().Remember(d); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.out, "%s is trusted with its present content\n", plain(file))
+	_, err = fmt.Fprintf(t.out, "%s is trusted with its present content\n", clip.Plain(file))
 	return err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/sandbox"
 )
 
@@ -138,7 +139,7 @@ func Main(ctx context.Context, args []string, t *terminal) int {
 	line := cli.New("openmanus", about, &all)
 	named, err := line.Parse(spelled(args))
 	if errors.Is(err, cli.ErrHelp) {
-		return t.report(named.WriteHelp(t.out, min(t.columns(), 100)))
+		return t.report(named.WriteHelp(t.out, min(columns(t.out), 100)))
 	}
 	if p := (*cli.Phrase)(nil); errors.As(err, &p) && named.Parent == nil {
 		fmt.Fprintf(t.err, "openmanus: %q is no command; did you mean: openmanus run %s\n", p.Text, strconv.Quote(p.Text))
@@ -189,6 +190,6 @@ func (t *terminal) report(err error) int {
 			return code
 		}
 	}
-	fmt.Fprintf(t.err, "openmanus: %s\n", plain(err.Error()))
+	fmt.Fprintf(t.err, "openmanus: %s\n", clip.Plain(err.Error()))
 	return code
 }

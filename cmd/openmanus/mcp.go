@@ -106,13 +106,13 @@ func (c *mcpAddCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err := host.Approvals(cfg).Approve(host.ServerConfig(s)); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, plain(host.ServerConfig(s).Shown()))
+	fmt.Fprintf(t.out, "Added to %s and approved: %s\n", path, clip.Plain(host.ServerConfig(s).Shown()))
 	st, err := t.try(ctx, cfg, s, nil)
 	if err != nil {
 		return err
 	}
 	if st.Err != nil {
-		fmt.Fprintf(t.err, "openmanus: warning: it cannot be used yet: %s\n", plain(st.Err.Error()))
+		fmt.Fprintf(t.err, "openmanus: warning: it cannot be used yet: %s\n", clip.Plain(st.Err.Error()))
 		return nil
 	}
 	fmt.Fprintf(t.out, "It has %s.\n", clip.Count(len(st.Tools), "tool"))
@@ -272,7 +272,7 @@ func (c *mcpTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	sc := host.ServerConfig(s)
 	if ok, err := host.Approvals(cfg).Approved(sc.ID); err != nil || s.Found && !ok {
-		return errors.Join(err, usage(fmt.Errorf("%s was found in %s and is not approved: openmanus mcp approve %s\n  %s", s.Name, s.Source, s.Name, plain(sc.Shown()))))
+		return errors.Join(err, usage(fmt.Errorf("%s was found in %s and is not approved: openmanus mcp approve %s\n  %s", s.Name, s.Source, s.Name, clip.Plain(sc.Shown()))))
 	}
 	st, err := t.try(ctx, cfg, s, nil)
 	if err != nil {
@@ -288,9 +288,9 @@ func (c *mcpTestCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		tb.add(tool.Name, map[bool]string{true: "held", false: "offered"}[tool.Held != ""], firstLine(tool.Description))
 	}
 	if !c.JSON {
-		fmt.Fprintf(t.err, "%s: connected in %s to %s, which speaks MCP %s\n", plain(s.Name), st.Took.Round(time.Millisecond), plain(st.Software), plain(st.Protocol))
+		fmt.Fprintf(t.err, "%s: connected in %s to %s, which speaks MCP %s\n", clip.Plain(s.Name), st.Took.Round(time.Millisecond), clip.Plain(st.Software), clip.Plain(st.Protocol))
 		for _, n := range st.Notes {
-			fmt.Fprintf(t.err, "  %s\n", plain(n))
+			fmt.Fprintf(t.err, "  %s\n", clip.Plain(n))
 		}
 	}
 	return c.print(t, g, seen, tb, "It has no tools.")
@@ -309,7 +309,7 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 		return err
 	}
 	sc := host.ServerConfig(s)
-	fmt.Fprintf(t.out, "%s: %s\n", plain(s.Name), plain(sc.Shown()))
+	fmt.Fprintf(t.out, "%s: %s\n", clip.Plain(s.Name), clip.Plain(sc.Shown()))
 	known := host.Approvals(cfg)
 	if ok, err := known.Approved(sc.ID); err != nil {
 		return err
@@ -330,7 +330,7 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 		return fmt.Errorf("the server is approved, but its tools could not be listed: %w", st.Err)
 	}
 	for _, tool := range held {
-		fmt.Fprintf(t.out, "  %s: %s. Now:\n    %s\n", plain(tool.Name), plain(tool.Held), strings.ReplaceAll(plain(tool.Description), "\n", "\n    "))
+		fmt.Fprintf(t.out, "  %s: %s. Now:\n    %s\n", clip.Plain(tool.Name), clip.Plain(tool.Held), strings.ReplaceAll(clip.Plain(tool.Description), "\n", "\n    "))
 	}
 	_, err = fmt.Fprintf(t.out, "Approved, with its %s as now offered.\n", clip.Count(len(st.Tools), "tool"))
 	return err
@@ -356,12 +356,12 @@ func (c *mcpRemoveCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	if s.Found || s.Source.Name == cfg.MCP.File {
-		_, err := fmt.Fprintf(t.out, "What was approved for %s is forgotten. It stands in %s, which is not ours to change.\n", plain(s.Name), s.Source)
+		_, err := fmt.Fprintf(t.out, "What was approved for %s is forgotten. It stands in %s, which is not ours to change.\n", clip.Plain(s.Name), s.Source)
 		return err
 	}
 	if err := config.RemoveMCP(s.Source.Name, s.Name); err != nil {
 		return usage(err)
 	}
-	_, err = fmt.Fprintf(t.out, "Removed %s from %s.\n", plain(s.Name), s.Source.Name)
+	_, err = fmt.Fprintf(t.out, "Removed %s from %s.\n", clip.Plain(s.Name), s.Source.Name)
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // modelsCmd is openmanus models.
@@ -64,17 +65,17 @@ func (c *modelsListCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	}
 	empty := "No model is configured."
 	if none != nil {
-		empty = plain(none.Error())
+		empty = clip.Plain(none.Error())
 	}
 	if err := c.print(t, g, infos, tb, empty); err != nil || c.JSON {
 		return err
 	}
 	for _, in := range infos {
 		for _, n := range in.Notes {
-			fmt.Fprintf(t.err, "· %s: %s\n", in.Name, plain(n))
+			fmt.Fprintf(t.err, "· %s: %s\n", in.Name, clip.Plain(n))
 		}
 		if in.Error != "" {
-			fmt.Fprintf(t.err, "! %s: %s\n", in.Name, plain(in.Error))
+			fmt.Fprintf(t.err, "! %s: %s\n", in.Name, clip.Plain(in.Error))
 		}
 	}
 	return nil

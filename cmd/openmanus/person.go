@@ -14,12 +14,15 @@ import (
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/run"
 )
 
 // A person puts questions to the user at the terminal.
 type person struct {
-	print *printer
+	print *linemode.Printer
 	ask   func(ctx context.Context, prompt string) (string, error) // io.EOF: they left
 	all   map[string]bool                                          // the sessions in which they allowed everything
 }
@@ -62,12 +65,12 @@ type lineRead struct {
 // decide puts questions to the user and appends the answers. It returns early if
 // a question was answered elsewhere or the user has left.
 func (d *drive) decide(ctx context.Context, qs []run.Question) error {
-	defer d.print.release()
+	defer d.print.Release()
 	for _, q := range qs {
 		waiting, cancel := d.untilMoved(ctx, q)
-		d.print.hold()
+		d.print.Hold()
 		body, err := d.person.consider(waiting, q, summary.Asker(d.id, q))
-		d.print.release()
+		d.print.Release()
 		moved := context.Cause(waiting) == errMoved
 		cancel()
 		if errors.Is(err, io.EOF) {
@@ -129,7 +132,7 @@ func (p *person) consider(ctx context.Context, w run.Question, who string) (open
 	if q.Kind == openmanus.AskRuling {
 		return p.rule(ctx, w, who, q)
 	}
-	p.print.question("%s%s", above(who), q.Question)
+	p.print.Question("%s%s", above(who), q.Question)
 	for {
 		text, err := p.ask(ctx, "> ")
 		if err != nil {
@@ -138,7 +141,7 @@ func (p *person) consider(ctx context.Context, w run.Question, who string) (open
 		a := openmanus.Answered{Call: c.ID, N: q.N, Text: text, By: "person"}
 		if len(q.Schema) > 0 {
 			if !json.Valid([]byte(text)) {
-				p.print.question("the answer must be JSON that fits %s", q.Schema)
+				p.print.Question("the answer must be JSON that fits %s", q.Schema)
 				continue
 			}
 			a.Data = json.RawMessage(text)
@@ -157,22 +160,22 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 		r.Allow = true
 		return r, nil
 	}
-	p.print.question("%s%s", above(who), q.Question)
+	p.print.Question("%s%s", above(who), q.Question)
 	if q.Shown != "" {
-		p.print.block(strings.TrimRight(q.Shown, "\n"))
+		p.print.Block(strings.TrimRight(q.Shown, "\n"))
 	} else {
-		p.print.block(host.ReadableArguments(c.Arguments()))
+		p.print.Block(gist.Arguments(c.Arguments()))
 	}
 	prompt, lasting := "  [y]es, [n]o, [a]ll in this session, or say what to do instead: ", host.Rememberable(w.State, c)
 	switch {
 	case once && q.Scope != "":
-		prompt = "  [y]es, this once, [s]ession: always allow " + plain(q.Scope) + " in this session, [n]o, or say what to do instead: "
+		prompt = "  [y]es, this once, [s]ession: always allow " + clip.Plain(q.Scope) + " in this session, [n]o, or say what to do instead: "
 	case once:
 		prompt = "  [y]es, this once, [n]o, or say what to do instead: "
 	case lasting:
 		prompt = "  [y]es, [n]o, [always] or [never] this very call, [a]ll in this session, or say what to do instead: "
 	case q.Scope != "":
-		prompt = "  [y]es, [n]o, [s]ite: everything that " + plain(c.Name) + " does on " + plain(q.Scope) +
+		prompt = "  [y]es, [n]o, [s]ite: everything that " + clip.Plain(c.Name) + " does on " + clip.Plain(q.Scope) +
 			" in this session, [a]ll in this session, or say what to do instead: "
 	}
 	for {
@@ -187,13 +190,13 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 			r.Allow = true
 		case "a", "all":
 			if once {
-				p.print.question("%s", eachTime(q.Rule))
+				p.print.Question("%s", eachTime(q.Rule))
 				continue
 			}
 			p.all[w.Session], r.Allow = true, true
 		case "s", "site", "session":
 			if q.Scope == "" {
-				p.print.question("this call cannot be allowed for the session")
+				p.print.Question("this call cannot be allowed for the session")
 				continue
 			}
 			r.Allow, r.Scope = true, q.Scope
@@ -201,11 +204,11 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 			r.Reason = "the person said no"
 		case "always", "never":
 			if once {
-				p.print.question("%s", eachTime(q.Rule))
+				p.print.Question("%s", eachTime(q.Rule))
 				continue
 			}
 			if !lasting {
-				p.print.question(notLasting)
+				p.print.Question(notLasting)
 				continue
 			}
 			r.Rule, r.Allow = forGood, word == "always"

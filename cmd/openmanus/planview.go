@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -13,6 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -20,7 +20,7 @@ import (
 // A planView prints a plan while it is carried out: all of it when its steps
 // change, and a step when its status changes.
 type planView struct {
-	print *printer
+	print *linemode.Printer
 	mute  bool // events are from before this run and are not printed
 
 	mu   sync.Mutex
@@ -84,7 +84,7 @@ func (d *drive) drawPlan(ctx context.Context) error {
 	}
 	d.plan.mute = false
 	if p := d.plan.last; p != nil {
-		d.print.plan(p.Title, p.Steps, d.plan.first())
+		d.print.Plan(p.Title, p.Steps, d.plan.first())
 	}
 	return nil
 }
@@ -101,28 +101,21 @@ func (v *planView) event(ev openmanus.Event) {
 	if p == nil {
 		return
 	}
-	v.print.planned()
+	v.print.Plans()
 	was := v.last
 	v.last = p
 	if v.mute {
 		return
 	}
 	if was == nil || !sameSteps(was, p) {
-		v.print.plan(p.Title, p.Steps, v.first())
+		v.print.Plan(p.Title, p.Steps, v.first())
 		return
 	}
 	for i, st := range p.Steps {
 		if st.Status != was.Steps[i].Status {
-			v.print.plan("", p.Steps[i:i+1], v.first()+i)
+			v.print.Plan("", p.Steps[i:i+1], v.first()+i)
 		}
 	}
-}
-
-// planned makes the printer leave out delegations, which the plan shows.
-func (p *printer) planned() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.plans = true
 }
 
 func sameSteps(a, b *tools.Plan) bool {
@@ -137,54 +130,12 @@ func sameSteps(a, b *tools.Plan) bool {
 	return true
 }
 
-// plan prints steps of a plan with their marks. from is the number of the first.
-func (p *printer) plan(title string, steps []tools.Step, from int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if title != "" {
-		p.line(p.style.bold("Plan: " + plain(oneLine(title, 120))))
-	}
-	for i, st := range steps {
-		mark := st.Status.Mark()
-		switch st.Status {
-		case tools.Blocked:
-			mark = p.style.red(mark)
-		case tools.Completed, tools.InProgress:
-			mark = p.style.mark(mark)
-		}
-		by := ""
-		if st.Agent != "" {
-			by = p.style.dim(" (" + plain(st.Agent) + ")")
-		}
-		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i, oneLine(st.Text, 160), by))
-		if st.Notes != "" {
-			p.line(p.style.dim("         " + oneLine(st.Notes, 200)))
-		}
-	}
-}
-
-// stepNumber matches the number before a step, where models read a plan.
-var stepNumber = regexp.MustCompile(`(?m)^\d+(\. \[.\] )`)
-
-// fromOne returns a plan as models read it, who count steps from 0, with the steps
-// counted from 1, as on the screen.
-func fromOne(plan string) string {
-	return stepNumber.ReplaceAllStringFunc(plan, func(head string) string {
-		number, rest, _ := strings.Cut(head, ".")
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return head
-		}
-		return strconv.Itoa(n+1) + "." + rest
-	})
-}
-
 // shownPlan returns the plan of a session for people.
 func shownPlan(s *openmanus.State, p *tools.Plan) string {
 	if host.SpecOf(s).Name() == host.EvaluateFlow {
 		return p.String() // see planView.first
 	}
-	return fromOne(p.String())
+	return gist.FromOne(p.String())
 }
 
 // planOutcome returns the result of a plan or an evaluation under its heading.

@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 	"golang.org/x/term"
@@ -58,7 +59,7 @@ func (d *drive) report(s *openmanus.State) error {
 	if err != nil {
 		return err
 	}
-	shown := d.print.flush()
+	shown := d.print.Flush()
 	sum := summary.Of(d.id, s, d.waiting, files)
 	sum.Meanwhile = meanwhile
 	models, err := summary.Spent(context.Background(), d.db, d.id) // also if this was interrupted
@@ -140,7 +141,7 @@ func answered(s *openmanus.State) bool {
 // that is a terminal.
 func (d *drive) forOut(answer string) string {
 	if isTerminal(d.t.out) {
-		return plain(answer)
+		return clip.Plain(answer)
 	}
 	return answer
 }
@@ -150,10 +151,10 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 	const most = 20
 	for i, f := range sum.Files {
 		if i == most {
-			d.print.remark("and %s", clip.Count(len(sum.Files)-most, "more file"))
+			d.print.Remark("and %s", clip.Count(len(sum.Files)-most, "more file"))
 			break
 		}
-		d.print.remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
+		d.print.Remark("%-8s %s%s", f.Change, f.Path, sizeOf(f))
 	}
 	if len(sum.Meanwhile) > 0 {
 		var names []string
@@ -163,17 +164,17 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 		if more := len(sum.Meanwhile) - most; more > 0 {
 			names = append(names, fmt.Sprintf("and %d more", more))
 		}
-		d.print.remark("changed in the workspace meanwhile: %s", strings.Join(names, ", "))
+		d.print.Remark("changed in the workspace meanwhile: %s", strings.Join(names, ", "))
 	}
 	if partial {
-		d.print.remark("the workspace is large: not every file was checked for changes")
+		d.print.Remark("the workspace is large: not every file was checked for changes")
 	}
 	for _, m := range sum.Models {
-		d.print.remark("%s: %s", m.Model, m.Usage)
+		d.print.Remark("%s: %s", m.Model, m.Usage)
 	}
-	d.print.remark("%s · %s · %s", describe(s, d.waiting), clip.Count(s.Steps, "step"), sum.Usage)
+	d.print.Remark("%s · %s · %s", describe(s, d.waiting), clip.Count(s.Steps, "step"), sum.Usage)
 	if s.Status() == openmanus.Finished && !d.passing {
-		d.print.remark("continue with: openmanus run --session %s \"…\"", d.id)
+		d.print.Remark("continue with: openmanus run --session %s \"…\"", d.id)
 	}
 }
 
@@ -202,9 +203,9 @@ func (d *drive) explain(s *openmanus.State) error {
 		b.WriteString("input or approval is needed, and no terminal is attached")
 		for _, w := range d.waiting {
 			c, q := w.Call, w.Call.Question()
-			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, oneLine(callLine(c.Call), 100))
+			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, linemode.OneLine(linemode.CallLine(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
-				fmt.Fprintf(&b, "\n    %s", oneLine(q.Question, 200))
+				fmt.Fprintf(&b, "\n    %s", linemode.OneLine(q.Question, 200))
 				if q.Rule == gate.RuleReach && q.Shown != "" { // the whole command, and the reason
 					fmt.Fprintf(&b, "\n%s", indent(clip.Visible(strings.TrimRight(q.Shown, "\n")), "    │ "))
 				}
@@ -219,7 +220,7 @@ func (d *drive) explain(s *openmanus.State) error {
 		if d.onScreen && o.Reason == openmanus.ByAgent {
 			return nil
 		}
-		if d.print.hasShown(o.Error) {
+		if d.print.HasShown(o.Error) {
 			return fmt.Errorf("the session is saved; continue with: openmanus sessions resume %s", d.id)
 		}
 		return fmt.Errorf("%s\nthe session is saved; continue with: openmanus sessions resume %s", o.Error, d.id)

@@ -183,7 +183,7 @@ func (a *app) openSession(ctx context.Context, spec openmanus.Spec, m *openmanus
 	if agent.Sandbox != "" {
 		line += " · sandbox " + agent.Sandbox
 	}
-	d.print.remark("%s", line)
+	d.print.Remark("%s", line)
 	return d, nil
 }
 
@@ -227,7 +227,7 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 	}
 	defer d.Close()
 	d.from = s.Seq
-	d.print.goOn(s)
+	d.print.GoOn(s)
 	if len(bodies) > 0 {
 		if _, err := x.db.Append(ctx, id, bodies...); err != nil {
 			return err

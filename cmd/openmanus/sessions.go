@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -106,13 +108,13 @@ func (x *session) readOnly() error {
 	if x.s.Foreign == "" {
 		return nil
 	}
-	return fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be shown, logged and exported, and goes on with a newer version", x.id, oneLine(x.s.Foreign, 40))
+	return fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be shown, logged and exported, and goes on with a newer version", x.id, linemode.OneLine(x.s.Foreign, 40))
 }
 
 // done prints what happened to standard output, and how to continue to standard
 // error.
 func (x *session) done(format string, a ...any) error {
-	if _, err := fmt.Fprintln(x.t.out, plain(fmt.Sprintf(format, a...))); err != nil {
+	if _, err := fmt.Fprintln(x.t.out, clip.Plain(fmt.Sprintf(format, a...))); err != nil {
 		return err
 	}
 	top, _, _ := strings.Cut(x.id, ".") // sessions below are driven by the one on top
@@ -122,7 +124,7 @@ func (x *session) done(format string, a ...any) error {
 
 // note prints a remark to standard error.
 func (x *session) note(format string, a ...any) {
-	fmt.Fprintln(x.t.err, plain("· "+fmt.Sprintf(format, a...)))
+	fmt.Fprintln(x.t.err, clip.Plain("· "+fmt.Sprintf(format, a...)))
 }
 
 // stands returns how the session stands, in words.

@@ -11,6 +11,8 @@ import (
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/args"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -123,7 +125,7 @@ func whyNotLasting(q openmanus.Asked) string {
 	}
 	text := "this decision cannot be remembered: such a call is asked about in each session"
 	if q.Scope != "" {
-		text += ". --site allows " + plain(q.Scope) + " for the rest of this one"
+		text += ". --site allows " + clip.Plain(q.Scope) + " for the rest of this one"
 	}
 	return text
 }
@@ -163,10 +165,10 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	if r.Input != "" {
 		ran.Input = r.Input
 	}
-	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, callLine(ran)); err != nil || r.Scope == "" {
+	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, linemode.CallLine(ran)); err != nil || r.Scope == "" {
 		return err
 	}
-	return x.done("always allowed for %s in this session: %s", plain(call.Name), plain(r.Scope))
+	return x.done("always allowed for %s in this session: %s", clip.Plain(call.Name), clip.Plain(r.Scope))
 }
 
 // pending returns the call that waits for an answer of the given kind: the one
@@ -215,9 +217,9 @@ func (x *session) otherwise(kind openmanus.AskKind) string {
 		switch q := c.Question(); {
 		case q.Kind == kind:
 		case q.Kind == openmanus.AskRuling:
-			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, plain(c.Name), w.Session, c.ID)
+			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, clip.Plain(c.Name), w.Session, c.ID)
 		default:
-			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, plain(c.Name), oneLine(q.Question, 80), w.Session, c.ID)
+			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, clip.Plain(c.Name), linemode.OneLine(q.Question, 80), w.Session, c.ID)
 		}
 	}
 	return ""
@@ -250,15 +252,15 @@ func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind)
 	waiting := x.qs
 	switch c := x.s.Call(id); {
 	case name == "" && len(waiting) > 0:
-		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, oneLine(id, 40), x.callList(waiting)))
+		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, linemode.OneLine(id, 40), x.callList(waiting)))
 	case name == "":
-		return usage(fmt.Errorf("session %s has no call %q, and nothing waits in it", x.id, oneLine(id, 40)))
+		return usage(fmt.Errorf("session %s has no call %q, and nothing waits in it", x.id, linemode.OneLine(id, 40)))
 	case c != nil && c.Done != nil:
-		return fmt.Errorf("%s (%s) is over: %s", id, plain(name), oneLine(c.Done.Parts.Text(), 100))
+		return fmt.Errorf("%s (%s) is over: %s", id, clip.Plain(name), linemode.OneLine(c.Done.Parts.Text(), 100))
 	case c == nil:
-		return fmt.Errorf("%s (%s) is over", id, plain(name))
+		return fmt.Errorf("%s (%s) is over", id, clip.Plain(name))
 	}
-	return fmt.Errorf("%s (%s) does not wait for %s%s", id, plain(name), words(kind), x.otherwise(kind))
+	return fmt.Errorf("%s (%s) does not wait for %s%s", id, clip.Plain(name), words(kind), x.otherwise(kind))
 }
 
 // settled describes the event that decided a call: by whom, when and how.
@@ -270,9 +272,9 @@ func settled(ev openmanus.Event) string {
 		if b.Allow {
 			verb = "allowed"
 		}
-		return fmt.Sprintf("%s was %s by the %s at %s", b.Call, verb, plain(b.By), at)
+		return fmt.Sprintf("%s was %s by the %s at %s", b.Call, verb, clip.Plain(b.By), at)
 	case openmanus.Answered:
-		return fmt.Sprintf("%s was answered by the %s at %s: %s", b.Call, plain(b.By), at, oneLine(b.Text, 100))
+		return fmt.Sprintf("%s was answered by the %s at %s: %s", b.Call, clip.Plain(b.By), at, linemode.OneLine(b.Text, 100))
 	}
 	return fmt.Sprintf("%s is there since %s", ev.Body.Key(), at)
 }
@@ -286,7 +288,7 @@ func (x *session) callList(qs []run.Question) string {
 		if w.Session != x.id {
 			name = w.Session + " " + name
 		}
-		fmt.Fprintf(&b, "\n  %s  %s  %s", name, plain(w.Call.Name), callLine(w.Call.Call))
+		fmt.Fprintf(&b, "\n  %s  %s  %s", name, clip.Plain(w.Call.Name), linemode.CallLine(w.Call.Call))
 	}
 	return b.String()
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/journal/audit"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -42,7 +44,7 @@ func (c *sessionsAuditCmd) Run(ctx context.Context, t *terminal, g *globals) err
 }
 
 // printAudit prints the calls of a session for people.
-func printAudit(w io.Writer, s style, session string, calls []*audit.Call) error {
+func printAudit(w io.Writer, s linemode.Style, session string, calls []*audit.Call) error {
 	var b strings.Builder
 	if len(calls) == 0 {
 		fmt.Fprintf(&b, "no calls were made in %s\n", session)
@@ -53,11 +55,11 @@ func printAudit(w io.Writer, s style, session string, calls []*audit.Call) error
 		}
 		where := ""
 		if c.Session != session {
-			where = s.dim(" of " + c.Session)
+			where = s.Dim(" of " + c.Session)
 		}
-		fmt.Fprintf(&b, "%s%s  %s  %s\n", s.bold(c.Call), where, s.mark(plain(c.Tool)), oneLine(brief(c.Arguments), 160))
+		fmt.Fprintf(&b, "%s%s  %s  %s\n", s.Bold(c.Call), where, s.Mark(clip.Plain(c.Tool)), linemode.OneLine(brief(c.Arguments), 160))
 		for _, l := range auditLines(c) {
-			fmt.Fprintf(&b, "  %-8s %s  %s\n", l.what, s.dim(l.at), oneLine(l.text, 300))
+			fmt.Fprintf(&b, "  %-8s %s  %s\n", l.what, s.Dim(l.at), linemode.OneLine(l.text, 300))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -66,7 +68,7 @@ func printAudit(w io.Writer, s style, session string, calls []*audit.Call) error
 
 // brief returns arguments in one line.
 func brief(input string) string {
-	return callLine(llm.Call{Input: input})
+	return linemode.CallLine(llm.Call{Input: input})
 }
 
 // wordsOf says where a part of an argument came from.

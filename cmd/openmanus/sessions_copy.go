@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -203,6 +204,6 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		x.note("what it goes on with is decided when it is resumed: %v", in.Incomplete)
 	}
 	x.note("it works in %s, with %s", in.Now.Config.Workspace, in.Now.Config.Model)
-	_, err = fmt.Fprintln(t.out, plain(in.ID))
+	_, err = fmt.Fprintln(t.out, clip.Plain(in.ID))
 	return err
 }

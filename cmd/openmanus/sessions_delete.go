@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 )
 
 // sessionsDeleteCmd is openmanus sessions delete.
@@ -48,7 +49,7 @@ func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		if err := a.RemoveCopies(id); err != nil {
 			errs = append(errs, err)
 		}
-		fmt.Fprintf(t.out, "deleted %s\n", plain(id))
+		fmt.Fprintf(t.out, "deleted %s\n", clip.Plain(id))
 	}
 	return errors.Join(errs...)
 }
@@ -67,7 +68,7 @@ func (a *app) confirm(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", plain(id), localTime(x.s.Updated), oneLine(kept.Title, 60))
+		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", clip.Plain(id), localTime(x.s.Updated), linemode.OneLine(kept.Title, 60))
 	}
 	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %s? This cannot be undone. [y/N] ", clip.Count(len(ids), "session")))
 	if err != nil && !errors.Is(err, io.EOF) {

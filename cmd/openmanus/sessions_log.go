@@ -11,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -63,12 +64,12 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 		return t.writeJSON(data)
 	}
 	s := t.style(g)
-	what := gist(ev.Body)
+	what := eventGist(ev.Body)
 	if c.Full {
 		what = ""
 	}
-	line := fmt.Sprintf("%5d  %s  %s  %s", ev.Seq, s.dim(ev.Time.Local().Format("2006-01-02 15:04:05.000")),
-		s.mark(fmt.Sprintf("%-12s", plain(openmanus.TypeName(ev.Body)))), oneLine(what, 160))
+	line := fmt.Sprintf("%5d  %s  %s  %s", ev.Seq, s.Dim(ev.Time.Local().Format("2006-01-02 15:04:05.000")),
+		s.Mark(fmt.Sprintf("%-12s", clip.Plain(openmanus.TypeName(ev.Body)))), linemode.OneLine(what, 160))
 	if _, err := fmt.Fprintln(t.out, strings.TrimRight(line, " ")); err != nil || !c.Full {
 		return err
 	}
@@ -83,8 +84,8 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 	return t.writeJSON([]byte("       " + string(data) + "\n"))
 }
 
-// gist describes an event in one line.
-func gist(b openmanus.Body) string {
+// eventGist describes an event in one line.
+func eventGist(b openmanus.Body) string {
 	switch b := b.(type) {
 	case openmanus.Opened:
 		return openedGist(b)
@@ -111,7 +112,7 @@ func gist(b openmanus.Body) string {
 	case openmanus.Noted:
 		return b.Text
 	case openmanus.Elided, openmanus.Compacted:
-		return cutGist(b)
+		return linemode.CutGist(b)
 	case openmanus.TakenOver:
 		return "by " + b.Worker
 	case openmanus.ChildOpened:
@@ -153,21 +154,6 @@ func fileGist(b openmanus.Body) string {
 		}
 		if len(b.Kept) > 0 {
 			text += fmt.Sprintf(" · %d left as they are", len(b.Kept))
-		}
-		return text
-	}
-	return ""
-}
-
-// cutGist describes an elision or a compaction.
-func cutGist(b openmanus.Body) string {
-	switch b := b.(type) {
-	case openmanus.Elided:
-		return fmt.Sprintf("to make room, the model no longer sees %d old results whole", len(b.Calls))
-	case openmanus.Compacted:
-		text := fmt.Sprintf("compaction: the model sees a summary in place of the events before %d", b.UpTo)
-		if b.Refused != "" {
-			text += "; the provider said: " + oneLine(b.Refused, 100)
 		}
 		return text
 	}
@@ -222,7 +208,7 @@ func callGist(b openmanus.Body) string {
 func said(m llm.Message) string {
 	text := content(m.Parts)
 	for _, c := range openmanus.CallsOf(openmanus.ModelSaid{Message: m}) {
-		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, oneLine(callLine(c), 60))
+		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, linemode.OneLine(linemode.CallLine(c), 60))
 	}
 	return text
 }

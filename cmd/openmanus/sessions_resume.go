@@ -8,6 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // sessionsResumeCmd is openmanus sessions resume.
@@ -73,7 +74,7 @@ func (x *session) again(f runFlags, sh shown) error {
 			answer = text
 		}
 		if isTerminal(x.t.out) {
-			answer = plain(answer)
+			answer = clip.Plain(answer)
 		}
 		if _, err := fmt.Fprintln(x.t.out, answer); err != nil {
 			return err

@@ -8,9 +8,10 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -55,7 +56,7 @@ const resultHead = 3
 // its line, although the calls of a reply may have run at the same time.
 type transcript struct {
 	w     io.Writer
-	style style
+	style linemode.Style
 	calls []*callBlock      // of the last reply, not yet written
 	names map[string]string // of the tools of all calls, by the call's id
 	err   error             // the first one of writing
@@ -69,7 +70,7 @@ type callBlock struct {
 
 // painted formats text without control characters, in the given colour.
 func painted(paint func(string) string, format string, a ...any) string {
-	text := plain(fmt.Sprintf(format, a...))
+	text := clip.Plain(fmt.Sprintf(format, a...))
 	if paint != nil {
 		text = paint(text)
 	}
@@ -93,7 +94,7 @@ func (tr *transcript) flush() {
 	calls := tr.calls
 	tr.calls = nil
 	for _, c := range calls {
-		tr.write("\n" + tr.style.mark("● ") + tr.style.bold(plain(c.Name)) + "  " + callLine(c.Call) + "  " + tr.style.dim("("+c.ID+")"))
+		tr.write("\n" + tr.style.Mark("● ") + tr.style.Bold(clip.Plain(c.Name)) + "  " + linemode.CallLine(c.Call) + "  " + tr.style.Dim("("+c.ID+")"))
 		for _, l := range c.lines {
 			tr.write("  " + l)
 		}
@@ -115,13 +116,13 @@ func (tr *transcript) below(id string, paint func(string) string, format string,
 }
 
 func (tr *transcript) header(in *summary.Session) {
-	tr.line(tr.style.bold, "%s  %s", *in.Session, in.Title)
-	tr.line(tr.style.dim, "%s · %s · %s · approve %s · begun %s", in.Agent, in.Model, in.Workspace, in.Approve, localTime(in.Created))
+	tr.line(tr.style.Bold, "%s  %s", *in.Session, in.Title)
+	tr.line(tr.style.Dim, "%s · %s · %s · approve %s · begun %s", in.Agent, in.Model, in.Workspace, in.Approve, localTime(in.Created))
 	if in.Parent != "" {
-		tr.line(tr.style.dim, "for %s", in.Parent)
+		tr.line(tr.style.Dim, "for %s", in.Parent)
 	}
 	if in.From != nil {
-		tr.line(tr.style.dim, "copied from %s, event %d", in.From.Session, in.From.Seq)
+		tr.line(tr.style.Dim, "copied from %s, event %d", in.From.Session, in.From.Seq)
 	}
 }
 
@@ -129,38 +130,38 @@ func (tr *transcript) event(ev openmanus.Event) {
 	s := tr.style
 	switch b := ev.Body.(type) {
 	case openmanus.UserSaid:
-		tr.line(s.bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(content(b.Message.Parts)), "\n", "\n> "))
+		tr.line(s.Bold, "\n> %s", strings.ReplaceAll(strings.TrimSpace(content(b.Message.Parts)), "\n", "\n> "))
 	case openmanus.ModelSaid:
 		tr.said(b)
 	case openmanus.Called:
 		tr.flush()
 		tr.begin(openmanus.CallsOf(b)...)
 	case openmanus.ModelFailed:
-		tr.line(s.red, "! the model failed: %s", b.Error)
+		tr.line(s.Red, "! the model failed: %s", b.Error)
 	case openmanus.Stopped:
-		tr.line(s.red, "! stopped (%s): %s", b.Reason, b.Error)
+		tr.line(s.Red, "! stopped (%s): %s", b.Reason, b.Error)
 	case openmanus.Interrupted:
-		tr.line(s.red, "! interrupted")
+		tr.line(s.Red, "! interrupted")
 	case openmanus.Resumed:
-		tr.line(s.dim, "· resumed")
+		tr.line(s.Dim, "· resumed")
 	case openmanus.Configured:
 		if b.N > 0 {
-			tr.line(s.dim, "· from here on: %s · %s · approve %s", b.Model, b.Workspace, b.Approve)
+			tr.line(s.Dim, "· from here on: %s · %s · approve %s", b.Model, b.Workspace, b.Approve)
 		}
 	case openmanus.Elided, openmanus.Compacted:
-		tr.line(s.dim, "· %s", cutGist(b))
+		tr.line(s.Dim, "· %s", linemode.CutGist(b))
 	case openmanus.ChildOpened:
-		tr.line(s.dim, "· delegated to %s", b.Child)
+		tr.line(s.Dim, "· delegated to %s", b.Child)
 	case openmanus.Ended:
 		if b.Text != "" {
 			tr.line(nil, "\n%s", b.Text)
 		}
 	case openmanus.ChildDone:
-		tr.line(s.dim, "· %s is %s: %s", b.Child, b.Status, oneLine(b.Text, 100))
+		tr.line(s.Dim, "· %s is %s: %s", b.Child, b.Status, linemode.OneLine(b.Text, 100))
 	case openmanus.Noted:
-		tr.line(s.dim, "· %s", b.Text)
+		tr.line(s.Dim, "· %s", b.Text)
 	case openmanus.Foreign:
-		tr.line(s.dim, "· an event of a newer version: %s", b.Type)
+		tr.line(s.Dim, "· an event of a newer version: %s", b.Type)
 	default:
 		tr.callEvent(ev.Body)
 	}
@@ -171,7 +172,7 @@ func (tr *transcript) said(b openmanus.ModelSaid) {
 		tr.line(nil, "\n%s", text)
 	}
 	if !b.Stop.Whole() {
-		tr.line(tr.style.red, "! the reply is not whole: %s", b.Stop)
+		tr.line(tr.style.Red, "! the reply is not whole: %s", b.Stop)
 	}
 	tr.flush()
 	tr.begin(openmanus.CallsOf(b)...)
@@ -190,15 +191,15 @@ func (tr *transcript) callEvent(b openmanus.Body) {
 	s := tr.style
 	switch b := b.(type) {
 	case openmanus.Asked:
-		tr.below(b.Call, s.mark, "? %s", clip.Visible(b.Question))
+		tr.below(b.Call, s.Mark, "? %s", clip.Visible(b.Question))
 	case openmanus.Answered:
-		tr.below(b.Call, s.bold, "> %s", b.Text)
+		tr.below(b.Call, s.Bold, "> %s", b.Text)
 	case openmanus.Ruled:
 		tr.ruled(b)
 	case openmanus.CallDone:
 		tr.result(b.Call, b.Parts, b.IsError)
 	case openmanus.CallLate:
-		tr.below(b.Call, s.dim, "· came late:")
+		tr.below(b.Call, s.Dim, "· came late:")
 		tr.result(b.Call, b.Parts, false)
 	}
 }
@@ -208,29 +209,29 @@ func (tr *transcript) ruled(b openmanus.Ruled) {
 	s := tr.style
 	switch {
 	case b.By == byPerson && b.Allow && b.Input != "":
-		tr.below(b.Call, s.dim, "· allowed by the person, with changed arguments: %s", b.Input)
+		tr.below(b.Call, s.Dim, "· allowed by the person, with changed arguments: %s", b.Input)
 	case b.By == byPerson && b.Allow:
-		tr.below(b.Call, s.dim, "· allowed by the person")
+		tr.below(b.Call, s.Dim, "· allowed by the person")
 	case b.By == byPerson:
-		tr.below(b.Call, s.red, "! not allowed: %s", b.Reason)
+		tr.below(b.Call, s.Red, "! not allowed: %s", b.Reason)
 	case !b.Allow:
-		tr.below(b.Call, s.red, "! not allowed by the %s: %s", b.By, b.Reason)
+		tr.below(b.Call, s.Red, "! not allowed by the %s: %s", b.By, b.Reason)
 	}
 }
 
 // result adds the first lines of a result.
 func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
-	lines := strings.FieldsFunc(plain(content(parts)), func(r rune) bool { return r == '\n' })
-	paint := tr.style.dim
+	lines := strings.FieldsFunc(clip.Plain(content(parts)), func(r rune) bool { return r == '\n' })
+	paint := tr.style.Dim
 	if isError {
-		paint = tr.style.red
+		paint = tr.style.Red
 	}
 	for i, l := range lines {
 		if i == resultHead {
-			tr.below(id, tr.style.dim, "│ … %s", clip.Count(len(lines)-i, "more line"))
+			tr.below(id, tr.style.Dim, "│ … %s", clip.Count(len(lines)-i, "more line"))
 			break
 		}
-		tr.below(id, paint, "│ %s", oneLine(l, 160))
+		tr.below(id, paint, "│ %s", linemode.OneLine(l, 160))
 	}
 }
 
@@ -238,7 +239,7 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 // results are kept.
 func (tr *transcript) plan(st *openmanus.State) {
 	if p := agents.Progress(st); p != nil {
-		tr.line(tr.style.dim, "\n%s", strings.TrimRight(shownPlan(st, p), "\n"))
+		tr.line(tr.style.Dim, "\n%s", strings.TrimRight(shownPlan(st, p), "\n"))
 		return
 	}
 	for _, t := range st.Config.Tools {
@@ -247,11 +248,11 @@ func (tr *transcript) plan(st *openmanus.State) {
 		}
 		ps, err := tools.ReadPlans(st.Last(t.Name))
 		if err != nil {
-			tr.line(tr.style.red, "\n! %v", err)
+			tr.line(tr.style.Red, "\n! %v", err)
 			continue
 		}
 		if p := ps.Find(ps.Active); p != nil {
-			tr.line(tr.style.dim, "\n%s", strings.TrimRight(fromOne(p.String()), "\n"))
+			tr.line(tr.style.Dim, "\n%s", strings.TrimRight(gist.FromOne(p.String()), "\n"))
 		}
 	}
 }
@@ -264,18 +265,18 @@ func (tr *transcript) footer(x *session) {
 	for _, w := range x.qs {
 		who, c := above(summary.Asker(x.id, w)), w.Call
 		if q := c.Question(); q.Kind == openmanus.AskRuling {
-			tr.line(tr.style.mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
-			tr.line(nil, "%s", indent(clip.Visible(host.ReadableArguments(c.Arguments())), "    "))
+			tr.line(tr.style.Mark, "? %s%s (%s) waits for approval: openmanus sessions approve %s %s", who, c.ID, c.Name, w.Session, c.ID)
+			tr.line(nil, "%s", indent(clip.Visible(gist.Arguments(c.Arguments())), "    "))
 		} else {
-			tr.line(tr.style.mark, "? %s%s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", who, c.ID, c.Name, w.Session, c.ID)
+			tr.line(tr.style.Mark, "? %s%s (%s) waits for an answer: openmanus sessions answer %s %s \"…\"", who, c.ID, c.Name, w.Session, c.ID)
 		}
 	}
 	text := describe(st, x.qs)
 	if st.Outcome.Error != "" {
 		text += ": " + st.Outcome.Error
 	}
-	tr.line(tr.style.bold, "%s", text)
-	tr.line(tr.style.dim, "%s · %s · last event %d at %s",
+	tr.line(tr.style.Bold, "%s", text)
+	tr.line(tr.style.Dim, "%s · %s · last event %d at %s",
 		clip.Count(st.Steps, "step"), summary.UsageOf(st.Usage, st.Cost, st.Unpriced), st.Seq, localTime(st.Updated))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
 )
 
@@ -85,7 +86,7 @@ func (c *sessionsInterruptCmd) Run(ctx context.Context, t *terminal, g *globals)
 	if _, err := x.db.Append(ctx, x.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(t.out, "interrupted %s\n", plain(x.id)); err != nil {
+	if _, err := fmt.Fprintf(t.out, "interrupted %s\n", clip.Plain(x.id)); err != nil {
 		return err
 	}
 	x.note("say what to do instead: openmanus sessions resume %s \"…\"; or let it go on: openmanus sessions resume %s", x.id, x.id)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // deskAt is another window on the directory of a sitting.
@@ -118,7 +120,7 @@ func TestTerminalIsNotDriven(t *testing.T) {
 		}
 		if args == "list" {
 			for line := range strings.Lines(s.screen()) {
-				if n := columns(strings.TrimRight(line, "\r\n")); n > 200 {
+				if n := clip.Width(strings.TrimRight(line, "\r\n")); n > 200 {
 					t.Errorf("a line of %d columns on a terminal of 200: %s", n, line)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/provider"
@@ -91,7 +92,7 @@ func (s *setup) run(ctx context.Context) error {
 		if llm.KindOf(err) != llm.Auth || s.key == "" || n == tries || ctx.Err() != nil {
 			return exit{code: exitUsage, err: fmt.Errorf("%w\nnothing was saved; openmanus setup begins again", err)}
 		}
-		s.say("! %s", plain(err.Error()))
+		s.say("! %s", clip.Plain(err.Error()))
 		if err := s.askKey(ctx); err != nil {
 			return err
 		}
@@ -160,7 +161,7 @@ func (s *setup) askProvider(ctx context.Context) error {
 			s.say("! %s needs more than a key: see [llm] in docs/configuration.md", p.Name)
 			continue
 		}
-		s.say("! there is no provider %q", plain(line))
+		s.say("! there is no provider %q", clip.Plain(line))
 	}
 }
 
@@ -213,13 +214,13 @@ func (s *setup) askModel(ctx context.Context) error {
 			if n := len(names) - len(shown); n > 0 {
 				more = fmt.Sprintf(" and %d more", n)
 			}
-			s.say("   It has %s%s.", plain(strings.Join(shown, ", ")), more)
+			s.say("   It has %s%s.", clip.Plain(strings.Join(shown, ", ")), more)
 		}
 	}
 	for {
 		prompt := "3. Model: "
 		if std != "" {
-			prompt = fmt.Sprintf("3. Model [%s]: ", plain(std))
+			prompt = fmt.Sprintf("3. Model [%s]: ", clip.Plain(std))
 		}
 		line, err := s.t.ask(ctx, prompt)
 		if err != nil {
@@ -283,7 +284,7 @@ func (s *setup) save() error {
 	key, where := s.key, ""
 	if ring, ok := s.t.host().Keyring(); ok && key != "" {
 		if err := ring.Set(s.provider.Name, key); err != nil {
-			s.say("· the keyring does not take the key (%s)", plain(err.Error()))
+			s.say("· the keyring does not take the key (%s)", clip.Plain(err.Error()))
 		} else {
 			key, where = config.InKeyring+s.provider.Name, "; the key is in the keyring of your system"
 		}
@@ -293,7 +294,7 @@ func (s *setup) save() error {
 		return err
 	}
 	for _, line := range gone {
-		s.say("· replaced: %s", plain(line))
+		s.say("· replaced: %s", clip.Plain(line))
 	}
 	s.say("It works. Saved in %s, which only you can read%s.", s.file, where)
 	if cfg, _, err := s.t.read(s.g); err == nil {

@@ -10,8 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"golang.org/x/term"
-	"golang.org/x/text/width"
 )
 
 // listing is the flag of every command that lists something.
@@ -30,7 +31,7 @@ type table struct {
 // an empty one as a dash.
 func (tb *table) add(cells ...string) {
 	for i, c := range cells {
-		if cells[i] = oneLine(c, 300); cells[i] == "" {
+		if cells[i] = linemode.OneLine(c, 300); cells[i] == "" {
 			cells[i] = "-"
 		}
 	}
@@ -42,11 +43,11 @@ func (tb *table) print(t *terminal, g *globals) error {
 	widths := make([]int, len(tb.head))
 	for _, row := range append([][]string{tb.head}, tb.rows...) {
 		for i, c := range row {
-			widths[i] = max(widths[i], columns(c))
+			widths[i] = max(widths[i], clip.Width(c))
 		}
 	}
 	last := len(widths) - 1
-	if room := t.columns(); room > 0 {
+	if room := columns(t.out); room > 0 {
 		for _, w := range widths[:last] {
 			room -= w + 2
 		}
@@ -57,14 +58,14 @@ func (tb *table) print(t *terminal, g *globals) error {
 	for n, row := range append([][]string{tb.head}, tb.rows...) {
 		line := ""
 		for i, c := range row {
-			c = cut(c, widths[i])
+			c = clip.Fit(c, widths[i])
 			if i < last {
-				c += strings.Repeat(" ", widths[i]-columns(c)+2)
+				c += strings.Repeat(" ", widths[i]-clip.Width(c)+2)
 			}
 			line += c
 		}
 		if n == 0 {
-			line = s.bold(line)
+			line = s.Bold(line)
 		}
 		b.WriteString(line + "\n")
 	}
@@ -112,7 +113,7 @@ func escapeControls(data []byte) []byte {
 	var b bytes.Buffer
 	for len(data) > 0 {
 		r, n := utf8.DecodeRune(data)
-		if r >= 0x7f && (unicode.IsControl(r) || plain(string(r)) == "") {
+		if r >= 0x7f && (unicode.IsControl(r) || clip.Plain(string(r)) == "") {
 			fmt.Fprintf(&b, `\u%04x`, r)
 		} else {
 			b.Write(data[:n])
@@ -123,14 +124,34 @@ func escapeControls(data []byte) []byte {
 }
 
 // style returns the style of standard output.
-func (t *terminal) style(g *globals) style {
-	none, _ := t.env("NO_COLOR")
-	return style{on: isTerminal(t.out) && none == "" && !g.NoColor}
+func (t *terminal) style(g *globals) linemode.Style {
+	return t.styleOf(t.out, g)
 }
 
-// columns returns the width of standard output, or 0 if it is not a terminal.
-func (t *terminal) columns() int {
-	f, ok := bare(t.out).(*os.File)
+// styleOf returns the style of what is written to w.
+func (t *terminal) styleOf(w any, g *globals) linemode.Style {
+	none, _ := t.env("NO_COLOR")
+	return linemode.Style{On: isTerminal(w) && none == "" && !g.NoColor && !t.dumb()}
+}
+
+// dumb reports whether the terminal obeys no escape sequences.
+func (t *terminal) dumb() bool {
+	kind, _ := t.env("TERM")
+	return kind == "dumb"
+}
+
+// statusWidth returns how wide the terminal of standard error is, or nil if lines
+// cannot be taken back there.
+func (t *terminal) statusWidth() func() int {
+	if !isTerminal(t.err) || t.dumb() {
+		return nil
+	}
+	return func() int { return columns(t.err) }
+}
+
+// columns returns the width of the terminal w, or 0 if it is none.
+func columns(w any) int {
+	f, ok := bare(w).(*os.File)
 	if !ok || !isTerminal(f) {
 		return 0
 	}
@@ -139,40 +160,6 @@ func (t *terminal) columns() int {
 		return 0
 	}
 	return n
-}
-
-// columns returns how many columns of a terminal text takes.
-func columns(text string) int {
-	n := 0
-	for _, r := range text {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-func runeColumns(r rune) int {
-	switch k := width.LookupRune(r).Kind(); {
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case k == width.EastAsianWide || k == width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// cut returns text cut to n columns.
-func cut(text string, n int) string {
-	if columns(text) <= n {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if n -= runeColumns(r); n < 1 {
-			break
-		}
-		b.WriteRune(r)
-	}
-	return b.String() + "…"
 }
 
 // short formats a number briefly: 950, 12k, 3.4M.

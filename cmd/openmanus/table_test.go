@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // TestTable: columns stand below each other whatever is in them, and what is in
@@ -43,9 +45,9 @@ func TestCut(t *testing.T) {
 		{"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"},
 		{"", 0, ""},
 	} {
-		got := cut(tc.text, tc.n)
-		if got != tc.want || columns(got) > tc.n {
-			t.Errorf("cut(%q, %d) = %q, want %q", tc.text, tc.n, got, tc.want)
+		got := clip.Fit(tc.text, tc.n)
+		if got != tc.want || clip.Width(got) > tc.n {
+			t.Errorf("Fit(%q, %d) = %q, want %q", tc.text, tc.n, got, tc.want)
 		}
 	}
 }
@@ -71,7 +73,7 @@ func TestEscapeControls(t *testing.T) {
 	if err := json.Unmarshal(safe, &back); err != nil || back != text {
 		t.Errorf("%s reads as %q (%v)", safe, back, err)
 	}
-	if plain(string(safe)) != string(safe) || !utf8.Valid(safe) {
+	if clip.Plain(string(safe)) != string(safe) || !utf8.Valid(safe) {
 		t.Errorf("%q has control characters", safe)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // toolsCmd is openmanus tools.
@@ -69,7 +70,7 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 		return err
 	}
 	s := t.style(g)
-	_, err = fmt.Fprintf(t.out, "%s  %s\n\n%s\n\n%s\n", s.bold(plain(infos[i].Name)), s.dim(infos[i].may()), plain(infos[i].Description), plain(string(schema)))
+	_, err = fmt.Fprintf(t.out, "%s  %s\n\n%s\n\n%s\n", s.Bold(clip.Plain(infos[i].Name)), s.Dim(infos[i].may()), clip.Plain(infos[i].Description), clip.Plain(string(schema)))
 	return err
 }
 

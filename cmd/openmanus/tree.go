@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -78,13 +78,13 @@ func (b *below) watch(id, path string, after int64) {
 	}
 	b.watched[id], b.shown[id] = true, after
 	b.all.Go(func() {
-		var p *printer
+		var p *linemode.Printer
 		for ev, err := range b.d.Local.Watch(b.ctx, id, after) {
 			if err != nil && b.ctx.Err() != nil {
 				return
 			}
 			if err != nil {
-				b.d.print.remark("%s can no longer be watched: %v", id, err)
+				b.d.print.Remark("%s can no longer be watched: %v", id, err)
 				return
 			}
 			if ev.Seq == 0 {
@@ -94,7 +94,7 @@ func (b *below) watch(id, path string, after int64) {
 				path = b.d.labelOf(path, id, o.Flow)
 			}
 			if p == nil {
-				p = newPrinter(&lineWriter{to: b.d.print, head: path}, b.d.print.style, b.d.print.quiet)
+				p = linemode.New(&lineWriter{to: b.d.print, head: path}, linemode.Options{Style: b.d.print.Style(), Quiet: b.d.print.Quiet()})
 			}
 			b.event(p, path, ev)
 			b.tick(id, ev.Seq)
@@ -115,7 +115,7 @@ func (d *drive) labelOf(path, id, flow string) string {
 	return label
 }
 
-func (b *below) event(p *printer, path string, ev openmanus.Event) {
+func (b *below) event(p *linemode.Printer, path string, ev openmanus.Event) {
 	switch body := ev.Body.(type) {
 	case openmanus.Asked:
 		select {
@@ -125,7 +125,7 @@ func (b *below) event(p *printer, path string, ev openmanus.Event) {
 	case openmanus.ChildOpened:
 		b.watch(body.Child, path, 0)
 	}
-	p.event(ev)
+	p.Event(ev)
 }
 
 // watchAll watches the sessions that are open below already.
@@ -148,7 +148,7 @@ func (b *below) watchAll(ctx context.Context) error {
 
 // A lineWriter writes whole lines to a printer, each after a head.
 type lineWriter struct {
-	to   *printer
+	to   *linemode.Printer
 	head string
 	rest []byte
 }
@@ -160,44 +160,7 @@ func (w *lineWriter) Write(data []byte) (int, error) {
 		if i < 0 {
 			return len(data), nil
 		}
-		w.to.below(w.head, string(w.rest[:i]))
+		w.to.Below(w.head, string(w.rest[:i]))
 		w.rest = w.rest[i+1:]
 	}
-}
-
-// below prints a line of a session below this one.
-func (p *printer) below(head, line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if strings.TrimSpace(line) != "" {
-		p.line(p.style.dim("["+plain(head)+"] ") + line)
-	}
-}
-
-// hold buffers what is printed until release, so that a question stays the last
-// thing on the screen.
-func (p *printer) hold() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept == nil {
-		p.freshLine()
-		p.kept = new(bytes.Buffer)
-	}
-}
-
-func (p *printer) release() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept != nil {
-		io.Copy(p.w, p.kept)
-		p.kept = nil
-	}
-}
-
-// out returns the writer in use: the buffer while hold is in effect.
-func (p *printer) out() io.Writer {
-	if p.kept != nil {
-		return p.kept
-	}
-	return p.w
 }

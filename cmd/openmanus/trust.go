@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 )
 
 // trustCmd is openmanus trust.
@@ -34,7 +36,7 @@ func (c *trustCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		dir = t.abs(c.Dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return usage(fmt.Errorf("%s is no directory that can be read: name a workspace", plain(dir)))
+		return usage(fmt.Errorf("%s is no directory that can be read: name a workspace", clip.Plain(dir)))
 	}
 	in, err := t.host().Instructions(cfg, dir)
 	if err != nil {
@@ -42,10 +44,10 @@ func (c *trustCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	text, names := in.Unvouched()
 	if len(names) == 0 {
-		_, err := fmt.Fprintf(t.out, "There is nothing in %s that you have not vouched for.\n", plain(dir))
+		_, err := fmt.Fprintf(t.out, "There is nothing in %s that you have not vouched for.\n", clip.Plain(dir))
 		return err
 	}
-	list := plain(strings.Join(names, ", "))
+	list := clip.Plain(strings.Join(names, ", "))
 	what := question{text: text, ask: "Let agents take " + list + " for your word? [y/N] ", refused: "nothing was changed"}
 	if err := t.confirm(ctx, what, c.Yes); err != nil {
 		return err
@@ -73,7 +75,7 @@ func (t *terminal) confirm(ctx context.Context, q question, yes bool) error {
 	if !isTerminal(t.in) || !isTerminal(t.err) {
 		return usage(errors.New("this is shown before you say yes to it, and no terminal is attached; if you have read it, use --yes"))
 	}
-	newPrinter(t.err, style{}, false).block(q.text)
+	linemode.New(t.err, linemode.Options{}).Block(q.text)
 	answer, err := t.ask(ctx, q.ask)
 	if err == nil && !host.IsYes(answer) {
 		err = exit{code: exitFailed, err: errors.New(q.refused)}

@@ -52,6 +52,22 @@ func Clean(text string) string {
 	}, escapes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), ""))
 }
 
+// Plain returns text without control characters, but for line feeds and tabs, and
+// without those that change the direction of writing or end lines, so that it cannot
+// control a terminal. In contrast to [Clean] it keeps what letters are joined by. It may
+// be called with pieces of a text.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // Visible returns foreign text with an escape in place of each character that does
 // not show, or that hides or reorders what stands beside it: \x1b for control
 // characters and bytes that are not UTF-8, \u202e and \U000e0041 for the others.

@@ -86,7 +86,7 @@ var vocabularies = []floor{
 	{pkg: "internal/agentdojo"},
 	{pkg: "internal/near"},
 	{pkg: "internal/regular"},
-	{pkg: "internal/clip"},
+	{pkg: "internal/clip", may: map[string]string{"golang.org/x/text/width": "how wide a letter is on the screen"}},
 	{pkg: "internal/ids"},
 	{pkg: "internal/provenance", may: map[string]string{
 		"golang.org/x/text/unicode/norm": "letters without their accents and styles",
@@ -419,6 +419,15 @@ var suites = []floor{
 }
 
 var surfaces = []floor{
+	{pkg: "internal/gist", may: map[string]string{
+		module: speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
+		module + "/tools": "what the details of results are",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/linemode", may: map[string]string{
+		module: speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
+		module + "/internal/gist": "what calls do, in a few words",
+		module + "/tools":         "the steps of plans",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/run": drives, module + "/llm": models}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
 		module + "/internal/clip": "texts are shortened for people",
@@ -459,6 +468,7 @@ var assembly = []floor{
 		module + "/internal/doctor":  "the models of an Ollama",
 		module + "/internal/regular": untrusted,
 		module + "/internal/ids":     "the ids of messages",
+		module + "/internal/gist":    "what a remembered call does, in a few words",
 	}},
 	{pkg: "host/summary", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/host": "the files that a run changed", module + "/run": "questions",
@@ -484,7 +494,6 @@ var programs = []floor{
 		"github.com/google/jsonschema-go/...": "answers that have a schema",
 		"golang.org/x/sys/unix":               "a terminal that does not show what is typed",
 		"golang.org/x/term":                   "is a person there?",
-		"golang.org/x/text/width":             "how wide a letter is on the screen",
 	}},
 	{pkg: "examples/tool", may: map[string]string{module + "/...": anExample, module: anExample}},
 	{pkg: "examples/flow", may: map[string]string{module + "/...": anExample, module: anExample}},

@@ -1,0 +1,163 @@
+package linemode
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+)
+
+// A status says what a session does now. It is drawn as the last line of the
+// terminal while nothing else is printed there, and taken away before something is.
+type status struct {
+	model string    // which one is asked
+	since time.Time // since when nothing happened but what runs
+	ended bool      // the session has ended, or waits
+	below []string  // sessions that were opened and have not ended
+
+	frame int  // of the spinner
+	drawn bool // the line is on the terminal
+}
+
+// event learns from a stored event what the session waits for.
+func (s *status) event(ev openmanus.Event) {
+	if ev.Seq == 0 {
+		return
+	}
+	s.since = ev.Time
+	switch b := ev.Body.(type) {
+	case openmanus.ChildOpened:
+		s.below = append(s.below, b.Child)
+	case openmanus.ChildDone:
+		for i, id := range s.below {
+			if id == b.Child {
+				s.below = append(s.below[:i:i], s.below[i+1:]...)
+				break
+			}
+		}
+	}
+	switch ev.Body.(type) {
+	case openmanus.Ended, openmanus.ModelFailed, openmanus.Stopped, openmanus.Interrupted:
+		s.ended = true
+	default:
+		s.ended = false
+	}
+}
+
+const (
+	statusEvery = 100 * time.Millisecond
+	statusAfter = 300 * time.Millisecond // what ends sooner has no status line
+)
+
+var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+
+// Working shows what runs and for how long, in a line that it draws again and again,
+// until stop is called. It does nothing if p has no Width or is quiet. One caller at a
+// time may be working.
+func (p *Printer) Working() (stop func()) {
+	if p.o.Width == nil || p.o.Quiet {
+		return func() {}
+	}
+	p.mu.Lock()
+	p.status.since = time.Now()
+	p.mu.Unlock()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		every := time.NewTicker(statusEvery)
+		defer every.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-every.C:
+				p.draw()
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(done)
+		<-ended
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.erase()
+	})
+}
+
+// draw draws the status line, if nothing else is at the end of the terminal.
+func (p *Printer) draw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := p.now(time.Now())
+	if p.kept != nil || p.column || text == "" {
+		p.erase()
+		return
+	}
+	p.status.frame++
+	width := p.o.Width()
+	if width <= 0 {
+		width = 80
+	}
+	mark := string(spinner[p.status.frame%len(spinner)])
+	line := clip.Fit(text, width-3) // the last column stays free: a full line wraps
+	io.WriteString(p.w, "\r"+p.o.Style.Mark(mark)+" "+p.o.Style.Dim(line)+"\x1b[K")
+	p.status.drawn = true
+}
+
+// erase takes the status line away.
+func (p *Printer) erase() {
+	if p.status.drawn {
+		io.WriteString(p.w, "\r\x1b[K")
+		p.status.drawn = false
+	}
+}
+
+// now says what runs, or "" if it is not worth a line.
+func (p *Printer) now(at time.Time) string {
+	var running []*call
+	for _, c := range p.calls {
+		if !c.begun.IsZero() && !c.asked {
+			running = append(running, c)
+		}
+	}
+	since, what, tail := p.status.since, "", " · Ctrl-C interrupts"
+	switch {
+	case len(running) == 1:
+		c := running[0]
+		since, what = c.begun, OneLine(c.Name, 60)
+		if last := strings.TrimSpace(clip.Clean(c.last)); last != "" {
+			tail = " │ " + last
+		}
+	case len(running) > 1:
+		what = clip.Count(len(running), "call")
+		for _, c := range running {
+			if c.begun.Before(since) {
+				since = c.begun
+			}
+		}
+	case len(p.status.below) > 0:
+		what = clip.Count(len(p.status.below), "agent")
+	case p.status.ended || p.status.model == "":
+		return ""
+	default:
+		what = clip.Plain(p.status.model)
+	}
+	elapsed := at.Sub(since)
+	if elapsed < statusAfter {
+		return ""
+	}
+	return fmt.Sprintf("%s · %s%s", what, seconds(elapsed), tail)
+}
+
+// seconds formats a duration for people: "34 s", "2 min 5 s".
+func seconds(d time.Duration) string {
+	s := int(d.Seconds())
+	if s < 60 {
+		return fmt.Sprintf("%d s", s)
+	}
+	return fmt.Sprintf("%d min %d s", s/60, s%60)
+}
