@@ -167,6 +167,8 @@ type Spec struct {
 	Approve   string    `json:"approve,omitempty"`   // a [Mode]
 	// what commands are to run in, such as "auto", "landlock" or "none"
 	SandboxKind string `json:"sandbox_kind,omitempty"`
+	// commands can change nothing: the sandbox shows them the workspace read-only
+	SandboxReadOnly bool `json:"sandbox_read_only,omitempty"`
 	// the JSON Schema of the answer; none: the answer is text
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	Delegates []string        `json:"delegates,omitempty"` // the agents that the agent may give work to

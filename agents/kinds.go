@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus/data/analysis"
 	"github.com/openmanus-go/openmanus/data/document"
 	"github.com/openmanus-go/openmanus/tools"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // A Kind is an agent that can be made.
@@ -102,14 +103,20 @@ func builtIn(name, description string, toolsOf func(Options) []openmanus.Tool) K
 // answering returns an agent that looks at files and answers by a schema: the
 // critic with a [Verdict], the judge with a [Judgement]. Its tools include the
 // editor, for its view command: the caller must give it a gate that denies all
-// changes.
+// changes. It has a shell only in a workspace in which commands run and can change
+// nothing ([workspace.ReadOnly]), and its instructions say what there is.
 func answering(name, description, schema string) Kind {
-	k := builtIn(name, description, func(o Options) []openmanus.Tool {
-		return slices.Concat(editing(o), search(o), reading(),
+	k := Kind{Name: name, Description: description, Hidden: true}
+	makeAgent := func(o Options) (*openmanus.Agent, io.Closer, error) {
+		ts := slices.Concat(editing(o), search(o), reading(),
 			[]openmanus.Tool{document.NewTool(o.Workspace), analysis.NewVisualization(o.Workspace)})
-	})
-	makeAgent := k.Make
-	k.Hidden = true
+		caged := workspace.Confines(o.Workspace, workspace.OutsideCage)
+		runs := caged && workspace.ReadOnly(o.Workspace)
+		if runs {
+			ts = append([]openmanus.Tool{o.bash()}, ts...)
+		}
+		return o.agent(name, description, withShell(prompt(name+".md"), runs), ts)
+	}
 	k.Make = func(o Options) (*openmanus.Agent, io.Closer, error) {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, []byte(prompt(schema))); err != nil {
@@ -127,6 +134,25 @@ func answering(name, description, schema string) Kind {
 		return a, closer, err
 	}
 	return k
+}
+
+// withShell returns instructions in which lines that begin with "- with bash: " or
+// "- without bash: " are kept for agents with a shell, or for those without one.
+func withShell(text string, has bool) string {
+	keep, drop := "- with bash: ", "- without bash: "
+	if !has {
+		keep, drop = drop, keep
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if rest, ok := strings.CutPrefix(line, keep); ok {
+			line = "- " + rest
+		}
+		if !strings.HasPrefix(line, drop) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // The tools of agents, and the groups that they consist of.

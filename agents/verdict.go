@@ -24,7 +24,7 @@ func (t verdictTool) Run(ctx context.Context, call openmanus.Call) (openmanus.Re
 	}
 	if call.Tally[verdictName].Failed == 0 {
 		return openmanus.Result{}, errors.New("you have looked at nothing yet, and what you have not seen is not true: " +
-			"look at the files with view, grep, glob, read_document or a profile of data_visualization, and answer then. " +
+			"look at the files with your tools, and answer then. " +
 			"If you answer \"met\" without having looked, it counts as not met")
 	}
 	v = Verdict{Reason: "the critic looked at nothing that shows it, and said: " + v.Reason}

@@ -118,7 +118,7 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if err != nil {
 		return m, err
 	}
-	ws, err := h.Workspace(context.Background(), h.Config, spec.Workspace, spec.SandboxKind)
+	ws, err := h.workspaceOf(context.Background(), h.Config, spec)
 	if err != nil {
 		return m, err
 	}
@@ -215,7 +215,7 @@ func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
 	}
 	return h.Gate(h.Config, gate.Options{
 		Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox,
-		Network: h.Config.Sandbox.Network != "none", Record: record, Local: web.Local,
+		Network: h.Config.Sandbox.Network != "none" && !a.Spec.SandboxReadOnly, Record: record, Local: web.Local,
 	})
 }
 
@@ -284,7 +284,7 @@ func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	ws, err := h.Workspace(context.Background(), h.Config, spec.Workspace, spec.SandboxKind)
+	ws, err := h.workspaceOf(context.Background(), h.Config, spec)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -91,7 +91,7 @@ func (e Env) ServerWorkspace(ctx context.Context, cfg *config.Config) (*workspac
 	if cfg.MCP.Sandbox {
 		kind = cfg.Sandbox.Kind
 	}
-	return e.openWorkspace(ctx, cfg, e.Dir, kind)
+	return e.openWorkspace(ctx, cfg, e.Dir, kind, false)
 }
 
 // connect starts the servers that may be used. One that cannot be, or that needs

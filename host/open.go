@@ -39,7 +39,7 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 	}
 	agent := f.Agent()
 	if o.Said != nil && o.Said.Note == nil {
-		o.Said.Note, o.Said.NoteSources = h.noteOf(agent.Spec.Workspace, agent.Sandbox)
+		o.Said.Note, o.Said.NoteSources = h.noteOf(agent.Spec, agent.Sandbox)
 	}
 	opened := openmanus.Opened{Flow: agent.Spec.Name(), Owner: o.Owner, Version: openmanus.FormatVersion}
 	if len(o.Then) == 0 {
@@ -55,7 +55,7 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 // note is the [run.Worker].Note: a session that another one opens reads of its
 // surroundings as one does that a user opens.
 func (h *Host) note(_ context.Context, c openmanus.Configured) (llm.Parts, error) {
-	parts, _ := h.noteOf(c.Workspace, c.Sandbox)
+	parts, _ := h.noteOf(c.Spec, c.Sandbox)
 	return parts, nil
 }
 
@@ -68,17 +68,18 @@ const maxFiles = 40 // names of files in the workspace
 // a message so that the beginning of requests has no clock in it. Links that lead
 // out of dir are not followed.
 func (h *Host) Environment(dir string) llm.Parts {
-	parts, _ := h.noteOf(dir, h.Config.Sandbox.Kind)
+	parts, _ := h.noteOf(openmanus.Spec{Workspace: dir}, h.Config.Sandbox.Kind)
 	return parts
 }
 
 // noteOf is Environment with the [openmanus.UserSaid].NoteSources. It is called when
 // a session begins: what the instructions say then is what the user has seen. The
 // kind is that of the sandbox in which commands will run.
-func (h *Host) noteOf(dir, kind string) (llm.Parts, []openmanus.Source) {
+func (h *Host) noteOf(spec openmanus.Spec, kind string) (llm.Parts, []openmanus.Source) {
+	dir := spec.Workspace
 	var b strings.Builder
 	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, oneLine(dir))
-	for _, line := range h.commandsReach(dir, kind) {
+	for _, line := range h.commandsReach(spec, kind) {
 		b.WriteString(line + "\n")
 	}
 	root, err := os.OpenRoot(dir)
@@ -106,8 +107,9 @@ func (h *Host) noteOf(dir, kind string) (llm.Parts, []openmanus.Source) {
 	return append(parts, llm.Text{Text: text}), []openmanus.Source{source}
 }
 
-// commandsReach returns lines about what commands of a session in dir can reach.
-func (h *Host) commandsReach(dir, kind string) []string {
+// commandsReach returns lines about what commands of a session can reach.
+func (h *Host) commandsReach(spec openmanus.Spec, kind string) []string {
+	dir := spec.Workspace
 	o, err := h.Sandbox(h.Config, dir, cmp.Or(kind, h.Config.Sandbox.Kind))
 	if err != nil {
 		return nil // opening the workspace fails and says why
@@ -118,6 +120,9 @@ func (h *Host) commandsReach(dir, kind string) []string {
 	}
 	if g.DeniesPaths() {
 		o.Deny = g.DeniesPath
+	}
+	if spec.SandboxReadOnly {
+		shut(&o)
 	}
 	lines := sandbox.Describe(o)
 	for i, line := range lines {

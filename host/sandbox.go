@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/gate"
@@ -24,14 +25,26 @@ func (e Env) Workspace(ctx context.Context, cfg *config.Config, dir, kind string
 	if err := e.checkOwnUser(cfg, dir); err != nil {
 		return nil, err
 	}
-	return e.openWorkspace(ctx, cfg, dir, kind)
+	return e.openWorkspace(ctx, cfg, dir, kind, false)
 }
 
-// openWorkspace is Workspace for a directory that need not be one to work in.
-func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, dir, kind string) (*workspace.Dir, error) {
+// workspaceOf is Workspace for the sessions of a spec.
+func (e Env) workspaceOf(ctx context.Context, cfg *config.Config, spec openmanus.Spec) (*workspace.Dir, error) {
+	if err := e.checkOwnUser(cfg, spec.Workspace); err != nil {
+		return nil, err
+	}
+	return e.openWorkspace(ctx, cfg, spec.Workspace, spec.SandboxKind, spec.SandboxReadOnly)
+}
+
+// openWorkspace is Workspace for a directory that need not be one to work in. With
+// readOnly, its commands can change nothing.
+func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, dir, kind string, readOnly bool) (*workspace.Dir, error) {
 	o, err := e.Sandbox(cfg, dir, kind)
 	if err != nil {
 		return nil, mistake(err)
+	}
+	if readOnly {
+		shut(&o)
 	}
 	real, err := filepath.Abs(dir)
 	if err == nil {
@@ -54,6 +67,10 @@ func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, dir, kind st
 	restrict(ws, g)
 	return ws, nil
 }
+
+// shut has the commands of a sandbox change nothing. They have no network then, also
+// where others have one: by it they could.
+func shut(o *sandbox.Options) { o.ReadOnly, o.Network, o.Proxy = true, sandbox.NoNetwork, nil }
 
 // restrict keeps from the tools of a workspace the files that rules of g deny,
 // however a tool comes across them.

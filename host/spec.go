@@ -112,8 +112,8 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 //   - the model that t names, or the profile with the agent's name, if there is
 //     one;
 //   - what the agent's own file says;
-//   - read-only approval and no delegates, if the agent only checks the work of
-//     others;
+//   - read-only approval, a sandbox whose commands change nothing, and no
+//     delegates, if the agent only checks the work of others;
 //   - a copy of the workspace, if t is an attempt, which is made if it is not
 //     there.
 func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
@@ -132,7 +132,7 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 	case !ok:
 		return spec, h.Team(spec.Workspace).NoAgent(spec.Agent)
 	case kind.Hidden: // it checks the work of others
-		spec.Approve, spec.Delegates = openmanus.ApproveReadOnly, nil
+		spec.Approve, spec.Delegates, spec.SandboxReadOnly = openmanus.ApproveReadOnly, nil, !kind.Bare
 		if kind.Bare {
 			spec.SandboxKind = string(sandbox.None)
 		}

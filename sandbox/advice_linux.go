@@ -28,10 +28,19 @@ var (
 		`Couldn't connect)|ECONNREFUSED (?:127\.0\.0\.1|::1)|connect\w* to (?:localhost|127\.0\.0\.1)[^\n]{0,60}refused`)
 	noModule = regexp.MustCompile(`No module named ['"]?([\w.]+)|Cannot find (?:module|package) ['"]([^'"\n]+)|` +
 		`no required module provides package (\S+?);?(?:\s|$)|can't find crate for .(\w+)`)
-	noWrite = regexp.MustCompile(`(?i)read-only file system|EROFS|permission denied|EACCES|operation not permitted`)
-	noFile  = regexp.MustCompile(`(?i)no such file or directory|ENOENT`)
-	aPath   = regexp.MustCompile(`/[\w@%+=:,./~-]+`)
+	noWrite   = regexp.MustCompile(`(?i)read-only file system|EROFS|permission denied|EACCES|operation not permitted`)
+	shutWrite = regexp.MustCompile(`(?i)read-only file ?system|EROFS`)
+	noFile    = regexp.MustCompile(`(?i)no such file or directory|ENOENT`)
+	aPath     = regexp.MustCompile(`/[\w@%+=:,./~-]+`)
 )
+
+// offer returns what a call can ask for besides, unless no command is given more.
+func (b *base) offer(more string) string {
+	if b.o.ReadOnly {
+		return ""
+	}
+	return more
+}
 
 // Advise implements [workspace.Adviser]. It looks at words and at the directories of
 // PATH alone, so what it says tells nothing about files that commands do not see.
@@ -61,13 +70,13 @@ func (b *base) adviseProgram(output string) string {
 		for _, dir := range b.view.tools.unseen {
 			if _, err := workspace.LookPath(m[1], []string{"PATH=" + dir}); err == nil {
 				return fmt.Sprintf("%s is in %s, which the sandbox does not show: the person can list that directory in "+
-					"[sandbox] read%s", m[1], dir, askOutside)
+					"[sandbox] read%s", m[1], dir, b.offer(askOutside))
 			}
 		}
 		if len(b.o.Toolchains) == 0 {
 			if _, err := workspace.LookPath(m[1], []string{"PATH=" + os.Getenv("PATH")}); err == nil {
 				return m[1] + " is installed, and the sandbox does not show it: the person can set [sandbox] toolchains = " +
-					`"auto"` + askOutside
+					`"auto"` + b.offer(askOutside)
 			}
 		}
 	}
@@ -81,13 +90,14 @@ func (b *base) adviseNetwork(output string) string {
 		return ""
 	case b.prevents && b.Contained() && noServer.MatchString(output):
 		return "in the sandbox localhost is the sandbox itself, so servers of the person's machine cannot be reached" +
-			askNetwork
+			b.offer(askNetwork)
 	case !noNetwork.MatchString(output):
 		return ""
 	case b.o.Network == Hosts:
 		return "commands reach only the hosts that the person listed in [sandbox] hosts"
 	}
-	return "commands have no network in the sandbox, so nothing can be downloaded: use what is installed" + askNetwork
+	return "commands have no network in the sandbox, so nothing can be downloaded: use what is installed" +
+		b.offer(askNetwork)
 }
 
 // What a call can ask for: see the tools bash and python_execute.
@@ -113,7 +123,7 @@ func (b *base) adviseModule(output string) string {
 	}); i >= 0 {
 		return line + "; the person's Python in " + b.view.tools.unseen[i] + " is hidden: [sandbox] read can show it"
 	}
-	return line + askNetwork
+	return line + b.offer(askNetwork)
 }
 
 // advisePath says where commands can write and what they see. Protected names have a
@@ -124,6 +134,9 @@ func (b *base) advisePath(output string) string {
 	}
 	lines := strings.Split(output, "\n")
 	for _, line := range slices.Backward(lines) {
+		if b.o.ReadOnly && shutWrite.MatchString(line) {
+			return "the workspace is read-only for commands here: have the command write into $TMPDIR"
+		}
 		write := noWrite.MatchString(line)
 		if !write && !noFile.MatchString(line) {
 			continue
@@ -133,17 +146,25 @@ func (b *base) advisePath(output string) string {
 			switch {
 			case within(b.view.ws, path) || withinAny(sorted(b.hostPaths), path):
 			case write && withinAny(b.view.tooled, path):
-				return path + " is one of the person's toolchains, which commands can only read: write into the " +
-					"workspace, HOME or TMPDIR"
+				return path + " is one of the person's toolchains, which commands can only read: they can write " +
+					b.writes()
 			case write:
-				return "commands can write the workspace, HOME and TMPDIR, and nothing else"
+				return "commands can write " + b.writes() + ", and nothing else"
 			case within(realOr(os.Getenv("HOME")), path) || within(os.Getenv("HOME"), path):
 				return "of the person's home directory commands see toolchains only: the person can list more in " +
-					"[sandbox] read" + askOutside
+					"[sandbox] read" + b.offer(askOutside)
 			}
 		}
 	}
 	return ""
+}
+
+// writes names what commands can write.
+func (b *base) writes() string {
+	if b.o.ReadOnly {
+		return "HOME and TMPDIR"
+	}
+	return "the workspace, HOME and TMPDIR"
 }
 
 // tellers are the programs of the system whose presence is told to the model.
@@ -154,12 +175,19 @@ var tellers = []string{"python3", "go", "cargo", "node", "npm", "pnpm", "yarn", 
 // sandbox that o describes. It makes no sandbox and starts no program. It returns
 // nothing if o cannot be used.
 func Describe(o Options) []string {
-	if o.Kind == None {
+	switch {
+	case o.Kind == None && o.ReadOnly:
+		return nil // none runs
+	case o.Kind == None:
 		return []string{"commands: no sandbox, they run with all rights of the person"}
 	}
 	ws := realOr(o.Dir)
 	lines := []string{"commands: in a sandbox; they write the workspace, TMPDIR and a private HOME, which is removed " +
 		"after the session"}
+	if o.ReadOnly {
+		lines[0] = "commands: in a sandbox; they write TMPDIR and HOME, which are removed after the session; " +
+			"the workspace is read-only"
+	}
 	switch o.Network {
 	case AllNetwork:
 		lines = append(lines, "network of commands: that of this machine")

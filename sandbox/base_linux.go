@@ -39,7 +39,7 @@ type base struct {
 	env       []string           // of every command, before what the command adds
 	hostPaths map[string]string  // directories inside that are elsewhere on this machine: path inside, path here
 	proxy     context.CancelFunc // ends the proxy; nil if there is none
-	prevents  bool               // a broker keeps commands from what is protected, so the guard need not undo
+	prevents  bool               // commands cannot change what is protected, so the guard need not undo it
 	serving   sync.WaitGroup
 
 	mu       sync.Mutex
@@ -62,7 +62,7 @@ func newBase(o Options) (_ *base, err error) {
 		!errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EINVAL) {
 		return nil, fmt.Errorf("descriptors: %w", err)
 	}
-	b := &base{o: o, commands: make(map[watched]bool)}
+	b := &base{o: o, commands: make(map[watched]bool), prevents: o.ReadOnly}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -96,6 +96,28 @@ func (b *base) makeLimits() (err error) {
 // Contained implements [workspace.Cage]: a command with the network of this
 // machine can reach anything.
 func (b *base) Contained() bool { return b.o.Network != AllNetwork }
+
+// ReadOnly is explained at [workspace.ReadOnly]. With Options.ReadOnly there is no
+// network, and the kinds all mount or rule as it says.
+func (b *base) ReadOnly() bool { return b.o.ReadOnly }
+
+// aside are the variables by which tools write into the temporary directory, {TMP},
+// what they keep in a project otherwise. Where the workspace is read-only they could
+// not run without, or would warn of it in every run.
+var aside = []string{"CARGO_TARGET_DIR={TMP}/target", "PYTEST_ADDOPTS=-p no:cacheprovider",
+	"MYPY_CACHE_DIR={TMP}/mypy", "RUFF_CACHE_DIR={TMP}/ruff", "COVERAGE_FILE={TMP}/coverage",
+	"HYPOTHESIS_STORAGE_DIRECTORY={TMP}/hypothesis", "GIT_OPTIONAL_LOCKS=0"}
+
+// ownDirs returns the variables that lead commands to their private directories.
+func (b *base) ownDirs(home, tmp string) []string {
+	env := []string{"HOME=" + home, "TMPDIR=" + tmp}
+	if b.o.ReadOnly {
+		for _, kv := range aside {
+			env = append(env, strings.ReplaceAll(kv, "{TMP}", tmp))
+		}
+	}
+	return env
+}
 
 // fillPrivate writes what commands find in the private directory.
 func (b *base) fillPrivate() error { return b.private.fill(b.view) }

@@ -144,6 +144,9 @@ func (c *brokered) may(s spot, op nameOp) error {
 	if s.base == "." {
 		return unix.EBUSY
 	}
+	if err := c.rules.shut(s.path); err != nil {
+		return err
+	}
 	if c.writable != nil && !withinAny(c.writable, s.path) {
 		return unix.EACCES
 	}
@@ -253,11 +256,17 @@ const tmpFile = unix.O_TMPFILE
 
 // mayOpen returns an error if the command may not open the file s, which exists.
 func (c *brokered) mayOpen(s spot, kind uint32, flags int) error {
-	if full := filepath.Join(s.path, s.base); c.writable != nil && !withinAny(c.writable, full) &&
-		!withinAny(c.devices, full) {
+	full, reads := filepath.Join(s.path, s.base), flags&(unix.O_ACCMODE|unix.O_TRUNC) == 0
+	if err := c.rules.shut(full); err != nil {
+		if reads {
+			return nil // it may be opened with O_CREAT, and is there
+		}
+		return err
+	}
+	if c.writable != nil && !withinAny(c.writable, full) && !withinAny(c.devices, full) {
 		return unix.EACCES
 	}
-	if kind != unix.S_IFREG || flags&(unix.O_ACCMODE|unix.O_TRUNC) == 0 {
+	if kind != unix.S_IFREG || reads {
 		return nil // no program reads orders from it, or it is only read
 	}
 	return c.rules.judge(s.path, s.base, opWrite)
@@ -285,7 +294,11 @@ func (c *brokered) create(s spot, flags int, mode uint32) error {
 
 // unnamed makes a file without a name in the directory dir.
 func (c *brokered) unnamed(s spot, dir, flags int, mode uint32) error {
-	if c.writable != nil && !withinAny(c.writable, filepath.Join(s.path, s.base)) {
+	full := filepath.Join(s.path, s.base)
+	if err := c.rules.shut(full); err != nil {
+		return err
+	}
+	if c.writable != nil && !withinAny(c.writable, full) {
 		return unix.EACCES
 	}
 	mode, err := c.mode(mode)

@@ -169,7 +169,11 @@ func (b *bubblewrap) build(ctx context.Context) error {
 	if b.view.uid == 0 {
 		b.view.uid, b.view.gid = insideID, insideID
 	}
-	b.env = append(b.env, "HOME="+b.view.home, "TMPDIR=/tmp")
+	tmp := "/tmp"
+	if b.o.ReadOnly && within(b.view.ws, tmp) {
+		tmp = b.view.home // the workspace is mounted there
+	}
+	b.env = append(b.env, b.ownDirs(b.view.home, tmp)...)
 	b.hostPaths = map[string]string{"/tmp": b.private.path("tmp"), "/var/tmp": b.private.path("tmp"),
 		b.view.home: b.private.path("home")}
 	b.ready = sync.OnceValue(b.finish)

@@ -17,7 +17,7 @@ func (c *container) configure() error {
 	if err := c.fillPrivate(); err != nil {
 		return err
 	}
-	c.env = append(slices.Clone(c.view.env), "HOME="+c.view.home, "TMPDIR=/tmp")
+	c.env = append(slices.Clone(c.view.env), c.ownDirs(c.view.home, "/tmp")...)
 	args := []string{insidePath}
 	network := map[Network]string{NoNetwork: "none", Hosts: "none", AllNetwork: bridged}[c.o.Network]
 	if c.o.Network == Hosts {

@@ -51,8 +51,7 @@ func (b *base) explain(name string, how ...string) string {
 	sections := [][]string{
 		append(append([]string{"The sandbox is " + name + "."}, how...),
 			"Everything that a command started ends with it, and with this program."),
-		{"Commands can write:", b.view.ws + " (the workspace)",
-			b.view.home + " (HOME: private, removed afterwards)", "a temporary directory of their own"},
+		b.explainWriting(),
 		b.explainReading(),
 		b.explainToolchains(),
 		{"They see nothing else: not the rest of your home directory, no other disks, no other processes."},
@@ -70,6 +69,15 @@ func (b *base) explain(name string, how ...string) string {
 		text = append(text, strings.Join(s, "\n  "))
 	}
 	return strings.Join(text, "\n\n") + "\n"
+}
+
+func (b *base) explainWriting() []string {
+	lines := []string{"Commands can write:", b.view.ws + " (the workspace)",
+		b.view.home + " (HOME: private, removed afterwards)", "a temporary directory of their own"}
+	if b.o.ReadOnly {
+		return slices.Delete(lines, 1, 2)
+	}
+	return lines
 }
 
 // explainProtected lists the protected names, a line for each class.

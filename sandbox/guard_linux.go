@@ -73,6 +73,8 @@ type guard struct {
 	warn    func(string)
 	mounted bool // what exists is mounted read-only
 
+	readOnly bool // commands change nothing in the workspace
+
 	mu            sync.Mutex
 	original      map[string]tree  // what is protected, as it was; nil if it was not there
 	gitDirs       map[string]inode // git directories that were there
@@ -110,7 +112,8 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{ws: v.ws, hide: v.hide, root: root, warn: warn, original: make(map[string]tree),
+	g := &guard{ws: v.ws, hide: v.hide, root: root, warn: warn, readOnly: v.shut,
+		original:   make(map[string]tree),
 		gitDirs:    make(map[string]inode),
 		newGitDirs: make(map[string]bool), harmless: make(map[string]inode), warned: make(map[string]bool)}
 	names, gitDirs := g.find(maxFindDirs)
@@ -128,7 +131,7 @@ func newGuard(v *mountView, warn func(string)) (*guard, error) {
 
 // rules returns the rules for names of the workspace.
 func (g *guard) rules() nameRules {
-	r := nameRules{Workspace: g.ws, Extra: g.extra()}
+	r := nameRules{Workspace: g.ws, Extra: g.extra(), ReadOnly: g.readOnly}
 	for _, is := range g.gitDirs {
 		r.Old = append(r.Old, [2]uint64{is.dev, is.ino})
 	}

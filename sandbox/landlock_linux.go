@@ -99,13 +99,17 @@ func (l *landlock) build() (err error) {
 	if err := l.view.tools.write(l.view.home); err != nil {
 		return err
 	}
-	l.env = append(l.env, "HOME="+l.view.home, "TMPDIR="+l.private.path("tmp"), "GIT_CONFIG_NOSYSTEM=1")
+	own := []string{l.private.path("tmp"), l.view.home}
+	l.env = append(append(l.env, l.ownDirs(l.view.home, l.private.path("tmp"))...), "GIT_CONFIG_NOSYSTEM=1")
 	l.rules = landlockRules{
 		Read:   append(l.view.read, etcFiles()...),
-		Write:  []string{l.view.ws, l.private.path("tmp"), l.view.home},
+		Write:  append([]string{l.view.ws}, own...),
 		Device: []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 		Net:    l.o.Network == AllNetwork,
 		Names:  l.guard.rules(),
+	}
+	if l.o.ReadOnly {
+		l.rules.Read, l.rules.Write, l.rules.Names.Free = append(l.rules.Read, l.view.ws), own, own
 	}
 	l.prevents = true
 	for _, name := range []string{"cpuinfo", "meminfo", "stat", "loadavg", "uptime", "version", "filesystems",

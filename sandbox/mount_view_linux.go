@@ -40,7 +40,8 @@ var etcMounts = []string{"/etc/alternatives", "/etc/fonts"}
 // environment it has. It is made once; the kind of the sandbox then sets home,
 // and for containers what the image replaces. All paths are absolute.
 type mountView struct {
-	ws       string      // the workspace, read-write
+	ws       string      // the workspace
+	shut     bool        // commands may not write the workspace
 	read     []string    // directories and files that are visible, read-only
 	asked    []string    // those of them that Options.Read names
 	tools    *toolchains // what there is of the person's toolchains; those of read that are its own are in tooled
@@ -56,7 +57,8 @@ type mountView struct {
 // newMountView looks at the system. It fails if the workspace is a directory
 // that commands must not write.
 func newMountView(o Options) (*mountView, error) {
-	v := &mountView{ws: o.Dir, links: make(map[string]string), uid: os.Getuid(), gid: os.Getgid()}
+	v := &mountView{ws: o.Dir, shut: o.ReadOnly, links: make(map[string]string), uid: os.Getuid(),
+		gid: os.Getgid()}
 	for _, dir := range systemDirs {
 		info, err := os.Lstat(dir)
 		switch {

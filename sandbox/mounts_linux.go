@@ -58,7 +58,7 @@ func (v *mountView) mounts(p *private, network Network, program string, etc []st
 	if v.tools != nil {
 		list = append(list, v.masks(p)...)
 	}
-	list = append(list, mount{readWrite, v.ws, v.ws})
+	list = append(list, mount{v.wsKind(), v.ws, v.ws})
 	list = append(list, v.hidden(p)...)
 	if network == Hosts {
 		list = append(list, mount{readWrite, p.path("proxy"), proxyDir}, mount{readOnly, program, forwarderPath})
@@ -72,10 +72,10 @@ func (v *mountView) containerMounts(p *private, network Network, program, workDi
 	list := []mount{
 		{readWrite, p.path("tmp"), "/tmp"}, {readWrite, p.path("tmp"), "/var/tmp"}, {readWrite, p.path("home"),
 			v.home},
-		{readWrite, v.ws, v.ws},
+		{v.wsKind(), v.ws, v.ws},
 	}
 	if workDir != "" && !within(workDir, v.ws) && !within(v.ws, workDir) {
-		list = append(list, mount{readWrite, v.ws, workDir})
+		list = append(list, mount{v.wsKind(), v.ws, workDir})
 	}
 	for _, name := range []string{"/etc/passwd", "/etc/group"} {
 		list = append(list, mount{readOnly, p.path(name), name})
@@ -89,6 +89,14 @@ func (v *mountView) containerMounts(p *private, network Network, program, workDi
 		list = append(list, mount{readWrite, p.path("proxy"), proxyDir})
 	}
 	return list
+}
+
+// wsKind returns how the workspace is mounted.
+func (v *mountView) wsKind() mountKind {
+	if v.shut {
+		return readOnly
+	}
+	return readWrite
 }
 
 // hidden returns the mounts that show an empty directory in place of what

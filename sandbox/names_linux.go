@@ -36,6 +36,8 @@ type nameRules struct {
 	Workspace string      // absolute, without symbolic links
 	Extra     []string    // more protected paths, relative to the workspace: see guard.extra
 	Old       [][2]uint64 // device and inode of the git directories that were there
+	ReadOnly  bool        // nothing in the workspace may be made, changed, renamed or removed
+	Free      []string    // but for what is below these, which are absolute
 }
 
 // A nameOp is what a command is about to do with a name.
@@ -72,6 +74,15 @@ func (r *protectedError) Error() string {
 
 // Unwrap returns the result of the command's call.
 func (r *protectedError) Unwrap() error { return unix.EACCES }
+
+// shut returns EROFS for a path that nothing may change, as commands get it of a file
+// system that is read-only. It comes before every other reason.
+func (r *nameRules) shut(path string) error {
+	if r.ReadOnly && within(r.Workspace, path) && !withinAny(r.Free, path) {
+		return unix.EROFS
+	}
+	return nil
+}
 
 // errOnlyData has the caller check a configuration of git, and write a copy of it
 // in its place: see putConfig.

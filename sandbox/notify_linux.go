@@ -111,8 +111,10 @@ func (c *brokered) changeable(dir, addr, flags uint64) (file int, at string, err
 	if err != nil {
 		return -1, "", err
 	}
-	if at, err = pathOf(file); err == nil && !withinAny(c.writable, strings.TrimSuffix(at, " (deleted)")) {
-		err = unix.EPERM
+	if at, err = pathOf(file); err == nil {
+		if err = c.rules.shut(at); err == nil && !withinAny(c.writable, strings.TrimSuffix(at, " (deleted)")) {
+			err = unix.EPERM
+		}
 	}
 	if err != nil {
 		unix.Close(file)

@@ -50,6 +50,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"strings"
 
@@ -90,6 +91,15 @@ const (
 type Options struct {
 	Dir  string // the workspace, which must exist
 	Kind Kind   // "": Auto
+
+	// ReadOnly has commands change nothing: the workspace is read-only for them, and
+	// so is everything else but devices and private directories, which are removed
+	// with the sandbox: TMPDIR and HOME. A write fails with EROFS. Variables have
+	// tools write there what they keep beside a project otherwise; see aside. The
+	// file tools cannot write either. Only NoNetwork goes with it, and no command can
+	// be given more ([workspace.Reach]). The kind None has no way to do it: no command
+	// runs then, and the error says why.
+	ReadOnly bool
 
 	Network Network // "": NoNetwork
 
@@ -177,7 +187,13 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 		return nil, err
 	}
 	ws.Hide(o.Hide...)
+	if o.ReadOnly {
+		ws.Guard = func(string) error { return errReadOnly }
+	}
 	if o.Kind == None {
+		if o.ReadOnly {
+			ws.Cage = noCommands{}
+		}
 		return ws, nil
 	}
 	o.Dir = ws.Dir()
@@ -187,9 +203,36 @@ func Open(ctx context.Context, o Options) (*workspace.Dir, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	ws.Guard = refuseGit(ws.Dir())
+	if !o.ReadOnly {
+		ws.Guard = refuseGit(ws.Dir())
+	}
 	return ws, nil
 }
+
+// errReadOnly is what the file tools say in a workspace that is read-only.
+var errReadOnly = fmt.Errorf("the workspace is read-only in this session: %w", fs.ErrPermission)
+
+// noCommands is the cage of a workspace that is read-only where there is no sandbox: it
+// runs no command.
+type noCommands struct{}
+
+// ReadOnly is true: what does not run changes nothing, and no [workspace.Reach] helps.
+func (noCommands) ReadOnly() bool { return true }
+
+// Name implements [workspace.Cage]. There is none.
+func (noCommands) Name() string { return "" }
+
+// Contained implements [workspace.Cage].
+func (noCommands) Contained() bool { return false }
+
+// Start implements [workspace.Cage].
+func (noCommands) Start(*workspace.Spawn) (workspace.Process, error) {
+	return nil, fmt.Errorf("%w here that keeps commands from changing files, and this session changes none: "+
+		"look at the files with the tools for that", ErrNone)
+}
+
+// Close implements [workspace.Cage].
+func (noCommands) Close() error { return nil }
 
 // newCage makes the sandbox itself. With Auto, Landlock is tried only if
 // Bubblewrap failed.
@@ -231,6 +274,9 @@ func (o *Options) complete() error {
 		}
 	default:
 		return fmt.Errorf("there is no network %q: choose one of none, allow, hosts", o.Network)
+	}
+	if o.ReadOnly && o.Network != NoNetwork {
+		return fmt.Errorf("a sandbox that is read-only has no network, and %q was asked for", o.Network)
 	}
 	if o.Warn == nil {
 		o.Warn = func(string) {}

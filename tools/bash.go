@@ -35,6 +35,9 @@ const (
 // and its result says what was lost. The same happens at the first call after
 // [Bash.CloseSession] and in another process, where the exported variables are
 // lost as well.
+//
+// In a workspace whose commands can change nothing ([workspace.ReadOnly]) calls are
+// read-only, and none can go beyond the sandbox.
 type Bash struct {
 	// Timeout is how long a command may take if the call does not say; 0
 	// means two minutes. It must not change after the first use.
@@ -76,13 +79,21 @@ func NewBash(ws workspace.Workspace) *Bash {
 
 // Spec implements [openmanus.Tool].
 func (b *Bash) Spec() openmanus.ToolSpec {
-	return filledSpec("bash", "bash", b.limit().placeholders(),
+	file := "bash"
+	if workspace.ReadOnly(b.ws) {
+		file = "bash_reading"
+	}
+	return filledSpec("bash", file, b.limit().placeholders(),
 		b.hints(),
 		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})
 }
 
-// hints returns the hints of most calls.
+// hints returns the hints of most calls. Those of commands that can change nothing come
+// one after the other, as the shell has them.
 func (b *Bash) hints() openmanus.Hints {
+	if workspace.ReadOnly(b.ws) {
+		return openmanus.Hints{ReadOnly: true, Idempotent: true, Ordered: true, Sandboxed: true}
+	}
 	return openmanus.Hints{Destructive: true, Sandboxed: workspace.Contained(b.ws)}
 }
 

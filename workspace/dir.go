@@ -122,6 +122,13 @@ func (d *Dir) Sandbox() string {
 // Contained implements [Sandboxed].
 func (d *Dir) Contained() bool { return d.Cage != nil && d.Cage.Contained() }
 
+// ReadOnly is explained at the function [ReadOnly]. The cage says it, by a method of the
+// same name; one without it is not read-only.
+func (d *Dir) ReadOnly() bool {
+	c, ok := d.Cage.(interface{ ReadOnly() bool })
+	return ok && c.ReadOnly()
+}
+
 // Advise implements [Adviser].
 func (d *Dir) Advise(output string, code int) string {
 	if a, ok := d.Cage.(Adviser); ok {

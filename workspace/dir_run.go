@@ -65,6 +65,10 @@ func (d *Dir) start(c *Cmd) (Process, *pipes, error) {
 	if len(c.Args) == 0 {
 		return nil, nil, errors.New("the command has no program: Args is empty")
 	}
+	if c.Reach != InCage && d.ReadOnly() {
+		return nil, nil, fmt.Errorf("%s: the commands of this workspace change nothing, and so run nowhere but in the "+
+			"sandbox, without a network: %w", c.Args[0], fs.ErrPermission)
+	}
 	dir := d.path
 	if filepath.IsAbs(c.Dir) {
 		dir = c.Dir

@@ -110,6 +110,14 @@ func Contained(w Runner) bool {
 	return ok && s.Contained()
 }
 
+// ReadOnly reports whether commands of w can change nothing that is left when they have
+// ended, the files of the workspace included, and reach no other machine. It is false
+// for a Runner that does not say, and without a cage. A [Reach] is refused there.
+func ReadOnly(w Runner) bool {
+	r, ok := w.(interface{ ReadOnly() bool })
+	return ok && r.ReadOnly()
+}
+
 // A Reach says how far a command may go in a workspace whose commands run in a cage.
 // It is for a command that a person has allowed more than others.
 type Reach int

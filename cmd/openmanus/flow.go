@@ -26,7 +26,7 @@ type flowCmd struct {
 func (flowCmd) Help() string {
 	return `A planner makes a plan. Agents do its steps, each in its own session; independent steps run at the same time. If a step fails it is blocked, and the planner changes the plan; completed steps stay completed. Standard output is "Plan completed:" and the summary, or "Plan not completed:" and the state of each step.
 
-The plan names an agent for a step, or the step is tagged with one: [swe] Fix the parser. A critic checks each step that has an acceptance sentence; it reads the files and changes nothing.
+The plan names an agent for a step, or the step is tagged with one: [swe] Fix the parser. A critic checks each step that has an acceptance sentence; it reads the files, runs commands in a sandbox that is read-only, and changes nothing.
 
 Exit codes: those of run; also 1 if a step stays blocked.`
 }

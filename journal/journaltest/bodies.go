@@ -30,7 +30,7 @@ func openingBodies() []openmanus.Body {
 			Spec: openmanus.Spec{
 				Agent: "manus", Flow: &openmanus.FlowSpec{Name: "plan", Settings: json.RawMessage(`{"agents":["manus"]}`)},
 				Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", Workspace: "/home/me/project",
-				Approve: openmanus.ApproveAsk, SandboxKind: "auto", Answer: json.RawMessage(`{"type":"object"}`),
+				Approve: openmanus.ApproveAsk, SandboxKind: "auto", SandboxReadOnly: true, Answer: json.RawMessage(`{"type":"object"}`),
 				Delegates: []string{"swe"}, Limits: everyLimit(),
 			},
 			Tools: []openmanus.ToolSpec{{
