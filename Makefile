@@ -50,9 +50,10 @@ tasks: deps ## real tasks with the binary, and what each needs; TASK=name, SHOW=
 pdfcorpus: ## PDFs of every program that is here, against pdftotext; DIR keeps them
 	@scripts/pdfcorpus "$(or $(DIR),$(shell mktemp -d))"
 
-soak: ## long: fuzzing for an hour a target, and 1,000 kills
+soak: ## long: fuzzing for an hour a target, 1,000 kills, and 10,000 programs that are undone
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
 	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
+	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestKilled' ./snapshot
 
 live: ## asks every search engine once, over the network
 	go test -tags live -count=1 -v -run TestLive ./web

@@ -15,10 +15,13 @@
 //
 // Regular files with content, permissions, modification time, owner, holes and
 // extended attributes; symbolic links; directories. Of pipes, sockets and devices
-// only the kind. The names of a file that has several are independent files.
+// only the kind. The names of a file that has several are independent files: what puts
+// one back gives it a content of its own.
 //
-// What is not kept has a reason in [Entry.Left]: a file that could not be read, one
-// that is larger than the limits, or another file system that is mounted inside.
+// What is not kept has a reason in [Entry.Left]: a file or directory that could not be
+// read, a file that is larger than the limits, or another file system that is mounted
+// inside. What a program writes into a mapped file may be seen some seconds late, when
+// the kernel gives the file its time.
 //
 // # How it is stored
 //
@@ -28,7 +31,8 @@
 // have in common, equal directories have equal hashes, and a tree is compared with
 // another without reading what they share. A pack is stored before anything refers
 // to it and never changes. Whoever deletes blobs must keep the packs of all trees
-// that are still wanted: see [Taken.Packs].
+// that are still wanted: see [Taken.Packs]. Sessions that work in one directory share
+// its tracker, each with its [History].
 //
 // Taking a snapshot again is a walk that looks at every name: a file whose inode,
 // change time and size are those of the last snapshot is not read.

@@ -90,6 +90,7 @@ func (h *History) take(ctx context.Context) (Taken, error) {
 	if errors.Is(err, errGone) {
 		t.top, t.tree = nil, Tree{}
 		clear(t.have)
+		clear(t.lists)
 		taken, err = h.walk(ctx, whole) // reads everything again
 	}
 	if err != nil || !taken.Changed {
@@ -197,9 +198,9 @@ func (t *Tracker) keep(ctx context.Context, ref openmanus.Ref) error {
 	return blob.Close()
 }
 
-// stored returns the object with some content that is stored, or nil.
-func (w *walk) stored(sum Sum) (*Object, error) {
-	o := w.t.have[sum]
+// stored returns the object with a sum that is among those that are stored, or nil.
+func (w *walk) stored(have map[Sum]*Object, sum Sum) (*Object, error) {
+	o := have[sum]
 	if o == nil {
 		return nil, nil
 	}
@@ -207,6 +208,6 @@ func (w *walk) stored(sum Sum) (*Object, error) {
 	if err != nil || ok {
 		return o, err
 	}
-	delete(w.t.have, sum)
+	delete(have, sum)
 	return nil, nil
 }

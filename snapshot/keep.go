@@ -62,14 +62,15 @@ func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
 	if missing != nil {
 		return fmt.Errorf("snapshot: %w", missing)
 	}
-	k.Top.share(t.have)
+	k.Top.share(t.have, t.lists)
 	t.top, t.tree, t.spent = k.Top, k.Tree, k.Spent
 	return nil
 }
 
-// share makes equal content one object, and adds it to have.
-func (n *node) share(have map[Sum]*Object) {
-	object := func(o **Object) {
+// share makes equal content one object, and adds it to have or, of directories, to
+// lists.
+func (n *node) share(have, lists map[Sum]*Object) {
+	object := func(have map[Sum]*Object, o **Object) {
 		if *o == nil {
 			return
 		}
@@ -80,10 +81,12 @@ func (n *node) share(have map[Sum]*Object) {
 		have[(*o).Sum] = *o
 	}
 	for _, it := range n.Items {
-		object(&it.Content)
-		if it.Dir != nil {
-			it.Dir.share(have)
+		if it.Dir == nil {
+			object(have, &it.Content)
+			continue
 		}
+		it.Dir.share(have, lists)
+		it.Content = it.Dir.Object
 	}
-	object(&n.Object)
+	object(lists, &n.Object)
 }

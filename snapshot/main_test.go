@@ -1,9 +1,17 @@
 package snapshot
 
 import (
+	"os"
 	"testing"
 
 	"github.com/openmanus-go/openmanus/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+// The test program is also the child that TestKilled kills.
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) != "" {
+		child()
+		return
+	}
+	leaktest.Main(m)
+}

@@ -160,7 +160,7 @@ func (e *Entry) lost(from *Entry) bool {
 	case e.Kind == Dir:
 		return e.Content == nil && !from.isDir()
 	}
-	return e.Content == nil
+	return e.Content == nil && !from.hasContentOf(e)
 }
 
 func (p *Plan) sort() {

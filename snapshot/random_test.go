@@ -1,11 +1,14 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,7 +39,7 @@ func (a *actor) name() string {
 func (a *actor) act() {
 	n := a.name()
 	dir := path.Dir(n)
-	switch a.r.IntN(12) {
+	switch a.r.IntN(14) {
 	case 0, 1, 2:
 		a.root.MkdirAll(dir, 0o755)
 		a.root.WriteFile(n, fmt.Appendf(nil, "%d %s", a.r.IntN(5), strings.Repeat("x", a.r.IntN(3000))), 0o644)
@@ -73,6 +76,12 @@ func (a *actor) act() {
 		a.touched[to] = true
 		a.root.Rename(n, to)
 		a.below(to)
+	case 12:
+		a.shell(n)
+	case 13:
+		if a.r.IntN(20) == 0 { // it takes long to start
+			a.python(n)
+		}
 	case 11:
 		from := a.name()
 		if data, err := a.root.ReadFile(from); err == nil {
@@ -82,6 +91,57 @@ func (a *actor) act() {
 	}
 }
 
+// shell lets a command of the shell change n.
+func (a *actor) shell(n string) {
+	to := a.name()
+	a.below(n)
+	a.below(to)
+	command := []string{
+		`echo "$RANDOM" > "$1"`,
+		`sed -i s/x/y/ "$1"`,
+		`mkdir -p "$(dirname "$2")" && mv "$1" "$2"`,
+		`mkdir -p "$(dirname "$2")" && cp -a "$1" "$2"`,
+		`ln -sfn "$2" "$1"`,
+		`mkdir -p "$(dirname "$2")" && ln -f "$1" "$2"`,
+		`rm -rf "$1" && mkdir -p "$1" && cd "$1" && seq 9 | while read i; do echo $i > f$i; done`,
+		`find "$1" -type f -delete`,
+		`truncate -s 100000 "$1" && printf end >> "$1"`,
+		`touch -d 2001-01-01 "$1"`,
+		`test -d "$1" && chmod 500 "$1" || chmod 400 "$1"`,
+		`dd if=/dev/urandom of="$1" bs=1000 count=3 status=none`,
+		`mkfifo "$1"; rm -f "$1"`,
+		`cat "$2" >> "$1"`,
+	}[a.r.IntN(14)]
+	a.run(n, to, "sh", "-c", command, "sh", "./"+n, "./"+to)
+}
+
+// python lets a program in Python change n.
+func (a *actor) python(n string) {
+	to := a.name()
+	a.below(n)
+	a.below(to)
+	program := []string{
+		`import pathlib, sys; pathlib.Path(sys.argv[1]).write_text("from Python\n" * 99)`,
+		`import os, sys; os.replace(sys.argv[1], sys.argv[2])`,
+		`import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)`,
+		`import shutil, sys; shutil.copytree(sys.argv[1], sys.argv[2], symlinks=True, dirs_exist_ok=True)`,
+		`import sys; f = open(sys.argv[1], "r+b"); f.seek(5); f.write(b"in the middle")`,
+		`import os, sys; os.chmod(sys.argv[1], 0o4711)`,
+	}[a.r.IntN(6)]
+	a.run(n, to, "python3", "-c", program, "./"+n, "./"+to)
+}
+
+// run runs a program in the directory, which may change n and to. If it fails, it has
+// changed a part or nothing.
+func (a *actor) run(n, to, program string, args ...string) {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = a.root.Name()
+	_ = cmd.Run()
+	a.below(n)
+	a.below(to)
+	a.below(path.Join(to, path.Base(n)))
+}
+
 func (a *actor) remove(n string) {
 	a.below(n)
 	a.root.RemoveAll(n)
@@ -89,20 +149,30 @@ func (a *actor) remove(n string) {
 
 // below notes everything in a directory as touched.
 func (a *actor) below(n string) {
-	fs.WalkDir(a.root.FS(), n, func(name string, _ fs.DirEntry, err error) error {
-		if err == nil {
-			a.touched[name] = true
-		}
+	walkNames(a.root, n, func(name string) error {
+		a.touched[name] = true
 		return nil
+	})
+}
+
+// walkNames calls each with the names in a directory n of root, and with n. Unlike
+// [fs.WalkDir], it takes names with any bytes.
+func walkNames(root *os.Root, n string, each func(name string) error) error {
+	return filepath.WalkDir(filepath.Join(root.Name(), n), func(name string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		name, err = filepath.Rel(root.Name(), name)
+		return errors.Join(err, each(name))
 	})
 }
 
 // listing returns what a directory contains, for people and for comparison.
 func listing(t testing.TB, root *os.Root) map[string]string {
 	m := make(map[string]string)
-	err := fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || name == "." {
-			return err
+	err := walkNames(root, ".", func(name string) error {
+		if name == "." {
+			return nil
 		}
 		info, err := root.Lstat(name)
 		if err != nil {
@@ -129,9 +199,12 @@ func listing(t testing.TB, root *os.Root) map[string]string {
 }
 
 var (
-	sessionNames = []string{"a", "b", "d/a", "d/b", "d/e/a", "d/e/f/b", "s", "s/t", ".git/HEAD", ".git/index"}
-	personNames  = []string{"mine", "p/a", "p/b", "d/mine", "d/e/mine"}
-	sharedNames  = append(append([]string{}, sessionNames...), personNames...)
+	sessionNames = []string{
+		"a", "b", "d/a", "d/b", "d/e/a", "d/e/f/b", "s", "s/t", ".git/HEAD", ".git/index", "-rf", "with blanks/\n",
+		"not\xffutf-8/\xfe", "\u00fc", "u\u0308",
+	}
+	personNames = []string{"mine", "p/a", "p/b", "d/mine", "d/e/mine", "p/\x80", "p/-"}
+	sharedNames = append(append([]string{}, sessionNames...), personNames...)
 )
 
 // A history is a random program: steps of a session, and a person in between.
@@ -164,7 +237,11 @@ func newHistory(t testing.TB, seed uint64, sessionMay, personMay []string) *hist
 		person:  &actor{r, root, personMay, make(map[string]bool)},
 	}
 	for range 10 {
-		(&actor{r, root, sharedNames, make(map[string]bool)}).act()
+		may := sessionMay
+		if r.IntN(3) == 0 {
+			may = personMay
+		}
+		(&actor{r, root, may, make(map[string]bool)}).act() // links are among the names of one
 	}
 	for range 2 + r.IntN(8) {
 		for range r.IntN(3) {
@@ -191,12 +268,12 @@ func (h *history) take(t testing.TB) Tree {
 	return taken.Tree
 }
 
-// programs is how many random programs a test runs.
+// programs is how many random programs a test runs: OPENMANUS_PROGRAMS, or a few.
 func programs() int {
-	if n, err := strconv.Atoi(os.Getenv("PROGRAMS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("OPENMANUS_PROGRAMS")); err == nil {
 		return n
 	}
-	return 150
+	return 100
 }
 
 // A session's steps are undone and redone, to the byte, and a person's files that
@@ -209,7 +286,7 @@ func TestUndoAndRedo(t *testing.T) {
 		was := listing(t, h.root)
 		plan, err := h.reader.Undo(t.Context(), now, h.steps[to:])
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("program %d: %v", seed, err)
 		}
 		h.restore(t, seed, plan)
 		undone := h.take(t)

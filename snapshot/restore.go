@@ -65,6 +65,17 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 	return x.out, syncAll(root)
 }
 
+// beforeWrite, if not nil, is called before each change of the file system. It is for
+// tests, which end the process there.
+var beforeWrite func()
+
+// writes calls beforeWrite.
+func writes() {
+	if beforeWrite != nil {
+		beforeWrite()
+	}
+}
+
 type restore struct {
 	r    *Reader
 	ctx  context.Context
@@ -91,6 +102,7 @@ func (x *restore) sweep() {
 		}
 		for _, name := range names {
 			if strings.HasPrefix(name, tempPrefix) {
+				writes()
 				_ = x.root.Remove(path.Join(dir, name))
 			}
 		}
@@ -106,6 +118,7 @@ func (x *restore) unlock() {
 		}
 		if info, err := x.root.Lstat(o.Name); err == nil && info.IsDir() && info.Mode()&0o700 != 0o700 &&
 			o.mayHave(info.Mode()&modeBits) {
+			writes()
 			_ = x.root.Chmod(o.Name, info.Mode()&modeBits|0o700) // if it fails, so does what follows
 		}
 	}
@@ -125,6 +138,7 @@ func (x *restore) lock() {
 		}
 		info, err := x.root.Lstat(o.Name)
 		if err == nil && info.IsDir() && info.Mode()&modeBits != want.Mode && o.mayHave(info.Mode()&modeBits) {
+			writes()
 			err = x.root.Chmod(o.Name, want.Mode)
 		}
 		if err != nil && o.Done {
@@ -229,6 +243,9 @@ func (x *restore) state(o *Outcome) (*Entry, error) {
 		e.Kind, e.Size = File, info.Size()
 		if sizeIs(o.From, e.Size) || sizeIs(o.To, e.Size) {
 			e.Content, err = x.sum(o.Name)
+			if errors.Is(err, fs.ErrPermission) { // its size and time must do
+				e.Content, err = nil, nil
+			}
 		} else {
 			e.Content = &Object{} // another one
 		}
@@ -262,6 +279,7 @@ func (x *restore) sum(name string) (*Object, error) {
 
 // remove removes what is at a name, or only the directory if that is empty.
 func (x *restore) remove(o *Outcome) error {
+	writes()
 	err := x.root.Remove(o.Name)
 	if isNotEmpty(err) {
 		return errors.New("something else has put files into it")
@@ -277,16 +295,23 @@ func (x *restore) remove(o *Outcome) error {
 func (x *restore) make(o *Outcome) (err error) {
 	switch to := o.To; {
 	case to.Kind == Dir:
+		writes()
 		if err = x.root.Mkdir(o.Name, to.Mode|0o700); err == nil {
+			writes()
 			err = x.root.Chmod(o.Name, to.Mode|0o700) // without the mask
 		}
 	case o.From.hasContentOf(to):
 		// It has its content, and may have more names and be open.
+		writes()
 		if err = x.root.Chmod(o.Name, to.Mode); err == nil {
+			writes()
 			err = x.root.Chtimes(o.Name, time.Time{}, to.ModTime)
 		}
 	case to.Kind == Link:
-		err = x.replace(o.Name, func(temp string) error { return x.root.Symlink(to.Target, temp) })
+		err = x.replace(o.Name, func(temp string) error {
+			writes()
+			return x.root.Symlink(to.Target, temp)
+		})
 	default:
 		err = x.replace(o.Name, func(temp string) error { return x.write(temp, to) })
 	}
@@ -294,20 +319,16 @@ func (x *restore) make(o *Outcome) (err error) {
 	return err
 }
 
-// hasContentOf reports whether both are files with the same content.
-func (e *Entry) hasContentOf(o *Entry) bool {
-	return e != nil && e.Kind == File && o.Kind == File && e.Content != nil && o.Content != nil &&
-		e.Content.Sum == o.Content.Sum
-}
-
 // replace puts what create makes at a temporary name into place.
 func (x *restore) replace(name string, create func(temp string) error) error {
 	temp := path.Join(path.Dir(name), tempPrefix+rand.Text())
 	err := create(temp)
 	if err == nil {
+		writes()
 		err = x.root.Rename(temp, name)
 	}
 	if err != nil {
+		writes()
 		if gone := x.root.Remove(temp); gone != nil && !notThere(gone) {
 			err = errors.Join(err, gone)
 		}
@@ -320,6 +341,7 @@ var errContent = errors.New("read the snapshot")
 
 // write makes a file.
 func (x *restore) write(name string, e *Entry) (err error) {
+	writes()
 	f, err := x.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -332,6 +354,7 @@ func (x *restore) write(name string, e *Entry) (err error) {
 		}
 		return fmt.Errorf("%w: %w", errContent, err)
 	}
+	writes()
 	if e.Sparse {
 		if err := f.Truncate(e.Size); err != nil {
 			return err
@@ -349,9 +372,11 @@ func (x *restore) write(name string, e *Entry) (err error) {
 	if err := setAttrs(f, e.Attrs); err != nil && !errors.Is(err, fs.ErrPermission) && !unsupported(err) {
 		return err
 	}
+	writes()
 	if err := f.Chmod(mode); err != nil {
 		return err
 	}
+	writes()
 	return x.root.Chtimes(name, time.Time{}, e.ModTime)
 }
 
@@ -367,6 +392,7 @@ const block = 4096
 var zeros [block]byte
 
 func (h *holes) Write(data []byte) (int, error) {
+	writes()
 	for at := 0; at < len(data); {
 		n := min(block, len(data)-at)
 		if h.on && string(data[at:at+n]) == string(zeros[:n]) {

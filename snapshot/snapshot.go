@@ -93,10 +93,14 @@ func (e *Entry) Same(o *Entry) bool {
 	if e.Kind != o.Kind || e.Mode != o.Mode || e.Target != o.Target {
 		return false
 	}
+	return e.Kind != File || e.hasContentOf(o)
+}
+
+// hasContentOf reports whether both are files with the same content. Where that is not
+// known, size and time decide.
+func (e *Entry) hasContentOf(o *Entry) bool {
 	switch {
-	case e.Kind != File:
-		return true
-	case e.Size != o.Size:
+	case e == nil || e.Kind != File || o.Kind != File || e.Size != o.Size:
 		return false
 	case e.Content == nil || o.Content == nil:
 		return e.ModTime.Equal(o.ModTime)

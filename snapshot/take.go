@@ -66,6 +66,7 @@ type Tracker struct {
 	// have is content that was stored, also of earlier trees: its packs may be
 	// gone, see walk.hold.
 	have  map[Sum]*Object
+	lists map[Sum]*Object // the same of lists: a file may have the bytes of which the sum of a list is
 	spent spent
 	one   *History // of Take
 	buf   []byte
@@ -108,7 +109,8 @@ func NewTracker(root *os.Root, blobs openmanus.Blobs, o Options) (*Tracker, erro
 		return nil, err
 	}
 	return &Tracker{
-		root: root, o: o.withDefaults(), pack: p, have: make(map[Sum]*Object), buf: make([]byte, chunkSize),
+		root: root, o: o.withDefaults(), pack: p,
+		have: make(map[Sum]*Object), lists: make(map[Sum]*Object), buf: make([]byte, chunkSize),
 	}, nil
 }
 
@@ -133,11 +135,11 @@ func (n *node) packs(add func(openmanus.Ref)) {
 
 // forgetUnstored forgets the content that was to be in a pack that was not stored.
 func (t *Tracker) forgetUnstored() {
-	for sum, o := range t.have {
-		if slices.ContainsFunc(o.Parts, func(p Part) bool { return p.Pack == "" }) {
-			delete(t.have, sum)
-		}
+	unstored := func(_ Sum, o *Object) bool {
+		return slices.ContainsFunc(o.Parts, func(p Part) bool { return p.Pack == "" })
 	}
+	maps.DeleteFunc(t.have, unstored)
+	maps.DeleteFunc(t.lists, unstored)
 }
 
 // A walk is one Take.
@@ -478,7 +480,7 @@ func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error
 // piece stores data, unless it is stored.
 func (w *walk) piece(data []byte) (*Object, bool, error) {
 	sum := sumOf(data)
-	if o, err := w.stored(sum); o != nil || err != nil {
+	if o, err := w.stored(w.t.have, sum); o != nil || err != nil {
 		return o, false, err
 	}
 	if err := w.t.pack.room(w.ctx); err != nil {
@@ -522,14 +524,14 @@ func (w *walk) storeList(entries []*Entry, pages []*Object) (*Object, error) {
 		return nil, fmt.Errorf("%w: %w", errStore, err)
 	}
 	data, sum := encodeList(entries, pages)
-	if o, err := w.stored(sum); o != nil || err != nil {
+	if o, err := w.stored(w.t.lists, sum); o != nil || err != nil {
 		return o, err
 	}
 	o := &Object{Sum: sum, Size: int64(len(data))}
 	for chunk := range slices.Chunk(data, maxFrame) {
 		w.t.pack.add(o, chunk)
 	}
-	w.t.have[sum] = o
+	w.t.lists[sum] = o
 	return o, nil
 }
 

@@ -341,6 +341,17 @@ func (l *lossy) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, erro
 	return l.Blobs.Get(ctx, ref)
 }
 
+// The list of an empty directory and an empty file have the same hash, and so have the
+// list of another one and a file with its text.
+func TestListsAreNoFiles(t *testing.T) {
+	p := newPlace(t, Options{})
+	p.write("empty", "")
+	os.Mkdir(filepath.Join(p.dir, "dir"), 0o755)
+	if tree := p.take().Tree; len(p.diff(Tree{}, tree)) != 2 || p.cat(tree, "empty") != "" {
+		t.Errorf("there is %q", p.diff(Tree{}, tree))
+	}
+}
+
 // Two sessions in one directory: each history names all packs that its trees need, and
 // packs that were deleted with another session are stored again.
 func TestHistoriesShareATracker(t *testing.T) {
