@@ -69,6 +69,8 @@ type (
 		FlowEnds bool `json:"flow_ends,omitempty"`
 		// who wrote what in System is not this program's, with the Words
 		Sources []Source `json:"sources,omitempty"`
+		// the workspace until here, of which this one is a copy; the model reads of it
+		CopyOf string `json:"copy_of,omitempty"`
 	}
 
 	// UserSaid is a message of the user. The sender chooses the ID, so that

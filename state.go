@@ -186,6 +186,7 @@ func (s *State) Apply(ev Event) {
 		}
 	case Configured:
 		s.configure(e)
+		s.moved(ev.Seq, e)
 	case UserSaid:
 		s.userSaid(ev.Seq, e)
 	case ModelSaid:
@@ -259,6 +260,17 @@ func (s *State) configure(e Configured) {
 	for _, src := range e.Sources {
 		s.learn(s.Seq, "", src)
 	}
+}
+
+// moved tells the model that it works in a copy of the workspace from here on. A
+// session in which nothing was said yet has no model that knows another.
+func (s *State) moved(seq int64, e Configured) {
+	if e.CopyOf == "" || len(s.Requests) == 0 {
+		return
+	}
+	text := fmt.Sprintf("(From here on you work in a copy of the workspace, which is in %s. Commands run there and relative "+
+		"paths start there: use it in place of %s, which you cannot change any more.)", e.Workspace, e.CopyOf)
+	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, text)})
 }
 
 // userSaid folds a message of the user. It starts a request: the limits that are

@@ -108,7 +108,7 @@ func (j *traveller) fork(ctx context.Context) (cuts declared, run *server.Run, s
 		return cuts, nil, 0, fmt.Errorf("the session has %d replies", len(replies))
 	}
 	seq = replies[len(replies)-b7Fork] - 1
-	if _, err := j.say("sessions", "fork", fmt.Sprintf("last@%d", seq), "--to", "fork"); err != nil {
+	if _, err := j.say("sessions", "fork", fmt.Sprintf("last@%d", seq), "--to", "fork", "--share"); err != nil {
 		return cuts, nil, 0, err
 	}
 	j.srv.Begin(nil)

@@ -22,11 +22,13 @@ func ForkID(to string) string { return "fork-" + to }
 // their numbers and times, into the new session to. The copy ends with an
 // [openmanus.Interrupted], so that calls that were open do not run twice; append a
 // message or an [openmanus.Resumed] to go on. Its [openmanus.Opened] says where it
-// came from. All events are copied, or none.
+// came from. After all that come the bodies in then. All events are copied, or none.
 //
 // The journal must be an [openmanus.Restorer]. The error is [openmanus.ErrExists]
 // if the new session exists, and [openmanus.ErrNoSession] if the old one does not.
-func Fork(ctx context.Context, j openmanus.Journal, from string, seq int64, to string) error {
+func Fork(
+	ctx context.Context, j openmanus.Journal, from string, seq int64, to string, then ...openmanus.Body,
+) error {
 	r, ok := j.(openmanus.Restorer)
 	if !ok {
 		return fmt.Errorf("fork: the journal (%T) cannot take over events", j)
@@ -36,7 +38,10 @@ func Fork(ctx context.Context, j openmanus.Journal, from string, seq int64, to s
 		return fmt.Errorf("fork: %w", err)
 	}
 	last := events[len(events)-1].Seq
-	events = append(comeFrom(events, from), openmanus.Event{Seq: last + 1, Time: Now(), Body: openmanus.Interrupted{ID: ForkID(to)}})
+	events = comeFrom(events, from)
+	for i, b := range append([]openmanus.Body{openmanus.Interrupted{ID: ForkID(to)}}, then...) {
+		events = append(events, openmanus.Event{Seq: last + 1 + int64(i), Time: Now(), Body: b})
+	}
 	if err := r.Restore(ctx, to, events); err != nil {
 		return fmt.Errorf("fork to %s: %w", to, err)
 	}

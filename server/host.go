@@ -77,6 +77,14 @@ type Cleaner interface {
 	Deleted(id string) error
 }
 
+// A Forker is a [Host] that can give a copy of a session its own copy of the files.
+type Forker interface {
+	// Fork copies the session from, up to the event at or all of it if that is 0,
+	// into the new session to, with a copy of its workspace as it was then. The
+	// copy is in the directory root, that of the user's workspaces.
+	Fork(ctx context.Context, from string, at int64, to, root string) error
+}
+
 // A Planner is a [Host] with flows that work by a plan.
 type Planner interface {
 	// Plan returns the plan of a session with the state s, or nil if it has

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -297,13 +298,14 @@ func (s *Server) removeAll(ctx context.Context, id string) error {
 type forkRequest struct {
 	OneSession
 	Body struct {
-		At int64 `json:"at,omitempty" minimum:"0" doc:"The last event to copy. Default: the last event of the session."`
+		At    int64 `json:"at,omitempty" minimum:"0" doc:"The last event to copy. Default: the last event of the session."`
+		Share bool  `json:"share,omitempty" doc:"Copy no files: both sessions work in the same directory. Default: the copy has the files as they were after the event, in a directory of its own."`
 	}
 }
 
 // fork copies the events of a session, up to one of them, into a new session,
-// which is stopped: a message or retry continues it. Both sessions have the same
-// workspace; no files are copied.
+// which is stopped: a message or retry continues it. The new session gets a copy of
+// the files, if the host can make one, unless the request says otherwise.
 func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkRequest) (*sessionResponse, error) {
 	if in.Body.At > info.Events {
 		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
@@ -312,11 +314,31 @@ func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkReq
 		return nil, err
 	}
 	id := ids.Session()
-	if err := journal.Fork(ctx, s.Store, info.ID, in.Body.At, id); err != nil {
+	if err := s.forkAs(ctx, info, in, id); err != nil {
 		userOf(ctx).used.dropSession()
 		return nil, err
 	}
 	return s.sessionResponse(ctx, id)
+}
+
+// forkAs copies a session under an id that is new.
+func (s *Server) forkAs(ctx context.Context, info journal.SessionInfo, in *forkRequest, id string) error {
+	f, ok := s.Host.(Forker)
+	if !ok || in.Body.Share || info.Workspace == "" {
+		return journal.Fork(ctx, s.Store, info.ID, in.Body.At, id)
+	}
+	if err := checkWorkspace(info.Workspace); err != nil {
+		return err
+	}
+	root, err := userOf(ctx).openRoot()
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(root.Name())
+	if err := errors.Join(err, root.Close()); err != nil {
+		return err
+	}
+	return f.Fork(ctx, info.ID, in.Body.At, id, dir)
 }
 
 // export streams the session and its blobs, without its children, in the format

@@ -15,7 +15,6 @@ import (
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
-	"github.com/openmanus-go/openmanus/journal"
 )
 
 // chatCmd is openmanus chat.
@@ -29,9 +28,10 @@ A line that ends with \ goes on in the next one; """ on a line of its own begins
 Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So does Ctrl-D.
 
   /model NAME   continue with another model
-  /retry        answer the last request again, in a new session
+  /retry        answer the last request again, in a new session with its own copy of the files
   /undo         continue from before the last request, in a new session (files stay unchanged)
-  /fork         continue in a copy; the session stays unchanged
+  /fork         continue in a copy, of the files too; the session stays unchanged
+                (/retry --share and /fork --share go on with the same files)
   /cost         tokens and cost of this session
   /help         this text
   /quit         leave`
@@ -243,11 +243,11 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 	}
 	switch word {
 	case "/retry":
-		return c.retry(ctx)
+		return c.retry(ctx, rest == shareWord)
 	case "/undo":
 		return c.undo(ctx)
 	case "/fork":
-		return c.fork(ctx, 0)
+		return c.fork(ctx, 0, rest == shareWord)
 	case "/cost":
 		return c.cost(ctx)
 	}
@@ -302,7 +302,7 @@ func (c *chat) lastRequest(ctx context.Context) (int64, error) {
 
 // retry answers the last request again: in this session if it has not finished,
 // otherwise in a copy that ends with the request.
-func (c *chat) retry(ctx context.Context) error {
+func (c *chat) retry(ctx context.Context, share bool) error {
 	s, err := openmanus.Load(ctx, c.db, c.id)
 	if err != nil {
 		return err
@@ -312,7 +312,7 @@ func (c *chat) retry(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := c.fork(ctx, seq); err != nil {
+		if err := c.fork(ctx, seq, share); err != nil {
 			return err
 		}
 	}
@@ -324,18 +324,22 @@ func (c *chat) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.fork(ctx, seq-1)
+	return c.fork(ctx, seq-1, true)
 }
 
+// shareWord after /fork or /retry says that the copy works on the same files.
+const shareWord = "--share"
+
 // fork continues in a copy of the session up to the event seq, or of all of it
-// if seq is 0.
-func (c *chat) fork(ctx context.Context, seq int64) error {
-	to := ids.Session()
-	if err := journal.Fork(ctx, c.db, c.id, seq, to); err != nil {
+// if seq is 0. The copy has its own files, unless share is set.
+func (c *chat) fork(ctx context.Context, seq int64, share bool) error {
+	made, err := c.Fork(ctx, host.Fork{From: c.id, At: seq, Share: share})
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.t.err, c.style().Dim(fmt.Sprintf("· in the new session %s; %s stays unchanged", to, c.id)))
-	c.id = to
+	fmt.Fprintln(c.t.err, c.style().Dim(fmt.Sprintf("· in the new session %s; %s stays unchanged", made.ID, c.id)))
+	fmt.Fprintln(c.t.err, c.style().Dim("· "+filesOf(made)))
+	c.id = made.ID
 	return nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,15 +14,25 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
 // sessionsForkCmd is openmanus sessions fork.
 type sessionsForkCmd struct {
-	At string `arg:"" name:"id" help:"The session, or ID@N for its events up to N: its id, the beginning of it, or last."`
-	To string `help:"The id of the copy." placeholder:"NEWID"`
+	At      string `arg:"" name:"id" help:"The session, or ID@N for its events up to N: its id, the beginning of it, or last."`
+	To      string `help:"The id of the copy." placeholder:"NEWID"`
+	Share   bool   `help:"Copy no files: both sessions work in the same directory."`
+	Dir     string `help:"Where the copy of the files goes, a directory that does not exist. Default: beside the workspace." placeholder:"DIR"`
+	MaxCopy int    `help:"The largest workspace that is copied, in MiB." default:"1024" placeholder:"N"`
+}
+
+// Help is more of the command.
+func (sessionsForkCmd) Help() string {
+	return `The copy of the session gets a copy of the workspace, so that the two do not change each other's files. With ID@N the files are as they were after event N, from the snapshots of the session; without, or without snapshots, they are as they are now. They go into a directory beside the workspace that has its name and the id of the copy, or where openmanus keeps its data if nothing can be made there.
+
+openmanus sessions delete removes the copy of the files too, as long as nothing in it has changed.`
 }
 
 // Run implements the command.
@@ -31,6 +40,12 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	id, seq, err := c.parse()
 	if err == nil {
 		err = checkNewID(c.To)
+	}
+	if err == nil && c.MaxCopy < 1 {
+		err = errors.New("--max-copy is a number from 1")
+	}
+	if err == nil && c.Share && c.Dir != "" {
+		err = errors.New("--share copies no files, so --dir has no meaning with it")
 	}
 	if err != nil {
 		return usage(err)
@@ -43,15 +58,31 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if seq > x.s.Seq {
 		return usage(fmt.Errorf("session %s has %d events, and no event %d", x.id, x.s.Seq, seq))
 	}
-	to := cmp.Or(c.To, ids.Session())
-	if err := journal.Fork(ctx, x.db, x.id, seq, to); err != nil {
-		return taken(to, err)
+	f := host.Fork{From: x.id, At: seq, To: c.To, Share: c.Share, MaxMiB: c.MaxCopy}
+	if c.Dir != "" {
+		f.Dir = t.abs(c.Dir)
 	}
-	if _, err := fmt.Fprintln(t.out, to); err != nil {
+	made, err := x.Fork(ctx, f)
+	if err != nil {
+		return taken(c.To, err)
+	}
+	if _, err := fmt.Fprintln(t.out, made.ID); err != nil {
 		return err
 	}
-	x.note("a copy of %s up to event %d; continue with: openmanus sessions resume %s \"…\"", x.id, cmp.Or(seq, x.s.Seq), to)
+	x.note("a copy of %s up to event %d; continue with: openmanus sessions resume %s \"…\"", x.id, made.Seq, made.ID)
+	x.note("%s", filesOf(made))
 	return nil
+}
+
+// filesOf says where a fork has its files.
+func filesOf(f host.Forked) string {
+	switch {
+	case f.Text != "":
+		return strings.ReplaceAll(clip.Plain(f.Text), "\n", "\n  ")
+	case f.Dir == "":
+		return "it has no workspace"
+	}
+	return "both sessions work in " + clip.Plain(f.Dir)
 }
 
 // parse splits ID@N. seq is 0 if there is no N, which means all events.

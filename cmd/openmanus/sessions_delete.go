@@ -14,8 +14,9 @@ import (
 
 // sessionsDeleteCmd is openmanus sessions delete.
 type sessionsDeleteCmd struct {
-	IDs []string `arg:"" name:"id" help:"The sessions: their ids, the beginnings of them, or last for the newest."`
-	Yes bool     `short:"y" help:"Do not ask."`
+	IDs   []string `arg:"" name:"id" help:"The sessions: their ids, the beginnings of them, or last for the newest."`
+	Files bool     `help:"Delete the copy of the workspace that was made for a fork even if its files have changed since."`
+	Yes   bool     `short:"y" help:"Do not ask."`
 }
 
 // Run implements the command.
@@ -46,10 +47,12 @@ func (c *sessionsDeleteCmd) Run(ctx context.Context, t *terminal, g *globals) er
 			errs = append(errs, err)
 			continue
 		}
-		if err := a.RemoveCopies(id); err != nil {
-			errs = append(errs, err)
-		}
+		kept, err := a.RemoveForkFiles(ctx, id, c.Files)
+		errs = append(errs, err, a.RemoveCopies(id))
 		fmt.Fprintf(t.out, "deleted %s\n", clip.Plain(id))
+		if kept != "" {
+			fmt.Fprintln(t.err, clip.Plain("· "+kept))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -5,6 +5,7 @@ package served
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,8 +16,9 @@ import (
 )
 
 // A Host serves the sessions of a [host.Host]. It implements [server.Host],
-// [server.Holder], [server.Rememberer], [server.Planner] and [server.Cleaner]. It is
-// safe for concurrent use, and the caller closes the [host.Host] after the server.
+// [server.Holder], [server.Rememberer], [server.Planner], [server.Forker] and
+// [server.Cleaner]. It is safe for concurrent use, and the caller closes the
+// [host.Host] after the server.
 type Host struct{ *host.Host }
 
 // Open implements [server.Host]. The session records the user as its owner, and
@@ -114,8 +116,21 @@ func (h Host) mayChoose(name string) error {
 func (h Host) Hold(id, dir string) (release func() error) { return h.Keep(id, dir) }
 
 // Deleted implements [server.Cleaner]: it removes the copies of the workspace in
-// which attempts of the session worked.
-func (h Host) Deleted(id string) error { return h.RemoveCopies(id) }
+// which attempts of the session worked, and that of a fork if nothing in it changed.
+func (h Host) Deleted(id string) error {
+	_, err := h.RemoveForkFiles(context.Background(), id, false)
+	return errors.Join(err, h.RemoveCopies(id))
+}
+
+// Fork implements [server.Forker]. Files that cannot be copied are an error of the
+// field by which the request could do without.
+func (h Host) Fork(ctx context.Context, from string, at int64, to, root string) error {
+	_, err := h.Host.Fork(ctx, host.Fork{From: from, At: at, To: to, Within: root})
+	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
+		return &server.FieldError{Field: "share", Err: err}
+	}
+	return err
+}
 
 // Remember implements [server.Rememberer]. The decision goes into the user's file of
 // approvals, where `openmanus approvals` lists it, and holds for that workspace.

@@ -80,14 +80,14 @@ func (o Options) measure(ctx context.Context, src string) error {
 			return nil
 		}
 		files, bytes = files+1, bytes+info.Size()
-		return o.within(src, files, bytes)
+		return o.Within(src, files, bytes)
 	})
 }
 
-// within returns a [*TooLarge] if a directory exceeds the limits. Copy checks both
-// before copying, to fail early, and while copying, because the directory may
-// grow.
-func (o Options) within(dir string, files int, bytes int64) error {
+// Within returns a [*TooLarge] if a directory with so much exceeds the limits. Copy
+// checks it both before copying, to fail early, and while copying, because the
+// directory may grow.
+func (o Options) Within(dir string, files int, bytes int64) error {
 	switch {
 	case o.Files > 0 && files > o.Files:
 		return &TooLarge{dir, fmt.Sprintf("%d files", o.Files)}
@@ -165,7 +165,7 @@ func (o Options) copyAll(ctx context.Context, dst, src string) (c Copied, err er
 			return nil
 		}
 		c.Files, c.Bytes = c.Files+1, c.Bytes+n
-		return errors.Join(err, o.within(src, c.Files, c.Bytes))
+		return errors.Join(err, o.Within(src, c.Files, c.Bytes))
 	})
 	for _, name := range slices.Backward(dirs) { // after their contents, which change the times
 		if err == nil {

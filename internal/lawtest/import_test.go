@@ -469,6 +469,8 @@ var assembly = []floor{
 		module + "/internal/regular": untrusted,
 		module + "/internal/ids":     "the ids of messages",
 		module + "/internal/gist":    "what a remembered call does, in a few words",
+		module + "/internal/copydir": "forks work in copies",
+		module + "/snapshot":         "what a workspace contained",
 	}},
 	{pkg: "host/summary", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/host": "the files that a run changed", module + "/run": "questions",

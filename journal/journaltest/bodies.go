@@ -42,7 +42,7 @@ func openingBodies() []openmanus.Body {
 			Settings: llm.Settings{MaxTokens: 4096, Temperature: &warm, Effort: "high", ToolChoice: "auto", Schema: json.RawMessage(`{"type":"object"}`)},
 			Prices:   openmanus.Prices{Input: 2500, Output: 10_000, Cached: 1250, CacheWrite: 3125, Free: true},
 			Window:   openmanus.Window{Tokens: 400_000, Reply: 128_000, Share: 75},
-			Sources:  everySource(),
+			Sources:  everySource(), CopyOf: "/home/me/project",
 		},
 		openmanus.UserSaid{
 			ID: "u1",
