@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,19 +129,25 @@ func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSes
 	}}, nil
 }
 
+// fontFile is the font of the page in dist.
+const fontFile = "geist-latin.woff2"
+
 // sharedPage returns the page with its script, its style and a recorded
 // session in it. It loads nothing.
 func sharedPage(title string, session []byte) ([]byte, error) {
 	script, err1 := dist.ReadFile("web/dist/app.js")
 	style, err2 := dist.ReadFile("web/dist/index.css")
-	if err := errors.Join(err1, err2); err != nil {
+	font, err3 := dist.ReadFile("web/dist/" + fontFile)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
+	inline := "data:font/woff2;base64," + base64.StdEncoding.EncodeToString(font)
+	style = bytes.ReplaceAll(style, []byte("./"+fontFile), []byte(inline))
 	var b bytes.Buffer
 	b.WriteString(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:">
 <title>` + html.EscapeString(title) + `</title><style>`)
 	b.Write(style)
 	b.WriteString(`</style></head><body><div id="app"></div>

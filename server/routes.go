@@ -39,6 +39,7 @@ func (s *Server) routes() {
 	on(s, "GET "+one+"/files", "list-files", "List the files of the workspace", s.files, content)
 	on(s, "GET "+one+"/files/{path...}", "read-file", "Read a file of the workspace, or a range of it", s.file, content, binary)
 	on(s, "PUT "+one+"/files/{path...}", "write-file", "Write a file of the workspace", s.upload, content, noContent, large)
+	on(s, "GET "+one+"/zip", "read-files-as-zip", "Read files of the workspace as a ZIP archive", s.zip, content, produces("application/zip"))
 	on(s, "GET "+one+"/blobs/{ref}", "read-blob", "Read the whole of an output that events contain in part", s.blob, content, binary)
 
 	on(s, "GET "+one+"/screen", "watch-browser", "Stream what the session's browser shows, as server-sent events", s.screen, content, produces("text/event-stream"))

@@ -23,6 +23,7 @@ type Waiting struct {
 	Picture  string `json:"picture,omitempty" doc:"The blob of a picture of what the call would act on, such as an element of a page."`
 	Rule     string `json:"rule,omitempty" doc:"Which rule asks. provenance: the decision holds this once and cannot be remembered."`
 
+	Hints   openmanus.Hints            `json:"hints,omitzero" doc:"What the call may do, as its tool declares it."`
 	Sources []openmanus.ArgumentSource `json:"sources,omitempty" doc:"Where the arguments came from."`
 }
 
@@ -43,7 +44,8 @@ func standing(ctx context.Context, view viewer, id string, st *openmanus.State) 
 		q := c.Question()
 		w := Waiting{
 			Session: id, Call: c.ID, Tool: c.Name, Kind: string(q.Kind), Question: q.Question,
-			Input: c.Arguments(), Shown: q.Shown, Picture: string(q.Picture), Scope: q.Scope, Rule: q.Rule, Sources: q.Sources,
+			Input: c.Arguments(), Shown: q.Shown, Picture: string(q.Picture), Scope: q.Scope, Rule: q.Rule,
+			Hints: q.Hints, Sources: q.Sources,
 		}
 		if len(q.Schema) > 0 {
 			w.Schema = q.Schema

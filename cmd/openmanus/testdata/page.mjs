@@ -24,7 +24,7 @@ await picture(page, "start");
 await accessible(page, "start page");
 await page.keyboard.type("Find the best month");
 await page.keyboard.press("Control+Enter");
-const allow = page.getByRole("button", { name: "Allow", exact: true });
+const allow = page.getByRole("button", { name: /^Allow once/ });
 await allow.waitFor();
 assert.match(await page.locator(".ask .exact").innerText(), /^printf[^]*\\u202egnp\.exe$/);
 await picture(page, "approval");
@@ -33,16 +33,16 @@ const url = page.url();
 
 // A second tab sees the same, and what is settled in one goes in the other.
 const second = await newPage(url);
-await second.getByRole("button", { name: "Allow", exact: true }).waitFor();
+await second.getByRole("button", { name: /^Allow once/ }).waitFor();
 await allow.focus();
 await page.keyboard.press("Enter");
 await second.getByRole("textbox", { name: "Answer" }).waitFor();
 
 // The server dies and comes back while the page is open.
 await tell("kill");
-await page.getByText("Disconnected").waitFor();
+await page.getByText("No connection to OpenManus").waitFor();
 await tell("start");
-await page.getByText("Disconnected").waitFor({ state: "hidden" });
+await page.getByText("No connection to OpenManus").waitFor({ state: "hidden" });
 const answer = page.getByRole("textbox", { name: "Answer" });
 await answer.fill("euro");
 await page.keyboard.press("Enter");
@@ -56,6 +56,7 @@ await allow.click();
 await answerOf(page).waitFor();
 await answerOf(second).waitFor();
 for (const p of [page, second]) {
+  await p.getByRole("button", { name: /^4 steps in/ }).click();
   assert.equal(await p.locator("details.call").count(), 4);
   assert.equal(await p.locator("article.user").count(), 1);
   assert.equal(await answerOf(p).count(), 1);
@@ -98,13 +99,15 @@ await answerOf(page).waitFor();
 
 // A copy, and saying it anew.
 await page.locator("article.user").hover();
-await page.getByRole("button", { name: "Edit and send again" }).click();
-await page.waitForURL((u) => u.hash !== new URL(url).hash);
-assert.equal(await page.getByRole("textbox", { name: /^Send a message/ }).inputValue(), "Find the best month");
-await page.goto(url);
+await page.getByRole("button", { name: "Edit", exact: true }).click();
+const message = page.getByRole("textbox", { name: "Message" });
+assert.equal(await message.inputValue(), "Find the best month");
+assert.equal(page.url(), url, "a branch before anything is sent");
+await page.getByRole("button", { name: "Cancel" }).click();
+assert.equal(await message.inputValue(), "");
 
 // Saved as one file, it opens from disk and asks nobody.
-await page.getByLabel("More").click();
+await page.getByRole("button", { name: "More actions" }).click();
 const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Save as a page" }).click()]);
 const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "saved-")), "saved.html");
 await saved.saveAs(file);
@@ -116,11 +119,11 @@ fs.rmSync(path.dirname(file), { recursive: true });
 
 // In the dark, in Chinese, on a telephone.
 await page.getByRole("button", { name: "Light or dark" }).click();
-await page.getByRole("button", { name: "中文" }).click();
+await page.getByRole("button", { name: "Language: English" }).click();
 await page.getByRole("tab", { name: "终端" }).waitFor();
 await picture(page, "dark");
 await accessible(page, "dark");
-await page.getByRole("button", { name: "English" }).click();
+await page.getByRole("button", { name: "语言：中文" }).click();
 await page.setViewportSize({ width: 390, height: 800 });
 await answerOf(page).waitFor();
 assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it is wider than the telephone");
@@ -131,9 +134,9 @@ await accessible(page, "phone");
 
 // Found again, and deleted.
 await page.setViewportSize({ width: 1280, height: 800 });
-await page.getByRole("link", { name: "OpenManus" }).click();
+await page.getByRole("link", { name: "Search and history" }).click();
 await page.getByRole("searchbox").fill("best month is June");
-await page.locator(".history mark").first().waitFor();
+await page.locator(".hist mark").first().waitFor();
 await picture(page, "history");
 
 await over();

@@ -7,17 +7,18 @@ const idOf = (url) => new URL(url).hash.slice("#/s/".length);
 
 const page = await newPage(link);
 await page.getByRole("textbox", { name: "What do you want done?" }).fill("Make it");
-await page.getByText("More", { exact: true }).click();
-await page.getByRole("combobox", { name: "Mode", exact: true }).selectOption({ label: "Plan first; agents do the steps" });
-await page.getByRole("button", { name: "Start" }).click();
+await page.getByRole("button", { name: "How it works, and limits" }).click();
+await page.getByRole("radio", { name: "Plan first" }).check();
+await page.keyboard.press("Escape");
+await page.getByRole("button", { name: "Start", exact: true }).click();
 
 // What the step's session asks is asked here as well.
-const allow = page.getByRole("button", { name: "Allow", exact: true });
+const allow = page.getByRole("button", { name: /^Allow once/ });
 await allow.waitFor();
 await page.getByRole("tab", { name: "Plan" }).click();
 const step = page.locator(".plan .in_progress", { hasText: "Touch it" });
 await step.waitFor();
-await page.locator(".below li", { hasText: "bash" }).getByText("waiting for you").waitFor();
+await page.locator(".below li", { hasText: "bash" }).getByText("Waiting for you").waitFor();
 await picture(page, "plan");
 await accessible(page, "plan");
 
@@ -37,7 +38,7 @@ await page.getByRole("link", { name: "Parent session" }).click();
 await page.waitForURL(url);
 await page.getByRole("tab", { name: "Plan" }).click();
 await page.locator(".plan .completed", { hasText: "Look at it" }).waitFor();
-await page.locator(".below li", { hasText: "done" }).first().waitFor();
+await page.locator(".below li", { hasText: "Done" }).first().waitFor();
 assert.equal(await page.locator(".below li").count(), 2);
 await early.getByRole("log").getByText("Done.", { exact: true }).waitFor();
 await early.close();
@@ -53,12 +54,15 @@ await page.locator(".plan .completed", { hasText: "Look at it" }).waitFor();
 // The same attempted twice, of which the critic takes the second; and why.
 await page.getByRole("link", { name: "OpenManus" }).click();
 await page.getByRole("textbox", { name: "What do you want done?" }).fill("Write the sum");
-await page.getByText("More", { exact: true }).click();
-await page.getByRole("combobox", { name: "Mode", exact: true }).selectOption({ label: "Attempt it several times, in copies; a critic picks the best" });
+await page.getByRole("button", { name: "How it works, and limits" }).click();
+await page.getByRole("radio", { name: "Try several times" }).check();
 await page.getByLabel("Attempts").fill("2");
-await page.getByLabel("Approval").selectOption({ label: "Never ask" });
 await accessible(page, "new task");
-await page.getByRole("button", { name: "Start" }).click();
+await page.keyboard.press("Escape");
+await page.getByRole("button", { name: "What it may do without asking" }).click();
+await page.getByRole("radio", { name: "Everything" }).check();
+await page.keyboard.press("Escape");
+await page.getByRole("button", { name: "Start", exact: true }).click();
 await page.getByRole("log").getByText("Only the second one adds up.").first().waitFor();
 await page.getByRole("tab", { name: "Plan" }).click();
 await page.locator(".plan .blocked", { hasText: "it does not do the task: it says 5" }).waitFor();

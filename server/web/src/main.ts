@@ -1,6 +1,13 @@
 import { mount } from "svelte";
 import App from "./App.svelte";
-import "./page.css";
+import "./css/tokens.css";
+import "./css/base.css";
+import "./css/shell.css";
+import "./css/talk.css";
+import "./css/start.css";
+import "./css/computer.css";
+import "./css/settings.css";
+import "./css/narrow.css";
 
 const target = document.getElementById("app")!;
 target.replaceChildren(); // what was to be seen until now

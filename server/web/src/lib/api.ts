@@ -27,13 +27,27 @@ export interface Waiting {
   input: string;
   shown?: string;
   scope?: string;
-  schema?: any;
+  schema?: { enum?: unknown[] };
+  session: string;
+  picture?: string;
+  hints?: { reach?: "network" | "outside"; destructive?: boolean; edits?: boolean };
+  rule?: string;
   sources?: Source[];
 }
 
 export interface Plan {
   title: string;
   steps: { text: string; status: "not_started" | "in_progress" | "completed" | "blocked"; notes?: string; agent?: string; session?: string }[];
+}
+
+export type Status = "idle" | "running" | "waiting" | "finished" | "failed" | "stopped";
+
+/** What a session may use; 0 or none: as configured, -1: no limit. */
+export interface Limits {
+  steps?: number;
+  tokens?: number;
+  cost_usd?: number;
+  seconds?: number;
 }
 
 export interface Session {
@@ -43,7 +57,7 @@ export interface Session {
   model: string;
   workspace: string;
   approve: string;
-  status: "idle" | "running" | "waiting" | "finished" | "failed" | "stopped";
+  status: Status;
   reason?: string;
   error?: string;
   answer?: string;
@@ -51,11 +65,14 @@ export interface Session {
   children?: string[];
   doing?: string;
   plan?: Plan;
+  created: string;
   updated: string;
   events: number;
   steps: number;
   usage: Usage;
+  limits: Limits;
   waiting?: Waiting[];
+  below?: Waiting[];
   found?: { event: number; snippet: string };
 }
 
@@ -122,7 +139,7 @@ function problem(text: string): string {
 const at = (id: string) => "/sessions/" + encodeURIComponent(id);
 
 export const api = {
-  sessions: (q: string) => call<{ items: Session[] }>("GET", "/sessions?limit=100" + (q ? "&q=" + encodeURIComponent(q) : "")).then((r) => r.items),
+  sessions: (q: string, limit = 100) => call<{ items: Session[] }>("GET", `/sessions?limit=${limit}` + (q ? "&q=" + encodeURIComponent(q) : "")).then((r) => r.items),
   below: (id: string) => call<{ items: Session[] }>("GET", "/sessions?limit=500&parent=" + encodeURIComponent(id)).then((r) => r.items.reverse()),
   session: (id: string) => call<Session>("GET", at(id)),
   log: (id: string, after: number, limit: number) => call<{ items: Event[] }>("GET", `${at(id)}/log?after=${after}&limit=${limit}`).then((r) => r.items),
@@ -130,18 +147,20 @@ export const api = {
   plan: (id: string, seq: number) => call<Plan>("GET", `${at(id)}/plan?at=${seq}`),
   create: (s: object) => call<Session>("POST", "/sessions", s),
   say: (id: string, m: { id: string; text: string; attachments?: Attachment[] }) => call<{ seq: number }>("POST", at(id) + "/messages", m),
-  rule: (id: string, r: { call: string; allow: boolean; scope?: string; input?: unknown; reason?: string }) => call("POST", at(id) + "/rulings", r),
+  rule: (id: string, r: { call: string; allow: boolean; scope?: string; input?: unknown; reason?: string; remember?: boolean }) => call("POST", at(id) + "/rulings", r),
   answer: (id: string, a: { call: string; answer: unknown }) => call("POST", at(id) + "/answers", a),
   interrupt: (id: string) => call("POST", at(id) + "/interrupt"),
-  retry: (id: string) => call("POST", at(id) + "/retry", {}),
+  retry: (id: string, limits: Limits = {}) => call("POST", at(id) + "/retry", Object.keys(limits).length ? { limits } : {}),
   fork: (id: string, seq: number) => call<Session>("POST", at(id) + "/fork", { at: seq }),
   rename: (id: string, title: string) => call<Session>("PATCH", at(id), { title }),
   remove: (id: string) => call("DELETE", at(id)),
   files: (id: string) => call<{ items: File[]; partial?: boolean }>("GET", at(id) + "/files"),
   upload: (id: string, name: string, data: globalThis.Blob) => send("PUT", at(id) + "/files/" + encodeURIComponent(name), data),
   agents: () => call<{ items: Named[] }>("GET", "/agents").then((r) => r.items),
+  usageSince: (day: string) => call<Usage>("GET", "/usage?since=" + day),
   models: () => call<{ items: Named[] }>("GET", "/models").then((r) => r.items),
   fileURL: (id: string, path: string, inline: boolean) => base + at(id) + "/files/" + path.split("/").map(encodeURIComponent).join("%2F") + (inline ? "?inline=true" : ""),
+  zipURL: (id: string, paths: string[]) => `${base}${at(id)}/zip?` + paths.map((p) => "path=" + encodeURIComponent(p)).join("&"),
   blobURL: (id: string, ref: string) => base + at(id) + "/blobs/" + ref,
   exportURL: (id: string) => base + at(id) + "/export",
   shareURL: (id: string) => base + at(id) + "/share",

@@ -34,6 +34,7 @@ export interface FileChange {
 export interface Said {
   kind: "user" | "agent";
   seq: number; // of the event; 0 while it is typed
+  time: string; // "" while it is typed
   text: string;
   thinking: string;
   images: Blob64[];
@@ -64,14 +65,35 @@ export interface Call {
   detail: any;
   source: string;
   whole: string;
+  bad: boolean; // it ran something that failed, such as a command
+  picture: string; // the blob of a small picture of what it worked on
 }
 
 export interface Note {
   kind: "note";
   seq: number;
+  time: string;
   tone: "plain" | "bad";
   text: string;
+  why?: Why; // it tells that the session halted
+  word?: "interrupted" | "compacted"; // in place of text
   child?: string; // the session that it is about
+}
+
+/** Why a session halted: see model_failed, stopped and ended in docs/events.md. */
+export interface Why {
+  kind: string; // of the failure, or the reason; "" if none was given
+  status: number; // of HTTP, or 0
+  failed: boolean; // the model did; otherwise the flow stopped
+}
+
+/** What was done for the latest request of the person. */
+export interface Round {
+  began: string;
+  ended: string; // when the last event came
+  replies: number; // of models
+  cost: number; // in dollars
+  files: string[]; // that were made or changed and are still there, in the order of their first change
 }
 
 export type Item = Said | Call | Note;
@@ -87,10 +109,13 @@ export interface View {
   turn: number;
   plan: Plan | null;
   changes: FileChange[];
+  round: Round;
+  halted: boolean; // nothing goes on until the person says something
 }
 
 export function empty(): View {
-  return { seq: 0, model: "", workspace: "", items: [], calls: new Map(), typing: null, turn: 0, plan: null, changes: [] };
+  const round = { began: "", ended: "", replies: 0, cost: 0, files: [] };
+  return { seq: 0, model: "", workspace: "", items: [], calls: new Map(), typing: null, turn: 0, plan: null, changes: [], round, halted: true };
 }
 
 const utf8 = new TextDecoder();
@@ -112,9 +137,14 @@ function images(parts: Part[] | null | undefined): Blob64[] {
   return all;
 }
 
-function said(kind: Said["kind"], seq: number, m: Message): Said {
-  return { kind, seq, text: textOf(m.parts), thinking: textOf(m.parts, "thinking"), images: images(m.parts) };
+function said(kind: Said["kind"], ev: Event, m: Message): Said {
+  return { kind, seq: ev.seq, time: ev.time, text: textOf(m.parts), thinking: textOf(m.parts, "thinking"), images: images(m.parts) };
 }
+
+/** The events after which a session halts, or goes on. A reply that makes calls goes on. */
+const halts: Record<string, boolean> = {
+  user_said: false, resumed: false, called: false, model_said: true, model_failed: true, stopped: true, ended: true, interrupted: true,
+};
 
 /** Adds an event to what there is. Items that change are replaced by copies; lists of items are not. */
 export function apply(v: View, ev: Event): void {
@@ -123,13 +153,17 @@ export function apply(v: View, ev: Event): void {
     if (ev.seq <= v.seq) return;
     v.seq = ev.seq;
   }
+  if (ev.seq > 0 && v.round.began) v.round.ended = ev.time;
+  const wasHalted = v.halted;
+  if (ev.type in halts) v.halted = halts[ev.type]!;
   switch (ev.type) {
     case "configured":
       v.model = b.model ?? "";
       v.workspace = b.workspace ?? "";
       break;
     case "user_said":
-      v.items.push(said("user", ev.seq, b.message));
+      v.items.push(said("user", ev, b.message));
+      if (wasHalted) v.round = { ...empty().round, began: ev.time, ended: ev.time };
       break;
     case "typing":
       typed(v, b);
@@ -137,7 +171,8 @@ export function apply(v: View, ev: Event): void {
     case "model_said":
       v.typing = null;
       v.turn = b.turn + 1;
-      reply(v, ev.seq, b.message);
+      spent(v, b);
+      reply(v, ev, b.message);
       break;
     case "called":
       v.typing = null;
@@ -147,36 +182,39 @@ export function apply(v: View, ev: Event): void {
     case "model_failed":
       v.typing = null;
       v.turn = b.turn + 1;
-      note(v, ev.seq, b.error, "bad");
+      spent(v, b);
+      note(v, ev, b.error, "bad", { why: { kind: b.kind ?? "", status: b.status ?? 0, failed: true } });
       break;
     case "stopped":
       v.typing = null;
       v.turn = b.turn + 1;
-      note(v, ev.seq, b.error || b.reason, "bad");
+      note(v, ev, b.error || b.reason, "bad", { why: { kind: b.reason ?? "", status: 0, failed: false } });
       break;
     case "ended":
       v.typing = null;
       v.turn = b.turn + 1;
-      if (b.text) v.items.push({ kind: "agent", seq: ev.seq, text: b.text, thinking: "", images: [] });
-      if (b.error) note(v, ev.seq, b.error, "bad");
+      if (b.text) v.items.push(words(ev, b.text));
+      if (b.error) note(v, ev, b.error, "bad", { why: { kind: b.reason ?? "", status: 0, failed: false } });
       break;
     case "interrupted":
-      if (b.said) v.items.push({ kind: "agent", seq: ev.seq, text: b.said, thinking: "", images: [] });
+      if (b.said) v.items.push(words(ev, b.said));
       v.typing = null;
       for (const c of v.calls.values()) if (!over(c)) change(v, c.id, { state: "failed", text: "interrupted", ended: ev.time });
-      note(v, ev.seq, "interrupted", "plain");
+      if (!String(b.id).startsWith("fork-")) note(v, ev, "", "plain", { word: "interrupted" });
       break;
     case "noted":
-      note(v, ev.seq, b.text, "plain");
+      note(v, ev, b.text, "plain");
       break;
     case "compacted":
-      note(v, ev.seq, "compacted", "plain");
+      spent(v, b);
+      note(v, ev, "", "plain", { word: "compacted" });
       break;
     case "child_opened":
-      note(v, ev.seq, "→ " + b.child, "plain", b.child);
+      note(v, ev, "→ " + b.child, "plain", { child: b.child });
       break;
     case "child_done":
-      note(v, ev.seq, "← " + b.child + ": " + b.status, b.status === "finished" ? "plain" : "bad", b.child);
+      spent(v, b);
+      note(v, ev, "← " + b.child + ": " + b.status, b.status === "finished" ? "plain" : "bad", { child: b.child });
       break;
     default:
       call(v, ev);
@@ -187,22 +225,37 @@ function over(c: Call): boolean {
   return c.state === "done" || c.state === "failed" || c.state === "denied";
 }
 
-function note(v: View, seq: number, text: string, tone: Note["tone"], child?: string): void {
-  v.items.push({ kind: "note", seq, tone, text, child });
+function note(v: View, ev: Event, text: string, tone: Note["tone"], more: Partial<Note> = {}): void {
+  v.items.push({ kind: "note", seq: ev.seq, time: ev.time, tone, text, ...more });
+}
+
+/** What the agent said, where the event has the text alone. */
+function words(ev: Event, text: string): Said {
+  return { kind: "agent", seq: ev.seq, time: ev.time, text, thinking: "", images: [] };
+}
+
+/** Money in events is in nanodollars. */
+const dollar = 1e9;
+
+function spent(v: View, b: any): void {
+  let cost = b.cost ?? 0;
+  for (const a of b.aside ?? []) cost += a.cost ?? 0;
+  v.round = { ...v.round, replies: v.round.replies + 1, cost: v.round.cost + cost / dollar };
 }
 
 function typed(v: View, b: any): void {
   if (b.turn < v.turn) return;
-  if (b.reset || !v.typing) v.typing = { kind: "agent", seq: 0, text: "", thinking: "", images: [] };
+  if (b.reset || !v.typing) v.typing = { kind: "agent", seq: 0, time: "", text: "", thinking: "", images: [] };
   v.typing = { ...v.typing, text: v.typing.text + textOf(b.parts), thinking: v.typing.thinking + textOf(b.parts, "thinking") };
 }
 
-function reply(v: View, seq: number, m: Message): void {
-  const s = said("agent", seq, m);
+function reply(v: View, ev: Event, m: Message): void {
+  const s = said("agent", ev, m);
   if (s.text || s.thinking) v.items.push(s);
   for (const p of m.parts ?? []) {
     if (p.type !== "call") continue;
-    begin(v, seq, p.id, p.name, p.input ?? (p.input_base64 ? text64(p.input_base64) : ""));
+    v.halted = false;
+    begin(v, ev.seq, p.id, p.name, p.input ?? (p.input_base64 ? text64(p.input_base64) : ""));
   }
 }
 
@@ -211,6 +264,7 @@ function begin(v: View, seq: number, id: string, name: string, input: string): v
   const c: Call = {
     kind: "call", seq, id, name, input, state: "open",
     question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", text: "", images: [], detail: null, source: "", whole: "",
+    bad: false, picture: "",
   };
   v.items.push(c);
   v.calls.set(c.id, c);
@@ -243,11 +297,12 @@ function call(v: View, ev: Event): void {
       change(v, c.id, {
         state: b.is_error ? (c.state === "denied" ? "denied" : "failed") : "done",
         ended: ev.time, live: "", text: textOf(b.parts), images: images(b.parts), detail: b.detail ?? null, source: b.source ?? "", whole: b.whole ?? "",
+        bad: !!b.failed, picture: b.picture ?? "",
       });
-      effects(v, c.name, b.detail);
+      effects(v, c.name, b.detail, b.files ?? []);
       break;
     case "call_late":
-      note(v, ev.seq, textOf(b.parts), "plain");
+      note(v, ev, textOf(b.parts), "plain");
       break;
   }
 }
@@ -258,14 +313,21 @@ export function takeMoment(v: View, from: View): void {
   for (const c of from.calls.values()) if (c.live) change(v, c.id, { live: c.live });
 }
 
-function effects(v: View, tool: string, detail: any): void {
-  if (!detail) return;
-  if (tool === "planning" && Array.isArray(detail.plans)) {
+function effects(v: View, tool: string, detail: any, files: FileChange[]): void {
+  if (detail && tool === "planning" && Array.isArray(detail.plans)) {
     v.plan = detail.plans.find((p: Plan) => p.id === detail.active) ?? detail.plans.at(-1) ?? null;
   }
-  if (typeof detail.path === "string" && typeof detail.change === "string") {
-    v.changes = [...v.changes.filter((c) => c.path !== detail.path), detail];
-  }
+  const exact = typeof detail?.path === "string" && typeof detail.change === "string" ? [detail as FileChange] : [];
+  for (const c of [...exact, ...files.filter((f) => f.path !== detail?.path)]) changed(v, c);
+}
+
+/** Adds a change of a file to those before: what was made in this session stays new when it is changed again. */
+function changed(v: View, c: FileChange): void {
+  const before = v.changes.find((o) => o.path === c.path);
+  const change = before?.change === "created" && c.change === "modified" ? "created" : c.change;
+  v.changes = [...v.changes.filter((o) => o !== before), { ...c, bytes: c.bytes ?? before?.bytes ?? 0, change }];
+  const others = v.round.files.filter((f) => f !== c.path);
+  v.round = { ...v.round, files: change === "deleted" ? others : v.round.files.includes(c.path) ? v.round.files : [...others, c.path] };
 }
 
 /** Replaces a call by a copy, so that only what changed is drawn anew. */
@@ -300,13 +362,4 @@ export function args(c: Call): Record<string, any> {
   } catch {
     return {};
   }
-}
-
-/** One line that tells what a call is about. */
-export function summary(c: Call): string {
-  const a = args(c);
-  for (const k of ["command", "code", "path", "file_path", "query", "url", "inquire", "pattern", "task", "action", "status"]) {
-    if (typeof a[k] === "string" && a[k]) return (k === "path" && a.command ? a.command + " " : "") + a[k].split("\n")[0];
-  }
-  return c.input.slice(0, 120);
 }

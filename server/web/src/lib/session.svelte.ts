@@ -1,6 +1,7 @@
 // The session on the screen: its events as they come, and its status.
 
 import { api, Refused, type Session } from "./api";
+import { works } from "./status";
 import { apply, empty, takeMoment, upTo, type Event, type View } from "./events";
 
 const types = [
@@ -8,7 +9,6 @@ const types = [
   "call_started", "call_done", "call_late", "child_opened", "child_done", "compacted", "elided", "taken", "titled", "noted", "typing", "output",
 ];
 
-const works = (s: Session) => s.status === "running" || s.status === "waiting";
 
 // Of a long session, the last events are read and shown first.
 const newest = 300;
@@ -52,6 +52,11 @@ export class Live {
     void this.#load();
   }
 
+  /** The events that were read, in order. A new array begins when earlier ones are read. */
+  get events(): readonly Event[] {
+    return this.#events;
+  }
+
   get last(): number {
     return this.#events.at(-1)?.seq ?? 0;
   }
@@ -86,7 +91,7 @@ export class Live {
         const parent = this.id.slice(0, this.id.lastIndexOf("."));
         if (!(e instanceof Refused) || e.status !== 404 || !parent || this.#closed) throw e;
         const of = await api.session(parent).catch(() => null);
-        this.awaited = !!of && works(of);
+        this.awaited = !!of && works(of.status);
         if (!this.awaited) throw e;
       }
       await pause(1000);
@@ -191,16 +196,16 @@ export class Live {
     this.#refreshing = 0;
     clearTimeout(this.#again);
     // The events of child sessions are not among those of this one.
-    if (this.info && this.children.length && works(this.info) && !this.#closed) this.#again = setTimeout(() => void this.refresh(), 1500);
+    if (this.info && this.children.length && works(this.info.status) && !this.#closed) this.#again = setTimeout(() => void this.refresh(), 1500);
   }
 
   // The descendants of a session that wait for the user.
   async #waiting(of: Session, below: Session[]): Promise<Session[]> {
-    if (!works(of)) return [];
+    if (!works(of.status)) return [];
     const all: Session[] = [];
     for (const c of below) {
       if (c.waiting?.length) all.push(c);
-      if (c.children?.length && works(c)) all.push(...(await this.#waiting(c, await api.below(c.id))));
+      if (c.children?.length && works(c.status)) all.push(...(await this.#waiting(c, await api.below(c.id))));
     }
     return all;
   }

@@ -16,3 +16,11 @@ export function visible(s: string): string {
     return "\\" + (named.get(c) ?? (code < 0x80 ? "x" + hex(2) : code < 0x10000 ? "u" + hex(4) : "U" + hex(8)));
   });
 }
+
+// In prose, these are part of how words and pictures of many languages are written.
+const usual = /[\u200c\u200d\ufe0e\ufe0f]|\p{Zs}/u;
+
+/** Prose with an escape in place of each character that hides, or that turns the direction of what stands beside it. */
+export function prose(s: string): string {
+  return s.replace(hidden, (c) => (usual.test(c) ? c : visible(c)));
+}

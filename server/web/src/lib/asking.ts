@@ -1,0 +1,62 @@
+// What an approval shows.
+
+import type { Waiting } from "./api";
+import type { Word } from "./i18n.svelte";
+import { visible } from "./visible";
+
+/** A value, or why the text is no JSON. */
+export function parsed(text: string): { value: unknown } | { error: string } {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (e) {
+    return { error: e instanceof Error ? e.message : String(e) };
+  }
+}
+
+/** Arguments to read and to edit; those that are no JSON as they are. */
+export function pretty(input: string): string {
+  const p = parsed(input);
+  return "error" in p ? input : JSON.stringify(p.value, null, 2);
+}
+
+function fields(input: string): Record<string, unknown> {
+  const p = parsed(input);
+  return "value" in p && p.value && typeof p.value === "object" && !Array.isArray(p.value) ? (p.value as Record<string, unknown>) : {};
+}
+
+/** What would run, verbatim: the code or the command first, and the other arguments below it. */
+export function exact(w: Waiting): string {
+  const { command, code, ...rest } = fields(w.input);
+  const main = typeof code === "string" ? code : typeof command === "string" && w.tool === "bash" ? command : null;
+  if (main === null) return pretty(w.input);
+  const others = typeof code === "string" && command !== undefined ? { command, ...rest } : rest;
+  return main + (Object.keys(others).length ? "\n\n" + JSON.stringify(others, null, 2) : "");
+}
+
+/** The question in the words of the page. */
+export function headline(w: Waiting): { word: Word; fill: Record<string, string> } {
+  const a = fields(w.input);
+  const path = a["path"] ?? a["file_path"];
+  if (w.tool === "bash") return { word: "ask_run", fill: {} };
+  if (w.tool === "python_execute") return { word: "ask_code", fill: {} };
+  if (/editor|patch|saver/.test(w.tool) && typeof path === "string") return { word: "ask_edit", fill: { file: visible(path) } };
+  if (typeof a["url"] === "string") return { word: "ask_open", fill: {} };
+  return { word: "ask_use", fill: { tool: visible(w.tool) } };
+}
+
+// Parts of commands that destroy, send or take what is secret: marked, so that they are not overlooked. A help for the eye, no judgement.
+const risky =
+  /(?:\brm\s+-[a-z]*[rf][a-z]*\b|--force(?:-with-lease)?\b|\bsudo\b|\bmkfs\S*|\bdd\s+if=|\bchmod\s+-R\b|\bgit\s+push\b|\bcurl\b|\bwget\b|\bssh\b|\bscp\b|\|\s*(?:ba|z)?sh\b|>\s*\/dev\/\S+|~\/\.ssh\S*|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\x[0-9a-f]{2})/gi;
+
+/** Cuts a text into parts, of which some are risky. */
+export function risks(text: string): { text: string; risk: boolean }[] {
+  const out: { text: string; risk: boolean }[] = [];
+  let at = 0;
+  for (const m of text.matchAll(risky)) {
+    if (m.index > at) out.push({ text: text.slice(at, m.index), risk: false });
+    out.push({ text: m[0], risk: true });
+    at = m.index + m[0].length;
+  }
+  if (at < text.length) out.push({ text: text.slice(at), risk: false });
+  return out;
+}

@@ -1,0 +1,72 @@
+// The sessions of the person, for the rail and the pages that list them.
+
+import { api, type Session } from "./api";
+import { period } from "./format";
+import type { Word } from "./i18n.svelte";
+import { works } from "./status";
+
+/** Sessions under a heading. */
+export interface Group {
+  title: Word;
+  old: boolean; // it is about the past, and goes where there is little room
+  items: Session[];
+}
+
+/** Sessions as the rail shows them: what needs the person, what runs, the others by day. */
+export function groups(all: Session[], now: Date): Group[] {
+  const found = new Map<Word, Session[]>();
+  for (const s of all) {
+    const asks = !!s.waiting?.length || !!s.below?.length;
+    const title: Word = asks && works(s.status) ? "needsYou" : works(s.status) ? "running" : period(s.updated, now);
+    found.set(title, [...(found.get(title) ?? []), s]);
+  }
+  const order: Word[] = ["needsYou", "running", "today", "yesterday", "thisWeek", "earlierDays"];
+  return order.filter((o) => found.has(o)).map((title, i) => ({ title, old: order.indexOf(title) > 2 || i > 4, items: found.get(title)! }));
+}
+
+/** A session in which nothing was said: not worth a line. */
+const blank = (s: Session) => s.status === "idle" && !s.title;
+
+class Sessions {
+  all = $state.raw<Session[]>([]);
+  known = $state(false);
+  error = $state("");
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #reading = false;
+
+  /** Keeps the list fresh for as long as the page is open. */
+  start(): void {
+    if (this.#timer) return;
+    const again = async () => {
+      if (!document.hidden || !this.known) await this.refresh();
+      this.#timer = setTimeout(again, 3000);
+    };
+    this.#timer = setTimeout(again, 0);
+    document.addEventListener("visibilitychange", () => void this.refresh());
+  }
+
+  async refresh(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    try {
+      this.all = (await api.sessions("", 60)).filter((s) => !blank(s));
+      this.known = true;
+      this.error = "";
+    } catch (e) {
+      this.error = e instanceof Error ? e.message : String(e);
+    }
+    this.#reading = false;
+  }
+
+  /** Takes what is known of one session, so that the list need not be read again. */
+  take(s: Session): void {
+    if (s.parent) return;
+    this.all = [s, ...this.all.filter((o) => o.id !== s.id)].sort((a, b) => b.updated.localeCompare(a.updated));
+  }
+
+  drop(id: string): void {
+    this.all = this.all.filter((s) => s.id !== id);
+  }
+}
+
+export const sessions = new Sessions();
