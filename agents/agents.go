@@ -26,6 +26,7 @@
 package agents
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -48,6 +49,12 @@ type Options struct {
 	Delegates []tools.Assistant   // the agents to which this one may delegate
 	Skills    []Skill
 	Extra     []openmanus.Tool // further tools, such as those of MCP servers; their maker closes them
+
+	// Chromium and Matplotlib are called when a call of data_report or python_execute
+	// needs them and they are not there: see [analysis.NewReport] and [tools.Python].
+	// nil: the result says so.
+	Chromium   func(ctx context.Context, call openmanus.Call) error
+	Matplotlib func(ctx context.Context, call openmanus.Call, i tools.Figureless) error
 }
 
 // bash and python return tools with the settings of the options.
@@ -59,7 +66,7 @@ func (o Options) bash() *tools.Bash {
 
 func (o Options) python() *tools.Python {
 	python := tools.NewPython(o.Workspace)
-	python.Interpreter, python.Timeout = o.Python, o.Timeout
+	python.Interpreter, python.Timeout, python.Matplotlib = o.Python, o.Timeout, o.Matplotlib
 	return python
 }
 

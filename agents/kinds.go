@@ -217,6 +217,6 @@ func ending() []openmanus.Tool { return []openmanus.Tool{tools.NewAskHuman(), to
 // use.
 func dataTools(o Options) []openmanus.Tool {
 	return []openmanus.Tool{
-		document.NewTool(o.Workspace), analysis.NewVisualization(o.Workspace), analysis.NewReport(o.Workspace),
+		document.NewTool(o.Workspace), analysis.NewVisualization(o.Workspace), analysis.NewReport(o.Workspace, o.Chromium),
 	}
 }

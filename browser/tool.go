@@ -29,6 +29,11 @@ type Config struct {
 	// when a session first uses its browser, and again when that has died.
 	Start func(ctx context.Context) (*Browser, error)
 
+	// Install, if not nil, is called when a call finds that there is no Chromium. If it
+	// returns nil, there should be one now; its error is that of the call, and may be
+	// an [openmanus.Ask].
+	Install func(ctx context.Context, call openmanus.Call) error
+
 	// Files receive downloads, screenshots and PDFs, and provide uploads; Dir is
 	// the absolute path of their root. Without them, these actions fail.
 	Files workspace.Files
@@ -248,7 +253,7 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 		return own, err
 	}
 	defer func() { <-s.turn }()
-	if c.note, err = t.ensureBrowser(ctx, s, call.Last); err != nil {
+	if c.note, err = t.ensureBrowser(ctx, s, call); err != nil {
 		return own, err
 	}
 	c.b, c.slot = s.b, s
@@ -263,11 +268,10 @@ func (t *Tool) Run(ctx context.Context, call openmanus.Call) (openmanus.Result, 
 // own is the result of a call that has seen no page.
 var own = openmanus.Result{Sources: []openmanus.Source{}}
 
-// ensureBrowser starts a browser if the slot has none, or one that has died. last
-// is the Detail of the session's last call. note tells the model what it has
-// lost.
-func (t *Tool) ensureBrowser(ctx context.Context, s *slot, last json.RawMessage) (note string, err error) {
-	died := false
+// ensureBrowser starts a browser if the slot has none, or one that has died. note
+// tells the model what it has lost.
+func (t *Tool) ensureBrowser(ctx context.Context, s *slot, call openmanus.Call) (note string, err error) {
+	died, last := false, call.Last
 	if s.b != nil {
 		select {
 		case <-s.b.Dead():
@@ -277,7 +281,14 @@ func (t *Tool) ensureBrowser(ctx context.Context, s *slot, last json.RawMessage)
 			return "", nil
 		}
 	}
-	if s.b, err = t.cfg.Start(ctx); err != nil {
+	s.b, err = t.cfg.Start(ctx)
+	if errors.Is(err, ErrNoBrowser) && t.cfg.Install != nil {
+		if err := t.cfg.Install(ctx, call); err != nil {
+			return "", err
+		}
+		s.b, err = t.cfg.Start(ctx)
+	}
+	if err != nil {
 		return "", err
 	}
 	switch {

@@ -123,7 +123,8 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 		return m, err
 	}
 	m.close = []io.Closer{ws}
-	o := agentOptions(h.Config, ws)
+	o, n := agentOptions(h.Config, ws), h.needsOf(spec, ws.Sandbox())
+	n.add(&o)
 	o.Answer, o.Skills = spec.Answer, tm.Skills
 	if o.Delegates, err = delegates(tm, spec.Delegates); err != nil {
 		return m, err
@@ -132,7 +133,7 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if err != nil {
 		return m, err
 	}
-	web, err := newWebTools(h.Config, ws, judge.CheckHost, model.Info.Vision != nil && *model.Info.Vision)
+	web, err := newWebTools(h.Config, ws, judge.CheckHost, model.Info.Vision != nil && *model.Info.Vision, n.browser)
 	if err != nil {
 		return m, mistake(err)
 	}
@@ -253,7 +254,7 @@ func (h Env) Shown(cfg *config.Config, kind agents.Kind) (*openmanus.Agent, erro
 		return nil, mistake(err)
 	}
 	defer ws.Close()
-	web, err := newWebTools(cfg, ws, nil, false)
+	web, err := newWebTools(cfg, ws, nil, false, nil)
 	if err != nil {
 		return nil, mistake(err)
 	}
@@ -293,7 +294,7 @@ func (h *Host) BareAgent(spec openmanus.Spec) (*openmanus.Agent, io.Closer, erro
 	if err != nil {
 		return nil, nil, errors.Join(err, ws.Close())
 	}
-	web, err := newWebTools(h.Config, ws, judge.CheckHost, false)
+	web, err := newWebTools(h.Config, ws, judge.CheckHost, false, nil)
 	if err != nil {
 		return nil, nil, mistake(errors.Join(err, ws.Close()))
 	}

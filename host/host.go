@@ -17,6 +17,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/internal/install"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/mcp"
@@ -48,6 +49,11 @@ type Options struct {
 	// started is left out, with a warning.
 	Servers []config.MCPServer
 
+	// AskToInstall says that whoever answers questions is a user of this machine, who can
+	// be asked to install what a call needs and does not find: Chromium, Matplotlib.
+	// Otherwise such a call fails, and its error says what to install.
+	AskToInstall bool
+
 	// Kinds are agents beside those that are built in. They come first, and
 	// so may take the name of one.
 	Kinds []agents.Kind
@@ -75,6 +81,7 @@ type Host struct {
 	activities    activities
 	screens       screens
 	large         sync.Map // the workspaces that are too large to look at before and after a call
+	installer     *install.Installer
 	limiters      sync.Map // [2]string, an endpoint and a key → *llm.Limiter
 	wrongEndpoint atomic.Bool
 
@@ -107,6 +114,7 @@ func New(o Options) (*Host, error) {
 		flows:   make(map[string]openmanus.Flow),
 		holders: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model),
 	}
+	h.installer = install.New(func() bool { return h.AskToInstall })
 	name, _ := os.Hostname() // a worker without a host name is still a worker
 	h.Local = &run.Local{Worker: run.Worker{
 		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Changes: h.changes, Note: h.note, Secrets: o.Secrets,

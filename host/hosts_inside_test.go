@@ -65,7 +65,7 @@ func TestHostRulesHoldForEveryHop(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	w, err := newWebTools(cfg, ws, rules.CheckHost, false)
+	w, err := newWebTools(cfg, ws, rules.CheckHost, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

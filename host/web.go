@@ -35,9 +35,10 @@ func webDialer(cfg *config.Config) (*egress.Dialer, error) {
 
 // newWebTools makes the web tools of a workspace. No browser runs until one of
 // them is used. judge is the [egress.Dialer].Judge. vision reports whether the
-// model sees images.
+// model sees images; install is the [browser.Config].Install.
 func newWebTools(
 	cfg *config.Config, ws workspace.Workspace, judge func(host string, named bool) error, vision bool,
+	install func(context.Context, openmanus.Call) error,
 ) (*webTools, error) {
 	d, err := webDialer(cfg)
 	if err != nil {
@@ -55,7 +56,7 @@ func newWebTools(
 		Client: d.Client(), Delay: time.Duration(c.RetryDelay) * time.Second, Rounds: c.MaxRetries,
 		Engines: web.Engines(c.Engine, c.Fallback, web.Keys{SearXNG: c.SearXNG, Brave: string(c.Brave), Tavily: string(c.Tavily), Serper: string(c.Serper)}),
 	}}
-	w.tool = browser.NewTool(browser.Config{Start: w.start, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Local: d.Local, Vision: vision, Markdown: web.Markdown,
+	w.tool = browser.NewTool(browser.Config{Start: w.start, Install: install, Files: ws, Dir: ws.Dir(), Check: d.CheckURL, Local: d.Local, Vision: vision, Markdown: web.Markdown,
 		Private: cfg.Browser.Profile != "" || cmp.Or(cfg.Browser.WSS, cfg.Browser.CDP) != "",
 		Search: func(ctx context.Context, query string) (browser.Found, error) {
 			q := web.Query{Text: query, Count: 1, Lang: c.Lang, Country: c.Country}

@@ -200,7 +200,7 @@ func TestWebReachesNothingInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	w, err := newWebTools(cfg, ws, nil, false)
+	w, err := newWebTools(cfg, ws, nil, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

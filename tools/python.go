@@ -44,9 +44,16 @@ type Python struct {
 	// a minute. It must not change after the first use.
 	Timeout time.Duration
 
+	// Matplotlib, if not nil, is called before code that imports Matplotlib runs with an
+	// interpreter that does not have it. nil means that it should be there now; the
+	// error is that of the call, and may be an [openmanus.Ask]. It must not change
+	// after the first use.
+	Matplotlib func(ctx context.Context, call openmanus.Call, i Figureless) error
+
 	ws       workspace.Workspace
 	patience time.Duration            // how long an interpreter may take to stop code before it is killed
 	program  atomic.Pointer[[]string] // the interpreter that worked last
+	figures  atomic.Bool              // an interpreter with Matplotlib was seen
 	sessions procSessions[*pythonSession]
 }
 
@@ -155,6 +162,9 @@ func (p *Python) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	}
 	var unusable []string
 	for _, program := range p.programs() {
+		if err := p.ensureFigures(ctx, call, in, program); err != nil {
+			return openmanus.Result{}, err
+		}
 		run := pythonRun{p: p, in: in, reach: reach, program: program, began: time.Now(), kept: keeps(call.Last)}
 		run.out = &procOutput{live: call.Live}
 		res, err := run.do(ctx, s)

@@ -54,6 +54,7 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	d.plan = &planView{print: d.print, mute: true}
 	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
+		a.AskToInstall = true
 		d.person = &person{ask: a.t.ask, print: d.print, all: make(map[string]bool)}
 	}
 	a.OnRetry = func(err error, wait time.Duration) {

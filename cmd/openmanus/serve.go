@@ -51,6 +51,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(err)
 	}
+	a.AskToInstall = len(users) == 1 // others are not users of this machine
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	runtime, end, err := a.Traced()

@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -239,7 +240,7 @@ func TestPreparation(t *testing.T) {
 
 func TestSchemasAreJSON(t *testing.T) {
 	ws := desk(t, nil)
-	for _, tool := range []openmanus.Tool{NewVisualization(ws), NewReport(ws)} {
+	for _, tool := range []openmanus.Tool{NewVisualization(ws), NewReport(ws, nil)} {
 		var v map[string]any
 		if err := json.Unmarshal(tool.Spec().Input, &v); err != nil {
 			t.Error(err)
@@ -259,7 +260,7 @@ func reported(t *testing.T) (workspace.Workspace, string, Report, error) {
 	if _, _, err := use(NewVisualization(ws), `{"data":"passengers.csv","title":"P"}`); err != nil {
 		t.Fatal(err)
 	}
-	text, res, err := use(NewReport(ws), `{"path":"story.md","output":"out/report.html","formats":["html"]}`)
+	text, res, err := use(NewReport(ws, nil), `{"path":"story.md","output":"out/report.html","formats":["html"]}`)
 	d, _ := res.Detail.(Report)
 	return ws, text, d, err
 }
@@ -296,7 +297,7 @@ func TestPDF(t *testing.T) {
 	if _, _, err := use(NewVisualization(ws), `{"data":"passengers.csv","title":"P"}`); err != nil {
 		t.Fatal(err)
 	}
-	text, _, err := use(NewReport(ws), fmt.Sprintf(`{"markdown":%q,"output":"r"}`, "# 报告 تقرير\n\n![By month](visualization/P.html)\n"))
+	text, _, err := use(NewReport(ws, nil), fmt.Sprintf(`{"markdown":%q,"output":"r"}`, "# 报告 تقرير\n\n![By month](visualization/P.html)\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,15 +324,39 @@ func (bare) Run(_ context.Context, cmd *workspace.Cmd) error {
 
 func TestWithoutChromium(t *testing.T) {
 	ws := bare{desk(t, nil)}
-	text, _, err := use(NewReport(ws), `{"markdown":"# hi\n"}`)
+	text, _, err := use(NewReport(ws, nil), `{"markdown":"# hi\n"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	contains(t, text, "Report saved in: report.html", "No PDF: there is no Chromium", "apt-get install chromium")
-	if _, _, err = use(NewReport(ws), `{"markdown":"# hi\n","formats":["pdf"]}`); err == nil || !strings.Contains(err.Error(), "no Chromium") {
+	if _, _, err = use(NewReport(ws, nil), `{"markdown":"# hi\n","formats":["pdf"]}`); err == nil || !strings.Contains(err.Error(), "no Chromium") {
 		t.Error(err)
 	}
-	if _, _, err = use(NewReport(ws), `{"markdown":" "}`); err == nil {
+	if _, _, err = use(NewReport(ws, nil), `{"markdown":" "}`); err == nil {
 		t.Error("an empty report")
+	}
+}
+
+// TestReportAsks: a report that needs a PDF asks whether Chromium may be installed. After
+// a no, it says why there is no PDF.
+func TestReportAsks(t *testing.T) {
+	ws := bare{desk(t, nil)}
+	var answer error = &openmanus.Ask{Question: "install it?"}
+	tool := NewReport(ws, func(context.Context, openmanus.Call) error { return answer })
+	ask := (*openmanus.Ask)(nil)
+	if _, _, err := use(tool, `{"markdown":"# hi\n"}`); !errors.As(err, &ask) {
+		t.Error(err)
+	}
+	if _, _, err := use(tool, `{"markdown":"# hi\n","formats":["html"]}`); err != nil {
+		t.Error("HTML needs none:", err)
+	}
+	answer = errors.New("the user does not want it")
+	text, _, err := use(tool, `{"markdown":"# hi\n"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, text, "Report saved in: report.html", "No PDF: the user does not want it")
+	if _, _, err = use(tool, `{"markdown":"# hi\n","formats":["pdf"]}`); !errors.Is(err, answer) {
+		t.Error(err)
 	}
 }

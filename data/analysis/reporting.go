@@ -33,21 +33,39 @@ type Report struct {
 }
 
 // NewReport returns the tool data_report, which reads and writes files of ws.
-// It prints PDFs with a Chromium that ws can run. Without one it makes only the
-// HTML, and the result says so.
-func NewReport(ws workspace.Workspace) openmanus.Tool {
+// It prints PDFs with a Chromium that ws can run. Without one it calls install, if
+// that is not nil, with the call: after nil it tries again, and an [openmanus.Ask] is
+// put to the user. Without a Chromium it makes only the HTML, and the result says so.
+func NewReport(ws workspace.Workspace, install func(context.Context, openmanus.Call) error) openmanus.Tool {
 	return openmanus.Func(
 		specOf("data_report", openmanus.Hints{Edits: true, Idempotent: true},
 			openmanus.Argument{Name: "path", Kind: openmanus.PathArgument, Does: openmanus.Reads},
 			openmanus.Argument{Name: "output", Kind: openmanus.PathArgument, Does: openmanus.Writes, Value: "report"}),
-		func(ctx context.Context, _ openmanus.Call, in reportInput) (openmanus.Result, error) {
-			return makeReport(ctx, ws, in)
+		func(ctx context.Context, call openmanus.Call, in reportInput) (openmanus.Result, error) {
+			print := func(page []byte, name string) error {
+				err := report.PDF(ctx, ws, page, name)
+				if install == nil || !errors.Is(err, report.ErrNoChromium) {
+					return err
+				}
+				if no := install(ctx, call); no != nil {
+					return &noChromium{no}
+				}
+				return report.PDF(ctx, ws, page, name)
+			}
+			return makeReport(ctx, ws, in, print)
 		})
 }
 
-// makeReport writes the report. That there is no Chromium is an error only if
-// the PDF is all that was asked for.
-func makeReport(ctx context.Context, ws workspace.Workspace, in reportInput) (openmanus.Result, error) {
+// A noChromium is a [report.ErrNoChromium] that says why none was installed.
+type noChromium struct{ error }
+
+func (e *noChromium) Unwrap() []error { return []error{e.error, report.ErrNoChromium} }
+
+// makeReport writes the report, and its PDF with print. That there is no Chromium is
+// an error only if the PDF is all that was asked for, or if the user is to be asked.
+func makeReport(
+	ctx context.Context, ws workspace.Workspace, in reportInput, print func(page []byte, name string) error,
+) (openmanus.Result, error) {
 	var none openmanus.Result
 	text, dir, err := source(ws, in)
 	if err != nil {
@@ -73,9 +91,12 @@ func makeReport(ctx context.Context, ws workspace.Workspace, in reportInput) (op
 	}
 	var noPDF error
 	if want("pdf") {
-		if noPDF = report.PDF(ctx, ws, page.Print, base+".pdf"); noPDF == nil {
+		if noPDF = print(page.Print, base+".pdf"); noPDF == nil {
 			d.Files = append(d.Files, base+".pdf")
 		}
+	}
+	if ask := (*openmanus.Ask)(nil); errors.As(noPDF, &ask) {
+		return none, ask // what is there already is made again after the answer
 	}
 	tolerable := ctx.Err() == nil && errors.Is(noPDF, report.ErrNoChromium) && len(d.Files) > 0
 	var b strings.Builder

@@ -3,11 +3,16 @@ package doctor
 import (
 	"context"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/install"
 )
+
+// install returns the command or sentence that says how to install p here.
+func (c *checker) install(p install.Program) string { return p.Advice(c.LookPath, c.GOOS) }
 
 // shell checks bash, which the tool of that name runs.
 func (c *checker) shell(ctx context.Context) []Finding {
-	remedy := c.install(thing{name: "bash", names: map[string]string{"winget": "Git.Git"}})
+	remedy := c.install(install.Program{Debian: []string{"bash"}, Names: map[string]string{"winget": "Git.Git"}})
 	return c.program(ctx, Missing, "bash", []string{"bash"}, "no command can be run", remedy)
 }
 
@@ -15,7 +20,8 @@ func (c *checker) shell(ctx context.Context) []Finding {
 func (c *checker) python(ctx context.Context) []Finding {
 	const name = "python"
 	names := []string{"python3", "python"}
-	remedy := c.install(thing{name: "python3", names: map[string]string{"brew": "python", "pacman": "python", "winget": "Python.Python.3.13"}})
+	remedy := c.install(install.Program{Debian: []string{"python3"}, Names: map[string]string{
+		"brew": "python", "pacman": "python", "winget": "Python.Python.3.13"}})
 	if c.Config != nil && c.Config.Python.Interpreter != "" {
 		names = []string{c.Config.Python.Interpreter}
 		remedy = "correct [tools.python] interpreter (" + c.Config.Origin("tools.python.interpreter").String() + "), or " + remedy
@@ -44,8 +50,7 @@ func (c *checker) matplotlib(ctx context.Context, python string) []Finding {
 			"outside of the sandbox: "+python+" -m pip install matplotlib")
 	}
 	if err != nil {
-		return one(name, Warn, "not found"+c.where+", so python_execute shows no figures", c.install(thing{name: "python3-matplotlib", names: map[string]string{
-			"brew": "python-matplotlib", "pacman": "python-matplotlib", "apk": "py3-matplotlib", "winget": ""}})+
+		return one(name, Warn, "not found"+c.where+", so python_execute shows no figures", c.install(install.Matplotlib)+
 			", or "+python+" -m pip install matplotlib")
 	}
 	return one(name, OK, version+c.where, "")
@@ -53,7 +58,7 @@ func (c *checker) matplotlib(ctx context.Context, python string) []Finding {
 
 // git checks git, which agents use on repositories.
 func (c *checker) git(ctx context.Context) []Finding {
-	remedy := c.install(thing{name: "git", names: map[string]string{"winget": "Git.Git"}})
+	remedy := c.install(install.Program{Debian: []string{"git"}, Names: map[string]string{"winget": "Git.Git"}})
 	return c.program(ctx, Warn, "git", []string{"git"}, "it is needed for tasks on repositories", remedy)
 }
 
@@ -61,7 +66,7 @@ func (c *checker) git(ctx context.Context) []Finding {
 // in PATH.
 func (c *checker) chromium(ctx context.Context) []Finding {
 	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge"}
-	remedy := c.install(thing{name: "chromium", names: map[string]string{"brew": "--cask chromium", "winget": "Google.Chrome"}})
+	remedy := c.install(install.Chromium)
 	for _, path := range []string{
 		"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
 		`C:\Program Files\Google\Chrome\Application\chrome.exe`, `C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe`,
@@ -114,7 +119,7 @@ func (c *checker) bubblewrap(ctx context.Context) []Finding {
 					"in a container, start it with them allowed")
 		}
 	}
-	return c.program(ctx, Warn, name, []string{"bwrap"}, "commands run in Landlock, which isolates them less", c.install(thing{name: name}))
+	return c.program(ctx, Warn, name, []string{"bwrap"}, "commands run in Landlock, which isolates them less", c.install(install.Program{Debian: []string{name}}))
 }
 
 // program checks one of the programs called names. Without it, the state is bad

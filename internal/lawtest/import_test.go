@@ -442,9 +442,11 @@ var surfaces = []floor{
 }
 
 var assembly = []floor{
+	{pkg: "internal/install", may: map[string]string{module: speaks}, not: []string{"net", "net/http"}},
 	{pkg: "internal/doctor", may: map[string]string{
-		module + "/config":     "what is configured is what it looks for",
-		"golang.org/x/sys/...": platform,
+		module + "/internal/install": "how programs are installed",
+		module + "/config":           "what is configured is what it looks for",
+		"golang.org/x/sys/...":       platform,
 	}},
 	{pkg: "host", may: map[string]string{
 		module + "/internal/protected": "what a merge of attempts must not take",
@@ -466,6 +468,7 @@ var assembly = []floor{
 		module + "/mcp":              "the tools of servers",
 		module + "/trace":            "traces, if the environment asks for them",
 		module + "/internal/doctor":  "the models of an Ollama",
+		module + "/internal/install": "programs that only some tools need",
 		module + "/internal/regular": untrusted,
 		module + "/internal/ids":     "the ids of messages",
 		module + "/internal/gist":    "what a remembered call does, in a few words",
