@@ -10,7 +10,7 @@ import (
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/store"
 )
 
@@ -97,7 +97,7 @@ func (a *app) find(ctx context.Context, id string) (string, error) {
 }
 
 // style returns how text looks on standard error.
-func (a *app) style() linemode.Style {
+func (a *app) style() termtext.Style {
 	return a.t.styleOf(a.t.err, a.globals)
 }
 

@@ -201,7 +201,7 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 	}
 	shown := d.print.Flush()
 	if s.Answer != "" && s.Answer != shown {
-		fmt.Fprintln(c.t.out, clip.Plain(s.Answer))
+		fmt.Fprintln(c.t.out, d.forOut(s.Answer))
 	}
 	switch {
 	case s.Status() == openmanus.Finished:

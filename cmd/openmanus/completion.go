@@ -8,7 +8,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 
 	"github.com/openmanus-go/openmanus/journal"
 )
@@ -59,9 +59,9 @@ func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals) e
 	line := cli.New("openmanus", about, new(commands))
 	values := func(v *cli.Value) []cli.Candidate { return t.valuesOf(ctx, g, v) }
 	for _, found := range line.Complete(c.Words, values) {
-		text := linemode.OneLine(found.Text, 200)
+		text := termtext.OneLine(found.Text, 200)
 		if found.Help != "" {
-			text += "\t" + linemode.OneLine(found.Help, 100)
+			text += "\t" + termtext.OneLine(found.Help, 100)
 		}
 		if _, err := fmt.Fprintln(t.out, text); err != nil {
 			return err

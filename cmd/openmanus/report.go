@@ -15,6 +15,7 @@ import (
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/run"
 	"golang.org/x/term"
@@ -137,13 +138,15 @@ func answered(s *openmanus.State) bool {
 	return s.Answer != "" && (s.Status() == openmanus.Finished || s.Outcome.Reason == openmanus.ByAgent)
 }
 
-// forOut returns the answer for standard output, without control characters if
-// that is a terminal.
+// forOut returns the answer for standard output, formatted if that is a terminal.
 func (d *drive) forOut(answer string) string {
-	if isTerminal(d.t.out) {
-		return clip.Plain(answer)
+	if !isTerminal(d.t.out) {
+		return answer
 	}
-	return answer
+	if width := columns(d.t.out); width > 0 && !d.t.dumb() {
+		return strings.Join(d.t.style(d.globals).Markdown(answer, min(width-1, 100)), "\n")
+	}
+	return clip.Plain(answer)
 }
 
 // footer prints the files, models and costs of a run.
@@ -203,9 +206,9 @@ func (d *drive) explain(s *openmanus.State) error {
 		b.WriteString("input or approval is needed, and no terminal is attached")
 		for _, w := range d.waiting {
 			c, q := w.Call, w.Call.Question()
-			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, linemode.OneLine(linemode.CallLine(c.Call), 100))
+			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, termtext.OneLine(linemode.CallLine(c.Call), 100))
 			if q.Kind == openmanus.AskRuling {
-				fmt.Fprintf(&b, "\n    %s", linemode.OneLine(q.Question, 200))
+				fmt.Fprintf(&b, "\n    %s", termtext.OneLine(q.Question, 200))
 				if q.Rule == gate.RuleReach && q.Shown != "" { // the whole command, and the reason
 					fmt.Fprintf(&b, "\n%s", indent(clip.Visible(strings.TrimRight(q.Shown, "\n")), "    │ "))
 				}

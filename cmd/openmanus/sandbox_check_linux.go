@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/egress"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/sandbox/attempts"
 )
@@ -42,7 +42,7 @@ func (c *sandboxCheckCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		for _, r := range attempts.Run(ctx, o, all) {
 			row := checkRow{string(kind), r.Class, r.Name, r.Tries, outcome(r), r.Took.Milliseconds()}
 			rows = append(rows, row)
-			tb.add(row.Sandbox, row.Class, row.Attempt, linemode.OneLine(row.Outcome, 200), fmt.Sprint(row.MS))
+			tb.add(row.Sandbox, row.Class, row.Attempt, termtext.OneLine(row.Outcome, 200), fmt.Sprint(row.MS))
 			if r.Held() {
 				held++
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -108,7 +108,7 @@ func (x *session) readOnly() error {
 	if x.s.Foreign == "" {
 		return nil
 	}
-	return fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be shown, logged and exported, and goes on with a newer version", x.id, linemode.OneLine(x.s.Foreign, 40))
+	return fmt.Errorf("session %s has events of the type %q, which this version does not know: it can be shown, logged and exported, and goes on with a newer version", x.id, termtext.OneLine(x.s.Foreign, 40))
 }
 
 // done prints what happened to standard output, and how to continue to standard

@@ -11,7 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 )
 
 // sessionsAnswerCmd is openmanus sessions answer.
@@ -60,7 +60,7 @@ func (c *sessionsAnswerCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if err != nil && !errors.Is(err, openmanus.ErrExists) {
 		return err
 	}
-	return x.done("answered %s of %s: %s", call.ID, x.id, linemode.OneLine(q.Question, 100))
+	return x.done("answered %s of %s: %s", call.ID, x.id, termtext.OneLine(q.Question, 100))
 }
 
 // fitting returns the answer as JSON, or an error if it does not fit the schema.

@@ -13,6 +13,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/run"
 )
 
@@ -219,7 +220,7 @@ func (x *session) otherwise(kind openmanus.AskKind) string {
 		case q.Kind == openmanus.AskRuling:
 			return fmt.Sprintf("\n%s (%s) waits for approval: openmanus sessions approve %s %s", c.ID, clip.Plain(c.Name), w.Session, c.ID)
 		default:
-			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, clip.Plain(c.Name), linemode.OneLine(q.Question, 80), w.Session, c.ID)
+			return fmt.Sprintf("\n%s (%s) asks %q: openmanus sessions answer %s %s \"…\"", c.ID, clip.Plain(c.Name), termtext.OneLine(q.Question, 80), w.Session, c.ID)
 		}
 	}
 	return ""
@@ -252,11 +253,11 @@ func (x *session) whyNot(ctx context.Context, id string, kind openmanus.AskKind)
 	waiting := x.qs
 	switch c := x.s.Call(id); {
 	case name == "" && len(waiting) > 0:
-		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, linemode.OneLine(id, 40), x.callList(waiting)))
+		return usage(fmt.Errorf("session %s has no call %q; what waits:%s", x.id, termtext.OneLine(id, 40), x.callList(waiting)))
 	case name == "":
-		return usage(fmt.Errorf("session %s has no call %q, and nothing waits in it", x.id, linemode.OneLine(id, 40)))
+		return usage(fmt.Errorf("session %s has no call %q, and nothing waits in it", x.id, termtext.OneLine(id, 40)))
 	case c != nil && c.Done != nil:
-		return fmt.Errorf("%s (%s) is over: %s", id, clip.Plain(name), linemode.OneLine(c.Done.Parts.Text(), 100))
+		return fmt.Errorf("%s (%s) is over: %s", id, clip.Plain(name), termtext.OneLine(c.Done.Parts.Text(), 100))
 	case c == nil:
 		return fmt.Errorf("%s (%s) is over", id, clip.Plain(name))
 	}
@@ -274,7 +275,7 @@ func settled(ev openmanus.Event) string {
 		}
 		return fmt.Sprintf("%s was %s by the %s at %s", b.Call, verb, clip.Plain(b.By), at)
 	case openmanus.Answered:
-		return fmt.Sprintf("%s was answered by the %s at %s: %s", b.Call, clip.Plain(b.By), at, linemode.OneLine(b.Text, 100))
+		return fmt.Sprintf("%s was answered by the %s at %s: %s", b.Call, clip.Plain(b.By), at, termtext.OneLine(b.Text, 100))
 	}
 	return fmt.Sprintf("%s is there since %s", ev.Body.Key(), at)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/journal/audit"
 	"github.com/openmanus-go/openmanus/llm"
 )
@@ -44,7 +45,7 @@ func (c *sessionsAuditCmd) Run(ctx context.Context, t *terminal, g *globals) err
 }
 
 // printAudit prints the calls of a session for people.
-func printAudit(w io.Writer, s linemode.Style, session string, calls []*audit.Call) error {
+func printAudit(w io.Writer, s termtext.Style, session string, calls []*audit.Call) error {
 	var b strings.Builder
 	if len(calls) == 0 {
 		fmt.Fprintf(&b, "no calls were made in %s\n", session)
@@ -57,9 +58,9 @@ func printAudit(w io.Writer, s linemode.Style, session string, calls []*audit.Ca
 		if c.Session != session {
 			where = s.Dim(" of " + c.Session)
 		}
-		fmt.Fprintf(&b, "%s%s  %s  %s\n", s.Bold(c.Call), where, s.Mark(clip.Plain(c.Tool)), linemode.OneLine(brief(c.Arguments), 160))
+		fmt.Fprintf(&b, "%s%s  %s  %s\n", s.Bold(c.Call), where, s.Mark(clip.Plain(c.Tool)), termtext.OneLine(brief(c.Arguments), 160))
 		for _, l := range auditLines(c) {
-			fmt.Fprintf(&b, "  %-8s %s  %s\n", l.what, s.Dim(l.at), linemode.OneLine(l.text, 300))
+			fmt.Fprintf(&b, "  %-8s %s  %s\n", l.what, s.Dim(l.at), termtext.OneLine(l.text, 300))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 )
 
 // sessionsDeleteCmd is openmanus sessions delete.
@@ -71,7 +71,7 @@ func (a *app) confirm(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", clip.Plain(id), localTime(x.s.Updated), linemode.OneLine(kept.Title, 60))
+		fmt.Fprintf(a.t.err, "  %s  %s  %s\n", clip.Plain(id), localTime(x.s.Updated), termtext.OneLine(kept.Title, 60))
 	}
 	line, err := a.t.ask(ctx, fmt.Sprintf("Delete %s? This cannot be undone. [y/N] ", clip.Count(len(ids), "session")))
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -69,7 +70,7 @@ func (c *sessionsLogCmd) show(t *terminal, g *globals, ev openmanus.Event) error
 		what = ""
 	}
 	line := fmt.Sprintf("%5d  %s  %s  %s", ev.Seq, s.Dim(ev.Time.Local().Format("2006-01-02 15:04:05.000")),
-		s.Mark(fmt.Sprintf("%-12s", clip.Plain(openmanus.TypeName(ev.Body)))), linemode.OneLine(what, 160))
+		s.Mark(fmt.Sprintf("%-12s", clip.Plain(openmanus.TypeName(ev.Body)))), termtext.OneLine(what, 160))
 	if _, err := fmt.Fprintln(t.out, strings.TrimRight(line, " ")); err != nil || !c.Full {
 		return err
 	}
@@ -208,7 +209,7 @@ func callGist(b openmanus.Body) string {
 func said(m llm.Message) string {
 	text := content(m.Parts)
 	for _, c := range openmanus.CallsOf(openmanus.ModelSaid{Message: m}) {
-		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, linemode.OneLine(linemode.CallLine(c), 60))
+		text += fmt.Sprintf(" [%s %s %s]", c.ID, c.Name, termtext.OneLine(linemode.CallLine(c), 60))
 	}
 	return text
 }

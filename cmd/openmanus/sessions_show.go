@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -56,7 +57,7 @@ const resultHead = 3
 // its line, although the calls of a reply may have run at the same time.
 type transcript struct {
 	w     io.Writer
-	style linemode.Style
+	style termtext.Style
 	calls []*callBlock      // of the last reply, not yet written
 	names map[string]string // of the tools of all calls, by the call's id
 	err   error             // the first one of writing
@@ -157,7 +158,7 @@ func (tr *transcript) event(ev openmanus.Event) {
 			tr.line(nil, "\n%s", b.Text)
 		}
 	case openmanus.ChildDone:
-		tr.line(s.Dim, "· %s is %s: %s", b.Child, b.Status, linemode.OneLine(b.Text, 100))
+		tr.line(s.Dim, "· %s is %s: %s", b.Child, b.Status, termtext.OneLine(b.Text, 100))
 	case openmanus.Noted:
 		tr.line(s.Dim, "· %s", b.Text)
 	case openmanus.Foreign:
@@ -231,7 +232,7 @@ func (tr *transcript) result(id string, parts llm.Parts, isError bool) {
 			tr.below(id, tr.style.Dim, "│ … %s", clip.Count(len(lines)-i, "more line"))
 			break
 		}
-		tr.below(id, paint, "│ %s", linemode.OneLine(l, 160))
+		tr.below(id, paint, "│ %s", termtext.OneLine(l, 160))
 	}
 }
 

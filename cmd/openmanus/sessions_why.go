@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/journal/audit"
 )
 
@@ -38,9 +38,9 @@ func (c *sessionsWhyCmd) Run(ctx context.Context, t *terminal, g *globals) error
 		fmt.Fprintf(t.out, "no source is known of the arguments of %s: they are the model's own words\n", c.Call)
 	}
 	for _, r := range reasons {
-		fmt.Fprintln(t.out, linemode.OneLine(wordsOf(r.ArgumentSource), 300))
+		fmt.Fprintln(t.out, termtext.OneLine(wordsOf(r.ArgumentSource), 300))
 		for _, s := range r.Steps {
-			fmt.Fprintf(t.out, "  event %-5d %s\n", s.Seq, linemode.OneLine(s.What, 200))
+			fmt.Fprintf(t.out, "  event %-5d %s\n", s.Seq, termtext.OneLine(s.What, 200))
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/linemode"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"golang.org/x/term"
 )
 
@@ -31,7 +31,7 @@ type table struct {
 // an empty one as a dash.
 func (tb *table) add(cells ...string) {
 	for i, c := range cells {
-		if cells[i] = linemode.OneLine(c, 300); cells[i] == "" {
+		if cells[i] = termtext.OneLine(c, 300); cells[i] == "" {
 			cells[i] = "-"
 		}
 	}
@@ -124,14 +124,14 @@ func escapeControls(data []byte) []byte {
 }
 
 // style returns the style of standard output.
-func (t *terminal) style(g *globals) linemode.Style {
+func (t *terminal) style(g *globals) termtext.Style {
 	return t.styleOf(t.out, g)
 }
 
 // styleOf returns the style of what is written to w.
-func (t *terminal) styleOf(w any, g *globals) linemode.Style {
+func (t *terminal) styleOf(w any, g *globals) termtext.Style {
 	none, _ := t.env("NO_COLOR")
-	return linemode.Style{On: isTerminal(w) && none == "" && !g.NoColor && !t.dumb()}
+	return termtext.Style{On: isTerminal(w) && none == "" && !g.NoColor && !t.dumb()}
 }
 
 // dumb reports whether the terminal obeys no escape sequences.

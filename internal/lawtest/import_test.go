@@ -423,8 +423,14 @@ var surfaces = []floor{
 		module: speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
 		module + "/tools": "what the details of results are",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/termtext", may: map[string]string{
+		module + "/internal/clip":      "how wide a letter is, and what controls a terminal",
+		"github.com/yuin/goldmark":     "reads Markdown",
+		"github.com/yuin/goldmark/...": "reads Markdown",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/linemode", may: map[string]string{
-		module: speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
+		module + "/internal/termtext": "colours, Markdown, lines",
+		module:                        speaks, module + "/llm": models, module + "/internal/clip": "texts are shortened for people",
 		module + "/internal/gist": "what calls do, in a few words",
 		module + "/tools":         "the steps of plans",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},

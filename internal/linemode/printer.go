@@ -12,6 +12,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/tools"
 )
@@ -20,16 +21,17 @@ const (
 	tailLines = 6   // how many lines of a result are shown
 	diffLines = 16  // how many lines of a diff
 	maxLine   = 200 // characters of a line, if the width is not known
+	maxText   = 100 // columns of what the agent says: longer lines are hard to read
 )
 
 // Options say how a [Printer] prints.
 type Options struct {
-	Style Style
+	Style termtext.Style
 	Quiet bool // only what needs a person is printed
 
 	// Width, if not nil, returns how many columns the terminal has; 0: not known.
-	// Lines of results are cut there, and there is a status line: see
-	// [Printer.Working]. It is nil for what is no terminal.
+	// Markdown is formatted for it, lines of results are cut there, and there is a
+	// status line: see [Printer.Working]. It is nil for what is no terminal.
 	Width func() int
 }
 
@@ -39,19 +41,20 @@ type Printer struct {
 	w io.Writer
 	o Options
 
-	mu     sync.Mutex
-	column bool            // the line is not at its beginning
-	typed  strings.Builder // of the reply on its way
-	shown  string          // the last text that was shown whole
-	onStop string          // follows the remark that the user interrupted the agent
-	failed string          // the last failure of the model that was shown
-	turn   int
-	plans  bool          // what is delegated is shown as a plan
-	kept   *bytes.Buffer // what is held back while the person is asked
-	calls  map[string]*call
-	specs  map[string]openmanus.ToolSpec // of the tools, by name
-	under  string                        // the call whose line or result was printed last
-	status status
+	mu      sync.Mutex
+	column  bool            // the line is not at its beginning
+	typed   strings.Builder // of the reply on its way
+	printed int             // how much of it was printed, in bytes
+	shown   string          // the last text that was shown whole
+	onStop  string          // follows the remark that the user interrupted the agent
+	failed  string          // the last failure of the model that was shown
+	turn    int
+	plans   bool          // what is delegated is shown as a plan
+	kept    *bytes.Buffer // what is held back while the person is asked
+	calls   map[string]*call
+	specs   map[string]openmanus.ToolSpec // of the tools, by name
+	under   string                        // the call whose line or result was printed last
+	status  status
 }
 
 // A call is one that has not ended.
@@ -69,7 +72,7 @@ func New(w io.Writer, o Options) *Printer {
 }
 
 // Style returns the style in which p prints.
-func (p *Printer) Style() Style { return p.o.Style }
+func (p *Printer) Style() termtext.Style { return p.o.Style }
 
 // Quiet reports whether p prints only what needs a person.
 func (p *Printer) Quiet() bool { return p.o.Quiet }
@@ -118,7 +121,8 @@ func (p *Printer) Event(ev openmanus.Event) {
 		p.freshLine()
 		p.begin(openmanus.CallsOf(b)...)
 	case openmanus.ModelFailed:
-		p.typed.Reset()
+		p.rest()
+		p.forget()
 		p.line(style.Red("! the model failed: ") + clip.Plain(b.Error))
 		p.failed = b.Error
 	case openmanus.Asked:
@@ -141,7 +145,7 @@ func (p *Printer) Event(ev openmanus.Event) {
 	case openmanus.CallDone:
 		p.done(ev.Time, b)
 	case openmanus.CallLate:
-		p.line(style.Dim("· late result of " + b.Call + ": " + OneLine(b.Parts.Text(), 100)))
+		p.line(style.Dim("· late result of " + b.Call + ": " + termtext.OneLine(b.Parts.Text(), 100)))
 	case openmanus.Ruled:
 		p.ruled(b)
 	case openmanus.Elided, openmanus.Compacted:
@@ -152,7 +156,8 @@ func (p *Printer) Event(ev openmanus.Event) {
 		}
 		p.line(style.Red("! stopped: ") + clip.Plain(b.Error))
 	case openmanus.Interrupted:
-		p.typed.Reset()
+		p.rest()
+		p.forget()
 		p.line(style.Red("! interrupted") + p.onStop)
 	case openmanus.ChildOpened:
 		if !p.plans {
@@ -170,7 +175,7 @@ func (p *Printer) childDone(b openmanus.ChildDone) {
 	}
 	text := fmt.Sprintf("· %s is %s", b.Child, b.Status)
 	if b.Status != openmanus.Finished {
-		text += ": " + OneLine(b.Text, 100)
+		text += ": " + termtext.OneLine(b.Text, 100)
 	}
 	p.line(p.o.Style.Dim(text))
 }
@@ -182,15 +187,22 @@ func (p *Printer) typing(t openmanus.Typing) {
 	}
 	if t.Reset || t.Turn != p.turn {
 		if p.typed.Len() > 0 {
+			p.rest()
 			p.line(p.o.Style.Dim("· (again from the beginning)"))
 		}
-		p.typed.Reset()
+		p.forget()
 		p.turn = t.Turn
 	}
 	for _, part := range t.Parts {
 		if text, ok := part.(llm.Text); ok && text.Text != "" {
 			p.typed.WriteString(text.Text)
-			p.write(clip.Plain(text.Text))
+			if p.o.Width == nil {
+				p.write(clip.Plain(text.Text))
+				p.printed = p.typed.Len()
+				continue
+			}
+			head, _ := termtext.Whole(p.typed.String()[p.printed:])
+			p.markdown(head)
 		}
 	}
 }
@@ -198,16 +210,59 @@ func (p *Printer) typing(t openmanus.Typing) {
 // said shows the rest of a reply, of which the streamed part is shown already.
 func (p *Printer) said(b openmanus.ModelSaid) {
 	text := b.Message.Text()
-	if !p.o.Quiet && text != "" && p.typed.String() != text {
-		p.freshLine()
-		p.write(clip.Plain(text))
+	if !p.o.Quiet && text != "" {
+		if p.typed.String() != text {
+			p.freshLine()
+			p.forget()
+			p.typed.WriteString(text)
+		}
+		p.rest()
 	}
-	p.typed.Reset()
+	p.forget()
 	if text != "" {
 		p.shown = text
 	}
 	p.freshLine()
 	p.begin(openmanus.CallsOf(b)...)
+}
+
+// markdown prints the beginning of what is left of the reply, which is whole.
+func (p *Printer) markdown(head string) {
+	if head == "" {
+		return
+	}
+	width := p.o.Width()
+	if width <= 0 {
+		width = 80
+	}
+	lines := p.o.Style.Markdown(head, min(width-1, maxText))
+	if len(lines) > 0 && p.printed > 0 {
+		p.line("")
+	}
+	for _, l := range lines {
+		p.line(l)
+	}
+	p.printed += len(head)
+}
+
+// rest prints what is left of the reply.
+func (p *Printer) rest() {
+	if p.o.Quiet {
+		return
+	}
+	rest := p.typed.String()[p.printed:]
+	if p.o.Width == nil {
+		p.write(clip.Plain(rest))
+		p.printed += len(rest)
+		return
+	}
+	p.markdown(rest)
+}
+
+// forget forgets the reply.
+func (p *Printer) forget() {
+	p.typed.Reset()
+	p.printed = 0
 }
 
 // begin remembers new calls.
@@ -228,13 +283,13 @@ func (p *Printer) head(id string) {
 
 // title returns a call in one line.
 func (p *Printer) title(c llm.Call) string {
-	name := OneLine(c.Name, 60)
+	name := termtext.OneLine(c.Name, 60)
 	return p.o.Style.Bold(name) + "  " + p.o.Style.Dim(p.fit(CallLine(c), clip.Width(name)+4))
 }
 
 // CallLine returns what a call works on in at most 120 characters, with what does
 // not show as escapes.
-func CallLine(c llm.Call) string { return OneLine(clip.Visible(gist.Call(c)), 120) }
+func CallLine(c llm.Call) string { return termtext.OneLine(clip.Visible(gist.Call(c)), 120) }
 
 // done shows the result of a call and how it ended.
 func (p *Printer) done(at time.Time, b openmanus.CallDone) {
@@ -315,13 +370,13 @@ func (p *Printer) fit(text string, beside int) string {
 			return clip.Fit(text, max(20, n-beside))
 		}
 	}
-	return shorten(text, maxLine)
+	return clip.Text(text, maxLine)
 }
 
 func (p *Printer) ruled(b openmanus.Ruled) {
 	what := ""
 	if c := p.calls[b.Call]; c != nil && p.under != b.Call {
-		what = OneLine(c.Name, 60) + "  " + shorten(CallLine(c.Call), 60) + ": "
+		what = termtext.OneLine(c.Name, 60) + "  " + clip.Text(CallLine(c.Call), 60) + ": "
 	}
 	if !b.Allow {
 		p.line(p.o.Style.Red("! "+what+"not allowed: ") + clip.Plain(b.Reason) + p.o.Style.Dim(" ("+b.By+")"))
@@ -360,7 +415,7 @@ func (p *Printer) Plan(title string, steps []tools.Step, from int) {
 	defer p.mu.Unlock()
 	style := p.o.Style
 	if title != "" {
-		p.line(style.Bold("Plan: " + OneLine(title, 120)))
+		p.line(style.Bold("Plan: " + termtext.OneLine(title, 120)))
 	}
 	for i, st := range steps {
 		mark := st.Status.Mark()
@@ -374,9 +429,9 @@ func (p *Printer) Plan(title string, steps []tools.Step, from int) {
 		if st.Agent != "" {
 			by = style.Dim(" (" + clip.Plain(st.Agent) + ")")
 		}
-		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i, OneLine(st.Text, 160), by))
+		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i, termtext.OneLine(st.Text, 160), by))
 		if st.Notes != "" {
-			p.line(style.Dim("         " + OneLine(st.Notes, 200)))
+			p.line(style.Dim("         " + termtext.OneLine(st.Notes, 200)))
 		}
 	}
 }
@@ -517,7 +572,7 @@ func CutGist(b openmanus.Body) string {
 	case openmanus.Compacted:
 		text := fmt.Sprintf("compaction: the model sees a summary in place of the events before %d", b.UpTo)
 		if b.Refused != "" {
-			text += "; the provider said: " + OneLine(b.Refused, 100)
+			text += "; the provider said: " + termtext.OneLine(b.Refused, 100)
 		}
 		return text
 	}

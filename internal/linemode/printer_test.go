@@ -202,6 +202,32 @@ func TestStatus(t *testing.T) {
 	})
 }
 
+// On a terminal Markdown is formatted, paragraph by paragraph as it streams, and what
+// was interrupted is shown as far as it came.
+func TestMarkdown(t *testing.T) {
+	screen := new(screen)
+	p := linemode.New(screen, linemode.Options{Width: func() int { return 40 }})
+	types := func(text string) {
+		p.Event(openmanus.Event{Body: openmanus.Typing{Turn: 1, Parts: llm.Parts{llm.Text{Text: text}}}})
+	}
+	look := func(want string) {
+		t.Helper()
+		if got := screen.text(); got != want {
+			t.Fatalf("the screen is\n%s\nwant\n%s", got, want)
+		}
+	}
+	types("It is **do")
+	look("")
+	types("ne**.\n\n| a | b |\n|---|")
+	look("It is done.\n")
+	types("---|\n| 1 | 2 |")
+	play(p, said("It is **done**.\n\n| a | b |\n|---|---|\n| 1 | 2 |"))
+	look("It is done.\n\na  b\n────\n1  2\n")
+	types("And `th")
+	play(p, openmanus.Interrupted{})
+	look("It is done.\n\na  b\n────\n1  2\nAnd `th\n! interrupted\n")
+}
+
 // A screen does what a terminal does with a carriage return and the erasing of a line.
 type screen struct{ lines, line string }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/termtext"
 )
 
 // A status says what a session does now. It is drawn as the last line of the
@@ -118,6 +119,9 @@ func (p *Printer) erase() {
 
 // now says what runs, or "" if it is not worth a line.
 func (p *Printer) now(at time.Time) string {
+	if said := clip.OneLine(clip.Clean(p.typed.String()[p.printed:])); said != "" {
+		return end(said, 60) // it is printed when a paragraph is whole
+	}
 	var running []*call
 	for _, c := range p.calls {
 		if !c.begun.IsZero() && !c.asked {
@@ -128,7 +132,7 @@ func (p *Printer) now(at time.Time) string {
 	switch {
 	case len(running) == 1:
 		c := running[0]
-		since, what = c.begun, OneLine(c.Name, 60)
+		since, what = c.begun, termtext.OneLine(c.Name, 60)
 		if last := strings.TrimSpace(clip.Clean(c.last)); last != "" {
 			tail = " │ " + last
 		}
@@ -151,6 +155,14 @@ func (p *Printer) now(at time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf("%s · %s%s", what, seconds(elapsed), tail)
+}
+
+// end returns the last n letters of a text.
+func end(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return "…" + string(r[len(r)-n:])
+	}
+	return text
 }
 
 // seconds formats a duration for people: "34 s", "2 min 5 s".

@@ -1,4 +1,4 @@
-package linemode
+package termtext
 
 import (
 	"strings"
