@@ -164,6 +164,7 @@ func (e *epic) logs(t *testing.T) string {
 // check fails the test if something was paid twice or a request broke a law.
 func (e *epic) check(t *testing.T) {
 	t.Helper()
+	replays(t, local(e.j.Memory, e.flows...))
 	for call, n := range e.paid {
 		if n > 1 {
 			t.Errorf("%s paid %d times:\n%s", call, n, e.logs(t))

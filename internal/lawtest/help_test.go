@@ -148,6 +148,7 @@ func wake(t *testing.T, l *run.Local) *openmanus.State {
 	if st := s.Status(); st == openmanus.Running && len(s.Children) == 0 {
 		t.Fatalf("Wake returned, but there is work to do:\n%s", log(t, l.Journal, sess))
 	}
+	replays(t, l)
 	return s
 }
 

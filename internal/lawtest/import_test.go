@@ -142,6 +142,13 @@ var core = []floor{
 		module + "/journal":       "secrets, blobs, and a journal for runs in memory",
 		module + "/internal/args": "arguments are checked before a tool runs",
 	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+	{pkg: "journal/replay", may: map[string]string{
+		module + "/internal/clip": "texts of a bounded length in errors",
+		module:                    speaks,
+		module + "/llm":           models,
+		module + "/journal":       encodes,
+		module + "/run":           "the worker that does again what was done",
+	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 }
 
 var adapters = []floor{

@@ -1,0 +1,238 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// reply looks for the request that b replies to.
+func (t *search) reply(ctx context.Context, b openmanus.ModelSaid) {
+	if b.Sent == (openmanus.Sent{}) {
+		t.p.unchecked++
+	}
+	said := b
+	if b.By == t.p.state.Config.Model {
+		said.By = ""
+	}
+	w := world{reply: func(int) (openmanus.ModelSaid, error) { return said, nil }}
+	t.tasksAt(ctx, b.Re, openmanus.Reply, "", w)
+}
+
+// A failure is the recorded error of a model.
+type failure struct {
+	text string
+	kind *llm.Error
+}
+
+func (f failure) Error() string { return f.text }
+func (f failure) Unwrap() error { return f.kind }
+
+// failed returns the error of a model.
+func failed(kind llm.Kind, status int, text string) error {
+	return failure{text, &llm.Error{Kind: kind, Status: status, Permanent: true, Err: errors.New(text)}}
+}
+
+// noReply looks for the request that failed, or for the decision that none would do.
+func (t *search) noReply(ctx context.Context, b openmanus.ModelFailed) {
+	said := openmanus.ModelSaid{By: b.By, Usage: b.Usage, Aside: b.Aside}
+	if b.By == t.p.state.Config.Model {
+		said.By = ""
+	}
+	if b.Usage != (llm.Usage{}) { // there was something of a reply; what, is not recorded
+		said.Message = llm.Say(llm.Assistant, "…")
+	}
+	all := world{reply: func(int) (openmanus.ModelSaid, error) { return said, failed(b.Kind, b.Status, b.Error) }}
+	first := world{reply: func(n int) (openmanus.ModelSaid, error) {
+		if n == 0 {
+			return openmanus.ModelSaid{}, failed(llm.Context, 0, "too large")
+		}
+		return said, failed(b.Kind, b.Status, b.Error)
+	}}
+	for _, w := range []world{all, first} {
+		w.summarizer = t.p.writer(b.By)
+		for _, do := range []openmanus.Verb{openmanus.Reply, openmanus.Compact, openmanus.Stop} {
+			if !t.over() {
+				t.tasksAt(ctx, b.Re, do, "", w)
+			}
+		}
+	}
+}
+
+// stop looks for the limit at which the session stopped.
+func (t *search) stop(ctx context.Context, b openmanus.Stopped) {
+	s := t.p.state
+	if b.Reason == openmanus.NoTime && s.Status() == openmanus.Running && s.Limits.Time > 0 {
+		// the clock is that of the record
+		if s.Active+t.ev.Time.Sub(s.Updated) >= s.Limits.Time {
+			t.compare(openmanus.Stopped{Turn: s.Turn, Re: s.Seq, Reason: openmanus.NoTime, Error: s.TimeUp()}, s)
+		}
+	}
+	w := world{budget: errors.New(b.Error)}
+	verbs := []openmanus.Verb{openmanus.Stop, openmanus.Delegate}
+	if b.Reason == openmanus.NoMoney || b.Reason == openmanus.NoTokens { // a budget may have refused
+		verbs = append(verbs, openmanus.Compact, openmanus.Reply)
+	}
+	for _, do := range verbs {
+		if !t.over() {
+			t.tasksAt(ctx, b.Re, do, "", w)
+		}
+	}
+}
+
+// compaction looks for what b sums up. The words of the model stand in the middle of
+// the summary: what is around them is found by a summary of other words.
+func (t *search) compaction(ctx context.Context, b openmanus.Compacted) {
+	const other = "\x01"
+	writer := t.p.writer(b.By)
+	for s := range t.states(0) {
+		for _, task := range t.p.flow.Next(s) {
+			if task.Do != openmanus.Compact && (task.Do != openmanus.Reply || b.Refused == "") {
+				continue
+			}
+			for _, attempts := range []int{1, 2} { // requests for a summary
+				says := func(words string) world {
+					return world{summarizer: writer, reply: summarizing(b, task.Do == openmanus.Reply, attempts, words)}
+				}
+				frame, err := t.p.do(ctx, t.p.session1(s), task, says(other))
+				if err != nil {
+					t.err = err
+					return
+				}
+				c, ok := frame.(openmanus.Compacted)
+				if !ok {
+					t.compare(frame, s)
+					continue
+				}
+				before, after, _ := strings.Cut(c.Summary, other)
+				words := b.Summary
+				if strings.HasPrefix(words, before) && strings.HasSuffix(words, after) && len(words) >= len(before)+len(after) {
+					words = words[len(before) : len(words)-len(after)]
+				}
+				t.try(ctx, s, task, says(words))
+				if t.over() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// writer returns the model that only writes summaries, if there is one: that of the
+// agent, or else the one that wrote one.
+func (p *player) writer(by string) openmanus.Helper {
+	h := p.agent.Summarizer
+	if h.Model == nil && h.Name == "" && by != "" && by != p.state.Config.Model {
+		h.Name = by
+	}
+	if h.Model != nil || h.Name != "" {
+		h.Model = actor{p}
+	}
+	return h
+}
+
+// summarizing returns a model that refuses the request of a reply, if there is one,
+// and all requests for a summary but the last.
+func summarizing(b openmanus.Compacted, reply bool, attempts int, words string) func(int) (openmanus.ModelSaid, error) {
+	last := attempts - 1
+	if reply {
+		last++
+	}
+	return func(n int) (openmanus.ModelSaid, error) {
+		switch {
+		case n == 0 && reply:
+			return openmanus.ModelSaid{}, failed(llm.Context, 0, b.Refused)
+		case n < last:
+			return openmanus.ModelSaid{}, failed(llm.Context, 0, "too large")
+		}
+		return openmanus.ModelSaid{Message: llm.Say(llm.Assistant, words), Stop: llm.End, Usage: b.Usage}, nil
+	}
+}
+
+// ruling looks for the call that the gate ruled on.
+func (t *search) ruling(ctx context.Context, b openmanus.Ruled) {
+	w := world{
+		verdict: openmanus.Verdict{Allow: b.Allow, Rule: b.Rule, Reason: b.Reason, Scoped: b.Scope != ""},
+		scope:   b.Scope, hints: b.Hints, sources: len(b.Sources) > 0,
+	}
+	t.tasks(ctx, openmanus.Rule, b.Call, w)
+	if !t.over() && b.Allow && b.Scope != "" { // the person had allowed it for the session
+		w.verdict = openmanus.Verdict{Ask: true, Scoped: true}
+		t.tasks(ctx, openmanus.Rule, b.Call, w)
+	}
+}
+
+// question looks for what asks: the gate, or the tool of a call that runs.
+func (t *search) question(ctx context.Context, b openmanus.Asked) {
+	if b.Kind != openmanus.AskRuling {
+		ask := &openmanus.Ask{Question: b.Question, Schema: b.Schema}
+		t.use(ctx, b.Call, world{result: func() (openmanus.Result, error) { return openmanus.Result{}, ask }})
+		return
+	}
+	w := world{
+		verdict: openmanus.Verdict{Ask: true, Rule: b.Rule, Reason: b.Question, Scoped: b.Scope != ""},
+		scope:   b.Scope, hints: b.Hints, preview: b.Shown,
+	}
+	if b.Picture != "" && !t.p.rec.lost[b.Picture] {
+		w.picture, t.err = openmanus.ReadBlob(ctx, t.p.rec.blobs, b.Picture)
+	}
+	if !t.over() {
+		t.tasks(ctx, openmanus.Rule, b.Call, w)
+	}
+}
+
+// compareHead compares what requests begin with as it was recorded with that of an
+// agent of today.
+func (p *player) compareHead(s *openmanus.State, today *openmanus.Agent) error {
+	was, is := s.Config, today.Configured(s.Config.N)
+	at := openmanus.Event{Seq: s.Seq, Time: s.Updated, Body: was}
+	if was.System != is.System {
+		b := was
+		b.System = is.System
+		i := firstDifference([]byte(was.System), []byte(is.System))
+		return p.differs(at, fmt.Sprintf("the system prompt differs at byte %d", i), b)
+	}
+	now := make(map[string]openmanus.ToolSpec)
+	for _, t := range is.Tools {
+		now[t.Name] = t
+	}
+	b := was
+	b.Tools = is.Tools
+	for _, t := range was.Tools {
+		n, ok := now[t.Name]
+		delete(now, t.Name)
+		switch {
+		case t.From != "": // it is not this program's
+		case !ok:
+			return p.differs(at, "there is no tool "+t.Name+" any more", b)
+		case t.Deferred != n.Deferred:
+			return p.differs(at, fmt.Sprintf("whether requests offer the tool %s differs", t.Name), b)
+		case t.Description != n.Description:
+			i := firstDifference([]byte(t.Description), []byte(n.Description))
+			return p.differs(at, fmt.Sprintf("the description of the tool %s differs at byte %d", t.Name, i), b)
+		case sentTool(t) != sentTool(n):
+			return p.differs(at, "the schema of the tool "+t.Name+" differs", b)
+		}
+	}
+	for _, t := range is.Tools {
+		if _, added := now[t.Name]; added && t.From == "" {
+			return p.differs(at, "there is a tool "+t.Name+" now", b)
+		}
+	}
+	b = was
+	b.Settings = is.Settings
+	one, other := openmanus.SentOf(&llm.Request{Settings: was.Settings}), openmanus.SentOf(&llm.Request{Settings: is.Settings})
+	if one.Settings != other.Settings {
+		return p.differs(at, "the settings of requests differ", b)
+	}
+	return nil
+}
+
+// sentTool returns the digest of what requests say of a tool.
+func sentTool(t openmanus.ToolSpec) string {
+	return openmanus.SentOf(&llm.Request{Tools: []llm.ToolSpec{t.ToolSpec}}).Tools
+}
