@@ -66,8 +66,7 @@ func (s *Server) files(ctx context.Context, info journal.SessionInfo, in *OneSes
 			return nil
 		}
 		if d.IsDir() {
-			switch d.Name() {
-			case ".git", "node_modules", "__pycache__", ".venv":
+			if leftOut(d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -85,6 +84,8 @@ type FileRequest struct {
 	OneSession
 	Path   string `path:"path" maxLength:"4096" doc:"Relative to the workspace."`
 	Inline bool   `query:"inline" doc:"Let a browser show the file in a page, if its type is safe for that."`
+	Frame  string `query:"frame" enum:"still,scripts" doc:"Serve an HTML page as one, for a frame of the server's own page. It reaches nothing: no other file, no network, no cookie. With scripts, its own scripts run there."`
+	Dest   string `header:"Sec-Fetch-Dest" doc:"Sent by browsers: only a frame gets a page."`
 }
 
 // clean returns the path of the file, with slashes, relative to the workspace.
@@ -111,7 +112,38 @@ func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileReq
 	if err != nil {
 		return nil, pathError(err)
 	}
+	if in.Frame != "" && (in.Dest == "" || in.Dest == "iframe") { // as a window's own page it could be taken for ours
+		return serveFrame(f, stat.Name(), in.Frame == "scripts", f)
+	}
 	return serveContent(f, stat.Name(), stat.ModTime(), in.Inline, f), nil
+}
+
+// serveFrame responds with an HTML page for a frame of the server's page, and then closes c.
+// The page comes from agents and is not trusted. It has an origin of its own, and its policy
+// lets it load and reach nothing, also not by a navigation, a form or a connection of peers.
+func serveFrame(content io.ReadSeeker, name string, scripts bool, c io.Closer) (*huma.StreamResponse, error) {
+	if ext := strings.ToLower(path.Ext(name)); ext != ".html" && ext != ".htm" {
+		return nil, errors.Join(&FieldError{"query.frame", errors.New("only an HTML page is shown in a frame")}, c.Close())
+	}
+	policy := "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data:; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'self'; webrtc 'block'; "
+	if scripts {
+		policy += "script-src 'unsafe-inline'; sandbox allow-scripts"
+	} else {
+		policy += "sandbox"
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer c.Close()
+		r, w := humago.Unwrap(hc)
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Disposition", "inline")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Frame-Options", "SAMEORIGIN")
+		h.Set("X-DNS-Prefetch-Control", "off")
+		h.Set("Cache-Control", "no-store")
+		http.ServeContent(w, r, name, time.Time{}, content)
+	}}, nil
 }
 
 // pathError makes errors about a path, other than that nothing is there, a
