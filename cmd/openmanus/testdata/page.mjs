@@ -77,13 +77,13 @@ await page.locator("details.call .sources li", { hasText: "file_text" }).first()
 await page.getByRole("tab", { name: "Plan" }).click();
 await page.getByText("Write report.md").last().waitFor();
 await page.getByRole("tab", { name: "Terminal" }).click();
-await page.locator(".terminal", { hasText: "line 3" }).waitFor();
+await page.locator(".term", { hasText: "line 3" }).waitFor();
 await picture(page, "terminal");
 await page.getByRole("tab", { name: "Files" }).click();
-await page.getByRole("button", { name: "report.md", exact: true }).click();
-await page.locator(".preview table").waitFor();
+await page.locator(".flist").getByRole("button", { name: "Open report.md" }).click();
+await page.locator(".paper table").waitFor();
 await picture(page, "files");
-const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".preview").getByRole("link", { name: "Download" }).click()]);
+const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".pathbar").getByRole("link", { name: "Download report.md" }).click()]);
 assert.match(fs.readFileSync(await download.path(), "utf8"), /June \| 42,800/);
 await accessible(page, "files");
 
@@ -127,7 +127,7 @@ await page.getByRole("button", { name: "语言：中文" }).click();
 await page.setViewportSize({ width: 390, height: 800 });
 await answerOf(page).waitFor();
 assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "it is wider than the telephone");
-await page.getByRole("button", { name: "The agent's computer" }).click();
+await page.getByRole("button", { name: "Open or close the computer" }).click();
 await page.getByRole("tab", { name: "Files" }).waitFor();
 await picture(page, "phone");
 await accessible(page, "phone");

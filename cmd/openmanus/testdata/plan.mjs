@@ -16,9 +16,9 @@ await page.getByRole("button", { name: "Start", exact: true }).click();
 const allow = page.getByRole("button", { name: /^Allow once/ });
 await allow.waitFor();
 await page.getByRole("tab", { name: "Plan" }).click();
-const step = page.locator(".plan .in_progress", { hasText: "Touch it" });
+const step = page.locator(".tree > .now", { hasText: "Touch it" });
 await step.waitFor();
-await page.locator(".below li", { hasText: "bash" }).getByText("Waiting for you").waitFor();
+await page.locator(".kids-list li", { hasText: "bash" }).getByText("Waiting for you").waitFor();
 await picture(page, "plan");
 await accessible(page, "plan");
 
@@ -37,19 +37,19 @@ await page.getByRole("log").getByText("Done.", { exact: true }).waitFor();
 await page.getByRole("link", { name: "Parent session" }).click();
 await page.waitForURL(url);
 await page.getByRole("tab", { name: "Plan" }).click();
-await page.locator(".plan .completed", { hasText: "Look at it" }).waitFor();
-await page.locator(".below li", { hasText: "Done" }).first().waitFor();
-assert.equal(await page.locator(".below li").count(), 2);
+await page.locator(".tree > .over", { hasText: "Look at it" }).waitFor();
+await page.locator(".kids-list li", { hasText: "Done" }).first().waitFor();
+assert.equal(await page.locator(".kids-list li").count(), 2);
 await early.getByRole("log").getByText("Done.", { exact: true }).waitFor();
 await early.close();
 
 // As it was when the first step had just begun.
 const events = await page.evaluate(async (id) => (await (await fetch(`api/v1/sessions/${id}/log`)).json()).items, idOf(url));
 await page.getByRole("slider").fill(String(events.find((e) => e.type === "child_opened").seq));
-await page.locator(".plan .in_progress", { hasText: "Touch it" }).waitFor();
-assert.equal(await page.locator(".plan .completed").count(), 0);
+await page.locator(".tree > .now", { hasText: "Touch it" }).waitFor();
+assert.equal(await page.locator(".tree > .over").count(), 0);
 await page.keyboard.press("Escape");
-await page.locator(".plan .completed", { hasText: "Look at it" }).waitFor();
+await page.locator(".tree > .over", { hasText: "Look at it" }).waitFor();
 
 // The same attempted twice, of which the critic takes the second; and why.
 await page.getByRole("link", { name: "OpenManus" }).click();
@@ -65,13 +65,13 @@ await page.keyboard.press("Escape");
 await page.getByRole("button", { name: "Start", exact: true }).click();
 await page.getByRole("log").getByText("Only the second one adds up.").first().waitFor();
 await page.getByRole("tab", { name: "Plan" }).click();
-await page.locator(".plan .blocked", { hasText: "it does not do the task: it says 5" }).waitFor();
-await page.locator(".plan .completed", { hasText: "90 of 100: 1+2+3 is 6" }).getByRole("link").waitFor();
-await page.locator(".plan .completed", { hasText: "Keep the best" }).getByText("attempt 2").waitFor();
+await page.locator(".tree > .wait", { hasText: "it does not do the task: it says 5" }).waitFor();
+await page.locator(".tree > .over", { hasText: "90 of 100: 1+2+3 is 6" }).getByRole("link").waitFor();
+await page.locator(".tree > .over", { hasText: "Keep the best" }).getByText("attempt 2").waitFor();
 await picture(page, "attempts");
 await page.getByRole("tab", { name: "Files" }).click();
-await page.getByRole("button", { name: "sum.txt", exact: true }).click();
-await page.locator(".preview", { hasText: "6" }).waitFor();
+await page.locator(".flist").getByRole("button", { name: "Open sum.txt" }).click();
+await page.locator(".source", { hasText: "6" }).waitFor();
 
 // A session that will never be there is said not to be.
 await page.goto(url + ".nobody");

@@ -6,6 +6,7 @@ import "./css/shell.css";
 import "./css/talk.css";
 import "./css/start.css";
 import "./css/computer.css";
+import "./css/pc.css";
 import "./css/settings.css";
 import "./css/narrow.css";
 

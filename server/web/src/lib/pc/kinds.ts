@@ -1,0 +1,42 @@
+// How a file can be read, by its name.
+
+import type { IconName } from "../icons";
+
+export type Kind = "markdown" | "html" | "pdf" | "image" | "table" | "json" | "notebook" | "text" | "none";
+
+const byEnd: Record<string, Kind> = {
+  md: "markdown", markdown: "markdown", html: "html", htm: "html", pdf: "pdf", png: "image", jpg: "image", jpeg: "image", gif: "image", webp: "image", svg: "image",
+  csv: "table", tsv: "table", json: "json", ipynb: "notebook", jsonl: "text",
+};
+const binary = new Set([
+  "zip", "gz", "tgz", "bz2", "xz", "7z", "rar", "tar", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "odt", "ods", "odp", "exe", "dll", "so", "dylib", "bin", "dat", "db", "sqlite",
+  "parquet", "wasm", "class", "jar", "pyc", "o", "a", "mp3", "mp4", "mov", "avi", "wav", "ogg", "woff", "woff2", "ttf", "otf", "ico", "bmp", "tiff", "heic", "psd",
+]);
+
+export function endOf(path: string): string {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return name.includes(".") ? name.slice(name.lastIndexOf(".") + 1).toLowerCase() : "";
+}
+
+export function kindOf(path: string): Kind {
+  const end = endOf(path);
+  return byEnd[end] ?? (binary.has(end) ? "none" : "text");
+}
+
+/** Kinds whose source says more than what is drawn from it. */
+export const hasSource = (path: string) => ["markdown", "html", "table", "json", "notebook"].includes(kindOf(path)) || endOf(path) === "svg";
+
+export function iconOf(path: string): IconName {
+  switch (kindOf(path)) {
+    case "image":
+      return endOf(path) === "svg" ? "chart-column" : "file-image";
+    case "table":
+      return "file-spreadsheet";
+    case "markdown":
+    case "pdf":
+    case "html":
+      return "file-text";
+    default:
+      return ["xlsx", "xls", "ods"].includes(endOf(path)) ? "file-spreadsheet" : "file";
+  }
+}
