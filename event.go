@@ -324,7 +324,7 @@ type (
 	// changed while that call ran; without, others changed it since the snapshot
 	// before, or nothing was known before.
 	Snapped struct {
-		ID     string `json:"id"`               // Call, or "before/" and a call, or another one
+		ID     string `json:"id"`               // see [AfterCall] and [BeforeCall]; or another one
 		Call   string `json:"call,omitempty"`   // the call that ran between Before and Tree
 		Before string `json:"before,omitempty"` // "": this is the first snapshot of the session
 		Tree   string `json:"tree,omitempty"`   // "": the workspace is not followed, as Error says

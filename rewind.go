@@ -16,19 +16,26 @@ type Snapshot struct {
 	Error string // why it is not followed
 }
 
-// beforePrefix and a call are the ID of the snapshot that precedes the call.
-const beforePrefix = "before/"
+// AfterCall returns the ID of the [Snapped] that says what the workspace contained
+// after an attempt of a call.
+func AfterCall(call string, attempt int) string {
+	if attempt > 1 {
+		return fmt.Sprintf("%s/%d", call, attempt)
+	}
+	return call
+}
 
 // BeforeCall returns the ID of the [Snapped] that says what the workspace contained
-// before a call, where that was not known.
-func BeforeCall(call string) string { return beforePrefix + call }
+// before an attempt of a call, where that was not known.
+func BeforeCall(call string, attempt int) string { return "before/" + AfterCall(call, attempt) }
 
 // snapped folds a snapshot.
 func (s *State) snapped(seq int64, e Snapped) {
 	s.Snapshot = Snapshot{seq, e.Tree, e.Error}
-	if call, ok := strings.CutPrefix(e.ID, beforePrefix); ok {
-		if c := s.Call(call); c != nil && c.Done == nil {
-			c.Snapped = true
+	for _, c := range s.Calls {
+		if c.Done == nil {
+			c.Snapped = c.Snapped || e.ID == BeforeCall(c.ID, c.Attempts)
+			c.Followed = c.Followed || e.ID == AfterCall(c.ID, c.Attempts)
 		}
 	}
 }

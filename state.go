@@ -109,7 +109,8 @@ type CallState struct {
 	Running   bool       // started, with neither a result nor a question since
 	Done      *CallDone  // the result, or nil
 	Asking    bool       // waits for the user
-	Snapped   bool       // what the workspace contained before it is recorded
+	Snapped   bool       // what the workspace contained before this attempt is recorded
+	Followed  bool       // and what it contained after it
 
 	tokens   int // of the result, without pictures that are views
 	pictures int // tokens of those

@@ -19,21 +19,28 @@ import (
 // claim returns the event that precedes running a call: an
 // [openmanus.CallStarted]. If the call started once before, and no one knows how
 // that ended, it returns a result that says so, unless the call is safe to
-// repeat: law 4. It returns nil if the call may not run.
-func (w *Worker) claim(ctx context.Context, x *Session, id string) (openmanus.Body, error) {
+// repeat: law 4. It returns none if the call may not run.
+func (w *Worker) claim(ctx context.Context, x *Session, id string) ([]openmanus.Body, error) {
 	c := x.State.Call(id)
 	if c == nil || c.Done != nil || !c.Allowed() {
 		return nil, nil
 	}
+	var bodies []openmanus.Body
+	if c.Running && w.Changes != nil && mayChange(c.Hints) && !c.Followed {
+		if snapped := w.Changes.Broken(ctx, x.ID, x.State, c); snapped != nil {
+			bodies = append(bodies, *snapped)
+		}
+	}
 	if !c.Running || c.Hints.ReadOnly || c.Hints.Idempotent {
-		return openmanus.CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}, nil
+		return append(bodies, openmanus.CallStarted{Call: id, Attempt: c.Attempts + 1, Worker: w.Name}), nil
 	}
 	if w.Spool != nil {
 		if printed := w.Spool.Printed(x.ID, id); strings.TrimSpace(printed) != "" {
-			return w.partial(ctx, x, c, openmanus.TextResult("%s", printed))
+			done, err := w.partial(ctx, x, c, openmanus.TextResult("%s", printed))
+			return append(bodies, done), err
 		}
 	}
-	return openmanus.FailedCall(id, openmanus.InDoubt), nil
+	return append(bodies, openmanus.FailedCall(id, openmanus.InDoubt)), nil
 }
 
 // A Spool keeps what running calls print until their results are stored, so that it
@@ -64,47 +71,99 @@ func (w *Worker) partial(
 	return d, nil
 }
 
-// use runs a call that x has claimed. It returns the result, or the question
-// that the tool asks.
-func (w *Worker) use(ctx context.Context, x *Session, id string) (openmanus.Body, error) {
+// A Follower follows what calls change in the workspaces of sessions. It is safe for
+// concurrent use.
+type Follower interface {
+	// Begin is called before a call runs that may change files. If the session
+	// has not recorded what the workspace contains, or others have changed that,
+	// Begin returns what is to be recorded, and is called again once it is: then
+	// State.Call(…).Snapped is set. Otherwise it returns a function that is called
+	// once after the call, even if ctx has ended by then.
+	Begin(
+		ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec,
+	) (first *openmanus.Snapped, end func(ctx context.Context) Followed)
+
+	// Broken is called for a call that was running when another process ended. It
+	// returns what is to be recorded of the workspace, or nil.
+	Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped
+}
+
+// Followed is what changed in a workspace while a call ran.
+type Followed struct {
+	Own       []openmanus.FileChange // what the call created, changed and deleted
+	Meanwhile []openmanus.FileChange // what others may have changed
+	Snapped   *openmanus.Snapped     // what the workspace contains now; nil: nothing is to be recorded
+}
+
+// mayChange reports whether a call with these hints may change files of the workspace.
+func mayChange(h openmanus.Hints) bool { return !h.ReadOnly && !h.Internal && !h.Final }
+
+// use runs a call that x has claimed. It returns the result, or the question that the
+// tool asks, preceded by what changed in the workspace. It may return that together
+// with an error.
+func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Body, error) {
 	c := x.State.Call(id)
+	failed := func(why string) ([]openmanus.Body, error) {
+		return []openmanus.Body{openmanus.FailedCall(id, why)}, nil
+	}
 	t := x.Flow.Agent().Tool(c.Name)
 	if t == nil {
-		return openmanus.FailedCall(id, "the tool "+c.Name+" is no longer there"), nil
+		return failed("the tool " + c.Name + " is no longer there")
 	}
 	call, spec, err := w.prepare(x, c)
 	if err != nil {
-		return openmanus.FailedCall(id, changedArguments(c)+err.Error()), nil
+		return failed(changedArguments(c) + err.Error())
 	}
 	if err := w.outdated(ctx, t, c, call); err != nil {
-		return openmanus.FailedCall(id, err.Error()), nil
+		return failed(err.Error())
 	}
+	ended := func(context.Context) (none Followed) { return none }
+	if w.Changes != nil && mayChange(spec.Hints) {
+		first, end := w.Changes.Begin(ctx, x.ID, x.State, call, spec)
+		if first != nil {
+			return []openmanus.Body{*first}, nil
+		}
+		ended = end
+	}
+	body, followed, err := w.runCall(ctx, x, c, t, call, spec, ended)
+	var bodies []openmanus.Body
+	if followed.Snapped != nil {
+		bodies = append(bodies, *followed.Snapped)
+	}
+	if body != nil {
+		bodies = append(bodies, body)
+	}
+	return bodies, err
+}
+
+// runCall runs a call, and returns its event, or nil, and what changed until ended was
+// called.
+func (w *Worker) runCall(
+	ctx context.Context, x *Session, c *openmanus.CallState, t openmanus.Tool, call openmanus.Call, spec openmanus.ToolSpec,
+	ended func(context.Context) Followed,
+) (openmanus.Body, Followed, error) {
 	if c.Ruled.Input == "" || c.Ruling == nil {
 		if call.Scope = c.Ruled.Scope; call.Scope == "" && c.Ruling != nil {
 			call.Scope = c.Ruling.Scope
 		}
 	}
-	live := &outputStream{w: w, session: x.ID, call: id, clean: w.Secrets.Redactor()}
+	live := &outputStream{w: w, session: x.ID, call: c.ID, clean: w.Secrets.Redactor()}
 	if w.Spool != nil {
-		live.spool = w.Spool.Writer(x.ID, id)
+		live.spool = w.Spool.Writer(x.ID, c.ID)
 	}
 	defer live.end()
 	call.Live = live
-	changes := func() (own, meanwhile []openmanus.FileChange) { return nil, nil }
-	if h := spec.Hints; w.Changes != nil && !h.ReadOnly && !h.Internal && !h.Final {
-		changes = w.Changes(x.State, call, spec)
-	}
 	res, detail, err := runTool(ctx, t, call)
-	own, meanwhile := changes()
+	followed := ended(context.WithoutCancel(ctx))
 	body, err := w.outcome(ctx, x, c, spec, call, live, res, detail, err)
 	if done, ok := body.(openmanus.CallDone); ok {
-		done.Files, done.Meanwhile = own, meanwhile
+		done.Files, done.Meanwhile = followed.Own, followed.Meanwhile
 		if _, differs := t.(openmanus.ArgumentHinter); differs && !done.IsError {
 			done.Wrote = writtenPaths(spec, call.Input)
 		}
 		body = done
 	}
-	return body, err
+	return body, followed, err
 }
 
 // outcome returns the event of a call that ran, or nil if nothing is known of it

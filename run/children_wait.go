@@ -135,8 +135,11 @@ func (d *driver) endChild(ctx context.Context, c *openmanus.ChildState) (openman
 	}
 	name := c.Child[len(openmanus.ChildID(d.ID, "")):]
 	b, err := d.l.Do(ctx, d.Session, openmanus.Task{Do: openmanus.Delegate, Call: c.Call, Child: name})
-	if err == nil && b == nil {
+	if err == nil && len(b) == 0 {
 		err = fmt.Errorf("session %s goes on although it was interrupted: %w", c.Child, openmanus.ErrDriven)
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	return b[0], nil
 }

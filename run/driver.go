@@ -270,19 +270,18 @@ func (d *driver) plan(ctx context.Context, bodies []openmanus.Body) ([]openmanus
 			if t.Do == openmanus.MakeCall && t.Re > d.State.Seq {
 				continue // it has seen events whose numbers are known only after the commit
 			}
-			b, err := d.l.Do(ctx, ahead, t)
+			done, err := d.l.Do(ctx, ahead, t)
 			if err != nil {
 				return nil, err
 			}
-			if b == nil {
-				continue
+			for _, b := range done {
+				if end := capEnd(b, d.State.Seq); end != nil {
+					return append(bodies, end), nil
+				}
+				bodies, more = append(bodies, b), true
+				add(b)
+				bodies = append(bodies, refused(ahead.State, b)...)
 			}
-			if end := capEnd(b, d.State.Seq); end != nil {
-				return append(bodies, end), nil
-			}
-			bodies, more = append(bodies, b), true
-			add(b)
-			bodies = append(bodies, refused(ahead.State, b)...)
 		}
 	}
 	return bodies, nil

@@ -112,19 +112,24 @@ func ExampleWorker() {
 		fmt.Println(err)
 	}
 	carryOut := func(x *run.Session, t openmanus.Task) error {
-		b, err := w.Do(ctx, x, t)
-		if start, ok := b.(openmanus.CallStarted); ok {
-			if err := w.Append(ctx, x, start); errors.Is(err, openmanus.ErrExists) {
+		bodies, err := w.Do(ctx, x, t)
+		for err == nil && len(bodies) == 1 {
+			switch bodies[0].(type) {
+			case openmanus.CallStarted, openmanus.Snapped: // the call runs after that
+			default:
+				return w.Record(ctx, x.ID, bodies[0])
+			}
+			if err := w.Append(ctx, x, bodies[0]); errors.Is(err, openmanus.ErrExists) {
 				return nil // another worker has claimed the call
 			} else if err != nil {
 				return err
 			}
-			b, err = w.Do(ctx, x, t)
+			bodies, err = w.Do(ctx, x, t)
 		}
-		if err != nil || b == nil {
-			return err
+		for _, b := range bodies {
+			err = errors.Join(err, w.Record(ctx, x.ID, b))
 		}
-		return w.Record(ctx, x.ID, b)
+		return err
 	}
 	for {
 		x, err := w.Load(ctx, "s")

@@ -14,9 +14,9 @@ type job struct {
 	call        string          // the call that it runs; "": none
 	child       *openmanus.Task // the delegation whose child it drives; nil: none
 	cancel      context.CancelFunc
-	speculative bool           // begun on events that are not stored yet
-	ended       bool           // received from driver.done
-	body        openmanus.Body // the outcome, or nil
+	speculative bool             // begun on events that are not stored yet
+	ended       bool             // received from driver.done
+	bodies      []openmanus.Body // the outcome
 	err         error
 }
 
@@ -60,7 +60,7 @@ func (d *driver) start(ctx context.Context) {
 		x := then
 		d.do(func() {
 			defer cancel()
-			j.body, j.err = work(ctx, x, t)
+			j.bodies, j.err = work(ctx, x, t)
 			d.done <- j
 		})
 	}
@@ -85,7 +85,7 @@ func (d *driver) do(f func()) {
 
 // driveChild opens the child session of t, unless it exists, and drives it until
 // it ends or waits. It returns the report if the child has ended.
-func (l *Local) driveChild(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
+func (l *Local) driveChild(ctx context.Context, x *Session, t openmanus.Task) ([]openmanus.Body, error) {
 	b, err := l.Do(ctx, x, t)
 	if err != nil {
 		return nil, err
@@ -120,12 +120,17 @@ func (d *driver) finish(ctx context.Context, j *job) error {
 		driven := j.child != nil && errors.Is(j.err, openmanus.ErrDriven)
 		switch {
 		case dropped:
-		case j.child != nil && (j.err == nil && j.body == nil || driven) && !d.isStale(j):
+		case j.child != nil && (j.err == nil && len(j.bodies) == 0 || driven) && !d.isStale(j):
 			err = errors.Join(err, d.waitForChild(ctx, *j.child, driven))
-		case j.err != nil && !d.isStale(j):
-			err = errors.Join(err, j.err)
-		case j.body != nil && !(d.isStale(j) && isFailure(j.body)) && !d.runsAgain(j.body):
-			bodies = append(bodies, j.body)
+		default:
+			if j.err != nil && !d.isStale(j) {
+				err = errors.Join(err, j.err)
+			}
+			for _, b := range j.bodies {
+				if !(d.isStale(j) && isFailure(b)) && !d.runsAgain(b) {
+					bodies = append(bodies, b)
+				}
+			}
 		}
 		select {
 		case j = <-d.done:
@@ -193,8 +198,10 @@ func (d *driver) drain(ctx context.Context) error {
 	for len(d.running) > 0 {
 		j := <-d.done
 		delete(d.running, j.key)
-		if j.body != nil && !d.runsAgain(j.body) {
-			bodies = append(bodies, j.body)
+		for _, b := range j.bodies {
+			if !d.runsAgain(b) {
+				bodies = append(bodies, b)
+			}
 		}
 	}
 	return errors.Join(err, d.recordAll(ctx, bodies))

@@ -19,9 +19,10 @@ import (
 // A runtime calls a Worker like this, for each task of a session:
 //
 //  1. [Worker.Load] folds the journal.
-//  2. [Worker.Do] carries out a task and returns the event that records it.
+//  2. [Worker.Do] carries out a task and returns the events that record it.
 //  3. If that event is an [openmanus.CallStarted], the runtime appends it with
-//     [Worker.Append], which claims the call, and calls Do again, which runs it.
+//     [Worker.Append], which claims the call, and calls Do again, which runs it. It
+//     does likewise with a lone [openmanus.Snapped], which precedes a call.
 //  4. [Worker.Record] appends the outcome.
 //
 // [Local] is such a runtime. It keeps the state between tasks, and appends what
@@ -56,11 +57,8 @@ type Worker struct {
 	// process.
 	Name string
 
-	// Changes, if not nil, is called before a call runs that may change files of
-	// the workspace. The function that it returns is called after it, and tells
-	// what the call created, changed and deleted, and apart from that what others
-	// may have changed meanwhile.
-	Changes func(s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec) func() (own, meanwhile []openmanus.FileChange)
+	// Changes, if not nil, follows what calls change in the workspaces of sessions.
+	Changes Follower
 
 	// Note, if not nil, returns the environment message that precedes the
 	// first prompt of a child session: see [openmanus.UserSaid].
@@ -129,26 +127,38 @@ func (w *Worker) Load(ctx context.Context, session string) (*Session, error) {
 	return &Session{ID: session, State: s, Flow: f}, nil
 }
 
-// Do carries out one task of x and returns the event that records what
-// happened, for the caller to append. It returns nil if there is nothing to
-// record: the task is out of date, or its child session has not ended. It
-// returns the context's error if ctx ended first.
+// Do carries out one task of x and returns the events that record what
+// happened, for the caller to append in one commit. It returns none if there is
+// nothing to record: the task is out of date, or its child session has not ended. It
+// returns the context's error if ctx ended first; events that it returns nevertheless
+// are to be appended.
 //
 // Do changes neither x nor the journal of x. For [openmanus.Use] it returns a
-// claim first, and runs the call once x holds the claim. For
+// claim first, and runs the call once x holds the claim; if what the workspace
+// contains is not known, it returns only an [openmanus.Snapped] before that. For
 // [openmanus.Delegate] it first reserves the child's share of the limits; then
 // it opens the child session, if that does not exist, and reports on it, if
 // that has ended. Driving the child is up to the runtime.
-func (w *Worker) Do(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
-	s := x.State
-	switch t.Do {
-	case openmanus.Rule:
-		return w.rule(ctx, x, t.Call)
-	case openmanus.Use:
+func (w *Worker) Do(ctx context.Context, x *Session, t openmanus.Task) ([]openmanus.Body, error) {
+	if t.Do == openmanus.Use {
 		if x.claimed(t.Call) {
 			return w.use(ctx, x, t.Call)
 		}
 		return w.claim(ctx, x, t.Call)
+	}
+	b, err := w.do(ctx, x, t)
+	if b == nil {
+		return nil, err
+	}
+	return []openmanus.Body{b}, err
+}
+
+// do is Do for all tasks that one event records: those but [openmanus.Use].
+func (w *Worker) do(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
+	s := x.State
+	switch t.Do {
+	case openmanus.Rule:
+		return w.rule(ctx, x, t.Call)
 	case openmanus.Delegate:
 		if s.Child(openmanus.ChildID(x.ID, t.Child)) == nil {
 			return reserve(x.ID, s, t), nil

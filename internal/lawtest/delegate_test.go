@@ -46,12 +46,10 @@ func TestADelegationIsACallWhoseResultIsTheChildsAnswer(t *testing.T) {
 	foot := cast(take{err: &llm.Error{Kind: llm.Auth, Err: errors.New("no key")}})
 	l, j := firm(t, named("boss", boss, give()), &openmanus.Agent{Name: "hand", Model: hand, Gate: openmanus.AllowAll,
 		Tools: []openmanus.Tool{counted("dig", openmanus.Hints{}, new(atomic.Int64))}}, named("foot", foot))
-	l.Changes = func(s *openmanus.State, call openmanus.Call, _ openmanus.ToolSpec) func() (own, meanwhile []openmanus.FileChange) {
-		return func() (own, meanwhile []openmanus.FileChange) {
-			return []openmanus.FileChange{{Path: "hole.txt", Change: openmanus.FileCreated}, {Path: "old.txt", Change: openmanus.FileDeleted}},
-				[]openmanus.FileChange{{Path: "hole.txt", Change: openmanus.FileCreated}, {Path: "big.pdf", Change: openmanus.FileCreated}}
-		}
-	}
+	l.Changes = follows{run.Followed{
+		Own:       []openmanus.FileChange{{Path: "hole.txt", Change: openmanus.FileCreated}, {Path: "old.txt", Change: openmanus.FileDeleted}},
+		Meanwhile: []openmanus.FileChange{{Path: "hole.txt", Change: openmanus.FileCreated}, {Path: "big.pdf", Change: openmanus.FileCreated}},
+	}}
 	s := wake(t, l)
 	ended(t, s, openmanus.Finished, "")
 	lawful(t, boss.asked())

@@ -133,7 +133,7 @@ func (st *story) body(s *openmanus.State) openmanus.Body {
 	}
 	switch kind % 25 {
 	case 23:
-		return openmanus.Snapped{ID: []string{id, openmanus.BeforeCall(st.call(s))}[n%2], Tree: id}
+		return openmanus.Snapped{ID: []string{id, openmanus.BeforeCall(st.call(s), 1)}[n%2], Tree: id}
 	case 24:
 		return openmanus.Rewound{ID: id, To: s.Seq - int64(n%7), Talk: n%3 > 0, Files: n%2 == 0, Changes: []openmanus.FileChange{{Path: id}}}
 	}

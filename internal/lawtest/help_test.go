@@ -158,19 +158,26 @@ func do(ctx context.Context, w *run.Worker, session string, task openmanus.Task)
 	if err != nil {
 		return err
 	}
-	b, err := w.Do(ctx, x, task)
-	if start, ok := b.(openmanus.CallStarted); ok {
+	bodies, err := w.Do(ctx, x, task)
+	if start, ok := first(bodies).(openmanus.CallStarted); ok {
 		if err := w.Append(ctx, x, start); errors.Is(err, openmanus.ErrExists) {
 			return nil // another worker has claimed the call
 		} else if err != nil {
 			return err
 		}
-		b, err = w.Do(ctx, x, task)
+		bodies, err = w.Do(ctx, x, task)
 	}
-	if err != nil || b == nil {
-		return err
+	for _, b := range bodies {
+		err = errors.Join(err, w.Record(ctx, session, b))
 	}
-	return w.Record(ctx, session, b)
+	return err
+}
+
+func first(bodies []openmanus.Body) openmanus.Body {
+	if len(bodies) == 0 {
+		return nil
+	}
+	return bodies[0]
 }
 
 // tasks returns the tasks of a session.
