@@ -32,6 +32,7 @@ type Config struct {
 	Serve      Serve
 	Users      map[string]*User // [users.NAME]
 	Sandbox    Sandbox          // [sandbox]
+	History    History          // [history]
 
 	// Catalogue, if it is not nil, returns what is known of a model. [models]
 	// in the configuration comes before it, value by value.
@@ -132,6 +133,11 @@ type MCP struct {
 	Token      Secret // for clients of openmanus mcp serve --http; "": a new one each time
 	Sandbox    bool   // servers that are programs run in the sandbox of commands
 	DeferAbove int    // the most tools that are listed; of more, the model searches
+}
+
+// History is [history]: what is kept of workspaces, so that one can go back.
+type History struct {
+	Enabled bool // snapshots are taken around calls that may change files
 }
 
 // Sandbox is [sandbox]: where commands run. A field with its zero value is not

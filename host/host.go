@@ -22,6 +22,7 @@ import (
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/snapshot"
 )
 
 // A Store keeps the sessions of a host. The store package has one. A store
@@ -78,6 +79,8 @@ type Host struct {
 	OnFailover func(err error, to string)
 
 	warned        sync.Map // the warnings of warnOnce: text → true
+	follower      follower
+	reader        *snapshot.Reader // of what follower stored
 	activities    activities
 	screens       screens
 	large         sync.Map // the workspaces that are too large to look at before and after a call
@@ -115,9 +118,10 @@ func New(o Options) (*Host, error) {
 		holders: make(map[string]map[string]bool), chosen: make(map[[2]string]config.Model),
 	}
 	h.installer = install.New(func() bool { return h.AskToInstall })
+	h.follower.h, h.reader = h, snapshot.NewReader(o.Store)
 	name, _ := os.Hostname() // a worker without a host name is still a worker
 	h.Local = &run.Local{Worker: run.Worker{
-		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Changes: h.changes, Note: h.note, Secrets: o.Secrets,
+		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Changes: &h.follower, Note: h.note, Secrets: o.Secrets,
 		Name: fmt.Sprintf("%s/%d", name, os.Getpid()),
 	}}
 	if o.Config.DataDir != "" {
@@ -146,6 +150,7 @@ func (h *Host) Close() error {
 		errs = append(errs, m.Close())
 	}
 	clear(h.agents)
+	errs = append(errs, h.follower.close())
 	for _, c := range h.mcpClose {
 		errs = append(errs, c.Close())
 	}

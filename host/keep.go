@@ -58,6 +58,9 @@ func (h *Host) release(id, dir string) error {
 	errs := []error{err}
 	for dir := range ids {
 		h.forgetTeam(dir)
+		if !h.held(dir) {
+			errs = append(errs, h.follower.forget(dir))
+		}
 	}
 	for _, m := range unused {
 		errs = append(errs, m.Close())
@@ -66,6 +69,13 @@ func (h *Host) release(id, dir string) error {
 		errs = append(errs, m.closeSessions(ids[m.agent.Spec.Workspace]))
 	}
 	return errors.Join(errs...)
+}
+
+// held reports whether a session in dir is in use.
+func (h *Host) held(dir string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.holders[dir] != nil
 }
 
 // addChildren adds the sessions below one to ids, by their workspaces, at any

@@ -1,0 +1,415 @@
+package host
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/snapshot"
+)
+
+// A follower is the [run.Follower] of a host. It takes a snapshot of the workspace
+// before a call that may change files, and after it, with one tracker for each
+// directory, whichever sessions work there.
+//
+// What differs before a call from what the session recorded last was changed by
+// others: a person, another program, another session, or a command that was left
+// running after its call. What differs after the call is the call's doing, with two
+// exceptions. Of a tool that edits the files that its arguments name, only these files
+// are. And while calls of other sessions run in the same directory, no one can tell:
+// then [openmanus.Snapped].With names those sessions.
+//
+// Where snapshots cannot be taken, the follower looks at times and sizes of files.
+type follower struct {
+	h *Host
+
+	mu  sync.Mutex
+	all map[string]*followed // by directory, without symbolic links
+}
+
+// A followed is a directory that a follower follows.
+type followed struct {
+	dir string
+
+	start   sync.Once
+	root    *os.Root
+	tracker *snapshot.Tracker
+	index   string // the file in which the tracker is kept; "": none
+
+	mu       sync.Mutex
+	why      string // why it is not followed; ""
+	saved    bool   // the index was saved once
+	running  map[*runningCall]bool
+	sessions map[string]*history
+}
+
+// A history is what one session has recorded of the directory.
+type history struct {
+	*snapshot.History
+	last string // the text of the last tree
+}
+
+// A runningCall is a call under way that may change files.
+type runningCall struct {
+	session string
+	with    []string // the other sessions of which calls ran meanwhile
+}
+
+// directory returns what is known of the workspace dir.
+func (f *follower) directory(dir string) *followed {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	f.mu.Lock()
+	if f.all == nil {
+		f.all = make(map[string]*followed)
+	}
+	w := f.all[dir]
+	if w == nil {
+		w = &followed{dir: dir, running: make(map[*runningCall]bool), sessions: make(map[string]*history)}
+		f.all[dir] = w
+	}
+	f.mu.Unlock()
+	w.start.Do(func() {
+		if err := f.open(w); err != nil {
+			w.why = err.Error()
+		}
+	})
+	return w
+}
+
+// historyDir is where the indices of trackers are, below the data directory.
+const historyDir = "history"
+
+// open opens the directory, and loads the index of an earlier process.
+func (f *follower) open(w *followed) error {
+	cfg := f.h.Config
+	if !cfg.History.Enabled {
+		return errNoHistory
+	}
+	root, err := os.OpenRoot(w.dir)
+	if err != nil {
+		return fmt.Errorf("the workspace cannot be read: %w", err)
+	}
+	own := f.h.Own(cfg, w.dir)
+	w.tracker, err = snapshot.NewTracker(root, f.h.Store, snapshot.Options{Skip: own, Built: isBuilt})
+	if err != nil {
+		return errors.Join(err, root.Close())
+	}
+	w.root = root
+	if cfg.DataDir == "" {
+		return nil
+	}
+	w.index = filepath.Join(cfg.DataDir, historyDir, fmt.Sprintf("%.16x.index", sha256.Sum256([]byte(w.dir))))
+	data, err := os.ReadFile(w.index)
+	if err == nil {
+		err = w.tracker.Load(context.Background(), bytes.NewReader(data))
+	}
+	w.saved = err == nil // else everything is read once more
+	return nil
+}
+
+// errNoHistory says why a workspace is not followed.
+var errNoHistory = errors.New("[history] enabled is false")
+
+// builtDirs are names of directories that hold what can be made again.
+var builtDirs = []string{
+	"node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", "target", "build",
+	"dist", ".gradle", ".next", ".nuxt", ".cache", ".parcel-cache", "bower_components", ".terraform", "DerivedData", ".dart_tool",
+}
+
+// isBuilt reports whether a name holds what can be made again: of large files in it
+// only names and sizes are followed.
+func isBuilt(name string, dir bool) bool { return dir && slices.Contains(builtDirs, path.Base(name)) }
+
+// Begin implements [run.Follower].
+func (f *follower) Begin(
+	ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec,
+) (*openmanus.Snapped, func(context.Context) run.Followed) {
+	byTimes := func() func(context.Context) run.Followed {
+		end := f.h.changes(s, call, spec)
+		return func(context.Context) (r run.Followed) {
+			r.Own, r.Meanwhile = end()
+			return r
+		}
+	}
+	c := s.Call(call.ID)
+	if s.Config.Workspace == "" || c == nil {
+		return nil, byTimes()
+	}
+	w := f.directory(s.Config.Workspace)
+	rc := w.begin(session)
+	taken, why := w.take(ctx, session, s.Snapshot.Tree)
+	if why != "" {
+		w.end(rc)
+		unsaid := s.Snapshot.Error != why && (why != errNoHistory.Error() || s.Snapshot.Tree != "")
+		if unsaid && !c.Snapped && ctx.Err() == nil {
+			return &openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Before: s.Snapshot.Tree, Error: why}, nil
+		}
+		return nil, byTimes()
+	}
+	w.save()
+	if taken.Changed && !c.Snapped {
+		w.end(rc)
+		return snapped(openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Before: s.Snapshot.Tree}, taken), nil
+	}
+	var names []string
+	if spec.Hints.Edits {
+		names = writtenPaths(s.Config.Workspace, call.Input, spec.Arguments)
+	}
+	// Where others change files all the time, what differed just before the call counts
+	// as its doing, too.
+	before, recorded := taken.Tree, s.Snapshot.Tree
+	if t, err := snapshot.ParseTree(recorded); taken.Changed && err == nil {
+		before = t
+	}
+	return nil, func(ctx context.Context) (r run.Followed) {
+		defer w.end(rc)
+		e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: recorded}
+		after, why := w.take(ctx, session, recorded)
+		if why != "" {
+			e.Error = why
+			r.Snapped = &e
+			return r
+		}
+		if after.Changed {
+			e.Names, e.With = names, w.others(rc)
+			r.Snapped = snapped(e, after)
+			r.Own, r.Meanwhile = f.h.filesOf(ctx, before, after.Tree, e)
+		}
+		return r
+	}
+}
+
+// Broken implements [run.Follower].
+func (f *follower) Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped {
+	if s.Config.Workspace == "" || s.Snapshot.Tree == "" {
+		return nil
+	}
+	w := f.directory(s.Config.Workspace)
+	rc := w.begin(session)
+	defer w.end(rc)
+	taken, why := w.take(ctx, session, s.Snapshot.Tree)
+	if why != "" || !taken.Changed {
+		return nil
+	}
+	e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, With: w.others(rc), Broken: true}
+	if spec, ok := s.ToolSpec(c.Name); ok && spec.Hints.Edits {
+		e.Names = writtenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
+	}
+	return snapped(e, taken)
+}
+
+// snapped returns e with what was taken.
+func snapped(e openmanus.Snapped, taken snapshot.Taken) *openmanus.Snapped {
+	e.Tree, e.Packs, e.LeftOut = taken.Tree.String(), taken.Packs, taken.LeftOut
+	for _, l := range taken.Left {
+		e.Left = append(e.Left, openmanus.Left{Name: l.Name, Why: l.Why})
+	}
+	return &e
+}
+
+// begin notes that a call of a session runs.
+func (w *followed) begin(session string) *runningCall {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := &runningCall{session: session}
+	for o := range w.running {
+		if o.session == session {
+			continue
+		}
+		c.meet(o.session)
+		o.meet(session)
+	}
+	w.running[c] = true
+	return c
+}
+
+func (c *runningCall) meet(session string) {
+	if !slices.Contains(c.with, session) {
+		c.with = append(c.with, session)
+	}
+}
+
+// end notes that a call has ended.
+func (w *followed) end(c *runningCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.running, c)
+}
+
+// others returns the other sessions of which calls ran while c did, by name.
+func (w *followed) others(c *runningCall) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(slices.Values(c.with))
+}
+
+// take takes a snapshot for a session that recorded the tree last, or says why not.
+func (w *followed) take(ctx context.Context, session, last string) (snapshot.Taken, string) {
+	w.mu.Lock()
+	if w.why != "" {
+		defer w.mu.Unlock()
+		return snapshot.Taken{}, w.why
+	}
+	h := w.sessions[session]
+	if h == nil || h.last != last {
+		tree, _ := snapshot.ParseTree(last) // of a text that is none, everything is recorded again
+		h = &history{History: w.tracker.After(tree), last: last}
+		w.sessions[session] = h
+	}
+	w.mu.Unlock()
+	taken, err := h.Take(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		why := "no snapshot could be taken: " + err.Error()
+		if errors.Is(err, snapshot.ErrTooMany) {
+			w.why = why // it would take as long again
+		}
+		return taken, why
+	}
+	if taken.Changed {
+		h.last = taken.Tree.String()
+	}
+	return taken, ""
+}
+
+// save keeps the index after the first snapshot, so that a process that is killed
+// leaves one.
+func (w *followed) save() {
+	w.mu.Lock()
+	first := !w.saved && w.index != ""
+	w.saved = true
+	w.mu.Unlock()
+	if first {
+		_ = w.saveIndex() // the index is a cache
+	}
+}
+
+// saveIndex keeps the index of the tracker for later processes.
+func (w *followed) saveIndex() (err error) {
+	dir := filepath.Dir(w.index)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, filepath.Base(w.index)+".*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(w.tracker.Save(f), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), w.index)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
+
+// close saves the index, and closes the directory.
+func (w *followed) close() error {
+	w.start.Do(func() {}) // it was opened by then, or is not any more
+	if w.root == nil {
+		return nil
+	}
+	if w.index != "" && !w.tracker.Tree().IsZero() {
+		_ = w.saveIndex() // the index is a cache
+	}
+	return w.root.Close()
+}
+
+// forget closes a directory that no session uses any more, if it is followed.
+func (f *follower) forget(dir string) error {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	f.mu.Lock()
+	w := f.all[dir]
+	delete(f.all, dir)
+	f.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	return w.close()
+}
+
+// close closes all directories.
+func (f *follower) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for _, w := range f.all {
+		errs = append(errs, w.close())
+	}
+	clear(f.all)
+	return errors.Join(errs...)
+}
+
+// filesOf returns the files that differ between two trees, as e attributes them: at
+// most so many as the record of a call names.
+func (h *Host) filesOf(ctx context.Context, before, after snapshot.Tree, e openmanus.Snapped) (own, meanwhile []openmanus.FileChange) {
+	for c, err := range h.reader.Diff(ctx, before, after) {
+		if err != nil {
+			return nil, nil // nothing is said rather than something wrong
+		}
+		change, ok := fileChange(c)
+		switch {
+		case !ok || hiddenFile(c.Name):
+		case len(e.Names) > 0 && Named(e.Names, c.Name), len(e.Names) == 0 && len(e.With) == 0:
+			own = append(own, change)
+		default:
+			meanwhile = append(meanwhile, change)
+		}
+	}
+	return own[:min(len(own), maxChanges)], meanwhile[:min(len(meanwhile), maxChanges)]
+}
+
+// fileChange returns what a change of a tree is to people. It is none to them if only
+// directories changed.
+func fileChange(c snapshot.Change) (openmanus.FileChange, bool) {
+	file := func(e *snapshot.Entry) bool { return e != nil && e.Kind != snapshot.Dir }
+	switch was, now := file(c.Was), file(c.Now); {
+	case was && now:
+		return openmanus.FileChange{Path: c.Name, Change: openmanus.FileModified}, true
+	case was:
+		return openmanus.FileChange{Path: c.Name, Change: openmanus.FileDeleted}, true
+	case now:
+		return openmanus.FileChange{Path: c.Name, Change: openmanus.FileCreated}, true
+	}
+	return openmanus.FileChange{}, false
+}
+
+// hiddenDirs are directories whose files are not listed among what calls changed:
+// those of version control and package managers.
+var hiddenDirs = []string{".git", "node_modules", "__pycache__", ".venv"}
+
+func hiddenFile(name string) bool {
+	for dir := range strings.SplitSeq(path.Dir(name), "/") {
+		if slices.Contains(hiddenDirs, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// Named reports whether the arguments of a call that are names cover a name: it is one
+// of them, below one, a directory that leads to one, or one with an extension that the
+// tool adds.
+func Named(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		return n == name || n == "." || strings.HasPrefix(name, n+"/") || strings.HasPrefix(n, name+"/") ||
+			strings.HasPrefix(name, n+".") && !strings.Contains(cmp.Or(name[len(n):], "/"), "/")
+	})
+}
