@@ -339,6 +339,7 @@ type (
 		Broken bool `json:"broken,omitempty"`
 		// the ID of the [Rewound] that made Tree of Before
 		Rewound string `json:"rewound,omitempty"`
+		Kept    []Left `json:"kept,omitempty"`     // what that could not put back after all
 		LeftOut int    `json:"left_out,omitempty"` // how many files of Tree have no content in it
 		Left    []Left `json:"left,omitempty"`     // the first of them
 		Error   string `json:"error,omitempty"`    // why the workspace is not followed

@@ -32,6 +32,9 @@ func BeforeCall(call string, attempt int) string { return "before/" + AfterCall(
 // snapped folds a snapshot.
 func (s *State) snapped(seq int64, e Snapped) {
 	s.Snapshot = Snapshot{seq, e.Tree, e.Error}
+	if e.Rewound != "" && s.Unfinished != nil && s.Unfinished.ID == e.Rewound {
+		s.Unfinished = nil
+	}
 	for _, c := range s.Calls {
 		if c.Done == nil {
 			c.Snapped = c.Snapped || e.ID == BeforeCall(c.ID, c.Attempts)
@@ -111,6 +114,7 @@ func (s *State) rewound(seq int64, e Rewound) {
 		m = s.moments[i]
 	}
 	if e.Files {
+		s.Unfinished = &e
 		s.files, s.meanwhile = m.files, m.others
 		for _, k := range e.Kept {
 			s.files = noteChanges(s.files, seq, []FileChange{{k.Name, FileModified}})

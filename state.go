@@ -45,14 +45,15 @@ type State struct {
 	Pictures  int           // how many results have a picture for people
 	TakenOver int           // how often another worker took over
 
-	Grants   []Grant       // what the user has allowed for the whole session
-	Children []*ChildState // in the order in which they were announced
-	Outcome  Outcome       // how the session ended; zero while it has not
-	Answer   string        // the last text of the agent since the last message of the user
-	Fresh    bool          // a person appended the last event
-	Snapshot Snapshot      // what is recorded of the workspace
-	Rewinds  int           // how often the conversation went back
-	Foreign  string        // what this version does not know: a type of body, or a format version; or ""
+	Grants     []Grant       // what the user has allowed for the whole session
+	Children   []*ChildState // in the order in which they were announced
+	Outcome    Outcome       // how the session ended; zero while it has not
+	Answer     string        // the last text of the agent since the last message of the user
+	Fresh      bool          // a person appended the last event
+	Snapshot   Snapshot      // what is recorded of the workspace
+	Unfinished *Rewound      // its files are not all put back yet, or nil
+	Rewinds    int           // how often the conversation went back
+	Foreign    string        // what this version does not know: a type of body, or a format version; or ""
 
 	specs   map[string]ToolSpec   // of Config, by name
 	last    map[string]lastDetail // of each tool's last success, by name

@@ -86,6 +86,11 @@ type Follower interface {
 	// Broken is called for a call that was running when another process ended. It
 	// returns what is to be recorded of the workspace, or nil.
 	Broken(ctx context.Context, session string, s *openmanus.State, c *openmanus.CallState) *openmanus.Snapped
+
+	// Restore is called when a session goes on whose files are not all put back:
+	// State.Unfinished says how far. It puts them back, and returns what is to be
+	// recorded.
+	Restore(ctx context.Context, session string, s *openmanus.State) (*openmanus.Snapped, error)
 }
 
 // Followed is what changed in a workspace while a call ran.

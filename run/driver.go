@@ -81,6 +81,9 @@ func (d *driver) drive(ctx context.Context, lost <-chan struct{}) error {
 		err = d.recordSandbox(ctx)
 	}
 	if err == nil {
+		err = d.restore(ctx)
+	}
+	if err == nil {
 		err = d.advance(ctx)
 	}
 	for err == nil {
@@ -176,6 +179,22 @@ func (d *driver) recordSandbox(ctx context.Context) error {
 	c := d.State.Config
 	c.N, c.Sandbox, c.Limits = c.N+1, used, d.State.Limits
 	err := d.l.Append(ctx, d.Session, c)
+	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
+		return d.l.catchUp(ctx, d.Session)
+	}
+	return err
+}
+
+// restore puts back the files that a process which was killed did not.
+func (d *driver) restore(ctx context.Context) error {
+	if d.State.Unfinished == nil || d.l.Changes == nil {
+		return nil
+	}
+	snapped, err := d.l.Changes.Restore(ctx, d.ID, d.State)
+	if err != nil {
+		return fmt.Errorf("session %s: put files back: %w", d.ID, err)
+	}
+	err = d.l.Append(ctx, d.Session, *snapped)
 	if errors.Is(err, openmanus.ErrExists) { // without a Locker, another process may do so at the same time
 		return d.l.catchUp(ctx, d.Session)
 	}

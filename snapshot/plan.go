@@ -12,6 +12,9 @@ import (
 // A Step is what one call did to a directory: the trees before and after it.
 type Step struct {
 	Before, After Tree
+	// Only, if not nil, reports whether the call may have changed a name. What
+	// differs besides was others' doing.
+	Only func(name string) bool
 }
 
 // A Plan says how to undo steps. Its names are in order, a directory before what is
@@ -50,6 +53,9 @@ func (r *Reader) Undo(ctx context.Context, now Tree, steps []Step) (Plan, error)
 	u := undo{r: r, ctx: ctx, now: now, names: make(map[string]*undone)}
 	for _, s := range slices.Backward(steps) {
 		for c, err := range r.Diff(ctx, s.Before, s.After) {
+			if err == nil && s.Only != nil && !s.Only(c.Name) {
+				continue
+			}
 			if err == nil {
 				err = u.step(c)
 			}

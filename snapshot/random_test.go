@@ -252,7 +252,7 @@ func newHistory(t testing.TB, seed uint64, sessionMay, personMay []string) *hist
 		for range 1 + r.IntN(4) {
 			h.session.act()
 		}
-		h.steps = append(h.steps, Step{before, h.take(t)})
+		h.steps = append(h.steps, Step{Before: before, After: h.take(t)})
 	}
 	for range r.IntN(3) {
 		h.person.act()
@@ -292,7 +292,7 @@ func TestUndoAndRedo(t *testing.T) {
 		undone := h.take(t)
 		got := listing(t, h.root)
 		h.compare(t, seed, "undone", got, h.lists[to], was)
-		redo, err := h.reader.Undo(t.Context(), undone, []Step{{now, undone}})
+		redo, err := h.reader.Undo(t.Context(), undone, []Step{{Before: now, After: undone}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func TestUndoLeavesWhatOthersChanged(t *testing.T) {
 			step := false
 			end := func() {
 				if step {
-					steps = append(steps, Step{before, p.take().Tree})
+					steps = append(steps, Step{Before: before, After: p.take().Tree})
 				}
 			}
 			for word := range strings.FieldsSeq(c.does) {
@@ -97,7 +97,7 @@ func TestNothingIsWrittenThroughALink(t *testing.T) {
 	os.RemoveAll(filepath.Join(p.dir, "d"))
 	after := p.take().Tree
 	os.Symlink("e", filepath.Join(p.dir, "d"))
-	plan, err := p.reader.Undo(t.Context(), p.take().Tree, []Step{{before, after}})
+	plan, err := p.reader.Undo(t.Context(), p.take().Tree, []Step{{Before: before, After: after}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestOnlyThePermissionsOfAFile(t *testing.T) {
 	before := p.take().Tree
 	os.Chmod(filepath.Join(p.dir, "a"), 0o700)
 	after := p.take().Tree
-	p.undo(after, Step{before, after})
+	p.undo(after, Step{Before: before, After: after})
 	a, err1 := p.root.Lstat("a")
 	b, err2 := p.root.Lstat("b")
 	if err1 != nil || err2 != nil || !os.SameFile(a, b) || a.Mode() != 0o644 {
@@ -174,11 +174,11 @@ func TestRestoreIsInterrupted(t *testing.T) {
 	p.write("new/one", "1")
 	after := p.take().Tree
 	changed := p.files()
-	undo, err := p.reader.Undo(t.Context(), after, []Step{{before, after}})
+	undo, err := p.reader.Undo(t.Context(), after, []Step{{Before: before, After: after}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	redo, err := p.reader.Undo(t.Context(), before, []Step{{after, before}})
+	redo, err := p.reader.Undo(t.Context(), before, []Step{{Before: after, After: before}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestRestoreIsRefused(t *testing.T) {
 		p.write(name, "22")
 	}
 	after := p.take().Tree
-	plan, err := p.reader.Undo(t.Context(), after, []Step{{before, after}})
+	plan, err := p.reader.Undo(t.Context(), after, []Step{{Before: before, After: after}})
 	if err != nil {
 		t.Fatal(err)
 	}

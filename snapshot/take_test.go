@@ -157,7 +157,7 @@ func TestEverythingOfAFileComesBack(t *testing.T) {
 		os.Remove(filepath.Join(p.dir, name))
 	}
 	after := p.take()
-	p.undo(after.Tree, Step{before.Tree, after.Tree})
+	p.undo(after.Tree, Step{Before: before.Tree, After: after.Tree})
 
 	again := p.take()
 	if got := p.diff(before.Tree, again.Tree); len(got) > 0 {
@@ -268,7 +268,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	// That it changed is seen, and that it cannot come back is said.
 	p.write("large", strings.Repeat("y", 1002))
 	after := p.take()
-	plan, err := p.reader.Undo(t.Context(), after.Tree, []Step{{taken.Tree, after.Tree}})
+	plan, err := p.reader.Undo(t.Context(), after.Tree, []Step{{Before: taken.Tree, After: after.Tree}})
 	if err != nil || len(plan.Lost) != 1 || plan.Lost[0].Name != "large" || len(plan.Ops) > 0 {
 		t.Errorf("%+v, %v", plan, err)
 	}

@@ -2,6 +2,7 @@ package lawtest_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -25,6 +26,10 @@ func (f follows) Broken(context.Context, string, *openmanus.State, *openmanus.Ca
 	return nil
 }
 
+func (f follows) Restore(context.Context, string, *openmanus.State) (*openmanus.Snapped, error) {
+	return nil, errors.New("not expected")
+}
+
 // An observer is a follower that records the workspace before and after every call.
 type observer struct{}
 
@@ -46,6 +51,10 @@ func (observer) Broken(_ context.Context, _ string, s *openmanus.State, c *openm
 	return &openmanus.Snapped{
 		ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: s.Snapshot.Tree, Tree: "found", Broken: true,
 	}
+}
+
+func (observer) Restore(_ context.Context, _ string, s *openmanus.State) (*openmanus.Snapped, error) {
+	return &openmanus.Snapped{ID: s.Unfinished.ID, Rewound: s.Unfinished.ID, Before: s.Snapshot.Tree, Tree: "restored"}, nil
 }
 
 // What the workspace contained is recorded before a call runs, and what it contains
@@ -110,5 +119,22 @@ func TestTheWorkspaceOfABrokenCall(t *testing.T) {
 		if !slices.Equal(trees, want) {
 			t.Errorf("ended %t: the trees are %q", ended, trees)
 		}
+	}
+}
+
+// A session that went back and whose process was killed before all files were put back
+// puts them back when it goes on, once.
+func TestGoingBackIsFinished(t *testing.T) {
+	l, j := begin(t, &openmanus.Agent{Name: "a", Model: lines(llmtest.Say("one"), llmtest.Say("two"))}, "go")
+	l.Changes = observer{}
+	wake(t, l)
+	put(t, j, openmanus.Rewound{ID: "w", To: 2, Files: true, Talk: true, Before: "now"}, userSays("2", "again"))
+	if s := wake(t, l); s.Unfinished != nil || s.Snapshot.Tree != "restored" || s.Answer != "two" {
+		t.Errorf("unfinished: %v, the tree is %q, the answer %q", s.Unfinished, s.Snapshot.Tree, s.Answer)
+	}
+	before := len(events(t, j, sess))
+	wake(t, l)
+	if after := len(events(t, j, sess)); after != before {
+		t.Errorf("%d events became %d", before, after)
 	}
 }

@@ -150,7 +150,7 @@ func otherBodies() []openmanus.Body {
 		openmanus.TakenOver{N: 0, Worker: "host/43"},
 		openmanus.Snapped{
 			ID: "c0-0", Call: "c0-0", Before: "s1 before", Tree: "s1 tree", Packs: []openmanus.Ref{openmanus.RefOf([]byte("a pack"))},
-			Names: []string{"report.md"}, With: []string{"other"}, Broken: true, Rewound: "w0", LeftOut: 2, Left: everyLeft(), Error: "too many files",
+			Names: []string{"report.md"}, With: []string{"other"}, Broken: true, Rewound: "w0", Kept: everyLeft(), LeftOut: 2, Left: everyLeft(), Error: "too many files",
 		},
 		openmanus.Rewound{
 			ID: "w1", To: 3, Files: true, Talk: true, Redo: "w0", By: "me", Before: "s1 tree",
