@@ -92,7 +92,7 @@ func TestForkHasTheFilesOfItsEvent(t *testing.T) {
 	p.begin(h, db, "s.child", "s")
 	f := p.follow(db)
 	p.write("ws/a", "one")
-	first := f.snap("s", openmanus.BeforeCall("c1"))
+	first := f.snap("s", openmanus.BeforeCall("c1", 1))
 	p.write("ws/a", "two")
 	p.write("ws/large", strings.Repeat("x", 1001))
 	second := f.snap("s", "c1")

@@ -255,7 +255,7 @@ func (x *back) plan(ctx context.Context, b Back) (*BackPlan, []openmanus.Body, e
 	st := x.s.Status()
 	p.Running = st == openmanus.Running || st == openmanus.Waiting
 	if p.Files {
-		now, err := x.look(ctx)
+		now, err := x.look(ctx, p.To)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -363,10 +363,13 @@ func (x *back) planTalk(p *BackPlan) {
 
 // look returns what is to be recorded of the workspace before files are put back: what
 // others changed since the last snapshot, or a call that was running. It also makes
-// the state know it.
-func (x *back) look(ctx context.Context) (*openmanus.Snapped, error) {
+// the state know it. It returns nil if that is recorded, or nothing was followed.
+func (x *back) look(ctx context.Context, to int64) (*openmanus.Snapped, error) {
 	if x.s.Snapshot.Tree == "" {
-		return nil, nil // nothing was followed
+		branches, err := x.branches(ctx, to, x.s.Seq)
+		if err != nil || !slices.ContainsFunc(branches, branch.followed) {
+			return nil, err
+		}
 	}
 	var e *openmanus.Snapped
 	for _, c := range x.s.Calls {
@@ -494,12 +497,24 @@ type branch struct {
 	dir     string            // the workspace
 }
 
+// followed reports whether the workspace of the branch was followed.
+func (b branch) followed() bool {
+	return slices.ContainsFunc(b.events, func(ev openmanus.Event) bool {
+		e, ok := ev.Body.(openmanus.Snapped)
+		return ok && e.Tree != ""
+	})
+}
+
 // branches returns the session and those below it, with what happened after the event
 // to and until upTo. The clocks of processes tell what happened first in two sessions.
 func (x *back) branches(ctx context.Context, to, upTo int64) ([]branch, error) {
 	root := branch{session: x.session, events: x.events[:upTo], since: to, dir: x.s.Config.Workspace}
 	all := []branch{root}
-	return all, x.below(ctx, root, timeOf(x.events, to), timeOf(x.events, upTo), &all)
+	until := time.Time{} // sessions below may have gone on after the last event
+	if upTo < int64(len(x.events)) {
+		until = timeOf(x.events, upTo+1)
+	}
+	return all, x.below(ctx, root, timeOf(x.events, to), until, &all)
 }
 
 // timeOf returns when an event was stored.
@@ -510,7 +525,7 @@ func timeOf(events []openmanus.Event, seq int64) time.Time {
 	return events[seq-1].Time
 }
 
-// below adds the sessions below a branch.
+// below adds the sessions below a branch. If until is zero, there is no limit.
 func (x *back) below(ctx context.Context, above branch, since, until time.Time, all *[]branch) error {
 	for _, ev := range above.events {
 		o, ok := ev.Body.(openmanus.ChildOpened)
@@ -525,7 +540,7 @@ func (x *back) below(ctx context.Context, above branch, since, until time.Time, 
 			if err != nil {
 				return err
 			}
-			if ev.Time.After(until) {
+			if !until.IsZero() && ev.Time.After(until) {
 				break
 			}
 			if c, ok := ev.Body.(openmanus.Configured); ok {
