@@ -6,7 +6,7 @@ import { apply, empty, takeMoment, upTo, type Event, type View } from "./events"
 
 const types = [
   "opened", "configured", "user_said", "model_said", "called", "model_failed", "stopped", "ended", "resumed", "interrupted", "asked", "answered", "ruled",
-  "call_started", "call_done", "call_late", "child_opened", "child_done", "compacted", "elided", "taken", "titled", "noted", "typing", "output",
+  "call_started", "call_done", "call_late", "child_opened", "child_done", "compacted", "elided", "snapped", "rewound", "taken", "titled", "noted", "typing", "output",
 ];
 
 
