@@ -83,7 +83,7 @@ func (o *order) undo(ctx context.Context) ([]Outcome, error) {
 	}
 	defer root.Close()
 	r := NewReader(filesOf(o.Blobs))
-	plan, err := r.Undo(ctx, o.After, []Step{{o.Before, o.After}})
+	plan, err := r.Undo(ctx, o.After, []Step{{Before: o.Before, After: o.After}})
 	if err != nil {
 		return nil, err
 	}

@@ -469,7 +469,6 @@ var assembly = []floor{
 		module + "/llm/tokens":       "the size of requests",
 		module + "/journal":          "secrets, and the index of sessions",
 		module + "/run":              drives,
-		module + "/snapshot":         "what calls changed in a workspace, and going back",
 		module + "/agents":           "the agents and flows that it makes",
 		module + "/tools":            "the tool that delegates",
 		module + "/config":           "what it turns into agents",

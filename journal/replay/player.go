@@ -53,7 +53,7 @@ func newPlayer(ctx context.Context, rec *Recording, s Session, o Options, into *
 	}
 	p.worker = &run.Worker{
 		Journal: tape{p}, Flow: p.childFlow, Child: p.childSpec, Blobs: into, Budget: p,
-		Changes: p.changes, Note: p.note,
+		Changes: changes{p}, Note: p.note,
 	}
 	begin := new(openmanus.State)
 	for _, ev := range s.Events {

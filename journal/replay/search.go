@@ -129,11 +129,19 @@ func (p *player) do(ctx context.Context, x *run.Session, task openmanus.Task, w 
 			return r, context.Canceled
 		}
 	}
-	b, err := p.worker.Do(inner, x, task)
-	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return nil, nil
+	bodies, err := p.worker.Do(inner, x, task)
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil || len(bodies) == 0 {
+		return nil, ignoreCanceled(ctx, err)
 	}
-	return b, err
+	return bodies[len(bodies)-1], err
+}
+
+// ignoreCanceled returns err, unless only the task was canceled.
+func ignoreCanceled(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return nil
+	}
+	return err
 }
 
 // compare ends the search if b, made in the state s, is the event.

@@ -3,10 +3,12 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // A world is what comes from outside of the program in one attempt to make an event.
@@ -88,9 +90,24 @@ func (p *player) Reserve(context.Context, openmanus.Money) error { return p.worl
 // Settle implements [run.Budget].
 func (p *player) Settle(context.Context, openmanus.Money, openmanus.Money) error { return nil }
 
-// changes is the [run.Worker].Changes.
-func (p *player) changes(*openmanus.State, openmanus.Call, openmanus.ToolSpec) func() (own, meanwhile []openmanus.FileChange) {
-	return func() (own, meanwhile []openmanus.FileChange) { return p.world.own, p.world.meanwhile }
+// A changes is the [run.Follower] of a replay: it has the changes of the record. What
+// the workspace contained comes from outside, so it makes no snapshots.
+type changes struct{ p *player }
+
+func (c changes) Begin(
+	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec,
+) (*openmanus.Snapped, func(context.Context) run.Followed) {
+	return nil, func(context.Context) run.Followed {
+		return run.Followed{Own: c.p.world.own, Meanwhile: c.p.world.meanwhile}
+	}
+}
+
+func (changes) Broken(context.Context, string, *openmanus.State, *openmanus.CallState) *openmanus.Snapped {
+	return nil
+}
+
+func (changes) Restore(_ context.Context, _ string, s *openmanus.State) (*openmanus.Snapped, error) {
+	return nil, fmt.Errorf("a replay puts no files back: %s", s.Unfinished.ID)
 }
 
 // tool returns a tool that answers from the world.
