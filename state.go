@@ -272,7 +272,11 @@ func (s *State) moved(seq int64, e Configured) {
 	}
 	text := fmt.Sprintf("(From here on you work in a copy of the workspace, which is in %s. Commands run there and relative "+
 		"paths start there: use it in place of %s, which you cannot change any more.)", e.Workspace, e.CopyOf)
-	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Say(llm.User, text)})
+	note, at := Note{Seq: seq, Message: llm.Say(llm.User, text)}, len(s.Inbox)
+	if i := slices.IndexFunc(s.Inbox, func(n Note) bool { return n.person }); i >= 0 {
+		note.Seq, at = s.Inbox[i].Seq, i // before the request, which stays what is to be answered
+	}
+	s.Inbox = slices.Insert(s.Inbox, at, note)
 }
 
 // userSaid folds a message of the user. It starts a request: the limits that are

@@ -24,6 +24,9 @@ type Fork struct {
 	// Share says that both sessions work in the same directory. Otherwise the new one
 	// gets a copy of the files.
 	Share bool
+	// Unchanged is Share if no call after At may have changed files: then the new
+	// session finds them as they were.
+	Unchanged bool
 	// Dir is where the copy of the files goes: a directory that does not exist. If it
 	// is "", the copy stands beside the workspace and has its name with the id of the
 	// new session; or else in Within, where no files can be put beside it.
@@ -64,7 +67,7 @@ func (h *Host) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if _, err := h.Store.Session(ctx, f.To); err == nil {
 		return out, fmt.Errorf("fork to %s: %w", f.To, openmanus.ErrExists)
 	}
-	if f.Share || spec.Workspace == "" {
+	if f.Share || f.Unchanged && !past.changed || spec.Workspace == "" {
 		return out, journal.Fork(ctx, h.Store, f.From, f.At, f.To)
 	}
 	// The lease of the new session tells another Fork that this one is under way.
@@ -96,6 +99,8 @@ type past struct {
 	state *openmanus.State
 	tree  string // as [openmanus.Snapped] has it; "": there is none
 	now   bool   // the files as they are now are wanted
+
+	changed bool // calls after that may have changed files
 }
 
 // past returns the session up to the event at, or all of it if that is 0.
@@ -108,6 +113,14 @@ func (h *Host) past(ctx context.Context, session string, at int64) (past, error)
 		}
 		if last = ev.Seq; at == 0 || ev.Seq <= at {
 			p.state.Apply(ev)
+			continue
+		}
+		if _, ok := ev.Body.(openmanus.ChildOpened); ok {
+			p.changed = true
+		}
+		for _, c := range openmanus.CallsOf(ev.Body) {
+			spec, ok := p.state.ToolSpec(c.Name)
+			p.changed = p.changed || !ok || !spec.Hints.ReadOnly && !spec.Hints.Internal && !spec.Hints.Final
 		}
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/served"
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/server"
 	"github.com/openmanus-go/openmanus/snapshot"
 	"github.com/openmanus-go/openmanus/store"
@@ -132,11 +133,21 @@ func TestForkHasTheFilesOfItsEvent(t *testing.T) {
 		if s.Config.Workspace != made.Dir || s.Config.CopyOf != p.path("ws") || s.Opened.From.Session != "s" {
 			t.Errorf("at %d: %+v, %+v", test.at, s.Config.Spec, s.Opened)
 		}
-		if n := len(s.Inbox); n != 2 || !strings.Contains(s.Inbox[1].Message.Text(), made.Dir) {
+		if n := len(s.Inbox); n != 2 || !strings.Contains(s.Inbox[0].Message.Text(), made.Dir) {
 			t.Errorf("at %d: the model reads %+v", test.at, s.Inbox)
 		}
 		if st := s.Status(); st != openmanus.Halted {
 			t.Errorf("at %d: it is %s", test.at, st)
+		}
+	}
+	reply := llm.Message{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "c9", Name: "bash", Input: "{}"}}}
+	for _, shared := range []bool{true, false} {
+		made, err := h.Fork(t.Context(), host.Fork{From: "s", At: third, Unchanged: true})
+		if err != nil || (made.Dir == p.path("ws")) != shared {
+			t.Errorf("where nothing that was called has changed a file: %+v, %v", made, err)
+		}
+		if _, err := db.Append(t.Context(), "s", openmanus.ModelSaid{Turn: 0, Re: third, Message: reply}); shared && err != nil {
+			t.Fatal(err)
 		}
 	}
 	if _, err := h.Fork(t.Context(), host.Fork{From: "s", At: 99}); !errors.As(err, new(*host.Error)) {

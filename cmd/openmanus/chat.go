@@ -28,7 +28,7 @@ A line that ends with \ goes on in the next one; """ on a line of its own begins
 Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So does Ctrl-D.
 
   /model NAME   continue with another model
-  /retry        answer the last request again, in a new session with its own copy of the files
+  /retry        answer the last request again, in a new session; if files were changed since, in a copy of them
   /undo         continue from before the last request, in a new session (files stay unchanged)
   /fork         continue in a copy, of the files too; the session stays unchanged
                 (/retry --share and /fork --share go on with the same files)
@@ -331,9 +331,10 @@ func (c *chat) undo(ctx context.Context) error {
 const shareWord = "--share"
 
 // fork continues in a copy of the session up to the event seq, or of all of it
-// if seq is 0. The copy has its own files, unless share is set.
+// if seq is 0. The copy has its own files, unless share is set, or no call after
+// seq can have changed any.
 func (c *chat) fork(ctx context.Context, seq int64, share bool) error {
-	made, err := c.Fork(ctx, host.Fork{From: c.id, At: seq, Share: share})
+	made, err := c.Fork(ctx, host.Fork{From: c.id, At: seq, Share: share, Unchanged: seq > 0})
 	if err != nil {
 		return err
 	}
