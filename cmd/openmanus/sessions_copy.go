@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,8 +121,16 @@ func taken(id string, err error) error {
 // sessionsExportCmd is openmanus sessions export.
 type sessionsExportCmd struct {
 	oneSession
-	File  string `arg:"" optional:"" help:"The file to write. Default: standard output."`
-	Force bool   `help:"Replace the file if there is one."`
+	File    string `arg:"" optional:"" help:"The file to write. Default: standard output."`
+	Out     string `short:"o" help:"The file to write, too." placeholder:"FILE"`
+	Force   bool   `help:"Replace the file if there is one."`
+	Files   bool   `help:"Take the files of the workspace along: the file is a .tar.zst then."`
+	MaxCopy int    `help:"The largest workspace that is taken along, in MiB." default:"1024" placeholder:"N"`
+}
+
+// Help is more of the command.
+func (sessionsExportCmd) Help() string {
+	return `With --files the file has the session and its workspace as it is now, so that openmanus sessions import --files can go on with both at another machine. What programs outside the sandbox take orders from stays here (.git, settings of editors and shells, CI), and so do files that usually hold secrets, such as .env; the command lists what it leaves out. Earlier states of the files stay here, too.`
 }
 
 // Run implements the command.
@@ -131,9 +140,23 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return err
 	}
 	defer x.Close()
+	if c.File = cmp.Or(c.File, c.Out); c.Out != "" && c.Out != c.File {
+		return usage(errors.New("two files are named: give one"))
+	}
+	write := func(w io.Writer) error { return journal.Export(ctx, x.db, x.db, x.id, w) }
+	if c.Files {
+		if c.MaxCopy < 1 {
+			return usage(errors.New("--max-copy is a number from 1"))
+		}
+		write = func(w io.Writer) error { return c.withFiles(ctx, x, w) }
+	}
 	switch {
 	case c.File != "" && c.File != "-":
-		return c.toFile(ctx, x, t.abs(c.File))
+		return c.toFile(x, t.abs(c.File), write)
+	case c.Files && isTerminal(t.out):
+		return usage(errors.New("name the file to write: -o FILE.tar.zst"))
+	case c.Files:
+		return write(bare(t.out).(io.Writer))
 	case !isTerminal(t.out):
 		// The journal has no secrets, and the checksum is of the bytes as written.
 		return journal.Export(ctx, x.db, x.db, x.id, bare(t.out).(io.Writer))
@@ -146,7 +169,7 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 }
 
 // toFile writes the session to a file. If it fails there is no file.
-func (c *sessionsExportCmd) toFile(ctx context.Context, x *session, file string) (err error) {
+func (c *sessionsExportCmd) toFile(x *session, file string, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(file); err == nil && !c.Force {
 		return usage(fmt.Errorf("%s is there already; --force replaces it", file))
 	}
@@ -159,7 +182,7 @@ func (c *sessionsExportCmd) toFile(ctx context.Context, x *session, file string)
 			err = errors.Join(err, os.Remove(f.Name()))
 		}
 	}()
-	if err := errors.Join(journal.Export(ctx, x.db, x.db, x.id, f), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), file); err != nil {
@@ -187,6 +210,10 @@ type sessionsImportCmd struct {
 	File string `arg:"" help:"A file that export wrote, or - for standard input."`
 	To   string `help:"The id of the session. Default: the one it had." placeholder:"NEWID"`
 
+	Files   bool   `help:"Bring the files along that export --files took, into a new directory, where the session works."`
+	Dir     string `help:"The new directory. Default: beside the file, with its name." placeholder:"DIR"`
+	MaxCopy int    `help:"The most files to bring along, in MiB." default:"1024" placeholder:"N"`
+
 	Workspace    string `help:"Where the session works. Default: the current directory." placeholder:"DIR"`
 	AnyWorkspace bool   `help:"Allow a workspace with keys or the settings of programs, such as your home directory."`
 	Model        string `help:"The model. Default: the one it had, if you have configured it." placeholder:"PROVIDER/NAME"`
@@ -194,7 +221,7 @@ type sessionsImportCmd struct {
 
 // Help is more of the command.
 func (sessionsImportCmd) Help() string {
-	return `The file brings the conversation. Anyone may have written it, so everything else is as for a new session of yours: workspace, endpoint, approval mode, limits, sandbox, system prompt and tools. What it says that the person said is not taken for your words.`
+	return `The file brings the conversation and, with --files, the files of the workspace. Anyone may have written it, so everything else is as for a new session of yours: workspace, endpoint, approval mode, limits, sandbox, system prompt and tools. What it says that the person said is not taken for your words.`
 }
 
 // Run implements the command.
@@ -211,6 +238,19 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		defer f.Close()
 		from = f
 	}
+	files, err := c.files(ctx, t, &from)
+	if err != nil {
+		return err
+	}
+	err = c.add(ctx, t, g, from, files)
+	if err != nil {
+		err = errors.Join(err, files.remove())
+	}
+	return err
+}
+
+// add adds the session, to go on with the files that were brought along, if there are.
+func (c *sessionsImportCmd) add(ctx context.Context, t *terminal, g *globals, from io.Reader, files broughtFiles) error {
 	a, err := t.open(g, runFlags{Workspace: c.Workspace, AnyWorkspace: c.AnyWorkspace, Model: c.Model}.flags())
 	if err != nil {
 		return err
@@ -224,6 +264,7 @@ func (c *sessionsImportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return usage(fmt.Errorf("%s: %w", c.File, err))
 	}
 	x := &session{app: a, id: in.ID, s: in.Now}
+	files.note(x)
 	if st := in.Was.Status(); in.Now.Status() != st {
 		x.note("it was %s and is now interrupted", st)
 	}

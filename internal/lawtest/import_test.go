@@ -105,6 +105,9 @@ var vocabularies = []floor{
 
 	{pkg: "egress"}, // every adapter is given a dialer of it
 
+	{pkg: "internal/bundle", may: map[string]string{
+		module + "/internal/regular": untrusted, "github.com/klauspost/compress/zstd": "how the file is compressed",
+	}, not: []string{"net", "net/http", "os/exec"}},
 	{pkg: "internal/copydir", may: map[string]string{module + "/internal/regular": untrusted}},
 	{pkg: "internal/htmlmd", may: map[string]string{
 		"golang.org/x/net/html": "what it reads", "golang.org/x/net/html/atom": "the names of elements",
