@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io/fs"
 	"syscall"
 	"time"
 )
@@ -15,4 +16,12 @@ func cpuTime() time.Duration {
 		return 0 // there is always an answer about oneself
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// blocks returns the bytes that a file takes on the disk.
+func blocks(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Blocks * 512
+	}
+	return info.Size()
 }

@@ -40,7 +40,7 @@ type Outcome struct {
 // The error is that of ctx or of the blobs; a name that cannot be changed is an
 // [Outcome]. The outcomes are those of the ops, in their order.
 func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcome, error) {
-	x := restore{r: r, ctx: ctx, root: root, out: make([]Outcome, len(ops))}
+	x := restore{r: r, ctx: ctx, root: root, each: len(ops) <= syncEach, out: make([]Outcome, len(ops))}
 	for i, op := range ops {
 		x.out[i].Op = op
 	}
@@ -62,7 +62,31 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 		}
 	}
 	x.lock()
+	if x.each {
+		x.syncDirs()
+		return x.out, nil
+	}
 	return x.out, syncAll(root)
+}
+
+// syncEach is how many operations are made durable one by one. Of more, the whole file
+// system is, which waits for what other programs have written.
+const syncEach = 256
+
+// syncDirs makes the names durable that were changed, where it can.
+func (x *restore) syncDirs() {
+	seen := make(map[string]bool)
+	for _, o := range x.out {
+		dir := path.Dir(o.Name)
+		if seen[dir] || !o.Done {
+			continue
+		}
+		seen[dir] = true
+		if f, err := x.root.Open(dir); err == nil {
+			_ = f.Sync() // some systems cannot
+			f.Close()
+		}
+	}
 }
 
 // beforeWrite, if not nil, is called before each change of the file system. It is for
@@ -80,6 +104,7 @@ type restore struct {
 	r    *Reader
 	ctx  context.Context
 	root *os.Root
+	each bool // each file is made durable before it is put into place
 	out  []Outcome
 }
 
@@ -296,9 +321,9 @@ func (x *restore) make(o *Outcome) (err error) {
 	switch to := o.To; {
 	case to.Kind == Dir:
 		writes()
-		if err = x.root.Mkdir(o.Name, to.Mode|0o700); err == nil {
+		if err = x.root.Mkdir(o.Name, 0o700); err == nil {
 			writes()
-			err = x.root.Chmod(o.Name, to.Mode|0o700) // without the mask
+			err = x.root.Chmod(o.Name, to.Mode|0o700) // which may have bits that Mkdir does not take
 		}
 	case o.From.hasContentOf(to):
 		// It has its content, and may have more names and be open.
@@ -377,7 +402,10 @@ func (x *restore) write(name string, e *Entry) (err error) {
 		return err
 	}
 	writes()
-	return x.root.Chtimes(name, time.Time{}, e.ModTime)
+	if err := x.root.Chtimes(name, time.Time{}, e.ModTime); err != nil || !x.each {
+		return err
+	}
+	return f.Sync()
 }
 
 // holes writes a file, and leaves out blocks of zeros if it is on.

@@ -1,5 +1,23 @@
 package snapshot
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 func ctimeOf(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
+
+// isAt reports whether there is in an open directory what the item's stamp says. It is
+// the only thing that a snapshot does with most files, and several times faster than
+// [os.Root.Lstat]. If it returns false, the caller looks properly.
+func (it *item) isAt(dir *os.File) bool {
+	var st unix.Stat_t
+	if unix.Fstatat(int(dir.Fd()), it.Name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return false
+	}
+	s := &it.Stamp
+	return s.Ino == st.Ino && s.Ctime == st.Ctim.Nano() && s.Mtime == st.Mtim.Nano() && s.Size == st.Size &&
+		s.Dev == st.Dev && s.UID == st.Uid && s.GID == st.Gid // the mode is as old as the change time
+}

@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -23,3 +24,5 @@ func (s stamp) changed() time.Time { return time.Unix(0, s.Mtime) }
 func (s stamp) owner() *Owner      { return nil }
 
 func sparse(fs.FileInfo) bool { return false }
+
+func (it *item) isAt(*os.File) bool { return false }

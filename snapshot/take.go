@@ -168,10 +168,11 @@ func (w *walk) device(root *os.Root) (uint64, error) {
 // dir returns what the directory contains. It returns old itself if that is the
 // same.
 func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, error) {
-	names, err := readNames(root)
+	f, names, err := readNames(root)
 	if err != nil {
 		return nil, &fs.PathError{Op: "list", Path: name, Err: err}
 	}
+	defer f.Close()
 	if w.names += len(names); w.names > w.t.o.MaxFiles {
 		return nil, fmt.Errorf("%w: there are more than %d", ErrTooMany, w.t.o.MaxFiles)
 	}
@@ -202,9 +203,11 @@ func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, er
 			before = was[at]
 			at++
 		}
-		it, err := w.item(root, full, base, before, built)
-		if err != nil {
-			return nil, err
+		it := before
+		if !before.settled() || !before.isAt(f) {
+			if it, err = w.item(root, full, base, before, built); err != nil {
+				return nil, err
+			}
 		}
 		if it == nil { // it is gone
 			same = same && before == nil
@@ -236,17 +239,22 @@ func (w *walk) leave(name, why string) {
 	}
 }
 
-// readNames returns the names in a directory in the order of their bytes.
-func readNames(root *os.Root) ([]string, error) {
+// readNames opens a directory, and returns the names in it in the order of their bytes.
+func readNames(root *os.Root) (*os.File, []string, error) {
 	f, err := root.Open(".")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer f.Close()
 	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
 	slices.Sort(names)
-	return names, err
+	return f, names, nil
 }
+
+// settled reports whether the stamp of an item tells whether it has changed.
+func (it *item) settled() bool { return it != nil && it.Dir == nil && it.Kind != Dir && !it.Fresh }
 
 // settles returns for how long after a change of a file another one may leave its
 // times as they are: clocks of file systems are coarse, some count seconds.
