@@ -173,11 +173,17 @@ func mapValues(m map[string]string) func(func(string) bool) {
 	}
 }
 
+// keyAndHome is an environment with a key for OpenAI and a home directory.
+func keyAndHome(t *testing.T) Lookup {
+	vars := map[string]string{"OPENAI_API_KEY": "sk-something", "HOME": t.TempDir()}
+	return func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+}
+
 // What the catalogue knows is overridden value by value.
 func TestCatalogue(t *testing.T) {
 	yes, no := true, false
 	cfg, _, err := load(Sources{File: file(t, "[models.'openai/gpt-5']\nwindow=5\nvision=false\nprice_in=1.25\n"),
-		Env: func(name string) (string, bool) { return "sk-something", name == "OPENAI_API_KEY" || name == "HOME" }})
+		Env: keyAndHome(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +213,7 @@ func TestCatalogue(t *testing.T) {
 func TestWhatIsKnownAndRefused(t *testing.T) {
 	path := file(t, "[llm]\nmodel='openai/gpt-5'\ntemperature=0.5\neffort='low'\n[models.'openai/gpt-5']\nwindow=5\n[models.scripted]\nwindow=7\n")
 	cfg, _, err := load(Sources{File: path,
-		Env: func(name string) (string, bool) { return "sk-something", name == "OPENAI_API_KEY" || name == "HOME" }})
+		Env: keyAndHome(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

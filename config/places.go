@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -71,8 +72,10 @@ func home(goos string, env Lookup) (string, error) {
 	if goos == "windows" {
 		name = "USERPROFILE"
 	}
-	if dir := env.get(name); dir != "" {
+	if dir := env.get(name); filepath.IsAbs(dir) || goos != runtime.GOOS && dir != "" {
 		return dir, nil
+	} else if dir != "" {
+		return "", fmt.Errorf("%s is %q, and has to be an absolute path", name, dir)
 	}
 	return "", errors.New("the environment names no home directory: " + name + " is not set")
 }

@@ -160,12 +160,17 @@ func spelled(args []string) []string {
 	}
 	switch args[0] {
 	case "help":
-		return append(slices.Clone(args[1:]), "--help")
-	case "--version", "-v":
+		return append(slices.Clone(slices.DeleteFunc(args[1:], isHelp)), "--help")
+	case "--version", "-v", "-V":
 		return append([]string{"version"}, args[1:]...)
+	}
+	if len(args) == 2 && isHelp(args[1]) { // of a command, as in "run help"
+		return []string{args[0], "--help"}
 	}
 	return args
 }
+
+func isHelp(word string) bool { return word == "help" }
 
 // A command is a struct of the command line that can be run. Its fields are its
 // flags and arguments.

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -12,6 +14,8 @@ import (
 type sessionsListCmd struct {
 	Limit int  `help:"How many, at most." default:"20" placeholder:"N"`
 	All   bool `help:"All of them, also those that other sessions opened."`
+
+	Search string `help:"Those in which these words were said, the best match first." placeholder:"WORDS"`
 	listing
 }
 
@@ -29,6 +33,9 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if c.All {
 		opts = journal.ListOptions{}
 	}
+	if c.Search != "" {
+		return c.found(ctx, a, t, g, opts)
+	}
 	infos, err := summary.List(ctx, a.db, opts)
 	if err != nil {
 		return err
@@ -42,6 +49,23 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		fmt.Fprintln(t.err, "· these are the newest; --all lists all")
 	}
 	return err
+}
+
+// found lists the sessions in which the words of the search were said.
+func (c *sessionsListCmd) found(ctx context.Context, a *app, t *terminal, g *globals, opts journal.ListOptions) error {
+	hits, err := a.db.Search(ctx, c.Search, opts)
+	if err != nil {
+		return usage(err)
+	}
+	if hits == nil {
+		hits = []journal.Hit{}
+	}
+	marks := strings.NewReplacer(journal.MarkBegin, "", journal.MarkEnd, "")
+	tb := &table{head: []string{"ID", "UPDATED", "TITLE", "EVENT", "SAID"}}
+	for _, h := range hits {
+		tb.add(h.ID, localTime(h.Updated), clip.Text(h.Title, 40), fmt.Sprint(h.Seq), marks.Replace(h.Snippet))
+	}
+	return c.print(t, g, hits, tb, "Nothing like that was said in any session.")
 }
 
 // standsOf returns how a session stands, in words.

@@ -27,8 +27,8 @@ func cells(spans []span) (cs []cell) {
 			if r == '\t' {
 				r, w = ' ', 1
 			}
-			if w == 0 && r != '\n' && len(cs) > 0 {
-				cs[len(cs)-1].text += string(r)
+			if n := len(cs); w == 0 && r != '\n' && n > 0 && cs[n-1].text != "\n" {
+				cs[n-1].text += string(r)
 				continue
 			}
 			if r == '\n' {
