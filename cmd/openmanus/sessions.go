@@ -27,6 +27,10 @@ type sessionsCmd struct {
 	Deny      sessionsDenyCmd      `cmd:"" help:"Deny a call that waits for approval."`
 	Answer    sessionsAnswerCmd    `cmd:"" help:"Answer a question of the agent."`
 	Interrupt sessionsInterruptCmd `cmd:"" help:"Interrupt a session."`
+	Rewind    sessionsRewindCmd    `cmd:"" help:"Go back: undo what a session changed in files, and what was said."`
+	Redo      sessionsRedoCmd      `cmd:"" help:"Take back the last rewind."`
+	Diff      sessionsDiffCmd      `cmd:"" help:"Show what a session changed in files."`
+	Files     sessionsFilesCmd     `cmd:"" help:"List or print files of the workspace as they were after an event."`
 	Retry     sessionsRetryCmd     `cmd:"" help:"Retry a session that failed or was stopped."`
 	Fork      sessionsForkCmd      `cmd:"" help:"Copy a session, up to a given event."`
 	Request   sessionsRequestCmd   `cmd:"" help:"Print the exact bytes that were sent to the model, for bug reports."`

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/termtext"
+)
+
+// backFlags are the flags of commands that take a session back or forward.
+type backFlags struct {
+	Yes  bool `short:"y" help:"Do not ask."`
+	JSON bool `help:"Print what was done, or would be, as JSON."`
+}
+
+// sessionsRewindCmd is openmanus sessions rewind.
+type sessionsRewindCmd struct {
+	oneSession
+	To    int64 `help:"Go back to what was after this event." placeholder:"EVENT"`
+	Last  bool  `help:"Take back your last message and what came of it."`
+	Files bool  `help:"Only put files back; the conversation stays."`
+	Talk  bool  `help:"Only take the conversation back; files stay."`
+	backFlags
+}
+
+// Help is more of the command.
+func (sessionsRewindCmd) Help() string {
+	return `What calls of the session, and of those below it, changed in the workspace after the event is undone, whether by an editing tool or by a command. What you or other programs changed stays as it is; if both changed a file, yours stays and is named. What was said after the event leaves the conversation, and the model reads which files were put back. Nothing is deleted from the session: redo takes it back.
+
+Before it asks, it lists what will change, and the calls whose effects do not come back, such as requests to a network. sessions log lists the events.`
+}
+
+// Run implements the command.
+func (c *sessionsRewindCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	if (c.To != 0) == c.Last {
+		return usage(errors.New("how far? --last takes back your last message and what came of it, --to EVENT goes back to an event"))
+	}
+	both := c.Files == c.Talk
+	return c.run(ctx, t, g, c.backFlags, host.Back{To: c.To, Last: c.Last, Files: c.Files || both, Talk: c.Talk || both})
+}
+
+// sessionsRedoCmd is openmanus sessions redo.
+type sessionsRedoCmd struct {
+	oneSession
+	backFlags
+}
+
+// Run implements the command.
+func (c *sessionsRedoCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	return c.run(ctx, t, g, c.backFlags, host.Back{Redo: true})
+}
+
+// run takes the session back.
+func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlags, b host.Back) error {
+	x, err := c.open(ctx, t, g, nil)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := x.readOnly(); err != nil {
+		return err
+	}
+	p, err := x.goBack(ctx, b, f.Yes, f.JSON)
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		return t.printJSON(p)
+	}
+	if p.Talk {
+		x.note("say what to do instead: openmanus sessions resume %s \"…\"", x.id)
+	}
+	if p.Redo == "" && !p.Nothing() {
+		x.note("openmanus sessions redo %s takes that back", x.id)
+	}
+	return nil
+}
+
+// goBack takes the session back, after it has shown what that means and the user has
+// agreed.
+func (x *session) goBack(ctx context.Context, b host.Back, yes, quiet bool) (*host.BackPlan, error) {
+	if !yes {
+		p, err := x.PlanBack(ctx, x.id, b)
+		if err != nil {
+			return nil, err
+		}
+		x.showPlan(p)
+		if p.Nothing() {
+			return p, nil
+		}
+		if !isTerminal(x.t.in) || !isTerminal(x.t.err) {
+			return nil, usage(errors.New("nothing was changed: no terminal is attached to confirm that; use --yes"))
+		}
+		line, err := x.t.ask(ctx, "Do that? [y/N] ")
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if !host.IsYes(line) {
+			return nil, exit{code: exitFailed, err: errors.New("nothing was changed")}
+		}
+	}
+	p, err := x.GoBack(ctx, x.id, b, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !quiet {
+		x.showDone(p)
+	}
+	return p, nil
+}
+
+// maxShown is how many files of a kind a plan lists.
+const maxShown = 30
+
+// showPlan prints what going back would do, to standard error.
+func (x *session) showPlan(p *host.BackPlan) {
+	if p.Nothing() {
+		x.note("nothing would change: what was after event %d is there", p.To)
+	}
+	if p.Unfollowed != "" {
+		x.note("not everything was followed: %s", p.Unfollowed)
+	}
+	if p.Running {
+		x.note("session %s is running, and is interrupted first", x.id)
+	}
+	if p.Talk {
+		x.note("the conversation goes back to event %d; %s of yours leave it:", p.To, clip.Count(len(p.Messages), "message"))
+		for _, m := range p.Messages[:min(len(p.Messages), maxShown)] {
+			x.line("  > %s", termtext.OneLine(m, 100))
+		}
+	}
+	if p.Files {
+		x.note("%s would change:", clip.Count(len(p.Changes), "file"))
+	}
+	unsure := make(map[string]bool)
+	for _, name := range p.Unsure {
+		unsure[name] = true
+	}
+	for i, c := range p.Changes {
+		if i == maxShown {
+			x.line("  … and %d more", len(p.Changes)-i)
+			break
+		}
+		why := ""
+		if unsure[c.Path] {
+			why = " (perhaps changed by others: a call was running when its process was killed)"
+		}
+		x.line("  %s %s%s", changeMark(c.Change), c.Path, why)
+	}
+	x.showKept(p)
+	if len(p.Outside) > 0 {
+		x.note("these calls may have had effects that do not come back:")
+		for i, o := range p.Outside {
+			if i == maxShown {
+				x.line("  … and %d more", len(p.Outside)-i)
+				break
+			}
+			x.line("  %d %s %s", o.Seq, o.Tool, termtext.OneLine(o.Input, 100))
+		}
+	}
+}
+
+// showKept prints what stays as it is.
+func (x *session) showKept(p *host.BackPlan) {
+	for i, k := range p.Kept {
+		if i == maxShown {
+			x.line("  … and %d more stay as they are", len(p.Kept)-i)
+			break
+		}
+		x.line("  = %s stays as it is: %s", k.Name, k.Why)
+	}
+}
+
+// showDone prints what going back did.
+func (x *session) showDone(p *host.BackPlan) {
+	if p.Nothing() {
+		fmt.Fprintln(x.t.out, clip.Plain(fmt.Sprintf("nothing to change: session %s has what was there after event %d", x.id, p.To)))
+		return
+	}
+	what := "back to"
+	if p.Redo != "" {
+		what = "forward again to"
+	}
+	var parts []string
+	if p.Files {
+		parts = append(parts, clip.Count(len(p.Changes), "file")+" put back")
+	}
+	if p.Talk {
+		parts = append(parts, clip.Count(len(p.Messages), "message")+" taken back")
+	}
+	if p.Redo != "" {
+		parts = nil
+		if p.Files {
+			parts = append(parts, clip.Count(len(p.Changes), "file")+" changed")
+		}
+	}
+	fmt.Fprintln(x.t.out, clip.Plain(strings.TrimSuffix(fmt.Sprintf("%s: %s event %d: %s", x.id, what, p.To, strings.Join(parts, ", ")), ": ")))
+	x.showKept(p)
+}
+
+// line prints a line to standard error.
+func (x *session) line(format string, a ...any) {
+	fmt.Fprintln(x.t.err, clip.Plain(fmt.Sprintf(format, a...)))
+}
+
+// changeMark returns one letter for a change.
+func changeMark(change string) string {
+	switch change {
+	case openmanus.FileCreated:
+		return "+"
+	case openmanus.FileDeleted:
+		return "-"
+	}
+	return "~"
+}
