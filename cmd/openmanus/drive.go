@@ -223,7 +223,7 @@ func (d *drive) showEvents(ctx context.Context) error {
 			d.plan.event(ev)
 		}
 		if c, ok := ev.Body.(openmanus.ChildOpened); ok {
-			d.below.watch(c.Child, "", 0)
+			d.below.watch(c.Child, "", 0, nil)
 		}
 		if ev.Seq > 0 {
 			d.mu.Lock()

@@ -75,6 +75,15 @@ func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) e
 	})
 }
 
+// waitsFor returns the first call before c that still waits for the user, or nil: calls
+// run in the order of the reply, so c runs after it.
+func waitsFor(s *openmanus.State, c *openmanus.CallState) *openmanus.CallState {
+	if all := s.Pending(); len(all) > 0 && all[0].ID != c.ID {
+		return all[0]
+	}
+	return nil
+}
+
 // input checks the arguments that a user wrote in place of the model's.
 func (x *session) input(call *openmanus.CallState, input string) (string, error) {
 	if !json.Valid([]byte(input)) { // a model's slips are mended, a person can be asked
@@ -166,8 +175,14 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	if r.Input != "" {
 		ran.Input = r.Input
 	}
-	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, linemode.CallLine(ran)); err != nil || r.Scope == "" {
+	if err := x.done("%s %s of %s: %s  %s", verb, call.ID, x.id, call.Name, linemode.CallLine(ran)); err != nil {
 		return err
+	}
+	if first := waitsFor(x.s, call); first != nil && r.Allow {
+		x.note("it runs after %s (%s), which is to be decided first", first.ID, clip.Plain(first.Name))
+	}
+	if r.Scope == "" {
+		return nil
 	}
 	return x.done("always allowed for %s in this session: %s", clip.Plain(call.Name), clip.Plain(r.Scope))
 }

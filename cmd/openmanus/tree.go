@@ -69,8 +69,9 @@ func (b *below) tick(id string, seq int64) {
 	}
 }
 
-// watch shows a session below from an event on, and the sessions that it opens.
-func (b *below) watch(id, path string, after int64) {
+// watch shows a session below from an event on, and the sessions that it opens. s is its
+// state as of that event, or nil if the session begins there.
+func (b *below) watch(id, path string, after int64, s *openmanus.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.watched[id] {
@@ -95,6 +96,9 @@ func (b *below) watch(id, path string, after int64) {
 			}
 			if p == nil {
 				p = linemode.New(&lineWriter{to: b.d.print, head: path}, linemode.Options{Style: b.d.print.Style(), Quiet: b.d.print.Quiet()})
+				if s != nil {
+					p.GoOn(s)
+				}
 			}
 			b.event(p, path, ev)
 			b.tick(id, ev.Seq)
@@ -123,7 +127,7 @@ func (b *below) event(p *linemode.Printer, path string, ev openmanus.Event) {
 		default:
 		}
 	case openmanus.ChildOpened:
-		b.watch(body.Child, path, 0)
+		b.watch(body.Child, path, 0, nil)
 	}
 	p.Event(ev)
 }
@@ -141,7 +145,7 @@ func (b *below) watchAll(ctx context.Context) error {
 			id := strings.Join(append([]string{b.d.id}, parts[:min(i+1, len(parts))]...), ".")
 			path = b.d.labelOf(path, id, flow)
 		}
-		b.watch(n.Session, path, n.State.Seq)
+		b.watch(n.Session, path, n.State.Seq, n.State)
 	}
 	return err
 }
