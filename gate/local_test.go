@@ -128,14 +128,7 @@ func TestLocalServers(t *testing.T) {
 		}
 		call.Provenance = func() *openmanus.Provenance { return s.Provenance(call.Input) }
 		resolved, c.o.Local, c.o.Workspace = nil, local, "/w"
-		g, err := New(c.o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := g.Rule(t.Context(), call, spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := ruledOn(t, c.o, call, spec)
 		got := ""
 		switch {
 		case v.Rule != RuleLocal || !v.Scoped:

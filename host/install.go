@@ -58,7 +58,9 @@ func (n needs) add(o *agents.Options) { o.Chromium, o.Matplotlib = n.chromium, n
 // Python gets packages of the system. An interpreter of the workspace may be anything,
 // so the agent uses it with the means that it has for commands; others belong to the
 // user, who is asked to install it there.
-func (h *Host) needMatplotlib(ctx context.Context, call openmanus.Call, i tools.Figureless, dir string) error {
+func (h *Host) needMatplotlib(
+	ctx context.Context, call openmanus.Call, i tools.Figureless, dir string,
+) error {
 	pip := shellWord(i.Executable) + " -m pip install matplotlib"
 	in := func(path string) bool {
 		rel, err := filepath.Rel(realPath(dir), realPath(path))
@@ -68,8 +70,8 @@ func (h *Host) needMatplotlib(ctx context.Context, call openmanus.Call, i tools.
 	case i.Prefix == "/usr":
 		return h.installer.Need(ctx, call, install.Matplotlib, "")
 	case in(i.Prefix) || in(i.Executable):
-		return fmt.Errorf("Matplotlib is not installed in %s, and the code did not run. To install it, call bash with the command "+
-			"%q, \"network\": true and why: the user is asked", i.Prefix, pip)
+		return fmt.Errorf("Matplotlib is not installed in %s, and the code did not run. To install it, call bash "+
+			"with the command %q, \"network\": true and why: the user is asked", i.Prefix, pip)
 	}
 	return h.installer.Need(ctx, call, install.Matplotlib, pip)
 }

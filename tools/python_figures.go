@@ -33,7 +33,9 @@ type Figureless struct {
 // ensureFigures makes sure that the code of a call, if it imports Matplotlib, finds it
 // in the interpreter that would run it. The error is that of p.Matplotlib. Nothing of
 // the code has run then, so it can run from the beginning when there is an answer.
-func (p *Python) ensureFigures(ctx context.Context, call openmanus.Call, in pythonInput, program []string) error {
+func (p *Python) ensureFigures(
+	ctx context.Context, call openmanus.Call, in pythonInput, program []string,
+) error {
 	if p.Matplotlib == nil || p.figures.Load() || in.Outside || !importsFigures.MatchString(in.Code) {
 		return nil
 	}

@@ -243,30 +243,26 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 // limitsOf returns the limits that the flags set. The configuration, into which
 // the flags went, has their values. Limits that were not given are 0.
 func (a *app) limitsOf(f limitFlags) (l openmanus.Limits) {
-	run := a.Config.Run
-	if f.MaxSteps != "" {
-		l.Steps = run.MaxSteps
+	run, attempts := a.Config.Run, 0
+	if run.Retries != nil {
+		attempts = *run.Retries + 1
 	}
-	if f.BudgetTokens != "" {
-		l.Tokens = run.Tokens
-	}
-	if f.MaxCost != "" {
-		l.Money = run.MaxCost
-	}
-	if f.Timeout != "" {
-		l.Time = run.Timeout
-	}
-	if f.Depth != "" {
-		l.Depth = run.Depth
-	}
-	if f.FanOut != "" {
-		l.FanOut = run.FanOut
-	}
-	if f.Stuck != "" {
-		l.Stuck = run.Stuck
-	}
-	if f.Retries != "" {
-		l.Attempts = *run.Retries + 1
+	for _, set := range []struct {
+		flag  string
+		limit func()
+	}{
+		{f.MaxSteps, func() { l.Steps = run.MaxSteps }},
+		{f.BudgetTokens, func() { l.Tokens = run.Tokens }},
+		{f.MaxCost, func() { l.Money = run.MaxCost }},
+		{f.Timeout, func() { l.Time = run.Timeout }},
+		{f.Depth, func() { l.Depth = run.Depth }},
+		{f.FanOut, func() { l.FanOut = run.FanOut }},
+		{f.Stuck, func() { l.Stuck = run.Stuck }},
+		{f.Retries, func() { l.Attempts = attempts }},
+	} {
+		if set.flag != "" {
+			set.limit()
+		}
 	}
 	return l
 }

@@ -1,5 +1,6 @@
 // Package document reads documents as text that a model can work with: PDF, Office
-// files of all ages, OpenDocument, RTF, EPUB, mail, pages, tables, images and archives. The text comes part by part,
+// files of all ages, OpenDocument, RTF, EPUB, mail, pages, tables, images and archives.
+// The text comes part by part,
 // each with the number of its page, slide or sheet.
 //
 // [Read] reads a file of a file system, [Bytes] one in memory. [NewTool]

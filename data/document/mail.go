@@ -27,7 +27,8 @@ const (
 )
 
 // mailHead matches the beginning of a message that was saved.
-var mailHead = regexp.MustCompile(`(?i)^(return-path|received|delivered-to|message-id|mime-version|from|x-[a-z-]+|date|subject): ?[^\n]*\r?\n`)
+var mailHead = regexp.MustCompile(`(?i)^(return-path|received|delivered-to|message-id|mime-version|` +
+	`from|x-[a-z-]+|date|subject): ?[^\n]*\r?\n`)
 
 // isMail reports whether a file is a message, by its name or by its headers.
 func isMail(ext string, data []byte) bool {
@@ -151,7 +152,8 @@ func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 	}
 	switch {
 	case disposition == "attachment" || name != "" && !strings.HasPrefix(kind, "text/"):
-		p.attached = append(p.attached, fmt.Sprintf("%s (%s, %s)", orUnnamed(name), kind, humanize.IBytes(uint64(len(data)))))
+		size := humanize.IBytes(uint64(len(data)))
+		p.attached = append(p.attached, fmt.Sprintf("%s (%s, %s)", orUnnamed(name), kind, size))
 	case kind == "message/rfc822":
 		text, err := p.r.message(bytes.NewReader(data), deep+1)
 		if err != nil {
@@ -167,7 +169,8 @@ func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 	case strings.HasPrefix(kind, "text/"):
 		p.text.WriteString(inSet(data, param["charset"]) + "\n")
 	default:
-		p.attached = append(p.attached, fmt.Sprintf("%s (%s, %s)", orUnnamed(name), kind, humanize.IBytes(uint64(len(data)))))
+		size := humanize.IBytes(uint64(len(data)))
+		p.attached = append(p.attached, fmt.Sprintf("%s (%s, %s)", orUnnamed(name), kind, size))
 	}
 }
 

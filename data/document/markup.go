@@ -156,7 +156,9 @@ func (r *reader) part(f *ooxml.File, name string) ([]byte, error) {
 
 // walk passes on the tokens of a part. An error names the part. end and text may be
 // nil.
-func walk(f *ooxml.File, name string, start func(xml.StartElement), end func(string), text func([]byte)) error {
+func walk(
+	f *ooxml.File, name string, start func(xml.StartElement), end func(string), text func([]byte),
+) error {
 	part, err := f.Part(name)
 	if err != nil {
 		return err

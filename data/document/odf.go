@@ -16,15 +16,16 @@ const maxCells = 1 << 20
 
 // odf reads an OpenDocument file (ISO 26300): a text, a workbook or a presentation.
 func (r *reader) odf(f *ooxml.File) error {
-	if manifest, err := r.part(f, "META-INF/manifest.xml"); err == nil && strings.Contains(string(manifest), "encryption-data") {
+	manifest, err := r.part(f, "META-INF/manifest.xml")
+	if err == nil && strings.Contains(string(manifest), "encryption-data") {
 		return errPassword("the document", "LibreOffice")
 	}
-	o := &odf{r: r, page: 1, hiddenStyles: make(map[string]bool)}
-	err := walk(f, "content.xml", o.start, o.end, o.text)
+	o := newODF(r)
+	err = walk(f, "content.xml", o.start, o.end, o.text)
 	if err == nil && o.kind == "" {
 		return errors.New("it has no OpenDocument text, workbook or presentation in it")
 	}
-	if err != nil && len(o.sheets) == 0 && len(r.doc.Parts) == 0 && o.out.Len() == 0 {
+	if err != nil && len(o.sheets) == 0 && len(r.doc.Parts) == 0 && o.Out.Len() == 0 {
 		return err
 	}
 	if err != nil {
@@ -37,43 +38,51 @@ func (r *reader) odf(f *ooxml.File) error {
 		r.doc.Format, r.doc.Total = "ODP", o.slides
 		r.doc.About = fmt.Sprintf("%d slide%s", o.slides, plural(o.slides))
 	default:
-		o.flush()
-		r.doc.Format, r.doc.About = "ODT", fmt.Sprintf("%d page%s, as far as the file says", o.page, plural(o.page))
+		o.Flush()
+		r.doc.Format, r.doc.About = "ODT", fmt.Sprintf("%d page%s, as far as the file says", o.Page, plural(o.Page))
 		if len(o.notes) > 0 {
-			r.add(o.page, "notes", strings.Join(o.notes, "\n"))
+			r.add(o.Page, "notes", strings.Join(o.notes, "\n"))
 		}
 		if o.pictures > 0 {
-			r.note("%d picture%s in it not shown: unpack the file (it is a zip; see Pictures)", o.pictures, plural(o.pictures))
+			r.note("%d picture%s in it not shown: unpack the file (it is a zip; see Pictures)", o.pictures,
+				plural(o.pictures))
 		}
 	}
 	return nil
 }
 
-// An odf is the state of reading content.xml.
+// An odf is the state of reading content.xml. A text is read into pages, a presentation
+// page by page into Out, and a workbook into sheets.
 type odf struct {
+	ooxml.Pages // of a text
+
 	r        *reader
 	kind     string // of the body: text, spreadsheet, presentation
-	page     int
 	slides   int
 	pictures int
-	out      strings.Builder
-	para     strings.Builder
-	open     []string // elements
+	open     []string // the elements that are open, from the root
 	level    int      // of a heading; 0 for a paragraph
-	lists    int
-	skipped  int // the depth at which something began that is left out; 0 if nothing
-	notes    []string
+	lists    int      // how many lists are open
+	skipped  int      // the depth at which something began that is left out; 0 if nothing
+	notes    []string // footnotes and comments, in the order of the file
 
-	tables  int
-	cells   []string
-	content []string
-	rows    int
+	tables  int      // how many are open, in a text
+	cells   []string // of the row that is open
+	content []string // the paragraphs of the cell that is open
+	rows    int      // of the table that is open
 
 	sheets       []*odfSheet
 	cell         odfCell
-	total        int // cells
-	style        string
-	hiddenStyles map[string]bool
+	total        int             // cells of all sheets; see maxCells
+	style        string          // the automatic style that is being declared
+	hiddenStyles map[string]bool // those with table:display="false"
+}
+
+// newODF returns the state at the beginning of a document, whose pages r gets.
+func newODF(r *reader) *odf {
+	o := &odf{r: r, hiddenStyles: make(map[string]bool)}
+	o.Page, o.Add = 1, func(page int, text string) { r.add(page, fmt.Sprintf("page %d", page), text) }
+	return o
 }
 
 // An odfSheet is a sheet of a workbook.
@@ -136,11 +145,11 @@ func (o *odf) start(e xml.StartElement) {
 	case "list":
 		o.lists++
 	case "s":
-		o.para.WriteString(strings.Repeat(" ", repeated(e, "c", 200)))
+		o.Para.WriteString(strings.Repeat(" ", repeated(e, "c", 200)))
 	case "tab":
-		o.para.WriteByte('\t')
+		o.Para.WriteByte('\t')
 	case "line-break":
-		o.para.WriteByte('\n')
+		o.Para.WriteByte('\n')
 	case "soft-page-break":
 		o.turn()
 	case "image":
@@ -150,11 +159,11 @@ func (o *odf) start(e xml.StartElement) {
 			o.slides++
 		}
 	case "notes":
-		o.out.WriteString("\nNotes:\n")
+		o.Out.WriteString("\nNotes:\n")
 	case "note", "annotation":
 		// Their text is collected apart: what the paragraph has so far waits.
-		o.out.WriteString(o.para.String())
-		o.para.Reset()
+		o.Out.WriteString(o.Para.String())
+		o.Para.Reset()
 	default:
 		o.startTable(name, e)
 	}
@@ -175,7 +184,8 @@ func (o *odf) startTable(name string, e xml.StartElement) {
 		return
 	}
 	if name == "table" {
-		o.sheets = append(o.sheets, &odfSheet{name: xmlAttr(e, "name"), hidden: o.hiddenStyles[xmlAttr(e, "style-name")], next: 1})
+		hidden := o.hiddenStyles[xmlAttr(e, "style-name")]
+		o.sheets = append(o.sheets, &odfSheet{name: xmlAttr(e, "name"), hidden: hidden, next: 1})
 		return
 	}
 	if len(o.sheets) == 0 {
@@ -220,17 +230,17 @@ func (o *odf) end(name string) {
 		o.endParagraph(name == "h")
 	case "list":
 		if o.lists--; o.lists == 0 {
-			o.out.WriteByte('\n')
+			o.Out.WriteByte('\n')
 		}
 	case "page":
 		if o.kind == "presentation" || o.kind == "drawing" {
-			o.r.add(o.slides, fmt.Sprintf("slide %d", o.slides), o.out.String())
-			o.out.Reset()
+			o.r.add(o.slides, fmt.Sprintf("slide %d", o.slides), o.Out.String())
+			o.Out.Reset()
 		}
 	case "table":
 		if o.kind != "spreadsheet" {
 			o.tables--
-			o.out.WriteByte('\n')
+			o.Out.WriteByte('\n')
 		}
 	case "table-row":
 		o.endRow()
@@ -241,8 +251,8 @@ func (o *odf) end(name string) {
 
 // endParagraph writes a paragraph, or puts it into the cell or the note that it is in.
 func (o *odf) endParagraph(heading bool) {
-	text := strings.TrimSpace(o.para.String())
-	o.para.Reset()
+	text := strings.TrimSpace(o.Para.String())
+	o.Para.Reset()
 	switch {
 	case text == "":
 	case o.inside("annotation"):
@@ -252,13 +262,13 @@ func (o *odf) endParagraph(heading bool) {
 	case o.inside("table-cell"), o.inside("covered-table-cell"):
 		o.content = append(o.content, text)
 	case heading:
-		o.out.WriteString(strings.Repeat("#", max(o.level, 1)) + " " + text + "\n\n")
+		o.Out.WriteString(strings.Repeat("#", max(o.level, 1)) + " " + text + "\n\n")
 	case o.lists > 0:
-		o.out.WriteString("- " + text + "\n")
+		o.Out.WriteString("- " + text + "\n")
 	case o.kind == "text":
-		o.out.WriteString(text + "\n\n")
+		o.Out.WriteString(text + "\n\n")
 	default:
-		o.out.WriteString(text + "\n")
+		o.Out.WriteString(text + "\n")
 	}
 }
 
@@ -295,9 +305,9 @@ func (o *odf) endCell() {
 func (o *odf) endRow() {
 	if o.kind != "spreadsheet" {
 		if len(o.cells) > 0 {
-			o.out.WriteString(barRow(o.cells))
+			o.Out.WriteString(barRow(o.cells))
 			if o.rows++; o.rows == 1 && o.tables == 1 {
-				o.out.WriteString(strings.Repeat("| --- ", len(o.cells)) + "|\n")
+				o.Out.WriteString(strings.Repeat("| --- ", len(o.cells)) + "|\n")
 			}
 		}
 		o.cells = nil
@@ -334,7 +344,8 @@ func (o *odf) text(s []byte) {
 		return
 	}
 	switch o.open[len(o.open)-1] {
-	case "creator", "date", "date-string", "creator-initials", "page-number", "page-count": // of comments, and fields
+	case "creator", "date", "date-string", "creator-initials", // of comments
+		"page-number", "page-count": // fields, whose text is as of the last time the file was saved
 		return
 	}
 	if o.kind == "" {
@@ -343,26 +354,16 @@ func (o *odf) text(s []byte) {
 	if o.inside("p") || o.inside("h") {
 		// Line breaks and runs of spaces in the file are one space.
 		text := strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(string(s))
-		o.para.WriteString(text)
+		o.Para.WriteString(text)
 	}
 }
 
-// turn ends a page of a text.
+// turn ends a page of a text, unless in a table, which stays on the page on which it
+// begins, or in a note.
 func (o *odf) turn() {
-	if o.kind != "text" || o.tables > 0 || o.inside("note") {
-		return
+	if o.kind == "text" && o.tables == 0 && !o.inside("note") {
+		o.Turn()
 	}
-	o.out.WriteString(o.para.String())
-	o.para.Reset()
-	o.flush()
-	o.page++
-}
-
-func (o *odf) flush() {
-	if text := strings.TrimSpace(o.out.String()); text != "" {
-		o.r.add(o.page, fmt.Sprintf("page %d", o.page), text)
-	}
-	o.out.Reset()
 }
 
 // book adds the sheets.

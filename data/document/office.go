@@ -274,7 +274,8 @@ func (r *reader) sheet(n int, name string, hidden bool, rows iter.Seq2[ooxml.Row
 		r.note("sheet %q: row%s %s hidden in the file", name, plural(len(hiddenRows)), ranges(hiddenRows))
 	}
 	if len(hiddenColumns) > 0 {
-		r.note("sheet %q: hidden in the file: column%s %s", name, plural(len(hiddenColumns)), columnRanges(hiddenColumns))
+		r.note("sheet %q: hidden in the file: column%s %s", name, plural(len(hiddenColumns)),
+			columnRanges(hiddenColumns))
 	}
 	if b.Len() == 0 {
 		r.note("sheet %q is empty", name)

@@ -52,8 +52,9 @@ func (r *reader) ole() error {
 	for _, e := range f.Root.Children {
 		names = append(names, e.Name)
 	}
-	return fmt.Errorf("a compound file of an unknown program (it has %s): convert it with the program that wrote it, "+
-		"or with LibreOffice (libreoffice --headless --convert-to pdf)", strings.Join(names[:min(len(names), 8)], ", "))
+	return fmt.Errorf("a compound file of an unknown program (it has %s): convert it with the program that wrote "+
+		"it, or with LibreOffice (libreoffice --headless --convert-to pdf)",
+		strings.Join(names[:min(len(names), 8)], ", "))
 }
 
 // utf16LE decodes UTF-16, the lower byte first.
@@ -71,7 +72,8 @@ func (r *reader) doc97(main []byte, stream func(...string) []byte) error {
 	const word97 = 193 // nFib of Word 97
 	le := binary.LittleEndian
 	if len(main) < 0x1aa || le.Uint16(main[2:]) < 101 {
-		return errors.New("a document of Word 95 or before: save it anew (libreoffice --headless --convert-to docx)")
+		return errors.New("a document of Word 95 or before: save it anew " +
+			"(libreoffice --headless --convert-to docx)")
 	}
 	flags := le.Uint16(main[10:])
 	if flags&0x100 != 0 {
@@ -84,7 +86,8 @@ func (r *reader) doc97(main []byte, stream func(...string) []byte) error {
 	table := stream(name)
 	at, size := int64(le.Uint32(main[0x1a2:])), int64(le.Uint32(main[0x1a6:]))
 	if le.Uint16(main[2:]) < word97 || at+size > int64(len(table)) {
-		return errors.New("the document is broken, or older than Word 97: save it anew (libreoffice --headless --convert-to docx)")
+		return errors.New("the document is broken, or older than Word 97: save it anew " +
+			"(libreoffice --headless --convert-to docx)")
 	}
 	text, err := pieces(main, table[at:at+size])
 	if err != nil {
@@ -313,7 +316,8 @@ func (r *reader) outlook(at *ole.Entry, deep int) string {
 		}
 	}
 	for _, h := range []struct{ name, value string }{
-		{"From", from}, {"To", property(at, "0E04")}, {"Cc", property(at, "0E03")}, {"Subject", property(at, "0037")},
+		{"From", from}, {"To", property(at, "0E04")}, {"Cc", property(at, "0E03")},
+		{"Subject", property(at, "0037")},
 		{"Date", headerDate(property(at, "007D"))},
 	} {
 		if h.value != "" {

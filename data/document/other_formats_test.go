@@ -235,9 +235,9 @@ func FuzzODF(f *testing.F) {
 	f.Add("<b><body><spreadsheet><table name='S'><table-row number-rows-repeated='9'><table-cell formula='of:=[.A1]' number-columns-repeated='4'/></table-row></table></spreadsheet></body></b>")
 	f.Fuzz(func(t *testing.T, body string) {
 		r := fuzzed(t, nil)
-		o := &odf{r: r, page: 1, hiddenStyles: make(map[string]bool)}
+		o := newODF(r)
 		_ = ooxml.Walk(strings.NewReader(body), o.start, o.end, o.text)
-		o.flush()
+		o.Flush()
 		_ = o.book()
 	})
 }

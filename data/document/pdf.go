@@ -68,7 +68,8 @@ func (r *reader) pdfPages(ctx context.Context, f *pdf.File, n int) error {
 		}
 	}
 	if len(scanned) > 0 {
-		r.note("no text on page%s %s (%d of %d), only pictures: probably scanned; OCR (ocrmypdf, tesseract) can read them",
+		r.note("no text on page%s %s (%d of %d), only pictures: probably scanned; "+
+			"OCR (ocrmypdf, tesseract) can read them",
 			plural(len(scanned)), ranges(scanned), len(scanned), n)
 	}
 	if len(unknown) > 0 {

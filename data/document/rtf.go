@@ -93,7 +93,8 @@ func (r *reader) rtf() error {
 	p.flush()
 	p.turn()
 	n := len(p.pages)
-	r.doc.Format, r.doc.About, r.doc.Total = "RTF", fmt.Sprintf("%d page%s, as far as the file says", n, plural(n)), n
+	r.doc.Format, r.doc.Total = "RTF", n
+	r.doc.About = fmt.Sprintf("%d page%s, as far as the file says", n, plural(n))
 	for i, text := range p.pages {
 		if text != "" {
 			r.add(i+1, fmt.Sprintf("page %d", i+1), text)
@@ -179,7 +180,8 @@ func (p *rtf) control() {
 		return
 	}
 	start := p.pos
-	for p.pos < len(p.data) && p.data[p.pos] >= 'a' && p.data[p.pos] <= 'z' || p.pos < len(p.data) && p.data[p.pos] >= 'A' && p.data[p.pos] <= 'Z' {
+	letter := func(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+	for p.pos < len(p.data) && letter(p.data[p.pos]) {
 		p.pos++
 	}
 	word := string(p.data[start:min(p.pos, start+40)])

@@ -62,7 +62,10 @@ const (
 
 // xls reads the sheets of a workbook.
 func (r *reader) xls(data []byte) error {
-	x := &xls{r: r, data: data, codes: 1252, formats: make(map[int]string), epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)}
+	x := &xls{
+		r: r, data: data, codes: 1252, formats: make(map[int]string),
+		epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC), // day 1 is the last of 1899, and 1900 counts as a leap year
+	}
 	sheets, err := x.globals()
 	if err != nil {
 		return err
@@ -104,7 +107,8 @@ func (x *xls) globals() (sheets []xlsSheet, err error) {
 		return nil, errors.New("the workbook is broken")
 	}
 	if kind != recBOF {
-		return nil, errors.New("a workbook of Excel 4 or before: save it anew (libreoffice --headless --convert-to xlsx)")
+		return nil, errors.New("a workbook of Excel 4 or before: save it anew " +
+			"(libreoffice --headless --convert-to xlsx)")
 	}
 	le := binary.LittleEndian
 	x.biff8 = le.Uint16(body) == 0x600
@@ -279,113 +283,135 @@ func (s *sst) chars(n int, wide bool) string {
 	return out.String()
 }
 
-// rows reads the cells of the sheet that begins at an offset.
+// An xlsRows collects the cells of a sheet from its records ([MS-XLS] 2.1.7.20.5, the
+// rule WORKSHEETCONTENT).
+type xlsRows struct {
+	x       *xls
+	rows    []ooxml.Row // by their number, without gaps
+	columns [][2]int    // that are hidden, from and to, counted from 1
+	hidden  map[int]bool
+	text    [2]int // the cell of a formula whose text is in the next record; -1: none
+}
+
+// rows reads the cells of the sheet that begins at an offset. What is nested in it, such
+// as a chart, has a beginning and an end of its own, and no cells that a reader sees.
 func (x *xls) rows(offset int) []ooxml.Row {
-	le := binary.LittleEndian
-	var rows []ooxml.Row // by their number
-	var columns [][2]int
-	hidden := make(map[int]bool)
-	put := func(row, column int, text string) {
-		if row >= lastRowOfXLS || column >= lastColumnOfXLS || x.cells >= maxSheetCells {
-			return
-		}
-		for len(rows) <= row {
-			rows = append(rows, ooxml.Row{N: len(rows) + 1})
-		}
-		for len(rows[row].Cells) <= column {
-			rows[row].Cells = append(rows[row].Cells, "")
-			x.cells++
-		}
-		rows[row].Cells[column] = text
-	}
+	s := &xlsRows{x: x, hidden: make(map[int]bool), text: [2]int{-1, 0}}
 	b := &biff{data: x.data, pos: offset}
 	b.next() // the beginning of the sheet
-	pending := [2]int{-1, 0}
 	for deep := 0; ; {
-		kind, d, ok := b.next()
+		kind, body, ok := b.next()
 		if !ok || kind == recEOF && deep == 0 || x.r.ctx.Err() != nil {
 			break
 		}
-		switch kind {
-		case recBOF: // a chart in the sheet
+		switch {
+		case kind == recBOF:
 			deep++
-			continue
-		case recEOF:
+		case kind == recEOF:
 			deep--
-			continue
-		}
-		if deep > 0 || len(d) < 6 && kind != recString {
-			continue
-		}
-		row, column, style := 0, 0, 0
-		if len(d) >= 6 {
-			row, column, style = int(le.Uint16(d)), int(le.Uint16(d[2:])), int(le.Uint16(d[4:]))
-		}
-		switch kind {
-		case recRow:
-			if len(d) >= 14 && d[12]&0x20 != 0 {
-				hidden[row] = true
-			}
-		case recColInfo:
-			if len(d) >= 10 && d[8]&1 != 0 && len(columns) < 1000 {
-				columns = append(columns, [2]int{row + 1, column + 1})
-			}
-		case recNumber:
-			if len(d) >= 14 {
-				put(row, column, x.number(math.Float64frombits(le.Uint64(d[6:])), style))
-			}
-		case recRK:
-			if len(d) >= 10 {
-				put(row, column, x.number(rk(le.Uint32(d[6:])), style))
-			}
-		case recMulRK:
-			for i := 4; i+6 <= len(d)-2; i += 6 {
-				put(row, column+(i-4)/6, x.number(rk(le.Uint32(d[i+2:])), int(le.Uint16(d[i:]))))
-			}
-		case recLabelSST:
-			if len(d) >= 10 {
-				if i := le.Uint32(d[6:]); int64(i) < int64(len(x.strings)) {
-					put(row, column, x.strings[i])
-				}
-			}
-		case recLabel, recRString:
-			put(row, column, x.text(d[6:], x.biff8))
-			if !x.biff8 && len(d) >= 8 { // with a length of two bytes, too
-				put(row, column, decode(x.codes, d[8:min(8+int(le.Uint16(d[6:])), len(d))]))
-			}
-		case recBoolErr:
-			if len(d) >= 8 {
-				put(row, column, boolErr(d[6], d[7] != 0))
-			}
-		case recFormula:
-			if len(d) < 14 {
-				continue
-			}
-			if le.Uint16(d[12:]) != 0xffff {
-				put(row, column, x.number(math.Float64frombits(le.Uint64(d[6:])), style))
-				continue
-			}
-			switch d[6] {
-			case 0: // a text, which the next record has
-				pending = [2]int{row, column}
-			case 1, 2:
-				put(row, column, boolErr(d[8], d[6] == 2))
-			}
-		case recString:
-			if pending[0] >= 0 {
-				text := x.text(d, true)
-				if !x.biff8 && len(d) >= 2 {
-					text = decode(x.codes, d[2:min(2+int(le.Uint16(d)), len(d))])
-				}
-				put(pending[0], pending[1], text)
-				pending[0] = -1
-			}
+		case deep > 0:
+		case kind == recString:
+			s.formulaText(body)
+		case len(body) >= 6:
+			s.record(kind, body)
 		}
 	}
-	for i := range rows {
-		rows[i].Hidden, rows[i].HiddenColumns = hidden[i], columns
+	for i := range s.rows {
+		s.rows[i].Hidden, s.rows[i].HiddenColumns = s.hidden[i], s.columns
 	}
-	return rows
+	return s.rows
+}
+
+// put sets the text of a cell; rows and columns count from 0. Cells beyond what Excel has
+// come from broken files and are left out, as are those beyond maxSheetCells.
+func (s *xlsRows) put(row, column int, text string) {
+	if row >= lastRowOfXLS || column >= lastColumnOfXLS || s.x.cells >= maxSheetCells {
+		return
+	}
+	for len(s.rows) <= row {
+		s.rows = append(s.rows, ooxml.Row{N: len(s.rows) + 1})
+	}
+	cells := &s.rows[row].Cells
+	for len(*cells) <= column {
+		*cells = append(*cells, "")
+		s.x.cells++
+	}
+	(*cells)[column] = text
+}
+
+// record reads a record of at least six bytes. Those of cells begin with row, column and
+// style (the structure Cell, [MS-XLS] 2.5.13).
+func (s *xlsRows) record(kind int, d []byte) {
+	le := binary.LittleEndian
+	row, column, style := int(le.Uint16(d)), int(le.Uint16(d[2:])), int(le.Uint16(d[4:]))
+	switch {
+	case kind == recMulRK: // several cells: style and number of each, and at the end the last column
+		for i := 4; i+6 <= len(d)-2; i += 6 {
+			s.put(row, column+(i-4)/6, s.x.number(rk(le.Uint32(d[i+2:])), int(le.Uint16(d[i:]))))
+		}
+	case kind == recLabel, kind == recRString:
+		s.put(row, column, s.label(d))
+	case kind == recBoolErr && len(d) >= 8:
+		s.put(row, column, boolErr(d[6], d[7] != 0))
+	case len(d) < 10:
+	case kind == recColInfo: // the first and the last column of some; bit 0 of the options: they are hidden
+		if d[8]&1 != 0 && len(s.columns) < 1000 {
+			s.columns = append(s.columns, [2]int{row + 1, column + 1})
+		}
+	case kind == recRK:
+		s.put(row, column, s.x.number(rk(le.Uint32(d[6:])), style))
+	case kind == recLabelSST:
+		if i := le.Uint32(d[6:]); int64(i) < int64(len(s.x.strings)) {
+			s.put(row, column, s.x.strings[i])
+		}
+	case len(d) < 14:
+	case kind == recRow: // fDyZero: the row has no height
+		if d[12]&0x20 != 0 {
+			s.hidden[row] = true
+		}
+	case kind == recNumber:
+		s.put(row, column, s.x.number(math.Float64frombits(le.Uint64(d[6:])), style))
+	case kind == recFormula:
+		s.formula(row, column, style, d)
+	}
+}
+
+// label returns the text of a record that has it within. In BIFF5 its length has two
+// bytes, as elsewhere only in BIFF8.
+func (s *xlsRows) label(d []byte) string {
+	if s.x.biff8 || len(d) < 8 {
+		return s.x.text(d[6:], s.x.biff8)
+	}
+	return decode(s.x.codes, d[8:min(8+int(binary.LittleEndian.Uint16(d[6:])), len(d))])
+}
+
+// formula puts the value that a formula had when the file was saved: a number, unless its
+// last two bytes are 0xFFFF; then the first says what it is (FormulaValue, [MS-XLS]
+// 2.5.133).
+func (s *xlsRows) formula(row, column, style int, d []byte) {
+	if le := binary.LittleEndian; le.Uint16(d[12:]) != 0xffff {
+		s.put(row, column, s.x.number(math.Float64frombits(le.Uint64(d[6:])), style))
+		return
+	}
+	switch d[6] {
+	case 0:
+		s.text = [2]int{row, column}
+	case 1, 2: // a truth value, an error
+		s.put(row, column, boolErr(d[8], d[6] == 2))
+	}
+}
+
+// formulaText puts the text of the formula before (String, [MS-XLS] 2.4.268).
+func (s *xlsRows) formulaText(d []byte) {
+	if s.text[0] < 0 {
+		return
+	}
+	text := s.x.text(d, true)
+	if !s.x.biff8 && len(d) >= 2 {
+		text = decode(s.x.codes, d[2:min(2+int(binary.LittleEndian.Uint16(d)), len(d))])
+	}
+	s.put(s.text[0], s.text[1], text)
+	s.text[0] = -1
 }
 
 // rk decodes a number of 30 bits ([MS-XLS] 2.5.217).
@@ -405,7 +431,9 @@ func boolErr(v byte, isError bool) string {
 	if !isError {
 		return map[bool]string{true: "TRUE", false: "FALSE"}[v != 0]
 	}
-	text := map[byte]string{0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A"}[v]
+	text := map[byte]string{
+		0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 36: "#NUM!", 42: "#N/A",
+	}[v]
 	if text == "" {
 		return "#ERROR"
 	}

@@ -80,7 +80,8 @@ func aptInstall(p Program) []string {
 // have it, although they are there.
 func (i *Installer) simulate(ctx context.Context, p Program) (size, from string, err error) {
 	args := []string{"apt-get", "install", "--no-install-recommends", "-o", "Debug::NoLocking=1"}
-	said, _ := i.output(ctx, append(append(slices.Clip(args), "--assume-no"), p.Debian...)) // it ends with 1: it was told no
+	// This ends with 1, as it was told no.
+	said, _ := i.output(ctx, append(append(slices.Clip(args), "--assume-no"), p.Debian...))
 	uris, err := i.output(ctx, append(append(slices.Clip(args), "--print-uris", "-qq", "-y"), p.Debian...))
 	if err != nil {
 		lists, _ := filepath.Glob(filepath.Join(cmp.Or(i.Lists, "/var/lib/apt/lists"), "*_Packages*"))
@@ -103,7 +104,8 @@ func aptSize(said string) string {
 		}
 		return value
 	}
-	get, disk := after("Need to get ", " of archives"), after("After this operation, ", " of additional disk space")
+	get := after("Need to get ", " of archives")
+	disk := after("After this operation, ", " of additional disk space")
 	if _, all, ok := strings.Cut(get, "/"); ok { // 12 MB/196 MB: a part is there already
 		get = all
 	}

@@ -28,8 +28,11 @@ import (
 
 // A Program is something that can be installed.
 type Program struct {
-	Name  string            // as users know it
-	Names map[string]string // the package of a package manager, by the manager's program, where it is not the one of apt; "": it has none
+	Name string // as users know it
+
+	// Names are the packages of package managers, by the manager's program, where they are
+	// not called as with apt. "": it has none.
+	Names map[string]string
 
 	// Debian are the packages that apt installs. The first is the program itself, and
 	// what other managers call it unless Names says otherwise.
@@ -48,8 +51,10 @@ var (
 	}
 	Matplotlib = Program{
 		Name: "Matplotlib", Debian: []string{"python3-matplotlib"},
-		Names: map[string]string{"brew": "python-matplotlib", "pacman": "python-matplotlib", "apk": "py3-matplotlib", "winget": ""},
-		Size:  "about 50 to 100 MB to download, 150 to 400 MB on disk",
+		Names: map[string]string{
+			"brew": "python-matplotlib", "pacman": "python-matplotlib", "apk": "py3-matplotlib", "winget": "",
+		},
+		Size: "about 50 to 100 MB to download, 150 to 400 MB on disk",
 	}
 )
 
@@ -100,7 +105,7 @@ type Installer struct {
 
 	GOOS     string                            // "" means [runtime.GOOS]
 	Root     bool                              // the process is root's
-	Lists    string                            // what apt has read of its sources; "" means where Debian keeps it
+	Lists    string                            // what apt knows of its sources; "" means where Debian keeps it
 	LookPath func(name string) (string, error) // nil means [exec.LookPath]
 
 	// Run runs a command to its end and writes to w what it prints. nil means that it
@@ -132,7 +137,8 @@ const (
 func (i *Installer) Need(ctx context.Context, call openmanus.Call, p Program, byHand string) error {
 	command := cmp.Or(byHand, p.Advice(i.lookPath(), cmp.Or(i.GOOS, runtime.GOOS)))
 	absent := func(why string) error {
-		return fmt.Errorf("%s is not installed%s: go on without it, or tell the user what would install it (%s)", p.Name, why, command)
+		return fmt.Errorf("%s is not installed%s: go on without it, or tell the user what would install it (%s)",
+			p.Name, why, command)
 	}
 	if n := len(call.Answers); n > 0 {
 		return i.answered(ctx, call, p, byHand, call.Answers[n-1].Text, absent)
@@ -148,12 +154,13 @@ func (i *Installer) Need(ctx context.Context, call openmanus.Call, p Program, by
 		return ctx.Err()
 	}
 	if len(pl.commands) == 0 {
-		return &openmanus.Ask{Question: fmt.Sprintf("%s needs %s, which is not installed. OpenManus cannot install it here by itself%s. "+
-			"If you want it, run this in another terminal (%s), and answer yes when it is done:\n  %s\n"+
-			"With no, the agent goes on without it. yes or no?", call.Name, p.Name, pl.why, pl.size, pl.byHand)}
+		return &openmanus.Ask{Question: fmt.Sprintf("%s needs %s, which is not installed. OpenManus cannot install "+
+			"it here by itself%s. If you want it, run this in another terminal (%s), and answer yes when it is "+
+			"done:\n  %s\nWith no, the agent goes on without it. yes or no?",
+			call.Name, p.Name, pl.why, pl.size, pl.byHand)}
 	}
-	return &openmanus.Ask{Question: fmt.Sprintf("%s needs %s, which is not installed. Install it now? This would run:\n  %s\n"+
-		"The packages come from %s: %s. With no, the agent goes on without it. yes or no?",
+	return &openmanus.Ask{Question: fmt.Sprintf("%s needs %s, which is not installed. Install it now? "+
+		"This would run:\n  %s\nThe packages come from %s: %s. With no, the agent goes on without it. yes or no?",
 		call.Name, p.Name, strings.Join(pl.shown(), "\n  "), pl.from, pl.size)}
 }
 
@@ -175,7 +182,8 @@ func (i *Installer) answered(
 	for _, args := range pl.commands {
 		fmt.Fprintf(call.Live, "$ %s\n", strings.Join(args, " "))
 		if err := i.run(ctx, call.Live, args); err != nil {
-			return fmt.Errorf("%s could not be installed: %s: %w: go on without it, or tell the user", p.Name, strings.Join(args, " "), err)
+			return fmt.Errorf("%s could not be installed: %s: %w: go on without it, or tell the user",
+				p.Name, strings.Join(args, " "), err)
 		}
 	}
 	return nil

@@ -76,20 +76,43 @@ type Text struct {
 // the page on which it begins. Headings, lists and tables become Markdown;
 // deleted text is left out. After an error add has had the text before it.
 func Word(r io.Reader, first int, add func(page int, text string)) (Text, error) {
-	w := &word{page: first, add: add}
+	w := &word{Pages: Pages{Page: first, Add: add}}
 	err := tokens(r, w)
-	w.flush()
-	return Text{w.page, w.pictures}, err
+	w.Flush()
+	return Text{w.Page, w.pictures}, err
+}
+
+// Pages collects the text of a document whose file says where pages end.
+type Pages struct {
+	Page int                         // the number of the present one
+	Add  func(page int, text string) // is given the text of each page that has any
+
+	Out  strings.Builder // the text of the page so far
+	Para strings.Builder // the paragraph that is being read, which is not in Out yet
+}
+
+// Turn begins a page, in the middle of a paragraph or not: what the paragraph has so far
+// stays on the page before.
+func (p *Pages) Turn() {
+	p.Out.WriteString(p.Para.String())
+	p.Para.Reset()
+	p.Flush()
+	p.Page++
+}
+
+// Flush passes on the text of the page, if there is any.
+func (p *Pages) Flush() {
+	if text := strings.TrimSpace(p.Out.String()); text != "" {
+		p.Add(p.Page, text)
+	}
+	p.Out.Reset()
 }
 
 // A word is the state of [Word].
 type word struct {
-	page     int
-	add      func(page int, text string)
+	Pages
 	pictures int
 
-	out     strings.Builder // of the page
-	para    strings.Builder // the current paragraph
 	style   string
 	list    bool
 	inText  bool
@@ -106,12 +129,12 @@ func (w *word) start(e xml.StartElement) {
 	case "delText", "instrText":
 		w.inText = false
 	case "tab":
-		w.para.WriteByte('\t')
+		w.Para.WriteByte('\t')
 	case "br":
 		if attr(e, "type") == "page" {
 			w.turnPage()
 		} else {
-			w.para.WriteByte('\n')
+			w.Para.WriteByte('\n')
 		}
 	case "lastRenderedPageBreak":
 		w.turnPage()
@@ -145,40 +168,28 @@ func (w *word) end(name string) {
 		w.endRow()
 	case "tbl":
 		w.depth--
-		w.out.WriteByte('\n')
+		w.Out.WriteByte('\n')
 	}
 }
 
 func (w *word) text(s []byte) {
 	if w.inText {
-		w.para.Write(s)
+		w.Para.Write(s)
 	}
 }
 
-// turnPage begins a page, in the middle of a paragraph or not.
+// turnPage begins a page, unless in a table.
 func (w *word) turnPage() {
-	if w.depth > 0 {
-		return
+	if w.depth == 0 {
+		w.Turn()
 	}
-	w.out.WriteString(w.para.String())
-	w.para.Reset()
-	w.flush()
-	w.page++
-}
-
-// flush passes on the text of the page, if there is any.
-func (w *word) flush() {
-	if s := strings.TrimSpace(w.out.String()); s != "" {
-		w.add(w.page, s)
-	}
-	w.out.Reset()
 }
 
 // endParagraph writes the paragraph as its style demands, or adds it to the
 // cell of a table that it is in.
 func (w *word) endParagraph() {
-	text := strings.TrimSpace(w.para.String())
-	w.para.Reset()
+	text := strings.TrimSpace(w.Para.String())
+	w.Para.Reset()
 	style, list := strings.ToLower(w.style), w.list
 	w.style, w.list = "", false
 	switch {
@@ -186,13 +197,13 @@ func (w *word) endParagraph() {
 	case w.depth > 0:
 		w.content = append(w.content, text)
 	case style == "title":
-		w.out.WriteString("# " + text + "\n\n")
+		w.Out.WriteString("# " + text + "\n\n")
 	case len(style) == 8 && strings.HasPrefix(style, "heading") && style[7] >= '1' && style[7] <= '6':
-		w.out.WriteString(strings.Repeat("#", int(style[7]-'0')) + " " + text + "\n\n")
+		w.Out.WriteString(strings.Repeat("#", int(style[7]-'0')) + " " + text + "\n\n")
 	case list:
-		w.out.WriteString("- " + text + "\n")
+		w.Out.WriteString("- " + text + "\n")
 	default:
-		w.out.WriteString(text + "\n\n")
+		w.Out.WriteString(text + "\n\n")
 	}
 }
 
@@ -201,9 +212,9 @@ func (w *word) endRow() {
 	if len(w.cells) == 0 {
 		return
 	}
-	w.out.WriteString("| " + strings.Join(w.cells, " | ") + " |\n")
+	w.Out.WriteString("| " + strings.Join(w.cells, " | ") + " |\n")
 	if w.rows++; w.rows == 1 && w.depth == 1 {
-		w.out.WriteString(strings.Repeat("| --- ", len(w.cells)) + "|\n")
+		w.Out.WriteString(strings.Repeat("| --- ", len(w.cells)) + "|\n")
 	}
 	w.cells = nil
 }

@@ -304,7 +304,8 @@ func (m *machine) show(s str) {
 // add adds a letter, unless it is outside the page, hidden, or not a number.
 func (m *machine) add(l letter, known bool) {
 	inside := l.ex >= m.box[0] && l.x <= m.box[2] && l.y >= m.box[1] && l.y <= m.box[3]
-	sane := math.Abs(l.x) < 1e6 && math.Abs(l.y) < 1e6 && math.Abs(l.ex) < 1e6 && math.Abs(l.ey) < 1e6 && l.size < 1e5
+	sane := math.Abs(l.x) < 1e6 && math.Abs(l.y) < 1e6 &&
+		math.Abs(l.ex) < 1e6 && math.Abs(l.ey) < 1e6 && l.size < 1e5
 	if !inside || !sane {
 		return
 	}

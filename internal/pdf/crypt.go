@@ -84,7 +84,8 @@ func (f *File) openCrypt() error {
 		}
 		size := min(max(bits/8, 5), 16)
 		open, _ := f.resolve(d["EncryptMetadata"]).(bool)
-		c.key = key128(owner, user, uint32(permissions), id, size, r, r >= 4 && d["EncryptMetadata"] != nil && !open)
+		plainMetadata := r >= 4 && d["EncryptMetadata"] != nil && !open
+		c.key = key128(owner, user, uint32(permissions), id, size, r, plainMetadata)
 	}
 	if c.key == nil {
 		return ErrPassword

@@ -145,7 +145,8 @@ func cleanSlow(s string) string {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r' || r == 0xa0 || r == 0x2028 || r == 0x2029:
 			b.WriteByte(' ')
-		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0xd800 && r <= 0xf8ff || r >= 0xfffd && r <= 0xffff || r >= 0xf0000 ||
+		case r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0xd800 && r <= 0xf8ff ||
+			r >= 0xfffd && r <= 0xffff || r >= 0xf0000 ||
 			r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r == 0xfeff:
 		case r >= 0x2e80 && r <= 0x2fdf || r >= 0xfb00 && r <= 0xfdff || r >= 0xfe70 && r <= 0xfefe:
 			b.WriteString(compatible(r))
