@@ -44,13 +44,15 @@ func isMail(ext string, data []byte) bool {
 		(bytes.Contains(lower, []byte("\nmime-version:")) || bytes.Contains(lower, []byte("\nmessage-id:")))
 }
 
-// isMailbox reports whether a file has messages below each other.
+// isMailbox reports whether a file has messages below each other (RFC 4155): each begins with a line
+// "From ", which no header is.
 func isMailbox(ext string, data []byte) bool {
 	return bytes.HasPrefix(data, []byte("From ")) &&
 		(ext == ".mbox" || isMail("", data[min(len(data), bytes.IndexByte(data, '\n')+1):]))
 }
 
-// mail reads a message: its headers, its text and the list of what is attached.
+// mail reads a message (RFC 5322, MIME: RFC 2045 to 2047): its headers, its text and the list of what
+// is attached.
 func (r *reader) mail() error {
 	text, err := r.message(bytes.NewReader(r.data), 0)
 	if err != nil {
@@ -108,7 +110,8 @@ func (r *reader) message(src io.Reader, deep int) (string, error) {
 	return b.String(), r.ctx.Err()
 }
 
-// mailParts collects the parts of a message.
+// mailParts collects the parts of a message: texts in their order, pages as Markdown, and of all
+// others the names.
 type mailParts struct {
 	r        *reader
 	text     strings.Builder
@@ -174,6 +177,7 @@ func (p *mailParts) part(h textproto.MIMEHeader, src io.Reader, deep int) {
 	}
 }
 
+// orUnnamed returns a name for a list.
 func orUnnamed(name string) string {
 	if name == "" {
 		return "a file without a name"
@@ -203,7 +207,8 @@ func (p *mailParts) parts(kind, boundary string, src io.Reader, deep int) {
 	}
 }
 
-// inSet decodes text of a character set.
+// inSet decodes text of a character set by its name (as the Encoding Standard of WHATWG lists them).
+// What is unknown is taken for UTF-8, with marks in place of bytes that are none.
 func inSet(data []byte, set string) string {
 	if set != "" {
 		if src, err := charset.NewReaderLabel(set, bytes.NewReader(data)); err == nil {
@@ -222,7 +227,8 @@ func (b *base64Only) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	kept := 0
 	for _, c := range p[:n] {
-		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '=' {
+		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' ||
+			c == '+' || c == '/' || c == '=' {
 			p[kept] = c
 			kept++
 		}

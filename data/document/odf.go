@@ -14,7 +14,10 @@ import (
 // stand for all cells of a sheet.
 const maxCells = 1 << 20
 
-// odf reads an OpenDocument file (ISO 26300): a text, a workbook or a presentation.
+// odf reads an OpenDocument file (ISO/IEC 26300, OpenDocument 1.2 and 1.3): a text, a workbook or a
+// presentation. All of them have their content in content.xml, below office:body; an element of
+// the kind says what it is. Files that need a password say so in the manifest. What comes before a
+// fault in the XML is read.
 func (r *reader) odf(f *ooxml.File) error {
 	manifest, err := r.part(f, "META-INF/manifest.xml")
 	if err == nil && strings.Contains(string(manifest), "encryption-data") {
@@ -85,7 +88,9 @@ func newODF(r *reader) *odf {
 	return o
 }
 
-// An odfSheet is a sheet of a workbook.
+// An odfSheet is a sheet of a workbook. Equal rows and cells that follow each other are written
+// once with a number of repetitions (table:number-rows-repeated), also the million empty ones
+// below the last, so that rows are numbered by counting.
 type odfSheet struct {
 	name    string
 	hidden  bool
@@ -97,12 +102,15 @@ type odfSheet struct {
 	hiddens [][2]int
 }
 
-// An odfCell is the cell that is being read.
+// An odfCell is the cell that is being read. value is the one that the file computed with, such as
+// 2024-03-01 or 0.5, where the text in the cell is as a locale shows it (1. März, 50 %).
 type odfCell struct {
 	repeat         int
 	value, formula string
 }
 
+// inside reports whether an element with the local name is open. Namespaces are not compared: no
+// two elements that matter here have the same local name.
 func (o *odf) inside(name string) bool {
 	for _, e := range o.open {
 		if e == name {
@@ -121,6 +129,9 @@ func repeated(e xml.StartElement, name string, most int) int {
 	return min(n, most)
 }
 
+// start takes in the beginning of an element. text:s stands for as many spaces as text:c says, since
+// those in the XML collapse; text:soft-page-break is where the program that saved the file broke the
+// page; deletions that are tracked, forms and settings are left out.
 func (o *odf) start(e xml.StartElement) {
 	name := e.Name.Local
 	o.open = append(o.open, name)
@@ -214,6 +225,7 @@ func (o *odf) startTable(name string, e xml.StartElement) {
 	}
 }
 
+// end takes in the end of an element, which closes what start opened.
 func (o *odf) end(name string) {
 	depth := len(o.open)
 	if depth > 0 {
@@ -272,6 +284,9 @@ func (o *odf) endParagraph(heading bool) {
 	}
 }
 
+// endCell adds the cell to its row. A formula without a value, as programs write that cannot
+// compute, is shown as such: "of:=[.A1]+[.B1:.B9]" becomes =A1+B1:B9 (OpenFormula, the second part of
+// the standard).
 func (o *odf) endCell() {
 	text := strings.Join(o.content, " ")
 	o.content = nil
@@ -302,6 +317,8 @@ func (o *odf) endCell() {
 	}
 }
 
+// endRow adds the row to its table or sheet. Empty cells at its end are left out, and so are empty
+// rows. Of the rows beyond sheetRows, which are not shown, one is kept to count formulas.
 func (o *odf) endRow() {
 	if o.kind != "spreadsheet" {
 		if len(o.cells) > 0 {
@@ -339,6 +356,7 @@ func (o *odf) endRow() {
 	s.row = ooxml.Row{}
 }
 
+// text takes in characters. Only those in paragraphs and headings are text of the document.
 func (o *odf) text(s []byte) {
 	if o.skipped > 0 || len(o.open) == 0 {
 		return
@@ -366,7 +384,7 @@ func (o *odf) turn() {
 	}
 }
 
-// book adds the sheets.
+// book adds the sheets of a workbook as those of an XLSX are added, hidden ones with a mark.
 func (o *odf) book() error {
 	names := make([]string, len(o.sheets))
 	for i, s := range o.sheets {

@@ -18,7 +18,8 @@ func errPassword(what, program string) error {
 	return fmt.Errorf("%s is encrypted with a password: open it in %s and save it without one", what, program)
 }
 
-// ole reads an Office file from before 2007, or a message of Outlook.
+// ole reads an Office file from before 2007, or a message of Outlook: a compound file ([MS-CFB]),
+// which is told by the streams in it. Office files of today are encrypted in one, too.
 func (r *reader) ole() error {
 	f, err := ole.Open(r.data)
 	if err != nil {
@@ -52,8 +53,8 @@ func (r *reader) ole() error {
 	for _, e := range f.Root.Children {
 		names = append(names, e.Name)
 	}
-	return fmt.Errorf("a compound file of an unknown program (it has %s): convert it with the program that wrote "+
-		"it, or with LibreOffice (libreoffice --headless --convert-to pdf)",
+	return fmt.Errorf("a compound file of an unknown program (it has %s): convert it with the program that "+
+		"wrote it, or with LibreOffice (libreoffice --headless --convert-to pdf)",
 		strings.Join(names[:min(len(names), 8)], ", "))
 }
 
@@ -66,8 +67,11 @@ func utf16LE(b []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// doc97 reads a document of Word 97 to 2003 ([MS-DOC]): the pieces of its text, in
-// order.
+// doc97 reads a document of Word 97 to 2003 ([MS-DOC]): the pieces of its text, in order. main
+// begins with the Fib (2.5.1): nFib, the version, at 2; at 10 flags, of which 0x100 says that it is
+// encrypted and 0x200 which of two streams has the tables; at 0x4C counts of characters; and at
+// 0x1A2 where the Clx is, with the table of pieces. What a document deletes stays in the stream
+// and is in no piece.
 func (r *reader) doc97(main []byte, stream func(...string) []byte) error {
 	const word97 = 193 // nFib of Word 97
 	le := binary.LittleEndian
@@ -122,8 +126,11 @@ func (r *reader) doc97(main []byte, stream func(...string) []byte) error {
 	return nil
 }
 
-// pieces joins the pieces of a text by the table of pieces in a Clx ([MS-DOC] 2.9.38).
-// Each is in UTF-16, or in bytes of Windows-1252.
+// pieces joins the pieces of a text by the table of pieces in a Clx ([MS-DOC] 2.9.38): after any
+// number of properties (1, a size of two bytes) a 2, a size of four bytes and a PlcPcd (2.8.35): n+1
+// positions of characters and n descriptors of eight bytes. Bytes 2 to 5 of one say where the piece
+// is in the stream (FcCompressed, 2.9.73): with bit 30, at half of that and in bytes of
+// Windows-1252, else in UTF-16.
 func pieces(main, clx []byte) (string, error) {
 	le := binary.LittleEndian
 	for len(clx) >= 5 && clx[0] == 1 { // properties
@@ -160,8 +167,10 @@ func pieces(main, clx []byte) (string, error) {
 	return b.String(), nil
 }
 
-// wordText writes the text of Word with its marks as plain text: of fields the
-// results, of tables the cells with bars.
+// wordText writes the text of Word with its marks as plain text: of fields the results, of tables
+// the cells with bars. A field is 0x13, its instruction, 0x14, its result, 0x15, and may be nested
+// ([MS-DOC] 2.8.25); 0x07 ends a cell, and, where the next follows at once, a row; 0x0B is a line
+// break, 0x0C a page break, 0x1E a hyphen that does not break.
 func wordText(s string) string {
 	var b strings.Builder
 	var instructions []bool // open fields: whether their instruction is read
@@ -234,6 +243,10 @@ type ppt struct {
 	notes     []string
 }
 
+// records reads records ([MS-PPT] 2.3.1): four bits of a version, of which 15 says that the record
+// contains others, an instance, a kind and a size. Texts are TextCharsAtom (0x0FA0, UTF-16) and
+// TextBytesAtom (0x0FA8, whose higher bytes are 0). What masters (0x03F8) have on every slide is
+// left out. 0x2F14 is CryptSession10Container: all else is encrypted.
 func (p *ppt) records(data []byte, deep int) {
 	le := binary.LittleEndian
 	for len(data) >= 8 && p.r.ctx.Err() == nil {
@@ -264,6 +277,7 @@ func (p *ppt) records(data []byte, deep int) {
 	}
 }
 
+// write adds a text. In PowerPoint \r ends a paragraph and \v a line.
 func (p *ppt) write(s string) {
 	s = strings.NewReplacer("\r", "\n", "\v", "\n", "\x00", "").Replace(s)
 	if s != "*" { // the place of a number or a date
@@ -292,7 +306,9 @@ func (r *reader) msg(root *ole.Entry) error {
 	return r.ctx.Err()
 }
 
-// property returns a property of text: in UTF-16, or in bytes of Windows-1252.
+// property returns a property of text by its number ([MS-OXPROPS]), which is a stream whose name
+// ends with the kind: 001F in UTF-16, or 001E in bytes, which are taken for Windows-1252 (the
+// message's own code page is not read). "" if there is none.
 func property(at *ole.Entry, id string) string {
 	if e := at.Find("__substg1.0_" + id + "001F"); e != nil {
 		data, _ := e.Bytes()
@@ -305,7 +321,12 @@ func property(at *ole.Entry, id string) string {
 	return ""
 }
 
-// outlook returns the text of a message.
+// outlook returns the text of a message: headers, the plain text or else the page, and what is
+// attached. A message that is attached is read as well, down to maxMailDepth. The properties are
+// the sender's name (0C1A) and addresses (5D01, 0C1F, which may be an internal one of Exchange
+// without an @), To (0E04), Cc (0E03), Subject (0037), the headers of the transport (007D), the
+// text (1000), the page (1013), packed RTF (1009), and of attachments the names (3707, short 3704)
+// and the data (3701).
 func (r *reader) outlook(at *ole.Entry, deep int) string {
 	var b strings.Builder
 	from := property(at, "0C1A")
@@ -364,7 +385,7 @@ func (r *reader) outlook(at *ole.Entry, deep int) string {
 	return b.String()
 }
 
-// headerDate returns the date in the headers of a message.
+// headerDate returns the date in the headers of a message, or "", as in one that was never sent.
 func headerDate(headers string) string {
 	for line := range strings.Lines(headers) {
 		if v, ok := strings.CutPrefix(line, "Date:"); ok {

@@ -45,7 +45,8 @@ func decode(page int, b []byte) string {
 // maxGroups is how many groups of RTF may be open.
 const maxGroups = 1000
 
-// An rtfGroup is what ends with a group.
+// An rtfGroup is what ends with a group: braces restore all properties of characters, so that
+// a word that is set to be hidden ends at its brace.
 type rtfGroup struct {
 	skip bool // a destination that is no text
 	hide bool // hidden text
@@ -54,7 +55,10 @@ type rtfGroup struct {
 	note bool // a footnote
 }
 
-// An rtf is the state of reading RTF (version 1.9.1).
+// An rtf is the state of reading RTF (version 1.9.1 of Microsoft's specification). A file is
+// ASCII: groups in braces, control words after a backslash with a number and a space, and text.
+// What the text's bytes mean depends on the font that is set, so they are collected and decoded
+// when something may change that.
 type rtf struct {
 	data    []byte
 	pos     int
@@ -71,17 +75,21 @@ type rtf struct {
 
 	out      []byte // of the page
 	row      []string
-	rowAt    int // where the cell begins in out; -1 if that is not known
-	pages    []string
+	rowAt    int      // where the cell begins in out; -1 if that is not known
+	pages    []string // that have ended
 	pictures int
 }
 
-// rtfSkipped are the destinations that are no text of the document.
+// rtfSkipped are the destinations that are no text of the document: tables of fonts, colours
+// and styles, data of pictures and programs, the instructions of fields, of which the results
+// are text, and headers and footers, which would come between the lines.
 const rtfSkipped = " colortbl stylesheet info filetbl listtable listoverridetable rsidtbl generator themedata " +
 	"colorschememapping datastore latentstyles xmlnstbl pntext pntxta pntxtb fldinst objdata object nonshppict " +
 	"header headerl headerr headerf footer footerl footerr footerf bkmkstart bkmkend atnid atnauthor atnref "
 
-// rtf reads Rich Text Format.
+// rtf reads Rich Text Format. It has no errors: readers of RTF pass over what they do not know,
+// and so a broken file gives what can be read of it. Pages end at \page only: the format does
+// not say where a printer would break.
 func (r *reader) rtf() error {
 	p := &rtf{data: r.data, group: rtfGroup{uc: 1}, codes: 1252, fonts: make(map[int]int), rowAt: -1}
 	for p.pos < len(p.data) {
@@ -106,7 +114,7 @@ func (r *reader) rtf() error {
 	return nil
 }
 
-// next reads a brace, a control word or a byte.
+// next reads a brace, a control word or a byte. Line ends of the file mean nothing.
 func (p *rtf) next() {
 	c := p.data[p.pos]
 	p.pos++
@@ -136,7 +144,7 @@ func (p *rtf) next() {
 	}
 }
 
-// byte adds a byte of text.
+// byte adds a byte of text, unless it stands in place of a Unicode character before it.
 func (p *rtf) byte(c byte) {
 	switch {
 	case p.skip > 0:
@@ -168,7 +176,8 @@ func (p *rtf) write(s string) {
 	}
 }
 
-// control reads what follows a backslash.
+// control reads what follows a backslash: a word of letters, a number with a sign, and one
+// space, which belongs to it; or a symbol of one character.
 func (p *rtf) control() {
 	if p.pos >= len(p.data) {
 		return
@@ -199,7 +208,8 @@ func (p *rtf) control() {
 	p.word(word, n, err == nil)
 }
 
-// symbol reads a control symbol.
+// symbol reads a control symbol. \'hh is a byte of text; \* says that a reader which does not
+// know the destination that follows leaves it out.
 func (p *rtf) symbol(c byte) {
 	switch c {
 	case '\'':
@@ -228,7 +238,9 @@ var rtfTexts = map[string]string{
 	"lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "emspace": " ", "enspace": " ",
 }
 
-// word reads a control word with its number, if it has one.
+// word reads a control word with its number, if it has one. Words that are not here concern how
+// text looks. Of shapes (\shpinst) and pictures with a fallback (\shppict) the text is read,
+// although they stand after \*.
 func (p *rtf) word(word string, n int, numbered bool) {
 	star := p.star
 	p.star = false
@@ -298,7 +310,9 @@ func (p *rtf) word(word string, n int, numbered bool) {
 	}
 }
 
-// unicode writes a character that is given by its number, of 16 bits with a sign.
+// unicode writes a character that is given by its number, of 16 bits with a sign. Beyond 16 bits
+// there are two, one after another. After each come as many characters as \uc says (one, if it
+// says nothing) for readers that know no Unicode; they are left out.
 func (p *rtf) unicode(r rune) {
 	p.flush()
 	p.skip = p.group.uc
@@ -321,7 +335,8 @@ func (p *rtf) unicode(r rune) {
 	p.write(string(r))
 }
 
-// cell ends a cell of a table: what was written since the last one.
+// cell ends a cell of a table: what was written since the last one. A row begins at \trowd, or,
+// where a program leaves that out, with the line.
 func (p *rtf) cell() {
 	if !p.visible() {
 		return
@@ -335,6 +350,7 @@ func (p *rtf) cell() {
 	p.out = p.out[:p.rowAt]
 }
 
+// endRow writes the row of a table that is open, if there is one.
 func (p *rtf) endRow() {
 	if len(p.row) > 0 {
 		p.out = append(p.out, barRow(p.row)...)

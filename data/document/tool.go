@@ -44,7 +44,7 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 		Pages  string `json:"pages"`
 		Offset int    `json:"offset"`
 	}
-	return openmanus.Func(spec, func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
+	run := func(ctx context.Context, call openmanus.Call, in input) (openmanus.Result, error) {
 		name, err := workspace.Name(ws.Dir(), in.Path)
 		if err != nil {
 			return openmanus.Result{}, err
@@ -66,7 +66,8 @@ func NewTool(ws workspace.Workspace) openmanus.Tool {
 			return openmanus.Result{}, err
 		}
 		return result(name, d, in.Pages, next), nil
-	})
+	}
+	return openmanus.Func(spec, run)
 }
 
 // selection parses 3, 2-5 and 7-.

@@ -11,7 +11,10 @@ import (
 	"github.com/openmanus-go/openmanus/internal/ooxml"
 )
 
-// An xls is a workbook of Excel 5 to 2003 (BIFF5 and BIFF8, [MS-XLS]).
+// An xls is a workbook of Excel 5 to 2003 (BIFF5 and BIFF8, [MS-XLS]): a stream of records, first
+// those that all sheets share, up to an end, and then those of each sheet, whose place the first
+// ones give. BIFF5, of Excel 5 and 95, has texts in a code page, where BIFF8 has UTF-16 or its lower
+// bytes.
 type xls struct {
 	r       *reader
 	data    []byte
@@ -49,7 +52,7 @@ func (b *biff) next() (kind int, body []byte, ok bool) {
 	return kind, body, true
 }
 
-// Kinds of records.
+// Kinds of records ([MS-XLS] 2.3), and limits of what is read.
 const (
 	recFormula, recEOF, recDateMode, recContinue     = 0x06, 0x0A, 0x22, 0x3C
 	recFilePass, recCodePage, recColInfo, recSheet   = 0x2F, 0x42, 0x7D, 0x85
@@ -60,11 +63,14 @@ const (
 	lastRowOfXLS, lastColumnOfXLS                    = 65536, 256
 )
 
-// xls reads the sheets of a workbook.
+// xls reads the sheets of a workbook as those of an XLSX are read. A sheet that is broken becomes
+// a note, and the others are read.
 func (r *reader) xls(data []byte) error {
 	x := &xls{
 		r: r, data: data, codes: 1252, formats: make(map[int]string),
-		epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC), // day 1 is the last of 1899, and 1900 counts as a leap year
+		// Day 1 is the first of 1900, and a 29 February 1900 is counted that never was: so it
+		// comes out right from March 1900 on.
+		epoch: time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC),
 	}
 	sheets, err := x.globals()
 	if err != nil {
@@ -99,7 +105,10 @@ func (r *reader) xls(data []byte) error {
 	return r.ctx.Err()
 }
 
-// globals reads what all sheets share, and the list of them.
+// globals reads what all sheets share, and the list of them: the code page, formats and styles of
+// numbers, which say what is a date, the table of texts, and where days are counted from (1900, or
+// 1904 on the Macintosh of old). FilePass says that all that follows is encrypted. Charts and macros
+// are sheets of another kind and left out.
 func (x *xls) globals() (sheets []xlsSheet, err error) {
 	b := &biff{data: x.data}
 	kind, body, ok := b.next()
@@ -140,7 +149,7 @@ func (x *xls) globals() (sheets []xlsSheet, err error) {
 	}
 }
 
-// text reads a text whose length has two bytes if wide is set, else one.
+// text reads a text whose length, in characters, has two bytes if wide is set, else one.
 func (x *xls) text(b []byte, wide bool) string {
 	if !wide {
 		return x.text8(b)
@@ -160,7 +169,9 @@ func (x *xls) text8(b []byte) string {
 	return x.chars(b[1:], int(b[0]))
 }
 
-// chars reads n characters; in BIFF8 a byte before says how they are stored.
+// chars reads n characters; in BIFF8 a byte before says how they are stored (XLUnicodeRichExtendedString,
+// [MS-XLS] 2.5.293): bit 0 in two bytes each, bit 3 with runs of formats, bit 2 with phonetic text, whose
+// sizes come before the characters and themselves after.
 func (x *xls) chars(b []byte, n int) string {
 	if !x.biff8 {
 		return decode(x.codes, b[:min(n, len(b))])
@@ -414,7 +425,8 @@ func (s *xlsRows) formulaText(d []byte) {
 	s.text[0] = -1
 }
 
-// rk decodes a number of 30 bits ([MS-XLS] 2.5.217).
+// rk decodes a number of 30 bits ([MS-XLS] 2.5.217): the upper half of a float64, or, with bit 1, an
+// integer; with bit 0 it is divided by 100.
 func rk(v uint32) float64 {
 	n := math.Float64frombits(uint64(v&^3) << 32)
 	if v&2 != 0 {
@@ -440,7 +452,8 @@ func boolErr(v byte, isError bool) string {
 	return text
 }
 
-// number writes a number as its style shows it: as a date, a time or a number.
+// number writes a number as its style shows it: as a date, a time or a number. A style that is not
+// there, in a broken file, is the general one.
 func (x *xls) number(n float64, style int) string {
 	format := 0
 	if style < len(x.styles) {

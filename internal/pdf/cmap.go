@@ -12,7 +12,8 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// maxMapped is how many codes a CMap may map.
+// maxMapped is how many codes a CMap may map: there are 65,536 of two bytes, and a map of those
+// of four is made to keep a reader busy.
 const maxMapped = 1 << 18
 
 // A cmap is a CMap (section 9.7.5): how strings divide into codes, and what the
@@ -34,6 +35,8 @@ type codespace struct {
 	lo, hi uint32
 }
 
+// has reports whether each byte of the code is in the range of its place: a range of codes is
+// a box and not an interval (section 9.7.6.2).
 func (c codespace) has(code uint32) bool {
 	for i := range c.n {
 		shift := 8 * i
@@ -44,7 +47,8 @@ func (c codespace) has(code uint32) bool {
 	return true
 }
 
-// next divides the first code, of n bytes, from a string that is not empty.
+// next divides the first code, of n bytes, from a string that is not empty. A code that is in no
+// range has as many bytes as those of the first range, so that reading goes on behind it.
 func (c *cmap) next(s str) (code uint32, n int) {
 	for n = 1; n <= 4 && n <= len(s); n++ {
 		code = code<<8 | uint32(s[n-1])
@@ -130,7 +134,10 @@ func (c *cmap) text(code uint32, n int) string {
 	return ""
 }
 
-// parseCMap reads a CMap. use returns the one that it extends by its name.
+// parseCMap reads a CMap (section 9.7.5.4, and 9.10.3 for ToUnicode; Adobe Technical Note 5014).
+// use, which may be nil, returns the one that it extends by its name. A CMap is a PostScript
+// program, of which all programs write the same few forms: the operands between "beginbfchar"
+// and "endbfchar" are read as a list, and the counts before are not believed.
 func parseCMap(data []byte, use func(name) *cmap) *cmap {
 	c := &cmap{texts: make(map[uint32]string)}
 	l := lexer{data: data}
@@ -211,7 +218,8 @@ func code(o object) (code uint32, n int) {
 	return code, min(len(s), 4)
 }
 
-// target returns the text that a code is mapped to.
+// target returns the text that a code is mapped to: UTF-16, which may be several characters, or
+// the name of a glyph.
 func target(o object) string {
 	switch v := o.(type) {
 	case str:
@@ -249,8 +257,9 @@ func (c *cmap) mapCID(code uint32, cid int) {
 	}
 }
 
-// bfRange maps a range of codes to texts: those of an array, or one that counts up
-// in its last unit.
+// bfRange maps a range of codes to texts: those of an array, or one that counts up in its last
+// character. The specification lets only the last byte count, so that no range crosses 0xFF;
+// programs write longer ones and mean them.
 func (c *cmap) bfRange(from, to, dest object) {
 	lo, _ := code(from)
 	hi, _ := code(to)

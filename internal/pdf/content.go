@@ -6,6 +6,12 @@ import (
 	"math"
 )
 
+// A page is a program: content streams with operators after their operands (section
+// 7.8.2), of which those matter here that place text. Shapes, colours and clipping are
+// passed over, so text that something covers is read, too.
+
+// Limits of a page. A real one has some ten thousand operators and letters; what has more
+// was made to keep a reader busy.
 const (
 	maxOperators = 4 << 20 // of a page
 	maxLetters   = 400_000 // of a page
@@ -36,6 +42,7 @@ func (m matrix) point(x, y float64) (float64, float64) {
 // A letter is what one code shows: mostly one character, a ligature's several, or
 // all that a span of marked content replaces.
 type letter struct {
+	// text is what it means by its font, or by ActualText. Layout cleans it.
 	text   string
 	x, y   float64 // where it begins, on the base line
 	ex, ey float64 // where it ends
@@ -46,6 +53,8 @@ type letter struct {
 
 // A state is the graphics state, as far as text depends on it (section 8.4 and 9.3).
 type state struct {
+	// ctm leads from user space to the page; the others are the parameters of table 104:
+	// Tc and Tw in units of text space, Tz as a factor.
 	ctm                              matrix
 	font                             *font
 	size, char, word, scale, leading float64
@@ -62,9 +71,11 @@ type marked struct {
 
 // A machine runs content streams and collects their letters.
 type machine struct {
-	f         *File
-	state     state
-	saved     []state
+	f     *File
+	state state
+	saved []state
+	// Text space leads to user space by tm, which each glyph moves on. line is what it was
+	// at the beginning of the line, from which Td and T* go on (section 9.4.2).
 	tm, line  matrix // of the text, and of its line
 	marks     []marked
 	letters   []letter
@@ -79,7 +90,10 @@ type machine struct {
 // errLimit is the error for a page that has too much.
 var errLimit = errors.New("it has more on it than is read")
 
-// run runs a content stream with its resources.
+// run runs a content stream with its resources. deep counts the forms around it. What is
+// broken is passed over, as viewers do: an operator without its operands does nothing, and
+// graphics states that the stream leaves open are closed. The error says that the page has
+// too much, or that the context has ended; the letters until then are there.
 func (m *machine) run(data []byte, resources dict, deep int) error {
 	l := &lexer{data: data}
 	base, saved := len(m.saved), m.state
@@ -114,8 +128,9 @@ func (m *machine) run(data []byte, resources dict, deep int) error {
 	return nil
 }
 
-// skipImage moves past an image in the content: to an EI between spaces that text
-// follows.
+// skipImage moves past an image in the content (section 8.9.7): to an EI between spaces
+// that text follows. The bytes of an image have no length and may contain EI by chance, and
+// what follows a real one is operators, which are plain text.
 func skipImage(l *lexer) {
 	i := bytes.Index(l.data[l.pos:], []byte("ID"))
 	if i < 0 {
@@ -165,7 +180,8 @@ func floats(args []object, n int) (all [6]float64, ok bool) {
 	return all, true
 }
 
-// operator runs one operator.
+// operator runs one operator (annex A lists all). Those that are not here have no
+// influence on text.
 func (m *machine) operator(k keyword, args []object, resources dict, deep int) error {
 	s := &m.state
 	number := func() float64 {
@@ -261,7 +277,8 @@ func (m *machine) nextLine(x, y float64) {
 	m.tm = m.line
 }
 
-// move moves along the line.
+// move moves along the line by a length in text space, which horizontal scaling stretches
+// (section 9.4.4). Vertical writing moves down, and is not scaled.
 func (m *machine) move(by float64) {
 	x, y := by*m.state.scale, 0.0
 	if f := m.state.font; f != nil && f.composite && f.encoding.vertical {
@@ -270,7 +287,9 @@ func (m *machine) move(by float64) {
 	m.tm = matrix{1, 0, 0, 1, x, y}.mul(m.tm)
 }
 
-// show shows a string.
+// show shows a string. Each glyph moves on by its width, the spacing between characters,
+// and between words if it is the code 32 of one byte (section 9.3.3). A letter's size is
+// that of its font in the direction up, so that a page in any unit is laid out alike.
 func (m *machine) show(s str) {
 	st := &m.state
 	if st.font == nil {
@@ -301,7 +320,9 @@ func (m *machine) show(s str) {
 	})
 }
 
-// add adds a letter, unless it is outside the page, hidden, or not a number.
+// add adds a letter, unless it is outside the page, hidden, or not a number: matrices of
+// broken files grow without limit. A code without a meaning stays as a gap, so that the
+// words on its sides do not grow together, unless ActualText says what stands there.
 func (m *machine) add(l letter, known bool) {
 	inside := l.ex >= m.box[0] && l.x <= m.box[2] && l.y >= m.box[1] && l.y <= m.box[3]
 	sane := math.Abs(l.x) < 1e6 && math.Abs(l.y) < 1e6 &&
@@ -326,7 +347,9 @@ func (m *machine) add(l letter, known bool) {
 	}
 }
 
-// do shows a form, and counts a picture.
+// do shows a form, and counts a picture (sections 8.8 and 8.10). A form that has no
+// resources of its own uses those of the page, as before PDF 1.2. maxForms ends forms that
+// show themselves.
 func (m *machine) do(o object, resources dict, deep int) error {
 	x, ok := m.f.resolve(o).(*stream)
 	if !ok {
@@ -364,7 +387,8 @@ func (m *machine) do(o object, resources dict, deep int) error {
 	return nil
 }
 
-// open begins a sequence of marked content.
+// open begins a sequence of marked content, whose properties stand in the stream or by a
+// name in the resources (section 14.6.2). BMC has none.
 func (m *machine) open(args []object, resources dict) {
 	k := marked{first: len(m.letters)}
 	if len(args) >= 2 {
@@ -388,8 +412,9 @@ func (m *machine) open(args []object, resources dict) {
 	}
 }
 
-// close ends a sequence of marked content: a text that is given for it stands in
-// place of its letters.
+// close ends a sequence of marked content: a text that is given for it (ActualText, section
+// 14.9.4) stands in place of its letters, over all of their width. Chromium and LaTeX write
+// ligatures, hyphens and words with accents so.
 func (m *machine) close() {
 	n := len(m.marks)
 	if n == 0 {
@@ -437,7 +462,9 @@ func (m *machine) isOff(o object) bool {
 	return off > 0 && off == len(groups)
 }
 
-// textString decodes a text string (section 7.9.2.2).
+// textString decodes a text string (section 7.9.2.2): UTF-16 or, since PDF 2.0, UTF-8 after
+// a mark, and else PDFDocEncoding, for which WinAnsiEncoding stands: they differ in signs
+// that texts for readers hardly have.
 func textString(s str) string {
 	switch {
 	case len(s) >= 2 && s[0] == 0xfe && s[1] == 0xff:

@@ -16,8 +16,8 @@ import (
 // (section 7.6; ISO 32000-2 for version 5).
 type crypt struct {
 	key              []byte
-	strings, streams method
-	filters          map[name]method
+	strings, streams method          // how those of the file are encrypted
+	filters          map[name]method // by the name that a stream's Crypt filter gives
 }
 
 // A method is how bytes are encrypted.
@@ -30,12 +30,17 @@ const (
 	aesOne               // AES-CBC with the key of the file
 )
 
-// padding fills up passwords.
+// padding fills up passwords to 32 bytes (algorithm 2, step a). It is all of the empty one.
 var padding = []byte("\x28\xBF\x4E\x5E\x4E\x75\x8A\x41\x64\x00\x4E\x56\xFF\xFA\x01\x08" +
 	"\x2E\x2E\x00\xB6\xD0\x68\x3E\x80\x2F\x0C\xA9\xFE\x64\x53\x69\x7A")
 
-// openCrypt computes the key for the empty password. The error is [ErrPassword] if
-// that is not the password.
+// openCrypt computes the key for the empty password, with which files open that only forbid
+// printing or copying: they show their text to everybody. The error is [ErrPassword] if that
+// is not the password. No other is ever tried.
+//
+// V says how keys are made (table 20): 1 and 2 with RC4, 4 with crypt filters, 5 with AES of
+// 256 bits (ISO 32000-2, and the revision 5 that Adobe published before). 3 was never
+// published.
 func (f *File) openCrypt() error {
 	d := f.dict(f.trailer["Encrypt"])
 	if filter := f.name(d["Filter"]); d == nil || filter != "Standard" {
@@ -94,8 +99,10 @@ func (f *File) openCrypt() error {
 	return nil
 }
 
-// key128 computes the key by algorithm 2 and checks it by 4 and 5; it is nil if the
-// password is not the empty one.
+// key128 computes the key by algorithm 2 of section 7.6.3.3, from the entries O, U and P and
+// the file's identifier, and checks it against U by algorithms 4 and 5; it is nil if the
+// password is not the empty one. size is in bytes. Revision 2 has keys of 40 bits; from 3 on
+// the sum is repeated fifty times and the check made of 20 rounds.
 func key128(owner, user []byte, permissions uint32, id []byte, size, r int, openMetadata bool) []byte {
 	h := md5.New()
 	h.Write(padding)
@@ -143,8 +150,9 @@ func streamCipher(key, dst, src []byte) {
 	}
 }
 
-// key256 computes the key of version 5 by algorithm 2.A; it is nil if the password
-// is not the empty one.
+// key256 computes the key of version 5 by algorithm 2.A of ISO 32000-2; it is nil if the
+// password is not the empty one. user is U: 32 bytes of a hash, 8 of salt for the check, 8 of
+// salt for the key. encrypted is UE, the file's key under that hash.
 func key256(user, encrypted []byte, r int) []byte {
 	if len(user) < 48 || len(encrypted) < 32 {
 		return nil
@@ -168,7 +176,10 @@ func key256(user, encrypted []byte, r int) []byte {
 	return key
 }
 
-// hash6 is algorithm 2.B for the empty password.
+// hash6 is algorithm 2.B of ISO 32000-2 for the empty password: at least 64 rounds of AES-128
+// over 64 copies of the hash, whose first 16 bytes, taken as a number modulo 3, choose the
+// next hash. The sum of bytes has the same remainder, since 256 modulo 3 is 1. It ends when
+// the last byte is not larger than the number of the round less 32.
 func hash6(salt []byte) []byte {
 	sum := sha256.Sum256(salt)
 	k := sum[:]
@@ -200,7 +211,8 @@ func hash6(salt []byte) []byte {
 	}
 }
 
-// streamMethod returns how a stream is encrypted: it may name a filter of its own.
+// streamMethod returns how a stream is encrypted: it may name a filter of its own (section
+// 7.6.5), such as Identity for metadata that programs read without a password.
 func (c *crypt) streamMethod(f *File, d dict) method {
 	for i, o := range f.list(d, "Filter") {
 		if o != name("Crypt") {
@@ -218,8 +230,10 @@ func (c *crypt) streamMethod(f *File, d dict) method {
 	return c.streams
 }
 
-// decrypt returns the plain bytes of a string or a stream of an object. It does not
-// change data.
+// decrypt returns the plain bytes of a string or a stream of an object (algorithm 1, section
+// 7.6.2): the object's numbers are part of the key, but for AES of 256 bits. AES has its
+// initial vector in front, and up to 16 bytes of padding at the end; padding that is broken
+// is left as it is. It does not change data.
 func (c *crypt) decrypt(m method, num, gen int, data []byte) []byte {
 	if m == plain || len(data) == 0 {
 		return data

@@ -30,6 +30,7 @@ func table(file string) (lines []string) {
 	return lines
 }
 
+// glyphTexts is what the names of glyphs mean (the Adobe Glyph List).
 var glyphTexts = sync.OnceValue(func() map[string]string {
 	texts := make(map[string]string, 4400)
 	for _, line := range table("glyphs.txt") {
@@ -73,6 +74,8 @@ func texText(glyph string) string {
 	return ""
 }
 
+// encodings are the encodings of simple fonts by the names that files give them: for each code
+// the name of a glyph, or "".
 var encodings = sync.OnceValue(func() map[name]*[256]string {
 	all := make(map[name]*[256]string)
 	for _, line := range table("encodings.txt") {
@@ -88,6 +91,8 @@ var encodings = sync.OnceValue(func() map[name]*[256]string {
 	return all
 })
 
+// standardWidths are the widths of the 14 standard fonts in thousandths of an em, by the names
+// of fonts and glyphs. Those of Courier are all 600 and not in the table.
 var standardWidths = sync.OnceValue(func() map[string]map[string]float64 {
 	all := make(map[string]map[string]float64)
 	for _, line := range table("widths.txt") {
@@ -101,8 +106,10 @@ var standardWidths = sync.OnceValue(func() map[string]map[string]float64 {
 	return all
 })
 
-// standardFont returns the widths of the standard font that a font's name stands
-// for, by the names of glyphs. They are a guess for a font that is like none.
+// standardFont returns the widths of the standard font that a font's name stands for, by the
+// names of glyphs; nil for fonts of which all letters are equally wide. They are a guess for a
+// font that is like none. Six letters and a plus before the name say that it is a part of a font
+// (section 9.6.4).
 func standardFont(base string) map[string]float64 {
 	if i := strings.IndexByte(base, '+'); i == 6 {
 		base = base[7:]
@@ -155,8 +162,9 @@ func hexText(codes ...string) string {
 	return b.String()
 }
 
-// glyphText returns what the name of a glyph means (by the specification of the
-// Adobe Glyph List), or "".
+// glyphText returns what the name of a glyph means, or "". By the specification of the Adobe
+// Glyph List, what follows a dot is a variant, underscores join the parts of a ligature, and
+// uni with groups of four digits, or u with four to six, are code points.
 func glyphText(glyph string) string {
 	if t, ok := glyphTexts()[glyph]; ok {
 		return t

@@ -11,6 +11,7 @@ import (
 // ErrPassword is the error for a file that does not open without a password.
 var ErrPassword = errors.New("the PDF is encrypted with a password")
 
+// Limits of a file, far above what real ones have.
 const (
 	maxObjects = 8 << 20   // numbers of objects
 	maxBudget  = 256 << 20 // bytes that opening a file, or reading a page, may unpack
@@ -19,7 +20,8 @@ const (
 	maxObject  = 16 << 20  // bytes of an object without those of its stream
 )
 
-// A File is an open PDF. It is not safe for concurrent use.
+// A File is an open PDF. It is not safe for concurrent use. It keeps the data that it was
+// opened with; objects are read when they are needed, and kept until there are many.
 type File struct {
 	ctx     context.Context
 	data    []byte
@@ -36,7 +38,8 @@ type File struct {
 	mended  bool // whether the objects were found by their marks in the file
 }
 
-// An entry says where an object is: at an offset, or in an object stream.
+// An entry says where an object is: at an offset, or in an object stream. The zero entry is
+// an object that was deleted: a later section says so, and older ones do not count.
 type entry struct {
 	offset int
 	in     int // the object stream, if it is not 0; offset is the index in it
@@ -48,9 +51,11 @@ type packedObject struct {
 	object object
 }
 
-// Open opens a PDF in memory. Reading ends when ctx is done. The header may stand
-// after other bytes. If the cross-reference table is broken, the objects are found
-// by their marks.
+// Open opens a PDF in memory. Reading ends when ctx is done, also in later calls of the
+// file's methods. The header may stand after other bytes, from which offsets then count (as
+// Acrobat reads it: ISO 32000-1, annex H.3). If the cross-reference table is broken, or leads
+// to no page, the objects are found by their marks. data must not change as long as the file
+// is used. The error is [ErrPassword] for a file that does not open with the empty password.
 func Open(ctx context.Context, data []byte) (*File, error) {
 	if i := bytes.Index(data, []byte("%PDF-")); i > 0 {
 		data = data[i:]
@@ -105,8 +110,10 @@ func (f *File) ready() error {
 // NumPages returns the number of pages.
 func (f *File) NumPages() int { return len(f.pages) }
 
-// readXref reads the cross-reference sections from the last to the first (section
-// 7.5.4 and 7.5.8). What a later one says counts.
+// readXref reads the cross-reference sections from the last to the first (section 7.5.4 and
+// 7.5.8): each update of a file appends one, which names the one before as Prev. What a later
+// one says counts. A hybrid file also names a stream, XRefStm, which comes before Prev
+// (section 7.5.8.4).
 func (f *File) readXref() error {
 	tail := max(0, len(f.data)-2048)
 	i := bytes.LastIndex(f.data[tail:], []byte("startxref"))
@@ -148,7 +155,9 @@ func (f *File) readXref() error {
 	return nil
 }
 
-// section reads one cross-reference section and returns its trailer.
+// section reads one cross-reference section, a table or a stream, and returns its trailer. A
+// table has subsections: a first number and a count, and then for each object ten digits, five
+// digits and n (in use) or f (free). The widths are not relied on.
 func (f *File) section(at int) (dict, error) {
 	l := &lexer{data: f.data, pos: at}
 	o, _ := l.next()
@@ -205,7 +214,9 @@ func (f *File) know(num int, e entry) {
 	}
 }
 
-// xrefStream reads a cross-reference stream.
+// xrefStream reads a cross-reference stream (section 7.5.8.2): W has the widths of three
+// fields, Index pairs of first number and count. The first field is the kind (1 if it has no
+// width): 0 free, 1 at an offset, 2 in an object stream, whose number and index follow.
 func (f *File) xrefStream(s *stream) error {
 	data, err := f.decode(s)
 	if err != nil {
@@ -258,7 +269,10 @@ func (f *File) xrefStream(s *stream) error {
 	return nil
 }
 
-// mend finds the objects by their marks, as "12 0 obj". The last of a number counts.
+// mend finds the objects by their marks, as "12 0 obj", for files that were cut off, edited by
+// hand or damaged by a transfer as text. The last of a number counts, since updates are
+// appended. Object streams are unpacked for what no mark gives; the catalog is found by its
+// type if no trailer names it.
 func (f *File) mend() error {
 	f.reset()
 	f.mended = true
@@ -327,7 +341,8 @@ func (f *File) mend() error {
 	return f.ctx.Err()
 }
 
-// addTrailer takes what matters from a trailer that was found.
+// addTrailer takes what matters from a trailer that was found (table 15), the later over the
+// earlier.
 func (f *File) addTrailer(d dict) {
 	for _, k := range []name{"Root", "Encrypt", "ID"} {
 		if d[k] != nil {
@@ -374,7 +389,9 @@ func (f *File) resolve(o object) object {
 	return nil
 }
 
-// load returns an object by its number.
+// load returns an object by its number, or nil if it is missing, broken, or is being loaded
+// already: an object whose length is itself would never end. The generation in a reference is
+// not compared, since the number alone decides in files that were written correctly.
 func (f *File) load(num int) object {
 	if o, ok := f.cache[num]; ok {
 		return o
@@ -409,7 +426,9 @@ func (f *File) load(num int) object {
 	return o
 }
 
-// definition reads "1 0 obj … endobj". The number is -1 if there is none.
+// definition reads "1 0 obj … endobj" (section 7.3.10). The number is -1 if there is none. Its
+// strings are decrypted with c, and so is its stream, unless it is a cross-reference stream
+// (section 7.5.8.2). endobj is not looked for: some programs forget it.
 func (f *File) definition(l *lexer, c *crypt) (int, object) {
 	if f.parsed > maxParsed {
 		return -1, nil
@@ -457,8 +476,9 @@ func (f *File) definition(l *lexer, c *crypt) (int, object) {
 	return num, &stream{d, raw}
 }
 
-// streamBytes returns the bytes of a stream, whose keyword was just read: as many as
-// the dictionary says, if endstream follows, and else up to endstream.
+// streamBytes returns the bytes of a stream, whose keyword was just read: as many as the
+// dictionary says (section 7.3.8.2), if endstream follows, and else up to endstream. A wrong
+// Length is the most frequent fault in files. The data is that of the file, not a copy.
 func (f *File) streamBytes(l *lexer, d dict) []byte {
 	at := l.pos
 	if at < len(l.data) && l.data[at] == '\r' {
@@ -480,7 +500,10 @@ func (f *File) streamBytes(l *lexer, d dict) []byte {
 	return bytes.TrimRight(l.data[at:at+end], "\r\n")
 }
 
-// objectStream returns the objects of an object stream (section 7.5.7).
+// objectStream returns the objects of an object stream (section 7.5.7): N pairs of a number
+// and an offset, counted from First, where the objects stand without obj and endobj. Object
+// streams in object streams are forbidden and not followed; their strings are not encrypted
+// by themselves.
 func (f *File) objectStream(num int) []packedObject {
 	if all, ok := f.packed[num]; ok {
 		return all
@@ -522,6 +545,8 @@ func (f *File) objectStream(num int) []packedObject {
 	return all
 }
 
+// dict returns a dictionary, or that of a stream, to which o may be a reference. It is nil for
+// anything else, and reading a key of that gives nil: so chains of lookups need no checks.
 func (f *File) dict(o object) dict {
 	switch v := f.resolve(o).(type) {
 	case dict:
@@ -532,11 +557,13 @@ func (f *File) dict(o object) dict {
 	return nil
 }
 
+// array returns an array, to which o may be a reference, or nil.
 func (f *File) array(o object) array {
 	a, _ := f.resolve(o).(array)
 	return a
 }
 
+// name returns a name, to which o may be a reference, or "".
 func (f *File) name(o object) name {
 	n, _ := f.resolve(o).(name)
 	return n
@@ -556,8 +583,9 @@ func (f *File) number(o object) (n float64, ok bool) {
 // MaxPages is how many pages a file may have.
 const MaxPages = 100_000
 
-// readPages lists the pages: by the tree of the catalog (section 7.7.3), with what
-// they inherit.
+// readPages lists the pages: by the tree of the catalog (section 7.7.3), with the four entries
+// that they inherit (section 7.7.3.4) and their contents. A node is one with Kids, whatever its
+// Type says. Nodes in circles are visited once, and Count is not believed.
 func (f *File) readPages() error {
 	catalog := f.dict(f.trailer["Root"])
 	f.pages = nil

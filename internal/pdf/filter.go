@@ -14,13 +14,15 @@ import (
 	"github.com/openmanus-go/openmanus/internal/ctxio"
 )
 
-// maxStream is how many bytes a stream may unpack to.
+// maxStream is how many bytes a stream may unpack to. Deflate packs zeros 1,000 to 1, so a
+// small file could ask for all memory.
 const maxStream = 64 << 20
 
 // errTooMuch is the error for what unpacks to more than is allowed.
 var errTooMuch = fmt.Errorf("it unpacks to more than %d MiB", maxStream>>20)
 
-// errPicture is the error for streams that hold a picture.
+// errPicture is the error for streams that hold a picture: filters for JPEG, JPEG 2000, JBIG2
+// and fax, and whatever else is not known, have no text in them.
 var errPicture = errors.New("a picture")
 
 // decode applies the filters of a stream (section 7.4). Of a broken stream it
@@ -63,7 +65,8 @@ func (f *File) list(d dict, keys ...name) array {
 	return nil
 }
 
-// filter applies one filter.
+// filter applies one filter, by its name or the short one of inline images (table 6 and
+// table 94). Predictors belong to Flate and LZW alone.
 func (f *File) filter(filter name, data []byte, param dict) ([]byte, error) {
 	switch filter {
 	case "FlateDecode", "Fl":
@@ -109,7 +112,8 @@ func most(ctx context.Context, src io.Reader) ([]byte, error) {
 	return out, nil
 }
 
-// inflate unpacks data of the zlib format. Some programs write a broken header.
+// inflate unpacks data of the zlib format (RFC 1950). Some programs write a broken header, or
+// line ends before it; then what follows two bytes is taken for plain deflate (RFC 1951).
 func inflate(ctx context.Context, data []byte) ([]byte, error) {
 	data = bytes.TrimLeft(data, "\r\n")
 	if z, err := zlib.NewReader(bytes.NewReader(data)); err == nil {
@@ -121,7 +125,8 @@ func inflate(ctx context.Context, data []byte) ([]byte, error) {
 	return most(ctx, flate.NewReader(bytes.NewReader(data[2:])))
 }
 
-// unASCII85 decodes base 85 up to its end mark.
+// unASCII85 decodes base 85 up to its end mark ~> (section 7.4.3). After a fault it returns
+// what came before.
 func unASCII85(data []byte) []byte {
 	if i := bytes.Index(data, []byte("~")); i >= 0 {
 		data = data[:i]
@@ -131,7 +136,8 @@ func unASCII85(data []byte) []byte {
 	return out[:n]
 }
 
-// unRunLength unpacks the filter of section 7.4.5.
+// unRunLength unpacks the filter of section 7.4.5: a byte below 128 is followed by one more
+// bytes than it says, one above by a byte that is repeated 257 minus that often; 128 ends.
 func unRunLength(data []byte) ([]byte, error) {
 	var out []byte
 	for i := 0; i < len(data) && data[i] != 128; {
@@ -152,8 +158,11 @@ func unRunLength(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// unLZW unpacks the filter of section 7.4.4. The library's form changes the width
-// of codes one code later than PDF's usual form (EarlyChange 1) does.
+// unLZW unpacks the filter of section 7.4.4. The library's form changes the width of codes
+// one code later than PDF's usual form (EarlyChange 1) does, so that one is written out here:
+// 256 clears the table, 257 ends, and others stand for a sequence: an older one and a byte,
+// which is kept as such, so that the table stays small however long sequences become. A
+// broken code ends the data.
 func unLZW(ctx context.Context, data []byte, early bool) ([]byte, error) {
 	if !early {
 		return most(ctx, lzw.NewReader(bytes.NewReader(data), lzw.MSB, 8))
@@ -218,8 +227,10 @@ func unLZW(ctx context.Context, data []byte, early bool) ([]byte, error) {
 	return out, nil
 }
 
-// predict undoes a predictor (section 7.4.4.4): 2 is that of TIFF for bytes, 10 and
-// more are those of PNG.
+// predict undoes a predictor (section 7.4.4.4): 2 is that of TIFF for bytes, 10 and more are
+// those of PNG, of which each row names its own in its first byte, whatever Predictor says.
+// Cross-reference streams of nearly all programs have one. TIFF's for other sizes than bytes
+// is for pictures only.
 func (f *File) predict(data []byte, param dict) ([]byte, error) {
 	value := func(key name, otherwise int) int {
 		if n, ok := f.resolve(param[key]).(int); ok {
@@ -262,7 +273,9 @@ func (f *File) predict(data []byte, param dict) ([]byte, error) {
 	return out, nil
 }
 
-// unPNG undoes the filter of a row of PNG (RFC 2083, section 6).
+// unPNG undoes the filter of a row of PNG (RFC 2083, section 6), which adds to each byte the
+// one a pixel to the left, the one above, their mean, or the nearest of three. Unknown kinds
+// leave the row as it is.
 func unPNG(kind byte, row, above []byte, pixel int) {
 	for i := range row {
 		var left, corner byte

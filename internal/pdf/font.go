@@ -8,7 +8,13 @@ import (
 	"strings"
 )
 
-// A font says what codes mean and how wide they are (section 9.5 to 9.10).
+// A font says what codes mean and how wide they are (section 9.5 to 9.10). What its letters
+// look like does not matter, but for the font program's own tables where nothing else says
+// what a code means.
+//
+// A simple font has codes of one byte, whose glyphs have names. The codes of a composite font
+// (Type 0) have up to four bytes; its encoding, a CMap, makes CIDs of them, by which widths are
+// given. ToUnicode maps codes, in both kinds, and comes before all else (section 9.10.2).
 type font struct {
 	composite bool
 	encoding  *cmap             // of a composite font
@@ -29,7 +35,8 @@ type glyph struct {
 	space bool    // whether it is the code 32 of one byte, which word spacing widens
 }
 
-// each calls show with the glyphs of a string in order.
+// each calls show with the glyphs of a string in order. A code without a width has the font's
+// default; one of .notdef is known to mean nothing.
 func (f *font) each(s str, show func(glyph)) {
 	if !f.composite {
 		for i := range len(s) {
@@ -84,7 +91,8 @@ func meaning(text string) bool {
 	return false
 }
 
-// font returns the font of an object.
+// font returns the font of an object, which is read once if it is given by a reference, as
+// in nearly all files. An object that is none is a font of which nothing is known.
 func (f *File) font(o object) *font {
 	if r, ok := o.(ref); ok {
 		if known, ok := f.fonts[r]; ok {
@@ -112,7 +120,10 @@ func (f *File) readFont(d dict) *font {
 	return ft
 }
 
-// readComposite reads a Type 0 font, whose codes stand for CIDs.
+// readComposite reads a Type 0 font (section 9.7.6): its encoding, the name of a predefined
+// CMap or a stream with one, and its only descendant, which has the widths by CID: W and DW,
+// and for vertical writing W2. A font without ToUnicode whose CIDs are not those of a known
+// collection is looked up in its embedded program.
 func (f *File) readComposite(ft *font, d dict) {
 	ft.composite, ft.width = true, 1
 	switch e := f.resolve(d["Encoding"]).(type) {
@@ -146,8 +157,9 @@ func (f *File) readComposite(ft *font, d dict) {
 	}
 }
 
-// cidWidths reads the array W, or W2, whose entries have three numbers of which the
-// first counts (section 9.7.4.3).
+// cidWidths reads the array W, or W2, whose entries have three numbers of which the first
+// counts (section 9.7.4.3). Both have two forms: "first [w w w]" for CIDs one after another,
+// and "first last w" for a range. They are in thousandths of an em.
 func (f *File) cidWidths(o object, size int, widths map[int]float64) {
 	all := f.array(o)
 	for len(all) >= 2 {
@@ -176,7 +188,10 @@ func (f *File) cidWidths(o object, size int, widths map[int]float64) {
 	}
 }
 
-// readSimple reads a font whose codes have one byte.
+// readSimple reads a font whose codes have one byte: Type 1, TrueType or Type 3 (section 9.6).
+// Widths are from FirstChar on. The 14 standard fonts need not have any (section 9.6.2.2), and
+// files of before PDF 1.5 often leave them out; then they come from the tables, or are a guess,
+// which is good enough for telling words apart.
 func (f *File) readSimple(ft *font, d dict) {
 	descriptor := f.dict(d["FontDescriptor"])
 	base := string(f.name(d["BaseFont"]))
@@ -215,8 +230,10 @@ func (f *File) readSimple(ft *font, d dict) {
 	}
 }
 
-// type3Size returns the unit of a Type 3 font's widths, and finds out how large its
-// letters are: its matrix and its box may have any size.
+// type3Size returns the unit of a Type 3 font's widths, and finds out how large its letters
+// are: its matrix and its box may have any size (section 9.6.5). Chromium writes such fonts for
+// glyphs in colour and for variable fonts. A matrix near the usual thousandth means that the
+// size in the page is that of the letters; else the height of the box says it.
 func (f *File) type3Size(ft *font, d dict) (unit float64) {
 	unit = 0.001
 	high := 0.001
@@ -241,8 +258,10 @@ func (f *File) type3Size(ft *font, d dict) (unit float64) {
 	return unit
 }
 
-// readEncoding finds the names of a simple font's glyphs and what they mean
-// (section 9.6.6).
+// readEncoding finds the names of a simple font's glyphs and what they mean (section 9.6.6). The
+// base is the named encoding, else the font program's own, else that of the kind of font; then
+// come Differences: numbers, each followed by the names from that code on. Glyphs of Type 3
+// fonts have any names, so that those which TeX's programs give are tried last.
 func (f *File) readEncoding(ft *font, d, descriptor dict, base string) {
 	all := encodings()
 	var names *[256]string
@@ -298,10 +317,13 @@ func (f *File) readEncoding(ft *font, d, descriptor dict, base string) {
 	}
 }
 
-// put matches an entry of a Type 1 font program's encoding.
+// put matches an entry of a Type 1 font program's encoding, as "dup 65 /A put" (Adobe Type 1
+// Font Format, section 2.2). Programs write it in this form, although it is PostScript.
 var put = regexp.MustCompile(`dup\s+(\d{1,3})\s*/([^\s/]+)\s+put`)
 
-// builtIn returns the encoding in the program of an embedded font, or nil.
+// builtIn returns the encoding in the program of an embedded font, or nil: the clear text of a
+// Type 1 program, up to eexec, or a CFF program (Type1C). Programs of TrueType have none that
+// gives names.
 func (f *File) builtIn(descriptor dict) *[256]string {
 	if s, ok := f.resolve(descriptor["FontFile"]).(*stream); ok {
 		data, err := f.decode(s)

@@ -38,7 +38,9 @@ func (b *bin) uint(n int) int {
 	return v
 }
 
-// index reads an INDEX and moves past it.
+// index reads an INDEX and moves past it (Technical Note 5176, section 5): a count, the size of
+// offsets, one more offset than objects, counted from 1, and the objects. The results are parts
+// of the data.
 func (b *bin) index() [][]byte {
 	count := b.uint(2)
 	if count == 0 || b.broken {
@@ -65,7 +67,9 @@ func (b *bin) index() [][]byte {
 	return all
 }
 
-// cffDict reads the integers of a DICT: the last operand of each operator.
+// cffDict reads the integers of a DICT (section 4 of the note): the last operand of each
+// operator. An operator of two bytes, of which the first is 12, has 1200 added to the second.
+// Real numbers are passed over: no operator that matters here has one.
 func cffDict(data []byte) map[int]int {
 	all := make(map[int]int)
 	operand := 0
@@ -93,8 +97,10 @@ func cffDict(data []byte) map[int]int {
 	return all
 }
 
-// cffEncoding returns the encoding in a font program of the Compact Font Format,
-// or nil.
+// cffEncoding returns the encoding in a font program of the Compact Font Format, or nil. The
+// file is a header, and the INDEXes of names, of top DICTs and of strings; the top DICT says
+// where the charset (15), the encoding (16) and the glyphs (17) are. A font by CIDs (12 30) has
+// no names, and is never a simple font.
 func cffEncoding(data []byte) *[256]string {
 	file := &bin{data: data}
 	head := file.at(2)
@@ -129,7 +135,9 @@ func cffEncoding(data []byte) *[256]string {
 	return cffCodes(file.at(top[16]), names, name)
 }
 
-// cffCharset returns the string of each glyph.
+// cffCharset returns the number of the string that each glyph is called by (section 13). Format
+// 0 lists them; 1 and 2 have ranges, with counts of one and two bytes. Glyph 0 is .notdef and
+// not listed.
 func cffCharset(file *bin, offset, glyphs int) []int {
 	sids := make([]int, glyphs)
 	if offset < 3 { // ISOAdobe; the two for experts are rare
@@ -153,7 +161,8 @@ func cffCharset(file *bin, offset, glyphs int) []int {
 	return sids
 }
 
-// cffCodes reads an encoding.
+// cffCodes reads an encoding (section 12): the code of each glyph in format 0, ranges of codes
+// in format 1, and, if the highest bit of the format is set, more codes for glyphs by name.
 func cffCodes(b *bin, names []string, name func(sid int) string) *[256]string {
 	var all [256]string
 	set := func(code, glyph int) {
@@ -182,9 +191,10 @@ func cffCodes(b *bin, names []string, name func(sid int) string) *[256]string {
 	return &all
 }
 
-// trueTypeTexts returns the texts of CIDs by the character map of the embedded font
-// program, turned round; nil if it has none. It is for fonts that do not say what
-// their codes mean.
+// trueTypeTexts returns the texts of CIDs by the character map of the embedded font program,
+// turned round; nil if it has none. It is for fonts that do not say what their codes mean, as
+// some programs write them for printing. CIDs are numbers of glyphs, unless CIDToGIDMap has two
+// bytes for each that say which glyph it is (section 9.7.4.2).
 func (f *File) trueTypeTexts(descriptor, cid dict) map[uint32]string {
 	s, ok := f.resolve(descriptor["FontFile2"]).(*stream)
 	if !ok {
@@ -255,7 +265,10 @@ func trueTypeRunes(data []byte) map[int]rune {
 	return runes
 }
 
-// readCmapTable reads a subtable of the formats 4 and 12, until set returns false.
+// readCmapTable reads a subtable of the formats 4 and 12, until set returns false. Format 4 has
+// four arrays of segments, after one another with two bytes of padding after the first: ends,
+// starts, deltas, and offsets, which count from their own place. Format 12 has groups of first
+// and last character and the first glyph. Other formats are for what no reader needs today.
 func readCmapTable(sub *bin, set func(gid int, r rune) bool) {
 	at := *sub
 	switch at.uint(2) {

@@ -49,8 +49,13 @@ type block struct {
 	order       int
 }
 
-// layout returns the text of letters in reading order. turned is how far the page is
-// turned, in degrees. After ctx is done text is missing.
+// layout returns the text of letters in reading order. turned is how far the page is turned, in
+// degrees. After ctx is done text is missing.
+//
+// Letters are grouped by the direction that they run in, to the next degree, but for directions
+// near a right angle, which scans that stand a little askew have. Each group is turned level and
+// laid out by itself, the largest first: text at the edge of a page that runs upwards, such as
+// the number of a preprint, does not come between the lines.
 func layout(ctx context.Context, letters []letter, turned float64) string {
 	groups := make(map[int][]letter)
 	for _, l := range letters {
@@ -95,7 +100,8 @@ func layout(ctx context.Context, letters []letter, turned float64) string {
 	return b.String()
 }
 
-// turn turns letters by an angle back, so that their line is level.
+// turn turns letters by an angle back, so that their line is level. Sizes below half a unit,
+// which have no meaning, become half a unit, since all lengths are divided by them.
 func turn(all []letter, angle float64) {
 	sin, cos := math.Sincos(angle * math.Pi / 180)
 	for i := range all {
@@ -106,7 +112,9 @@ func turn(all []letter, angle float64) {
 	}
 }
 
-// segments joins letters to segments.
+// segments joins letters to segments. Where the page shows spaces, a gap of a third of the
+// letters' size without one already ends a segment, as between the cells of a table; elsewhere
+// one of the whole size does.
 func segments(letters []letter) []*segment {
 	var all []*segment
 	var s *segment
@@ -191,7 +199,8 @@ func follows(a, b letter, near float64) bool {
 	return false
 }
 
-// measure finds the place of a segment by its letters that are no spaces.
+// measure finds the place of a segment by its letters that are no spaces. Its base line is that
+// of its largest letter, so that raised notes do not move it.
 func (s *segment) measure() {
 	s.x0, s.x1 = math.Inf(1), math.Inf(-1)
 	s.size = 0
@@ -217,7 +226,9 @@ func (s *segment) measure() {
 	}
 }
 
-// join joins the segments that touch on a line, whatever their order.
+// join joins the segments that touch on a line, whatever their order: programs show a line in
+// pieces, such as all bold words first. The order of the page is kept for the rest, of which the
+// later steps make use.
 func join(all []*segment) []*segment {
 	byPlace := slices.Clone(all)
 	slices.SortStableFunc(byPlace, func(a, b *segment) int { return cmp.Compare(b.y, a.y) })
@@ -501,7 +512,8 @@ func blocks(all []*segment) []*block {
 	return list
 }
 
-// takes reports whether a segment is the next line of a block.
+// takes reports whether a segment is the next line of a block: below it by at most nearly twice
+// its size, not beside it, and of about the same size, so that a heading is a block of its own.
 func (b *block) takes(s *segment) bool {
 	last := b.lines[len(b.lines)-1]
 	size := max(last.size, s.size)
@@ -509,7 +521,8 @@ func (b *block) takes(s *segment) bool {
 	return down > 0.6 && down < 1.9 && s.x0 < last.x1 && last.x0 < s.x1 && min(last.size, s.size) > 0.7*size
 }
 
-// chars returns how many characters the lines of a block have on average.
+// meanChars returns how many characters the lines of blocks have on average, and how many lines
+// they are.
 func meanChars(list []*block) (mean float64, lines int) {
 	for _, b := range list {
 		for _, s := range b.lines {
@@ -528,10 +541,12 @@ type writer struct {
 	begun  bool
 }
 
-// maxBands is how far down columns are looked for at once.
+// maxBands is how far down columns are looked for at once. A page of a book has some 60 bands; a
+// long table would take time by the square of its rows.
 const maxBands = 400
 
-// order writes blocks: columns one after another, and rows.
+// order writes blocks: columns one after another, and rows. A column is ordered in the same way,
+// as it may have columns again; deep is how many are around it.
 func (w *writer) order(list []*block, deep int) {
 	all := bands(list)
 	skip := 0 // bands at whose top columns are not looked for
@@ -644,8 +659,10 @@ func split(list []*block, g gap) (left, right []*block) {
 	return left, right
 }
 
-// areColumns reports whether the blocks on two sides of a gap are to be read one
-// side after the other.
+// areColumns reports whether the blocks on two sides of a gap are to be read one side after the
+// other. The order of the page says most: who sets columns shows one before the other, who draws
+// a table shows row by row. Tables that are drawn column by column have short cells on the same
+// levels; columns that are shown line by line, as OCR does, have long lines and many changes.
 func areColumns(left, right []*block) bool {
 	leftMean, leftLines := meanChars(left)
 	rightMean, rightLines := meanChars(right)
@@ -726,8 +743,9 @@ func aligned(left, right []*block) bool {
 // written as a paragraph.
 const maxCellLines = 20
 
-// row writes the blocks of a band: as the cells of a row, or, where they stand over
-// each other, one after another.
+// row writes the blocks of a band: as the cells of a row, or, where they stand over each other,
+// one after another. Cells of several lines become one line each, with spaces, so that a row
+// stays a row for those who read it as a table.
 func (w *writer) row(band []*block) {
 	if len(band) == 1 {
 		w.lines(band[0].lines)
@@ -792,6 +810,7 @@ func (w *writer) row(band []*block) {
 	w.bottom = last.y
 }
 
+// singleLetter reports whether a text is one letter.
 func singleLetter(s string) bool {
 	r, size := utf8.DecodeRuneInString(s)
 	return size == len(s) && unicode.IsLetter(r)
@@ -816,7 +835,8 @@ func allAligned(cells [][]*segment) bool {
 	return chars < 20*n
 }
 
-// levels writes the segments of blocks level by level.
+// levels writes the segments of blocks level by level: what stands on a base line is one line,
+// with a tab where a gap is wider than two letters.
 func (w *writer) levels(band []*block) {
 	var all []*segment
 	for _, b := range band {
@@ -870,7 +890,9 @@ func (w *writer) gap(s *segment) {
 
 func (w *writer) put(text string) { w.out.WriteString(text + "\n") }
 
-// joined joins lines. A word that a hyphen divides at the end of one is put together.
+// joined joins lines. A word that a hyphen divides at the end of one is put together; a word that
+// has a hyphen of its own there loses it, which nothing in the file tells apart. Soft hyphens
+// are left out everywhere.
 func joined(list []*segment) string {
 	var b strings.Builder
 	for i, s := range list {

@@ -26,12 +26,15 @@ type stream struct {
 	raw  []byte
 }
 
-// maxNested is how deep arrays and dictionaries may stand in each other.
+// maxNested is how deep arrays and dictionaries may stand in each other: they are read by
+// recursion. Deeper ones end the data.
 const maxNested = 200
 
 var errSyntax = errors.New("broken syntax")
 
-// A lexer reads objects of a file or of a content stream.
+// A lexer reads objects of a file or of a content stream (section 7.2 and 7.3). It has no
+// errors: what is broken is read as far as it makes sense, and the caller sees that something
+// else comes than it wants.
 type lexer struct {
 	data []byte
 	pos  int
@@ -40,6 +43,8 @@ type lexer struct {
 	decrypt func([]byte) []byte
 }
 
+// isSpace and isDelimiter are the classes of characters of tables 1 and 2. All others are
+// regular, those above 127 as well.
 func isSpace(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
@@ -77,8 +82,9 @@ func (l *lexer) word() []byte {
 	return l.data[start:l.pos]
 }
 
-// next reads one object, or a keyword. ok is false at the end of the data. A broken
-// object is read as far as it goes.
+// next reads one object, or a keyword. ok is false at the end of the data. A broken object is
+// read as far as it goes. References are three tokens, which next returns one by one: whether
+// "1 0 R" is one is known at the R only, so [lexer.until] puts them together.
 func (l *lexer) next() (o object, ok bool) {
 	l.skipSpace()
 	if l.pos >= len(l.data) {
@@ -134,8 +140,9 @@ func (l *lexer) text(b []byte) str {
 	return str(b)
 }
 
-// number reads an int or a float64. Programs write numbers such as "--5", "1.-2"
-// and "4." too.
+// number reads an int or a float64 (section 7.3.3). Programs write numbers such as "--5",
+// "1.-2" and "4." too, and viewers read the first as 5 below zero and the second as 1. Without a
+// digit, a sign or a dot is 0. ok is false for what is a keyword.
 func number(w []byte) (object, bool) {
 	if len(w) == 0 || len(w) > 64 {
 		return nil, false
@@ -164,7 +171,8 @@ func number(w []byte) (object, bool) {
 	return f, true
 }
 
-// name reads a name, of which the slash was read.
+// name reads a name, of which the slash was read (section 7.3.5). #41 is the character with
+// that code; a # that no digits follow stands for itself, as before PDF 1.2.
 func (l *lexer) name() name {
 	w := l.word()
 	if bytes.IndexByte(w, '#') < 0 {
@@ -184,7 +192,8 @@ func (l *lexer) name() name {
 	return name(b)
 }
 
-// literal reads a string in parentheses, of which the first was read.
+// literal reads a string in parentheses, of which the first was read (section 7.3.4.2). Pairs
+// within need no backslash, and every line end is one \n.
 func (l *lexer) literal() []byte {
 	var b []byte
 	for open := 1; l.pos < len(l.data); {
@@ -211,7 +220,9 @@ func (l *lexer) literal() []byte {
 	return b
 }
 
-// escape reads what follows a backslash in a string.
+// escape reads what follows a backslash in a string (table 3), and appends what it means to b:
+// up to three octal digits are a byte, a line end is nothing, and any other character is
+// itself.
 func (l *lexer) escape(b []byte) []byte {
 	if l.pos >= len(l.data) {
 		return b
@@ -248,7 +259,8 @@ func (l *lexer) escape(b []byte) []byte {
 	return append(b, byte(n))
 }
 
-// hex reads a string of hexadecimal digits, of which the < was read.
+// hex reads a string of hexadecimal digits, of which the < was read (section 7.3.4.3). A last
+// digit without a second one is followed by 0; what is no digit is passed over.
 func (l *lexer) hex() []byte {
 	var b []byte
 	high, odd := 0, false
@@ -322,7 +334,8 @@ func (l *lexer) until(closing keyword) []object {
 	}
 }
 
-// dict reads a dictionary, of which the << was read.
+// dict reads a dictionary, of which the << was read (section 7.3.7). What is no key where a key
+// belongs is passed over; of a key that is there twice the last value counts.
 func (l *lexer) dict() dict {
 	all := l.until(">>")
 	d := make(dict, len(all)/2)

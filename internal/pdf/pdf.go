@@ -86,7 +86,9 @@ func (f *File) content(o object) ([]byte, error) {
 	return all.Bytes(), first
 }
 
-// pageBox returns the box of what is seen of a page; a broken one hides nothing.
+// pageBox returns the box of what is seen of a page (section 14.11.2): the crop box, else the
+// media box. A broken one hides nothing. Printers' marks, and text that was cropped away, are
+// outside of it.
 func (f *File) pageBox(d dict) [4]float64 {
 	for _, k := range []name{"CropBox", "MediaBox"} {
 		var box [4]float64
@@ -102,7 +104,8 @@ func (f *File) pageBox(d dict) [4]float64 {
 	return [4]float64{-1e6, -1e6, 1e6, 1e6}
 }
 
-// hiddenGroups returns the groups of optional content that are off by default.
+// hiddenGroups returns the groups of optional content that are off by default (section 8.11.4):
+// by the configuration D, which viewers use when they open the file.
 func (f *File) hiddenGroups() map[ref]bool {
 	properties := f.dict(f.dict(f.trailer["Root"])["OCProperties"])
 	d := f.dict(properties["D"])
@@ -139,6 +142,8 @@ func clean(s string) string {
 	return s
 }
 
+// cleanSlow is clean for a text that is to be changed. Spaces and line ends of all kinds become a
+// space; control characters, marks of direction, private use and what is no character go.
 func cleanSlow(s string) string {
 	var b strings.Builder
 	for _, r := range s {
