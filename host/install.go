@@ -70,8 +70,8 @@ func (h *Host) needMatplotlib(
 	case i.Prefix == "/usr":
 		return h.installer.Need(ctx, call, install.Matplotlib, "")
 	case in(i.Prefix) || in(i.Executable):
-		return fmt.Errorf("Matplotlib is not installed in %s, and the code did not run. To install it, call bash "+
-			"with the command %q, \"network\": true and why: the user is asked", i.Prefix, pip)
+		return fmt.Errorf("%s is not installed in %s, and the code did not run. To install it, call bash "+
+			"with the command %q, \"network\": true and why: the user is asked", install.Matplotlib.Name, i.Prefix, pip)
 	}
 	return h.installer.Need(ctx, call, install.Matplotlib, pip)
 }
