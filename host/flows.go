@@ -283,10 +283,7 @@ func (h *Host) planFlow(spec openmanus.Spec, configure func(*openmanus.Agent) er
 	if err != nil {
 		return nil, h.noSuch(spec, err)
 	}
-	f := &agents.PlanFlow{
-		Planner: agents.Planner(as, true), Agents: p.Agents, Critic: "critic",
-		Parallel: p.Parallel, Replans: p.Replans, PlanOnly: p.Only,
-	}
+	f := plannedBy(agents.Planner(as, true), p)
 	return f, configure(f.Planner)
 }
 
@@ -300,10 +297,7 @@ func (h *Host) evaluateFlow(spec openmanus.Spec, configure func(*openmanus.Agent
 	if n := len(e.Attempts); n < 1 || n > MaxAttempts {
 		return nil, mistake(fmt.Errorf("an evaluation has from 1 to %d attempts, not %d", MaxAttempts, n))
 	}
-	f := &agents.EvaluateFlow{
-		Evaluator: agents.Evaluator(e.Attempts, h.copies(spec.Workspace, e.MaxMiB)),
-		Attempts:  e.Attempts, Judge: "judge", Parallel: e.Parallel,
-	}
+	f := evaluatedBy(agents.Evaluator(e.Attempts, h.copies(spec.Workspace, e.MaxMiB)), e)
 	speaks, fallbacks := f.Evaluator.Model, f.Evaluator.Fallbacks
 	err := configure(f.Evaluator)
 	f.Evaluator.Model, f.Evaluator.Fallbacks = speaks, fallbacks

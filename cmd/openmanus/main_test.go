@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -39,7 +42,29 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
 			e.Setenv("XDG_DATA_HOME", filepath.Join(home, "data"))
 			e.Setenv("NO_COLOR", "1")
+			e.Defer(func() { replayAll(t, e) })
 			return os.MkdirAll(home, 0o700)
 		},
 	})
+}
+
+// replayAll replays the sessions that a script has left behind.
+func replayAll(t *testing.T, e *testscript.Env) {
+	openmanus := func(args ...string) ([]byte, error) {
+		c := exec.Command("openmanus", args...)
+		c.Dir, c.Env = e.Getenv("HOME"), e.Vars
+		return c.CombinedOutput()
+	}
+	out, err := openmanus("sessions", "list", "--json", "--limit", "1000")
+	var list []struct{ Session string }
+	if err != nil || json.Unmarshal(out, &list) != nil {
+		t.Logf("%s: no sessions to replay: %s", filepath.Base(e.WorkDir), out)
+		return
+	}
+	for _, s := range list {
+		out, err := openmanus("sessions", "replay", "--check", s.Session)
+		if err != nil && !bytes.Contains(out, []byte("cannot be replayed")) {
+			t.Errorf("%s: replay %s: %v\n%s", filepath.Base(e.WorkDir), s.Session, err, out)
+		}
+	}
 }

@@ -33,6 +33,7 @@ type sessionsCmd struct {
 	Files     sessionsFilesCmd     `cmd:"" help:"List or print files of the workspace as they were after an event."`
 	Retry     sessionsRetryCmd     `cmd:"" help:"Retry a session that failed or was stopped."`
 	Fork      sessionsForkCmd      `cmd:"" help:"Copy a session, up to a given event."`
+	Replay    sessionsReplayCmd    `cmd:"" help:"Run a session again from its record, without a network, and compare."`
 	Request   sessionsRequestCmd   `cmd:"" help:"Print the exact bytes that were sent to the model, for bug reports."`
 	Export    sessionsExportCmd    `cmd:"" help:"Write a session to one readable text file."`
 	Import    sessionsImportCmd    `cmd:"" help:"Read a session from a file that export wrote."`

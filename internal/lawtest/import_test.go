@@ -490,6 +490,7 @@ var assembly = []floor{
 		module + "/internal/gist":    "what a remembered call does, in a few words",
 		module + "/internal/copydir": "forks work in copies",
 		module + "/snapshot":         "what a workspace contained",
+		module + "/journal/replay":   "recorded sessions run again with its flows",
 	}},
 	{pkg: "host/summary", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/host": "the files that a run changed", module + "/run": "questions",

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -189,50 +190,52 @@ func (t *search) question(ctx context.Context, b openmanus.Asked) {
 // agent of today.
 func (p *player) compareHead(s *openmanus.State, today *openmanus.Agent) error {
 	was, is := s.Config, today.Configured(s.Config.N)
-	at := openmanus.Event{Seq: s.Seq, Time: s.Updated, Body: was}
+	differs := func(was, is, format string, a ...any) error {
+		return &Difference{Session: p.id, Seq: s.Seq, What: "configured: " + fmt.Sprintf(format, a...), Was: []byte(was), Is: []byte(is)}
+	}
 	if was.System != is.System {
-		b := was
-		b.System = is.System
-		i := firstDifference([]byte(was.System), []byte(is.System))
-		return p.differs(at, fmt.Sprintf("the system prompt differs at byte %d", i), b)
+		return differs(was.System, is.System, "the system prompt differs")
 	}
 	now := make(map[string]openmanus.ToolSpec)
 	for _, t := range is.Tools {
 		now[t.Name] = t
 	}
-	b := was
-	b.Tools = is.Tools
 	for _, t := range was.Tools {
 		n, ok := now[t.Name]
 		delete(now, t.Name)
 		switch {
-		case t.From != "": // it is not this program's
+		case t.From != "", len(t.Sources) > 0: // it is not this program's, or describes what is not
 		case !ok:
-			return p.differs(at, "there is no tool "+t.Name+" any more", b)
+			return differs(t.Name, "", "there is no tool %s any more", t.Name)
 		case t.Deferred != n.Deferred:
-			return p.differs(at, fmt.Sprintf("whether requests offer the tool %s differs", t.Name), b)
+			return differs(fmt.Sprint(!t.Deferred), fmt.Sprint(!n.Deferred), "whether requests offer the tool %s differs", t.Name)
 		case t.Description != n.Description:
-			i := firstDifference([]byte(t.Description), []byte(n.Description))
-			return p.differs(at, fmt.Sprintf("the description of the tool %s differs at byte %d", t.Name, i), b)
-		case sentTool(t) != sentTool(n):
-			return p.differs(at, "the schema of the tool "+t.Name+" differs", b)
+			return differs(t.Description, n.Description, "the description of the tool %s differs", t.Name)
+		case sorted(t.Input) != sorted(n.Input):
+			return differs(sorted(t.Input), sorted(n.Input), "the schema of the tool %s differs", t.Name)
 		}
 	}
 	for _, t := range is.Tools {
 		if _, added := now[t.Name]; added && t.From == "" {
-			return p.differs(at, "there is a tool "+t.Name+" now", b)
+			return differs("", t.Name, "there is a tool %s now", t.Name)
 		}
 	}
-	b = was
-	b.Settings = is.Settings
-	one, other := openmanus.SentOf(&llm.Request{Settings: was.Settings}), openmanus.SentOf(&llm.Request{Settings: is.Settings})
-	if one.Settings != other.Settings {
-		return p.differs(at, "the settings of requests differ", b)
+	settings := func(s llm.Settings) string {
+		data, _ := json.Marshal(s) // it holds nothing that does not encode
+		return sorted(data)
+	}
+	if one, other := settings(was.Settings), settings(is.Settings); one != other {
+		return differs(one, other, "the settings of requests differ")
 	}
 	return nil
 }
 
-// sentTool returns the digest of what requests say of a tool.
-func sentTool(t openmanus.ToolSpec) string {
-	return openmanus.SentOf(&llm.Request{Tools: []llm.ToolSpec{t.ToolSpec}}).Tools
+// sorted returns JSON with the names in it sorted: a store may have done that.
+func sorted(data json.RawMessage) string {
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		return string(data)
+	}
+	data, _ = json.Marshal(v) // what was decoded encodes
+	return string(data)
 }
