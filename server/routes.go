@@ -34,6 +34,7 @@ func (s *Server) routes() {
 	on(s, "POST "+one+"/retry", "retry", "Continue a session that failed or was stopped", s.retry, acts, accepted)
 
 	on(s, "GET "+one+"/events", "follow-events", "Stream events, stored and provisional, as server-sent events", s.events, content, produces("text/event-stream"))
+	op(s, "GET /api/v1/events", "follow-all", "Stream events of several sessions, and beats, as server-sent events", s.feed, content, produces("text/event-stream"))
 	on(s, "GET "+one+"/log", "read-events", "Read stored events", s.log, content)
 	on(s, "GET "+one+"/plan", "read-plan", "Read the plan and its progress, now or after an event", s.plan, content)
 	on(s, "GET "+one+"/files", "list-files", "List the files of the workspace", s.files, content)

@@ -59,6 +59,18 @@ func TestPage(t *testing.T) { visit(t, "page.mjs", pageScript) }
 // steps, and has something attempted twice: testdata/plan.mjs.
 func TestPlanPage(t *testing.T) { visit(t, "plan.mjs", plannedScript) }
 
+const tabsScript = `A task, in two sessions.
+-- any --
+@when last contains Do
+@call bash {"command": "echo done"}
+-- any --
+All is done.
+`
+
+// TestTabsPage is a person with twenty tabs, and with a connection that dies
+// without a word: testdata/tabs.mjs.
+func TestTabsPage(t *testing.T) { visit(t, "tabs.mjs", tabsScript) }
+
 // visit runs a file of testdata in Node, with a server whose model says what
 // script says.
 func visit(t *testing.T, file, script string) {

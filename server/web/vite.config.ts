@@ -5,6 +5,7 @@ import { defineConfig } from "vite";
 export default defineConfig({
   plugins: [svelte()],
   base: "./",
+  worker: { format: "es", rollupOptions: { output: { entryFileNames: "feed.js", chunkFileNames: "[name].js" } } },
   build: {
     outDir: "dist",
     assetsInlineLimit: 0,

@@ -164,7 +164,6 @@ export const api = {
   blobURL: (id: string, ref: string) => base + at(id) + "/blobs/" + ref,
   exportURL: (id: string) => base + at(id) + "/export",
   shareURL: (id: string) => base + at(id) + "/share",
-  eventsURL: (id: string, after: number) => `${base}${at(id)}/events?after=${after}`,
 };
 
 /** Where a session is on this page. */

@@ -1,14 +1,10 @@
 // The session on the screen: its events as they come, and its status.
 
 import { api, Refused, type Session } from "./api";
+import type { News } from "./feed";
 import { works } from "./status";
+import { stream } from "./stream";
 import { apply, empty, takeMoment, upTo, type Event, type View } from "./events";
-
-const types = [
-  "opened", "configured", "user_said", "model_said", "called", "model_failed", "stopped", "ended", "resumed", "interrupted", "asked", "answered", "ruled",
-  "call_started", "call_done", "call_late", "child_opened", "child_done", "compacted", "elided", "snapped", "rewound", "taken", "titled", "noted", "typing", "output",
-];
-
 
 // Of a long session, the last events are read and shown first.
 const newest = 300;
@@ -24,18 +20,20 @@ export class Live {
   view = $state.raw<View>(empty());
   error = $state("");
   online = $state(true);
+  retryAt = $state(0); // when the connection is tried again
   awaited = $state(false); // it does not exist yet, and its parent is running
   at = $state<number | null>(null); // the event that is looked at; null: now
   first = $state(1); // of the events that were read
 
   #events: Event[] = [];
   #now: View = empty();
-  #source: EventSource | null = null;
+  #leave: (() => void) | null = null;
+  #stale = false; // the feed has begun anew since the last piece that was typed
+  #filling = false;
   #drawing = 0;
   #drawn = 0; // when
   #refreshing = 0;
   #reading = false;
-  #again: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
   #moved: (s: Session) => void;
 
@@ -121,30 +119,59 @@ export class Live {
     this.#reading = false;
   }
 
-  // The browser reconnects by itself, with the id of the last event; connect
-  // again only if it has given up.
+  // The feed goes on after the last event by itself, whatever happens to the connection.
   #follow(): void {
-    const s = new EventSource(api.eventsURL(this.id, this.last));
-    this.#source = s;
-    s.onopen = () => {
-      this.online = true;
-      this.#now.typing = null;
-      void this.refresh();
-      void this.#before();
-    };
-    s.onerror = () => {
-      this.online = false;
-      if (s.readyState === EventSource.CLOSED && !this.#closed) setTimeout(() => this.#closed || this.#follow(), 2000);
-    };
-    for (const t of types) {
-      s.addEventListener(t, (e) => {
-        const ev = JSON.parse((e as MessageEvent).data) as Event;
-        if (ev.seq > 0 && ev.seq !== this.last + 1) return; // seen before
-        this.#add({ ...ev, seq: ev.seq ?? 0 });
-        this.#soon();
-        if (ev.seq > 0) void this.refresh();
-      });
+    this.#leave = stream.follow(this.id, () => this.last, (news) => this.#hear(news));
+  }
+
+  #hear(news: News): void {
+    switch (news.kind) {
+      case "begun":
+        this.online = true;
+        this.#stale = true;
+        void this.refresh();
+        void this.#before();
+        break;
+      case "lost":
+        this.online = false;
+        this.retryAt = Date.now() + news.retry;
+        break;
+      case "gone":
+        this.error = news.detail;
+        break;
+      case "sessions": // events of child sessions are not among those of this one
+        if (this.children.length && this.info && works(this.info.status)) void this.refresh();
+        break;
+      case "event":
+        this.#take(news.event);
     }
+  }
+
+  #take(ev: Event): void {
+    if (ev.seq > 0 && ev.seq <= this.last) return; // seen before
+    if (ev.seq > this.last + 1) return void this.#fill();
+    // What is typed comes whole again after the feed has begun anew.
+    if (this.#stale && ev.type === "typing") {
+      this.#stale = false;
+      this.#now.typing = null;
+    }
+    this.#add(ev);
+    this.#soon();
+    if (ev.seq > 0) void this.refresh();
+  }
+
+  // Reads events that this tab has missed and another one of the browser has not.
+  async #fill(): Promise<void> {
+    if (this.#filling) return;
+    this.#filling = true;
+    try {
+      for (const ev of await api.log(this.id, this.last, piece)) if (ev.seq === this.last + 1) this.#add(ev);
+      this.#soon();
+      void this.refresh();
+    } catch {
+      // the next event tries again
+    }
+    this.#filling = false;
   }
 
   #add(ev: Event): void {
@@ -194,9 +221,6 @@ export class Live {
       if (this.#refreshing > 1) await pause(300);
     } while (this.#refreshing > 1 && !this.#closed);
     this.#refreshing = 0;
-    clearTimeout(this.#again);
-    // The events of child sessions are not among those of this one.
-    if (this.info && this.children.length && works(this.info.status) && !this.#closed) this.#again = setTimeout(() => void this.refresh(), 1500);
   }
 
   // The descendants of a session that wait for the user.
@@ -212,8 +236,7 @@ export class Live {
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#again);
-    this.#source?.close();
+    this.#leave?.();
     cancelAnimationFrame(this.#drawing);
   }
 }

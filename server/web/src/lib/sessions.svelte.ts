@@ -4,6 +4,7 @@ import { api, type Session } from "./api";
 import { period } from "./format";
 import type { Word } from "./i18n.svelte";
 import { works } from "./status";
+import { stream } from "./stream";
 
 /** Sessions under a heading. */
 export interface Group {
@@ -33,21 +34,24 @@ class Sessions {
   error = $state("");
   #timer: ReturnType<typeof setTimeout> | undefined;
   #reading = false;
+  #due = false; // the list has changed since it was read
 
-  /** Keeps the list fresh for as long as the page is open. */
+  /** Keeps the list fresh for as long as the page is open; out of sight, it waits until the page is seen. */
   start(): void {
-    if (this.#timer) return;
-    const again = async () => {
-      if (!document.hidden || !this.known) await this.refresh();
-      this.#timer = setTimeout(again, 3000);
-    };
-    this.#timer = setTimeout(again, 0);
-    document.addEventListener("visibilitychange", () => void this.refresh());
+    stream.listen((n) => (n.kind === "sessions" || n.kind === "begun") && this.#soon());
+    document.addEventListener("visibilitychange", () => this.#due && this.#soon());
+    void this.refresh();
+  }
+
+  #soon(): void {
+    this.#due = true;
+    if (!document.hidden) this.#timer ??= setTimeout(() => ((this.#timer = undefined), void this.refresh()), 150);
   }
 
   async refresh(): Promise<void> {
-    if (this.#reading) return;
+    if (this.#reading) return void (this.#due = true);
     this.#reading = true;
+    this.#due = false;
     try {
       this.all = (await api.sessions("", 60)).filter((s) => !blank(s));
       this.known = true;
@@ -56,6 +60,7 @@ class Sessions {
       this.error = e instanceof Error ? e.message : String(e);
     }
     this.#reading = false;
+    if (this.#due) this.#soon();
   }
 
   /** Takes what is known of one session, so that the list need not be read again. */

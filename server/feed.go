@@ -1,0 +1,218 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A feedRequest names the sessions whose events a client wants on one stream.
+// A browser opens six connections to a server at most, so a page in many tabs
+// cannot have a stream for each.
+type feedRequest struct {
+	Sessions []string `query:"session,explode" maxItems:"200" doc:"AFTER:ID, the id of a session and the number of the last event that the client has; or only the id."`
+}
+
+const (
+	// beatEvery is the time between two events that say that the stream lives. A
+	// client that hears nothing for longer connects again: a proxy may have
+	// dropped the connection without a word.
+	beatEvery = 4 * time.Second
+
+	// listEvery is the time between two looks at whether sessions have changed.
+	listEvery = time.Second
+
+	// listed is how many of the newest sessions are looked at.
+	listed = 100
+)
+
+// feed streams the events of several sessions until the client disconnects:
+//
+//   - event "event", data {"session", "event"}: an event of a session, stored
+//     or provisional, as a stream of that session alone has it
+//   - event "gone", data {"session", "detail"}: the session does not exist, or
+//     no longer. The other sessions go on
+//   - event "sessions": a session of the user was opened, went on or was deleted
+//   - event "beat": the stream lives; the first one comes at once
+//
+// A client that reconnects names the last events that it has.
+func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamResponse, error) {
+	after, err := in.positions()
+	if err != nil {
+		return nil, err
+	}
+	done, err := userOf(ctx).openStream()
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer done()
+		r, w := humago.Unwrap(hc)
+		s.metrics.streams.Add(1)
+		defer s.metrics.streams.Add(-1)
+		ctx, cancel := context.WithCancel(r.Context())
+		f := feed{s: s, out: newStream(w)}
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer cancel()
+		if f.send("beat", []byte("{}")) != nil {
+			return
+		}
+		for id, seq := range after {
+			all.Go(func() {
+				if f.session(ctx, id, seq) != nil {
+					cancel() // the client connects again, to all sessions
+				}
+			})
+		}
+		f.beat(ctx)
+	}}, nil
+}
+
+// positions returns after which event each session is wanted.
+func (in *feedRequest) positions() (map[string]int64, error) {
+	all := make(map[string]int64)
+	for i, name := range in.Sessions {
+		after, id, ok := strings.Cut(name, ":")
+		seq, err := strconv.ParseInt(after, 10, 64)
+		if !ok {
+			seq, id, err = 0, name, nil
+		}
+		if err != nil || seq < 0 || id == "" || len(id) > 255 {
+			return nil, &FieldError{fmt.Sprintf("query.session[%d]", i), fmt.Errorf("%q is not AFTER:ID", name)}
+		}
+		if old, ok := all[id]; !ok || seq < old {
+			all[id] = seq
+		}
+	}
+	return all, nil
+}
+
+// A feed is one client's stream of several sessions. Its methods are safe for
+// concurrent use.
+type feed struct {
+	s   *Server
+	out *stream
+}
+
+// send writes one event of the feed itself.
+func (f feed) send(typ string, data []byte) error {
+	var b bytes.Buffer
+	appendFrame(&b, 0, typ, data)
+	return f.out.write(b.Bytes())
+}
+
+// session streams one session. It returns nil if the session does not exist,
+// which it tells the client; an error ends the whole feed.
+func (f feed) session(ctx context.Context, id string, after int64) error {
+	err := f.follow(ctx, id, after)
+	if !errors.Is(err, openmanus.ErrNoSession) {
+		return err
+	}
+	data, err := json.Marshal(map[string]string{"session": id, "detail": err.Error()})
+	if err != nil {
+		return err
+	}
+	return f.send("gone", data)
+}
+
+// follow writes stored events in pieces, and then events as they come.
+func (f feed) follow(ctx context.Context, id string, after int64) error {
+	if _, err := f.s.ownSession(ctx, id); err != nil {
+		return err
+	}
+	name, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	add := func(event []byte) {
+		b.WriteString("event: event\ndata: {\"session\":")
+		b.Write(name)
+		b.WriteString(",\"event\":")
+		b.Write(event)
+		b.WriteString("}\n\n")
+	}
+	for ev, err := range journal.EventsJSON(ctx, f.s.Store, id, after) {
+		if err != nil {
+			return err
+		}
+		add(ev.JSON)
+		if after = ev.Seq; b.Len() < batchSize {
+			continue
+		}
+		if err := f.out.write(b.Bytes()); err != nil {
+			return err
+		}
+		b.Reset()
+	}
+	if err := f.out.write(b.Bytes()); err != nil {
+		return err
+	}
+	var data []byte
+	for ev, err := range f.s.Local.Watch(ctx, id, after) {
+		if err == nil {
+			data, err = ev.AppendJSON(data[:0])
+		}
+		if err != nil {
+			return err
+		}
+		b.Reset()
+		add(data)
+		if err := f.out.write(b.Bytes()); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// beat writes beats and says when sessions have changed, until ctx ends or the
+// client disconnects.
+func (f feed) beat(ctx context.Context) {
+	beats, looks := time.NewTicker(beatEvery), time.NewTicker(listEvery)
+	defer beats.Stop()
+	defer looks.Stop()
+	known := f.sessions(ctx)
+	for {
+		var err error
+		select {
+		case <-beats.C:
+			err = f.send("beat", []byte("{}"))
+		case <-looks.C:
+			if now := f.sessions(ctx); now != known && now != 0 {
+				known, err = now, f.send("sessions", []byte("{}"))
+			}
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// sessions returns a hash of the newest sessions of the user, children
+// included: what they ask shows at their parents. It is 0 if they cannot be read.
+func (f feed) sessions(ctx context.Context) uint64 {
+	h := fnv.New64a()
+	for info, err := range f.s.Store.Sessions(ctx, journal.ListOptions{Limit: listed, Owner: userOf(ctx).Name}) {
+		if err != nil {
+			return 0
+		}
+		fmt.Fprintln(h, info.ID, info.Events, info.Title)
+	}
+	return h.Sum64()
+}

@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+)
+
+// A fed is an event of a feed.
+type fed struct {
+	typ     string
+	Session string `json:"session"`
+	Detail  string `json:"detail"`
+	Event   struct {
+		Seq  int64  `json:"seq"`
+		Type string `json:"type"`
+	} `json:"event"`
+}
+
+// feed follows sessions on one stream.
+func (x *site) feed(token string, sessions ...string) func(func(fed) bool) {
+	x.t.Helper()
+	return func(yield func(fed) bool) {
+		req, err := http.NewRequestWithContext(x.t.Context(), "GET", x.url+"/api/v1/events?"+url.Values{"session": sessions}.Encode(), nil)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := x.http.Client().Do(req)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != 200 {
+			x.t.Fatalf("feed: %d", resp.StatusCode)
+		}
+		typ := ""
+		in := bufio.NewScanner(resp.Body)
+		in.Buffer(nil, 16<<20)
+		for in.Scan() {
+			name, value, _ := strings.Cut(in.Text(), ": ")
+			switch name {
+			case "event":
+				typ = value
+			case "data":
+				ev := fed{typ: typ}
+				if err := json.Unmarshal([]byte(value), &ev); err != nil {
+					x.t.Fatalf("%s: %v", value, err)
+				}
+				if !yield(ev) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Two sessions on one stream, each from the event after the one that the client
+// has; none is lost or sent twice, and a stranger's session is not there.
+func TestFeed(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("One."), llmtest.Say("Two.")))
+	a, b := x.session(nil), x.session(nil)
+	of := x.callAs(bobsToken, "POST", "/api/v1/sessions", map[string]any{}, 201)["id"].(string)
+	next := map[string]int64{a: 1, b: 2} // of b, the first one is known
+	done, gone := map[string]bool{}, false
+	said := false
+	for ev := range x.feed(annsToken, "0:"+a, "1:"+b, of) {
+		switch ev.typ {
+		case "beat":
+			if !said {
+				said = true
+				x.call("POST", "/api/v1/sessions/"+a+"/messages", say("Go"), 202)
+				x.call("POST", "/api/v1/sessions/"+b+"/messages", say("Go"), 202)
+			}
+		case "gone":
+			if gone = true; ev.Session != of {
+				t.Errorf("%s is gone: %s", ev.Session, ev.Detail)
+			}
+		case "event":
+			if ev.Event.Seq == 0 {
+				continue
+			}
+			if ev.Event.Seq != next[ev.Session] {
+				t.Fatalf("%s: event %d, want %d", ev.Session, ev.Event.Seq, next[ev.Session])
+			}
+			next[ev.Session]++
+			done[ev.Session] = done[ev.Session] || ev.Event.Type == "model_said"
+		}
+		if done[a] && done[b] && gone {
+			break
+		}
+	}
+	if !gone || !done[a] || !done[b] {
+		t.Errorf("the feed ended: %v %v", gone, done)
+	}
+}
+
+// A session that is opened shows in the list, so the client is told.
+func TestFeedTellsOfNewSessions(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	for ev := range x.feed(annsToken) {
+		switch ev.typ {
+		case "beat": // the first look at the list may come after this session: then the next one tells
+			x.session(nil)
+		case "sessions":
+			return
+		}
+	}
+	t.Error("the feed ended")
+}
+
+func TestFeedRefuses(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script())
+	for _, name := range []string{"x:y", "-1:y", "1:", ":"} {
+		x.call("GET", "/api/v1/events?"+url.Values{"session": {name}}.Encode(), nil, 422)
+	}
+}
