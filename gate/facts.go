@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/internal/localaddr"
 	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
@@ -23,6 +24,7 @@ type facts struct {
 	named  []string // words of commands that may be paths
 	hosts  []string // see canonical
 	locals []string // addresses that may be of this machine: see [openmanus.Argument].Local
+	served []string // HOST:PORT of servers on this machine that a command in a sandbox names
 	badURL bool     // an argument is declared to be an address, and cannot be read as one
 
 	edits     bool // it changes files of the workspace, and nothing else
@@ -133,6 +135,12 @@ func (f *facts) argument(dir, name string, a openmanus.Argument, value any) {
 	case a.Kind == openmanus.CommandArgument:
 		f.runs = true
 		f.command(dir, readScript(text, 0))
+		if a.Local {
+			f.served = append(f.served, localaddr.Find(text)...)
+			for _, target := range f.served {
+				f.host(target)
+			}
+		}
 	case a.Kind == openmanus.CodeArgument:
 		f.runs = true
 	case a.Kind == openmanus.PathArgument:

@@ -31,6 +31,11 @@ type Options struct {
 	// the user is not asked about such addresses.
 	Local func(ctx context.Context, address string) (egress.Local, bool)
 
+	// Serves reports whether a program of this machine listens at a port of its loopback
+	// interface, such as [egress.Listens]. It is called with ports that the user wrote.
+	// nil: the user is not asked about servers that commands name.
+	Serves func(ctx context.Context, port int) bool
+
 	// Memory holds remembered decisions. If it is nil, there are none.
 	Memory *Memory
 }

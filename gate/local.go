@@ -10,6 +10,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/internal/localaddr"
 )
 
 // RuleLocal is the rule of questions about calls that go to a server on this machine
@@ -23,6 +24,9 @@ const RuleLocal = "local"
 // address before the user in this way, however the model came to it. A name is resolved
 // only if the user wrote it.
 func (g *Gate) localOf(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec, f facts) *openmanus.Verdict {
+	if len(f.served) > 0 {
+		return g.servedOf(ctx, call, spec, f)
+	}
 	if g.o.Local == nil || call.Provenance == nil || spec.From != "" || len(f.locals) == 0 || f.badURL {
 		return nil
 	}
@@ -53,6 +57,11 @@ func (g *Gate) localOf(ctx context.Context, call openmanus.Call, spec openmanus.
 	if f.edits && g.consider(f, spec.Hints).Ask {
 		return nil // what it writes is asked about, and no answer for the session is for that
 	}
+	return g.localVerdict(call, f, what)
+}
+
+// localVerdict is the verdict on a call that goes to servers of the user's own.
+func (g *Gate) localVerdict(call openmanus.Call, f facts, what []string) *openmanus.Verdict {
 	v := openmanus.Verdict{Rule: RuleLocal, Scoped: true}
 	if g.o.Mode == openmanus.ApproveAll && g.asking(f) == nil {
 		v.Allow = true
@@ -60,6 +69,33 @@ func (g *Gate) localOf(ctx context.Context, call openmanus.Call, spec openmanus.
 	}
 	v.Ask, v.Reason = true, strings.Join(what, ", ")+". May "+call.Name+" connect to it?"
 	return &v
+}
+
+// servedOf is localOf for a command in a sandbox, which reaches no server on this machine
+// unless the user allows it. There is nothing to ask where no program listens: the
+// command may start one of its own in the sandbox.
+func (g *Gate) servedOf(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec, f facts) *openmanus.Verdict {
+	h := spec.Hints
+	if g.o.Serves == nil || call.Provenance == nil || spec.From != "" || !g.sandboxed() || !h.Sandboxed || h.Reach != "" ||
+		g.o.Mode == openmanus.ApproveReadOnly {
+		return nil
+	}
+	said := call.Provenance().Said
+	for _, target := range f.served {
+		if !wroteAddress(said, &url.URL{Scheme: "tcp", Host: target}) {
+			return nil
+		}
+	}
+	var what []string
+	for _, target := range f.served {
+		if g.o.Serves(ctx, localaddr.Port(target)) {
+			what = append(what, target+" is a server on this machine")
+		}
+	}
+	if len(what) == 0 {
+		return nil
+	}
+	return g.localVerdict(call, f, what)
 }
 
 // loopbackNames are hosts that mean the same server.

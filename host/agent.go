@@ -11,6 +11,7 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/browser"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/tokens"
@@ -216,7 +217,7 @@ func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
 	}
 	return h.Gate(h.Config, gate.Options{
 		Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox,
-		Network: h.Config.Sandbox.Network != "none" && !a.Spec.SandboxReadOnly, Record: record, Local: web.Local,
+		Network: h.Config.Sandbox.Network != "none" && !a.Spec.SandboxReadOnly, Record: record, Local: web.Local, Serves: egress.Listens,
 	})
 }
 

@@ -89,6 +89,11 @@ func (b *base) adviseNetwork(output string) string {
 	case b.o.Network == AllNetwork:
 		return ""
 	case b.prevents && b.Contained() && noServer.MatchString(output):
+		if reachesLocal(b.o) != "" {
+			return "in the sandbox localhost is the sandbox itself; a server of the person's machine that they named is " +
+				"reached by a bash command with its address in it, such as curl http://localhost:8000 or " +
+				"BASE_URL=http://localhost:8000 npm test, if they allow it"
+		}
 		return "in the sandbox localhost is the sandbox itself, so servers of the person's machine cannot be reached" +
 			b.offer(askNetwork)
 	case !noNetwork.MatchString(output):
@@ -194,8 +199,8 @@ func Describe(o Options) []string {
 	case Hosts:
 		lines = append(lines, "network of commands: only hosts that the person listed")
 	default:
-		lines = append(lines, "network of commands: none, also not the person's servers on localhost: pip, npm, cargo and "+
-			"go cannot download; web tools and browser reach the network")
+		lines = append(lines, "network of commands: none: pip, npm, go cannot download; web tools and browser "+
+			"reach the network"+reachesLocal(o))
 	}
 	if o.Kind == Docker || o.Kind == GVisor {
 		return append(lines, "toolchains: those of a container image")
@@ -216,6 +221,14 @@ func Describe(o Options) []string {
 		lines = append(lines, "programs: "+strings.Join(have, ", "))
 	}
 	return lines
+}
+
+// reachesLocal says how commands reach the person's servers on localhost.
+func reachesLocal(o Options) string {
+	if o.ReadOnly || o.Kind == Docker || o.Kind == GVisor {
+		return ""
+	}
+	return "; localhost:PORT in bash reaches a server the person named"
 }
 
 // unseenText names the first directories of PATH that are hidden.

@@ -52,6 +52,7 @@ type broker struct {
 	lock int // the directory above the workspace, or -1; see exclusive
 
 	mu    sync.Mutex
+	ports []int                // that are open: see local_linux.go
 	told  map[string]time.Time // when a line was told last
 	todos map[string]bool      // directories with lists of git's commands that were written
 }
@@ -302,6 +303,9 @@ func (k *broker) exclusive() (func(), error) {
 // handle makes the call. Its error is the result of the call: an errno, or what
 // wraps one.
 func (k *broker) handle(n *notification) error {
+	if err := (&brokered{k, n, -1}).network(); !errors.Is(err, unix.ENOSYS) {
+		return err
+	}
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", n.pid), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return unix.EPERM

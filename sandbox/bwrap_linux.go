@@ -332,6 +332,9 @@ func (b *bubblewrap) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
+	if b.Opens() {
+		p.opens = func(ports []int) (func(), error) { return b.forward(p, ports) }
+	}
 	unregister := b.register(p)
 	p.after = func() error {
 		if b.names == nil {

@@ -3,13 +3,11 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -114,14 +112,5 @@ func carry(c net.Conn) {
 		return // the proxy has ended, and the sandbox is about to
 	}
 	defer out.Close()
-	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{c, out}, {out, c}} {
-		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1]) // an end that hung up ends the copy
-			if half, ok := way[0].(interface{ CloseWrite() error }); ok {
-				_ = half.CloseWrite() // likewise
-			}
-		})
-	}
-	both.Wait()
+	join(c, out)
 }

@@ -164,17 +164,18 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, w, err := os.Pipe()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
+	w, r := os.NewFile(uintptr(pair[0]), "supervisor"), os.NewFile(uintptr(pair[1]), "supervisor")
 	x := c.Cmd(l.program)
 	x.Args, x.Env, x.Dir = []string{supervisorName}, env, c.Dir
 	x.ExtraFiles = []*os.File{r}
 	p, err := startProcess(l.limits.starter, x)
 	r.Close()
 	if err != nil {
+		w.Close()
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
 	p.supervised = true
@@ -185,10 +186,15 @@ func (l *landlock) Start(c *workspace.Spawn) (workspace.Process, error) {
 		_, err = w.Write(spec)
 	}
 	if err != nil {
+		w.Close()
 		p.discard()
 		return nil, fmt.Errorf("cannot start %s: %w", c.Args[0], err)
 	}
-	p.after = l.register(p)
+	if l.Opens() && !rules.Net {
+		p.opens = (&portList{to: w, count: make(map[int]int)}).forward
+	}
+	unregister := l.register(p)
+	p.after = func() error { return errors.Join(unregister(), w.Close()) }
 	return p, nil
 }
 
@@ -258,7 +264,7 @@ func (c landlockRules) restrict() (int, error) {
 	if err := dropCapabilities(); err != nil {
 		return -1, err
 	}
-	return install(sysFilter{inet: c.Net, names: true, metadata: true}.program(), true)
+	return install(sysFilter{inet: c.Net, local: !c.Net, names: true, metadata: true}.program(), true)
 }
 
 // allowPath adds a rule for name and everything below it. A name that does not

@@ -36,6 +36,10 @@ type process struct {
 	ended chan struct{}
 	after func() error // called when everything is dead
 
+	// opens is the Forward of a running process, or nil if none can be had.
+	opens func(ports []int) (stop func(), err error)
+	doors []func() // what opens returned
+
 	supervised bool // the root kills everything below it when it gets SIGTERM
 
 	mu     sync.Mutex
@@ -95,6 +99,21 @@ func (p *process) tell(line string) {
 	if n, err := unix.Poll(ready, 0); n == 1 && err == nil && ready[0].Revents == unix.POLLOUT {
 		_, _ = unix.Write(fd, []byte("sandbox: "+line+"\n"))
 	}
+}
+
+// Forward implements [workspace.Forwarder].
+func (p *process) Forward(ports []int) (stop func(), err error) {
+	if p.opens == nil {
+		return nil, errors.New("this sandbox opens no port of this machine")
+	}
+	if stop, err = p.opens(ports); err != nil {
+		return nil, err
+	}
+	stop = sync.OnceFunc(stop)
+	p.mu.Lock()
+	p.doors = append(p.doors, stop)
+	p.mu.Unlock()
+	return stop, nil
 }
 
 // discard ends a process whose sandbox could not be made.
@@ -159,13 +178,16 @@ func (p *process) Kill() error {
 	p.Stop()
 	err := p.waitDead()
 	p.mu.Lock()
-	reason := p.reason
+	reason, doors := p.reason, p.doors
 	if p.reason == nil {
 		p.reason = errEnded // stopFor comes too late
 	}
 	unix.Close(p.fd)
 	p.fd = -1
 	p.mu.Unlock()
+	for _, shut := range doors {
+		shut()
+	}
 	return errors.Join(reason, err, p.after())
 }
 

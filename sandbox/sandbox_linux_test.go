@@ -41,7 +41,7 @@ func open(t testing.TB, o sandbox.Options) *workspace.Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := ws.Sandbox(); got != string(o.Kind) {
+	if got := ws.Sandbox(); got != string(o.Kind) && o.Kind != sandbox.None {
 		t.Fatalf("the sandbox is %q, want %q", got, o.Kind)
 	}
 	return ws

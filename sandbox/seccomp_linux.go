@@ -21,6 +21,7 @@ const (
 type sysFilter struct {
 	inet     bool // sockets of the internet
 	unix     bool // sockets in the file system
+	local    bool // the kernel asks about sockets of TCP: see local_linux.go
 	names    bool // the kernel asks about calls that make and change names: see broker_linux.go
 	metadata bool // the kernel asks about calls that change metadata: see notify_linux.go
 	ipc      bool // System V IPC and POSIX message queues
@@ -121,6 +122,9 @@ func (f sysFilter) program() []unix.SockFilter {
 		}
 	})
 	r.call(unix.SYS_SOCKET, f.socket)
+	if f.local {
+		r.askLocal()
+	}
 	r.call(unix.SYS_PERSONALITY, func(b *bpf) {
 		b.load(dataArgs)
 		// Linux, with the name of 2.6, without randomised addresses, a question
@@ -273,6 +277,10 @@ var forbiddenCalls = []uintptr{
 // socket allows the families that programs need and that namespaces separate. A
 // netlink socket may list interfaces and routes.
 func (f sysFilter) socket(b *bpf) {
+	if f.local {
+		askTCP(b, unix.AF_INET)
+		askTCP(b, unix.AF_INET6)
+	}
 	b.load(dataArgs)
 	if f.inet {
 		b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, 4, unix.AF_NETLINK)
@@ -293,6 +301,34 @@ func (f sysFilter) socket(b *bpf) {
 		b.when(unix.AF_INET6, allow)
 	}
 	b.always(deny)
+}
+
+// askTCP has the kernel ask about sockets of a family that are of TCP, and refuses the
+// family's others.
+func askTCP(b *bpf, family uint32) {
+	var then bpf
+	then.load(dataArgs + 8)
+	then.mask(0xf)
+	then.unless(unix.SOCK_STREAM, deny)
+	then.load(dataArgs + 16)
+	then.when(0, ask)
+	then.when(unix.IPPROTO_TCP, ask)
+	then.always(deny)
+	b.load(dataArgs)
+	b.add(unix.BPF_JMP|unix.BPF_JEQ|unix.BPF_K, 0, uint8(len(then)), family)
+	*b = append(*b, then...)
+}
+
+// askLocal has the kernel ask about what makes a socket one that reaches others. Sending
+// and connecting at once is refused.
+func (r rules) askLocal() {
+	r.all(ask, unix.SYS_CONNECT, unix.SYS_LISTEN)
+	for n, flags := range map[uintptr]uint32{unix.SYS_SENDTO: 3, unix.SYS_SENDMSG: 2, unix.SYS_SENDMMSG: 3} {
+		r.call(n, func(b *bpf) {
+			b.load(dataArgs + 8*flags)
+			b.ifAny(unix.MSG_FASTOPEN, unix.SECCOMP_RET_ERRNO|uint32(unix.EOPNOTSUPP))
+		})
+	}
 }
 
 // encoded returns the program as bubblewrap reads it: an array of struct

@@ -30,6 +30,8 @@ func Main() {
 			fmt.Fprintln(os.Stderr, "sandbox:", err)
 		}
 		os.Exit(code)
+	case listenerName:
+		os.Exit(listenInside(os.Args[1:]))
 	case forwarderName:
 		os.Exit(forward(os.Args[1:]))
 	case insideName:
@@ -51,15 +53,17 @@ func supervise() (int, error) {
 		return 1, err
 	}
 	var cmd supervisedCommand
-	spec := os.NewFile(3, "spec")
-	if err := json.NewDecoder(spec).Decode(&cmd); err != nil {
+	unix.CloseOnExec(3) // the command must not have it
+	parent := os.NewFile(3, "parent")
+	orders := json.NewDecoder(parent)
+	if err := orders.Decode(&cmd); err != nil {
 		return 1, fmt.Errorf("the command to run: %w", err) // the parent is dead, or a person started this
 	}
-	spec.Close()
 	child, names, err := cmd.start()
 	if err != nil {
 		return 127, err
 	}
+	go names.listenToPorts(orders, parent)
 	ended := make(chan int, 1)
 	go func() { ended <- reap(child) }()
 	code := 128 + int(unix.SIGKILL)

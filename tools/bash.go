@@ -85,7 +85,7 @@ func (b *Bash) Spec() openmanus.ToolSpec {
 	}
 	return filledSpec("bash", file, b.limit().placeholders(),
 		b.hints(),
-		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs})
+		openmanus.Argument{Name: "command", Kind: openmanus.CommandArgument, Does: openmanus.Runs, Local: workspace.Opens(b.ws)})
 }
 
 // hints returns the hints of most calls. Those of commands that can change nothing come

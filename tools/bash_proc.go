@@ -34,6 +34,7 @@ type procShell struct {
 	cancel   context.CancelFunc // kills it
 	ended    chan struct{}      // closed when the process and all that it started are dead
 	err      error              // of its Run; valid once ended is closed
+	door     workspace.Door     // to servers on this machine
 
 	mu      sync.Mutex
 	split   procSplitter
@@ -87,7 +88,7 @@ func startProc(ws workspace.Runner, args, env []string, records procRecords,
 	go sh.feed(w)
 	go func() {
 		sh.err = ws.Run(ctx, &workspace.Cmd{
-			Args: args, Env: env, Stdin: r,
+			Args: args, Env: env, Stdin: r, Door: &sh.door,
 			Stdout: procWriter(sh.printed), Stderr: procWriter(sh.told),
 		})
 		cancel()

@@ -70,6 +70,12 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 	}
 	limited, cancel := context.WithTimeout(ctx, time.Duration(in.Timeout*float64(time.Second)))
 	defer cancel()
+	shut, more, err := openLocal(limited, &shell.door, call.Scope)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	defer shut()
+	note += more
 	out := &procOutput{live: call.Live}
 	shell.locked(func() { s.records.state = nil })
 	end := shell.run(limited, newBashCall(command, s.state.flags), out)
@@ -87,10 +93,10 @@ func (s *bashSession) run(ctx context.Context, in bashInput, call openmanus.Call
 		text = advised(s.ws, text, out.text(), d.ExitCode)
 	}
 	if lost {
-		note = "[the shell had ended since the last command; this is a new one]\n"
+		note = "[the shell had ended since the last command; this is a new one]\n" + more
 	}
 	text = note + text
-	res := openmanus.Result{Detail: d, Failed: d.ExitCode != 0}
+	res := openmanus.Result{Detail: d, Failed: d.ExitCode != 0, Sources: localSources(call.Scope)}
 	if text != "" {
 		res.Parts = llm.Parts{llm.Text{Text: text}}
 	}

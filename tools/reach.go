@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/localaddr"
 	"github.com/openmanus-go/openmanus/workspace"
 )
 
@@ -72,6 +73,63 @@ func (in reachInput) shown(r openmanus.Reach, ws workspace.Workspace, what, text
 	where := r.Where()
 	return fmt.Sprintf("%s, in %s.\nThe agent's reason: %s\n%s:\n%s",
 		strings.ToUpper(where[:1])+where[1:], ws.Dir(), strconv.Quote(string(why)), what, text)
+}
+
+// between stands between the servers of a scope.
+const between = ", "
+
+// localScope returns HOST:PORT of the servers on this machine that a command names, if
+// ws can let it connect to them.
+func localScope(ws workspace.Runner, text string) string {
+	if !workspace.Opens(ws) {
+		return ""
+	}
+	return strings.Join(localaddr.Find(text), between)
+}
+
+// localSources are the sources of a result of a command that could connect to the servers
+// of a scope: what they answer may be anyone's, and is the person's own. nil: there are
+// none.
+func localSources(scope string) []openmanus.Source {
+	if scope == "" {
+		return nil
+	}
+	all := []openmanus.Source{openmanus.FileSource(".")}
+	for target := range strings.SplitSeq(scope, between) {
+		all = append(all, openmanus.Source{From: "http://" + target, Private: true})
+	}
+	return all
+}
+
+// openLocal opens the ports of the servers in a scope that the person allowed, for a
+// command in a shell, until shut is called. note is for the model. A port that a program
+// in the sandbox has leads there, as it did before.
+func openLocal(ctx context.Context, door *workspace.Door, scope string) (shut func(), note string, err error) {
+	var all []func()
+	shut = func() {
+		for _, f := range all {
+			f()
+		}
+	}
+	seen := make(map[int]bool)
+	for target := range strings.SplitSeq(scope, between) {
+		port := localaddr.Port(target)
+		if port == 0 || seen[port] {
+			continue
+		}
+		seen[port] = true
+		f, err := door.Open(ctx, port)
+		switch {
+		case errors.Is(err, workspace.ErrTaken):
+			note += fmt.Sprintf("[%s is a program in the sandbox, not the server of the person's machine]\n", target)
+		case err != nil:
+			shut()
+			return nil, "", fmt.Errorf("the command did not run: %s: %w", target, err)
+		default:
+			all = append(all, f)
+		}
+	}
+	return shut, note, nil
 }
 
 // maxScope is the length of the longest command that can be allowed for the session.
@@ -145,10 +203,14 @@ func (b *Bash) Preview(_ context.Context, call openmanus.Call) (string, error) {
 	return in.shown(r, b.ws, "Command", in.Command), nil
 }
 
-// Scope implements [openmanus.Scoper] for calls that have a Reach.
+// Scope implements [openmanus.Scoper] for calls that have a Reach, and for those that
+// name servers on this machine.
 func (b *Bash) Scope(_ context.Context, call openmanus.Call) (string, error) {
 	in, r, err := b.read(call)
-	return scope(r, in.Command), err
+	if err != nil || r != "" {
+		return scope(r, in.Command), err
+	}
+	return localScope(b.ws, in.Command), nil
 }
 
 // Hints implements [openmanus.CallHinter], as for [Bash].

@@ -23,6 +23,7 @@ const marker = "OPENMANUS_RUN"
 // output directly. For other readers and writers Run copies: it waits for a
 // slow writer, but not for a reader that returns nothing.
 func (d *Dir) Run(ctx context.Context, c *Cmd) error {
+	defer c.Door.pass(nil)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -35,6 +36,7 @@ func (d *Dir) Run(ctx context.Context, c *Cmd) error {
 	if err != nil {
 		return err
 	}
+	c.Door.pass(t)
 	stopped := wait(running, t, c.Grace)
 	killErr := t.Kill()
 	status := t.Status()

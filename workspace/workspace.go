@@ -164,6 +164,10 @@ type Cmd struct {
 	// Reach is how far the command may go. It matters only if there is a cage.
 	Reach Reach
 
+	// Door, if not nil, can let the command connect to servers on this machine while
+	// it runs. It matters only if there is a cage.
+	Door *Door
+
 	Stdin  io.Reader // nil: an empty input
 	Stdout io.Writer // nil: discarded; if it equals Stderr, one writer gets both in order
 	Stderr io.Writer

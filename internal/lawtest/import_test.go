@@ -92,6 +92,7 @@ var vocabularies = []floor{
 		"golang.org/x/text/unicode/norm": "letters without their accents and styles",
 		"golang.org/x/net/idna":          "host names beyond ASCII",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "internal/localaddr", not: []string{"net/http", "os", "os/exec"}},
 	{pkg: "internal/protected", not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "internal/leaktest", may: map[string]string{"go.uber.org/goleak": "what finds goroutines"}},
 	{pkg: "internal/cli", may: map[string]string{module + "/internal/near": "what a mistyped word was meant to be"}},
@@ -234,6 +235,7 @@ var adapters = []floor{
 	{pkg: "internal/toolspec", may: map[string]string{module: speaks, module + "/llm": models}},
 	{pkg: "tools", may: map[string]string{
 		module + "/internal/clip":              "texts are cut where a reader would",
+		module + "/internal/localaddr":         "what a command is asked about is what is opened for it",
 		module + "/internal/near":              "the file that a mistyped path means",
 		module + "/internal/toolspec":          byHand,
 		module:                                 speaks,
@@ -261,6 +263,7 @@ var adapters = []floor{
 		"golang.org/x/net/idna":            "names of hosts in other scripts, as lenient programs read them",
 		module:                             speaks,
 		module + "/egress":                 "hosts are named as where they are dialled",
+		module + "/internal/localaddr":     "what a command is asked about is what is opened for it",
 		module + "/internal/protected":     "what programs outside a sandbox take orders from",
 		module + "/internal/records":       "what services say is told from what people wrote",
 		"github.com/bmatcuk/doublestar/v4": "paths are named as in glob",
