@@ -101,6 +101,7 @@ func (s *State) Granted(tool, scope string) bool {
 // callDone folds the result of a call. A call keeps its first result. If that was
 // an error because the call had been given up, the real result becomes a note.
 func (s *State) callDone(seq int64, e CallDone) {
+	s.FilesLeftOut = s.FilesLeftOut || len(e.Files) >= MaxFileChanges
 	s.files = noteChanges(s.files, seq, e.Files)
 	s.meanwhile = noteChanges(s.meanwhile, seq, e.Meanwhile)
 	c := s.Call(e.Call)

@@ -236,7 +236,7 @@ type (
 		Whole Ref `json:"whole,omitempty"`
 		// a small picture of what the tool works on, for people: see [Result]
 		Picture Ref `json:"picture,omitempty"`
-		// what the call created, changed or deleted in the workspace
+		// what the call created, changed or deleted in the workspace: MaxFileChanges at most
 		Files []FileChange `json:"files,omitempty"`
 		// what changed there while the call ran and others that may have done it
 		Meanwhile []FileChange `json:"meanwhile,omitempty"`
@@ -450,6 +450,10 @@ const (
 	FileModified = "modified"
 	FileDeleted  = "deleted"
 )
+
+// MaxFileChanges is how many files a [CallDone] names as changed by the call, and as
+// changed meanwhile.
+const MaxFileChanges = 100
 
 // CallsOf returns the calls that b makes: those of a reply, or that of a flow. A
 // call through [UseTool] is the one that it stands for.

@@ -34,16 +34,20 @@ type State struct {
 	Calls []*CallState
 	Inbox []Note
 
-	Turn      int           // how many outcomes there are: replies, failures, calls of the flow, ends
-	Steps     int           // replies since the last input: a message of the user, or Resumed
-	Moves     int           // replies, and calls of the flow, since the last input
-	Since     int64         // the event of the last input
-	Active    time.Duration // how long the session was running since the last input
-	Usage     llm.Usage     // of the session and its children
-	Cost      Money         // likewise; a lower bound if Unpriced is not 0
-	Unpriced  int           // tokens of Usage whose price is not known
-	Pictures  int           // how many results have a picture for people
-	TakenOver int           // how often another worker took over
+	Turn     int           // how many outcomes there are: replies, failures, calls of the flow, ends
+	Steps    int           // replies since the last input: a message of the user, or Resumed
+	Moves    int           // replies, and calls of the flow, since the last input
+	Since    int64         // the event of the last input
+	Active   time.Duration // how long the session was running since the last input
+	Usage    llm.Usage     // of the session and its children
+	Cost     Money         // likewise; a lower bound if Unpriced is not 0
+	Unpriced int           // tokens of Usage whose price is not known
+	Pictures int           // how many results have a picture for people
+
+	// FilesLeftOut says that a call changed as many files as its event can name, or more:
+	// then [State.Files] does not have them all.
+	FilesLeftOut bool
+	TakenOver    int // how often another worker took over
 
 	Grants     []Grant       // what the user has allowed for the whole session
 	Children   []*ChildState // in the order in which they were announced

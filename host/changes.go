@@ -53,7 +53,7 @@ func (a *activities) begin(dir string) (end func() (alone bool)) {
 }
 
 const (
-	maxChanges = 100                    // how many files the record of a call names
+	maxChanges = openmanus.MaxFileChanges
 	maxLook    = 250 * time.Millisecond // how long a workspace is looked at before a call, and after it
 )
 

@@ -100,8 +100,9 @@ func (d *drive) report(s *openmanus.State) error {
 }
 
 // ownChanges divides what changed in the workspace during the run: what calls of the
-// session and of those below it did, and what others may have done. A workspace that
-// is too large to look at call by call has one list.
+// session and of those below it did, and what others may have done. There is one list
+// where that is not known: of a workspace that is too large to look at call by call, and
+// after a call that changed more files than its event names.
 func (d *drive) ownChanges(all []host.FileChange) (own, meanwhile []host.FileChange, err error) {
 	own = []host.FileChange{}
 	if len(all) == 0 || d.Large(d.root.Name()) {
@@ -116,6 +117,9 @@ func (d *drive) ownChanges(all []host.FileChange) (own, meanwhile []host.FileCha
 		since := int64(0)
 		if n.Session == d.id {
 			since = d.from
+		}
+		if n.State.FilesLeftOut {
+			return append(own, all...), nil, nil
 		}
 		files, _ := n.State.Files(since)
 		for _, f := range files {
@@ -230,6 +234,9 @@ func (d *drive) explain(s *openmanus.State) error {
 	}
 	if o.Reason == openmanus.ByPerson {
 		return fmt.Errorf("interrupted; continue with: openmanus sessions resume %s", d.id)
+	}
+	if d.print.HasShown(o.Error) {
+		return fmt.Errorf("the session is saved; continue with: openmanus sessions resume %s%s", d.id, larger(o.Reason))
 	}
 	return fmt.Errorf("stopped: %s; continue with: openmanus sessions resume %s%s", o.Error, d.id, larger(o.Reason))
 }

@@ -155,6 +155,7 @@ func (p *Printer) Event(ev openmanus.Event) {
 			return // it was said when they interrupted
 		}
 		p.line(style.Red("! stopped: ") + clip.Plain(b.Error))
+		p.failed = b.Error
 	case openmanus.Interrupted:
 		p.rest()
 		p.forget()
@@ -499,7 +500,7 @@ func (p *Printer) Flush() string {
 	return p.shown
 }
 
-// HasShown reports whether a failure of the model with this text was shown last.
+// HasShown reports whether a failure of the model, or a limit, with this text was shown last.
 func (p *Printer) HasShown(failure string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
