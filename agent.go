@@ -172,7 +172,9 @@ type Spec struct {
 	// the JSON Schema of the answer; none: the answer is text
 	Answer    json.RawMessage `json:"answer,omitempty"`
 	Delegates []string        `json:"delegates,omitempty"` // the agents that the agent may give work to
-	Limits    Limits          `json:"limits"`
+	// child sessions that may change files while others do work in copies of the workspace
+	Copies bool   `json:"copies,omitempty"`
+	Limits Limits `json:"limits"`
 }
 
 // A FlowSpec names a flow and has its settings.

@@ -62,6 +62,7 @@ type Run struct {
 	AnyWorkspace bool
 
 	FlowAnalyst bool // [runflow] use_data_analysis_agent
+	Copies      bool // agents that work at once work in copies of the workspace
 
 	MaxSteps int // here and in the next three, a negative number is no limit
 	Tokens   int

@@ -1,7 +1,9 @@
 package host
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/gate"
@@ -24,10 +26,18 @@ func (h *Host) Decision(session string, s *openmanus.State, c *openmanus.CallSta
 	}
 }
 
-// RemoveCopies deletes the copies of a workspace in which the attempts of a
-// session were made. It is called when the session was deleted.
+// RemoveCopies deletes the copies of a workspace in which the attempts of a session,
+// and sessions below it, worked. It is called when the session was deleted.
 func (h *Host) RemoveCopies(id string) error {
-	if err := h.copies("", 0).Remove(id); err != nil {
+	c := h.copies("", 0)
+	err := c.Remove(id)
+	if err == nil { // it is an id, so no pattern
+		below, _ := filepath.Glob(filepath.Join(c.Home, id+".*"))
+		for _, dir := range below {
+			err = errors.Join(err, c.Remove(filepath.Base(dir)))
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("session %s is deleted, but not all copies of its attempts: %w", id, err)
 	}
 	return nil

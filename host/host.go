@@ -85,7 +85,8 @@ type Host struct {
 	screens       screens
 	large         sync.Map // the workspaces that are too large to look at before and after a call
 	installer     *install.Installer
-	limiters      sync.Map // [2]string, an endpoint and a key → *llm.Limiter
+	merging       sync.Mutex // copies of workspaces are merged one at a time
+	limiters      sync.Map   // [2]string, an endpoint and a key → *llm.Limiter
 	wrongEndpoint atomic.Bool
 
 	mcpOnce   sync.Once
@@ -122,7 +123,8 @@ func New(o Options) (*Host, error) {
 	name, _ := os.Hostname() // a worker without a host name is still a worker
 	h.Local = &run.Local{Worker: run.Worker{
 		Journal: o.Store, Flow: h.flow, Child: h.childSpec, Changes: &h.follower, Note: h.note, Secrets: o.Secrets,
-		Name: fmt.Sprintf("%s/%d", name, os.Getpid()),
+		Ended: h.mergeChild,
+		Name:  fmt.Sprintf("%s/%d", name, os.Getpid()),
 	}}
 	if o.Config.DataDir != "" {
 		h.Local.Spool = spool{filepath.Join(o.Config.DataDir, "spool")}

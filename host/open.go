@@ -56,7 +56,7 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 // surroundings as one does that a user opens.
 func (h *Host) note(_ context.Context, c openmanus.Configured) (llm.Parts, error) {
 	parts, _ := h.noteOf(c.Spec, c.Sandbox)
-	return parts, nil
+	return noteOfCopy(parts, c), nil
 }
 
 // The bound of what an agent reads of its surroundings, besides maxGuide.

@@ -64,7 +64,7 @@ func (h *Host) specWith(name string, m config.Model) openmanus.Spec {
 	run := h.Config.Run
 	return openmanus.Spec{
 		Agent: run.Agent, Model: name, Endpoint: m.BaseURL, Workspace: run.Workspace, Approve: run.Approve,
-		SandboxKind: h.Config.Sandbox.Kind, Limits: h.Config.Limits(m),
+		SandboxKind: h.Config.Sandbox.Kind, Limits: h.Config.Limits(m), Copies: run.Copies,
 	}
 }
 
@@ -114,8 +114,8 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 //   - what the agent's own file says;
 //   - read-only approval, a sandbox whose commands change nothing, and no
 //     delegates, if the agent only checks the work of others;
-//   - a copy of the workspace, if t is an attempt, which is made if it is not
-//     there.
+//   - a copy of the workspace, if t is an attempt, or if the session may change
+//     files while others do and the spec says Copies; it is made if it is not there.
 func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
 	spec := SpecOf(parent)
 	if err := h.stepModel(&spec); err != nil {
@@ -144,7 +144,7 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 		spec.Limits = kind.File.Limits
 	}
 	if t.Copy == nil {
-		return spec, nil
+		return h.placeBeside(ctx, id, parent, t, spec)
 	}
 	c, err := h.copies(spec.Workspace, 0), error(nil)
 	if t.Copy.Attempt > 0 {

@@ -79,8 +79,9 @@ func portion[T ~int | ~int64](limit, n T) T {
 var errNoFlow = errors.New("cannot be delegated")
 
 // delegate opens the child session of t, which was reserved, unless it exists.
-// If the child has ended, delegate returns the event that reports on it.
-func (w *Worker) delegate(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
+// If the child has ended, delegate returns the event that reports on it, and before
+// it what else is to be recorded then.
+func (w *Worker) delegate(ctx context.Context, x *Session, t openmanus.Task) ([]openmanus.Body, error) {
 	id := openmanus.ChildID(x.ID, t.Child)
 	if x.State.Child(id).Done != nil {
 		return nil, nil
@@ -89,16 +90,26 @@ func (w *Worker) delegate(ctx context.Context, x *Session, t openmanus.Task) (op
 	if errors.Is(err, openmanus.ErrNoSession) {
 		err = w.openChild(ctx, x, t)
 		if errors.Is(err, errNoFlow) && ctx.Err() == nil {
-			return openmanus.ChildDone{
+			return []openmanus.Body{openmanus.ChildDone{
 				Call: t.Call, Child: id, Status: openmanus.Failed, Reason: openmanus.ByTooling, Text: err.Error(),
-			}, nil
+			}}, nil
 		}
 		return nil, err
 	}
 	if err != nil {
 		return nil, err
 	}
-	return w.report(ctx, id, s, t)
+	d := w.report(id, s, t)
+	if d == nil {
+		return nil, nil
+	}
+	var first []openmanus.Body
+	if w.Ended != nil {
+		if first, err = w.Ended(ctx, x.ID, x.State, s.Config, d); err != nil {
+			return nil, err
+		}
+	}
+	return append(first, *d), nil
 }
 
 // openChild opens the session that t delegates to, with a spec of its own and
@@ -129,6 +140,9 @@ func (w *Worker) openChild(ctx context.Context, x *Session, t openmanus.Task) er
 	}
 	c := f.Agent().Configured(0)
 	c.Limits = c.Limits.Within(x.State.Child(id).Limits)
+	if dir := x.State.Config.Workspace; t.Copy == nil && c.Workspace != dir && dir != "" && c.Workspace != "" {
+		c.CopyOf = dir
+	}
 	m := &openmanus.UserSaid{
 		ID: "task", Message: llm.Say(llm.User, t.Prompt), Sources: taskSources(x.ID, x.State, t.Prompt),
 	}
@@ -234,12 +248,12 @@ const maxReported = 50
 
 // report returns the event by which the parent hears of a child session in
 // state s, or nil if that has not ended: law 8.
-func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t openmanus.Task) (openmanus.Body, error) {
+func (w *Worker) report(child string, s *openmanus.State, t openmanus.Task) *openmanus.ChildDone {
 	o := s.Outcome
 	if o.Status == "" {
-		return nil, nil
+		return nil
 	}
-	d := openmanus.ChildDone{
+	d := &openmanus.ChildDone{
 		Call: t.Call, Child: child, Status: o.Status, Reason: o.Reason, Text: s.Answer, Usage: s.Usage, Cost: s.Cost,
 		Free: s.Cost == 0 && s.Unpriced == 0, Unpriced: s.Unpriced,
 		Sources: reportSources(child, s),
@@ -252,10 +266,10 @@ func (w *Worker) report(ctx context.Context, child string, s *openmanus.State, t
 		d.Text = strings.TrimSpace(fmt.Sprintf("%s: %s\n%s", o.Reason, o.Error, s.Answer))
 	}
 	if t.Call != "" && len(s.Config.Spec.Answer) > 0 {
-		readerAnswer(&d, s)
-		return d, nil
+		readerAnswer(d, s)
+		return d
 	}
 	own, meanwhile := s.Files(0)
 	d.Files, d.Meanwhile = openmanus.FileNames(own, maxReported), openmanus.FileNames(meanwhile, maxReported)
-	return d, nil
+	return d
 }

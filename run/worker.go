@@ -64,6 +64,14 @@ type Worker struct {
 	// first prompt of a child session: see [openmanus.UserSaid].
 	Note func(ctx context.Context, c openmanus.Configured) (llm.Parts, error)
 
+	// Ended, if not nil, is called when the child session of d has ended, whose
+	// last configuration is c, before its parent, in state s, hears of it. It may
+	// change the text and the files of d, and returns what is recorded before d. If
+	// the process ends before that is stored, it is called again.
+	Ended func(
+		ctx context.Context, parent string, s *openmanus.State, c openmanus.Configured, d *openmanus.ChildDone,
+	) ([]openmanus.Body, error)
+
 	// Spool, if not nil, keeps what running calls print.
 	Spool Spool
 
@@ -146,6 +154,9 @@ func (w *Worker) Do(ctx context.Context, x *Session, t openmanus.Task) ([]openma
 		}
 		return w.claim(ctx, x, t.Call)
 	}
+	if t.Do == openmanus.Delegate && x.State.Child(openmanus.ChildID(x.ID, t.Child)) != nil {
+		return w.delegate(ctx, x, t)
+	}
 	b, err := w.do(ctx, x, t)
 	if b == nil {
 		return nil, err
@@ -153,17 +164,15 @@ func (w *Worker) Do(ctx context.Context, x *Session, t openmanus.Task) ([]openma
 	return []openmanus.Body{b}, err
 }
 
-// do is Do for all tasks that one event records: those but [openmanus.Use].
+// do is Do for all tasks that one event records: those but [openmanus.Use], and
+// [openmanus.Delegate] to a session that is announced.
 func (w *Worker) do(ctx context.Context, x *Session, t openmanus.Task) (openmanus.Body, error) {
 	s := x.State
 	switch t.Do {
 	case openmanus.Rule:
 		return w.rule(ctx, x, t.Call)
 	case openmanus.Delegate:
-		if s.Child(openmanus.ChildID(x.ID, t.Child)) == nil {
-			return reserve(x.ID, s, t), nil
-		}
-		return w.delegate(ctx, x, t)
+		return reserve(x.ID, s, t), nil
 	case openmanus.Elide:
 		return w.elide(context.WithoutCancel(ctx), s)
 	}

@@ -25,6 +25,7 @@ type runFlags struct {
 	limitFlags
 	Sandbox  string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
+	Copies   bool     `help:"Agents that work at once get copies of the workspace, which are merged when they are done."`
 	Approve  string   `help:"What may be done without a question. ask: edits of the workspace and sandboxed commands; all else is asked about. edits: the same without a sandbox, where commands are asked about. all: everything. readonly: changes are denied." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
 }
 
@@ -75,6 +76,9 @@ func (f runFlags) flags() map[string]string {
 	f.limitFlags.flags(m)
 	if f.AnyWorkspace {
 		m["any-workspace"] = "true"
+	}
+	if f.Copies {
+		m["copies"] = "true"
 	}
 	return m
 }
@@ -293,6 +297,7 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	if f.Sandbox != "" {
 		spec.SandboxKind = f.Sandbox
 	}
+	spec.Copies = spec.Copies || f.Copies
 	spec.Limits = s.Limits
 	if limits {
 		spec.Limits = a.limitsOf(f.limitFlags).Or(s.Limits)

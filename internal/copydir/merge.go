@@ -44,6 +44,10 @@ type Merge struct {
 
 	Skip  func(name string) bool   // names to ignore; nil: none
 	Leave func(name string) string // why a change must not be applied, or ""; nil: apply all
+
+	// Beside, if it is not "", is added to the name of a file or link of From that
+	// conflicts, which To gets under that name: both are there then.
+	Beside string
 }
 
 // Merged is the result of a [Merge]: each change between Base and From is in one
@@ -137,14 +141,44 @@ func (g *merging) add(ctx context.Context, c Change) error {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
 	if why != "" {
+		if g.Beside != "" && c.Change != Deleted {
+			why, err = g.keepBeside(ctx, c, why)
+		}
 		g.out.Conflicts = append(g.out.Conflicts, Refusal{c.Path, why})
-		return nil
+		return err
 	}
 	if c.Change == Deleted {
 		delete(g.to.items, c.Path)
 	}
 	g.out.Changes = append(g.out.Changes, c)
 	return nil
+}
+
+// keepBeside puts a file of From that conflicts beside that of To, and returns the
+// reason for the conflict with the name. What has that name already stays.
+func (g *merging) keepBeside(ctx context.Context, c Change, why string) (string, error) {
+	name := c.Path + g.Beside
+	if g.look {
+		return why + "; the other version would be in " + name, nil
+	}
+	said := why + "; the other version is in " + name
+	if _, err := g.to.root.Lstat(name); err == nil {
+		return said, nil // an earlier merge put it there
+	}
+	temp := path.Join(path.Dir(c.Path), ".openmanus-"+rand.Text())
+	err := g.prepare(ctx, temp, c.Path)
+	if err == nil {
+		err = g.to.root.Rename(temp, name)
+	}
+	if err == nil {
+		g.out.Changes = append(g.out.Changes, Change{name, Created, c.Bytes})
+		return said, nil
+	}
+	_ = g.to.root.Remove(temp) // if it was created
+	if ctx.Err() != nil {
+		return why, ctx.Err()
+	}
+	return why, nil // for example, its directory is none any more: the copy has it
 }
 
 // conflict returns why a change cannot be applied, or "".

@@ -492,6 +492,7 @@ var assembly = []floor{
 		module + "/internal/ids":     "the ids of messages",
 		module + "/internal/gist":    "what a remembered call does, in a few words",
 		module + "/internal/copydir": "forks work in copies",
+		module + "/internal/clip":    "numbers of changes in words",
 		module + "/snapshot":         "what a workspace contained",
 		module + "/journal/replay":   "recorded sessions run again with its flows",
 	}},

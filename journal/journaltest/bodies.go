@@ -31,7 +31,7 @@ func openingBodies() []openmanus.Body {
 				Agent: "manus", Flow: &openmanus.FlowSpec{Name: "plan", Settings: json.RawMessage(`{"agents":["manus"]}`)},
 				Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", Workspace: "/home/me/project",
 				Approve: openmanus.ApproveAsk, SandboxKind: "auto", SandboxReadOnly: true, Answer: json.RawMessage(`{"type":"object"}`),
-				Delegates: []string{"swe"}, Limits: everyLimit(),
+				Delegates: []string{"swe"}, Copies: true, Limits: everyLimit(),
 			},
 			Tools: []openmanus.ToolSpec{{
 				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
