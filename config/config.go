@@ -138,7 +138,9 @@ type MCP struct {
 
 // History is [history]: what is kept of workspaces, so that one can go back.
 type History struct {
-	Enabled bool // snapshots are taken around calls that may change files
+	Enabled bool          // snapshots are taken around calls that may change files
+	MaxSize int64         // bytes that the snapshots of all sessions take
+	MaxAge  time.Duration // how far back one can go; negative: there is no limit
 }
 
 // Sandbox is [sandbox]: where commands run. A field with its zero value is not

@@ -44,6 +44,7 @@ type followed struct {
 
 	start   sync.Once
 	root    *os.Root
+	store   Store
 	tracker *snapshot.Tracker
 	index   string // the file in which the tracker is kept; "": none
 
@@ -57,7 +58,8 @@ type followed struct {
 // A history is what one session has recorded of the directory.
 type history struct {
 	*snapshot.History
-	last string // the text of the last tree
+	last   string // the text of the last tree
+	pruned int64  // since it began: see followed.pruned
 }
 
 // A runningCall is a call under way that may change files.
@@ -107,7 +109,7 @@ func (f *follower) open(w *followed) error {
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
-	w.root = root
+	w.root, w.store = root, f.h.Store
 	if cfg.DataDir == "" {
 		return nil
 	}
@@ -264,9 +266,12 @@ func (w *followed) take(ctx context.Context, session, last string) (snapshot.Tak
 		return snapshot.Taken{}, w.why
 	}
 	h := w.sessions[session]
-	if h == nil || h.last != last {
+	if pruned := w.pruned(); h == nil || h.last != last || h.pruned != pruned {
 		tree, _ := snapshot.ParseTree(last) // of a text that is none, everything is recorded again
-		h = &history{History: w.tracker.After(tree), last: last}
+		if !w.keeps(ctx, session, tree) {
+			tree = snapshot.Tree{}
+		}
+		h = &history{History: w.tracker.After(tree), last: last, pruned: pruned}
 		w.sessions[session] = h
 	}
 	w.mu.Unlock()
@@ -284,6 +289,24 @@ func (w *followed) take(ctx context.Context, session, last string) (snapshot.Tak
 		h.last = taken.Tree.String()
 	}
 	return taken, ""
+}
+
+// pruned returns a number that is another one after snapshots were deleted.
+func (w *followed) pruned() int64 {
+	if db, ok := w.store.(historyStore); ok {
+		return db.Pruned()
+	}
+	return 0
+}
+
+// keeps reports whether a session still keeps a tree that it recorded.
+func (w *followed) keeps(ctx context.Context, session string, t snapshot.Tree) bool {
+	db, ok := w.store.(historyStore)
+	if !ok || len(t.Root.Parts) == 0 {
+		return true
+	}
+	is, err := db.Refers(ctx, session, t.Root.Parts[0].Pack)
+	return is || err != nil
 }
 
 // save keeps the index after the first snapshot, so that a process that is killed

@@ -153,6 +153,7 @@ func (h *Host) Close() error {
 	}
 	clear(h.agents)
 	errs = append(errs, h.follower.close())
+	h.PruneNowAndThen(context.Background())
 	for _, c := range h.mcpClose {
 		errs = append(errs, c.Close())
 	}

@@ -30,8 +30,8 @@ type Reader struct {
 	mu    sync.Mutex
 	dec   *zstd.Decoder
 	packs map[openmanus.Ref]*packFile
-	order []openmanus.Ref // of packs, the oldest first
-	lists map[Sum][]*Entry
+	order []openmanus.Ref   // of packs, the oldest first
+	lists map[Part][]*Entry // by the place: the same list may be in several, of which some are deleted
 }
 
 // cachedPacks and cachedLists are how much a Reader remembers.
@@ -42,7 +42,7 @@ const (
 
 // NewReader returns a reader of the trees that trackers stored in blobs.
 func NewReader(blobs openmanus.Blobs) *Reader {
-	return &Reader{blobs: blobs, packs: make(map[openmanus.Ref]*packFile), lists: make(map[Sum][]*Entry)}
+	return &Reader{blobs: blobs, packs: make(map[openmanus.Ref]*packFile), lists: make(map[Part][]*Entry)}
 }
 
 // read calls each with the pieces of o. They are valid during the call only.
@@ -147,11 +147,11 @@ func (r *Reader) WriteTo(ctx context.Context, w io.Writer, file *Entry) error {
 // List returns the entries of a directory of a tree, by name. They must not be
 // changed.
 func (r *Reader) List(ctx context.Context, dir *Object) ([]*Entry, error) {
-	if dir == nil {
+	if dir == nil || len(dir.Parts) == 0 {
 		return nil, errNotKept
 	}
 	r.mu.Lock()
-	entries, ok := r.lists[dir.Sum]
+	entries, ok := r.lists[dir.Parts[0]]
 	r.mu.Unlock()
 	if ok {
 		return entries, nil
@@ -165,7 +165,7 @@ func (r *Reader) List(ctx context.Context, dir *Object) ([]*Entry, error) {
 	if len(r.lists) == cachedLists {
 		clear(r.lists)
 	}
-	r.lists[dir.Sum] = entries
+	r.lists[dir.Parts[0]] = entries
 	return entries, nil
 }
 

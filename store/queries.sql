@@ -108,6 +108,22 @@ DELETE FROM sessions WHERE id = ?
 -- name: blobs
 SELECT ref FROM event_blobs WHERE session = ?
 
+-- name: refers
+SELECT EXISTS (SELECT 1 FROM event_blobs JOIN sessions ON sessions.id = session WHERE ref = ? AND name = ?)
+
+-- name: drop_blob
+DELETE FROM event_blobs WHERE ref = ? AND session = ?
+
+-- The sessions that recorded snapshots of a workspace, and when last. It reads all
+-- events.
+-- name: snapshot_sessions
+SELECT name, max(time) FROM events JOIN sessions ON sessions.id = events.session
+WHERE type IN ('snapped', 'rewound') GROUP BY events.session ORDER BY 2
+
+-- name: snapshots
+SELECT {event_columns} FROM events WHERE session = (SELECT id FROM sessions WHERE name = ?)
+	AND type IN ('snapped', 'rewound') ORDER BY id
+
 -- name: referenced
 SELECT EXISTS (SELECT 1 FROM event_blobs WHERE ref = ?)
 

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/doctor"
 	"github.com/openmanus-go/openmanus/store"
@@ -33,6 +35,7 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 		}
 		return db.Close()
 	}
+	m.Uses = func(ctx context.Context, dir string) string { return t.storage(ctx, g, dir) }
 	if c.Offline {
 		m.Models = nil
 	}
@@ -61,6 +64,29 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 		return exit{code: exitFailed, err: errors.New("something that every task needs is missing")}
 	}
 	return nil
+}
+
+// storage says what takes how much of the data directory, or "".
+func (t *terminal) storage(ctx context.Context, g *globals, dir string) string {
+	if _, err := os.Stat(filepath.Join(dir, "journal.db")); err != nil {
+		return "" // opening would make one
+	}
+	cfg, err := t.load(g, map[string]string{})
+	if err != nil {
+		return ""
+	}
+	db, err := store.Open(dir, nil)
+	if err != nil {
+		return ""
+	}
+	defer db.Close()
+	h := &host.Host{Options: host.Options{Config: cfg, Store: db}} // it starts nothing
+	s, err := h.Storage(ctx)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("events %s, contents %s, snapshots of workspaces %s of at most %s: openmanus sessions prune",
+		sizeText(s.Database), sizeText(s.Blobs), sizeText(s.Snapshots), sizeText(s.MaxSize))
 }
 
 // doctorWorkspace opens the current directory as a session does, or where no session

@@ -8,7 +8,9 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/server"
@@ -75,7 +77,27 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if _, err := fmt.Fprintf(out, "http://%s/?token=%s\n", reachable(l.Addr().String()), users[0].Token); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	return s.Serve(ctx, l)
+	pruning, stop := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	done.Go(func() { a.pruneEveryHour(pruning) })
+	err = s.Serve(ctx, l)
+	stop()
+	done.Wait()
+	return err
+}
+
+// pruneEveryHour prunes what is kept of workspaces until ctx ends.
+func (a *app) pruneEveryHour(ctx context.Context) {
+	hour := time.NewTicker(time.Hour)
+	defer hour.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hour.C:
+			a.PruneNowAndThen(ctx)
+		}
+	}
 }
 
 // reachable returns an address that a browser can open for a server that listens

@@ -38,6 +38,7 @@ type sessionsCmd struct {
 	Export    sessionsExportCmd    `cmd:"" help:"Write a session to one readable text file."`
 	Import    sessionsImportCmd    `cmd:"" help:"Read a session from a file that export wrote."`
 	Delete    sessionsDeleteCmd    `cmd:"" help:"Delete sessions, with everything stored about them."`
+	Prune     sessionsPruneCmd     `cmd:"" help:"Delete old files that are kept so that sessions can go back."`
 }
 
 // Help is more of the command.

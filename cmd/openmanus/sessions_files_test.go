@@ -74,3 +74,28 @@ func TestFilesAreTakenAlong(t *testing.T) {
 		t.Errorf("it is %s", shown)
 	}
 }
+
+// What can be deleted of the files of earlier moments is said first. The sessions stay.
+func TestSessionsPrune(t *testing.T) {
+	d := newDesk(t, map[string]string{"OPENMANUS_HISTORY_MAX_SIZE": "1m"})
+	d.write("s", "-- 1 --\n@call bash {\"command\": \"head -c 1500000 /dev/urandom > a\"}\n-- 2 --\nDone.\n")
+	for range 2 { // the newest keeps what it has
+		d.must("run", "--model", "scripted:s", "--approve", "all", "hi")
+	}
+	if out := d.must("sessions", "prune", "--dry-run"); !strings.Contains(out, "would be deleted") ||
+		strings.Count(out, "cannot put files back any more") != 1 {
+		t.Errorf("it says %s", out)
+	}
+	if out := d.must("sessions", "prune"); strings.Count(out, "cannot put files back any more") != 1 {
+		t.Errorf("it says %s", out)
+	}
+	if out := d.must("sessions", "prune", "--json"); !strings.Contains(out, `"sessions": null`) && !strings.Contains(out, `"sessions": []`) {
+		t.Errorf("once more, it says %s", out)
+	}
+	if out := d.must("sessions", "list"); strings.Count(out, "\n") != 3 {
+		t.Errorf("there is %s", out)
+	}
+	if out, _, _ := d.run("doctor", "--offline"); !strings.Contains(out, "snapshots of workspaces") {
+		t.Errorf("the doctor says %s", out)
+	}
+}

@@ -65,7 +65,11 @@ type Machine struct {
 	// Store opens and closes the store in an existing data directory. The
 	// error says why it cannot hold sessions, such as that it is on a network
 	// file system. Nil: the store is not opened.
-	Store    func(dir string) error
+	Store func(dir string) error
+
+	// Uses says what takes how much of an existing data directory, or "". The check
+	// leaves it out if Uses is nil.
+	Uses     func(ctx context.Context, dir string) string
 	Terminal Terminal
 }
 

@@ -77,7 +77,7 @@ func (c *checker) keys(context.Context) []Finding {
 }
 
 // dataDir reports whether the data directory can hold sessions.
-func (c *checker) dataDir(context.Context) []Finding {
+func (c *checker) dataDir(ctx context.Context) []Finding {
 	const name = "data directory"
 	if c.Config == nil {
 		return nil
@@ -98,7 +98,13 @@ func (c *checker) dataDir(context.Context) []Finding {
 			return one(name, Missing, err.Error(), remedy)
 		}
 	}
-	list := c.freeSpace(name, dir, dir)
+	detail := dir
+	if c.Uses != nil {
+		if uses := c.Uses(ctx, dir); uses != "" {
+			detail += " (" + uses + ")"
+		}
+	}
+	list := c.freeSpace(name, dir, detail)
 	if perm := info.Mode().Perm(); c.GOOS != "windows" && perm&0o077 != 0 {
 		list = append(list, Finding{name, Warn, fmt.Sprintf("%s has mode %04o: other users of this machine can read sessions", dir, perm), "chmod 700 " + dir})
 	}
