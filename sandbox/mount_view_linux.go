@@ -157,7 +157,7 @@ var passedOn = []string{"LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TERM", "TZ"}
 // environ returns the environment of every command, without what depends on the
 // kind of the sandbox and on its home directory: see toolchains.environ.
 func (v *mountView) environ(o Options) []string {
-	env := []string{"USER=agent", "LOGNAME=agent", "SHELL=/bin/bash"}
+	env := []string{"USER=agent", "LOGNAME=agent", "SHELL=/bin/bash", workspace.NoBytecode}
 	for _, name := range passedOn {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

@@ -36,8 +36,8 @@ import (
 //
 // So that no secret reaches a command, it sees few variables of this process:
 // PATH, HOME, USER, LOGNAME, SHELL, TERM, TMPDIR, TZ, LANG, LANGUAGE and LC_*,
-// and on Windows those that programs cannot do without. Then come Env and
-// [Cmd].Env.
+// and on Windows those that programs cannot do without. Then come [NoBytecode], Env
+// and [Cmd].Env.
 type Dir struct {
 	// Env is added to the environment of every command, KEY=VALUE. It must
 	// not change after the first use.

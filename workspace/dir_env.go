@@ -34,11 +34,18 @@ func passedOnWindows(name string) bool {
 	return false
 }
 
+// NoBytecode is a variable of every command. Python compares the bytecode that it keeps
+// with its source by the source's length and by its time in seconds. A program edits a
+// file twice in a second, and Python would run what the file said before. So it keeps
+// none: it compiles a project's own modules at every start, those of packages that were
+// installed with their bytecode not.
+const NoBytecode = "PYTHONDONTWRITEBYTECODE=1"
+
 // environ returns the environment of a command: this process's variables that
-// are passed on, then Env, then extra, then mark. Of two entries with one name,
+// are passed on, then NoBytecode, Env, extra, and mark. Of two entries with one name,
 // the later one wins.
 func (d *Dir) environ(extra []string, mark string) []string {
-	var env []string
+	env := []string{NoBytecode}
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); passed(name) {
 			env = append(env, kv)
