@@ -148,20 +148,6 @@ func (h *Host) todaysFlow(tm *Team, spec openmanus.Spec, m config.Model) (*openm
 	return planner, nil
 }
 
-// Replay replays a session and those below it. The error is a [*replay.Difference] if
-// an event is another one today.
-func (h *Host) Replay(ctx context.Context, session string, check bool) (*replay.Result, error) {
-	blobs, ok := h.Store.(openmanus.Blobs)
-	if !ok {
-		return nil, errors.New("the store keeps no blobs, which a replay needs")
-	}
-	rec, err := replay.Load(ctx, h.Store, blobs, session)
-	if err != nil {
-		return nil, err
-	}
-	return replay.Run(ctx, rec, h.Replaying(check))
-}
-
 // plannedBy returns the planning flow with a planner.
 func plannedBy(planner *openmanus.Agent, p Plan) *agents.PlanFlow {
 	return &agents.PlanFlow{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ type sessionsReplayCmd struct {
 	From  int64  `help:"Go on live after this event, in a copy of the session with a copy of its files." placeholder:"N"`
 	Model string `help:"The model with which to go on." placeholder:"PROVIDER/NAME"`
 	To    string `help:"The id of the copy." placeholder:"NEWID"`
+
+	Save   string   `help:"Write the recording to a file, with the sessions below it: a fixture for tests." placeholder:"FILE"`
+	Redact []string `help:"Write it without these words, mail addresses and names in paths, which become others of the same length." placeholder:"WORD,…"`
 	listing
 	shown
 }
@@ -29,6 +33,8 @@ func (sessionsReplayCmd) Help() string {
 	return `The session and those below it are run again: models, tools and people answer from the record, the clock is that of the events, and nothing is sent, started or changed. What the program does with it is done again and compared, byte for byte: requests to models, rulings, results, summaries, limits. It needs no key and no workspace.
 
 If an event is another one today, it is shown in both versions, and the exit code is 1.
+
+--save writes what was replayed to a file; docs/extending.md shows a test that plays it. Look at the file before you give it away: --redact finds words, and not what is encoded.
 
 With --from N, the copy ends after event N and goes on from there, with --model if it is given.`
 }
@@ -40,8 +46,10 @@ func (c *sessionsReplayCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return usage(errors.New("--from is the number of an event, from 1; openmanus sessions log lists them"))
 	case c.From == 0 && (c.Model != "" || c.To != ""):
 		return usage(errors.New("--model and --to are for going on live: name the event after which with --from N"))
-	case c.From > 0 && (c.Check || c.JSON):
-		return usage(errors.New("--from goes on live, and --check and --json are about the record: use them one after the other"))
+	case len(c.Redact) > 0 && c.Save == "":
+		return usage(errors.New("--redact is about the file that --save FILE writes"))
+	case c.From > 0 && (c.Check || c.JSON || c.Save != ""):
+		return usage(errors.New("--from goes on live, and --check, --json and --save are about the record: use them one after the other"))
 	}
 	if err := checkNewID(c.To); err != nil {
 		return usage(err)
@@ -57,8 +65,39 @@ func (c *sessionsReplayCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if c.From > 0 {
 		return t.fail(c.shown, c.live(ctx, x))
 	}
-	r, err := x.Replay(ctx, x.id, c.Check)
-	return c.report(t, x.id, r, err)
+	rec, err := replay.Load(ctx, x.db, x.db, x.id)
+	if err != nil {
+		return err
+	}
+	return c.replay(ctx, t, x.app, rec)
+}
+
+// replay replays a recording, and saves it if it is to be.
+func (c *sessionsReplayCmd) replay(ctx context.Context, t *terminal, a *app, rec *replay.Recording) error {
+	r, err := replay.Run(ctx, rec, a.Replaying(c.Check))
+	if err == nil && c.Save != "" {
+		err = c.save(ctx, t, a, rec)
+	}
+	return c.report(t, rec.Sessions[0].ID, r, err)
+}
+
+// save writes the recording to a file that does not exist yet.
+func (c *sessionsReplayCmd) save(ctx context.Context, t *terminal, a *app, rec *replay.Recording) (err error) {
+	if len(c.Redact) > 0 {
+		if rec, err = rec.Redact(ctx, a.Replaying(false), c.Redact...); err != nil {
+			return err
+		}
+	}
+	var b bytes.Buffer
+	if err := rec.Write(ctx, &b); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(t.abs(c.Save), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return usage(fmt.Errorf("cannot write %s: %w", c.Save, reason(err)))
+	}
+	_, err = f.Write(b.Bytes())
+	return errors.Join(err, f.Close())
 }
 
 // file replays the recording in a file.
@@ -80,8 +119,7 @@ func (c *sessionsReplayCmd) file(ctx context.Context, t *terminal, g *globals) e
 		return err
 	}
 	defer a.Close()
-	r, err := replay.Run(ctx, rec, a.Replaying(c.Check))
-	return c.report(t, rec.Sessions[0].ID, r, err)
+	return c.replay(ctx, t, a, rec)
 }
 
 // report prints what was replayed.

@@ -152,7 +152,7 @@ var core = []floor{
 		module + "/llm":           models,
 		module + "/journal":       encodes,
 		module + "/run":           "the worker that does again what was done",
-	}, not: []string{"net", "net/http", "os", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
+	}, not: []string{"net", "net/http", "os/exec", "os/signal", "log", "log/slog", "math/rand", "math/rand/v2"}},
 }
 
 var adapters = []floor{

@@ -260,6 +260,7 @@ sandbox = false
 	for _, r := range p.replies {
 		t.Errorf("%s: there was no such question", r)
 	}
+	p.replay()
 	answer, log := filepath.Join(dir, "answer"), filepath.Join(dir, "site.log")
 	write(t, answer, p.last.Answer)
 	write(t, log, visited.sent())
@@ -441,6 +442,20 @@ func (p *person) killer(ctx context.Context, kill func()) (dead func() bool, sto
 	}
 	p.t.Fatalf("kill %s: it is kill request N, or kill file PATH", p.kills[0])
 	return nil, nil
+}
+
+// replay has the session replayed: what was done with real files, programs and pages is
+// done again from the record.
+func (p *person) replay() {
+	p.t.Helper()
+	if os.Getenv("TASKS_BINARY") != "" {
+		return // it may be an older one
+	}
+	cmd := exec.CommandContext(p.t.Context(), binary, "sessions", "replay", "last", "--check")
+	cmd.Dir, cmd.Env = p.ws, p.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Errorf("replay: %v\n%s", err, out)
+	}
 }
 
 // stored returns how many results the newest session's journal has: the program asks a

@@ -175,7 +175,7 @@ func (p *player) resultsOf(ctx context.Context, b openmanus.CallDone) ([]*return
 		shown = append(llm.Parts{llm.Text{Text: view, View: true}}, others...)
 	}
 	if b.IsError && !b.Partial { // the error comes before what the tool shows
-		if pictures := slices.ContainsFunc(others, func(part llm.Part) bool { blob, ok := part.(llm.Blob); return !ok || !blob.View }); pictures {
+		if slices.ContainsFunc(others, stays) {
 			text = strings.TrimPrefix(text, "\n")
 		}
 		r.Parts, r.err = shown, errors.New(text)
@@ -188,6 +188,12 @@ func (p *player) resultsOf(ctx context.Context, b openmanus.CallDone) ([]*return
 		return []*returned{&reading}, nil // the longer limit
 	}
 	return []*returned{&r, &reading}, nil
+}
+
+// stays reports whether a part of a result that is no text is no view.
+func stays(p llm.Part) bool {
+	blob, ok := p.(llm.Blob)
+	return !ok || !blob.View
 }
 
 // splitParts returns the text of a result, the text that is a view, and the rest.
@@ -220,7 +226,10 @@ func (p *player) sourcesFor(b, made openmanus.CallDone) []openmanus.Source {
 		given, have = append(given, next), append(have, next)
 		if path, ok := strings.CutPrefix(next.From, openmanus.FromFile); ok && len(next.Words) == 0 {
 			for _, src := range p.state.FileSources(path)[1:] {
-				if len(src.Words) > 0 || !slices.ContainsFunc(have, func(o openmanus.Source) bool { return o.From == src.From && len(o.Words) == 0 }) {
+				known := slices.ContainsFunc(have, func(o openmanus.Source) bool {
+					return o.From == src.From && len(o.Words) == 0
+				})
+				if len(src.Words) > 0 || !known {
 					have = append(have, src)
 				}
 			}

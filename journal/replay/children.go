@@ -48,7 +48,8 @@ func (t *search) childEnd(ctx context.Context, b openmanus.ChildDone) {
 	}
 	events := p.until(b.Child, t.ev.Time)
 	if len(events) == 0 { // it could not be opened, or was not
-		t.compare(openmanus.ChildDone{Call: b.Call, Child: b.Child, Status: b.Status, Reason: b.Reason, Text: b.Text}, p.state)
+		unopened := openmanus.ChildDone{Call: b.Call, Child: b.Child, Status: b.Status, Reason: b.Reason, Text: b.Text}
+		t.compare(unopened, p.state)
 		if t.found == nil && t.err == nil { // it was deleted since
 			t.found = b
 		}
@@ -86,12 +87,15 @@ func (p *player) checkOpens(ctx context.Context, last bool) error {
 }
 
 // opensAs returns how a child that is opened now differs from the recorded one.
-func (p *player) opensAs(ctx context.Context, b openmanus.ChildOpened, begins []openmanus.Event) (d error, err error) {
+func (p *player) opensAs(
+	ctx context.Context, b openmanus.ChildOpened, begins []openmanus.Event,
+) (d, err error) {
 	config, ok := begins[1].Body.(openmanus.Configured)
 	if !ok {
 		return nil, nil
 	}
-	task := openmanus.Task{Do: openmanus.Delegate, Call: b.Call, Child: b.Child[len(openmanus.ChildID(p.id, "")):]}
+	name := b.Child[len(openmanus.ChildID(p.id, "")):]
+	task := openmanus.Task{Do: openmanus.Delegate, Call: b.Call, Child: name}
 	for _, t := range p.flow.Next(p.state) {
 		if t.Do == openmanus.Delegate && openmanus.ChildID(p.id, t.Child) == b.Child {
 			task = t
@@ -109,7 +113,8 @@ func (p *player) opensAs(ctx context.Context, b openmanus.ChildOpened, begins []
 	said, _ := begins[min(2, len(begins)-1)].Body.(openmanus.UserSaid)
 	delegate := &openmanus.Delegation{Agent: config.Agent, Task: said.Message.Text(), Answer: config.Answer}
 	delegate.Content.Parts, delegate.Content.Sources = said.Note, said.NoteSources
-	for _, w := range []world{{begins: begins, config: &config}, {begins: begins, config: &config, delegate: delegate}} {
+	for _, given := range []*openmanus.Delegation{nil, delegate} {
+		w := world{begins: begins, config: &config, delegate: given}
 		if c := p.state.Call(b.Call); c != nil {
 			w.hints = c.Hints
 		}

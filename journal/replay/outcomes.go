@@ -47,7 +47,9 @@ func (t *search) noReply(ctx context.Context, b openmanus.ModelFailed) {
 	if b.Usage != (llm.Usage{}) { // there was something of a reply; what, is not recorded
 		said.Message = llm.Say(llm.Assistant, "…")
 	}
-	all := world{reply: func(int) (openmanus.ModelSaid, error) { return said, failed(b.Kind, b.Status, b.Error) }}
+	all := world{reply: func(int) (openmanus.ModelSaid, error) {
+		return said, failed(b.Kind, b.Status, b.Error)
+	}}
 	first := world{reply: func(n int) (openmanus.ModelSaid, error) {
 		if n == 0 {
 			return openmanus.ModelSaid{}, failed(llm.Context, 0, "too large")
@@ -111,8 +113,8 @@ func (t *search) compaction(ctx context.Context, b openmanus.Compacted) {
 				}
 				before, after, _ := strings.Cut(c.Summary, other)
 				words := b.Summary
-				if strings.HasPrefix(words, before) && strings.HasSuffix(words, after) && len(words) >= len(before)+len(after) {
-					words = words[len(before) : len(words)-len(after)]
+				if rest, ok := strings.CutPrefix(words, before); ok && strings.HasSuffix(rest, after) {
+					words = strings.TrimSuffix(rest, after)
 				}
 				t.try(ctx, s, task, says(words))
 				if t.over() {
@@ -138,7 +140,9 @@ func (p *player) writer(by string) openmanus.Helper {
 
 // summarizing returns a model that refuses the request of a reply, if there is one,
 // and all requests for a summary but the last.
-func summarizing(b openmanus.Compacted, reply bool, attempts int, words string) func(int) (openmanus.ModelSaid, error) {
+func summarizing(
+	b openmanus.Compacted, reply bool, attempts int, words string,
+) func(int) (openmanus.ModelSaid, error) {
 	last := attempts - 1
 	if reply {
 		last++
@@ -191,7 +195,8 @@ func (t *search) question(ctx context.Context, b openmanus.Asked) {
 func (p *player) compareHead(s *openmanus.State, today *openmanus.Agent) error {
 	was, is := s.Config, today.Configured(s.Config.N)
 	differs := func(was, is, format string, a ...any) error {
-		return &Difference{Session: p.id, Seq: s.Seq, What: "configured: " + fmt.Sprintf(format, a...), Was: []byte(was), Is: []byte(is)}
+		what := "configured: " + fmt.Sprintf(format, a...)
+		return &Difference{Session: p.id, Seq: s.Seq, What: what, Was: []byte(was), Is: []byte(is)}
 	}
 	if was.System != is.System {
 		return differs(was.System, is.System, "the system prompt differs")

@@ -36,6 +36,7 @@ type player struct {
 
 	world world // what comes from outside in the attempt that is being made
 
+	anew   bool // digests are computed again: see [Recording.Redact]
 	before bool // the session is of a program that did not record requests, and not all sources
 
 	modelCalls, toolCalls, unchecked int
@@ -138,6 +139,10 @@ func (p *player) session(ctx context.Context) ([]openmanus.Event, error) {
 				return nil, err
 			}
 		}
+		if p.anew {
+			ev.Body, b = p.hashed(b), p.hashed(b)
+			p.events[ev.Seq-1] = ev
+		}
 		p.fold(ctx, ev)
 		again = append(again, openmanus.Event{Seq: ev.Seq, Time: ev.Time, Body: b})
 		if err := p.checkOpens(ctx, ev.Seq == p.events[len(p.events)-1].Seq); err != nil {
@@ -145,6 +150,17 @@ func (p *player) session(ctx context.Context) ([]openmanus.Event, error) {
 		}
 	}
 	return again, nil
+}
+
+// hashed returns the ruling of a person with the hash of the question that it answers.
+func (p *player) hashed(b openmanus.Body) openmanus.Body {
+	if r, ok := b.(openmanus.Ruled); ok && r.By != openmanus.ByGate && r.Hash != "" {
+		if c := p.state.Call(r.Call); c != nil && c.Ruling != nil {
+			r.Hash = c.Ruling.Hash
+			return r
+		}
+	}
+	return b
 }
 
 // play returns what today's program makes in place of the event ev, which is equal to

@@ -257,3 +257,67 @@ func (caller) Next(s *openmanus.State) []openmanus.Task {
 	}
 	return new(openmanus.Agent).Next(s)
 }
+
+// A redacted run has no names, is replayed, and is the same every time.
+func TestRedact(t *testing.T) {
+	rec := record(t, worker(t, true))
+	first := ""
+	for range 2 {
+		redacted, err := rec.Redact(t.Context(), replay.Options{}, "Alice", "Miller")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := write(t, redacted)
+		if first == "" {
+			first = file
+		}
+		if file != first {
+			t.Error("redacted twice, it is not the same")
+		}
+		got, err := replay.Run(t.Context(), read(t, file), replay.Options{})
+		if err != nil || got.Unchecked != 0 || got.ToolCalls != 4 {
+			t.Fatal(got, err)
+		}
+	}
+	again := read(t, first)
+	if again.Sessions[0].Events[2].Body.(openmanus.UserSaid).Message.Text() == "Write to Alice Miller." {
+		t.Error("the task is as it was")
+	}
+	for _, ev := range again.Sessions[0].Events {
+		data, err := ev.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if low := strings.ToLower(string(data)); strings.Contains(low, "alice") || strings.Contains(low, "miller") {
+			t.Errorf("event %d: %s", ev.Seq, data)
+		}
+	}
+	if untouched := write(t, rec); !strings.Contains(untouched, "Alice Miller") {
+		t.Error("the recording itself was changed")
+	}
+}
+
+// A failing is a test that notes how it fails.
+type failing struct {
+	*testing.T
+	with string
+}
+
+func (f *failing) Fatal(args ...any) { f.with = fmt.Sprint(args...) }
+
+func TestTest(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "run.jsonl")
+	if err := os.WriteFile(file, []byte(write(t, record(t, worker(t, true)))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := replay.Test(t, file, worker(t, false)); r.ModelCalls != 5 {
+		t.Errorf("%+v", r)
+	}
+	other := worker(t, false)
+	other.Instructions = "Work otherwise."
+	f := &failing{T: t}
+	replay.Test(f, file, other)
+	if !strings.Contains(f.with, "the system prompt differs") {
+		t.Error(f.with)
+	}
+}

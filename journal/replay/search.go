@@ -157,6 +157,10 @@ func (t *search) compare(b openmanus.Body, s *openmanus.State) {
 		t.found = b
 		return
 	}
+	if t.p.anew && anew(b, t.ev.Body) {
+		t.found = b
+		return
+	}
 	if t.best == nil || t.what != "" && openmanus.TypeName(b) == openmanus.TypeName(t.ev.Body) && what == "" {
 		t.best, t.what = b, what
 	}
@@ -256,6 +260,8 @@ func withoutSources(b, was openmanus.Body) openmanus.Body {
 // one that is made today is the same.
 func (p *player) sent(was, is openmanus.Sent) (openmanus.Sent, string) {
 	switch part, at := was.Differs(is); {
+	case p.anew && was != (openmanus.Sent{}):
+		return is, ""
 	case part == "":
 		return was, ""
 	case part != "messages":
