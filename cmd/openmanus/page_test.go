@@ -71,6 +71,17 @@ All is done.
 // without a word: testdata/tabs.mjs.
 func TestTabsPage(t *testing.T) { visit(t, "tabs.mjs", tabsScript) }
 
+const limitsScript = `-- reply --
+@call file_saver {"file_path": "one.md", "content": "# One\n"}
+-- reply --
+@call file_saver {"file_path": "two.md", "content": "# Two\n"}
+-- reply --
+Both are written.
+`
+
+// TestLimitsPage is a person whose task reaches its limit: testdata/limits.mjs.
+func TestLimitsPage(t *testing.T) { visit(t, "limits.mjs", limitsScript) }
+
 // visit runs a file of testdata in Node, with a server whose model says what
 // script says.
 func visit(t *testing.T, file, script string) {
