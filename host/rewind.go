@@ -348,6 +348,20 @@ func (x *back) said(upTo int64) (said []int64) {
 	return said
 }
 
+// LastMessage returns the event of the last message of the person that is in the
+// conversation.
+func (h *Host) LastMessage(ctx context.Context, session string) (int64, error) {
+	x, err := h.loadBack(ctx, session)
+	if err != nil {
+		return 0, err
+	}
+	said := x.said(x.s.Seq)
+	if len(said) == 0 {
+		return 0, errors.New("nothing was asked yet")
+	}
+	return said[len(said)-1], nil
+}
+
 // planTalk adds the messages that leave the conversation.
 func (x *back) planTalk(p *BackPlan) {
 	if !p.Talk {

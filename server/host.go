@@ -29,7 +29,7 @@ type Store interface {
 
 // A Host opens sessions and describes what they can be made of. What a host
 // can do beyond that, it says by the optional interfaces [Holder],
-// [Rememberer], [Planner] and [Cleaner]. Implementations are safe for
+// [Rememberer], [Planner], [Rewinder] and [Cleaner]. Implementations are safe for
 // concurrent use.
 type Host interface {
 	// Open opens a session, which has no message yet, under an id that no

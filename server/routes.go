@@ -43,6 +43,12 @@ func (s *Server) routes() {
 	on(s, "GET "+one+"/zip", "read-files-as-zip", "Read files of the workspace as a ZIP archive", s.zip, content, produces("application/zip"))
 	on(s, "GET "+one+"/blobs/{ref}", "read-blob", "Read the whole of an output that events contain in part", s.blob, content, binary)
 
+	on(s, "POST "+one+"/rewind", "rewind-session", "Undo what a session changed in files and what was said since an event", s.rewind, acts)
+	on(s, "POST "+one+"/redo", "redo-session", "Take back the last rewind", s.redo, acts)
+	on(s, "GET "+one+"/diff", "read-diff", "Read what calls of the session changed in the workspace", s.diff, content)
+	on(s, "GET "+one+"/past", "list-past-files", "List the files of the workspace as they were after an event", s.past, content)
+	on(s, "GET "+one+"/past/{path...}", "read-past-file", "Read a file of the workspace as it was after an event", s.pastFile, content, binary)
+
 	on(s, "GET "+one+"/screen", "watch-browser", "Stream what the session's browser shows, as server-sent events", s.screen, content, produces("text/event-stream"))
 	on(s, "POST "+one+"/screen/takeover", "take-over-browser", "Take over the session's browser: the agent's calls wait", s.takeOver, acts, noContent)
 	on(s, "DELETE "+one+"/screen/takeover", "hand-back-browser", "Hand the browser back to the agent", s.handBack, acts, noContent)

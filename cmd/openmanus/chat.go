@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/ergochat/readline"
@@ -29,7 +30,9 @@ Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So
 
   /model NAME   continue with another model
   /retry        answer the last request again, in a new session; if files were changed since, in a copy of them
-  /undo         continue from before the last request, in a new session (files stay unchanged)
+  /undo         take back the last request: what was said, and what it changed in files
+  /redo         take that back
+  /rewind N     go back to event N (openmanus sessions log lists them)
   /fork         continue in a copy, of the files too; the session stays unchanged
                 (/retry --share and /fork --share go on with the same files)
   /cost         tokens and cost of this session
@@ -245,7 +248,15 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 	case "/retry":
 		return c.retry(ctx, rest == shareWord)
 	case "/undo":
-		return c.undo(ctx)
+		return c.back(ctx, host.Back{Last: true, Files: true, Talk: true})
+	case "/redo":
+		return c.back(ctx, host.Back{Redo: true})
+	case "/rewind":
+		to, err := strconv.ParseInt(rest, 10, 64)
+		if err != nil || to < 1 {
+			return errors.New("to which event? /rewind N; openmanus sessions log " + c.id + " lists them")
+		}
+		return c.back(ctx, host.Back{To: to, Files: true, Talk: true})
 	case "/fork":
 		return c.fork(ctx, 0, rest == shareWord)
 	case "/cost":
@@ -283,23 +294,6 @@ func (c *chat) model(ctx context.Context, name string) error {
 	return err
 }
 
-// lastRequest returns the sequence number of the user's last message.
-func (c *chat) lastRequest(ctx context.Context) (int64, error) {
-	last := int64(0)
-	for ev, err := range c.db.Events(ctx, c.id, 0) {
-		if err != nil {
-			return 0, err
-		}
-		if _, ok := ev.Body.(openmanus.UserSaid); ok {
-			last = ev.Seq
-		}
-	}
-	if last == 0 {
-		return 0, errors.New("nothing was asked yet")
-	}
-	return last, nil
-}
-
 // retry answers the last request again: in this session if it has not finished,
 // otherwise in a copy that ends with the request.
 func (c *chat) retry(ctx context.Context, share bool) error {
@@ -308,7 +302,7 @@ func (c *chat) retry(ctx context.Context, share bool) error {
 		return err
 	}
 	if st := s.Status(); st == openmanus.Finished {
-		seq, err := c.lastRequest(ctx)
+		seq, err := c.LastMessage(ctx, c.id)
 		if err != nil {
 			return err
 		}
@@ -319,12 +313,27 @@ func (c *chat) retry(ctx context.Context, share bool) error {
 	return c.goOn(ctx, openmanus.Resumed{ID: ids.New()})
 }
 
-func (c *chat) undo(ctx context.Context) error {
-	seq, err := c.lastRequest(ctx)
+// back takes the session back, after it has shown what that means and the user has
+// agreed.
+func (c *chat) back(ctx context.Context, b host.Back) error {
+	x, err := c.session(ctx, c.id)
 	if err != nil {
 		return err
 	}
-	return c.fork(ctx, seq-1, true)
+	p, err := x.goBack(ctx, b, false, func(prompt string) (string, error) {
+		c.lines.SetPrompt(prompt)
+		line, err := c.lines.ReadLine()
+		if errors.Is(err, readline.ErrInterrupt) {
+			return "", nil
+		}
+		return line, err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(x.doneText(p))))
+	x.showKept(p)
+	return nil
 }
 
 // shareWord after /fork or /retry says that the copy works on the same files.

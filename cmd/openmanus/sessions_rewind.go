@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -66,13 +67,19 @@ func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlag
 	if err := x.readOnly(); err != nil {
 		return err
 	}
-	p, err := x.goBack(ctx, b, f.Yes, f.JSON)
+	var ask func(prompt string) (string, error)
+	if isTerminal(t.in) && isTerminal(t.err) {
+		ask = func(prompt string) (string, error) { return t.ask(ctx, prompt) }
+	}
+	p, err := x.goBack(ctx, b, f.Yes, ask)
 	if err != nil {
 		return err
 	}
 	if f.JSON {
 		return t.printJSON(p)
 	}
+	fmt.Fprintln(t.out, clip.Plain(x.doneText(p)))
+	x.showKept(p)
 	if p.Talk {
 		x.note("say what to do instead: openmanus sessions resume %s \"…\"", x.id)
 	}
@@ -82,37 +89,38 @@ func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlag
 	return nil
 }
 
-// goBack takes the session back, after it has shown what that means and the user has
-// agreed.
-func (x *session) goBack(ctx context.Context, b host.Back, yes, quiet bool) (*host.BackPlan, error) {
-	if !yes {
-		p, err := x.PlanBack(ctx, x.id, b)
-		if err != nil {
-			return nil, err
-		}
-		x.showPlan(p)
-		if p.Nothing() {
-			return p, nil
-		}
-		if !isTerminal(x.t.in) || !isTerminal(x.t.err) {
-			return nil, usage(errors.New("nothing was changed: no terminal is attached to confirm that; use --yes"))
-		}
-		line, err := x.t.ask(ctx, "Do that? [y/N] ")
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		if !host.IsYes(line) {
-			return nil, exit{code: exitFailed, err: errors.New("nothing was changed")}
-		}
+// goBack takes the session back. Unless yes is set, it shows what that means and asks
+// whether to do it; ask is nil if no person can be asked.
+func (x *session) goBack(
+	ctx context.Context, b host.Back, yes bool, ask func(prompt string) (string, error),
+) (*host.BackPlan, error) {
+	if yes {
+		return x.GoBack(ctx, x.id, b, nil)
 	}
-	p, err := x.GoBack(ctx, x.id, b, nil)
+	p, err := x.PlanBack(ctx, x.id, b)
 	if err != nil {
 		return nil, err
 	}
-	if !quiet {
-		x.showDone(p)
+	x.showPlan(p)
+	if p.Nothing() {
+		return p, nil
 	}
-	return p, nil
+	if ask == nil {
+		return nil, usage(errors.New("nothing was changed: no terminal is attached to confirm that; use --yes"))
+	}
+	line, err := ask("Do that? [y/N] ")
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if !host.IsYes(line) {
+		return nil, exit{code: exitFailed, err: errors.New("nothing was changed")}
+	}
+	return x.GoBack(ctx, x.id, b, func(now *host.BackPlan) error {
+		if !slices.Equal(now.Changes, p.Changes) || now.To != p.To {
+			return errors.New("nothing was changed: the session or the workspace has changed in the meantime; look again")
+		}
+		return nil
+	})
 }
 
 // maxShown is how many files of a kind a plan lists.
@@ -177,31 +185,23 @@ func (x *session) showKept(p *host.BackPlan) {
 	}
 }
 
-// showDone prints what going back did.
-func (x *session) showDone(p *host.BackPlan) {
+// doneText says what going back did.
+func (x *session) doneText(p *host.BackPlan) string {
 	if p.Nothing() {
-		fmt.Fprintln(x.t.out, clip.Plain(fmt.Sprintf("nothing to change: session %s has what was there after event %d", x.id, p.To)))
-		return
+		return fmt.Sprintf("nothing to change: session %s has what was there after event %d", x.id, p.To)
 	}
-	what := "back to"
+	what, files, messages := "back to", "put back", "taken back"
 	if p.Redo != "" {
-		what = "forward again to"
+		what, files, messages = "forward again to", "changed", ""
 	}
 	var parts []string
 	if p.Files {
-		parts = append(parts, clip.Count(len(p.Changes), "file")+" put back")
+		parts = append(parts, clip.Count(len(p.Changes), "file")+" "+files)
 	}
-	if p.Talk {
-		parts = append(parts, clip.Count(len(p.Messages), "message")+" taken back")
+	if p.Talk && messages != "" {
+		parts = append(parts, clip.Count(len(p.Messages), "message")+" "+messages)
 	}
-	if p.Redo != "" {
-		parts = nil
-		if p.Files {
-			parts = append(parts, clip.Count(len(p.Changes), "file")+" changed")
-		}
-	}
-	fmt.Fprintln(x.t.out, clip.Plain(strings.TrimSuffix(fmt.Sprintf("%s: %s event %d: %s", x.id, what, p.To, strings.Join(parts, ", ")), ": ")))
-	x.showKept(p)
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s event %d: %s", x.id, what, p.To, strings.Join(parts, ", ")), ": ")
 }
 
 // line prints a line to standard error.

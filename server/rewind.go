@@ -1,0 +1,249 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A Rewinder is a [Host] that keeps what workspaces contained.
+type Rewinder interface {
+	// Rewind takes a session back, or says only what that would do. If something
+	// else drives the session, the error is [openmanus.ErrDriven]. If the request
+	// is at fault, or nothing can be taken back, it is a [*FieldError].
+	Rewind(ctx context.Context, session string, r Rewind) (*Rewinding, error)
+
+	// Past lists what a directory of the workspace contained after an event, or
+	// returns the one file of that name. The name "." is the workspace, and the
+	// event 0 the last one.
+	Past(ctx context.Context, session string, at int64, name string) ([]PastFile, error)
+
+	// WritePast writes the content of a file as it was after an event. The error is
+	// [fs.ErrNotExist] if there was none, or its content was not kept.
+	WritePast(ctx context.Context, w io.Writer, session string, at int64, name string) error
+
+	// Diff returns how the files that calls of the session, and of those below it,
+	// changed after the event from and until the event to differ; 0 is the first or
+	// last one.
+	Diff(ctx context.Context, session string, from, to int64) ([]FileDiff, error)
+}
+
+// A Rewind says how far a session goes back, and with what.
+type Rewind struct {
+	To          int64 // the last event that still stands
+	Last, Redo  bool  // in place of To
+	Files, Talk bool
+	By          string
+	Plan        bool // only say what it would do
+}
+
+// A Rewinding is what going back does.
+type Rewinding struct {
+	To         int64                  `json:"to" doc:"The last event that still stands."`
+	Files      bool                   `json:"files" doc:"Files are put back."`
+	Talk       bool                   `json:"talk" doc:"The conversation goes back."`
+	Redo       string                 `json:"redo,omitempty" doc:"The event rewound that is taken back."`
+	Messages   []string               `json:"messages" doc:"The messages of the user that leave the conversation."`
+	Changes    []openmanus.FileChange `json:"changes" doc:"The files that change, as changes of what there is now."`
+	Kept       []openmanus.Left       `json:"kept" doc:"The files that calls changed and that stay as they are, and why."`
+	Unsure     []string               `json:"unsure" doc:"Those of changes that others may have changed."`
+	Outside    []OutsideCall          `json:"outside" doc:"Calls whose effects may not come back."`
+	Unfollowed string                 `json:"unfollowed,omitempty" doc:"Why files may have changed that are not in the plan."`
+	Running    bool                   `json:"running,omitempty" doc:"The session is interrupted first."`
+}
+
+// An OutsideCall is a call that could reach more than the workspace.
+type OutsideCall struct {
+	Session string `json:"session"`
+	Seq     int64  `json:"seq"`
+	Call    string `json:"call"`
+	Tool    string `json:"tool"`
+	Input   string `json:"input"`
+}
+
+// A PastFile is what a workspace had under a name.
+type PastFile struct {
+	Path   string `json:"path"`
+	Kind   string `json:"kind" enum:"file,dir,link,device"`
+	Mode   string `json:"mode" doc:"Permissions, such as -rw-r--r--."`
+	Bytes  int64  `json:"bytes"`
+	Target string `json:"target,omitempty" doc:"Where a link leads."`
+	Left   string `json:"left,omitempty" doc:"Why its content is not kept."`
+}
+
+// A FileDiff is how one file differs.
+type FileDiff struct {
+	openmanus.FileChange
+	Bytes  int64  `json:"bytes" doc:"Its size afterwards."`
+	Was    int64  `json:"was" doc:"Its size before."`
+	Mode   string `json:"mode,omitempty" doc:"How its permissions changed."`
+	From   string `json:"from,omitempty" doc:"The name that it was moved from."`
+	Binary bool   `json:"binary,omitempty" doc:"There is no diff: it is no text, or large."`
+	Diff   string `json:"diff,omitempty" doc:"The unified diff."`
+}
+
+// rewinder returns the host, if it keeps what workspaces contained, and the user may
+// use that of the session.
+func (s *Server) rewinder(ctx context.Context, info journal.SessionInfo) (Rewinder, error) {
+	r, ok := s.Host.(Rewinder)
+	if !ok {
+		return nil, huma.Error501NotImplemented("this server does not keep what workspaces contained")
+	}
+	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	return r, root.Close()
+}
+
+// A rewindRequest takes a session back.
+type rewindRequest struct {
+	OneSession
+	Body struct {
+		To     int64 `json:"to,omitempty" minimum:"0" doc:"The last event that still stands."`
+		Last   bool  `json:"last,omitempty" doc:"In place of to: before the user's last message."`
+		Files  bool  `json:"files,omitempty" doc:"Only put files back."`
+		Talk   bool  `json:"talk,omitempty" doc:"Only take the conversation back."`
+		DryRun bool  `json:"dry_run,omitempty" doc:"Only say what it would do."`
+	}
+}
+
+type rewindResponse struct{ Body *Rewinding }
+
+// rewind takes a session back that is not running.
+func (s *Server) rewind(ctx context.Context, info journal.SessionInfo, in *rewindRequest) (*rewindResponse, error) {
+	b := in.Body
+	if (b.To != 0) == b.Last {
+		return nil, &FieldError{"to", fmt.Errorf("one of to and last says how far")}
+	}
+	both := b.Files == b.Talk
+	return s.goBack(ctx, info, Rewind{
+		To: b.To, Last: b.Last, Files: b.Files || both, Talk: b.Talk || both, By: userOf(ctx).Name, Plan: b.DryRun,
+	})
+}
+
+// A redoRequest takes back that a session went back.
+type redoRequest struct {
+	OneSession
+	Body struct {
+		DryRun bool `json:"dry_run,omitempty" doc:"Only say what it would do."`
+	}
+}
+
+// redo takes back the last rewind of a session that is not running.
+func (s *Server) redo(ctx context.Context, info journal.SessionInfo, in *redoRequest) (*rewindResponse, error) {
+	return s.goBack(ctx, info, Rewind{Redo: true, By: userOf(ctx).Name, Plan: in.Body.DryRun})
+}
+
+// goBack takes a session back, while the scheduler does nothing else with it.
+func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b Rewind) (*rewindResponse, error) {
+	r, err := s.rewinder(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	if !b.Plan {
+		done, ok := s.scheduler.reserve(info)
+		if !ok {
+			return nil, fmt.Errorf("session %s: %w", info.ID, openmanus.ErrDriven)
+		}
+		defer done()
+	}
+	p, err := r.Rewind(ctx, info.ID, b)
+	return &rewindResponse{p}, err
+}
+
+// A pastRequest asks what a workspace contained.
+type pastRequest struct {
+	OneSession
+	At int64 `query:"at" minimum:"0" doc:"As of this event. Default: the last."`
+}
+
+type pastResponse struct {
+	Body struct {
+		Items   []PastFile `json:"items"`
+		Partial bool       `json:"partial,omitempty" doc:"The list is incomplete."`
+	}
+}
+
+// past lists the files of the workspace as they were after an event.
+func (s *Server) past(ctx context.Context, info journal.SessionInfo, in *pastRequest) (*pastResponse, error) {
+	r, err := s.rewinder(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.Past(ctx, info.ID, in.At, ".")
+	out := new(pastResponse)
+	out.Body.Items, out.Body.Partial = all[:min(len(all), maxEntries)], len(all) > maxEntries
+	return out, err
+}
+
+// A pastFileRequest asks for a file as it was.
+type pastFileRequest struct {
+	FileRequest
+	At int64 `query:"at" minimum:"0" doc:"As of this event. Default: the last."`
+}
+
+// pastFile responds with a file of the workspace as it was after an event.
+func (s *Server) pastFile(ctx context.Context, info journal.SessionInfo, in *pastFileRequest) (*huma.StreamResponse, error) {
+	r, err := s.rewinder(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	name, err := in.clean()
+	if err != nil {
+		return nil, err
+	}
+	files, err := r.Past(ctx, info.ID, in.At, name)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) != 1 || files[0].Path != name || files[0].Kind != "file" || files[0].Left != "" {
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	if files[0].Bytes > maxPast {
+		return nil, &FieldError{"path.path", fmt.Errorf("it has more than %d bytes: openmanus sessions files prints it", maxPast)}
+	}
+	var b bytes.Buffer
+	if err := r.WritePast(ctx, &b, info.ID, in.At, name); err != nil {
+		return nil, err
+	}
+	content := bytes.NewReader(b.Bytes())
+	if in.Frame != "" && (in.Dest == "" || in.Dest == "iframe") {
+		return serveFrame(content, name, in.Frame == "scripts", io.NopCloser(content))
+	}
+	return serveContent(content, name, info.Updated, in.Inline, io.NopCloser(content)), nil
+}
+
+// maxPast bounds a file of the past that the server sends: it is held in memory.
+const maxPast = 64 << 20
+
+// A diffRequest asks what a session changed.
+type diffRequest struct {
+	OneSession
+	From int64 `query:"from" minimum:"0" doc:"Only what was changed after this event."`
+	To   int64 `query:"to" minimum:"0" doc:"Only what was changed until this event."`
+}
+
+type diffResponse struct {
+	Body struct {
+		Items []FileDiff `json:"items"`
+	}
+}
+
+// diff responds with what calls of a session changed in the workspace.
+func (s *Server) diff(ctx context.Context, info journal.SessionInfo, in *diffRequest) (*diffResponse, error) {
+	r, err := s.rewinder(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	out := new(diffResponse)
+	out.Body.Items, err = r.Diff(ctx, info.ID, in.From, in.To)
+	return out, err
+}
