@@ -12,7 +12,7 @@ const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 export const [link, pictures] = process.argv.slice(2);
 
 // On a machine that is very busy everything takes long, and still has to work.
-const patience = 240_000;
+const patience = Number(process.env.PATIENCE ?? 240_000);
 
 export const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], timeout: patience });
 export const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, locale: "en-US", reducedMotion: "reduce" });
