@@ -5,6 +5,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm/provider"
+	"sync/atomic"
 )
 
 // A Config is the configuration of a program, from all its sources. It does not
@@ -13,6 +14,8 @@ import (
 //
 // Every key of the manual is a field: keys.txt says which.
 type Config struct {
+	adopted atomic.Pointer[Config] // see Adopt
+
 	DataDir string   // where sessions and blobs are kept; absolute
 	Redact  []string // the names of environment variables whose values are secrets
 
@@ -242,11 +245,11 @@ func (c *Config) Files() []FileState { return c.files }
 func (c *Config) Providers() provider.List { return c.providers }
 
 // ProfileNames returns the names of [llm.NAME], in the order of the files.
-func (c *Config) ProfileNames() []string { return c.profiles }
+func (c *Config) ProfileNames() []string { return c.withModels().profiles }
 
 // ModelNames returns the names of [models."PROVIDER/NAME"], in the order of the
 // files.
-func (c *Config) ModelNames() []string { return c.models }
+func (c *Config) ModelNames() []string { return c.withModels().models }
 
 // UserNames returns the names of [users.NAME], in the order of the files.
 func (c *Config) UserNames() []string { return c.users }

@@ -126,6 +126,7 @@ var ErrNoModel = errors.New("no model is configured")
 // to an address that a flag or the environment names, but not to one from a
 // file: there, api_key_env says so.
 func (c *Config) Model(name string) (Model, error) {
+	c = c.withModels()
 	return c.model(c.endpoint(name))
 }
 
@@ -136,6 +137,7 @@ func (c *Config) Model(name string) (Model, error) {
 // address has the scheme, host and port of the configured one, or is on this
 // machine; --base-url confirms another address.
 func (c *Config) ModelAt(name, baseURL string) (Model, error) {
+	c = c.withModels()
 	m, err := c.Model(name)
 	if baseURL == "" || m.Provider != nil && m.Provider.Script {
 		return m, err
@@ -172,6 +174,7 @@ func (c *Config) Unkeyed(name, baseURL string) (Model, error) {
 // the provider on this machine. The function list returns the names of the
 // models at a base URL; it should not take long.
 func (c *Config) Choose(list func(baseURL string) ([]string, error)) (Model, error) {
+	c = c.withModels()
 	m, err := c.Model("")
 	p := c.providers.Local()
 	if !errors.Is(err, ErrNoModel) || p == nil {

@@ -231,3 +231,24 @@ func (h *Host) addServerTools(agent *openmanus.Agent, rare []agents.Rare) error 
 	agent.Gate = c.Gate(agent.Gate)
 	return nil
 }
+
+// TryServer connects to one MCP server, whether it is approved or not, and returns its state. The
+// error says why it cannot be used.
+func (h *Host) TryServer(ctx context.Context, s config.MCPServer) (mcp.Status, error) {
+	ws, err := h.ServerWorkspace(ctx, h.Config)
+	if err != nil {
+		return mcp.Status{}, err
+	}
+	defer ws.Close()
+	full, err := h.Expand(s)
+	if err != nil {
+		return mcp.Status{}, err
+	}
+	o := h.ClientOptions(h.Config, ws)
+	o.Servers, o.Say = []mcp.ServerConfig{full}, nil
+	c := mcp.NewClient(o)
+	defer c.Close()
+	c.Start(ctx)
+	st := c.Status()[0]
+	return st, st.Err
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,13 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			return err
 		}
 	}
-	sh := served.Host{Host: a.Host}
+	sh := served.Host{Host: a.Host, File: cmp.Or(g.Config, a.Getenv("OPENMANUS_CONFIG")), From: t.sources(g, flags)}
+	if sh.File == "" {
+		if sh.File, err = t.userConfig(); err != nil {
+			return usage(err)
+		}
+	}
+	sh.File = t.abs(sh.File)
 	users, err := sh.Users()
 	if err != nil {
 		return usage(err)

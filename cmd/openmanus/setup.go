@@ -253,45 +253,26 @@ func (s *setup) name() string { return s.provider.ModelName(s.model) }
 
 // try asks the model as it would be configured.
 func (s *setup) try(ctx context.Context) error {
-	set := map[string]string{"OPENMANUS_LLM_MODEL": s.name(), "OPENMANUS_LLM_BASE_URL": s.base, "OPENMANUS_LLM_API_KEY": s.key,
-		"OPENMANUS_MODEL": "", "OPENMANUS_RUN_MODEL": "", "OPENMANUS_BASE_URL": "", "OPENMANUS_RUN_BASE_URL": ""}
-	src := s.t.sources(s.g, map[string]string{})
-	empty, err := os.CreateTemp("", "openmanus-setup-*.toml")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(empty.Name())
-	if err := empty.Close(); err != nil {
-		return err
-	}
-	src.File = empty.Name()
-	src.Env = func(name string) (string, bool) {
-		if v, ours := set[name]; ours {
-			return v, v != ""
-		}
-		return s.t.env(name)
-	}
-	cfg, _, err := config.Load(src)
-	if err != nil {
-		return err
-	}
-	_, err = host.TryModel(ctx, cfg)
-	return err
+	return host.TryNewModel(ctx, s.t.sources(s.g, map[string]string{}), s.configuredAs())
+}
+
+// configuredAs returns the model as it will be configured.
+func (s *setup) configuredAs() config.NewModel {
+	return config.NewModel{Model: s.name(), BaseURL: s.base, Key: config.Secret(s.key)}
 }
 
 // save keeps what works, and says where.
 func (s *setup) save() error {
-	key, where := s.key, ""
-	if ring, ok := s.t.host().Keyring(); ok && key != "" {
-		if err := ring.Set(s.provider.Name, key); err != nil {
-			s.say("· the keyring does not take the key (%s)", clip.Plain(err.Error()))
-		} else {
-			key, where = config.InKeyring+s.provider.Name, "; the key is in the keyring of your system"
-		}
+	inRing, gone, ringErr, err := s.t.host().SaveModel(s.file, s.provider, s.configuredAs())
+	if ringErr != nil {
+		s.say("· the keyring does not take the key (%s)", clip.Plain(ringErr.Error()))
 	}
-	gone, err := config.SetDefault(s.file, config.NewModel{Model: s.name(), BaseURL: s.base, Key: config.Secret(key)}, s.t.env, providers.All())
 	if err != nil {
 		return err
+	}
+	where := ""
+	if inRing {
+		where = "; the key is in the keyring of your system"
 	}
 	for _, line := range gone {
 		s.say("· replaced: %s", clip.Plain(line))

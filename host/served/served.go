@@ -11,15 +11,23 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/server"
 )
 
-// A Host serves the sessions of a [host.Host]. It implements [server.Host],
+// A Host serves the sessions of a [host.Host]. It implements [server.Host], [server.Viewer], [server.Administrator],
 // [server.Holder], [server.Rememberer], [server.Planner], [server.Forker] and
 // [server.Cleaner]. It is safe for concurrent use, and the caller closes the
 // [host.Host] after the server.
-type Host struct{ *host.Host }
+type Host struct {
+	*host.Host
+
+	// File is the user's configuration file, into which administrators save models, and From says
+	// where the configuration comes from, to read it again then. Without File none is saved.
+	File string
+	From config.Sources
+}
 
 // Open implements [server.Host]. The session records the user as its owner, and
 // everything that a request left open as it was configured then: a later change of

@@ -504,6 +504,8 @@ var assembly = []floor{
 		module: speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
 		module + "/agents":  "the plans that its flows follow",
 		module + "/browser": "what a person sees of it and does there",
+		module + "/config":  "the settings that administrators see", module + "/llm": models, module + "/llm/provider": serves,
+		module + "/llm/providers": "the providers that a model can be set up at", module + "/sandbox": "what it lets commands do, in words",
 	}},
 	{pkg: "host/mcpserved", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// An Administrator is a [Host] whose configuration its administrators can see and, in part,
+// change. No value has a key, a token or another secret. What the user can mend is a
+// [*FieldError].
+type Administrator interface {
+	Settings(ctx context.Context) (Settings, error)
+
+	// CheckModel asks a configured model a short question.
+	CheckModel(ctx context.Context, name string) (ModelChecked, error)
+
+	// SetUp tries a model, saves it as the one of new sessions, and uses it from then on.
+	SetUp(ctx context.Context, m NewModel) error
+
+	// ApproveServer approves the MCP server with the name as it was when it had this hash.
+	ApproveServer(ctx context.Context, name, hash string) error
+
+	// TestServer connects to an MCP server and returns its tools. Servers that are not
+	// approved are not started.
+	TestServer(ctx context.Context, name string) ([]ToolInfo, error)
+
+	// Forget revokes a decision that was remembered.
+	Forget(ctx context.Context, id string) error
+
+	// Sandbox says what commands of new sessions can and cannot do.
+	Sandbox(ctx context.Context) (string, error)
+}
+
+// Settings are what is configured.
+type Settings struct {
+	File      string            `json:"file" doc:"The user's configuration file."`
+	Models    []ModelSetting    `json:"models"`
+	Providers []ProviderSetting `json:"providers" doc:"Those that a model can be set up at."`
+	Servers   []ServerSetting   `json:"servers" doc:"The MCP servers."`
+	Decisions []DecisionSetting `json:"decisions" doc:"The decisions that are remembered."`
+	Storage   StorageSetting    `json:"storage"`
+}
+
+// A ModelSetting is a model that is configured.
+type ModelSetting struct {
+	Name    string `json:"name"`
+	Model   string `json:"model,omitempty"`
+	Default bool   `json:"default,omitempty"`
+	Source  string `json:"source"`
+	Address string `json:"address,omitempty"`
+	Key     string `json:"key" enum:"set,missing,not needed"`
+	KeyFrom string `json:"key_from,omitempty" doc:"Where the key is set, not the key."`
+	Error   string `json:"error,omitempty" doc:"Why it cannot be used."`
+}
+
+// A ProviderSetting is a provider of models.
+type ProviderSetting struct {
+	Name      string `json:"name"`
+	Suggested string `json:"suggested,omitempty" doc:"A model to begin with."`
+	NeedsKey  bool   `json:"needs_key"`
+	KeyFrom   string `json:"key_from,omitempty" doc:"The variable of the environment that has a key for it."`
+	Default   bool   `json:"default,omitempty"`
+}
+
+// A ServerSetting is an MCP server that is configured.
+type ServerSetting struct {
+	Name     string `json:"name"`
+	Shown    string `json:"shown" doc:"How it is started or reached."`
+	Hash     string `json:"hash" doc:"It changes with everything that is approved."`
+	Source   string `json:"source"`
+	Found    bool   `json:"found" doc:"It comes from a workspace, and must be approved."`
+	Approved bool   `json:"approved"`
+	Disabled bool   `json:"disabled,omitempty"`
+}
+
+// A DecisionSetting is a decision that is remembered.
+type DecisionSetting struct {
+	ID        string    `json:"id"`
+	Allow     bool      `json:"allow"`
+	Tool      string    `json:"tool,omitempty"`
+	What      string    `json:"what"`
+	Workspace string    `json:"workspace,omitempty"`
+	By        string    `json:"by"`
+	At        time.Time `json:"at"`
+}
+
+// A StorageSetting says where sessions are kept, and how much that is.
+type StorageSetting struct {
+	Directory string `json:"directory"`
+	Bytes     int64  `json:"bytes"`
+}
+
+// A ModelChecked is how a model answered.
+type ModelChecked struct {
+	OK     bool    `json:"ok"`
+	Model  string  `json:"model,omitempty"`
+	First  float64 `json:"first_token_ms"`
+	Whole  float64 `json:"whole_ms"`
+	Tools  string  `json:"tools"`
+	Vision string  `json:"vision"`
+	Error  string  `json:"error,omitempty"`
+	Kind   string  `json:"kind,omitempty" doc:"What kind of failure it is, such as auth."`
+}
+
+// A NewModel is a model to set up.
+type NewModel struct {
+	Provider string `json:"provider" maxLength:"100" doc:"One of the providers, or empty with a base_url."`
+	BaseURL  string `json:"base_url,omitempty" maxLength:"500"`
+	Key      string `json:"key,omitempty" maxLength:"2000" doc:"It is saved, and never returned."`
+	Model    string `json:"model" minLength:"1" maxLength:"200"`
+}
+
+// administrator returns the host as an [Administrator] if the user may use it as such.
+func (s *Server) administrator(ctx context.Context) (Administrator, error) {
+	a, ok := s.Host.(Administrator)
+	if !ok || !userOf(ctx).Admin {
+		return nil, huma.Error403Forbidden("the settings are for administrators of this server")
+	}
+	return a, nil
+}
+
+// body is a response or a request with one value.
+type body[T any] struct{ Body T }
+
+// administrators registers an operation for administrators.
+func administrators[In, Out any](
+	s *Server, route, id, summary string, do func(context.Context, Administrator, *In) (*Out, error), options ...option,
+) {
+	op(s, route, id, summary, func(ctx context.Context, in *In) (*Out, error) {
+		a, err := s.administrator(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return do(ctx, a, in)
+	}, options...)
+}
+
+// settingsRoutes registers the operations on settings.
+func (s *Server) settingsRoutes(options ...option) {
+	noContent := append(options, status(204))
+	const at = "/api/v1/settings"
+	administrators(s, "GET "+at, "read-settings", "Read what is configured", func(ctx context.Context, a Administrator, _ *struct{}) (*body[Settings], error) {
+		v, err := a.Settings(ctx)
+		return &body[Settings]{v}, err
+	}, options...)
+	administrators(s, "GET "+at+"/sandbox", "explain-sandbox", "Read what commands can and cannot do", func(ctx context.Context, a Administrator, _ *struct{}) (*body[sandboxText], error) {
+		text, err := a.Sandbox(ctx)
+		return &body[sandboxText]{sandboxText{text}}, err
+	}, options...)
+	administrators(s, "POST "+at+"/models/check", "check-model", "Ask a model a short question", func(ctx context.Context, a Administrator, in *body[nameOf]) (*body[ModelChecked], error) {
+		v, err := a.CheckModel(ctx, in.Body.Name)
+		return &body[ModelChecked]{v}, err
+	}, options...)
+	administrators(s, "POST "+at+"/models", "set-up-model", "Try a model, and save it as the one of new sessions", func(ctx context.Context, a Administrator, in *body[NewModel]) (*struct{}, error) {
+		return nil, mendable(a.SetUp(ctx, in.Body))
+	}, noContent...)
+	administrators(s, "POST "+at+"/servers/test", "test-mcp-server", "Connect to an MCP server and list its tools", func(ctx context.Context, a Administrator, in *body[nameOf]) (*list[ToolInfo], error) {
+		tools, err := a.TestServer(ctx, in.Body.Name)
+		return listOf(tools), mendable(err)
+	}, options...)
+	administrators(s, "POST "+at+"/servers/approve", "approve-mcp-server", "Approve an MCP server as it was shown", func(ctx context.Context, a Administrator, in *body[serverToApprove]) (*struct{}, error) {
+		return nil, mendable(a.ApproveServer(ctx, in.Body.Name, in.Body.Hash))
+	}, noContent...)
+	administrators(s, "DELETE "+at+"/decisions/{id}", "forget-decision", "Forget a decision, so that it is asked again", func(ctx context.Context, a Administrator, in *decisionID) (*struct{}, error) {
+		return nil, mendable(a.Forget(ctx, in.ID))
+	}, noContent...)
+}
+
+type (
+	sandboxText struct {
+		Text string `json:"text"`
+	}
+	nameOf struct {
+		Name string `json:"name" maxLength:"200" doc:"As the settings name it."`
+	}
+	serverToApprove struct {
+		Name string `json:"name" maxLength:"200"`
+		Hash string `json:"hash" maxLength:"200" doc:"Of the server as it was shown."`
+	}
+	decisionID struct {
+		ID string `path:"id" maxLength:"200"`
+	}
+)
+
+// mendable makes an error that is no [FieldError] one that tells the administrator what happened:
+// it is about the model or server that they named.
+func mendable(err error) error {
+	if field := (*FieldError)(nil); err == nil || errors.As(err, &field) {
+		return err
+	}
+	return huma.Error422UnprocessableEntity(err.Error())
+}
