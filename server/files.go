@@ -120,13 +120,13 @@ func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileReq
 
 // serveFrame responds with an HTML page for a frame of the server's page, and then closes c.
 // The page comes from agents and is not trusted. It has an origin of its own, and its policy
-// lets it load and reach nothing, also not by a navigation, a form or a connection of peers.
+// lets it load and reach nothing, also not by a navigation or a form.
 func serveFrame(content io.ReadSeeker, name string, scripts bool, c io.Closer) (*huma.StreamResponse, error) {
 	if ext := strings.ToLower(path.Ext(name)); ext != ".html" && ext != ".htm" {
 		return nil, errors.Join(&FieldError{"query.frame", errors.New("only an HTML page is shown in a frame")}, c.Close())
 	}
 	policy := "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data:; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'self'; webrtc 'block'; "
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'self';"
 	if scripts {
 		policy += "script-src 'unsafe-inline'; sandbox allow-scripts"
 	} else {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -31,14 +33,18 @@ trailer<</Root 1 0 R>>
 // hostilePage is an HTML file that does what it can to the page that shows it.
 const hostilePage = `<!doctype html><title>Report</title><style>body{background:#eef}</style><h1 id=h>Sales by month</h1>
 <script>h.textContent = "scripts ran"; try { parent.document.body.textContent = "pwned" } catch {}
-try { top.location = "about:blank" } catch {} try { fetch("/api/v1/sessions") } catch {} try { new Image().src = "http://127.0.0.1:9/x" } catch {}
+try { top.location = "about:blank" } catch {} try { fetch("/api/v1/sessions") } catch {} try { new Image().src = "BEACON/x" } catch {}
 try { alert("pwned") } catch {} parent.postMessage("pwned", "*")</script>
-<img src="http://127.0.0.1:9/beacon.png"><form action="http://127.0.0.1:9/"><button>Send</button></form><meta http-equiv=refresh content="0;url=http://127.0.0.1:9/">`
+<img src="BEACON/beacon.png"><form action="BEACON/"><button>Send</button></form><noscript><meta http-equiv=refresh content="0;url=BEACON/"></noscript>`
 
 // TestComputerPage is a person who watches the agent's computer, signs in in its browser and
 // reads the files: testdata/computer.mjs.
 func TestComputerPage(t *testing.T) {
-	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	var called atomic.Bool // by the page of the agent, which must reach nothing
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/beacon") {
+			called.Store(true)
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, logInPage)
 	}))
@@ -61,7 +67,7 @@ func TestComputerPage(t *testing.T) {
 		call("bash", map[string]any{"command": `printf '\033[32m✓ totals\033[0m (16 tests)\n\033[31m✗ rounding\033[0m\n'; printf '10%%\r60%%\r100%%\n'; printf '\033]0;evil\007\033[2Ktitle <script>pwned=1</script>\n'; seq 1 200`}) +
 		"-- reply --\n" +
 		file("months.csv", "month,revenue\n2025-12,302.8\n2025-11,\"271,3\"\n\"<img src=x onerror=pwned=1>\",1\n") + file("data.json", `{"months":[{"name":"June","value":42800}],"<b>x</b>":null}`) +
-		file("book.ipynb", notebook) + file("report.html", hostilePage) + file("report.pdf", smallPDF) + file("src/totals.ts", "export const total = (a: number[]) => a.length;\n") +
+		file("book.ipynb", notebook) + file("report.html", strings.ReplaceAll(hostilePage, "BEACON", site.URL+"/beacon")) + file("report.pdf", smallPDF) + file("src/totals.ts", "export const total = (a: number[]) => a.length;\n") +
 		"-- reply --\n" +
 		call("str_replace_editor", map[string]any{"command": "str_replace", "path": "src/totals.ts", "old_str": "a.length", "new_str": "a.reduce((x, y) => x + y, 0)"}) +
 		"-- reply --\n" + call("browser_use", map[string]any{"action": "go_to_url", "url": site.URL}) +
@@ -69,4 +75,7 @@ func TestComputerPage(t *testing.T) {
 		"-- reply --\n" + call("browser_use", map[string]any{"action": "get_text"}) +
 		"-- reply --\nThe prices for groups are in [months.csv](months.csv).\n"
 	visit(t, "computer.mjs", script)
+	if called.Load() {
+		t.Error("the page in the frame reached a server")
+	}
 }

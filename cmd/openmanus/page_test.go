@@ -86,6 +86,13 @@ func TestLimitsPage(t *testing.T) { visit(t, "limits.mjs", limitsScript) }
 // script says.
 func visit(t *testing.T, file, script string) {
 	t.Helper()
+	dir := write(t, "s", script)
+	visitWith(t, file, dir, serve(t, dir, "127.0.0.1:0"))
+}
+
+// visitWith runs a file of testdata in Node, with a server that works in dir.
+func visitWith(t *testing.T, file, dir string, s *serving) {
+	t.Helper()
 	modules, err := filepath.Abs(filepath.Join("..", "..", "bin", "playwright"))
 	if err == nil {
 		_, err = os.Stat(filepath.Join(modules, "node_modules", "playwright-core"))
@@ -100,8 +107,6 @@ func visit(t *testing.T, file, script string) {
 			t.Skipf("make deps installs what this needs: %v", err)
 		}
 	}
-	dir := write(t, "s", script)
-	s := serve(t, dir, "127.0.0.1:0")
 	link, err := os.ReadFile(filepath.Join(dir, "link"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSettingsPage is a person who begins without a model, sets one up and looks at the
+// settings: testdata/settings.mjs. The key is in the configuration file and nowhere else.
+func TestSettingsPage(t *testing.T) {
+	const key = "sk-page-test-0123456789abcdef"
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+key {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprintf(w, `{"error":{"message":"wrong key: %s"}}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello from the model\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer model.Close()
+	dir := write(t, "mcp.json", `{"mcpServers":{"hostile":{"command":"/bin/false","args":["<img src=x onerror=pwned=1>"]}}}`)
+	t.Setenv("MODEL_URL", model.URL+"/v1")
+	t.Setenv("MODEL_KEY", key)
+	s := serveTo(t, dir, "127.0.0.1:0", os.Stderr, "OLLAMA_HOST=127.0.0.1:9")
+	visitWith(t, "settings.mjs", dir, s)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(data), key) && filepath.Base(path) != "config.toml" {
+			t.Errorf("%s has the key", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
