@@ -9,7 +9,7 @@ export const at = (id: string) => "api/v1/sessions/" + encodeURIComponent(id);
 export const frameURL = (fileURL: string, scripts: boolean) => fileURL + (fileURL.includes("?") ? "&" : "?") + "frame=" + (scripts ? "scripts" : "still");
 
 /** The address of files in one zip: of all, or of those at paths. */
-export const archiveURL = (id: string, paths: string[] = []) => at(id) + "/archive" + (paths.length ? "?" + paths.map((p) => "path=" + encodeURIComponent(p)).join("&") : "");
+export const archiveURL = (id: string, paths: string[] = []) => at(id) + "/zip" + (paths.length ? "?" + paths.map((p) => "path=" + encodeURIComponent(p)).join("&") : "");
 
 /** Sends a request that changes something. The header proves that a page of the server's own sends it. */
 export async function write(method: string, id: string, path: string, body?: unknown): Promise<void> {
