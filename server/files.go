@@ -126,7 +126,7 @@ func serveFrame(content io.ReadSeeker, name string, scripts bool, c io.Closer) (
 		return nil, errors.Join(&FieldError{"query.frame", errors.New("only an HTML page is shown in a frame")}, c.Close())
 	}
 	policy := "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data:; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors 'self';"
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'self'; "
 	if scripts {
 		policy += "script-src 'unsafe-inline'; sandbox allow-scripts"
 	} else {
