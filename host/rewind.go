@@ -37,8 +37,10 @@ type BackPlan struct {
 	Redo    string `json:"redo,omitempty"` // the [openmanus.Rewound] that is taken back
 	// Messages are those of the person that leave the conversation.
 	Messages []string `json:"messages"`
-	// Changes are the files that change, as changes of what there is now.
+	// Changes are the files that change, as changes of what there is now, at most
+	// 1,000 of them. Total is how many there are.
 	Changes []openmanus.FileChange `json:"changes"`
+	Total   int                    `json:"total"`
 	// Kept are files that calls changed and that stay as they are, and why.
 	Kept []openmanus.Left `json:"kept"`
 	// Unsure are those of Changes that others may have changed: a call was running
@@ -462,7 +464,7 @@ const maxKept = 1000
 // could reach more than the workspace.
 func (x *back) outside(ctx context.Context, p *BackPlan) error {
 	p.Kept = p.Kept[:min(len(p.Kept), maxKept)]
-	p.Changes = p.Changes[:min(len(p.Changes), maxKept)]
+	p.Total, p.Changes = len(p.Changes), p.Changes[:min(len(p.Changes), maxKept)]
 	if p.Redo != "" {
 		return nil
 	}

@@ -267,7 +267,7 @@ Another model's answer.
 	s.types("wrong\r")
 	s.sees(`Wrong answer\.`)
 	s.types("/undo\r")
-	s.sees(`1 message of yours leave it`)
+	s.sees(`the conversation goes back to event [0-9]+, without:`)
 	s.sees(`Do that\? \[y/N\] `)
 	s.types("n\r")
 	s.sees(`nothing was changed`)

@@ -11,7 +11,9 @@ import (
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/llm"
 )
 
 // backFlags are the flags of commands that take a session back or forward.
@@ -39,7 +41,10 @@ Before it asks, it lists what will change, and the calls whose effects do not co
 
 // Run implements the command.
 func (c *sessionsRewindCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	if (c.To != 0) == c.Last {
+	if c.To != 0 && c.Last {
+		return usage(errors.New("--to and --last exclude each other"))
+	}
+	if c.To == 0 && !c.Last {
 		return usage(errors.New("how far? --last takes back your last message and what came of it, --to EVENT goes back to an event"))
 	}
 	both := c.Files == c.Talk
@@ -80,7 +85,7 @@ func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlag
 	}
 	fmt.Fprintln(t.out, clip.Plain(x.doneText(p)))
 	x.showKept(p)
-	if p.Talk {
+	if p.Talk && p.Redo == "" {
 		x.note("say what to do instead: openmanus sessions resume %s \"…\"", x.id)
 	}
 	if p.Redo == "" && !p.Nothing() {
@@ -126,6 +131,9 @@ func (x *session) goBack(
 // maxShown is how many files of a kind a plan lists.
 const maxShown = 30
 
+// maxOutside is how many calls a plan lists whose effects do not come back.
+const maxOutside = 10
+
 // showPlan prints what going back would do, to standard error.
 func (x *session) showPlan(p *host.BackPlan) {
 	if p.Nothing() {
@@ -138,13 +146,13 @@ func (x *session) showPlan(p *host.BackPlan) {
 		x.note("session %s is running, and is interrupted first", x.id)
 	}
 	if p.Talk {
-		x.note("the conversation goes back to event %d; %s of yours leave it:", p.To, clip.Count(len(p.Messages), "message"))
+		x.note("the conversation goes back to event %d, without:", p.To)
 		for _, m := range p.Messages[:min(len(p.Messages), maxShown)] {
 			x.line("  > %s", termtext.OneLine(m, 100))
 		}
 	}
 	if p.Files {
-		x.note("%s would change:", clip.Count(len(p.Changes), "file"))
+		x.note("%s would change:", clip.Count(p.Total, "file"))
 	}
 	unsure := make(map[string]bool)
 	for _, name := range p.Unsure {
@@ -152,7 +160,7 @@ func (x *session) showPlan(p *host.BackPlan) {
 	}
 	for i, c := range p.Changes {
 		if i == maxShown {
-			x.line("  … and %d more", len(p.Changes)-i)
+			x.line("  … and %d more", p.Total-i)
 			break
 		}
 		why := ""
@@ -165,11 +173,11 @@ func (x *session) showPlan(p *host.BackPlan) {
 	if len(p.Outside) > 0 {
 		x.note("these calls may have had effects that do not come back:")
 		for i, o := range p.Outside {
-			if i == maxShown {
-				x.line("  … and %d more", len(p.Outside)-i)
+			if i == maxOutside {
+				x.line("  … and %d more: openmanus sessions audit %s", len(p.Outside)-i, x.id)
 				break
 			}
-			x.line("  %d %s %s", o.Seq, o.Tool, termtext.OneLine(o.Input, 100))
+			x.line("  %d %s  %s", o.Seq, o.Tool, linemode.CallLine(llm.Call{Name: o.Tool, Input: o.Input}))
 		}
 	}
 }
@@ -196,7 +204,7 @@ func (x *session) doneText(p *host.BackPlan) string {
 	}
 	var parts []string
 	if p.Files {
-		parts = append(parts, clip.Count(len(p.Changes), "file")+" "+files)
+		parts = append(parts, clip.Count(p.Total, "file")+" "+files)
 	}
 	if p.Talk && messages != "" {
 		parts = append(parts, clip.Count(len(p.Messages), "message")+" "+messages)
