@@ -25,7 +25,7 @@ func TestCompletion(t *testing.T) {
 		{"nothing yet", "", "run flow evaluate chat research serve sessions usage approvals trust tools agents mcp models setup config sandbox doctor demo version completion"},
 		{"a beginning", "co", "config completion"},
 		{"a command is whole", "config", "config"},
-		{"subcommands", "sessions|re", "resume rewind redo retry request"},
+		{"subcommands", "sessions|re", "resume rewind redo retry replay request"},
 		{"hidden ones are not offered", "completion|", "bash zsh fish"},
 		{"flags of a command and of all", "tools|--", "--help --config --data-dir --no-color --agent --json"},
 		{"the value of a flag", "run|--model|a", "a-model"},

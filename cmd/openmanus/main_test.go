@@ -63,6 +63,9 @@ func replayAll(t *testing.T, e *testscript.Env) {
 	}
 	for _, s := range list {
 		out, err := openmanus("sessions", "replay", "--check", s.Session)
+		if bytes.Contains(out, []byte("cannot be compared with today's agent")) { // its models were in a file of the script's directory
+			out, err = openmanus("sessions", "replay", s.Session)
+		}
 		if err != nil && !bytes.Contains(out, []byte("cannot be replayed")) {
 			t.Errorf("%s: replay %s: %v\n%s", filepath.Base(e.WorkDir), s.Session, err, out)
 		}
