@@ -91,6 +91,13 @@ func (f *follower) directory(dir string) *followed {
 	return w
 }
 
+// The limits of what is kept of a workspace: the first snapshot reads all of it before
+// the first call that may change files, and a person waits for that.
+const (
+	maxKeptFile  = 256 << 20 // bytes of a file
+	maxKeptTotal = 4 << 30   // bytes of new content in a day
+)
+
 // historyDir is where the indices of trackers are, below the data directory.
 const historyDir = "history"
 
@@ -105,7 +112,9 @@ func (f *follower) open(w *followed) error {
 		return fmt.Errorf("the workspace cannot be read: %w", err)
 	}
 	own := f.h.Own(cfg, w.dir)
-	w.tracker, err = snapshot.NewTracker(root, f.h.Store, snapshot.Options{Skip: own, Built: isBuilt})
+	w.tracker, err = snapshot.NewTracker(root, f.h.Store, snapshot.Options{
+		Skip: own, Built: isBuilt, MaxFile: maxKeptFile, MaxTotal: maxKeptTotal,
+	})
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
