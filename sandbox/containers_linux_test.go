@@ -54,7 +54,7 @@ func (d *daemon) options(t *testing.T, dir string) sandbox.Options {
 var openInContainers = []string{
 	"links in the git directory", "hooks by another name", "submodules and worktrees", "other files that git obeys",
 	"files that the configuration names", "a path that changes while it is judged", "what a protected link leads to",
-	"a rebase that runs a program", "an index with a path in the git directory",
+	"a rebase that runs a program", "an index with a path in the git directory", "a pipe with a reader outside",
 }
 
 // Containers are a workspace like any other, nothing gets out of them, and none

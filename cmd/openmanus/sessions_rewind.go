@@ -26,7 +26,7 @@ type backFlags struct {
 type sessionsRewindCmd struct {
 	oneSession
 	To    int64 `help:"Go back to what was after this event." placeholder:"EVENT"`
-	Last  bool  `help:"Take back your last message and what came of it."`
+	Last  bool  `help:"Take back your last message and everything after it."`
 	Files bool  `help:"Only put files back; the conversation stays."`
 	Talk  bool  `help:"Only take the conversation back; files stay."`
 	backFlags
@@ -45,7 +45,7 @@ func (c *sessionsRewindCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return usage(errors.New("--to and --last exclude each other"))
 	}
 	if c.To == 0 && !c.Last {
-		return usage(errors.New("how far? --last takes back your last message and what came of it, --to EVENT goes back to an event"))
+		return usage(errors.New("how far? --last takes back your last message and everything after it, --to EVENT goes back to an event"))
 	}
 	both := c.Files == c.Talk
 	return c.run(ctx, t, g, c.backFlags, host.Back{To: c.To, Last: c.Last, Files: c.Files || both, Talk: c.Talk || both})
