@@ -46,11 +46,12 @@ func (t *search) result(ctx context.Context, b openmanus.CallDone) {
 		t.compare(*c.Done, t.p.state) // the fold knew it before it was said
 		return
 	}
-	if c == nil || c.Attempts == 0 && t.p.starts[b.Call].State == nil {
+	started := t.p.starts[b.Call].State != nil // it may have ended after the session had gone on without it
+	if !started && (c == nil || c.Attempts == 0) {
 		t.notRun(ctx, b)
 		return
 	}
-	if c.Done == nil && plainError(b) && b.Parts.Text() == openmanus.InDoubt {
+	if c != nil && c.Done == nil && plainError(b) && b.Parts.Text() == openmanus.InDoubt {
 		t.tasks(ctx, openmanus.Use, b.Call, world{})
 	}
 	t.ran(ctx, b)
