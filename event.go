@@ -360,7 +360,7 @@ type (
 		Packs  []Ref  `json:"packs,omitempty"`  // that Before needs: see [Snapped]
 		// what is put back, as changes from Before
 		Changes []FileChange `json:"changes,omitempty"`
-		Kept    []Left       `json:"kept,omitempty"` // what stays as it is although calls changed it, and why
+		Kept    []Left       `json:"kept,omitempty"` // what calls changed and the rewind leaves alone, and why
 	}
 
 	// Titled gives the session a title. The last one counts.

@@ -141,7 +141,7 @@ func TestHoldEnds(t *testing.T) {
 	})
 }
 
-// TestHides: what was typed in a row is taken out wherever it is, as it is or as in addresses.
+// TestHides: what was typed in a row is removed from results, plain or encoded as in addresses.
 func TestHides(t *testing.T) {
 	h := new(hold)
 	for _, in := range []Input{

@@ -184,7 +184,7 @@ func (w *watcher) browser(ctx context.Context, b *Browser) error {
 	}
 }
 
-// tab shows a tab as long as it is the active one.
+// tab shows a tab while it is the active one.
 func (w *watcher) tab(ctx context.Context, b *Browser, tab *Tab) error {
 	pace := time.NewTicker(time.Second / frameRate)
 	defer pace.Stop()

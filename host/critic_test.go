@@ -104,7 +104,7 @@ func TestACriticRunsCommandsThatChangeNothing(t *testing.T) {
 	}
 }
 
-// Without a sandbox a critic has no shell, and is told of none.
+// Without a sandbox a critic has no shell, and no text names one.
 func TestACriticWithoutASandbox(t *testing.T) {
 	p := newPlace(t, aCriticLooks)
 	h, db, _ := p.open("sandbox=none")

@@ -50,7 +50,7 @@ type Forked struct {
 
 // Fork copies a session up to an event into a new one, which is stopped, and gives
 // it a copy of the workspace as that was then: from the snapshots of the session, or
-// from the workspace as it is now if there are none. The model of the new session
+// from the present workspace if there are none. The model of the new session
 // reads where its files are. Sessions without a workspace share nothing.
 //
 // All of it is there afterwards, or nothing but what the next Fork removes. The

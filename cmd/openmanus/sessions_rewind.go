@@ -182,7 +182,7 @@ func (x *session) showPlan(p *host.BackPlan) {
 	}
 }
 
-// showKept prints what stays as it is.
+// showKept prints the files that the rewind leaves alone.
 func (x *session) showKept(p *host.BackPlan) {
 	for i, k := range p.Kept {
 		if i == maxShown {

@@ -19,7 +19,7 @@ func errPassword(what, program string) error {
 }
 
 // ole reads an Office file from before 2007, or a message of Outlook: a compound file ([MS-CFB]),
-// which is told by the streams in it. Office files of today are encrypted in one, too.
+// which the names of its streams show. Encrypted Office files of today are one, too.
 func (r *reader) ole() error {
 	f, err := ole.Open(r.data)
 	if err != nil {
