@@ -49,7 +49,7 @@ func (t *Tracker) Take(ctx context.Context) (Taken, error) {
 	if t.one == nil {
 		t.one = t.After(Tree{})
 	}
-	return t.one.take(ctx)
+	return t.one.take(ctx, nil)
 }
 
 // A History is the snapshots of one session of a directory, while nothing else deletes
@@ -75,23 +75,30 @@ func (t *Tracker) After(last Tree) *History {
 // read may be in the tree with a mixture of contents; the next snapshot reads them
 // again. After an error history and tracker are as before, and can be used again.
 func (h *History) Take(ctx context.Context) (Taken, error) {
+	return h.TakeTelling(ctx, nil)
+}
+
+// TakeTelling is Take. If told is not nil, it is called after each file that is read, with
+// how many were, from the goroutine of the caller.
+func (h *History) TakeTelling(ctx context.Context, told func(files int)) (Taken, error) {
 	h.t.mu.Lock()
 	defer h.t.mu.Unlock()
-	return h.take(ctx)
+	return h.take(ctx, told)
 }
 
 // take does the work of Take. h.t.mu is held.
-func (h *History) take(ctx context.Context) (Taken, error) {
+func (h *History) take(ctx context.Context, told func(files int)) (Taken, error) {
 	t := h.t
+	defer t.pack.rest()
 	// Where others took the snapshot before, what did not change since is not
 	// recorded in this history.
 	whole := h.whole || !slices.Equal(h.last.Root.Parts, t.tree.Root.Parts)
-	taken, err := h.walk(ctx, whole)
+	taken, err := h.walk(ctx, whole, told)
 	if errors.Is(err, errGone) {
 		t.top, t.tree = nil, Tree{}
 		clear(t.have)
 		clear(t.lists)
-		taken, err = h.walk(ctx, whole) // reads everything again
+		taken, err = h.walk(ctx, whole, told) // reads everything again
 	}
 	if err != nil || !taken.Changed {
 		taken.Packs = nil // the caller records nothing
@@ -109,13 +116,14 @@ var errGone = errors.New("packs of the snapshot before are gone")
 
 // walk takes a snapshot. Its packs are those that the history does not know and the last
 // tree of the tracker did not need or, if whole is set, may have needed.
-func (h *History) walk(ctx context.Context, whole bool) (Taken, error) {
+func (h *History) walk(ctx context.Context, whole bool, told func(files int)) (Taken, error) {
 	t := h.t
-	w := walk{t: t, h: h, ctx: ctx, now: time.Now(), held: make(map[openmanus.Ref]bool)}
+	w := walk{t: t, h: h, ctx: ctx, told: told, now: time.Now(), held: make(map[openmanus.Ref]bool)}
 	t.spent.renew(w.now)
 	before := t.spent
 	device, _ := w.device(t.root)
 	w.mount = device
+	w.check()
 	top, err := w.dir(t.root, ".", t.top, false)
 	if err == nil {
 		err = t.pack.flush(ctx)
@@ -125,8 +133,7 @@ func (h *History) walk(ctx context.Context, whole bool) (Taken, error) {
 		err = w.holdAll(top)
 	}
 	if err != nil {
-		t.pack.reset()
-		t.forgetUnstored()
+		t.forget(t.pack.reset())
 		t.spent = before
 		return Taken{}, err
 	}
@@ -149,7 +156,7 @@ func (w *walk) needs(ref openmanus.Ref) {
 // an earlier tree had may have been deleted with it.
 func (w *walk) hold(o *Object) (bool, error) {
 	for _, p := range o.Parts {
-		if p.Pack == "" || w.h.known[p.Pack] { // it is being filled, or the history keeps it
+		if p.Pack == "" || w.t.pack.mine[p.Pack] || w.h.known[p.Pack] { // it is being written, or the history keeps it
 			continue
 		}
 		is, known := w.held[p.Pack]
@@ -174,8 +181,8 @@ func (w *walk) hold(o *Object) (bool, error) {
 // holdAll keeps all packs of the tree. The error is errGone if one does not exist.
 func (w *walk) holdAll(top *node) (err error) {
 	top.packs(func(ref openmanus.Ref) {
-		if err != nil || w.held[ref] || w.h.known[ref] {
-			return
+		if err != nil || w.held[ref] || w.h.known[ref] || w.t.pack.mine[ref] {
+			return // it is kept, or was just stored
 		}
 		if err = w.t.keep(w.ctx, ref); errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: %w", errGone, err)

@@ -18,7 +18,7 @@ type saved struct {
 	Spent   spent
 }
 
-const savedVersion = 2
+const savedVersion = 3
 
 // Save writes what the tracker knows of the directory, so that the first Take of
 // another tracker, in this process or a later one, need not read every file. It is a
@@ -68,7 +68,7 @@ func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
 }
 
 // share makes equal content one object, and adds it to have or, of directories, to
-// lists.
+// lists. No directory counts as unchanged.
 func (n *node) share(have, lists map[Sum]*Object) {
 	object := func(have map[Sum]*Object, o **Object) {
 		if *o == nil {
@@ -80,6 +80,7 @@ func (n *node) share(have, lists map[Sum]*Object) {
 		}
 		have[(*o).Sum] = *o
 	}
+	n.Fresh = true // the options may be others now: every name is looked at once
 	for _, it := range n.Items {
 		if it.Dir == nil {
 			object(have, &it.Content)

@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +32,8 @@ type order struct {
 	Before, After Tree
 	Kill          int    // it kills itself at this write, counted from 1; 0: it does not
 	Largest       uint64 // no file may be larger; 0: no limit
+
+	before func() error // the beforeWrite of the reader
 }
 
 // filesOf are blobs in a directory, so that another process can read them.
@@ -50,11 +55,12 @@ func child() {
 		panic(err)
 	}
 	n := 0
-	beforeWrite = func() {
+	o.before = func() error {
 		if n++; n == o.Kill {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
+		return nil
 	}
 	if o.Largest > 0 {
 		signal.Ignore(syscall.SIGXFSZ)
@@ -83,6 +89,7 @@ func (o *order) undo(ctx context.Context) ([]Outcome, error) {
 	}
 	defer root.Close()
 	r := NewReader(filesOf(o.Blobs))
+	r.beforeWrite, r.volatile = o.before, true
 	plan, err := r.Undo(ctx, o.After, []Step{{Before: o.Before, After: o.After}})
 	if err != nil {
 		return nil, err
@@ -129,7 +136,7 @@ mkdir d1 d2 d3 d4 becomes locked .git .git/refs .git/refs/heads
 for i in 1 2 3 4; do echo content $i > d$i/file; done
 mkdir -m 550 d2/closed; echo a > becomes/a; ln -s nowhere link; echo script > script; chmod 751 script
 echo 1 > locked/file; echo 1 > locked/gone; chmod 555 locked
-dd if=/dev/zero of=sparse bs=1 count=1 seek=3000000 status=none
+dd if=/dev/zero of=sparse bs=1 count=1 seek=200000 status=none
 echo 1 > .git/HEAD
 `
 
@@ -162,43 +169,168 @@ func newOrder(t *testing.T, before, step string) (*place, order, map[string]stri
 	return p, o, was
 }
 
-// A restore whose process is killed at any write is completed when it is repeated. With
-// OPENMANUS_PROGRAMS, it is every write, otherwise every fourth.
-func TestKilled(t *testing.T) {
-	step := 4
-	if os.Getenv("OPENMANUS_PROGRAMS") != "" {
-		step = 1
+// errEnded is where a restore ends that a test ends.
+var errEnded = errors.New("the process is no more")
+
+// ended does what the order says, in this process, until the change number n, at which it
+// ends as a process does that is killed: nothing is cleaned up. It reports whether that
+// came to pass.
+func (o order) ended(t *testing.T, n int) (is bool) {
+	t.Helper()
+	o.before = func() error {
+		switch n--; {
+		case n == 0:
+			panic(errEnded)
+		case n < 0: // by what is deferred
+			return errEnded
+		}
+		return nil
 	}
-	for n := 1; ; n += step {
-		p, o, want := newOrder(t, beforeEverything, everything)
+	defer func() {
+		if r := recover(); r != nil && r != any(errEnded) {
+			panic(r)
+		} else if r != nil {
+			is = true
+		}
+	}()
+	_, err := o.undo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return false
+}
+
+// copied returns the order for a copy of the directory as it is after the step.
+func (o order) copied(t *testing.T) (order, *os.Root) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "copy")
+	if out, err := exec.Command("cp", "-a", o.Dir, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	t.Cleanup(func() { // for the removal of the directory
+		_ = exec.Command("chmod", "-R", "u+rwx", dir).Run()
+	})
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	o.Dir = dir
+	return o, root
+}
+
+// completed checks that another restore does what is missing.
+func (o order) completed(t *testing.T, when string, root *os.Root, want map[string]string) {
+	t.Helper()
+	again, err := o.undo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range again {
+		if !c.Done {
+			t.Errorf("%s: %s: %s", when, c.Name, c.Why)
+		}
+	}
+	compareListings(t, when, listing(t, root), want)
+}
+
+// eitherContent checks that a file that was to be replaced is in one of both states, and
+// that no other was touched.
+func eitherContent(t *testing.T, when string, now, after, before map[string]string) {
+	t.Helper()
+	for name, what := range now {
+		switch {
+		case strings.Contains(name, tempPrefix), strings.HasPrefix(what, "d"): // directories are opened for a while
+		case what != after[name] && what != before[name] && contentOf(what) != contentOf(after[name]):
+			t.Errorf("%s: %s is %.60s, neither %.60s nor %.60s", when, name, what, after[name], before[name])
+		}
+	}
+}
+
+// contentOf returns what a listing says of a file without its permissions.
+func contentOf(what string) string {
+	_, content, _ := strings.Cut(what, " ")
+	return content
+}
+
+// skipRoot skips a test that TestAsAnOrdinaryUser runs: for root, less can go wrong.
+func skipRoot(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "linux" && os.Getuid() == 0 {
+		t.Skip("TestAsAnOrdinaryUser runs it")
+	}
+}
+
+// A restore that ends at any of its changes is completed when it is repeated, also if
+// that one ends, too.
+func TestEndedAtEveryWrite(t *testing.T) {
+	skipRoot(t)
+	template, o, want := newOrder(t, beforeEverything, everything)
+	after := listing(t, template.root)
+	for n := 1; ; n++ {
+		o, root := o.copied(t)
+		is := o.ended(t, n)
+		when := fmt.Sprint("ended at ", n)
+		eitherContent(t, when, listing(t, root), after, want)
+		if is && n%4 == 1 {
+			o.ended(t, n/2+1)
+		}
+		o.completed(t, when, root, want)
+		if !is && n < 60 {
+			t.Errorf("there were only %d changes", n)
+		}
+		if !is || t.Failed() {
+			return
+		}
+	}
+}
+
+// Where the disk is full from any change on, each file has either content, and what is
+// missing can be done later.
+func TestFullAtEveryWrite(t *testing.T) {
+	skipRoot(t)
+	template, o, want := newOrder(t, beforeEverything, everything)
+	after := listing(t, template.root)
+	for n := 1; ; n++ {
+		o, root := o.copied(t)
+		left, full := n, false
+		o.before = func() error {
+			if left--; left < 0 {
+				full = true
+				return syscall.ENOSPC
+			}
+			return nil
+		}
+		when := fmt.Sprint("full at ", n)
+		out, err := o.undo(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		said := slices.ContainsFunc(out, func(c Outcome) bool { return !c.Done && c.Why == syscall.ENOSPC.Error() })
+		now := listing(t, root)
+		eitherContent(t, when, now, after, want)
+		o.before = nil
+		o.completed(t, when, root, want)
+		if done := maps.Equal(now, want); !said && !done && full {
+			t.Errorf("%s: it does not say so: %v", when, out)
+		}
+		if !full || t.Failed() {
+			return
+		}
+	}
+}
+
+// The same with a process that is killed: at the beginning, in the middle, and near the
+// end.
+func TestKilled(t *testing.T) {
+	_, o, want := newOrder(t, beforeEverything, everything)
+	for _, n := range []int{1, 20, 55} {
+		o, root := o.copied(t)
 		o.Kill = n
-		out, killed := o.run(t)
-		if !killed && out != "" {
+		if out, killed := o.run(t); !killed {
 			t.Errorf("not killed: %s", out)
 		}
-		if killed && n%8 == 5 { // and once more
-			o.Kill = n / 2
-			o.run(t)
-		}
-		again, err := o.undo(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range again {
-			if !c.Done {
-				t.Errorf("killed at %d: %s: %s", n, c.Name, c.Why)
-			}
-		}
-		compareListings(t, fmt.Sprint("killed at ", n), listing(t, p.root), want)
-		if !killed {
-			if n < 40 {
-				t.Errorf("there were only %d writes", n)
-			}
-			return
-		}
-		if t.Failed() {
-			return
-		}
+		o.completed(t, fmt.Sprint("killed at ", n), root, want)
 	}
 }
 

@@ -124,9 +124,9 @@ func (u *undo) step(c Change) error {
 	switch {
 	case at.conflict:
 		at.older = c.Was
-	case at.at.Same(c.Now):
+	case u.same(c.Name, at.at, c.Now):
 		at.at = c.Was
-	case at.at.Same(c.Was): // somebody undid it
+	case u.same(c.Name, at.at, c.Was): // somebody undid it
 	default:
 		at.conflict, at.older = true, c.Was
 	}

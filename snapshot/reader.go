@@ -22,10 +22,18 @@ import (
 // same directory in many places.
 const maxEntries = 4 << 20
 
+// maxDepth is how many directories are in one another at most. Snapshots leave out what
+// is deeper.
+const maxDepth = 256
+
 // A Reader reads trees. It is safe for concurrent use, and remembers the packs that
 // it read last.
 type Reader struct {
 	blobs openmanus.Blobs
+	// beforeWrite, if not nil, is called before each change that Restore makes of the
+	// file system, and may refuse it: a test ends the restore there.
+	beforeWrite func() error
+	volatile    bool // in tests, Restore does not wait for the disk
 
 	mu    sync.Mutex
 	dec   *zstd.Decoder
@@ -64,9 +72,9 @@ func (r *Reader) read(ctx context.Context, o *Object, each func([]byte) error) e
 		if err != nil {
 			return err
 		}
-		data, err := p.part(r.dec, part)
+		data, err := p.part(ctx, r.blobs, r.dec, part)
 		if err != nil {
-			return fmt.Errorf("pack %s: %w", part.Pack, err)
+			return ofPack(part.Pack, err)
 		}
 		if err := each(data); err != nil {
 			return err
@@ -87,16 +95,9 @@ func (r *Reader) pack(ctx context.Context, ref openmanus.Ref) (*packFile, error)
 	if p := r.packs[ref]; p != nil {
 		return p, nil
 	}
-	data, err := openmanus.ReadBlob(ctx, r.blobs, ref)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w (%w)", ErrGone, err)
-	}
+	p, err := openPack(ctx, r.blobs, ref)
 	if err != nil {
-		return nil, fmt.Errorf("read a snapshot: %w", err)
-	}
-	p, err := readPack(data)
-	if err != nil {
-		return nil, fmt.Errorf("pack %s: %w", ref, err)
+		return nil, ofPack(ref, err)
 	}
 	if len(r.order) == cachedPacks {
 		delete(r.packs, r.order[0])
@@ -105,6 +106,14 @@ func (r *Reader) pack(ctx context.Context, ref openmanus.Ref) (*packFile, error)
 	r.packs[ref] = p
 	r.order = append(r.order, ref)
 	return p, nil
+}
+
+// ofPack says of which pack err is.
+func ofPack(ref openmanus.Ref, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w (%w)", ErrGone, err)
+	}
+	return fmt.Errorf("read a snapshot: pack %s: %w", ref, err)
 }
 
 // maxList is how long a list may be. The longest name and target of a link, and 128
@@ -282,6 +291,9 @@ var errStop = errors.New("stop")
 func (d *differ) dir(name string, a, b *Object) error {
 	if a != nil && b != nil && a.Sum == b.Sum {
 		return nil
+	}
+	if (a != nil || b != nil) && strings.Count(name, "/") >= maxDepth {
+		return fmt.Errorf("%w: more than %d directories in one another", errList, maxDepth)
 	}
 	was, err := d.list(a)
 	if err != nil {

@@ -32,15 +32,18 @@ type Outcome struct {
 }
 
 // Restore does ops in the directory root: it looks at each name, and where it finds
-// From, it makes To of it. A file is replaced by a rename, so that at any moment it
-// has either content. A name that is neither in the state From nor in the state To is
+// From, it makes To of it. A file is replaced by a rename after its content is on the
+// disk, so that at any moment, and after a loss of power, it has either content. A name that is neither in the state From nor in the state To is
 // left as it is. So Restore can be called again with the same ops when it was
 // interrupted, and does what is missing. When it returns, what it did is on the disk.
 //
 // The error is that of ctx or of the blobs; a name that cannot be changed is an
 // [Outcome]. The outcomes are those of the ops, in their order.
 func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcome, error) {
-	x := restore{r: r, ctx: ctx, root: root, each: len(ops) <= syncEach, out: make([]Outcome, len(ops))}
+	x := restore{r: r, ctx: ctx, out: make([]Outcome, len(ops))}
+	x.root = disk{top: root, before: r.beforeWrite, open: make(map[string]*os.Root)}
+	defer x.root.close()
+	defer x.discard()
 	for i, op := range ops {
 		x.out[i].Op = op
 	}
@@ -61,51 +64,20 @@ func (r *Reader) Restore(ctx context.Context, root *os.Root, ops []Op) ([]Outcom
 			}
 		}
 	}
+	x.place()
 	x.lock()
-	if x.each {
-		x.syncDirs()
-		return x.out, nil
-	}
-	return x.out, syncAll(root)
-}
-
-// syncEach is how many operations are made durable one by one. Of more, the whole file
-// system is, which waits for what other programs have written.
-const syncEach = 256
-
-// syncDirs makes the names durable that were changed, where it can.
-func (x *restore) syncDirs() {
-	seen := make(map[string]bool)
-	for _, o := range x.out {
-		dir := path.Dir(o.Name)
-		if seen[dir] || !o.Done {
-			continue
-		}
-		seen[dir] = true
-		if f, err := x.root.Open(dir); err == nil {
-			_ = f.Sync() // some systems cannot
-			f.Close()
-		}
-	}
-}
-
-// beforeWrite, if not nil, is called before each change of the file system. It is for
-// tests, which end the process there.
-var beforeWrite func()
-
-// writes calls beforeWrite.
-func writes() {
-	if beforeWrite != nil {
-		beforeWrite()
-	}
+	return x.out, x.syncDirs()
 }
 
 type restore struct {
 	r    *Reader
 	ctx  context.Context
-	root *os.Root
-	each bool // each file is made durable before it is put into place
+	root disk
 	out  []Outcome
+
+	was    stamp    // of what state returned last; zero: nothing was there
+	staged []staged // files that are written and not in place
+	bytes  int64    // of them
 }
 
 // sweep removes the temporary files of a restore that was killed, where it can.
@@ -127,7 +99,6 @@ func (x *restore) sweep() {
 		}
 		for _, name := range names {
 			if strings.HasPrefix(name, tempPrefix) {
-				writes()
 				_ = x.root.Remove(path.Join(dir, name))
 			}
 		}
@@ -138,12 +109,11 @@ func (x *restore) sweep() {
 func (x *restore) unlock() {
 	for i := range x.out {
 		o := &x.out[i]
-		if !o.From.isDir() || x.throughLink(o.Name) {
+		if !o.From.isDir() {
 			continue
 		}
 		if info, err := x.root.Lstat(o.Name); err == nil && info.IsDir() && info.Mode()&0o700 != 0o700 &&
 			o.mayHave(info.Mode()&modeBits) {
-			writes()
 			_ = x.root.Chmod(o.Name, info.Mode()&modeBits|0o700) // if it fails, so does what follows
 		}
 	}
@@ -158,12 +128,11 @@ func (x *restore) lock() {
 		if !o.Done {
 			want = o.From // what could not be removed is as it was
 		}
-		if !want.isDir() || x.throughLink(o.Name) {
+		if !want.isDir() {
 			continue
 		}
 		info, err := x.root.Lstat(o.Name)
 		if err == nil && info.IsDir() && info.Mode()&modeBits != want.Mode && o.mayHave(info.Mode()&modeBits) {
-			writes()
 			err = x.root.Chmod(o.Name, want.Mode)
 		}
 		if err != nil && o.Done {
@@ -184,25 +153,10 @@ func (o *Op) mayHave(mode fs.FileMode) bool {
 	return o.To.isDir() && !o.From.isDir() && mode&^(o.To.Mode|0o700) == 0
 }
 
-// throughLink reports whether a part of the name's directory is no directory but a
-// link, which may lead to files that the operation does not mean.
-func (x *restore) throughLink(name string) bool {
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if info, err := x.root.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // try does a part of an op, unless the name has another state than it expects.
 func (x *restore) try(o *Outcome, act func(*Outcome) error) error {
 	if err := x.ctx.Err(); err != nil {
 		return err
-	}
-	if x.throughLink(o.Name) {
-		o.Done, o.Why = false, "a link is in the place of its directory"
-		return nil
 	}
 	now, err := x.state(o)
 	if err == nil && now.isDir() && o.To.isDir() && o.mayHave(now.Mode) {
@@ -250,6 +204,7 @@ func why(err error) string {
 
 // state returns what there is at a name now, with as much of it as the op needs.
 func (x *restore) state(o *Outcome) (*Entry, error) {
+	x.was = stamp{}
 	info, err := x.root.Lstat(o.Name)
 	if notThere(err) {
 		return nil, nil
@@ -257,6 +212,7 @@ func (x *restore) state(o *Outcome) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.was = stampOf(info)
 	e := &Entry{Name: path.Base(o.Name), Mode: info.Mode() & modeBits, ModTime: info.ModTime()}
 	switch {
 	case info.IsDir():
@@ -292,7 +248,11 @@ func notThere(err error) bool {
 
 // sum returns the content of a file now, without its place.
 func (x *restore) sum(name string) (*Object, error) {
-	f, _, err := regular.Open(x.root, name)
+	dir, base, err := x.root.at(name)
+	if err != nil {
+		return nil, err
+	}
+	f, _, err := regular.Open(dir, base)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +264,6 @@ func (x *restore) sum(name string) (*Object, error) {
 
 // remove removes what is at a name, or only the directory if that is empty.
 func (x *restore) remove(o *Outcome) error {
-	writes()
 	err := x.root.Remove(o.Name)
 	if isNotEmpty(err) {
 		return errors.New("something else has put files into it")
@@ -316,47 +275,40 @@ func (x *restore) remove(o *Outcome) error {
 	return nil
 }
 
-// make makes what is to be at a name.
+// make makes what is to be at a name. A file is staged: place puts it there.
 func (x *restore) make(o *Outcome) (err error) {
 	switch to := o.To; {
 	case to.Kind == Dir:
-		writes()
 		if err = x.root.Mkdir(o.Name, 0o700); err == nil {
-			writes()
 			err = x.root.Chmod(o.Name, to.Mode|0o700) // which may have bits that Mkdir does not take
 		}
 	case o.From.hasContentOf(to):
 		// It has its content, and may have more names and be open.
-		writes()
 		if err = x.root.Chmod(o.Name, to.Mode); err == nil {
-			writes()
 			err = x.root.Chtimes(o.Name, time.Time{}, to.ModTime)
 		}
 	case to.Kind == Link:
-		err = x.replace(o.Name, func(temp string) error {
-			writes()
-			return x.root.Symlink(to.Target, temp)
-		})
+		temp := tempName(o.Name)
+		if err = x.root.Symlink(to.Target, temp); err == nil {
+			err = x.root.Rename(temp, o.Name)
+		}
+		if err != nil {
+			err = x.removeTemp(temp, err)
+		}
 	default:
-		err = x.replace(o.Name, func(temp string) error { return x.write(temp, to) })
+		return x.stage(o)
 	}
 	o.Done = err == nil
 	return err
 }
 
-// replace puts what create makes at a temporary name into place.
-func (x *restore) replace(name string, create func(temp string) error) error {
-	temp := path.Join(path.Dir(name), tempPrefix+rand.Text())
-	err := create(temp)
-	if err == nil {
-		writes()
-		err = x.root.Rename(temp, name)
-	}
-	if err != nil {
-		writes()
-		if gone := x.root.Remove(temp); gone != nil && !notThere(gone) {
-			err = errors.Join(err, gone)
-		}
+// tempName returns a new name beside name.
+func tempName(name string) string { return path.Join(path.Dir(name), tempPrefix+rand.Text()) }
+
+// removeTemp removes a temporary file that could not be put into place because of err.
+func (x *restore) removeTemp(temp string, err error) error {
+	if gone := x.root.Remove(temp); gone != nil && !notThere(gone) {
+		return errors.Join(err, gone)
 	}
 	return err
 }
@@ -364,14 +316,8 @@ func (x *restore) replace(name string, create func(temp string) error) error {
 // errContent is in the chain of an error of the blobs.
 var errContent = errors.New("read the snapshot")
 
-// write makes a file.
-func (x *restore) write(name string, e *Entry) (err error) {
-	writes()
-	f, err := x.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+// write writes what e says into a new file.
+func (x *restore) write(f file, e *Entry) error {
 	w := &holes{f: f, on: e.Sparse}
 	if err := x.r.WriteTo(x.ctx, w, e); err != nil {
 		if w.err != nil {
@@ -379,7 +325,6 @@ func (x *restore) write(name string, e *Entry) (err error) {
 		}
 		return fmt.Errorf("%w: %w", errContent, err)
 	}
-	writes()
 	if e.Sparse {
 		if err := f.Truncate(e.Size); err != nil {
 			return err
@@ -394,23 +339,19 @@ func (x *restore) write(name string, e *Entry) (err error) {
 			return err
 		}
 	}
-	if err := setAttrs(f, e.Attrs); err != nil && !errors.Is(err, fs.ErrPermission) && !unsupported(err) {
+	err := f.setAttrs(e.Attrs)
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !unsupported(err) {
 		return err
 	}
-	writes()
 	if err := f.Chmod(mode); err != nil {
 		return err
 	}
-	writes()
-	if err := x.root.Chtimes(name, time.Time{}, e.ModTime); err != nil || !x.each {
-		return err
-	}
-	return f.Sync()
+	return x.root.Chtimes(f.Name(), time.Time{}, e.ModTime)
 }
 
 // holes writes a file, and leaves out blocks of zeros if it is on.
 type holes struct {
-	f   *os.File
+	f   file
 	on  bool
 	err error // of the file
 }
@@ -420,7 +361,6 @@ const block = 4096
 var zeros [block]byte
 
 func (h *holes) Write(data []byte) (int, error) {
-	writes()
 	for at := 0; at < len(data); {
 		n := min(block, len(data)-at)
 		if h.on && string(data[at:at+n]) == string(zeros[:n]) {

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -9,15 +8,16 @@ import (
 
 func ctimeOf(st *syscall.Stat_t) int64 { return st.Ctim.Nano() }
 
-// isAt reports whether there is in an open directory what the item's stamp says. It is
+// isAt reports whether there is in the directory of an open file what the item's stamp says. It is
 // the only thing that a snapshot does with most files, and several times faster than
 // [os.Root.Lstat]. If it returns false, the caller looks properly.
-func (it *item) isAt(dir *os.File) bool {
+func (it *item) isAt(dir int) bool {
 	var st unix.Stat_t
-	if unix.Fstatat(int(dir.Fd()), it.Name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		return false
-	}
-	s := &it.Stamp
+	return unix.Fstatat(dir, it.Name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && it.Stamp.is(&st)
+}
+
+// is reports whether a stamp is that of a file with this status.
+func (s *stamp) is(st *unix.Stat_t) bool {
 	return s.Ino == st.Ino && s.Ctime == st.Ctim.Nano() && s.Mtime == st.Mtim.Nano() && s.Size == st.Size &&
 		s.Dev == st.Dev && s.UID == st.Uid && s.GID == st.Gid // the mode is as old as the change time
 }

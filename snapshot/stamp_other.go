@@ -4,7 +4,6 @@ package snapshot
 
 import (
 	"io/fs"
-	"os"
 	"time"
 )
 
@@ -25,4 +24,4 @@ func (s stamp) owner() *Owner      { return nil }
 
 func sparse(fs.FileInfo) bool { return false }
 
-func (it *item) isAt(*os.File) bool { return false }
+func (it *item) isAt(int) bool { return false }

@@ -2,7 +2,13 @@
 
 package snapshot
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
-// syncAll does nothing: what was written may take some seconds to be durable.
-func syncAll(*os.Root) error { return nil }
+// canSyncAll says that syncAll works.
+const canSyncAll = false
+
+// syncAll is not called where canSyncAll is false.
+func syncAll(*os.Root) error { return errors.ErrUnsupported }

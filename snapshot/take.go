@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,17 +60,17 @@ type Tracker struct {
 	root *os.Root
 	o    Options
 
-	mu   sync.Mutex
-	pack *packer
-	top  *node // as of the last snapshot; nil: none was taken
-	tree Tree
+	mu    sync.Mutex
+	pack  *packer
+	top   *node // as of the last snapshot; nil: none was taken
+	tree  Tree
+	walks uint64 // snapshots that were begun
 	// have is content that was stored, also of earlier trees: its packs may be
 	// gone, see walk.hold.
 	have  map[Sum]*Object
 	lists map[Sum]*Object // the same of lists: a file may have the bytes of which the sum of a list is
 	spent spent
 	one   *History // of Take
-	buf   []byte
 }
 
 // spent is how much content was stored since a time, for the limits of a day.
@@ -92,6 +93,14 @@ type node struct {
 	Object *Object
 	Files  int
 	Bytes  int64
+	Names  int   // names in it, at any depth, also of what is skipped
+	Left   int   // names of which the content is not kept
+	Stamp  stamp // of the directory, from before its names were read
+	Fresh  bool  // a name may have come or gone later without another stamp
+
+	// The number of the walk that found the directory itself, or everything in it at any
+	// depth, as it was: see walk.check.
+	clean, whole uint64
 }
 
 // An item is an entry, and how to tell that it has not changed.
@@ -110,7 +119,7 @@ func NewTracker(root *os.Root, blobs openmanus.Blobs, o Options) (*Tracker, erro
 	}
 	return &Tracker{
 		root: root, o: o.withDefaults(), pack: p,
-		have: make(map[Sum]*Object), lists: make(map[Sum]*Object), buf: make([]byte, chunkSize),
+		have: make(map[Sum]*Object), lists: make(map[Sum]*Object),
 	}, nil
 }
 
@@ -133,10 +142,10 @@ func (n *node) packs(add func(openmanus.Ref)) {
 	}
 }
 
-// forgetUnstored forgets the content that was to be in a pack that was not stored.
-func (t *Tracker) forgetUnstored() {
+// forget forgets the content that was to be in these packs, or in the next.
+func (t *Tracker) forget(packs map[openmanus.Ref]bool) {
 	unstored := func(_ Sum, o *Object) bool {
-		return slices.ContainsFunc(o.Parts, func(p Part) bool { return p.Pack == "" })
+		return slices.ContainsFunc(o.Parts, func(p Part) bool { return p.Pack == "" || packs[p.Pack] })
 	}
 	maps.DeleteFunc(t.have, unstored)
 	maps.DeleteFunc(t.lists, unstored)
@@ -150,11 +159,14 @@ type walk struct {
 	now     time.Time
 	mount   uint64 // the device of the directory
 	names   int
+	files   int             // that were read
+	told    func(files int) // may be nil
 	left    []Left
 	leftOut int
 
 	held  map[openmanus.Ref]bool // packs that are kept for what refers to them now, or that are gone (false)
 	packs []openmanus.Ref        // those that are, in order
+	buf   []byte                 // what was read last
 }
 
 func (w *walk) device(root *os.Root) (uint64, error) {
@@ -168,15 +180,22 @@ func (w *walk) device(root *os.Root) (uint64, error) {
 // dir returns what the directory contains. It returns old itself if that is the
 // same.
 func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, error) {
-	f, names, err := readNames(root)
+	if w.isWhole(old) {
+		w.leaveAll(name, old)
+		return old, w.count(old.Names)
+	}
+	if w.isClean(old) {
+		return w.cleanDir(root, name, old, built)
+	}
+	f, names, stamp, err := readNames(root)
 	if err != nil {
 		return nil, &fs.PathError{Op: "list", Path: name, Err: err}
 	}
 	defer f.Close()
-	if w.names += len(names); w.names > w.t.o.MaxFiles {
-		return nil, fmt.Errorf("%w: there are more than %d", ErrTooMany, w.t.o.MaxFiles)
+	if err := w.count(len(names)); err != nil {
+		return nil, err
 	}
-	n := &node{}
+	n := &node{Names: len(names), Stamp: stamp, Fresh: w.isFresh(stamp)}
 	var was []*item
 	if old != nil {
 		was = old.Items
@@ -184,13 +203,7 @@ func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, er
 	same := old != nil
 	at := 0 // in was
 	for _, base := range names {
-		if err := w.ctx.Err(); err != nil {
-			return nil, err
-		}
-		full := base
-		if name != "." {
-			full = name + "/" + base
-		}
+		full := path.Join(name, base)
 		if strings.HasPrefix(base, tempPrefix) || w.t.o.Skip != nil && w.t.o.Skip(full) {
 			continue
 		}
@@ -204,33 +217,78 @@ func (w *walk) dir(root *os.Root, name string, old *node, built bool) (*node, er
 			at++
 		}
 		it := before
-		if !before.settled() || !before.isAt(f) {
+		if !before.settled() || !before.isAt(int(f.Fd())) {
 			if it, err = w.item(root, full, base, before, built); err != nil {
 				return nil, err
 			}
 		}
-		if it == nil { // it is gone
-			same = same && before == nil
-			continue
-		}
 		same = same && it == before
-		n.Items = append(n.Items, it)
-		switch {
-		case it.Dir != nil:
-			n.Files += it.Dir.Files
-			n.Bytes += it.Dir.Bytes
-		case it.Kind == File:
-			n.Files++
-			n.Bytes += it.Size
-		}
-		if it.Left != "" {
-			w.leave(full, it.Left)
-		}
+		w.add(n, full, it)
 	}
 	if same && at == len(was) {
+		old.Stamp, old.Fresh, old.Names = n.Stamp, n.Fresh, n.Names
 		return old, nil
 	}
 	return n, w.store(n)
+}
+
+// cleanDir is dir for a directory in which nothing but something below other directories
+// has changed.
+func (w *walk) cleanDir(root *os.Root, name string, old *node, built bool) (_ *node, err error) {
+	n := &node{Names: old.Names, Stamp: old.Stamp}
+	for _, before := range old.Items {
+		if before.Dir != nil {
+			n.Names -= before.Dir.Names
+		}
+	}
+	if err := w.count(n.Names); err != nil {
+		return nil, err
+	}
+	same := true
+	for _, before := range old.Items {
+		it, full := before, path.Join(name, before.Name)
+		if before.Dir != nil {
+			if it, err = w.item(root, full, before.Name, before, built); err != nil {
+				return nil, err
+			}
+		}
+		same = same && it == before
+		w.add(n, full, it)
+	}
+	if same {
+		return old, nil
+	}
+	return n, w.store(n)
+}
+
+// add adds an item to what a directory has; nil is one that is gone.
+func (w *walk) add(n *node, full string, it *item) {
+	if it == nil {
+		return
+	}
+	n.Items = append(n.Items, it)
+	switch {
+	case it.Dir != nil:
+		n.Files += it.Dir.Files
+		n.Bytes += it.Dir.Bytes
+		n.Names += it.Dir.Names
+		n.Left += it.Dir.Left
+	case it.Kind == File:
+		n.Files++
+		n.Bytes += it.Size
+	}
+	if it.Left != "" {
+		n.Left++
+		w.leave(full, it.Left)
+	}
+}
+
+// count counts names. The error is ErrTooMany or that of the context.
+func (w *walk) count(names int) error {
+	if w.names += names; w.names > w.t.o.MaxFiles {
+		return fmt.Errorf("%w: there are more than %d", ErrTooMany, w.t.o.MaxFiles)
+	}
+	return w.ctx.Err()
 }
 
 func (w *walk) leave(name, why string) {
@@ -239,18 +297,37 @@ func (w *walk) leave(name, why string) {
 	}
 }
 
-// readNames opens a directory, and returns the names in it in the order of their bytes.
-func readNames(root *os.Root) (*os.File, []string, error) {
+// readNames opens a directory, and returns the names in it in the order of their bytes,
+// and its stamp from before that.
+func readNames(root *os.Root) (*os.File, []string, stamp, error) {
 	f, err := root.Open(".")
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, stamp{}, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, stamp{}, errors.Join(err, f.Close())
 	}
 	names, err := f.Readdirnames(-1)
 	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
+		return nil, nil, stamp{}, errors.Join(err, f.Close())
 	}
 	slices.Sort(names)
-	return f, names, nil
+	return f, names, dirStamp(info), nil
+}
+
+// dirStamp is stampOf for a directory, of which the size means nothing.
+func dirStamp(info fs.FileInfo) stamp {
+	st := stampOf(info)
+	st.Size = 0
+	return st
+}
+
+// isFresh reports whether what has this stamp may change after the walk looked at it
+// without getting another one.
+func (w *walk) isFresh(st stamp) bool {
+	changed := st.changed()
+	return changed.Add(settles(changed)).After(w.now)
 }
 
 // settled reports whether the stamp of an item tells whether it has changed.
@@ -268,6 +345,13 @@ func settles(changed time.Time) time.Duration {
 // item returns the entry of a name: before itself, if it has not changed, or nil if
 // there is no such name any more.
 func (w *walk) item(root *os.Root, full, base string, before *item, built bool) (*item, error) {
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if before != nil && w.isWhole(before.Dir) {
+		w.leaveAll(full, before.Dir)
+		return before, w.count(before.Dir.Names)
+	}
 	info, err := root.Lstat(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -278,13 +362,12 @@ func (w *walk) item(root *os.Root, full, base string, before *item, built bool) 
 	st := stampOf(info)
 	built = built || w.t.o.Built != nil && w.t.o.Built(full, info.IsDir())
 	if info.IsDir() {
-		return w.subdir(root, full, base, info, st, before, built)
+		return w.subdir(root, full, base, info, before, built)
 	}
 	if before != nil && before.Stamp == st && !before.Fresh {
 		return before, nil
 	}
-	changed := st.changed()
-	it := &item{Stamp: st, Fresh: changed.Add(settles(changed)).After(w.now), Entry: Entry{
+	it := &item{Stamp: st, Fresh: w.isFresh(st), Entry: Entry{
 		Name: base, Mode: info.Mode() & modeBits, Owner: st.owner(),
 	}}
 	switch {
@@ -325,15 +408,18 @@ func reason(err error) string {
 
 // subdir returns the entry of a directory.
 func (w *walk) subdir(
-	root *os.Root, full, base string, info fs.FileInfo, st stamp, before *item, built bool,
+	root *os.Root, full, base string, info fs.FileInfo, before *item, built bool,
 ) (*item, error) {
+	st := dirStamp(info)
 	it := &item{Stamp: st, Entry: Entry{
 		Name: base, Kind: Dir, Mode: info.Mode() & modeBits, ModTime: info.ModTime(), Owner: st.owner(),
 	}}
-	st.Size = 0 // of a directory, it means nothing
-	it.Stamp = st
 	if st.Dev != w.mount {
 		it.Left = "it is another file system"
+		return it, nil
+	}
+	if strings.Count(full, "/") >= maxDepth {
+		it.Left = fmt.Sprintf("there are more than %d directories above it", maxDepth)
 		return it, nil
 	}
 	sub, err := root.OpenRoot(base)
@@ -414,6 +500,9 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 	}
 	it.Attrs = attrsOf(f)
 	o, stored, err := w.read(f, limit)
+	if w.files++; w.told != nil {
+		w.told(w.files)
+	}
 	if err != nil {
 		if w.ctx.Err() != nil || errors.Is(err, errStore) {
 			return err
@@ -433,12 +522,28 @@ func (w *walk) content(root *os.Root, base string, it *item, built bool) error {
 // errStore is in the chain of an error of the blobs, not of the file.
 var errStore = errors.New("snapshot")
 
+// fill reads as much of f into w.buf as a piece has, as io.ReadFull does. Most files are small, and most walks read none.
+func (w *walk) fill(f *os.File) (n int, err error) {
+	if w.buf == nil {
+		w.buf = make([]byte, 64<<10)
+	}
+	if n, err = io.ReadFull(f, w.buf); err != nil || n == chunkSize {
+		return n, err
+	}
+	w.buf = append(make([]byte, 0, chunkSize), w.buf...)[:chunkSize]
+	more, err := io.ReadFull(f, w.buf[n:])
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n + more, err
+}
+
 // read stores what f has. It returns how many bytes of it were not stored before.
 func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error) {
 	t := w.t
-	n, err := io.ReadFull(f, t.buf)
+	n, err := w.fill(f)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		o, isNew, err := w.piece(t.buf[:n])
+		o, isNew, err := w.piece(w.buf[:n])
 		if isNew {
 			stored = int64(n)
 		}
@@ -447,12 +552,12 @@ func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error
 	// A large file: its content is that of its pieces.
 	o := &Object{}
 	var h hash.Hash = sha256.New()
-	for ; n > 0 && err == nil; n, err = io.ReadFull(f, t.buf) {
+	for ; n > 0 && err == nil; n, err = w.fill(f) {
 		if err := w.ctx.Err(); err != nil {
 			return nil, 0, err
 		}
-		h.Write(t.buf[:n])
-		piece, isNew, err := w.piece(t.buf[:n])
+		h.Write(w.buf[:n])
+		piece, isNew, err := w.piece(w.buf[:n])
 		if err != nil {
 			return nil, 0, err
 		}
@@ -466,8 +571,8 @@ func (w *walk) read(f *os.File, limit int64) (_ *Object, stored int64, err error
 		}
 	}
 	if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
-		h.Write(t.buf[:n])
-		piece, isNew, err := w.piece(t.buf[:n])
+		h.Write(w.buf[:n])
+		piece, isNew, err := w.piece(w.buf[:n])
 		if err != nil {
 			return nil, 0, err
 		}
@@ -495,7 +600,7 @@ func (w *walk) piece(data []byte) (*Object, bool, error) {
 		return nil, false, fmt.Errorf("%w: %w", errStore, err)
 	}
 	o := &Object{Sum: sum, Size: int64(len(data))}
-	w.t.pack.add(o, data)
+	w.t.pack.add(o, data, ofFiles)
 	w.t.have[sum] = o
 	return o, true, nil
 }
@@ -537,7 +642,7 @@ func (w *walk) storeList(entries []*Entry, pages []*Object) (*Object, error) {
 	}
 	o := &Object{Sum: sum, Size: int64(len(data))}
 	for chunk := range slices.Chunk(data, maxFrame) {
-		w.t.pack.add(o, chunk)
+		w.t.pack.add(o, chunk, ofLists)
 	}
 	w.t.lists[sum] = o
 	return o, nil

@@ -41,6 +41,7 @@ func newPlace(t *testing.T, o Options) *place {
 		t.Fatal(err)
 	}
 	p.reader = NewReader(p.blobs)
+	p.reader.volatile = true
 	return p
 }
 
@@ -482,7 +483,7 @@ func packOf(tb testing.TB, data string) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	p.add(&Object{}, []byte(data))
+	p.add(&Object{}, []byte(data), ofFiles)
 	if err := p.flush(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -511,7 +512,7 @@ func FuzzRead(f *testing.F) {
 			t.Fatal(err)
 		}
 		o := &Object{Size: int64(len(list))}
-		p.add(o, list[:min(len(list), maxFrame)])
+		p.add(o, list[:min(len(list), maxFrame)], ofLists)
 		if err := p.flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -519,7 +520,7 @@ func FuzzRead(f *testing.F) {
 		if len(refs) == 0 {
 			return
 		}
-		r := NewReader(blobs)
+		r := NewReader(&inParts{Blobs: blobs})
 		for _, o := range []*Object{o, {Size: int64(size), Parts: []Part{{refs[0], frame, from, size}}}} {
 			tree := Tree{Root: *o}
 			tree.Root.Sum[0] = 1
@@ -539,7 +540,9 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = r.bytes(t.Context(), &Object{Parts: []Part{{any, frame, from, size}, {any, 0, 0, 1}}})
+		for _, r := range []*Reader{r, NewReader(blobs)} {
+			_, _ = r.bytes(t.Context(), &Object{Parts: []Part{{any, frame, from, size}, {any, 0, 0, 1}}})
+		}
 	})
 }
 
@@ -561,5 +564,68 @@ func TestAChangeWithinATickIsSeen(t *testing.T) {
 	second := p.take()
 	if got := p.diff(first.Tree, second.Tree); !slices.Equal(got, []string{"~a"}) || p.cat(second.Tree, "a") != "two" {
 		t.Errorf("changes %q", got)
+	}
+}
+
+// Lists that were stored before listMagic can be read.
+func TestOldLists(t *testing.T) {
+	sum := strings.Repeat("A", 43) + "="
+	const packs = `{"packs":["sha256:aa",""],`
+	entries, _, err := decodeList([]byte(packs+`"entries":[`+
+		`{"b":"/w==","k":"file","m":420,"t":1000000007,"s":8,"c":{"h":"`+sum+`","s":8,"p":[[0,1,2,3],[1,0,0,5]]},"sparse":true,`+
+		`"owner":{"uid":1,"gid":2},"x":{"user.a":"Yg=="}}]}`), "sha256:bb")
+	want := &Entry{
+		Name: "\xff", Kind: File, Mode: 0o644, ModTime: time.Unix(1, 7), Size: 8, Sparse: true, Owner: &Owner{1, 2},
+		Attrs:   map[string][]byte{"user.a": []byte("b")},
+		Content: &Object{Size: 8, Parts: []Part{{"sha256:aa", 1, 2, 3}, {"sha256:bb", 0, 0, 5}}},
+	}
+	if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0], want) {
+		t.Errorf("%+v, %v", entries, err)
+	}
+	enc, _ := encodeList([]*Entry{want}, nil)
+	again, _, err := decodeList(enc, "sha256:cc")
+	if err != nil || len(again) != 1 || !reflect.DeepEqual(again[0], want) {
+		t.Errorf("%+v, %v", again, err)
+	}
+	_, pages, err := decodeList([]byte(packs+`"pages":[{"h":"`+sum+`","s":5,"p":[[1,0,0,5]]}]}`), "sha256:bb")
+	if err != nil || len(pages) != 1 || pages[0].Parts[0].Pack != "sha256:bb" {
+		t.Errorf("%v, %v", pages, err)
+	}
+}
+
+// A directory that contains itself, which only someone else can send, has an end.
+func TestADirectoryInItself(t *testing.T) {
+	blobs := new(journal.Memory)
+	p, err := newPacker(blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []byte
+	for size := 1; len(list) != size; size = len(list) {
+		self := &Object{Size: int64(size), Parts: []Part{{Size: size}}}
+		list, _ = encodeList([]*Entry{{Name: "a", Kind: Dir, Content: self}, {Name: "b", Kind: Dir, Content: self}}, nil)
+	}
+	o := &Object{Sum: Sum{1}, Size: int64(len(list))}
+	p.add(o, list, ofLists)
+	if err := p.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, err = range NewReader(blobs).Diff(t.Context(), Tree{}, Tree{Root: *o}) {
+	}
+	if !errors.Is(err, errList) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is in too many directories is left out, and so can be read.
+func TestTooDeep(t *testing.T) {
+	p := newPlace(t, Options{})
+	p.write(strings.Repeat("d/", maxDepth+2)+"a", "a")
+	taken := p.take()
+	if taken.LeftOut != 1 || len(p.diff(Tree{}, taken.Tree)) != maxDepth+1 {
+		t.Errorf("%+v", taken.Left)
+	}
+	if next := p.take(); next.Changed {
+		t.Errorf("%+v", next)
 	}
 }

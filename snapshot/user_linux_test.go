@@ -49,7 +49,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tests := "-test.run=^(TestPermissions|TestFilesOfOthers|TestKilled)$"
+	tests := "-test.run=^(TestPermissions|TestFilesOfOthers|TestEndedAtEveryWrite|TestFullAtEveryWrite)$"
 	cmd := exec.CommandContext(t.Context(), program, tests, "-test.v")
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + filepath.Join(dir, "tmp"), userEnv + "=" + dir}

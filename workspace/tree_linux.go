@@ -152,17 +152,14 @@ func (p process) dead() bool { return p.state == 'Z' || p.state == 'X' }
 
 // carries reports whether the process has mark in its environment. maybe means
 // that it cannot be told yet: a process shows no environment while it executes
-// another program, and while it dies.
+// another program, and one that has died since it was listed may have started
+// another before.
 func (p process) carries(mark string) (yes, maybe bool) {
 	env, err := readEnv(p.pid)
 	if err != nil {
-		return false, false // it ended, or belongs to another user
+		return false, errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOENT) // others belong to another user
 	}
-	if len(env) > 0 {
-		return bytes.Contains(env, []byte(mark)), false
-	}
-	now, err := readProcess(p.pid)
-	return false, err == nil && now.start == p.start && !now.dead() && !now.kernel
+	return bytes.Contains(env, []byte(mark)), len(env) == 0 && !p.kernel
 }
 
 // readEnv reads the environment of a process with a single read. With two, it
