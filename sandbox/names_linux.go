@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/openmanus-go/openmanus/internal/gitindex"
 	"github.com/openmanus-go/openmanus/internal/protected"
 )
 
@@ -429,59 +428,15 @@ func putIndex(root *os.Root, from, to string) error {
 // bytes. It returns a path in a git directory, if there is one, and whether all
 // entries could be read.
 func pathsOfIndex(data []byte, hash int) (bad string, whole bool) {
-	if len(data) < 12 || string(data[:4]) != "DIRC" {
-		return "", false
-	}
-	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
-	at, name := 12, []byte(nil)
-	for range count {
-		begin, fixed := at, 40+hash+2
-		if at+fixed > len(data) {
-			return "", false
-		}
-		if flags := binary.BigEndian.Uint16(data[at+fixed-2:]); flags&0x4000 != 0 {
-			fixed += 2 // extended flags, from version 3 on
-		}
-		if at += fixed; at > len(data) {
-			return "", false
-		}
-		keep := 0
-		if version == 4 { // what to cut from the end of the name before
-			cut, n := offsetInPack(data[at:])
-			if n == 0 || cut > len(name) {
-				return "", false
-			}
-			keep, at = len(name)-cut, at+n
-		}
-		end := bytes.IndexByte(data[at:], 0)
-		if end < 0 {
-			return "", false
-		}
-		name = append(name[:keep], data[at:at+end]...)
-		if at += end + 1; version != 4 {
-			at = begin + (at-1-begin+8)&^7 // padded with one to eight zeros
-		}
-		for part := range strings.SplitSeq(strings.ToLower(string(name)), "/") {
+	_, whole = gitindex.Read(data, hash, func(e gitindex.Entry) bool {
+		for part := range strings.SplitSeq(strings.ToLower(string(e.Name)), "/") {
 			if part == ".git" || part == ".." {
-				return string(name), true
+				bad = string(e.Name)
 			}
 		}
-	}
-	return "", true
-}
-
-// offsetInPack reads a number as gitformat-pack(5) writes offsets, and returns it
-// with its length; 0 means that there is none.
-func offsetInPack(data []byte) (value, n int) {
-	for n < len(data) && n < 6 {
-		b := data[n]
-		value = value<<7 | int(b&0x7f)
-		if n++; b&0x80 == 0 {
-			return value, n
-		}
-		value++
-	}
-	return 0, 0
+		return bad == ""
+	})
+	return bad, whole || bad != ""
 }
 
 // gitSteps are the steps of a rebase that run no program, as git writes them.
