@@ -175,6 +175,34 @@ type Spec struct {
 	// child sessions that may change files while others do work in copies of the workspace
 	Copies bool   `json:"copies,omitempty"`
 	Limits Limits `json:"limits"`
+	// the workspace is a checkout of this repository, made for the session; nil: it is not
+	Worktree *Worktree `json:"worktree,omitempty"`
+	// what the program asks for that uses this one by a protocol; nil: nothing
+	Client *Client `json:"client,omitempty"`
+}
+
+// A Client says what a program that gives an agent work by a protocol, such as OpenAI's,
+// asks for beside the task. It holds for the session, and not for those below it.
+type Client struct {
+	Instructions string         `json:"instructions,omitempty"` // they follow the agent's own
+	Tools        []llm.ToolSpec `json:"tools,omitempty"`        // the client runs their calls: see [FromClient]
+	OneByOne     bool           `json:"one_by_one,omitempty"`   // it runs one call at a time
+	MustCall     bool           `json:"must_call,omitempty"`    // the work ends with a call of one of Tools, not with words
+	Temperature  *float64       `json:"temperature,omitempty"`  // of replies; nil: as configured
+	Effort       string         `json:"effort,omitempty"`       // of reasoning; "": as configured
+}
+
+// A Worktree says of which git repository a workspace is a checkout that was made for a
+// session. Copies of the workspace, in which other sessions work, have it too.
+type Worktree struct {
+	Repository string `json:"repository"` // the top directory of the person's own checkout
+	Branch     string `json:"branch"`     // of the session, in the repository
+	Base       string `json:"base"`       // the commit with which the branch began
+	// where in the repository the person was when the session began, with slashes; "": at its top
+	Within string `json:"within,omitempty"`
+	// the directory with the objects of the repository, which the checkout reads and never
+	// writes; "": it needs none
+	Objects string `json:"objects,omitempty"`
 }
 
 // A FlowSpec names a flow and has its settings.

@@ -77,7 +77,12 @@ func (s *State) ruled(e Ruled) {
 	c.Ruled, c.Asking = &e, false
 	if c.Ruling == nil {
 		c.Hints = e.Hints
-	} else if e.Allow && e.Scope != "" && e.Scope == c.Ruling.Scope && !s.Granted(c.Name, e.Scope) {
+	}
+	if e.Allow && s.holdsBack(c) {
+		s.giveUp(c, s.heldBack())
+		return
+	}
+	if c.Ruling != nil && e.Allow && e.Scope != "" && e.Scope == c.Ruling.Scope && !s.Granted(c.Name, e.Scope) {
 		s.Grants = append(slices.Clip(s.Grants), Grant{c.Name, e.Scope})
 	}
 	if !e.Allow {
@@ -334,20 +339,20 @@ func (s *State) CallTasks() []Task {
 		}
 		ends = s.specs[c.Name].Hints.Final
 		ordered := s.specs[c.Name].Hints.Ordered
-		reads = reads && c.Allowed() && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final && !ordered
+		reads = reads && c.Ruled != nil && c.Ruled.Allow && (c.Hints.ReadOnly || c.Hints.Delegates) && !c.Hints.Final && !ordered
 		switch {
 		case c.Ruled == nil && c.Ruling == nil:
 			if free || !ordered {
 				todo = append(todo, Task{Do: Rule, Call: c.ID})
 			}
-		case c.Hints.Delegates && (free && c.Allowed() || reads):
+		case c.Hints.Delegates && (free || reads) && c.Allowed():
 			if room > 0 || c.Running {
 				todo = append(todo, s.delegation(c))
 			}
 			if !c.Running {
 				room--
 			}
-		case free && c.Allowed(), reads:
+		case (free || reads) && c.Allowed():
 			todo = append(todo, Task{Do: Use, Call: c.ID})
 		}
 		free = false

@@ -171,7 +171,8 @@ type (
 		Question string          `json:"question"`
 		Schema   json.RawMessage `json:"schema,omitempty"` // JSON Schema of the answer; none: any text
 		// the arguments that would be used, if they differ from the model's
-		Input string `json:"input,omitempty"`
+		Input     string `json:"input,omitempty"`
+		ChangedBy string `json:"changed_by,omitempty"` // the hook that changed them, if one did
 		// the preview, such as a diff, if the tool is a [Previewer]
 		Shown string `json:"shown,omitempty"`
 		// a picture of what the call acts on, if the tool is a [Depicter]
@@ -205,7 +206,8 @@ type (
 		Rule   string `json:"rule,omitempty"`   // which rule of the gate decided
 		Reason string `json:"reason,omitempty"` // what the model reads if the call is denied
 		// the arguments to run with, if they differ from the model's; the model reads a note
-		Input string `json:"input,omitempty"`
+		Input     string `json:"input,omitempty"`
+		ChangedBy string `json:"changed_by,omitempty"` // the hook that changed them, if one did
 		// the call was allowed within this scope, see [Scoper]; if it is that of
 		// the question, the user allows later calls in it too: see [Grant]
 		Scope string `json:"scope,omitempty"`
@@ -363,6 +365,16 @@ type (
 		Kept    []Left       `json:"kept,omitempty"` // what calls changed and the rewind leaves alone, and why
 	}
 
+	// ModeSet gives the session another mode, from here on: see [Mode]. The user
+	// does so, at any time.
+	ModeSet struct {
+		ID   string `json:"id"`   // chosen by the sender, like that of [UserSaid]
+		Mode string `json:"mode"` // one of [Modes]
+		By   string `json:"by,omitempty"`
+		// what the model reads of it before its next reply; "": nothing
+		Note string `json:"note,omitempty"`
+	}
+
 	// Titled gives the session a title. The last one counts.
 	Titled struct {
 		ID    string `json:"id"`
@@ -387,12 +399,30 @@ type (
 		Parts llm.Parts `json:"parts,omitempty"` // each continues the part at its index, or starts it
 	}
 
-	// Output is text that a running call has just printed.
+	// Output is text that a running call has just printed. The first one that a
+	// subscriber receives has the end of what it printed before.
 	Output struct {
 		Call string `json:"call"`
+		At   int64  `json:"at,omitempty"` // how many bytes this run of the call printed before Text
 		Text string `json:"text"`
 	}
+
+	// Reading says that a call waits until the workspace has been read, without which
+	// one could not go back. It comes a few times in a second while that takes long.
+	Reading struct {
+		Call  string `json:"call"`
+		Files int    `json:"files"` // that were read so far; 0: it is over
+	}
 )
+
+// Rest returns what of o is new to a reader that has the first end bytes that the
+// call printed, and how many it has then. A reader that connects again, or that is
+// slow, may receive text twice. It does not receive text that is no longer kept.
+func (o Output) Rest(end int64) (Output, int64) {
+	old := min(max(end-o.At, 0), int64(len(o.Text)))
+	o.At, o.Text = o.At+old, o.Text[old:]
+	return o, max(end, o.At+int64(len(o.Text)))
+}
 
 // A ModelUse is what one model used for a request. In an event, Aside are those of other
 // models and of attempts in vain: see [llm.Aside]. The event's own fields do not
@@ -528,10 +558,12 @@ func (b Compacted) Key() string   { return fmt.Sprintf("compact/%d", b.N) }
 func (b TakenOver) Key() string   { return fmt.Sprintf("take/%d", b.N) }
 func (b Snapped) Key() string     { return "snap/" + b.ID }
 func (b Rewound) Key() string     { return "rewind/" + b.ID }
+func (b ModeSet) Key() string     { return "mode/" + b.ID }
 func (b Titled) Key() string      { return "title/" + b.ID }
 func (b Noted) Key() string       { return "note/" + b.ID }
 func (Typing) Key() string        { return "" }
 func (Output) Key() string        { return "" }
+func (Reading) Key() string       { return "" }
 func (b Foreign) Key() string     { return b.Stored }
 
 // A Status says how a session stands. It is a function of the state: see
@@ -564,6 +596,7 @@ const (
 	TooWide   Reason = "fan-out"
 	Stuck     Reason = "stuck"
 	ByPerson  Reason = "interrupted"
+	ByHook    Reason = "hook"  // a program of the person's refused a request
 	ByAgent   Reason = "agent" // the agent said that it failed
 	ByTooling Reason = "tool"  // the flow's own machinery failed
 )

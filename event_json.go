@@ -134,9 +134,9 @@ func BodyTypes() map[string]Body {
 		"ruled": Ruled{}, "call_started": CallStarted{}, "call_done": CallDone{}, "call_late": CallLate{},
 		"child_opened": ChildOpened{}, "child_done": ChildDone{}, "taken": TakenOver{},
 		"elided": Elided{}, "compacted": Compacted{},
-		"snapped": Snapped{}, "rewound": Rewound{},
+		"snapped": Snapped{}, "rewound": Rewound{}, "mode_set": ModeSet{},
 		"titled": Titled{}, "noted": Noted{},
-		"typing": Typing{}, "output": Output{},
+		"typing": Typing{}, "output": Output{}, "reading": Reading{},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	stdhash "hash"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -64,6 +65,60 @@ func SentOf(req *llm.Request) Sent {
 	s.All, s.Last = all, strings.Join(last[max(0, len(last)-maxSentLast):], " ")
 	return s
 }
+
+// A SentCache is [SentOf] for many requests that begin with the same messages, such as
+// those of a session that is replayed: it digests each message once. Messages are the
+// same if they share their parts, which nobody may change then. It is not safe for
+// concurrent use.
+type SentCache struct {
+	system string
+	tools  []llm.ToolSpec
+	head   Sent // digests of these
+	seen   []sentMessage
+}
+
+// A sentMessage is a message of the request before: its parts, its digest, and that of
+// the messages up to it.
+type sentMessage struct {
+	parts       llm.Parts
+	digest, all string
+}
+
+// Of returns what SentOf returns without a Memo.
+func (c *SentCache) Of(req *llm.Request) Sent {
+	sameTool := func(a, b llm.ToolSpec) bool {
+		return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Input, b.Input)
+	}
+	if c.head == (Sent{}) || c.system != req.System || !slices.EqualFunc(c.tools, req.Tools, sameTool) {
+		c.system, c.tools = req.System, slices.Clone(req.Tools)
+		c.head = SentOf(&llm.Request{System: req.System, Tools: req.Tools})
+	}
+	same := 0
+	for same < min(len(c.seen), len(req.Messages)) && shared(c.seen[same].parts, req.Messages[same].Parts) {
+		same++
+	}
+	c.seen = c.seen[:same]
+	all := ""
+	if same > 0 {
+		all = c.seen[same-1].all
+	}
+	for _, m := range req.Messages[same:] {
+		d := messageDigest(m)
+		all = digestOf(func(w digester) { w.text(all); w.text(d) })
+		c.seen = append(c.seen, sentMessage{m.Parts, d, all})
+	}
+	s := SentOf(&llm.Request{Settings: req.Settings})
+	s.System, s.Tools, s.Messages, s.All = c.head.System, c.head.Tools, len(req.Messages), all
+	var last []string
+	for _, m := range c.seen[max(0, len(c.seen)-maxSentLast):] {
+		last = append(last, m.digest)
+	}
+	s.Last = strings.Join(last, " ")
+	return s
+}
+
+// shared reports whether two messages have the same parts in memory, and have any.
+func shared(a, b llm.Parts) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 // Differs names the part of the request of s that is another one in now: "system",
 // "tools", "settings" or "messages". For messages, at is the index of the first that

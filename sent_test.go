@@ -2,6 +2,8 @@ package openmanus_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,4 +68,29 @@ func mustJSON(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// A cache identifies requests as one does that knows nothing of those before, whatever they
+// have in common with them.
+func TestSentCache(t *testing.T) {
+	var all []llm.Message
+	for i := range 40 {
+		all = append(all, llm.Say(llm.User, fmt.Sprint("message ", i)))
+	}
+	other := slices.Clone(all)
+	other[3] = llm.Say(llm.User, "another")
+	tools := []llm.ToolSpec{{Name: "a", Description: "Does it.", Input: []byte(`{}`)}}
+	again := []llm.ToolSpec{{Name: "a", Description: "Does it.", Input: []byte(`{"type":"object"}`)}}
+	var c openmanus.SentCache
+	for i, req := range []llm.Request{
+		{}, {System: "s"}, {System: "s", Tools: tools}, {System: "s", Tools: again},
+		{Messages: all[:2]}, {Messages: all[:30]}, {Messages: other[:30]}, {Messages: all[:5]}, {Messages: all},
+		{Messages: append(slices.Clone(all[:7]), llm.Message{Role: llm.User})},
+		{Messages: append(slices.Clone(all[:7]), llm.Message{Role: llm.Assistant}), Settings: llm.Settings{MaxTokens: 7}},
+		{System: "t", Messages: all},
+	} {
+		if got, want := c.Of(&req), openmanus.SentOf(&req); got != want {
+			t.Errorf("request %d: %+v, not %+v", i, got, want)
+		}
+	}
 }

@@ -21,8 +21,8 @@ import (
 // folded.
 type Source struct {
 	// From is one of the words below, a URL, or one of these with a name: the
-	// name of an MCP server after FromMCP, a path after FromFile, relative to
-	// the workspace, the id of a session after FromSession.
+	// name of an MCP server after FromMCP, that of an agent after FromA2A, a path
+	// after FromFile, relative to the workspace, the id of a session after FromSession.
 	From string `json:"from"`
 
 	// Trusted means that the text says what the user wants: the user, or the
@@ -44,7 +44,9 @@ const (
 	FromPerson  = "person"   // the user of the session
 	FromProgram = "program"  // this program, or its configuration
 	FromNetwork = "network"  // what a command read that had more than the sandbox gives: anyone
+	FromClient  = "client"   // a tool that the program runs which uses this one: see [Client]
 	FromMCP     = "mcp:"     // and the name of a server
+	FromA2A     = "a2a:"     // and the name of an agent elsewhere
 	FromFile    = "file:"    // and a path; "." is the workspace, no file in particular
 	FromSession = "session:" // and the id of another session
 )

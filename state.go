@@ -57,6 +57,7 @@ type State struct {
 	Snapshot   Snapshot      // what is recorded of the workspace
 	Unfinished *Rewound      // its files are not all put back yet, or nil
 	Rewinds    int           // how often the conversation went back
+	ModeSets   int           // how often the user chose another mode: [Spec].Approve of Config
 	Foreign    string        // what this version does not know: a type of body, or a format version; or ""
 
 	specs   map[string]ToolSpec   // of Config, by name
@@ -72,7 +73,8 @@ type State struct {
 	meanwhile map[string]noted // what may have been others; likewise
 	tally     map[string]Tally // of the results of calls, by tool; likewise
 
-	moments []moment // to which the conversation can go back; not changed, but replaced
+	modeNote string   // what the model reads of a change of the mode when the session goes on
+	moments  []moment // to which the conversation can go back; not changed, but replaced
 
 	read        []Source            // see Read; not changed, but replaced
 	passages    []Passage           // what it knows, the oldest first
@@ -131,6 +133,23 @@ func (c *CallState) Arguments() string {
 		return c.Ruling.Input
 	}
 	return c.Input
+}
+
+// ChangedInput returns the arguments with which the call runs if the model has to be
+// told that they are not those that it wrote, or "".
+func (c *CallState) ChangedInput() string {
+	input := ""
+	switch {
+	case c.Ruled == nil:
+	case c.Ruled.Input != "":
+		input = c.Ruled.Input
+	case c.Ruling != nil && c.Ruling.ChangedBy != "":
+		input = c.Ruling.Input
+	}
+	if input == c.Input {
+		return ""
+	}
+	return input
 }
 
 // Question returns the question about the call that is open or was answered last:
@@ -226,6 +245,8 @@ func (s *State) Apply(ev Event) {
 		s.snapped(ev.Seq, e)
 	case Rewound:
 		s.rewound(ev.Seq, e)
+	case ModeSet:
+		s.modeSet(ev.Seq, e)
 	case Titled:
 		s.Title = e.Title
 	case Foreign:
@@ -240,7 +261,7 @@ func (s *State) Apply(ev Event) {
 // byPerson reports whether b is a person's doing, rather than a worker's.
 func byPerson(b Body) bool {
 	switch b := b.(type) {
-	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered, Rewound:
+	case Opened, Configured, UserSaid, Resumed, Interrupted, Answered, Rewound, ModeSet:
 		return true
 	case Ruled:
 		return b.By != ByGate
@@ -293,6 +314,7 @@ func (s *State) userSaid(seq int64, e UserSaid) {
 			s.giveUp(c, "not run: the person answered with the message that follows")
 		}
 	}
+	s.tellMode(seq)
 	parts := append(slices.Clone(e.Note), e.Message.Parts...)
 	s.Inbox = append(s.Inbox, Note{Seq: seq, Message: llm.Message{Role: llm.User, Parts: parts}, person: true})
 	s.Requests = append(s.Requests, e.Message.Text())
@@ -329,6 +351,7 @@ func (s *State) resumed(seq int64, e Resumed) {
 	s.Limits = e.Limits.Or(s.Limits)
 	if s.Outcome.Status != Finished {
 		s.goOn(seq)
+		s.tellMode(seq)
 	}
 }
 

@@ -1,10 +1,10 @@
 package openmanus
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -23,7 +23,8 @@ type Tool interface {
 
 	// Run runs a call. The arguments are valid against the spec's schema,
 	// and the gate has allowed the call. When ctx ends, Run returns promptly,
-	// with the result so far.
+	// with the result so far. If it ended because the call was given up, and not
+	// because this program ends, its cause is [ErrGivenUp].
 	//
 	// The model reads the parts of the result, then the text of the error,
 	// and the session goes on; an error should say what to try. An error
@@ -31,6 +32,10 @@ type Tool interface {
 	// the answer. A panic becomes an error.
 	Run(ctx context.Context, call Call) (Result, error)
 }
+
+// ErrGivenUp is the cause with which the context of a call ends whose result matters no
+// more, such as after an interrupt.
+var ErrGivenUp = errors.New("the call was given up")
 
 // A ToolSpec describes a tool: the embedded spec to the model, the rest to gates
 // and workers.
@@ -263,6 +268,10 @@ type Call struct {
 	// it. "": there was none, or the user changed the arguments.
 	Scope string
 
+	// Attempt is 1 when the call runs for the first time, and more when it runs again,
+	// after a question or a crash. Run alone is given it; 0: it is not known.
+	Attempt int
+
 	Children []*ChildState    // the child sessions so far; not to be changed
 	Tally    map[string]Tally // how the calls before ended, by tool; not to be changed
 
@@ -429,38 +438,3 @@ type GateFunc func(context.Context, Call, ToolSpec) (Verdict, error)
 
 // Rule implements [Gate].
 func (f GateFunc) Rule(ctx context.Context, c Call, s ToolSpec) (Verdict, error) { return f(ctx, c, s) }
-
-// The modes of [Mode].
-const (
-	ApproveAsk      = "ask"      // ask about calls that change something outside a sandbox
-	ApproveEdits    = "edits"    // allow edits of the workspace's files, ask about other changes
-	ApproveAll      = "all"      // allow everything
-	ApproveReadOnly = "readonly" // deny every call that changes something
-)
-
-// AllowAll is a gate that allows every call.
-var AllowAll Gate = Mode(ApproveAll)
-
-// A Mode is a gate with one setting. All modes allow calls that are ReadOnly,
-// Internal or Final. None allows a call that has a Reach: the user is asked, or in
-// the mode readonly it is denied. The zero Mode is [ApproveAsk].
-type Mode string
-
-// Rule implements [Gate].
-func (m Mode) Rule(_ context.Context, call Call, spec ToolSpec) (Verdict, error) {
-	h := spec.Hints
-	v := Verdict{Rule: "mode " + string(cmp.Or(m, ApproveAsk))}
-	switch {
-	case h.Reach != "" && m != ApproveReadOnly:
-		v.Ask, v.Scoped, v.Reason = true, h.Reach == ReachNetwork, h.Reach.Question(call.Name)
-	case h.ReadOnly || h.Internal || h.Final, m == ApproveAll, m == ApproveEdits && h.Edits:
-		v.Allow = true
-	case m == ApproveReadOnly:
-		v.Reason = "this session is read-only: " + call.Name + " changes something"
-	case h.Sandboxed:
-		v.Allow, v.Rule = true, v.Rule+": in the sandbox"
-	default:
-		v.Ask, v.Scoped, v.Reason = true, true, "May "+call.Name+" run?"
-	}
-	return v, nil
-}

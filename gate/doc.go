@@ -31,7 +31,7 @@
 //
 //  1. a rule that denies
 //  2. a remembered decision that denies this very call
-//  3. the mode readonly
+//  3. the modes readonly and plan
 //  4. where the arguments came from: see [RuleProvenance]
 //  5. how far the call goes beyond the sandbox: see [RuleReach]
 //  6. whether it goes to a server on this machine: see [RuleLocal]

@@ -63,6 +63,16 @@ func New(o Options) (*Gate, error) {
 	return g, nil
 }
 
+// In implements [openmanus.ModalGate].
+func (g *Gate) In(m openmanus.Mode) openmanus.Gate {
+	if g.o.Mode == m {
+		return g
+	}
+	in := *g // what it shares does not change
+	in.o.Mode = m
+	return &in
+}
+
 // DeniesPath reports whether a rule denies calls that read the file name, which is
 // relative to the workspace. The host keeps such files from tools that come across
 // them without naming them.
@@ -97,7 +107,7 @@ func (g *Gate) anyPath(rules []rule, name string, kinds ...string) bool {
 func (g *Gate) sandboxed() bool { return g.o.Sandbox != "" && g.o.Sandbox != "none" }
 
 // Rule implements [openmanus.Gate]. It asks, in this order: rules that deny,
-// remembered decisions that deny, the mode readonly, where the arguments came from
+// remembered decisions that deny, the modes that only look, where the arguments came from
 // (see [RuleProvenance]), how far the call goes (see [RuleReach]), whether it
 // goes to a server on this machine (see [RuleLocal]), rules that ask, remembered decisions that allow, rules that allow, and the mode. Calls that are Internal or Final change nothing but the
 // session: only rules and the mode decide on them. An error comes from the memory:
@@ -126,17 +136,18 @@ func (g *Gate) Rule(
 	if known && !past.Allow {
 		return denied(past.rule(), "the person denied this call, now and for the future"), nil
 	}
-	if g.o.Mode == openmanus.ApproveReadOnly && h.Reach != "" {
-		return denied(RuleReach, "this session is read-only, so nothing runs "+h.Reach.Where()+": go on with what "+
+	looksOnly := g.o.Mode.LooksOnly()
+	if looksOnly && h.Reach != "" {
+		return denied(RuleReach, g.looking()+", so nothing runs "+h.Reach.Where()+": go on with what "+
 			"the sandbox has, or tell the person which command to run"), nil
 	}
-	if g.o.Mode == openmanus.ApproveReadOnly && !h.ReadOnly {
+	if looksOnly && !h.ReadOnly {
 		return g.o.Mode.Rule(ctx, call, spec)
 	}
 	local := g.localOf(ctx, call, spec, f)
 	if c := g.concernOf(call, spec, f, local != nil); c != nil && !g.o.Record {
-		if g.o.Mode == openmanus.ApproveReadOnly {
-			return denied(RuleProvenance, "this session is read-only, and "+c.who+" wants "+c.what), nil
+		if looksOnly {
+			return denied(RuleProvenance, g.looking()+", and "+c.who+" wants "+c.what), nil
 		}
 		return ask(RuleProvenance, c.question()), nil
 	}
@@ -156,6 +167,14 @@ func (g *Gate) Rule(
 		v.Reason += sourcesOf(call.Provenance)
 	}
 	return v, nil
+}
+
+// looking says that nothing is changed in the mode of the gate, and why.
+func (g *Gate) looking() string {
+	if g.o.Mode == openmanus.ApprovePlan {
+		return "this session is in plan mode, in which nothing is changed before the person has approved a plan"
+	}
+	return "this session is read-only"
 }
 
 // asking returns the verdict of the first rule that asks about the call, or nil.

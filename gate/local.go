@@ -77,7 +77,7 @@ func (g *Gate) localVerdict(call openmanus.Call, f facts, what []string) *openma
 func (g *Gate) servedOf(ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec, f facts) *openmanus.Verdict {
 	h := spec.Hints
 	if g.o.Serves == nil || call.Provenance == nil || spec.From != "" || !g.sandboxed() || !h.Sandboxed || h.Reach != "" ||
-		g.o.Mode == openmanus.ApproveReadOnly {
+		g.o.Mode.LooksOnly() {
 		return nil
 	}
 	said := call.Provenance().Said

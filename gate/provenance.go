@@ -559,6 +559,9 @@ func sourceName(s openmanus.Source) string {
 	if name, ok := cut(openmanus.FromMCP); ok {
 		return "the MCP server " + name
 	}
+	if name, ok := cut(openmanus.FromA2A); ok {
+		return "the agent " + name
+	}
 	if name, ok := cut(openmanus.FromFile); ok {
 		if name == "." {
 			return "the workspace"

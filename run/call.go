@@ -25,6 +25,13 @@ func (w *Worker) claim(ctx context.Context, x *Session, id string) ([]openmanus.
 	if c == nil || c.Done != nil || !c.Allowed() {
 		return nil, nil
 	}
+	why, err := w.heldBack(ctx, x, c)
+	if err != nil {
+		return nil, err
+	}
+	if why != "" {
+		return []openmanus.Body{openmanus.FailedCall(id, why)}, nil
+	}
 	var bodies []openmanus.Body
 	if c.Running && w.Changes != nil && mayChange(c.Hints) && !c.Followed {
 		if snapped := w.Changes.Broken(ctx, x.ID, x.State, c); snapped != nil {
@@ -78,9 +85,12 @@ type Follower interface {
 	// has not recorded what the workspace contains, or others have changed that,
 	// Begin returns what is to be recorded, and is called again once it is: then
 	// State.Call(…).Snapped is set. Otherwise it returns a function that is called
-	// once after the call, even if ctx has ended by then.
+	// once after the call, even if ctx has ended by then. While it reads files, which
+	// may take long, it calls reading now and then with how many it has read, and with
+	// 0 at the end.
 	Begin(
 		ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec,
+		reading func(files int),
 	) (first *openmanus.Snapped, end func(ctx context.Context) Followed)
 
 	// Broken is called for a call that was running when another process ended. It
@@ -124,7 +134,11 @@ func (w *Worker) use(ctx context.Context, x *Session, id string) ([]openmanus.Bo
 	}
 	ended := func(context.Context) (none Followed) { return none }
 	if w.Changes != nil && mayChange(spec.Hints) {
-		first, end := w.Changes.Begin(ctx, x.ID, x.State, call, spec)
+		first, end := w.Changes.Begin(ctx, x.ID, x.State, call, spec, func(files int) {
+			if w.Live != nil {
+				w.Live(x.ID, openmanus.Reading{Call: id, Files: files})
+			}
+		})
 		if first != nil {
 			return []openmanus.Body{*first}, nil
 		}
@@ -205,10 +219,10 @@ func (w *Worker) outcome(
 // changedArguments returns a note for the model if a call ran with other
 // arguments than it wrote, or "".
 func changedArguments(c *openmanus.CallState) string {
-	if c.Ruled == nil || c.Ruled.Input == "" || c.Ruled.Input == c.Input {
-		return ""
+	if input := c.ChangedInput(); input != "" {
+		return "(with changed arguments: " + input + ")\n"
 	}
-	return "(with changed arguments: " + c.Ruled.Input + ")\n"
+	return ""
 }
 
 // runTool runs a tool. A panic in it becomes an error, with the stack in the

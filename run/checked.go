@@ -1,10 +1,6 @@
 package run
 
-import (
-	"sync"
-
-	"github.com/openmanus-go/openmanus"
-)
+import "sync"
 
 // checkedInputs remembers arguments that fit the schema of their tool, from the
 // ruling on a call until it runs: a driver then checks the arguments of most calls
@@ -25,16 +21,15 @@ type checkedInput struct {
 // stay until there are so many.
 const maxChecked = 64
 
-// once returns what check returns for the arguments of c under the configuration
-// with this number. It does not call check if that accepted the same arguments
-// before.
-func (m *checkedInputs) once(config int, c *openmanus.CallState, check func() (string, error)) (string, error) {
+// once returns what check returns for the arguments given of a call under the
+// configuration with this number. It does not call check if that accepted the same
+// arguments before.
+func (m *checkedInputs) once(config int, call, given string, check func() (string, error)) (string, error) {
 	if m == nil {
 		return check()
 	}
-	given := c.Arguments()
 	m.mu.Lock()
-	known, ok := m.calls[c.ID]
+	known, ok := m.calls[call]
 	m.mu.Unlock()
 	if ok && known.config == config && (known.given == given || known.fit == given) {
 		return known.fit, nil
@@ -48,6 +43,6 @@ func (m *checkedInputs) once(config int, c *openmanus.CallState, check func() (s
 	if m.calls == nil || len(m.calls) >= maxChecked {
 		m.calls = make(map[string]checkedInput)
 	}
-	m.calls[c.ID] = checkedInput{config, given, fit}
+	m.calls[call] = checkedInput{config, given, fit}
 	return fit, nil
 }

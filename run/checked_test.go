@@ -15,7 +15,7 @@ func TestArgumentsAreCheckedOnce(t *testing.T) {
 	checks := 0
 	check := func(config int, c *openmanus.CallState) string {
 		t.Helper()
-		fit, err := m.once(config, c, func() (string, error) {
+		fit, err := m.once(config, c.ID, c.Arguments(), func() (string, error) {
 			if checks++; c.Arguments() == "bad" {
 				return "", errors.New("they do not fit")
 			}

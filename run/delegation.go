@@ -86,6 +86,7 @@ func (w *Worker) delegate(ctx context.Context, x *Session, t openmanus.Task) ([]
 	if x.State.Child(id).Done != nil {
 		return nil, nil
 	}
+	w.noteMode(x)
 	s, err := openmanus.Load(ctx, w.Journal, id)
 	if errors.Is(err, openmanus.ErrNoSession) {
 		err = w.openChild(ctx, x, t)

@@ -44,9 +44,17 @@ func newDriver(l *Local, x *Session, h *hub) *driver {
 	x.applied = func(ev openmanus.Event) {
 		d.seen.Store(ev.Seq)
 		d.unspool(ev)
-		h.stored(ev, x.State.Turn)
+		d.told(ev, x.State.Turn)
 	}
 	return d
+}
+
+// told passes on a stored event, after which the session is in the turn.
+func (d *driver) told(ev openmanus.Event, turn int) {
+	d.hub.stored(ev, turn)
+	if d.l.OnEvent != nil {
+		d.l.OnEvent(d.ID, d.State.Config.Workspace, ev.Seq)
+	}
 }
 
 // unspool forgets what a call has printed whose result is stored.
@@ -218,6 +226,9 @@ func (d *driver) timer() *time.Timer {
 // processes may append in between, so that other tasks are due than were planned.
 func (d *driver) advance(ctx context.Context, bodies ...openmanus.Body) error {
 	for {
+		if err := d.l.refresh(ctx, d.Session); err != nil {
+			return errors.Join(err, d.recordAll(ctx, bodies))
+		}
 		written, err := d.plan(ctx, bodies)
 		if err != nil {
 			return errors.Join(err, d.recordAll(ctx, bodies))
@@ -283,7 +294,7 @@ func (d *driver) plan(ctx context.Context, bodies []openmanus.Body) ([]openmanus
 	for more := true; more; {
 		more = false
 		for _, t := range d.Flow.Next(ahead.State) {
-			if !ahead.recordOnly(t) {
+			if !d.recordsAlone(ahead, t) {
 				continue
 			}
 			if t.Do == openmanus.MakeCall && t.Re > d.State.Seq {

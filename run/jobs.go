@@ -13,7 +13,7 @@ type job struct {
 	turn        int             // the outcome that it works on; -1: none
 	call        string          // the call that it runs; "": none
 	child       *openmanus.Task // the delegation whose child it drives; nil: none
-	cancel      context.CancelFunc
+	cancel      context.CancelCauseFunc
 	speculative bool             // begun on events that are not stored yet
 	ended       bool             // received from driver.done
 	bodies      []openmanus.Body // the outcome
@@ -27,7 +27,7 @@ func (d *driver) start(ctx context.Context) {
 	storing := d.pipeline.next() != nil
 	var then *Session // as it is now, for all jobs that begin
 	for _, t := range d.Flow.Next(d.State) {
-		if d.recordOnly(t) {
+		if d.recordsAlone(d.Session, t) {
 			continue
 		}
 		j := &job{turn: t.Turn}
@@ -44,6 +44,11 @@ func (d *driver) start(ctx context.Context) {
 			if storing || d.waiting[t.Child] != nil {
 				continue
 			}
+		case openmanus.Rule: // which asks hooks, whose programs may do something
+			j.key, j.call = "rule/"+t.Call, t.Call
+			if storing {
+				continue
+			}
 		default:
 			j.key = string(t.Do)
 			d.remember()
@@ -54,12 +59,12 @@ func (d *driver) start(ctx context.Context) {
 		if then == nil {
 			then = d.clone()
 		}
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancelCause(ctx)
 		j.cancel, j.speculative = cancel, storing
 		d.running[j.key] = j
 		x := then
 		d.do(func() {
-			defer cancel()
+			defer cancel(nil)
 			j.bodies, j.err = work(ctx, x, t)
 			d.done <- j
 		})
@@ -177,7 +182,7 @@ func (d *driver) runsAgain(b openmanus.Body) bool {
 func (d *driver) isStale(j *job) bool {
 	if j.call != "" {
 		c := d.State.Call(j.call)
-		return c == nil || c.Done != nil
+		return c == nil || c.Done != nil || j.key != j.call && c.Ruled != nil
 	}
 	return d.State.Outcome.Status != "" || j.turn >= 0 && j.turn != d.State.Turn
 }
@@ -186,7 +191,7 @@ func (d *driver) isStale(j *job) bool {
 func (d *driver) cancelStale() {
 	for _, j := range d.running {
 		if d.isStale(j) {
-			j.cancel()
+			j.cancel(openmanus.ErrGivenUp)
 		}
 	}
 }

@@ -99,9 +99,11 @@ type outputStream struct {
 	half  []byte
 	spool io.WriteCloser // nil: none
 	kept  []byte         // the end of what was shown
+	at    int64          // how many bytes were shown
 }
 
-// maxKept is how much of the output of a call is kept in case it is interrupted.
+// maxKept is how much of the output of a call is kept: in case it is interrupted, and
+// for those who begin to watch while it runs.
 const maxKept = 64 << 10
 
 // printed returns the end of what the call has printed.
@@ -153,6 +155,7 @@ func (l *outputStream) show(text []byte) {
 		l.spool.Write(text)
 	}
 	if l.w.Live != nil {
-		l.w.Live(l.session, openmanus.Output{Call: l.call, Text: string(text)})
+		l.w.Live(l.session, openmanus.Output{Call: l.call, At: l.at, Text: string(text)})
 	}
+	l.at += int64(len(text))
 }

@@ -22,6 +22,10 @@ type Local struct {
 	// nothing left to do after the event seq. It is set before use.
 	OnIdle func(session string, seq int64)
 
+	// OnEvent, if not nil, is called with the number of each stored event that a driver of
+	// a session has read, and the workspace of the session. It must not block.
+	OnEvent func(session, workspace string, seq int64)
+
 	once sync.Once
 	mu   sync.Mutex
 	hubs map[string]*hub // by session: of those that are driven or watched
@@ -104,12 +108,14 @@ func (l *Local) lock(ctx context.Context, session string) (lost <-chan struct{},
 // Watch is like [openmanus.Journal].Follow, with the provisional events of the
 // sessions that this Local drives: deltas and output, in their place among the
 // stored events. A subscriber that joins while a reply streams first receives
-// everything streamed so far.
+// everything streamed so far. One that joins while a call runs first receives the end
+// of what it printed, up to 64 KiB; nothing that a call prints comes twice.
 //
 // A slow subscriber misses no stored event and slows down no one. It may receive
-// deltas in larger pieces, after a [openmanus.Typing] with Reset.
+// deltas in larger pieces, after a [openmanus.Typing] with Reset, and may miss output.
 func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
 	return func(yield func(openmanus.Event, error) bool) {
+		yield = printedOnce(yield)
 		ctx, cancel := context.WithCancel(ctx)
 		h := l.enter(session)
 		defer l.leave(session, h)

@@ -170,7 +170,7 @@ func (d *driver) flush() (facts []openmanus.Body, err error) {
 func (d *driver) shown(c *commit) {
 	for i, ev := range c.events {
 		d.unspool(ev)
-		d.hub.stored(ev, c.turns[i])
+		d.told(ev, c.turns[i])
 	}
 	d.hub.settled(true)
 }
@@ -185,7 +185,7 @@ func (d *driver) dropSpeculative() {
 		case j.speculative && j.ended:
 			delete(d.running, key)
 		case j.speculative:
-			j.cancel()
+			j.cancel(nil)
 			waiting++
 		}
 	}

@@ -19,13 +19,16 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	if a.Model == nil {
 		return nil, fmt.Errorf("the agent %q has no model", a.Name)
 	}
+	if stop, err := w.refusedRequest(ctx, x, t); stop != nil || err != nil {
+		return stop, err
+	}
 	estimate := s.EstimateCost(s.Config.Prices)
 	if stop := w.reserveMoney(ctx, t, estimate); stop != nil {
 		return stop, nil
 	}
 	req := s.Request(t)
 	req.Memo = x.memo
-	sent := openmanus.SentOf(req)
+	sent := w.sentOf(req)
 	var indexing sync.WaitGroup
 	defer indexing.Wait()
 	indexing.Go(s.IndexPassages) // for the rulings on the calls of the reply
@@ -46,6 +49,14 @@ func (w *Worker) reply(ctx context.Context, x *Session, t openmanus.Task) (openm
 	nameCalls(r.Message.Parts, t.Turn)
 	return openmanus.ModelSaid{Turn: t.Turn, Re: t.Re, Stop: r.Stop, Message: r.Message,
 		Usage: own.Usage, Cost: own.Cost, Free: own.Free, By: own.By, Aside: aside, Sent: sent}, nil
+}
+
+// sentOf returns what identifies a request.
+func (w *Worker) sentOf(req *llm.Request) openmanus.Sent {
+	if w.Sent != nil {
+		return w.Sent(req)
+	}
+	return openmanus.SentOf(req)
 }
 
 // usesOf returns what a reply of the model asked used, and what was used on the way to

@@ -24,9 +24,13 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if err != nil {
 		return openmanus.FailedCall(c.ID, err.Error()), nil
 	}
-	gate := a.Gate
-	if gate == nil {
-		gate = openmanus.Mode(openmanus.ApproveAsk)
+	said, call, spec, err := w.screen(ctx, x, c, call, spec)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := w.gateOf(ctx, x)
+	if err != nil {
+		return nil, fmt.Errorf("ruling on %s: %w", c.Name, err)
 	}
 	var known *openmanus.Provenance // nil: the gate did not ask
 	call.Provenance = func() *openmanus.Provenance {
@@ -35,9 +39,12 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 		}
 		return known
 	}
-	v, err := gate.Rule(ctx, call, spec)
-	if err != nil {
-		return nil, fmt.Errorf("ruling on %s: %w", c.Name, err)
+	v := openmanus.Verdict{Rule: said.By, Reason: w.Secrets.Replace(said.Reason)}
+	if !said.Denied {
+		if v, err = gate.Rule(ctx, call, spec); err != nil {
+			return nil, fmt.Errorf("ruling on %s: %w", c.Name, err)
+		}
+		v = said.narrow(v)
 	}
 	repaired := ""
 	if call.Input != c.Input {
@@ -52,13 +59,13 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 	if !v.Ask {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: v.Allow, By: openmanus.ByGate, Rule: v.Rule, Reason: v.Reason, Scope: scope,
-			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
+			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
 		}, nil
 	}
 	if scope != "" && x.State.Granted(c.Name, scope) {
 		return openmanus.Ruled{
 			Call: c.ID, Allow: true, By: openmanus.ByGate, Rule: "allowed in this session on " + scope, Scope: scope,
-			Input: repaired, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
+			Input: repaired, ChangedBy: said.ChangedBy, Hash: fingerprint(call, ""), Hints: spec.Hints, Sources: known.Record(),
 		}, nil
 	}
 	preview, err := w.preview(ctx, t, call)
@@ -66,7 +73,7 @@ func (w *Worker) rule(ctx context.Context, x *Session, id string) (openmanus.Bod
 		return openmanus.FailedCall(c.ID, err.Error()), nil
 	}
 	return openmanus.Asked{
-		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired,
+		Call: c.ID, Kind: openmanus.AskRuling, Question: v.Reason, Input: repaired, ChangedBy: said.ChangedBy,
 		Shown: preview, Picture: w.depict(ctx, t, call, preview), Hash: fingerprint(call, preview), Hints: spec.Hints, Scope: scope,
 		Rule: v.Rule, Sources: call.Provenance().Record(),
 	}, nil
@@ -156,6 +163,10 @@ func (w *Worker) outdated(ctx context.Context, t openmanus.Tool, c *openmanus.Ca
 		return fmt.Errorf("%s did not run: it would now run %s, and was not allowed to. Make the call again",
 			c.Name, spec.Hints.Reach.Where())
 	}
+	if now := t.Spec(); hint(t, call, &now) == nil && c.Hints.ReadOnly && !now.Hints.ReadOnly && c.Ruled.Input == "" {
+		return fmt.Errorf("%s did not run: it was allowed as a call that changes nothing, and would be more now. "+
+			"Make the call again if it is still right", c.Name)
+	}
 	if allowed := c.Ruled.Scope; allowed != "" {
 		switch scope, err := w.scope(ctx, t, call); {
 		case err != nil:
@@ -195,12 +206,17 @@ func firstChange(then, now string) string {
 // hints of this call. Its error is for the model: the tool is unknown, or the
 // arguments do not fit or contain the placeholder of a secret.
 func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, openmanus.ToolSpec, error) {
+	return w.prepareWith(x, c, c.Arguments())
+}
+
+// prepareWith is prepare with other arguments.
+func (w *Worker) prepareWith(x *Session, c *openmanus.CallState, given string) (openmanus.Call, openmanus.ToolSpec, error) {
 	spec, known := x.State.ToolSpec(c.Name)
 	t := x.Flow.Agent().Tool(c.Name)
 	if !known || t == nil {
 		return openmanus.Call{}, spec, fmt.Errorf("unknown tool '%s'. The tools are: %s", c.Name, strings.Join(toolNames(x.State), ", "))
 	}
-	input, err := x.checked.once(x.State.Config.N, c, func() (string, error) { return w.checkInput(spec, c.Arguments()) })
+	input, err := x.checked.once(x.State.Config.N, c.ID, given, func() (string, error) { return w.checkInput(spec, given) })
 	if err != nil {
 		return openmanus.Call{}, spec, fmt.Errorf("%s did not run: %w", c.Name, err)
 	}
@@ -209,7 +225,7 @@ func (w *Worker) prepare(x *Session, c *openmanus.CallState) (openmanus.Call, op
 			"that was redacted in what you read; you do not know the secret and cannot write it", c.Name, p)
 	}
 	call := openmanus.Call{
-		Call: c.Call, Session: x.ID, Last: x.State.Last(remembered(t, c.Name)...), Children: x.State.Children, Tally: x.State.Tally(),
+		Call: c.Call, Session: x.ID, Last: x.State.Last(remembered(t, c.Name)...), Children: x.State.Children, Tally: x.State.Tally(), Attempt: c.Attempts,
 		Size: x.State.Config.Window.ResultSize(), Refs: x.State.Refs(), Blobs: journal.SessionBlobs(w.Journal, w.blobs(), x.ID), Live: io.Discard,
 	}
 	call.Input = input

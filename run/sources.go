@@ -141,6 +141,13 @@ func distinct(sources []openmanus.Source) []openmanus.Source {
 	return list
 }
 
+// TextSources returns who wrote a text that the session id, in state s, has written and
+// that is given back to it, such as a plan that the user has edited and approved: see
+// [openmanus.UserSaid].Sources.
+func TextSources(id string, s *openmanus.State, text string) []openmanus.Source {
+	return taskSources(id, s, text)
+}
+
 // taskSources returns who wrote a task that a session in state s gives to a child:
 // the user, if the session has read nothing that is not trusted; otherwise the user
 // wrote the words that are the user's, and the session the rest.

@@ -19,6 +19,7 @@ type hub struct {
 	seq   int64            // the last event that the driver has read
 	turn  int              // the turn of streamed; earlier ones are over
 	typed llm.Reply        // the reply that streams, as far as it has come
+	tails tails            // the ends of what running calls have printed
 	ahead int              // commits that are being stored
 	early []openmanus.Body // provisional bodies that wait for them
 	subs  []*subscriber
@@ -69,6 +70,7 @@ func (h *hub) begin(seq int64, turn int) {
 func (h *hub) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.tails = nil
 	if len(h.typed.Message.Parts) > 0 {
 		h.typed = llm.Reply{}
 		h.push(openmanus.Event{Time: journal.Now(), Body: openmanus.Typing{Turn: h.turn, Reset: true}})
@@ -111,6 +113,9 @@ func (h *hub) stored(ev openmanus.Event, turn int) {
 	if turn > h.turn {
 		h.turn, h.typed = turn, llm.Reply{}
 	}
+	if call, ok := printsAnew(ev.Body); ok {
+		h.tails.drop(call)
+	}
 	h.push(ev)
 }
 
@@ -129,6 +134,9 @@ func (h *hub) show(b openmanus.Body) {
 func (h *hub) showNow(b openmanus.Body) {
 	if t, ok := b.(openmanus.Typing); ok && !h.addDelta(t) {
 		return
+	}
+	if o, ok := b.(openmanus.Output); ok {
+		h.tails.add(o)
 	}
 	h.push(openmanus.Event{Time: journal.Now(), Body: b})
 }
@@ -159,18 +167,22 @@ func (h *hub) addDelta(t openmanus.Typing) bool {
 	return true
 }
 
-// soFar returns everything that has streamed of the current reply: for a new
-// subscriber, or, as a reset, for one that may have seen some of it.
-func (h *hub) soFar(reset bool) []update {
-	if len(h.typed.Message.Parts) == 0 && !reset {
-		return nil
+// soFar returns everything that has streamed of the current reply, and the ends of
+// what running calls have printed: for a new subscriber, or, as a reset, for one that
+// may have seen some of it.
+func (h *hub) soFar(reset bool) (all []update) {
+	now := journal.Now()
+	if len(h.typed.Message.Parts) > 0 || reset {
+		t := openmanus.Typing{Turn: h.turn, Parts: slices.Clone(h.typed.Message.Parts), Reset: reset}
+		all = append(all, update{ev: openmanus.Event{Time: now, Body: t}})
 	}
-	t := openmanus.Typing{Turn: h.turn, Parts: slices.Clone(h.typed.Message.Parts), Reset: reset}
-	return []update{{ev: openmanus.Event{Time: journal.Now(), Body: t}}}
+	for _, t := range h.tails {
+		all = append(all, update{ev: openmanus.Event{Time: now, Body: t.output()}})
+	}
+	return all
 }
 
-// subscribe returns a new subscriber. The first thing in its queue is what has
-// streamed of the current reply.
+// subscribe returns a new subscriber. The first thing in its queue is what streams.
 func (h *hub) subscribe() *subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()

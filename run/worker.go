@@ -50,6 +50,9 @@ type Worker struct {
 	// from replies and calls. The journal redacts them in events.
 	Secrets *journal.Secrets
 
+	// Hooks, if not nil, are asked before calls and requests.
+	Hooks Hooks
+
 	// Budget, if not nil, bounds what all sessions spend together.
 	Budget Budget
 
@@ -72,6 +75,10 @@ type Worker struct {
 		ctx context.Context, parent string, s *openmanus.State, c openmanus.Configured, d *openmanus.ChildDone,
 	) ([]openmanus.Body, error)
 
+	// Sent, if not nil, identifies requests in place of [openmanus.SentOf]. It is called by
+	// one goroutine of a session at a time.
+	Sent func(*llm.Request) openmanus.Sent
+
 	// Spool, if not nil, keeps what running calls print.
 	Spool Spool
 
@@ -80,6 +87,7 @@ type Worker struct {
 	Live func(session string, b openmanus.Body)
 
 	schemas sync.Map // JSON Schema as a string → *args.Schema
+	modes   sync.Map // the id of a session that has children → *modeReader
 }
 
 // FlowsByName returns a function for [Worker].Flow that knows these flows, by
@@ -107,6 +115,7 @@ type Session struct {
 	checked *checkedInputs        // shared by clones; nil: every call is checked whenever it is prepared
 	memo    *llm.Memo             // what adapters remember of the requests so far
 	prefix  [4]int                // the configuration and the cuts that memo belongs to
+	made    [2]int                // what Flow was made from: see specOf
 	applied func(openmanus.Event) // called after each event was folded; may be nil
 }
 
@@ -132,7 +141,24 @@ func (w *Worker) Load(ctx context.Context, session string) (*Session, error) {
 		return nil, fmt.Errorf("session %s: %w", session, err)
 	}
 	s.CountWith(f.Agent().Counter)
-	return &Session{ID: session, State: s, Flow: f}, nil
+	return &Session{ID: session, State: s, Flow: f, made: specOf(s)}, nil
+}
+
+// specOf returns what changes with the spec of a session.
+func specOf(s *openmanus.State) [2]int { return [2]int{s.Config.N, s.ModeSets} }
+
+// refresh makes the flow of x anew if its spec has changed since, such as its mode.
+func (w *Worker) refresh(ctx context.Context, x *Session) error {
+	now := specOf(x.State)
+	if x.made == now {
+		return nil
+	}
+	f, err := w.Flow(ctx, x.State)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", x.ID, err)
+	}
+	x.Flow, x.made = f, now
+	return nil
 }
 
 // Do carries out one task of x and returns the events that record what
@@ -211,6 +237,12 @@ func (x *Session) recordOnly(t openmanus.Task) bool {
 		return x.State.Child(openmanus.ChildID(x.ID, t.Child)) == nil
 	}
 	return true
+}
+
+// recordsAlone is recordOnly, but for rulings that ask hooks: these take time, in which
+// the driver goes on with the rest.
+func (d *driver) recordsAlone(x *Session, t openmanus.Task) bool {
+	return x.recordOnly(t) && !(t.Do == openmanus.Rule && d.l.asksHooks(x, t.Call))
 }
 
 // claimed reports whether x holds the claim to the running attempt of a call.
