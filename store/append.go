@@ -5,29 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // maxBody is the most bytes of a body, without large strings, which are blobs.
 const maxBody = 256 << 20
-
-// checkName returns an error if session is not a valid session id; see [DB].
-func checkName(session string) error {
-	switch {
-	case session == "":
-		return errors.New("the session id is empty")
-	case len(session) > 255:
-		return fmt.Errorf("the session id is longer than 255 bytes: %.40q…", session)
-	case strings.ContainsAny(session, "/\x00"), !utf8.ValidString(session):
-		return fmt.Errorf("%q is not a valid session id: it must be UTF-8 without slashes and NULs", session)
-	}
-	return nil
-}
 
 // Append implements [openmanus.Journal].
 //
@@ -36,7 +22,7 @@ func checkName(session string) error {
 // If the database fails, for example because the disk is full, all appends of
 // the transaction return the error and none is stored.
 func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
-	if err := checkName(session); err != nil {
+	if err := summary.CheckID(session); err != nil {
 		return nil, err
 	}
 	e, err := db.encode(ctx, session, bodies)
@@ -75,7 +61,7 @@ func (db *DB) explain(err error) error {
 		return nil
 	}
 	select {
-	case <-db.feeds.closed:
+	case <-db.feeds.Closed():
 		return ErrClosed
 	default:
 	}
@@ -91,7 +77,7 @@ type entry struct {
 	stored   []journal.Stored
 	events   []openmanus.Event
 	refs     []openmanus.Ref // of the blobs that the events refer to
-	summary  summary
+	summary  summary.Summary
 	links    *blobLinks
 	restored bool   // the events keep their numbers and times
 	piped    bool   // the events have their numbers and times, from a pipe
@@ -125,7 +111,7 @@ func (e *entry) encode(ctx context.Context, codec journal.Codec, bodies []openma
 			return fmt.Errorf("append %s: the body has %d bytes; the limit is %d", s.Key, len(s.Body), maxBody)
 		}
 		e.refs = append(e.refs, refs(s)...)
-		e.summary.add(e.events[i].Body)
+		e.summary.Add(e.events[i].Body)
 	}
 	return e.links.addAll(e.refs)
 }
@@ -177,7 +163,7 @@ func (e *entry) add(q *queries) error {
 	last := len(e.events) - 1
 	e.added = true
 	q.moved(e.session, id, e.events[last].Seq)
-	if err := e.summary.store(q, id, e.events[last], e.stored[last].Type); err != nil || e.restored {
+	if err := storeSummary(q, e.summary, id, e.events[last], e.stored[last].Type); err != nil || e.restored {
 		return err // what was restored was used elsewhere
 	}
 	return storeUsage(q, id, e.events)
@@ -276,13 +262,13 @@ func (db *DB) publish(e *entry) {
 	if !e.added {
 		return
 	}
-	db.feeds.publish(e.session, e.events, len(e.refs) == 0)
+	db.feeds.Publish(e.session, e.events, len(e.refs) == 0)
 	db.blobs.removePins(e.refs)
 }
 
 // Restore implements [openmanus.Restorer]. It keeps times to the microsecond.
 func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
-	if err := checkName(session); err != nil {
+	if err := summary.CheckID(session); err != nil {
 		return err
 	}
 	bodies := make([]openmanus.Body, len(events))

@@ -244,6 +244,18 @@ type checked struct {
 	ref  openmanus.Ref
 }
 
+// ReadAt implements [io.ReaderAt]. What it reads is not checked.
+func (c *checked) ReadAt(p []byte, off int64) (int, error) { return c.file.ReadAt(p, off) }
+
+// Size returns how many bytes the blob has; 0 if that is not known.
+func (c *checked) Size() int64 {
+	info, err := c.file.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 // Close implements [io.Closer].
 func (c *checked) Close() error { return c.file.Close() }
 

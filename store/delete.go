@@ -26,7 +26,7 @@ func (db *DB) Delete(ctx context.Context, session string) (err error) {
 		refs, found, err = q.delete(session)
 		return err
 	}
-	j := &job{do: remove, committed: func() { db.feeds.remove(session) }}
+	j := &job{do: remove, committed: func() { db.feeds.Remove(session) }}
 	if err := db.writer.do(ctx, db.writer.jobs, j); err != nil {
 		return fmt.Errorf("delete session %s: %w", session, db.explain(err))
 	}

@@ -135,66 +135,22 @@ func (db *DB) page(ctx context.Context, id, at, last int64) (page []record, err 
 // If the session is deleted, it ends with an [openmanus.ErrNoSession], and with
 // [ErrClosed] when the store is closed.
 func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
-	return func(yield func(openmanus.Event, error) bool) {
-		until := func(ev openmanus.Event, err error) bool { return ctx.Err() == nil && yield(ev, err) }
-		f := db.feeds.join(session)
-		defer db.feeds.leave(session)
-		for at := max(after, 0); ; {
-			next, more, err := db.step(ctx, f, session, at, until)
-			switch {
-			case ctx.Err() != nil || !more:
-				return
-			case err != nil:
-				yield(openmanus.Event{}, err)
-				return
-			}
-			at = next
-		}
-	}
+	return db.feeds.Follow(ctx, session, after, db.pageAfter)
 }
 
-// step yields the events after at, or waits until there may be some. more is
-// false if the caller wants no more events.
-func (db *DB) step(
-	ctx context.Context, f *feed, session string, at int64, yield func(openmanus.Event, error) bool,
-) (next int64, more bool, err error) {
-	recent, known, changed := db.feeds.since(f, at)
-	if !known {
-		id, last, err := db.head(ctx, session)
-		if err != nil {
-			return at, true, err
-		}
-		if last > at {
-			page, err := db.page(ctx, id, at, last)
-			if err != nil {
-				return at, true, err
-			}
-			if len(page) > 0 {
-				db.feeds.seen(f, page[len(page)-1].seq)
-				return yieldPage(ctx, page, db.event, yield)
-			}
-			last = 0 // deleted in between
-		}
-		db.feeds.seen(f, at)
-		if f.deleted.Load() && last == 0 {
-			return at, true, deleted(session)
-		}
+// pageAfter is the [feed.Read] of the store.
+func (db *DB) pageAfter(ctx context.Context, session string, after int64) (evs []openmanus.Event, last int64, err error) {
+	id, last, err := db.head(ctx, session)
+	if err != nil || last <= after {
+		return nil, last, err
 	}
-	for _, ev := range recent {
-		if !yield(ev, nil) {
-			return at, false, nil
-		}
-		at = ev.Seq
+	page, err := db.page(ctx, id, after, last)
+	if err != nil || len(page) == 0 {
+		return nil, 0, err // deleted in between
 	}
-	if len(recent) > 0 {
-		return at, true, nil
-	}
-	select {
-	case <-changed:
-		return at, true, nil
-	case <-ctx.Done():
-		return at, false, nil
-	case <-db.feeds.closed:
-		return at, true, ErrClosed
-	}
+	_, _, err = yieldPage(ctx, page, db.event, func(ev openmanus.Event, _ error) bool {
+		evs = append(evs, ev)
+		return true
+	})
+	return evs, last, err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // Lock implements [openmanus.Locker] with a kernel lock on a file. The kernel
@@ -22,7 +23,7 @@ import (
 // not inherit it, and the lease is never lost otherwise. If another process
 // holds the lease, the error names its process id.
 func (db *DB) Lock(ctx context.Context, session string) (openmanus.Lease, error) {
-	if err := checkName(session); err != nil {
+	if err := summary.CheckID(session); err != nil {
 		return nil, err
 	}
 	path := db.lockPath(session)

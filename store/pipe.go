@@ -5,6 +5,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // A pipe is an [openmanus.Pipe]. It numbers events itself, so that the caller can
@@ -25,7 +26,7 @@ func (db *DB) Pipe(session string, after int64) openmanus.Pipe {
 
 // Append implements [openmanus.Pipe].
 func (p *pipe) Append(ctx context.Context, bodies ...openmanus.Body) ([]openmanus.Event, func() error, error) {
-	if err := checkName(p.session); err != nil {
+	if err := summary.CheckID(p.session); err != nil {
 		return nil, nil, err
 	}
 	e, err := p.db.encode(ctx, p.session, bodies)

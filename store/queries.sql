@@ -195,3 +195,13 @@ UPDATE sessions SET indexed = ?3 WHERE name = ?1 AND indexed = ?2
 -- name: add_said
 INSERT INTO said (rowid, text) SELECT sessions.id << 32 | (value ->> 'seq'), value ->> 'text'
 FROM sessions, json_each(?2) WHERE name = ?1
+
+-- name: devices
+SELECT endpoint, key, auth, name, language, added FROM devices WHERE owner = ? ORDER BY added DESC, endpoint
+
+-- name: add_device
+INSERT INTO devices (owner, endpoint, key, auth, name, language, added) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET key = excluded.key, auth = excluded.auth, name = excluded.name, language = excluded.language, added = excluded.added
+
+-- name: remove_device
+DELETE FROM devices WHERE owner = ? AND endpoint = ?

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // Search implements [journal.Searcher]. It searches the messages of users and
@@ -168,7 +168,7 @@ func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
 	if err != nil {
 		return fmt.Errorf("session %s: event %d: %w", u.name, r.seq, err)
 	}
-	if text := searchable(ev.Body); text != "" {
+	if text := summary.Searchable(ev.Body); text != "" {
 		u.said = append(u.said, message{r.seq, text})
 	}
 	return nil
@@ -178,23 +178,6 @@ func (u *unindexed) add(ctx context.Context, db *DB, r record) error {
 type message struct {
 	Seq  int64  `json:"seq"`
 	Text string `json:"text"`
-}
-
-// maxSearched is the most bytes of one message that are indexed.
-const maxSearched = 64 << 10
-
-// searchable returns the text of an event that searches look at, or "".
-func searchable(b openmanus.Body) string {
-	text := ""
-	switch b := b.(type) {
-	case openmanus.UserSaid:
-		text = b.Message.Text()
-	case openmanus.ModelSaid:
-		text = b.Message.Text()
-	case openmanus.Titled:
-		text = b.Title
-	}
-	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
 }
 
 // index adds messages, unless another process has added them.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
 )
 
 // Sessions implements [journal.Index].
@@ -58,9 +58,6 @@ func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, erro
 	return all[0], nil
 }
 
-// maxCandidates is how many sessions an error of [DB.Find] lists.
-const maxCandidates = 8
-
 // Find returns the id of the session whose id is prefix, or else of the only
 // one whose id starts with it. If there are several, the error lists some of
 // them. If there is none, it is [openmanus.ErrNoSession].
@@ -68,24 +65,11 @@ func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
 	if prefix == "" {
 		return "", fmt.Errorf("no session id given: %w", openmanus.ErrNoSession)
 	}
-	all, err := db.infos(ctx, "find", prefix, maxCandidates+1)
-	switch {
-	case err != nil:
+	all, err := db.infos(ctx, "find", prefix, summary.MaxCandidates+1)
+	if err != nil {
 		return "", err
-	case len(all) == 0:
-		return "", fmt.Errorf("no session has an id that begins with %q: %w", prefix, openmanus.ErrNoSession)
-	case len(all) == 1 || all[0].ID == prefix:
-		return all[0].ID, nil
 	}
-	var list strings.Builder
-	for i, info := range all {
-		if i == maxCandidates {
-			list.WriteString("\n  … and more")
-			break
-		}
-		fmt.Fprintf(&list, "\n  %s  %s", info.ID, info.Title)
-	}
-	return "", fmt.Errorf("more than one session has an id that begins with %q; give more characters:%s", prefix, list.String())
+	return summary.Named(prefix, all)
 }
 
 // Used implements [journal.Meter].

@@ -12,7 +12,7 @@
 // One goroutine writes; see writer. Concurrent appends share its transactions,
 // and so the sync of the disk. Readers have connections of their own and never
 // wait for it. Followers get the events that this process appends from memory,
-// and those of other processes by polling; see feeds. The encoding of events is
+// and those of other processes by polling; see package feed. The encoding of events is
 // in docs/events.md, the tables are in migrations/.
 package store
 
@@ -26,6 +26,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/feed"
 )
 
 // Options configure a [DB]. The zero Options are the defaults.
@@ -48,7 +49,7 @@ type DB struct {
 	reads   statements // of read
 	write   *sql.DB
 	writer  *writer
-	feeds   *feeds
+	feeds   *feed.Feeds
 	blobs   *blobs
 	locks   string // directory
 
@@ -66,6 +67,7 @@ var (
 	_ journal.Deleter    = (*DB)(nil)
 	_ journal.IdleMarker = (*DB)(nil)
 	_ journal.JSONReader = (*DB)(nil)
+	_ journal.Devices    = (*DB)(nil)
 )
 
 // ErrClosed is returned by the methods of a [DB] after Close.
@@ -90,7 +92,7 @@ func Open(dir string, opts *Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		path: filepath.Join(dir, "journal.db"), secrets: opts.Secrets, feeds: newFeeds(),
+		path: filepath.Join(dir, "journal.db"), secrets: opts.Secrets, feeds: feed.New(ErrClosed),
 		blobs: newBlobs(filepath.Join(dir, "blobs")), locks: filepath.Join(dir, "locks"),
 	}
 	if err := db.connect(dir); err != nil {
@@ -125,7 +127,7 @@ func (db *DB) connect(dir string) (err error) {
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		stopped := db.writer.stop()
-		db.feeds.close()
+		db.feeds.Close()
 		// The last connection to close moves the log into the database. It
 		// must be the writer's: the others are read-only.
 		db.closed = errors.Join(stopped, db.read.Close(), db.write.Close(), db.blobs.close())

@@ -52,47 +52,6 @@ func spend(t *testing.T, db *DB) {
 		openmanus.ModelSaid{Turn: 0, By: "a/one", Usage: llm.Usage{Input: 1}, Cost: 1})
 }
 
-func TestUsed(t *testing.T) {
-	db, err := Open(t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	spend(t, db)
-	for by, want := range map[string]string{
-		"":        "a/one: 3, 112 in, 11 out, 0 estimated, 0 unpriced, 56\nb/eye: 1, 7 in, 3 out, 10 estimated, 10 unpriced, 0\nc/free: 1, 4 in, 0 out, 0 estimated, 0 unpriced, 0\n",
-		"flow":    "swe: 1, 100 in, 10 out, 0 estimated, 0 unpriced, 50\nmanus: 4, 23 in, 4 out, 10 estimated, 10 unpriced, 6\n",
-		"session": "s.c: 1, 100 in, 10 out, 0 estimated, 0 unpriced, 50\ns: 4, 23 in, 4 out, 10 estimated, 10 unpriced, 6\n",
-	} {
-		if got := usedText(t, db, by, "ann"); got != want {
-			t.Errorf("by %q:\n%swant\n%s", by, got, want)
-		}
-	}
-	if got := usedText(t, db, "flow", ""); !strings.Contains(got, "manus: 5, 24 in") {
-		t.Errorf("of all: %s", got)
-	}
-	if _, err := db.Used(t.Context(), journal.MeterOptions{By: "colour"}); err == nil {
-		t.Error("it adds up by colour")
-	}
-	info, err := db.Session(t.Context(), "s")
-	if err != nil || info.Usage != (llm.Usage{Input: 23, Output: 4, Estimated: 10}) || info.Unpriced != 10 || info.Cost != 6 {
-		t.Errorf("%+v, %v", info, err)
-	}
-	// A copy has used nothing, and what was deleted does not count.
-	if err := journal.Fork(t.Context(), db, "s.c", 0, "copy"); err != nil {
-		t.Fatal(err)
-	}
-	if got := usedText(t, db, "session", "ann"); strings.Contains(got, "copy") {
-		t.Errorf("with a copy:\n%s", got)
-	}
-	if err := db.Delete(t.Context(), "s.c"); err != nil {
-		t.Fatal(err)
-	}
-	if got := usedText(t, db, "session", "ann"); strings.Contains(got, "s.c") {
-		t.Errorf("after deleting:\n%s", got)
-	}
-}
-
 // The sessions of an older database are added up when it is opened.
 func TestMigratesSchemaWithoutUsage(t *testing.T) {
 	dir := t.TempDir()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/openmanus-go/openmanus/store/internal/feed"
 )
 
 // A writer is the one goroutine of a [DB] that writes. Jobs that arrive while it
@@ -26,7 +28,7 @@ import (
 type writer struct {
 	conn      *sql.Conn
 	q         *queries
-	feeds     *feeds
+	feeds     *feed.Feeds
 	jobs      chan *job
 	exclusive chan *job // each gets a transaction of its own
 	piped     chan *job // jobs of pipes; buffered, so that their senders do not wait for the writer
@@ -64,7 +66,7 @@ const pollInterval = 40 * time.Millisecond
 
 // startWriter starts the writer's goroutine, on a connection of its own. The
 // caller must stop it.
-func startWriter(ctx context.Context, db *sql.DB, f *feeds) (*writer, error) {
+func startWriter(ctx context.Context, db *sql.DB, f *feed.Feeds) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
@@ -116,11 +118,11 @@ func (w *writer) run() {
 			w.transact(w.gather(j))
 		case j := <-w.exclusive:
 			w.transact([]*job{j})
-		case <-w.feeds.first:
+		case <-w.feeds.First():
 			poll.Reset(pollInterval)
 			w.poll(true)
 		case <-poll.C:
-			if !w.feeds.any() {
+			if !w.feeds.Any() {
 				poll.Stop()
 				continue
 			}
@@ -211,13 +213,13 @@ func (w *writer) poll(always bool) {
 	err := w.q.row("data_version", nil, &version)
 	if err == nil && (always || version != w.version) {
 		var heads map[string]int64
-		names := w.feeds.names()
+		names := w.feeds.Names()
 		if heads, err = w.q.headsOf(names); err == nil {
 			w.version = version
-			w.feeds.update(names, heads)
+			w.feeds.Update(names, heads)
 		}
 	}
 	if err != nil {
-		w.feeds.wakeAll() // they read, and get the error themselves
+		w.feeds.WakeAll() // they read, and get the error themselves
 	}
 }

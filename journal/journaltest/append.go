@@ -149,7 +149,7 @@ func nothing(t testing.TB, open Opener) {
 func provisional(t testing.TB, open Opener) {
 	j := simple(t, open)
 	begin(t, j, "s")
-	for _, b := range []openmanus.Body{openmanus.Typing{Turn: 1}, openmanus.Output{Call: "c", Text: "x"}} {
+	for _, b := range []openmanus.Body{openmanus.Typing{Turn: 1}, openmanus.Output{Call: "c", Text: "x"}, openmanus.Reading{Call: "c"}} {
 		evs, err := j.Append(t.Context(), "s", said("u1", "a"), b)
 		refused(t, fmt.Sprintf("an append with a %T", b), evs, err)
 	}

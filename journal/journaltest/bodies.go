@@ -32,6 +32,14 @@ func openingBodies() []openmanus.Body {
 				Model: "openai/gpt", Endpoint: "https://llm.example.com/v1", Workspace: "/home/me/project",
 				Approve: openmanus.ApproveAsk, SandboxKind: "auto", SandboxReadOnly: true, Answer: json.RawMessage(`{"type":"object"}`),
 				Delegates: []string{"swe"}, Copies: true, Limits: everyLimit(),
+				Client: &openmanus.Client{
+					Instructions: "Be kind.", Tools: []llm.ToolSpec{{Name: "weather", Description: "Tells it.", Input: json.RawMessage(`{"type":"object"}`)}},
+					OneByOne: true, MustCall: true, Temperature: &warm, Effort: "low",
+				},
+				Worktree: &openmanus.Worktree{
+					Repository: "/home/me/project", Branch: "openmanus/7k2", Base: "8c5e1b7d0f0e4b0f9a0c3d7e1a2b3c4d5e6f7a8b",
+					Within: "cmd", Objects: "/home/me/project/.git/objects",
+				},
 			},
 			Tools: []openmanus.ToolSpec{{
 				ToolSpec:  llm.ToolSpec{Name: "bash", Description: "Runs a command.", Input: json.RawMessage(`{"type":"object"}`)},
@@ -119,13 +127,13 @@ func callBodies() []openmanus.Body {
 	return []openmanus.Body{
 		openmanus.Asked{
 			Call: "c0-1", N: 0, Kind: openmanus.AskText, Question: "Which year?", Shown: "+2025\n", Hash: "sha256:00", Scope: "https://example.org",
-			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, Hints: everyHint(),
+			Schema: json.RawMessage(`{"type":"integer"}`), Input: `{"question":"Which year?"}`, ChangedBy: "hook year", Hints: everyHint(),
 			Rule: "provenance", Sources: everyArgumentSource(), Picture: openmanus.RefOf([]byte("a picture")),
 		},
 		openmanus.Answered{Call: "c0-1", N: 0, Text: "2025", Data: json.RawMessage(`2025`), By: "me"},
 		openmanus.Ruled{
 			Call: "c0-0", Allow: true, By: "me", Rule: "mode ask", Reason: "it only reads", Scope: "https://example.org",
-			Input: `{"command":"head -n 3 sales.csv"}`, Hash: "sha256:00", Hints: everyHint(),
+			Input: `{"command":"head -n 3 sales.csv"}`, ChangedBy: "hook short", Hash: "sha256:00", Hints: everyHint(),
 			Sources: everyArgumentSource(),
 		},
 		openmanus.CallStarted{Call: "c0-0", Attempt: 1, Worker: "host/42"},
@@ -156,6 +164,7 @@ func otherBodies() []openmanus.Body {
 			ID: "w1", To: 3, Files: true, Talk: true, Redo: "w0", By: "me", Before: "s1 tree",
 			Packs: []openmanus.Ref{openmanus.RefOf([]byte("a pack"))}, Changes: everyChange(), Kept: everyLeft(),
 		},
+		openmanus.ModeSet{ID: "o1", Mode: openmanus.ApproveEdits, By: "person", Note: "(You may change files now.)"},
 		openmanus.Titled{ID: "t1", Title: "The best months"},
 		openmanus.Noted{ID: "n1", Text: "kept for the report"},
 		openmanus.Interrupted{ID: "i1", Said: "The best month is"},

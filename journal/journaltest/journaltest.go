@@ -13,8 +13,9 @@
 //	}
 //
 // If the journal also implements [openmanus.Blobs], [openmanus.Locker],
-// [openmanus.Restorer] or [openmanus.Pipeliner], Run tests that as well. It logs
-// which of these cases it leaves out.
+// [openmanus.Restorer] or [openmanus.Pipeliner], or all that package journal knows of
+// a store that lists, searches, adds up and deletes sessions, Run tests that as well. It
+// logs which of these cases it leaves out.
 package journaltest
 
 import (
@@ -76,12 +77,13 @@ func abilities(j openmanus.Journal) map[string]bool {
 	_, l := j.(openmanus.Locker)
 	_, r := j.(openmanus.Restorer)
 	_, p := j.(openmanus.Pipeliner)
-	return map[string]bool{blobs: b, locker: l, restorer: r, pipeliner: p}
+	_, i := j.(indexer)
+	return map[string]bool{blobs: b, locker: l, restorer: r, pipeliner: p, indexes: i}
 }
 
 func cases() []testCase {
 	var all []testCase
-	for _, some := range [][]testCase{appendCases(), contentCases(), blobCases(), followCases(), crowdCases(), restoreCases(), lockCases(), pipeCases()} {
+	for _, some := range [][]testCase{appendCases(), contentCases(), blobCases(), followCases(), crowdCases(), restoreCases(), lockCases(), pipeCases(), indexCases()} {
 		all = append(all, some...)
 	}
 	return all

@@ -156,8 +156,8 @@ func (p *player) resultsOf(ctx context.Context, b openmanus.CallDone) ([]*return
 		}
 	}
 	if x, ok := p.starts[b.Call]; ok {
-		if c := x.State.Call(b.Call); c.Ruled.Input != "" && c.Ruled.Input != c.Input {
-			text = strings.TrimPrefix(text, "(with changed arguments: "+c.Ruled.Input+")\n")
+		if input := x.State.Call(b.Call).ChangedInput(); input != "" {
+			text = strings.TrimPrefix(text, "(with changed arguments: "+input+")\n")
 		}
 	}
 	r := returned{Result: openmanus.Result{Source: b.Source, Failed: b.Failed}}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/run"
 )
 
 // reply looks for the request that b replies to.
@@ -79,6 +80,9 @@ func (t *search) stop(ctx context.Context, b openmanus.Stopped) {
 	verbs := []openmanus.Verb{openmanus.Stop, openmanus.Delegate}
 	if b.Reason == openmanus.NoMoney || b.Reason == openmanus.NoTokens { // a budget may have refused
 		verbs = append(verbs, openmanus.Compact, openmanus.Reply)
+	}
+	if b.Reason == openmanus.ByHook {
+		w.hooks, verbs = run.Screened{Denied: true, Reason: b.Error}, []openmanus.Verb{openmanus.Reply}
 	}
 	for _, do := range verbs {
 		if !t.over() {
@@ -158,11 +162,20 @@ func summarizing(
 	}
 }
 
+// changed returns what hooks said that changed the arguments of a call.
+func changed(input, by string) run.Screened {
+	if by == "" {
+		return run.Screened{}
+	}
+	return run.Screened{Input: input, ChangedBy: by}
+}
+
 // ruling looks for the call that the gate ruled on.
 func (t *search) ruling(ctx context.Context, b openmanus.Ruled) {
 	w := world{
 		verdict: openmanus.Verdict{Allow: b.Allow, Rule: b.Rule, Reason: b.Reason, Scoped: b.Scope != ""},
 		scope:   b.Scope, hints: b.Hints, sources: len(b.Sources) > 0,
+		hooks: changed(b.Input, b.ChangedBy),
 	}
 	t.tasks(ctx, openmanus.Rule, b.Call, w)
 	if !t.over() && b.Allow && b.Scope != "" { // the person had allowed it for the session
@@ -180,7 +193,7 @@ func (t *search) question(ctx context.Context, b openmanus.Asked) {
 	}
 	w := world{
 		verdict: openmanus.Verdict{Ask: true, Rule: b.Rule, Reason: b.Question, Scoped: b.Scope != ""},
-		scope:   b.Scope, hints: b.Hints, preview: b.Shown,
+		scope:   b.Scope, hints: b.Hints, preview: b.Shown, hooks: changed(b.Input, b.ChangedBy),
 	}
 	if b.Picture != "" && !t.p.rec.lost[b.Picture] {
 		w.picture, t.err = openmanus.ReadBlob(ctx, t.p.rec.blobs, b.Picture)

@@ -53,8 +53,8 @@ func newPlayer(ctx context.Context, rec *Recording, s Session, o Options, into *
 		past: make(map[int64]*openmanus.State), kept: make(map[int64]bool), starts: make(map[string]run.Session),
 	}
 	p.worker = &run.Worker{
-		Journal: tape{p}, Flow: p.childFlow, Child: p.childSpec, Blobs: into, Budget: p,
-		Changes: changes{p}, Note: p.note,
+		Journal: tape{p}, Flow: p.childFlow, Child: p.childSpec, Blobs: into, Budget: p, Hooks: actor{p},
+		Changes: changes{p}, Note: p.note, Sent: new(openmanus.SentCache).Of,
 	}
 	begin := new(openmanus.State)
 	for _, ev := range s.Events {

@@ -59,7 +59,7 @@ func worker(t *testing.T, live bool) *openmanus.Agent {
 }
 
 // record runs an agent and returns the recording.
-func record(t *testing.T, a *openmanus.Agent) *replay.Recording {
+func record(t testing.TB, a *openmanus.Agent) *replay.Recording {
 	t.Helper()
 	j := new(journal.Memory)
 	said := &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "Write to Alice Miller.")}

@@ -299,7 +299,8 @@ func decided(b openmanus.Body) bool {
 	switch b := b.(type) {
 	case openmanus.Ruled:
 		return b.By == openmanus.ByGate
-	case openmanus.UserSaid, openmanus.Answered, openmanus.Resumed, openmanus.Interrupted, openmanus.Configured, openmanus.Opened:
+	case openmanus.UserSaid, openmanus.Answered, openmanus.Resumed, openmanus.Interrupted, openmanus.Configured, openmanus.Opened,
+		openmanus.ModeSet:
 		return false
 	}
 	return true

@@ -31,6 +31,7 @@ type world struct {
 	verdict openmanus.Verdict
 	sources bool // the gate asks where the arguments came from
 	budget  error
+	hooks   run.Screened // what hooks said of a call or a request
 
 	own, meanwhile []openmanus.FileChange
 
@@ -84,6 +85,24 @@ func (a actor) Rule(_ context.Context, call openmanus.Call, _ openmanus.ToolSpec
 	return a.p.world.verdict, nil
 }
 
+// In implements [openmanus.ModalGate]: what was ruled is in the record, whatever the mode was.
+func (a actor) In(openmanus.Mode) openmanus.Gate { return a }
+
+// Asks implements [run.Hooks].
+func (a actor) Asks(*openmanus.State, string) bool {
+	return a.p.world.hooks != run.Screened{}
+}
+
+// BeforeCall implements [run.Hooks].
+func (a actor) BeforeCall(context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec) (run.Screened, error) {
+	return a.p.world.hooks, nil
+}
+
+// BeforeRequest implements [run.Hooks].
+func (a actor) BeforeRequest(context.Context, string, *openmanus.State) (run.Screened, error) {
+	return a.p.world.hooks, nil
+}
+
 // Reserve implements [run.Budget].
 func (p *player) Reserve(context.Context, openmanus.Money) error { return p.world.budget }
 
@@ -95,7 +114,7 @@ func (p *player) Settle(context.Context, openmanus.Money, openmanus.Money) error
 type changes struct{ p *player }
 
 func (c changes) Begin(
-	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec,
+	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec, func(int),
 ) (*openmanus.Snapped, func(context.Context) run.Followed) {
 	return nil, func(context.Context) run.Followed {
 		return run.Followed{Own: c.p.world.own, Meanwhile: c.p.world.meanwhile}

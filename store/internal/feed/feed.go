@@ -1,6 +1,10 @@
-package store
+// Package feed wakes those who follow sessions of a store.
+package feed
 
 import (
+	"context"
+	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -8,9 +12,9 @@ import (
 	"github.com/openmanus-go/openmanus"
 )
 
-// feeds are the sessions that have followers in this process. Appends of this
-// process come in by publish, with the events; the writer polls for those of
-// other processes, while there are followers, and reports them by update. All
+// Feeds are the sessions that have followers in this process. Appends of this
+// process come in by Publish, with the events; the store polls for those of
+// other processes, while there are followers, and reports them by Update. All
 // methods are safe for concurrent use.
 //
 // A follower that keeps up gets events from its feed, without a query. One that
@@ -18,16 +22,17 @@ import (
 // processes, reads the database. No event is missed in between, because a
 // follower gets the feed's changed channel before it reads: whatever is stored
 // after the read closes that channel.
-type feeds struct {
+type Feeds struct {
 	first  chan struct{} // holds a value after the first feed was added; starts polling
 	closed chan struct{} // closed with the store
+	err    error         // why followers end then
 
 	mu        sync.Mutex
 	bySession map[string]*feed
 }
 
 // A feed is what the followers of a session share. All but deleted is guarded
-// by feeds.mu.
+// by Feeds.mu.
 type feed struct {
 	followers int
 	head      int64             // the last known number of events; -1 if unknown
@@ -39,13 +44,19 @@ type feed struct {
 // maxRecent is the most events that a feed remembers.
 const maxRecent = 256
 
-// newFeeds returns feeds without subscribers.
-func newFeeds() *feeds {
-	return &feeds{first: make(chan struct{}, 1), closed: make(chan struct{}), bySession: make(map[string]*feed)}
+// New returns feeds without followers. After Close, they end with the error closed.
+func New(closed error) *Feeds {
+	return &Feeds{first: make(chan struct{}, 1), closed: make(chan struct{}), err: closed, bySession: make(map[string]*feed)}
 }
 
+// First holds a value after the first session got followers.
+func (fs *Feeds) First() <-chan struct{} { return fs.first }
+
+// Closed is closed by Close.
+func (fs *Feeds) Closed() <-chan struct{} { return fs.closed }
+
 // join returns the feed of a session. The caller must call leave.
-func (fs *feeds) join(session string) *feed {
+func (fs *Feeds) join(session string) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.bySession[session]
@@ -64,7 +75,7 @@ func (fs *feeds) join(session string) *feed {
 }
 
 // leave undoes join. A feed without followers is forgotten.
-func (fs *feeds) leave(session string) {
+func (fs *Feeds) leave(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f := fs.bySession[session]; f.followers > 1 {
@@ -74,15 +85,15 @@ func (fs *feeds) leave(session string) {
 	delete(fs.bySession, session)
 }
 
-// any reports whether any session has followers.
-func (fs *feeds) any() bool {
+// Any reports whether any session has followers.
+func (fs *Feeds) Any() bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	return len(fs.bySession) > 0
 }
 
-// names returns the sessions that have followers.
-func (fs *feeds) names() []string {
+// Names returns the sessions that have followers.
+func (fs *Feeds) Names() []string {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	names := make([]string, 0, len(fs.bySession))
@@ -95,7 +106,7 @@ func (fs *feeds) names() []string {
 // since returns the events after a sequence number, if the feed knows all of
 // them, and a channel that is closed when there may be more. Called before the
 // database is read, it makes sure that no event is missed in between.
-func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, changed <-chan struct{}) {
+func (fs *Feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool, changed <-chan struct{}) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if n := len(f.recent); n > 0 && f.recent[0].Seq <= at+1 && f.recent[n-1].Seq == f.head {
@@ -107,7 +118,7 @@ func (fs *feeds) since(f *feed, at int64) (recent []openmanus.Event, known bool,
 // seen records the number of events that a follower has read, unless the number
 // is known. Without it, a session that another process deletes would look like
 // one that does not exist yet.
-func (fs *feeds) seen(f *feed, head int64) {
+func (fs *Feeds) seen(f *feed, head int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f.head < 0 {
@@ -115,9 +126,9 @@ func (fs *feeds) seen(f *feed, head int64) {
 	}
 }
 
-// publish reports events that this process appended. Followers read those that
+// Publish reports events that this process appended. Followers read those that
 // are not small from the database.
-func (fs *feeds) publish(session string, evs []openmanus.Event, small bool) {
+func (fs *Feeds) Publish(session string, evs []openmanus.Event, small bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f := fs.bySession[session]
@@ -138,7 +149,7 @@ func (fs *feeds) publish(session string, evs []openmanus.Event, small bool) {
 	f.setHead(evs[len(evs)-1].Seq)
 }
 
-// setHead records the number of events and wakes the followers. feeds.mu is held.
+// setHead records the number of events and wakes the followers. Feeds.mu is held.
 func (f *feed) setHead(head int64) {
 	f.head = head
 	f.deleted.Store(false)
@@ -146,10 +157,10 @@ func (f *feed) setHead(head int64) {
 	f.changed = make(chan struct{})
 }
 
-// update compares the feeds of sessions with the numbers of events that the
+// Update compares the feeds of sessions with the numbers of events that the
 // database has of those that exist, and wakes the followers of those that
 // differ.
-func (fs *feeds) update(names []string, heads map[string]int64) {
+func (fs *Feeds) Update(names []string, heads map[string]int64) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, name := range names {
@@ -171,8 +182,8 @@ func (f *feed) markDeleted() {
 	f.deleted.Store(true)
 }
 
-// remove reports that this process deleted a session.
-func (fs *feeds) remove(session string) {
+// Remove reports that this process deleted a session.
+func (fs *Feeds) Remove(session string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if f := fs.bySession[session]; f != nil {
@@ -180,8 +191,8 @@ func (fs *feeds) remove(session string) {
 	}
 }
 
-// wakeAll makes all followers read the database.
-func (fs *feeds) wakeAll() {
+// WakeAll makes all followers read the database.
+func (fs *Feeds) WakeAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, f := range fs.bySession {
@@ -189,9 +200,79 @@ func (fs *feeds) wakeAll() {
 	}
 }
 
-// close ends all followers with [ErrClosed].
-func (fs *feeds) close() {
+// Close ends all followers with the error of New.
+func (fs *Feeds) Close() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	close(fs.closed)
+}
+
+// A Read returns stored events of a session after a number, in order, some of them and
+// not all if there are many, and how many events the session has; 0: it does not exist.
+// Events before an error are returned with it.
+type Read func(ctx context.Context, session string, after int64) (page []openmanus.Event, last int64, err error)
+
+// Follow yields the events of a session after a number as [openmanus.Journal] has it.
+func (fs *Feeds) Follow(ctx context.Context, session string, after int64, read Read) iter.Seq2[openmanus.Event, error] {
+	return func(yield func(openmanus.Event, error) bool) {
+		until := func(ev openmanus.Event, err error) bool { return ctx.Err() == nil && yield(ev, err) }
+		f := fs.join(session)
+		defer fs.leave(session)
+		for at := max(after, 0); ; {
+			next, more, err := fs.step(ctx, f, session, at, read, until)
+			switch {
+			case ctx.Err() != nil || !more:
+				return
+			case err != nil:
+				yield(openmanus.Event{}, err)
+				return
+			}
+			at = next
+		}
+	}
+}
+
+// step yields the events after at, or waits until there may be some. more is
+// false if the caller wants no more events.
+func (fs *Feeds) step(
+	ctx context.Context, f *feed, session string, at int64, read Read, yield func(openmanus.Event, error) bool,
+) (next int64, more bool, err error) {
+	recent, known, changed := fs.since(f, at)
+	if !known {
+		page, last, err := read(ctx, session, at)
+		if n := len(page); n > 0 {
+			fs.seen(f, page[n-1].Seq)
+		} else if err == nil {
+			fs.seen(f, at)
+		}
+		for _, ev := range page {
+			if !yield(ev, nil) {
+				return at, false, nil
+			}
+			at = ev.Seq
+		}
+		if err != nil || len(page) > 0 {
+			return at, true, err
+		}
+		if f.deleted.Load() && last == 0 {
+			return at, true, fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
+		}
+	}
+	for _, ev := range recent {
+		if !yield(ev, nil) {
+			return at, false, nil
+		}
+		at = ev.Seq
+	}
+	if len(recent) > 0 {
+		return at, true, nil
+	}
+	select {
+	case <-changed:
+		return at, true, nil
+	case <-ctx.Done():
+		return at, false, nil
+	case <-fs.closed:
+		return at, true, fs.err
+	}
 }

@@ -1,4 +1,4 @@
-package store
+package feed
 
 import (
 	"testing"
@@ -16,32 +16,32 @@ func numbered(from, to int64) (evs []openmanus.Event) {
 // TestFeedHasNoGaps appends in this process and in others, in turns, and reads
 // from every sequence number.
 func TestFeedHasNoGaps(t *testing.T) {
-	for what, happens := range map[string]func(*feeds){
-		"only here": func(fs *feeds) { fs.publish("s", numbered(1, 3), true); fs.publish("s", numbered(4, 5), true) },
-		"elsewhere, noticed": func(fs *feeds) {
-			fs.publish("s", numbered(1, 3), true)
+	for what, happens := range map[string]func(*Feeds){
+		"only here": func(fs *Feeds) { fs.Publish("s", numbered(1, 3), true); fs.Publish("s", numbered(4, 5), true) },
+		"elsewhere, noticed": func(fs *Feeds) {
+			fs.Publish("s", numbered(1, 3), true)
 			see(fs, 4)
-			fs.publish("s", numbered(5, 5), true)
+			fs.Publish("s", numbered(5, 5), true)
 		},
-		"elsewhere, not noticed": func(fs *feeds) { fs.publish("s", numbered(1, 3), true); fs.publish("s", numbered(5, 5), true) },
-		"elsewhere, noticed too late": func(fs *feeds) {
-			fs.publish("s", numbered(1, 3), true)
-			fs.publish("s", numbered(5, 5), true)
+		"elsewhere, not noticed": func(fs *Feeds) { fs.Publish("s", numbered(1, 3), true); fs.Publish("s", numbered(5, 5), true) },
+		"elsewhere, noticed too late": func(fs *Feeds) {
+			fs.Publish("s", numbered(1, 3), true)
+			fs.Publish("s", numbered(5, 5), true)
 			see(fs, 5)
 		},
-		"big ones in between": func(fs *feeds) {
-			fs.publish("s", numbered(1, 3), true)
-			fs.publish("s", numbered(4, 4), false)
-			fs.publish("s", numbered(5, 5), true)
+		"big ones in between": func(fs *Feeds) {
+			fs.Publish("s", numbered(1, 3), true)
+			fs.Publish("s", numbered(4, 4), false)
+			fs.Publish("s", numbered(5, 5), true)
 		},
-		"joined late": func(fs *feeds) { see(fs, 4); fs.publish("s", numbered(5, 5), true) },
-		"deleted and made anew": func(fs *feeds) {
-			fs.publish("s", numbered(1, 9), true)
-			fs.remove("s")
-			fs.publish("s", numbered(1, 5), true)
+		"joined late": func(fs *Feeds) { see(fs, 4); fs.Publish("s", numbered(5, 5), true) },
+		"deleted and made anew": func(fs *Feeds) {
+			fs.Publish("s", numbered(1, 9), true)
+			fs.Remove("s")
+			fs.Publish("s", numbered(1, 5), true)
 		},
 	} {
-		fs := newFeeds()
+		fs := New(nil)
 		f := fs.join("s")
 		happens(fs)
 		for at := int64(0); at <= 7; at++ {
@@ -64,23 +64,23 @@ func TestFeedHasNoGaps(t *testing.T) {
 	}
 }
 
-func see(fs *feeds, n int64) { fs.update([]string{"s"}, map[string]int64{"s": n}) }
+func see(fs *Feeds, n int64) { fs.Update([]string{"s"}, map[string]int64{"s": n}) }
 
 func TestFeedIsBounded(t *testing.T) {
-	fs := newFeeds()
+	fs := New(nil)
 	f := fs.join("s")
 	for seq := int64(1); seq <= 10*maxRecent; seq += 3 {
-		fs.publish("s", numbered(seq, seq+2), true)
+		fs.Publish("s", numbered(seq, seq+2), true)
 		if len(f.recent) > maxRecent {
 			t.Fatalf("it keeps %d events", len(f.recent))
 		}
 	}
-	fs.publish("s", numbered(10*maxRecent+3, 20*maxRecent), true)
+	fs.Publish("s", numbered(10*maxRecent+3, 20*maxRecent), true)
 	if len(f.recent) > maxRecent {
 		t.Fatalf("it keeps %d events", len(f.recent))
 	}
 	fs.leave("s")
-	if len(fs.bySession) != 0 || fs.any() {
+	if len(fs.bySession) != 0 || fs.Any() {
 		t.Error("a feed that nobody follows is kept")
 	}
 }

@@ -1,0 +1,114 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A Server is a PostgreSQL of a test, in a directory of its own, on a socket in it.
+type Server struct {
+	Dir string
+	t   testing.TB
+	bin string
+	who *syscall.Credential
+}
+
+// Start starts a server, which ends with the test. Without PostgreSQL on the machine the
+// test is left out, and fails where CI is set.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if len(found) == 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("there is no PostgreSQL in /usr/lib/postgresql: install the package postgresql")
+		}
+		t.Skip("there is no PostgreSQL in /usr/lib/postgresql")
+	}
+	dir, err := os.MkdirTemp("/tmp", "pg") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Server{Dir: dir, t: t, bin: filepath.Dir(found[len(found)-1])}
+	if os.Geteuid() == 0 { // it does not run as root
+		u, err := user.Lookup("postgres")
+		if err != nil {
+			t.Fatal(err)
+		}
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		s.who = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		if err := os.Chown(dir, uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.run("initdb", "-D", s.data(), "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	t.Cleanup(func() { s.Stop("immediate") })
+	s.Start()
+	return s
+}
+
+func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
+
+// URL returns the address of a schema of the server, which it makes.
+func (s *Server) URL(schema string) string {
+	s.t.Helper()
+	url := fmt.Sprintf("postgres://tester@/postgres?host=%s&search_path=%s", s.Dir, schema)
+	conn, err := pgx.Connect(context.Background(), url)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(context.Background(), "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
+		s.t.Fatal(err)
+	}
+	return url
+}
+
+// Start starts a server that was stopped.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.run("pg_ctl", "-D", s.data(), "-w", "-l", filepath.Join(s.Dir, "log"),
+		"-o", "-c fsync=off -c listen_addresses='' -c max_connections=300 -k "+s.Dir, "start")
+}
+
+// Stop stops the server: smart, fast, or immediate, as after a power cut.
+func (s *Server) Stop(mode string) {
+	cmd := s.command("pg_ctl", "-D", s.data(), "-w", "-m", mode, "stop")
+	if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(out), "PID file") {
+		s.t.Errorf("stop PostgreSQL: %v: %s", err, out)
+	}
+}
+
+func (s *Server) run(name string, args ...string) {
+	s.t.Helper()
+	var out bytes.Buffer
+	cmd := s.command(name, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = 10 * time.Second // the server it leaves keeps nothing of ours
+	if err := cmd.Run(); err != nil && err != exec.ErrWaitDelay {
+		log, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+		s.t.Fatalf("%s: %v: %s\n%s", name, err, &out, log)
+	}
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir = s.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.who}
+	return cmd
+}

@@ -1,0 +1,87 @@
+// Package summary is what stores have in common: what they keep of the events of a session,
+// so that no list reads them, and how sessions are named.
+package summary
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// A Summary is what the events of one append change in the index entry of
+// their session. An append thus updates its entry without reading the session.
+type Summary struct {
+	Title, Words, Flow, Parent, Owner string                // "" changes nothing; the first Words of a session stay
+	Configured                        *openmanus.Configured // nil changes nothing
+	Usage                             llm.Usage             // to add
+	Cost                              openmanus.Money       // to add
+	Unpriced                          int                   // to add
+	Active                            bool                  // there may be something to do, after that
+}
+
+// Add adds a body. The usage of child sessions, which their results contain, is
+// left out: it is in the children's own entries.
+func (s *Summary) Add(b openmanus.Body) {
+	switch b.(type) {
+	case openmanus.Opened, openmanus.Configured, openmanus.Titled, openmanus.Noted, openmanus.ModeSet:
+	default:
+		s.Active = true
+	}
+	switch b := b.(type) {
+	case openmanus.Opened:
+		s.Flow, s.Parent, s.Owner = b.Flow, b.Parent, b.Owner
+	case openmanus.Configured:
+		s.Configured = &b
+	case openmanus.UserSaid:
+		if s.Words == "" {
+			s.Words = firstWords(b.Message.Text())
+		}
+	case openmanus.Titled:
+		s.Title = firstWords(b.Title)
+	}
+	for _, u := range openmanus.ModelUses(b) {
+		s.Usage, s.Cost, s.Unpriced = s.Usage.Add(u.Usage), s.Cost+u.Cost, s.Unpriced+u.Unpriced()
+	}
+}
+
+// lineWidth is the most characters of a title, and of the words that replace it.
+const lineWidth = 80
+
+// firstWords returns the start of a text as one line.
+func firstWords(text string) string {
+	text = strings.TrimSpace(text)
+	text = strings.ToValidUTF8(text[:min(len(text), 64*lineWidth)], "") // enough even with many blanks
+	line := []rune(strings.Join(strings.Fields(strings.Map(printable, text)), " "))
+	if len(line) > lineWidth {
+		return strings.TrimSpace(string(line[:lineWidth-1])) + "…"
+	}
+	return string(line)
+}
+
+// printable replaces control characters, which could control a terminal, with
+// blanks.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
+}
+
+// maxSearched is the most bytes of one message that are indexed.
+const maxSearched = 64 << 10
+
+// Searchable returns the text of an event that searches look at, or "".
+func Searchable(b openmanus.Body) string {
+	text := ""
+	switch b := b.(type) {
+	case openmanus.UserSaid:
+		text = b.Message.Text()
+	case openmanus.ModelSaid:
+		text = b.Message.Text()
+	case openmanus.Titled:
+		text = b.Title
+	}
+	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
+}

@@ -1,0 +1,276 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
+)
+
+// maxBody is the most bytes of a body, without large strings, which are blobs.
+const maxBody = 256 << 20
+
+// Append implements [openmanus.Journal]. If ctx ends before the statement is sent, nothing
+// is stored; after that, Append waits for the outcome. While the server cannot be reached, it tries
+// again: see [Options].Patience. What was stored before a connection broke is found by
+// its key, and is a success. If the session was taken over by another process, the error
+// is [openmanus.ErrDriven].
+func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
+	if err := summary.CheckID(session); err != nil {
+		return nil, err
+	}
+	e, err := db.encode(ctx, session, bodies)
+	if err != nil {
+		return nil, err
+	}
+	if err := journal.CheckOpening(false, e.keys()); err != nil {
+		return nil, err
+	}
+	return db.store(ctx, e)
+}
+
+// Restore implements [openmanus.Restorer]. It keeps times to the microsecond.
+func (db *DB) Restore(ctx context.Context, session string, events []openmanus.Event) error {
+	if err := summary.CheckID(session); err != nil {
+		return err
+	}
+	bodies := make([]openmanus.Body, len(events))
+	for i, ev := range events {
+		if ev.Seq != int64(i)+1 {
+			return fmt.Errorf("restore session %s: event %d has sequence number %d", session, i+1, ev.Seq)
+		}
+		bodies[i] = ev.Body
+	}
+	e, err := db.encode(ctx, session, bodies)
+	if err != nil {
+		return err
+	}
+	if err := journal.CheckOpening(true, e.keys()); err != nil {
+		return fmt.Errorf("restore session %s: %w", session, err)
+	}
+	for _, ev := range events {
+		e.times = append(e.times, ev.Time.UnixMicro())
+	}
+	if _, err = db.store(ctx, e); errors.Is(err, openmanus.ErrExists) {
+		return fmt.Errorf("restore: session %s exists: %w", session, openmanus.ErrExists)
+	}
+	return err
+}
+
+// An entry is the events that one call appends to a session.
+type entry struct {
+	session string
+	stored  []journal.Stored
+	events  []openmanus.Event
+	refs    []string // of the blobs that the events refer to
+	summary summary.Summary
+	times   []int64 // of the events that are restored; else nil
+	fence   int64   // the token of the lease that this DB holds, or 0
+}
+
+// encode makes an entry, without the numbers and times of its events.
+func (db *DB) encode(ctx context.Context, session string, bodies []openmanus.Body) (e *entry, err error) {
+	e = &entry{session: session}
+	if e.stored, e.events, err = (journal.Codec{Blobs: db, Secrets: db.opts.Secrets}).Round(ctx, bodies...); err != nil {
+		return nil, err
+	}
+	for i, s := range e.stored {
+		if len(s.Body) > maxBody {
+			return nil, fmt.Errorf("append %s: the body has %d bytes; the limit is %d", s.Key, len(s.Body), maxBody)
+		}
+		if bytes.Contains(s.Body, []byte("sha256:")) {
+			for _, ref := range s.Refs() {
+				e.refs = append(e.refs, string(ref))
+			}
+		}
+		e.summary.Add(e.events[i].Body)
+	}
+	return e, nil
+}
+
+// keys returns the idempotency keys of the events.
+func (e *entry) keys() []string {
+	keys := make([]string, len(e.stored))
+	for i, s := range e.stored {
+		keys[i] = s.Key
+	}
+	return keys
+}
+
+// store stores an entry, or returns the event that has its key.
+func (db *DB) store(ctx context.Context, e *entry) ([]openmanus.Event, error) {
+	give := time.Now().Add(db.opts.Patience)
+	unknown := false // a try may have been stored although it failed
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		if err := ctx.Err(); err != nil && !unknown {
+			return nil, err
+		}
+		e.fence = db.leases.token(e.session)
+		events, err := db.tryFor(ctx, give, e, unknown)
+		if err == nil {
+			db.feeds.Publish(e.session, events, len(e.refs) == 0)
+			db.hint()
+			return events, nil
+		}
+		if !passes(err) || db.ctx.Err() != nil || time.Now().After(give) {
+			return events, db.closedOr(err)
+		}
+		unknown = unknown || !pgconn.SafeToRetry(err)
+		select {
+		case <-time.After(wait):
+		case <-db.ctx.Done():
+		}
+	}
+}
+
+// tryFor stores an entry once. It waits for the outcome although ctx may end, but not
+// longer than until give, and not after Close.
+func (db *DB) tryFor(ctx context.Context, give time.Time, e *entry, unknown bool) ([]openmanus.Event, error) {
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), give.Add(time.Second))
+	defer cancel()
+	defer context.AfterFunc(db.ctx, cancel)()
+	return db.try(ctx, e, unknown)
+}
+
+// try stores an entry once. unknown says that an earlier try may have stored it.
+func (db *DB) try(ctx context.Context, e *entry, unknown bool) ([]openmanus.Event, error) {
+	query := addEvents
+	if e.stored[0].Key == "open" {
+		query = openSession
+	}
+	var before, updated int64
+	err := db.pool.QueryRow(ctx, query, e.arguments()).Scan(&before, &updated)
+	var failed *pgconn.PgError
+	switch {
+	case err == nil:
+		e.number(before, updated)
+		return e.events, nil
+	case errors.As(err, &failed) && failed.Code == uniqueViolation, errors.Is(err, pgx.ErrNoRows):
+		return db.existing(ctx, e, unknown)
+	}
+	return nil, err
+}
+
+const uniqueViolation = "23505"
+
+// number sets the numbers and times of the events.
+func (e *entry) number(before, micros int64) {
+	for i := range e.events {
+		e.events[i].Seq, e.events[i].Time = before+int64(i)+1, time.UnixMicro(micros).UTC()
+		if e.times != nil {
+			e.events[i].Time = time.UnixMicro(e.times[i]).UTC()
+		}
+	}
+}
+
+// existing says why nothing was stored: an event has the key of one of the entry's, the
+// session does not exist, or another process has taken it over.
+func (db *DB) existing(ctx context.Context, e *entry, unknown bool) ([]openmanus.Event, error) {
+	found, err := db.byKeys(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	if unknown && e.times == nil && e.are(found) {
+		for i, r := range found {
+			e.events[i].Seq, e.events[i].Time = r.seq, r.time()
+		}
+		return e.events, nil
+	}
+	for i, r := range found {
+		if r == nil {
+			continue
+		}
+		body, err := db.codec().Decode(ctx, r.Stored)
+		if err != nil {
+			return nil, err
+		}
+		refused := openmanus.ErrConflict
+		if journal.Same(r.Stored, e.stored[i]) {
+			refused = openmanus.ErrExists
+		}
+		return []openmanus.Event{r.event(body)}, refused
+	}
+	var fence int64
+	err = db.pool.QueryRow(ctx, "SELECT fence FROM sessions WHERE name = $1", e.session).Scan(&fence)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, journal.CheckOpening(true, e.keys())
+	case err != nil:
+		return nil, err
+	case e.fence != 0 && fence != e.fence:
+		return nil, fmt.Errorf("session %s was taken over: %w", e.session, openmanus.ErrDriven)
+	}
+	return nil, fmt.Errorf("session %s: the database refused an event with a new key", e.session)
+}
+
+// are reports whether records are the whole entry, stored at once.
+func (e *entry) are(found []*record) bool {
+	for i, r := range found {
+		if r == nil || !journal.Same(r.Stored, e.stored[i]) || r.seq != found[0].seq+int64(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// byKeys returns the stored events that have the keys of the entry, nil where none has.
+func (db *DB) byKeys(ctx context.Context, e *entry) ([]*record, error) {
+	digests, at := make([][]byte, len(e.stored)), make(map[string]int, len(e.stored))
+	for i, s := range e.stored {
+		digests[i], at[s.Key] = digest(s.Key), i
+	}
+	rows, err := db.pool.Query(ctx, "SELECT "+eventColumns+` FROM events
+		WHERE session = (SELECT id FROM sessions WHERE name = $1) AND digest = ANY($2)`, e.session, digests)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*record, len(e.stored))
+	all, err := pgx.CollectRows(rows, scanRecord)
+	for _, r := range all {
+		found[at[r.Key]] = &r
+	}
+	return found, err
+}
+
+func digest(key string) []byte {
+	sum := sha256.Sum256([]byte(key))
+	return sum[:]
+}
+
+// passes reports whether what failed may succeed a little later.
+func passes(err error) bool {
+	var failed *pgconn.PgError
+	if errors.As(err, &failed) {
+		switch failed.Code[:2] {
+		case "08", "53", "57", "40": // connection, resources (not a full disk), shutdown or start, serialization
+			return failed.Code != "53100" && failed.Code != "57014"
+		}
+		return false
+	}
+	for _, ours := range []error{
+		openmanus.ErrExists, openmanus.ErrDriven, openmanus.ErrNoSession, context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, ours) {
+			return false
+		}
+	}
+	var refused *pgconn.ConnectError
+	return errors.As(err, &refused) || pgconn.SafeToRetry(err) || broken(err)
+}
+
+// closedOr returns ErrClosed if the store is closed, and err otherwise.
+func (db *DB) closedOr(err error) error {
+	if err != nil && db.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// pageEvents is how many events are read at a time. Between pages no connection is held.
+const pageEvents = 128
+
+// Events implements [openmanus.Journal].
+func (db *DB) Events(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
+	return read(ctx, db, session, after, db.event)
+}
+
+// EventsJSON implements [journal.JSONReader].
+func (db *DB) EventsJSON(ctx context.Context, session string, after int64) iter.Seq2[journal.EventJSON, error] {
+	return read(ctx, db, session, after, func(ctx context.Context, r record) (journal.EventJSON, error) {
+		data, err := db.codec().Line(ctx, r.seq, r.time(), r.Stored)
+		return journal.EventJSON{Seq: r.seq, Type: r.Type, JSON: data}, err
+	})
+}
+
+// event decodes a record.
+func (db *DB) event(ctx context.Context, r record) (openmanus.Event, error) {
+	body, err := db.codec().Decode(ctx, r.Stored)
+	if err != nil {
+		return openmanus.Event{}, fmt.Errorf("event %d: %w", r.seq, err)
+	}
+	return r.event(body), nil
+}
+
+// read yields the events that exist when the iteration starts, as decode returns them.
+func read[T any](
+	ctx context.Context, db *DB, session string, after int64, decode func(context.Context, record) (T, error),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		id, last, err := db.head(ctx, session)
+		for at := max(after, 0); err == nil && at < last; {
+			var page []record
+			if page, err = db.page(ctx, id, at, last); err == nil && len(page) == 0 {
+				err = fmt.Errorf("session %s was deleted: %w", session, openmanus.ErrNoSession)
+			}
+			for _, r := range page {
+				v, derr := decode(ctx, r)
+				if derr != nil {
+					yield(none, derr)
+					return
+				}
+				if !yield(v, nil) {
+					return
+				}
+				at = r.seq
+			}
+		}
+		if err != nil {
+			yield(none, db.closedOr(err))
+		}
+	}
+}
+
+// head returns the row id of a session and the number of its events. Both are 0 if there
+// is no such session.
+func (db *DB) head(ctx context.Context, session string) (id, last int64, err error) {
+	err = db.pool.QueryRow(ctx, "SELECT id, events FROM sessions WHERE name = $1", text(session)).Scan(&id, &last)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, 0, nil
+	}
+	return id, last, err
+}
+
+// page reads events of the session with the row id, from after at to last.
+func (db *DB) page(ctx context.Context, id, at, last int64) ([]record, error) {
+	rows, err := db.pool.Query(ctx, "SELECT "+eventColumns+` FROM events
+		WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`, id, at, last, pageEvents)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scanRecord)
+}
+
+// Follow implements [openmanus.Journal]. It yields events that this DB appends at once,
+// and those of others within some milliseconds if the server passes notifications on. If
+// the session is deleted, it ends with an [openmanus.ErrNoSession], and with [ErrClosed]
+// when the store is closed. While the server cannot be reached, it waits.
+func (db *DB) Follow(ctx context.Context, session string, after int64) iter.Seq2[openmanus.Event, error] {
+	return db.feeds.Follow(ctx, session, after, db.pageAfter)
+}
+
+// pageAfter is the [feed.Read] of the store.
+func (db *DB) pageAfter(ctx context.Context, session string, after int64) (evs []openmanus.Event, last int64, err error) {
+	var id int64
+	var page []record
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		id, last, err = db.head(ctx, session)
+		if err == nil && last > after {
+			page, err = db.page(ctx, id, after, last)
+		}
+		if err == nil || !passes(err) || ctx.Err() != nil || db.ctx.Err() != nil {
+			break
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		case <-db.ctx.Done():
+		}
+	}
+	if err != nil || len(page) == 0 && last > after {
+		return nil, 0, db.closedOr(err) // deleted in between
+	}
+	for _, r := range page {
+		ev, err := db.event(ctx, r)
+		if err != nil {
+			return evs, last, err
+		}
+		evs = append(evs, ev)
+	}
+	return evs, last, nil
+}
+
+// lookEvery is how often the database is asked for events of other processes while
+// nothing says that there are some.
+const lookEvery = 250 * time.Millisecond
+
+// watch wakes the followers of sessions to which others have appended, until the store is
+// closed.
+func (db *DB) watch() {
+	hints := make(chan struct{}, 1)
+	db.beside.Go(func() { db.listen(hints) })
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-hints:
+		case <-db.feeds.First():
+		case <-db.ctx.Done():
+			return
+		}
+		if db.feeds.Any() {
+			db.look()
+		}
+	}
+}
+
+// look compares the sessions that are followed with the database.
+func (db *DB) look() {
+	names := db.feeds.Names()
+	rows, err := db.pool.Query(db.ctx, "SELECT name, events FROM sessions WHERE name = ANY($1)", names)
+	heads := make(map[string]int64)
+	if err == nil {
+		var name string
+		var n int64
+		_, err = pgx.ForEachRow(rows, []any{&name, &n}, func() error { heads[name] = n; return nil })
+	}
+	if err == nil { // else it is tried again soon
+		db.feeds.Update(names, heads)
+	}
+}
+
+// listen puts a value into hints when others have appended, on a connection of its own.
+func (db *DB) listen(hints chan<- struct{}) {
+	for db.ctx.Err() == nil {
+		if err := db.listenOnce(hints); err != nil {
+			select {
+			case <-time.After(time.Second): // until then, watch looks
+			case <-db.ctx.Done():
+			}
+		}
+	}
+}
+
+func (db *DB) listenOnce(hints chan<- struct{}) error {
+	conn, err := pgx.ConnectConfig(db.ctx, db.pool.Config().ConnConfig)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(db.ctx))
+	if _, err := conn.Exec(db.ctx, "LISTEN "+db.hints.channel); err != nil {
+		return err
+	}
+	for {
+		if _, err := conn.WaitForNotification(db.ctx); err != nil {
+			return err
+		}
+		select {
+		case hints <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// hints say to other processes that there are new events, not of which sessions: they
+// compare the few that they follow.
+type hints struct {
+	channel string        // of the server's notifications
+	due     chan struct{} // holds a value while something is to be said
+}
+
+// hint says to other processes that there are new events. It does not wait.
+func (db *DB) hint() {
+	select {
+	case db.hints.due <- struct{}{}:
+	default:
+	}
+}
+
+// gathering is how long hints wait for others, since the server takes one lock for each
+// transaction with a notification.
+const gathering = 2 * time.Millisecond
+
+// sendHints sends hints until the store is closed.
+func (db *DB) sendHints() {
+	for {
+		select {
+		case <-db.hints.due:
+		case <-db.ctx.Done():
+			return
+		}
+		// what fails is not tried again: others look now and then
+		_, _ = db.pool.Exec(db.ctx, "SELECT pg_notify($1, '')", db.hints.channel)
+		select {
+		case <-time.After(gathering):
+		case <-db.ctx.Done():
+			return
+		}
+	}
+}
+
+// broken reports whether an error is one of the network.
+func broken(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
+}

@@ -1,0 +1,167 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/store/internal/summary"
+)
+
+// info is what scanInfo reads. The title falls back to the first words of the user.
+const info = `name, coalesce(nullif(title, ''), words), created, updated, events, last, flow, parent, owner, model, workspace,
+	input, output, cached, written, reasoning, cost, estimated, unpriced`
+
+// selected is the condition of [journal.ListOptions].
+const selected = `(@workspace = '' OR workspace = @workspace) AND (@parent = '' OR parent = @parent)
+	AND (NOT @roots OR parent = '') AND (@owner = '' OR owner = @owner) AND (NOT @under_way OR under_way)`
+
+func arguments(opts journal.ListOptions) pgx.NamedArgs {
+	a := pgx.NamedArgs{
+		"workspace": text(opts.Workspace), "parent": text(opts.Parent), "roots": opts.Roots, "owner": text(opts.Owner),
+		"under_way": opts.UnderWay, "limit": nil,
+	}
+	if opts.Limit > 0 {
+		a["limit"] = opts.Limit
+	}
+	return a
+}
+
+// Sessions implements [journal.Index].
+func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
+	return func(yield func(journal.SessionInfo, error) bool) {
+		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+selected+" ORDER BY updated DESC, id DESC LIMIT @limit", arguments(opts))
+		if err != nil {
+			yield(journal.SessionInfo{}, err)
+			return
+		}
+		for _, i := range all {
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Session implements [journal.Index].
+func (db *DB) Session(ctx context.Context, id string) (journal.SessionInfo, error) {
+	all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE name = $1", text(id))
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("session %s: %w", id, openmanus.ErrNoSession)
+	}
+	if err != nil {
+		return journal.SessionInfo{}, err
+	}
+	return all[0], nil
+}
+
+// Find returns the id of the session whose id is prefix, or else of the only one whose id
+// starts with it. If there are several, the error lists some of them. If there is none,
+// it is [openmanus.ErrNoSession].
+func (db *DB) Find(ctx context.Context, prefix string) (string, error) {
+	if prefix == "" {
+		return "", fmt.Errorf("no session id given: %w", openmanus.ErrNoSession)
+	}
+	all, err := db.infos(ctx, "SELECT "+info+` FROM sessions WHERE starts_with(name, $1)
+		ORDER BY name <> $1, updated DESC, id DESC LIMIT $2`, text(prefix), summary.MaxCandidates+1)
+	if err != nil {
+		return "", err
+	}
+	return summary.Named(prefix, all)
+}
+
+// MarkIdle implements [journal.IdleMarker].
+func (db *DB) MarkIdle(ctx context.Context, session string, seq int64) error {
+	_, err := db.pool.Exec(ctx, "UPDATE sessions SET under_way = false WHERE name = $1 AND events = $2", text(session), seq)
+	return db.closedOr(err)
+}
+
+// infos returns the sessions that a query selects.
+func (db *DB) infos(ctx context.Context, query string, args ...any) ([]journal.SessionInfo, error) {
+	rows, err := db.pool.Query(ctx, query, args...)
+	if err != nil {
+		return nil, db.closedOr(err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (journal.SessionInfo, error) { return scanInfo(row) })
+	return all, db.closedOr(err)
+}
+
+// scanInfo reads the columns info of a row, and the columns after them into more.
+func scanInfo(row pgx.CollectableRow, more ...any) (i journal.SessionInfo, err error) {
+	var created, updated int64
+	u := &i.Usage
+	err = row.Scan(append([]any{
+		&i.ID, &i.Title, &created, &updated, &i.Events, &i.Last, &i.Flow, &i.Parent, &i.Owner, &i.Model, &i.Workspace,
+		&u.Input, &u.Output, &u.Cached, &u.CacheWrite, &u.Reasoning, (*int64)(&i.Cost), &u.Estimated, &i.Unpriced,
+	}, more...)...)
+	i.Created, i.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	return i, err
+}
+
+// Used implements [journal.Meter].
+func (db *DB) Used(ctx context.Context, opts journal.MeterOptions) ([]journal.Used, error) {
+	by, ok := map[string]string{
+		"model": "usage.model", "flow": "flow", "session": "name",
+		"day": "to_char(to_timestamp(day * 86400) AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+	}[cmp.Or(opts.By, "model")]
+	if !ok {
+		return nil, fmt.Errorf("usage cannot be added up by %q: it is by model, flow, session or day", opts.By)
+	}
+	var since int64
+	if !opts.Since.IsZero() {
+		since = opts.Since.Unix() / 86400
+	}
+	rows, err := db.pool.Query(ctx, "SELECT "+by+` AS by, sum(requests)::bigint, sum(usage.input)::bigint, sum(usage.output)::bigint,
+		sum(usage.cached)::bigint, sum(usage.written)::bigint, sum(usage.reasoning)::bigint, sum(usage.estimated)::bigint,
+		sum(usage.unpriced)::bigint, sum(usage.cost)::bigint
+		FROM usage JOIN sessions ON sessions.id = usage.session
+		WHERE day >= $1 AND ($2 = '' OR owner = $2)
+		GROUP BY 1 ORDER BY sum(usage.cost) DESC, sum(usage.input + usage.output) DESC, 1`, since, text(opts.Owner))
+	if err != nil {
+		return nil, db.closedOr(err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (u journal.Used, err error) {
+		err = row.Scan(&u.Name, &u.Requests, &u.Usage.Input, &u.Usage.Output, &u.Usage.Cached, &u.Usage.CacheWrite,
+			&u.Usage.Reasoning, &u.Usage.Estimated, &u.Unpriced, (*int64)(&u.Cost))
+		return u, err
+	})
+	return all, db.closedOr(err)
+}
+
+// AddDevice implements [journal.Devices].
+func (db *DB) AddDevice(ctx context.Context, owner string, d journal.Device) error {
+	_, err := db.pool.Exec(ctx, `INSERT INTO devices (owner, endpoint, key, auth, name, language, added)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (owner, endpoint) DO UPDATE SET key = excluded.key, auth = excluded.auth, name = excluded.name,
+			language = excluded.language, added = excluded.added`,
+		text(owner), text(d.Endpoint), text(d.Key), text(d.Auth), text(d.Name), text(d.Language), d.Added.UnixMicro())
+	return db.closedOr(err)
+}
+
+// RemoveDevice implements [journal.Devices].
+func (db *DB) RemoveDevice(ctx context.Context, owner, endpoint string) error {
+	_, err := db.pool.Exec(ctx, "DELETE FROM devices WHERE owner = $1 AND endpoint = $2", text(owner), text(endpoint))
+	return db.closedOr(err)
+}
+
+// Devices implements [journal.Devices].
+func (db *DB) Devices(ctx context.Context, owner string) ([]journal.Device, error) {
+	rows, err := db.pool.Query(ctx, `SELECT endpoint, key, auth, name, language, added FROM devices
+		WHERE owner = $1 ORDER BY added DESC, endpoint`, text(owner))
+	if err != nil {
+		return nil, db.closedOr(err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (d journal.Device, err error) {
+		var added int64
+		err = row.Scan(&d.Endpoint, &d.Key, &d.Auth, &d.Name, &d.Language, &added)
+		d.Added = time.UnixMicro(added).UTC()
+		return d, err
+	})
+	return all, db.closedOr(err)
+}
