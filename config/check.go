@@ -125,6 +125,8 @@ func (c *Config) keys() iter.Seq2[key, string] {
 				subs = c.models
 			case "users.*":
 				subs = c.users
+			case "a2a.*":
+				subs = c.remotes
 			}
 			for _, sub := range subs {
 				for _, k := range s.keys {

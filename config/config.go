@@ -33,9 +33,12 @@ type Config struct {
 	Web        Web              // [web]
 	MCP        MCP              // [mcp]
 	Serve      Serve
-	Users      map[string]*User // [users.NAME]
-	Sandbox    Sandbox          // [sandbox]
-	History    History          // [history]
+	Users      map[string]*User        // [users.NAME]
+	Sandbox    Sandbox                 // [sandbox]
+	History    History                 // [history]
+	Store      Store                   // [store]
+	Hooks      []Hook                  // [[hooks]], in the order of the files
+	A2A        map[string]*RemoteAgent // [a2a.NAME]
 
 	// Catalogue, if it is not nil, returns what is known of a model. [models]
 	// in the configuration comes before it, value by value.
@@ -49,6 +52,7 @@ type Config struct {
 	profiles  []string           // the names of [llm.NAME], in the order of the files
 	models    []string           // the names of [models."NAME"]
 	users     []string           // the names of [users.NAME]
+	remotes   []string           // the names of [a2a.NAME]
 	secrets   []secret
 }
 
@@ -144,6 +148,11 @@ type History struct {
 	Enabled bool          // snapshots are taken around calls that may change files
 	MaxSize int64         // bytes that the snapshots of all sessions take
 	MaxAge  time.Duration // how far back one can go; negative: there is no limit
+}
+
+// Store is [store]: where sessions are kept.
+type Store struct {
+	URL string // of a PostgreSQL; "": they are in DataDir
 }
 
 // Sandbox is [sandbox]: where commands run. A field with its zero value is not
@@ -253,3 +262,6 @@ func (c *Config) ModelNames() []string { return c.withModels().models }
 
 // UserNames returns the names of [users.NAME], in the order of the files.
 func (c *Config) UserNames() []string { return c.users }
+
+// RemoteNames returns the names of [a2a.NAME], in the order of the files.
+func (c *Config) RemoteNames() []string { return c.remotes }

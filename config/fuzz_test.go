@@ -14,7 +14,7 @@ import (
 // every key in it, looked up here in another way than there.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{
-		"", "a", "[llm]\nmodel='x'\n[llm.b]\n", "llm = {model='x', b={api_key='k'}}", "[[llm]]\n[llm.b]\nmodel=1\n", "[models]\n'openai/x'={window=1}",
+		"", "a", "[llm]\nmodel='x'\n[llm.b]\n", "llm = {model='x', b={api_key='k'}}", "[[llm]]\n[llm.b]\nmodel=1\n", "[[hooks]]\non='waiting'\nrun='x'\n", "hooks=[{on=1}]\n[hooks.a]\n", "[models]\n'openai/x'={window=1}",
 		"run.max_steps=1\nrun={}\n", "\"run.max_steps\"=1", "[\"llm\"]\n\"model\"=\"\"\"\nx\"\"\"", "[llm.'*']\nmodel='x'", "[tools.python]\n", "[tools]\npython.interpreter='p'",
 		"redact=[1,'a',[{b=2}]]", "data_dir=1979-05-27", "run.timeout=inf", "\xef\xbb\xbfa=1\r\n", "[a.b.c.d.e.f.g]\nh=1\n[a.b.c.d.e.f.g.i]\n", string(Starter()),
 	} {
@@ -29,6 +29,7 @@ func FuzzLoad(f *testing.F) {
 		l := newLoader(Sources{Dir: "/w", GOOS: "linux", Providers: providers.All(), Env: func(name string) (string, bool) { return "/h", name == "HOME" }})
 		l.defaults()
 		put := l.set
+		l.stranger = workspace
 		if workspace {
 			put = l.putFromWorkspace
 		}
@@ -44,6 +45,10 @@ func FuzzLoad(f *testing.F) {
 		var root map[string]any
 		if err := toml.Unmarshal([]byte(strings.TrimPrefix(string(data), "\xef\xbb\xbf")), &root); err != nil {
 			t.Fatalf("it takes what is no TOML: %v", err)
+		}
+		delete(root, "hooks") // which are no keys: TestHooks
+		if workspace && len(l.cfg.Hooks) > 0 {
+			t.Error("a workspace has a hook")
 		}
 		everyLeaf(root, nil, func(path []string) {
 			if len(path) == 3 && (path[0] == "llm" || path[0] == "models") {

@@ -55,6 +55,7 @@ func (l *loader) readFile(path, role string, put putFunc) bool {
 		l.cfg.files[len(l.cfg.files)-1].Trusted = true
 		put = l.set
 	}
+	l.stranger = role == "workspace" && !l.cfg.files[len(l.cfg.files)-1].Trusted
 	l.read(path, data, put)
 	l.readable(path, mode)
 	return true
@@ -69,6 +70,7 @@ func (l *loader) read(path string, data []byte, put putFunc) {
 		return
 	}
 	before := len(l.errs)
+	l.readHooks(path, doc, l.stranger)
 	l.leaves(path, doc, l.tables(path, doc), put)
 	slices.SortStableFunc(l.errs[before:], func(a, b error) int { return line(a) - line(b) })
 }
@@ -154,7 +156,7 @@ type located struct {
 func (l *loader) find(path []string) (located, bool) {
 	var sub string
 	names := slices.Clone(path)
-	if len(path) == 3 && (path[0] == "llm" || path[0] == "models" || path[0] == "users") {
+	if len(path) == 3 && (path[0] == "llm" || path[0] == "models" || path[0] == "users" || path[0] == "a2a") {
 		sub, names[1] = path[1], "*"
 	}
 	for _, n := range names {
@@ -217,6 +219,17 @@ func (l *loader) named(at located, src Source) bool {
 		if l.cfg.Users[at.sub] == nil {
 			l.cfg.Users[at.sub] = new(User)
 			l.cfg.users = append(l.cfg.users, at.sub)
+		}
+		return true
+	}
+	if strings.HasPrefix(at.key.name, "a2a.") {
+		if err := CheckRemoteName(at.sub); err != nil {
+			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: err.Error()})
+			return false
+		}
+		if l.cfg.A2A[at.sub] == nil {
+			l.cfg.A2A[at.sub] = new(RemoteAgent)
+			l.cfg.remotes = append(l.cfg.remotes, at.sub)
 		}
 		return true
 	}

@@ -118,6 +118,7 @@ type loader struct {
 	settings map[string]setting
 	warnings []Warning
 	errs     Errors
+	stranger bool // the file that is read is a workspace's that the user does not trust
 	refused  bool // a key in the workspace's file was, so the hint was given
 }
 
@@ -131,7 +132,7 @@ func newLoader(src Sources) *loader {
 		l.keys = append(l.keys, k)
 		l.schema[k.name] = k
 	}
-	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{}, Users: map[string]*User{},
+	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{}, Users: map[string]*User{}, A2A: map[string]*RemoteAgent{},
 		providers: src.Providers, env: src.Env, dir: src.Dir, settings: l.settings}
 	return l
 }

@@ -31,6 +31,8 @@ func heading(section string) string {
 		return "`[models.\"PROVIDER/NAME\"]`"
 	case "users.*":
 		return "`[users.NAME]`"
+	case "a2a.*":
+		return "`[a2a.NAME]`"
 	}
 	return "`[" + section + "]`"
 }

@@ -9,11 +9,15 @@ type Serve struct {
 	Root  string        // the directory that holds the workspaces; "": one in the data directory
 	Idle  time.Duration // how long a session may be idle before its processes end; 0: no limit
 
+	IdleSessions int // the most idle sessions that keep their processes
+
 	// What one user may take: the most sessions that run at the same time, that are
 	// kept, and that are created within an hour; and bytes, in the directory of
 	// workspaces and uploaded within an hour.
 	Sessions, SessionsKept, SessionsPerHour int
 	Disk, UploadPerHour                     int64
+
+	A2A bool // whether other agents may give tasks over A2A
 }
 
 // A User is [users.NAME]: a user of the server.
@@ -22,4 +26,12 @@ type User struct {
 	TokenEnv string // the environment variable that holds the token, instead
 	Approve  string // the widest mode of this user's sessions
 	Admin    bool   // whether the user may read the metrics, which are about all users
+}
+
+// A RemoteAgent is [a2a.NAME]: an agent elsewhere that speaks A2A.
+type RemoteAgent struct {
+	URL      string // of its card, or of its server
+	Token    Secret
+	TokenEnv string        // the environment variable that holds the token, instead
+	Timeout  time.Duration // the longest that one task may take; 0: the default
 }

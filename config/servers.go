@@ -25,7 +25,7 @@ type MCPServer struct {
 	Command string            // of a server that this program starts
 	Args    []string          //
 	Env     map[string]string // added to a minimal environment
-	Dir     string            // where it runs, absolute
+	Dir     string            // where it runs, absolute; "": in the workspace
 
 	URL          string            // of a server that is asked over HTTP
 	Headers      map[string]string // of every request to it
@@ -118,13 +118,15 @@ func (r *mcpReader) file(path string, must, found bool) {
 		}
 		s.Found = found
 		s.Trust = s.Trust && !found
+		if found && s.Dir == "" {
+			s.Dir = filepath.Dir(path)
+		}
 		r.by[s.Name] = s
 	}
 }
 
-// ParseMCP reads data, the text of the mcp.json called name. Servers run in the
-// directory of that file unless their entry names another; a relative one begins
-// there. A server with a mistake is left out, and the mistake is among the
+// ParseMCP reads data, the text of the mcp.json called name. A relative directory of a
+// server begins at that of the file. A server with a mistake is left out, and the mistake is among the
 // errors.
 func ParseMCP(name string, data []byte) ([]MCPServer, []Warning, Errors) {
 	p := mcpParser{name: name}
@@ -180,7 +182,7 @@ func (p *mcpParser) server(m jsonMember) {
 		return
 	}
 	before := len(p.errs)
-	s := MCPServer{Name: m.name, Source: p.at(m.value), Dir: filepath.Dir(p.name)}
+	s := MCPServer{Name: m.name, Source: p.at(m.value)}
 	for _, f := range m.value.members {
 		p.field(&s, key+"."+quotedName(f.name), f)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,40 @@ func RemoveMCP(path, name string) error {
 			return nil, fmt.Errorf("%s: %q: %w", path, name, ErrNoServer)
 		}
 		return kept, nil
+	})
+}
+
+// SetMCP sets members of the entry of a server in the mcp.json at path, and removes those
+// whose value is nil. The others stay as they are. If there is no such server, the error is
+// [ErrNoServer].
+func SetMCP(path, name string, members map[string]any) error {
+	return editMCP(path, func(servers orderedObject) (orderedObject, error) {
+		i := slices.IndexFunc(servers, func(m orderedMember) bool { return m.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: %q: %w", path, name, ErrNoServer)
+		}
+		var entry orderedObject
+		if err := json.Unmarshal(servers[i].value, &entry); err != nil {
+			return nil, err
+		}
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			value, err := json.Marshal(members[key])
+			if err != nil {
+				return nil, err
+			}
+			at := slices.IndexFunc(entry, func(m orderedMember) bool { return m.name == key })
+			switch {
+			case members[key] == nil:
+				entry = slices.DeleteFunc(entry, func(m orderedMember) bool { return m.name == key })
+			case at < 0:
+				entry = append(entry, orderedMember{key, value})
+			default:
+				entry[at].value = value
+			}
+		}
+		var err error
+		servers[i].value, err = json.Marshal(entry)
+		return servers, err
 	})
 }
 

@@ -25,9 +25,9 @@ func TestParseMCP(t *testing.T) {
 	at := func(line int) Source { return Source{From: File, Name: "/d/mcp.json", Line: line} }
 	want := []MCPServer{
 		{Name: "fs", Source: at(4), Command: "npx", Args: []string{"-y", "server"}, Env: map[string]string{"PORT": "1"}, Dir: filepath.Join("/d", "sub")},
-		{Name: "web", Source: at(5), Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"}, Dir: "/d",
+		{Name: "web", Source: at(5), Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"},
 			Disabled: true, Allow: []string{"a"}, Deny: []string{"b"}, Timeout: 1500 * time.Millisecond, Trust: true},
-		{Name: "old", Source: at(7), Type: "sse", URL: "http://127.0.0.1:8000/sse", Dir: "/d"},
+		{Name: "old", Source: at(7), Type: "sse", URL: "http://127.0.0.1:8000/sse"},
 	}
 	if !reflect.DeepEqual(got, want) || len(warnings) > 0 || len(errs) > 0 {
 		t.Errorf("got %+v\n%v\n%v", got, warnings, errs)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,35 +45,75 @@ type NewModel struct {
 // llmLine matches the lines of [llm] that SetDefault writes anew.
 var llmLine = regexp.MustCompile(`^\s*(?:model|base_url|api_key|api_key_env|api_type|api)\s*=`)
 
+// runLine matches the lines of [run] that name another model than that of [llm].
+var runLine = regexp.MustCompile(`^\s*(?:model|base_url)\s*=`)
+
 // SetDefault writes the model into [llm] of the file at path, and makes the file,
-// readable by its owner alone, if there is none. It keeps every other line, and
-// returns those that it took away, with keys masked. A file that it cannot change
-// without a mistake is left as it was, and the error says what to write.
+// readable by its owner alone, if there is none. It keeps every other line, but for
+// those by which [run] names another model, and returns those that it took away, with
+// keys masked. A file that it cannot change without a mistake is left as it was, and
+// the error says what to write.
 func SetDefault(path string, d NewModel, env Lookup, providers provider.List) (gone []string, err error) {
-	was, mode, err := readFile(path, true)
-	if errors.Is(err, fs.ErrNotExist) {
-		was, mode, err = nil, 0o600, os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err != nil {
-		return nil, err
-	}
-	var own bytes.Buffer
+	var own strings.Builder
 	for _, kv := range [][2]string{{"model", d.Model}, {"base_url", d.BaseURL}, {"api_key", string(d.Key)}} {
 		if kv[1] != "" {
 			fmt.Fprintf(&own, "%s = %s\n", kv[0], strconv.Quote(kv[1]))
 		}
 	}
-	var out bytes.Buffer
-	inLLM, done := false, false
-	for line := range strings.Lines(string(was)) {
+	err = editConfig(path, env, providers, func(text string) string {
+		text, gone = setLines(text, "[llm]", llmLine, own.String())
+		text, more := setLines(text, "[run]", runLine, "")
+		gone = append(gone, more...)
+		return text
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s is unchanged: %w; write these lines into its [llm] yourself: model = %q", path, err, d.Model)
+	}
+	return gone, nil
+}
+
+// UseModel makes a model, a profile or PROVIDER/NAME, the one of new sessions: it
+// writes [run] model into the file at path. It keeps every other line. A file that it
+// cannot change without a mistake is left as it was.
+func UseModel(path, name string, env Lookup, providers provider.List) error {
+	err := editConfig(path, env, providers, func(text string) string {
+		text, _ = setLines(text, "[run]", runLine, "model = "+strconv.Quote(name)+"\n")
+		return text
+	})
+	if err != nil {
+		return fmt.Errorf("%s is unchanged: %w; write this line into its [run] yourself: model = %q", path, err, name)
+	}
+	return nil
+}
+
+// editConfig replaces the configuration in the file at path with what edit makes of it, unless
+// that has a mistake.
+func editConfig(path string, env Lookup, providers provider.List, edit func(text string) string) error {
+	was, mode, err := readFile(path, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		was, mode, err = nil, 0o600, os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return replaceConfig(path, []byte(edit(string(was))), mode&0o600, env, providers)
+}
+
+// setLines puts lines at the beginning of a table of a TOML text, in place of its lines that
+// match old, which it returns with keys masked. A table that is not there is added at the end,
+// unless there are no lines for it.
+func setLines(text, table string, old *regexp.Regexp, lines string) (out string, gone []string) {
+	var b strings.Builder
+	inside, done := false, lines == ""
+	for line := range strings.Lines(text) {
 		if head := strings.TrimSpace(line); strings.HasPrefix(head, "[") {
-			if inLLM = head == "[llm]"; inLLM && !done {
+			if inside = head == table; inside && !done {
 				done = true
-				out.WriteString(strings.TrimRight(line, "\n") + "\n" + own.String())
+				b.WriteString(strings.TrimRight(line, "\n") + "\n" + lines)
 				continue
 			}
 		}
-		if inLLM && llmLine.MatchString(line) {
+		if inside && old.MatchString(line) {
 			name, _, _ := strings.Cut(line, "=")
 			if line = strings.TrimSpace(line); strings.TrimSpace(name) == "api_key" {
 				line = "api_key = " + provider.Mask
@@ -82,18 +121,15 @@ func SetDefault(path string, d NewModel, env Lookup, providers provider.List) (g
 			gone = append(gone, line)
 			continue
 		}
-		out.WriteString(line)
+		b.WriteString(line)
 	}
 	if !done {
-		if text := out.String(); text != "" && !strings.HasSuffix(text, "\n") {
-			out.WriteString("\n")
+		if out := b.String(); out != "" && !strings.HasSuffix(out, "\n") {
+			b.WriteString("\n")
 		}
-		out.WriteString("[llm]\n" + own.String())
+		b.WriteString(table + "\n" + lines)
 	}
-	if err := replaceConfig(path, out.Bytes(), mode&0o600, env, providers); err != nil {
-		return nil, fmt.Errorf("%s is unchanged: %w; write these lines into its [llm] yourself: model = %q", path, err, d.Model)
-	}
-	return gone, nil
+	return b.String(), gone
 }
 
 // replaceConfig replaces the file at path, if the configuration in data has no mistake.

@@ -1,0 +1,159 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus/internal/near"
+)
+
+// A Hook is one of [[hooks]]: a program of the user that is asked before something
+// happens, or told of it.
+type Hook struct {
+	Name    string
+	On      string        // the event
+	Run     string        // a command for a shell; or
+	URL     string        // an address that the event is posted to
+	Tools   string        // patterns of tools, with | between them; "": all
+	Timeout time.Duration // 0: the default
+	Env     []string      // names of variables that the command gets besides the usual ones
+	Dir     string        // of the file: where the command runs
+	Source  Source
+}
+
+// HookEvents are the events that a hook can be on. Those that begin with before decide.
+var HookEvents = []string{
+	"before_call", "before_request", "after_call", "session_start", "session_end", "waiting", "finished", "failed", "compacted",
+}
+
+// maxHookTime is the longest that a hook may take.
+const maxHookTime = 10 * time.Minute
+
+var hookKeys = []string{"name", "on", "run", "url", "tools", "timeout", "env"}
+
+// readHooks takes [[hooks]] out of the document of a file, and adds the hooks.
+func (l *loader) readHooks(file string, doc *document, refused bool) {
+	value, ok := doc.root["hooks"]
+	if !ok {
+		return
+	}
+	delete(doc.root, "hooks")
+	var lines []int
+	ours := func(s spot) bool { return len(s.path) > 0 && s.path[0] == "hooks" }
+	for _, t := range doc.tables {
+		if ours(t) && t.array && len(t.path) == 1 {
+			lines = append(lines, t.line)
+		}
+	}
+	first := Source{From: File, Name: file}
+	for _, s := range slices.Concat(doc.tables, doc.leaves) {
+		if ours(s) && (first.Line == 0 || s.line < first.Line) {
+			first.Line = s.line
+		}
+	}
+	doc.tables, doc.leaves = slices.DeleteFunc(doc.tables, ours), slices.DeleteFunc(doc.leaves, ours)
+	if refused {
+		l.fail(&Error{Source: first, Key: "hooks", Text: "a workspace may not set it", Hint: "a file found in the working directory may come from anyone, " +
+			"and a hook runs a program: set it in your own file, or trust this one with its present content: openmanus config trust"})
+		l.refused = true
+		return
+	}
+	list, ok := value.([]any)
+	if !ok {
+		l.fail(&Error{Source: first, Key: "hooks", Text: "is a list of sections", Hint: "write [[hooks]]"})
+		return
+	}
+	for i, v := range list {
+		src := first
+		if i < len(lines) {
+			src.Line = lines[i]
+		}
+		table, ok := v.(map[string]any)
+		if !ok {
+			l.fail(&Error{Source: src, Key: "hooks", Text: "is a list of sections", Hint: "write [[hooks]]"})
+			return
+		}
+		l.hook(table, src)
+	}
+}
+
+// hook reads one hook.
+func (l *loader) hook(table map[string]any, src Source) {
+	h := Hook{Source: src, Dir: filepath.Dir(src.Name)}
+	before := len(l.errs)
+	wrong := func(key, text string) { l.fail(&Error{Source: src, Key: "hooks." + key, Text: text}) }
+	names := make([]string, 0, len(table))
+	for name := range table {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		v := table[name]
+		into := map[string]*string{"name": &h.Name, "on": &h.On, "run": &h.Run, "url": &h.URL, "tools": &h.Tools}[name]
+		switch {
+		case into != nil:
+			s, ok := v.(string)
+			if *into = strings.TrimSpace(s); !ok {
+				wrong(name, "allowed: text")
+			}
+		case name == "timeout":
+			d, err := parseDuration(kind{unit: "s"}.text(v))
+			if h.Timeout, _ = d.(time.Duration); err != nil || h.Timeout <= 0 || h.Timeout > maxHookTime {
+				wrong(name, fmt.Sprintf(`allowed: a duration up to %v, such as "5s"`, maxHookTime))
+			}
+		case name == "env":
+			list, ok := v.([]any)
+			for _, e := range list {
+				s, isText := e.(string)
+				h.Env, ok = append(h.Env, s), ok && isText && variableName.MatchString(s)
+			}
+			if !ok {
+				wrong(name, "allowed: a list of the names of environment variables")
+			}
+		default:
+			l.fail(&Error{Source: src, Key: "hooks." + quotedName(name), Text: "unknown key", Hint: didYouMean(near.Nearest(name, hookKeys))})
+		}
+	}
+	if len(l.errs) == before {
+		l.wholeHook(&h, wrong)
+	}
+	if len(l.errs) == before {
+		l.cfg.Hooks = append(l.cfg.Hooks, h)
+	}
+}
+
+// wholeHook checks what keys of a hook have to do with each other.
+func (l *loader) wholeHook(h *Hook, wrong func(key, text string)) {
+	if h.Name == "" {
+		h.Name = fmt.Sprintf("%d", len(l.cfg.Hooks)+1)
+	}
+	switch {
+	case !profileName().MatchString(h.Name):
+		wrong("name", "allowed: letters, digits, _, . and -")
+	case slices.ContainsFunc(l.cfg.Hooks, func(o Hook) bool { return o.Name == h.Name }):
+		wrong("name", "another hook is called "+h.Name)
+	}
+	switch {
+	case h.On == "":
+		wrong("on", "is missing: one of "+strings.Join(HookEvents, ", "))
+	case !slices.Contains(HookEvents, h.On):
+		e := &Error{Source: h.Source, Key: "hooks.on", Found: quoted(h.On), Text: "allowed: " + strings.Join(HookEvents, ", "),
+			Hint: didYouMean(near.Nearest(h.On, HookEvents))}
+		l.fail(e)
+	case h.Tools != "" && !strings.HasSuffix(h.On, "_call"):
+		wrong("tools", "is for before_call and after_call: nothing else is about a tool")
+	}
+	u, err := url.Parse(h.URL)
+	switch {
+	case (h.Run == "") == (h.URL == ""):
+		wrong("run", "a hook has one of run, a command, and url, an address")
+	case h.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == ""):
+		wrong("url", "allowed: an address that begins with https:// or http://")
+	case h.URL != "" && len(h.Env) > 0:
+		wrong("env", "is for a command")
+	}
+}
