@@ -82,14 +82,22 @@ func (h *Host) Flow(spec openmanus.Spec) (openmanus.Flow, error) {
 	}
 	agent := *shared
 	agent.Name, agent.Spec = spec.Name(), spec
+	agent.Gate = openmanus.GateIn(agent.Gate, openmanus.Mode(spec.Approve))
+	if kind, ok := h.Team(spec.Workspace).Find(spec.Agent); ok && kind.Wrap != nil {
+		return kind.Wrap(&agent), nil
+	}
 	return &agent, nil
 }
 
-// sharedAgent returns the agent of spec, but for its limits, and makes it if it
-// is not there. Two sessions that need the same agent at the same time wait for
+// sharedAgent returns the agent of spec, but for its limits and its mode, and makes it
+// if it is not there. A session that only looks has an agent of its own, because it has
+// other tools or other walls around them. Two sessions that need the same agent at the same time wait for
 // one of them to make it: an agent is never made twice.
 func (h *Host) sharedAgent(spec openmanus.Spec) (*openmanus.Agent, error) {
 	spec.Limits = openmanus.Limits{}
+	if !openmanus.Mode(spec.Approve).LooksOnly() {
+		spec.Approve = openmanus.ApproveAsk
+	}
 	key := string(encode(spec))
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,8 +132,12 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 		return m, err
 	}
 	m.close = []io.Closer{ws}
+	h.hooksIn(spec.Workspace) // which may ask the user
 	o, n := agentOptions(h.Config, ws), h.needsOf(spec, ws.Sandbox())
 	n.add(&o)
+	if h.Buffers != nil {
+		o.Workspace = workspace.WithBuffers(ws, h.Buffers)
+	}
 	o.Answer, o.Skills = spec.Answer, tm.Skills
 	if o.Delegates, err = delegates(tm, spec.Delegates); err != nil {
 		return m, err
@@ -155,9 +167,12 @@ func (h *Host) makeAgent(spec openmanus.Spec) (m agentInstance, err error) {
 	if err := h.configure(agent, spec); err != nil {
 		return m, err
 	}
+	if err := addClient(agent, spec.Client); err != nil {
+		return m, err
+	}
 	// An agent whose file lists its tools has these and no others, and those that
 	// only check the work of others have no use for more.
-	if !kind.Hidden && (kind.File == nil || len(kind.File.Tools) == 0) {
+	if !kind.Hidden && kind.Wrap == nil && (kind.File == nil || len(kind.File.Tools) == 0) {
 		return m, h.addServerTools(agent, kind.Rare)
 	}
 	return m, nil
@@ -182,6 +197,11 @@ func delegates(tm *Team, names []string) ([]tools.Assistant, error) {
 	as, err := agents.Assistants(tm.Kinds, names)
 	if err != nil {
 		return nil, mistake(errors.New(err.Error() + " to give work to; openmanus agents lists them"))
+	}
+	for _, a := range as {
+		if k, _ := tm.Find(a.Name); k.Refused != nil {
+			return nil, mistake(k.Refused)
+		}
 	}
 	return as, nil
 }
@@ -217,7 +237,7 @@ func (h *Host) gateOf(a *openmanus.Agent) (openmanus.Gate, error) {
 	}
 	return h.Gate(h.Config, gate.Options{
 		Mode: openmanus.Mode(a.Spec.Approve), Workspace: a.Spec.Workspace, Sandbox: a.Sandbox,
-		Network: h.Config.Sandbox.Network != "none" && !a.Spec.SandboxReadOnly, Record: record, Local: web.Local, Serves: egress.Listens,
+		Network: h.Config.Sandbox.Network != "none" && !commandsLook(a.Spec), Record: record, Local: web.Local, Serves: egress.Listens,
 	})
 }
 
@@ -266,7 +286,7 @@ func (h Env) Shown(cfg *config.Config, kind agents.Kind) (*openmanus.Agent, erro
 	if err != nil {
 		return nil, err
 	}
-	if !kind.Hidden {
+	if !kind.Hidden && kind.Wrap == nil {
 		a.Tools = append(a.Tools, mcp.NewClient(mcp.Options{}).Tools(deferTools(a, kind.Rare)...)...)
 	}
 	return a, closer.Close()

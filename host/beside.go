@@ -75,7 +75,7 @@ func (h *Host) placeBeside(
 
 // mayWrite reports whether sessions with the spec may change files.
 func mayWrite(spec openmanus.Spec) bool {
-	return spec.Approve != openmanus.ApproveReadOnly && !spec.SandboxReadOnly
+	return !openmanus.Mode(spec.Approve).LooksOnly() && !spec.SandboxReadOnly
 }
 
 // othersWrite reports whether a session below the one in state parent, other than
@@ -128,7 +128,7 @@ func (h *Host) mergeChild(
 		rc := w.begin(parent)
 		defer w.end(rc)
 		last := s.Snapshot.Tree
-		taken, why := w.take(ctx, parent, last)
+		taken, why := w.take(ctx, parent, last, nil)
 		if why == "" && taken.Changed {
 			bodies = append(bodies, *snapped(openmanus.Snapped{ID: "unmerged/" + d.Child, Before: last}, taken))
 			last = taken.Tree.String()
@@ -136,7 +136,7 @@ func (h *Host) mergeChild(
 		if out, err = h.merge(ctx, b, to); err != nil {
 			return nil, fmt.Errorf("merging the files of session %s: %w", d.Child, err)
 		}
-		if taken, late := w.take(ctx, parent, last); why+late == "" && taken.Changed && len(out.Changes) > 0 {
+		if taken, late := w.take(ctx, parent, last, nil); why+late == "" && taken.Changed && len(out.Changes) > 0 {
 			e := openmanus.Snapped{ID: "merged/" + d.Child, Call: cmp.Or(d.Call, d.Child), Before: last}
 			for _, ch := range out.Changes {
 				e.Names = append(e.Names, ch.Path)

@@ -13,6 +13,12 @@ type FileChange struct {
 	Path   string `json:"path"` // relative to the workspace
 	Change string `json:"change"`
 	Bytes  int64  `json:"bytes"`
+
+	// Was is the size before, and From the name that the file had before if it was moved.
+	// They and Diff, a unified diff, are set where snapshots say what there was.
+	Was  int64  `json:"was,omitempty"`
+	From string `json:"from,omitempty"`
+	Diff string `json:"diff,omitempty"`
 }
 
 // The bounds of a Scan.
@@ -54,7 +60,7 @@ func ScanFiles(ctx context.Context, root fs.FS, own func(name string) bool) Scan
 			return fs.SkipAll
 		}
 		if d.IsDir() {
-			if own(name) || slices.Contains([]string{".git", "node_modules", "__pycache__", ".venv"}, d.Name()) {
+			if own(name) || slices.Contains(hiddenDirs, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -75,14 +81,14 @@ func Changes(before, after Scan) []FileChange {
 		was, there := before.files[path]
 		switch {
 		case !there && !before.partial:
-			list = append(list, FileChange{path, "created", now.size})
+			list = append(list, FileChange{Path: path, Change: "created", Bytes: now.size})
 		case there && was != now:
-			list = append(list, FileChange{path, "modified", now.size})
+			list = append(list, FileChange{Path: path, Change: "modified", Bytes: now.size})
 		}
 	}
 	for path := range before.files {
 		if _, there := after.files[path]; !there && !after.partial {
-			list = append(list, FileChange{path, "deleted", 0})
+			list = append(list, FileChange{Path: path, Change: "deleted"})
 		}
 	}
 	slices.SortFunc(list, func(a, b FileChange) int { return strings.Compare(a.Path, b.Path) })

@@ -85,11 +85,16 @@ func (h *Host) Fork(ctx context.Context, f Fork) (Forked, error) {
 	}
 	out.Dir, out.Text, out.Copied = made.dir, made.text(), made.CopiedFiles
 	c := past.state.Config
+	if err := h.adoptWorktree(ctx, f.From, &made.record, &spec); err != nil {
+		_, ferr := h.forgetFork(made.record, true)
+		return out, errors.Join(err, ferr)
+	}
 	c.Spec = spec
 	c.N, c.Limits, c.Workspace, c.CopyOf = c.N+1, past.state.Limits, made.dir, spec.Workspace
 	err = journal.Fork(ctx, h.Store, f.From, f.At, f.To, c, openmanus.Noted{ID: "files-" + f.To, Text: out.Text})
 	if err != nil {
-		return out, errors.Join(err, h.forgetFork(made.record, true))
+		_, ferr := h.forgetFork(made.record, true)
+		return out, errors.Join(err, ferr)
 	}
 	return out, nil
 }

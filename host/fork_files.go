@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/copydir"
+	"github.com/openmanus-go/openmanus/internal/worktree"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/snapshot"
 )
@@ -35,6 +36,8 @@ type forkRecord struct {
 	Stamp   string `json:"stamp,omitempty"` // of Dir: see [copydir.Stamp]
 	// tells Dir from a directory that somebody has put in its place
 	Identity string `json:"identity,omitempty"`
+	// the checkout of a repository that Dir is; nil: it is a copy of files
+	Tree *worktree.Tree `json:"tree,omitempty"`
 }
 
 // forkRecords returns the directory of the records.
@@ -91,7 +94,8 @@ func (h *Host) copyFiles(ctx context.Context, f Fork, p past, workspace string) 
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, h.forgetFork(m.record, true))
+			_, ferr := h.forgetFork(m.record, true)
+			err = errors.Join(err, ferr)
 		}
 	}()
 	if err := h.fillFork(ctx, &m, f, p); err != nil {
@@ -102,18 +106,25 @@ func (h *Host) copyFiles(ctx context.Context, f Fork, p past, workspace string) 
 		}
 		return m, fmt.Errorf("copying the files to %s: %w", dir, err)
 	}
-	m.dir, m.record.Dir, m.record.Identity = dir, dir, copydir.Identity(m.record.Temp)
-	if m.record.Stamp, err = copydir.Stamp(ctx, m.record.Temp); err != nil {
-		return m, err
+	m.dir = dir
+	return m, h.place(ctx, &m.record, dir)
+}
+
+// place gives a directory that is complete its name, and records it before: so it is
+// always known.
+func (h *Host) place(ctx context.Context, r *forkRecord, dir string) (err error) {
+	r.Dir, r.Identity = dir, copydir.Identity(r.Temp)
+	if r.Stamp, err = copydir.Stamp(ctx, r.Temp); err != nil {
+		return err
 	}
-	// Before the directory has its name: so it is always known.
-	if err := h.keepRecord(m.record); err != nil {
-		return m, err
+	if err := h.keepRecord(*r); err != nil {
+		return err
 	}
 	if isThere(dir) {
-		return m, refuse("%s has come into being meanwhile: try again", dir)
+		r.Dir = "" // it is another's, and is not removed with what was made here
+		return refuse("%s has come into being meanwhile: try again", dir)
 	}
-	return m, os.Rename(m.record.Temp, dir)
+	return os.Rename(r.Temp, dir)
 }
 
 // placeOfFork returns where the copy of a workspace goes, which does not exist yet,
@@ -297,16 +308,24 @@ func (m *madeCopy) text() string {
 }
 
 // forgetFork removes the record of a fork, and its directory if files is set, or if
-// it is a copy that was not finished.
-func (h *Host) forgetFork(r forkRecord, files bool) error {
-	err := copydir.Remove(r.Temp)
+// it is a copy that was not finished. With the directory of a worktree its branch is
+// removed; kept says why one stays.
+func (h *Host) forgetFork(r forkRecord, files bool) (kept string, err error) {
+	if r.Temp != "" {
+		err = copydir.Remove(r.Temp)
+	}
 	if files && r.Dir != "" {
 		err = errors.Join(err, copydir.Remove(r.Dir))
+	}
+	if r.Tree != nil && (files || r.Dir == "") {
+		var ferr error
+		kept, ferr = r.Tree.Forget(context.Background()) // what was begun is ended
+		err = errors.Join(err, ferr)
 	}
 	if err == nil {
 		err = os.Remove(h.recordOf(r.Session))
 	}
-	return err
+	return kept, err
 }
 
 // sweepForks removes what forks left that did not come to their end: copies of
@@ -329,7 +348,7 @@ func (h *Host) sweepForks(ctx context.Context) {
 		}
 		if _, err := h.Store.Session(ctx, r.Session); errors.Is(err, openmanus.ErrNoSession) {
 			stamp, err := copydir.Stamp(ctx, r.Dir)
-			_ = h.forgetFork(r, err == nil && stamp == r.Stamp)
+			_, _ = h.forgetFork(r, err == nil && stamp == r.Stamp)
 		}
 		_ = lease.Release()
 	}
@@ -356,7 +375,7 @@ func (h *Host) RemoveForkFiles(ctx context.Context, id string, changed bool) (ke
 		return "", err
 	}
 	if !isThere(r.Dir) {
-		return "", h.forgetFork(r, false)
+		return h.forgetFork(r, true)
 	}
 	other, err := h.worksIn(ctx, r.Dir, id)
 	switch {
@@ -364,13 +383,16 @@ func (h *Host) RemoveForkFiles(ctx context.Context, id string, changed bool) (ke
 		return "", err
 	case other != "":
 		return fmt.Sprintf("%s stays: the session %s works there", r.Dir, other), nil
+	case r.Tree != nil:
+		return h.removeWorktree(ctx, r, changed)
 	case changed && copydir.Identity(r.Dir) == r.Identity:
-		return "", h.forgetFork(r, true)
+		return h.forgetFork(r, true)
 	}
 	if stamp, err := copydir.Stamp(ctx, r.Dir); err != nil || stamp != r.Stamp {
-		return fmt.Sprintf("%s stays: its files have changed since they were copied", r.Dir), h.forgetFork(r, false)
+		_, err := h.forgetFork(r, false)
+		return fmt.Sprintf("%s stays: its files have changed since they were copied", r.Dir), err
 	}
-	return "", h.forgetFork(r, true)
+	return h.forgetFork(r, true)
 }
 
 // worksIn returns a session that works in dir or below it, and that is neither the

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/run"
@@ -146,7 +147,7 @@ func isBuilt(name string, dir bool) bool { return dir && slices.Contains(builtDi
 
 // Begin implements [run.Follower].
 func (f *follower) Begin(
-	ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec,
+	ctx context.Context, session string, s *openmanus.State, call openmanus.Call, spec openmanus.ToolSpec, reading func(int),
 ) (*openmanus.Snapped, func(context.Context) run.Followed) {
 	byTimes := func() func(context.Context) run.Followed {
 		end := f.h.changes(s, call, spec)
@@ -161,11 +162,17 @@ func (f *follower) Begin(
 	}
 	w := f.directory(s.Config.Workspace)
 	rc := w.begin(session)
-	taken, why := w.take(ctx, session, s.Snapshot.Tree)
+	progress := &progress{tell: reading, last: time.Now()}
+	taken, why := w.take(ctx, session, s.Snapshot.Tree, progress.read)
+	progress.end()
+	if ctx.Err() != nil { // the call does not run
+		w.end(rc)
+		return nil, func(context.Context) (none run.Followed) { return none }
+	}
 	if why != "" {
 		w.end(rc)
 		unsaid := s.Snapshot.Error != why && (why != errNoHistory.Error() || s.Snapshot.Tree != "")
-		if unsaid && !c.Snapped && ctx.Err() == nil {
+		if unsaid && !c.Snapped {
 			return &openmanus.Snapped{ID: openmanus.BeforeCall(c.ID, c.Attempts), Before: s.Snapshot.Tree, Error: why}, nil
 		}
 		return nil, byTimes()
@@ -188,7 +195,7 @@ func (f *follower) Begin(
 	return nil, func(ctx context.Context) (r run.Followed) {
 		defer w.end(rc)
 		e := openmanus.Snapped{ID: openmanus.AfterCall(c.ID, c.Attempts), Call: c.ID, Before: recorded}
-		after, why := w.take(ctx, session, recorded)
+		after, why := w.take(ctx, session, recorded, nil)
 		if why != "" {
 			e.Error = why
 			r.Snapped = &e
@@ -211,7 +218,7 @@ func (f *follower) Broken(ctx context.Context, session string, s *openmanus.Stat
 	w := f.directory(s.Config.Workspace)
 	rc := w.begin(session)
 	defer w.end(rc)
-	taken, why := w.take(ctx, session, s.Snapshot.Tree)
+	taken, why := w.take(ctx, session, s.Snapshot.Tree, nil)
 	if why != "" || !taken.Changed {
 		return nil
 	}
@@ -220,6 +227,30 @@ func (f *follower) Broken(ctx context.Context, session string, s *openmanus.Stat
 		e.Names = writtenPaths(s.Config.Workspace, c.Arguments(), spec.Arguments)
 	}
 	return snapped(e, taken)
+}
+
+// A progress tells how many files were read, if that takes long.
+type progress struct {
+	tell func(files int)
+	last time.Time
+	told bool
+}
+
+// tellEvery is how often a progress tells.
+const tellEvery = 250 * time.Millisecond
+
+func (p *progress) read(files int) {
+	if time.Since(p.last) >= tellEvery {
+		p.last, p.told = time.Now(), true
+		p.tell(files)
+	}
+}
+
+// end tells that it is over, if anything was told.
+func (p *progress) end() {
+	if p.told {
+		p.tell(0)
+	}
 }
 
 // snapped returns e with what was taken.
@@ -267,8 +298,9 @@ func (w *followed) others(c *runningCall) []string {
 	return slices.Sorted(slices.Values(c.with))
 }
 
-// take takes a snapshot for a session that recorded the tree last, or says why not.
-func (w *followed) take(ctx context.Context, session, last string) (snapshot.Taken, string) {
+// take takes a snapshot for a session that recorded the tree last, or says why not. If
+// reading is not nil, it is called after each file that is read.
+func (w *followed) take(ctx context.Context, session, last string, reading func(files int)) (snapshot.Taken, string) {
 	w.mu.Lock()
 	if w.why != "" {
 		defer w.mu.Unlock()
@@ -284,7 +316,7 @@ func (w *followed) take(ctx context.Context, session, last string) (snapshot.Tak
 		w.sessions[session] = h
 	}
 	w.mu.Unlock()
-	taken, err := h.Take(ctx)
+	taken, err := h.TakeTelling(ctx, reading)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
@@ -25,7 +26,16 @@ import (
 // A frail store fails from an operation on, as if the process had been killed there.
 type frail struct {
 	*journal.Memory
-	left int // operations until it fails; below 0: it does not
+	left   int    // operations until it fails; below 0: it does not
+	onLock func() // may be nil
+}
+
+func (f *frail) Lock(ctx context.Context, id string) (openmanus.Lease, error) {
+	l, err := f.Memory.Lock(ctx, id)
+	if f.onLock != nil {
+		f.onLock()
+	}
+	return l, err
 }
 
 var errKilled = errors.New("killed")
@@ -71,7 +81,7 @@ type travel struct {
 }
 
 func newPast(t *testing.T) *travel {
-	p := &travel{t: t, dir: t.TempDir(), data: t.TempDir(), store: &frail{new(journal.Memory), -1}, turns: make(map[string]int)}
+	p := &travel{t: t, dir: t.TempDir(), data: t.TempDir(), store: &frail{Memory: new(journal.Memory), left: -1}, turns: make(map[string]int)}
 	p.restart()
 	return p
 }
@@ -132,7 +142,7 @@ func (p *travel) start(session, tool, input string) func() int64 {
 	for range 3 {
 		s = p.state(session)
 		spec, _ := s.ToolSpec(tool)
-		first, end := p.h.follower.Begin(p.t.Context(), session, s, call, spec)
+		first, end := p.h.follower.Begin(p.t.Context(), session, s, call, spec, func(int) {})
 		if first != nil {
 			p.append(session, *first)
 			continue
@@ -404,24 +414,114 @@ func TestGoingBackFromABrokenCall(t *testing.T) {
 	}
 }
 
-// A session whose lease another process has does not go back, and says so.
-func TestOneGoesBackAtATime(t *testing.T) {
+// A session whose work has just ended goes back as soon as its driver has given the
+// lease back. One that goes back somewhere else does not, and says so at once.
+func TestGoingBackWaitsForTheLease(t *testing.T) {
 	p := newPast(t)
 	p.begin("s", "")
 	p.shell("s", func() { p.write("a.txt", "a") })
 	p.append("s", openmanus.Interrupted{ID: "i"})
-	lease, err := p.store.Lock(t.Context(), "s")
-	if err != nil {
-		t.Fatal(err)
+	held := func(after func(locks int, release func() error)) (locks int, err error) {
+		lease, err := p.store.Lock(t.Context(), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer lease.Release()
+		p.store.onLock = func() {
+			locks++
+			after(locks, lease.Release)
+		}
+		defer func() { p.store.onLock = nil }()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err = p.h.GoBack(ctx, "s", Back{Last: true, Files: true, Talk: true}, func(*BackPlan) error {
+			return errors.New("not agreed")
+		})
+		return locks, err
 	}
-	if _, err := p.h.GoBack(t.Context(), "s", Back{Last: true, Files: true, Talk: true}, nil); !errors.Is(err, openmanus.ErrDriven) {
-		t.Errorf("the error is %v", err)
+	n, err := held(func(locks int, release func() error) {
+		if locks == 2 { // the driver ends
+			release()
+		}
+	})
+	if n != 3 || err == nil || err.Error() != "not agreed" {
+		t.Errorf("the lease was asked for %d times: %v", n, err)
 	}
-	if err := lease.Release(); err != nil {
-		t.Fatal(err)
+	p.append("s", openmanus.Rewound{ID: "r", Files: true, To: 1, Before: p.state("s").Snapshot.Tree})
+	n, err = held(func(int, func() error) {})
+	if n != 1 || !errors.Is(err, openmanus.ErrDriven) || !strings.Contains(err.Error(), "goes back there") {
+		t.Errorf("while it goes back elsewhere, the lease was asked for %d times: %v", n, err)
 	}
-	p.back("s", Back{Last: true, Files: true, Talk: true})
+}
+
+// Of two programs that go back at the same moment, one does, and the other says why not.
+func TestTwoGoBackAtOnce(t *testing.T) {
+	p := newPast(t)
+	p.begin("s", "")
+	p.shell("s", func() { p.write("a.txt", "a") })
+	p.append("s", openmanus.Interrupted{ID: "i"})
+	first := p.h
+	p.restart() // beside it
+	errs := make(chan error, 2)
+	for _, h := range []*Host{first, p.h} {
+		go func() {
+			_, err := h.GoBack(t.Context(), "s", Back{Last: true, Files: true, Talk: true}, nil)
+			errs <- err
+		}()
+	}
+	one, other := <-errs, <-errs
+	if one != nil {
+		one, other = other, one
+	}
+	if one != nil || !errors.Is(other, openmanus.ErrDriven) && !errors.Is(other, ErrNothingBack) {
+		t.Errorf("the errors are %v and %v", one, other)
+	}
 	if got := p.files(); len(got) != 0 {
 		t.Errorf("there is %v", got)
+	}
+}
+
+// A person who interrupts while the workspace is read does not wait for the rest, and
+// nothing is recorded. The next call reads it.
+func TestReadingAWorkspaceIsInterrupted(t *testing.T) {
+	p := newPast(t)
+	for i := range 100 {
+		p.write(fmt.Sprintf("file%d", i), fmt.Sprint("content ", i))
+	}
+	p.begin("s", "")
+	w := p.h.follower.directory(p.dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	read := 0
+	_, why := w.take(ctx, "s", "", func(files int) {
+		read = files
+		cancel()
+	})
+	if why == "" || read != 1 {
+		t.Errorf("%d files were read after an interrupt: %q", read, why)
+	}
+	s := p.state("s")
+	p.append("s", openmanus.ModelSaid{Turn: s.Turn, Re: s.Seq, Stop: llm.ToolUse, Message: llmtest.Use("c1-1", "bash", "{}")},
+		openmanus.CallStarted{Call: "c1-1", Attempt: 1})
+	first, end := p.h.follower.Begin(ctx, "s", p.state("s"), openmanus.Call{Call: llm.Call{ID: "c1-1", Name: "bash"}}, openmanus.ToolSpec{}, nil)
+	if first != nil || end(ctx).Snapped != nil {
+		t.Errorf("after an interrupt, %+v is recorded", first)
+	}
+	if taken, why := w.take(t.Context(), "s", "", nil); why != "" || taken.Tree.Files != 100 {
+		t.Errorf("%+v, %s", taken, why)
+	}
+}
+
+// While a workspace is read for long, that is said now and then, and when it is over.
+func TestProgress(t *testing.T) {
+	var told []int
+	p := progress{tell: func(files int) { told = append(told, files) }, last: time.Now()}
+	p.end()
+	p.read(1)
+	p.last = p.last.Add(-tellEvery)
+	p.read(2)
+	p.read(3)
+	p.end()
+	if !slices.Equal(told, []int{2, 0}) {
+		t.Errorf("%v was told", told)
 	}
 }

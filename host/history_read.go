@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
@@ -46,16 +47,30 @@ func (h *Host) treeAt(ctx context.Context, session string, seq int64) (snapshot.
 		}
 		p.tree = t.before
 	}
+	if of := p.state.Config.CopyOf; p.tree == "" && of != "" { // a fork that has changed nothing yet
+		t := treeSearch{at: p.state.Updated, workspace: of}
+		if err := h.searchTrees(ctx, session, &t); err != nil {
+			return snapshot.Tree{}, err
+		}
+		p.tree = t.before
+	}
 	if p.tree == "" {
 		return snapshot.Tree{}, fmt.Errorf("session %s: %w: no call that may change files was followed", session, ErrNoPast)
 	}
 	return snapshot.ParseTree(p.tree)
 }
 
+// The limits of what [Host.PastFiles] returns: names, and directories in one another.
+const (
+	maxPast      = 500_000
+	maxPastDepth = 256
+)
+
 // PastFiles returns the files below a directory of the workspace of a session as they
 // were after an event, in order: "." is the workspace, and the event 0 the last one. Of
-// a file it returns that alone. If all is set, directories are descended into. The
-// error is [fs.ErrNotExist] if there was no such file, and [ErrNoPast].
+// a file it returns that alone. If all is set, directories are descended into, but for
+// those of git that name does not mean. The error is [fs.ErrNotExist] if there was no
+// such file, and [ErrNoPast].
 func (h *Host) PastFiles(ctx context.Context, session string, seq int64, name string, all bool) ([]PastFile, error) {
 	tree, err := h.treeAt(ctx, session, seq)
 	if err != nil {
@@ -80,8 +95,12 @@ func (h *Host) PastFiles(ctx context.Context, session string, seq int64, name st
 			if name != "." {
 				full = name + "/" + e.Name
 			}
+			// Snapshots have less. In a tree from elsewhere a directory can contain itself.
+			if len(files) == maxPast || strings.Count(full, "/") > maxPastDepth {
+				return fmt.Errorf("there are more than %d files, or %d directories in one another", maxPast, maxPastDepth)
+			}
 			files = append(files, pastFile(full, e))
-			if all && e.Kind == snapshot.Dir {
+			if all && e.Kind == snapshot.Dir && e.Name != ".git" {
 				if err := list(full, e); err != nil {
 					return err
 				}
@@ -144,7 +163,10 @@ func (h *Host) DiffFiles(ctx context.Context, session string, from, to int64) ([
 	if to == 0 {
 		to = x.s.Seq
 	}
-	if from < 0 || to > x.s.Seq || from > to {
+	if from > to && to > 0 && from <= x.s.Seq {
+		return nil, mistake(fmt.Errorf("event %d comes after event %d: the first of the two must come before the other", from, to))
+	}
+	if from < 0 || to < 0 || to > x.s.Seq || from > to {
 		return nil, mistake(fmt.Errorf("session %s has the events 1 to %d", session, x.s.Seq))
 	}
 	branches, err := x.branches(ctx, from, to)

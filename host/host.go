@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,12 +16,13 @@ import (
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/doctor"
+	"github.com/openmanus-go/openmanus/internal/hooks"
 	"github.com/openmanus-go/openmanus/internal/install"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/mcp"
 	"github.com/openmanus-go/openmanus/run"
 	"github.com/openmanus-go/openmanus/snapshot"
+	"github.com/openmanus-go/openmanus/workspace"
 )
 
 // A Store keeps the sessions of a host. The store package has one. A store
@@ -54,6 +54,10 @@ type Options struct {
 	// be asked to install what a call needs and does not find: Chromium, Matplotlib.
 	// Otherwise such a call fails, and its error says what to install.
 	AskToInstall bool
+
+	// Buffers, if not nil, are texts that an editor has open: the agents' tools that view
+	// and edit files use them, see [workspace.WithBuffers].
+	Buffers workspace.Buffers
 
 	// Kinds are agents beside those that are built in. They come first, and
 	// so may take the name of one.
@@ -89,10 +93,9 @@ type Host struct {
 	limiters      sync.Map   // [2]string, an endpoint and a key → *llm.Limiter
 	wrongEndpoint atomic.Bool
 
-	mcpOnce   sync.Once
-	mcpClient *mcp.Client // set when mcpOnce is done, as mcpErr is
-	mcpErr    error
-	mcpClose  []io.Closer
+	servers serverClients // of MCP
+	hooks   hookBook
+	watcher *hooks.Watcher
 
 	teamMu sync.Mutex
 	teams  map[string]*Team // by workspace
@@ -126,6 +129,9 @@ func New(o Options) (*Host, error) {
 		Ended: h.mergeChild,
 		Name:  fmt.Sprintf("%s/%d", name, os.Getpid()),
 	}}
+	h.Local.Hooks = hooks.NewSet(h.hookList, h.hookPrograms())
+	h.watcher = hooks.NewWatcher(o.Store, h.hookList, h.hookPrograms(), func(text string) { h.warnOnce("hooks: " + text) })
+	h.Local.OnEvent = h.watcher.Stored
 	if o.Config.DataDir != "" {
 		h.Local.Spool = spool{filepath.Join(o.Config.DataDir, "spool")}
 	}
@@ -139,12 +145,17 @@ func New(o Options) (*Host, error) {
 func (e Env) Secrets(cfg *config.Config, servers []config.MCPServer) *journal.Secrets {
 	values := cfg.Secrets()
 	e.serverSecrets(servers, values)
+	e.remoteSecrets(cfg, values)
 	return journal.NewSecrets(values)
 }
 
-// Close ends what the agents keep running: shells, browsers, MCP servers. No
+// Close ends what the agents keep running: shells, browsers, MCP servers. It gives hooks
+// that watch a few seconds for what they have not heard of. No
 // session may be driven any more.
 func (h *Host) Close() error {
+	if h.watcher != nil {
+		h.closeWatcher()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var errs []error
@@ -154,10 +165,7 @@ func (h *Host) Close() error {
 	clear(h.agents)
 	errs = append(errs, h.follower.close())
 	h.PruneNowAndThen(context.Background())
-	for _, c := range h.mcpClose {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, h.servers.close())...)
 }
 
 // WrongEndpoint reports whether the endpoint of a model turned out to be
@@ -185,8 +193,10 @@ func (h *Host) Team(dir string) *Team {
 }
 
 // AllKinds returns the agents of the program: its own, then those that are
-// built in.
-func (h *Host) AllKinds() []agents.Kind { return slices.Concat(h.Kinds, agents.Kinds()) }
+// built in, then those elsewhere that the configuration names.
+func (h *Host) AllKinds() []agents.Kind {
+	return slices.Concat(h.Kinds, agents.Kinds(), h.RemoteKinds(h.Config))
+}
 
 // Choose returns the model that is configured for new sessions: its name, as
 // sessions record it, and what is known of it. If the configuration names none

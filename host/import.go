@@ -114,7 +114,7 @@ func (h *Host) ownSpec(ctx context.Context, was openmanus.Spec) (openmanus.Spec,
 	} else {
 		spec = h.specWith(was.Model, m)
 	}
-	spec.Approve, spec.SandboxKind = stricter(run.Approve, openmanus.ApproveAsk), h.Config.Sandbox.Kind
+	spec.Approve, spec.SandboxKind = openmanus.Stricter(run.Approve, openmanus.ApproveAsk), h.Config.Sandbox.Kind
 	if _, known := h.Team(spec.Workspace).Find(was.Agent); known {
 		spec.Agent = was.Agent
 	}

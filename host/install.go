@@ -28,7 +28,7 @@ type needs struct {
 // of the given kind. A session that only reads installs nothing, and nothing is
 // installed into containers, which are made anew from their image.
 func (h *Host) needsOf(spec openmanus.Spec, kind string) (n needs) {
-	if spec.Approve == openmanus.ApproveReadOnly {
+	if openmanus.Mode(spec.Approve).LooksOnly() {
 		return n
 	}
 	chromium := func(ctx context.Context, call openmanus.Call) error {

@@ -32,7 +32,7 @@ const (
 const guideFile = "AGENTS.md"
 
 // Instructions are the files of a workspace that tell sessions what to do: its
-// AGENTS.md, its agents and its skills. Anyone may have put them there, the agent
+// AGENTS.md, its agents, its skills and its commands. Anyone may have put them there, the agent
 // itself included. So the program remembers what they said when the user last
 // saw them, in the data directory. A file that has changed since is left out of
 // sessions until the user has seen the change and said yes.
@@ -121,7 +121,7 @@ func instructionNames(files fs.FS) []string {
 
 // instructionPatterns are the patterns of the names of files that instruct sessions.
 func instructionPatterns() []string {
-	patterns := []string{guideFile, "agents/*.md", "agents/*.toml"}
+	patterns := []string{guideFile, "agents/*.md", "agents/*.toml", commandFolder + "*.md"}
 	for _, folder := range workspaceSkills {
 		patterns = append(patterns, folder+"/*/SKILL.md")
 	}

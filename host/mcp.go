@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -64,7 +65,7 @@ func Granted(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "mcp
 // configured the URL. What servers say about themselves goes to Warn.
 func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Options {
 	o := mcp.Options{
-		Runner: runner, Approvals: Approvals(cfg), DeferAbove: cfg.MCP.DeferAbove, Version: e.Version,
+		Runner: runner, Root: cfg.Run.Workspace, Approvals: Approvals(cfg), DeferAbove: cfg.MCP.DeferAbove, Version: e.Version,
 		SignIn: &mcp.SignIn{Dir: Granted(cfg), Show: e.ShowLink},
 		Say:    func(line string) { e.warnf("mcp: %s", line) },
 	}
@@ -76,39 +77,43 @@ func (e Env) ClientOptions(cfg *config.Config, runner workspace.Runner) mcp.Opti
 	return o
 }
 
-// connectedClient returns the client that all agents of the host share. It is
-// made and connected when the first agent is made. If that fails, it fails for
-// every agent: the user has to mend the configuration.
-func (h *Host) connectedClient(ctx context.Context) (*mcp.Client, error) {
-	h.mcpOnce.Do(func() { h.mcpClient, h.mcpErr = h.connect(ctx) })
-	return h.mcpClient, h.mcpErr
-}
-
-// ServerWorkspace opens what MCP servers that are programs run in: a sandbox, if
-// the configuration says so. The caller closes it.
+// ServerWorkspace opens what MCP servers that are programs run in: the workspace of
+// the configuration, in a sandbox if it says so. The caller closes it.
 func (e Env) ServerWorkspace(ctx context.Context, cfg *config.Config) (*workspace.Dir, error) {
 	kind := string(sandbox.None)
 	if cfg.MCP.Sandbox {
 		kind = cfg.Sandbox.Kind
 	}
-	return e.openWorkspace(ctx, cfg, e.Dir, kind, false)
+	return e.openWorkspace(ctx, cfg, openmanus.Spec{Workspace: cfg.Run.Workspace, SandboxKind: kind})
 }
 
-// connect starts the servers that may be used. One that cannot be, or that needs
-// a variable that is not set, is left out with a warning.
-func (h *Host) connect(ctx context.Context) (*mcp.Client, error) {
+// connect starts the servers that may be used.
+func (h *Host) connect(ctx context.Context) (*mcp.Client, io.Closer, error) {
+	servers, err := h.usable(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	ws, err := h.ServerWorkspace(ctx, h.Config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := h.ClientOptions(h.Config, ws)
-	for _, s := range h.Servers {
+	o.Servers = servers
+	c := mcp.NewClient(o)
+	c.Start(ctx)
+	return c, closeAll{c, ws}, nil
+}
+
+// usable returns the servers that may be started. One that may not be, or that needs a
+// variable that is not set, is left out with a warning.
+func (h *Host) usable(ctx context.Context) ([]mcp.ServerConfig, error) {
+	var list []mcp.ServerConfig
+	for _, s := range h.CurrentServers() {
 		if s.Disabled {
 			continue
 		}
 		use, recorded, err := h.mayStart(ctx, s)
 		if err != nil {
-			ws.Close()
 			return nil, err
 		}
 		if !use {
@@ -116,18 +121,15 @@ func (h *Host) connect(ctx context.Context) (*mcp.Client, error) {
 		}
 		c, err := h.Expand(s)
 		if err != nil {
-			o.Say(err.Error() + "; its tools are left out")
+			h.warnf("mcp: %v; its tools are left out", err)
 			continue
 		}
 		if !recorded {
 			c.ID = "" // approved for this run alone
 		}
-		o.Servers = append(o.Servers, c)
+		list = append(list, c)
 	}
-	c := mcp.NewClient(o)
-	h.mcpClose = append(h.mcpClose, c, ws)
-	c.Start(ctx)
-	return c, nil
+	return list, nil
 }
 
 // mayStart reports whether a server may be used, and whether that is on record.
@@ -230,25 +232,4 @@ func (h *Host) addServerTools(agent *openmanus.Agent, rare []agents.Rare) error 
 	agent.Tools = append(agent.Tools, ts...)
 	agent.Gate = c.Gate(agent.Gate)
 	return nil
-}
-
-// TryServer connects to one MCP server, whether it is approved or not, and returns its state. The
-// error says why it cannot be used.
-func (h *Host) TryServer(ctx context.Context, s config.MCPServer) (mcp.Status, error) {
-	ws, err := h.ServerWorkspace(ctx, h.Config)
-	if err != nil {
-		return mcp.Status{}, err
-	}
-	defer ws.Close()
-	full, err := h.Expand(s)
-	if err != nil {
-		return mcp.Status{}, err
-	}
-	o := h.ClientOptions(h.Config, ws)
-	o.Servers, o.Say = []mcp.ServerConfig{full}, nil
-	c := mcp.NewClient(o)
-	defer c.Close()
-	c.Start(ctx)
-	st := c.Status()[0]
-	return st, st.Err
 }

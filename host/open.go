@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -43,7 +44,14 @@ func (h *Host) Open(ctx context.Context, id string, o Opening) (*openmanus.Agent
 	}
 	opened := openmanus.Opened{Flow: agent.Spec.Name(), Owner: o.Owner, Version: openmanus.FormatVersion}
 	if len(o.Then) == 0 {
-		return agent, openmanus.OpenWith(ctx, h.Store, id, opened, agent.Configured(0), o.Said)
+		err := openmanus.OpenWith(ctx, h.Store, id, opened, agent.Configured(0), o.Said)
+		if err == nil && o.Said == nil && agent.Spec.Approve == openmanus.ApprovePlan {
+			_, err = h.Store.Append(ctx, id, openmanus.ModeSet{ID: "open", Mode: openmanus.ApprovePlan, Note: planNote})
+			if errors.Is(err, openmanus.ErrExists) {
+				err = nil
+			}
+		}
+		return agent, err
 	}
 	bodies := append([]openmanus.Body{opened, agent.Configured(0), *o.Said}, o.Then...)
 	if _, err := h.Store.Append(ctx, id, bodies...); err != nil {
@@ -78,9 +86,13 @@ func (h *Host) Environment(dir string) llm.Parts {
 func (h *Host) noteOf(spec openmanus.Spec, kind string) (llm.Parts, []openmanus.Source) {
 	dir := spec.Workspace
 	var b strings.Builder
-	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, oneLine(dir))
+	fmt.Fprintf(&b, "<environment>\ndate: %s\nsystem: %s/%s\nworkspace: %s\n%s", time.Now().Format("Monday 2006-01-02 15:04 MST"), runtime.GOOS, runtime.GOARCH, oneLine(dir),
+		noteOfWorktree(spec.Worktree))
 	for _, line := range h.commandsReach(spec, kind) {
 		b.WriteString(line + "\n")
+	}
+	if spec.Approve == openmanus.ApprovePlan {
+		b.WriteString(planGuide + "\n")
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -121,7 +133,7 @@ func (h *Host) commandsReach(spec openmanus.Spec, kind string) []string {
 	if g.DeniesPaths() {
 		o.Deny = g.DeniesPath
 	}
-	if spec.SandboxReadOnly {
+	if commandsLook(spec) {
 		shut(&o)
 	}
 	lines := sandbox.Describe(o)

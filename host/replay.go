@@ -94,11 +94,10 @@ func (h *Host) today(ctx context.Context, s *openmanus.State) (*openmanus.Agent,
 	if !ok {
 		return nil, tm.NoAgent(spec.Agent)
 	}
-	dir := spec.Workspace
-	if _, err := os.Stat(dir); err != nil {
-		dir = h.Dir // no file of it is read
+	if _, err := os.Stat(spec.Workspace); err != nil {
+		spec.Workspace = h.Dir // no file of it is read
 	}
-	ws, err := h.openWorkspace(ctx, h.Config, dir, spec.SandboxKind, spec.SandboxReadOnly)
+	ws, err := h.openWorkspace(ctx, h.Config, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +122,9 @@ func (h *Host) today(ctx context.Context, s *openmanus.State) (*openmanus.Agent,
 		return nil, mistake(err)
 	}
 	agent.Settings = m.Settings
+	if err := addClient(agent, spec.Client); err != nil {
+		return nil, err
+	}
 	deferTools(agent, kind.Rare)
 	finders := mcp.NewClient(mcp.Options{}).Tools(mcp.Deferred{})
 	for _, spec := range s.Config.Tools { // they describe what the servers of that time had

@@ -100,7 +100,7 @@ func (h *Host) GoBack(ctx context.Context, session string, b Back, agreed func(*
 	if err != nil {
 		return nil, err
 	}
-	release, err := h.lease(ctx, session, before.s)
+	release, err := h.lease(ctx, session, true)
 	if err != nil {
 		return nil, err
 	}
@@ -160,45 +160,6 @@ func (h *Host) goBack(ctx context.Context, session string, times int, b Back, ag
 	p.Kept = append(p.Kept, snapped.Kept...)
 	_, err = h.Store.Append(context.WithoutCancel(ctx), session, *snapped)
 	return p, err
-}
-
-// leaseWait is how long a session that is being interrupted may take to end.
-const leaseWait = 15 * time.Second
-
-// lease takes the lease of a session in state s. If it is running somewhere, it is
-// interrupted.
-func (h *Host) lease(ctx context.Context, session string, s *openmanus.State) (release func() error, err error) {
-	locker, ok := h.Store.(openmanus.Locker)
-	if !ok {
-		return func() error { return nil }, nil
-	}
-	lease, err := locker.Lock(ctx, session)
-	if !errors.Is(err, openmanus.ErrDriven) {
-		if err != nil {
-			return nil, err
-		}
-		return lease.Release, nil
-	}
-	if st := s.Status(); st != openmanus.Running && st != openmanus.Waiting {
-		return nil, fmt.Errorf("session %s: %w, or goes back there", session, openmanus.ErrDriven)
-	}
-	if _, err := h.Store.Append(ctx, session, openmanus.Interrupted{ID: ids.New()}); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, leaseWait)
-	defer cancel()
-	for errors.Is(err, openmanus.ErrDriven) {
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("session %s: %w: try again when it has ended", session, openmanus.ErrDriven)
-		case <-time.After(20 * time.Millisecond):
-			lease, err = locker.Lock(ctx, session)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return lease.Release, nil
 }
 
 // finishBack puts back what a process that was killed did not.
@@ -395,7 +356,7 @@ func (x *back) look(ctx context.Context, to int64) (*openmanus.Snapped, error) {
 	}
 	if e == nil {
 		w := x.h.follower.directory(x.s.Config.Workspace)
-		taken, why := w.take(ctx, x.session, x.s.Snapshot.Tree)
+		taken, why := w.take(ctx, x.session, x.s.Snapshot.Tree, nil)
 		if why != "" {
 			return nil, fmt.Errorf("the workspace %s cannot be looked at: %s", x.s.Config.Workspace, why)
 		}
@@ -745,7 +706,7 @@ func (h *Host) restore(
 			r.Kept = append(r.Kept, openmanus.Left{Name: o.Name, Why: o.Why})
 		}
 	}
-	after, why := w.take(ctx, session, e.Before)
+	after, why := w.take(ctx, session, e.Before, nil)
 	switch {
 	case why != "":
 		r.Error = why

@@ -25,7 +25,7 @@ func (e Env) Workspace(ctx context.Context, cfg *config.Config, dir, kind string
 	if err := e.checkOwnUser(cfg, dir); err != nil {
 		return nil, err
 	}
-	return e.openWorkspace(ctx, cfg, dir, kind, false)
+	return e.openWorkspace(ctx, cfg, openmanus.Spec{Workspace: dir, SandboxKind: kind})
 }
 
 // workspaceOf is Workspace for the sessions of a spec.
@@ -33,22 +33,27 @@ func (e Env) workspaceOf(ctx context.Context, cfg *config.Config, spec openmanus
 	if err := e.checkOwnUser(cfg, spec.Workspace); err != nil {
 		return nil, err
 	}
-	return e.openWorkspace(ctx, cfg, spec.Workspace, spec.SandboxKind, spec.SandboxReadOnly)
+	return e.openWorkspace(ctx, cfg, spec)
 }
 
-// openWorkspace is Workspace for a directory that need not be one to work in. With
-// readOnly, its commands can change nothing.
-func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, dir, kind string, readOnly bool) (*workspace.Dir, error) {
-	o, err := e.Sandbox(cfg, dir, kind)
+// openWorkspace is Workspace for the sessions of a spec, in a directory that need not be
+// one to work in.
+func (e Env) openWorkspace(ctx context.Context, cfg *config.Config, spec openmanus.Spec) (*workspace.Dir, error) {
+	dir := spec.Workspace
+	o, err := e.Sandbox(cfg, dir, spec.SandboxKind)
 	if err != nil {
 		return nil, mistake(err)
 	}
-	if readOnly {
+	o.Read = append(o.Read, borrowed(spec)...)
+	if commandsLook(spec) {
 		shut(&o)
 	}
 	real, err := filepath.Abs(dir)
 	if err == nil {
 		real, err = filepath.EvalSymlinks(real)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("the workspace %s is not there: make it, or name another with --workspace", dir)
 	}
 	if err != nil {
 		return nil, mistake(err)

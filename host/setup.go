@@ -76,5 +76,30 @@ func (h *Host) SetUp(ctx context.Context, src config.Sources, file string, p *pr
 		return errors.New("it was saved, and is not used: " + next.Origin("run.model").String() + " names another model")
 	}
 	h.Config.Adopt(next)
+	h.renewModels()
 	return nil
+}
+
+// renewModels gives the agents that there are their models as they are configured now,
+// such as with another key. Sessions that are driven take them when they go on. An
+// agent whose model is no longer configured keeps the one that it has.
+func (h *Host) renewModels() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.flows)
+	for place := range h.chosen {
+		if next, err := h.Config.ModelAt(place[0], place[1]); err == nil && next.Key != "" {
+			h.chosen[place] = next
+		}
+	}
+	for key, m := range h.agents {
+		next := *m.agent
+		next.Fallbacks = nil
+		if err := h.configure(&next, next.Spec); err != nil {
+			continue
+		}
+		next.Gate = m.agent.Gate // the same workspace and sandbox
+		m.agent = &next
+		h.agents[key] = m
+	}
 }

@@ -83,6 +83,9 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 			return spec, mistake(fmt.Errorf("the schema of the answer: %w", err))
 		}
 	}
+	if err := checkMode(spec); err != nil {
+		return spec, err
+	}
 	if spec.Flow != nil {
 		return h.completeFlow(spec)
 	}
@@ -107,13 +110,15 @@ func (h *Host) Complete(spec openmanus.Spec) (openmanus.Spec, error) {
 // that the session id, in state parent, opens for t: what the parent is made from,
 // with
 //
-//   - the agent of t, and no flow, answer schema or limits of the parent's, whose
-//     share the runtime gives;
+//   - the agent of t, and no flow, answer schema, client or limits of the parent's,
+//     whose share the runtime gives;
 //   - the model that t names, or the profile with the agent's name, if there is
 //     one;
 //   - what the agent's own file says;
 //   - read-only approval, a sandbox whose commands change nothing, and no
-//     delegates, if the agent only checks the work of others;
+//     delegates, if the agent only checks the work of others; the first two, too, if
+//     the parent is in plan mode: it looks, and the parent writes the plan;
+//   - never a mode that allows more than the parent's;
 //   - a copy of the workspace, if t is an attempt, or if the session may change
 //     files while others do and the spec says Copies; it is made if it is not there.
 func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State, t openmanus.Task) (openmanus.Spec, error) {
@@ -121,7 +126,7 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 	if err := h.stepModel(&spec); err != nil {
 		return spec, err
 	}
-	spec.Agent, spec.Flow, spec.Answer, spec.Limits = FlowName(t.Flow), nil, nil, openmanus.Limits{}
+	spec.Agent, spec.Flow, spec.Answer, spec.Client, spec.Limits = FlowName(t.Flow), nil, nil, nil, openmanus.Limits{}
 	for _, own := range []string{h.ownModel(spec.Agent), t.Model} {
 		if own != "" && own != spec.Model {
 			spec.Model, spec.Endpoint = own, ""
@@ -142,6 +147,9 @@ func (h *Host) childSpec(ctx context.Context, id string, parent *openmanus.State
 			return spec, err
 		}
 		spec.Limits = kind.File.Limits
+	}
+	if spec.Approve = openmanus.Stricter(spec.Approve, parent.Config.Approve); parent.Config.Approve == openmanus.ApprovePlan {
+		spec.Approve, spec.SandboxReadOnly = openmanus.ApproveReadOnly, true
 	}
 	if t.Copy == nil {
 		return h.placeBeside(ctx, id, parent, t, spec)
@@ -167,9 +175,9 @@ func (h *Host) applyFile(spec openmanus.Spec, f *agents.File) (openmanus.Spec, e
 	if len(f.Agents) > 0 && len(spec.Delegates) == 0 {
 		spec.Delegates = slices.Clone(f.Agents)
 	}
-	if f.Approve != "" {
+	if f.Approve != "" && spec.Approve != openmanus.ApprovePlan { // plan mode denies as much as any
 		if f.From == "workspace" || h.Config.Set("run.approve") {
-			spec.Approve = stricter(spec.Approve, f.Approve)
+			spec.Approve = openmanus.Stricter(spec.Approve, f.Approve)
 		} else {
 			spec.Approve = f.Approve
 		}
@@ -191,23 +199,11 @@ func (h *Host) applyFile(spec openmanus.Spec, f *agents.File) (openmanus.Spec, e
 	return spec, nil
 }
 
-// strictness is the order of the approval modes, the strictest first.
-var strictness = []string{openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll}
-
-// stricter returns the one of two modes that allows less.
-func stricter(a, b string) string {
-	i, j := slices.Index(strictness, a), slices.Index(strictness, b)
-	if i < 0 || j >= 0 && j < i {
-		return b
-	}
-	return a
-}
-
 // Reconfigure returns the configuration with which a session in state s goes on
 // as spec says, for the caller to append. spec has all limits, such as those in
 // force. System prompt and tools stay what they were, so that every request still
-// begins with what the model has read; a session that was imported without gets
-// them now. ok is false if nothing changes. The error is that of [Host.Flow]: if there
+// begins with what the model has read; a session that was imported without, or whose
+// client asks for something else, gets them now. ok is false if nothing changes. The error is that of [Host.Flow]: if there
 // is one, the session cannot go on, and nothing should be appended to it.
 func (h *Host) Reconfigure(s *openmanus.State, spec openmanus.Spec) (c openmanus.Configured, ok bool, err error) {
 	was := SpecOf(s)
@@ -217,7 +213,9 @@ func (h *Host) Reconfigure(s *openmanus.State, spec openmanus.Spec) (c openmanus
 		return c, false, err
 	}
 	next := f.Agent().Configured(s.Config.N + 1)
-	if imported(s) {
+	asks := spec
+	asks.Client, asks.Answer = was.Client, was.Answer
+	if imported(s) || !Equal(asks, spec) {
 		return next, true, nil
 	}
 	c = s.Config // what the model has read of the session stays the beginning of every request

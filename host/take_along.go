@@ -2,8 +2,6 @@ package host
 
 import (
 	"path"
-	"slices"
-	"strings"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/internal/protected"
@@ -21,7 +19,7 @@ func (e Env) StaysAtHome(cfg *config.Config, dir string) func(name string) strin
 			return "OpenManus keeps its own configuration or data there"
 		case r.Protected:
 			return "it stays on its machine: " + r.Reason
-		case holdsSecrets(path.Base(name)):
+		case protected.HoldsSecrets(path.Base(name)):
 			return "files of this name usually hold secrets"
 		}
 		return ""
@@ -31,21 +29,4 @@ func (e Env) StaysAtHome(cfg *config.Config, dir string) func(name string) strin
 // StaysAtHome is [Env.StaysAtHome] with the host's configuration.
 func (h *Host) StaysAtHome(dir string) func(name string) string {
 	return h.Env.StaysAtHome(h.Config, dir)
-}
-
-// holdsSecrets reports whether a file of this name usually holds a secret.
-func holdsSecrets(base string) bool {
-	base = strings.ToLower(base)
-	if rest, ok := strings.CutPrefix(base, ".env"); ok && (rest == "" || rest[0] == '.') {
-		return !slices.Contains([]string{".example", ".sample", ".template", ".dist"}, path.Ext(rest))
-	}
-	for _, pattern := range []string{
-		"*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
-		".htpasswd", ".pgpass", ".my.cnf", "credentials.json", "service-account*.json", "*.ovpn",
-	} {
-		if ok, _ := path.Match(pattern, base); ok { // the patterns are valid
-			return true
-		}
-	}
-	return false
 }

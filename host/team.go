@@ -116,6 +116,9 @@ func (tm *Team) Names() []string {
 // that could not be read: the name may be in one of them.
 func (tm *Team) Choose(name string) (agents.Kind, error) {
 	if k, ok := tm.Find(name); ok && !k.Hidden {
+		if k.Refused != nil {
+			return k, mistake(k.Refused)
+		}
 		return k, nil
 	}
 	return agents.Kind{}, tm.NoAgent(name)

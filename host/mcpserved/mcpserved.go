@@ -30,7 +30,8 @@ import (
 // workspaces are resources.
 type Server struct {
 	*mcp.Server
-	tools io.Closer
+	exhibit *exhibit
+	tools   io.Closer
 }
 
 // New returns a server for the configured agent. Its tools need no model;
@@ -46,20 +47,25 @@ func New(h *host.Host) (*Server, error) {
 	s := mcp.NewServer(mcp.ServerOptions{
 		Name: "openmanus", Version: h.Version, Tools: append(agent.Tools, task), Gate: agent.Gate, Blobs: journal.SessionBlobs(h.Store, h.Store, ""), Secrets: h.Secrets,
 		Instructions: "Tools that work in " + run.Workspace + ". run_task has an agent do a whole task there.",
+		Options:      &sdk.ServerOptions{CompletionHandler: x.complete, SubscribeHandler: x.subscribe, UnsubscribeHandler: x.unsubscribe},
 	})
 	x.add(s.MCP())
-	return &Server{s, closer}, nil
+	x.updates.tell = s.MCP().ResourceUpdated
+	return &Server{s, x, closer}, nil
 }
 
 // Close ends the connections of clients and what the tools keep running.
 func (s *Server) Close() error {
 	s.Server.Close()
+	s.exhibit.updates.close()
 	return s.tools.Close()
 }
 
 // An exhibit shows clients the sessions, and opens the sessions of their tasks.
 type exhibit struct {
 	*host.Host
+	updates updates
+
 	mu     sync.Mutex
 	before map[string]host.Scan // what the files of a session's workspace were when it was opened
 }

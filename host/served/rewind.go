@@ -20,7 +20,10 @@ func (h Host) Rewind(ctx context.Context, session string, r server.Rewind) (*ser
 	} else {
 		p, err = h.GoBack(ctx, session, b, nil)
 	}
-	if wrong := (*host.Error)(nil); errors.As(err, &wrong) || errors.Is(err, host.ErrNothingBack) {
+	if errors.Is(err, host.ErrNothingBack) {
+		return nil, &server.FieldError{Field: "to", Err: server.Absent(err.Error())}
+	}
+	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
 		return nil, &server.FieldError{Field: "to", Err: err}
 	}
 	if err != nil {
@@ -78,7 +81,10 @@ func (h Host) Diff(ctx context.Context, session string, from, to int64) ([]serve
 
 // pastError makes what is not known of a workspace a fault of the request.
 func pastError(err error) error {
-	if wrong := (*host.Error)(nil); errors.As(err, &wrong) || errors.Is(err, host.ErrNoPast) {
+	if errors.Is(err, host.ErrNoPast) {
+		return &server.FieldError{Field: "query.at", Err: server.Absent(err.Error())}
+	}
+	if wrong := (*host.Error)(nil); errors.As(err, &wrong) {
 		return &server.FieldError{Field: "query.at", Err: err}
 	}
 	return err

@@ -5,19 +5,23 @@ package served
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/server"
 )
 
 // A Host serves the sessions of a [host.Host]. It implements [server.Host], [server.Viewer], [server.Administrator],
-// [server.Holder], [server.Rememberer], [server.Planner], [server.Forker] and
+// [server.Holder], [server.Rememberer], [server.Reconfigurer], [server.Planner], [server.Forker] and
 // [server.Cleaner]. It is safe for concurrent use, and the caller closes the
 // [host.Host] after the server.
 type Host struct {
@@ -77,7 +81,14 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 		}
 		spec = host.WithEvaluation(spec, e)
 	}
-	if spec, err = h.Complete(spec); err != nil {
+	spec.Client, spec.Answer = n.Client, n.Answer
+	if spec, err = h.Complete(spec); err == nil && n.Client != nil {
+		_, err = h.Flow(spec)
+	}
+	if errors.Is(err, host.ErrClientTool) {
+		field = "tools"
+	}
+	if err != nil {
 		return spec, &server.FieldError{Field: field, Err: err}
 	}
 	spec.Limits = n.Limits.Or(spec.Limits)
@@ -153,6 +164,111 @@ func (h Host) Remember(session string, s *openmanus.State, c *openmanus.CallStat
 	}
 }
 
+// ApprovePlan implements [server.PlanApprover].
+func (h Host) ApprovePlan(id string, s *openmanus.State, mode, text, by string) ([]openmanus.Body, error) {
+	return host.ApprovePlan(id, s, mode, text, by)
+}
+
+// Reconfigure implements [server.Reconfigurer].
+func (h Host) Reconfigure(ctx context.Context, session string, c server.Change) error {
+	s, err := openmanus.Load(ctx, h.Store, session)
+	if err != nil {
+		return err
+	}
+	var bodies []openmanus.Body
+	if c.Model != "" {
+		next, changed, err := h.withModel(s, c.Model)
+		if err != nil {
+			return &server.FieldError{Field: "model", Err: err}
+		}
+		if changed {
+			bodies = append(bodies, next)
+		}
+	}
+	if c.Client != nil {
+		next, changed, err := h.withClient(s, c)
+		if err != nil {
+			return &server.FieldError{Field: "tools", Err: err}
+		}
+		if changed {
+			bodies = append(bodies, next)
+		}
+	}
+	if c.Approve != "" {
+		set, err := host.ModeSet(s, c.Approve, c.By)
+		if err != nil {
+			return &server.FieldError{Field: "approve", Err: err}
+		}
+		if set != nil {
+			bodies = append(bodies, set)
+		}
+	}
+	if len(bodies) > 0 {
+		_, err = h.Store.Append(ctx, session, bodies...)
+	}
+	return err
+}
+
+// withModel returns the configuration with which a session in state s goes on with
+// another model, and whether it is another one.
+func (h Host) withModel(s *openmanus.State, model string) (next openmanus.Configured, changed bool, err error) {
+	if err := h.mayChoose(model); err != nil {
+		return next, false, err
+	}
+	chosen, err := h.SpecWith(model)
+	if err != nil {
+		return next, false, err
+	}
+	spec := host.SpecOf(s)
+	spec.Limits, spec.Model, spec.Endpoint = s.Limits, chosen.Model, chosen.Endpoint
+	return h.Host.Reconfigure(s, spec)
+}
+
+// withClient is withModel for what the client of a session asks for.
+func (h Host) withClient(s *openmanus.State, c server.Change) (next openmanus.Configured, changed bool, err error) {
+	spec := host.SpecOf(s)
+	spec.Limits, spec.Client, spec.Answer = s.Limits, c.Client, c.Answer
+	if encoded, err := json.Marshal(c.Client); err == nil && string(encoded) == "{}" {
+		spec.Client = nil
+	}
+	if spec, err = h.Complete(spec); err != nil {
+		return next, false, err
+	}
+	return h.Host.Reconfigure(s, spec)
+}
+
+// Fetch implements [server.Fetcher].
+func (h Host) Fetch(ctx context.Context, url string) (mime string, data []byte, err error) {
+	dialer, err := egress.New(egress.Policy{Mode: egress.Allow, Hosts: h.Config.Web.Hosts, Section: "[web]"})
+	if err != nil {
+		return "", nil, err
+	}
+	client := dialer.Client()
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", nil, err
+	}
+	defer resp.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(resp.Body, maxFetched+1))
+	switch {
+	case err != nil:
+		return "", nil, err
+	case resp.StatusCode != http.StatusOK:
+		return "", nil, fmt.Errorf("the answer was %s", resp.Status)
+	case len(data) > maxFetched:
+		return "", nil, fmt.Errorf("it has more than %d bytes", maxFetched)
+	}
+	return resp.Header.Get("Content-Type"), data, nil
+}
+
+// maxFetched is the most bytes of what a client refers to by an address.
+const maxFetched = 20 << 20
+
 // Plan implements [server.Planner]. The plan is that of a flow that plans or
 // evaluates; the plan that an agent makes with its own tool is in the events.
 func (h Host) Plan(s *openmanus.State) *server.Plan {
@@ -177,12 +293,15 @@ func (h Host) Plan(s *openmanus.State) *server.Plan {
 // out. That no model is configured is no error: the list is empty then.
 func (h Host) Catalogue(ctx context.Context) (c server.Catalogue, err error) {
 	seen := make(map[string]bool)
-	for _, k := range h.AllKinds() {
+	for _, k := range h.OwnTeam().Kinds {
 		if k.Hidden {
 			continue
 		}
 		in := server.AgentInfo{Name: k.Name, Description: k.Description, Default: k.Name == h.Config.Run.Agent}
 		a, err := h.Shown(h.Config, k)
+		if err != nil && k.File != nil {
+			continue // the settings say what is wrong with the user's file
+		}
 		if err != nil {
 			return c, err
 		}

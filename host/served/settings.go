@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/llm"
@@ -30,15 +31,9 @@ func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 	for _, m := range models {
 		s.Models = append(s.Models, modelSetting(m))
 	}
-	approved := host.Approvals(h.Config)
-	for _, c := range h.Servers {
-		shown := host.ServerConfig(c)
-		ok, err := approved.Approved(shown.ID)
-		if err != nil {
-			return s, err
-		}
-		s.Servers = append(s.Servers, server.ServerSetting{Name: c.Name, Shown: shown.Shown(), Hash: shown.ID, Source: c.Source.String(),
-			Found: c.Found, Approved: ok || !c.Found, Disabled: c.Disabled})
+	var err error
+	if s.Servers, err = h.ServerSettings(); err != nil {
+		return s, err
 	}
 	decisions, err := h.Memory().All()
 	if err != nil {
@@ -48,8 +43,66 @@ func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 		s.Decisions = append(s.Decisions, server.DecisionSetting{ID: d.Key[:min(shortKey, len(d.Key))], Allow: d.Allow, Tool: d.Tool, What: d.What,
 			Workspace: d.Workspace, By: d.By, At: d.At})
 	}
+	s.Users = h.userSettings()
 	s.Storage = server.StorageSetting{Directory: h.Config.DataDir, Bytes: sizeOf(ctx, h.Config.DataDir)}
+	if of, err := h.Host.Storage(ctx); err == nil { // a store without snapshots cannot say
+		s.Storage.Events, s.Storage.Outputs, s.Storage.Snapshots, s.Storage.MaxSize = of.Database, of.Blobs, of.Snapshots, of.MaxSize
+	}
 	return s, nil
+}
+
+// userSettings returns the users, without their tokens.
+func (h Host) userSettings() []server.UserSetting {
+	all := []server.UserSetting{}
+	for _, name := range h.Config.UserNames() {
+		u := h.Config.Users[name]
+		v := server.UserSetting{Name: name, Admin: u.Admin, Approve: u.Approve, Token: h.Config.Origin("users." + name + ".token").String()}
+		if u.TokenEnv != "" {
+			v.Token = u.TokenEnv
+		}
+		all = append(all, v)
+	}
+	if len(all) == 0 {
+		all = append(all, server.UserSetting{Name: "local", Admin: true, Approve: openmanus.ApproveAll, Token: filepath.Join(h.Config.DataDir, "serve.token")})
+	}
+	return all
+}
+
+// UseModel implements [server.Administrator].
+func (h Host) UseModel(ctx context.Context, name string) error {
+	if h.File == "" {
+		return errors.New("this server has no configuration file to save it in")
+	}
+	all, _ := host.ListModels(ctx, h.Config) // an empty list says that there is no model
+	if !slices.ContainsFunc(all, func(m host.ListedModel) bool { return m.Name == name && !m.Default && m.Err == nil }) {
+		return &server.FieldError{Field: "name", Err: server.Absent(fmt.Sprintf("there is no other model %q that can be used", name))}
+	}
+	if err := config.UseModel(h.File, name, h.Lookup, providers.All()); err != nil {
+		return err
+	}
+	next, err := h.Load(h.From)
+	if err != nil {
+		return err
+	}
+	h.Config.Adopt(next)
+	if got, err := next.Model(""); err == nil && got.Profile != name && got.String() != name {
+		return errors.New("it was saved, and is not used: " + next.Origin("run.model").String() + " names another model")
+	}
+	return nil
+}
+
+// Prune implements [server.Administrator].
+func (h Host) Prune(ctx context.Context, dry bool) (server.Pruned, error) {
+	p, err := h.Host.Prune(ctx, dry)
+	out := server.Pruned{Sessions: []server.PrunedSession{}, Free: p.Free, Total: p.Total}
+	for _, s := range p.Sessions {
+		v := server.PrunedSession{ID: s.ID, Free: s.Free, Skipped: s.Skipped}
+		if !s.Since.IsZero() {
+			v.Since = &s.Since
+		}
+		out.Sessions = append(out.Sessions, v)
+	}
+	return out, err
 }
 
 // modelSetting describes a model without its key.
@@ -143,49 +196,6 @@ func (h Host) SetUp(ctx context.Context, m server.NewModel) error {
 	return &server.FieldError{Field: "model", Err: errors.New(h.Secrets.Replace(err.Error()))}
 }
 
-// server returns the MCP server with the name.
-func (h Host) server(name string) (config.MCPServer, error) {
-	for _, s := range h.Servers {
-		if s.Name == name {
-			return s, nil
-		}
-	}
-	return config.MCPServer{}, &server.FieldError{Field: "name", Err: fmt.Errorf("there is no MCP server %q", name)}
-}
-
-// ApproveServer implements [server.Administrator].
-func (h Host) ApproveServer(_ context.Context, name, hash string) error {
-	s, err := h.server(name)
-	if err != nil {
-		return err
-	}
-	c := host.ServerConfig(s)
-	if c.ID != hash {
-		return &server.FieldError{Field: "hash", Err: errors.New("the server is not the one that was shown: look again")}
-	}
-	return host.Approvals(h.Config).Approve(c)
-}
-
-// TestServer implements [server.Administrator].
-func (h Host) TestServer(ctx context.Context, name string) ([]server.ToolInfo, error) {
-	s, err := h.server(name)
-	if err != nil {
-		return nil, err
-	}
-	if ok, err := host.Approvals(h.Config).Approved(host.ServerConfig(s).ID); err != nil || s.Found && !ok {
-		return nil, errors.Join(err, &server.FieldError{Field: "name", Err: errors.New("the server was found in a workspace and is not approved")})
-	}
-	st, err := h.TryServer(ctx, s)
-	if err != nil {
-		return nil, errors.New(h.Secrets.Replace(err.Error()))
-	}
-	tools := []server.ToolInfo{}
-	for _, t := range st.Tools {
-		tools = append(tools, server.ToolInfo{Name: t.Original, Description: t.Description})
-	}
-	return tools, nil
-}
-
 // Forget implements [server.Administrator].
 func (h Host) Forget(_ context.Context, id string) error {
 	all, err := h.Memory().All()
@@ -197,7 +207,7 @@ func (h Host) Forget(_ context.Context, id string) error {
 			return h.Memory().Forget(d)
 		}
 	}
-	return &server.FieldError{Field: "path.id", Err: errors.New("there is no such decision any more")}
+	return &server.FieldError{Field: "path.id", Err: server.Absent("there is no such decision any more")}
 }
 
 // Sandbox implements [server.Administrator].

@@ -27,6 +27,9 @@ type Run struct {
 	Steps   int               `json:"steps"`
 	Usage   Usage             `json:"usage"`
 	Files   []host.FileChange `json:"files"` // what the session's calls changed
+	// how many of Files have a diff that is not here, because all of them would be too
+	// long: "openmanus sessions diff" has them
+	DiffsLeftOut int `json:"diffs_left_out,omitempty"`
 	// what changed besides: by others, or by programs that its calls left running
 	Meanwhile []host.FileChange `json:"meanwhile,omitempty"`
 	Error     string            `json:"error"`

@@ -1,0 +1,550 @@
+// Package local lets surfaces use the sessions of this process and its store: a [Source]
+// drives them with a [host.Host].
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"github.com/openmanus-go/openmanus/llm"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/gate"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/summary"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/surface"
+	"github.com/openmanus-go/openmanus/internal/tui"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/run"
+)
+
+// A Store keeps sessions; package store has one.
+type Store interface {
+	host.Store
+	journal.Searcher
+	Driven(session string) bool // a process, this one too, drives the session
+}
+
+// Options are what a [Source] is made with. Host and Store are needed.
+type Options struct {
+	*host.Host
+	Store Store
+
+	// Tell, if not nil, shows the person what happens beside the sessions; bad is for
+	// what they may have to act on.
+	Tell func(text string, bad bool)
+
+	Delegates []string // of new sessions
+	Worktree  bool     // new sessions get a git worktree of their own
+	Endpoint  string   // the only one that sessions go to; "": those of the configuration
+}
+
+// A Source is the [surface.Source] of this process and its store.
+type Source struct {
+	Options
+	ctx    context.Context // of what is driven
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	next   surface.Setting      // of new sessions; what is "" is as configured
+	stands map[string]*standing // by session
+}
+
+// A standing is how a session stood after an event.
+type standing struct {
+	events int64
+	surface.Session
+}
+
+// New returns a source. The caller closes it, before the host and the store.
+func New(ctx context.Context, o Options) *Source {
+	if o.Tell == nil {
+		o.Tell = func(string, bool) {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &Source{Options: o, ctx: ctx, cancel: cancel, stands: make(map[string]*standing)}
+	o.OnRetry = func(err error, _ time.Duration) {
+		o.Tell(fmt.Sprintf("the model did not answer (%v); trying again", err), true)
+	}
+	o.OnFailover = func(err error, to string) {
+		o.Tell(fmt.Sprintf("the model failed (%v); asking %s instead", err, to), true)
+	}
+	return s
+}
+
+// Close interrupts what is driven, which can be continued, and waits for it.
+func (s *Source) Close() error {
+	s.cancel()
+	s.work.Wait()
+	return nil
+}
+
+// Name implements [surface.Source].
+func (s *Source) Name() string { return s.Config.Run.Workspace }
+
+// wake drives the session on top of id until nothing is left to do.
+func (s *Source) wake(id string) {
+	top, _, _ := strings.Cut(id, ".")
+	s.work.Go(func() {
+		err := s.Local.Wake(s.ctx, top)
+		if errors.Is(err, openmanus.ErrDriven) {
+			return
+		}
+		_, serr := s.SyncWorktree(context.WithoutCancel(s.ctx), top)
+		if err = errors.Join(err, serr); err != nil && s.ctx.Err() == nil {
+			s.Tell(err.Error(), true)
+		}
+	})
+}
+
+// Start implements [surface.Source].
+func (s *Source) Start(ctx context.Context, m surface.Message) (string, error) {
+	said, err := s.message(m)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	set := s.next
+	s.mu.Unlock()
+	spec, err := s.Spec(ctx)
+	if set.Model != "" {
+		spec, err = s.SpecWith(set.Model)
+	}
+	if err != nil {
+		return "", err
+	}
+	spec.Delegates, spec.Approve, spec.Agent = s.Delegates, cmp.Or(set.Mode, spec.Approve), cmp.Or(set.Agent, spec.Agent)
+	if spec, err = s.Complete(spec); err != nil {
+		return "", err
+	}
+	id := ids.Session()
+	var tree *host.NewWorktree
+	if s.Options.Worktree {
+		if tree, err = s.Host.Worktree(ctx, id, spec, ""); err != nil {
+			return "", err
+		}
+		spec = tree.Spec
+	}
+	_, err = s.Host.Open(ctx, id, host.Opening{Spec: spec, Said: &said})
+	if tree != nil {
+		err = errors.Join(err, tree.Done(err))
+	}
+	if err != nil {
+		return "", err
+	}
+	if tree != nil {
+		s.Tell(tree.Text(), false)
+	}
+	s.wake(id)
+	return id, nil
+}
+
+// message returns a message with what is attached to it.
+func (s *Source) message(m surface.Message) (openmanus.UserSaid, error) {
+	said, err := host.Message(s.Dir, m.Text, m.Attach)
+	said.ID = m.ID
+	for _, f := range m.Files {
+		said.Message.Parts = append(said.Message.Parts, partOf(f))
+	}
+	return said, err
+}
+
+// partOf returns a file that was sent as the model reads it.
+func partOf(f surface.File) llm.Part {
+	switch {
+	case strings.HasPrefix(f.MIME, "image/") && len(f.Data) <= host.MaxAttachedImage:
+		return llm.Blob{MIME: f.MIME, Name: f.Name, Data: f.Data}
+	case utf8.Valid(f.Data):
+		return host.TextAttachment(f.Name, f.Data, int64(len(f.Data)))
+	}
+	return llm.Text{Text: fmt.Sprintf("\n\n[sent, and not shown to you: %s, %s, %d bytes]", f.Name, f.MIME, len(f.Data))}
+}
+
+// Say implements [surface.Source].
+func (s *Source) Say(ctx context.Context, id string, m surface.Message) error {
+	said, err := s.message(m)
+	if err != nil {
+		return err
+	}
+	info, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	if info.Events < firstEvents { // a longer one has messages
+		st, err := openmanus.Load(ctx, s.Store, id)
+		if err != nil {
+			return err
+		}
+		if len(st.Requests) == 0 {
+			said.Note = s.Environment(info.Workspace)
+		}
+	}
+	return s.append(ctx, id, said)
+}
+
+// append appends to a session and drives it. What is there already is no error.
+func (s *Source) append(ctx context.Context, id string, bodies ...openmanus.Body) error {
+	_, err := s.Store.Append(ctx, id, bodies...)
+	if errors.Is(err, openmanus.ErrConflict) {
+		return errors.New("this has been decided differently already; the first decision holds")
+	}
+	if err != nil && !errors.Is(err, openmanus.ErrExists) {
+		return err
+	}
+	s.wake(id)
+	return nil
+}
+
+// Interrupt implements [surface.Source].
+func (s *Source) Interrupt(ctx context.Context, id, said string) error {
+	return s.append(ctx, id, openmanus.Interrupted{ID: ids.New(), Said: said})
+}
+
+// Continue implements [surface.Source].
+func (s *Source) Continue(ctx context.Context, id string) error {
+	st, err := openmanus.Load(ctx, s.Store, id)
+	if err != nil {
+		return err
+	}
+	switch st.Status() {
+	case openmanus.Failed, openmanus.Halted:
+		return s.append(ctx, id, openmanus.Resumed{ID: ids.New()})
+	}
+	s.wake(id)
+	return nil
+}
+
+// call returns the question of a call.
+func (s *Source) call(ctx context.Context, session, call string) (run.Question, error) {
+	st, err := openmanus.Load(ctx, s.Store, session)
+	if err != nil {
+		return run.Question{}, err
+	}
+	c := st.Call(call)
+	if c == nil {
+		return run.Question{}, fmt.Errorf("the session has no open call %q", clip.Text(call, 40))
+	}
+	return run.Question{Node: run.Node{Session: session, State: st}, Call: c}, nil
+}
+
+// Choices implements [surface.Source].
+func (s *Source) Choices(ctx context.Context, session, call string) (surface.Choices, error) {
+	q, err := s.call(ctx, session, call)
+	if err != nil {
+		return surface.Choices{}, err
+	}
+	once := gate.OnlyPerson(q.Call.Question().Rule)
+	return surface.Choices{OnlyOnce: once, Remember: !once && host.Rememberable(q.State, q.Call)}, nil
+}
+
+// Decide implements [surface.Source].
+func (s *Source) Decide(ctx context.Context, d surface.Decision) error {
+	if d.Kind != openmanus.AskRuling {
+		return s.append(ctx, d.Session, openmanus.Answered{Call: d.Call, N: d.N, Text: d.Text, Data: d.Data, By: host.ByPerson})
+	}
+	q, err := s.call(ctx, d.Session, d.Call)
+	if err != nil {
+		return err
+	}
+	r := openmanus.Ruled{Call: d.Call, Allow: d.Allow, By: host.ByPerson, Hash: d.Hash, Scope: d.Scope}
+	switch {
+	case !d.Allow && d.Reason != "":
+		r.Reason = "the person said: " + d.Reason
+	case !d.Allow:
+		r.Reason = "the person said no"
+	case d.Input != "":
+		if r.Input, err = host.CheckInput(q.State, q.Call, d.Input); err != nil {
+			return fmt.Errorf("what you wrote %w", err)
+		}
+	}
+	if d.Remember {
+		if !host.Rememberable(q.State, q.Call) || r.Input != "" {
+			return host.WhyNotLasting(q.Call.Question())
+		}
+		r.Rule = host.ForGood
+	}
+	if err := s.append(ctx, d.Session, r); err != nil || !d.Remember {
+		return err
+	}
+	return s.Remember(d.Session, q.State, q.Call, r.Allow, host.ByPerson)
+}
+
+// Session implements [surface.Source].
+func (s *Source) Session(ctx context.Context, id string) (surface.Session, error) {
+	info, err := s.Store.Session(ctx, id)
+	if err != nil {
+		return surface.Session{}, err
+	}
+	v := sessionOf(info)
+	if s.Store.Driven(id) {
+		return v, nil
+	}
+	return s.standingOf(ctx, info)
+}
+
+// firstEvents is how many events a session has at most before its first message.
+const firstEvents = 50
+
+// quickEvents is how many events a session may have whose state is read as a whole to
+// list it.
+const quickEvents = 5000
+
+// Sessions implements [surface.Source].
+func (s *Source) Sessions(ctx context.Context, limit int) (all []surface.Session, err error) {
+	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Limit: limit, Roots: true}) {
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.standingOf(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// Search implements [surface.Source].
+func (s *Source) Search(ctx context.Context, words string, limit int) (all []surface.Session, err error) {
+	hits, err := s.Store.Search(ctx, words, journal.ListOptions{Limit: limit, Roots: true})
+	if err != nil {
+		return nil, err
+	}
+	marks := strings.NewReplacer(journal.MarkBegin, "", journal.MarkEnd, "")
+	for _, h := range hits {
+		v := sessionOf(h.SessionInfo)
+		v.Seq, v.Found = h.Seq, marks.Replace(h.Snippet)
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// sessionOf returns what the index knows of a session.
+func sessionOf(info journal.SessionInfo) surface.Session {
+	return surface.Session{
+		ID: info.ID, Title: info.Title, Updated: info.Updated, Events: info.Events,
+		Agent: host.FlowName(info.Flow), Model: info.Model, Workspace: info.Workspace,
+		Cost: summary.UsageOf(info.Usage, info.Cost, info.Unpriced).Dollars(2),
+	}
+}
+
+// standingOf returns a session and how it stands. The journal is read if it has
+// events that were not there the last time.
+func (s *Source) standingOf(ctx context.Context, info journal.SessionInfo) (surface.Session, error) {
+	s.mu.Lock()
+	known := s.stands[info.ID]
+	s.mu.Unlock()
+	if info.Events > quickEvents && (known == nil || known.events != info.Events) {
+		// The state of so long a session takes seconds and much memory: its end says enough.
+		v := sessionOf(info)
+		err := tui.Standing(&v, s.Store.Events(ctx, info.ID, info.Events-quickEvents/10))
+		known = &standing{info.Events, v}
+		if err != nil {
+			return v, err
+		}
+	}
+	if known == nil || known.events != info.Events {
+		nodes, err := run.Tree(ctx, s.Store, info.ID)
+		if err != nil {
+			return surface.Session{}, err
+		}
+		qs := run.QuestionsIn(nodes)
+		known = &standing{info.Events, sessionOf(info)}
+		known.Status = string(summary.Standing(nodes[0].State, qs))
+		known.Reason, known.Questions = string(nodes[0].State.Outcome.Reason), len(qs)
+		known.Mode = nodes[0].State.Config.Approve
+		s.mu.Lock()
+		s.stands[info.ID] = known
+		s.mu.Unlock()
+	}
+	v := known.Session
+	if v.Status == string(openmanus.Running) && !s.Store.Driven(info.ID) {
+		v.Status = surface.BrokenOff
+	}
+	return v, nil
+}
+
+// Events implements [surface.Source].
+func (s *Source) Events(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
+	return s.Store.Events(ctx, id, after)
+}
+
+// Follow implements [surface.Source].
+func (s *Source) Follow(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
+	return s.Local.Watch(ctx, id, after)
+}
+
+// Fork implements [surface.Source].
+func (s *Source) Fork(ctx context.Context, id string, at int64) (string, error) {
+	made, err := s.Host.Fork(ctx, host.Fork{From: id, At: at})
+	if err != nil {
+		return "", err
+	}
+	s.Tell("in the new session "+made.ID+"; "+id+" stays as it is. "+FilesOf(made), false)
+	return made.ID, nil
+}
+
+// hostBack returns a [surface.Back] as package host has it.
+func hostBack(b surface.Back) host.Back {
+	return host.Back{To: b.To, Last: b.Last, Redo: b.Redo, Files: b.Files, Talk: b.Talk}
+}
+
+// PlanBack implements [surface.Source].
+func (s *Source) PlanBack(ctx context.Context, id string, b surface.Back) (surface.BackPlan, error) {
+	p, err := s.Host.PlanBack(ctx, id, hostBack(b))
+	if err != nil {
+		return surface.BackPlan{}, err
+	}
+	return surface.BackPlan{Nothing: p.Nothing(), Lines: PlanLines(id, p), Done: DoneText(id, p)}, nil
+}
+
+// Back implements [surface.Source].
+func (s *Source) Back(ctx context.Context, id string, b surface.Back) (surface.BackPlan, error) {
+	p, err := s.GoBack(ctx, id, hostBack(b), nil)
+	if err != nil {
+		return surface.BackPlan{}, err
+	}
+	return surface.BackPlan{Done: DoneText(id, p)}, nil
+}
+
+// Models implements [surface.Source].
+func (s *Source) Models(ctx context.Context) (all []surface.Named, err error) {
+	list, none := host.ListModels(ctx, s.Config)
+	for _, m := range list {
+		n := surface.Named{Name: m.Name, About: m.Model.String()}
+		if m.Name == "default" {
+			n.Name = m.Model.String()
+		}
+		if m.Err != nil {
+			n.About = m.Err.Error()
+		}
+		all = append(all, n)
+	}
+	if len(all) == 0 {
+		return nil, none
+	}
+	return all, nil
+}
+
+// Agents implements [surface.Source].
+func (s *Source) Agents(context.Context) (all []surface.Named, err error) {
+	for _, k := range s.AllKinds() {
+		all = append(all, surface.Named{Name: k.Name, About: k.Description})
+	}
+	return all, nil
+}
+
+// Change implements [surface.Source].
+func (s *Source) Change(ctx context.Context, id string, set surface.Setting) error {
+	if set.Model != "" {
+		if s.Endpoint != "" {
+			return fmt.Errorf("these sessions go to %s: another model needs a new start, with its own --base-url or none", s.Endpoint)
+		}
+		if _, err := s.Config.Model(set.Model); err != nil {
+			return err
+		}
+	}
+	if id == "" {
+		return s.setNext(set)
+	}
+	st, err := openmanus.Load(ctx, s.Store, id)
+	if err != nil {
+		return err
+	}
+	spec := host.SpecOf(st)
+	spec.Limits = st.Limits
+	if set.Model != "" {
+		m, err := s.Config.Model(set.Model)
+		if err != nil {
+			return err
+		}
+		if spec.Endpoint != m.BaseURL && !set.Elsewhere {
+			return &surface.Elsewhere{From: cmp.Or(spec.Endpoint, spec.Model), To: cmp.Or(m.BaseURL, set.Model)}
+		}
+		spec.Model, spec.Endpoint = set.Model, m.BaseURL
+	}
+	if set.Mode != "" {
+		b, err := host.ModeSet(st, set.Mode, host.ByPerson)
+		if err != nil || b == nil {
+			return err
+		}
+		return s.append(ctx, id, b)
+	}
+	c, changed, err := s.Reconfigure(st, spec)
+	if err != nil || !changed {
+		return err
+	}
+	return s.append(ctx, id, c)
+}
+
+// next changes what new sessions are made from.
+func (s *Source) setNext(set surface.Setting) error {
+	if set.Agent != "" {
+		if _, err := s.Team(s.Config.Run.Workspace).Choose(set.Agent); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next.Model, s.next.Mode, s.next.Agent = cmp.Or(set.Model, s.next.Model), cmp.Or(set.Mode, s.next.Mode), cmp.Or(set.Agent, s.next.Agent)
+	return nil
+}
+
+// Proposal implements [surface.Planner].
+func (s *Source) Proposal(ctx context.Context, id string) (string, error) {
+	st, err := openmanus.Load(ctx, s.Store, id)
+	if err != nil {
+		return "", err
+	}
+	text, _ := st.Proposal()
+	return text, nil
+}
+
+// Approve implements [surface.Planner].
+func (s *Source) Approve(ctx context.Context, id, mode, text string) error {
+	st, err := openmanus.Load(ctx, s.Store, id)
+	if err != nil {
+		return err
+	}
+	bodies, err := host.ApprovePlan(id, st, mode, text, host.ByPerson)
+	if err != nil {
+		return err
+	}
+	return s.append(ctx, id, bodies...)
+}
+
+// Preview implements [surface.Previewer].
+func (s *Source) Preview(ctx context.Context, session, call, input string) (surface.CallEffect, error) {
+	e, err := s.Local.Effect(ctx, session, call, input)
+	return surface.CallEffect{Shown: e.Shown, Fails: e.Fails}, err
+}
+
+// Commands returns the commands of the person. Commands that cannot be used are named once.
+func (s *Source) Commands(context.Context) ([]surface.Custom, error) {
+	all, problems := s.Host.Commands(s.Config.Run.Workspace)
+	for _, p := range problems {
+		s.Tell(p.Error(), false)
+	}
+	return Customs(all), nil
+}
+
+// Customs returns commands as surfaces have them.
+func Customs(all []*agents.Command) (custom []surface.Custom) {
+	for _, c := range all {
+		custom = append(custom, surface.Custom{
+			Name: c.Name, Arguments: c.Arguments, Help: cmp.Or(c.Description, "your command"), Agent: c.Agent, Model: c.Model, Mode: c.Mode,
+			Strict: c.From == "workspace", Expand: c.Expand,
+		})
+	}
+	return custom
+}

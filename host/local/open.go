@@ -1,0 +1,44 @@
+package local
+
+import (
+	"context"
+	"errors"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// Ready says why no session can begin, such as that no model is configured.
+func (s *Source) Ready(ctx context.Context) error {
+	_, _, err := s.Choose(ctx)
+	return err
+}
+
+// Open opens a session that works in a directory. Nothing is asked of it yet.
+func (s *Source) Open(ctx context.Context, dir string) (string, error) {
+	if err := s.CheckWorkspace(s.Config, dir, s.Config.Run.AnyWorkspace); err != nil {
+		return "", err
+	}
+	spec, err := s.NewSpec(ctx, func(spec *openmanus.Spec) { spec.Workspace, spec.Delegates = dir, s.Delegates })
+	if err != nil {
+		return "", err
+	}
+	id := ids.Session()
+	_, err = s.Host.Open(ctx, id, host.Opening{Spec: spec})
+	return id, err
+}
+
+// Delete deletes a session that no driver has the lease of, and what only it needs.
+func (s *Source) Delete(ctx context.Context, id string) error {
+	del, ok := s.Store.(journal.Deleter)
+	if !ok {
+		return errors.New("this store does not delete sessions")
+	}
+	if err := del.Delete(ctx, id); err != nil {
+		return err
+	}
+	_, err := s.RemoveForkFiles(ctx, id, false)
+	return errors.Join(err, s.RemoveCopies(id))
+}

@@ -1,0 +1,56 @@
+package served
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/openmanus-go/openmanus/egress"
+	"github.com/openmanus-go/openmanus/server"
+)
+
+// Push returns what the server needs to send messages to browsers. Its key is kept in the
+// data directory beside the token, and is made when it is first needed. Messages go to
+// public addresses, and to those that [web] hosts names.
+func (h Host) Push() (*server.Push, error) {
+	key, err := keptKey(filepath.Join(h.Config.DataDir, "push.key"))
+	if err != nil {
+		return nil, err
+	}
+	dialer, err := egress.New(egress.Policy{Mode: egress.Allow, Hosts: h.Config.Web.Hosts, Section: "[web]"})
+	if err != nil {
+		return nil, err
+	}
+	text := base64.RawURLEncoding
+	return &server.Push{Public: text.EncodeToString(key.PublicKey().Bytes()), Private: text.EncodeToString(key.Bytes()), Client: dialer.Client()}, nil
+}
+
+// keptKey returns the private key in a file. It makes one if there is no such file; only
+// the user can read the file.
+func keptKey(file string) (*ecdh.PrivateKey, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		key, err := ecdh.P256().GenerateKey(rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		return key, os.WriteFile(file, []byte(base64.RawURLEncoding.EncodeToString(key.Bytes())+"\n"), 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(string(data)))
+	if err == nil {
+		var key *ecdh.PrivateKey
+		if key, err = ecdh.P256().NewPrivateKey(raw); err == nil {
+			return key, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is damaged: %w; delete it, and turn messages on again on every device", file, err)
+}

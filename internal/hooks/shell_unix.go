@@ -1,0 +1,18 @@
+//go:build unix
+
+package hooks
+
+import (
+	"context"
+	"os/exec"
+	"syscall"
+)
+
+// shell returns a command of a shell. Nothing but killAll ends it.
+func shell(_ context.Context, script string) *exec.Cmd { return exec.Command("/bin/sh", "-c", script) }
+
+// apart gives a command a process group of its own.
+func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killAll kills a command and the processes that it has started.
+func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
