@@ -146,7 +146,7 @@ func (f *EvaluateFlow) decide(s *openmanus.State, r *round) []openmanus.Task {
 	if best == 0 {
 		return f.giveUp(s, r, "the critic found that no attempt does the task", f.copy)
 	}
-	if s.Config.Approve == openmanus.ApproveReadOnly && len(r.attempts[best-1].Done.Files) == 0 {
+	if openmanus.Mode(s.Config.Approve).LooksOnly() && len(r.attempts[best-1].Done.Files) == 0 {
 		return f.end(s, r, why, "")
 	}
 	return f.call(s, keeping, keepInput{Attempt: best, Why: why})

@@ -54,8 +54,8 @@ type front struct {
 // readTOML decodes a file in TOML, whose keys are those of a front matter and
 // instructions, and returns the latter. Any other key is an error.
 func readTOML(data []byte, f *front) (text string, err error) {
-	if len(data) > maxFile {
-		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), maxFile)
+	if len(data) > MaxFile {
+		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), MaxFile)
 	}
 	var in struct {
 		front
@@ -139,8 +139,8 @@ func (d *duration) UnmarshalYAML(n *yaml.Node) error {
 // fileName matches the names that agents and skills may have.
 var fileName = regexp.MustCompile(`^[a-z0-9]+(?:[-_][a-z0-9]+)*$`)
 
-// maxFile is the most bytes of a file with instructions.
-const maxFile = 256 << 10
+// MaxFile is the most bytes of a file with instructions.
+const MaxFile = 256 << 10
 
 // ParseFile parses an agent's file: TOML if the name ends in .toml, else Markdown.
 // The agent's name is the one in the file, or else the name of the file without its
@@ -187,8 +187,8 @@ var modes = []string{
 // cutFront decodes the front matter of a file, if it has one, into v, and returns
 // the text after it.
 func cutFront(data []byte, v any) (string, error) {
-	if len(data) > maxFile {
-		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), maxFile)
+	if len(data) > MaxFile {
+		return "", fmt.Errorf("the file has %d bytes, more than %d", len(data), MaxFile)
 	}
 	data = bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
 	rest, ok := bytes.CutPrefix(data, []byte("---\n"))
@@ -244,14 +244,14 @@ func Files(dir fs.FS, from string) (files []*File, problems []error) {
 // otherKinds are files that other programs define agents in.
 var otherKinds = []string{".yaml", ".yml", ".json", ".markdown"}
 
-// readFile reads a file, up to more than maxFile bytes, which cutFront refuses.
+// readFile reads a file, up to more than MaxFile bytes, which cutFront refuses.
 func readFile(dir fs.FS, name string) ([]byte, error) {
 	f, err := dir.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
 // Kind returns the kind of the agent.

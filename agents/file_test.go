@@ -79,7 +79,7 @@ func TestAgentsFilesThatAreWrong(t *testing.T) {
 		"a bad limit":    {"---\nmax_steps: -1\n---\nx", "cannot be negative"},
 		"a bad duration": {"---\ntimeout: soon\n---\nx", `"soon" is not a duration`},
 		"no YAML":        {"---\n{\n---\nx", "front matter: "},
-		"much":           {strings.Repeat("x", maxFile+1), "more than"},
+		"much":           {strings.Repeat("x", MaxFile+1), "more than"},
 	} {
 		if _, err := ParseFile("agents/x.md", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -123,7 +123,7 @@ You read changes.
 		"instructions = \"x\"\ntimeout = \"soon\"": "is not a duration",
 		"instructions = \"x\"\nmax_steps = -1":     "cannot be negative",
 		"instructions":                             "toml",
-		strings.Repeat("#", maxFile+1):             "more than",
+		strings.Repeat("#", MaxFile+1):             "more than",
 	} {
 		if _, err := ParseFile("agents/x.toml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", text, err, want)

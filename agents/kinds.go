@@ -27,6 +27,12 @@ type Kind struct {
 	// have requests leave them out: see [openmanus.Agent].Deferred.
 	Rare []Rare
 
+	// Wrap makes what decides in sessions of the agent; nil: the agent itself does.
+	Wrap func(*openmanus.Agent) openmanus.Flow
+
+	// Refused says why the agent cannot be used, and what to do; nil: it can be.
+	Refused error
+
 	// Make makes an agent, without a model, a gate and limits. The closer
 	// ends what its tools keep running.
 	Make func(Options) (*openmanus.Agent, io.Closer, error)
