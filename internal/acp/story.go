@@ -1,0 +1,700 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/gist"
+	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/tools"
+)
+
+// A Story turns the events of a session, and of those below it, into updates for an
+// editor. What it returns depends on nothing but the events that it was given. The zero
+// Story is that of a session without events.
+type Story struct {
+	nodes map[string]*node // by session
+	root  string
+}
+
+// A node is what a story keeps of a session.
+type node struct {
+	below  bool   // another session opened it
+	above  string // names the sessions above it
+	name   string // of the session
+	dir    string // where it works
+	window int
+	tools  map[string]openmanus.ToolSpec
+	calls  map[string]llm.Call // that have no result, by id
+	order  []string            // the ids of calls
+
+	children []string // the sessions that it opened
+
+	turn  int              // of the reply that streams, or comes next
+	try   int              // how often it began anew
+	joins bool             // the next piece has all that has streamed
+	skip  int              // the parts of it before this one were sent
+	parts map[int]streamed // of that reply, by index
+	sofar strings.Builder  // its text
+	last  string           // the last text of the agent
+	cost  openmanus.Money
+	begun bool // the first Configured was there
+}
+
+// streamed is how much of a part was sent, and a hash of it.
+type streamed struct {
+	bytes int
+	sum   uint64
+}
+
+// at returns what the story keeps of a session.
+func (s *Story) at(session string) *node {
+	if s.nodes == nil {
+		s.nodes, s.root = make(map[string]*node), session
+	}
+	n := s.nodes[session]
+	if n == nil {
+		n = &node{tools: make(map[string]openmanus.ToolSpec), calls: make(map[string]llm.Call), parts: make(map[int]streamed)}
+		s.nodes[session] = n
+	}
+	return n
+}
+
+// path names the session and those above it, but not the one on top.
+func (n *node) path() string {
+	if !n.below {
+		return ""
+	}
+	return n.above + n.name + " › "
+}
+
+// prefix begins what is told of a session below.
+func (n *node) prefix() string {
+	if !n.below {
+		return ""
+	}
+	return n.above + n.name + ": "
+}
+
+// callID returns the id of a call in the updates: that of the journal, and for a call of
+// a session below with that session.
+func (s *Story) callID(session, call string) string {
+	if session == s.root {
+		return call
+	}
+	return session + "/" + call
+}
+
+// SoFar returns the text of the reply that streams in the session.
+func (s *Story) SoFar() string {
+	if n := s.nodes[s.root]; n != nil {
+		return n.sofar.String()
+	}
+	return ""
+}
+
+// next returns the updates for an event of a session. Of sessions below, which are known
+// from the events of those that opened them, only the calls are told. An empty update is
+// none.
+func (s *Story) next(session string, ev openmanus.Event) []update {
+	n := s.at(session)
+	switch b := ev.Body.(type) {
+	case openmanus.Configured:
+		n.configured(b)
+		if !n.begun || n.below {
+			n.begun = true
+			return nil
+		}
+		return []update{{SessionUpdate: "config_option_update"}}
+	case openmanus.ModeSet:
+		if n.below {
+			return nil
+		}
+		return []update{{SessionUpdate: "current_mode_update", CurrentModeID: b.Mode}, {SessionUpdate: "config_option_update"}}
+	case openmanus.Typing:
+		return n.typing(b)
+	case openmanus.ModelSaid:
+		return s.said(session, n, b)
+	case openmanus.Called:
+		n.newTurn(b.Turn + 1)
+		return s.begin(session, n, openmanus.CallsOf(b))
+	case openmanus.CallStarted:
+		if _, ok := n.calls[b.Call]; ok {
+			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Status: "in_progress"}}
+		}
+	case openmanus.Output:
+		if _, ok := n.calls[b.Call]; ok && b.Text != "" {
+			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Content: []toolContent{textContent(clip.Clean(b.Text))}}}
+		}
+	case openmanus.Ruled:
+		if c, ok := n.calls[b.Call]; ok && !b.Allow {
+			delete(n.calls, b.Call)
+			return []update{{
+				SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Title: n.title(c, gist.Never), Status: "failed",
+				Content: []toolContent{textContent(clip.Clean(cmp.Or(b.Reason, "it was not allowed")))},
+			}}
+		}
+	case openmanus.Asked:
+		if c, ok := n.calls[b.Call]; ok && b.Kind != openmanus.AskRuling {
+			text := n.prefix() + cmp.Or(clip.Clean(b.Question), n.title(c, gist.Waiting))
+			id := "q" + s.callID(session, b.Call) + "." + strconv.Itoa(b.N)
+			return []update{{SessionUpdate: "agent_message_chunk", MessageID: id, Content: &content{Type: "text", Text: text}}}
+		}
+	case openmanus.Answered:
+		text := cmp.Or(b.Text, string(b.Data))
+		id := "a" + s.callID(session, b.Call) + "." + strconv.Itoa(b.N)
+		return []update{{SessionUpdate: "user_message_chunk", MessageID: id, Content: &content{Type: "text", Text: text}}}
+	case openmanus.CallDone:
+		return s.done(session, n, b)
+	case openmanus.ChildOpened:
+		child := s.at(b.Child)
+		if child == n || child.below {
+			return nil
+		}
+		n.children = append(n.children, b.Child)
+		child.below, child.above, child.name = true, n.path(), clip.OneLine(clip.Clean(b.Label))
+	case openmanus.Opened:
+		n.name = cmp.Or(n.name, b.Flow)
+	case openmanus.ChildDone:
+		n.cost += b.Cost
+		return s.childDone(session, n, b)
+	case openmanus.Interrupted:
+		ups := []update{slot(n.interrupted(b.Said))}
+		n.newTurn(n.turn + 1)
+		return append(ups, s.giveUp(session, n)...)
+	}
+	if n.below {
+		return nil
+	}
+	return n.toldOnTop(ev)
+}
+
+// toldOnTop returns the updates for events that are told of the session itself only.
+func (n *node) toldOnTop(ev openmanus.Event) []update {
+	switch b := ev.Body.(type) {
+	case openmanus.UserSaid:
+		var ups []update
+		for _, p := range b.Message.Parts {
+			if c := contentOf(p); c != nil {
+				ups = append(ups, update{SessionUpdate: "user_message_chunk", MessageID: "u" + b.ID, Content: c})
+			}
+		}
+		return ups
+	case openmanus.Titled:
+		return []update{{SessionUpdate: "session_info_update", Title: clip.OneLine(clip.Clean(b.Title)), UpdatedAt: ev.Time.UTC().Format("2006-01-02T15:04:05Z")}}
+	case openmanus.ModelFailed:
+		return n.remark(b.Turn, "The model failed: "+b.Error)
+	case openmanus.Stopped:
+		return n.remark(b.Turn, "Stopped: "+cmp.Or(b.Error, string(b.Reason)))
+	case openmanus.Ended:
+		switch text := clip.Clean(b.Text); {
+		case b.Status == openmanus.Failed:
+			return n.remark(b.Turn, "Failed: "+cmp.Or(b.Error, text, string(b.Reason)))
+		case text != "" && text != n.last:
+			return n.remark(b.Turn, text)
+		}
+		n.newTurn(b.Turn + 1)
+	case openmanus.Rewound:
+		if b.Talk {
+			return []update{{SessionUpdate: "agent_message_chunk", MessageID: "b" + b.ID, Content: &content{Type: "text",
+				Text: fmt.Sprintf("(The conversation went back to event %d: what was said since is not part of it any more.)", b.To)}}}
+		}
+	}
+	return nil
+}
+
+// configured takes what requests are built from.
+func (n *node) configured(c openmanus.Configured) {
+	n.dir, n.window = c.Workspace, c.Window.Tokens
+	clear(n.tools)
+	for _, t := range c.Tools {
+		n.tools[t.Name] = t
+	}
+}
+
+// newTurn begins the next reply.
+func (n *node) newTurn(turn int) {
+	n.turn, n.try, n.skip, n.joins = turn, 0, 0, false
+	clear(n.parts)
+	n.sofar.Reset()
+}
+
+// messageID names a part of the reply.
+func (n *node) messageID(part int) string {
+	id := "t" + strconv.Itoa(n.turn) + "." + strconv.Itoa(part)
+	if n.try > 0 {
+		id += "." + strconv.Itoa(n.try)
+	}
+	return id
+}
+
+// remark returns a text of this program as one of the agent, in place of a reply.
+func (n *node) remark(turn int, text string) []update {
+	n.newTurn(turn)
+	u := update{SessionUpdate: "agent_message_chunk", MessageID: n.messageID(0) + "!", Content: &content{Type: "text", Text: clip.Clean(text)}}
+	n.newTurn(turn + 1)
+	return []update{u}
+}
+
+// typing returns the next pieces of a reply.
+func (n *node) typing(b openmanus.Typing) (ups []update) {
+	if n.below {
+		return nil
+	}
+	if b.Turn != n.turn {
+		n.newTurn(b.Turn)
+	}
+	if b.Reset = b.Reset || n.joins; b.Reset { // b has all that has streamed
+		n.joins = false
+		n.sofar.Reset()
+		if !n.goesOn(b) {
+			n.again()
+		}
+	}
+	for i, p := range b.Parts {
+		kind, text := chunkOf(p)
+		if kind == "" || text == "" {
+			continue
+		}
+		if kind == "agent_message_chunk" {
+			n.sofar.WriteString(text)
+		}
+		if b.Reset {
+			ups = append(ups, n.rest(b.Part+i, text, kind)...)
+			continue
+		}
+		n.took(b.Part+i, text)
+		ups = append(ups, update{SessionUpdate: kind, MessageID: n.messageID(b.Part + i), Content: &content{Type: "text", Text: text}})
+	}
+	return ups
+}
+
+// goesOn reports whether what was sent is the beginning of b.
+func (n *node) goesOn(b openmanus.Typing) bool {
+	for i, was := range n.parts {
+		text := ""
+		if at := i - b.Part; at >= 0 && at < len(b.Parts) {
+			_, text = chunkOf(b.Parts[at])
+		}
+		if was.bytes > len(text) || sumOf(0, text[:was.bytes]) != was.sum {
+			return false
+		}
+	}
+	return true
+}
+
+// again begins the same reply anew: what was sent of it stays on the screen, since the
+// protocol cannot take it back, and the new one is another message.
+func (n *node) again() {
+	if len(n.parts) > 0 {
+		n.try++
+	}
+	n.skip = 0
+	clear(n.parts)
+}
+
+// took notes that text of a part was sent.
+func (n *node) took(part int, text string) {
+	was := n.parts[part]
+	n.parts[part] = streamed{was.bytes + len(text), sumOf(was.sum, text)}
+}
+
+// sumOf continues a hash with text, FNV-1a. The sum of nothing is 0.
+func sumOf(sum uint64, text string) uint64 {
+	if sum == 0 {
+		sum = 14695981039346656037
+	}
+	for i := range len(text) {
+		sum = (sum ^ uint64(text[i])) * 1099511628211
+	}
+	return sum
+}
+
+// chunkOf returns what of an update a part of a reply is, and its text.
+func chunkOf(p llm.Part) (kind, text string) {
+	switch p := p.(type) {
+	case llm.Text:
+		return "agent_message_chunk", p.Text
+	case llm.Thinking:
+		return "agent_thought_chunk", p.Text
+	}
+	return "", ""
+}
+
+// rest returns what of a part has not been sent.
+func (n *node) rest(part int, text, kind string) []update {
+	if n.below || text == "" || part < n.skip {
+		return nil
+	}
+	if was := n.parts[part]; was.bytes > 0 {
+		if was.bytes > len(text) || sumOf(0, text[:was.bytes]) != was.sum {
+			n.again()
+		} else {
+			text = text[was.bytes:]
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	n.took(part, text)
+	return []update{{SessionUpdate: kind, MessageID: n.messageID(part), Content: &content{Type: "text", Text: text}}}
+}
+
+// slot returns the only update there may be, or an empty one in its place: the place of an
+// update among those of its event does not depend on what was streamed before.
+func slot(ups []update) update {
+	if len(ups) == 0 {
+		return update{}
+	}
+	return ups[0]
+}
+
+// interrupted returns what of the reply until then was not sent.
+func (n *node) interrupted(said string) []update {
+	if n.below || said == "" {
+		return nil
+	}
+	text, ok := strings.CutPrefix(said, n.sofar.String())
+	if !ok && len(n.parts) > 0 {
+		n.again()
+	}
+	if text == "" {
+		return nil
+	}
+	last := 0
+	for i := range n.parts {
+		last = max(last, i)
+	}
+	return []update{{SessionUpdate: "agent_message_chunk", MessageID: n.messageID(last), Content: &content{Type: "text", Text: text}}}
+}
+
+// said returns the rest of a reply, and its calls.
+func (s *Story) said(session string, n *node, b openmanus.ModelSaid) (ups []update) {
+	if b.Turn != n.turn {
+		n.newTurn(b.Turn)
+	}
+	for i, p := range b.Message.Parts {
+		if kind, text := chunkOf(p); kind != "" {
+			ups = append(ups, slot(n.rest(i, text, kind)))
+		}
+	}
+	if text := b.Message.Text(); text != "" {
+		n.last = text
+	}
+	n.newTurn(b.Turn + 1)
+	ups = append(ups, s.begin(session, n, openmanus.CallsOf(b))...)
+	n.cost += b.Cost
+	if n.below || n.window <= 0 {
+		return ups
+	}
+	used, size := b.Usage.Input+b.Usage.Output, n.window
+	u := update{SessionUpdate: "usage_update", Used: &used, Size: &size}
+	if n.cost > 0 {
+		u.Cost = &cost{n.cost.USD(), "USD"}
+	}
+	return append(ups, u)
+}
+
+// begin returns the calls of a reply.
+func (s *Story) begin(session string, n *node, calls []llm.Call) (ups []update) {
+	for _, c := range calls {
+		n.calls[c.ID] = c
+		n.order = append(n.order, c.ID)
+		u := s.describe(session, n, c, gist.Running)
+		u.SessionUpdate, u.Status = "tool_call", "pending"
+		ups = append(ups, u)
+	}
+	return ups
+}
+
+// describe returns what there is to say of a call before it runs.
+func (s *Story) describe(session string, n *node, c llm.Call, t gist.Tense) update {
+	u := update{
+		ToolCallID: s.callID(session, c.ID), Title: n.title(c, t), Name: clip.OneLine(clip.Clean(c.Name)), Kind: n.kind(c), Locations: n.locations(c.Input),
+	}
+	if json.Valid([]byte(c.Input)) {
+		u.RawInput = json.RawMessage(c.Input)
+	}
+	return u
+}
+
+// title returns a call in one line.
+func (n *node) title(c llm.Call, t gist.Tense) string {
+	does, target := gist.Phrase(c, t)
+	line := []rune(n.prefix() + clip.OneLine(clip.Clean(does+" "+target)))
+	if len(line) > 200 {
+		line = append(line[:199], '…')
+	}
+	return strings.TrimSpace(string(line))
+}
+
+// kind returns which of the protocol's kinds a call is of.
+func (n *node) kind(c llm.Call) string {
+	var args struct{ Command string }
+	_ = json.Unmarshal([]byte(c.Input), &args) // what is not there is no view
+	switch c.Name {
+	case "bash", "python_execute":
+		return "execute"
+	case "glob", "grep", "web_search":
+		return "search"
+	case "web_fetch", "browser_use":
+		return "fetch"
+	case "planning":
+		return "think"
+	}
+	h := n.tools[c.Name].Hints
+	switch {
+	case c.Name == "str_replace_editor" && args.Command == "view":
+		return "read"
+	case h.Edits || c.Name == "str_replace_editor":
+		return "edit"
+	case h.ReadOnly:
+		return "read"
+	}
+	return "other"
+}
+
+// locations returns the file that a call names.
+func (n *node) locations(input string) []location {
+	var args struct {
+		Path     any `json:"path"`
+		FilePath any `json:"file_path"`
+	}
+	if json.Unmarshal([]byte(input), &args) != nil {
+		return nil
+	}
+	for _, v := range []any{args.Path, args.FilePath} {
+		if name, ok := v.(string); ok && name != "" {
+			return []location{{Path: n.abs(name)}}
+		}
+	}
+	return nil
+}
+
+// abs returns the absolute path of a file of the workspace.
+func (n *node) abs(name string) string {
+	if !filepath.IsAbs(name) && n.dir != "" {
+		name = filepath.Join(n.dir, filepath.FromSlash(name))
+	}
+	return strings.ToValidUTF8(name, "\uFFFD")
+}
+
+// done returns the result of a call.
+func (s *Story) done(session string, n *node, b openmanus.CallDone) []update {
+	c, ok := n.calls[b.Call]
+	if !ok {
+		return nil // it had one, such as "interrupted"
+	}
+	delete(n.calls, b.Call)
+	end := gist.End(b)
+	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Status: "completed", Title: n.title(c, gist.Done)}
+	if end.Bad || b.IsError || b.Partial {
+		u.Status = "failed"
+	}
+	show := []toolContent{}
+	if len(end.Lines) > 0 {
+		show = append(show, textContent(clip.Clean(strings.Join(end.Lines, "\n"))))
+	}
+	show = append(show, n.diffs(end.Diff)...)
+	for _, p := range b.Parts {
+		if blob, ok := p.(llm.Blob); ok {
+			show = append(show, toolContent{Type: "content", Content: contentOf(blob)})
+		}
+	}
+	u.Content = show
+	if json.Valid(b.Detail) {
+		u.RawOutput = b.Detail
+	}
+	for _, f := range b.Files {
+		u.Locations = append(u.Locations, location{Path: n.abs(f.Path)})
+	}
+	ups := []update{u}
+	if spec, known := n.tools[c.Name]; !n.below && (known && tools.KeepsPlans(spec) || c.Name == "planning") {
+		ups = append(ups, planOf(b.Detail)...)
+	}
+	return ups
+}
+
+// over returns the results of calls that follow from the state after an event, such as that
+// the mode holds a call back.
+func (s *Story) over(session string, st *openmanus.State) (ups []update) {
+	n := s.at(session)
+	for _, c := range st.Calls {
+		if _, open := n.calls[c.ID]; open && c.Done != nil {
+			ups = append(ups, s.done(session, n, *c.Done)...)
+		}
+	}
+	return ups
+}
+
+// childDone returns the result of a call that opened a session, and gives up what that
+// session had open.
+func (s *Story) childDone(session string, n *node, b openmanus.ChildDone) []update {
+	var ups []update
+	if child := s.at(b.Child); child.below {
+		ups = s.giveUp(b.Child, child)
+	}
+	c, ok := n.calls[b.Call]
+	if !ok {
+		return ups
+	}
+	delete(n.calls, b.Call)
+	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Title: n.title(c, gist.Done), Status: "completed", Content: []toolContent{textContent(clip.Clean(b.Text))}}
+	if b.Status != openmanus.Finished {
+		u.Status = "failed"
+	}
+	return append(ups, u)
+}
+
+// giveUp returns the end of all calls of a session, and of those below it, that have no
+// result and get none.
+func (s *Story) giveUp(session string, n *node) (ups []update) {
+	for _, id := range n.order {
+		if _, open := n.calls[id]; open {
+			ups = append(ups, update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, id), Status: "failed", Content: []toolContent{textContent("interrupted")}})
+		}
+	}
+	clear(n.calls)
+	n.order = nil
+	for _, child := range n.children {
+		ups = append(ups, s.giveUp(child, s.at(child))...)
+	}
+	return ups
+}
+
+// planOf returns the plan that is active.
+func planOf(detail json.RawMessage) []update {
+	plans, err := tools.ReadPlans(detail)
+	if err != nil {
+		return nil
+	}
+	p := plans.Find(plans.Active)
+	if p == nil {
+		return nil
+	}
+	entries := []planEntry{}
+	for _, st := range p.Steps {
+		e := planEntry{Content: clip.Clean(st.Text), Priority: "medium", Status: "pending"}
+		switch st.Status {
+		case tools.InProgress:
+			e.Status = "in_progress"
+		case tools.Completed:
+			e.Status = "completed"
+		}
+		entries = append(entries, e)
+	}
+	return []update{{SessionUpdate: "plan", Entries: &entries}}
+}
+
+// textContent returns text as what a call shows.
+func textContent(text string) toolContent {
+	return toolContent{Type: "content", Content: &content{Type: "text", Text: text}}
+}
+
+// contentOf returns a part of a message, or nil for one that has no form in the protocol.
+func contentOf(p llm.Part) *content {
+	switch p := p.(type) {
+	case llm.Text:
+		return &content{Type: "text", Text: p.Text}
+	case llm.Blob:
+		data := base64.StdEncoding.EncodeToString(p.Data)
+		if strings.HasPrefix(p.MIME, "image/") {
+			return &content{Type: "image", MIMEType: p.MIME, Data: data}
+		}
+		return &content{Type: "resource", Resource: &resource{URI: "file:" + p.Name, MIMEType: p.MIME, Blob: &data}}
+	}
+	return nil
+}
+
+// diffs returns the hunks of a unified diff, each as a change of its file.
+func (n *node) diffs(lines []string) (all []toolContent) {
+	var old, now strings.Builder
+	from, to := "", ""
+	flush := func() {
+		if old.Len() == 0 && now.Len() == 0 {
+			return
+		}
+		name, before, after := to, old.String(), now.String()
+		c := toolContent{Type: "diff", OldText: &before, NewText: &after}
+		if from == "/dev/null" {
+			c.OldText = nil
+		}
+		if name == "/dev/null" || name == "" {
+			name = from
+		}
+		c.Path = n.abs(name)
+		all = append(all, c)
+		old.Reset()
+		now.Reset()
+	}
+	left, right := 0, 0 // lines that are left of the hunk
+	for _, l := range lines {
+		switch head, text := l, ""; {
+		case left <= 0 && right <= 0:
+			switch {
+			case strings.HasPrefix(head, "--- "):
+				flush()
+				from = diffName(head[4:], "a/")
+			case strings.HasPrefix(head, "+++ "):
+				to = diffName(head[4:], "b/")
+			case strings.HasPrefix(head, "@@"):
+				flush()
+				left, right = hunk(head)
+			}
+		case l == "":
+			left, right = left-1, right-1
+			old.WriteString("\n")
+			now.WriteString("\n")
+		default:
+			text = l[1:] + "\n"
+			switch l[0] {
+			case '+':
+				right--
+				now.WriteString(text)
+			case '-':
+				left--
+				old.WriteString(text)
+			case '\\': // no newline at the end of the file
+			default:
+				left, right = left-1, right-1
+				old.WriteString(text)
+				now.WriteString(text)
+			}
+		}
+	}
+	flush()
+	return all
+}
+
+// diffName returns the name in a head of a diff.
+func diffName(name, prefix string) string {
+	name, _, _ = strings.Cut(name, "\t")
+	if s, err := strconv.Unquote(name); err == nil {
+		name = s
+	}
+	return strings.TrimPrefix(name, prefix)
+}
+
+// hunk returns how many lines of the old and of the new file follow the head of a hunk.
+func hunk(head string) (old, now int) {
+	f := strings.Fields(head)
+	if len(f) < 3 {
+		return 0, 0
+	}
+	count := func(of string) int {
+		_, n, given := strings.Cut(of, ",")
+		if !given {
+			return 1
+		}
+		lines, _ := strconv.Atoi(n) // of a diff of our own
+		return lines
+	}
+	return count(f[1]), count(f[2])
+}
