@@ -80,7 +80,7 @@ func (s ServerConfig) Shown() string {
 		for _, w := range append([]string{s.Command}, s.Args...) {
 			words = append(words, word(w))
 		}
-		what, extra, kind = strings.Join(words, " ")+"  (in "+word(s.Dir)+")", s.Env, "variable"
+		what, extra, kind = strings.Join(words, " ")+"  (in "+s.place()+")", s.Env, "variable"
 	} else {
 		what = word(what)
 	}
@@ -92,6 +92,14 @@ func (s ServerConfig) Shown() string {
 		what += fmt.Sprintf("  (%s %s)", kind, strings.Join(names, ", "))
 	}
 	return what
+}
+
+// place says where the server's program runs.
+func (s ServerConfig) place() string {
+	if s.Dir == "" {
+		return "the workspace"
+	}
+	return word(s.Dir)
 }
 
 // word returns a word of a command as a shell would take it, with invisible

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ type ServerConfig struct {
 	Command string            // a program that speaks MCP over its standard input and output
 	Args    []string          // its arguments
 	Env     map[string]string // added to the environment of the Runner
-	Dir     string            // its working directory, absolute
+	Dir     string            // its working directory, absolute; "": that of the Runner
 
 	URL     string
 	Headers map[string]string // sent with every request to the host of the URL
@@ -43,6 +44,10 @@ type ServerConfig struct {
 type Options struct {
 	Servers []ServerConfig
 	Runner  workspace.Runner // starts servers that are programs, in a sandbox if it has one
+
+	// Root is the directory that servers which are programs are offered as a root: that in
+	// which agents work. Absolute; "": they are offered none.
+	Root string
 
 	// Approvals say which tools a person approved. If nil, every tool is
 	// offered.
@@ -69,18 +74,20 @@ type Options struct {
 // A Client is connected to servers and offers their tools to agents. It is safe
 // for concurrent use.
 type Client struct {
-	opts  Options
-	links []*link // by name
+	opts Options
 
 	life   context.Context // canceled by Close
 	ending context.CancelFunc
 	work   sync.WaitGroup // goroutines that Close waits for
 
+	setting sync.Mutex // held by Set
+
 	mu      sync.Mutex        // guards the fields below
+	list    []*link           // by name; the slice is replaced, never changed
 	names   map[origin]string // names of tools; a tool keeps its name
 	taken   map[string]origin // the reverse
 	flights map[callKey]*flight
-	told    map[toldKey]map[string]bool // the tools of a server that a session knows of
+	told    map[string]map[string]bool // the tools that a session knows of
 	closed  bool
 }
 
@@ -90,31 +97,79 @@ type Client struct {
 func NewClient(o Options) *Client {
 	c := &Client{
 		opts: o, names: map[origin]string{}, taken: map[string]origin{},
-		flights: map[callKey]*flight{}, told: map[toldKey]map[string]bool{},
+		flights: map[callKey]*flight{}, told: map[string]map[string]bool{},
 	}
 	c.opts.DeferAbove = cmp.Or(o.DeferAbove, 40)
 	c.life, c.ending = context.WithCancel(context.Background())
-	for _, s := range o.Servers {
-		s.Timeout, s.StartTimeout = cmp.Or(s.Timeout, 60*time.Second), cmp.Or(s.StartTimeout, 30*time.Second)
-		if c.link(s.Name) != nil {
-			panic(fmt.Sprintf("mcp.NewClient: two servers are called %q", s.Name))
-		}
-		c.links = append(c.links, newLink(c, s))
-	}
-	slices.SortFunc(c.links, func(a, b *link) int { return cmp.Compare(a.cfg.Name, b.cfg.Name) })
+	c.list, _, _ = c.relink(o.Servers)
 	for _, name := range fixedNames {
 		c.taken[name] = origin{tool: name}
 	}
 	return c
 }
 
+// relink returns the links of these servers, by name: those that are there, where nothing
+// has changed, and new ones. The others that are there are gone.
+func (c *Client) relink(servers []ServerConfig) (list, came, gone []*link) {
+	kept := make(map[*link]bool)
+	for _, s := range servers {
+		s.Timeout, s.StartTimeout = cmp.Or(s.Timeout, 60*time.Second), cmp.Or(s.StartTimeout, 30*time.Second)
+		if slices.ContainsFunc(list, func(l *link) bool { return l.cfg.Name == s.Name }) {
+			panic(fmt.Sprintf("mcp: two servers are called %q", s.Name))
+		}
+		l := c.link(s.Name)
+		if l == nil || !reflect.DeepEqual(l.cfg, s) {
+			l = newLink(c, s)
+			came = append(came, l)
+		}
+		list, kept[l] = append(list, l), true
+	}
+	for _, l := range c.links() {
+		if !kept[l] {
+			gone = append(gone, l)
+		}
+	}
+	slices.SortFunc(list, func(a, b *link) int { return cmp.Compare(a.cfg.Name, b.cfg.Name) })
+	return list, came, gone
+}
+
+// Set replaces the servers, also while agents use the client. It leaves alone those that
+// have not changed, but for what a person approved of them meanwhile, connects to the new ones as [Client.Start] does, and ends the others with
+// their calls. Agents keep the tools that [Client.Tools] gave them, so that their requests
+// begin as before: find_tools and use_tool reach what is new, the next result of a server
+// names it, and a tool of a server that is gone says so. It panics as [NewClient] does.
+func (c *Client) Set(ctx context.Context, servers []ServerConfig) {
+	c.setting.Lock()
+	defer c.setting.Unlock()
+	list, came, gone := c.relink(servers)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.list = list
+	c.mu.Unlock()
+	for _, l := range list {
+		l.changed() // a person may have approved tools meanwhile
+	}
+	var all sync.WaitGroup
+	for _, l := range gone {
+		all.Go(l.close)
+	}
+	c.start(ctx, came)
+	all.Wait()
+}
+
 // Start connects to all servers at once, and returns when each has answered or
 // failed. It takes as long as the slowest server, and at most its StartTimeout.
 // [Options].Say reports a server that failed. The client connects to it again
 // when it is used.
-func (c *Client) Start(ctx context.Context) {
+func (c *Client) Start(ctx context.Context) { c.start(ctx, c.links()) }
+
+// start connects to these servers.
+func (c *Client) start(ctx context.Context, links []*link) {
 	var all sync.WaitGroup
-	for _, l := range c.links {
+	for _, l := range links {
 		all.Go(func() {
 			if _, err := l.connected(ctx); err != nil && ctx.Err() == nil {
 				c.say("%s: %v; its tools are left out", clip.Clean(l.cfg.Name), err)
@@ -130,14 +185,15 @@ func (c *Client) Close() error {
 	c.closed = true
 	c.mu.Unlock()
 	c.ending()
+	c.setting.Lock() // a Set that is under way ends soon
+	defer c.setting.Unlock()
 	var all sync.WaitGroup
-	errs := make([]error, len(c.links))
-	for i, l := range c.links {
-		all.Go(func() { errs[i] = l.close() })
+	for _, l := range c.links() {
+		all.Go(l.close)
 	}
 	all.Wait()
 	c.work.Wait()
-	return errors.Join(errs...)
+	return nil
 }
 
 var errClosed = errors.New("the MCP client is closed")
@@ -161,10 +217,16 @@ func (c *Client) say(format string, a ...any) {
 	}
 }
 
-// link returns the server with the name, or nil. The list of servers does not
-// change.
+// links returns the servers, by name. The slice does not change.
+func (c *Client) links() []*link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.list
+}
+
+// link returns the server with the name, or nil.
 func (c *Client) link(name string) *link {
-	for _, l := range c.links {
+	for _, l := range c.links() {
 		if l.cfg.Name == name {
 			return l
 		}
@@ -177,7 +239,7 @@ func (c *Client) link(name string) *link {
 // server was faster.
 func (c *Client) offered() (tools, held []*remote) {
 	var all []*remote
-	for _, l := range c.links {
+	for _, l := range c.links() {
 		if list := l.known(); list != nil {
 			all = append(all, list.tools...)
 		}
@@ -202,7 +264,7 @@ func (c *Client) offered() (tools, held []*remote) {
 // if a server has some. find_tools describes deferred ones, too. The list is empty if
 // there is no server and nothing is deferred.
 func (c *Client) Tools(deferred ...Deferred) []openmanus.Tool {
-	if len(c.links) == 0 && len(deferred) == 0 {
+	if len(c.links()) == 0 && len(deferred) == 0 {
 		return nil
 	}
 	var list []openmanus.Tool
@@ -224,7 +286,7 @@ func (c *Client) Tools(deferred ...Deferred) []openmanus.Tool {
 
 // any reports whether f is true of what some server offers.
 func (c *Client) any(f func(*listing) bool) bool {
-	return slices.ContainsFunc(c.links, func(l *link) bool {
+	return slices.ContainsFunc(c.links(), func(l *link) bool {
 		list := l.known()
 		return list != nil && f(list)
 	})
@@ -252,7 +314,7 @@ type ToolStatus struct {
 // Status returns the state of every server, by name.
 func (c *Client) Status() []Status {
 	var all []Status
-	for _, l := range c.links {
+	for _, l := range c.links() {
 		all = append(all, l.status())
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,6 +187,93 @@ func TestListChanges(t *testing.T) {
 	if err != nil || res.Parts.Text() != `new {"text":"x"}` {
 		t.Errorf("the new tool: %q, %v", res.Parts.Text(), err)
 	}
+}
+
+// Servers come and go while an agent works: its tools stay, so that its requests begin as
+// before, and find_tools and use_tool reach what has come.
+func TestServersComeAndGo(t *testing.T) {
+	hanging := make(chan struct{})
+	var started atomic.Int32
+	p := programs{
+		"stays": serving(func() *sdk.Server { started.Add(1); return newServer(tool("t", "")) }),
+		"comes": serving(func() *sdk.Server { return newServer(tool("weather", "Tells the weather.")) }),
+		"goes": serving(func() *sdk.Server {
+			s := newServer(tool("t", ""))
+			s.AddTool(tool("hang", ""), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+				close(hanging)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			})
+			return s
+		}),
+	}
+	c, heard := start(t, p, Options{}, "stays", "goes")
+	before := c.Tools()
+	in := func(session, name, input string) (string, error) {
+		i := slices.IndexFunc(before, func(t openmanus.Tool) bool { return t.Spec().Name == name })
+		made := call("c", name, input)
+		made.Session = session
+		res, err := before[i].Run(t.Context(), made)
+		return res.Parts.Text(), err
+	}
+	run := func(name, input string) (string, error) { return in("s", name, input) }
+	if got, err := run("mcp_stays_t", `{}`); err != nil || strings.Contains(got, "available") {
+		t.Errorf("at first: %q, %v", got, err)
+	}
+	hung := make(chan error)
+	go func() { _, err := in("other", "mcp_goes_hang", `{}`); hung <- err }()
+	<-hanging
+	now := []ServerConfig{{Name: "stays", Command: "stays"}, {Name: "comes", Command: "comes"}, {Name: "missing", Command: "missing"}}
+	c.Set(t.Context(), now)
+	if err := <-hung; err == nil || !strings.Contains(err.Error(), "may or may not have happened") {
+		t.Errorf("a call of a server that went: %v", err)
+	}
+	if !strings.Contains(heard.String(), "missing: it did not start") {
+		t.Errorf("heard: %s", heard)
+	}
+	got, err := run("mcp_stays_t", `{}`)
+	if err != nil || !strings.Contains(got, "New tools available: mcp_comes_weather (") || !strings.Contains(got, "no longer available: mcp_goes_hang, mcp_goes_t") {
+		t.Errorf("the model is not told: %q, %v", got, err)
+	}
+	if got, err := run("find_tools", `{"query":"weather"}`); err != nil || !strings.Contains(got, "## mcp_comes_weather") {
+		t.Errorf("find_tools: %q, %v", got, err)
+	}
+	if got, err := run("use_tool", `{"name":"mcp_comes_weather","arguments":{}}`); err != nil || got != "weather {}" {
+		t.Errorf("use_tool: %q, %v", got, err)
+	}
+	if _, err := run("mcp_goes_t", `{}`); err == nil || err.Error() != "the MCP server goes was disconnected, and this tool with it" {
+		t.Errorf("a tool of a server that went: %v", err)
+	}
+	c.Set(t.Context(), append(now, ServerConfig{Name: "goes", Command: "goes"}))
+	if got, err := run("mcp_goes_t", `{}`); err != nil || !strings.Contains(got, "t {}") {
+		t.Errorf("a tool of a server that came back: %q, %v", got, err)
+	}
+	if n := started.Load(); n != 1 {
+		t.Errorf("the server that stays was started %d times", n)
+	}
+}
+
+// A server that is a program is offered the workspace as a root.
+func TestRoots(t *testing.T) {
+	p := programs{"s": serving(func() *sdk.Server {
+		s := newServer()
+		s.AddTool(tool("roots", ""), func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			//lint:ignore SA1019 it asks for roots
+			got, ok := r.Params.InputResponses["roots"].(*sdk.ListRootsResult)
+			if !ok {
+				//lint:ignore SA1019 as above
+				return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"roots": &sdk.ListRootsParams{}}}, nil
+			}
+			text := ""
+			for _, root := range got.Roots {
+				text += root.Name + " at " + root.URI
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}}, nil
+		})
+		return s
+	})}
+	c, _ := start(t, p, Options{Root: "/home/me/my work"}, "s")
+	says(t, c, "mcp_s_roots", `{}`, "my work at file:///home/me/my%20work")
 }
 
 // One process for every server, whoever uses it.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
+	"path/filepath"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -38,15 +40,26 @@ var errSilent = errors.New("it hung up")
 // client returns the SDK's client for one connection.
 func (l *link) client() *sdk.Client {
 	us := &sdk.Implementation{Name: "openmanus", Title: "OpenManus", Version: cmp.Or(l.c.opts.Version, "dev")}
-	return sdk.NewClient(us, &sdk.ClientOptions{
-		Logger: slog.New(slog.DiscardHandler),
-		Capabilities: &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
-			Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
-		}},
+	can := &sdk.ClientCapabilities{Elicitation: &sdk.ElicitationCapabilities{
+		Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{},
+	}}
+	offers := l.cfg.Command != "" && l.c.opts.Root != ""
+	if offers {
+		//lint:ignore SA1019 servers ask for roots as long as the protocol has them
+		can.RootsV2 = &sdk.RootCapabilities{}
+	}
+	c := sdk.NewClient(us, &sdk.ClientOptions{
+		Logger: slog.New(slog.DiscardHandler), Capabilities: can,
 		ElicitationHandler:     l.elicit,
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { l.changed() },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			l.onProgress(r.Params)
 		},
 	})
+	if offers {
+		uri := url.URL{Scheme: "file", Path: filepath.ToSlash(l.c.opts.Root)}
+		//lint:ignore SA1019 as above
+		c.AddRoots(&sdk.Root{URI: uri.String(), Name: filepath.Base(l.c.opts.Root)})
+	}
+	return c
 }

@@ -40,7 +40,7 @@ type Deferred struct {
 // is the same in every session.
 func (c *Client) findTool(deferred []Deferred) openmanus.Tool {
 	var names, kinds []string
-	for _, l := range c.links {
+	for _, l := range c.links() {
 		names = append(names, line(l.cfg.Name, 40))
 	}
 	for _, d := range deferred {
@@ -66,13 +66,9 @@ func (c *Client) findTool(deferred []Deferred) openmanus.Tool {
 		for _, d := range slices.Backward(deferred) {
 			tools = slices.Insert(tools, 0, &remote{spec: d.Spec})
 		}
-		for _, l := range c.links {
-			if l.known() != nil {
-				l.toolChanges(ctx, call.Session)
-			}
-		}
+		c.toolChanges(ctx, call.Session) // this result has them all
 		res := openmanus.Result{Parts: text("%s", describe(in, tools, held, c.missing()))}
-		if len(c.links) > 0 {
+		if len(c.links()) > 0 {
 			res.Source = "mcp"
 		}
 		return res, nil
@@ -83,7 +79,7 @@ func (c *Client) findTool(deferred []Deferred) openmanus.Tool {
 // try again, and lists tools again where the list has changed. Failures show in
 // missing.
 func (c *Client) freshen(ctx context.Context) {
-	for _, l := range c.links {
+	for _, l := range c.links() {
 		l.connected(ctx) // one that fails is among the missing
 	}
 }
@@ -91,7 +87,7 @@ func (c *Client) freshen(ctx context.Context) {
 // missing returns a line for each server that is not connected.
 func (c *Client) missing() []string {
 	var names []string
-	for _, l := range c.links {
+	for _, l := range c.links() {
 		if s := l.status(); s.Err != nil {
 			names = append(names, fmt.Sprintf("the server %s is not connected: %s", clip.Clean(s.Name),
 				line(s.Err.Error(), 200)))
@@ -321,16 +317,32 @@ func (c *Client) Gate(g openmanus.Gate) openmanus.Gate {
 	if g == nil {
 		g = openmanus.Mode(openmanus.ApproveAsk)
 	}
-	return openmanus.GateFunc(func(ctx context.Context, call openmanus.Call,
-		spec openmanus.ToolSpec) (openmanus.Verdict, error) {
-		if call.Name != nameUse {
-			return g.Rule(ctx, call, spec)
-		}
-		t, input, err := c.targetOf(call)
-		if err != nil {
-			return openmanus.Verdict{Rule: "arguments", Reason: err.Error()}, nil
-		}
-		call.Name, call.Input = t.spec.Name, input
-		return g.Rule(ctx, call, t.spec)
-	})
+	return useGate{c, g}
+}
+
+// A useGate is what [Client.Gate] returns.
+type useGate struct {
+	c *Client
+	g openmanus.Gate
+}
+
+// Rule implements [openmanus.Gate].
+func (u useGate) Rule(
+	ctx context.Context, call openmanus.Call, spec openmanus.ToolSpec,
+) (openmanus.Verdict, error) {
+	if call.Name != nameUse {
+		return u.g.Rule(ctx, call, spec)
+	}
+	t, input, err := u.c.targetOf(call)
+	if err != nil {
+		return openmanus.Verdict{Rule: "arguments", Reason: err.Error()}, nil
+	}
+	call.Name, call.Input = t.spec.Name, input
+	return u.g.Rule(ctx, call, t.spec)
+}
+
+// In implements [openmanus.ModalGate].
+func (u useGate) In(m openmanus.Mode) openmanus.Gate {
+	u.g = openmanus.GateIn(u.g, m)
+	return u
 }

@@ -73,7 +73,7 @@ func (l *link) flight(call openmanus.Call, do func(context.Context, *flight) (an
 				"it may or may not have happened; look before you try again", clip.Clean(l.cfg.Name))
 		}
 	}
-	ctx, cancel := context.WithCancelCause(l.c.life)
+	ctx, cancel := context.WithCancelCause(l.life)
 	f.cancel = cancel
 	f.limit = newLimit(l.cfg.Timeout, func() { cancel(errTimeLimit) })
 	l.begin(f)

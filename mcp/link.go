@@ -15,12 +15,16 @@ import (
 // A link is one server: its configuration, its connection if there is one, and
 // what it offers.
 //
-// A link is never replaced. Its connection comes and goes: connected makes one
-// when it is needed, watch notices its end, and drop forgets it. Every
-// connection has its own program or HTTP transport, which end stops.
+// Its connection comes and goes: connected makes one when it is needed, watch notices
+// its end, and drop forgets it. Every connection has its own program or HTTP transport,
+// which end stops. After close, there is no connection any more: a server that comes
+// back gets another link.
 type link struct {
 	c   *Client
 	cfg ServerConfig
+
+	life   context.Context // ends with the client's, or earlier, by close
+	ending context.CancelCauseFunc
 
 	turn chan struct{} // holds one element; its receiver may connect and list
 
@@ -44,6 +48,7 @@ type link struct {
 // newLink returns the link of a server, which is not connected yet.
 func newLink(c *Client, cfg ServerConfig) *link {
 	l := &link{c: c, cfg: cfg, turn: make(chan struct{}, 1), progress: map[string]*flight{}}
+	l.life, l.ending = context.WithCancelCause(c.life)
 	l.news = sync.NewCond(&l.mu)
 	l.turn <- struct{}{}
 	return l
@@ -76,8 +81,8 @@ func (l *link) connected(ctx context.Context) (*sdk.ClientSession, error) {
 		defer func() { l.turn <- struct{}{} }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-l.c.life.Done():
-		return nil, errClosed
+	case <-l.life.Done():
+		return nil, l.over()
 	}
 	sess, ok := l.session()
 	if ok {
@@ -85,7 +90,7 @@ func (l *link) connected(ctx context.Context) (*sdk.ClientSession, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(l.c.life, func() { cancel(errClosed) })()
+	defer context.AfterFunc(l.life, func() { cancel(l.over()) })()
 	lim := newLimit(l.cfg.StartTimeout, func() {
 		cancel(fmt.Errorf("it did not answer within %s", l.cfg.StartTimeout))
 	})
@@ -112,6 +117,17 @@ func (l *link) connected(ctx context.Context) (*sdk.ClientSession, error) {
 		return nil, err
 	}
 	return sess, nil
+}
+
+// errGone says that a person took the server away.
+var errGone = errors.New("it is not connected any more")
+
+// over returns why the life of the link has ended.
+func (l *link) over() error {
+	if errors.Is(context.Cause(l.life), errGone) {
+		return errGone
+	}
+	return errClosed
 }
 
 // limitKey is the context key of the limit of an attempt to connect. That limit
@@ -201,13 +217,14 @@ func (l *link) drop(sess *sdk.ClientSession, why error) {
 	if err := end(); err != nil {
 		why = err
 	}
-	if l.c.life.Err() == nil {
+	if l.life.Err() == nil {
 		l.failing(fmt.Errorf("it ended: %w", why))
 	}
 }
 
-// close ends the connection.
-func (l *link) close() error {
+// close ends the connection and the calls that are under way, for good.
+func (l *link) close() {
+	l.ending(errGone)
 	select { // an attempt to connect ends soon: its context is canceled
 	case <-l.turn:
 		defer func() { l.turn <- struct{}{} }()
@@ -220,7 +237,6 @@ func (l *link) close() error {
 	if sess != nil {
 		end() // how a server reacts to its end does not matter
 	}
-	return nil
 }
 
 // changed notes that the server's list has changed.

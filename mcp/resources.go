@@ -90,7 +90,7 @@ func (r *reader) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 	l := r.c.link(in.Server)
 	if l == nil {
 		var names []string
-		for _, l := range r.c.links {
+		for _, l := range r.c.links() {
 			names = append(names, clip.Clean(l.cfg.Name))
 		}
 		return openmanus.Result{}, fmt.Errorf("there is no MCP server %q; there are: %s",

@@ -101,13 +101,17 @@ func (s *Server) add(t openmanus.Tool) {
 		input = anyObject
 	}
 	h := spec.Hints
-	s.mcp.AddTool(&sdk.Tool{
+	offered := &sdk.Tool{
 		Name: spec.Name, Description: spec.Description, InputSchema: input,
 		Annotations: &sdk.ToolAnnotations{
 			ReadOnlyHint: h.ReadOnly || h.Internal, IdempotentHint: h.Idempotent || h.ReadOnly,
 			DestructiveHint: new(!h.ReadOnly && !h.Internal && !h.Edits),
 		},
-	}, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	}
+	if _, ok := t.(*taskTool); ok {
+		offered.OutputSchema = taskSchema
+	}
+	s.mcp.AddTool(offered, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return s.call(ctx, t, r)
 	})
 }

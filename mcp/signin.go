@@ -111,7 +111,7 @@ func (s *signer) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
 
 // storing returns a source of tokens that stores each new one.
 func (s *signer) storing(client *oauth2.Config, token *oauth2.Token) oauth2.TokenSource {
-	ctx := context.WithValue(s.link.c.life, oauth2.HTTPClient, s.client)
+	ctx := context.WithValue(s.link.life, oauth2.HTTPClient, s.client)
 	return &keeper{signer: s, client: client, last: token.AccessToken, source: client.TokenSource(ctx, token)}
 }
 
@@ -222,7 +222,7 @@ func (s *signer) listen() error {
 	srv := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: s}
 	c := s.link.c
 	if !c.background(func() {
-		defer context.AfterFunc(c.life, func() { srv.Close() })()
+		defer context.AfterFunc(s.link.life, func() { srv.Close() })()
 		srv.Serve(l) // until it is closed
 	}) {
 		l.Close()

@@ -54,54 +54,95 @@ type taskArgs struct {
 	Prompt string `json:"prompt" jsonschema:"The task: what is to be done, and all that is known of it."`
 }
 
+// A taskTool is run_task.
+type taskTool struct {
+	openmanus.Tool
+	tasks Tasks
+
+	mu    sync.Mutex
+	asked map[string]askedOf // by the task's session: what its client was asked last
+}
+
+// An askedOf is a question that was passed on to a client: after how many answers, and
+// which call of which session put it.
+type askedOf struct {
+	answers       int
+	session, call string
+	n             int
+	ruling        bool   // they rule on the call
+	hash          string // of what they were shown of it
+}
+
 // NewTask returns the tool run_task, with which a client gives an agent a task.
 // The agent works in a session of its own, whose gate decides on its calls one
-// by one.
+// by one. Questions of sessions below it are the client's, too.
 func NewTask(t Tasks) openmanus.Tool {
 	spec := openmanus.ToolSpec{Hints: openmanus.Hints{Internal: true}, ToolSpec: llm.ToolSpec{Name: "run_task",
 		Description: "Have an agent do a task: it plans, uses tools and files on its machine, and answers " +
 			"when it is done. This may take minutes. The result has the answer and links to the files that it made."}}
-	return openmanus.Func(spec, func(
+	task := &taskTool{tasks: t, asked: make(map[string]askedOf)}
+	task.Tool = openmanus.Func(spec, func(
 		ctx context.Context, call openmanus.Call, in taskArgs,
 	) (openmanus.Result, error) {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return openmanus.Result{}, errors.New("the prompt is empty: say what is to be done")
 		}
-		return t.run(ctx, call, in.Prompt)
+		return task.run(ctx, call, in.Prompt)
 	})
+	return task
 }
+
+// taskSchema is the JSON Schema of a [TaskResult].
+var taskSchema = json.RawMessage(`{"type":"object","properties":{` +
+	`"session":{"type":"string","description":"The session that did the task."},` +
+	`"status":{"type":"string","description":"How it ended: finished, failed or stopped."},` +
+	`"reason":{"type":"string","description":"Why it ended so; empty if it finished."},` +
+	`"answer":{"type":"string"},` +
+	`"steps":{"type":"integer","description":"The replies of the model."},` +
+	`"files":{"type":"array","description":"The files that it made, changed or deleted.","items":{"type":"object","properties":{` +
+	`"path":{"type":"string"},"change":{"type":"string"},"bytes":{"type":"integer"},` +
+	`"uri":{"type":"string","description":"The resource with the content."}},` +
+	`"required":["path","change","bytes","uri"]}}},` +
+	`"required":["session","status","reason","answer","steps","files"]}`)
 
 // byClient is [openmanus.Ruled].By if the person at a client decided.
 const byClient = "mcp client"
 
 // run carries out a call: it opens the session, or passes on the answer of the
 // person, and drives it.
-func (t Tasks) run(ctx context.Context, call openmanus.Call, prompt string) (openmanus.Result, error) {
+func (t *taskTool) run(ctx context.Context, call openmanus.Call, prompt string) (openmanus.Result, error) {
 	id := call.ID
 	var err error
 	if len(call.Answers) == 0 {
-		err = t.Open(ctx, id, prompt)
+		err = t.tasks.Open(ctx, id, prompt)
 	} else {
 		err = t.answer(ctx, id, call.Answers)
 	}
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	if err := t.drive(ctx, id, call); err != nil {
+	if err := t.tasks.drive(ctx, id, call); err != nil {
 		return openmanus.Result{}, err
 	}
-	s, err := openmanus.Load(ctx, t.Journal, id)
+	open, err := run.Questions(ctx, t.tasks.Journal, id)
 	if err != nil {
 		return openmanus.Result{}, err
 	}
-	if s.Status() == openmanus.Waiting {
-		return openmanus.Result{}, t.question(ctx, id, s.Pending()[0])
+	if len(open) > 0 {
+		return openmanus.Result{}, t.question(ctx, id, len(call.Answers), open[0])
 	}
-	return t.result(ctx, id, s)
+	s, err := openmanus.Load(ctx, t.tasks.Journal, id)
+	if err != nil {
+		return openmanus.Result{}, err
+	}
+	t.mu.Lock()
+	delete(t.asked, id)
+	t.mu.Unlock()
+	return t.tasks.result(ctx, id, s)
 }
 
-// drive drives the session, and shows its progress. If the client gives up, it
-// interrupts the session.
+// drive drives the session, and shows its progress, until nothing is left to do but to ask
+// a person. If the client gives up, it interrupts the session.
 func (t Tasks) drive(ctx context.Context, id string, call openmanus.Call) error {
 	before, err := openmanus.Load(ctx, t.Journal, id)
 	if err != nil {
@@ -154,57 +195,50 @@ func headline(b openmanus.Body) string {
 	return ""
 }
 
-// question returns the question for which the session waits, as an
-// [openmanus.Ask].
-func (t Tasks) question(ctx context.Context, id string, c *openmanus.CallState) error {
+// question returns a question for which the task waits, as an [openmanus.Ask].
+func (t *taskTool) question(ctx context.Context, id string, answers int, open run.Question) error {
 	if !CanAsk(ctx) {
 		return fmt.Errorf("the session %s waits for a person, and this client cannot ask one: openmanus "+
 			"sessions show %s", id, id)
 	}
-	q := c.Question()
-	if q.Kind == openmanus.AskText {
-		return &openmanus.Ask{Question: q.Question, Schema: q.Schema}
+	c, q := open.Call, open.Call.Question()
+	asked := askedOf{answers: answers, session: open.Session, call: c.ID, n: q.N}
+	ask := &openmanus.Ask{Question: q.Question, Schema: q.Schema}
+	if q.Kind != openmanus.AskText {
+		asked.ruling, asked.hash = true, c.Ruling.Hash
+		ask.Question, ask.Schema = q.Question+"\n"+c.Name+" "+clip.Visible(c.Arguments()), rulingSchema
+		if q.Shown != "" {
+			ask.Question += "\n" + clip.Visible(q.Shown)
+		}
+		if len(ask.Question) > maxShown {
+			return fmt.Errorf("the session %s waits for a person, and what they would have to read is too long for this "+
+				"client: openmanus sessions show %s", id, open.Session)
+		}
 	}
-	return &openmanus.Ask{Question: q.Question + "\n" + c.Name + " " + clip.Text(c.Arguments(), 8000),
-		Schema: rulingSchema}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked[id] = asked
+	return ask
 }
 
-// answer passes on the last of the answers, unless the session has it already.
-func (t Tasks) answer(ctx context.Context, id string, answers []openmanus.Answer) error {
-	had := 0
-	for ev, err := range t.Journal.Events(ctx, id, 0) {
-		if err != nil {
-			return err
-		}
-		switch b := ev.Body.(type) {
-		case openmanus.Ruled:
-			if b.By == byClient {
-				had++
-			}
-		case openmanus.Answered:
-			if b.By == byClient {
-				had++
-			}
-		}
-	}
-	s, err := openmanus.Load(ctx, t.Journal, id)
-	if err != nil {
-		return err
-	}
-	pending := s.Pending()
-	if had >= len(answers) || len(pending) == 0 {
+// answer passes on the last of the answers to the question that the client was asked. An
+// answer to a question that this server does not remember is not used: what still waits is
+// asked again.
+func (t *taskTool) answer(ctx context.Context, id string, answers []openmanus.Answer) error {
+	t.mu.Lock()
+	asked, known := t.asked[id]
+	t.mu.Unlock()
+	if !known || asked.answers != len(answers)-1 {
 		return nil
 	}
-	c, a := pending[0], answers[len(answers)-1]
-	var body openmanus.Body
-	if q := c.Question(); q.Kind == openmanus.AskText {
-		body = openmanus.Answered{Call: c.ID, N: q.N, Text: a.Text, Data: a.Data, By: byClient}
-	} else {
+	a := answers[len(answers)-1]
+	var body openmanus.Body = openmanus.Answered{Call: asked.call, N: asked.n, Text: a.Text, Data: a.Data, By: byClient}
+	if asked.ruling {
 		var said struct{ Decision, Reason string }
 		if err := json.Unmarshal(a.Data, &said); err != nil {
 			return fmt.Errorf("the answer cannot be read: %w", err)
 		}
-		r := openmanus.Ruled{Call: c.ID, Allow: said.Decision == "allow", By: byClient, Hash: c.Ruling.Hash}
+		r := openmanus.Ruled{Call: asked.call, Allow: said.Decision == "allow", By: byClient, Hash: asked.hash}
 		if !r.Allow {
 			if r.Reason = "the person said no"; said.Reason != "" {
 				r.Reason = "the person said: " + said.Reason
@@ -212,7 +246,7 @@ func (t Tasks) answer(ctx context.Context, id string, answers []openmanus.Answer
 		}
 		body = r
 	}
-	_, err = t.Journal.Append(ctx, id, body)
+	_, err := t.tasks.Journal.Append(ctx, asked.session, body)
 	if errors.Is(err, openmanus.ErrExists) {
 		return nil // another surface was faster
 	}

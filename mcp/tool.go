@@ -38,13 +38,17 @@ func (r *remote) Run(ctx context.Context, call openmanus.Call) (openmanus.Result
 }
 
 // run calls the tool with arguments that fit its schema. It fails if the server
-// has changed or removed the tool meanwhile.
+// has changed or removed the tool meanwhile, or was itself removed.
 func (r *remote) run(ctx context.Context, call openmanus.Call,
 	input json.RawMessage) (openmanus.Result, error) {
-	if _, err := r.link.connected(ctx); err != nil {
-		return openmanus.Result{}, r.link.unreachable(err)
+	l := r.link.c.link(r.server)
+	if l == nil {
+		return openmanus.Result{}, fmt.Errorf("the MCP server %s was disconnected, and this tool with it", clip.Clean(r.server))
 	}
-	now := r.link.known().byName[r.tool]
+	if _, err := l.connected(ctx); err != nil {
+		return openmanus.Result{}, l.unreachable(err)
+	}
+	now := l.known().byName[r.tool]
 	switch {
 	case now == nil:
 		return openmanus.Result{}, fmt.Errorf("the server %s no longer has this tool; %s lists its tools",
@@ -55,8 +59,8 @@ func (r *remote) run(ctx context.Context, call openmanus.Call,
 			"that yet: it cannot be used. A person can look at it: openmanus mcp approve %s",
 			clip.Clean(r.server), now.def.differs(r.def), word(r.server))
 	}
-	res, err := r.link.call(ctx, call, r.tool, input)
-	if note := r.link.toolChanges(ctx, call.Session); note != "" {
+	res, err := l.call(ctx, call, r.tool, input)
+	if note := l.c.toolChanges(ctx, call.Session); note != "" {
 		res.Parts = append(slices.Clip(res.Parts), llm.Text{Text: "\n" + note})
 	}
 	return res, err
@@ -152,47 +156,39 @@ func (l *link) explain(err error) error {
 		"happened; look before you try again. The next call connects again", name, line(err.Error(), 300))
 }
 
-// A toldKey identifies what a session knows of a server.
-type toldKey struct{ session, server string }
-
 // maxTold is how many sessions are remembered for the tools that they know of.
 const maxTold = 10000
 
-// recordKnown records which tools of the server the session knows of, and returns
-// those that it knew of before, nil at the first time.
-func (l *link) recordKnown(session string, now map[string]bool) (before map[string]bool) {
-	c := l.c
+// recordKnown records which tools a session knows of, and returns those that it knew of
+// before, nil at the first time.
+func (c *Client) recordKnown(session string, now map[string]bool) (before map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k := toldKey{session, l.cfg.Name}
-	before = c.told[k]
+	before = c.told[session]
 	if len(c.told) > maxTold {
 		clear(c.told)
 	}
-	c.told[k] = now
+	c.told[session] = now
 	return before
 }
 
-// toolChanges returns a note for the model: which tools of the server were added and
-// removed since the session last knew.
-func (l *link) toolChanges(ctx context.Context, session string) string {
-	l.mu.Lock()
-	stale := l.stale && l.sess != nil
-	l.mu.Unlock()
-	if stale {
-		if _, err := l.connected(ctx); err != nil {
-			return "" // the next call reports it
-		}
-	}
-	list := l.known()
-	l.c.name(list.tools)
+// toolChanges returns a note for the model: which tools of servers were added and
+// removed since the session last knew. A server that cannot be reached keeps its tools.
+func (c *Client) toolChanges(ctx context.Context, session string) string {
 	now := map[string]bool{}
-	for _, t := range list.tools {
-		if t.held == "" {
-			now[t.spec.Name] = true
+	for _, l := range c.links() {
+		l.mu.Lock()
+		stale := l.stale && l.sess != nil
+		l.mu.Unlock()
+		if stale {
+			l.connected(ctx) // a failure is reported by the next call
 		}
 	}
-	before := l.recordKnown(session, now)
+	tools, _ := c.offered()
+	for _, t := range tools {
+		now[t.spec.Name] = true
+	}
+	before := c.recordKnown(session, now)
 	if before == nil {
 		return ""
 	}

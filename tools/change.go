@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -52,7 +53,7 @@ func Diff(name string, before, after []byte) string {
 	if len(before) > maxDiffed || len(after) > maxDiffed || isBinary(before) || isBinary(after) {
 		return ""
 	}
-	from, to := "a/"+name, "b/"+name
+	from, to := diffName("a/"+name), diffName("b/"+name)
 	if before == nil {
 		from = "/dev/null"
 	}
@@ -64,6 +65,18 @@ func Diff(name string, before, after []byte) string {
 		d = rest // without the line "diff …"
 	}
 	return cutDiff(strings.ToValidUTF8(string(d), "\uFFFD"))
+}
+
+// diffName returns a name as the head of a diff has it, for git and patch to read: with
+// a tab after one that has spaces, and in quotes if a line could not hold it.
+func diffName(name string) string {
+	switch {
+	case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }):
+		return strconv.Quote(name)
+	case strings.Contains(name, " "):
+		return name + "\t"
+	}
+	return name
 }
 
 // cutDiff cuts a diff at the end of a line if it has more than maxDiff bytes.

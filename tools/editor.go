@@ -77,14 +77,19 @@ type target struct {
 // run carries out a command. Errors that OpenManus has too are in its words:
 // see [refusal].
 func (e *editor) run(ctx context.Context, call openmanus.Call, in editorInput) (openmanus.Result, error) {
+	if in.Command != "view" {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+	}
+	return (&editor{ws: workspace.In(ctx, e.ws, call.Session)}).carryOut(ctx, call, in)
+}
+
+// carryOut is run for one call, with the files as it finds them.
+func (e *editor) carryOut(ctx context.Context, call openmanus.Call, in editorInput) (openmanus.Result, error) {
 	var none openmanus.Result
 	name, err := workspace.Name(e.ws.Dir(), in.Path)
 	if err != nil {
 		return none, err
-	}
-	if in.Command != "view" {
-		e.mu.Lock()
-		defer e.mu.Unlock()
 	}
 	t := target{path: in.Path, name: name}
 	if t.info, err = stat(e.ws.FS(), name, in.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -61,7 +61,7 @@ func newPatchTool(e *editor) openmanus.Tool {
 			return "", fmt.Errorf("arguments: %w", err)
 		}
 		call.Blobs, call.Live = unkept{call.Blobs}, io.Discard
-		res, err := (&editor{ws: rehearsed{e.ws}}).patch(ctx, call, in)
+		res, err := (&editor{ws: rehearsed{workspace.In(ctx, e.ws, call.Session)}}).patch(ctx, call, in)
 		if err != nil {
 			return "", err
 		}
@@ -94,7 +94,7 @@ func (e *editor) patch(ctx context.Context, call openmanus.Call, in patchInput) 
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := &patching{e: e}
+	p := &patching{e: &editor{ws: workspace.In(ctx, e.ws, call.Session)}}
 	for i := range parsed.files {
 		if err := p.apply(&parsed.files[i]); err != nil {
 			if len(parsed.files) > 1 {

@@ -18,7 +18,7 @@ func (e *editor) show(ctx context.Context, call openmanus.Call) (string, error) 
 		return "", fmt.Errorf("arguments: %w", err)
 	}
 	call.Blobs, call.Live = unkept{call.Blobs}, io.Discard
-	res, err := (&editor{ws: rehearsed{e.ws}}).run(ctx, call, in)
+	res, err := (&editor{ws: rehearsed{workspace.In(ctx, e.ws, call.Session)}}).run(ctx, call, in)
 	if err != nil {
 		return "", err
 	}

@@ -23,9 +23,9 @@ type saverInput struct {
 func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 	spec := specOf("file_saver", openmanus.Hints{Edits: true, Destructive: true}, writesPath("file_path"))
 	tool := openmanus.Func(spec, func(
-		ctx context.Context, _ openmanus.Call, in saverInput,
+		ctx context.Context, call openmanus.Call, in saverInput,
 	) (openmanus.Result, error) {
-		return save(ctx, ws, in)
+		return save(ctx, workspace.In(ctx, ws, call.Session), in)
 	})
 	hints := func(call openmanus.Call) openmanus.Hints {
 		h := spec.Hints
@@ -36,12 +36,12 @@ func NewFileSaver(ws workspace.Workspace) openmanus.Tool {
 		}
 		return h
 	}
-	return hinted{tool, hints, func(_ context.Context, call openmanus.Call) (string, error) {
+	return hinted{tool, hints, func(ctx context.Context, call openmanus.Call) (string, error) {
 		var in saverInput
 		if err := args.Decode(call.Input, &in); err != nil {
 			return "", fmt.Errorf("arguments: %w", err)
 		}
-		p, err := planSave(ws, in)
+		p, err := planSave(workspace.In(ctx, ws, call.Session), in)
 		if err != nil || p.unread {
 			return "", err
 		}
