@@ -67,54 +67,16 @@ func End(d openmanus.CallDone) Ending {
 		if in.Files == nil { // the text of a patch has the names of its files
 			e.Lines = nil
 		}
-		added, removed := changed(e.Diff)
-		e.Word = fmt.Sprintf("+%d −%d", added, removed)
+		var all Lines
+		for _, n := range linesIn(e.Diff) {
+			all = all.Plus(n)
+		}
+		e.Word = all.String()
 	}
 	if in.ExitCode != nil {
 		e.Lines = withoutExitCode(e.Lines, *in.ExitCode)
 	}
 	return e
-}
-
-// changed counts the lines that a unified diff adds and removes. The heads of its
-// hunks say how many lines they have, so that a line "-- x" that was removed is not
-// taken for the name of a file.
-func changed(diff []string) (added, removed int) {
-	old, now := 0, 0 // lines that are left of the hunk
-	for _, l := range diff {
-		switch {
-		case old <= 0 && now <= 0:
-			old, now = hunk(l)
-		case strings.HasPrefix(l, "+"):
-			added++
-			now--
-		case strings.HasPrefix(l, "-"):
-			removed++
-			old--
-		case !strings.HasPrefix(l, `\`): // "\ No newline at end of file"
-			old--
-			now--
-		}
-	}
-	return added, removed
-}
-
-// hunk returns how many lines of the old and of the new file follow the head of a
-// hunk, "@@ -FROM,LINES +FROM,LINES @@". A count that is left out is 1.
-func hunk(head string) (old, now int) {
-	f := strings.Fields(head)
-	if len(f) < 4 || f[0] != "@@" {
-		return 0, 0
-	}
-	count := func(of string) int {
-		_, n, given := strings.Cut(of, ",")
-		if !given {
-			return 1
-		}
-		lines, _ := strconv.Atoi(n) // of a diff of our own
-		return lines
-	}
-	return count(f[1]), count(f[2])
 }
 
 // withoutExitCode returns the lines of a command's result without the one that tells

@@ -4,10 +4,10 @@
 // What a person sees has few rules:
 //
 //   - What the agent says begins at the left margin and is shown as it streams.
-//   - A call is one line, "● tool  what it works on". Below it, behind a bar, stands
-//     the end of its result or a diff of what it changed, and how it ended:
-//     "└ exit 1 · 0.4s". Of calls that run at once, a result that does not follow
-//     its call names it again: "○ tool  what it works on".
+//   - A call is one line, "● Running  make". Below it, behind a bar, stands the end
+//     of its result or a diff of what it changed, and how it ended: "└ exit 1 · 0.4s".
+//     Of calls that run at once, a result that does not follow its call names it
+//     again: "○ Ran  make".
 //   - What the program says begins with a mark: · for a remark, ! for a problem, ?
 //     for a question.
 //   - Text of an agent, a tool, a file or a server never reaches the terminal as a

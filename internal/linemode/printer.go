@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,11 +13,11 @@ import (
 	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
-	"github.com/openmanus-go/openmanus/tools"
 )
 
 const (
-	tailLines = 6   // how many lines of a result are shown
+	headLines = 2   // how many lines of the beginning of a result are shown
+	tailLines = 6   // and how many of its end
 	diffLines = 16  // how many lines of a diff
 	maxLine   = 200 // characters of a line, if the width is not known
 	maxText   = 100 // columns of what the agent says: longer lines are hard to read
@@ -33,6 +32,10 @@ type Options struct {
 	// Markdown is formatted for it, lines of results are cut there, and there is a
 	// status line: see [Printer.Working]. It is nil for what is no terminal.
 	Width func() int
+
+	// Status, if not nil, shows the status line in place of the printer; "" takes it
+	// away. It is called with the line as it is to be drawn.
+	Status func(line string)
 }
 
 // A Printer shows the events of one session. It is safe for concurrent use. Its
@@ -48,9 +51,11 @@ type Printer struct {
 	shown   string          // the last text that was shown whole
 	onStop  string          // follows the remark that the user interrupted the agent
 	failed  string          // the last failure of the model that was shown
+	request string          // the message that is answered
 	turn    int
 	plans   bool          // what is delegated is shown as a plan
 	kept    *bytes.Buffer // what is held back while the person is asked
+	asked   bytes.Buffer  // what they are asked: see [Printer.Asked]
 	calls   map[string]*call
 	specs   map[string]openmanus.ToolSpec // of the tools, by name
 	under   string                        // the call whose line or result was printed last
@@ -113,6 +118,8 @@ func (p *Printer) Event(ev openmanus.Event) {
 	switch b := ev.Body.(type) {
 	case openmanus.Configured:
 		p.configured(b)
+	case openmanus.UserSaid:
+		p.heard(b)
 	case openmanus.Typing:
 		p.typing(b)
 	case openmanus.ModelSaid:
@@ -142,6 +149,10 @@ func (p *Printer) Event(ev openmanus.Event) {
 		if c := p.calls[b.Call]; c != nil {
 			c.last = lastLine(c.last + b.Text)
 		}
+	case openmanus.Reading:
+		if c := p.calls[b.Call]; c != nil {
+			c.last = ReadingFolder(b.Files)
+		}
 	case openmanus.CallDone:
 		p.done(ev.Time, b)
 	case openmanus.CallLate:
@@ -167,6 +178,31 @@ func (p *Printer) Event(ev openmanus.Event) {
 	case openmanus.ChildDone:
 		p.childDone(b)
 	}
+}
+
+// Request says which message the session answers: it is not shown when it is stored,
+// since the user has just typed it.
+func (p *Printer) Request(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.request = id
+}
+
+// heard shows what the user said while the agent works.
+func (p *Printer) heard(b openmanus.UserSaid) {
+	if b.ID == p.request {
+		return
+	}
+	p.line(p.o.Style.Bold("> " + strings.ReplaceAll(clip.Plain(strings.TrimSpace(b.Message.Text())), "\n", "\n  ")))
+	p.line(p.o.Style.Dim("· the agent reads this at its next step"))
+}
+
+// ReadingFolder says in a few words what an [openmanus.Reading] does; "" at its end.
+func ReadingFolder(files int) string {
+	if files == 0 {
+		return ""
+	}
+	return "reading the folder so that you can go back, " + clip.Count(files, "file") + " …"
 }
 
 // childDone says how a session below ended. What it said was shown when it said it.
@@ -266,289 +302,21 @@ func (p *Printer) forget() {
 	p.printed = 0
 }
 
-// begin remembers new calls.
-func (p *Printer) begin(calls ...llm.Call) {
-	for _, c := range calls {
-		p.calls[c.ID] = &call{Call: c}
-	}
-}
-
-// head shows the line of a call, once.
-func (p *Printer) head(id string) {
-	if c := p.calls[id]; c != nil && !c.headed {
-		c.headed = true
-		p.line(p.o.Style.Mark("● ") + p.title(c.Call))
-		p.under = id
-	}
-}
-
-// title returns a call in one line.
-func (p *Printer) title(c llm.Call) string {
-	name := termtext.OneLine(c.Name, 60)
-	return p.o.Style.Bold(name) + "  " + p.o.Style.Dim(p.fit(CallLine(c), clip.Width(name)+4))
-}
-
-// CallLine returns what a call works on in at most 120 characters, with what does
-// not show as escapes.
-func CallLine(c llm.Call) string { return termtext.OneLine(clip.Visible(gist.Call(c)), 120) }
-
-// done shows the result of a call and how it ended.
-func (p *Printer) done(at time.Time, b openmanus.CallDone) {
-	c := p.calls[b.Call]
-	delete(p.calls, b.Call)
-	if c == nil {
-		c = &call{Call: llm.Call{ID: b.Call}}
-	}
-	if c.asked && !b.IsError || p.specs[c.Name].Hints.Final && !b.IsError {
-		return // the question and the answer are shown where they were said
-	}
-	switch {
-	case !c.headed:
-		p.line(p.o.Style.Mark("● ") + p.title(c.Call))
-	case p.under != b.Call:
-		p.line(p.o.Style.Dim("○ ") + p.title(c.Call))
-	}
-	e := gist.End(b)
-	ls, left := gist.Tail(e.Lines, b.Detail, tailLines)
-	if left > 0 {
-		p.behindBar("… " + clip.Count(left, "line") + " …")
-	}
-	for _, l := range ls {
-		p.behindBar(lastLine(l))
-	}
-	p.diff(e.Diff)
-	how := e.Word
-	if e.Bad {
-		how = p.o.Style.Red(how)
-	}
-	if !c.begun.IsZero() {
-		how += fmt.Sprintf(" · %.1fs", max(0, at.Sub(c.begun).Seconds()))
-	}
-	if e.Pictures > 0 {
-		how += " · " + clip.Count(e.Pictures, "image")
-	}
-	p.line(p.o.Style.Dim("  └ ") + how)
-	p.under = b.Call
-}
-
-// behindBar prints a line of a result.
-func (p *Printer) behindBar(line string) {
-	p.line(p.o.Style.Dim("  │ " + p.fit(clip.Clean(line), 4)))
-}
-
-// diff prints the beginning of a diff: what is left out of it, the files have.
-func (p *Printer) diff(lines []string) {
-	files := 0
-	for _, l := range lines {
-		if strings.HasPrefix(l, "+++ ") {
-			files++
-		}
-	}
-	lines = slices.DeleteFunc(slices.Clone(lines), func(l string) bool {
-		return strings.HasPrefix(l, "--- ") || files < 2 && strings.HasPrefix(l, "+++ ")
-	})
-	for i, l := range lines {
-		if i == diffLines {
-			p.line(p.o.Style.Dim("  │ … " + clip.Count(len(lines)-i, "more line") + " …"))
-			return
-		}
-		paint := p.o.Style.Dim
-		switch {
-		case strings.HasPrefix(l, "+++ "):
-		case strings.HasPrefix(l, "+"):
-			paint = p.o.Style.Green
-		case strings.HasPrefix(l, "-"):
-			paint = p.o.Style.Red
-		}
-		p.line(p.o.Style.Dim("  │ ") + paint(p.fit(clip.Visible(strings.ReplaceAll(l, "\t", "    ")), 4)))
-	}
-}
-
-// fit cuts text to the columns that are left of a line beside so many others.
-func (p *Printer) fit(text string, beside int) string {
-	if p.o.Width != nil {
-		if n := p.o.Width(); n > 0 {
-			return clip.Fit(text, max(20, n-beside))
-		}
-	}
-	return clip.Text(text, maxLine)
-}
-
 func (p *Printer) ruled(b openmanus.Ruled) {
 	what := ""
 	if c := p.calls[b.Call]; c != nil && p.under != b.Call {
-		what = termtext.OneLine(c.Name, 60) + "  " + clip.Text(CallLine(c.Call), 60) + ": "
+		tense := gist.Never
+		if b.Allow {
+			tense = gist.Waiting
+		}
+		verb, target := Phrase(c.Call, tense)
+		what = strings.TrimSpace(verb+"  "+clip.Text(target, 60)) + ": "
 	}
 	if !b.Allow {
 		p.line(p.o.Style.Red("! "+what+"not allowed: ") + clip.Plain(b.Reason) + p.o.Style.Dim(" ("+b.By+")"))
 	} else if b.Rule == "" || strings.HasPrefix(b.Rule, "remembered ") {
 		p.line(p.o.Style.Dim(strings.TrimRight("· "+what+"allowed by "+b.By+", "+clip.Plain(b.Rule), ", ")))
 	}
-}
-
-// Remark prints a remark of the program.
-func (p *Printer) Remark(format string, a ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.line(p.o.Style.Dim("· " + clip.Plain(fmt.Sprintf(format, a...))))
-}
-
-// Below prints a line of a session below this one, behind its name.
-func (p *Printer) Below(head, line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if strings.TrimSpace(line) != "" {
-		p.line(p.o.Style.Dim("["+clip.Plain(head)+"] ") + line)
-	}
-}
-
-// Plans makes p leave out delegations, which a plan shows.
-func (p *Printer) Plans() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.plans = true
-}
-
-// Plan prints steps of a plan with their marks, below its title if it is not "". from
-// is the number of the first.
-func (p *Printer) Plan(title string, steps []tools.Step, from int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	style := p.o.Style
-	if title != "" {
-		p.line(style.Bold("Plan: " + termtext.OneLine(title, 120)))
-	}
-	for i, st := range steps {
-		mark := st.Status.Mark()
-		switch st.Status {
-		case tools.Blocked:
-			mark = style.Red(mark)
-		case tools.Completed, tools.InProgress:
-			mark = style.Mark(mark)
-		}
-		by := ""
-		if st.Agent != "" {
-			by = style.Dim(" (" + clip.Plain(st.Agent) + ")")
-		}
-		p.line(fmt.Sprintf("  %s %d. %s%s", mark, from+i, termtext.OneLine(st.Text, 160), by))
-		if st.Notes != "" {
-			p.line(style.Dim("         " + termtext.OneLine(st.Notes, 200)))
-		}
-	}
-}
-
-// Question prints a question, even if p is quiet. Its first line has the mark;
-// the others stand behind a bar, so that none of them can pass for words of the
-// program.
-func (p *Printer) Question(format string, a ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.erase()
-	p.freshLine()
-	text, rest, more := strings.Cut(strings.TrimRight(clip.Visible(fmt.Sprintf(format, a...)), "\n"), "\n")
-	fmt.Fprintln(p.w, p.o.Style.Bold("? "+text))
-	if more {
-		p.bar(rest)
-	}
-}
-
-// Block prints all of a text behind a bar, even if p is quiet. What does not show
-// is printed as an escape, since the user decides by what they see.
-func (p *Printer) Block(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.erase()
-	p.freshLine()
-	p.bar(clip.Visible(text))
-}
-
-func (p *Printer) bar(text string) {
-	p.under = ""
-	for l := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintln(p.w, "  │ "+l)
-	}
-}
-
-// Hold keeps what is printed until Release, so that a question stays the last
-// thing on the screen.
-func (p *Printer) Hold() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept == nil {
-		p.erase()
-		p.freshLine()
-		p.kept = new(bytes.Buffer)
-	}
-}
-
-// Release prints what Hold kept. Without a Hold it does nothing.
-func (p *Printer) Release() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept != nil {
-		io.Copy(p.w, p.kept)
-		p.kept = nil
-	}
-}
-
-// Flush ends the current line, and returns the last text of a reply that was
-// shown completely.
-func (p *Printer) Flush() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.freshLine()
-	return p.shown
-}
-
-// HasShown reports whether a failure of the model, or a limit, with this text was shown last.
-func (p *Printer) HasShown(failure string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.o.Quiet && failure != "" && p.failed == failure
-}
-
-// SoFar returns the streamed part of a reply that is not complete.
-func (p *Printer) SoFar() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.typed.String()
-}
-
-// line prints a line, unless p is quiet.
-func (p *Printer) line(text string) {
-	if p.o.Quiet {
-		return
-	}
-	p.freshLine()
-	fmt.Fprintln(p.out(), text)
-	p.under = ""
-}
-
-// freshLine ends the current line, if there is one.
-func (p *Printer) freshLine() {
-	if p.column {
-		fmt.Fprintln(p.out())
-		p.column = false
-	}
-}
-
-func (p *Printer) write(text string) {
-	if text == "" {
-		return
-	}
-	io.WriteString(p.out(), text)
-	p.column = !strings.HasSuffix(text, "\n")
-	p.under = ""
-}
-
-// out returns the writer in use, without the status line: the buffer while Hold is in
-// effect.
-func (p *Printer) out() io.Writer {
-	if p.kept != nil {
-		return p.kept
-	}
-	p.erase()
-	return p.w
 }
 
 // lastLine returns what stands on the last line of a terminal on which text was

@@ -84,8 +84,10 @@ func TestLines(t *testing.T) {
 				done("a", "1\n2\n3\n4\n5\n6\n7\n10%\r20%\n\x1b[31mFAILED\x1b[0m\n[exit code 2]", exit(`{"exit_code":2}`)),
 			}, `
 I test.
-● bash  make
-  │ … 3 lines …
+● Running  make
+  │ 1
+  │ 2
+  │ … 1 line …
   │ 4
   │ 5
   │ 6
@@ -100,28 +102,37 @@ I test.
 				openmanus.CallStarted{Call: "a"}, openmanus.CallStarted{Call: "b"},
 				done("b", "B", exit(`{"exit_code":0}`)), done("a", "A", exit(`{"exit_code":0}`)),
 			}, `
-● bash  slow
-● bash  quick
+● Running  slow
+● Running  quick
   │ B
   └ done · 1.0s
-○ bash  slow
+○ Ran  slow
   │ A
   └ done · 3.0s
 `},
 		"an edit": {
 			[]openmanus.Body{
-				said("", llm.Call{ID: "a", Name: "editor", Input: `{"command":"str_replace","path":"x.go"}`}),
+				said("", llm.Call{ID: "a", Name: "str_replace_editor", Input: `{"command":"str_replace","path":"x.go"}`}),
 				openmanus.CallStarted{Call: "a"},
 				done("a", "The file was edited. Here is a part of it …",
 					exit(`{"path":"x.go","diff":"--- a/x.go\n+++ b/x.go\n@@ -1,2 +1,2 @@\n a\u202e\n-\tb\n+c\n","n":0}`),
 					func(d *openmanus.CallDone) { d.Failed = false }),
 			}, `
-● editor  str_replace x.go
+● Editing  x.go
   │ @@ -1,2 +1,2 @@
   │  a\u202e
   │ -    b
   │ +c
   └ +1 −1 · 1.0s
+`},
+		"a look": {
+			[]openmanus.Body{
+				said("", llm.Call{ID: "a", Name: "str_replace_editor", Input: `{"command":"view","path":"x.go"}`}),
+				openmanus.CallStarted{Call: "a"},
+				done("a", "1\ta\n2\tb\n3\tc"),
+			}, `
+● Reading  x.go
+  └ 3 lines · 1.0s
 `},
 		"a refusal names its call": {
 			[]openmanus.Body{
@@ -129,8 +140,8 @@ I test.
 				openmanus.CallStarted{Call: "b"},
 				openmanus.Ruled{Call: "a", Reason: "no\x1b[2J", By: "person"},
 			}, `
-● bash  ls
-! bash  rm x: not allowed: no[2J (person)
+● Running  ls
+! Wanted to run  rm x: not allowed: no[2J (person)
 `},
 		"a question and its answer are said once": {
 			[]openmanus.Body{
@@ -186,17 +197,20 @@ func TestStatus(t *testing.T) {
 		look(" openai/gpt-5 · 5 s · Ctrl-C interrupts")
 		show(said("I look.", llm.Call{ID: "a", Name: "bash", Input: `{"command":"make"}`}))
 		show(openmanus.CallStarted{Call: "a"})
-		look(" bash · 5 s · Ctrl-C interrupts")
+		p.Event(openmanus.Event{Body: openmanus.Reading{Call: "a", Files: 1200}})
+		look(" Running make · 5 s │ reading the folder so…")
+		p.Event(openmanus.Event{Body: openmanus.Reading{Call: "a"}})
+		look(" Running make · 10 s · Ctrl-C interrupts")
 		p.Event(openmanus.Event{Body: openmanus.Output{Call: "a", Text: "one\ntwo \x1b[31mand a line that is longer than the screen"}})
-		look(" bash · 10 s │ two and a line that is longe…")
+		look(" Running make · 15 s │ two and a line that …")
 		p.Hold()
-		look("● bash  make\n")
+		look("● Running  make\n")
 		p.Release()
 		show(done("a", "end"))
 		show(openmanus.Ended{})
-		look("  └ done · 15.0s\n")
+		look("  └ done · 20.0s\n")
 		stop()
-		if got := screen.text(); got != "I look.\n● bash  make\n  │ end\n  └ done · 15.0s\n" {
+		if got := screen.text(); got != "I look.\n● Running  make\n  │ end\n  └ done · 20.0s\n" {
 			t.Errorf("left on the screen:\n%s", got)
 		}
 	})

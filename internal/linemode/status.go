@@ -9,7 +9,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/termtext"
+	"github.com/openmanus-go/openmanus/internal/gist"
 )
 
 // A status says what a session does now. It is drawn as the last line of the
@@ -85,7 +85,7 @@ func (p *Printer) Working() (stop func()) {
 		<-ended
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.erase()
+		p.noStatus()
 	})
 }
 
@@ -95,7 +95,7 @@ func (p *Printer) draw() {
 	defer p.mu.Unlock()
 	text := p.now(time.Now())
 	if p.kept != nil || p.column || text == "" {
-		p.erase()
+		p.noStatus()
 		return
 	}
 	p.status.frame++
@@ -104,12 +104,24 @@ func (p *Printer) draw() {
 		width = 80
 	}
 	mark := string(spinner[p.status.frame%len(spinner)])
-	line := clip.Fit(text, width-3) // the last column stays free: a full line wraps
-	io.WriteString(p.w, "\r"+p.o.Style.Mark(mark)+" "+p.o.Style.Dim(line)+"\x1b[K")
+	line := p.o.Style.Mark(mark) + " " + p.o.Style.Dim(clip.Fit(text, width-3)) // the last column stays free: a full line wraps
+	if p.o.Status != nil {
+		p.o.Status(line)
+		return
+	}
+	io.WriteString(p.w, "\r"+line+"\x1b[K")
 	p.status.drawn = true
 }
 
-// erase takes the status line away.
+// noStatus takes the status line away, wherever it is.
+func (p *Printer) noStatus() {
+	p.erase()
+	if p.o.Status != nil {
+		p.o.Status("")
+	}
+}
+
+// erase takes the status line away, if p has drawn it.
 func (p *Printer) erase() {
 	if p.status.drawn {
 		io.WriteString(p.w, "\r\x1b[K")
@@ -132,7 +144,8 @@ func (p *Printer) now(at time.Time) string {
 	switch {
 	case len(running) == 1:
 		c := running[0]
-		since, what = c.begun, termtext.OneLine(c.Name, 60)
+		verb, target := Phrase(c.Call, gist.Running)
+		since, what = c.begun, strings.TrimSpace(verb+" "+clip.Text(target, 40))
 		if last := strings.TrimSpace(clip.Clean(c.last)); last != "" {
 			tail = " │ " + last
 		}

@@ -1,6 +1,7 @@
 package termtext
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,4 +136,6 @@ func (md *markdown) records(rows [][][]span, width int) (lines []string) {
 
 // shownWidth returns how many columns a line takes on the screen, without the escape
 // sequences of a [Style].
-func shownWidth(line string) int { return clip.Width(clip.Clean(line)) }
+func shownWidth(line string) int { return clip.Width(looks.ReplaceAllString(line, "")) }
+
+var looks = regexp.MustCompile("\x1b\\[[0-9;]*m")

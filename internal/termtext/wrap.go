@@ -56,17 +56,18 @@ func (s Style) wrap(spans []span, width int) (lines []string) {
 	width = max(width, 2)
 	var line []cell
 	at, used := -1, 0 // where the line may end, and how many columns it has
+	wrapped := false  // the line goes on from the one before
 	flush := func(cs []cell) {
 		lines = append(lines, s.paint(trimmed(cs)))
 	}
 	for _, c := range cells(spans) {
 		if c.text == "\n" {
 			flush(line)
-			line, at, used = nil, -1, 0
+			line, at, used, wrapped = nil, -1, 0, false
 			continue
 		}
 		if c.text == " " {
-			if used == 0 && len(lines) > 0 {
+			if used == 0 && wrapped {
 				continue // a line that was wrapped does not begin with a space
 			}
 			at = len(line)
@@ -85,7 +86,7 @@ func (s Style) wrap(spans []span, width int) (lines []string) {
 		for len(line) > 0 && line[0].text == " " {
 			line = line[1:]
 		}
-		at, used = -1, 0
+		at, used, wrapped = -1, 0, true
 		for _, c := range line {
 			used += c.width
 		}
@@ -128,3 +129,7 @@ func columns(spans []span) (n int) {
 	}
 	return n
 }
+
+// Plain returns a text without marks, whose line feeds end lines, as lines of at most
+// width columns, and 2 at least.
+func (s Style) Plain(text string, width int) []string { return s.wrap([]span{{text, ""}}, width) }
