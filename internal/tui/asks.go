@@ -1,0 +1,96 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
+)
+
+// A Notice is a remark of the program for the person.
+type Notice struct {
+	Text string
+	Bad  bool // something went wrong
+}
+
+// An Ask is a question of the program, not of an agent: one line is the answer. Reply
+// has room for it; "" if the person did not answer.
+type Ask struct {
+	Question string
+	Reply    chan string
+}
+
+// listen returns a command that waits for a notice.
+func (p *program) listen() tea.Cmd {
+	if p.o.Notices == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		select {
+		case n := <-p.o.Notices:
+			return toldMsg{n}
+		case <-p.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// A toldMsg has a notice.
+type toldMsg struct{ Notice }
+
+// await returns a command that waits for a question of the program.
+func (p *program) await() tea.Cmd {
+	if p.o.Asks == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		select {
+		case a := <-p.o.Asks:
+			return askMsg{a}
+		case <-p.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// An askMsg has a question.
+type askMsg struct{ Ask }
+
+// An asking is the widget of a question of the program.
+type asking struct {
+	Ask
+	typed string
+}
+
+// update implements widget.
+func (a *asking) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		a.typed += clip.OneLine(msg.Content)
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "esc":
+			a.Reply <- ""
+			return true, p.await()
+		case "enter":
+			a.Reply <- a.typed
+			return true, p.await()
+		case "backspace":
+			if r := []rune(a.typed); len(r) > 0 {
+				a.typed = string(r[:len(r)-1])
+			}
+		default:
+			a.typed += msg.Text
+		}
+	}
+	return false, nil
+}
+
+// view implements widget.
+func (a *asking) view(p *program, width, height int) (lines []string, at caret) {
+	for _, l := range wrap(clip.Visible(a.Question), width-2) {
+		lines = append(lines, p.theme.ask("? ")+l)
+	}
+	lines = lines[max(0, len(lines)-height+1):]
+	line := p.theme.accent("> ") + clip.Visible(a.typed)
+	return append(lines, line), caret{min(columns(line), width-1), len(lines), true}
+}

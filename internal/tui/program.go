@@ -1,0 +1,390 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/ids"
+)
+
+// A program is the interface. Its methods are called by one goroutine.
+type program struct {
+	o    Options
+	src  Source
+	ctx  context.Context
+	work sync.WaitGroup
+	now  func() time.Time
+
+	theme         Theme
+	all           bool // everything is unfolded
+	width, height int
+	panel         panel
+
+	gen     int    // of the session on the screen: messages of others are old
+	id      string // of that session; "": none
+	meter   *meter
+	window  window
+	from    *follower
+	below   map[string]*child
+	chosen  *block // by the person; nil: none
+	goal    int64  // the event to show when the session is read; 0: its end
+	broken  bool   // no process drives the session, though there is something to do
+	lost    bool   // it cannot be followed at the moment
+	lostWhy string
+
+	stack []widget
+	comp  *composer
+	sent  []Message // that are on their way
+	mode  string    // of the next session
+	model string
+
+	escaped  time.Time // when Esc was pressed last
+	leaving  string    // what another key press does
+	ticking  bool
+	frame    []string // what is on the screen
+	caret    caret
+	quitting bool
+	custom   []Custom
+	pictures pictureDir
+	blurred  bool // the person looks elsewhere
+}
+
+// A caret is where the person types. x is a column of the screen.
+type caret struct {
+	x, y  int
+	shown bool
+}
+
+// A widget is what is drawn in place of the composer while it has the focus.
+type widget interface {
+	// update handles a key, a paste, or a message of its own. The widget is removed when
+	// done is true.
+	update(p *program, msg tea.Msg) (done bool, cmd tea.Cmd)
+
+	// view returns at most height lines of at most width columns, and the caret in them.
+	view(p *program, width, height int) (lines []string, at caret)
+}
+
+// newProgram returns a program. Close ends what it began.
+func newProgram(ctx context.Context, o Options) *program {
+	p := &program{
+		o: o, src: o.Source, ctx: ctx, now: time.Now, theme: o.Theme, width: 80, height: 24,
+		mode: o.Mode, model: o.Model, comp: newComposer(o),
+	}
+	p.leave()
+	p.panel.on = true
+	return p
+}
+
+// Init implements [tea.Model].
+func (p *program) Init() tea.Cmd {
+	var cmds []tea.Cmd
+	if p.o.Session != "" {
+		cmds = append(cmds, p.show(p.o.Session))
+	}
+	if p.o.Task != nil {
+		cmds = append(cmds, p.submit(*p.o.Task, p.o.Attach))
+	}
+	return tea.Batch(append(cmds, p.panel.refresh(p), p.listen(), p.await(), p.readCommands(), p.begin(false), atOnce)...)
+}
+
+// atOnce has each frame written as one update (DEC mode 2026), also where the terminal does
+// not say whether it knows that, as over SSH: one that does not, ignores it.
+func atOnce() tea.Msg {
+	return tea.ModeReportMsg{Mode: ansi.ModeSynchronizedOutput, Value: ansi.ModeReset}
+}
+
+// do returns a command that runs f, until the program ends.
+func (p *program) do(f func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg { return f(p.ctx) }
+}
+
+// A noticeMsg is a remark of the program that is shown and not stored.
+type noticeMsg struct {
+	text string
+	bad  bool
+}
+
+// notice shows a remark.
+func (p *program) notice(bad bool, format string, a ...any) tea.Cmd {
+	p.addNotice(bad, fmt.Sprintf(format, a...))
+	return nil
+}
+
+func (p *program) addNotice(bad bool, text string) {
+	b := &block{kind: remark, text: text, seq: p.window.last()}
+	if bad {
+		b.kind = problem
+	}
+	p.window.pages[len(p.window.pages)-1].add(b)
+	if p.window.atEnd {
+		p.window.pinned = true
+	}
+}
+
+// A tickMsg moves what shows that something runs, and the time it has taken.
+type tickMsg struct{}
+
+const tickEvery = 250 * time.Millisecond
+
+// Update implements [tea.Model].
+func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := p.handle(msg)
+	p.layout()
+	more := p.readMore()
+	if p.meter.working() && !p.ticking {
+		p.ticking = true
+		more = tea.Batch(more, tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg{} }))
+	}
+	return p, tea.Batch(cmd, more)
+}
+
+// handle changes the program by a message.
+func (p *program) handle(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.width, p.height = max(msg.Width, 1), max(msg.Height, 1)
+	case tea.KeyPressMsg:
+		return p.key(msg)
+	case tea.MouseWheelMsg:
+		return p.wheel(msg)
+	case tea.MouseClickMsg:
+		p.click(msg)
+	case tea.FocusMsg:
+		p.blurred = false
+	case tea.BlurMsg:
+		p.blurred = true
+	case tickMsg:
+		p.ticking = false
+	case eventsMsg:
+		return p.events(msg)
+	case loadedMsg:
+		return p.loaded(msg)
+	case pageMsg:
+		return p.paged(msg)
+	case jumpedMsg:
+		return p.jumped(msg)
+	case retryMsg:
+		return p.again(msg)
+	case beforeMsg:
+		if msg.gen == p.gen && msg.err == nil {
+			p.meter.join(msg.meter)
+			return p.followBelow()
+		}
+	case noticeMsg:
+		p.addNotice(msg.bad, msg.text)
+	case toldMsg:
+		p.addNotice(msg.Bad, msg.Text)
+		return p.listen()
+	case askMsg:
+		p.push(&asking{Ask: msg.Ask})
+	case startedMsg:
+		return p.started(msg)
+	case failedMsg:
+		p.sent = without(p.sent, msg.message.ID)
+		p.comp.restore(msg.message.Text)
+		if p.id == "" && p.o.Begin != nil {
+			return p.do(func(ctx context.Context) tea.Msg {
+				if err := p.o.Begin.Missing(ctx); err != nil {
+					return missingMsg{err: err}
+				}
+				return noticeMsg{msg.err.Error(), true}
+			})
+		}
+		return p.notice(true, "%v", msg.err)
+	case missingMsg:
+		return p.missing(msg)
+	case panelMsg:
+		p.panel.sessions = msg.sessions
+	case showMsg:
+		return p.show(msg.id)
+	case customMsg:
+		p.custom = msg.all
+	case chosenMsg:
+		return tea.Batch(p.handle(changedMsg{msg.Setting}), p.say(msg.text, nil))
+	case pictureMsg:
+		return p.comp.update(p, msg)
+	case ranMsg:
+		return p.ran(msg)
+	case editedMsg:
+		if msg.err != nil {
+			return p.notice(true, "%v", msg.err)
+		}
+		return msg.then(p, msg.text)
+	case changedMsg:
+		if p.id == "" && msg.Mode != "" {
+			p.mode = msg.Mode
+		}
+		if p.id == "" && msg.Model != "" {
+			p.model = msg.Model
+		}
+	case listMsg:
+		p.push(msg.list)
+	default:
+		return p.pass(msg)
+	}
+	return nil
+}
+
+// A showMsg shows another session, after words of the program.
+type showMsg struct{ id string }
+
+// pass gives a message to what has the focus.
+func (p *program) pass(msg tea.Msg) tea.Cmd {
+	if n := len(p.stack); n > 0 {
+		top := p.stack[n-1]
+		done, cmd := top.update(p, msg)
+		if done {
+			p.pop(top)
+		}
+		return cmd
+	}
+	return p.comp.update(p, msg)
+}
+
+// push gives the focus to a widget.
+func (p *program) push(w widget) { p.stack = append(p.stack, w) }
+
+// pop removes a widget.
+func (p *program) pop(w widget) {
+	p.stack = slices.DeleteFunc(p.stack, func(x widget) bool { return x == w })
+}
+
+// submit sends a message to the session on the screen, or opens one with it. A command
+// is carried out.
+func (p *program) submit(text string, attach []string) tea.Cmd {
+	text = strings.TrimSpace(text)
+	if text == "" && len(attach) == 0 {
+		return p.goOn()
+	}
+	if cmd, ok := p.commandLine(text); ok {
+		return cmd
+	}
+	return p.say(text, attach)
+}
+
+// say sends a message, whatever it looks like.
+func (p *program) say(text string, attach []string) tea.Cmd {
+	m := Message{ID: ids.New(), Text: text, Attach: attach}
+	p.sent = append(p.sent, m)
+	p.window.pinned = p.window.atEnd
+	id := p.id
+	return tea.Batch(p.jump(0), p.do(func(ctx context.Context) tea.Msg {
+		if id == "" {
+			id, err := p.src.Start(ctx, m)
+			return startedMsg{id, m, err}
+		}
+		if err := p.src.Say(ctx, id, m); err != nil {
+			return failedMsg{m, err}
+		}
+		return nil
+	}))
+}
+
+// A startedMsg says that a session was opened with a message.
+type startedMsg struct {
+	id      string
+	message Message
+	err     error
+}
+
+// A failedMsg says that a message could not be sent.
+type failedMsg struct {
+	message Message
+	err     error
+}
+
+// started shows the session that was opened.
+func (p *program) started(msg startedMsg) tea.Cmd {
+	if msg.err != nil {
+		return p.handle(failedMsg{msg.message, msg.err})
+	}
+	p.sent = without(p.sent, msg.message.ID)
+	return tea.Batch(p.show(msg.id), p.panel.refresh(p))
+}
+
+// goOn continues a session that has stopped, when the person presses Enter and has
+// typed nothing.
+func (p *program) goOn() tea.Cmd {
+	p.comp.dismissed, p.comp.planned = "", 0
+	if cmd := p.asked(); len(p.stack) > 0 || cmd != nil {
+		return cmd
+	}
+	st := p.meter.status
+	if p.id == "" || !p.broken && st != openmanus.Failed && st != openmanus.Halted {
+		return nil
+	}
+	id := p.id
+	p.broken = false
+	return p.act(func(ctx context.Context) error { return p.src.Continue(ctx, id) })
+}
+
+// act returns a command that does something and shows why it failed.
+func (p *program) act(f func(ctx context.Context) error) tea.Cmd {
+	return p.do(func(ctx context.Context) tea.Msg {
+		if err := f(ctx); err != nil {
+			return noticeMsg{err.Error(), true}
+		}
+		return nil
+	})
+}
+
+// interrupt interrupts the session.
+func (p *program) interrupt() tea.Cmd {
+	id, said := p.id, p.window.stream.reply.text
+	return p.act(func(ctx context.Context) error { return p.src.Interrupt(ctx, id, said) })
+}
+
+// changed notices that the session works no longer, or that it asks.
+func (p *program) changed(was openmanus.Status) tea.Cmd {
+	cmd := p.asked()
+	if now := p.meter.status; was == openmanus.Running && now != was && p.meter.last > 0 {
+		return tea.Batch(cmd, p.panel.refresh(p), p.notify(string(now)+": "+clip.Text(clip.OneLine(p.meter.title), 60)))
+	}
+	return cmd
+}
+
+// View implements [tea.Model].
+func (p *program) View() tea.View {
+	v := tea.NewView(strings.Join(p.frame, "\n"))
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = p.title()
+	v.ReportFocus = true
+	if p.caret.shown {
+		v.Cursor = tea.NewCursor(p.caret.x, p.caret.y)
+	}
+	return v
+}
+
+// title says what the interface waits for.
+func (p *program) title() string {
+	text := "OpenManus"
+	if t := clip.Text(clip.OneLine(clip.Clean(p.meter.title)), 40); t != "" {
+		text = t + " — OpenManus"
+	}
+	switch {
+	case len(p.questions()) > 0:
+		return "? " + text
+	case p.meter.working():
+		return "◐ " + text
+	}
+	return text
+}
+
+// Close ends what the program began.
+func (p *program) close(cancel context.CancelFunc) {
+	p.leave()
+	cancel()
+	p.work.Wait()
+	p.pictures.close()
+}

@@ -1,0 +1,272 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
+)
+
+const (
+	panelColumns = 36  // of the side panel, with the space before it
+	panelFrom    = 110 // columns of a terminal from which on there is room for it
+)
+
+// layout draws the screen anew: p.frame has a line for each row.
+func (p *program) layout() {
+	width := p.mainWidth()
+	bottom, at := p.bottom(width)
+	room := max(0, p.height-len(bottom))
+	var lines []string
+	lines = p.window.draw(p.sceneOf(width, room))
+	if p.id == "" {
+		lines = append(p.welcome(width, room-len(lines)), lines...)
+		for len(lines) < room {
+			lines = append(lines, "")
+		}
+	}
+	for len(lines) < room {
+		lines = append([]string{""}, lines...)
+	}
+	lines = append(lines[len(lines)-room:], bottom...)
+	if len(lines) > p.height {
+		lines = lines[len(lines)-p.height:]
+	}
+	p.caret = caret{at.x, room + at.y, at.shown && room+at.y < p.height && at.x < p.width}
+	for i, l := range lines {
+		lines[i] = fitLine(l, width)
+	}
+	if width < p.width {
+		side := p.panel.view(p, p.width-width-3, p.height)
+		for i := range lines {
+			if side[i] != "" { // no border: what scrolls beside it would have to be written again
+				lines[i] = pad(lines[i], width) + "   " + side[i]
+			}
+		}
+	}
+	p.frame = lines
+}
+
+// mainWidth returns the columns of the conversation.
+func (p *program) mainWidth() int {
+	if p.panel.on && p.width >= panelFrom && p.panel.any(p) {
+		return p.width - panelColumns
+	}
+	return p.width
+}
+
+// scene returns what the conversation is drawn with.
+func (p *program) scene() scene {
+	width := p.mainWidth()
+	bottom, _ := p.bottom(width)
+	return p.sceneOf(width, max(0, p.height-len(bottom)))
+}
+
+func (p *program) sceneOf(width, height int) scene {
+	return scene{drawing{p.theme, p.all}, width, height, p.now(), p.meter, p.chosen, width < p.width}
+}
+
+// height returns how many lines of the conversation are on the screen.
+func (w *window) height(p *program) int { return p.scene().height }
+
+// bottom returns the lines below the conversation: messages on their way, what has the
+// focus, and the status line.
+func (p *program) bottom(width int) (lines []string, at caret) {
+	t := p.theme
+	for _, m := range p.sent {
+		lines = append(lines, t.dim(clip.Fit("▌ "+clip.OneLine(clip.Visible(m.Text))+" (on its way)", width)))
+	}
+	if n := len(p.meter.pending); n > 0 && p.meter.working() && len(p.meter.open)+len(p.meter.below) > 0 {
+		lines = append(lines, t.dim(clip.Fit("▸ "+clip.Count(n, "message")+" will be read at the next step", width)))
+	}
+	if len(lines) > 2 {
+		lines = lines[len(lines)-2:]
+	}
+	space := max(1, p.height-len(lines)-1)
+	var own []string
+	if n := len(p.stack); n > 0 {
+		own, at = p.stack[n-1].view(p, width, max(1, space-min(3, space/3)))
+	} else {
+		own, at = p.comp.view(p, width, max(1, space/3))
+	}
+	if len(own) > space {
+		cut := len(own) - space
+		own, at.y = own[cut:], at.y-cut
+		at.shown = at.shown && at.y >= 0
+	}
+	at.y += len(lines)
+	lines = append(lines, own...)
+	return append(lines, p.status(width)), at
+}
+
+// status returns the status line: how the session stands, what runs and for how long on
+// the left, and what was used on the right. What matters less is left out first.
+func (p *program) status(width int) string {
+	t := p.theme
+	var left []string
+	mode := p.modeNow()
+	if mode != "" {
+		left = append(left, t.accent(clip.Clean(mode)))
+	}
+	state := p.state()
+	if state != "" {
+		left = append(left, state)
+	}
+	model := p.meter.model
+	if model == "" {
+		model = p.model
+	}
+	var right []string
+	if n := p.meter.usage.Total(); n > 0 {
+		right = append(right, short(n)+" tokens")
+	}
+	if cost := p.cost(); cost != "" {
+		right = append(right, cost)
+	}
+	if model != "" {
+		right = append(right, clip.Text(clip.OneLine(clip.Clean(model)), 40))
+	}
+	line := strings.Join(left, t.dim(" · "))
+	for len(right) > 0 {
+		text := t.dim(strings.Join(right, " · "))
+		if gap := width - columns(line) - columns(text); gap >= 2 {
+			return line + strings.Repeat(" ", gap) + text
+		}
+		right = right[:len(right)-1]
+	}
+	return fitLine(line, width)
+}
+
+// modeNow returns what runs without a question.
+func (p *program) modeNow() string {
+	if p.id != "" && p.meter.mode != "" {
+		return p.meter.mode
+	}
+	return p.mode
+}
+
+// cost returns what the session cost, and how much it may.
+func (p *program) cost() string {
+	m := p.meter
+	if m.cost == 0 {
+		return ""
+	}
+	text := money(m.cost)
+	if m.unpriced > 0 {
+		text = "≥ " + text
+	}
+	if m.limits.Money > 0 {
+		text += " of " + money(m.limits.Money)
+	}
+	return text
+}
+
+var spinner = []rune("◐◓◑◒")
+
+// state says how the session stands, and what the next key does.
+func (p *program) state() string {
+	t, m := p.theme, p.meter
+	switch {
+	case p.leaving == "esc" && p.now().Sub(p.escaped) < twice:
+		return t.ask("Esc again leaves")
+	case p.leaving == "ctrl+c" && p.now().Sub(p.escaped) < twice:
+		return t.ask("Ctrl-C again leaves")
+	case p.lost:
+		return t.bad("not connected")
+	case p.broken:
+		return t.ask("broken off: Enter goes on")
+	case len(p.sent) > 0 && p.id == "":
+		return t.accent("starting")
+	}
+	if n := len(p.questions()); n > 0 && !m.working() {
+		return t.ask(clip.Count(n, "question") + " for you")
+	}
+	switch m.status {
+	case openmanus.Running:
+		what, since := p.doing()
+		spin := spinner[int(p.now().UnixMilli()/tickEvery.Milliseconds())%len(spinner)]
+		text := fmt.Sprintf("%c %s · %s", spin, what, duration(p.now().Sub(since)))
+		return t.accent(text) + t.dim(" · Esc interrupts")
+	case openmanus.Failed:
+		return t.bad("failed: Enter tries again")
+	case openmanus.Halted:
+		return t.ask("stopped: Enter goes on")
+	case openmanus.Finished:
+		return t.good("finished")
+	}
+	if p.id == "" {
+		return t.dim("/help lists the commands")
+	}
+	return ""
+}
+
+// doing says what runs, since when.
+func (p *program) doing() (what string, since time.Time) {
+	m := p.meter
+	since = m.since
+	n := 0
+	for _, c := range m.open {
+		if c.begun.IsZero() {
+			continue
+		}
+		if n == 0 || c.begun.Before(since) {
+			what, since = clip.Text(clip.OneLine(clip.Visible(c.Name)), 30), c.begun
+		}
+		n++
+	}
+	switch {
+	case n > 1:
+		return clip.Count(n, "call"), since
+	case n == 1:
+		return what, since
+	case len(m.below) > 0:
+		return clip.Count(len(m.below), "agent"), since
+	}
+	if strings.TrimSpace(p.window.stream.reply.text) != "" {
+		return "writing", since
+	}
+	return "thinking", since
+}
+
+// blockAt returns the block that stands in a row of the screen; nil: none.
+func (p *program) blockAt(y int) *block {
+	s := p.scene()
+	all := p.window.flat(p.meter)
+	row := s.height
+	at := len(all) - 1
+	if !p.window.pinned {
+		if at = index(all, p.window.anchor); at >= 0 {
+			row += p.window.hidden
+		}
+	} else {
+		row -= len(p.window.streaming(s))
+	}
+	for ; at >= 0 && row > 0; at-- {
+		row -= len(p.window.entry(all, at, s))
+		if y >= row {
+			return all[at]
+		}
+	}
+	return nil
+}
+
+// welcome returns what an empty screen shows.
+func (p *program) welcome(width, height int) []string {
+	t := p.theme
+	var out []string
+	add := func(paint func(string) string, text string) {
+		for _, l := range wrap(text, width-2) {
+			out = append(out, "  "+paint(l))
+		}
+	}
+	plain := func(s string) string { return s }
+	add(t.bold, "OpenManus")
+	add(plain, "\nWrite what you want done, and press Enter.\n\n")
+	add(t.dim, "@ names a file · / lists the commands · ! runs a command of your own")
+	add(t.dim, "Ctrl-S lists the sessions · Ctrl-K everything · Shift-Tab changes the mode\n\n")
+	add(t.dim, clip.Visible(p.src.Name()))
+	out = append(out, "")
+	return out[:max(0, min(len(out), height))]
+}

@@ -1,0 +1,160 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
+)
+
+// maxOutput is how much of the output of a command of the person is kept.
+const maxOutput = 200 << 10
+
+// A ranMsg says how a command of the person ended.
+type ranMsg struct {
+	*running
+	output string
+	err    error
+}
+
+// shell runs a command of the person's own: as they would in a terminal, outside of the
+// sandbox and without the agent, which knows of it only if they say so afterwards. With
+// a second ! it has the terminal for itself, such as for an editor, and its output is
+// not kept.
+func (p *program) shell(command string) tea.Cmd {
+	if own, ok := strings.CutPrefix(command, "!"); ok {
+		cmd := exec.Command("sh", "-c", own)
+		cmd.Dir = p.o.Dir
+		return tea.ExecProcess(cmd, func(err error) tea.Msg {
+			if err != nil {
+				return noticeMsg{clip.OneLine(own) + ": " + err.Error(), true}
+			}
+			return nil
+		})
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	r := &running{command: command, cancel: cancel}
+	p.push(r)
+	return func() tea.Msg {
+		defer cancel()
+		out := new(tail)
+		cmd := exec.CommandContext(ctx, "sh", "-c", command)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = p.o.Dir, out, out
+		cmd.WaitDelay = 1e9
+		err := cmd.Run()
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		return ranMsg{r, out.String(), err}
+	}
+}
+
+// A tail keeps the end of what is written to it.
+type tail struct{ data []byte }
+
+// Write implements [io.Writer].
+func (t *tail) Write(p []byte) (int, error) {
+	t.data = append(t.data, p...)
+	if extra := len(t.data) - 2*maxOutput; extra > 0 {
+		t.data = append(t.data[:0], t.data[len(t.data)-maxOutput:]...)
+	}
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (t *tail) String() string {
+	return strings.ToValidUTF8(string(t.data[max(0, len(t.data)-maxOutput):]), "\uFFFD")
+}
+
+// A running is shown while a command of the person runs. Esc ends it.
+type running struct {
+	command string
+	cancel  context.CancelFunc
+}
+
+// update implements widget.
+func (r *running) update(_ *program, msg tea.Msg) (bool, tea.Cmd) {
+	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "esc" {
+		r.cancel()
+	}
+	return false, nil
+}
+
+// view implements widget.
+func (r *running) view(p *program, width, _ int) ([]string, caret) {
+	return []string{p.theme.accent("! ") + clip.Fit(clip.OneLine(clip.Visible(r.command))+" … (Esc ends it)", max(1, width-2))}, caret{}
+}
+
+// ran shows what a command of the person printed, and asks whether the agent is to read
+// it.
+func (p *program) ran(msg ranMsg) tea.Cmd {
+	p.pop(msg.running)
+	ended := "exit code 0"
+	if msg.err != nil {
+		ended = msg.err.Error()
+	}
+	above := strings.Split(strings.TrimRight(clip.Visible(msg.output), "\n"), "\n")
+	const most = 2000
+	if len(above) > most {
+		above = above[len(above)-most:]
+	}
+	text := fmt.Sprintf("I ran this myself, outside of your sandbox:\n$ %s\n%s\n[%s]", msg.command, strings.TrimRight(clip.Clean(msg.output), "\n"), ended)
+	p.push(&list{
+		title: clip.Text(clip.OneLine(clip.Visible(msg.command)), 60) + " · " + clip.OneLine(clip.Visible(ended)), above: above,
+		items: []item{
+			{text: "close", run: func(*program) tea.Cmd { return nil }},
+			{text: "give the output to the agent, as your message", run: func(p *program) tea.Cmd { return p.say(text, nil) }},
+		},
+	})
+	return nil
+}
+
+// An editedMsg has what the person saved in their editor.
+type editedMsg struct {
+	text string
+	err  error
+	then func(p *program, text string) tea.Cmd
+}
+
+// editor returns the words of the command that is the person's editor.
+func editor() ([]string, error) {
+	words := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")))
+	if len(words) == 0 {
+		return nil, errors.New("no editor is known: set EDITOR, such as EDITOR=nano")
+	}
+	return words, nil
+}
+
+// edit has the person edit a text in the editor of VISUAL or EDITOR, and then calls then
+// with what they saved. pattern names the file, as for [os.CreateTemp].
+func edit(pattern, text string, then func(p *program, text string) tea.Cmd) tea.Cmd {
+	fail := func(err error) tea.Cmd { return func() tea.Msg { return editedMsg{err: err} } }
+	words, err := editor()
+	if err != nil {
+		return fail(err)
+	}
+	dir, err := os.MkdirTemp("", "openmanus-")
+	if err != nil {
+		return fail(err)
+	}
+	name := filepath.Join(dir, strings.ReplaceAll(pattern, "*", "openmanus"))
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		return fail(errors.Join(err, os.RemoveAll(dir)))
+	}
+	return tea.ExecProcess(exec.Command(words[0], append(words[1:], name)...), func(err error) tea.Msg {
+		defer os.RemoveAll(dir)
+		if err != nil {
+			return editedMsg{err: fmt.Errorf("the editor %s: %w", words[0], err)}
+		}
+		data, err := os.ReadFile(name)
+		return editedMsg{string(data), err, then}
+	})
+}
