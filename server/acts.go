@@ -329,7 +329,7 @@ func (s *Server) pendingCall(ctx context.Context, id, call string, kind openmanu
 	err = s.states.view(ctx, id, func(st *openmanus.State) error {
 		c := st.Call(call)
 		if c == nil {
-			return &FieldError{"call", fmt.Errorf("the session has no open call %q", call)}
+			return &FieldError{"call", Absent(fmt.Sprintf("the session has no open call %q", call))}
 		}
 		p = pendingCall{*c, c.Question(), st.Config.Tools}
 		switch asked := p.question.Kind; {

@@ -31,6 +31,18 @@ type eventsRequest struct {
 // events have their sequence number as id. Provisional ones, which are pieces
 // of replies and of output, have no id and are not sent again.
 func (s *Server) events(ctx context.Context, info journal.SessionInfo, in *eventsRequest) (*huma.StreamResponse, error) {
+	return s.eventStream(ctx, func(ctx context.Context, out *stream) {
+		after := max(in.After, in.Last)
+		past := journal.EventsJSON(ctx, s.Store, info.ID, after)
+		if after, ok := out.sendPast(past, after); ok {
+			out.follow(ctx, s.Local.Watch(ctx, info.ID, after))
+		}
+	})
+}
+
+// eventStream responds with the events that send writes. The context of send ends when the
+// client disconnects. The error says that the user has as many streams open as they may.
+func (s *Server) eventStream(ctx context.Context, send func(ctx context.Context, out *stream)) (*huma.StreamResponse, error) {
 	done, err := userOf(ctx).openStream()
 	if err != nil {
 		return nil, err
@@ -40,11 +52,7 @@ func (s *Server) events(ctx context.Context, info journal.SessionInfo, in *event
 		r, w := humago.Unwrap(hc)
 		s.metrics.streams.Add(1)
 		defer s.metrics.streams.Add(-1)
-		out, after := newStream(w), max(in.After, in.Last)
-		past := journal.EventsJSON(r.Context(), s.Store, info.ID, after)
-		if after, ok := out.sendPast(past, after); ok {
-			out.follow(r.Context(), s.Local.Watch(r.Context(), info.ID, after))
-		}
+		send(r.Context(), newStream(w))
 	}}, nil
 }
 
@@ -130,13 +138,22 @@ func (s *stream) follow(ctx context.Context, events iter.Seq2[openmanus.Event, e
 }
 
 // keepAlive writes comments until ctx ends or the client disconnects.
-func (s *stream) keepAlive(ctx context.Context) {
-	tick := time.NewTicker(keepAlive)
+func (s *stream) keepAlive(ctx context.Context) { every(ctx, keepAlive, s.comment) }
+
+// comment writes a comment.
+func (s *stream) comment() error { return s.write([]byte(":\n\n")) }
+
+// every calls f, if it is not nil, at an interval, until ctx ends or f fails.
+func every(ctx context.Context, interval time.Duration, f func() error) {
+	if f == nil {
+		return
+	}
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if s.write([]byte(":\n\n")) != nil {
+			if f() != nil {
 				return
 			}
 		case <-ctx.Done():

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/journal"
@@ -54,17 +53,9 @@ func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamRespons
 	if err != nil {
 		return nil, err
 	}
-	done, err := userOf(ctx).openStream()
-	if err != nil {
-		return nil, err
-	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		defer done()
-		r, w := humago.Unwrap(hc)
-		s.metrics.streams.Add(1)
-		defer s.metrics.streams.Add(-1)
-		ctx, cancel := context.WithCancel(r.Context())
-		f := feed{s: s, out: newStream(w)}
+	return s.eventStream(ctx, func(ctx context.Context, out *stream) {
+		ctx, cancel := context.WithCancel(ctx)
+		f := feed{s: s, out: out}
 		var all sync.WaitGroup
 		defer all.Wait()
 		defer cancel()
@@ -79,7 +70,7 @@ func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamRespons
 			})
 		}
 		f.beat(ctx)
-	}}, nil
+	})
 }
 
 // positions returns after which event each session is wanted.

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"mime"
 	"net/http"
-	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -90,11 +90,10 @@ type FileRequest struct {
 
 // clean returns the path of the file, with slashes, relative to the workspace.
 func (in *FileRequest) clean() (string, error) {
-	name, err := url.PathUnescape(in.Path)
-	if err != nil || strings.ContainsRune(name, 0) || !filepath.IsLocal(filepath.FromSlash(name)) {
+	if strings.ContainsRune(in.Path, 0) || !filepath.IsLocal(filepath.FromSlash(in.Path)) {
 		return "", &FieldError{"path.path", fmt.Errorf("%q is not a path within the workspace", in.Path)}
 	}
-	return path.Clean(name), nil
+	return path.Clean(in.Path), nil
 }
 
 // file responds with a file of the workspace, or with ranges of it.
@@ -151,6 +150,9 @@ func serveFrame(content io.ReadSeeker, name string, scripts bool, c io.Closer) (
 func pathError(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) && !errors.Is(err, fs.ErrNotExist) {
 		return &FieldError{"path.path", pe.Err}
+	}
+	if le := (*os.LinkError)(nil); errors.As(err, &le) {
+		return &FieldError{"path.path", le.Err}
 	}
 	return err
 }

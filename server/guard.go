@@ -59,6 +59,16 @@ func (us users) byToken(token string) (found *user) {
 	return found
 }
 
+// byName returns the user with this name, or nil.
+func (us users) byName(name string) *user {
+	for _, u := range us {
+		if u.Name == name {
+			return u
+		}
+	}
+	return nil
+}
+
 // userKey is the key of the user in the context of a request.
 type userKey struct{}
 
@@ -78,7 +88,7 @@ func userOf(ctx context.Context) *user { return ctx.Value(userKey{}).(*user) }
 func (s *Server) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, http.StatusForbidden, "cross-origin request refused: it comes from a page of another site")
+		refuse(w, r, http.StatusForbidden, "cross-origin request refused: it comes from a page of another site")
 	}))
 	inner := origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.admit(w, r, next) }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +100,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if !s.knowsHost(r.Host) {
 			detail := fmt.Sprintf("this server does not answer for %q; if it should, add the name to [serve] hosts", r.Host)
-			writeProblem(w, http.StatusMisdirectedRequest, detail)
+			refuse(w, r, http.StatusMisdirectedRequest, detail)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -113,29 +123,61 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 		next.ServeHTTP(w, r)
 		return
 	}
-	if token := r.URL.Query().Get("token"); token != "" && r.Method == http.MethodGet && r.URL.Path == "/" {
-		s.login(w, r, token)
+	if s.withoutUser(w, r) {
 		return
 	}
 	var u *user
-	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+	if token, ok := bearer(r); ok {
 		u = s.users.byToken(token)
 	} else if u = s.users.byCookie(w, r, time.Now()); u != nil && !safe(r.Method) && !fromPage(r) {
-		writeProblem(w, http.StatusForbidden, "this request has a cookie but neither an Origin of this server "+
+		refuse(w, r, http.StatusForbidden, "this request has a cookie but neither an Origin of this server "+
 			"nor the header "+pageHeader+": programs send Authorization: Bearer TOKEN")
 		return
 	}
 	if u == nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		if strings.HasPrefix(r.Header.Get("Accept"), "text/html") {
+		if wantsPage(r) {
 			s.askToLogIn(w, r)
 			return
 		}
-		writeProblem(w, http.StatusUnauthorized, "not authenticated: "+
+		refuse(w, r, http.StatusUnauthorized, "not authenticated: "+
 			"open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
 		return
 	}
 	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
+}
+
+// bearer returns the token of a request. Clients of Anthropic's API send it in a header of
+// their own.
+func bearer(r *http.Request) (token string, ok bool) {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return token, true
+	}
+	token = r.Header.Get("X-Api-Key")
+	return token, token != "" && strings.HasPrefix(r.URL.Path, "/v1/")
+}
+
+// withoutUser answers the requests that need no login, and reports whether this is one:
+// those that log in, those with a link that approves a call, and some files.
+func (s *Server) withoutUser(w http.ResponseWriter, r *http.Request) bool {
+	token := r.URL.Query().Get("token")
+	switch {
+	case token != "" && r.Method == http.MethodGet && r.URL.Path == "/":
+		s.login(w, r, token)
+	case r.Method == http.MethodPost && (r.URL.Path == "/" || r.URL.Path == "/login"):
+		s.logInByForm(w, r)
+	case s.A2A && safe(r.Method) && r.URL.Path == a2aCard:
+		s.serveCard(w, r)
+	case r.URL.Path == "/approve":
+		s.approve(w, r)
+	case safe(r.Method) && r.URL.Path == "/login":
+		s.askToLogIn(w, r)
+	case safe(r.Method) && anyone[r.URL.Path]:
+		s.page.ServeHTTP(w, r)
+	default:
+		return false
+	}
+	return true
 }
 
 // knowsHost reports whether host, with or without a port, is loopback or one
@@ -147,10 +189,16 @@ func (s *Server) knowsHost(host string) bool {
 		name = h
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	if ip := net.ParseIP(name); ip != nil && ip.IsLoopback() || name == "localhost" {
+	if isLoopback(name) {
 		return true
 	}
 	return slices.ContainsFunc(s.Hosts, func(h string) bool {
 		return strings.EqualFold(h, name) || strings.EqualFold(h, host)
 	})
+}
+
+// isLoopback reports whether a host, without a port, is this machine.
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback() || host == "localhost"
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/openmanus-go/openmanus"
@@ -29,7 +30,7 @@ type Store interface {
 
 // A Host opens sessions and describes what they can be made of. What a host
 // can do beyond that, it says by the optional interfaces [Holder],
-// [Rememberer], [Planner], [Rewinder] and [Cleaner]. Implementations are safe for
+// [Rememberer], [Reconfigurer], [Planner], [Rewinder], [DocumentReader] and [Cleaner]. Implementations are safe for
 // concurrent use.
 type Host interface {
 	// Open opens a session, which has no message yet, under an id that no
@@ -137,6 +138,8 @@ type NewSession struct {
 	Limits    openmanus.Limits
 	Flow      *Flow
 	Evaluate  *Evaluation
+	Client    *openmanus.Client // what the program asks for that uses the session; nil: nothing
+	Answer    json.RawMessage   // the JSON Schema of the answer; nil: the answer is text
 }
 
 // A Catalogue lists what sessions can be made of.

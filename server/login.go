@@ -92,7 +92,7 @@ func (u *user) setCookie(w http.ResponseWriter, r *http.Request, nonce string, n
 	name := cookieName(r.Host)
 	http.SetCookie(w, &http.Cookie{
 		Name: name, Value: u.cookie(name, nonce, now), Path: "/", MaxAge: int(loginTime.Seconds()),
-		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+		HttpOnly: true, Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https", SameSite: http.SameSiteStrictMode,
 	})
 }
 
@@ -136,34 +136,37 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request, token string) {
 		return
 	}
 	u := s.users.byToken(token)
-	if u == nil {
+	switch {
+	case u != nil:
+		logInAs(w, r, u)
+	case wantsPage(r):
+		writePublic(w, r, http.StatusUnauthorized, loginForm(true))
+	default:
 		writeProblem(w, http.StatusUnauthorized,
 			"this link is invalid or no longer valid: use the one that openmanus serve printed last")
-		return
 	}
+}
+
+// logInAs gives the browser a cookie of the user and sends it to the page.
+func logInAs(w http.ResponseWriter, r *http.Request, u *user) {
 	u.setCookie(w, r, rand.Text(), time.Now())
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// askToLogIn responds to a request for a page without a valid cookie. A browser
-// that comes from another site sends no cookie, since it is SameSite=Strict: it
-// loads the address again, and sends the cookie then if it has one.
-func (s *Server) askToLogIn(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(http.StatusUnauthorized)
-	text := loginPage
-	if foreign(r) && safe(r.Method) {
-		text = reloadPage
+// wantsPage reports whether a person sees the response, and no program reads it.
+func wantsPage(r *http.Request) bool { return strings.HasPrefix(r.Header.Get("Accept"), "text/html") }
+
+// origin says where a request came from: its address and, if a proxy names one, the
+// address that the proxy got it from, which the proxy alone vouches for.
+func origin(r *http.Request) string {
+	from := r.RemoteAddr
+	if host, _, err := net.SplitHostPort(from); err == nil {
+		from = host
 	}
-	_, _ = w.Write([]byte(text)) // an error means that the client is gone
+	for _, text := range strings.Split(r.Header.Get("X-Forwarded-For"), ",") {
+		if ip := net.ParseIP(strings.TrimSpace(text)); ip != nil {
+			return from + " for " + ip.String()
+		}
+	}
+	return from
 }
-
-// loginPage is what a browser without a cookie gets.
-const loginPage = `<!doctype html><meta charset="utf-8"><title>OpenManus</title>
-<p>Open the link that <code>openmanus serve</code> printed when it started. It contains the token that signs you in.</p>
-<p>请打开 <code>openmanus serve</code> 启动时打印的链接，其中包含用于登录的令牌。</p>
-`
-
-// reloadPage is what a browser gets that comes from another site.
-const reloadPage = `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>OpenManus</title>
-`

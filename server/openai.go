@@ -1,259 +1,255 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
+	"iter"
 	"net/http"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
-	"github.com/openmanus-go/openmanus/llm"
+	"github.com/openmanus-go/openmanus/server/openai"
 )
 
-// openAI registers the OpenAI-compatible API, in which each agent appears as a
-// model: see https://platform.openai.com/docs/api-reference. A request opens a
-// session unless it names one. Its clients cannot be asked anything, so a call
-// that needs approval is denied, and the user's approval mode decides which
-// calls need it.
+// A Fetcher is a [Host] that reads what stands at an address, such as a picture that a
+// client refers to.
+type Fetcher interface {
+	// Fetch reads what an https address has. Addresses of this machine and of private
+	// networks are refused.
+	Fetch(ctx context.Context, url string) (mime string, data []byte, err error)
+}
+
+// openAI registers the endpoints of OpenAI's and Anthropic's APIs, in which each agent
+// appears as a model. Their clients cannot be asked anything, so a call that needs
+// approval is denied, and the user's approval mode decides which calls need it.
 func (s *Server) openAI(mux *http.ServeMux) {
-	handle := func(route string, h func(http.ResponseWriter, *http.Request) error) {
-		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {
-			if err := h(w, r); err != nil {
-				s.openAIFail(w, r, err)
-			}
-		})
+	all := clients{s}
+	api := &openai.API{
+		Sessions: all, Journal: all, Agents: all.agents, Fetch: all.fetch, Stream: startStream, Background: s.inBackground,
+		Problem: s.clientProblem,
 	}
-	handle("GET /v1/models", s.openAIModels)
-	handle("POST /v1/chat/completions", s.chatCompletions)
-	handle("POST /v1/responses", s.responses)
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) {
-		openAIError(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here: "+
-			"there are /v1/models, /v1/chat/completions and /v1/responses")
-	})
+	api.Register(mux)
 }
 
-// sessionHeader names the session that a request continues, and in the
-// response the session that it ran in.
-const sessionHeader = "OpenManus-Session"
+// inBackground runs f until the server ends.
+func (s *Server) inBackground(f func(context.Context)) bool { return s.scheduler.background(f) }
 
-// openAIError responds with an error in the format of OpenAI.
-func openAIError(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(openAIProblem(status, message)) // an error means that the client is gone
+// startStream starts a response with events and keeps it alive until done is called.
+func startStream(w http.ResponseWriter) (write func([]byte) error, done func()) {
+	out := newStream(w)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		out.keepAlive(ctx)
+		close(ended)
+	}()
+	return out.write, func() { cancel(); <-ended }
 }
 
-// openAIProblem returns the body of an error response.
-func openAIProblem(status int, message string) any {
-	typ := "invalid_request_error"
-	if status >= 500 {
-		typ = "server_error"
-	}
-	return map[string]any{"error": map[string]any{"message": message, "type": typ, "code": nil, "param": nil}}
-}
-
-// openAIFail responds with err, which may be any error of an operation.
-func (s *Server) openAIFail(w http.ResponseWriter, r *http.Request, err error) {
+// clientProblem returns an error of an operation as these APIs have it.
+func (s *Server) clientProblem(ctx context.Context, err error) *openai.Error {
 	var p *huma.ErrorModel
-	problem := s.problem(r.Context(), err)
-	var with huma.HeadersError
-	if errors.As(problem, &with) {
-		maps.Copy(w.Header(), with.GetHeaders())
+	problem := s.problem(ctx, err)
+	e := &openai.Error{Status: http.StatusInternalServerError, Message: err.Error(), Final: true}
+	if with := huma.HeadersError(nil); errors.As(problem, &with) {
+		e.Header = with.GetHeaders()
 	}
 	if !errors.As(problem, &p) {
-		p = &huma.ErrorModel{Status: http.StatusInternalServerError, Detail: err.Error()}
+		return e
 	}
-	text, status := p.Detail, p.Status
-	for _, e := range p.Errors {
-		text = strings.TrimPrefix(e.Location, "body.") + ": " + e.Message
+	e.Message, e.Status, e.Final = p.Detail, p.Status, p.Status >= 500 && p.Status != http.StatusServiceUnavailable
+	for _, d := range p.Errors {
+		e.Param = strings.TrimPrefix(d.Location, "body.")
+		e.Message = e.Param + ": " + d.Message
 	}
-	if status == http.StatusUnprocessableEntity {
-		status = http.StatusBadRequest // OpenAI's status for bad fields
+	switch {
+	case e.Status == http.StatusUnprocessableEntity && e.Param == "model":
+		e.Status, e.Code = http.StatusNotFound, "model_not_found"
+	case e.Status == http.StatusUnprocessableEntity:
+		e.Status, e.Code = http.StatusBadRequest, "invalid_value" // OpenAI's status for bad fields
+	case e.Status == http.StatusTooManyRequests:
+		e.Code = "rate_limit_exceeded"
 	}
-	openAIError(w, status, text)
+	return e
 }
 
-// openAIModels serves GET /v1/models: each agent is a model.
-func (s *Server) openAIModels(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.Host.Catalogue(r.Context())
+// refuse responds to a request that does not reach an operation, in the form of the API
+// that was asked.
+func refuse(w http.ResponseWriter, r *http.Request, status int, detail string) {
+	if !strings.HasPrefix(r.URL.Path, "/v1/") {
+		writeProblem(w, status, detail)
+		return
+	}
+	e := &openai.Error{Status: status, Message: detail}
+	if status == http.StatusUnauthorized {
+		e.Code = "invalid_api_key"
+	}
+	e.Write(w, r)
+}
+
+// clients are the sessions of these APIs. It is an [openai.Sessions] and an
+// [openai.Journal].
+type clients struct{ *Server }
+
+func (c clients) agents(ctx context.Context) (all []openai.Agent, err error) {
+	cat, err := c.Host.Catalogue(ctx)
+	for _, a := range cat.Agents {
+		all = append(all, openai.Agent{Name: a.Name, Description: a.Description, Created: c.metrics.started.Unix()})
+	}
+	return all, err
+}
+
+func (c clients) fetch(ctx context.Context, url string) (string, []byte, error) {
+	f, ok := c.Host.(Fetcher)
+	if !ok {
+		return "", nil, errors.New("this server fetches nothing")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return f.Fetch(ctx, url)
+}
+
+// Open implements [openai.Sessions]. A session that exists under n.ID is the one that
+// was opened before.
+func (c clients) Open(ctx context.Context, n openai.New) (string, error) {
+	if n.ID != "" {
+		_, err := c.ownSession(ctx, n.ID)
+		if err == nil || !errors.Is(err, openmanus.ErrNoSession) {
+			return n.ID, err
+		}
+	}
+	mode := userOf(ctx).approve()
+	if mode == openmanus.ApproveAsk {
+		mode = openmanus.ApproveReadOnly // what ask allows without a question
+	}
+	id := cmp.Or(n.ID, ids.Session())
+	err := c.openNamed(ctx, id, NewSession{Agent: n.Agent, Approve: mode, Client: n.Client, Answer: n.Answer})
+	if f := (*FieldError)(nil); errors.As(err, &f) && f.Field == "agent" {
+		err = &FieldError{"model", f.Err}
+	}
+	return id, err
+}
+
+// Change implements [openai.Sessions].
+func (c clients) Change(ctx context.Context, id string, n openai.New) error {
+	info, err := c.ownSession(ctx, id)
 	if err != nil {
 		return err
 	}
-	models := []any{}
-	for _, a := range c.Agents {
-		models = append(models, map[string]any{"id": a.Name, "object": "model", "created": 0, "owned_by": "openmanus"})
-	}
-	return writeJSON(w, map[string]any{"object": "list", "data": models})
-}
-
-// writeJSON responds with v. It returns no error of the connection, which
-// would mean that the client is gone.
-func writeJSON(w http.ResponseWriter, v any) error {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v)
-	return nil
-}
-
-// readOpenAI decodes a request. It ignores unknown fields, because clients
-// send many that have no meaning for agents.
-func readOpenAI(r *http.Request, v any) error {
-	err := json.NewDecoder(r.Body).Decode(v)
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		detail := fmt.Sprintf("the request has more than %d bytes", large.Limit)
-		return huma.NewError(http.StatusRequestEntityTooLarge, detail)
-	case err != nil:
-		return huma.Error400BadRequest("the request is not valid JSON for this endpoint: " + err.Error())
-	}
-	return nil
-}
-
-// A completion is one request of this API: a message to an agent, and the
-// session's events from then on until it stops. Tool calls are not passed to the
-// client, as with OpenAI's models, because the agent runs them itself; the client
-// sees them as reasoning.
-type completion struct {
-	*Server
-	id    string          // of the session
-	state openmanus.State // as far as it was followed
-	from  int64           // the last event before the request
-
-	// onText and onCall, if not nil, receive each piece of the agent's text
-	// and a line about each call as it starts. They are called by run, one at
-	// a time. After an error, the client is taken to be gone.
-	onText func(text string) error
-	onCall func(line string) error
-
-	streamed  string // the text of the present reply that onText received
-	restarted bool   // the present reply started again since then
-
-	children sync.WaitGroup // of decideBelow
-}
-
-// complete sends a message to the session id, or to a new session of an agent
-// if id is "". Errors call the agent's field "model".
-func (s *Server) complete(ctx context.Context, id, agent string, parts llm.Parts) (*completion, error) {
-	c := &completion{Server: s, id: id}
-	if id == "" {
-		mode := userOf(ctx).approve()
-		if mode == openmanus.ApproveAsk {
-			mode = openmanus.ApproveReadOnly // what ask allows without a question
-		}
-		var err error
-		if c.id, err = s.open(ctx, NewSession{Agent: agent, Approve: mode}); err != nil {
-			return nil, renameField(err, "agent", "model")
-		}
-	}
-	info, err := s.ownSession(ctx, c.id)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.checkQuota(ctx, info); err != nil {
-		return nil, err
-	}
-	m := openmanus.UserSaid{ID: ids.New(), Message: llm.Message{Role: llm.User, Parts: parts}}
-	if id == "" {
-		m.Note = s.Host.Environment(info.Workspace)
-	}
-	c.from = info.Events
-	if _, err := s.appendAndWake(ctx, c.id, m); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// renameField renames the field of a [FieldError].
-func renameField(err error, from, to string) error {
-	if f := (*FieldError)(nil); errors.As(err, &f) && f.Field == from {
-		return &FieldError{to, f.Err}
-	}
-	return err
-}
-
-// result runs the completion, for a response that is not streamed.
-func (c *completion) result(ctx context.Context) error {
-	if err := errors.Join(c.run(ctx), c.failure()); err != nil {
-		return huma.Error500InternalServerError(err.Error())
-	}
-	return nil
-}
-
-// errGone says that the client disconnected.
-var errGone = errors.New("the client has disconnected")
-
-// run follows the session until it stops. If the client disconnects before
-// that, it interrupts the session, whose answer would have no reader, and
-// returns an error that is errGone.
-func (c *completion) run(ctx context.Context) error {
-	defer c.children.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for ev, err := range c.Local.Watch(ctx, c.id, 0) {
-		if err != nil {
-			return err
-		}
-		if c.show(ev) != nil {
-			break
-		}
-		if ev.Seq == 0 {
-			continue
-		}
-		c.state.Apply(ev)
-		c.decideBelow(ctx, ev)
-		if ev.Seq <= c.from+1 {
-			continue
-		}
-		if err := c.decidePending(ctx, c.id, &c.state); err != nil {
-			return err
-		}
-		if now := c.state.Status(); now != openmanus.Running && now != openmanus.Waiting {
-			return nil
-		}
-	}
-	cancel()
-	_, err := c.Store.Append(context.WithoutCancel(ctx), c.id, openmanus.Interrupted{ID: ids.New()})
-	return errors.Join(errGone, err)
-}
-
-// decideBelow, for an event that opens a child session, starts to decide what
-// waits for the user in the child and in its descendants.
-func (c *completion) decideBelow(ctx context.Context, ev openmanus.Event) {
-	opened, ok := ev.Body.(openmanus.ChildOpened)
+	r, ok := c.Host.(Reconfigurer)
 	if !ok {
-		return
+		return nil
 	}
-	c.children.Go(func() {
-		var st openmanus.State
-		for ev, err := range c.Store.Follow(ctx, opened.Child, 0) {
-			if err == nil {
-				st.Apply(ev)
-				c.decideBelow(ctx, ev)
-				err = c.decidePending(ctx, opened.Child, &st)
-			}
-			if err != nil {
-				if !errors.Is(err, openmanus.ErrNoSession) && ctx.Err() == nil {
-					c.Log.Error("cannot decide pending calls of child session", "session", opened.Child, "error", err)
-				}
-				return
-			}
-		}
-	})
+	client := n.Client
+	if client == nil {
+		client = &openmanus.Client{}
+	}
+	return r.Reconfigure(ctx, info.ID, Change{Client: client, Answer: n.Answer, By: userOf(ctx).Name})
 }
 
-// decidePending decides the calls that wait for the user: it denies approvals,
-// and answers questions with the advice to go on without an answer.
-func (c *completion) decidePending(ctx context.Context, id string, st *openmanus.State) error {
-	pending := st.Pending()
-	for _, call := range pending {
+// Append implements [openai.Sessions]. The first message of a session gets the host's
+// note about the workspace.
+func (c clients) Append(ctx context.Context, id string, bodies ...openmanus.Body) (int64, error) {
+	info, err := c.ownSession(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if err := checkWorkspace(info.Workspace); err != nil {
+		return 0, err
+	}
+	said, first := openmanus.UserSaid{}, int64(0)
+	if len(bodies) > 0 {
+		said, _ = bodies[len(bodies)-1].(openmanus.UserSaid)
+	}
+	known := 0
+	for ev, err := range c.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return 0, err
+		}
+		if b, ok := ev.Body.(openmanus.UserSaid); ok {
+			if known++; b.ID == said.ID {
+				said.Note, first = b.Note, ev.Seq
+			}
+		}
+	}
+	if said.ID != "" {
+		if first == 0 && known == 0 {
+			said.Note = c.Host.Environment(info.Workspace)
+		}
+		bodies[len(bodies)-1] = said
+	}
+	if first == 0 {
+		if err := c.checkQuota(ctx, info); err != nil {
+			return 0, err
+		}
+	}
+	evs, err := c.Store.Append(ctx, id, bodies...)
+	if err != nil && (!errors.Is(err, openmanus.ErrExists) || errors.Is(err, openmanus.ErrConflict)) || len(evs) == 0 {
+		return 0, err
+	}
+	return evs[0].Seq, c.wake(ctx, id)
+}
+
+// End implements [openai.Sessions].
+func (c clients) End(ctx context.Context, id string, remove bool) error {
+	info, err := c.ownSession(ctx, id)
+	if err != nil {
+		return err
+	}
+	if remove {
+		_, err := c.remove(ctx, info, &OneSession{ID: id})
+		return err
+	}
+	st := openmanus.Waiting
+	_ = c.states.view(ctx, id, func(s *openmanus.State) error { // what is not known is kept for a while
+		st = s.Status()
+		return nil
+	})
+	if st == openmanus.Waiting {
+		c.scheduler.keep(id, clientTime)
+	} else {
+		c.scheduler.keep(id, 0)
+	}
+	return nil
+}
+
+// clientTime is how long resources are held for a session that waits for a client's
+// result: as long as a tool takes that a program runs.
+const clientTime = 2 * time.Minute
+
+// Mine implements [openai.Journal].
+func (c clients) Mine(ctx context.Context, id string) (string, error) {
+	if id == "" {
+		return userOf(ctx).Name, nil
+	}
+	info, err := c.ownSession(ctx, id)
+	return info.Owner, err
+}
+
+// Watch implements [openai.Journal].
+func (c clients) Watch(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
+	return c.Local.Watch(ctx, id, after)
+}
+
+// Events implements [openai.Journal].
+func (c clients) Events(ctx context.Context, id string, after int64) iter.Seq2[openmanus.Event, error] {
+	return c.Store.Events(ctx, id, after)
+}
+
+// Decide implements [openai.Journal]: it denies approvals, and answers questions with the
+// advice to go on without an answer.
+func (c clients) Decide(ctx context.Context, id string, st *openmanus.State, leave func(*openmanus.CallState) bool) error {
+	decided := false
+	for _, call := range st.Pending() {
+		if leave(call) {
+			continue
+		}
 		var b openmanus.Body
 		switch q := call.Question(); q.Kind {
 		case openmanus.AskRuling:
@@ -267,90 +263,10 @@ func (c *completion) decidePending(ctx context.Context, id string, st *openmanus
 		if err != nil && !errors.Is(err, openmanus.ErrExists) { // an earlier decision holds
 			return err
 		}
+		decided = true
 	}
-	if len(pending) == 0 {
+	if !decided {
 		return nil
 	}
 	return c.wake(ctx, id)
 }
-
-// show passes on what the client is to see of an event.
-func (c *completion) show(ev openmanus.Event) error {
-	if ev.Seq > 0 && ev.Seq <= c.from {
-		return nil
-	}
-	switch b := ev.Body.(type) {
-	case openmanus.Typing:
-		return c.showDelta(b)
-	case openmanus.ModelSaid:
-		return c.showReply(b.Message)
-	case openmanus.CallStarted:
-		if call := c.state.Call(b.Call); call != nil && c.onCall != nil {
-			return c.onCall(call.Name + " " + clip.Text(call.Arguments(), 200) + "\n")
-		}
-	}
-	return nil
-}
-
-// showDelta passes on a piece of a reply. Text that was passed on cannot be
-// taken back: the text of a reply that starts again follows it after a blank
-// line.
-func (c *completion) showDelta(b openmanus.Typing) error {
-	c.restarted = c.restarted || b.Reset && c.streamed != ""
-	for _, p := range b.Parts {
-		text, ok := p.(llm.Text)
-		if !ok || text.Text == "" {
-			continue
-		}
-		if c.restarted {
-			c.streamed, c.restarted = "", false
-			if err := c.text("\n\n"); err != nil {
-				return err
-			}
-		}
-		c.streamed += text.Text
-		if err := c.text(text.Text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// showReply passes on what is left of a reply that is complete now. A blank
-// line separates it from the reply after its calls.
-func (c *completion) showReply(m llm.Message) error {
-	text := m.Text()
-	rest, ok := strings.CutPrefix(text, c.streamed)
-	c.streamed, c.restarted = "", false
-	if ok && rest != "" {
-		if err := c.text(rest); err != nil {
-			return err
-		}
-	}
-	if len(m.Calls()) > 0 && text != "" {
-		return c.text("\n\n")
-	}
-	return nil
-}
-
-// text passes on a piece of the agent's text.
-func (c *completion) text(text string) error {
-	if c.onText == nil {
-		return nil
-	}
-	return c.onText(text)
-}
-
-// failure returns nil if the session has an answer, if only up to a limit, and
-// otherwise why it has none.
-func (c *completion) failure() error {
-	o := c.state.Outcome
-	hasAnswer := c.state.Answer != "" && o.Reason != openmanus.ByPerson
-	if c.state.Status() == openmanus.Finished || c.limited() && hasAnswer {
-		return nil
-	}
-	return fmt.Errorf("the agent ended as %s (%s): %s", c.state.Status(), o.Reason, o.Error)
-}
-
-// limited reports whether a limit stopped the session.
-func (c *completion) limited() bool { return c.state.Outcome.Status == openmanus.Halted }

@@ -2,12 +2,9 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
-	"iter"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,49 +86,4 @@ func TestChatCompletionFails(t *testing.T) {
 	if msg := out["error"].(map[string]any)["message"].(string); !strings.Contains(msg, "failed") {
 		t.Errorf("got %v", out)
 	}
-}
-
-// OpenAI's own client works unchanged: see testdata/openai.mjs.
-func TestOfficialClient(t *testing.T) {
-	node, modules := nodeModules(t)
-	x := open(t, t.TempDir(), echo())
-	cmd := exec.Command(node, filepath.Join("testdata", "openai.mjs"), x.url+"/v1", annsToken)
-	cmd.Env = append(os.Environ(), "OPENMANUS_MODULES="+modules)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-// echo is a model that repeats the last message.
-func echo() llm.Model {
-	return modelFunc(func(_ context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
-		text := req.Messages[len(req.Messages)-1].Text()
-		return func(yield func(llm.Delta, error) bool) {
-			for _, word := range strings.SplitAfter(text, " ") {
-				if !yield(llm.Delta{Piece: llm.Text{Text: word}}, nil) {
-					return
-				}
-			}
-			yield(llm.Delta{Stop: llm.End}, nil)
-		}
-	})
-}
-
-// nodeModules returns Node and the directory with OpenAI's client.
-func nodeModules(t *testing.T) (node, dir string) {
-	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "bin", "openai"))
-	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, "node_modules", "openai", "package.json"))
-	}
-	if err == nil {
-		node, err = exec.LookPath("node")
-	}
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("make deps installs what this needs: %v", err)
-		}
-		t.Skipf("make deps installs what this needs: %v", err)
-	}
-	return node, dir
 }

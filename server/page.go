@@ -2,25 +2,21 @@ package server
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"embed"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"html"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
 	"sync"
 
+	"github.com/andybalholm/brotli"
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/regular"
+	"github.com/openmanus-go/openmanus/internal/sharepage"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -29,21 +25,33 @@ import (
 //go:embed web/dist
 var dist embed.FS
 
-// A page serves dist. It compresses the files when the first one is requested.
+// A page serves dist. It is safe for concurrent use.
 type page struct {
 	once  sync.Once
-	files map[string]asset // by URL path
+	files map[string]*asset // by URL path
 }
 
 // An asset is a file of the page with what its responses need.
 type asset struct {
-	kind, tag     string
-	plain, packed []byte // packed is plain in gzip
+	kind, tag string
+	plain     []byte
+	packed    func() []byte // plain in Brotli, which is made when it is first asked for
 }
 
-// load reads and compresses all files.
+// brotliLevel is the one up to which compressing the whole page takes less than a first
+// visitor notices.
+const brotliLevel = 5
+
+// kinds are the media types of files whose names the system may not know.
+var kinds = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".woff2": "font/woff2",
+	".webmanifest": "application/manifest+json", ".svg": "image/svg+xml", ".png": "image/png",
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+}
+
+// load reads all files.
 func (p *page) load() {
-	p.files = make(map[string]asset)
+	p.files = make(map[string]*asset)
 	// There are no errors: the files are part of the program.
 	_ = fs.WalkDir(dist, "web/dist", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -53,21 +61,25 @@ func (p *page) load() {
 		if err != nil {
 			return err
 		}
-		var packed bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-		w.Write(data)
-		w.Close()
-		p.files[strings.TrimPrefix(name, "web/dist")] = asset{
-			kind: mime.TypeByExtension(path.Ext(name)), tag: fmt.Sprintf("%q", fmt.Sprintf("%x", sha256.Sum256(data))[:17]),
-			plain: data, packed: packed.Bytes(),
+		kind := kinds[path.Ext(name)]
+		a := &asset{kind: kind, tag: fmt.Sprintf(`W/"%x"`, sha256.Sum256(data))[:20] + `"`, plain: data}
+		if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml") {
+			a.packed = sync.OnceValue(func() []byte {
+				var packed bytes.Buffer
+				w := brotli.NewWriterLevel(&packed, brotliLevel)
+				_, _ = w.Write(data) // memory has no errors
+				_ = w.Close()
+				return packed.Bytes()
+			})
 		}
+		p.files[strings.TrimPrefix(name, "web/dist")] = a
 		return nil
 	})
 }
 
 // ServeHTTP serves a file by its path, and the page itself for "/". Browsers
 // keep files and revalidate them by their tag, so an update of the program shows
-// at once.
+// at once. The tag is a weak one: it is that of all encodings.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.once.Do(p.load)
 	name := r.URL.Path
@@ -84,77 +96,58 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache") // browsers revalidate by the tag
 	h.Set("ETag", a.tag)
 	h.Set("Vary", "Accept-Encoding")
-	if r.Header.Get("If-None-Match") == a.tag {
+	if hasTag(r.Header.Get("If-None-Match"), a.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	data := a.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		data = a.packed
+	data := a.plain // which is compressed on its way for browsers without Brotli
+	if a.packed != nil && accepts(r, "br") {
+		h.Set("Content-Encoding", "br")
+		data = a.packed()
 	}
 	_, _ = w.Write(data) // an error means that the client is gone
 }
 
-// share returns a session as one HTML file that opens from disk: the page, its
-// script and style, and the events.
-func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
-	v, err := s.view(ctx, info)
-	if err != nil {
-		return nil, err
-	}
-	recorded := struct {
-		Session Session           `json:"session"`
-		Events  []openmanus.Event `json:"events"`
-	}{Session: v}
-	for ev, err := range s.Store.Events(ctx, info.ID, 0) {
-		if err != nil {
-			return nil, err
+// hasTag reports whether an If-None-Match header names the tag, compared weakly.
+func hasTag(header, tag string) bool {
+	for _, t := range strings.Split(header, ",") {
+		if t = strings.TrimSpace(t); t == "*" || strings.TrimPrefix(t, "W/") == strings.TrimPrefix(tag, "W/") {
+			return true
 		}
-		recorded.Events = append(recorded.Events, ev)
 	}
-	data, err := json.Marshal(recorded) // it escapes <, so no string can end the script element
-	if err != nil {
-		return nil, err
+	return false
+}
+
+// accepts reports whether a client can read an encoding of content.
+func accepts(r *http.Request, encoding string) bool {
+	for _, t := range strings.Split(r.Header.Get("Accept-Encoding"), ",") {
+		name, q, _ := strings.Cut(t, ";")
+		if strings.TrimSpace(name) == encoding {
+			q = strings.ReplaceAll(q, " ", "")
+			return !strings.HasPrefix(q, "q=0") || strings.Trim(q[len("q=0"):], ".0") != ""
+		}
 	}
-	file, err := sharedPage(v.Title, data)
-	if err != nil {
+	return false
+}
+
+// share returns a session as one HTML file that opens from disk, with the files that it made.
+func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
+	shared := sharepage.Session{ID: info.ID, Title: info.Title, Events: s.Store.Events(ctx, info.ID, 0), Blobs: s.Store}
+	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	if err == nil {
+		defer root.Close()
+		shared.Files = regular.FS(root)
+	} else {
+		s.Log.Info("a session is shared without files", "session", info.ID, "error", err)
+	}
+	var file bytes.Buffer
+	if err := sharepage.Write(ctx, &file, shared); err != nil {
 		return nil, err
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "text/html; charset=utf-8")
 		hc.SetHeader("Content-Disposition", `attachment; filename="`+info.ID+`.html"`)
 		hc.SetHeader("Content-Security-Policy", "sandbox; default-src 'none'")
-		_, _ = hc.BodyWriter().Write(file) // an error means that the client is gone
+		_, _ = hc.BodyWriter().Write(file.Bytes()) // an error means that the client is gone
 	}}, nil
-}
-
-// fontFile is the font of the page in dist.
-const fontFile = "geist-latin.woff2"
-
-// sharedPage returns the page with its script, its style and a recorded
-// session in it. It loads nothing.
-func sharedPage(title string, session []byte) ([]byte, error) {
-	script, err1 := dist.ReadFile("web/dist/app.js")
-	style, err2 := dist.ReadFile("web/dist/index.css")
-	font, err3 := dist.ReadFile("web/dist/" + fontFile)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	inline := "data:font/woff2;base64," + base64.StdEncoding.EncodeToString(font)
-	style = bytes.ReplaceAll(style, []byte("./"+fontFile), []byte(inline))
-	var b bytes.Buffer
-	b.WriteString(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:">
-<title>` + html.EscapeString(title) + `</title><style>`)
-	b.Write(style)
-	b.WriteString(`</style></head><body><div id="app"></div>
-<script type="application/json" id="session">`)
-	b.Write(session)
-	b.WriteString("</script>\n<script type=\"module\">")
-	b.Write(bytes.ReplaceAll(script, []byte("</script"), []byte(`<\/script`)))
-	b.WriteString("</script></body></html>\n")
-	return b.Bytes(), nil
 }

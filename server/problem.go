@@ -35,8 +35,11 @@ func (s *Server) problem(ctx context.Context, err error) error {
 		return err
 	case errors.As(err, &field):
 		status := http.StatusUnprocessableEntity
-		if errors.Is(err, ErrLocalModel) {
+		switch {
+		case errors.Is(err, ErrLocalModel):
 			status = http.StatusBadRequest
+		case errors.Is(err, fs.ErrNotExist):
+			status = http.StatusNotFound
 		}
 		return badField(status, field.Field, field.Err.Error())
 	case errors.Is(err, openmanus.ErrNoSession):
@@ -55,6 +58,42 @@ func (s *Server) problem(ctx context.Context, err error) error {
 	}
 	s.Log.Error("request failed", "error", err)
 	return huma.NewError(http.StatusInternalServerError, err.Error())
+}
+
+// Absent is the error, in a [FieldError], for something that a request names and that is
+// not there. The request gets a 404 with this text.
+type Absent string
+
+// Error implements error.
+func (a Absent) Error() string { return string(a) }
+
+// Is makes it an [fs.ErrNotExist].
+func (a Absent) Is(target error) bool { return target == fs.ErrNotExist }
+
+// refuseEmpty refuses query parameters that are given without a value, unless they may be
+// empty. Otherwise they would count as left out.
+func refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		u := ctx.URL()
+		query := u.Query()
+		for _, p := range ctx.Operation().Parameters {
+			values := query[p.Name]
+			if p.In != "query" || p.Schema.Type == huma.TypeArray || len(values) == 0 || values[0] != "" {
+				continue
+			}
+			var wrong huma.ValidateResult
+			at := huma.NewPathBuffer(nil, 0)
+			huma.Validate(api.OpenAPI().Components.Schemas, p.Schema, at, huma.ModeWriteToServer, "", &wrong)
+			if len(wrong.Errors) > 0 {
+				what := "it is empty: leave it out or give a value"
+				detail := &huma.ErrorDetail{Location: "query." + p.Name, Message: what, Value: ""}
+				// An error means that the client is gone.
+				_ = huma.WriteErr(api, ctx, http.StatusUnprocessableEntity, "validation failed", detail)
+				return
+			}
+		}
+		next(ctx)
+	}
 }
 
 // badField returns the error for a request with a bad field, which is a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -149,14 +150,40 @@ func (s *Server) goBack(ctx context.Context, info journal.SessionInfo, b Rewind)
 		return nil, err
 	}
 	if !b.Plan {
-		done, ok := s.scheduler.reserve(info)
-		if !ok {
-			return nil, fmt.Errorf("session %s: %w", info.ID, openmanus.ErrDriven)
+		done, err := s.reserve(ctx, info)
+		if err != nil {
+			return nil, err
 		}
 		defer done()
 	}
 	p, err := r.Rewind(ctx, info.ID, b)
 	return &rewindResponse{p}, err
+}
+
+// endWait is how long the driver of a session may take to give it back when the session
+// has nothing to do any more.
+const endWait = 10 * time.Second
+
+// reserve keeps the scheduler away from a session until done is called. The error is
+// [openmanus.ErrDriven] if the session is at work. If its work has just ended, reserve
+// waits until its driver has noticed, too.
+func (s *Server) reserve(ctx context.Context, info journal.SessionInfo) (done func(), err error) {
+	wait, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	for {
+		if done, ok := s.scheduler.reserve(info); ok {
+			return done, nil
+		}
+		st, err := openmanus.Load(ctx, s.Store, info.ID)
+		if err != nil {
+			return nil, err
+		}
+		at := st.Status()
+		if wait.Err() != nil || s.scheduler.ctx.Err() != nil || at == openmanus.Running || at == openmanus.Waiting {
+			return nil, fmt.Errorf("session %s: %w", info.ID, openmanus.ErrDriven)
+		}
+		s.scheduler.jobEnds(wait, info.ID)
+	}
 }
 
 // A pastRequest asks what a workspace contained.
@@ -192,15 +219,28 @@ type pastFileRequest struct {
 
 // pastFile responds with a file of the workspace as it was after an event.
 func (s *Server) pastFile(ctx context.Context, info journal.SessionInfo, in *pastFileRequest) (*huma.StreamResponse, error) {
-	r, err := s.rewinder(ctx, info)
-	if err != nil {
-		return nil, err
-	}
 	name, err := in.clean()
 	if err != nil {
 		return nil, err
 	}
-	files, err := r.Past(ctx, info.ID, in.At, name)
+	data, err := s.pastContent(ctx, info, in.At, name)
+	if err != nil {
+		return nil, err
+	}
+	content := bytes.NewReader(data)
+	if in.Frame != "" && (in.Dest == "" || in.Dest == "iframe") {
+		return serveFrame(content, name, in.Frame == "scripts", io.NopCloser(content))
+	}
+	return serveContent(content, name, info.Updated, in.Inline, io.NopCloser(content)), nil
+}
+
+// pastContent returns a file of the workspace as it was after an event.
+func (s *Server) pastContent(ctx context.Context, info journal.SessionInfo, at int64, name string) ([]byte, error) {
+	r, err := s.rewinder(ctx, info)
+	if err != nil {
+		return nil, err
+	}
+	files, err := r.Past(ctx, info.ID, at, name)
 	if err != nil {
 		return nil, err
 	}
@@ -211,14 +251,8 @@ func (s *Server) pastFile(ctx context.Context, info journal.SessionInfo, in *pas
 		return nil, &FieldError{"path.path", fmt.Errorf("it has more than %d bytes: openmanus sessions files prints it", maxPast)}
 	}
 	var b bytes.Buffer
-	if err := r.WritePast(ctx, &b, info.ID, in.At, name); err != nil {
-		return nil, err
-	}
-	content := bytes.NewReader(b.Bytes())
-	if in.Frame != "" && (in.Dest == "" || in.Dest == "iframe") {
-		return serveFrame(content, name, in.Frame == "scripts", io.NopCloser(content))
-	}
-	return serveContent(content, name, info.Updated, in.Inline, io.NopCloser(content)), nil
+	err = r.WritePast(ctx, &b, info.ID, at, name)
+	return b.Bytes(), err
 }
 
 // maxPast bounds a file of the past that the server sends: it is held in memory.

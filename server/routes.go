@@ -21,7 +21,7 @@ func (s *Server) routes() {
 	op(s, "POST /api/v1/sessions", "create-session", "Create a session", s.create, sessions, created)
 	op(s, "GET /api/v1/sessions", "list-sessions", "List sessions, the most recently updated first, or search them", s.list, sessions)
 	on(s, "GET "+one, "read-session", "Read a session's status", s.read, sessions)
-	on(s, "PATCH "+one, "rename-session", "Change a session's title", s.rename, sessions)
+	on(s, "PATCH "+one, "change-session", "Change a session's title, model or approval mode", s.change, sessions)
 	on(s, "DELETE "+one, "delete-session", "Delete a session that is not running", s.remove, sessions, noContent)
 	on(s, "POST "+one+"/fork", "fork-session", "Copy a session, up to an event", s.fork, sessions, created)
 	on(s, "GET "+one+"/export", "export-session", "Export a session to a text file", s.export, sessions, produces("application/jsonl"))
@@ -29,14 +29,20 @@ func (s *Server) routes() {
 
 	on(s, "POST "+one+"/messages", "send-message", "Send a message to a session and wake it", s.sendMessage, acts, accepted, large)
 	on(s, "POST "+one+"/rulings", "rule", "Allow or deny a call that waits for approval", s.rule, acts, accepted)
+	on(s, "POST "+one+"/preview", "preview-call", "Read what a call that waits for approval would do with other arguments", s.preview, acts)
 	on(s, "POST "+one+"/answers", "answer", "Answer a question of the agent", s.answer, acts, accepted)
 	on(s, "POST "+one+"/interrupt", "interrupt", "Interrupt a session", s.interrupt, acts, accepted)
 	on(s, "POST "+one+"/retry", "retry", "Continue a session that failed or was stopped", s.retry, acts, accepted)
+
+	op(s, "POST /api/v1/logins", "create-login", "Make a link that signs another browser in, once", s.signInLink, about, created)
+
+	op(s, "POST /api/v1/agui", "run-agui", "Run an agent for an AG-UI client, as server-sent events", s.agui, acts, large, produces("text/event-stream"))
 
 	on(s, "GET "+one+"/events", "follow-events", "Stream events, stored and provisional, as server-sent events", s.events, content, produces("text/event-stream"))
 	op(s, "GET /api/v1/events", "follow-all", "Stream events of several sessions, and beats, as server-sent events", s.feed, content, produces("text/event-stream"))
 	on(s, "GET "+one+"/log", "read-events", "Read stored events", s.log, content)
 	on(s, "GET "+one+"/plan", "read-plan", "Read the plan and its progress, now or after an event", s.plan, content)
+	on(s, "POST "+one+"/plan/approve", "approve-plan", "Approve the plan that an agent in plan mode proposes, perhaps edited", s.approvePlan, acts, accepted, large)
 	on(s, "GET "+one+"/files", "list-files", "List the files of the workspace", s.files, content)
 	on(s, "GET "+one+"/files/{path...}", "read-file", "Read a file of the workspace, or a range of it", s.file, content, binary)
 	on(s, "PUT "+one+"/files/{path...}", "write-file", "Write a file of the workspace", s.upload, content, noContent, large)
@@ -49,11 +55,14 @@ func (s *Server) routes() {
 	on(s, "GET "+one+"/past", "list-past-files", "List the files of the workspace as they were after an event", s.past, content)
 	on(s, "GET "+one+"/past/{path...}", "read-past-file", "Read a file of the workspace as it was after an event", s.pastFile, content, binary)
 
+	on(s, "GET "+one+"/document/{path...}", "read-document", "Read a document, such as an Office file, as Markdown", s.document, content)
+
 	on(s, "GET "+one+"/screen", "watch-browser", "Stream what the session's browser shows, as server-sent events", s.screen, content, produces("text/event-stream"))
 	on(s, "POST "+one+"/screen/takeover", "take-over-browser", "Take over the session's browser: the agent's calls wait", s.takeOver, acts, noContent)
 	on(s, "DELETE "+one+"/screen/takeover", "hand-back-browser", "Hand the browser back to the agent", s.handBack, acts, noContent)
 	on(s, "POST "+one+"/screen/input", "use-browser", "Use the pointer and the keyboard in a browser that was taken over", s.screenInput, acts, noContent)
 
+	s.pushRoutes(about)
 	s.settingsRoutes(tag("settings"))
 	op(s, "GET /api/v1/agents", "list-agents", "List the agents", s.agents, about)
 	op(s, "GET /api/v1/tools", "list-tools", "List the tools", s.tools, about)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 // A scheduler drives the sessions that have something to do, each in a
 // goroutine of its own that ends when the session is idle. It also keeps track
 // of the resources that a [Holder] holds for a session, and releases them when
-// the session has been idle for the idle timeout. Its methods are safe for
-// concurrent use.
+// the session has been idle for the idle timeout, or is the one that was idle longest of
+// too many. Its methods are safe for concurrent use.
 //
 // At most one job works on a session at a time. A session that is woken during a
 // job is driven again after it, because the runtime may have read its journal
@@ -22,11 +23,21 @@ import (
 type scheduler struct {
 	runtime run.Runtime
 	failed  func(session string, err error) // called when a session could not be driven
-	idle    time.Duration                   // the idle timeout; 0: never release
+	idle    time.Duration                   // the idle timeout; 0: none
+
+	// The most idle sessions that keep their resources, so that what is held is bounded by
+	// number and not by time alone. short, if not nil, reports whether even that is too much
+	// for the process.
+	idleMost int
+	short    func() bool
 
 	// hold, if not nil, is called before anything is made for a session. It
 	// is called without s.mu, by the goroutine that has the session's job.
 	hold func(journal.SessionInfo) (release func())
+
+	// notify, if not nil, is called before a session is driven, and what it returns
+	// after that.
+	notify func(context.Context, journal.SessionInfo) (ended func())
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -44,18 +55,23 @@ type scheduler struct {
 type job struct {
 	session journal.SessionInfo
 	driving bool
-	again   bool // the session was woken during the job
+	again   bool          // the session was woken during the job
+	ended   chan struct{} // closed when the session can have another job
 }
 
 // resources are what a [Holder] holds for one session.
 type resources struct {
 	release func()
 	timer   *time.Timer // runs while the session is idle; nil otherwise
+	session journal.SessionInfo
+	since   time.Time // idle; zero while the session has a job, or is let go
+	short   bool      // idle for after at most, in place of the idle timeout
+	after   time.Duration
 }
 
 // newScheduler returns a scheduler that drives sessions with r until ctx ends or it is
 // closed. failed is called by the goroutine of the job, after the job has ended. The
-// caller sets idle and hold before the first job.
+// caller sets idle, idleMost and hold before the first job.
 func newScheduler(ctx context.Context, r run.Runtime, failed func(string, error)) *scheduler {
 	ctx, stop := context.WithCancel(ctx)
 	return &scheduler{
@@ -77,7 +93,7 @@ func (s *scheduler) wake(session journal.SessionInfo) {
 		j.again = true
 		return
 	}
-	j := &job{session: session, driving: true}
+	j := &job{session: session, driving: true, ended: make(chan struct{})}
 	s.jobs[session.ID] = j
 	s.owners[session.Owner]++
 	s.all.Go(func() { s.drive(j) })
@@ -85,6 +101,9 @@ func (s *scheduler) wake(session journal.SessionInfo) {
 
 // drive runs a driving job until the session is idle and was not woken again.
 func (s *scheduler) drive(j *job) {
+	if s.notify != nil {
+		defer s.notify(s.ctx, j.session)()
+	}
 	for again := true; again; {
 		s.acquire(j.session)
 		err := s.runtime.Wake(s.ctx, j.session.ID)
@@ -105,24 +124,79 @@ func (s *scheduler) drive(j *job) {
 func (s *scheduler) finish(j *job) {
 	id, owner := j.session.ID, j.session.Owner
 	delete(s.jobs, id)
+	close(j.ended)
 	if j.driving {
 		if s.owners[owner]--; s.owners[owner] == 0 {
 			delete(s.owners, owner)
 		}
 	}
-	r := s.held[id]
-	if r == nil || s.closed || s.idle <= 0 {
+	if r := s.held[id]; r != nil {
+		r.session, r.since = j.session, time.Now()
+		s.startTimer(r)
+		s.letGo()
+	}
+}
+
+// startTimer starts the idle timeout of resources that nobody uses. The caller holds s.mu.
+func (s *scheduler) startTimer(r *resources) {
+	after := s.idle
+	if r.short {
+		after = r.after
+	}
+	if s.closed || s.idle <= 0 {
 		return
 	}
 	if r.timer != nil {
 		r.timer.Stop()
 	}
-	r.timer = time.AfterFunc(s.idle, func() {
-		if done, ok := s.reserve(j.session); ok {
-			s.release(id)
-			done()
+	session := r.session
+	r.timer = time.AfterFunc(after, func() { s.end(session) })
+}
+
+// letGo releases the resources that have been idle longest while there are more than may be.
+// When the process runs short of something, half of them are too many. The caller holds s.mu.
+func (s *scheduler) letGo() {
+	var idle []*resources
+	for id, r := range s.held {
+		if !r.since.IsZero() && s.jobs[id] == nil {
+			idle = append(idle, r)
 		}
-	})
+	}
+	most := s.idleMost
+	if s.short != nil && s.short() {
+		most = min(most, len(idle)/2)
+	}
+	if s.closed || len(idle) <= most {
+		return
+	}
+	slices.SortFunc(idle, func(a, b *resources) int { return a.since.Compare(b.since) })
+	for _, r := range idle[:len(idle)-most] {
+		r.since = time.Time{} // it is not chosen again
+		s.all.Go(func() { s.end(r.session) })
+	}
+}
+
+// end releases the resources of a session unless it has a job, which starts their idle
+// timeout anew.
+func (s *scheduler) end(session journal.SessionInfo) {
+	if done, ok := s.reserve(session); ok {
+		s.release(session.ID)
+		done()
+	}
+}
+
+// keep holds the resources of a session only so long after its work, until it goes on.
+func (s *scheduler) keep(id string, after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.held[id]
+	if r == nil {
+		return
+	}
+	r.short, r.after = true, after
+	if s.jobs[id] == nil {
+		s.startTimer(r)
+	}
 }
 
 // reserve makes a job that does not drive: until done is called, the session
@@ -134,7 +208,7 @@ func (s *scheduler) reserve(session journal.SessionInfo) (done func(), ok bool) 
 	if s.closed || s.jobs[session.ID] != nil {
 		return nil, false
 	}
-	j := &job{session: session}
+	j := &job{session: session, ended: make(chan struct{})}
 	s.jobs[session.ID] = j
 	s.all.Add(1)
 	return func() {
@@ -146,6 +220,20 @@ func (s *scheduler) reserve(session journal.SessionInfo) (done func(), ok bool) 
 			s.wake(session)
 		}
 	}, true
+}
+
+// jobEnds waits until the job that the session has now, if any, has ended or ctx has.
+func (s *scheduler) jobEnds(ctx context.Context, session string) {
+	s.mu.Lock()
+	j := s.jobs[session]
+	s.mu.Unlock()
+	if j == nil {
+		return
+	}
+	select {
+	case <-j.ended:
+	case <-ctx.Done():
+	}
 }
 
 // acquire calls hold for a session unless its resources are held already, and
@@ -160,11 +248,14 @@ func (s *scheduler) acquire(session journal.SessionInfo) {
 		r.timer.Stop()
 		r.timer = nil
 	}
+	if r != nil {
+		r.short, r.since = false, time.Time{}
+	}
 	s.mu.Unlock()
 	if r != nil {
 		return
 	}
-	r = &resources{release: s.hold(session)}
+	r = &resources{release: s.hold(session), session: session}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[session.ID] = r

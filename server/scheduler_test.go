@@ -49,7 +49,7 @@ func schedule(t *testing.T, story func(*recorder), want ...string) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &recorder{work: time.Minute}
 		p.scheduler = newScheduler(t.Context(), p, func(session string, err error) { p.note("failed ", session, err) })
-		p.scheduler.idle, p.scheduler.hold = 10*time.Minute, p.hold
+		p.scheduler.idle, p.scheduler.idleMost, p.scheduler.hold = 10*time.Minute, 3, p.hold
 		story(p)
 		p.scheduler.close()
 		if !slices.Equal(p.notes, want) {
@@ -166,4 +166,69 @@ func TestCountsDriven(t *testing.T) {
 		after(time.Hour)
 		slices.Sort(p.notes)
 	}, "wake 1", "wake 3")
+}
+
+// Of the idle sessions, those that were used last keep their resources, also without an idle
+// timeout. One that works does not count, however long it takes.
+func TestReleasesTheSessionsThatWereIdleLongest(t *testing.T) {
+	schedule(t, func(p *recorder) {
+		p.scheduler.idle = 0
+		var works []func()
+		for i := range 6 { // all at once
+			of := journal.SessionInfo{ID: fmt.Sprint(i)}
+			end, _ := p.scheduler.reserve(of)
+			p.scheduler.acquire(of)
+			works = append(works, end)
+		}
+		for _, i := range []int{5, 1, 2, 3, 0} {
+			after(time.Second)
+			works[i]()
+		}
+		synctest.Wait()
+		if _, held := p.scheduler.count(); held != 4 {
+			t.Errorf("%d sessions hold resources, and not the one that works and three others", held)
+		}
+		p.scheduler.wake(journal.SessionInfo{ID: "2"})
+		after(time.Hour)
+		works[4]()
+		synctest.Wait()
+	}, "hold 0", "hold 1", "hold 2", "hold 3", "hold 4", "hold 5", "release 5", "release 1", "wake 2", "release 3")
+}
+
+// Sessions that end while an earlier one is still being let go make room as well.
+func TestReleasesAsManyAsAreTooMany(t *testing.T) {
+	schedule(t, func(p *recorder) {
+		p.work = time.Second
+		var mu sync.Mutex
+		released := 0
+		p.scheduler.hold = func(journal.SessionInfo) func() {
+			return func() {
+				time.Sleep(time.Minute)
+				mu.Lock()
+				defer mu.Unlock()
+				released++
+			}
+		}
+		for i := range 20 {
+			p.scheduler.wake(journal.SessionInfo{ID: fmt.Sprint(i)})
+		}
+		after(2 * time.Minute)
+		if _, held := p.scheduler.count(); held != 3 || released != 17 {
+			t.Errorf("%d sessions hold resources, and %d were released", held, released)
+		}
+		p.notes = nil
+	})
+}
+
+// When the process runs short of descriptors or memory, half of the idle sessions are let go.
+func TestReleasesMoreWhenResourcesRunShort(t *testing.T) {
+	schedule(t, func(p *recorder) {
+		p.scheduler.idleMost = 100
+		for i := range 4 {
+			p.scheduler.short = func() bool { return i == 3 }
+			p.scheduler.wake(journal.SessionInfo{ID: fmt.Sprint(i)})
+			after(2 * time.Minute)
+		}
+		slices.Sort(p.notes[8:]) // at the same time
+	}, "hold 0", "wake 0", "hold 1", "wake 1", "hold 2", "wake 2", "hold 3", "wake 3", "release 0", "release 1")
 }

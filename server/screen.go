@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/internal/ids"
@@ -82,20 +81,11 @@ func (s *Server) screen(ctx context.Context, info journal.SessionInfo, in *scree
 	if err != nil {
 		return nil, err
 	}
-	done, err := userOf(ctx).openStream()
-	if err != nil {
-		return nil, err
-	}
-	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		defer done()
-		r, w := humago.Unwrap(hc)
-		s.metrics.streams.Add(1)
-		defer s.metrics.streams.Add(-1)
-		out := newStream(w)
+	return s.eventStream(ctx, func(ctx context.Context, out *stream) {
 		if out.writeString("retry: 2000\n\n") != nil {
 			return
 		}
-		ctx, cancel := context.WithCancel(r.Context())
+		ctx, cancel := context.WithCancel(ctx)
 		kept := make(chan struct{})
 		go func() { defer close(kept); out.keepAlive(ctx) }()
 		defer func() { cancel(); <-kept }()
@@ -111,7 +101,7 @@ func (s *Server) screen(ctx context.Context, info journal.SessionInfo, in *scree
 		if err != nil && ctx.Err() == nil {
 			s.Log.Debug("a browser cannot be watched", "session", info.ID, "error", err)
 		}
-	}}, nil
+	})
 }
 
 // takeOver gives the session's browser to the person.

@@ -36,13 +36,14 @@
 // # What is not here
 //
 // There is no TLS: a reverse proxy adds it, and its host name must be among
-// [Options].Hosts. There is no registration of users, no password and no logout:
+// [Options].Hosts. There is no registration of users and no password:
 // users and their tokens are configuration. There is no WebSocket: server-sent
 // events resume by themselves where they were interrupted, since their ids are
 // sequence numbers.
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,10 +94,22 @@ type Options struct {
 	Hosts   []string // the names, besides loopback ones, that requests may address it by
 	Version string
 	Log     *slog.Logger // nil discards
+	Push    *Push        // nil: no messages to browsers; the Store must be a [journal.Devices]
+
+	A2A bool // serve A2A, the protocol between agents
+
+	// TakeOver, if it is not 0, says that other servers have the same Store, and how
+	// often to look for sessions whose server has died: they go on here.
+	TakeOver time.Duration
 
 	// Idle is the idle timeout after which the resources that a [Holder]
-	// holds for a session are released. 0 holds them until the server ends.
+	// holds for a session are released. 0 sets no time.
 	Idle time.Duration
+
+	// IdleSessions is the most idle sessions that keep such resources: those that were used
+	// last; 0 is 32. They keep fewer while the process has opened half of the files that it may, or
+	// the machine has little memory left.
+	IdleSessions int
 }
 
 // A Server is the [http.Handler] of the APIs and the page, and drives the
@@ -106,9 +119,12 @@ type Server struct {
 	api       huma.API
 	handler   http.Handler
 	users     users
+	page      page
+	codes     codes
 	states    *states
 	scheduler *scheduler
 	metrics   *metrics
+	began     time.Time
 }
 
 // New returns a server. It drives sessions until ctx ends or it is closed.
@@ -124,13 +140,15 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, users: users, states: newStates(o.Store), metrics: newMetrics()}
+	s := &Server{Options: o, users: users, states: newStates(o.Store), metrics: newMetrics(), began: time.Now()}
 	o.Local.OnIdle = s.markIdle
 	s.scheduler = newScheduler(ctx, o.Runtime, s.driveFailed)
+	s.scheduler.notify = s.notifyWhile
 	if h, ok := o.Host.(Holder); ok {
-		s.scheduler.idle, s.scheduler.hold = o.Idle, s.holdFor(h)
+		s.scheduler.idle, s.scheduler.idleMost, s.scheduler.hold = o.Idle, cmp.Or(o.IdleSessions, 32), s.holdFor(h)
+		s.scheduler.short = short
 	}
-	s.handler = s.logged(s.metrics.count(s.guard(s.mux())))
+	s.handler = compressed(s.logged(s.metrics.count(s.guard(s.mux()))))
 	return s, nil
 }
 
@@ -138,15 +156,21 @@ func New(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	s.api = humago.New(mux, apiConfig(s.Version))
+	s.api.UseMiddleware(refuseEmpty(s.api))
 	s.routes()
 	s.openAI(mux)
+	s.a2aRoutes(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /metrics", s.serveMetrics)
-	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+" here; see /api/v1/openapi.json")
-	})
-	mux.Handle("/", new(page))
+	describe(s.api.OpenAPI())
+	missing := notFound(s.api.OpenAPI())
+	mux.HandleFunc("/api/", missing)
+	for _, dir := range []string{"files", "past", "document"} { // the mux would lead from there to an empty path below
+		mux.HandleFunc("/api/v1/sessions/{id}/"+dir, missing)
+	}
+	mux.HandleFunc("POST /logout", s.logOut)
+	mux.Handle("/", &s.page)
 	return mux
 }
 
@@ -155,6 +179,7 @@ func (s *Server) mux() *http.ServeMux {
 func apiConfig(version string) huma.Config {
 	c := huma.DefaultConfig("OpenManus", version)
 	c.CreateHooks = nil // no $schema in every response
+	c.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	c.OpenAPIPath, c.DocsPath, c.SchemasPath = "/api/v1/openapi", "", ""
 	c.RejectUnknownQueryParameters = true
 	c.Info.Description = "Sessions of agents: give them tasks, watch them work, decide what they may do."
@@ -176,14 +201,24 @@ const resumeWithin = 7 * 24 * time.Hour
 // Resume wakes the sessions of users that were under way when a server ended,
 // whether it stopped or crashed. It returns when it has looked at all of them.
 // Sessions without an owner belong to the command line, where the user resumes
-// them.
-func (s *Server) Resume(ctx context.Context) error {
+// them, and those that another process drives are left to it.
+func (s *Server) Resume(ctx context.Context) error { return s.resume(ctx, slog.LevelWarn) }
+
+// A leaser is a [Store] that knows which sessions a process drives.
+type leaser interface{ Driven(session string) bool }
+
+// resume is Resume. What cannot be resumed is logged at a level.
+func (s *Server) resume(ctx context.Context, level slog.Level) error {
+	leases, _ := s.Store.(leaser)
 	for info, err := range s.Store.Sessions(ctx, journal.ListOptions{Roots: true, UnderWay: true}) {
 		if err != nil {
 			return err
 		}
 		if info.Owner == "" || time.Since(info.Updated) > resumeWithin || ctx.Err() != nil {
 			continue
+		}
+		if leases != nil && leases.Driven(info.ID) || time.Since(info.Updated) < s.TakeOver {
+			continue // with TakeOver, who appended last is about to drive it
 		}
 		st, err := openmanus.Load(ctx, s.Store, info.ID)
 		switch {
@@ -196,13 +231,31 @@ func (s *Server) Resume(ctx context.Context) error {
 		case st.Foreign != "":
 			continue // a newer version of the program continues it
 		case checkWorkspace(info.Workspace) != nil:
-			s.Log.Warn("cannot resume session", "session", info.ID, "error", errMoved)
+			s.Log.Log(ctx, level, "cannot resume session", "session", info.ID, "error", errMoved)
 		default:
 			s.Log.Info("resuming session", "session", info.ID)
 			s.scheduler.wake(info)
 		}
 	}
 	return ctx.Err()
+}
+
+// keepResuming resumes sessions when the server begins and, if it has TakeOver, now and
+// then until ctx ends.
+func (s *Server) keepResuming(ctx context.Context) {
+	for level := slog.LevelWarn; ; level = slog.LevelDebug {
+		if err := s.resume(ctx, level); err != nil && ctx.Err() == nil {
+			s.Log.Error("cannot resume sessions", "error", err)
+		}
+		if s.TakeOver == 0 {
+			return
+		}
+		select {
+		case <-time.After(s.TakeOver):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // markIdle records in the index, if it can, that a session has nothing to do
@@ -282,11 +335,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ErrorLog:       slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	var resuming sync.WaitGroup
-	resuming.Go(func() {
-		if err := s.Resume(ctx); err != nil && ctx.Err() == nil {
-			s.Log.Error("cannot resume sessions", "error", err)
-		}
-	})
+	resuming.Go(func() { s.keepResuming(ctx) })
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
 	var err error

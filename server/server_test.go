@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -127,7 +128,7 @@ func serve(t *testing.T, dir string, m llm.Model, db server.Store, shut func() e
 	local := &run.Local{Worker: run.Worker{Journal: db, Flow: h.flow, Name: "test"}}
 	ctx, cancel := context.WithCancel(context.Background())
 	s, err := server.New(ctx, server.Options{
-		Store: db, Local: local, Host: h, Version: "test",
+		Store: db, Local: local, Host: h, Version: "test", Push: pushed, A2A: true,
 		Users: []server.User{
 			{Name: "ann", Token: annsToken, Root: filepath.Join(dir, "ann"), Approve: openmanus.ApproveAll, Admin: true},
 			{Name: "bob", Token: bobsToken, Root: filepath.Join(dir, "bob"), Quota: server.Quota{Streams: 2}},
@@ -333,7 +334,7 @@ func testTask(t *testing.T, open opener) {
 	if s["answer"] != "It is blue." || s["steps"] != 3.0 {
 		t.Errorf("it ended as %v", s)
 	}
-	x.call("POST", path+"/rulings", map[string]any{"call": w["call"], "allow": false}, 422) // the call is gone
+	x.call("POST", path+"/rulings", map[string]any{"call": w["call"], "allow": false}, 404) // the call is gone
 	if status, data := x.send(annsToken, "GET", path+"/files/a/colour.txt", nil); status != 200 || string(data) != "blue" {
 		t.Errorf("the file: %d %q", status, data)
 	}
@@ -465,6 +466,34 @@ func testResume(t *testing.T, open opener) {
 	}
 }
 
+// A session goes on at another server when its own has ended.
+func TestTakeOver(t *testing.T) { onEachStore(t, testTakeOver) }
+
+func testTakeOver(t *testing.T, open opener) {
+	dir := t.TempDir()
+	begun := make(chan bool)
+	x, y := open(t, dir, &slow{begun, nil}), open(t, dir, llmtest.Script(llmtest.Say("here I am again")))
+	y.s.TakeOver = 10 * time.Millisecond
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- y.s.Serve(ctx, l) }()
+	id := x.session(nil)
+	x.call("POST", "/api/v1/sessions/"+id+"/messages", say("hi"), 202)
+	<-begun // y leaves it alone while x has its lease
+	x.close()
+	if s := y.until(id, "finished"); s["answer"] != "here I am again" {
+		t.Errorf("it ended as %v", s)
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestInterruptAndRetry(t *testing.T) { onEachStore(t, testInterruptAndRetry) }
 
 func testInterruptAndRetry(t *testing.T, open opener) {
@@ -490,7 +519,7 @@ func testInterruptAndRetry(t *testing.T, open opener) {
 	if fork["status"] != "stopped" || fork["id"] == id {
 		t.Errorf("the copy is %v", fork)
 	}
-	x.call("POST", path+"/fork", map[string]any{"at": 300}, 422)
+	x.call("POST", path+"/fork", map[string]any{"at": 300}, 404)
 	x.call("PATCH", path, map[string]any{"title": "greetings"}, 200)
 	found := x.call("GET", "/api/v1/sessions?q=greet", nil, 200)["items"].([]any)
 	if len(found) != 1 || found[0].(map[string]any)["title"] != "greetings" || found[0].(map[string]any)["found"] == nil {
@@ -506,15 +535,7 @@ func testInterruptAndRetry(t *testing.T, open opener) {
 	if n := len(x.call("GET", "/api/v1/sessions", nil, 200)["items"].([]any)); n != 2 {
 		t.Errorf("%d sessions", n)
 	}
-	for {
-		status, data := x.send(annsToken, "DELETE", path, nil)
-		if status == 204 {
-			break
-		}
-		if status != 409 { // the lease is about to be given back
-			t.Fatalf("delete: %d %s", status, data)
-		}
-	}
+	x.call("DELETE", path, nil, 204)
 	x.call("GET", path, nil, 404)
 }
 

@@ -48,7 +48,7 @@ type createRequest struct {
 		Agent     string      `json:"agent,omitempty" maxLength:"200" doc:"Default: the configured agent."`
 		Model     string      `json:"model,omitempty" maxLength:"200" doc:"PROVIDER/NAME or the name of a profile. Default: the configured model."`
 		Workspace string      `json:"workspace,omitempty" maxLength:"1000" doc:"Relative to your directory of workspaces; created if it does not exist. Default: a new one."`
-		Approve   string      `json:"approve,omitempty" enum:"ask,edits,all,readonly" doc:"The approval mode: what runs without a question. Default: ask."`
+		Approve   string      `json:"approve,omitempty" enum:"ask,edits,all,plan,readonly" doc:"The mode: what runs without a question. plan: the agent only looks, and ends with a plan for approval. Default: ask."`
 		Limits    Limits      `json:"limits,omitempty"`
 		Flow      *Flow       `json:"flow,omitempty" doc:"Plan first: a planner writes a plan, and agents do its steps in child sessions."`
 		Evaluate  *Evaluation `json:"evaluate,omitempty" doc:"Attempt the task several times and keep the best attempt. Excludes flow."`
@@ -77,20 +77,26 @@ func (s *Server) create(ctx context.Context, in *createRequest) (*sessionRespons
 // n.Workspace is a name as the user writes it; if it is empty, the session
 // gets a workspace of its own. open sets n.Owner.
 func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
+	id := ids.Session()
+	return id, s.openNamed(ctx, id, n)
+}
+
+// openNamed is open under an id that no session has.
+func (s *Server) openNamed(ctx context.Context, id string, n NewSession) error {
 	u := userOf(ctx)
 	n.Owner = u.Name
 	if !u.mayUse(n.Approve) {
 		err := fmt.Errorf("you may not use %q; the most permissive mode you may use is %s", n.Approve, u.approve())
-		return "", &FieldError{"approve", err}
+		return &FieldError{"approve", err}
 	}
 	if err := s.addSession(ctx, time.Now()); err != nil {
-		return "", err
+		return err
 	}
-	id, own := ids.Session(), n.Workspace == ""
+	own := n.Workspace == ""
 	dir, err := u.workspace(cmp.Or(n.Workspace, id))
 	if err != nil {
 		u.used.dropSession()
-		return "", &FieldError{"workspace", err}
+		return &FieldError{"workspace", err}
 	}
 	n.Workspace = dir
 	if err := s.openAs(ctx, id, n); err != nil {
@@ -98,9 +104,9 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 		if own {
 			_ = os.Remove(dir) // if it is empty, as it should be
 		}
-		return "", err
+		return err
 	}
-	return id, nil
+	return nil
 }
 
 // openAs opens a session under an id that is new. n is complete.
@@ -115,9 +121,6 @@ func (s *Server) openAs(ctx context.Context, id string, n NewSession) error {
 	return s.Host.Open(ctx, id, n)
 }
 
-// modes are the approval modes, the most restrictive one first.
-var modes = []string{openmanus.ApproveReadOnly, openmanus.ApproveAsk, openmanus.ApproveEdits, openmanus.ApproveAll}
-
 // approve returns the most permissive approval mode of the user's sessions.
 func (u User) approve() string { return cmp.Or(u.Approve, openmanus.ApproveAsk) }
 
@@ -127,7 +130,7 @@ func (u User) mayUse(mode string) bool {
 	if mode == "" || mode == openmanus.ApproveAsk {
 		return true
 	}
-	return slices.Index(modes, mode) <= slices.Index(modes, u.approve())
+	return slices.Index(openmanus.Modes, mode) <= slices.Index(openmanus.Modes, u.approve())
 }
 
 // A listRequest selects sessions of the user. Query and Parent can be combined.
@@ -156,7 +159,7 @@ func (s *Server) list(ctx context.Context, in *listRequest) (*list[Session], err
 		if err != nil {
 			return nil, err
 		}
-		if v.Answer = ""; h.Seq > 0 {
+		if v.Answer, v.Proposal = "", ""; h.Seq > 0 {
 			v.Found = &Found{h.Seq, h.Snippet}
 		}
 		all = append(all, v)
@@ -230,29 +233,12 @@ func (s *Server) plan(ctx context.Context, info journal.SessionInfo, in *planReq
 	return out, nil
 }
 
-// A renameRequest gives a session a title.
-type renameRequest struct {
-	OneSession
-	Body struct {
-		Title string `json:"title" minLength:"1" maxLength:"200"`
-	}
-}
-
-// rename gives a session a title, which stays when the user says more. It is
-// possible while the session is driven.
-func (s *Server) rename(ctx context.Context, info journal.SessionInfo, in *renameRequest) (*sessionResponse, error) {
-	if _, err := s.Store.Append(ctx, info.ID, openmanus.Titled{ID: ids.New(), Title: in.Body.Title}); err != nil {
-		return nil, err
-	}
-	return s.sessionResponse(ctx, info.ID)
-}
-
 // remove deletes a session and its descendants. If the session is driven, here
 // or by another process, it deletes nothing.
 func (s *Server) remove(ctx context.Context, info journal.SessionInfo, in *OneSession) (*struct{}, error) {
-	done, ok := s.scheduler.reserve(info)
-	if !ok {
-		return nil, fmt.Errorf("session %s: %w", info.ID, openmanus.ErrDriven)
+	done, err := s.reserve(ctx, info)
+	if err != nil {
+		return nil, err
 	}
 	defer done()
 	// Delete takes the lease too, but by then the children would be gone.
@@ -308,7 +294,7 @@ type forkRequest struct {
 // the files, if the host can make one, unless the request says otherwise.
 func (s *Server) fork(ctx context.Context, info journal.SessionInfo, in *forkRequest) (*sessionResponse, error) {
 	if in.Body.At > info.Events {
-		return nil, &FieldError{"at", fmt.Errorf("the last event is %d", info.Events)}
+		return nil, &FieldError{"at", Absent(fmt.Sprintf("the last event is %d", info.Events))}
 	}
 	if err := s.addSession(ctx, time.Now()); err != nil {
 		return nil, err

@@ -20,12 +20,15 @@ type Administrator interface {
 	// SetUp tries a model, saves it as the one of new sessions, and uses it from then on.
 	SetUp(ctx context.Context, m NewModel) error
 
-	// ApproveServer approves the MCP server with the name as it was when it had this hash.
-	ApproveServer(ctx context.Context, name, hash string) error
+	// UseModel makes a configured model, by its name in the settings, the one of new sessions.
+	UseModel(ctx context.Context, name string) error
 
-	// TestServer connects to an MCP server and returns its tools. Servers that are not
-	// approved are not started.
-	TestServer(ctx context.Context, name string) ([]ToolInfo, error)
+	ServerKeeper
+	AgentKeeper
+
+	// Prune deletes what is kept of workspaces beyond what is configured; dry only says what
+	// it would delete.
+	Prune(ctx context.Context, dry bool) (Pruned, error)
 
 	// Forget revokes a decision that was remembered.
 	Forget(ctx context.Context, id string) error
@@ -41,6 +44,7 @@ type Settings struct {
 	Providers []ProviderSetting `json:"providers" doc:"Those that a model can be set up at."`
 	Servers   []ServerSetting   `json:"servers" doc:"The MCP servers."`
 	Decisions []DecisionSetting `json:"decisions" doc:"The decisions that are remembered."`
+	Users     []UserSetting     `json:"users"`
 	Storage   StorageSetting    `json:"storage"`
 }
 
@@ -65,17 +69,6 @@ type ProviderSetting struct {
 	Default   bool   `json:"default,omitempty"`
 }
 
-// A ServerSetting is an MCP server that is configured.
-type ServerSetting struct {
-	Name     string `json:"name"`
-	Shown    string `json:"shown" doc:"How it is started or reached."`
-	Hash     string `json:"hash" doc:"It changes with everything that is approved."`
-	Source   string `json:"source"`
-	Found    bool   `json:"found" doc:"It comes from a workspace, and must be approved."`
-	Approved bool   `json:"approved"`
-	Disabled bool   `json:"disabled,omitempty"`
-}
-
 // A DecisionSetting is a decision that is remembered.
 type DecisionSetting struct {
 	ID        string    `json:"id"`
@@ -87,10 +80,38 @@ type DecisionSetting struct {
 	At        time.Time `json:"at"`
 }
 
-// A StorageSetting says where sessions are kept, and how much that is.
+// A UserSetting is a user of the server, without their token.
+type UserSetting struct {
+	Name    string `json:"name"`
+	Admin   bool   `json:"admin,omitempty" doc:"They may see and change the settings."`
+	Approve string `json:"approve" doc:"The widest approval mode of their sessions."`
+	Token   string `json:"token" doc:"Where the token is, not the token."`
+}
+
+// A StorageSetting says where sessions are kept, and how many bytes that is.
 type StorageSetting struct {
 	Directory string `json:"directory"`
-	Bytes     int64  `json:"bytes"`
+	Bytes     int64  `json:"bytes" doc:"All of it."`
+	Events    int64  `json:"events" doc:"The database."`
+	Outputs   int64  `json:"outputs" doc:"Large outputs, pictures and attachments."`
+	Snapshots int64  `json:"snapshots" doc:"What is kept of workspaces, so that sessions can go back."`
+	MaxSize   int64  `json:"max_size" doc:"What snapshots may be."`
+}
+
+// Pruned is what was deleted of what is kept of workspaces, or would be.
+type Pruned struct {
+	Sessions []PrunedSession `json:"sessions"`
+	Free     int64           `json:"free" doc:"Bytes that are free then."`
+	Total    int64           `json:"total" doc:"Bytes that are kept."`
+}
+
+// A PrunedSession is a session whose files cannot be put back as far any more.
+type PrunedSession struct {
+	ID      string     `json:"id"`
+	Title   string     `json:"title"`
+	Free    int64      `json:"free"`
+	Since   *time.Time `json:"since,omitempty" doc:"As far as its files can still be put back; none: not at all."`
+	Skipped string     `json:"skipped,omitempty" doc:"Why nothing of it is deleted."`
 }
 
 // A ModelChecked is how a model answered.
@@ -157,13 +178,12 @@ func (s *Server) settingsRoutes(options ...option) {
 	administrators(s, "POST "+at+"/models", "set-up-model", "Try a model, and save it as the one of new sessions", func(ctx context.Context, a Administrator, in *body[NewModel]) (*struct{}, error) {
 		return nil, mendable(a.SetUp(ctx, in.Body))
 	}, noContent...)
-	administrators(s, "POST "+at+"/servers/test", "test-mcp-server", "Connect to an MCP server and list its tools", func(ctx context.Context, a Administrator, in *body[nameOf]) (*list[ToolInfo], error) {
-		tools, err := a.TestServer(ctx, in.Body.Name)
-		return listOf(tools), mendable(err)
-	}, options...)
-	administrators(s, "POST "+at+"/servers/approve", "approve-mcp-server", "Approve an MCP server as it was shown", func(ctx context.Context, a Administrator, in *body[serverToApprove]) (*struct{}, error) {
-		return nil, mendable(a.ApproveServer(ctx, in.Body.Name, in.Body.Hash))
+	administrators(s, "POST "+at+"/models/default", "use-model", "Make a configured model the one of new sessions", func(ctx context.Context, a Administrator, in *body[nameOf]) (*struct{}, error) {
+		return nil, mendable(a.UseModel(ctx, in.Body.Name))
 	}, noContent...)
+	administrators(s, "POST "+at+"/prune", "prune", "Delete what is kept of workspaces beyond what is configured", s.prune, options...)
+	s.serverRoutes(options...)
+	s.agentRoutes(options...)
 	administrators(s, "DELETE "+at+"/decisions/{id}", "forget-decision", "Forget a decision, so that it is asked again", func(ctx context.Context, a Administrator, in *decisionID) (*struct{}, error) {
 		return nil, mendable(a.Forget(ctx, in.ID))
 	}, noContent...)
@@ -176,14 +196,27 @@ type (
 	nameOf struct {
 		Name string `json:"name" maxLength:"200" doc:"As the settings name it."`
 	}
-	serverToApprove struct {
-		Name string `json:"name" maxLength:"200"`
-		Hash string `json:"hash" maxLength:"200" doc:"Of the server as it was shown."`
+	pruneRequest struct {
+		DryRun bool `json:"dry_run,omitempty" doc:"Only say what would be deleted."`
 	}
 	decisionID struct {
 		ID string `path:"id" maxLength:"200"`
 	}
 )
+
+// prune prunes, and names sessions as people know them.
+func (s *Server) prune(ctx context.Context, a Administrator, in *body[pruneRequest]) (*body[Pruned], error) {
+	p, err := a.Prune(ctx, in.Body.DryRun)
+	if err != nil {
+		return nil, mendable(err)
+	}
+	for i, of := range p.Sessions {
+		if info, err := s.Store.Session(ctx, of.ID); err == nil {
+			p.Sessions[i].Title = info.Title
+		}
+	}
+	return &body[Pruned]{p}, nil
+}
 
 // mendable makes an error that is no [FieldError] one that tells the administrator what happened:
 // it is about the model or server that they named.

@@ -24,6 +24,7 @@ type Session struct {
 	Reason    string    `json:"reason,omitempty" doc:"Why it failed or was stopped, in one word."`
 	Error     string    `json:"error,omitempty" doc:"Why it failed or was stopped, in a sentence."`
 	Answer    string    `json:"answer,omitempty" doc:"The agent's last message since the last message of the user."`
+	Proposal  string    `json:"proposal,omitempty" doc:"The plan that waits for your approval, in plan mode: POST …/plan/approve. Lists leave it out."`
 	Parent    string    `json:"parent,omitempty" doc:"The session that opened this one."`
 	Children  []string  `json:"children,omitempty"`
 	Created   time.Time `json:"created"`
@@ -121,6 +122,7 @@ func (s *Server) view(ctx context.Context, info journal.SessionInfo) (v Session,
 		v.Reason, v.Error, v.Answer = string(st.Outcome.Reason), st.Outcome.Error, st.Answer
 		v.Approve, v.Steps = cmp.Or(st.Config.Approve, openmanus.ApproveAsk), st.Steps
 		v.Limits, v.Doing = limitsView(st.Limits), doing(st)
+		v.Proposal, _ = st.Proposal()
 		if p, ok := s.Host.(Planner); ok {
 			v.Plan = p.Plan(st)
 		}

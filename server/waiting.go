@@ -93,8 +93,21 @@ func onlyDelegates(st *openmanus.State) bool {
 // waits for the user, or after the timeout.
 func (s *Server) wait(ctx context.Context, id string, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
-	f := &follower{store: s.Store, changed: make(chan struct{}, 1), followed: make(map[string]bool)}
-	defer f.following.Wait()
+	defer cancel()
+	return s.eachStanding(ctx, id, func(_ int64, status openmanus.Status, waiting []Waiting) bool {
+		return status == openmanus.Running && len(waiting) == 0
+	})
+}
+
+// eachStanding calls f with how a session stands, and what waits in it and below it,
+// after the event seq: now and whenever something has changed, here or below. It
+// returns when f returns false or ctx has ended, which is no error.
+func (s *Server) eachStanding(
+	ctx context.Context, id string, f func(seq int64, status openmanus.Status, waiting []Waiting) bool,
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	fo := &follower{store: s.Store, changed: make(chan struct{}, 1), followed: make(map[string]bool)}
+	defer fo.following.Wait()
 	defer cancel()
 	// view follows each session that is looked at, from where it was then.
 	view := func(ctx context.Context, id string, fn func(*openmanus.State) error) error {
@@ -103,25 +116,102 @@ func (s *Server) wait(ctx context.Context, id string, timeout time.Duration) err
 			seq = st.Seq
 			return fn(st)
 		})
-		f.follow(ctx, id, seq)
+		fo.follow(ctx, id, seq)
 		return err
 	}
 	for ctx.Err() == nil {
-		done := false
-		err := view(ctx, id, func(st *openmanus.State) error {
-			status, waiting, err := standing(ctx, view, id, st)
-			done = status != openmanus.Running || len(waiting) > 0
+		var seq int64
+		var status openmanus.Status
+		var waiting []Waiting
+		err := view(ctx, id, func(st *openmanus.State) (err error) {
+			seq = st.Seq
+			status, waiting, err = standing(ctx, view, id, st)
 			return err
 		})
-		if ctx.Err() == nil && (err != nil || done) {
+		if ctx.Err() == nil && (err != nil || !f(seq, status, waiting)) {
 			return err
 		}
 		select {
-		case <-f.changed:
+		case <-fo.changed:
 		case <-ctx.Done():
 		}
 	}
 	return nil
+}
+
+// heard is an event of a session or, with waiting, the news that nothing goes on in
+// the session and below it before the user decides.
+type heard struct {
+	event   openmanus.Event
+	waiting []Waiting
+	seq     int64 // the last event when it began to wait
+	err     error
+}
+
+// followUntil calls do with what happens in a session, from its first event on, until
+// do returns true or an error, or ctx ends. News that the session waits come when all
+// events before them have come. Meanwhile it calls alive, if that is not nil, so that
+// proxies see that the connection lives.
+func (s *Server) followUntil(
+	ctx context.Context, alive func() error, id string, do func(heard) (done bool, err error),
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	news := make(chan heard)
+	tell := func(h heard) bool {
+		select {
+		case news <- h:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	all.Go(func() { every(ctx, keepAlive, alive) })
+	all.Go(func() {
+		for ev, err := range s.Local.Watch(ctx, id, 0) {
+			if !tell(heard{event: ev, err: err}) {
+				return
+			}
+		}
+	})
+	all.Go(func() {
+		err := s.eachStanding(ctx, id, func(seq int64, status openmanus.Status, waiting []Waiting) bool {
+			if status != openmanus.Waiting {
+				waiting = nil
+			}
+			return tell(heard{waiting: waiting, seq: seq})
+		})
+		if err != nil {
+			tell(heard{err: err})
+		}
+	})
+	var seq int64
+	var last heard // the last news about what waits
+	for {
+		var h heard
+		select {
+		case h = <-news:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		done, err := false, h.err
+		switch {
+		case err != nil:
+		case h.event.Body == nil:
+			last = h
+		default:
+			seq = max(seq, h.event.Seq)
+			done, err = do(h)
+		}
+		if err == nil && !done && last.waiting != nil && last.seq == seq {
+			done, err = do(last)
+		}
+		if done || err != nil {
+			return err
+		}
+	}
 }
 
 // A follower reports changes in any of several sessions.

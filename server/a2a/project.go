@@ -1,0 +1,240 @@
+package a2a
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/llm"
+)
+
+// TaskID names the task of a session that began with the event seq.
+func TaskID(session string, seq int64) string { return session + "-" + strconv.FormatInt(seq, 10) }
+
+// SessionOf returns the session of a task, and the event that it began with.
+func SessionOf(task string) (session string, seq int64, ok bool) {
+	i := strings.LastIndexByte(task, '-')
+	if i <= 0 {
+		return "", 0, false
+	}
+	seq, err := strconv.ParseInt(task[i+1:], 10, 64)
+	return task[:i], seq, err == nil && seq > 0 && TaskID(task[:i], seq) == task
+}
+
+// A Projector makes tasks of the events of a session, of which it gets all from the
+// first on. Its zero value lacks the names. It is not safe for concurrent use.
+type Projector struct {
+	Session string
+	Context string
+	State   openmanus.State
+	Tasks   []*Task // the last one may go on; the others have ended
+
+	// File returns a part for a file of the workspace. nil: files are left out.
+	File func(path string) Part
+
+	seq    int64
+	n      int
+	events []Event
+}
+
+// Task returns the task with this id, or nil.
+func (p *Projector) Task(id string) *Task {
+	for _, t := range p.Tasks {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// Last returns the last task, or nil.
+func (p *Projector) Last() *Task {
+	if n := len(p.Tasks); n > 0 {
+		return p.Tasks[n-1]
+	}
+	return nil
+}
+
+// Apply folds an event, and returns what it has changed in the last task.
+func (p *Projector) Apply(ev openmanus.Event) []Event {
+	if ev.Seq == 0 {
+		return nil
+	}
+	before := p.State.Status()
+	turn := p.State.Turn
+	p.State.Apply(ev)
+	p.seq, p.n = ev.Seq, 0
+	if said, ok := ev.Body.(openmanus.UserSaid); ok {
+		p.userSaid(ev, said, before)
+	}
+	t := p.Last()
+	if t == nil {
+		return p.take()
+	}
+	switch b := ev.Body.(type) {
+	case openmanus.ModelSaid:
+		if p.State.Turn != turn {
+			p.replied(t, turn, b)
+		}
+	case openmanus.Ruled:
+		if b.By != openmanus.ByGate {
+			p.decided(t, b.Call+"-ruling", map[bool]string{true: "approved", false: "denied"}[b.Allow])
+		}
+	case openmanus.Answered:
+		p.decided(t, fmt.Sprintf("%s-answer-%d", b.Call, b.N), b.Text)
+	case openmanus.CallDone:
+		for _, f := range b.Files {
+			p.file(t, f)
+		}
+	}
+	if !t.Status.State.Ended() {
+		p.settle(t, ev)
+	}
+	return p.take()
+}
+
+func (p *Projector) take() []Event {
+	events := p.events
+	p.events = nil
+	return events
+}
+
+// userSaid begins a task, unless one goes on that the message belongs to.
+func (p *Projector) userSaid(ev openmanus.Event, b openmanus.UserSaid, before openmanus.Status) {
+	t := p.Last()
+	if t == nil || t.Status.State.Ended() || before != openmanus.Running && before != openmanus.Waiting {
+		t = &Task{ID: TaskID(p.Session, ev.Seq), Context: p.Context, Status: Status{State: Submitted, Time: Timestamp(ev.Time)}}
+		p.Tasks = append(p.Tasks, t)
+	}
+	m := Message{ID: b.ID, Role: RoleUser, Context: p.Context, Task: t.ID}
+	for _, part := range b.Message.Parts {
+		switch part := part.(type) {
+		case llm.Text:
+			m.Parts = append(m.Parts, Text(part.Text))
+		case llm.Blob:
+			m.Parts = append(m.Parts, Part{Raw: part.Data, Filename: part.Name, MediaType: part.MIME})
+		}
+	}
+	t.History = append(t.History, m)
+}
+
+// replied adds what the agent says while it works.
+func (p *Projector) replied(t *Task, turn int, b openmanus.ModelSaid) {
+	if text := b.Message.Text(); strings.TrimSpace(text) != "" {
+		t.History = append(t.History, p.says(t, fmt.Sprintf("%s-reply-%d", p.Session, turn), text))
+	}
+}
+
+// says returns a message of the agent.
+func (p *Projector) says(t *Task, id, text string) Message {
+	return Message{ID: id, Role: RoleAgent, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}}
+}
+
+// decided adds what the person decided.
+func (p *Projector) decided(t *Task, id, text string) {
+	t.History = append(t.History, Message{ID: id, Role: RoleUser, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}})
+}
+
+// file makes an artifact of a file that a call wrote.
+func (p *Projector) file(t *Task, f openmanus.FileChange) {
+	if p.File == nil || f.Change == "deleted" {
+		return
+	}
+	a := Artifact{ID: "file:" + f.Path, Name: f.Path, Parts: []Part{p.File(f.Path)}}
+	i := slices.IndexFunc(t.Artifacts, func(b Artifact) bool { return b.ID == a.ID })
+	if i >= 0 {
+		t.Artifacts[i] = a
+	} else {
+		t.Artifacts = append(t.Artifacts, a)
+	}
+	p.artifact(t, a)
+}
+
+// artifact tells of an artifact.
+func (p *Projector) artifact(t *Task, a Artifact) {
+	p.add(Event{Artifact: &ArtifactUpdate{Task: t.ID, Context: p.Context, Artifact: a, Last: true}})
+}
+
+func (p *Projector) add(e Event) {
+	p.n++
+	e.ID = fmt.Sprintf("%d.%d", p.seq, p.n)
+	p.events = append(p.events, e)
+}
+
+// settle sets the state of a task after an event.
+func (p *Projector) settle(t *Task, ev openmanus.Event) {
+	s := &p.State
+	state, text := Working, ""
+	switch status := s.Status(); {
+	case status == openmanus.Waiting:
+		state, text = InputRequired, asks(s.Pending())
+	case status == openmanus.Finished:
+		state = Completed
+	case s.Outcome.Reason == openmanus.ByPerson:
+		state = Canceled
+	case status == openmanus.Failed || status == openmanus.Halted:
+		state, text = Failed, cmp.Or(s.Outcome.Error, string(s.Outcome.Reason), string(status))
+	}
+	if state.Ended() && s.Answer != "" && state != Canceled {
+		a := Artifact{ID: "answer", Name: "answer", Parts: []Part{Text(s.Answer)}}
+		t.Artifacts = append(t.Artifacts, a)
+		p.artifact(t, a)
+	}
+	said, isReply := ev.Body.(openmanus.ModelSaid)
+	reply := ""
+	if isReply && state == Working {
+		reply = strings.TrimSpace(said.Message.Text())
+	}
+	if state != t.Status.State || reply != "" {
+		p.set(t, state, cmp.Or(text, reply), Timestamp(ev.Time))
+	}
+}
+
+// set sets the status of a task, and tells of it.
+func (p *Projector) set(t *Task, state State, text string, at Timestamp) {
+	t.Status = Status{State: state, Time: at}
+	if text != "" {
+		m := p.says(t, fmt.Sprintf("%s-status-%d", p.Session, p.seq), text)
+		t.Status.Message = &m
+	}
+	p.add(Event{Status: &StatusUpdate{Task: t.ID, Context: p.Context, Status: t.Status}})
+}
+
+// Wait says that the last task goes on when the person has decided what waits in
+// sessions below: the events of this one do not show that. text asks.
+func (p *Projector) Wait(text string) []Event {
+	t := p.Last()
+	if t == nil || t.Status.State.Rests() {
+		return nil
+	}
+	p.set(t, InputRequired, text, Timestamp(p.State.Updated))
+	return p.take()
+}
+
+// asks returns what calls ask.
+func asks(calls []*openmanus.CallState) string {
+	var all []string
+	for _, c := range calls {
+		q := c.Question()
+		all = append(all, Ask(q.Kind == openmanus.AskRuling, c.Name, c.Arguments(), q.Question, q.Shown, c.ID))
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// Ask returns a question to the person in words.
+func Ask(approval bool, tool, input, question, shown, call string) string {
+	if !approval {
+		return fmt.Sprintf("%s\n(call %s)", question, call)
+	}
+	text := fmt.Sprintf("May %s run with %s?", tool, input)
+	if question != "" {
+		text += " " + question
+	}
+	if shown != "" {
+		text += "\n" + shown
+	}
+	return text + fmt.Sprintf("\nAnswer yes or no. (call %s)", call)
+}

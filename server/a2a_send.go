@@ -1,0 +1,345 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/server/a2a"
+)
+
+// Send implements [a2a.Service].
+func (a *a2aService) Send(ctx context.Context, r *a2a.SendRequest) (*a2a.Task, error) {
+	info, least, err := a.begin(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Config.Now {
+		p, err := a.project(ctx, info)
+		if err != nil {
+			return nil, err
+		}
+		return p.Last().With(r.Config.History, true), nil
+	}
+	var t *a2a.Task
+	err = a.follow(ctx, nil, info, least, func(p *a2a.Projector, _ []a2a.Event) (bool, error) {
+		t = p.Last().With(r.Config.History, true)
+		return t.Status.State.Rests(), nil
+	})
+	return t, err
+}
+
+// Stream implements [a2a.Service].
+func (a *a2aService) Stream(ctx context.Context, r *a2a.SendRequest, out a2a.Stream) error {
+	done, err := userOf(ctx).openStream()
+	if err != nil {
+		return err
+	}
+	defer done()
+	info, least, err := a.begin(ctx, r)
+	if err != nil {
+		return err
+	}
+	send := out.Begin()
+	first := true
+	return a.follow(ctx, send, info, least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
+		t := p.Last()
+		if first {
+			first = false
+			events = []a2a.Event{{Task: t.With(r.Config.History, true), ID: fmt.Sprintf("%d.%d", p.State.Seq, len(events))}}
+		}
+		return t.Status.State.Rests(), sendAll(send, events)
+	})
+}
+
+// sendAll sends events.
+func sendAll(send func(string, []byte) error, events []a2a.Event) error {
+	for _, e := range events {
+		data, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if err := send(e.ID, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Subscribe implements [a2a.Service]. A client that names the last event that it has
+// gets those after it, and otherwise the task as it is and what follows.
+func (a *a2aService) Subscribe(ctx context.Context, r *a2a.TaskRequest, out a2a.Stream) error {
+	done, err := userOf(ctx).openStream()
+	if err != nil {
+		return err
+	}
+	defer done()
+	info, t, err := a.task(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	var seq, n int64
+	if r.Last != "" {
+		if seq, n, err = eventID(r.Last); err != nil {
+			return a2a.BadField("Last-Event-ID", err.Error())
+		}
+	} else if t.Status.State.Ended() {
+		return a2a.Unsupported(fmt.Sprintf("the task is %s: nothing follows", t.Status.State))
+	}
+	send, first, least := out.Begin(), r.Last == "", info.Events
+	if !first {
+		least = 0
+	}
+	return a.follow(ctx, send, info, least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
+		t := p.Task(r.ID)
+		if t == nil {
+			return false, nil
+		}
+		if first {
+			first = false
+			events = []a2a.Event{{Task: t.With(r.History, true), ID: fmt.Sprintf("%d.%d", p.State.Seq, len(events))}}
+		}
+		var rest []a2a.Event
+		for _, e := range events {
+			if s, m, err := eventID(e.ID); err == nil && (s > seq || s == seq && m > n) {
+				rest = append(rest, e)
+			}
+		}
+		return t.Status.State.Ended(), sendAll(send, rest)
+	})
+}
+
+// eventID reads the id of an event.
+func eventID(id string) (seq, n int64, err error) {
+	before, after, ok := strings.Cut(id, ".")
+	seq, err = strconv.ParseInt(before, 10, 64)
+	if err == nil && ok {
+		n, err = strconv.ParseInt(after, 10, 64)
+	}
+	if err != nil || !ok || seq < 0 || n < 0 {
+		return 0, 0, errors.New("it is no id of an event of this server")
+	}
+	return seq, n, nil
+}
+
+// follow calls do with what happens in a session after the event least, until do
+// returns true.
+func (a *a2aService) follow(
+	ctx context.Context, send func(string, []byte) error, info journal.SessionInfo, least int64,
+	do func(*a2a.Projector, []a2a.Event) (bool, error),
+) error {
+	p := a.projector(ctx, info)
+	var alive func() error
+	if send != nil {
+		alive = func() error { return send("", nil) } // a comment
+	}
+	return a.followUntil(ctx, alive, info.ID, func(h heard) (bool, error) {
+		var events []a2a.Event
+		if h.waiting == nil {
+			events = p.Apply(h.event)
+		} else {
+			events = p.Wait(asked(h.waiting))
+		}
+		if p.State.Seq < least || p.Last() == nil {
+			return false, nil
+		}
+		return do(p, events)
+	})
+}
+
+// begin sends a message: it begins a task, or is for one that goes on. It returns the
+// session, and the event after which what follows is new.
+func (a *a2aService) begin(ctx context.Context, r *a2a.SendRequest) (info journal.SessionInfo, least int64, err error) {
+	m := r.Message
+	switch {
+	case m == nil:
+		return info, 0, a2a.BadField("message", "it is required")
+	case m.ID == "" || len(m.ID) > 255:
+		return info, 0, a2a.BadField("message.messageId", "it is required, with at most 255 bytes")
+	case m.Role != a2a.RoleUser:
+		return info, 0, a2a.BadField("message.role", "it must be "+a2a.RoleUser)
+	case len(m.Parts) == 0:
+		return info, 0, a2a.BadField("message.parts", "it must not be empty")
+	case r.Config.History != nil && *r.Config.History < 0:
+		return info, 0, a2a.BadField("configuration.historyLength", "it must not be negative")
+	case r.Config.Push != nil:
+		return info, 0, a2a.NoPush()
+	}
+	in := new(messageRequest)
+	in.Body.ID = m.ID
+	if in.Body.Text, in.Body.Attachments, err = partsOf(m.Parts); err != nil {
+		return info, 0, err
+	}
+	if m.Task != "" {
+		return a.goOn(ctx, m, in)
+	}
+	if info, err = a.contextOf(ctx, m); err != nil {
+		return info, 0, a2aProblem(err)
+	}
+	return a.say(ctx, info, in)
+}
+
+// say sends a message to a session.
+func (a *a2aService) say(ctx context.Context, info journal.SessionInfo, in *messageRequest) (journal.SessionInfo, int64, error) {
+	in.OneSession.ID = info.ID
+	out, err := a.sendMessage(ctx, info, in)
+	if err != nil {
+		return info, 0, a2aProblem(err)
+	}
+	return info, out.Body.Seq, nil
+}
+
+// a2aProblem returns an error of an operation as one of the protocol.
+func a2aProblem(err error) error {
+	var field *FieldError
+	switch {
+	case errors.As(err, &field):
+		return a2a.BadField("message."+strings.TrimPrefix(field.Field, "body."), field.Err.Error())
+	case errors.Is(err, openmanus.ErrConflict):
+		return a2a.BadField("message.messageId", "a message with this id and another content was sent before")
+	}
+	return err
+}
+
+// contextOf returns the session for a message that names no task: a new one, unless
+// it names a context that exists.
+func (a *a2aService) contextOf(ctx context.Context, m *a2a.Message) (journal.SessionInfo, error) {
+	name := m.Context
+	if name == "" {
+		name = ids.New()
+	}
+	info, err := a.context(ctx, name)
+	if !errors.Is(err, openmanus.ErrNoSession) {
+		return info, err
+	}
+	if !contextName.MatchString(name) {
+		return info, &FieldError{"contextId", errors.New("a new one has at most 128 letters, digits, dots, dashes and underscores")}
+	}
+	n := NewSession{}
+	n.Agent, _ = m.Metadata["agent"].(string)
+	n.Model, _ = m.Metadata["model"].(string)
+	id := contextPrefix(ctx) + name
+	if err := a.openNamed(ctx, id, n); err != nil {
+		var field *FieldError
+		if errors.As(err, &field) {
+			err = &FieldError{"metadata." + field.Field, field.Err}
+		}
+		return info, err
+	}
+	return a.ownSession(ctx, id)
+}
+
+// goOn sends a message to a task: it decides what waits, if it can, and the agent
+// reads it otherwise.
+func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageRequest) (journal.SessionInfo, int64, error) {
+	info, t, err := a.task(ctx, m.Task)
+	switch {
+	case err != nil:
+		return info, 0, err
+	case m.Context != "" && m.Context != t.Context:
+		return info, 0, a2a.BadField("message.contextId", "the task belongs to another context")
+	case t.Status.State.Ended():
+		return info, 0, a2a.Unsupported(fmt.Sprintf("the task is %s: send the message without taskId to begin another one", t.Status.State))
+	}
+	_, _, waiting, err := a.standingOf(ctx, info.ID)
+	if err != nil {
+		return info, 0, err
+	}
+	w, payload, ok, err := decisionOf(m, in.Body.Text, waiting)
+	if err != nil || !ok {
+		if err == nil {
+			return a.say(ctx, info, in)
+		}
+		return info, 0, err
+	}
+	out, err := a.decideWaiting(ctx, w, false, payload)
+	if err != nil {
+		return info, 0, a2aProblem(err)
+	}
+	if w.Session != info.ID {
+		return info, info.Events, nil
+	}
+	return info, out.Body.Seq, nil
+}
+
+// decisionOf reads what a message decides of what waits: a text that is the answer to
+// a question, or yes or no, or data {"call", "approved" | "answer"}. Another text to an
+// approval decides nothing.
+func decisionOf(m *a2a.Message, text string, waiting []Waiting) (w Waiting, payload any, ok bool, err error) {
+	if len(waiting) == 0 {
+		return w, nil, false, nil
+	}
+	var data struct {
+		Call   string
+		Answer any
+	}
+	for _, p := range m.Parts {
+		if len(p.Data) > 0 && json.Unmarshal(p.Data, &data) == nil {
+			payload = p.Data
+		}
+	}
+	if call, is := m.Metadata["call"].(string); is {
+		data.Call = call
+	}
+	var fit []Waiting
+	for _, w := range waiting {
+		if data.Call == "" || w.Call == data.Call {
+			fit = append(fit, w)
+		}
+	}
+	if len(fit) != 1 {
+		return w, nil, false, a2a.BadField("message.parts", "several calls wait: say which one in data {\"call\": ID, \"approved\": …}\n"+asked(waiting))
+	}
+	w = fit[0]
+	approval := w.Kind == string(openmanus.AskRuling)
+	switch {
+	case payload != nil && !approval && data.Answer != nil:
+		return w, data.Answer, true, nil
+	case payload != nil && approval:
+		return w, payload, true, nil
+	case !approval:
+		return w, strings.TrimSpace(text), true, nil
+	}
+	switch strings.ToLower(strings.Trim(strings.TrimSpace(text), ".!")) {
+	case "yes", "y", "ok", "okay", "approve", "approved", "allow", "true":
+		return w, true, true, nil
+	case "no", "n", "deny", "denied", "reject", "rejected", "false":
+		return w, false, true, nil
+	}
+	return w, nil, false, nil
+}
+
+// partsOf reads the parts of a message.
+func partsOf(parts []a2a.Part) (text string, files []Attachment, err error) {
+	for i, p := range parts {
+		kind, _, _ := strings.Cut(p.MediaType, ";")
+		readable := kind == "" || kind == "application/json" || strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "image/")
+		field := fmt.Sprintf("message.parts[%d]", i)
+		switch {
+		case !readable:
+			return "", nil, a2a.BadMedia(fmt.Sprintf("%s: the agent reads text, JSON and images, not %s", field, kind))
+		case p.Text != nil:
+			text += *p.Text
+		case p.Raw != nil:
+			name := p.Filename
+			if name == "" {
+				name = fmt.Sprintf("file-%d", i+1)
+			}
+			files = append(files, Attachment{Name: name, MIME: kind, Data: base64.StdEncoding.EncodeToString(p.Raw)})
+		case len(p.Data) > 0:
+			text += "\n" + string(p.Data)
+		case p.URL != "":
+			return "", nil, a2a.BadMedia(field + ": send the content of the file, not its URL")
+		default:
+			return "", nil, a2a.BadField(field, "it must have text, raw, url or data")
+		}
+	}
+	return text, files, nil
+}

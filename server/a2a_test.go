@@ -1,0 +1,174 @@
+package server_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/openmanus-go/openmanus/llm/llmtest"
+)
+
+// rest sends a request of A2A's HTTP+JSON binding as ann.
+func (x *site) rest(method, path string, body any, more ...string) (int, map[string]any, []string) {
+	x.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(x.t.Context(), method, x.url+path, strings.NewReader(string(data)))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+annsToken)
+	req.Header.Set("A2A-Version", "1.0")
+	for i := 0; i < len(more); i += 2 {
+		req.Header.Set(more[i], more[i+1])
+	}
+	resp, err := x.http.Client().Do(req)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var all []string
+	last := map[string]any{}
+	in := bufio.NewScanner(resp.Body)
+	in.Buffer(nil, 16<<20)
+	id := ""
+	for in.Scan() {
+		line := in.Text()
+		if name, ok := strings.CutPrefix(line, "id: "); ok {
+			id = name
+		}
+		line = strings.TrimPrefix(line, "data: ")
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		last = map[string]any{}
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			x.t.Fatal(line, err)
+		}
+		all = append(all, id+" "+line)
+	}
+	return resp.StatusCode, last, all
+}
+
+func a2aSays(id, text string, more map[string]any) map[string]any {
+	m := map[string]any{"messageId": id, "role": "ROLE_USER", "parts": []any{map[string]any{"text": text}}}
+	for name, value := range more {
+		m[name] = value
+	}
+	return map[string]any{"message": m}
+}
+
+// dig returns a member of a member.
+func dig(v any, path ...string) any {
+	for _, name := range path {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+// A task with an approval in it: the client is asked, and its answer is the ruling.
+// A stream that goes on after any event has what the whole one has.
+func TestA2AApproval(t *testing.T) {
+	x := open(t, t.TempDir(), saves())
+	_, out, _ := x.rest("POST", "/a2a/v1/message:send", a2aSays("m1", "write", map[string]any{"contextId": "c1"}))
+	task, _ := dig(out, "task").(map[string]any)
+	id, _ := task["id"].(string)
+	if dig(task, "status", "state") != "TASK_STATE_INPUT_REQUIRED" || task["contextId"] != "c1" {
+		t.Fatal(out)
+	}
+	status, _, events := x.rest("POST", "/a2a/v1/message:stream", a2aSays("m2", "Yes.", map[string]any{"taskId": id}))
+	if status != 200 || len(events) < 3 || !strings.Contains(events[0], `"task"`) || !strings.Contains(events[len(events)-1], "TASK_STATE_COMPLETED") {
+		t.Fatal(status, events)
+	}
+	for i := range events[:len(events)-1] {
+		last, _, _ := strings.Cut(events[i], " ")
+		_, _, rest := x.rest("GET", "/a2a/v1/tasks/"+id+":subscribe", nil, "Last-Event-ID", last)
+		if got, want := strings.Join(rest, "\n"), strings.Join(events[i+1:], "\n"); got != want {
+			t.Errorf("after %s comes\n%s\nnot\n%s", last, got, want)
+		}
+	}
+	_, done, _ := x.rest("GET", "/a2a/v1/tasks/"+id, nil)
+	if dig(done, "status", "state") != "TASK_STATE_COMPLETED" || !strings.Contains(llmJSON(done["artifacts"]), "It is written.") {
+		t.Error(done)
+	}
+	_, list, _ := x.rest("GET", "/a2a/v1/tasks?contextId=c1&historyLength=1&includeArtifacts=true", nil)
+	if tasks, _ := list["tasks"].([]any); len(tasks) != 1 || list["nextPageToken"] != "" || list["totalSize"] != 1.0 {
+		t.Error(list)
+	}
+}
+
+func llmJSON(v any) string {
+	data, _ := json.Marshal(v)
+	return string(data)
+}
+
+// The question of a session below interrupts the task, and the answer reaches it. A
+// task that waits can be cancelled, once.
+func TestA2AQuestionBelow(t *testing.T) {
+	x := open(t, t.TempDir(), giving())
+	_, out, _ := x.rest("POST", "/a2a/v1/message:send", a2aSays("m1", "have it painted", nil))
+	id, _ := dig(out, "task", "id").(string)
+	if dig(out, "task", "status", "state") != "TASK_STATE_INPUT_REQUIRED" || !strings.Contains(llmJSON(dig(out, "task", "status")), "which colour?") {
+		t.Fatal(out)
+	}
+	_, out, _ = x.rest("POST", "/a2a/v1/message:send", a2aSays("m2", "blue", map[string]any{"taskId": id}))
+	if dig(out, "task", "status", "state") != "TASK_STATE_COMPLETED" || dig(out, "task", "id") != id {
+		t.Error(out)
+	}
+	_, out, _ = x.rest("POST", "/a2a/v1/message:send", a2aSays("m3", "have it painted", nil))
+	id, _ = dig(out, "task", "id").(string)
+	if _, out, _ = x.rest("POST", "/a2a/v1/tasks/"+id+":cancel", nil); dig(out, "status", "state") != "TASK_STATE_CANCELED" {
+		t.Error(out)
+	}
+	if status, out, _ := x.rest("POST", "/a2a/v1/tasks/"+id+":cancel", nil); status != 409 || !strings.Contains(llmJSON(out), "TASK_NOT_CANCELABLE") {
+		t.Error(status, out)
+	}
+}
+
+// Anyone reads the card; what it offers is there, and what is not there says so. Each
+// mistake is an error of the protocol that names the field, in both bindings.
+func TestA2ARefuses(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("Done.")))
+	if card := x.callAs("", "GET", "/.well-known/agent-card.json", nil, 200); dig(card, "capabilities", "streaming") != true || dig(card, "capabilities", "pushNotifications") != false {
+		t.Error(card)
+	}
+	for name, c := range map[string]struct {
+		method, path string
+		body         any
+		want         int
+		says         string
+	}{
+		"no message":   {"POST", "/message:send", map[string]any{}, 400, `"field":"message"`},
+		"a role":       {"POST", "/message:send", a2aSays("m", "x", map[string]any{"role": "me"}), 400, "message.role"},
+		"a type":       {"POST", "/message:send", map[string]any{"message": 5}, 400, "message"},
+		"no task":      {"GET", "/tasks/none", nil, 404, "TASK_NOT_FOUND"},
+		"no operation": {"GET", "/nothing", nil, 404, "no operation"},
+		"a verb":       {"DELETE", "/tasks", nil, 405, "DELETE"},
+		"a page":       {"GET", "/tasks?pageSize=0", nil, 400, "pageSize"},
+		"push":         {"POST", "/tasks/t/pushNotificationConfigs", map[string]any{"url": "https://x.example"}, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
+		"a context":    {"POST", "/message:send", a2aSays("m", "x", map[string]any{"contextId": "a/b"}), 400, "message.contextId"},
+		"another task": {"POST", "/message:send", a2aSays("m", "x", map[string]any{"taskId": "x-1"}), 404, "TASK_NOT_FOUND"},
+		"media":        {"POST", "/message:send", map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_USER", "parts": []any{map[string]any{"raw": "eA==", "mediaType": "audio/wav"}}}}, 415, "CONTENT_TYPE_NOT_SUPPORTED"},
+	} {
+		if status, out, _ := x.rest(c.method, "/a2a/v1"+c.path, c.body); status != c.want || !strings.Contains(llmJSON(out), c.says) {
+			t.Errorf("%s: %d %v", name, status, out)
+		}
+	}
+	for body, want := range map[string]string{
+		`[]`: "-32600", `{"jsonrpc":"2.0","id":1}`: "-32600", `{"jsonrpc":"2.0","id":1,"method":"None"}`: "-32601",
+		`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"none"}}`:                     "-32001",
+		`{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"none","history_length":-1}}`: "historyLength",
+	} {
+		if _, out, _ := x.rest("POST", "/a2a", json.RawMessage(body)); !strings.Contains(llmJSON(out), want) {
+			t.Errorf("%s: %v", body, out)
+		}
+	}
+	if _, out, _ := x.rest("GET", "/a2a/v1/tasks", nil, "A2A-Version", "0.3"); !strings.Contains(llmJSON(out), "VERSION_NOT_SUPPORTED") {
+		t.Error(out)
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/journal"
+)
+
+// A Reconfigurer is a [Host] that can change what a session goes on with.
+type Reconfigurer interface {
+	// Reconfigure appends what a session goes on with. It may be called while the
+	// session is driven: the change then holds from the next decision on, and a reply
+	// that is under way ends with the model that began it. What is wrong with the
+	// request is a [*FieldError], and nothing was stored.
+	Reconfigure(ctx context.Context, session string, c Change) error
+}
+
+// A Change is what a session goes on with. Empty fields stay as they are.
+type Change struct {
+	Model   string
+	Approve string
+	By      string // the user
+
+	// Client, if it is not nil, replaces what the client of the session asks for, and
+	// Answer the schema of its answers; nil Answer: text.
+	Client *openmanus.Client
+	Answer json.RawMessage
+}
+
+// A changeRequest changes a session's title, or what it goes on with.
+type changeRequest struct {
+	OneSession
+	Body struct {
+		Title   string `json:"title,omitempty" maxLength:"200" doc:"What people call it. It stays when the user says more."`
+		Approve string `json:"approve,omitempty" enum:"ask,edits,all,plan,readonly" doc:"The mode from now on. Calls under way that it does not allow are given up."`
+		Model   string `json:"model,omitempty" maxLength:"200" doc:"The model of replies from now on: PROVIDER/NAME or the name of a profile."`
+	}
+}
+
+// change changes a session. It is possible while the session is driven.
+func (s *Server) change(ctx context.Context, info journal.SessionInfo, in *changeRequest) (*sessionResponse, error) {
+	b := in.Body
+	if b.Title == "" && b.Approve == "" && b.Model == "" {
+		return nil, &FieldError{"title", errors.New("nothing is to be changed: give a title, approve or model")}
+	}
+	if u := userOf(ctx); b.Approve != "" && !u.mayUse(b.Approve) {
+		err := fmt.Errorf("you may not use %q; the most permissive mode you may use is %s", b.Approve, u.approve())
+		return nil, &FieldError{"approve", err}
+	}
+	if b.Approve != "" || b.Model != "" {
+		r, ok := s.Host.(Reconfigurer)
+		if !ok {
+			return nil, huma.Error501NotImplemented("this server does not change sessions that exist")
+		}
+		if err := r.Reconfigure(ctx, info.ID, Change{Model: b.Model, Approve: b.Approve, By: userOf(ctx).Name}); err != nil {
+			return nil, err
+		}
+		if err := s.wake(ctx, info.ID); err != nil { // calls that waited may have been given up
+			return nil, err
+		}
+	}
+	if b.Title != "" {
+		if _, err := s.Store.Append(ctx, info.ID, openmanus.Titled{ID: ids.New(), Title: b.Title}); err != nil {
+			return nil, err
+		}
+	}
+	return s.sessionResponse(ctx, info.ID)
+}
+
+// A previewRequest asks what a call would do that waits for a ruling, with other
+// arguments than those of the model.
+type previewRequest struct {
+	OneSession
+	Body struct {
+		Call  string          `json:"call" minLength:"1" maxLength:"100"`
+		Input json.RawMessage `json:"input" doc:"The arguments, as a ruling would have them."`
+	}
+}
+
+type previewResponse struct {
+	Body struct {
+		Shown string          `json:"shown,omitempty" doc:"What the call would do, such as a diff."`
+		Hints openmanus.Hints `json:"hints,omitzero" doc:"What the call may do with these arguments."`
+		Fails string          `json:"fails,omitempty" doc:"Why the call would fail."`
+	}
+}
+
+// preview responds with what a call would do with arguments that the user wrote. It
+// changes nothing.
+func (s *Server) preview(ctx context.Context, info journal.SessionInfo, in *previewRequest) (*previewResponse, error) {
+	p, err := s.pendingCall(ctx, info.ID, in.Body.Call, openmanus.AskRuling)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWorkspace(info.Workspace); err != nil {
+		return nil, err
+	}
+	if _, err := p.checkInput(string(in.Body.Input)); err != nil {
+		return nil, &FieldError{"input", err}
+	}
+	e, err := s.Local.Effect(ctx, info.ID, in.Body.Call, string(in.Body.Input))
+	out := new(previewResponse)
+	out.Body.Shown, out.Body.Hints, out.Body.Fails = e.Shown, e.Hints, e.Fails
+	return out, err
+}
