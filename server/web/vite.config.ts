@@ -11,7 +11,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     rollupOptions: {
-      output: { entryFileNames: "app.js", chunkFileNames: "[name].js", assetFileNames: "[name][extname]" },
+      input: { index: "index.html", sw: "src/sw.ts" },
+      output: { entryFileNames: (c) => (c.name === "sw" ? "sw.js" : "app.js"), chunkFileNames: "[name].js", assetFileNames: "[name][extname]" },
     },
   },
 });

@@ -9,7 +9,10 @@ import "./css/computer.css";
 import "./css/pc.css";
 import "./css/settings.css";
 import "./css/narrow.css";
+import "./css/public.css";
+import { install } from "./lib/device";
 
 const target = document.getElementById("app")!;
 target.replaceChildren(); // what was to be seen until now
 mount(App, { target });
+install();

@@ -1,98 +1,23 @@
 // Requests to the server that this page came from.
 
 import type { Event } from "./events";
+import { t } from "./i18n.svelte";
+import type { Schemas } from "./types";
 
-export interface Usage {
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cost_usd: number | null;
-}
+export type Usage = Pick<Schemas["Usage"], "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
+export type Source = Schemas["ArgumentSource"];
+export type Waiting = Omit<Schemas["Waiting"], "schema"> & { schema?: { enum?: unknown[] } };
+export type Plan = Schemas["Plan"];
+export type Session = Omit<Schemas["Session"], "waiting" | "below" | "usage"> & { waiting?: Waiting[]; below?: Waiting[]; usage: Usage };
+export type Status = Session["status"];
+export type Limits = Schemas["Limits"];
+export type File = Schemas["File"];
+export type Attachment = Schemas["Attachment"];
+export type Named = Pick<Schemas["AgentInfo"], "name" | "default"> & { description?: string };
+export type Rewinding = Schemas["Rewinding"];
 
-/** Where a part of an argument came from: see ArgumentSource in docs/events.md. */
-export interface Source {
-  argument: string;
-  from: string;
-  trusted: boolean;
-  private: boolean;
-  text?: string;
-  as?: string;
-}
-
-export interface Waiting {
-  call: string;
-  tool: string;
-  kind: "ruling" | "text";
-  question: string;
-  input: string;
-  shown?: string;
-  scope?: string;
-  schema?: { enum?: unknown[] };
-  session: string;
-  picture?: string;
-  hints?: { reach?: "network" | "outside"; destructive?: boolean; edits?: boolean };
-  rule?: string;
-  sources?: Source[];
-}
-
-export interface Plan {
-  title: string;
-  steps: { text: string; status: "not_started" | "in_progress" | "completed" | "blocked"; notes?: string; agent?: string; session?: string }[];
-}
-
-export type Status = "idle" | "running" | "waiting" | "finished" | "failed" | "stopped";
-
-/** What a session may use; 0 or none: as configured, -1: no limit. */
-export interface Limits {
-  steps?: number;
-  tokens?: number;
-  cost_usd?: number;
-  seconds?: number;
-}
-
-export interface Session {
-  id: string;
-  title: string;
-  agent: string;
-  model: string;
-  workspace: string;
-  approve: string;
-  status: Status;
-  reason?: string;
-  error?: string;
-  answer?: string;
-  parent?: string;
-  children?: string[];
-  doing?: string;
-  plan?: Plan;
-  created: string;
-  updated: string;
-  events: number;
-  steps: number;
-  usage: Usage;
-  limits: Limits;
-  waiting?: Waiting[];
-  below?: Waiting[];
-  found?: { event: number; snippet: string };
-}
-
-export interface File {
-  path: string;
-  bytes: number;
-  modified: string;
-}
-
-export interface Named {
-  name: string;
-  description?: string;
-  default?: boolean;
-}
-
-export interface Attachment {
-  name: string;
-  mime: string;
-  data: string;
-}
+/** What a call would do with other arguments. */
+export type Effect = { shown?: string; hints?: Waiting["hints"]; fails?: string };
 
 /** A request that was refused, in the server's words. */
 export class Refused extends Error {
@@ -108,11 +33,13 @@ const base = "api/v1";
 
 // The header proves to the server that a page of its own sends the request: a
 // page of another site cannot set it.
-async function send(method: string, path: string, body?: BodyInit, type?: string): Promise<string> {
+export async function send(method: string, path: string, body?: BodyInit, type?: string): Promise<string> {
   const headers: Record<string, string> = { "OpenManus-Page": "1", ...(type && { "Content-Type": type }) };
-  const resp = await fetch(base + path, { method, headers, body });
+  const resp = await fetch(base + path, { method, headers, body }).catch(() => {
+    throw new Error(t("unreachable"));
+  });
   const text = await resp.text();
-  if (!resp.ok) throw new Refused(resp.status, problem(text) || resp.statusText);
+  if (!resp.ok) throw new Refused(resp.status, refusal(resp.status, problem(text) || resp.statusText));
   return text;
 }
 
@@ -136,6 +63,13 @@ function problem(text: string): string {
   }
 }
 
+/** What a refusal is called in the person's language, and the server's words as its detail. */
+export function refusal(status: number, detail: string): string {
+  const known = [400, 401, 403, 404, 409, 413, 422, 429, 503] as const;
+  const word = known.find((s) => s === status);
+  return t(word ? `refused_${word}` : "refused_other", { detail });
+}
+
 const at = (id: string) => "/sessions/" + encodeURIComponent(id);
 
 export const api = {
@@ -148,11 +82,15 @@ export const api = {
   create: (s: object) => call<Session>("POST", "/sessions", s),
   say: (id: string, m: { id: string; text: string; attachments?: Attachment[] }) => call<{ seq: number }>("POST", at(id) + "/messages", m),
   rule: (id: string, r: { call: string; allow: boolean; scope?: string; input?: unknown; reason?: string; remember?: boolean }) => call("POST", at(id) + "/rulings", r),
+  preview: (id: string, p: { call: string; input: unknown }) => call<Effect>("POST", at(id) + "/preview", p),
+  approvePlan: (id: string, p: { mode: string; text?: string }) => call("POST", at(id) + "/plan/approve", p),
   answer: (id: string, a: { call: string; answer: unknown }) => call("POST", at(id) + "/answers", a),
   interrupt: (id: string) => call("POST", at(id) + "/interrupt"),
   retry: (id: string, limits: Limits = {}) => call("POST", at(id) + "/retry", Object.keys(limits).length ? { limits } : {}),
-  fork: (id: string, seq: number) => call<Session>("POST", at(id) + "/fork", { at: seq }),
-  rename: (id: string, title: string) => call<Session>("PATCH", at(id), { title }),
+  fork: (id: string, seq: number, share = false) => call<Session>("POST", at(id) + "/fork", { at: seq, ...(share && { share }) }),
+  rewind: (id: string, r: { to: number; files?: boolean; talk?: boolean; dry_run?: boolean }) => call<Rewinding>("POST", at(id) + "/rewind", r),
+  redo: (id: string, dry_run: boolean) => call<Rewinding>("POST", at(id) + "/redo", { dry_run }),
+  change: (id: string, c: { title?: string; approve?: string; model?: string }) => call<Session>("PATCH", at(id), c),
   remove: (id: string) => call("DELETE", at(id)),
   files: (id: string) => call<{ items: File[]; partial?: boolean }>("GET", at(id) + "/files"),
   upload: (id: string, name: string, data: globalThis.Blob) => send("PUT", at(id) + "/files/" + encodeURIComponent(name), data),

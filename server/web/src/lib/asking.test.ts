@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Waiting } from "./api";
-import { exact, headline, parsed, pretty, risks } from "./asking";
+import { why, listed, exact, headline, parsed, pretty, risks } from "./asking";
 
 const asked = (tool: string, input: unknown): Waiting => ({ session: "s", call: "c", tool, kind: "ruling", question: "?", input: typeof input === "string" ? input : JSON.stringify(input) });
 
@@ -33,4 +33,20 @@ test("risky parts are marked, and nothing is lost", () => {
 test("arguments that are no JSON", () => {
   expect("error" in parsed("{")).toBe(true);
   expect(pretty("{")).toBe("{");
+});
+
+test("a list at the end of a question is its choices", () => {
+  expect(listed("Which folder?\n\n- `src`\n- **docs**\n")).toEqual({ text: "Which folder?", choices: ["src", "docs"] });
+  expect(listed("Which?\n1. One\n2) Two").choices).toEqual(["One", "Two"]);
+  expect(listed("Which folder?").choices).toEqual([]);
+  expect(listed("I saw\n- a\n- b\n\nWhat now?").choices).toEqual([]);
+  expect(listed("- a\n- b").choices).toEqual([]);
+});
+
+test("the gate's question is said in the words of the page", () => {
+  expect(why("May bash run, outside a sandbox?")).toEqual({ word: "why_run_out", fill: { tool: "bash", what: "" }, rest: "" });
+  expect(why("May web_fetch go to a.org, b.org? It was read in c.md.")).toEqual({ word: "why_go", fill: { tool: "web_fetch", what: "a.org, b.org" }, rest: "It was read in c.md." });
+  expect(why("May edit change a.txt, b.txt?")?.word).toBe("why_change");
+  expect(why("May edit change .git/config, from which programs outside the sandbox take orders?")).toMatchObject({ word: "why_orders", fill: { what: ".git/config" } });
+  expect(why("Who are you?")).toBeNull();
 });

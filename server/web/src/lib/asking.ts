@@ -44,6 +44,16 @@ export function headline(w: Waiting): { word: Word; fill: Record<string, string>
   return { word: "ask_use", fill: { tool: visible(w.tool) } };
 }
 
+/** The question of the gate in the words of the page, and what else stands in it; null: it is not one of the gate's. */
+export function why(question: string): { word: Word; fill: Record<string, string>; rest: string } | null {
+  const m = /^May (\S+) (?:run|go to ([^?]+?)|change ([^?]+?)(, from which programs outside the sandbox take orders)?)(, outside a sandbox)?\?\s*/.exec(question);
+  if (!m) return null;
+  const [all, tool, hosts, files, orders, outside] = m;
+  const kind = hosts ? "go" : orders ? "orders" : files ? "change" : "run";
+  const word = kind === "go" ? "why_go" : (`why_${kind}${outside ? "_out" : ""}` as const);
+  return { word, fill: { tool: visible(tool!), what: visible(hosts ?? files ?? "") }, rest: question.slice(all.length) };
+}
+
 // Parts of commands that destroy, send or take what is secret: marked, so that they are not overlooked. A help for the eye, no judgement.
 const risky =
   /(?:\brm\s+-[a-z]*[rf][a-z]*\b|--force(?:-with-lease)?\b|\bsudo\b|\bmkfs\S*|\bdd\s+if=|\bchmod\s+-R\b|\bgit\s+push\b|\bcurl\b|\bwget\b|\bssh\b|\bscp\b|\|\s*(?:ba|z)?sh\b|>\s*\/dev\/\S+|~\/\.ssh\S*|\\u[0-9a-f]{4}|\\U[0-9a-f]{8}|\\x[0-9a-f]{2})/gi;
@@ -59,4 +69,18 @@ export function risks(text: string): { text: string; risk: boolean }[] {
   }
   if (at < text.length) out.push({ text: text.slice(at), risk: false });
   return out;
+}
+
+/** The choices that a question ends with, as a list, and the text before them. Of a question without such a list, all is text. */
+export function listed(question: string): { text: string; choices: string[] } {
+  const lines = question.trimEnd().split("\n");
+  const choices: string[] = [];
+  while (lines.length) {
+    const item = /^\s{0,3}(?:[-*+]|\d{1,2}[.)]|[A-Za-z][.)])\s+(.{1,200})$/.exec(lines.at(-1)!);
+    if (!item && !(choices.length && lines.at(-1)!.trim() === "")) break;
+    if (item) choices.unshift(item[1]!.replace(/\*\*|__|`/g, "").trim());
+    lines.pop();
+  }
+  const text = lines.join("\n").trimEnd();
+  return text && choices.length > 1 && choices.length < 10 ? { text, choices } : { text: question, choices: [] };
 }

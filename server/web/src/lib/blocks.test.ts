@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { blocks, type Fold } from "./blocks";
+import { Arranged, blocks, type Block, type Fold } from "./blocks";
 import { apply, empty, type Event } from "./events";
 
 let seq = 0;
@@ -45,4 +45,38 @@ test("what did not change is the same object", () => {
   expect(two[0]).toBe(one[0]);
   expect(two[1]).toBe(one[1]);
   expect(two[2]).not.toBe(one[2]);
+});
+
+test("a list that grows and changes is arranged as the whole list", () => {
+  let random = 1;
+  const dice = (n: number) => (random = (random * 48271) % 2147483647) % n;
+  const shape = (all: Block[]): unknown[] => all.map((b) => (b.kind === "one" ? b.item : b.kind === "calls" ? b.items : [b.calls, shape(b.blocks)]));
+  for (let round = 0; round < 40; round++) {
+    const arranged = new Arranged();
+    const v = view(user("Do it"));
+    let calls = 0;
+    for (let i = 0; i < 30; i++) {
+      for (let more = dice(3); more >= 0; more--) {
+        const what = dice(10);
+        if (what === 0) apply(v, user("And this"));
+        else if (what < 3) apply(v, reply("Words."));
+        else if (what < 6) apply(v, reply(what === 3 ? "I look." : "", "c" + calls++, "c" + calls++));
+        else if (what === 6) apply(v, event("rewound", { id: "r", to: 1 + dice(seq), talk: true }));
+        else if (calls) apply(v, event("call_started", { call: "c" + dice(calls) }));
+      }
+      const over = dice(8) === 0;
+      expect(shape(arranged.of([...v.items], over))).toEqual(shape(blocks([...v.items], over)));
+    }
+  }
+}, 60_000);
+
+test("of a list that grows, the beginning is not arranged again", () => {
+  const v = view(user("Do it"), reply("I look.", "a", "b"), reply("Then this."), reply("", "c"));
+  const arranged = new Arranged();
+  const one = arranged.of([...v.items], false);
+  apply(v, event("call_started", { call: "c" }));
+  const two = arranged.of([...v.items], false);
+  expect(two.slice(0, -1)).toEqual(one.slice(0, -1));
+  for (let i = 0; i < one.length - 1; i++) expect(two[i]).toBe(one[i]);
+  expect(two.at(-1)).not.toBe(one.at(-1));
 });

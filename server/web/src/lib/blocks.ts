@@ -41,22 +41,28 @@ function rows(items: Item[]): Block[] {
 }
 
 /** Folds what was done before the answer, if there are at least two calls. The message of the person and the answer stay. */
-function fold(part: Item[]): Block[] {
+function fold(all: Item[]): Block[] {
+  // What the person did after the answer, such as going back to it, does not unfold it.
+  let end = all.length;
+  for (let last = all[end - 1]; last?.kind === "note" && last.back; last = all[end - 1]) end--;
+  const part = all.slice(0, end);
   const answer = part.at(-1);
   const calls = part.filter((i): i is Call => i.kind === "call");
-  if (answer?.kind !== "agent" || !answer.text || calls.length < 2) return rows(part);
+  if (answer?.kind !== "agent" || !answer.text || calls.length < 2) return rows(all);
   const before = part.slice(part[0]?.kind === "user" ? 1 : 0, -1);
   const from = Date.parse(part[0]!.kind === "call" ? part[0]!.began : part[0]!.time);
   const seconds = (Date.parse(answer.time) - from) / 1000;
   const folded: Fold = { kind: "fold", key: "fold" + before[0]!.seq, calls, blocks: rows(before), seconds };
-  return [...rows(part.slice(0, part.length - before.length - 1)), folded, ...rows([answer])];
+  return [...rows(part.slice(0, part.length - before.length - 1)), folded, ...rows(all.slice(end - 1))];
 }
 
-const same = (a: Block, b: Block): boolean => {
+const unchanged = (a: Block, b: Block): boolean => {
   if (a.kind === "one" && b.kind === "one") return a.item === b.item;
   if (a.kind === "calls" && b.kind === "calls") return a.items.length === b.items.length && a.items.every((x, i) => x === b.items[i]);
   return a.kind === "fold" && b.kind === "fold" && a.calls.length === b.calls.length && a.calls.every((x, i) => x === b.calls[i]) && a.seconds === b.seconds;
 };
+
+const stay = (old: Block | undefined, b: Block): Block => (old && unchanged(old, b) ? old : b);
 
 /**
  * Arranges items. A part begins with a message of the person; the last one is
@@ -73,8 +79,38 @@ export function blocks(items: Item[], over: boolean, before: Block[] = []): Bloc
     start = i;
   }
   const old = new Map(before.map((b) => [b.key, b]));
-  return out.map((b) => {
-    const o = old.get(b.key);
-    return o && same(o, b) ? o : b;
-  });
+  return out.map((b) => stay(old.get(b.key), b));
 }
+
+/** The blocks of a list of items that grows. What was arranged before the first item that changed is not looked at again. */
+export class Arranged {
+  #items: readonly Item[] = [];
+  #blocks: Block[] = [];
+  #rows = false; // the last part is not folded
+
+  of(items: Item[], over: boolean): Block[] {
+    let same = 0;
+    while (same < items.length && items[same] === this.#items[same]) same++;
+    const begins = (all: readonly Item[]) => all.slice(same).some((i) => i.kind === "user");
+    const grows = this.#rows && !over && same > 0 && !begins(items) && !begins(this.#items);
+    this.#blocks = grows ? this.#grown(items, same) : blocks(items, over, this.#blocks);
+    this.#items = items;
+    this.#rows = !over;
+    return this.#blocks;
+  }
+
+  // All that changed is in the last part, which is not folded.
+  #grown(items: Item[], same: number): Block[] {
+    if (same === items.length && same === this.#items.length) return this.#blocks;
+    // The blocks at the end that have an item that changed, and the one before, which may go on.
+    let from = this.#items.length;
+    let kept = this.#blocks.length;
+    while (kept > 0 && from >= same) from -= size(this.#blocks[--kept]!);
+    const old = new Map(this.#blocks.slice(kept).map((b) => [b.key, b]));
+    const more = rows(items.slice(from)).map((b) => stay(old.get(b.key), b));
+    return [...this.#blocks.slice(0, kept), ...more];
+  }
+}
+
+/** How many items a block has. */
+const size = (b: Block): number => (b.kind === "one" ? 1 : b.kind === "calls" ? b.items.length : b.blocks.reduce((n, x) => n + size(x), 0));

@@ -60,6 +60,8 @@ export interface Call {
   began: string;
   ended: string;
   live: string; // what it has printed so far
+  printed: number; // how many bytes of that came
+  reading: number; // files of the folder that were read before it can run; 0: it waits for none
   text: string; // the result
   images: Blob64[];
   detail: any;
@@ -78,6 +80,17 @@ export interface Note {
   why?: Why; // it tells that the session halted
   word?: "interrupted" | "compacted"; // in place of text
   child?: string; // the session that it is about
+  back?: WentBack; // it tells that the session went back
+}
+
+/** That a session went back: see rewound in docs/events.md. */
+export interface WentBack {
+  id: string;
+  files: boolean;
+  talk: boolean;
+  redo: boolean; // it takes back that it went back before
+  changes: FileChange[];
+  kept: { name: string; why: string }[];
 }
 
 /** Why a session halted: see model_failed, stopped and ended in docs/events.md. */
@@ -111,11 +124,26 @@ export interface View {
   changes: FileChange[];
   round: Round;
   halted: boolean; // nothing goes on until the person says something
+  /** What there was after events at which the session can go back to, in order. */
+  moments: Moment[];
+  /** The items as they were before each time that the conversation went back. */
+  before: { seq: number; items: Item[] }[];
+}
+
+/** What there is after an event, besides the items. */
+interface Moment {
+  seq: number;
+  plan: Plan | null;
+  changes: FileChange[];
+  round: Round;
 }
 
 export function empty(): View {
   const round = { began: "", ended: "", replies: 0, cost: 0, files: [] };
-  return { seq: 0, model: "", workspace: "", items: [], calls: new Map(), typing: null, turn: 0, plan: null, changes: [], round, halted: true };
+  return {
+    seq: 0, model: "", workspace: "", items: [], calls: new Map(), typing: null, turn: 0, plan: null, changes: [], round, halted: true,
+    moments: [], before: [],
+  };
 }
 
 const utf8 = new TextDecoder();
@@ -146,11 +174,15 @@ const halts: Record<string, boolean> = {
   user_said: false, resumed: false, called: false, model_said: true, model_failed: true, stopped: true, ended: true, interrupted: true,
 };
 
+/** The events before which a session can go back: those that go on with a conversation. */
+const turns = new Set(["user_said", "model_said", "called", "interrupted", "rewound"]);
+
 /** Adds an event to what there is. Items that change are replaced by copies; lists of items are not. */
 export function apply(v: View, ev: Event): void {
   const b = ev.body;
   if (ev.seq > 0) {
     if (ev.seq <= v.seq) return;
+    if (turns.has(ev.type)) v.moments.push({ seq: v.seq, plan: v.plan, changes: v.changes, round: { ...v.round } });
     v.seq = ev.seq;
   }
   if (ev.seq > 0 && v.round.began) v.round.ended = ev.time;
@@ -202,6 +234,9 @@ export function apply(v: View, ev: Event): void {
       for (const c of v.calls.values()) if (!over(c)) change(v, c.id, { state: "failed", text: "interrupted", ended: ev.time });
       if (!String(b.id).startsWith("fork-")) note(v, ev, "", "plain", { word: "interrupted" });
       break;
+    case "rewound":
+      wentBack(v, ev);
+      break;
     case "noted":
       note(v, ev, b.text, "plain");
       break;
@@ -219,6 +254,27 @@ export function apply(v: View, ev: Event): void {
     default:
       call(v, ev);
   }
+}
+
+/** Takes out of the conversation what the session went back over, and says so. */
+function wentBack(v: View, ev: Event): void {
+  const b = ev.body;
+  const to: number = b.to;
+  const then = v.moments.findLast((m) => m.seq <= to);
+  if (b.files) v.changes = then?.changes ?? [];
+  if (b.talk) {
+    const were = v.before.find((o) => o.seq > to)?.items ?? v.items;
+    v.before.push({ seq: ev.seq, items: v.items });
+    v.items = were.filter((i) => i.seq <= to);
+    v.typing = null;
+    v.turn++;
+    v.halted = true;
+    v.plan = then?.plan ?? null;
+    v.round = then?.round ?? empty().round;
+  }
+  const changes: FileChange[] = b.changes ?? [];
+  const back = { id: String(b.id), files: !!b.files, talk: !!b.talk, redo: !!b.redo, changes, kept: b.kept ?? [] };
+  note(v, ev, "", "plain", { back });
 }
 
 function over(c: Call): boolean {
@@ -263,8 +319,8 @@ function reply(v: View, ev: Event, m: Message): void {
 function begin(v: View, seq: number, id: string, name: string, input: string): void {
   const c: Call = {
     kind: "call", seq, id, name, input, state: "open",
-    question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", text: "", images: [], detail: null, source: "", whole: "",
-    bad: false, picture: "",
+    question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", printed: 0, reading: 0, text: "", images: [], detail: null, source: "",
+    whole: "", bad: false, picture: "",
   };
   v.items.push(c);
   v.calls.set(c.id, c);
@@ -288,15 +344,18 @@ function call(v: View, ev: Event): void {
       change(v, c.id, { state: b.allow ? "allowed" : "denied", by: b.by, input: b.input || c.input, sources: b.sources ?? c.sources, text: b.allow ? "" : (b.reason ?? "") });
       break;
     case "call_started":
-      change(v, c.id, { state: "running", began: ev.time, live: "" });
+      change(v, c.id, { state: "running", began: ev.time, live: "", printed: 0, reading: 0 });
       break;
     case "output":
-      change(v, c.id, { live: (c.live + b.text).slice(-mostLive) });
+      printed(v, c, b.at ?? 0, b.text);
+      break;
+    case "reading":
+      change(v, c.id, { reading: b.files });
       break;
     case "call_done":
       change(v, c.id, {
         state: b.is_error ? (c.state === "denied" ? "denied" : "failed") : "done",
-        ended: ev.time, live: "", text: textOf(b.parts), images: images(b.parts), detail: b.detail ?? null, source: b.source ?? "", whole: b.whole ?? "",
+        ended: ev.time, live: "", reading: 0, text: textOf(b.parts), images: images(b.parts), detail: b.detail ?? null, source: b.source ?? "", whole: b.whole ?? "",
         bad: !!b.failed, picture: b.picture ?? "",
       });
       effects(v, c.name, b.detail, b.files ?? []);
@@ -307,10 +366,19 @@ function call(v: View, ev: Event): void {
   }
 }
 
+/** Adds what a call printed after so many bytes. What came before, over an earlier connection, is dropped. */
+function printed(v: View, c: Call, at: number, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  const old = c.printed - at;
+  if (old >= bytes.length) return;
+  if (old > 0) text = utf8.decode(bytes.subarray(old));
+  change(v, c.id, { live: (c.live + text).slice(-mostLive), printed: at + bytes.length });
+}
+
 /** Takes what is typed and printed, and is not among the events, from another fold of the same. */
 export function takeMoment(v: View, from: View): void {
   v.typing = from.turn === v.turn ? from.typing : null;
-  for (const c of from.calls.values()) if (c.live) change(v, c.id, { live: c.live });
+  for (const c of from.calls.values()) if (c.live) change(v, c.id, { live: c.live, printed: c.printed });
 }
 
 function effects(v: View, tool: string, detail: any, files: FileChange[]): void {

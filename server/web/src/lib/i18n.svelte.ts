@@ -10,7 +10,7 @@ export const languages = Object.fromEntries(Object.entries(files).map(([path, fi
 
 const first = (wanted: string) => (wanted in languages ? wanted : (Object.keys(languages).find((l) => wanted.startsWith(l)) ?? "en"));
 
-/** A choice that was kept in this browser; a saved page has no storage. */
+/** A choice that was kept in this browser, which may have no storage. */
 export function kept(name: string): string | null {
   try {
     return localStorage.getItem(name);

@@ -26,3 +26,14 @@ export const icons = {
 } satisfies Record<string, IconNode>;
 
 export type IconName = keyof typeof icons;
+
+const made = new Map<IconName, string>();
+
+/** What stands in the svg element of an icon. It is Lucide's and this file's alone. */
+export function drawing(name: IconName): string {
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  const text = icons[name].map(([tag, attributes]) => `<${tag} ${Object.entries(attributes).map(([k, v]) => `${k}="${v}"`).join(" ")}/>`).join("");
+  made.set(name, text);
+  return text;
+}

@@ -2,8 +2,7 @@
 // loaded from other servers, which would reveal that somebody reads it.
 
 import createPurifier from "dompurify";
-import { marked, toFile } from "./mdparse";
-import { prose } from "./visible";
+import { Growing, marked, toFile } from "./mdparse";
 
 const purifier = createPurifier(window);
 purifier.setConfig({
@@ -21,24 +20,26 @@ purifier.setConfig({
 /**
  * Draws text into an element, and later again when there is more of it: of what
  * was drawn, only blocks that have changed are drawn anew. Each new one is
- * given to made.
+ * given to made. Pictures of the workspace are at the address that picture
+ * says; without it, and of other servers, they are links.
  */
 export class Drawing {
+  #text = new Growing();
   #blocks: { raw: string; nodes: Node[] }[] = [];
 
   constructor(
     readonly el: HTMLElement,
     readonly made: (block: DocumentFragment) => void,
+    readonly picture?: (path: string) => string,
   ) {}
 
   draw(text: string): void {
-    const tokens = marked.lexer(prose(text));
-    // A link definition applies to the whole text.
+    const tokens = this.#text.read(text);
     let same = 0;
-    if (!Object.keys(tokens.links).length) while (same < tokens.length && this.#blocks[same]?.raw === tokens[same]!.raw) same++;
+    if (!this.#text.linked) while (same < tokens.length && this.#blocks[same]?.raw === tokens[same]!.raw) same++;
     for (const b of this.#blocks.splice(same)) for (const n of b.nodes) (n as ChildNode).remove();
     for (const token of tokens.slice(same)) {
-      const block = clean(marked.parser([token]));
+      const block = clean(marked.parser([token]), this.picture);
       this.made(block);
       this.#blocks.push({ raw: token.raw, nodes: [...block.childNodes] });
       this.el.append(block);
@@ -46,9 +47,14 @@ export class Drawing {
   }
 }
 
-function clean(source: string): DocumentFragment {
+function clean(source: string, picture?: (path: string) => string): DocumentFragment {
   const root = purifier.sanitize(source) as unknown as DocumentFragment;
   for (const img of root.querySelectorAll("img")) {
+    const src = img.getAttribute("src") ?? "";
+    if (picture && src.startsWith(toFile) && /\.(png|jpe?g|gif|webp|svg)$/i.test(src)) {
+      img.src = picture(decodeURIComponent(src.slice(toFile.length)));
+      continue;
+    }
     const a = document.createElement("a");
     a.href = img.getAttribute("src") ?? "";
     a.textContent = img.alt || a.href;

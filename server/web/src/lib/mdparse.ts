@@ -1,6 +1,7 @@
 // Reads Markdown: links to files of the workspace, and formulas, are tokens of their own. What comes out is not harmless yet.
 
-import { Marked, type TokenizerAndRendererExtension, type Tokens } from "marked";
+import { Marked, type Token, type TokenizerAndRendererExtension, type Tokens } from "marked";
+import { prose } from "./visible";
 
 /** A link to a file of the workspace has this address, until the page makes it a link of its own. */
 export const toFile = "#file:";
@@ -54,10 +55,52 @@ marked.use({
     },
     image(token: Tokens.Image) {
       const path = pathOf(token.href);
-      return path ? `<a href="${escaped(toFile + encodeURIComponent(path))}">${escaped(token.text || path)}</a>` : false;
+      return path ? `<img src="${escaped(toFile + encodeURIComponent(path))}" alt="${escaped(token.text || path)}">` : false;
     },
   },
 });
+
+/** Where a formula of several paragraphs may begin that has not ended yet. */
+const mayGoOn = /\$\$|\\\[/;
+
+/**
+ * Reads a text that grows. Its last two blocks may become others with what follows, such as items of a list; those before
+ * them are not read again, so that the work for each piece is that for the piece.
+ */
+export class Growing {
+  #text = "";
+  #safe = ""; // #text as prose
+  #tokens: Token[] = [];
+  #exact = false; // the tokens are all of #safe, and no link is defined in them
+
+  /** The blocks of a text. Those at the beginning that are as before are the same objects. */
+  read(text: string): Token[] {
+    const grows = this.#exact && text.startsWith(this.#text) && !/[\ud800-\udbff]$/.test(this.#text);
+    this.#safe = grows ? this.#safe + prose(text.slice(this.#text.length)) : prose(text);
+    this.#text = text;
+    const kept = grows ? this.#kept() : 0;
+    const before = this.#tokens.slice(0, kept);
+    const from = before.reduce((n, t) => n + t.raw.length, 0);
+    let more = marked.lexer(this.#safe.slice(from));
+    if (kept && Object.keys(more.links).length) more = marked.lexer(this.#safe); // a link definition applies to the whole text
+    const whole = !kept || Object.keys(more.links).length > 0;
+    this.#tokens = whole ? more : [...before, ...more];
+    this.#exact = !Object.keys(more.links).length && this.#tokens.reduce((n, t) => n + t.raw.length, 0) === this.#safe.length;
+    return this.#tokens;
+  }
+
+  /** How many blocks at the beginning stay. */
+  #kept(): number {
+    const most = Math.max(0, this.#tokens.length - 2);
+    const open = this.#tokens.findIndex((t) => (t.type === "paragraph" || t.type === "text") && mayGoOn.test(t.raw));
+    return open < 0 ? most : Math.min(most, open);
+  }
+
+  /** A link definition may change any block. */
+  get linked(): boolean {
+    return !this.#exact;
+  }
+}
 
 /** The HTML of Markdown before it is made harmless; for tests. */
 export function html(text: string): string {

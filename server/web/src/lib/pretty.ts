@@ -4,7 +4,7 @@ import createPurifier from "dompurify";
 
 const purifier = createPurifier(window);
 
-/** Draws the formulas in an element. A saved page shows them as they were written. */
+/** Draws the formulas in an element. */
 export async function formulas(el: ParentNode): Promise<void> {
   const all = el.querySelectorAll<HTMLElement>("code[class^=math-]");
   if (!all.length) return;

@@ -1,10 +1,11 @@
 // The session on the screen: its events as they come, and its status.
 
+import { flushSync } from "svelte";
 import { api, Refused, type Session } from "./api";
 import type { News } from "./feed";
 import { works } from "./status";
 import { stream } from "./stream";
-import { apply, empty, takeMoment, upTo, type Event, type View } from "./events";
+import { apply, empty, takeMoment, upTo, type Event, type Item, type View } from "./events";
 
 // Of a long session, the last events are read and shown first.
 const newest = 300;
@@ -27,26 +28,22 @@ export class Live {
 
   #events: Event[] = [];
   #now: View = empty();
+  #items: Item[] = []; // of now, as they were drawn
+  #stirred = true; // they have changed since
   #leave: (() => void) | null = null;
   #stale = false; // the feed has begun anew since the last piece that was typed
   #filling = false;
   #drawing = 0;
-  #drawn = 0; // when
+  #rest = 0; // until then nothing is drawn again
   #refreshing = 0;
   #reading = false;
   #closed = false;
   #moved: (s: Session) => void;
 
   /** moved is told whenever the session stands differently. */
-  constructor(id: string, moved: (s: Session) => void, recorded?: { session: Session; events: Event[] }) {
+  constructor(id: string, moved: (s: Session) => void) {
     this.id = id;
     this.#moved = moved;
-    if (recorded) {
-      this.info = recorded.session;
-      for (const ev of recorded.events) this.#add(ev);
-      this.#draw();
-      return;
-    }
     void this.#load();
   }
 
@@ -112,6 +109,7 @@ export class Live {
       const v = upTo(this.#events, this.last);
       takeMoment(v, this.#now);
       this.#now = v;
+      this.#stirred = true;
       this.#draw();
     } catch (e) {
       if (e instanceof Refused) this.error = e.message; // otherwise it is tried again when we are connected again
@@ -176,23 +174,31 @@ export class Live {
 
   #add(ev: Event): void {
     if (ev.seq > 0) this.#events.push(ev);
+    if (ev.type !== "typing") this.#stirred = true;
     apply(this.#now, ev);
   }
 
-  // Update at most thirty times a second.
+  // Update at most thirty times a second, and rarer where that takes long, so that most of the time is left to the person.
   #soon(): void {
     this.#drawing ||= requestAnimationFrame((now) => {
       this.#drawing = 0;
-      if (now - this.#drawn < 30) return this.#soon();
-      this.#drawn = now;
-      this.#draw();
+      if (now < this.#rest) return this.#soon();
+      const began = performance.now();
+      flushSync(() => this.#draw());
+      const ended = performance.now();
+      this.#rest = Math.max(now + 30, ended + Math.min(500, 3 * (ended - began)));
     });
   }
 
   #draw(): void {
     cancelAnimationFrame(this.#drawing);
     this.#drawing = 0;
-    if (this.at === null) this.view = { ...this.#now };
+    if (this.at !== null) return;
+    // The list of items grows in place: shown as it is, the whole reply would stand beside what was typed of it.
+    // While only what is typed grows, the list stays the same, and what follows from it is not looked at again.
+    if (this.#stirred) this.#items = [...this.#now.items];
+    this.#stirred = false;
+    this.view = { ...this.#now, items: this.#items };
   }
 
   /** Looks at the session as it was after an event, or as it is. */

@@ -1,9 +1,11 @@
+import { doing, stands } from "./doing";
 import { expect, test } from "vitest";
+import type { Session } from "./api";
 import type { Call } from "./events";
 import { lines, phrase } from "./verbs";
 
 const call = (name: string, input: object, more: Partial<Call> = {}): Call => ({
-  kind: "call", seq: 1, id: "c", name, input: JSON.stringify(input), state: "done", question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", text: "",
+  kind: "call", seq: 1, id: "c", name, input: JSON.stringify(input), state: "done", question: "", shown: "", by: "", sources: [], began: "", ended: "", live: "", printed: 0, reading: 0, text: "",
   images: [], detail: null, source: "", whole: "", bad: false, picture: "", ...more,
 });
 const said = (c: Call) => {
@@ -36,4 +38,16 @@ test("calls in words", () => {
 
 test("lines of a diff; a line that was taken out may begin with dashes", () => {
   expect(lines("--- a\n+++ b\n@@ -1 +1 @@\n---x\n+y\n")).toEqual({ plus: 1, minus: 1 });
+});
+
+test("what a session below does is said in words", () => {
+  expect(doing('bash {"command": "npm test", "timeout": 600}')).toBe("Running npm test");
+  expect(doing('bash {"command": "echo \\"a\\"; sleep 1 && an end that is cut o')).toBe('Running echo "a"; sleep 1 && an end that is cut o');
+  expect(doing("Reading the annex {1}.")).toBe("Reading the annex {1}.");
+  const s = { status: "running", doing: 'bash {"command": "npm publish"}' } as Session;
+  const asks = (kind: string, question: string) => ({ ...s, waiting: [{ kind, question, call: "c", tool: "bash", input: '{"command": "npm publish"}' }] }) as unknown as Session;
+  expect(stands(s)).toBe("Running npm publish");
+  expect(stands(asks("ruling", "May bash run this?"))).toBe("Wants to run npm publish");
+  expect(stands(asks("text", "Which one?\n- a"))).toBe("Which one?");
+  expect(stands({ ...asks("ruling", ""), status: "stopped" })).toBe("Running npm publish");
 });

@@ -42,6 +42,8 @@ const used: Verb = (a, c) => ({
   icon: "wrench", verb: live(c) ? "using" : "used", fill: { tool: c.name }, object: first(a.path ?? a.file_path ?? a.url ?? a.query ?? a.pattern ?? a.command ?? a.action ?? a.task),
 });
 
+const marked: Record<string, Word> = { completed: "step_done", in_progress: "step_begun", blocked: "step_stuck" };
+
 const verbs: Record<string, Verb> = {
   bash: ran,
   python_execute: (a, c) => ({ ...ran(a, c), icon: "code", object: first(a.code) }),
@@ -60,11 +62,15 @@ const verbs: Record<string, Verb> = {
     verb: browsing[a.action] ?? "usedBrowser",
     object: first(a.url ?? a.text ?? a.query ?? a.keys ?? (browsing[a.action] ? "" : a.action)),
   }),
-  planning: (a) => ({
+  planning: (a) => (a.command === "mark_step" && marked[a.step_status] ? {
+    icon: a.step_status === "completed" ? "check" : "list-checks", verb: marked[a.step_status]!, fill: { n: String(Number(a.step_index) + 1) }, object: first(a.step_notes), plain: true,
+  } : {
     icon: "list-checks", verb: a.command === "create" ? "planned_" : a.command === "get" || a.command === "list" ? "readPlan" : "markedPlan",
     object: first(a.title ?? a.step_notes), plain: true,
   }),
-  ask_human: (a) => ({ icon: "message-circle-question-mark", verb: "asked", object: first(a.inquire), plain: true }),
+  ask_human: (a, c) => ({
+    icon: "message-circle-question-mark", verb: "asked", object: first(a.inquire) + (c.state === "done" ? " → " + first(c.text) : ""), plain: true,
+  }),
   terminate: (a) => ({ icon: "check", verb: "ended", object: first(a.status), plain: true }),
   data_visualization: (a) => ({ icon: "chart-column", verb: "drew", object: first(a.json_path ?? a.path ?? a.title) }),
   data_report: (a, c) => ({ ...wrote(a, c), object: first(a.path ?? a.title), icon: "file-text" }),

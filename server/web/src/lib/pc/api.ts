@@ -1,9 +1,36 @@
 // Requests of the computer to the server.
 
 import { Refused } from "../api";
+import type { Schemas } from "../types";
 
 /** Where a session is in the API. */
 export const at = (id: string) => "api/v1/sessions/" + encodeURIComponent(id);
+
+/** The address of a file as it is, or as it was after an event. */
+export function fileURL(id: string, path: string, seq: number | null, inline = false): string {
+  const query = [seq === null ? "" : "at=" + seq, inline ? "inline=true" : ""].filter(Boolean).join("&");
+  return `${at(id)}/${seq === null ? "files" : "past"}/${named(path)}${query && "?" + query}`;
+}
+
+/** The address of a document as Markdown. */
+export const documentURL = (id: string, path: string, seq: number | null) => `${at(id)}/document/${named(path)}${seq === null ? "" : "?at=" + seq}`;
+
+const named = (path: string) => path.split("/").map(encodeURIComponent).join("%2F");
+
+/** Reads JSON from an address of this server. */
+export async function read<T>(url: string, signal?: AbortSignal): Promise<T> {
+  const resp = await fetch(url, { ...(signal && { signal }) });
+  if (resp.ok) return resp.json();
+  const problem = await resp.json().catch(() => ({}));
+  throw new Refused(resp.status, String(problem.errors?.[0]?.message ?? problem.detail ?? resp.statusText));
+}
+
+/** The files of a workspace as they were after an event. */
+export const pastFiles = (id: string, seq: number, signal: AbortSignal) => read<Schemas["PastResponseBody"]>(`${at(id)}/past?at=${seq}`, signal);
+
+/** What a session changed up to an event, file by file. */
+export const changesTo = (id: string, seq: number | null, signal: AbortSignal) =>
+  read<Schemas["DiffResponseBody"]>(`${at(id)}/diff${seq === null ? "" : "?to=" + seq}`, signal).then((r) => r.items);
 
 /** The address at which an HTML page is served for a frame. */
 export const frameURL = (fileURL: string, scripts: boolean) => fileURL + (fileURL.includes("?") ? "&" : "?") + "frame=" + (scripts ? "scripts" : "still");

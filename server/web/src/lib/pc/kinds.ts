@@ -2,14 +2,16 @@
 
 import type { IconName } from "../icons";
 
-export type Kind = "markdown" | "html" | "pdf" | "image" | "table" | "json" | "notebook" | "text" | "none";
+export type Kind = "markdown" | "html" | "pdf" | "image" | "table" | "json" | "notebook" | "office" | "text" | "none";
 
 const byEnd: Record<string, Kind> = {
   md: "markdown", markdown: "markdown", html: "html", htm: "html", pdf: "pdf", png: "image", jpg: "image", jpeg: "image", gif: "image", webp: "image", svg: "image",
-  csv: "table", tsv: "table", json: "json", ipynb: "notebook", jsonl: "text",
+  csv: "table", tsv: "table", json: "json", ipynb: "notebook",
+  docx: "office", xlsx: "office", pptx: "office", doc: "office", xls: "office", ppt: "office", odt: "office", ods: "office", odp: "office", rtf: "office", epub: "office", eml: "office", msg: "office",
+  jsonl: "text",
 };
 const binary = new Set([
-  "zip", "gz", "tgz", "bz2", "xz", "7z", "rar", "tar", "docx", "xlsx", "pptx", "doc", "xls", "ppt", "odt", "ods", "odp", "exe", "dll", "so", "dylib", "bin", "dat", "db", "sqlite",
+  "zip", "gz", "tgz", "bz2", "xz", "7z", "rar", "tar", "exe", "dll", "so", "dylib", "bin", "dat", "db", "sqlite",
   "parquet", "wasm", "class", "jar", "pyc", "o", "a", "mp3", "mp4", "mov", "avi", "wav", "ogg", "woff", "woff2", "ttf", "otf", "ico", "bmp", "tiff", "heic", "psd",
 ]);
 
@@ -36,7 +38,9 @@ export function iconOf(path: string): IconName {
     case "pdf":
     case "html":
       return "file-text";
+    case "office":
+      return ["xlsx", "xls", "ods"].includes(endOf(path)) ? "file-spreadsheet" : "file-text";
     default:
-      return ["xlsx", "xls", "ods"].includes(endOf(path)) ? "file-spreadsheet" : "file";
+      return "file";
   }
 }

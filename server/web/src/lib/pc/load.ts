@@ -11,6 +11,7 @@ export interface Loaded {
 export async function load(url: string, signal?: AbortSignal): Promise<Loaded> {
   const resp = await fetch(url, { headers: { Range: `bytes=0-${most - 1}` }, signal });
   if (resp.status === 416) return { text: "", more: false }; // it is empty
+  if (resp.status === 404) throw new Missing(await problem(resp));
   if (!resp.ok) throw new Error(await problem(resp));
   const data = new Uint8Array(await resp.arrayBuffer());
   if (data.includes(0)) throw new Binary();
@@ -21,9 +22,13 @@ export async function load(url: string, signal?: AbortSignal): Promise<Loaded> {
 /** The file is no text. */
 export class Binary extends Error {}
 
+/** There is no such file. */
+export class Missing extends Error {}
+
 async function problem(resp: Response): Promise<string> {
   try {
-    return String(JSON.parse(await resp.text()).detail ?? resp.statusText);
+    const p = JSON.parse(await resp.text());
+    return String(p.errors?.[0]?.message ?? p.detail ?? resp.statusText);
   } catch {
     return resp.statusText;
   }

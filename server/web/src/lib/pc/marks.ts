@@ -9,23 +9,60 @@ export interface Mark {
   kind: MarkKind;
 }
 
-/** The events that stand out: what the person said, calls, edits, failures, what was asked. */
-export function marksOf(events: readonly Event[]): Mark[] {
-  const all: Mark[] = [];
-  const at = new Map<string, Mark>(); // by call
-  for (const ev of events) {
-    const b = ev.body;
-    const kind = kindOf(ev);
-    if (!kind) continue;
-    const call: string = b?.call ?? "";
-    const before = call ? at.get(call) : undefined;
-    if (before && rank[kind] <= rank[before.kind]) continue;
-    if (before) all.splice(all.lastIndexOf(before), 1);
-    const mark = { seq: ev.seq, kind };
-    all.push(mark);
-    if (call) at.set(call, mark);
+/**
+ * The events of a session that stand out, and its chapters. Of events that are read again, because there are more of
+ * them, only the new ones are looked at.
+ */
+export class Track {
+  /** What the person said, calls, edits, failures, what was asked. */
+  marks: Mark[] = [];
+  #events: readonly Event[] = [];
+  #read = 0;
+  #at = new Map<string, Mark>(); // by call
+  #said: number[] = [];
+  #steps: { from: number; title: string }[] = []; // of the plan, when they were begun
+
+  /** Reads events: those of before and more, or others. */
+  read(events: readonly Event[]): this {
+    if (events !== this.#events || events.length < this.#read) {
+      this.#events = events;
+      [this.#read, this.marks, this.#said, this.#steps] = [0, [], [], []];
+      this.#at.clear();
+    }
+    for (; this.#read < events.length; this.#read++) this.#add(events[this.#read]!);
+    return this;
   }
-  return all;
+
+  #add(ev: Event): void {
+    if (ev.type === "user_said") this.#said.push(ev.seq);
+    this.#step(ev);
+    const kind = kindOf(ev);
+    if (!kind) return;
+    const call: string = ev.body?.call ?? "";
+    const before = call ? this.#at.get(call) : undefined;
+    if (before && rank[kind] <= rank[before.kind]) return;
+    if (before) this.marks.splice(this.marks.lastIndexOf(before), 1);
+    const mark = { seq: ev.seq, kind };
+    this.marks.push(mark);
+    if (call) this.#at.set(call, mark);
+  }
+
+  #step(ev: Event): void {
+    const d = ev.type === "call_done" ? ev.body.detail : null;
+    if (!Array.isArray(d?.plans)) return;
+    const plan = d.plans.find((p: { id: string }) => p.id === d.active) ?? d.plans.at(-1);
+    const now = plan?.steps?.find((s: { status: string }) => s.status === "in_progress")?.text ?? "";
+    if (now && String(now) !== this.#steps.at(-1)?.title) this.#steps.push({ from: ev.seq, title: String(now) });
+  }
+
+  /** The parts: one for each step of the plan that was begun, else one for each message of the person. */
+  chapters(first: number, last: number): Chapter[] {
+    const all: Chapter[] = this.#steps.length ? this.#steps.map((s) => ({ ...s, to: last })) : this.#said.map((from) => ({ from, to: last, title: "" }));
+    if (!all.length || all[0]!.from > first) all.unshift({ from: first, to: last, title: "" });
+    all[0]!.from = first;
+    for (let i = 0; i + 1 < all.length; i++) all[i]!.to = all[i + 1]!.from;
+    return all.length > 40 ? [{ from: first, to: last, title: "" }] : all;
+  }
 }
 
 // Of a call, the mark that says most stays.
@@ -61,25 +98,6 @@ export interface Chapter {
   from: number;
   to: number;
   title: string;
-}
-
-/** The parts of a session: one for each step of its plan that was begun, else one for each message of the person. */
-export function chaptersOf(events: readonly Event[], first: number, last: number): Chapter[] {
-  let all: Chapter[] = [];
-  let step = "";
-  for (const ev of events) {
-    const d = ev.type === "call_done" ? ev.body.detail : null;
-    if (!Array.isArray(d?.plans)) continue;
-    const plan = d.plans.find((p: { id: string }) => p.id === d.active) ?? d.plans.at(-1);
-    const now = plan?.steps?.find((s: { status: string }) => s.status === "in_progress")?.text ?? "";
-    if (now && now !== step) all.push({ from: ev.seq, to: last, title: String(now) });
-    step = now || step;
-  }
-  if (!all.length) all = events.filter((ev) => ev.type === "user_said").map((ev) => ({ from: ev.seq, to: last, title: "" }));
-  if (!all.length || all[0]!.from > first) all.unshift({ from: first, to: last, title: "" });
-  all[0]!.from = first;
-  for (let i = 0; i + 1 < all.length; i++) all[i]!.to = all[i + 1]!.from;
-  return all.length > 40 ? [{ from: first, to: last, title: "" }] : all;
 }
 
 /** How long the step from one event to the next takes when a session is played, in milliseconds. */

@@ -1,15 +1,17 @@
 import { Terminal } from "@xterm/headless";
 import { describe, expect, test } from "vitest";
 import type { Call, Event, Item } from "../events";
+import { documentURL, fileURL } from "./api";
 import { rowsOf } from "./diff";
+import { rest } from "./drag";
 import { entriesOf } from "./folders";
 import { hasSource, iconOf, kindOf } from "./kinds";
-import { chaptersOf, marksOf, pace, thin } from "./marks";
+import { pace, thin, Track } from "./marks";
 import { notebookOf } from "./notebook";
 import { compact, inputOf, placeIn } from "./point";
-import { numeric, separatorOf, tableOf } from "./table";
+import { numeric, separatorOf, tableOf, withHeads } from "./table";
 import { controls, Emulation, plainLines, type Line } from "./terminal";
-import { callsOf, current, pathOf, tabOf } from "./work";
+import { callsOf, current, pathOf, tabOf, unnumbered } from "./work";
 
 const call = (name: string, input: object, more: Partial<Call> = {}) =>
   ({ kind: "call", id: name, name, input: JSON.stringify(input), state: "done", began: "t", detail: null, ...more }) as Call;
@@ -107,7 +109,7 @@ test("kinds of files", () => {
   expect(kindOf("a/b.MD")).toBe("markdown");
   expect(kindOf("Makefile")).toBe("text");
   expect(kindOf("a.d/x")).toBe("text");
-  expect(kindOf("x.docx")).toBe("none");
+  expect(kindOf("x.docx")).toBe("office");
   expect(hasSource("x.svg")).toBe(true);
   expect(iconOf("x.xlsx")).toBe("file-spreadsheet");
 });
@@ -125,13 +127,25 @@ describe("the slider", () => {
     ev(1, "opened"), ev(2, "user_said"), ev(3, "call_done", { call: "a", ...plan("Look") }), ev(4, "asked", { call: "b" }), ev(5, "call_done", { call: "b", is_error: true }),
     ev(6, "call_done", { call: "c", detail: { diff: "+x" } }), ev(7, "call_done", { call: "d", ...plan("Write") }), ev(8, "ended"),
   ];
+  const track = new Track();
   test("marks", () => {
-    expect(marksOf(events).map((m) => m.seq + m.kind)).toEqual(["2me", "3tick", "5err", "6edit", "7tick"]);
-    expect(thin(marksOf(events), 1, 8, 1).map((m) => m.kind)).toEqual(["me", "err"]);
+    expect(track.read(events).marks.map((m) => m.seq + m.kind)).toEqual(["2me", "3tick", "5err", "6edit", "7tick"]);
+    expect(thin(track.marks, 1, 8, 1).map((m) => m.kind)).toEqual(["me", "err"]);
   });
   test("chapters", () => {
-    expect(chaptersOf(events, 1, 8)).toEqual([{ from: 1, to: 3, title: "" }, { from: 3, to: 7, title: "Look" }, { from: 7, to: 8, title: "Write" }]);
-    expect(chaptersOf([], 1, 1)).toEqual([{ from: 1, to: 1, title: "" }]);
+    track.read(events);
+    expect(track.chapters(1, 8)).toEqual([{ from: 1, to: 3, title: "" }, { from: 3, to: 7, title: "Look" }, { from: 7, to: 8, title: "Write" }]);
+    expect(new Track().read([]).chapters(1, 1)).toEqual([{ from: 1, to: 1, title: "" }]);
+  });
+  test("events that come one by one are marked as all at once", () => {
+    const growing: Event[] = [];
+    const track = new Track();
+    for (const e of events) {
+      growing.push(e);
+      expect(track.read(growing).marks).toEqual(new Track().read([...growing]).marks);
+      expect(track.chapters(1, e.seq)).toEqual(new Track().read([...growing]).chapters(1, e.seq));
+    }
+    expect(track.read(events.slice(0, 2)).marks.length).toBe(1);
   });
   test("long pauses are short", () => {
     expect(pace("2026-01-01T00:00:00Z", "2026-01-01T09:00:00Z", 1)).toBe(2000);
@@ -168,4 +182,29 @@ describe("what a person does in the browser", () => {
       { kind: "move", x: 2 }, { kind: "text", text: "ab" }, { kind: "wheel", dy: 3, dx: 0 },
     ]);
   });
+});
+
+test("a sheet that is let go comes to rest where it was going", () => {
+  expect([60, 400, 700].map((h) => rest(h, 844, 0))).toEqual(["closed", "open", "full"]);
+  expect(rest(450, 844, 1.5)).toBe("full");
+  expect(rest(450, 844, -2)).toBe("closed");
+});
+
+test("files of the past have addresses of their own", () => {
+  expect(fileURL("s 1", "a b/c#.md", null)).toBe("api/v1/sessions/s%201/files/a%20b%2Fc%23.md");
+  expect(fileURL("s", "a", 7, true)).toBe("api/v1/sessions/s/past/a?at=7&inline=true");
+  expect(documentURL("s", "a.docx", 7)).toBe("api/v1/sessions/s/document/a.docx?at=7");
+  expect(kindOf("a.XLSX")).toBe("office");
+});
+
+test("rows between bars become a table", () => {
+  expect(withHeads("A\n\n| a | b |\n| 1 | x \\| y |\n\nB")).toBe("A\n\n| a | b |\n| --- | --- |\n| 1 | x \\| y |\n\nB");
+  const whole = "| a |\n| --- |\n| 1 |";
+  expect(withHeads(whole)).toBe(whole);
+});
+
+test("a file that was read has the numbers of its lines once", () => {
+  expect(unnumbered("Here's the result of running `cat -n` on a.md:\n     1\t# A\n     2\t\tb\n")).toBe("# A\n\tb\n");
+  expect(unnumbered("Here's the result of running `cat -n` on a.md:\n     8\tlater\n")).toContain("8\tlater"); // a part keeps them
+  expect(unnumbered("1\tx")).toBe("1\tx");
 });

@@ -1,17 +1,8 @@
 // Where a pointer is on the picture of a page, and what a key says.
 
-export interface Input {
-  kind: "move" | "down" | "up" | "wheel" | "key" | "text" | "dialog" | "back" | "reload" | "hold";
-  x?: number;
-  y?: number;
-  dx?: number;
-  dy?: number;
-  button?: "left" | "middle" | "right";
-  clicks?: number;
-  key?: string;
-  text?: string;
-  accept?: boolean;
-}
+import type { Schemas } from "../types";
+
+export type Input = Schemas["ScreenInput"];
 
 /** A place in CSS pixels of the page, from one in a box that shows the whole view. */
 export function placeIn(box: { left: number; top: number; width: number; height: number }, x: number, y: number, width: number, height: number): { x: number; y: number } {

@@ -15,8 +15,11 @@ export function stick(el: HTMLElement): () => void {
     if (Math.abs(el.scrollTop - mine) < 2) return; // our own
     stuck = el.scrollHeight - el.clientHeight - el.scrollTop < near;
   };
-  const sizes = new ResizeObserver(end);
-  const more = new MutationObserver(end);
+  // With the next frame, which computes the layout anyhow, however many changes there are until then.
+  let frame = 0;
+  const soon = () => (frame ||= requestAnimationFrame(() => ((frame = 0), end())));
+  const sizes = new ResizeObserver(soon);
+  const more = new MutationObserver(soon);
   el.addEventListener("scroll", scrolled, { passive: true });
   sizes.observe(el);
   more.observe(el, { childList: true, subtree: true, characterData: true });
@@ -25,5 +28,6 @@ export function stick(el: HTMLElement): () => void {
     el.removeEventListener("scroll", scrolled);
     sizes.disconnect();
     more.disconnect();
+    cancelAnimationFrame(frame);
   };
 }

@@ -57,3 +57,17 @@ export function numeric(rows: string[][], column: number): boolean {
   const some = rows.slice(0, 50).map((r) => r[column] ?? "").filter(Boolean);
   return some.length > 0 && some.every((v) => /^[-+]?[\d.,\u00a0' ]*\d\s*%?$/.test(v) && !/^\d{4}-\d{2}/.test(v));
 }
+
+/** Rows between bars, as the server writes sheets, as a table of Markdown: the line below the first row is what makes it one. */
+export function withHeads(text: string): string {
+  const bars = (line: string | undefined) => !!line && /^\|.*\|\s*$/.test(line);
+  const out: string[] = [];
+  const lines = text.split("\n");
+  for (const [i, line] of lines.entries()) {
+    out.push(line);
+    if (!bars(line) || bars(lines[i - 1]) || /^\|[\s:|-]+\|\s*$/.test(lines[i + 1] ?? "")) continue;
+    const cells = line.replace(/\\./g, "").split("|").length - 2;
+    out.push("|" + " --- |".repeat(Math.max(1, cells)));
+  }
+  return out.join("\n");
+}

@@ -2,69 +2,20 @@
 
 import { Refused } from "../api";
 
-export interface ModelSetting {
-  name: string;
-  model?: string;
-  default?: boolean;
-  source: string;
-  address?: string;
-  key: "set" | "missing" | "not needed";
-  key_from?: string;
-  error?: string;
-}
+import type { Schemas } from "../types";
 
-export interface ProviderSetting {
-  name: string;
-  suggested?: string;
-  needs_key: boolean;
-  key_from?: string;
-  default?: boolean;
-}
-
-export interface ServerSetting {
-  name: string;
-  shown: string;
-  hash: string;
-  source: string;
-  found: boolean;
-  approved: boolean;
-  disabled?: boolean;
-}
-
-export interface DecisionSetting {
-  id: string;
-  allow: boolean;
-  tool?: string;
-  what: string;
-  workspace?: string;
-  by: string;
-  at: string;
-}
-
-export interface Settings {
-  file: string;
-  models: ModelSetting[];
-  providers: ProviderSetting[];
-  servers: ServerSetting[];
-  decisions: DecisionSetting[];
-  storage: { directory: string; bytes: number };
-}
-
-export interface Checked {
-  ok: boolean;
-  model?: string;
-  whole_ms: number;
-  error?: string;
-}
-
-export interface Used {
-  name: string;
-  requests: number;
-  input_tokens: number;
-  output_tokens: number;
-  cached_tokens: number;
-  cost_usd: number | null;
-}
+export type Settings = Schemas["Settings"];
+export type ModelSetting = Schemas["ModelSetting"];
+export type ProviderSetting = Schemas["ProviderSetting"];
+export type ServerSetting = Schemas["ServerSetting"];
+export type ServerTested = Schemas["ServerTested"];
+export type ServerTool = Schemas["ServerTool"];
+export type NewServer = Schemas["NewServer"];
+export type DecisionSetting = Schemas["DecisionSetting"];
+export type AgentSetting = Schemas["AgentSetting"];
+export type Pruned = Schemas["Pruned"];
+export type Checked = Pick<Schemas["ModelChecked"], "ok" | "model" | "whole_ms" | "error">;
+export type Used = Pick<Schemas["UsageOfIt"], "name" | "requests" | "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const headers: Record<string, string> = { "OpenManus-Page": "1", ...(body !== undefined && { "Content-Type": "application/json" }) };
@@ -77,19 +28,37 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
 function problem(text: string): string {
   try {
     const p = JSON.parse(text);
-    return String(p.errors?.[0]?.message ?? p.detail);
+    const first = p.errors?.[0];
+    return String(first?.message ?? p.detail);
   } catch {
     return text.slice(0, 300);
   }
 }
 
+const named = encodeURIComponent;
+
 export const settingsAPI = {
   read: () => call<Settings>("GET", "/settings"),
   sandbox: () => call<{ text: string }>("GET", "/settings/sandbox").then((r) => r.text),
   check: (name: string) => call<Checked>("POST", "/settings/models/check", { name }),
-  setUp: (m: { provider: string; base_url?: string; key?: string; model: string }) => call<void>("POST", "/settings/models", m),
-  tools: (name: string) => call<{ items: { name: string; description: string }[] }>("POST", "/settings/servers/test", { name }).then((r) => r.items),
-  approve: (name: string, hash: string) => call<void>("POST", "/settings/servers/approve", { name, hash }),
-  forget: (id: string) => call<void>("DELETE", "/settings/decisions/" + encodeURIComponent(id)),
-  used: (by: string, since: string) => call<{ groups?: Used[] } & Used>("GET", `/usage?by=${by}&since=${since}`),
+  setUp: (m: Schemas["NewModel"]) => call<void>("POST", "/settings/models", m),
+  useModel: (name: string) => call<void>("POST", "/settings/models/default", { name }),
+  tools: () => call<{ items: Schemas["ToolInfo"][] }>("GET", "/tools").then((r) => r.items),
+
+  agents: () => call<{ items: AgentSetting[] }>("GET", "/settings/agents").then((r) => r.items),
+  agent: (file: string) => call<Schemas["AgentText"]>("GET", "/settings/agents/" + named(file)),
+  writeAgent: (file: string, t: Schemas["AgentText"]) => call<void>("PUT", "/settings/agents/" + named(file), t),
+  removeAgent: (file: string, hash: string) => call<void>("DELETE", `/settings/agents/${named(file)}?hash=${hash}`),
+
+  addServer: (s: NewServer) => call<void>("POST", "/settings/servers", s),
+  changeServer: (name: string, c: Schemas["ServerChange"]) => call<void>("PATCH", "/settings/servers/" + named(name), c),
+  removeServer: (name: string) => call<void>("DELETE", "/settings/servers/" + named(name)),
+  testServer: (name: string) => call<ServerTested>("POST", "/settings/servers/test", { name }),
+  approve: (name: string, hash: string, tools = "") => call<void>("POST", "/settings/servers/approve", { name, hash, ...(tools && { tools }) }),
+  signIn: (name: string) => call<Schemas["SigningIn"]>("POST", "/settings/servers/sign-in", { name }),
+  signedIn: (name: string) => call<Schemas["SigningIn"]>("GET", `/settings/servers/${named(name)}/sign-in`),
+
+  forget: (id: string) => call<void>("DELETE", "/settings/decisions/" + named(id)),
+  prune: (dry: boolean) => call<Pruned>("POST", "/settings/prune", { dry_run: dry }),
+  used: (by: string, since: string) => call<Schemas["UsageResponseBody"]>("GET", `/usage?by=${by}&since=${since}`),
 };

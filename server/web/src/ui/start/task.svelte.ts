@@ -2,7 +2,7 @@
 
 import { api, type Named } from "../../lib/api";
 
-export type Approval = "ask" | "edits" | "all" | "readonly";
+export type Approval = "ask" | "edits" | "all" | "plan" | "readonly";
 export type Way = "alone" | "plan" | "evaluate";
 
 export class Task {
