@@ -46,7 +46,7 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	tm := t.host().ReadTeam(cfg.Run.Workspace, agents.Kinds())
+	tm := t.host().ReadTeam(cfg.Run.Workspace, append(agents.Kinds(), t.host().RemoteKinds(cfg)...))
 	t.host().WarnOf(tm)
 	infos := []agentInfo{}
 	tb := &table{head: []string{"NAME", "DEFAULT", "TOOLS", "TOKENS", "FROM", "DESCRIPTION"}}
@@ -57,6 +57,9 @@ func (c *agentsCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		in := agentInfo{Name: k.Name, Description: k.Description, Tools: []string{}, Default: k.Name == cfg.Run.Agent, From: "built in"}
 		if k.File != nil {
 			in.From, in.Path, in.Model = k.File.From, k.File.Path, k.File.Model
+		}
+		if k.Wrap != nil {
+			in.From = "elsewhere"
 		}
 		a, err := t.host().Shown(cfg, k)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/termtext"
-	"github.com/openmanus-go/openmanus/store"
 )
 
 // An app is a host with the store behind it and the terminal before it.
@@ -19,8 +18,11 @@ type app struct {
 	*host.Host
 	t        *terminal
 	globals  *globals
-	db       *store.DB
+	db       sessionStore
 	onScreen bool // standard output and standard error are both terminals
+	worktree bool // new sessions get a git worktree of their own
+
+	status func(line string) // shows what runs, see [linemode.Options]; or nil
 }
 
 // host returns what a host has of the terminal. Nothing is asked, and no link
@@ -30,7 +32,7 @@ func (t *terminal) host() host.Env {
 		Lookup: t.env, Dir: t.dir, Version: thisBuild().Version,
 		Warn: func(text string) { fmt.Fprintf(t.err, "openmanus: %s\n", clip.Plain(text)) },
 	}
-	if isTerminal(t.err) && isTerminal(t.in) {
+	if t.asks != nil || isTerminal(t.err) && isTerminal(t.in) {
 		e.Ask = func(ctx context.Context, question string) (string, error) { return t.ask(ctx, clip.Visible(question)) }
 		e.ShowLink = t.showLink
 	}
@@ -71,7 +73,7 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	}
 	secrets := t.host().Secrets(cfg, servers)
 	t.out, t.err = secrets.Writer(t.out), secrets.Writer(t.err)
-	db, err := store.Open(cfg.DataDir, &store.Options{Secrets: secrets})
+	db, err := openSessions(cfg, secrets)
 	if err != nil {
 		return nil, usage(err)
 	}

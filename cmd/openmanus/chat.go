@@ -1,34 +1,50 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/ergochat/readline"
-
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/agents"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/tui"
 )
 
 // chatCmd is openmanus chat.
 type chatCmd struct {
+	Prompt  string `arg:"" optional:"" help:"The first request."`
 	Session string `help:"Go on with this session." placeholder:"ID"`
+	Plain   bool   `help:"Line by line, also on a terminal that can show the whole screen."`
+	worktreeFlag
 	runFlags
+}
+
+// Help is more of the command.
+func (chatCmd) Help() string {
+	return `On a terminal, chat takes the whole screen; so does openmanus alone, and openmanus "what you want done". With --plain, in a pipe and with TERM=dumb it works line by line.
+
+--attach http://HOST:PORT/?token=TOKEN, the link that openmanus serve prints, shows the sessions of that server instead.`
 }
 
 const chatHelp = `Write what you want done, and press Enter.
 A line that ends with \ goes on in the next one; """ on a line of its own begins and ends several lines.
-Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So does Ctrl-D.
+What you enter while the agent works it reads at its next step; /mode, /cost and /help work then, too.
+Ctrl-C puts what you have typed into the history (Up brings it back). With nothing typed it interrupts
+the agent, as Esc does; pressed again, or when nothing runs, it leaves. So does Ctrl-D.
 
   /model NAME   continue with another model
+  /mode MODE    what runs without a question from here on: ask, edits, all, plan, readonly
+  /approve MODE carry out the plan that waits, in this mode; without MODE: ask
   /retry        answer the last request again, in a new session; if files were changed since, in a copy of them
   /undo         take back the last request: what was said, and what it changed in files
   /redo         take that back
@@ -43,25 +59,40 @@ Ctrl-C interrupts the agent; pressed again, or at an empty prompt, it leaves. So
 type chat struct {
 	*app
 	flags runFlags
-	id    string // of the session; "" before the first request
+	id    string   // of the session; "" before the first request
+	mode  string   // of the session to come; "": as configured
+	later []string // what is to be read before the user's next line
 	lines lineReader
+	line  *tui.Line // of a terminal on which the user can type while the agent works, or nil
 }
 
 // A lineReader reads lines that the user types. The error is io.EOF if they left
-// and readline.ErrInterrupt if they pressed Ctrl-C.
+// and [tui.ErrInterrupt] if they pressed Ctrl-C.
 type lineReader interface {
-	ReadLine() (string, error)
-	SetPrompt(string)
+	Read(ctx context.Context, what tui.Reading) (string, error)
 }
 
 // Run implements the command.
 func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	if err := c.allows(c.Session); err != nil {
+		return err
+	}
+	if t.fullScreen() && !c.Plain {
+		return c.screen(ctx, t, g)
+	}
+	if url, _ := serverIn(c.Attach); url != "" {
+		return usage(errors.New("--attach of a server needs a terminal that can show the whole screen"))
+	}
 	a, err := t.open(g, c.flags())
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	ch := &chat{app: a, flags: c.runFlags, lines: plainLines{t, ctx}}
+	a.worktree = c.Worktree
+	ch := &chat{app: a, flags: c.runFlags, lines: plainLines{t}}
+	if c.Prompt != "" {
+		ch.later = []string{c.Prompt}
+	}
 	if c.Session != "" {
 		if ch.id, err = a.named(ctx, c.Session); err != nil {
 			return err
@@ -70,27 +101,64 @@ func (c *chatCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	if isTerminal(t.in) && isTerminal(t.err) {
-		rl, err := readline.NewFromConfig(&readline.Config{
-			Stdin: t.in, Stdout: t.err, Stderr: t.err, InterruptPrompt: "^C",
-			HistoryFile: filepath.Join(a.Config.DataDir, "chat_history"), HistorySearchFold: true,
-		})
-		if err != nil {
-			return err
+		if !t.dumb() {
+			defer ch.typeBelow(ctx)()
 		}
-		defer rl.Close()
-		ch.lines = rl
 		fmt.Fprintln(t.err, a.style().Dim("OpenManus. /help lists the commands; Ctrl-D leaves."))
 	}
-	return ch.talk(ctx)
+	if ch.id != "" {
+		if err := ch.banner(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.Join(ch.talk(ctx), ch.left(ctx))
+}
+
+// left brings the commits of a session with a worktree to its branch when the user has
+// left, and says how the work comes to them.
+func (c *chat) left(ctx context.Context) error {
+	if c.id == "" {
+		return nil
+	}
+	text, err := c.SyncWorktree(context.WithoutCancel(ctx), c.id)
+	if text != "" {
+		fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(text)))
+	}
+	return err
+}
+
+// typeBelow lets the user type at the end of the terminal at any time, until stop is
+// called. Whatever is printed appears above.
+func (c *chat) typeBelow(ctx context.Context) (stop func()) {
+	t, bareOut, bareErr := c.t, c.t.out, c.t.err
+	theme, _, _ := t.themes(c.globals, c.Config.DataDir) // what is wrong with others, the full screen says
+	c.line = tui.OpenLine(ctx, t.in, bareFile(t.err), t.environ(), theme, c.Config.DataDir)
+	c.lines, c.status = c.line, c.line.Status
+	t.err = c.Secrets.Writer(c.line)
+	if isTerminal(t.out) {
+		t.out = t.err
+	}
+	t.asks = c.ask
+	return func() {
+		if err := c.line.Close(); err != nil {
+			fmt.Fprintf(bareErr, "openmanus: the terminal: %v\n", err)
+		}
+		t.out, t.err, t.asks = bareOut, bareErr, nil
+	}
+}
+
+// ask puts a question to the user.
+func (c *chat) ask(ctx context.Context, prompt string) (string, error) {
+	return c.lines.Read(ctx, tui.Reading{Prompt: c.Secrets.Replace(prompt), Question: true})
 }
 
 // talk reads requests and carries them out until the user leaves. Errors are
 // shown, and the conversation goes on.
 func (c *chat) talk(ctx context.Context) error {
 	for {
-		text, err := c.read()
+		text, err := c.read(ctx)
 		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt):
+		case errors.Is(err, io.EOF), errors.Is(err, tui.ErrInterrupt):
 			if c.id != "" {
 				fmt.Fprintln(c.t.err, c.style().Dim("· continue with: openmanus chat --session "+c.id))
 			}
@@ -119,12 +187,16 @@ func (c *chat) talk(ctx context.Context) error {
 
 // read reads a request. A line that ends in \ continues on the next one; lines
 // between two lines """ are one request.
-func (c *chat) read() (string, error) {
+func (c *chat) read(ctx context.Context) (string, error) {
+	if len(c.later) > 0 {
+		text := c.later[0]
+		c.later = c.later[1:]
+		return text, nil
+	}
 	var b strings.Builder
-	c.lines.SetPrompt(c.style().Bold("> "))
-	block := false
+	block, prompt := false, "> "
 	for {
-		line, err := c.lines.ReadLine()
+		line, err := c.lines.Read(ctx, tui.Reading{Prompt: prompt})
 		if err != nil {
 			return "", err
 		}
@@ -141,7 +213,7 @@ func (c *chat) read() (string, error) {
 		default:
 			return strings.TrimSpace(b.String() + line), nil
 		}
-		c.lines.SetPrompt(c.style().Dim("… "))
+		prompt = "… "
 	}
 }
 
@@ -153,7 +225,9 @@ func (c *chat) say(ctx context.Context, text string) error {
 	}
 	c.flags.Attach = nil
 	if c.id == "" {
-		spec, err := c.NewSpec(ctx, func(spec *openmanus.Spec) { spec.Delegates = c.flags.Delegate })
+		spec, err := c.NewSpec(ctx, func(spec *openmanus.Spec) {
+			spec.Delegates, spec.Approve = c.flags.Delegate, cmp.Or(c.mode, spec.Approve)
+		})
 		if err != nil {
 			return err
 		}
@@ -161,7 +235,7 @@ func (c *chat) say(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		c.id = d.id
+		c.id, c.flags = d.id, runFlags{} // they hold from here on
 		return c.drive(ctx, d)
 	}
 	return c.goOn(ctx, m)
@@ -173,19 +247,13 @@ func (c *chat) goOn(ctx context.Context, bodies ...openmanus.Body) error {
 	if err != nil {
 		return err
 	}
-	own, err := c.reconfigured(ctx, s, runFlags{}, false)
+	own, err := c.reconfigured(ctx, s, c.flags, false)
 	if err != nil {
 		return err
 	}
-	bodies = append(own, bodies...)
-	d, err := c.newDrive(c.id, s.Config.Workspace, shown{Output: outText})
+	c.flags = runFlags{} // they hold from here on
+	d, err := c.continued(ctx, c.id, s, append(own, bodies...), shown{Output: outText})
 	if err != nil {
-		return err
-	}
-	defer d.Close()
-	d.from = s.Seq
-	d.print.GoOn(s)
-	if _, err := c.db.Append(ctx, c.id, bodies...); err != nil {
 		return err
 	}
 	return c.drive(ctx, d)
@@ -198,14 +266,15 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 		d.person.ask = c.answer
 	}
 	d.print.OnStop("; /retry goes on")
-	s, err := d.once(ctx)
+	s, err := c.steered(ctx, d)
 	if err != nil {
 		return err
 	}
 	shown := d.print.Flush()
-	if s.Answer != "" && s.Answer != shown {
+	if answered(s) && !(c.onScreen && s.Answer == shown) {
 		fmt.Fprintln(c.t.out, d.forOut(s.Answer))
 	}
+	d.print.Remark("%s", summary.UsageOf(s.Usage, s.Cost, s.Unpriced))
 	switch {
 	case s.Status() == openmanus.Finished:
 	case s.Outcome.Reason == openmanus.ByPerson:
@@ -220,9 +289,8 @@ func (c *chat) drive(ctx context.Context, d *drive) error {
 
 // answer reads the user's answer to a question. Ctrl-C interrupts the agent.
 func (c *chat) answer(ctx context.Context, prompt string) (string, error) {
-	c.lines.SetPrompt(prompt)
-	line, err := c.lines.ReadLine()
-	if errors.Is(err, readline.ErrInterrupt) {
+	line, err := c.ask(ctx, prompt)
+	if errors.Is(err, tui.ErrInterrupt) {
 		if _, err := c.db.Append(ctx, c.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
 			return "", err
 		}
@@ -240,8 +308,16 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 		return nil
 	case "/model":
 		return c.model(ctx, rest)
+	case "/mode":
+		return c.setMode(ctx, rest)
 	}
-	if c.id == "" {
+	if own, _ := c.Commands(c.Config.Run.Workspace); len(own) > 0 {
+		i := slices.IndexFunc(own, func(o *agents.Command) bool { return "/"+o.Name == word })
+		if i >= 0 && !slices.Contains(chatCommands, word) {
+			return c.custom(ctx, own[i], rest)
+		}
+	}
+	if c.id == "" && slices.Contains(chatCommands, word) {
 		return fmt.Errorf("%s: nothing was asked yet; /help lists the commands", word)
 	}
 	switch word {
@@ -261,37 +337,10 @@ func (c *chat) command(ctx context.Context, word, rest string) error {
 		return c.fork(ctx, 0, rest == shareWord)
 	case "/cost":
 		return c.cost(ctx)
+	case "/approve":
+		return c.approvePlan(ctx, cmp.Or(rest, openmanus.ApproveAsk))
 	}
 	return fmt.Errorf("there is no command %s; /help lists the commands", word)
-}
-
-// model changes the model from the next request on, which the session records.
-func (c *chat) model(ctx context.Context, name string) error {
-	if name == "" {
-		return errors.New("which model? /model PROVIDER/NAME")
-	}
-	cfg, err := c.t.load(c.globals, map[string]string{"model": name})
-	if err != nil {
-		return err
-	}
-	if _, err := cfg.Model(""); err != nil {
-		return err
-	}
-	cfg.Run.Approve, cfg.Run.Workspace, cfg.Run.Agent = c.Config.Run.Approve, c.Config.Run.Workspace, c.Config.Run.Agent
-	c.Config = cfg
-	if c.id == "" {
-		return nil
-	}
-	s, err := openmanus.Load(ctx, c.db, c.id)
-	if err != nil {
-		return err
-	}
-	bodies, err := c.reconfigured(ctx, s, runFlags{Model: name}, false)
-	if err != nil || len(bodies) == 0 {
-		return err
-	}
-	_, err = c.db.Append(ctx, c.id, bodies...)
-	return err
 }
 
 // retry answers the last request again: in this session if it has not finished,
@@ -321,9 +370,8 @@ func (c *chat) back(ctx context.Context, b host.Back) error {
 		return err
 	}
 	p, err := x.goBack(ctx, b, false, func(prompt string) (string, error) {
-		c.lines.SetPrompt(prompt)
-		line, err := c.lines.ReadLine()
-		if errors.Is(err, readline.ErrInterrupt) {
+		line, err := c.ask(ctx, prompt)
+		if errors.Is(err, tui.ErrInterrupt) {
 			return "", nil
 		}
 		return line, err
@@ -331,8 +379,8 @@ func (c *chat) back(ctx context.Context, b host.Back) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(x.doneText(p))))
-	x.showKept(p)
+	fmt.Fprintln(c.t.err, c.style().Dim("· "+clip.Plain(local.DoneText(x.id, p))))
+	x.lines(local.KeptLines(p))
 	return nil
 }
 
@@ -348,7 +396,7 @@ func (c *chat) fork(ctx context.Context, seq int64, share bool) error {
 		return err
 	}
 	fmt.Fprintln(c.t.err, c.style().Dim(fmt.Sprintf("· in the new session %s; %s stays unchanged", made.ID, c.id)))
-	fmt.Fprintln(c.t.err, c.style().Dim("· "+filesOf(made)))
+	fmt.Fprintln(c.t.err, c.style().Dim("· "+local.FilesOf(made)))
 	c.id = made.ID
 	return nil
 }
@@ -362,11 +410,14 @@ func (c *chat) cost(ctx context.Context) error {
 	return nil
 }
 
-// plainLines reads lines if standard input is not a terminal.
-type plainLines struct {
-	t   *terminal
-	ctx context.Context
-}
+// plainLines reads lines where the user cannot type while the agent works: of a pipe, or
+// of a terminal that obeys no escape sequences.
+type plainLines struct{ t *terminal }
 
-func (p plainLines) ReadLine() (string, error) { return p.t.ask(p.ctx, "") }
-func (p plainLines) SetPrompt(string)          {}
+// Read implements lineReader.
+func (p plainLines) Read(ctx context.Context, what tui.Reading) (string, error) {
+	if !isTerminal(p.t.in) || !isTerminal(p.t.err) {
+		what.Prompt = ""
+	}
+	return p.t.ask(ctx, what.Prompt)
+}

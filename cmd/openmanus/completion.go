@@ -63,9 +63,7 @@ func (c *completionWordsCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		if found.Help != "" {
 			text += "\t" + termtext.OneLine(found.Help, 100)
 		}
-		if _, err := fmt.Fprintln(t.out, text); err != nil {
-			return err
-		}
+		fmt.Fprintln(t.out, text)
 	}
 	return nil
 }

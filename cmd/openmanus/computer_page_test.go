@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -67,7 +69,8 @@ func TestComputerPage(t *testing.T) {
 		call("bash", map[string]any{"command": `printf '\033[32m✓ totals\033[0m (16 tests)\n\033[31m✗ rounding\033[0m\n'; printf '10%%\r60%%\r100%%\n'; printf '\033]0;evil\007\033[2Ktitle <script>pwned=1</script>\n'; seq 1 200`}) +
 		"-- reply --\n" +
 		file("months.csv", "month,revenue\n2025-12,302.8\n2025-11,\"271,3\"\n\"<img src=x onerror=pwned=1>\",1\n") + file("data.json", `{"months":[{"name":"June","value":42800}],"<b>x</b>":null}`) +
-		file("book.ipynb", notebook) + file("report.html", strings.ReplaceAll(hostilePage, "BEACON", site.URL+"/beacon")) + file("report.pdf", smallPDF) + file("src/totals.ts", "export const total = (a: number[]) => a.length;\n") +
+		file("book.ipynb", notebook) + file("report.html", strings.ReplaceAll(hostilePage, "BEACON", site.URL+"/beacon")) + file("report.pdf", smallPDF) + file("letter.rtf", `{\rtf1 Dear {\b reader}\par}`) +
+		file("src/totals.ts", "export const total = (a: number[]) => a.length;\n") +
 		"-- reply --\n" +
 		call("str_replace_editor", map[string]any{"command": "str_replace", "path": "src/totals.ts", "old_str": "a.length", "new_str": "a.reduce((x, y) => x + y, 0)"}) +
 		"-- reply --\n" + call("browser_use", map[string]any{"action": "go_to_url", "url": site.URL}) +
@@ -78,4 +81,26 @@ func TestComputerPage(t *testing.T) {
 	if called.Load() {
 		t.Error("the page in the frame reached a server")
 	}
+}
+
+// TestWalkPage is a person who does a whole task without a mouse: testdata/walk.mjs.
+func TestWalkPage(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, logInPage)
+	}))
+	defer site.Close()
+	t.Setenv("OPENMANUS_BROWSER_SANDBOX", "false")
+	t.Setenv("OPENMANUS_WEB_HOSTS", "127.0.0.1:*")
+	visit(t, "walk.mjs", `-- reply --
+@call browser_use {"action": "go_to_url", "url": "`+site.URL+`"}
+-- reply --
+@call ask_human {"inquire": "Please sign in at Casa do Rio, then say so."}
+-- reply --
+@call str_replace_editor {"command": "create", "path": "prices.csv", "file_text": "group,price\n10,40\n"}
+-- reply --
+@call str_replace_editor {"command": "str_replace", "path": "prices.csv", "old_str": "42", "new_str": "43"}
+-- reply --
+Groups pay 43. See [prices.csv](prices.csv).
+`)
 }

@@ -155,8 +155,8 @@ func (c *configCheckCmd) Run(_ context.Context, t *terminal, g *globals) error {
 		if err != nil {
 			return usage(err)
 		}
-		_, err = fmt.Fprintf(t.out, "%s has no mistakes\n", file)
-		return err
+		fmt.Fprintf(t.out, "%s has no mistakes\n", file)
+		return nil
 	}
 	if _, err := t.load(g, map[string]string{}); err != nil {
 		return err

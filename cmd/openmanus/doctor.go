@@ -41,6 +41,16 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 	}
 	setup := doctor.Setup{Dir: t.dir}
 	setup.Config, setup.Warnings, setup.Err = config.Load(t.sources(g, map[string]string{}))
+	if setup.Err == nil && setup.Config.Store.URL != "" {
+		m.Uses = func(context.Context, string) string { return "sessions are in PostgreSQL: [store] url" }
+		m.Store = func(string) error {
+			db, err := openSessions(setup.Config, nil)
+			if err != nil {
+				return err
+			}
+			return db.Close()
+		}
+	}
 	if setup.Err == nil {
 		dir, e := os.MkdirTemp("", "openmanus-doctor-")
 		if e != nil {

@@ -37,6 +37,7 @@ type drive struct {
 	asks    chan struct{}  // a session below asks
 	plan    *planView      // what is drawn of a plan, if there is one
 	waiting []run.Question // what waits where the run ends
+	signals chan os.Signal // of the system, and of keys of the user
 
 	mu    sync.Mutex
 	seen  int64         // the last stored event that was shown
@@ -49,8 +50,8 @@ func (a *app) newDrive(id, dir string, s shown) (*drive, error) {
 	if err != nil {
 		return nil, usage(fmt.Errorf("the workspace %s cannot be opened: %w; make it, or name another with --workspace", dir, errors.Unwrap(err)))
 	}
-	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{}), asks: make(chan struct{}, 1)}
-	d.print = linemode.New(a.t.err, linemode.Options{Style: a.style(), Quiet: s.Quiet, Width: a.t.statusWidth()})
+	d := &drive{app: a, shown: s, id: id, root: root, files: root.FS(), moved: make(chan struct{}), asks: make(chan struct{}, 1), signals: make(chan os.Signal, 2)}
+	d.print = linemode.New(a.t.err, linemode.Options{Style: a.style(), Quiet: s.Quiet, Width: a.t.statusWidth(), Status: a.status})
 	d.plan = &planView{print: d.print, mute: true}
 	d.before = d.scan()
 	if isTerminal(a.t.in) && isTerminal(a.t.err) {
@@ -256,13 +257,12 @@ func (d *drive) waitShown(ctx context.Context, seq int64) {
 // onSignal makes the first Ctrl-C interrupt the session, and the second one, or
 // SIGTERM, end the program. The session can be resumed then.
 func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop func()) {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(d.signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
 		for n := 0; ; n++ {
 			select {
-			case sig := <-signals:
+			case sig := <-d.signals:
 				if n > 0 || sig != os.Interrupt {
 					cancel()
 					return
@@ -278,7 +278,15 @@ func (d *drive) onSignal(ctx context.Context, cancel context.CancelFunc) (stop f
 		}
 	}()
 	return func() {
-		signal.Stop(signals)
+		signal.Stop(d.signals)
 		close(done)
+	}
+}
+
+// signal does what a signal of the system would do.
+func (d *drive) signal(sig os.Signal) {
+	select {
+	case d.signals <- sig:
+	default: // the same was said twice already
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // TestWrongInput: what is asked wrongly ends with 2, what a session is in no
@@ -83,7 +84,7 @@ func TestWrongInput(t *testing.T) {
 		{"completion", 2, "expected one of"},
 		{"completion|tcsh", 2, "did you mean"},
 		{"version|extra", 2, "unexpected argument"},
-		{"write hello", 2, `did you mean: openmanus run "write hello"`},
+		{"--no-color|write hello", 2, `did you mean: openmanus run "write hello"`},
 	} {
 		out, err, code := d.run(strings.Split(tc.args, "|")...)
 		if code != tc.code || !strings.Contains(err, tc.want) || out != "" {
@@ -123,7 +124,7 @@ func TestFasterElsewhere(t *testing.T) {
 	d.must("sessions", "approve", "last", "c0-2")
 	for i, want := range []string{"it is decided already: c0-1 was denied by the person at ", ""} {
 		call := x.s.Calls[i]
-		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: byPerson, Hash: call.Question().Hash})
+		err := x.rule(t.Context(), call, openmanus.Ruled{Call: call.ID, Allow: true, By: host.ByPerson, Hash: call.Question().Hash})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("allowing %s: %v, want %q", call.ID, err, want)
 		}

@@ -18,6 +18,7 @@ type flowCmd struct {
 	Replans     int      `help:"How often the plan may be changed because a step is blocked." default:"3" placeholder:"N"`
 	Plan        string   `help:"Carry out the plan in this file: JSON as --plan-only prints it, or a list with a step on each line." placeholder:"FILE"`
 	PlanOnly    bool     `help:"Make the plan and print it, without carrying it out."`
+	worktreeFlag
 	runFlags
 	shown
 }
@@ -56,6 +57,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
+	a.worktree = c.Worktree
 	spec, err := a.NewSpec(ctx, func(spec *openmanus.Spec) {
 		*spec = host.WithPlan(*spec, host.Plan{Agents: c.Agents, Parallel: c.MaxParallel, Replans: c.Replans, Only: c.PlanOnly})
 	})
@@ -64,7 +66,7 @@ func (c *flowCmd) run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	var then []openmanus.Body
 	if plan != nil {
-		said, err := host.Prefilled(spec, plan, byPerson)
+		said, err := host.Prefilled(spec, plan, host.ByPerson)
 		if err != nil {
 			return fmt.Errorf("--plan: %w", err)
 		}

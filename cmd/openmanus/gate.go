@@ -8,23 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm/providers"
 )
-
-// remember remembers the user's decision about a call.
-func (a *app) remember(session string, s *openmanus.State, c *openmanus.CallState, allow bool) error {
-	d := a.Decision(session, s, c)
-	d.Allow, d.By, d.At = allow, byPerson, time.Now().UTC()
-	return a.t.host().Memory().Remember(d)
-}
-
-// forGood is the [openmanus.Ruled].Rule of a decision that is remembered.
-const forGood = "remembered from now on"
 
 // approvalsCmd is openmanus approvals.
 type approvalsCmd struct {
@@ -107,9 +96,7 @@ func (c *approvalsForgetCmd) Run(_ context.Context, t *terminal, _ *globals) err
 		if err := m.Forget(d); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(t.out, clip.Plain(fmt.Sprintf("forgot %.*s: %s %s", shortKey, d.Key, d.Tool, d.What))); err != nil {
-			return err
-		}
+		fmt.Fprintln(t.out, clip.Plain(fmt.Sprintf("forgot %.*s: %s %s", shortKey, d.Key, d.Tool, d.What)))
 	}
 	return nil
 }
@@ -156,10 +143,10 @@ func (c *configTrustCmd) Run(ctx context.Context, t *terminal, _ *globals) error
 	if err := t.confirm(ctx, what, c.Yes); err != nil {
 		return err
 	}
-	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: byPerson, At: time.Now().UTC()}
+	d := gate.Decision{Key: host.TrustKey(file, content), Allow: true, What: "configuration " + file, By: host.ByPerson, At: time.Now().UTC()}
 	if err := t.host().Memory().Remember(d); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.out, "%s is trusted with its present content\n", clip.Plain(file))
-	return err
+	fmt.Fprintf(t.out, "%s is trusted with its present content\n", clip.Plain(file))
+	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/openmanus-go/openmanus/host"
 )
 
 // An incident is something that went wrong elsewhere, played here through the
@@ -166,7 +168,7 @@ func TestApprovalAfterAKill(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &calls); err != nil || len(calls) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if c := calls[0]; c.Decision != "allowed" || c.By != byPerson || c.Asked == nil || c.Outcome != "done" || len(c.Runs) != 1 || c.Sandbox != "none" {
+	if c := calls[0]; c.Decision != "allowed" || c.By != host.ByPerson || c.Asked == nil || c.Outcome != "done" || len(c.Runs) != 1 || c.Sandbox != "none" {
 		t.Errorf("the audit says %+v", c)
 	}
 }

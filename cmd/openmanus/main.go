@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/cli"
@@ -49,7 +51,10 @@ type commands struct {
 	Trust      trustCmd      `cmd:"" help:"Read and vouch for the files of a workspace that tell agents what to do."`
 	Tools      toolsCmd      `cmd:"" help:"List the tools."`
 	Agents     agentsCmd     `cmd:"" help:"List the agents."`
+	ACP        acpCmd        `cmd:"" name:"acp" help:"Work for an editor, over the Agent Client Protocol."`
 	MCP        mcpCmd        `cmd:"" name:"mcp" help:"Add, list, approve and test MCP servers."`
+	Hooks      hooksCmd      `cmd:"" help:"List, try and approve the programs that are asked before calls and told of events."`
+	A2A        a2aCmd        `cmd:"" name:"a2a" help:"Add, list, approve and test agents elsewhere, to give work to."`
 	Models     modelsCmd     `cmd:"" help:"List the configured models, and what is known about models."`
 	Setup      setupCmd      `cmd:"" help:"Choose a provider, a key and a model, and try them."`
 	Config     configCmd     `cmd:"" help:"Show, check and create the configuration."`
@@ -109,9 +114,13 @@ type terminal struct {
 	envNames []string
 	dir      string // where it was started
 
-	lines sync.Once // begins to read lines of in
-	want  chan struct{}
-	line  chan lineRead
+	// asks, if not nil, asks the user in place of the terminal's lines
+	asks func(ctx context.Context, question string) (string, error)
+
+	lines   sync.Once // begins to read lines of in
+	want    chan struct{}
+	reading atomic.Bool // a reader waits for a line
+	line    chan lineRead
 }
 
 func main() {
@@ -135,9 +144,50 @@ func envNames() []string {
 
 // Main runs the program with the given arguments and returns its exit code.
 func Main(ctx context.Context, args []string, t *terminal) int {
+	out := &checked{w: t.out}
+	t.out = out
+	code := t.main(ctx, args)
+	if t.want != nil {
+		close(t.want)
+	}
+	if err := out.failed(); err != nil && code == exitFinished {
+		return t.report(fmt.Errorf("what was to be printed was not written: %w", err))
+	}
+	return code
+}
+
+// A checked is standard output, of which the first error makes the program fail: no
+// command needs to look for it where it has nothing else to do.
+type checked struct {
+	w   io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements [io.Writer].
+func (c *checked) Write(data []byte) (int, error) {
+	n, err := c.w.Write(data)
+	if err != nil {
+		c.mu.Lock()
+		c.err = cmp.Or(c.err, err)
+		c.mu.Unlock()
+	}
+	return n, err
+}
+
+// Unwrap returns the writer below.
+func (c *checked) Unwrap() io.Writer { return c.w }
+
+func (c *checked) failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (t *terminal) main(ctx context.Context, args []string) int {
 	var all commands
 	line := cli.New("openmanus", about, &all)
-	named, err := line.Parse(spelled(args))
+	named, err := line.Parse(spelled(t.withoutCommand(args)))
 	if errors.Is(err, cli.ErrHelp) {
 		return t.report(named.WriteHelp(t.out, min(columns(t.out), 100)))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -78,7 +80,6 @@ type mcpEntry struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	Dir     string            `json:"cwd,omitempty"`
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Trust   bool              `json:"trust,omitempty"`
@@ -139,7 +140,12 @@ func (c *mcpAddCmd) entry(t *terminal) (e mcpEntry, err error) {
 		if len(e.Headers) > 0 || c.Sse {
 			return e, errors.New("--header and --sse are for a server with a URL")
 		}
-		e.Command, e.Args, e.Dir = target[0], target[1:], t.dir
+		for i, w := range target { // it may run in any workspace
+			if info, err := os.Stat(filepath.Join(t.dir, w)); err == nil && info.Mode().IsRegular() && !filepath.IsAbs(w) {
+				target[i] = filepath.Join(t.dir, w)
+			}
+		}
+		e.Command, e.Args = target[0], target[1:]
 		return e, nil
 	}
 	switch {
@@ -332,8 +338,8 @@ func (c *mcpApproveCmd) Run(ctx context.Context, t *terminal, g *globals) error 
 	for _, tool := range held {
 		fmt.Fprintf(t.out, "  %s: %s. Now:\n    %s\n", clip.Plain(tool.Name), clip.Plain(tool.Held), strings.ReplaceAll(clip.Plain(tool.Description), "\n", "\n    "))
 	}
-	_, err = fmt.Fprintf(t.out, "Approved, with its %s as now offered.\n", clip.Count(len(st.Tools), "tool"))
-	return err
+	fmt.Fprintf(t.out, "Approved, with its %s as now offered.\n", clip.Count(len(st.Tools), "tool"))
+	return nil
 }
 
 // mcpRemoveCmd is openmanus mcp remove.
@@ -362,6 +368,6 @@ func (c *mcpRemoveCmd) Run(_ context.Context, t *terminal, g *globals) error {
 	if err := config.RemoveMCP(s.Source.Name, s.Name); err != nil {
 		return usage(err)
 	}
-	_, err = fmt.Fprintf(t.out, "Removed %s from %s.\n", clip.Plain(s.Name), s.Source.Name)
-	return err
+	fmt.Fprintf(t.out, "Removed %s from %s.\n", clip.Plain(s.Name), s.Source.Name)
+	return nil
 }

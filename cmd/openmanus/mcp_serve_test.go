@@ -5,15 +5,20 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // driven has the official JavaScript client drive openmanus mcp serve through
@@ -237,6 +242,77 @@ func TestMCPServeOffersTheWeb(t *testing.T) {
 	}
 	in.Close()
 	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client completes the ids of sessions and the paths of their files, and hears of a
+// session to which it subscribed.
+func TestMCPServeTellsOfSessions(t *testing.T) {
+	dir := making(t)
+	if err := os.WriteFile(filepath.Join(dir, "task.txtar"), []byte(makingScript+"-- reply --\nAnd more.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("openmanus", "mcp", "serve", "--sandbox", "none", "--approve", "all", "--model", "scripted:task.txtar")
+	cmd.Dir, cmd.Env = dir, environ(dir)
+	updated := make(chan string, 100)
+	client := sdk.NewClient(&sdk.Implementation{Name: "c"}, &sdk.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+	})
+	s, err := client.Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, &sdk.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(tools.Tools, func(t *sdk.Tool) bool { return t.Name == "run_task" })
+	if i < 0 || !strings.Contains(fmt.Sprint(tools.Tools[i].OutputSchema), "required:[session status reason answer steps files]") {
+		t.Errorf("run_task says nothing of its result: %v", tools.Tools)
+	}
+	res, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "run_task", Arguments: map[string]any{"prompt": "make it"}})
+	if err != nil || res.IsError {
+		t.Fatal(res, err)
+	}
+	id := res.StructuredContent.(map[string]any)["session"].(string)
+	complete := func(name, value string) string {
+		t.Helper()
+		got, err := s.Complete(t.Context(), &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "openmanus://sessions/{id}/files/{+path}"},
+			Argument: sdk.CompleteParamsArgument{Name: name, Value: value}, Context: &sdk.CompleteContext{Arguments: map[string]string{"id": id}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(got.Completion.Values, " ")
+	}
+	for _, c := range []struct{ name, value, want string }{
+		{"id", id[:4], id}, {"id", "x" + id, ""}, {"path", "ma", "made.txt"}, {"path", "../", ""}, {"path", "made.txt/", ""}, {"other", "", ""},
+	} {
+		if got := complete(c.name, c.value); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+	uri := "openmanus://sessions/" + id
+	for _, wrong := range []string{"openmanus://sessions/none", "openmanus://sessions", uri + "/files/made.txt", "file:///etc/passwd"} {
+		if s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: wrong}) == nil {
+			t.Errorf("%s can be subscribed to", wrong)
+		}
+	}
+	if err := s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
+		t.Fatal(err)
+	}
+	say := exec.Command("openmanus", "sessions", "say", id, "one more thing")
+	say.Dir, say.Env = dir, environ(dir)
+	if out, err := say.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := <-updated; got != uri {
+		t.Errorf("%s was updated", got)
+	}
+	if err := s.Unsubscribe(t.Context(), &sdk.UnsubscribeParams{URI: uri}); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 }

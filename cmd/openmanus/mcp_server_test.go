@@ -32,6 +32,8 @@ func mcpServer() {
 		s.AddTool(t, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			text := fmt.Sprintf("%s got %s", r.Params.Name, r.Params.Arguments)
 			switch r.Params.Name {
+			case "where":
+				text, _ = os.Getwd()
 			case "read":
 				text = readFile(r.Params.Arguments)
 			case "ask":

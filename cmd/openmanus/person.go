@@ -28,8 +28,11 @@ type person struct {
 }
 
 // ask prints prompt and reads a line of standard input. It returns early when
-// ctx ends; the line is then read by the next ask.
+// ctx ends; the line is then read by the next ask. One call is made at a time.
 func (t *terminal) ask(ctx context.Context, prompt string) (string, error) {
+	if t.asks != nil {
+		return t.asks(ctx, prompt)
+	}
 	fmt.Fprint(t.err, prompt)
 	t.lines.Do(func() {
 		t.line, t.want = make(chan lineRead), make(chan struct{}, 1)
@@ -44,12 +47,12 @@ func (t *terminal) ask(ctx context.Context, prompt string) (string, error) {
 			}
 		}()
 	})
-	select {
-	case t.want <- struct{}{}:
-	default: // a line is being read already
+	if t.reading.CompareAndSwap(false, true) { // else a line is being read already
+		t.want <- struct{}{}
 	}
 	select {
 	case l := <-t.line:
+		t.reading.Store(false) // no byte is read before a reader wants it
 		return l.text, l.err
 	case <-ctx.Done():
 		fmt.Fprintln(t.err)
@@ -84,8 +87,8 @@ func (d *drive) decide(ctx context.Context, qs []run.Question) error {
 			return err
 		}
 		_, err = d.db.Append(ctx, q.Session, body)
-		if r, ok := body.(openmanus.Ruled); err == nil && ok && r.Rule == forGood {
-			err = d.remember(q.Session, q.State, q.Call, r.Allow)
+		if r, ok := body.(openmanus.Ruled); err == nil && ok && r.Rule == host.ForGood {
+			err = d.Remember(q.Session, q.State, q.Call, r.Allow, host.ByPerson)
 		}
 		if err != nil && !errors.Is(err, openmanus.ErrExists) {
 			return err
@@ -134,7 +137,7 @@ func (p *person) consider(ctx context.Context, w run.Question, who string) (open
 	}
 	p.print.Question("%s%s", above(who), q.Question)
 	for {
-		text, err := p.ask(ctx, "> ")
+		text, err := p.ask(ctx, p.print.Asked()+"> ")
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +182,7 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 			" in this session, [a]ll in this session, or say what to do instead: "
 	}
 	for {
-		line, err := p.ask(ctx, prompt)
+		line, err := p.ask(ctx, p.print.Asked()+prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -208,10 +211,10 @@ func (p *person) rule(ctx context.Context, w run.Question, who string, q openman
 				continue
 			}
 			if !lasting {
-				p.print.Question(notLasting)
+				p.print.Question("%v", host.ErrNotLasting)
 				continue
 			}
-			r.Rule, r.Allow = forGood, word == "always"
+			r.Rule, r.Allow = host.ForGood, word == "always"
 			if !r.Allow {
 				r.Reason = "the person does not want it, now or later"
 			}

@@ -29,12 +29,18 @@ type sitting struct {
 	read int // how much of seen was expected already
 }
 
-// sit starts the program in dir with the given scripts in files.
+// sit starts the program in dir, at a terminal that obeys no escape sequences.
 func sit(t *testing.T, dir string, args ...string) *sitting {
+	t.Helper()
+	return sitAt(t, "dumb", dir, args...)
+}
+
+// sitAt starts the program in dir at a terminal of a kind.
+func sitAt(t *testing.T, kind, dir string, args ...string) *sitting {
 	t.Helper()
 	cmd := exec.Command("openmanus", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "TERM=dumb", "NO_COLOR=1", "OPENMANUS_SANDBOX_KIND=none")
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "TERM="+kind, "NO_COLOR=1", "OPENMANUS_SANDBOX_KIND=none")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -47,9 +53,6 @@ func sit(t *testing.T, dir string, args ...string) *sitting {
 			s.mu.Lock()
 			s.seen.Write(buf[:n])
 			s.mu.Unlock()
-			if bytes.Contains(buf[:n], []byte("\x1b[6n")) {
-				tty.WriteString("\x1b[1;1R") // a terminal says where its cursor is
-			}
 			select {
 			case s.more <- struct{}{}:
 			default:
@@ -229,6 +232,47 @@ Third answer.
 	s.sees(`> `)
 	s.types("\x04")
 	s.sees(`continue with: openmanus chat --session`)
+	s.leaves(0)
+}
+
+// What is entered while the agent works is heard at its next step, a paste of several
+// lines is one message, a question is not answered by what was typed before it, and Esc
+// loses nothing.
+func TestChatHearsWhileItWorks(t *testing.T) {
+	dir := write(t, "s", `-- 1 --
+@call bash {"command": "until [ -e go ]; do sleep 0.1; done"}
+-- 2 --
+@expect user contains keep
+@expect user contains line two
+@call file_saver {"file_path": "a.txt", "content": "x"}
+-- 3 --
+@pace 50ms
+`+strings.Repeat("word ", 2000)+"\n")
+	s := sitAt(t, "xterm", dir, "chat", "--plain", "--approve", "edits", "--model", "scripted:s")
+	s.sees(`/help`)
+	s.types("begin\r")
+	s.sees(`May bash run`)
+	s.types("y\r")
+	s.sees(`Running until .* Ctrl-C interrupts`)
+	s.types("\x1b[200~keep it short\rline two\x1b[201~\r")
+	s.sees(`(?s)> keep it short\s+line two.*reads this at its next step`)
+	s.types("/mode ask\r")
+	s.types("/nonsense\r")
+	s.sees(`/nonsense waits until the agent has answered`)
+	s.types("a draft")
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.sees(`May file_saver change`)
+	s.types("y\r")
+	s.sees(`word word`)
+	s.sees(`a draft`)
+	s.types("\x1b")
+	s.sees(`interrupted; /retry goes on`)
+	s.sees(`no command /nonsense`)
+	s.sees(`a draft`)
+	s.types("\x03")
+	s.types("/quit\r")
 	s.leaves(0)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/gist"
 	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/llm"
@@ -63,6 +64,9 @@ func (d *drive) report(s *openmanus.State) error {
 	shown := d.print.Flush()
 	sum := summary.Of(d.id, s, d.waiting, files)
 	sum.Meanwhile = meanwhile
+	if d.Output == outJSON {
+		d.addDiffs(&sum, s.Snapshot.Tree != "")
+	}
 	models, err := summary.Spent(context.Background(), d.db, d.id) // also if this was interrupted
 	if err != nil {
 		return err
@@ -89,6 +93,7 @@ func (d *drive) report(s *openmanus.State) error {
 	if !d.Quiet {
 		d.footer(s, sum, d.before.Partial() || after.Partial())
 	}
+	d.syncWorktree()
 	c := code(s, d.waiting)
 	if c == exitFailed && s.Outcome.Reason == openmanus.Reason(llm.Network) && d.WrongEndpoint() {
 		c = exitUsage
@@ -97,6 +102,42 @@ func (d *drive) report(s *openmanus.State) error {
 		return exit{c, d.explain(s), true}
 	}
 	return nil
+}
+
+// maxDiffs is how many bytes of diffs the object of --output json has.
+const maxDiffs = 1 << 20
+
+// addDiffs replaces the files of a summary by what the snapshots of the session say: all
+// files that its calls changed, with diffs, but for those of package managers and the
+// like. Where there are none, the files stay; followed says that there is one.
+func (d *drive) addDiffs(sum *summary.Run, followed bool) {
+	diffs, err := d.DiffFiles(context.Background(), d.id, d.from, 0)
+	if err != nil || len(diffs) == 0 && !followed {
+		return
+	}
+	sum.Files = []host.FileChange{}
+	size := 0
+	for _, f := range diffs {
+		c := host.FileChange{Path: f.Path, Change: f.Change, Bytes: f.Bytes, Was: f.Was, From: f.From}
+		if size += len(f.Diff); size <= maxDiffs {
+			c.Diff = f.Diff
+		} else if size -= len(f.Diff); f.Diff != "" {
+			sum.DiffsLeftOut++
+		}
+		sum.Files = append(sum.Files, c)
+	}
+}
+
+// syncWorktree brings the commits of a session with a worktree to its branch, and says
+// how the work comes to the person. What fails now, sessions apply does again.
+func (d *drive) syncWorktree() {
+	text, err := d.SyncWorktree(context.Background(), d.id) // also if this was interrupted
+	if err != nil {
+		text = "the commits of the worktree did not come to its branch: " + err.Error()
+	}
+	if text != "" {
+		d.print.Remark("%s", text)
+	}
 }
 
 // ownChanges divides what changed in the workspace during the run: what calls of the
@@ -180,6 +221,9 @@ func (d *drive) footer(s *openmanus.State, sum summary.Run, partial bool) {
 		d.print.Remark("%s: %s", m.Model, m.Usage)
 	}
 	d.print.Remark("%s · %s · %s", describe(s, d.waiting), clip.Count(s.Steps, "step"), sum.Usage)
+	if _, ok := s.Proposal(); ok && !d.passing {
+		d.print.Remark("the plan waits for your approval: openmanus sessions plan %s --accept (after --edit, if you like)", d.id)
+	}
 	if s.Status() == openmanus.Finished && !d.passing {
 		d.print.Remark("continue with: openmanus run --session %s \"…\"", d.id)
 	}
@@ -210,7 +254,8 @@ func (d *drive) explain(s *openmanus.State) error {
 		b.WriteString("input or approval is needed, and no terminal is attached")
 		for _, w := range d.waiting {
 			c, q := w.Call, w.Call.Question()
-			fmt.Fprintf(&b, "\n  %s%s: %s", above(summary.Asker(d.id, w)), c.Name, termtext.OneLine(linemode.CallLine(c.Call), 100))
+			verb, target := linemode.Phrase(c.Call, gist.Waiting)
+			fmt.Fprintf(&b, "\n  %s%s  %s", above(summary.Asker(d.id, w)), verb, target)
 			if q.Kind == openmanus.AskRuling {
 				fmt.Fprintf(&b, "\n    %s", termtext.OneLine(q.Question, 200))
 				if q.Rule == gate.RuleReach && q.Shown != "" { // the whole command, and the reason

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
@@ -26,7 +27,20 @@ type runFlags struct {
 	Sandbox  string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none (with your own rights)." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
 	Copies   bool     `help:"Agents that work at once get copies of the workspace, which are merged when they are done."`
-	Approve  string   `help:"What may be done without a question. ask: edits of the workspace and sandboxed commands; all else is asked about. edits: the same without a sandbox, where commands are asked about. all: everything. readonly: changes are denied." enum:",ask,edits,all,readonly" default:"" placeholder:"MODE"`
+	Approve  string   `help:"What may be done without a question. ask: edits of the workspace and sandboxed commands; all else is asked about. edits: the same without a sandbox, where commands are asked about. all: everything. plan: only look, and end with a plan that you approve (openmanus sessions plan). readonly: changes are denied." enum:",ask,edits,all,plan,readonly" default:"" placeholder:"MODE"`
+}
+
+// worktreeFlag is the flag of commands that begin sessions of a person.
+type worktreeFlag struct {
+	Worktree bool `help:"Work in a git worktree with a branch of its own, beside the repository; sessions apply brings the work to your checkout."`
+}
+
+// allows returns an error for a session that exists.
+func (f worktreeFlag) allows(session string) error {
+	if f.Worktree && session != "" {
+		return usage(errors.New("--worktree is for a new session; the one of --session works where it did"))
+	}
+	return nil
 }
 
 // limitFlags are the flags that bound a session.
@@ -87,7 +101,9 @@ func (f runFlags) flags() map[string]string {
 type runCmd struct {
 	asked
 	Session string `help:"Go on with this session." placeholder:"ID"`
+	Plan    bool   `help:"Only look, change nothing, and print a plan. openmanus sessions plan ID --accept carries it out, after --edit if you like."`
 	Schema  string `help:"The answer must be JSON that fits the JSON Schema in this file." placeholder:"FILE"`
+	worktreeFlag
 	runFlags
 	shown
 }
@@ -98,6 +114,15 @@ func (c *runCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 }
 
 func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	if err := c.allows(c.Session); err != nil {
+		return err
+	}
+	if c.Plan {
+		if c.Approve != "" && c.Approve != openmanus.ApprovePlan {
+			return usage(errors.New("--plan begins in plan mode: leave out --approve, and choose the mode when you accept the plan (openmanus sessions plan ID --accept --approve MODE)"))
+		}
+		c.Approve = openmanus.ApprovePlan
+	}
 	m, err := c.request(ctx, t, "run", c.Attach)
 	if err != nil {
 		return err
@@ -107,6 +132,7 @@ func (c *runCmd) run(ctx context.Context, t *terminal, g *globals) error {
 		return err
 	}
 	defer a.Close()
+	a.worktree = c.Worktree
 	answer, err := c.schema(t)
 	if err != nil {
 		return usage(err)
@@ -175,20 +201,58 @@ func (a *app) begin(ctx context.Context, m openmanus.UserSaid, sh shown, change 
 // openSession opens a session with the request m. then is what else is in its
 // journal from the beginning. The caller closes what it returns.
 func (a *app) openSession(ctx context.Context, spec openmanus.Spec, m *openmanus.UserSaid, sh shown, then ...openmanus.Body) (*drive, error) {
-	d, err := a.newDrive(ids.Session(), spec.Workspace, sh)
+	id := ids.Session()
+	spec, tree, err := a.inWorktree(ctx, id, spec)
 	if err != nil {
 		return nil, err
 	}
-	agent, err := a.Open(ctx, d.id, host.Opening{Spec: spec, Said: m, Then: then})
+	d, agent, err := a.openIn(ctx, id, host.Opening{Spec: spec, Said: m, Then: then}, sh)
+	if tree != nil {
+		err = errors.Join(err, tree.Done(err))
+	}
 	if err != nil {
-		return nil, errors.Join(err, d.Close())
+		return nil, err
 	}
 	line := fmt.Sprintf("session %s · %s · %s · approve %s", d.id, modelOf(spec), spec.Workspace, spec.Approve)
 	if agent.Sandbox != "" {
 		line += " · sandbox " + agent.Sandbox
 	}
 	d.print.Remark("%s", line)
+	if tree != nil {
+		for text := range strings.Lines(tree.Text()) {
+			d.print.Remark("%s", strings.TrimSpace(text))
+		}
+	}
 	return d, nil
+}
+
+// inWorktree gives the session id, which does not exist yet, a worktree if the person
+// wants one. The caller ends the making when the session is open.
+func (a *app) inWorktree(ctx context.Context, id string, spec openmanus.Spec) (openmanus.Spec, *host.NewWorktree, error) {
+	if !a.worktree {
+		return spec, nil, nil
+	}
+	w, err := a.Worktree(ctx, id, spec, "")
+	if err != nil {
+		return spec, nil, err
+	}
+	return w.Spec, w, nil
+}
+
+// openIn opens the session id, and prepares to drive it.
+func (a *app) openIn(ctx context.Context, id string, o host.Opening, sh shown) (*drive, *openmanus.Agent, error) {
+	d, err := a.newDrive(id, o.Spec.Workspace, sh)
+	if err != nil {
+		return nil, nil, err
+	}
+	agent, err := a.Open(ctx, id, o)
+	if err != nil {
+		return nil, nil, errors.Join(err, d.Close())
+	}
+	if o.Said != nil {
+		d.print.Request(o.Said.ID)
+	}
+	return d, agent, nil
 }
 
 // modelOf names the model of a session, or the two of a plan.
@@ -207,7 +271,7 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 	if err := x.readOnly(); err != nil {
 		return err
 	}
-	s, id := x.s, x.id
+	s := x.s
 	bodies, err := x.reconfigured(ctx, s, f, m != nil)
 	if err != nil {
 		return err
@@ -219,29 +283,56 @@ func (x *session) resume(ctx context.Context, f runFlags, m *openmanus.UserSaid,
 	case st == openmanus.Failed, st == openmanus.Halted, st != openmanus.Finished && limits != (openmanus.Limits{}):
 		bodies = append(bodies, openmanus.Resumed{ID: ids.New(), Limits: limits})
 	}
+	err = x.goOn(ctx, bodies, sh)
+	if m != nil && errors.Is(err, openmanus.ErrDriven) {
+		err = fmt.Errorf("%w\nyour request was added to the session; the process that drives it will read it", err)
+	}
+	return err
+}
+
+// goOn appends bodies to the session, drives it, and reports how that ended.
+func (x *session) goOn(ctx context.Context, bodies []openmanus.Body, sh shown) error {
+	d, err := x.continued(ctx, x.id, x.s, bodies, sh)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	c := x.s.Config
+	for _, b := range bodies {
+		if now, ok := b.(openmanus.Configured); ok {
+			c = now
+		}
+	}
+	d.print.Remark("session %s · %s · %s · approve %s · goes on", x.id, modelOf(c.Spec), c.Workspace, c.Approve)
+	return d.run(ctx)
+}
+
+// continued appends bodies to the session id, whose state is s, and prepares to drive it.
+// The caller closes what it returns.
+func (a *app) continued(ctx context.Context, id string, s *openmanus.State, bodies []openmanus.Body, sh shown) (*drive, error) {
 	dir := s.Config.Workspace
 	for _, b := range bodies {
 		if c, ok := b.(openmanus.Configured); ok {
 			dir = c.Workspace
 		}
 	}
-	d, err := x.newDrive(id, dir, sh)
+	d, err := a.newDrive(id, dir, sh)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer d.Close()
 	d.from = s.Seq
 	d.print.GoOn(s)
-	if len(bodies) > 0 {
-		if _, err := x.db.Append(ctx, id, bodies...); err != nil {
-			return err
+	for _, b := range bodies {
+		if m, ok := b.(openmanus.UserSaid); ok {
+			d.print.Request(m.ID)
 		}
 	}
-	err = d.run(ctx)
-	if m != nil && errors.Is(err, openmanus.ErrDriven) {
-		err = fmt.Errorf("%w\nyour request was added to the session; the process that drives it will read it", err)
+	if len(bodies) > 0 {
+		if _, err := a.db.Append(ctx, id, bodies...); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
 	}
-	return err
+	return d, nil
 }
 
 // limitsOf returns the limits that the flags set. The configuration, into which
@@ -291,9 +382,6 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 	if f.Workspace != "" {
 		spec.Workspace = a.Config.Run.Workspace
 	}
-	if f.Approve != "" {
-		spec.Approve = f.Approve
-	}
 	if f.Sandbox != "" {
 		spec.SandboxKind = f.Sandbox
 	}
@@ -303,8 +391,21 @@ func (a *app) reconfigured(ctx context.Context, s *openmanus.State, f runFlags, 
 		spec.Limits = a.limitsOf(f.limitFlags).Or(s.Limits)
 	}
 	c, changed, err := a.Reconfigure(s, spec)
-	if err != nil || !changed {
+	if err != nil {
 		return nil, err
 	}
-	return []openmanus.Body{c}, nil
+	var bodies []openmanus.Body
+	if changed {
+		bodies = append(bodies, c)
+	}
+	if f.Approve != "" {
+		set, err := host.ModeSet(s, f.Approve, host.ByPerson)
+		if err != nil {
+			return nil, err
+		}
+		if set != nil {
+			bodies = append(bodies, set)
+		}
+	}
+	return bodies, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -13,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/server"
 )
 
@@ -21,6 +21,9 @@ import (
 type serveCmd struct {
 	Addr  string `help:"Where to listen: HOST:PORT. Port 0 picks one." placeholder:"HOST:PORT"`
 	Model string `help:"The model of sessions that name none." placeholder:"PROVIDER/NAME"`
+
+	QR     bool   `name:"qr" help:"Also print a link that signs one browser in, once, as a QR code for a phone."`
+	Public string `help:"The address that this link begins with. Default: the address that it listens on." placeholder:"URL"`
 }
 
 // Help is more of the command.
@@ -49,13 +52,10 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			return err
 		}
 	}
-	sh := served.Host{Host: a.Host, File: cmp.Or(g.Config, a.Getenv("OPENMANUS_CONFIG")), From: t.sources(g, flags)}
-	if sh.File == "" {
-		if sh.File, err = t.userConfig(); err != nil {
-			return usage(err)
-		}
+	sh, err := a.settingsOf(t, g, flags)
+	if err != nil {
+		return err
 	}
-	sh.File = t.abs(sh.File)
 	users, err := sh.Users()
 	if err != nil {
 		return usage(err)
@@ -68,8 +68,18 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	defer end()
+	push, err := sh.Push()
+	if err != nil {
+		return usage(err)
+	}
+	var takeOver time.Duration
+	if a.Config.Store.URL != "" {
+		takeOver = lookForDead
+	}
 	s, err := server.New(ctx, server.Options{
-		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version, Idle: a.Config.Serve.Idle,
+		Push: push, TakeOver: takeOver, A2A: a.Config.Serve.A2A,
+		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
+		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
 		Log: slog.New(slog.NewTextHandler(t.err, nil)),
 	})
 	if err != nil {
@@ -81,8 +91,14 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
 	// Other users know their tokens.
-	if _, err := fmt.Fprintf(out, "http://%s/?token=%s\n", reachable(l.Addr().String()), users[0].Token); err != nil {
+	base := "http://" + reachable(l.Addr().String())
+	if _, err := fmt.Fprintf(out, "%s/?token=%s\n", base, users[0].Token); err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if c.QR {
+		if err := printQR(out, s.OneTimeLink(cmp.Or(c.Public, base), users[0].Token)); err != nil {
+			return errors.Join(err, l.Close())
+		}
 	}
 	pruning, stop := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -90,6 +106,20 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	err = s.Serve(ctx, l)
 	stop()
 	done.Wait()
+	return err
+}
+
+// lookForDead is how often a server looks for sessions whose server has died, if others
+// have the same store.
+const lookForDead = 15 * time.Second
+
+// printQR prints a link that signs one browser in, once, as text and as a QR code.
+func printQR(out io.Writer, link string) error {
+	picture, err := server.QR(link)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s\n%sThe code signs one browser in, once, within ten minutes.\n", link, picture)
 	return err
 }
 

@@ -22,6 +22,7 @@ type sessionsCmd struct {
 	Why       sessionsWhyCmd       `cmd:"" help:"Show where the arguments of a call came from."`
 	Audit     sessionsAuditCmd     `cmd:"" help:"Show why each call was allowed or denied, by whom, and its result."`
 	Resume    sessionsResumeCmd    `cmd:"" help:"Continue a session from where it stands."`
+	Plan      sessionsPlanCmd      `cmd:"" help:"Show the plan that waits for your approval, edit it, and have it carried out."`
 	Say       sessionsSayCmd       `cmd:"" help:"Send a message to a session, also while another process drives it."`
 	Approve   sessionsApproveCmd   `cmd:"" help:"Allow a call that waits for approval."`
 	Deny      sessionsDenyCmd      `cmd:"" help:"Deny a call that waits for approval."`
@@ -31,11 +32,14 @@ type sessionsCmd struct {
 	Redo      sessionsRedoCmd      `cmd:"" help:"Take back the last rewind."`
 	Diff      sessionsDiffCmd      `cmd:"" help:"Show what a session changed in files."`
 	Files     sessionsFilesCmd     `cmd:"" help:"List or print files of the workspace as they were after an event."`
+	Apply     sessionsApplyCmd     `cmd:"" help:"Bring what a session did in its worktree to your checkout."`
+	Discard   sessionsDiscardCmd   `cmd:"" help:"Remove the worktree of a session, and its branch."`
 	Retry     sessionsRetryCmd     `cmd:"" help:"Retry a session that failed or was stopped."`
 	Fork      sessionsForkCmd      `cmd:"" help:"Copy a session, up to a given event."`
 	Replay    sessionsReplayCmd    `cmd:"" help:"Run a session again from its record, without a network, and compare."`
 	Request   sessionsRequestCmd   `cmd:"" help:"Print the exact bytes that were sent to the model, for bug reports."`
 	Export    sessionsExportCmd    `cmd:"" help:"Write a session to one readable text file."`
+	Copy      sessionsCopyCmd      `cmd:"" help:"Copy sessions to another store: a database that machines share, or a data directory."`
 	Import    sessionsImportCmd    `cmd:"" help:"Read a session from a file that export wrote."`
 	Delete    sessionsDeleteCmd    `cmd:"" help:"Delete sessions, with everything stored about them."`
 	Prune     sessionsPruneCmd     `cmd:"" help:"Delete old files that are kept so that sessions can go back."`
@@ -73,6 +77,19 @@ func (c oneSession) open(ctx context.Context, t *terminal, g *globals, flags map
 	x, err := a.session(ctx, c.ID)
 	if err != nil {
 		a.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// openToChange is open for what appends to the session: see [session.readOnly].
+func (c oneSession) openToChange(ctx context.Context, t *terminal, g *globals, flags map[string]string) (*session, error) {
+	x, err := c.open(ctx, t, g, flags)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.readOnly(); err != nil {
+		x.Close()
 		return nil, err
 	}
 	return x, nil
@@ -120,9 +137,7 @@ func (x *session) readOnly() error {
 // done prints what happened to standard output, and how to continue to standard
 // error.
 func (x *session) done(format string, a ...any) error {
-	if _, err := fmt.Fprintln(x.t.out, clip.Plain(fmt.Sprintf(format, a...))); err != nil {
-		return err
-	}
+	fmt.Fprintln(x.t.out, clip.Plain(fmt.Sprintf(format, a...)))
 	top, _, _ := strings.Cut(x.id, ".") // sessions below are driven by the one on top
 	x.note("the process that drives it continues; if none does: openmanus sessions resume %s", top)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 )
 
@@ -47,7 +48,7 @@ func (c *sessionsAnswerCmd) Run(ctx context.Context, t *terminal, g *globals) er
 	if err != nil {
 		return err
 	}
-	a := openmanus.Answered{Call: call.ID, N: q.N, Text: text, By: byPerson}
+	a := openmanus.Answered{Call: call.ID, N: q.N, Text: text, By: host.ByPerson}
 	if len(q.Schema) > 0 {
 		if a.Data, err = fitting(text, q.Schema); err != nil {
 			return usage(err)

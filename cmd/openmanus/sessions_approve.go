@@ -2,23 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/gate"
 	"github.com/openmanus-go/openmanus/host"
-	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/linemode"
 	"github.com/openmanus-go/openmanus/internal/termtext"
 	"github.com/openmanus-go/openmanus/run"
 )
-
-// byPerson is the By of rulings and answers that users give here.
-const byPerson = "person"
 
 // oneRuling is the arguments of the commands that rule on a call.
 type oneRuling struct {
@@ -37,7 +31,7 @@ func (c oneRuling) rule(ctx context.Context, t *terminal, g *globals, decide fun
 	if err != nil {
 		return err
 	}
-	r := openmanus.Ruled{Call: call.ID, By: byPerson, Hash: q.Hash}
+	r := openmanus.Ruled{Call: call.ID, By: host.ByPerson, Hash: q.Hash}
 	if err := decide(x, call, &r); err != nil {
 		return usage(err)
 	}
@@ -68,8 +62,10 @@ func (c *sessionsApproveCmd) Run(ctx context.Context, t *terminal, g *globals) e
 			}
 		}
 		if c.Input != "" {
-			r.Input, err = x.input(call, c.Input)
-			return err
+			if r.Input, err = host.CheckInput(x.s, call, c.Input); err != nil {
+				return fmt.Errorf("--input %w", err)
+			}
+			return nil
 		}
 		return x.lasting(r, call, c.Always)
 	})
@@ -82,29 +78,6 @@ func waitsFor(s *openmanus.State, c *openmanus.CallState) *openmanus.CallState {
 		return all[0]
 	}
 	return nil
-}
-
-// input checks the arguments that a user wrote in place of the model's.
-func (x *session) input(call *openmanus.CallState, input string) (string, error) {
-	if !json.Valid([]byte(input)) { // a model's slips are mended, a person can be asked
-		return "", errors.New("--input is not valid JSON: write {\"name\": value, …}, in single quotes for the shell")
-	}
-	for _, spec := range x.s.Config.Tools {
-		if spec.Name != call.Name {
-			continue
-		}
-		schema, err := args.Compile(spec.Input)
-		if err != nil {
-			return "", fmt.Errorf("the schema of %s: %w", call.Name, err)
-		}
-		if input, err = schema.Check(input); err != nil {
-			return "", fmt.Errorf("--input does not fit %s: %w", call.Name, err)
-		}
-	}
-	if input == call.Arguments() {
-		return "", nil // as the model wrote them
-	}
-	return input, nil
 }
 
 // sessionsDenyCmd is openmanus sessions deny.
@@ -125,30 +98,15 @@ func (c *sessionsDenyCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	})
 }
 
-// notLasting is why a decision is not remembered.
-const notLasting = "this decision cannot be remembered, because the effect of the call depends on the file or page as it is then. A rule in [approval] of your configuration can allow edits"
-
-// whyNotLasting is why a decision about a question is not remembered.
-func whyNotLasting(q openmanus.Asked) string {
-	if !gate.OnlyPerson(q.Rule) && q.Rule != gate.RuleLocal {
-		return notLasting
-	}
-	text := "this decision cannot be remembered: such a call is asked about in each session"
-	if q.Scope != "" {
-		text += ". --site allows " + clip.Plain(q.Scope) + " for the rest of this one"
-	}
-	return text
-}
-
 // lasting marks r as a decision that is remembered, if it is to be.
 func (x *session) lasting(r *openmanus.Ruled, call *openmanus.CallState, forever bool) error {
 	switch {
 	case !forever:
 		return nil
 	case !host.Rememberable(x.s, call):
-		return errors.New(whyNotLasting(call.Question()))
+		return host.WhyNotLasting(call.Question())
 	}
-	r.Rule = forGood
+	r.Rule = host.ForGood
 	return nil
 }
 
@@ -165,8 +123,8 @@ func (x *session) rule(ctx context.Context, call *openmanus.CallState, r openman
 	if r.Allow {
 		verb = "approved"
 	}
-	if r.Rule == forGood {
-		if err := x.remember(x.id, x.s, call, r.Allow); err != nil {
+	if r.Rule == host.ForGood {
+		if err := x.Remember(x.id, x.s, call, r.Allow, host.ByPerson); err != nil {
 			return fmt.Errorf("%s %s, and it could not be remembered: %w", verb, call.ID, err)
 		}
 		verb += " and remembered"

@@ -16,7 +16,10 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/regular"
+	"github.com/openmanus-go/openmanus/internal/sharepage"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -38,7 +41,7 @@ openmanus sessions delete removes the copy of the files too, as long as nothing 
 
 // Run implements the command.
 func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	id, seq, err := c.parse()
+	id, seq, err := idAndEvent(c.At)
 	if err == nil {
 		err = checkNewID(c.To)
 	}
@@ -67,36 +70,23 @@ func (c *sessionsForkCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return taken(c.To, err)
 	}
-	if _, err := fmt.Fprintln(t.out, made.ID); err != nil {
-		return err
-	}
+	fmt.Fprintln(t.out, made.ID)
 	x.note("a copy of %s up to event %d; continue with: openmanus sessions resume %s \"…\"", x.id, made.Seq, made.ID)
-	x.note("%s", filesOf(made))
+	x.note("%s", local.FilesOf(made))
 	return nil
 }
 
-// filesOf says where a fork has its files.
-func filesOf(f host.Forked) string {
-	switch {
-	case f.Text != "":
-		return strings.ReplaceAll(clip.Plain(f.Text), "\n", "\n  ")
-	case f.Dir == "":
-		return "it has no workspace"
-	}
-	return "both sessions work in " + clip.Plain(f.Dir)
-}
-
-// parse splits ID@N. seq is 0 if there is no N, which means all events.
-func (c *sessionsForkCmd) parse() (id string, seq int64, err error) {
-	i := strings.LastIndexByte(c.At, '@')
+// idAndEvent splits ID@N. seq is 0 if there is no N.
+func idAndEvent(text string) (id string, seq int64, err error) {
+	i := strings.LastIndexByte(text, '@')
 	if i < 0 {
-		return c.At, 0, nil
+		return text, 0, nil
 	}
-	seq, err = strconv.ParseInt(c.At[i+1:], 10, 64)
+	seq, err = strconv.ParseInt(text[i+1:], 10, 64)
 	if err != nil || seq < 1 {
-		return "", 0, fmt.Errorf("%q: after @ stands the number of an event, from 1; openmanus sessions log %s lists them", c.At, c.At[:i])
+		return "", 0, fmt.Errorf("%q: after @ stands the number of an event, from 1; openmanus sessions log %s lists them", text, text[:i])
 	}
-	return c.At[:i], seq, nil
+	return text[:i], seq, nil
 }
 
 // newIDs matches ids that users may choose: those that need no quotes in a shell.
@@ -125,12 +115,15 @@ type sessionsExportCmd struct {
 	Out     string `short:"o" help:"The file to write, too." placeholder:"FILE"`
 	Force   bool   `help:"Replace the file if there is one."`
 	Files   bool   `help:"Take the files of the workspace along: the file is a .tar.zst then."`
+	Format  string `help:"What to write: journal, which import reads, or html, a page for people." enum:"journal,html" default:"journal"`
 	MaxCopy int    `help:"The largest workspace that is taken along, in MiB." default:"1024" placeholder:"N"`
 }
 
 // Help is more of the command.
 func (sessionsExportCmd) Help() string {
-	return `With --files the file has the session and its workspace as it is now, so that openmanus sessions import --files can go on with both at another machine. What programs outside the sandbox take orders from stays here (.git, settings of editors and shells, CI), and so do files that usually hold secrets, such as .env; the command lists what it leaves out. Earlier states of the files stay here, too.`
+	return `With --files the file has the session and its workspace as it is now, so that openmanus sessions import --files can go on with both at another machine. What programs outside the sandbox take orders from stays here (.git, settings of editors and shells, CI), and so do files that usually hold secrets, such as .env; the command lists what it leaves out. Earlier states of the files stay here, too.
+
+With --format html the file is a page for people to read: what was said and done, with the files that the session made or changed as they are now. It opens from disk, needs no network, and nothing in it can run.`
 }
 
 // Run implements the command.
@@ -150,9 +143,17 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		}
 		write = func(w io.Writer) error { return c.withFiles(ctx, x, w) }
 	}
+	if c.Format == "html" {
+		if c.Files {
+			return usage(errors.New("a page has the files already: leave out --files or --format html"))
+		}
+		write = func(w io.Writer) error { return c.page(ctx, x, w) }
+	}
 	switch {
 	case c.File != "" && c.File != "-":
 		return c.toFile(x, t.abs(c.File), write)
+	case c.Format == "html":
+		return write(t.out)
 	case c.Files && isTerminal(t.out):
 		return usage(errors.New("name the file to write: -o FILE.tar.zst"))
 	case c.Files:
@@ -166,6 +167,21 @@ func (c *sessionsExportCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		return err
 	}
 	return t.writeJSON(b.Bytes())
+}
+
+// page writes the session as a page, with files only if there is a workspace.
+func (c *sessionsExportCmd) page(ctx context.Context, x *session, w io.Writer) error {
+	shared := sharepage.Session{ID: x.id, Title: x.s.Title, Events: x.db.Events(ctx, x.id, 0), Blobs: x.db}
+	if dir := x.s.Config.Workspace; dir != "" {
+		root, err := os.OpenRoot(dir)
+		if err == nil {
+			defer root.Close()
+			shared.Files = regular.FS(root)
+		} else {
+			x.note("the page has no files: %v", err)
+		}
+	}
+	return sharepage.Write(ctx, w, shared)
 }
 
 // toFile writes the session to a file. If it fails there is no file.
@@ -276,6 +292,6 @@ func (c *sessionsImportCmd) add(ctx context.Context, t *terminal, g *globals, fr
 		x.note("what it goes on with is decided when it is resumed: %v", in.Incomplete)
 	}
 	x.note("it works in %s, with %s", in.Now.Config.Workspace, in.Now.Config.Model)
-	_, err = fmt.Fprintln(t.out, clip.Plain(in.ID))
-	return err
+	fmt.Fprintln(t.out, clip.Plain(in.ID))
+	return nil
 }

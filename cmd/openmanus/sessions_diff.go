@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
@@ -45,6 +46,9 @@ func (c *sessionsDiffCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 			return err
 		}
 	}
+	if to != 0 && from > to {
+		return usage(fmt.Errorf("--from %d --to %d: the event of --from must come before that of --to", from, to))
+	}
 	diffs, err := x.DiffFiles(ctx, x.id, from, to)
 	if err != nil {
 		return err
@@ -69,7 +73,7 @@ func (t *terminal) printDiff(d host.FileDiff, stat bool) error {
 	if d.From != "" {
 		name = d.From + " → " + d.Path
 	}
-	line := fmt.Sprintf("%s %s", changeMark(d.Change), name)
+	line := fmt.Sprintf("%s %s", local.ChangeMark(d.Change), name)
 	if d.Mode != "" {
 		line += "  " + d.Mode
 	}
@@ -91,10 +95,10 @@ func (t *terminal) printDiff(d host.FileDiff, stat bool) error {
 
 // sessionsFilesCmd is openmanus sessions files.
 type sessionsFilesCmd struct {
-	oneSession
-	Path string `arg:"" optional:"" help:"A file, whose content is printed, or a directory of the workspace. Default: everything."`
-	At   int64  `help:"As of this event. Default: the last." placeholder:"EVENT"`
-	JSON bool   `help:"Print the list as JSON."`
+	Session string `arg:"" name:"id" help:"The session, or ID@N for what was there after event N: its id, the beginning of it, or last."`
+	Path    string `arg:"" optional:"" help:"A file, whose content is printed, or a directory of the workspace. Default: everything."`
+	At      int64  `help:"As of this event. Default: the last." placeholder:"EVENT"`
+	JSON    bool   `help:"Print the list as JSON."`
 }
 
 // Help is more of the command.
@@ -104,7 +108,17 @@ func (sessionsFilesCmd) Help() string {
 
 // Run implements the command.
 func (c *sessionsFilesCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
+	id, at, err := idAndEvent(c.Session)
+	if err == nil && at != 0 && c.At != 0 && at != c.At {
+		err = fmt.Errorf("%s and --at %d name two events: give one", c.Session, c.At)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	if at == 0 {
+		at = c.At
+	}
+	x, err := oneSession{id}.open(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
@@ -113,7 +127,7 @@ func (c *sessionsFilesCmd) Run(ctx context.Context, t *terminal, g *globals) err
 	if err != nil {
 		return usage(err)
 	}
-	files, err := x.PastFiles(ctx, x.id, c.At, name, true)
+	files, err := x.PastFiles(ctx, x.id, at, name, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage(fmt.Errorf("there was no %s then", name))
 	}
@@ -141,12 +155,13 @@ func (c *sessionsFilesCmd) Run(ctx context.Context, t *terminal, g *globals) err
 		if f.Target != "" {
 			line += " → " + f.Target
 		}
+		if path.Base(f.Path) == ".git" && f.Kind == "dir" {
+			line += "  (git's own files; with its name as PATH they are listed)"
+		}
 		if f.Left != "" {
 			line += "  (not kept: " + f.Left + ")"
 		}
-		if _, err := fmt.Fprintln(t.out, clip.Plain(line)); err != nil {
-			return err
-		}
+		fmt.Fprintln(t.out, clip.Plain(line))
 	}
 	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/tui"
 	"github.com/openmanus-go/openmanus/journal"
 )
 
@@ -42,7 +44,7 @@ func (c *sessionsListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	}
 	tb := &table{head: []string{"ID", "STATUS", "UPDATED", "STEPS", "TOKENS", "COST", "WORKSPACE", "TITLE"}}
 	for _, in := range infos {
-		tb.add(*in.Session, standsOf(in), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), in.Usage.Dollars(2), in.Workspace, in.Title)
+		tb.add(*in.Session, a.standsOf(in), localTime(in.Updated), fmt.Sprint(in.Steps), short(in.Usage.Input+in.Usage.Output), in.Usage.Dollars(2), in.Workspace, in.Title)
 	}
 	err = c.print(t, g, infos, tb, "There are no sessions yet. Start one: openmanus run \"what you want done\"\nor see a demo that needs no model: openmanus demo")
 	if err == nil && !c.JSON && !c.All && len(infos) == c.Limit {
@@ -68,8 +70,12 @@ func (c *sessionsListCmd) found(ctx context.Context, a *app, t *terminal, g *glo
 	return c.print(t, g, hits, tb, "Nothing like that was said in any session.")
 }
 
-// standsOf returns how a session stands, in words.
-func standsOf(in *summary.Session) string {
+// standsOf returns how a session stands, in words. One that no process drives although
+// there is something to do was broken off; the JSON has its status.
+func (a *app) standsOf(in *summary.Session) string {
+	if in.Parent == "" && in.Status == string(openmanus.Running) && !a.db.Driven(*in.Session) {
+		return tui.BrokenOff
+	}
 	if in.Reason != "" {
 		return in.Status + " (" + in.Reason + ")"
 	}

@@ -108,6 +108,8 @@ func eventGist(b openmanus.Body) string {
 		return b.Said
 	case openmanus.Snapped, openmanus.Rewound:
 		return fileGist(b)
+	case openmanus.ModeSet:
+		return strings.TrimSuffix("approve "+b.Mode+" · "+b.Note, " · ")
 	case openmanus.Titled:
 		return b.Title
 	case openmanus.Noted:

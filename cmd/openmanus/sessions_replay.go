@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/journal/replay"
 )
@@ -148,8 +149,8 @@ func (c *sessionsReplayCmd) report(t *terminal, id string, r *replay.Result, err
 	if r.Imported > 0 {
 		fmt.Fprintf(&b, "not replayed: %s that came with an import\n", clip.Count(r.Imported, "event"))
 	}
-	_, err = fmt.Fprint(t.out, b.String())
-	return err
+	fmt.Fprint(t.out, b.String())
+	return nil
 }
 
 // replayJSON is what --json prints.
@@ -181,7 +182,7 @@ func (c *sessionsReplayCmd) live(ctx context.Context, x *session) error {
 	}
 	if !c.Quiet {
 		x.note("%s is a copy of %s up to event %d", made.ID, x.id, made.Seq)
-		x.note("%s", filesOf(made))
+		x.note("%s", local.FilesOf(made))
 	}
 	copied, err := x.app.session(ctx, made.ID)
 	if err != nil {

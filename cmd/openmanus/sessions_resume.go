@@ -31,14 +31,11 @@ func (c *sessionsResumeCmd) run(ctx context.Context, t *terminal, g *globals) er
 	if err != nil {
 		return err
 	}
-	x, err := c.open(ctx, t, g, c.flags())
+	x, err := c.openToChange(ctx, t, g, c.flags())
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := x.readOnly(); err != nil {
-		return err
-	}
 	switch st := x.s.Status(); {
 	case m != nil:
 	case len(c.Attach) > 0:
@@ -76,9 +73,7 @@ func (x *session) again(f runFlags, sh shown) error {
 		if isTerminal(x.t.out) {
 			answer = clip.Plain(answer)
 		}
-		if _, err := fmt.Fprintln(x.t.out, answer); err != nil {
-			return err
-		}
+		fmt.Fprintln(x.t.out, answer)
 	}
 	if !sh.Quiet {
 		what := "nothing is left to do"
@@ -106,14 +101,11 @@ func (c *sessionsRetryCmd) run(ctx context.Context, t *terminal, g *globals) err
 	if len(c.Attach) > 0 {
 		return usage(fmt.Errorf("--attach goes with a new request: openmanus sessions resume %s \"…\" --attach FILE", c.ID))
 	}
-	x, err := c.open(ctx, t, g, c.flags())
+	x, err := c.openToChange(ctx, t, g, c.flags())
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := x.readOnly(); err != nil {
-		return err
-	}
 	switch x.s.Status() {
 	case openmanus.Failed, openmanus.Halted:
 		return x.resume(ctx, c.runFlags, nil, c.shown)

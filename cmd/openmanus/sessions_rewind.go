@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
-	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/local"
 	"github.com/openmanus-go/openmanus/internal/clip"
-	"github.com/openmanus-go/openmanus/internal/linemode"
-	"github.com/openmanus-go/openmanus/internal/termtext"
-	"github.com/openmanus-go/openmanus/llm"
 )
 
 // backFlags are the flags of commands that take a session back or forward.
@@ -64,14 +60,11 @@ func (c *sessionsRedoCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 
 // run takes the session back.
 func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlags, b host.Back) error {
-	x, err := c.open(ctx, t, g, nil)
+	x, err := c.openToChange(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := x.readOnly(); err != nil {
-		return err
-	}
 	var ask func(prompt string) (string, error)
 	if isTerminal(t.in) && isTerminal(t.err) {
 		ask = func(prompt string) (string, error) { return t.ask(ctx, prompt) }
@@ -83,8 +76,8 @@ func (c oneSession) run(ctx context.Context, t *terminal, g *globals, f backFlag
 	if f.JSON {
 		return t.printJSON(p)
 	}
-	fmt.Fprintln(t.out, clip.Plain(x.doneText(p)))
-	x.showKept(p)
+	fmt.Fprintln(t.out, clip.Plain(local.DoneText(x.id, p)))
+	x.lines(local.KeptLines(p))
 	if p.Talk && p.Redo == "" {
 		x.note("say what to do instead: openmanus sessions resume %s \"…\"", x.id)
 	}
@@ -106,7 +99,7 @@ func (x *session) goBack(
 	if err != nil {
 		return nil, err
 	}
-	x.showPlan(p)
+	x.lines(local.PlanLines(x.id, p))
 	if p.Nothing() {
 		return p, nil
 	}
@@ -128,102 +121,14 @@ func (x *session) goBack(
 	})
 }
 
-// maxShown is how many files of a kind a plan lists.
-const maxShown = 30
-
-// maxOutside is how many calls a plan lists whose effects do not come back.
-const maxOutside = 10
-
-// showPlan prints what going back would do, to standard error.
-func (x *session) showPlan(p *host.BackPlan) {
-	if p.Nothing() {
-		x.note("nothing would change: what was after event %d is there", p.To)
+// lines prints lines to standard error.
+func (x *session) lines(all []string) {
+	for _, l := range all {
+		fmt.Fprintln(x.t.err, l)
 	}
-	if p.Unfollowed != "" {
-		x.note("not everything was followed: %s", p.Unfollowed)
-	}
-	if p.Running {
-		x.note("session %s is running, and is interrupted first", x.id)
-	}
-	if p.Talk {
-		x.note("the conversation goes back to event %d, without:", p.To)
-		for _, m := range p.Messages[:min(len(p.Messages), maxShown)] {
-			x.line("  > %s", termtext.OneLine(m, 100))
-		}
-	}
-	if p.Files {
-		x.note("%s would change:", clip.Count(p.Total, "file"))
-	}
-	unsure := make(map[string]bool)
-	for _, name := range p.Unsure {
-		unsure[name] = true
-	}
-	for i, c := range p.Changes {
-		if i == maxShown {
-			x.line("  … and %d more", p.Total-i)
-			break
-		}
-		why := ""
-		if unsure[c.Path] {
-			why = " (perhaps changed by others: a call was running when its process was killed)"
-		}
-		x.line("  %s %s%s", changeMark(c.Change), c.Path, why)
-	}
-	x.showKept(p)
-	if len(p.Outside) > 0 {
-		x.note("these calls may have had effects that do not come back:")
-		for i, o := range p.Outside {
-			if i == maxOutside {
-				x.line("  … and %d more: openmanus sessions audit %s", len(p.Outside)-i, x.id)
-				break
-			}
-			x.line("  %d %s  %s", o.Seq, o.Tool, linemode.CallLine(llm.Call{Name: o.Tool, Input: o.Input}))
-		}
-	}
-}
-
-// showKept prints the files that the rewind leaves alone.
-func (x *session) showKept(p *host.BackPlan) {
-	for i, k := range p.Kept {
-		if i == maxShown {
-			x.line("  … and %d more stay as they are", len(p.Kept)-i)
-			break
-		}
-		x.line("  = %s stays as it is: %s", k.Name, k.Why)
-	}
-}
-
-// doneText says what going back did.
-func (x *session) doneText(p *host.BackPlan) string {
-	if p.Nothing() {
-		return fmt.Sprintf("nothing to change: session %s has what was there after event %d", x.id, p.To)
-	}
-	what, files, messages := "back to", "put back", "taken back"
-	if p.Redo != "" {
-		what, files, messages = "forward again to", "changed", ""
-	}
-	var parts []string
-	if p.Files {
-		parts = append(parts, clip.Count(p.Total, "file")+" "+files)
-	}
-	if p.Talk && messages != "" {
-		parts = append(parts, clip.Count(len(p.Messages), "message")+" "+messages)
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s event %d: %s", x.id, what, p.To, strings.Join(parts, ", ")), ": ")
 }
 
 // line prints a line to standard error.
 func (x *session) line(format string, a ...any) {
 	fmt.Fprintln(x.t.err, clip.Plain(fmt.Sprintf(format, a...)))
-}
-
-// changeMark returns one letter for a change.
-func changeMark(change string) string {
-	switch change {
-	case openmanus.FileCreated:
-		return "+"
-	case openmanus.FileDeleted:
-		return "-"
-	}
-	return "~"
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/internal/gist"
@@ -66,6 +67,7 @@ type transcript struct {
 // A callBlock is a call with the lines about it.
 type callBlock struct {
 	llm.Call
+	tense gist.Tense
 	lines []string
 }
 
@@ -95,7 +97,8 @@ func (tr *transcript) flush() {
 	calls := tr.calls
 	tr.calls = nil
 	for _, c := range calls {
-		tr.write("\n" + tr.style.Mark("● ") + tr.style.Bold(clip.Plain(c.Name)) + "  " + linemode.CallLine(c.Call) + "  " + tr.style.Dim("("+c.ID+")"))
+		verb, target := linemode.Phrase(c.Call, c.tense)
+		tr.write("\n" + tr.style.Mark("● ") + strings.TrimSpace(tr.style.Bold(verb)+"  "+target) + "  " + tr.style.Dim("("+c.ID+")"))
 		for _, l := range c.lines {
 			tr.write("  " + l)
 		}
@@ -183,7 +186,19 @@ func (tr *transcript) said(b openmanus.ModelSaid) {
 func (tr *transcript) begin(calls ...llm.Call) {
 	for _, c := range calls {
 		tr.names[c.ID] = c.Name
-		tr.calls = append(tr.calls, &callBlock{Call: c})
+		tr.calls = append(tr.calls, &callBlock{Call: c, tense: gist.Waiting})
+	}
+}
+
+// turn changes the tense of a call. One that never ran was only wanted.
+func (tr *transcript) turn(id string, to gist.Tense) {
+	for _, c := range tr.calls {
+		if c.ID == id {
+			if c.tense == gist.Waiting && to == gist.Done {
+				to = gist.Never
+			}
+			c.tense = to
+		}
 	}
 }
 
@@ -191,6 +206,8 @@ func (tr *transcript) begin(calls ...llm.Call) {
 func (tr *transcript) callEvent(b openmanus.Body) {
 	s := tr.style
 	switch b := b.(type) {
+	case openmanus.CallStarted:
+		tr.turn(b.Call, gist.Running)
 	case openmanus.Asked:
 		tr.below(b.Call, s.Mark, "? %s", clip.Visible(b.Question))
 	case openmanus.Answered:
@@ -198,6 +215,7 @@ func (tr *transcript) callEvent(b openmanus.Body) {
 	case openmanus.Ruled:
 		tr.ruled(b)
 	case openmanus.CallDone:
+		tr.turn(b.Call, gist.Done)
 		tr.result(b.Call, b.Parts, b.IsError)
 	case openmanus.CallLate:
 		tr.below(b.Call, s.Dim, "· came late:")
@@ -208,12 +226,15 @@ func (tr *transcript) callEvent(b openmanus.Body) {
 // ruled adds a ruling, unless the gate allowed the call.
 func (tr *transcript) ruled(b openmanus.Ruled) {
 	s := tr.style
+	if !b.Allow {
+		tr.turn(b.Call, gist.Never)
+	}
 	switch {
-	case b.By == byPerson && b.Allow && b.Input != "":
+	case b.By == host.ByPerson && b.Allow && b.Input != "":
 		tr.below(b.Call, s.Dim, "· allowed by the person, with changed arguments: %s", b.Input)
-	case b.By == byPerson && b.Allow:
+	case b.By == host.ByPerson && b.Allow:
 		tr.below(b.Call, s.Dim, "· allowed by the person")
-	case b.By == byPerson:
+	case b.By == host.ByPerson:
 		tr.below(b.Call, s.Red, "! not allowed: %s", b.Reason)
 	case !b.Allow:
 		tr.below(b.Call, s.Red, "! not allowed by the %s: %s", b.By, b.Reason)

@@ -40,14 +40,11 @@ func (c *sessionsSayCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	}
 	flags := make(map[string]string)
 	c.limitFlags.flags(flags)
-	x, err := c.open(ctx, t, g, flags)
+	x, err := c.openToChange(ctx, t, g, flags)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := x.readOnly(); err != nil {
-		return err
-	}
 	m, err := host.Message(t.dir, text, c.Attach)
 	if err != nil {
 		return err
@@ -72,23 +69,18 @@ type sessionsInterruptCmd struct {
 
 // Run implements the command.
 func (c *sessionsInterruptCmd) Run(ctx context.Context, t *terminal, g *globals) error {
-	x, err := c.open(ctx, t, g, nil)
+	x, err := c.openToChange(ctx, t, g, nil)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	if err := x.readOnly(); err != nil {
-		return err
-	}
 	if st := x.s.Status(); st != openmanus.Running && st != openmanus.Waiting {
 		return fmt.Errorf("there is nothing to interrupt: session %s is %s", x.id, x.stands())
 	}
 	if _, err := x.db.Append(ctx, x.id, openmanus.Interrupted{ID: ids.New()}); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(t.out, "interrupted %s\n", clip.Plain(x.id)); err != nil {
-		return err
-	}
+	fmt.Fprintf(t.out, "interrupted %s\n", clip.Plain(x.id))
 	x.note("say what to do instead: openmanus sessions resume %s \"…\"; or let it go on: openmanus sessions resume %s", x.id, x.id)
 	return nil
 }

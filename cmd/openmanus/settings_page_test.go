@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -27,6 +29,7 @@ func TestSettingsPage(t *testing.T) {
 	dir := write(t, "mcp.json", `{"mcpServers":{"hostile":{"command":"/bin/false","args":["<img src=x onerror=pwned=1>"]}}}`)
 	t.Setenv("MODEL_URL", model.URL+"/v1")
 	t.Setenv("MODEL_KEY", key)
+	t.Setenv("ROOM", t.TempDir())
 	s := serveTo(t, dir, "127.0.0.1:0", os.Stderr, "OLLAMA_HOST=127.0.0.1:9")
 	visitWith(t, "settings.mjs", dir, s)
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {

@@ -70,8 +70,8 @@ func (c *toolsCmd) one(t *terminal, g *globals, infos []toolInfo) error {
 		return err
 	}
 	s := t.style(g)
-	_, err = fmt.Fprintf(t.out, "%s  %s\n\n%s\n\n%s\n", s.Bold(clip.Plain(infos[i].Name)), s.Dim(infos[i].may()), clip.Plain(infos[i].Description), clip.Plain(string(schema)))
-	return err
+	fmt.Fprintf(t.out, "%s  %s\n\n%s\n\n%s\n", s.Bold(clip.Plain(infos[i].Name)), s.Dim(infos[i].may()), clip.Plain(infos[i].Description), clip.Plain(string(schema)))
+	return nil
 }
 
 // toolInfos describes the tools of an agent.

@@ -128,6 +128,8 @@ func (b *below) event(p *linemode.Printer, path string, ev openmanus.Event) {
 		}
 	case openmanus.ChildOpened:
 		b.watch(body.Child, path, 0, nil)
+	case openmanus.UserSaid:
+		return // the call that opened the session has what it is to do
 	}
 	p.Event(ev)
 }

@@ -20,7 +20,7 @@ type trustCmd struct {
 
 // Help is more of the command.
 func (trustCmd) Help() string {
-	return `AGENTS.md, agents and skills of a workspace tell agents what to do, and anyone may have written them, an agent included. This command shows those that you have not vouched for, or what changed in them since, and asks whether agents may take them for your word.
+	return `AGENTS.md, agents, skills and commands of a workspace tell agents what to do, and anyone may have written them, an agent included. This command shows those that you have not vouched for, or what changed in them since, and asks whether agents may take them for your word.
 
 Files that changed since you last saw them are left out of sessions until then. openmanus run asks about such a change itself if a terminal is attached.`
 }
@@ -55,8 +55,8 @@ func (c *trustCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err := in.Vouch(names...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.out, "agents may take for your word, as they are now: %s\n", list)
-	return err
+	fmt.Fprintf(t.out, "agents may take for your word, as they are now: %s\n", list)
+	return nil
 }
 
 // A question is one that a user answers with yes after they have read a text.

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 
 const require = createRequire(path.join(process.env.OPENMANUS_MODULES, "x.js"));
@@ -21,6 +22,15 @@ context.setDefaultTimeout(patience);
 /** What went wrong in pages, as they told. */
 export const wrong = [];
 
+// Of what fails, the pages are kept as they were then.
+process.on("uncaughtException", async (e) => {
+  console.error(e);
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), "page-"));
+  for (const [i, p] of context.pages().entries()) await p.screenshot({ path: path.join(dir, i + ".png") }).catch(() => {});
+  console.error("pictures of the pages: " + dir);
+  process.exit(1);
+});
+
 export async function newPage(url) {
   const page = await context.newPage();
   page.on("pageerror", (e) => wrong.push(e.message));
@@ -36,11 +46,16 @@ export async function picture(page, name) {
   if (pictures) await page.screenshot({ path: path.join(pictures, name + ".png") });
 }
 
-/** axe finds nothing at all. */
+/** Nothing is wider than the window. */
+export async function fits(page, what) {
+  if (await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)) wrong.push(what + ": it is wider than the window");
+}
+
+/** axe finds nothing at all, or over() tells. */
 export async function accessible(page, what) {
   await page.evaluate(axe); // as the debugger does, since the page lets no foreign script in
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(found.violations.map((v) => [v.id, ...v.nodes.map((n) => n.html.slice(0, 200))]), [], what);
+  for (const v of found.violations) wrong.push([what, v.id, ...v.nodes.map((n) => n.html.slice(0, 200))]);
 }
 
 export async function over() {

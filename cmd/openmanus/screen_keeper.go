@@ -1,0 +1,146 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/host/local"
+	"github.com/openmanus-go/openmanus/host/served"
+	"github.com/openmanus-go/openmanus/internal/clip"
+	"github.com/openmanus-go/openmanus/internal/tui"
+	"github.com/openmanus-go/openmanus/llm/providers"
+	"github.com/openmanus-go/openmanus/server"
+)
+
+// settingsOf returns what sees and changes the configuration that g names.
+func (a *app) settingsOf(t *terminal, g *globals, flags map[string]string) (served.Host, error) {
+	sh := served.Host{Host: a.Host, File: cmp.Or(g.Config, a.Getenv("OPENMANUS_CONFIG")), From: t.sources(g, flags)}
+	if sh.File == "" {
+		var err error
+		if sh.File, err = t.userConfig(); err != nil {
+			return sh, usage(err)
+		}
+	}
+	sh.File = t.abs(sh.File)
+	return sh, nil
+}
+
+// A screenSource is the sessions of this process, and its configuration.
+type screenSource struct {
+	*local.Source
+	keeps served.Host
+}
+
+// Servers implements [tui.Keeper].
+func (s screenSource) Servers(context.Context) (all []tui.Server, err error) {
+	list, err := s.keeps.ServerSettings()
+	for _, c := range list {
+		all = append(all, tui.Server{Name: c.Name, Shown: c.Shown, Source: c.Source, Hash: c.Hash, Found: c.Found, Own: c.Own,
+			Approved: c.Approved, Disabled: c.Disabled, Remote: c.Remote})
+	}
+	return all, err
+}
+
+// ServerDo implements [tui.Keeper].
+func (s screenSource) ServerDo(ctx context.Context, of tui.Server, do tui.ServerAct) (r tui.ServerReport, err error) {
+	done := func(text string, err error) (tui.ServerReport, error) {
+		return tui.ServerReport{Lines: []string{text}}, err
+	}
+	switch do {
+	case tui.TryServer:
+		tested, err := s.keeps.TestServer(ctx, of.Name)
+		t := tui.ServerTested{Software: tested.Software, Protocol: tested.Protocol, Hash: tested.Hash, Notes: tested.Notes}
+		for _, tool := range tested.Tools {
+			t.Tools = append(t.Tools, tui.ServerTool(tool))
+		}
+		return t.Report(), err
+	case tui.ApproveServer:
+		return done("It is approved. Sessions that begin from now on have its tools.", s.keeps.ApproveServer(ctx, of.Name, of.Hash, ""))
+	case tui.ApproveTools:
+		return done("Its tools are approved as they are now.", s.keeps.ApproveServer(ctx, of.Name, of.Hash, of.Tools))
+	case tui.SwitchOn, tui.SwitchOff:
+		off := do == tui.SwitchOff
+		return done("Sessions that begin from now on have its tools: "+map[bool]string{true: "no", false: "yes"}[off]+".", s.keeps.ChangeServer(ctx, of.Name, server.ServerChange{Disabled: &off}))
+	case tui.RemoveServer:
+		return done("It is removed, with its approvals.", s.keeps.RemoveServer(ctx, of.Name))
+	case tui.SignIn:
+		in, err := s.keeps.SignIn(ctx, of.Name)
+		if in.Link == "" {
+			return done("It can be used without signing in.", err)
+		}
+		return tui.ServerReport{Lines: []string{"Open this link in your browser, and then try the server:", in.Link}}, err
+	}
+	return r, fmt.Errorf("nobody can %q", do)
+}
+
+// Settings implements [tui.Keeper].
+func (s screenSource) Settings(context.Context) (tui.Settings, error) {
+	cfg, err := s.Load(s.keeps.From)
+	if err != nil { // what is in effect is shown, and the mistake as the first of it
+		cfg = s.Config
+	}
+	all := tui.Settings{File: s.keeps.File}
+	if err != nil {
+		all.Set = append(all.Set, tui.Value{Key: "mistake", Value: err.Error(), From: "what was read before holds"})
+	}
+	var standard []tui.Value
+	for v := range cfg.Values() {
+		to := &all.Set
+		if v.Source == (config.Source{}) || v.From == "default" {
+			to = &standard
+		}
+		*to = append(*to, tui.Value{Key: v.Key, Value: v.Value, From: v.From})
+	}
+	all.Set = append(all.Set, standard...)
+	return all, nil
+}
+
+// Edited implements [tui.Keeper].
+func (s screenSource) Edited(context.Context) (string, error) {
+	if !exists(s.keeps.File) {
+		return "nothing was saved", nil
+	}
+	if _, _, err := config.Check(s.keeps.File, s.Lookup, providers.All()); err != nil {
+		return "", fmt.Errorf("what was read before still holds: %w", err)
+	}
+	next, err := s.Load(s.keeps.From)
+	if err != nil {
+		return "", fmt.Errorf("what was read before still holds: %w", err)
+	}
+	s.Config.Adopt(next)
+	return s.keeps.File + " has no mistakes; models hold from now on, the rest from the next start", nil
+}
+
+// beginning leads to a model where there is none.
+func (s screenSource) beginning(t *terminal, g *globals) *tui.Beginning {
+	return &tui.Beginning{
+		Missing: func(ctx context.Context) error {
+			_, _, err := s.Choose(ctx)
+			return err
+		},
+		Setup: func(ctx context.Context) error {
+			if err := (&setupCmd{}).Run(ctx, t, g); err != nil {
+				return pause(ctx, t, err)
+			}
+			next, err := s.Load(s.keeps.From)
+			if err != nil {
+				return pause(ctx, t, err)
+			}
+			s.Config.Adopt(next)
+			return nil
+		},
+		Demo: func(ctx context.Context) error { return pause(ctx, t, (&demoCmd{}).Run(ctx, t, g)) },
+	}
+}
+
+// pause keeps what a command has printed on the screen until the person presses Enter.
+func pause(ctx context.Context, t *terminal, err error) error {
+	if err != nil {
+		fmt.Fprintln(t.err, "openmanus: "+clip.Clean(err.Error()))
+	}
+	_, asked := t.ask(ctx, "\nEnter goes back. ")
+	return errors.Join(err, asked)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/clip"
+)
+
+// sessionsPlanCmd is openmanus sessions plan.
+type sessionsPlanCmd struct {
+	oneSession
+	Accept bool   `help:"Approve the plan, and let the session carry it out, in the mode of --approve (default: ask)."`
+	Edit   bool   `help:"Edit the plan in $EDITOR first; an empty text approves nothing. Implies --accept."`
+	From   string `help:"Approve the plan as this file has it, or - for standard input. Implies --accept." placeholder:"FILE"`
+	runFlags
+	shown
+}
+
+// Run implements the command. Without a flag it prints the plan.
+func (c *sessionsPlanCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	return t.fail(c.shown, c.run(ctx, t, g))
+}
+
+func (c *sessionsPlanCmd) run(ctx context.Context, t *terminal, g *globals) error {
+	mode := cmp.Or(c.Approve, openmanus.ApproveAsk)
+	c.Approve = "" // that of the plan's mode is not a flag of the session
+	x, err := c.openToChange(ctx, t, g, c.flags())
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	plan, ok := x.s.Proposal()
+	if !ok {
+		return fmt.Errorf("session %s: %w (openmanus run --plan, --approve plan)", x.id, host.ErrNoProposal)
+	}
+	if !c.Accept && !c.Edit && c.From == "" {
+		if isTerminal(t.out) {
+			plan = clip.Plain(plan)
+		}
+		fmt.Fprintln(t.out, plan)
+		x.note("carry it out: openmanus sessions plan %s --accept; change it first: --edit; another plan: openmanus sessions resume %s \"what to change\"", x.id, x.id)
+		return nil
+	}
+	text, err := c.edited(ctx, t, plan)
+	if err != nil {
+		return err
+	}
+	bodies, err := host.ApprovePlan(x.id, x.s, mode, text, host.ByPerson)
+	if err != nil {
+		return usage(err)
+	}
+	own, err := x.reconfigured(ctx, x.s, c.runFlags, true)
+	if err != nil {
+		return err
+	}
+	return x.goOn(ctx, append(own, bodies...), c.shown)
+}
+
+// edited returns the plan with the user's changes, or "" if there are none.
+func (c *sessionsPlanCmd) edited(ctx context.Context, t *terminal, plan string) (text string, err error) {
+	if c.Edit && c.From != "" {
+		return "", usage(errors.New("edit the plan with --edit or give it with --from, not both"))
+	}
+	var data []byte
+	switch {
+	case c.From == "-":
+		data, err = io.ReadAll(t.in)
+	case c.From != "":
+		data, err = os.ReadFile(t.abs(c.From))
+	case c.Edit:
+		text, err = t.edit(ctx, "plan-*.md", plan)
+		data = []byte(text)
+	default:
+		return "", nil
+	}
+	if err == nil && strings.TrimSpace(string(data)) == "" {
+		err = errors.New("the plan is empty, so nothing was approved")
+	}
+	return string(data), err
+}
