@@ -17,7 +17,7 @@ import (
 type follows struct{ run.Followed }
 
 func (f follows) Begin(
-	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec,
+	context.Context, string, *openmanus.State, openmanus.Call, openmanus.ToolSpec, func(int),
 ) (*openmanus.Snapped, func(context.Context) run.Followed) {
 	return nil, func(context.Context) run.Followed { return f.Followed }
 }
@@ -34,7 +34,7 @@ func (f follows) Restore(context.Context, string, *openmanus.State) (*openmanus.
 type observer struct{}
 
 func (observer) Begin(
-	_ context.Context, _ string, s *openmanus.State, call openmanus.Call, _ openmanus.ToolSpec,
+	_ context.Context, _ string, s *openmanus.State, call openmanus.Call, _ openmanus.ToolSpec, _ func(int),
 ) (*openmanus.Snapped, func(context.Context) run.Followed) {
 	c := s.Call(call.ID)
 	if !c.Snapped {

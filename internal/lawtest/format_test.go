@@ -46,6 +46,7 @@ func TestJournalsOfEveryVersionAreRead(t *testing.T) {
 		"v1-future.jsonl":       {openmanus.Running, ""},
 		"v1-long.jsonl":         {openmanus.Finished, "It prints the same line over and over."},
 		"v2-called.jsonl":       {openmanus.Finished, "I have read the rules."},
+		"v2-modes.jsonl":        {openmanus.Finished, "The file is there now."},
 		"v2-rewound.jsonl":      {openmanus.Finished, "I will not."},
 	}
 	seen := make(map[string]bool)

@@ -20,6 +20,7 @@ func TestAppendJSON(t *testing.T) {
 		openmanus.Typing{Parts: llm.Parts{llm.Text{Text: "\xff"}, llm.Text{Text: "signed", Opaque: json.RawMessage(`{"s":1}`)}}},
 		openmanus.Typing{Parts: llm.Parts{llm.Call{ID: "c1", Name: "bash", Input: `{"command":"ls"}`}}},
 		openmanus.Output{Call: "c1-1", Text: "<out>"},
+		openmanus.Output{Call: "c1-1", At: 5, Text: "<out>"},
 		openmanus.Noted{ID: "1", Text: "stored"},
 	} {
 		ev := openmanus.Event{Time: at, Body: b}

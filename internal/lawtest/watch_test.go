@@ -426,6 +426,90 @@ func TestWhatACallPrintsIsSeenWhileItRuns(t *testing.T) {
 	}
 }
 
+// Who joins while a call runs gets the end of what it printed, and then the rest: nothing
+// is missing between the two, and nothing comes twice. Who looks again knows from where.
+func TestWhoJoinsWhileACallRunsGetsWhatItPrintedOnce(t *testing.T) {
+	const big = 300 << 10 // more than is kept
+	more, printed := make(chan struct{}), make(chan struct{})
+	do := tool("do", openmanus.Hints{ReadOnly: true}, func(_ context.Context, call openmanus.Call) (openmanus.Result, error) {
+		for n := 0; n < big; n += 6 {
+			fmt.Fprintf(call.Live, "é%04d", n/6%10000)
+		}
+		close(printed)
+		<-more
+		fmt.Fprint(call.Live, " and the rest")
+		return openmanus.TextResult("all"), nil
+	})
+	model := lines(llmtest.Use("", "do", "{}"), llmtest.Say("ok"))
+	l, _ := begin(t, &openmanus.Agent{Name: "a", Model: model, Tools: []openmanus.Tool{do}}, "go")
+	wait := awake(t, l, t.Context())
+	<-printed
+	var all sync.WaitGroup
+	first := make(chan struct{}, 5)
+	for range 5 {
+		all.Go(func() {
+			had, text, joined := int64(0), "", false
+			for ev, err := range l.Watch(t.Context(), sess, 2) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				switch b := ev.Body.(type) {
+				case openmanus.Output:
+					if joined && b.At != had {
+						t.Errorf("after byte %d comes byte %d", had, b.At)
+					}
+					had, text = b.At+int64(len(b.Text)), text+b.Text
+					if !joined {
+						joined = true
+						first <- struct{}{}
+						if len(b.Text) < 60<<10 || len(b.Text) > 64<<10 || had != big {
+							t.Errorf("joined with %d bytes up to %d", len(b.Text), had)
+						}
+					}
+				case openmanus.CallDone:
+					if !strings.HasSuffix(text, "1199 and the rest") || strings.Count(text, "rest") != 1 {
+						t.Errorf("printed …%s", text[max(0, len(text)-40):])
+					}
+					return
+				}
+			}
+		})
+	}
+	for range 5 {
+		<-first
+	}
+	close(more)
+	all.Wait()
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range l.Watch(t.Context(), sess, 2) { // it is over
+		if o, ok := ev.Body.(openmanus.Output); ok || err != nil {
+			t.Error(o, err)
+		}
+		if said, ok := ev.Body.(openmanus.ModelSaid); ok && said.Turn == 1 {
+			break
+		}
+	}
+}
+
+func TestTheRestOfAnOutput(t *testing.T) {
+	o := openmanus.Output{Call: "c", At: 10, Text: "abcd"}
+	for _, tt := range []struct {
+		end  int64
+		rest string
+		then int64
+	}{
+		{0, "abcd", 14}, {10, "abcd", 14}, {12, "cd", 14}, {14, "", 14}, {20, "", 20},
+	} {
+		rest, then := o.Rest(tt.end)
+		if rest.Text != tt.rest || then != tt.then || rest.Text != "" && rest.At != max(o.At, tt.end) {
+			t.Errorf("after %d: %+v, %d", tt.end, rest, then)
+		}
+	}
+}
+
 // Who watches sees what other processes write, whether anyone drives or not.
 func TestWatchingWhatOthersWrite(t *testing.T) {
 	l, j := begin(t, &openmanus.Agent{Name: "a"}, "go")
