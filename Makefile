@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test containers deps check race fuzz cross bench agentdojo obedient tasks pdfcorpus soak live clean
+.PHONY: web serve build run test containers clients deps check race fuzz cross bench agentdojo obedient tasks pdfcorpus soak pictures lighthouse live clean
 
 build: ## bin/openmanus; symbols for debuggers, which -s -w would drop, are not made: that is a seventh of the time
 	CGO_ENABLED=0 go build -trimpath -gcflags all=-dwarf=false -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus ./cmd/openmanus
@@ -19,6 +19,9 @@ test: deps ## every test
 containers: ## the sandboxes docker and gvisor, with a daemon of their own; as root
 	@scripts/containers
 
+clients: deps ## clients that others wrote, against the binary; CLIENTS="NAME.py …": these
+	@scripts/clients $(CLIENTS)
+
 deps: ## what the tests and tools need beside Go, git and make
 	@scripts/deps
 
@@ -26,7 +29,7 @@ check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
 
 race: deps ## the core under the race detector
-	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- . ./journal/... ./run/... ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server ./data/document/... # tasks are played by a program that has no detector
+	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip '^TestTasks$$' -- . ./journal/... ./run/... ./llm/... ./internal/... ./store/... ./workspace/... ./tools/... ./config/... ./web/... ./egress/... ./gate/... ./server/... ./data/document/... # tasks are played by a program that has no detector
 	@CGO_ENABLED=1 scripts/test -race -timeout 30m -skip TestConformance/client -- ./mcp # that side of the suite measures times
 
 fuzz: ## every fuzz target, FUZZTIME each (10s)
@@ -53,7 +56,14 @@ pdfcorpus: ## PDFs of every program that is here, against pdftotext; DIR keeps t
 soak: ## long: fuzzing for an hour a target, 1,000 kills, and 10,000 programs that are undone
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
 	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
-	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestKilled' ./snapshot
+	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestFillAtAnyTime' ./snapshot
+
+pictures: deps ## docs/pictures: every screen of the page, with nothing but realistic content
+	@rm -f docs/pictures/*.png
+	go test -count=1 -run 'TestScreens$$' ./cmd/openmanus -args -pictures
+
+lighthouse: deps build ## what Lighthouse says of the page: all but the times must be 100
+	@scripts/deps lighthouse && scripts/lighthouse
 
 live: ## asks every search engine once, over the network
 	go test -tags live -count=1 -v -run TestLive ./web
