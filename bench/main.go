@@ -27,7 +27,7 @@ import (
 
 func main() {
 	sandbox.Main() // parts of a sandbox are this program again
-	tables := flag.String("table", "b1,b2,b3,b4,b5,b7,b9,b10,b12,delegation,data,history,browser", "which tables to measure, separated by commas")
+	tables := flag.String("table", "b1,b2,b3,b4,b5,b7,b9,b10,b12,delegation,data,history,history-steps,browser", "which tables to measure, separated by commas")
 	pairs := flag.Int("pairs", 9, "pairs of runs in each comparison, at least 7")
 	dir := flag.String("dir", "", "directory for databases and workspaces; on the disk whose fsync is to count (default: the system's for temporary files)")
 	cli := flag.String("cli", "", "the openmanus to measure in B5 and B7 (default: built from this tree, as a release is)")
@@ -59,10 +59,10 @@ type bench struct {
 }
 
 func (b *bench) run(ctx context.Context, tables []string) (err error) {
-	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b3": b.b3, "b4": b.b4, "b5": b.b5, "b7": b.b7, "b9": b.b9, "b10": b.b10, "b12": b.b12, "delegation": b.delegation, "data": b.data, "history": b.history, "browser": b.browser}
+	known := map[string]func(context.Context) error{"b1": b.b1, "b2": b.b2, "b3": b.b3, "b4": b.b4, "b5": b.b5, "b7": b.b7, "b9": b.b9, "b10": b.b10, "b12": b.b12, "delegation": b.delegation, "data": b.data, "history": b.history, "history-steps": b.historySteps, "browser": b.browser}
 	for _, t := range tables {
 		if known[t] == nil {
-			return fmt.Errorf("there is no table %q; there are b1, b2, b3, b4, b5, b7, b9, b10, b12, delegation, data, history and browser", t)
+			return fmt.Errorf("there is no table %q; there are b1, b2, b3, b4, b5, b7, b9, b10, b12, delegation, data, history, history-steps and browser", t)
 		}
 	}
 	if b.pairs < 7 {
