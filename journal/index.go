@@ -106,7 +106,12 @@ type ListOptions struct {
 	Owner     string // only sessions of this user
 	Roots     bool   // only sessions without a parent
 	UnderWay  bool   // only sessions that may have something to do; an index may yield others too
+	Schedules bool   // the journals of schedules (see [ScheduleFlow]), which are left out otherwise
 }
+
+// ScheduleFlow is the flow of journals that belong to schedules. They are sessions to a
+// [openmanus.Journal], and to nobody else: nothing drives them.
+const ScheduleFlow = "@schedule"
 
 // A Hit is a session that a search found.
 type Hit struct {

@@ -135,8 +135,10 @@ name, iif(title = '', words, title), created, updated, events, last, flow, paren
 -- name: session
 SELECT {info} FROM sessions WHERE name = ?
 
+-- ?3 is 1 for sessions without a parent, and 2 for the journals of schedules.
 -- name: selected
-(?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (NOT ?3 OR parent = '') AND (?4 = '' OR owner = ?4)
+(?1 = '' OR workspace = ?1) AND (?2 = '' OR parent = ?2) AND (?3 <> 1 OR parent = '') AND (?4 = '' OR owner = ?4)
+	AND (?3 = 2) = (flow = '@schedule')
 
 -- name: sessions
 SELECT {info} FROM sessions WHERE {selected} ORDER BY updated DESC, id DESC LIMIT ?5

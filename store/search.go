@@ -37,7 +37,7 @@ func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions
 	if err != nil {
 		return nil, db.explain(err)
 	}
-	rows, err := stmt.QueryContext(ctx, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit,
+	rows, err := stmt.QueryContext(ctx, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limit,
 		journal.MarkBegin, journal.MarkEnd, query.match, query.short, query.first)
 	if err != nil {
 		return nil, db.explain(err)

@@ -25,7 +25,7 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 		if opts.UnderWay {
 			query = "sessions_under_way"
 		}
-		all, err := db.infos(ctx, query, opts.Workspace, opts.Parent, opts.Roots, opts.Owner, limit)
+		all, err := db.infos(ctx, query, opts.Workspace, opts.Parent, kindsOf(opts), opts.Owner, limit)
 		if err != nil {
 			yield(journal.SessionInfo{}, err)
 			return
@@ -36,6 +36,17 @@ func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[
 			}
 		}
 	}
+}
+
+// kindsOf returns the argument ?3 of the query "selected".
+func kindsOf(opts journal.ListOptions) int {
+	switch {
+	case opts.Schedules:
+		return 2
+	case opts.Roots:
+		return 1
+	}
+	return 0
 }
 
 // MarkIdle implements [journal.IdleMarker].

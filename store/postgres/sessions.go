@@ -20,12 +20,13 @@ const info = `name, coalesce(nullif(title, ''), words), created, updated, events
 
 // selected is the condition of [journal.ListOptions].
 const selected = `(@workspace = '' OR workspace = @workspace) AND (@parent = '' OR parent = @parent)
-	AND (NOT @roots OR parent = '') AND (@owner = '' OR owner = @owner) AND (NOT @under_way OR under_way)`
+	AND (NOT @roots OR parent = '') AND (@owner = '' OR owner = @owner) AND (NOT @under_way OR under_way)
+	AND @schedules = (flow = '@schedule')`
 
 func arguments(opts journal.ListOptions) pgx.NamedArgs {
 	a := pgx.NamedArgs{
 		"workspace": text(opts.Workspace), "parent": text(opts.Parent), "roots": opts.Roots, "owner": text(opts.Owner),
-		"under_way": opts.UnderWay, "limit": nil,
+		"under_way": opts.UnderWay, "schedules": opts.Schedules, "limit": nil,
 	}
 	if opts.Limit > 0 {
 		a["limit"] = opts.Limit

@@ -1,0 +1,190 @@
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
+
+// grace is how late a task may start and still count as on time.
+const grace = time.Minute
+
+// A State is the fold of a schedule's journal. The zero State is a schedule that was
+// never recorded.
+type State struct {
+	Seq     int64     // of the last event
+	Updated time.Time // when it was stored
+	Owner   string
+	Planned Planned
+	Last    time.Time // slots until this one have their answers
+	Running []Due     // those without a Ran, the oldest first
+
+	steps   int       // how many decisions there are: the number of the next one
+	settled time.Time // when the last run ended
+	began   time.Time // the slot of the last Due
+	times   *times    // of the plan; nil: not computed yet
+}
+
+// Known reports whether the schedule was ever recorded.
+func (s *State) Known() bool { return s.steps > 0 }
+
+// Apply folds an event into s. Events that are none of a schedule change only Seq and
+// Updated.
+func (s *State) Apply(ev openmanus.Event) error {
+	s.Seq, s.Updated = ev.Seq, ev.Time
+	if o, ok := ev.Body.(openmanus.Opened); ok {
+		s.Owner = o.Owner
+	}
+	b, err := read(ev.Body)
+	if err != nil {
+		return err
+	}
+	s.apply(b, ev.Time)
+	return nil
+}
+
+// apply folds a body that was stored at a time.
+func (s *State) apply(b any, at time.Time) {
+	switch b := b.(type) {
+	case Planned:
+		s.Planned, s.times = b, nil
+		s.steps++
+		s.Last = later(s.Last, b.From)
+	case Due:
+		s.Running = append(slices.Clip(s.Running), b)
+		if !b.Manual {
+			s.Last, s.began = later(s.Last, b.Slot), b.Slot
+			s.steps++
+		}
+	case Skipped:
+		s.Last = later(s.Last, b.Until)
+		s.steps++
+	case Ran:
+		s.Running = slices.DeleteFunc(slices.Clone(s.Running), func(d Due) bool { return d.Slot.Equal(b.Slot) && d.Manual == b.Manual })
+		s.settled = at
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// slots returns what computes the slots of the plan in force.
+func (s *State) slots() (*times, error) {
+	if s.times == nil {
+		t, err := s.Planned.Plan.times(s.Planned.From)
+		if err != nil {
+			return nil, err
+		}
+		s.times = t
+	}
+	return s.times, nil
+}
+
+// Next returns the first slot without an answer, and when its task starts, which the
+// plan's jitter puts later. Both are zero if there is none.
+func (s *State) Next(name string) (slot, start time.Time, err error) {
+	t, err := s.slots()
+	if err != nil {
+		return slot, start, err
+	}
+	if slot = t.next(s.Last); slot.IsZero() {
+		return slot, slot, nil
+	}
+	return slot, t.start(name, slot), nil
+}
+
+// A Decision is what follows from the state of a schedule at some time.
+type Decision struct {
+	Skip    *Skipped // the next answers, or nil
+	Due     *Due     // the next answer, after Skip, or nil
+	Replace []Due    // runs to interrupt before there is an answer
+	Wake    time.Time
+}
+
+// Decide returns the answers to the slots that have come until now, up to the first Due:
+// after that the state is another one. Wake is when the next slot comes, zero if none
+// does; with Replace, or while a slot waits in a queue, the next event is what changes
+// the decision. Apply it and ask again until there is neither Skip nor Due.
+func (s *State) Decide(name string, now time.Time) (d Decision, err error) {
+	t, err := s.slots()
+	if err != nil {
+		return d, err
+	}
+	for last := s.Last; ; {
+		slot := t.next(last)
+		if slot.IsZero() {
+			return d, nil
+		}
+		start := t.start(name, slot)
+		if start.After(now) {
+			d.Wake = start
+			return d, nil
+		}
+		why, wait := s.answer(t, name, slot, start, now)
+		switch {
+		case why == "" && wait:
+			if s.Planned.Plan.Overlap == OverlapReplace {
+				d.Replace = s.Running
+			}
+			return d, nil
+		case why == "":
+			d.Due = &Due{Slot: slot.UTC(), Session: sessionOf(name, slot, s.Planned.Plan.Same)}
+			return d, nil
+		case d.Skip == nil:
+			d.Skip = &Skipped{Slot: slot.UTC(), Why: why}
+		case d.Skip.Why != why:
+			return d, nil
+		}
+		d.Skip.Until, d.Skip.Count = slot.UTC(), d.Skip.Count+1
+		last = slot
+	}
+}
+
+// answer returns why a slot is skipped; or "" if its task runs, once the runs that go on
+// have ended if it must wait.
+func (s *State) answer(t *times, name string, slot, start, now time.Time) (why string, wait bool) {
+	plan := s.Planned.Plan
+	if s.Planned.Paused {
+		return "the schedule is paused", false
+	}
+	// What came while a run of this schedule went on was not missed: it waited.
+	queued := plan.Overlap == OverlapQueue && !s.began.IsZero() && !start.Before(s.began) && (len(s.Running) > 0 || !start.After(s.settled))
+	if late := now.Sub(start); late > grace && !queued {
+		switch plan.Missed {
+		case MissedSkip:
+			return "missed: nothing ran schedules at that time", false
+		case MissedOnce:
+			if following := t.next(slot); !following.IsZero() && !t.start(name, following).After(now) {
+				return "missed: a later one stands for it", false
+			}
+		}
+	}
+	if len(s.Running) == 0 || plan.Overlap == OverlapAllow {
+		return "", false
+	}
+	if plan.Overlap == OverlapSkip {
+		return fmt.Sprintf("the run of %s goes on", s.Running[0].Slot.In(t.zone).Format("2006-01-02 15:04")), false
+	}
+	return "", true
+}
+
+// sessionOf returns the id of the session in which the task of a slot runs.
+func sessionOf(name string, slot time.Time, same bool) string {
+	if same {
+		return name + "-runs"
+	}
+	return name + "-" + slot.UTC().Format("20060102-150405")
+}
+
+// Manual returns the Due of a run that a person asks for at a time.
+func (s *State) Manual(name string, now time.Time) Due {
+	now = now.UTC().Truncate(time.Second)
+	return Due{Slot: now, Session: cmp.Or(map[bool]string{true: sessionOf(name, now, true)}[s.Planned.Plan.Same], sessionOf(name, now, false)+"-manual"), Manual: true}
+}
