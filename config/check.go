@@ -127,6 +127,8 @@ func (c *Config) keys() iter.Seq2[key, string] {
 				subs = c.users
 			case "a2a.*":
 				subs = c.remotes
+			case "schedules.*":
+				subs = c.schedules
 			}
 			for _, sub := range subs {
 				for _, k := range s.keys {

@@ -39,6 +39,7 @@ type Config struct {
 	Store      Store                   // [store]
 	Hooks      []Hook                  // [[hooks]], in the order of the files
 	A2A        map[string]*RemoteAgent // [a2a.NAME]
+	Schedules  map[string]*Schedule    // [schedules.NAME]
 
 	// Catalogue, if it is not nil, returns what is known of a model. [models]
 	// in the configuration comes before it, value by value.
@@ -53,6 +54,7 @@ type Config struct {
 	models    []string           // the names of [models."NAME"]
 	users     []string           // the names of [users.NAME]
 	remotes   []string           // the names of [a2a.NAME]
+	schedules []string           // the names of [schedules.NAME]
 	secrets   []secret
 }
 
@@ -265,3 +267,6 @@ func (c *Config) UserNames() []string { return c.users }
 
 // RemoteNames returns the names of [a2a.NAME], in the order of the files.
 func (c *Config) RemoteNames() []string { return c.remotes }
+
+// ScheduleNames returns the names of [schedules.NAME], in the order of the files.
+func (c *Config) ScheduleNames() []string { return c.schedules }

@@ -156,7 +156,7 @@ type located struct {
 func (l *loader) find(path []string) (located, bool) {
 	var sub string
 	names := slices.Clone(path)
-	if len(path) == 3 && (path[0] == "llm" || path[0] == "models" || path[0] == "users" || path[0] == "a2a") {
+	if len(path) == 3 && slices.Contains([]string{"llm", "models", "users", "a2a", "schedules"}, path[0]) {
 		sub, names[1] = path[1], "*"
 	}
 	for _, n := range names {
@@ -230,6 +230,17 @@ func (l *loader) named(at located, src Source) bool {
 		if l.cfg.A2A[at.sub] == nil {
 			l.cfg.A2A[at.sub] = new(RemoteAgent)
 			l.cfg.remotes = append(l.cfg.remotes, at.sub)
+		}
+		return true
+	}
+	if strings.HasPrefix(at.key.name, "schedules.") {
+		if err := CheckScheduleName(at.sub); err != nil {
+			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: err.Error()})
+			return false
+		}
+		if l.cfg.Schedules[at.sub] == nil {
+			l.cfg.Schedules[at.sub] = new(Schedule)
+			l.cfg.schedules = append(l.cfg.schedules, at.sub)
 		}
 		return true
 	}

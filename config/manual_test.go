@@ -33,6 +33,8 @@ func heading(section string) string {
 		return "`[users.NAME]`"
 	case "a2a.*":
 		return "`[a2a.NAME]`"
+	case "schedules.*":
+		return "`[schedules.NAME]`"
 	}
 	return "`[" + section + "]`"
 }

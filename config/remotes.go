@@ -52,13 +52,22 @@ func AddRemote(path, name string, a RemoteAgent, env Lookup, providers provider.
 // RemoveRemote removes [a2a.NAME] from the file at path, with the lines of that section.
 // If it is not there, the error is [ErrNoRemote].
 func RemoveRemote(path, name string, env Lookup, providers provider.List) error {
-	there := false
-	err := editConfig(path, env, providers, func(text string) string {
+	there, err := removeSection(path, "a2a", name, env, providers)
+	if err == nil && !there {
+		err = fmt.Errorf("%s has no section [a2a.%s]: %w", path, name, ErrNoRemote)
+	}
+	return err
+}
+
+// removeSection removes the section [kind.NAME] from the file at path, and reports whether
+// there was one.
+func removeSection(path, kind, name string, env Lookup, providers provider.List) (there bool, err error) {
+	err = editConfig(path, env, providers, func(text string) string {
 		var kept []string
 		inside := false
 		for line := range strings.Lines(text) {
 			if head := strings.TrimSpace(line); strings.HasPrefix(head, "[") {
-				inside = slices.Contains([]string{"[a2a." + name + "]", `[a2a."` + name + `"]`}, head)
+				inside = slices.Contains([]string{"[" + kind + "." + name + "]", "[" + kind + `."` + name + `"]`}, head)
 				there = there || inside
 			}
 			if !inside {
@@ -67,8 +76,5 @@ func RemoveRemote(path, name string, env Lookup, providers provider.List) error 
 		}
 		return strings.Join(kept, "")
 	})
-	if err == nil && !there {
-		err = fmt.Errorf("%s has no section [a2a.%s]: %w", path, name, ErrNoRemote)
-	}
-	return err
+	return there, err
 }

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+)
 
 // Serve is [serve]: the server.
 type Serve struct {
@@ -34,4 +38,20 @@ type RemoteAgent struct {
 	Token    Secret
 	TokenEnv string        // the environment variable that holds the token, instead
 	Timeout  time.Duration // the longest that one task may take; 0: the default
+}
+
+// A Schedule is [schedules.NAME]: a task that repeats. The configuration does not look into
+// its times and words, which package host/scheduled does.
+type Schedule struct {
+	Cron, Every, At, RRule string
+	Zone, Jitter           string
+	Missed, Overlap        string
+
+	Task, Agent, Model, Workspace, Approve, Result, User string
+
+	SameSession bool // every run is a message to one session
+
+	MaxSteps, Tokens int // 0: as in [run]
+	MaxCost          openmanus.Money
+	Timeout          time.Duration
 }

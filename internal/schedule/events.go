@@ -18,19 +18,19 @@ type Plan struct {
 	At    string `json:"at,omitempty"`    // once: 2026-12-24T18:00, or with an offset
 	RRule string `json:"rrule,omitempty"` // RFC 5545, with or without a DTSTART
 
-	Zone    string   `json:"zone"`             // the name of the time zone, such as Europe/Berlin
-	Jitter  string   `json:"jitter,omitempty"` // the most by which a start is later than its slot
-	Missed  string   `json:"missed"`           // one of [MissedPolicies]
-	Overlap string   `json:"overlap"`          // one of [OverlapPolicies]
-	Same    bool     `json:"same,omitempty"`   // every run is a message to one session
-	Owner   string   `json:"owner,omitempty"`  // the user of a server whose sessions these are
-	Task    string   `json:"task"`             // with {date}, {time} and {schedule}
-	Agent   string   `json:"agent,omitempty"`
-	Model   string   `json:"model,omitempty"`
-	Dir     string   `json:"workspace,omitempty"`
-	Approve string   `json:"approve,omitempty"`
-	Limits  []string `json:"limits,omitempty"` // such as max_steps=20
-	Result  string   `json:"result,omitempty"` // the file that the answer is written to, with the same words in braces
+	Zone    string           `json:"zone"`             // the name of the time zone, such as Europe/Berlin
+	Jitter  string           `json:"jitter,omitempty"` // the most by which a start is later than its slot
+	Missed  string           `json:"missed"`           // one of [MissedPolicies]
+	Overlap string           `json:"overlap"`          // one of [OverlapPolicies]
+	Same    bool             `json:"same,omitempty"`   // every run is a message to one session
+	Owner   string           `json:"owner,omitempty"`  // the user of a server whose sessions these are
+	Task    string           `json:"task"`             // with {date}, {time} and {schedule}
+	Agent   string           `json:"agent,omitempty"`
+	Model   string           `json:"model,omitempty"`
+	Dir     string           `json:"workspace,omitempty"`
+	Approve string           `json:"approve,omitempty"`
+	Limits  openmanus.Limits `json:"limits,omitzero"`
+	Result  string           `json:"result,omitempty"` // the file that the answer is written to, with the same words in braces
 }
 
 // What becomes of slots at which nothing looked after the schedule, and of those that

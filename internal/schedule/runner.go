@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
-	"slices"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -81,7 +79,7 @@ func (r *Runner) Record(ctx context.Context, name string, p Plan, now time.Time)
 		if err != nil {
 			return false, err
 		}
-		if s.Known() && samePlan(s.Planned.Plan, p) {
+		if s.Known() && s.Planned.Plan == p {
 			return false, nil
 		}
 		var bodies []openmanus.Body
@@ -96,13 +94,6 @@ func (r *Runner) Record(ctx context.Context, name string, p Plan, now time.Time)
 			return err == nil, err
 		}
 	}
-}
-
-// samePlan reports whether two plans are the same.
-func samePlan(a, b Plan) bool {
-	limits := slices.Equal(a.Limits, b.Limits) // none may be nil or empty
-	a.Limits, b.Limits = nil, nil
-	return limits && reflect.DeepEqual(a, b)
 }
 
 // ErrUnknown says that a schedule was never recorded.
