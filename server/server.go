@@ -204,6 +204,16 @@ const resumeWithin = 7 * 24 * time.Hour
 // them, and those that another process drives are left to it.
 func (s *Server) Resume(ctx context.Context) error { return s.resume(ctx, slog.LevelWarn) }
 
+// Wake has a session driven, and returns at once. It is for sessions that something else than
+// a request began, such as a schedule.
+func (s *Server) Wake(ctx context.Context, session string) error {
+	info, err := s.Store.Session(ctx, session)
+	if err == nil {
+		s.scheduler.wake(info)
+	}
+	return err
+}
+
 // A leaser is a [Store] that knows which sessions a process drives.
 type leaser interface{ Driven(session string) bool }
 

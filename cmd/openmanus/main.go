@@ -46,6 +46,7 @@ type commands struct {
 	Research   researchCmd   `cmd:"" help:"Research a question on the web, and write a report with checked quotations."`
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
+	Schedule   scheduleCmd   `cmd:"" help:"Add, list, run and pause tasks that repeat."`
 	Usage      usageCmd      `cmd:"" help:"Add up the tokens and costs of all sessions."`
 	Approvals  approvalsCmd  `cmd:"" help:"List and forget the decisions that you had remembered."`
 	Trust      trustCmd      `cmd:"" help:"Read and vouch for the files of a workspace that tell agents what to do."`

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/openmanus-go/openmanus/host/scheduled"
 	"github.com/openmanus-go/openmanus/server"
 )
 
@@ -61,6 +62,10 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	a.AskToInstall = len(users) == 1 // others are not users of this machine
+	plans, err := scheduled.Plans(a.Config)
+	if err != nil {
+		return usage(err)
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	runtime, end, err := a.Traced()
@@ -76,16 +81,19 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if a.Config.Store.URL != "" {
 		takeOver = lookForDead
 	}
+	log := slog.New(slog.NewTextHandler(t.err, nil))
 	s, err := server.New(ctx, server.Options{
 		Push: push, TakeOver: takeOver, A2A: a.Config.Serve.A2A,
 		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
-		Log: slog.New(slog.NewTextHandler(t.err, nil)),
+		Log: log,
 	})
 	if err != nil {
 		return usage(err)
 	}
 	defer s.Close()
+	schedules := a.runner(s.Wake)
+	schedules.Log = log
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Config.Serve.Addr)
 	if err != nil {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
@@ -100,9 +108,12 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			return errors.Join(err, l.Close())
 		}
 	}
-	pruning, stop := context.WithCancel(ctx)
+	beside, stop := context.WithCancel(ctx)
 	var done sync.WaitGroup
-	done.Go(func() { a.pruneEveryHour(pruning) })
+	done.Go(func() { a.pruneEveryHour(beside) })
+	for name, p := range plans {
+		done.Go(func() { schedules.Keep(beside, name, p) })
+	}
 	err = s.Serve(ctx, l)
 	stop()
 	done.Wait()

@@ -264,6 +264,24 @@ func (r *Runner) ended(ctx context.Context, name string, ran Ran) error {
 	return err
 }
 
+// Keep records the plan of a schedule and runs it until ctx ends.
+func (r *Runner) Keep(ctx context.Context, name string, p Plan) {
+	for ctx.Err() == nil {
+		_, err := r.Record(ctx, name, p, time.Now())
+		if err == nil {
+			r.Run(ctx, name)
+			return
+		}
+		if ctx.Err() == nil {
+			r.log(slog.LevelError, "a schedule could not be recorded, and will be again", "schedule", name, "error", err)
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+		}
+	}
+}
+
 // Run runs a schedule until ctx ends. What goes wrong is logged, and tried again.
 func (r *Runner) Run(ctx context.Context, name string) {
 	s := new(State)

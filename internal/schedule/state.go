@@ -188,3 +188,23 @@ func (s *State) Manual(name string, now time.Time) Due {
 	now = now.UTC().Truncate(time.Second)
 	return Due{Slot: now, Session: cmp.Or(map[bool]string{true: sessionOf(name, now, true)}[s.Planned.Plan.Same], sessionOf(name, now, false)+"-manual"), Manual: true}
 }
+
+// Fresh returns the state that s has once a plan is recorded that it does not have yet, at a
+// time.
+func (s *State) Fresh(now time.Time) *State {
+	f := *s
+	f.apply(s.Planned, now)
+	return &f
+}
+
+// Coming returns when the tasks of the next slots start, n at most.
+func (s *State) Coming(name string, n int) (starts []time.Time, err error) {
+	t, err := s.slots()
+	if err != nil {
+		return nil, err
+	}
+	for slot := t.next(s.Last); len(starts) < n && !slot.IsZero(); slot = t.next(slot) {
+		starts = append(starts, t.start(name, slot))
+	}
+	return starts, nil
+}
