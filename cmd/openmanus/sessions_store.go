@@ -61,11 +61,13 @@ func (c *sessionsCopyCmd) Run(ctx context.Context, t *terminal, g *globals) (err
 // chosen returns the ids of the sessions to copy, with their children.
 func (c *sessionsCopyCmd) chosen(ctx context.Context, a *app) (ids []string, err error) {
 	if c.All {
-		for info, err := range a.db.Sessions(ctx, journal.ListOptions{}) {
-			if err != nil {
-				return nil, err
+		for _, opts := range []journal.ListOptions{{}, {Schedules: true}} {
+			for info, err := range a.db.Sessions(ctx, opts) {
+				if err != nil {
+					return nil, err
+				}
+				ids = append(ids, info.ID)
 			}
-			ids = append(ids, info.ID)
 		}
 		slices.Reverse(ids) // the list of the other store has the same order
 		return ids, nil

@@ -254,6 +254,11 @@ var adapters = []floor{
 	{pkg: "internal/hooks", may: map[string]string{
 		module: speaks, module + "/run": "what it says of calls", module + "/internal/clip": "answers are shortened for people",
 	}},
+	{pkg: "internal/schedule", may: map[string]string{
+		module: "a schedule is a journal", module + "/journal": "of its own kind",
+		"github.com/robfig/cron/v3":      "the times of a cron line",
+		"github.com/teambition/rrule-go": "the times of a recurrence rule",
+	}, not: []string{"net", "net/http", "os/exec"}},
 	{pkg: "internal/a2aclient", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/workspace": worlds + ": files go along and come back",
 		module + "/internal/a2awire":   "the objects of the protocol",
@@ -593,6 +598,11 @@ var assembly = []floor{
 		module + "/config":  "the settings that administrators see", module + "/llm": models, module + "/llm/provider": serves,
 		module + "/llm/providers": "the providers that a model can be set up at", module + "/sandbox": "what it lets commands do, in words",
 	}},
+	{pkg: "host/scheduled", may: map[string]string{
+		module: speaks, module + "/host": "whose agents do the tasks", module + "/config": "the schedules of the user",
+		module + "/internal/schedule": "for which it carries them out", module + "/host/summary": "how sessions stand",
+		module + "/run": "what waits in them", module + "/internal/ids": "names of files that are not complete yet",
+	}, not: []string{"net", "net/http", "os/exec"}},
 	{pkg: "host/mcpserved", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",
 		module + "/host/summary": "sessions as resources", module + "/journal": "the index of sessions",

@@ -166,6 +166,7 @@ func listed(t testing.TB, open Opener) {
 		add(t, db, id, opening(), openmanus.Configured{Spec: openmanus.Spec{Workspace: "/" + id}})
 	}
 	add(t, db, "b.1", openmanus.Opened{Parent: "b"}, openmanus.Configured{Spec: openmanus.Spec{Workspace: "/b"}})
+	add(t, db, "schedule-s", openmanus.Opened{Flow: journal.ScheduleFlow})
 	add(t, db, "a", openmanus.Noted{ID: "1"})
 	for _, tt := range []struct {
 		opts journal.ListOptions
@@ -178,6 +179,7 @@ func listed(t testing.TB, open Opener) {
 		{journal.ListOptions{Workspace: "/b"}, "b.1 b"},
 		{journal.ListOptions{Workspace: "/b", Roots: true}, "b"},
 		{journal.ListOptions{Parent: "nobody"}, ""},
+		{journal.ListOptions{Schedules: true}, "schedule-s"},
 	} {
 		if got := strings.Join(list(t, db, tt.opts), " "); got != tt.want {
 			t.Errorf("with %+v: %q, want %q", tt.opts, got, tt.want)
