@@ -1,0 +1,84 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/openmanus-go/openmanus/internal/schedule"
+)
+
+// A report that is due every morning arrives once a day, whoever looks after it: each
+// morning of a week, several programs do at once, and some are killed.
+func TestAReportEveryMorning(t *testing.T) {
+	dir := write(t, "s", "The report.\n@pace 1ms\n-- 1 --\n@call file_saver {\"file_path\": \"seen\", \"content\": \"x\"}\n-- 2 --\nAll is well.\n")
+	ws := filepath.Join(dir, "ws")
+	if err := os.Mkdir(ws, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+	program := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("openmanus", append([]string{"schedule"}, args...)...)
+		cmd.Dir, cmd.Env = ws, env
+		return cmd
+	}
+	must := func(args ...string) []byte {
+		t.Helper()
+		out, err := program(args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	must("add", "report", "--cron", "0 9 * * *", "--zone", "UTC", "--model", "scripted:"+filepath.Join(dir, "s"), "--approve", "all",
+		"--result", "{date}.md", "Report.")
+	const days = 5
+	first := time.Date(2036, 5, 1, 9, 0, 0, 0, time.UTC)
+	for day := range days {
+		now := first.AddDate(0, 0, day).Add(10 * time.Second).Format(time.RFC3339)
+		var all sync.WaitGroup
+		for n := range 4 {
+			cmd := program("run-due", "--now", now)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if n < 2 {
+				after := time.Duration(rand.Int64N(int64(300 * time.Millisecond)))
+				kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) // it may have ended
+				defer kill.Stop()
+			}
+			all.Go(func() { _ = cmd.Wait() }) // killed, or not: the history says what came of it
+		}
+		all.Wait()
+		must("run-due", "--now", now)
+	}
+	var history []schedule.Entry
+	if err := json.Unmarshal(must("history", "report", "--json"), &history); err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	for _, e := range history {
+		if e.Status == schedule.Skip { // the years until then
+			continue
+		}
+		want := first.AddDate(0, 0, runs)
+		if !e.Slot.Equal(want) || e.Status != "finished" {
+			t.Errorf("%+v, want the run of %v to be finished", e, want)
+		}
+		if data, err := os.ReadFile(filepath.Join(ws, want.Format("2006-01-02")+".md")); string(data) != "All is well.\n" {
+			t.Errorf("the report of %v: %q %v", want, data, err)
+		}
+		runs++
+	}
+	if runs != days {
+		t.Errorf("%d reports in %d days: %s", runs, days, fmt.Sprint(history))
+	}
+}
