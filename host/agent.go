@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/openmanus-go/openmanus"
 	"github.com/openmanus-go/openmanus/agents"
@@ -37,6 +38,25 @@ func (m agentInstance) Close() error {
 		errs = append(errs, c.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// closing is how many agents are closed at once: each waits for its processes and removes
+// the files of its sandbox.
+const closing = 16
+
+// closeAgents closes agents.
+func closeAgents(all []agentInstance) []error {
+	errs, slots := make([]error, len(all)), make(chan struct{}, closing)
+	var done sync.WaitGroup
+	for i, m := range all {
+		slots <- struct{}{}
+		done.Go(func() {
+			errs[i] = m.Close()
+			<-slots
+		})
+	}
+	done.Wait()
+	return errs
 }
 
 // closeSessions ends what the agent keeps running for the sessions.

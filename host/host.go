@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,10 +159,7 @@ func (h *Host) Close() error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var errs []error
-	for _, m := range h.agents {
-		errs = append(errs, m.Close())
-	}
+	errs := closeAgents(slices.Collect(maps.Values(h.agents)))
 	clear(h.agents)
 	errs = append(errs, h.follower.close())
 	h.PruneNowAndThen(context.Background())

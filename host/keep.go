@@ -62,9 +62,7 @@ func (h *Host) release(id, dir string) error {
 			errs = append(errs, h.follower.forget(dir))
 		}
 	}
-	for _, m := range unused {
-		errs = append(errs, m.Close())
-	}
+	errs = append(errs, closeAgents(unused)...)
 	for _, m := range shared {
 		errs = append(errs, m.closeSessions(ids[m.agent.Spec.Workspace]))
 	}
