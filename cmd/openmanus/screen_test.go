@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +28,12 @@ type seat struct {
 // takeSeat starts the program in dir on a terminal of 90 columns.
 func takeSeat(t *testing.T, dir string, args ...string) *seat {
 	t.Helper()
-	cmd := exec.Command("openmanus", args...)
+	return seatFor(t, dir, exec.Command("openmanus", args...))
+}
+
+// seatFor starts a command in dir on a terminal of 90 columns.
+func seatFor(t *testing.T, dir string, cmd *exec.Cmd) *seat {
+	t.Helper()
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=", "TERM=xterm-256color", "NO_COLOR=1", "OPENMANUS_SANDBOX_KIND=none")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 90})
@@ -112,6 +118,49 @@ func (s *seat) leaves() {
 	if s.vt.Mode()&vt10x.ModeAltScreen != 0 || !s.vt.CursorVisible() {
 		s.t.Error("the terminal was not restored")
 	}
+}
+
+// A signal ends the program, and the terminal is as it was; what was typed is in the
+// history of the next one.
+func TestSignalsOnTheFullScreen(t *testing.T) {
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			dir := write(t, "s", "-- any --\nDone.\n")
+			s := takeSeat(t, dir, "chat", "--model", "scripted:"+filepath.Join(dir, "s"))
+			s.sees("/help lists the commands")
+			s.types("half a thought")
+			s.sees("half a thought")
+			if err := s.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			s.leaves()
+			s = takeSeat(t, dir, "chat", "--model", "scripted:"+filepath.Join(dir, "s"))
+			s.sees("/help lists the commands")
+			s.presses("\x1b[A", "half a thought")
+		})
+	}
+}
+
+// Ctrl-Z gives the terminal back to the shell as it was, and fg draws the screen anew with
+// what was typed.
+func TestSuspendTheFullScreen(t *testing.T) {
+	dir := write(t, "s", "-- any --\nDone.\n")
+	shell := exec.Command("bash", "--norc", "-c", `set -m; openmanus chat --model scripted:`+filepath.Join(dir, "s")+`; echo "the shell is back"; stty -a | tr '\n' ' ' | grep -o ' icanon.* echo ' >/dev/null && echo "and hears lines"; read -r line; fg >/dev/null; echo "over"; read -r line`)
+	s := seatFor(t, dir, shell)
+	s.sees("/help lists the commands")
+	s.types("half a thought")
+	s.sees("half a thought")
+	s.types("\x1a")
+	s.sees("the shell is back", "and hears lines")
+	if s.vt.Mode()&vt10x.ModeAltScreen != 0 || !s.vt.CursorVisible() {
+		t.Fatalf("the terminal was not restored:\n%s", s.vt.String())
+	}
+	s.types("\r")
+	s.sees("half a thought", "/help lists the commands")
+	s.types(" and more\r")
+	s.sees("half a thought and more", "Done.")
+	s.types("\x04")
+	s.sees("over")
 }
 
 const screenScript = `A story on the full screen.
