@@ -179,14 +179,15 @@ func (r *Runner) step(ctx context.Context, name string, s *State, now time.Time)
 	return wake, nil
 }
 
-// answer answers the slots that have come until now, those included whose start the jitter
-// puts later, and does not start what is due: who looks next does.
+// answer answers the slots that have come until now, those included that wait, or whose start
+// the jitter puts later: the plan is about to change. It does not start what is due, which who
+// looks next does.
 func (r *Runner) answer(ctx context.Context, name string, s *State, now time.Time) error {
 	t, err := s.slots()
 	if err != nil {
 		return err
 	}
-	s.times = &times{zone: t.zone, next: t.next}
+	s.times, s.closing = &times{zone: t.zone, next: t.next}, true
 	for {
 		d, err := s.Decide(name, now)
 		if err != nil {

@@ -137,7 +137,7 @@ func TestEverySlot(t *testing.T) {
 			}
 		}
 		name := names[rnd.IntN(len(names))]
-		switch rnd.IntN(400) {
+		switch rnd.IntN(60) {
 		case 0:
 			if _, err := r.Pause(t.Context(), name, rnd.IntN(2) == 0, "ann", now.Add(skew[i])); err != nil && !errors.Is(err, errKilled) && !errors.Is(err, ErrUnknown) {
 				t.Fatal(err)
@@ -301,5 +301,40 @@ func TestByHand(t *testing.T) {
 	want := []string{"08:00 manual=true failed there is no agent gone", "09:00 manual=false failed there is no agent gone"}
 	if !slices.Equal(got, want) {
 		t.Errorf("history %q, want %q", got, want)
+	}
+}
+
+// Slots that wait, in a queue or for the jitter, have an answer when the plan changes.
+func TestAPlanChangesWhileSlotsWait(t *testing.T) {
+	for name, first := range map[string]Plan{
+		"in a queue":     {Cron: "*/10 * * * *", Overlap: OverlapQueue},
+		"to replace":     {Cron: "*/10 * * * *", Overlap: OverlapReplace},
+		"for the jitter": {Cron: "*/10 * * * *", Jitter: "9m50s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem, now := new(journal.Memory), at("08:59:00")
+			w := &world{now: func() time.Time { return now }, began: map[string]time.Time{}, stopped: map[string]bool{}}
+			r := &Runner{Journal: mem, Runs: w}
+			first.Zone, first.Task = "UTC", "report"
+			if err := Check(&first); err != nil {
+				t.Fatal(err)
+			}
+			second := first
+			second.Cron, second.Jitter = "*/7 * * * *", ""
+			if _, err := r.Record(t.Context(), "report", first, now); err != nil {
+				t.Fatal(err)
+			}
+			for now = at("09:00:00"); now.Before(at("09:50:30")); now = now.Add(10 * time.Second) {
+				if _, _, err := r.Step(t.Context(), "report", now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := r.Record(t.Context(), "report", second, now); err != nil {
+				t.Fatal(err)
+			}
+			if n := checkAnswers(t, mem, "report"); n != 6 {
+				t.Errorf("%d answers for the 6 slots of the plan before", n)
+			}
+		})
 	}
 }

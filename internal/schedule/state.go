@@ -26,6 +26,7 @@ type State struct {
 	settled time.Time // when the last run ended
 	began   time.Time // the slot of the last Due
 	times   *times    // of the plan; nil: not computed yet
+	closing bool      // the plan is about to change: no slot of it may wait any longer
 }
 
 // Known reports whether the schedule was ever recorded.
@@ -171,6 +172,9 @@ func (s *State) answer(t *times, name string, slot, start, now time.Time) (why s
 	}
 	if plan.Overlap == OverlapSkip {
 		return fmt.Sprintf("the run of %s goes on", s.Running[0].Slot.In(t.zone).Format("2006-01-02 15:04")), false
+	}
+	if s.closing {
+		return "the schedule was changed while it waited", false
 	}
 	return "", true
 }
