@@ -62,6 +62,7 @@ func (s *Server) routes() {
 	on(s, "DELETE "+one+"/screen/takeover", "hand-back-browser", "Hand the browser back to the agent", s.handBack, acts, noContent)
 	on(s, "POST "+one+"/screen/input", "use-browser", "Use the pointer and the keyboard in a browser that was taken over", s.screenInput, acts, noContent)
 
+	s.scheduleRoutes(tag("schedules"))
 	s.pushRoutes(about)
 	s.settingsRoutes(tag("settings"))
 	op(s, "GET /api/v1/agents", "list-agents", "List the agents", s.agents, about)

@@ -98,6 +98,9 @@ type Options struct {
 
 	A2A bool // serve A2A, the protocol between agents
 
+	// Schedules, if it is not nil, runs the schedules of users.
+	Schedules ScheduleKeeper
+
 	// TakeOver, if it is not 0, says that other servers have the same Store, and how
 	// often to look for sessions whose server has died: they go on here.
 	TakeOver time.Duration

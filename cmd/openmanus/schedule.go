@@ -166,33 +166,6 @@ type scheduleInfo struct {
 	Plan    schedule.Plan `json:"plan"`
 }
 
-// infoOf describes a schedule. One that nothing has run yet counts from now.
-func (a *app) infoOf(ctx context.Context, name string, p schedule.Plan) (scheduleInfo, *schedule.State, error) {
-	s, err := schedule.Load(ctx, a.db, name)
-	if err != nil {
-		return scheduleInfo{}, nil, err
-	}
-	if !s.Known() || s.Planned.Plan != p {
-		now := time.Now()
-		s.Planned = schedule.Planned{Plan: p, From: now, Paused: s.Planned.Paused}
-		s = s.Fresh(now)
-	}
-	in := scheduleInfo{Name: name, State: "waits", Running: []string{}, Plan: p}
-	for _, d := range s.Running {
-		in.State = "runs"
-		in.Running = append(in.Running, d.Session)
-	}
-	if s.Planned.Paused {
-		in.State = "paused"
-		return in, s, nil
-	}
-	_, start, err := s.Next(name)
-	if err == nil && !start.IsZero() {
-		in.Next = &start
-	}
-	return in, s, err
-}
-
 // scheduleListCmd is openmanus schedule list.
 type scheduleListCmd struct{ listing }
 
@@ -206,31 +179,19 @@ func (c *scheduleListCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	infos := []scheduleInfo{}
 	tb := &table{head: []string{"NAME", "STATE", "NEXT", "WHEN", "TASK"}}
 	for _, name := range a.Config.ScheduleNames() {
-		in, _, err := a.infoOf(ctx, name, plans[name])
+		p := plans[name]
+		v, err := schedule.Look(ctx, a.db, name, p, time.Now())
 		if err != nil {
 			return err
 		}
-		infos = append(infos, in)
+		infos = append(infos, scheduleInfo{name, v.State, v.Next, v.Running, p})
 		next := ""
-		if in.Next != nil {
-			next = inZone(*in.Next, in.Plan.Zone)
+		if v.Next != nil {
+			next = inZone(*v.Next, p.Zone)
 		}
-		tb.add(name, in.State, next, when(in.Plan), in.Plan.Task)
+		tb.add(name, v.State, next, p.When(), p.Task)
 	}
 	return c.print(t, g, infos, tb, "There are no schedules. Add one: openmanus schedule add NAME --cron '0 9 * * mon-fri' 'what is to be done'")
-}
-
-// when says in a few words when a task runs.
-func when(p schedule.Plan) string {
-	switch {
-	case p.Cron != "":
-		return p.Cron
-	case p.Every != "":
-		return "every " + p.Every
-	case p.At != "":
-		return "once, at " + p.At
-	}
-	return p.RRule
 }
 
 // scheduleShowCmd is openmanus schedule show.
@@ -253,12 +214,12 @@ func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	if err != nil {
 		return err
 	}
-	in, s, err := a.infoOf(ctx, c.Name, p)
+	v, err := schedule.Look(ctx, a.db, c.Name, p, time.Now())
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return t.encoder().Encode(in)
+		return t.encoder().Encode(scheduleInfo{c.Name, v.State, v.Next, v.Running, p})
 	}
 	var b strings.Builder
 	row := func(name, value string) {
@@ -267,9 +228,9 @@ func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 		}
 	}
 	row("task", p.Task)
-	row("when", when(p)+" ("+p.Zone+")")
-	row("state", in.State)
-	row("runs in", strings.Join(in.Running, ", "))
+	row("when", p.When()+" ("+p.Zone+")")
+	row("state", v.State)
+	row("runs in", strings.Join(v.Running, ", "))
 	row("missed", p.Missed)
 	row("overlap", p.Overlap)
 	row("jitter", p.Jitter)
@@ -278,8 +239,8 @@ func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	row("workspace", p.Dir)
 	row("approve", p.Approve)
 	row("result", p.Result)
-	if !s.Planned.Paused {
-		times, err := s.Coming(c.Name, shownTimes)
+	if v.State != "paused" {
+		times, err := v.Slots.Coming(c.Name, shownTimes)
 		if err != nil {
 			return err
 		}
@@ -317,8 +278,12 @@ func (c *scheduleRunCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	if err != nil {
 		return err
 	}
-	if _, err := a.db.Session(ctx, d.Session); errors.Is(err, openmanus.ErrNoSession) {
-		return c.refused(ctx, a, d)
+	why, err := schedule.Refusal(ctx, a.db, c.Name, d)
+	if err == nil && why != "" {
+		err = usage(errors.New(why))
+	}
+	if err != nil {
+		return err
 	}
 	x, err := a.session(ctx, d.Session)
 	if err != nil {
@@ -327,20 +292,6 @@ func (c *scheduleRunCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	ended := x.goOn(ctx, nil, c.shown)
 	_, _, err = r.Step(context.WithoutCancel(ctx), c.Name, time.Now())
 	return errors.Join(ended, err)
-}
-
-// refused returns why a run could not begin.
-func (c *scheduleRunCmd) refused(ctx context.Context, a *app, d schedule.Due) error {
-	history, err := schedule.History(ctx, a.db, c.Name)
-	if err != nil {
-		return err
-	}
-	for _, e := range slices.Backward(history) {
-		if e.Session == d.Session {
-			return usage(errors.New(e.Why))
-		}
-	}
-	return fmt.Errorf("the run %s did not begin: %w", d.Session, openmanus.ErrNoSession)
 }
 
 // schedulePauseCmd is openmanus schedule pause.

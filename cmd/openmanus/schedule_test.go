@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -80,5 +82,47 @@ func TestAReportEveryMorning(t *testing.T) {
 	}
 	if runs != days {
 		t.Errorf("%d reports in %d days: %s", runs, days, fmt.Sprint(history))
+	}
+}
+
+// A server runs schedules, and its API lists, runs and pauses them.
+func TestServedSchedules(t *testing.T) {
+	dir := write(t, "s", "-- any --\nAll is well.\n")
+	d := &desk{t, dir, map[string]string{"HOME": filepath.Join(dir, ".home")}}
+	d.must("schedule", "add", "report", "--cron", "0 9 * * *", "--zone", "UTC", "--model", "scripted:"+filepath.Join(dir, "s"), "Report.")
+	d.must("schedule", "add", "gone", "--cron", "0 9 * * *", "--zone", "UTC", "--model", "scripted:"+filepath.Join(dir, "s"), "--agent", "nobody", "Look.")
+	d.must("schedule", "add", "hers", "--cron", "0 9 * * *", "--zone", "UTC", "--user", "ann", "Look.")
+	s := serve(t, dir, "127.0.0.1:0")
+	const at = "/api/v1/schedules"
+	items := s.call("GET", at, "")["items"].([]any)
+	if len(items) != 2 || items[1].(map[string]any)["name"] != "report" || items[1].(map[string]any)["state"] != "waits" || items[1].(map[string]any)["when"] != "0 9 * * *" {
+		t.Errorf("the schedules are %v", items)
+	}
+	id := s.call("POST", at+"/report/run", "")["session"].(string)
+	if x := s.call("GET", "/api/v1/sessions/"+id+"?wait=60", ""); x["status"] != "finished" {
+		t.Errorf("its session is %v", x)
+	}
+	if status, answer := s.send("POST", at+"/report/pause", ""); status != http.StatusNoContent {
+		t.Errorf("a pause: %d %s", status, answer)
+	}
+	if x := s.call("GET", at, "")["items"].([]any)[1].(map[string]any); x["state"] != "paused" || x["next"] != nil {
+		t.Errorf("a paused schedule is %v", x)
+	}
+	if status, answer := s.send("POST", at+"/report/resume", ""); status != http.StatusNoContent {
+		t.Errorf("its end: %d %s", status, answer)
+	}
+	if x := s.call("GET", at+"/report/history", "")["items"].([]any)[0].(map[string]any); x["session"] != id || x["manual"] != true || x["count"] != 1.0 {
+		t.Errorf("its history begins with %v", x)
+	}
+	if status, answer := s.send("POST", at+"/gone/run", ""); status != http.StatusUnprocessableEntity || !strings.Contains(string(answer), "nobody") {
+		t.Errorf("an agent that is gone: %d %s", status, answer)
+	}
+	for _, path := range []string{"/hers/run", "/hers/pause", "/none/resume"} {
+		if status, answer := s.send("POST", at+path, ""); status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+	if status, answer := s.send("GET", at+"/hers/history", ""); status != http.StatusNotFound {
+		t.Errorf("the history of somebody else's: %d %s", status, answer)
 	}
 }

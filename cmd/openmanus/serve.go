@@ -82,8 +82,12 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		takeOver = lookForDead
 	}
 	log := slog.New(slog.NewTextHandler(t.err, nil))
-	s, err := server.New(ctx, server.Options{
-		Push: push, TakeOver: takeOver, A2A: a.Config.Serve.A2A,
+	var s *server.Server
+	schedules := a.runner(func(ctx context.Context, session string) error { return s.Wake(ctx, session) })
+	schedules.Log = log
+	s, err = server.New(ctx, server.Options{
+		Schedules: scheduled.Service{Runner: schedules, Plans: plans},
+		Push:      push, TakeOver: takeOver, A2A: a.Config.Serve.A2A,
 		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
 		Log: log,
@@ -92,8 +96,6 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	defer s.Close()
-	schedules := a.runner(s.Wake)
-	schedules.Log = log
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.Config.Serve.Addr)
 	if err != nil {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))

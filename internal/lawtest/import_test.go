@@ -602,6 +602,7 @@ var assembly = []floor{
 		module: speaks, module + "/host": "whose agents do the tasks", module + "/config": "the schedules of the user",
 		module + "/internal/schedule": "for which it carries them out", module + "/host/summary": "how sessions stand",
 		module + "/run": "what waits in them", module + "/internal/ids": "names of files that are not complete yet",
+		module + "/server": "which shows them over HTTP",
 	}, not: []string{"net", "net/http", "os/exec"}},
 	{pkg: "host/mcpserved", may: map[string]string{
 		module: speaks, module + "/host": "what it serves", module + "/mcp": "for which it serves it",

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -52,4 +53,68 @@ func History(ctx context.Context, j openmanus.Journal, name string) ([]Entry, er
 		}
 	}
 	return all, nil
+}
+
+// A View is how a schedule stands.
+type View struct {
+	State   string     // "waits", "runs" or "paused"
+	Next    *time.Time // when its task runs next; nil: never
+	Running []string   // the sessions of the runs that go on
+	Slots   *State
+}
+
+// Look returns how the schedule with the plan p stands. A plan that was not recorded yet
+// counts from now.
+func Look(ctx context.Context, j openmanus.Journal, name string, p Plan, now time.Time) (View, error) {
+	s, err := Load(ctx, j, name)
+	if err != nil {
+		return View{}, err
+	}
+	if !s.Known() || s.Planned.Plan != p {
+		s.apply(Planned{Plan: p, From: now, Paused: s.Planned.Paused}, now)
+	}
+	v := View{State: "waits", Running: []string{}, Slots: s}
+	for _, d := range s.Running {
+		v.State = "runs"
+		v.Running = append(v.Running, d.Session)
+	}
+	if s.Planned.Paused {
+		v.State = "paused"
+		return v, nil
+	}
+	_, start, err := s.Next(name)
+	if err == nil && !start.IsZero() {
+		v.Next = &start
+	}
+	return v, err
+}
+
+// When says in a few words when the task of a plan runs.
+func (p Plan) When() string {
+	switch {
+	case p.Cron != "":
+		return p.Cron
+	case p.Every != "":
+		return "every " + p.Every
+	case p.At != "":
+		return "once, at " + p.At
+	}
+	return p.RRule
+}
+
+// Refusal returns why the run of d could not begin, or "" if it did.
+func Refusal(ctx context.Context, j openmanus.Journal, name string, d Due) (string, error) {
+	for _, err := range j.Events(ctx, d.Session, 0) {
+		return "", err // it did
+	}
+	history, err := History(ctx, j, name)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range history {
+		if e.Session == d.Session && e.Slot.Equal(d.Slot) {
+			return e.Why, nil
+		}
+	}
+	return "", errors.New("the run is not in the history of the schedule")
 }

@@ -193,14 +193,6 @@ func (s *State) Manual(name string, now time.Time) Due {
 	return Due{Slot: now, Session: cmp.Or(map[bool]string{true: sessionOf(name, now, true)}[s.Planned.Plan.Same], sessionOf(name, now, false)+"-manual"), Manual: true}
 }
 
-// Fresh returns the state that s has once a plan is recorded that it does not have yet, at a
-// time.
-func (s *State) Fresh(now time.Time) *State {
-	f := *s
-	f.apply(s.Planned, now)
-	return &f
-}
-
 // Coming returns when the tasks of the next slots start, n at most.
 func (s *State) Coming(name string, n int) (starts []time.Time, err error) {
 	t, err := s.slots()
