@@ -61,7 +61,7 @@ type (
 	}
 	schedulePast struct {
 		Name  string `path:"name" maxLength:"40"`
-		Limit int `query:"limit" default:"20" minimum:"1" maximum:"1000"`
+		Limit int    `query:"limit" default:"20" minimum:"1" maximum:"1000"`
 	}
 	scheduleBegun struct {
 		Session string `json:"session" doc:"The session in which the task runs."`
