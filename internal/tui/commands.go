@@ -37,6 +37,8 @@ func slashCommands() []slashCommand {
 		{"/redo", "", "take that back", true, func(p *program, _ string) tea.Cmd { return p.back(Back{Redo: true}) }},
 		{"/rewind", "N", "go back to event N; without N, to before the chosen block (Alt-Up)", true, (*program).rewind},
 		{"/continue", "", "go on after a stop or a failure", true, func(p *program, _ string) tea.Cmd { return p.goOn() }},
+		{"/cost", "", "the tokens and the cost of this session, and how much of the model's window it fills", true, func(p *program, _ string) tea.Cmd { return p.tellCost() }},
+		{"/copy", "", "copy the last answer, to the clipboard of your terminal", true, func(p *program, _ string) tea.Cmd { return p.copyAnswer() }},
 		{"/mcp", "", "the MCP servers: approve, try, switch on and off", false, func(p *program, _ string) tea.Cmd { return p.listServers() }},
 		{"/settings", "", "what is set, and where; edit it in $EDITOR", false, func(p *program, _ string) tea.Cmd { return p.listSettings() }},
 		{"/theme", "NAME", "other colours, which are kept", false, (*program).setTheme},
@@ -92,6 +94,38 @@ PgUp, PgDn, wheel  scroll; Ctrl-Home, Ctrl-End: beginning and end
 Alt-Up, Alt-Down   choose a block; Ctrl-O unfolds it, or all
 Ctrl-B             the panel beside the conversation`)
 	return p.notice(false, "%s", b.String())
+}
+
+// tellCost says what the session used.
+func (p *program) tellCost() tea.Cmd {
+	m := p.meter
+	u := m.usage
+	text := fmt.Sprintf("%d tokens in (%d cached), %d out", u.Input, u.Cached, u.Output)
+	if u.Estimated > 0 {
+		text += fmt.Sprintf(", of which %d are estimated", u.Estimated)
+	}
+	if m.limits.Tokens > 0 {
+		text += fmt.Sprintf("; the limit is %d", m.limits.Tokens)
+	}
+	if cost := p.cost(); cost != "" {
+		text += "\n" + cost
+	} else if m.unpriced > 0 {
+		text += "\nthe price of the model is not known"
+	}
+	if m.window > 0 && m.request > 0 {
+		text += fmt.Sprintf("\nthe next request begins with %d tokens, %d%% of the model's window of %d", m.request, m.full(), m.window)
+	}
+	return p.notice(false, "%s", text)
+}
+
+// copyAnswer has the terminal put the last words of the agent on its clipboard (OSC 52).
+// Whether it does, no program is told.
+func (p *program) copyAnswer() tea.Cmd {
+	if p.meter.answer == "" {
+		return p.notice(true, "/copy: the agent has not said anything yet")
+	}
+	p.addNotice(false, fmt.Sprintf("the terminal was asked to copy the last answer, %s; some ask you first, and some do not do it", clip.Count(len([]rune(p.meter.answer)), "character")))
+	return tea.SetClipboard(clip.Visible(p.meter.answer))
 }
 
 func (p *program) searchFor(words string) tea.Cmd {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -26,6 +27,10 @@ type meter struct {
 	cost     openmanus.Money
 	unpriced int
 	limits   openmanus.Limits
+
+	request int    // tokens of the last request and its reply, which the next one begins with; 0: not known
+	window  int    // tokens that the model reads and writes at once; 0: not known
+	answer  string // the last words of the agent
 
 	files map[string]string     // what calls changed: see [openmanus.FileChange]
 	lines map[string]gist.Lines // of these files, as far as it is known
@@ -98,6 +103,8 @@ func (m *meter) apply(ev openmanus.Event) {
 		m.limits = b.Limits.Or(m.limits)
 	case openmanus.ModelSaid:
 		m.read(b.Re)
+		m.request = b.Usage.Input + b.Usage.Output
+		m.answer = cmp.Or(b.Message.Text(), m.answer)
 		calls := openmanus.CallsOf(b)
 		for _, c := range calls {
 			m.open[c.ID] = &openCall{Call: c}
@@ -119,6 +126,8 @@ func (m *meter) apply(ev openmanus.Event) {
 		m.status, m.reason = openmanus.Halted, openmanus.ByPerson
 		m.pending, m.halted = nil, true
 		clear(m.open)
+	case openmanus.Compacted, openmanus.Elided:
+		m.request = 0 // the next request is shorter
 	case openmanus.ChildOpened:
 		m.below = append(m.below, b.Child)
 	case openmanus.ChildDone:
@@ -154,7 +163,7 @@ func (m *meter) use(u llm.Usage, cost openmanus.Money, unpriced int) {
 // configured learns how the session is configured.
 func (m *meter) configured(b openmanus.Configured) {
 	m.model, m.mode, m.workspace, m.limits = b.Model, b.Approve, b.Workspace, b.Limits
-	m.flowEnds = b.FlowEnds
+	m.flowEnds, m.window = b.FlowEnds, b.Window.Tokens
 	for _, t := range b.Tools {
 		if t.Hints.Final {
 			m.final[t.Name] = true
@@ -223,7 +232,7 @@ func (m *meter) join(before *meter) {
 	m.use(before.usage, before.cost, before.unpriced)
 	if m.model == "" {
 		m.model, m.mode, m.workspace, m.limits = before.model, before.mode, before.workspace, before.limits
-		m.flowEnds = before.flowEnds
+		m.flowEnds, m.window = before.flowEnds, before.window
 	}
 	if before.title != "" {
 		m.title = before.title
@@ -240,6 +249,7 @@ func (m *meter) join(before *meter) {
 	if m.plan == nil {
 		m.plan = before.plan
 	}
+	m.answer = cmp.Or(m.answer, before.answer)
 	m.backs = append(before.backs, m.backs...)
 	m.joinOpen(before)
 	for name := range before.final {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -111,5 +112,40 @@ finished`},
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
+	}
+}
+
+// The person sees how full the model's window is, what the session used, and takes an
+// answer along without what a terminal would obey.
+func TestCostAndCopy(t *testing.T) {
+	p := newProgram(t.Context(), Options{Source: newFake(), Theme: Theme{Name: "none"}})
+	p.id, p.width, p.height = "s1", 100, 20
+	if cmd := p.command("/copy", ""); cmd != nil {
+		t.Error("there is nothing to copy yet")
+	}
+	said := modelSays(1, llm.Text{Text: "The answer\nis \x1b[31m42."})
+	said.Usage = llm.Usage{Input: 39_000, Output: 1_000, Cached: 30_000, Estimated: 7}
+	for _, ev := range stored(0, openmanus.Configured{Window: openmanus.Window{Tokens: 200_000}}, userSays("m1", "hello"), said) {
+		p.event(ev)
+	}
+	p.layout()
+	if got := shownOf(p); !strings.Contains(got, "40.0k tokens · 20% of its window") && !strings.Contains(got, "40k tokens · 20% of its window") {
+		t.Errorf("the status line does not say how full the window is:\n%s", got)
+	}
+	p.command("/cost", "")
+	p.layout()
+	for _, want := range []string{"39000 tokens in (30000 cached), 1000 out, of which 7 are estimated", "begins with 40000 tokens, 20% of the model's window of 200000"} {
+		if got := shownOf(p); !strings.Contains(got, want) {
+			t.Errorf("/cost does not say %q:\n%s", want, got)
+		}
+	}
+	got := fmt.Sprint(p.command("/copy", "")())
+	if want := `The answer` + "\n" + `is \x1b[31m42.`; got != want {
+		t.Errorf("it copies %q, want %q", got, want)
+	}
+	p.event(stored(3, openmanus.Compacted{N: 1, UpTo: 2, Summary: "x"})[0])
+	p.layout()
+	if got := strings.Split(shownOf(p), "\n"); strings.Contains(got[len(got)-1], "window") {
+		t.Errorf("after a compaction the old size is shown: %s", got[len(got)-1])
 	}
 }

@@ -125,6 +125,9 @@ func (p *program) status(width int) string {
 	if cost := p.cost(); cost != "" {
 		right = append(right, cost)
 	}
+	if full := p.meter.full(); full >= shownFull {
+		right = append(right, fmt.Sprintf("%d%% of its window", full))
+	}
 	if model != "" {
 		right = append(right, clip.Text(clip.OneLine(clip.Clean(model)), 40))
 	}
@@ -137,6 +140,18 @@ func (p *program) status(width int) string {
 		right = right[:len(right)-1]
 	}
 	return fitLine(line, width)
+}
+
+// shownFull is from which part of the window on, in percent, the status line tells it.
+const shownFull = 10
+
+// full returns how much of the model's window the next request fills, in percent; 0 if
+// that is not known.
+func (m *meter) full() int {
+	if m.window == 0 {
+		return 0
+	}
+	return min(100, 100*m.request/m.window)
 }
 
 // modeNow returns what runs without a question.
