@@ -21,8 +21,9 @@ func describe(o *huma.OpenAPI) {
 	for path, item := range o.Paths {
 		path = strings.ReplaceAll(path, "...}", "}")
 		paths[path] = item
-		for _, op := range operations(item) {
+		for method, op := range operations(item) {
 			describeErrors(o, op)
+			describeKey(method, op)
 			if b := op.RequestBody; b != nil && b.Content["application/json"] != nil {
 				mayBeNull(o.Components.Schemas, b.Content["application/json"].Schema, make(map[*huma.Schema]bool))
 			}

@@ -151,7 +151,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		s.scheduler.idle, s.scheduler.idleMost, s.scheduler.hold = o.Idle, cmp.Or(o.IdleSessions, 32), s.holdFor(h)
 		s.scheduler.short = short
 	}
-	s.handler = compressed(s.logged(s.metrics.count(s.guard(s.mux()))))
+	s.handler = compressed(s.logged(s.metrics.count(s.guard(s.once(s.mux())))))
 	return s, nil
 }
 
