@@ -269,7 +269,12 @@ func (a *a2aService) List(ctx context.Context, r *a2a.ListRequest) (*a2a.TaskLis
 	if r.PageSize != nil {
 		size = *r.PageSize
 	}
+	if r.Status == a2a.Unspecified {
+		r.Status = ""
+	}
 	switch {
+	case r.Status != "" && !r.Status.Known():
+		return nil, a2a.BadField("status", fmt.Sprintf("%q is no state of a task, such as %s", r.Status, a2a.Completed))
 	case size < 1 || size > 100:
 		return nil, a2a.BadField("pageSize", "it must be from 1 to 100")
 	case r.History != nil && *r.History < 0:

@@ -150,6 +150,8 @@ func TestA2ARefuses(t *testing.T) {
 		"no operation": {"GET", "/nothing", nil, 404, "no operation"},
 		"a verb":       {"DELETE", "/tasks", nil, 405, "DELETE"},
 		"a page":       {"GET", "/tasks?pageSize=0", nil, 400, "pageSize"},
+		"a state":      {"GET", "/tasks?status=TASK_STATE_ODD", nil, 400, `"field":"status"`},
+		"any state":    {"GET", "/tasks?status=TASK_STATE_UNSPECIFIED", nil, 200, `"tasks"`},
 		"push":         {"POST", "/tasks/t/pushNotificationConfigs", map[string]any{"url": "https://x.example"}, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
 		"a context":    {"POST", "/message:send", a2aSays("m", "x", map[string]any{"contextId": "a/b"}), 400, "message.contextId"},
 		"another task": {"POST", "/message:send", a2aSays("m", "x", map[string]any{"taskId": "x-1"}), 404, "TASK_NOT_FOUND"},

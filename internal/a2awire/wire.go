@@ -24,7 +24,11 @@ const (
 	InputRequired State = "TASK_STATE_INPUT_REQUIRED"
 	Rejected      State = "TASK_STATE_REJECTED"
 	AuthRequired  State = "TASK_STATE_AUTH_REQUIRED"
+	Unspecified   State = "TASK_STATE_UNSPECIFIED" // no task has it; a filter by it is none
 )
+
+// Known reports whether there is such a state.
+func (s State) Known() bool { return s.Ended() || s.Rests() || s == Submitted || s == Working }
 
 // Ended reports whether a task in this state does not go on.
 func (s State) Ended() bool { return s == Completed || s == Failed || s == Canceled || s == Rejected }

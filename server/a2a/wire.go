@@ -41,6 +41,7 @@ const (
 	Failed        = wire.Failed
 	Canceled      = wire.Canceled
 	InputRequired = wire.InputRequired
+	Unspecified   = wire.Unspecified
 
 	RoleUser  = wire.RoleUser
 	RoleAgent = wire.RoleAgent
