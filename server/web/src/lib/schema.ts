@@ -108,6 +108,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List your schedules, and when each comes next */
+        get: operations["list-schedules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what became of the times of a schedule, the newest first */
+        get: operations["read-schedule-history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Leave out the times of a schedule until it is resumed */
+        post: operations["pause-schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a paused schedule go on */
+        post: operations["resume-schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run the task of a schedule now, beside its times */
+        post: operations["run-schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions": {
         parameters: {
             query?: never;
@@ -1311,6 +1396,12 @@ export interface components {
         ListRawMessageBody: {
             items: unknown[] | null;
         };
+        ListScheduleBody: {
+            items: components["schemas"]["Schedule"][] | null;
+        };
+        ListScheduledRunBody: {
+            items: components["schemas"]["ScheduledRun"][] | null;
+        };
         ListSessionBody: {
             items: components["schemas"]["Session"][] | null;
         };
@@ -1579,6 +1670,48 @@ export interface components {
         };
         SandboxText: {
             text: string;
+        };
+        Schedule: {
+            name: string;
+            /**
+             * Format: date-time
+             * @description When its task runs next; null if it never does.
+             */
+            next: string | null;
+            /** @description Those of its runs that go on. */
+            sessions: string[] | null;
+            /** @enum {string} */
+            state: "waits" | "runs" | "paused";
+            task: string;
+            /** @description Its times in a few words: a cron line, every 90m. */
+            when: string;
+            zone: string;
+        };
+        ScheduleBegun: {
+            /** @description The session in which the task runs. */
+            session: string;
+        };
+        ScheduledRun: {
+            /**
+             * Format: int64
+             * @description How many times it is about.
+             */
+            count: number;
+            /** @description Somebody asked for it. */
+            manual?: boolean;
+            /** @description The file that the answer was written to. */
+            result?: string;
+            session?: string;
+            /** @description skipped, or that of the session. */
+            status: string;
+            /** Format: date-time */
+            time: string;
+            /**
+             * Format: date-time
+             * @description The last time, if there are several.
+             */
+            until?: string;
+            why?: string;
         };
         ScreenInput: {
             /** @description Of a dialog. */
@@ -2061,7 +2194,10 @@ export interface operations {
     "create-login": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2155,7 +2291,10 @@ export interface operations {
     "add-device": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2214,6 +2353,171 @@ export interface operations {
             };
         };
     };
+    "list-schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListScheduleBody"];
+                };
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "read-schedule-history": {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListScheduledRunBody"];
+                };
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "pause-schedule": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "resume-schedule": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "run-schedule": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleBegun"];
+                };
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
     "list-sessions": {
         parameters: {
             query?: {
@@ -2253,7 +2557,10 @@ export interface operations {
     "create-session": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -2356,7 +2663,10 @@ export interface operations {
     "change-session": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -2394,7 +2704,10 @@ export interface operations {
     answer: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -2743,7 +3056,10 @@ export interface operations {
     "fork-session": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -2781,7 +3097,10 @@ export interface operations {
     interrupt: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -2855,7 +3174,10 @@ export interface operations {
     "send-message": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3013,7 +3335,10 @@ export interface operations {
     "approve-plan": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3051,7 +3376,10 @@ export interface operations {
     "preview-call": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3089,7 +3417,10 @@ export interface operations {
     "redo-session": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3127,7 +3458,10 @@ export interface operations {
     retry: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3165,7 +3499,10 @@ export interface operations {
     "rewind-session": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3203,7 +3540,10 @@ export interface operations {
     rule: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3278,7 +3618,10 @@ export interface operations {
     "use-browser": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3314,7 +3657,10 @@ export interface operations {
     "take-over-browser": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The id of a session. */
                 id: string;
@@ -3641,7 +3987,10 @@ export interface operations {
     "set-up-model": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3673,7 +4022,10 @@ export interface operations {
     "check-model": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3707,7 +4059,10 @@ export interface operations {
     "use-model": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3739,7 +4094,10 @@ export interface operations {
     prune: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3803,7 +4161,10 @@ export interface operations {
     "add-mcp-server": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3835,7 +4196,10 @@ export interface operations {
     "approve-mcp-server": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3867,7 +4231,10 @@ export interface operations {
     "sign-in-to-mcp-server": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3901,7 +4268,10 @@ export interface operations {
     "test-mcp-server": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3965,7 +4335,10 @@ export interface operations {
     "change-mcp-server": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 name: string;
             };
