@@ -180,8 +180,8 @@ func (r *Runner) step(ctx context.Context, name string, s *State, now time.Time)
 }
 
 // answer answers the slots that have come until now, those included that wait, or whose start
-// the jitter puts later: the plan is about to change. It does not start what is due, which who
-// looks next does.
+// the jitter puts later: the plan is about to change. It does not start what is due: the next
+// Step does.
 func (r *Runner) answer(ctx context.Context, name string, s *State, now time.Time) error {
 	t, err := s.slots()
 	if err != nil {

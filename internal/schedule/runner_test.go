@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,15 +46,19 @@ func (d *deadly) Append(ctx context.Context, session string, bodies ...openmanus
 }
 
 // A world is where runs take place: all processes share it. Each run takes as long as its
-// session's name says.
+// slot says.
 type world struct {
-	now     func() time.Time
+	now func() time.Time
+
+	mu      sync.Mutex
 	began   map[string]time.Time // by session
 	stopped map[string]bool
 	starts  int
 }
 
 func (w *world) Start(_ context.Context, _ string, p Plan, d Due) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.starts++
 	if p.Agent == "gone" {
 		return &Refused{errors.New("there is no agent gone")}
@@ -65,6 +70,8 @@ func (w *world) Start(_ context.Context, _ string, p Plan, d Due) error {
 }
 
 func (w *world) Ended(_ context.Context, _ string, _ Plan, d Due) (*Ran, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	began, ok := w.began[d.Session]
 	took := time.Duration(d.Slot.Unix()/60%7) * 20 * time.Minute
 	if !ok || !w.stopped[d.Session] && w.now().Before(began.Add(took)) {
@@ -74,6 +81,8 @@ func (w *world) Ended(_ context.Context, _ string, _ Plan, d Due) (*Ran, error) 
 }
 
 func (w *world) Interrupt(_ context.Context, d Due) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.stopped[d.Session] = true
 	return nil
 }
