@@ -162,7 +162,7 @@ async function follow() {
     }
     await ended;
     const slow = await page.evaluate(() => globalThis.keys_);
-    console.log(`typing: ${typed} keys, ${slow.length} took more than 16 ms until they were drawn, at most${ms(Math.max(0, ...slow))} ms`);
+    console.log(`typing: ${typed} keys; of ${slow.length} that took 16 ms and more until they were drawn the median is${ms(median(slow))} ms, 95 %${ms(slow.toSorted((a, b) => a - b)[Math.floor(slow.length * 0.95)])} ms, the longest${ms(Math.max(...slow))} ms`);
     const over = Date.now();
     await page.getByText("is settled").first().waitFor();
     return over;

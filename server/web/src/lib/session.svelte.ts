@@ -35,6 +35,8 @@ export class Live {
   #filling = false;
   #drawing = 0;
   #rest = 0; // until then nothing is drawn again
+  #drawn = 0; // when it was
+  #typed = -Infinity; // when a key was pressed
   #refreshing = 0;
   #reading = false;
   #closed = false;
@@ -44,6 +46,7 @@ export class Live {
   constructor(id: string, moved: (s: Session) => void) {
     this.id = id;
     this.#moved = moved;
+    addEventListener("keydown", this.#pressed, true);
     void this.#load();
   }
 
@@ -178,15 +181,19 @@ export class Live {
     apply(this.#now, ev);
   }
 
+  #pressed = (): void => void (this.#typed = performance.now());
+
   // Update at most thirty times a second, and rarer where that takes long, so that most of the time is left to the person.
+  // While they type, ten times a second, and after a key what it wrote is drawn first.
   #soon(): void {
     this.#drawing ||= requestAnimationFrame((now) => {
       this.#drawing = 0;
-      if (now < this.#rest) return this.#soon();
       const began = performance.now();
+      const typed = began - this.#typed;
+      if (began < this.#rest || (typed < 40 && began < this.#drawn + 300)) return this.#soon();
       flushSync(() => this.#draw());
-      const ended = performance.now();
-      this.#rest = Math.max(now + 30, ended + Math.min(500, 3 * (ended - began)));
+      this.#drawn = performance.now();
+      this.#rest = Math.max(now + (typed < 1000 ? 90 : 30), this.#drawn + Math.min(500, 3 * (this.#drawn - began)));
     });
   }
 
@@ -243,6 +250,7 @@ export class Live {
   close(): void {
     this.#closed = true;
     this.#leave?.();
+    removeEventListener("keydown", this.#pressed, true);
     cancelAnimationFrame(this.#drawing);
   }
 }
