@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -29,7 +28,7 @@ func (a *a2aService) Send(ctx context.Context, r *a2a.SendRequest) (*a2a.Task, e
 		return p.Last().With(r.Config.History, true), nil
 	}
 	var t *a2a.Task
-	err = a.follow(ctx, nil, info, least, func(p *a2a.Projector, _ []a2a.Event) (bool, error) {
+	err = a.follow(ctx, nil, a.projector(ctx, info), least, func(p *a2a.Projector, _ []a2a.Event) (bool, error) {
 		t = p.Last().With(r.Config.History, true)
 		return t.Status.State.Rests(), nil
 	})
@@ -49,11 +48,11 @@ func (a *a2aService) Stream(ctx context.Context, r *a2a.SendRequest, out a2a.Str
 	}
 	send := out.Begin()
 	first := true
-	return a.follow(ctx, send, info, least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
+	return a.follow(ctx, send, a.projector(ctx, info), least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
 		t := p.Last()
 		if first {
 			first = false
-			events = []a2a.Event{{Task: t.With(r.Config.History, true), ID: fmt.Sprintf("%d.%d", p.State.Seq, len(events))}}
+			events = []a2a.Event{{Task: t.With(r.Config.History, true), ID: p.Whole(events)}}
 		}
 		return t.Status.State.Rests(), sendAll(send, events)
 	})
@@ -85,9 +84,9 @@ func (a *a2aService) Subscribe(ctx context.Context, r *a2a.TaskRequest, out a2a.
 	if err != nil {
 		return err
 	}
-	var seq, n int64
+	var last a2a.EventID
 	if r.Last != "" {
-		if seq, n, err = eventID(r.Last); err != nil {
+		if last, err = a2a.ParseEventID(r.Last); err != nil {
 			return a2a.BadField("Last-Event-ID", err.Error())
 		}
 	} else if t.Status.State.Ended() {
@@ -97,52 +96,34 @@ func (a *a2aService) Subscribe(ctx context.Context, r *a2a.TaskRequest, out a2a.
 	if !first {
 		least = 0
 	}
-	return a.follow(ctx, send, info, least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
+	p := a.projector(ctx, info)
+	p.From = last
+	return a.follow(ctx, send, p, least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
 		t := p.Task(r.ID)
 		if t == nil {
 			return false, nil
 		}
 		if first {
 			first = false
-			events = []a2a.Event{{Task: t.With(r.History, true), ID: fmt.Sprintf("%d.%d", p.State.Seq, len(events))}}
+			events = []a2a.Event{{Task: t.With(r.History, true), ID: p.Whole(events)}}
 		}
-		var rest []a2a.Event
-		for _, e := range events {
-			if s, m, err := eventID(e.ID); err == nil && (s > seq || s == seq && m > n) {
-				rest = append(rest, e)
-			}
-		}
-		return t.Status.State.Ended(), sendAll(send, rest)
+		return t.Status.State.Ended(), sendAll(send, p.After(events))
 	})
-}
-
-// eventID reads the id of an event.
-func eventID(id string) (seq, n int64, err error) {
-	before, after, ok := strings.Cut(id, ".")
-	seq, err = strconv.ParseInt(before, 10, 64)
-	if err == nil && ok {
-		n, err = strconv.ParseInt(after, 10, 64)
-	}
-	if err != nil || !ok || seq < 0 || n < 0 {
-		return 0, 0, errors.New("it is no id of an event of this server")
-	}
-	return seq, n, nil
 }
 
 // follow calls do with what happens in a session after the event least, until do
 // returns true.
 func (a *a2aService) follow(
-	ctx context.Context, send func(string, []byte) error, info journal.SessionInfo, least int64,
+	ctx context.Context, send func(string, []byte) error, p *a2a.Projector, least int64,
 	do func(*a2a.Projector, []a2a.Event) (bool, error),
 ) error {
-	p := a.projector(ctx, info)
 	var alive func() error
 	if send != nil {
 		alive = func() error { return send("", nil) } // a comment
 	}
-	return a.followUntil(ctx, alive, info.ID, func(h heard) (bool, error) {
+	return a.followUntil(ctx, alive, p.Session, func(h heard) (bool, error) {
 		var events []a2a.Event
-		if h.waiting == nil {
+		if h.event.Body != nil {
 			events = p.Apply(h.event)
 		} else {
 			events = p.Wait(asked(h.waiting))

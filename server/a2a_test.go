@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,7 @@ func (x *site) rest(method, path string, body any, more ...string) (int, map[str
 			x.t.Fatal(line, err)
 		}
 		all = append(all, id+" "+line)
+		id = ""
 	}
 	return resp.StatusCode, last, all
 }
@@ -85,6 +87,10 @@ func TestA2AApproval(t *testing.T) {
 	if status != 200 || len(events) < 3 || !strings.Contains(events[0], `"task"`) || !strings.Contains(events[len(events)-1], "TASK_STATE_COMPLETED") {
 		t.Fatal(status, events)
 	}
+	if words := "It is w"; !strings.Contains(strings.Join(events, "\n"), `"text":"`+words) {
+		t.Errorf("the words of the answer did not come as they were written: %q", events)
+	}
+	events = slices.DeleteFunc(events, func(e string) bool { return e[0] == ' ' }) // words of a reply that streams have no place
 	for i := range events[:len(events)-1] {
 		last, _, _ := strings.Cut(events[i], " ")
 		_, _, rest := x.rest("GET", "/a2a/v1/tasks/"+id+":subscribe", nil, "Last-Event-ID", last)
@@ -151,6 +157,8 @@ func TestA2ARefuses(t *testing.T) {
 		"a verb":       {"DELETE", "/tasks", nil, 405, "DELETE"},
 		"a page":       {"GET", "/tasks?pageSize=0", nil, 400, "pageSize"},
 		"a state":      {"GET", "/tasks?status=TASK_STATE_ODD", nil, 400, `"field":"status"`},
+		"artifacts":    {"GET", "/tasks?includeArtifacts=perhaps", nil, 400, `"field":"includeArtifacts"`},
+		"too much":     {"POST", "/message:send", a2aSays("m", strings.Repeat("x", 65<<20), nil), 413, "more than 67108864 bytes"},
 		"any state":    {"GET", "/tasks?status=TASK_STATE_UNSPECIFIED", nil, 200, `"tasks"`},
 		"push":         {"POST", "/tasks/t/pushNotificationConfigs", map[string]any{"url": "https://x.example"}, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
 		"a context":    {"POST", "/message:send", a2aSays("m", "x", map[string]any{"contextId": "a/b"}), 400, "message.contextId"},

@@ -208,10 +208,12 @@ func (s *Server) followRun(ctx context.Context, out *stream, p *agui.Projector, 
 	var b bytes.Buffer
 	return s.followUntil(ctx, out.comment, session, func(h heard) (done bool, err error) {
 		var frames []agui.Frame
-		if h.waiting == nil {
+		if h.event.Body != nil {
 			frames = p.Apply(h.event)
-		} else if frames, err = s.waits(ctx, p, h.waiting); err != nil {
-			return false, err
+		} else if h.waiting != nil {
+			if frames, err = s.waits(ctx, p, h.waiting); err != nil {
+				return false, err
+			}
 		}
 		b.Reset()
 		for _, f := range frames {

@@ -139,18 +139,17 @@ func (s *Server) eachStanding(
 	return nil
 }
 
-// heard is an event of a session or, with waiting, the news that nothing goes on in
-// the session and below it before the user decides.
+// heard is an event of a session or, without one, the news of what waits.
 type heard struct {
 	event   openmanus.Event
-	waiting []Waiting
-	seq     int64 // the last event when it began to wait
+	waiting []Waiting // nothing goes on in the session and below it before the user decides these
+	seq     int64     // the session's last event when that was so
 	err     error
 }
 
 // followUntil calls do with what happens in a session, from its first event on, until
-// do returns true or an error, or ctx ends. News that the session waits come when all
-// events before them have come. Meanwhile it calls alive, if that is not nil, so that
+// do returns true or an error, or ctx ends. News of what waits, or that nothing does any
+// more, come when all events before them have come, and may come again. Meanwhile it calls alive, if that is not nil, so that
 // proxies see that the connection lives.
 func (s *Server) followUntil(
 	ctx context.Context, alive func() error, id string, do func(heard) (done bool, err error),
@@ -205,7 +204,7 @@ func (s *Server) followUntil(
 			seq = max(seq, h.event.Seq)
 			done, err = do(h)
 		}
-		if err == nil && !done && last.waiting != nil && last.seq == seq {
+		if err == nil && !done && seq > 0 && last.seq == seq {
 			done, err = do(last)
 		}
 		if done || err != nil {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // procLimit is how many bytes of the output of one call are kept: the first
@@ -55,7 +57,7 @@ func (o *procOutput) half() int {
 // show shows p, except for an incomplete character at its end.
 func (o *procOutput) show(p []byte) {
 	p = append(o.cut, p...)
-	end := len(wholeRunes(string(p)))
+	end := len(clip.Runes(string(p)))
 	if end > 0 {
 		_, _ = o.live.Write(bytes.ToValidUTF8(p[:end], []byte("\uFFFD"))) // a viewer may have gone
 	}

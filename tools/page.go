@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // A page is a part of the lines of a file. Its memory is bounded, however long
@@ -63,7 +64,7 @@ func (p *page) add(line []byte, size int) {
 	}
 	text, more := strings.TrimSuffix(string(line), "\r"), ""
 	if size > len(line) {
-		text = wholeRunes(text)
+		text = clip.Runes(text)
 		more = fmt.Sprintf(" [... %d more bytes]", size-len(text))
 	}
 	shown := printable(text)
@@ -77,17 +78,4 @@ func (p *page) add(line []byte, size int) {
 	}
 	fmt.Fprintf(&p.text, "%6d\t%s%s\n", p.total, shown, more)
 	p.last = p.total
-}
-
-// wholeRunes returns s without an incomplete character at its end.
-func wholeRunes(s string) string {
-	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
-		if c := s[len(s)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRuneInString(s[len(s)-i:]) {
-				return s[:len(s)-i]
-			}
-			break
-		}
-	}
-	return s
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // lineLimit is how many bytes of one line are shown.
@@ -57,7 +59,7 @@ func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	head := wholeRunes(s[:limit])
+	head := clip.Runes(s[:limit])
 	return fmt.Sprintf("%s [... %d more bytes]", head, len(s)-len(head))
 }
 

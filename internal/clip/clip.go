@@ -21,6 +21,19 @@ func Text(s string, n int) string {
 	return s
 }
 
+// Runes returns s without a character at its end whose bytes are not all there.
+func Runes(s string) string {
+	for i := 1; i < utf8.UTFMax && i <= len(s); i++ {
+		if c := s[len(s)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRuneInString(s[len(s)-i:]) {
+				return s[:len(s)-i]
+			}
+			break
+		}
+	}
+	return s
+}
+
 // Count returns a number of things in words: "1 step", "2 steps". one names one
 // of them, whose plural has an s.
 func Count(n int, one string) string {

@@ -507,7 +507,9 @@ var surfaces = []floor{
 		module + "/workspace": "the texts of files that an editor has open",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "trace", may: map[string]string{module + "/llm/provider": serves, module: speaks, module + "/run": drives, module + "/llm": models}, not: []string{"os", "os/exec"}},
-	{pkg: "server/agui", may: map[string]string{module: speaks, module + "/llm": models}, not: []string{"net", "net/http", "os", "os/exec"}},
+	{pkg: "server/agui", may: map[string]string{
+		module: speaks, module + "/llm": models, module + "/internal/clip": "characters are sent whole",
+	}, not: []string{"net", "net/http", "os", "os/exec"}},
 	{pkg: "server/openai", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/llm/tokens": "answers end at the number of tokens that a client gives",
 		module + "/internal/args": "the schemas of clients, and the answers that fit them",
@@ -515,6 +517,7 @@ var surfaces = []floor{
 	}, not: []string{"os", "os/exec"}},
 	{pkg: "server/a2a", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/internal/a2awire": "the objects of the protocol",
+		module + "/internal/clip": "characters are sent whole",
 	}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
 		module + "/server/a2a":    "tasks of other agents",

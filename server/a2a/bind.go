@@ -392,7 +392,13 @@ func match(pattern, path string) (map[string]string, bool) {
 func merge(body []byte, query url.Values, vars map[string]string) (json.RawMessage, error) {
 	all := make(map[string]any)
 	if len(bytes.TrimSpace(body)) > 0 {
-		if err := json.Unmarshal(body, &all); err != nil {
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.UseNumber() // numbers of the client's own data keep their digits
+		err := d.Decode(&all)
+		if err == nil && d.More() {
+			err = errors.New("more follows it")
+		}
+		if err != nil {
 			return nil, &Error{Code: -32700, HTTP: http.StatusBadRequest, Status: "INVALID_ARGUMENT", Message: "the body is no JSON object: " + err.Error()}
 		}
 	}
@@ -409,6 +415,9 @@ func merge(body []byte, query url.Values, vars map[string]string) (json.RawMessa
 			}
 			all[name] = n
 		case "includeArtifacts":
+			if value != "true" && value != "false" {
+				return nil, BadField(name, "it must be true or false")
+			}
 			all[name] = value == "true"
 		default:
 			all[name] = value

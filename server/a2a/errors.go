@@ -78,5 +78,9 @@ func asError(err error) *Error {
 	if errors.As(err, &e) {
 		return e
 	}
+	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+		return &Error{Code: -32600, HTTP: http.StatusRequestEntityTooLarge, Status: "INVALID_ARGUMENT",
+			Message: fmt.Sprintf("the request has more than %d bytes: send large files in several messages", big.Limit)}
+	}
 	return &Error{Code: -32603, HTTP: http.StatusInternalServerError, Status: "INTERNAL", Message: err.Error()}
 }

@@ -2,12 +2,15 @@ package a2a
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -35,9 +38,69 @@ type Projector struct {
 	// File returns a part for a file of the workspace. nil: files are left out.
 	File func(path string) Part
 
+	// From is the last event that a subscriber has had; zero: none.
+	From EventID
+
 	seq    int64
 	n      int
 	events []Event
+	below  string // a tag of what waits in sessions below, as it was told of
+	typed  bool   // the words of the reply that streams have begun to be the answer
+	rest   string // the bytes of a character that has not come whole
+	shown  bool   // words were shown as the answer
+}
+
+// An EventID says where in a task's events one stands: it is SEQ.N, or SEQ.N.TAG where it
+// tells of sessions below, in whose events the session has no place.
+type EventID struct {
+	Seq, N int64
+	Tag    string
+}
+
+// ParseEventID reads what [EventID.String] writes.
+func ParseEventID(text string) (id EventID, err error) {
+	parts := strings.Split(text, ".")
+	if len(parts) == 3 {
+		id.Tag = parts[2]
+	}
+	if len(parts) == 2 || id.Tag != "" {
+		if id.Seq, err = strconv.ParseInt(parts[0], 10, 64); err == nil {
+			id.N, err = strconv.ParseInt(parts[1], 10, 64)
+		}
+		if err == nil && id.Seq >= 0 && id.N >= 0 {
+			return id, nil
+		}
+	}
+	return EventID{}, errors.New("it is no id of an event of this server")
+}
+
+func (id EventID) String() string {
+	text := fmt.Sprintf("%d.%d", id.Seq, id.N)
+	if id.Tag != "" {
+		text += "." + id.Tag
+	}
+	return text
+}
+
+// Whole returns the id of an event that shows the task as it is after these.
+func (p *Projector) Whole(events []Event) string {
+	id := EventID{p.State.Seq, int64(p.n), ""}
+	if p.below != "" {
+		id.N, id.Tag = id.N+1, p.below
+	}
+	return id.String()
+}
+
+// After returns the events that a subscriber has not had. Those of a reply that streams
+// have no id, and come again from its beginning.
+func (p *Projector) After(events []Event) (rest []Event) {
+	for _, e := range events {
+		id, err := ParseEventID(e.ID)
+		if err != nil || id.Tag != "" || id.Seq > p.From.Seq || id.Seq == p.From.Seq && id.N > p.From.N {
+			rest = append(rest, e)
+		}
+	}
+	return rest
 }
 
 // Task returns the task with this id, or nil.
@@ -61,12 +124,18 @@ func (p *Projector) Last() *Task {
 // Apply folds an event, and returns what it has changed in the last task.
 func (p *Projector) Apply(ev openmanus.Event) []Event {
 	if ev.Seq == 0 {
-		return nil
+		if b, ok := ev.Body.(openmanus.Typing); ok {
+			p.typing(b)
+		}
+		return p.take()
 	}
 	before := p.State.Status()
 	turn := p.State.Turn
 	p.State.Apply(ev)
-	p.seq, p.n = ev.Seq, 0
+	p.seq, p.n, p.below = ev.Seq, 0, ""
+	if ev.Seq == p.From.Seq {
+		p.below = p.From.Tag
+	}
 	if said, ok := ev.Body.(openmanus.UserSaid); ok {
 		p.userSaid(ev, said, before)
 	}
@@ -76,6 +145,7 @@ func (p *Projector) Apply(ev openmanus.Event) []Event {
 	}
 	switch b := ev.Body.(type) {
 	case openmanus.ModelSaid:
+		p.typed, p.rest = false, ""
 		if p.State.Turn != turn {
 			p.replied(t, turn, b)
 		}
@@ -128,6 +198,34 @@ func (p *Projector) replied(t *Task, turn int, b openmanus.ModelSaid) {
 	}
 }
 
+// typing adds words of a reply that streams to the answer, which they are unless calls
+// follow them. Words that begin anew take the place of those before.
+func (p *Projector) typing(b openmanus.Typing) {
+	t := p.Last()
+	if t == nil || t.Status.State.Rests() || b.Turn != p.State.Turn {
+		return
+	}
+	if b.Reset {
+		p.typed, p.rest = false, ""
+	}
+	text := p.rest
+	for _, part := range b.Parts {
+		if part, ok := part.(llm.Text); ok {
+			text += part.Text
+		}
+	}
+	whole := clip.Runes(text)
+	if p.rest = text[len(whole):]; whole == "" {
+		return
+	}
+	a := Artifact{ID: answerID, Name: answerID, Parts: []Part{Text(whole)}}
+	p.events = append(p.events, Event{Artifact: &ArtifactUpdate{Task: t.ID, Context: p.Context, Artifact: a, Append: p.typed}})
+	p.typed, p.shown = true, true
+}
+
+// answerID is the artifact with the answer.
+const answerID = "answer"
+
 // says returns a message of the agent.
 func (p *Projector) says(t *Task, id, text string) Message {
 	return Message{ID: id, Role: RoleAgent, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}}
@@ -178,10 +276,8 @@ func (p *Projector) settle(t *Task, ev openmanus.Event) {
 	case status == openmanus.Failed || status == openmanus.Halted:
 		state, text = Failed, cmp.Or(s.Outcome.Error, string(s.Outcome.Reason), string(status))
 	}
-	if state.Ended() && s.Answer != "" && state != Canceled {
-		a := Artifact{ID: "answer", Name: "answer", Parts: []Part{Text(s.Answer)}}
-		t.Artifacts = append(t.Artifacts, a)
-		p.artifact(t, a)
+	if state.Ended() {
+		p.answer(t, state)
 	}
 	said, isReply := ev.Body.(openmanus.ModelSaid)
 	reply := ""
@@ -191,6 +287,21 @@ func (p *Projector) settle(t *Task, ev openmanus.Event) {
 	if state != t.Status.State || reply != "" {
 		p.set(t, state, cmp.Or(text, reply), Timestamp(ev.Time))
 	}
+}
+
+// answer adds the answer of a task that has ended. Words that were shown as the answer and
+// are none are taken back.
+func (p *Projector) answer(t *Task, state State) {
+	a := Artifact{ID: answerID, Name: answerID, Parts: []Part{Text(p.State.Answer)}}
+	switch {
+	case p.State.Answer != "" && state != Canceled:
+		t.Artifacts = append(t.Artifacts, a)
+		p.artifact(t, a)
+	case p.shown:
+		a.Parts = []Part{Text("")}
+		p.artifact(t, a)
+	}
+	p.shown = false
 }
 
 // set sets the status of a task, and tells of it.
@@ -203,15 +314,30 @@ func (p *Projector) set(t *Task, state State, text string, at Timestamp) {
 	p.add(Event{Status: &StatusUpdate{Task: t.ID, Context: p.Context, Status: t.Status}})
 }
 
-// Wait says that the last task goes on when the person has decided what waits in
-// sessions below: the events of this one do not show that. text asks.
+// Wait says what the person must decide in sessions below before the last task goes on:
+// the events of this session do not show that. text asks; "": nothing waits any more.
 func (p *Projector) Wait(text string) []Event {
 	t := p.Last()
-	if t == nil || t.Status.State.Rests() {
+	if t == nil || t.Status.State.Ended() || p.State.Status() == openmanus.Waiting {
 		return nil
 	}
-	p.set(t, InputRequired, text, Timestamp(p.State.Updated))
-	return p.take()
+	tag, state := "0", Working
+	if text != "" {
+		h := fnv.New32a()
+		h.Write([]byte(text)) //nolint:errcheck // it cannot fail
+		tag, state = strconv.FormatUint(uint64(h.Sum32()), 36)+"w", InputRequired
+	}
+	if tag == p.below || text == "" && p.below == "" {
+		return nil
+	}
+	p.below = tag
+	t.Status = Status{State: state, Time: Timestamp(p.State.Updated)}
+	id := EventID{p.seq, int64(p.n) + 1, tag}
+	if text != "" {
+		m := p.says(t, p.Session+"-status-"+id.String(), text)
+		t.Status.Message = &m
+	}
+	return []Event{{ID: id.String(), Status: &StatusUpdate{Task: t.ID, Context: p.Context, Status: t.Status}}}
 }
 
 // asks returns what calls ask.

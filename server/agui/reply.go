@@ -5,9 +5,9 @@ import (
 	"hash/fnv"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/clip"
 	"github.com/openmanus-go/openmanus/llm"
 )
 
@@ -29,24 +29,11 @@ func piecesOf(parts llm.Parts, whole bool) []piece {
 			all[i] = piece{thought, part.Text}
 		}
 		if !whole && i == len(parts)-1 {
-			all[i].text = all[i].text[:wholeRunes(all[i].text)]
+			all[i].text = clip.Runes(all[i].text)
 		}
 		all[i].text = strings.ToValidUTF8(all[i].text, "\uFFFD")
 	}
 	return all
-}
-
-// wholeRunes returns the length of s without a character that is not complete.
-func wholeRunes(s string) int {
-	for i := 1; i <= min(len(s), utf8.UTFMax-1); i++ {
-		if utf8.RuneStart(s[len(s)-i]) {
-			if !utf8.FullRuneInString(s[len(s)-i:]) {
-				return len(s) - i
-			}
-			break
-		}
-	}
-	return len(s)
 }
 
 // typing adds what the model has just written.
