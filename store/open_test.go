@@ -96,7 +96,7 @@ func TestRefusesNewerSchema(t *testing.T) {
 
 // withoutUsage makes a database one of version 3, before usage was added up.
 const withoutUsage = "DROP TABLE usage; ALTER TABLE sessions DROP COLUMN estimated; ALTER TABLE sessions DROP COLUMN unpriced;" +
-	"DROP TABLE devices; DELETE FROM goose_db_version WHERE version_id >= 4;"
+	"DROP TABLE devices; DROP TABLE receivers; DELETE FROM goose_db_version WHERE version_id >= 4;"
 
 // A database of an older version does not know which sessions are idle.
 func TestMigratesSchemaWithoutUnderWay(t *testing.T) {

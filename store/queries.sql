@@ -207,3 +207,20 @@ ON CONFLICT DO UPDATE SET key = excluded.key, auth = excluded.auth, name = exclu
 
 -- name: remove_device
 DELETE FROM devices WHERE owner = ? AND endpoint = ?
+
+-- name: receivers
+SELECT sessions.name, receivers.name, spec, at, until, failing, done, added
+FROM receivers JOIN sessions ON sessions.id = receivers.session
+WHERE sessions.name = ?1 OR ?1 = '' AND NOT done ORDER BY added, receivers.name
+
+-- name: put_receiver
+INSERT INTO receivers (session, name, spec, at, until, failing, done, added)
+SELECT id, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM sessions WHERE name = ?1
+ON CONFLICT DO UPDATE SET spec = excluded.spec, at = excluded.at, until = excluded.until, failing = excluded.failing, done = excluded.done, added = excluded.added
+
+-- name: remove_receiver
+DELETE FROM receivers WHERE session = (SELECT id FROM sessions WHERE name = ?1) AND name = ?2
+
+-- name: move_receiver
+UPDATE receivers SET at = ?4, until = ?5, failing = ?6, done = ?7
+WHERE session = (SELECT id FROM sessions WHERE name = ?1) AND name = ?2 AND until = ?3

@@ -20,7 +20,7 @@ import (
 const applicationID = 0x4f4d4a4c
 
 // schemaVersion is the number of the last file in migrations.
-const schemaVersion = 5
+const schemaVersion = 6
 
 //go:embed migrations/*.sql
 var migrations embed.FS

@@ -68,6 +68,7 @@ var (
 	_ journal.IdleMarker = (*DB)(nil)
 	_ journal.JSONReader = (*DB)(nil)
 	_ journal.Devices    = (*DB)(nil)
+	_ journal.Receivers  = (*DB)(nil)
 )
 
 // ErrClosed is returned by the methods of a [DB] after Close.

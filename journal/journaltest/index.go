@@ -27,6 +27,7 @@ type indexer interface {
 	journal.IdleMarker
 	journal.JSONReader
 	journal.Devices
+	journal.Receivers
 	Find(ctx context.Context, prefix string) (string, error)
 }
 
@@ -45,6 +46,7 @@ func indexCases() []testCase {
 		{name: "sessions are found by what was said", needs: indexes, run: searched},
 		{name: "what models used is added up", needs: indexes, run: used},
 		{name: "devices are kept", needs: indexes, run: devicesKept},
+		{name: "receivers are kept", needs: indexes, run: receiversKept},
 		{name: "encoded events are the events", needs: indexes, run: eventsJSON},
 	}
 }
@@ -471,6 +473,68 @@ func devicesKept(t testing.TB, open Opener) {
 			t.Errorf("%q has %v %+v", owner, err, got)
 		}
 	}
+}
+
+// Receivers are kept with how far they got; one of several processes has each; they go
+// with their session.
+func receiversKept(t testing.TB, open Opener) {
+	dir := t.TempDir()
+	db := open(t, Options{Dir: dir}).(indexer)
+	at := time.Unix(1_800_000_000, 7000).UTC()
+	for _, session := range []string{"s", "t"} {
+		if _, err := db.Append(t.Context(), session, openmanus.Opened{Flow: "manus", Version: openmanus.FormatVersion}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := journal.Receiver{Session: "s", ID: "one", Spec: []byte(`{"url":"https://a.example.org"}`), Added: at}
+	second := journal.Receiver{Session: "s", ID: "two", Spec: []byte(`{}`), At: "4.1", Until: at, Failing: at.Add(time.Second), Added: at.Add(time.Second)}
+	done := journal.Receiver{Session: "t", ID: "one", Spec: []byte(`{}`), Done: true, Added: at}
+	old := first
+	old.Spec, old.Done = []byte(`{"old":true}`), true
+	for _, r := range []journal.Receiver{old, second, done, first} {
+		if err := db.PutReceiver(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := first
+	lost.Session = "none"
+	if err := db.PutReceiver(t.Context(), lost); !errors.Is(err, openmanus.ErrNoSession) {
+		t.Errorf("without a session: %v, want ErrNoSession", err)
+	}
+	db = open(t, Options{Dir: dir}).(indexer)
+	look := func(session string, want ...journal.Receiver) {
+		t.Helper()
+		got, err := db.Receivers(t.Context(), session)
+		if err != nil || len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("of %q: %v\n%+v\nnot\n%+v", session, err, got, want)
+		}
+	}
+	look("", first, second)
+	look("t", done)
+	mine, late := first, first
+	mine.Until, mine.At = at.Add(time.Minute), "9.2"
+	late.Until = at.Add(time.Hour)
+	if moved, err := db.MoveReceiver(t.Context(), first, mine); err != nil || !moved {
+		t.Errorf("the first move: %t %v", moved, err)
+	}
+	if moved, err := db.MoveReceiver(t.Context(), first, late); err != nil || moved {
+		t.Errorf("the move of a process that came too late: %t %v", moved, err)
+	}
+	look("s", mine, second)
+	for _, id := range []string{"two", "none"} {
+		if err := db.RemoveReceiver(t.Context(), "s", id); err != nil {
+			t.Error(err)
+		}
+	}
+	if moved, err := db.MoveReceiver(t.Context(), second, second); err != nil || moved {
+		t.Errorf("a receiver that is gone moved: %t %v", moved, err)
+	}
+	look("s", mine)
+	if err := db.Delete(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	look("s")
+	look("")
 }
 
 // EventsJSON yields what encoding the events does, whatever they contain.

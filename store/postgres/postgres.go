@@ -150,7 +150,7 @@ func (db *DB) Close() error {
 var migrations embed.FS
 
 // schemaVersion is the number of the last file in migrations.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // migrate brings the tables to schemaVersion. One process does so at a time, under a lock
 // of its connection, which must be one to the server itself and not to a pgbouncer.
