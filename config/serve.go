@@ -21,7 +21,9 @@ type Serve struct {
 	Sessions, SessionsKept, SessionsPerHour int
 	Disk, UploadPerHour                     int64
 
-	A2A bool // whether other agents may give tasks over A2A
+	Public string // the address under which others reach the server; "": any of its names
+	A2A    bool   // whether other agents may give tasks over A2A
+	A2AKey string // a file with the private key that signs the card; "": it is not signed
 }
 
 // A User is [users.NAME]: a user of the server.

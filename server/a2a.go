@@ -30,6 +30,7 @@ const (
 	a2aRPC  = "/a2a"
 	a2aREST = "/a2a/v1"
 	a2aCard = "/.well-known/agent-card.json"
+	a2aKeys = "/.well-known/jwks.json"
 )
 
 // a2aRoutes serves the protocol A2A: see package a2a.
@@ -39,10 +40,10 @@ func (s *Server) a2aRoutes(mux *http.ServeMux) {
 	}
 	events := func(w http.ResponseWriter) func(string, []byte) error { return newStream(w).sendEvent }
 	a := &a2aService{s}
-	rpc := a2a.JSONRPC(a, events, baseOf)
+	rpc := a2a.JSONRPC(a, events, s.baseOf)
 	mux.Handle("POST "+a2aRPC, rpc)
 	mux.Handle("POST "+a2aRPC+"/{$}", rpc) // some clients add the slash
-	mux.Handle(a2aREST+"/", a2a.REST(a, a2aREST, events, baseOf))
+	mux.Handle(a2aREST+"/", a2a.REST(a, a2aREST, events, s.baseOf))
 }
 
 // sendEvent writes an event with an id, if it has one, and without a name; without
@@ -59,8 +60,11 @@ func (s *stream) sendEvent(id string, data []byte) error {
 	return s.write(b.Bytes())
 }
 
-// baseOf returns the URL under which the client reached the server.
-func baseOf(r *http.Request) string {
+// baseOf returns the URL under which others reach the server, or this client did.
+func (s *Server) baseOf(r *http.Request) string {
+	if s.Public != "" {
+		return s.Public
+	}
 	if r.Header.Get("X-Forwarded-Proto") == "https" {
 		return "https://" + r.Host
 	}
@@ -69,7 +73,11 @@ func baseOf(r *http.Request) string {
 
 // serveCard serves the card of the agent to anyone.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
-	data, err := json.Marshal((&a2aService{s}).card(baseOf(r), []AgentInfo{{Name: "openmanus", Description: cardText}}))
+	card, err := (&a2aService{s}).card(s.baseOf(r), []AgentInfo{{Name: "openmanus", Description: cardText}})
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(card)
+	}
 	if err != nil {
 		writeProblem(w, http.StatusInternalServerError, err.Error())
 		return
@@ -87,6 +95,12 @@ func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data) // an error means that the client is gone
 }
 
+// serveKeys serves the public key with which the card is signed to anyone.
+func (s *Server) serveKeys(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/jwk-set+json")
+	_ = json.NewEncoder(w).Encode(s.signer.Keys()) // an error means that the client is gone
+}
+
 const cardText = "Works on tasks in a workspace of its own: writes and runs code, reads and makes documents, " +
 	"analyses data, finds things on the web. It asks before it does what needs approval."
 
@@ -94,7 +108,7 @@ const cardText = "Works on tasks in a workspace of its own: writes and runs code
 type a2aService struct{ *Server }
 
 // card returns a card with a skill for each agent.
-func (a *a2aService) card(base string, agents []AgentInfo) map[string]any {
+func (a *a2aService) card(base string, agents []AgentInfo) (map[string]any, error) {
 	var skills []any
 	for _, g := range agents {
 		tags := g.Tools
@@ -106,10 +120,10 @@ func (a *a2aService) card(base string, agents []AgentInfo) map[string]any {
 	bind := func(kind, path string) any {
 		return map[string]any{"url": base + path, "protocolBinding": kind, "protocolVersion": a2a.Version}
 	}
-	return map[string]any{
+	card := map[string]any{
 		"name": "OpenManus", "description": cardText, "version": a.Version,
 		"supportedInterfaces": []any{bind("JSONRPC", a2aRPC), bind("HTTP+JSON", a2aREST)},
-		"capabilities":        map[string]any{"streaming": true, "pushNotifications": false, "extendedAgentCard": true},
+		"capabilities":        map[string]any{"streaming": true, "pushNotifications": a.pushes() != nil, "extendedAgentCard": true},
 		"securitySchemes": map[string]any{"token": map[string]any{
 			"httpAuthSecurityScheme": map[string]any{"scheme": "Bearer", "description": "The token of a user of this server."}}},
 		"securityRequirements": []any{map[string]any{"schemes": map[string]any{"token": map[string]any{"list": []string{}}}}},
@@ -117,6 +131,10 @@ func (a *a2aService) card(base string, agents []AgentInfo) map[string]any {
 		"defaultOutputModes":   []string{"text/plain", "application/octet-stream"},
 		"skills":               skills,
 	}
+	if a.signer == nil {
+		return card, nil
+	}
+	return card, a.signer.Sign(card)
 }
 
 // Card implements [a2a.Service]: to users, the card has all agents.
@@ -125,7 +143,7 @@ func (a *a2aService) Card(ctx context.Context, base string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.card(base, c.Agents), nil
+	return a.card(base, c.Agents)
 }
 
 // contextName are the names that clients may give to sessions.

@@ -17,6 +17,9 @@ import (
 // Send implements [a2a.Service].
 func (a *a2aService) Send(ctx context.Context, r *a2a.SendRequest) (*a2a.Task, error) {
 	info, least, err := a.begin(ctx, r)
+	if err == nil {
+		err = a.pushOf(ctx, info, r.Config.Push)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +46,9 @@ func (a *a2aService) Stream(ctx context.Context, r *a2a.SendRequest, out a2a.Str
 	}
 	defer done()
 	info, least, err := a.begin(ctx, r)
+	if err == nil {
+		err = a.pushOf(ctx, info, r.Config.Push)
+	}
 	if err != nil {
 		return err
 	}
@@ -150,8 +156,11 @@ func (a *a2aService) begin(ctx context.Context, r *a2a.SendRequest) (info journa
 		return info, 0, a2a.BadField("message.parts", "it must not be empty")
 	case r.Config.History != nil && *r.Config.History < 0:
 		return info, 0, a2a.BadField("configuration.historyLength", "it must not be negative")
-	case r.Config.Push != nil:
-		return info, 0, a2a.NoPush()
+	}
+	if r.Config.Push != nil {
+		if err := a.checkPush(r.Config.Push); err != nil {
+			return info, 0, err
+		}
 	}
 	in := new(messageRequest)
 	in.Body.ID = m.ID

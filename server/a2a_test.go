@@ -2,13 +2,20 @@ package server_test
 
 import (
 	"bufio"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/openmanus-go/openmanus/llm/llmtest"
+	"github.com/openmanus-go/openmanus/server"
+	"github.com/openmanus-go/openmanus/store"
 )
 
 // rest sends a request of A2A's HTTP+JSON binding as ann.
@@ -140,7 +147,7 @@ func TestA2AQuestionBelow(t *testing.T) {
 // mistake is an error of the protocol that names the field, in both bindings.
 func TestA2ARefuses(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("Done.")))
-	if card := x.callAs("", "GET", "/.well-known/agent-card.json", nil, 200); dig(card, "capabilities", "streaming") != true || dig(card, "capabilities", "pushNotifications") != false {
+	if card := x.callAs("", "GET", "/.well-known/agent-card.json", nil, 200); dig(card, "capabilities", "streaming") != true || dig(card, "capabilities", "pushNotifications") != true {
 		t.Error(card)
 	}
 	for name, c := range map[string]struct {
@@ -160,7 +167,6 @@ func TestA2ARefuses(t *testing.T) {
 		"artifacts":    {"GET", "/tasks?includeArtifacts=perhaps", nil, 400, `"field":"includeArtifacts"`},
 		"too much":     {"POST", "/message:send", a2aSays("m", strings.Repeat("x", 65<<20), nil), 413, "more than 67108864 bytes"},
 		"any state":    {"GET", "/tasks?status=TASK_STATE_UNSPECIFIED", nil, 200, `"tasks"`},
-		"push":         {"POST", "/tasks/t/pushNotificationConfigs", map[string]any{"url": "https://x.example"}, 400, "PUSH_NOTIFICATION_NOT_SUPPORTED"},
 		"a context":    {"POST", "/message:send", a2aSays("m", "x", map[string]any{"contextId": "a/b"}), 400, "message.contextId"},
 		"another task": {"POST", "/message:send", a2aSays("m", "x", map[string]any{"taskId": "x-1"}), 404, "TASK_NOT_FOUND"},
 		"media":        {"POST", "/message:send", map[string]any{"message": map[string]any{"messageId": "m", "role": "ROLE_USER", "parts": []any{map[string]any{"raw": "eA==", "mediaType": "audio/wav"}}}}, 415, "CONTENT_TYPE_NOT_SUPPORTED"},
@@ -181,4 +187,44 @@ func TestA2ARefuses(t *testing.T) {
 	if _, out, _ := x.rest("GET", "/a2a/v1/tasks", nil, "A2A-Version", "0.3"); !strings.Contains(llmJSON(out), "VERSION_NOT_SUPPORTED") {
 		t.Error(out)
 	}
+}
+
+// A card that is signed is about one address, by whatever name it is asked for, and anyone
+// can read the key.
+func TestA2ASignedCard(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	db, err := store.Open(filepath.Join(dir, "data"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := serve(t, dir, llmtest.Script(), db, db.Close, func(o *server.Options) {
+		o.Public, o.CardKey = "https://manus.example.org", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	})
+	card := x.callAs("", "GET", "/.well-known/agent-card.json", nil, 200)
+	_, extended, _ := x.rest("GET", "/a2a/v1/extendedAgentCard", nil)
+	for name, card := range map[string]map[string]any{"for anyone": card, "for users": extended} {
+		if u, _ := dig(card["supportedInterfaces"].([]any)[0], "url").(string); u != "https://manus.example.org/a2a" {
+			t.Errorf("%s: it is at %q", name, u)
+		}
+		if all, _ := card["signatures"].([]any); len(all) != 1 {
+			t.Errorf("%s: signed by %v", name, card["signatures"])
+		}
+	}
+	keys := x.callAs("", "GET", "/.well-known/jwks.json", nil, 200)
+	if got := dig(keys["keys"].([]any)[0], "x"); got != base64.RawURLEncoding.EncodeToString(key.Public().(ed25519.PublicKey)) {
+		t.Errorf("the key is %v", keys)
+	}
+	plain := open(t, t.TempDir(), llmtest.Script())
+	if card := plain.callAs("", "GET", "/.well-known/agent-card.json", nil, 200); card["signatures"] != nil {
+		t.Error(card)
+	}
+	plain.callAs("", "GET", "/.well-known/jwks.json", nil, 401)
 }

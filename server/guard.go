@@ -168,6 +168,8 @@ func (s *Server) withoutUser(w http.ResponseWriter, r *http.Request) bool {
 		s.logInByForm(w, r)
 	case s.A2A && safe(r.Method) && r.URL.Path == a2aCard:
 		s.serveCard(w, r)
+	case s.signer != nil && safe(r.Method) && r.URL.Path == a2aKeys:
+		s.serveKeys(w)
 	case r.URL.Path == "/approve":
 		s.approve(w, r)
 	case safe(r.Method) && r.URL.Path == "/login":

@@ -60,6 +60,7 @@ import (
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/server/a2a"
 )
 
 // A User may use a server, and owns the sessions it creates there. Users do
@@ -98,6 +99,15 @@ type Options struct {
 
 	A2A bool // serve A2A, the protocol between agents
 
+	// Public is the address under which others reach the server, such as
+	// https://manus.example.org; "": the name by which each request addresses it.
+	Public string
+
+	// CardKey is the content of a PEM file with the private key that signs the card of
+	// A2A; nil: it is not signed. It needs Public: a card that is signed for any name by
+	// which this server may be asked could lead elsewhere.
+	CardKey []byte
+
 	// Schedules, if it is not nil, runs the schedules of users.
 	Schedules ScheduleKeeper
 
@@ -126,6 +136,8 @@ type Server struct {
 	codes     codes
 	states    *states
 	scheduler *scheduler
+	poster    *poster
+	signer    *a2a.Signer // of cards; nil: they are not signed
 	metrics   *metrics
 	began     time.Time
 }
@@ -143,7 +155,16 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, users: users, states: newStates(o.Store), metrics: newMetrics(), began: time.Now()}
+	var signer *a2a.Signer
+	if o.CardKey != nil {
+		if o.Public == "" {
+			return nil, errors.New("a card is signed for one address: Public is missing")
+		}
+		if signer, err = a2a.NewSigner(o.CardKey, o.Public+a2aKeys); err != nil {
+			return nil, fmt.Errorf("the key that signs the card: %w", err)
+		}
+	}
+	s := &Server{Options: o, signer: signer, users: users, states: newStates(o.Store), metrics: newMetrics(), began: time.Now()}
 	o.Local.OnIdle = s.markIdle
 	s.scheduler = newScheduler(ctx, o.Runtime, s.driveFailed)
 	s.scheduler.notify = s.notifyWhile
@@ -151,6 +172,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		s.scheduler.idle, s.scheduler.idleMost, s.scheduler.hold = o.Idle, cmp.Or(o.IdleSessions, 32), s.holdFor(h)
 		s.scheduler.short = short
 	}
+	s.poster = s.newPoster()
 	s.handler = compressed(s.logged(s.metrics.count(s.guard(s.once(s.mux())))))
 	return s, nil
 }

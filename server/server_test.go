@@ -122,19 +122,23 @@ func open(t *testing.T, dir string, m llm.Model) *site {
 }
 
 // serve starts a server over a store, which shut closes.
-func serve(t *testing.T, dir string, m llm.Model, db server.Store, shut func() error) *site {
+func serve(t *testing.T, dir string, m llm.Model, db server.Store, shut func() error, change ...func(*server.Options)) *site {
 	t.Helper()
 	h := &host{db: db, model: m}
 	local := &run.Local{Worker: run.Worker{Journal: db, Flow: h.flow, Name: "test"}}
 	ctx, cancel := context.WithCancel(context.Background())
-	s, err := server.New(ctx, server.Options{
+	o := server.Options{
 		Store: db, Local: local, Host: h, Version: "test", Push: pushed, A2A: true,
 		Users: []server.User{
 			{Name: "ann", Token: annsToken, Root: filepath.Join(dir, "ann"), Approve: openmanus.ApproveAll, Admin: true},
 			{Name: "bob", Token: bobsToken, Root: filepath.Join(dir, "bob"), Quota: server.Quota{Streams: 2}},
 			{Name: "eve", Token: evesToken, Root: filepath.Join(dir, "eve"), Quota: server.Quota{Kept: 2, Hourly: 3, Disk: 1000, Upload: 1500}},
 		},
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := server.New(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type serveCmd struct {
 	Model string `help:"The model of sessions that name none." placeholder:"PROVIDER/NAME"`
 
 	QR     bool   `name:"qr" help:"Also print a link that signs one browser in, once, as a QR code for a phone."`
-	Public string `help:"The address that this link begins with. Default: the address that it listens on." placeholder:"URL"`
+	Public string `help:"The address under which others reach the server, with which that link begins. Default: the address that it listens on." placeholder:"URL"`
 }
 
 // Help is more of the command.
@@ -37,7 +37,7 @@ Ctrl-C or SIGTERM stops the server. Running sessions are saved and continue at t
 // Run implements the command.
 func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	flags := map[string]string{}
-	for name, v := range map[string]string{"addr": c.Addr, "model": c.Model} {
+	for name, v := range map[string]string{"addr": c.Addr, "model": c.Model, "public": c.Public} {
 		if v != "" {
 			flags[name] = v
 		}
@@ -77,6 +77,10 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(err)
 	}
+	key, err := sh.CardKey()
+	if err != nil {
+		return usage(err)
+	}
 	var takeOver time.Duration
 	if a.Config.Store.URL != "" {
 		takeOver = lookForDead
@@ -87,7 +91,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	schedules.Log = log
 	s, err = server.New(ctx, server.Options{
 		Schedules: scheduled.Service{Runner: schedules, Plans: plans},
-		Push:      push, TakeOver: takeOver, A2A: a.Config.Serve.A2A,
+		Push:      push, TakeOver: takeOver, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
 		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
 		Log: log,
@@ -106,7 +110,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return errors.Join(err, l.Close())
 	}
 	if c.QR {
-		if err := printQR(out, s.OneTimeLink(cmp.Or(c.Public, base), users[0].Token)); err != nil {
+		if err := printQR(out, s.OneTimeLink(cmp.Or(a.Config.Serve.Public, base), users[0].Token)); err != nil {
 			return errors.Join(err, l.Close())
 		}
 	}

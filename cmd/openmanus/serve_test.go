@@ -204,16 +204,20 @@ func TestTaskInTenLines(t *testing.T) {
 
 func TestServeSaysWhatIsWrong(t *testing.T) {
 	dir := write(t, "c", "[users.ann]\ntoken = \"short\"\n")
-	for want, args := range map[string][]string{
-		"another address: openmanus serve --addr": {"--addr", "256.0.0.1:1"},
-		"the token must have at least 16 bytes":   {"--config", filepath.Join(dir, "c")},
+	for want, c := range map[string]struct{ args, env []string }{
+		"another address: openmanus serve --addr": {args: []string{"--addr", "256.0.0.1:1"}},
+		"the token must have at least 16 bytes":   {args: []string{"--config", filepath.Join(dir, "c")}},
+		"set a2a = true":                          {env: []string{"OPENMANUS_SERVE_A2A_KEY=c"}},
+		"set public to the one":                   {env: []string{"OPENMANUS_SERVE_A2A=true", "OPENMANUS_SERVE_A2A_KEY=c"}},
+		"a2a_key: open ":                          {args: []string{"--public", "https://h"}, env: []string{"OPENMANUS_SERVE_A2A=true", "OPENMANUS_SERVE_A2A_KEY=none"}},
+		"it has no key in PEM":                    {args: []string{"--public", "https://h"}, env: []string{"OPENMANUS_SERVE_A2A=true", "OPENMANUS_SERVE_A2A_KEY=c"}},
 	} {
-		cmd := exec.Command("openmanus", append([]string{"serve"}, args...)...)
+		cmd := exec.Command("openmanus", append([]string{"serve"}, c.args...)...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+		cmd.Env = append(append(os.Environ(), c.env...), "HOME="+filepath.Join(dir, ".home"), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != exitUsage || !bytes.Contains(out, []byte(want)) {
-			t.Errorf("serve %v: %v\n%s", args, err, out)
+			t.Errorf("serve %v: %v\n%s", c, err, out)
 		}
 	}
 }

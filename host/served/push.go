@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmanus-go/openmanus/egress"
 	"github.com/openmanus-go/openmanus/server"
+	"github.com/openmanus-go/openmanus/server/a2a"
 )
 
 // Push returns what the server needs to send messages to browsers. Its key is kept in the
@@ -29,6 +30,27 @@ func (h Host) Push() (*server.Push, error) {
 	}
 	text := base64.RawURLEncoding
 	return &server.Push{Public: text.EncodeToString(key.PublicKey().Bytes()), Private: text.EncodeToString(key.Bytes()), Client: dialer.Client()}, nil
+}
+
+// CardKey returns the content of the file with the key that signs the card of A2A, or nil.
+func (h Host) CardKey() ([]byte, error) {
+	c := h.Config.Serve
+	switch {
+	case c.A2AKey == "":
+		return nil, nil
+	case !c.A2A:
+		return nil, errors.New("[serve] a2a_key signs the card of A2A, which is not served: set a2a = true")
+	case c.Public == "":
+		return nil, errors.New("[serve] a2a_key signs the card for one address: set public to the one under which others reach the server")
+	}
+	key, err := os.ReadFile(c.A2AKey)
+	if err != nil {
+		return nil, fmt.Errorf("[serve] a2a_key: %w", err)
+	}
+	if _, err := a2a.NewSigner(key, ""); err != nil {
+		return nil, fmt.Errorf("[serve] a2a_key: %s: %w", c.A2AKey, err)
+	}
+	return key, nil
 }
 
 // keptKey returns the private key in a file. It makes one if there is no such file; only

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
@@ -19,7 +21,10 @@ import (
 // Names returns the host names under which the configuration lets the server be
 // reached, beside those of the machine's loopback interface.
 func (h Host) Names() []string {
-	hosts := h.Config.Serve.Hosts
+	hosts := slices.Clone(h.Config.Serve.Hosts)
+	if u, err := url.Parse(h.Config.Serve.Public); err == nil && u.Host != "" {
+		hosts = append(hosts, u.Hostname())
+	}
 	if host, _, err := net.SplitHostPort(h.Config.Serve.Addr); err == nil && host != "" {
 		hosts = append(hosts, host)
 	}

@@ -123,6 +123,19 @@ type Event struct {
 	ID string `json:"-"` // SEQ.N, from which a subscriber goes on
 }
 
+// Of returns the id of the task that the event is about.
+func (e *Event) Of() string {
+	switch {
+	case e.Task != nil:
+		return e.Task.ID
+	case e.Status != nil:
+		return e.Status.Task
+	case e.Artifact != nil:
+		return e.Artifact.Task
+	}
+	return ""
+}
+
 // A StatusUpdate says that the status of a task has changed.
 type StatusUpdate struct {
 	Task    string `json:"taskId"`
@@ -146,8 +159,32 @@ type SendRequest struct {
 		Accepted []string `json:"acceptedOutputModes,omitempty"`
 		History  *int     `json:"historyLength,omitempty"`
 		Now      bool     `json:"returnImmediately,omitempty"`
-		Push     any      `json:"taskPushNotificationConfig,omitempty"`
+		Push     *Push    `json:"taskPushNotificationConfig,omitempty"`
 	} `json:"configuration"`
+}
+
+// A Push says where what happens in a task is posted.
+type Push struct {
+	ID    string `json:"id,omitempty"`
+	Task  string `json:"taskId,omitempty"`
+	URL   string `json:"url"`
+	Token string `json:"token,omitempty"` // comes with each message, so that the receiver knows whose it is
+	Auth  *struct {
+		Scheme      string `json:"scheme"`
+		Credentials string `json:"credentials,omitempty"`
+	} `json:"authentication,omitempty"`
+}
+
+// A PushRequest names an address of a task, or all of them.
+type PushRequest struct {
+	Task string `json:"taskId"`
+	ID   string `json:"id,omitempty"`
+}
+
+// A PushList has all addresses of a task.
+type PushList struct {
+	Configs []Push `json:"configs"`
+	Next    string `json:"nextPageToken"`
 }
 
 // A TaskRequest names a task.

@@ -517,7 +517,8 @@ var surfaces = []floor{
 	}, not: []string{"os", "os/exec"}},
 	{pkg: "server/a2a", may: map[string]string{
 		module: speaks, module + "/llm": models, module + "/internal/a2awire": "the objects of the protocol",
-		module + "/internal/clip": "characters are sent whole",
+		module + "/internal/clip":      "characters are sent whole",
+		"github.com/golang-jwt/jwt/v5": "signatures of cards", "github.com/gowebpki/jcs": "the form of a card that is signed",
 	}, not: []string{"os", "os/exec"}},
 	{pkg: "server", may: map[string]string{
 		module + "/server/a2a":    "tasks of other agents",
@@ -595,7 +596,8 @@ var assembly = []floor{
 	{pkg: "host/served", may: map[string]string{
 		module + "/mcp": "the servers that administrators change",
 		module:          speaks, module + "/host": "what it serves", module + "/server": "for which it serves it",
-		module + "/agents": "the plans that its flows follow", module + "/data/document": "Office files as the page shows them",
+		module + "/server/a2a": "the keys that can sign its card",
+		module + "/agents":     "the plans that its flows follow", module + "/data/document": "Office files as the page shows them",
 		module + "/egress":  "where messages to browsers may go",
 		module + "/browser": "what a person sees of it and does there",
 		module + "/config":  "the settings that administrators see", module + "/llm": models, module + "/llm/provider": serves,

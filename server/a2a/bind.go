@@ -27,6 +27,16 @@ type Service interface {
 	Card(ctx context.Context, base string) (any, error)
 }
 
+// A Pusher is a [Service] that posts what happens in tasks to addresses of clients.
+type Pusher interface {
+	// AddPush adds an address, or replaces the one with its id. One without an id gets one.
+	AddPush(ctx context.Context, p *Push) (*Push, error)
+	Push(ctx context.Context, r *PushRequest) (*Push, error)
+	Pushes(ctx context.Context, r *PushRequest) (*PushList, error)
+	// RemovePush removes an address, if there is one.
+	RemovePush(ctx context.Context, r *PushRequest) (struct{}, error)
+}
+
 // A Stream is how a client is told of events. Begin returns the function that sends
 // one, or without data shows that the connection lives. An error before Begin is
 // answered as one.
@@ -81,16 +91,29 @@ var methods = []method{
 	{"CancelTask", "POST", "/tasks/{id}:cancel", false, task(Service.Cancel)},
 	{"SubscribeToTask", "POST", "/tasks/{id}:subscribe", true, subscribe},
 	{"SubscribeToTask", "GET", "/tasks/{id}:subscribe", true, subscribe},
-	{"CreateTaskPushNotificationConfig", "POST", "/tasks/{id}/pushNotificationConfigs", false, noPush},
-	{"ListTaskPushNotificationConfigs", "GET", "/tasks/{id}/pushNotificationConfigs", false, noPush},
-	{"GetTaskPushNotificationConfig", "GET", "/tasks/{id}/pushNotificationConfigs/{config}", false, noPush},
-	{"DeleteTaskPushNotificationConfig", "DELETE", "/tasks/{id}/pushNotificationConfigs/{config}", false, noPush},
+	{"CreateTaskPushNotificationConfig", "POST", "/tasks/{taskId}/pushNotificationConfigs", false, push(Pusher.AddPush)},
+	{"ListTaskPushNotificationConfigs", "GET", "/tasks/{taskId}/pushNotificationConfigs", false, push(Pusher.Pushes)},
+	{"GetTaskPushNotificationConfig", "GET", "/tasks/{taskId}/pushNotificationConfigs/{id}", false, push(Pusher.Push)},
+	{"DeleteTaskPushNotificationConfig", "DELETE", "/tasks/{taskId}/pushNotificationConfigs/{id}", false, push(Pusher.RemovePush)},
 	{"GetExtendedAgentCard", "GET", "/extendedAgentCard", false, func(ctx context.Context, s Service, in *call) (any, error) {
 		return s.Card(ctx, in.base)
 	}},
 }
 
-func noPush(context.Context, Service, *call) (any, error) { return nil, NoPush() }
+// push decodes the parameters of an operation on push notifications.
+func push[In, Out any](do func(Pusher, context.Context, *In) (Out, error)) func(context.Context, Service, *call) (any, error) {
+	return func(ctx context.Context, s Service, in *call) (any, error) {
+		p, ok := s.(Pusher)
+		if !ok {
+			return nil, NoPush()
+		}
+		r, err := params[In](in)
+		if err != nil {
+			return nil, err
+		}
+		return do(p, ctx, r)
+	}
+}
 
 func subscribe(ctx context.Context, s Service, in *call) (any, error) {
 	r, err := params[TaskRequest](in)

@@ -45,6 +45,11 @@ func NotCancelable(state State) error {
 	return &Error{-32002, http.StatusConflict, "FAILED_PRECONDITION", "TASK_NOT_CANCELABLE", "", fmt.Sprintf("the task is %s already", state)}
 }
 
+// PushNotFound says that a task has no such address for push notifications.
+func PushNotFound(id string) error {
+	return &Error{-32001, http.StatusNotFound, "NOT_FOUND", "TASK_NOT_FOUND", "", fmt.Sprintf("the task has no push notification config %q", id)}
+}
+
 // NoPush says that there are no push notifications.
 func NoPush() error {
 	return &Error{-32003, http.StatusBadRequest, "UNIMPLEMENTED", "PUSH_NOTIFICATION_NOT_SUPPORTED", "",

@@ -91,12 +91,23 @@ func (p *Projector) Whole(events []Event) string {
 	return id.String()
 }
 
+// Has reports whether who stands at id has had an event.
+func (id EventID) Has(e Event) bool {
+	of, err := ParseEventID(e.ID)
+	switch {
+	case err != nil:
+		return false
+	case of.Seq != id.Seq:
+		return of.Seq < id.Seq
+	}
+	return of.Tag == "" && of.N <= id.N || of.Tag != "" && of.Tag == id.Tag
+}
+
 // After returns the events that a subscriber has not had. Those of a reply that streams
 // have no id, and come again from its beginning.
 func (p *Projector) After(events []Event) (rest []Event) {
 	for _, e := range events {
-		id, err := ParseEventID(e.ID)
-		if err != nil || id.Tag != "" || id.Seq > p.From.Seq || id.Seq == p.From.Seq && id.N > p.From.N {
+		if strings.Count(e.ID, ".") == 2 || !p.From.Has(e) { // of what waits below, Wait says only what is new
 			rest = append(rest, e)
 		}
 	}

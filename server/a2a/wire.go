@@ -31,6 +31,9 @@ type (
 	TaskRequest    = wire.TaskRequest
 	ListRequest    = wire.ListRequest
 	TaskList       = wire.TaskList
+	Push           = wire.Push
+	PushRequest    = wire.PushRequest
+	PushList       = wire.PushList
 )
 
 // The states of tasks, and the roles of messages.

@@ -1,0 +1,297 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
+	"github.com/openmanus-go/openmanus/server/a2a"
+)
+
+const (
+	// lookForReceivers is how often the poster looks for receivers of other servers whose
+	// process has died, and for those that it was not told of.
+	lookForReceivers = time.Minute
+
+	// claimTime is for how long a process has a receiver to itself: longer than one post.
+	claimTime = pushTimeout + 10*time.Second
+
+	// giveUpAfter is how long a receiver may take nothing.
+	giveUpAfter = 24 * time.Hour
+
+	// longestPause is the most time between two tries.
+	longestPause = time.Hour
+)
+
+// A poster posts what happens in tasks to the addresses of clients: at least once, in
+// order, and with an id by which a client knows what it has had. A receiver is a
+// subscriber whose place is kept in the store, so the journal is its outbox.
+//
+// Of several servers, each follows the session of a receiver, and the one that claims the
+// receiver posts.
+type poster struct {
+	s      *Server
+	store  journal.Receivers
+	client *http.Client
+	pause  func(try int) time.Duration
+	news   chan struct{} // holds one value if there may be a new receiver
+
+	mu      sync.Mutex
+	posting map[[2]string]bool // the receivers that are followed, by session and id
+}
+
+// newPoster starts a poster, if the server has what it takes. It posts until the
+// scheduler is closed.
+func (s *Server) newPoster() *poster {
+	store, ok := s.Store.(journal.Receivers)
+	if !ok || s.Push == nil || !s.A2A {
+		return nil
+	}
+	client := *s.Push.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	p := &poster{s: s, store: store, client: &client, pause: pauseOf, news: make(chan struct{}, 1), posting: make(map[[2]string]bool)}
+	s.scheduler.all.Go(func() { p.run(s.scheduler.ctx) })
+	return p
+}
+
+// pauseOf returns the time before a try: a second, then twice as long each time.
+func pauseOf(try int) time.Duration {
+	d := min(longestPause, time.Second<<min(try, 20))
+	return d/2 + rand.N(d/2+1)
+}
+
+// look says that there may be a new receiver.
+func (p *poster) look() {
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+func (p *poster) run(ctx context.Context) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	tick := time.NewTicker(lookForReceivers)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		receivers, err := p.store.Receivers(ctx, "")
+		if err != nil && ctx.Err() == nil {
+			p.s.Log.Warn("cannot read to which addresses tasks are posted", "error", err)
+		}
+		for _, r := range receivers {
+			if p.take(r) {
+				all.Go(func() {
+					defer p.leave(r)
+					p.follow(ctx, r)
+				})
+			}
+		}
+		select {
+		case <-p.news:
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// take reports whether nobody follows the receiver yet.
+func (p *poster) take(r journal.Receiver) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := [2]string{r.Session, r.ID}
+	if p.posting[key] {
+		return false
+	}
+	p.posting[key] = true
+	return true
+}
+
+func (p *poster) leave(r journal.Receiver) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.posting, [2]string{r.Session, r.ID})
+}
+
+// errOver ends the following of a receiver.
+var errOver = errors.New("nothing more is posted to it")
+
+// follow posts what happens in a task until it has ended.
+func (p *poster) follow(ctx context.Context, r journal.Receiver) {
+	err := p.followTask(ctx, &r)
+	if err != nil && !errors.Is(err, errOver) && !errors.Is(err, openmanus.ErrNoSession) && ctx.Err() == nil {
+		p.s.Log.Warn("cannot post a task", "session", r.Session, "error", err)
+	}
+}
+
+func (p *poster) followTask(ctx context.Context, r *journal.Receiver) error {
+	var to a2a.Push
+	if err := json.Unmarshal(r.Spec, &to); err != nil {
+		return err
+	}
+	info, err := p.s.Store.Session(ctx, r.Session)
+	if err != nil {
+		return err
+	}
+	u := p.s.users.byName(info.Owner)
+	if u == nil {
+		return fmt.Errorf("its user %s is none of this server", info.Owner)
+	}
+	ctx = context.WithValue(ctx, userKey{}, u)
+	a := &a2aService{p.s}
+	tasks := a.projector(ctx, info)
+	if r.At != "" {
+		if tasks.From, err = a2a.ParseEventID(r.At); err != nil {
+			return err
+		}
+	}
+	return a.follow(ctx, nil, tasks, 0, func(tasks *a2a.Projector, events []a2a.Event) (bool, error) {
+		for _, e := range tasks.After(events) {
+			if e.ID == "" || e.Of() != to.Task {
+				continue
+			}
+			if err := p.deliver(ctx, r, to, e); err != nil {
+				return true, err
+			}
+		}
+		t := tasks.Task(to.Task)
+		if t == nil || !t.Status.State.Ended() {
+			return false, nil
+		}
+		over := *r
+		over.Done = true
+		_, err := p.store.MoveReceiver(ctx, *r, over)
+		return true, err
+	})
+}
+
+// deliver posts an event until it is taken. The error is errOver if the receiver is gone,
+// or took nothing for too long.
+func (p *poster) deliver(ctx context.Context, r *journal.Receiver, to a2a.Push, e a2a.Event) error {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	for try := 0; ; try++ {
+		if had, err := p.claim(ctx, r, e); had || err != nil {
+			return err
+		}
+		gone, err := p.post(ctx, to, e.ID, body)
+		now := *r
+		now.Until = time.Time{}
+		switch {
+		case err == nil:
+			now.At, now.Failing = e.ID, time.Time{}
+		case ctx.Err() != nil:
+		case gone:
+			now.Done = true
+		case now.Failing.IsZero():
+			now.Failing = time.Now()
+		default:
+			now.Done = time.Since(now.Failing) > giveUpAfter
+		}
+		moved, merr := p.store.MoveReceiver(context.WithoutCancel(ctx), *r, now)
+		if merr != nil {
+			return merr
+		}
+		if moved {
+			*r = now
+		}
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return ctx.Err()
+		case now.Done:
+			p.s.Log.Warn("a task is not posted any more", "task", to.Task, "config", to.ID, "error", err)
+			return errOver
+		}
+		p.s.Log.Info("cannot post a task, and will try again", "task", to.Task, "config", to.ID, "try", try+1, "error", err)
+		if !sleep(ctx, p.pause(try)) {
+			return ctx.Err()
+		}
+	}
+}
+
+// claim waits until the receiver is this process's, and takes it. had reports that
+// another process has posted the event.
+func (p *poster) claim(ctx context.Context, r *journal.Receiver, e a2a.Event) (had bool, err error) {
+	for {
+		if !sleep(ctx, time.Until(r.Until)) {
+			return false, ctx.Err()
+		}
+		mine := *r
+		mine.Until = time.Now().Add(claimTime).Truncate(time.Microsecond)
+		moved, err := p.store.MoveReceiver(ctx, *r, mine)
+		if err != nil || moved {
+			*r = mine
+			return false, err
+		}
+		all, err := p.store.Receivers(ctx, r.Session)
+		if err != nil {
+			return false, err
+		}
+		there := false
+		for _, now := range all {
+			if now.ID == r.ID && !now.Done {
+				*r, there = now, true
+			}
+		}
+		if !there {
+			return false, errOver
+		}
+		if at, err := a2a.ParseEventID(r.At); err == nil && at.Has(e) {
+			return true, nil
+		}
+	}
+}
+
+// sleep waits, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// post sends an event. gone reports whether the receiver wants nothing any more.
+func (p *poster) post(ctx context.Context, to a2a.Push, id string, body []byte) (gone bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Content-Type", "application/a2a+json")
+	req.Header.Set("A2A-Version", a2a.Version)
+	req.Header.Set("Idempotency-Key", to.Task+"/"+id)
+	if to.Token != "" {
+		req.Header.Set("X-A2A-Notification-Token", to.Token)
+	}
+	if to.Auth != nil {
+		req.Header.Set("Authorization", to.Auth.Scheme+" "+to.Auth.Credentials)
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return false, nil
+	}
+	return resp.StatusCode == http.StatusGone, fmt.Errorf("%s answers %s", req.URL.Host, resp.Status)
+}
