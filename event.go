@@ -196,6 +196,8 @@ type (
 		Text string          `json:"text,omitempty"`
 		Data json.RawMessage `json:"data,omitempty"` // if the question had a schema
 		By   string          `json:"by,omitempty"`
+		// the id of the message by which a client answered, if it had one
+		Message string `json:"message,omitempty"`
 	}
 
 	// Ruled is the ruling on a call: whether it may run.
@@ -215,6 +217,8 @@ type (
 		Hints Hints  `json:"hints"`          // those that were ruled on
 		// where the arguments came from, if the gate ruled
 		Sources []ArgumentSource `json:"sources,omitempty"`
+		// the id of the message by which a client decided, if it had one
+		Message string `json:"message,omitempty"`
 	}
 
 	// CallStarted is stored before a call runs: the worker claims the call.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -171,11 +173,9 @@ const maxPart = 1 << 20
 // filePart returns a file of the workspace: its content as it is now, if that is
 // small, and otherwise where it is.
 func (a *a2aService) filePart(ctx context.Context, info journal.SessionInfo, path string) a2a.Part {
-	kind := mime.TypeByExtension(filepath.Ext(path))
-	if kind == "" {
-		kind = "application/octet-stream"
-	}
-	part := a2a.Part{Filename: path, MediaType: kind, URL: "/api/v1/sessions/" + info.ID + "/files/" + path}
+	kind, _, _ := strings.Cut(mime.TypeByExtension(filepath.Ext(path)), ";")
+	at := url.URL{Path: "/api/v1/sessions/" + info.ID + "/files/" + path}
+	part := a2a.Part{Filename: path, MediaType: cmp.Or(kind, "application/octet-stream"), URL: a.Public + at.EscapedPath()}
 	root, err := userOf(ctx).openWorkspace(info.Workspace)
 	if err != nil {
 		return part

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/internal/args"
 	"github.com/openmanus-go/openmanus/internal/ids"
 	"github.com/openmanus-go/openmanus/journal"
 	"github.com/openmanus-go/openmanus/server/a2a"
@@ -183,7 +184,7 @@ func (a *a2aService) say(ctx context.Context, info journal.SessionInfo, in *mess
 	if err != nil {
 		return info, 0, a2aProblem(err)
 	}
-	return info, out.Body.Seq, nil
+	return info, max(out.Body.Seq, info.Events), nil // one that was sent before gets the task as it is now
 }
 
 // a2aProblem returns an error of an operation as one of the protocol.
@@ -215,6 +216,14 @@ func (a *a2aService) contextOf(ctx context.Context, m *a2a.Message) (journal.Ses
 	n := NewSession{}
 	n.Agent, _ = m.Metadata["agent"].(string)
 	n.Model, _ = m.Metadata["model"].(string)
+	if schema, ok := m.Metadata["schema"]; ok {
+		if n.Answer, err = json.Marshal(schema); err == nil {
+			_, err = args.Compile(n.Answer)
+		}
+		if err != nil {
+			return info, &FieldError{"metadata.schema", err}
+		}
+	}
 	id := contextPrefix(ctx) + name
 	if err := a.openNamed(ctx, id, n); err != nil {
 		var field *FieldError
@@ -235,7 +244,11 @@ func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageReques
 		return info, 0, err
 	case m.Context != "" && m.Context != t.Context:
 		return info, 0, a2a.BadField("message.contextId", "the task belongs to another context")
-	case t.Status.State.Ended():
+	}
+	if was := t.Heard(m.ID); was != nil && (was.Decided || was.Text() == m.Text()) { // sent again, because the answer was lost
+		return info, info.Events, nil
+	}
+	if t.Status.State.Ended() {
 		return info, 0, a2a.Unsupported(fmt.Sprintf("the task is %s: send the message without taskId to begin another one", t.Status.State))
 	}
 	_, _, waiting, err := a.standingOf(ctx, info.ID)
@@ -249,7 +262,7 @@ func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageReques
 		}
 		return info, 0, err
 	}
-	out, err := a.decideWaiting(ctx, w, false, payload)
+	out, err := a.decideWaiting(ctx, w, m.ID, false, payload)
 	if err != nil {
 		return info, 0, a2aProblem(err)
 	}

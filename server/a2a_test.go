@@ -7,12 +7,14 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/openmanus-go/openmanus/llm"
 	"github.com/openmanus-go/openmanus/llm/llmtest"
 	"github.com/openmanus-go/openmanus/server"
 	"github.com/openmanus-go/openmanus/store"
@@ -227,4 +229,50 @@ func TestA2ASignedCard(t *testing.T) {
 		t.Error(card)
 	}
 	plain.callAs("", "GET", "/.well-known/jwks.json", nil, 401)
+}
+
+// An answer with a schema is data, and its words are not shown as text before.
+func TestA2ADataAnswer(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say(`{"key": "value"}`)))
+	body := a2aSays("m1", "which?", map[string]any{"metadata": map[string]any{"schema": map[string]any{"type": "object"}}})
+	_, _, events := x.rest("POST", "/a2a/v1/message:stream", body)
+	all := strings.Join(events, "\n")
+	if !strings.Contains(all, `"parts":[{"data":{"key":"value"},"mediaType":"application/json"}]`) || strings.Contains(all, `"artifact":{"artifactId":"answer","name":"answer","parts":[{"text"`) {
+		t.Error(all)
+	}
+	body = a2aSays("m2", "which?", map[string]any{"metadata": map[string]any{"schema": map[string]any{"type": 5}}})
+	if status, out, _ := x.rest("POST", "/a2a/v1/message:send", body); status != 400 || !strings.Contains(fmt.Sprint(out), "metadata.schema") {
+		t.Error(status, out)
+	}
+}
+
+// A message whose answer was lost is sent again: it decides once, and stands in the history
+// with its own id, also when something else waits by then or the task has ended.
+func TestA2ASentAgain(t *testing.T) {
+	ask := func(what string) llm.Message { return llmtest.Use("", "ask_human", map[string]any{"inquire": what}) }
+	x := open(t, t.TempDir(), llmtest.Script(ask("Which one?"), ask("Which colour?"), llmtest.Say("Done.")))
+	_, out, _ := x.rest("POST", "/a2a/v1/message:send", a2aSays("m1", "paint", nil))
+	id, _ := dig(out, "task", "id").(string)
+	for _, step := range []struct{ id, text, want string }{
+		{"m2", "the first", "INPUT_REQUIRED"},
+		{"m2", "the first", "INPUT_REQUIRED"},
+		{"m1", "paint", "INPUT_REQUIRED"}, // is no answer to the second question
+		{"m3", "red", "COMPLETED"},
+		{"m3", "red", "COMPLETED"},
+	} {
+		status, out, _ := x.rest("POST", "/a2a/v1/message:send", a2aSays(step.id, step.text, map[string]any{"taskId": id}))
+		if state, _ := dig(out, "task", "status", "state").(string); status != 200 || state != "TASK_STATE_"+step.want {
+			t.Fatalf("%+v: %d %v", step, status, out)
+		}
+	}
+	_, task, _ := x.rest("GET", "/a2a/v1/tasks/"+id, nil)
+	var said []string
+	for _, m := range task["history"].([]any) {
+		if dig(m, "role") == "ROLE_USER" {
+			said = append(said, fmt.Sprint(dig(m, "messageId"), " ", dig(m, "parts").([]any)[0].(map[string]any)["text"]))
+		}
+	}
+	if got := strings.Join(said, ", "); got != "m1 paint, m2 the first, m3 red" {
+		t.Error(got)
+	}
 }

@@ -186,7 +186,8 @@ func (a Attachment) part() (llm.Part, error) {
 // checked against the tool's schema as the model's arguments are.
 type rulingRequest struct {
 	OneSession
-	Body struct {
+	message string // the id of the message that it came with, of a protocol that has them
+	Body    struct {
 		Call     string          `json:"call" minLength:"1" maxLength:"100"`
 		Allow    bool            `json:"allow"`
 		Input    json.RawMessage `json:"input,omitempty" doc:"Run the call with these arguments instead. The agent learns about it."`
@@ -205,7 +206,7 @@ func (s *Server) rule(ctx context.Context, info journal.SessionInfo, in *rulingR
 	if err != nil {
 		return nil, err
 	}
-	r := openmanus.Ruled{Call: p.call.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: p.question.Hash}
+	r := openmanus.Ruled{Call: p.call.ID, Allow: in.Body.Allow, By: userOf(ctx).Name, Hash: p.question.Hash, Message: in.message}
 	if r.Scope = in.Body.Scope; r.Scope != "" && (r.Scope != p.question.Scope || !r.Allow || len(in.Body.Input) > 0) {
 		return nil, &FieldError{"scope", errors.New("it must be the scope of the question, and the call allowed as it is")}
 	}
@@ -263,7 +264,8 @@ func (s *Server) remember(ctx context.Context, in *rulingRequest) (f func(by str
 // An answerRequest answers the question of a call that waits for text.
 type answerRequest struct {
 	OneSession
-	Body struct {
+	message string // the id of the message that it came with, of a protocol that has them
+	Body    struct {
 		Call   string `json:"call" minLength:"1" maxLength:"100"`
 		Answer any    `json:"answer" doc:"Text, or a value that matches the question's schema if it has one."`
 	}
@@ -276,7 +278,7 @@ func (s *Server) answer(ctx context.Context, info journal.SessionInfo, in *answe
 	if err != nil {
 		return nil, err
 	}
-	a := openmanus.Answered{Call: p.call.ID, N: p.question.N, By: userOf(ctx).Name}
+	a := openmanus.Answered{Call: p.call.ID, N: p.question.N, By: userOf(ctx).Name, Message: in.message}
 	text, isText := in.Body.Answer.(string)
 	switch {
 	case len(p.question.Schema) > 0:

@@ -281,7 +281,7 @@ func (s *Server) resumeRun(ctx context.Context, info journal.SessionInfo, all []
 	least := info.Events
 	for i, r := range all {
 		w := open[r.Interrupt]
-		out, err := s.decideWaiting(ctx, w, r.Status == "cancelled", r.Payload)
+		out, err := s.decideWaiting(ctx, w, "", r.Status == "cancelled", r.Payload)
 		if err != nil {
 			return 0, renameFields(err, fmt.Sprintf("body.resume[%d].payload", i))
 		}
@@ -313,17 +313,17 @@ type ruling struct {
 // decideWaiting decides what waits for the user by what a client sends: for an
 // approval a boolean or a [ruling], for a question the answer. To cancel is to deny,
 // and to give no answer.
-func (s *Server) decideWaiting(ctx context.Context, w Waiting, cancelled bool, payload any) (*appended, error) {
+func (s *Server) decideWaiting(ctx context.Context, w Waiting, message string, cancelled bool, payload any) (*appended, error) {
 	info := journal.SessionInfo{ID: w.Session}
 	if w.Kind != string(openmanus.AskRuling) {
 		if cancelled {
 			return s.noAnswer(ctx, w)
 		}
-		in := &answerRequest{OneSession: OneSession{w.Session}}
+		in := &answerRequest{OneSession: OneSession{w.Session}, message: message}
 		in.Body.Call, in.Body.Answer = w.Call, payload
 		return s.answer(ctx, info, in)
 	}
-	in := &rulingRequest{OneSession: OneSession{w.Session}}
+	in := &rulingRequest{OneSession: OneSession{w.Session}, message: message}
 	in.Body.Call = w.Call
 	if !cancelled {
 		r, err := rulingOf(payload)

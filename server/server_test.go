@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ const (
 type host struct {
 	db    server.Store
 	model llm.Model
+	mode  string // of all sessions; "": what each asks for
 
 	mu  sync.Mutex
 	all []*workspace.Dir
@@ -80,10 +82,11 @@ func (h *host) Open(ctx context.Context, id string, n server.NewSession) error {
 	if n.Model == "scripted:s" {
 		return &server.FieldError{Field: "model", Err: server.ErrLocalModel}
 	}
-	a, err := h.agent(n.Workspace, n.Approve)
+	a, err := h.agent(n.Workspace, cmp.Or(h.mode, n.Approve))
 	if err != nil {
 		return err
 	}
+	a.Spec.Answer = n.Answer
 	a.Limits = n.Limits
 	return openmanus.OpenFor(ctx, h.db, n.Owner, id, a, nil)
 }

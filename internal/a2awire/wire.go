@@ -5,6 +5,7 @@ package a2awire
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -72,6 +73,15 @@ func (t *Task) With(n *int, artifacts bool) *Task {
 	return &c
 }
 
+// Heard returns the message of the client with this id, or nil.
+func (t *Task) Heard(id string) *Message {
+	i := slices.IndexFunc(t.History, func(m Message) bool { return m.Role == RoleUser && m.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &t.History[i]
+}
+
 // A Timestamp is a time in UTC, to the millisecond.
 type Timestamp time.Time
 
@@ -91,6 +101,19 @@ type Message struct {
 	Role     string         `json:"role"`
 	Parts    []Part         `json:"parts"`
 	Metadata map[string]any `json:"metadata,omitempty"`
+
+	Decided bool `json:"-"` // it decided what waited; the text says what, not in its words
+}
+
+// Text returns the text of a message, without space around it.
+func (m *Message) Text() string {
+	var b strings.Builder
+	for _, p := range m.Parts {
+		if p.Text != nil {
+			b.WriteString(*p.Text)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // A Part is a text, a file (Raw or URL), or data: one of them is set.

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -162,10 +163,10 @@ func (p *Projector) Apply(ev openmanus.Event) []Event {
 		}
 	case openmanus.Ruled:
 		if b.By != openmanus.ByGate {
-			p.decided(t, b.Call+"-ruling", map[bool]string{true: "approved", false: "denied"}[b.Allow])
+			p.decided(t, cmp.Or(b.Message, b.Call+"-ruling"), map[bool]string{true: "approved", false: "denied"}[b.Allow], true)
 		}
 	case openmanus.Answered:
-		p.decided(t, fmt.Sprintf("%s-answer-%d", b.Call, b.N), b.Text)
+		p.decided(t, cmp.Or(b.Message, fmt.Sprintf("%s-answer-%d", b.Call, b.N)), b.Text, b.Data != nil)
 	case openmanus.CallDone:
 		for _, f := range b.Files {
 			p.file(t, f)
@@ -210,10 +211,11 @@ func (p *Projector) replied(t *Task, turn int, b openmanus.ModelSaid) {
 }
 
 // typing adds words of a reply that streams to the answer, which they are unless calls
-// follow them. Words that begin anew take the place of those before.
+// follow them. Words that begin anew take the place of those before. An answer with a
+// schema comes whole.
 func (p *Projector) typing(b openmanus.Typing) {
 	t := p.Last()
-	if t == nil || t.Status.State.Rests() || b.Turn != p.State.Turn {
+	if t == nil || t.Status.State.Rests() || b.Turn != p.State.Turn || len(p.State.Config.Answer) > 0 {
 		return
 	}
 	if b.Reset {
@@ -242,9 +244,9 @@ func (p *Projector) says(t *Task, id, text string) Message {
 	return Message{ID: id, Role: RoleAgent, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}}
 }
 
-// decided adds what the person decided.
-func (p *Projector) decided(t *Task, id, text string) {
-	t.History = append(t.History, Message{ID: id, Role: RoleUser, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}})
+// decided adds what the person decided, in their words unless ours is true.
+func (p *Projector) decided(t *Task, id, text string, ours bool) {
+	t.History = append(t.History, Message{ID: id, Role: RoleUser, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}, Decided: ours})
 }
 
 // file makes an artifact of a file that a call wrote.
@@ -304,6 +306,9 @@ func (p *Projector) settle(t *Task, ev openmanus.Event) {
 // are none are taken back.
 func (p *Projector) answer(t *Task, state State) {
 	a := Artifact{ID: answerID, Name: answerID, Parts: []Part{Text(p.State.Answer)}}
+	if data := []byte(p.State.Answer); len(p.State.Config.Answer) > 0 && json.Valid(data) {
+		a.Parts = []Part{{Data: data, MediaType: "application/json"}}
+	}
 	switch {
 	case p.State.Answer != "" && state != Canceled:
 		t.Artifacts = append(t.Artifacts, a)
