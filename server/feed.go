@@ -44,7 +44,8 @@ const (
 //     or provisional, as a stream of that session alone has it
 //   - event "gone", data {"session", "detail"}: the session does not exist, or
 //     no longer. The other sessions go on
-//   - event "sessions": a session of the user was opened, went on or was deleted
+//   - event "sessions": a session of the user was opened, went on or was deleted, or
+//     what waits below one of these sessions has changed
 //   - event "beat": the stream lives; the first one comes at once
 //
 // A client that reconnects names the last events that it has.
@@ -68,6 +69,7 @@ func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamRespons
 					cancel() // the client connects again, to all sessions
 				}
 			})
+			all.Go(func() { f.asked(ctx, id) })
 		}
 		f.beat(ctx)
 	})
@@ -168,6 +170,26 @@ func (f feed) follow(ctx context.Context, id string, after int64) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// asked says that sessions have changed when what waits for the user below a session has:
+// at once, because somebody looks at it. The list of all sessions is looked at later.
+func (f feed) asked(ctx context.Context, id string) {
+	if _, err := f.s.ownSession(ctx, id); err != nil {
+		return // the client is told by session
+	}
+	known := ""
+	_ = f.s.eachStanding(ctx, id, func(_ int64, _ openmanus.Status, waiting []Waiting) bool { // after an error, the list tells
+		now := ""
+		for _, w := range waiting {
+			if w.Session != id {
+				now += w.Session + " " + w.Call + "\n"
+			}
+		}
+		changed := now != known
+		known = now
+		return !changed || f.send("sessions", []byte("{}")) == nil
+	})
 }
 
 // beat writes beats and says when sessions have changed, until ctx ends or the

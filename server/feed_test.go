@@ -19,6 +19,13 @@ type fed struct {
 	Event   struct {
 		Seq  int64  `json:"seq"`
 		Type string `json:"type"`
+		Body struct {
+			Message struct {
+				Parts []struct {
+					Text string `json:"text"`
+				} `json:"parts"`
+			} `json:"message"`
+		} `json:"body"`
 	} `json:"event"`
 }
 
