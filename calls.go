@@ -309,6 +309,13 @@ func (s *State) Open() bool {
 	return slices.ContainsFunc(s.Calls, func(c *CallState) bool { return c.Done == nil })
 }
 
+// ClientRuns reports whether the client of the session runs the calls of this tool: see
+// [Client].
+func (s *State) ClientRuns(tool string) bool {
+	asks := s.Config.Spec.Client
+	return asks != nil && slices.ContainsFunc(asks.Tools, func(t llm.ToolSpec) bool { return t.Name == tool })
+}
+
 // Pending returns the calls that wait for the user, in the order of the reply.
 // [CallState.Question] returns what each waits for.
 func (s *State) Pending() []*CallState {

@@ -28,7 +28,7 @@ type aguiRequest struct {
 		Thread  string        `json:"threadId" minLength:"1" maxLength:"255" doc:"The client's name for the session, or the id of a session."`
 		Run     string        `json:"runId" minLength:"1" maxLength:"255"`
 		Msgs    []aguiMessage `json:"messages" doc:"The last one, if it is the user's, is sent to the agent. Without any, the run shows the session."`
-		Tools   []aguiTool    `json:"tools,omitempty" doc:"Tools that the client runs."`
+		Tools   []aguiTool    `json:"tools,omitempty" maxItems:"100" doc:"Tools that the client runs: a run ends with its calls, and the next one brings the results as messages of the role tool."`
 		Context []aguiContext `json:"context,omitempty"`
 		Resume  []aguiResume  `json:"resume,omitempty" doc:"Answers to the interrupts of the run before."`
 		State   any           `json:"state,omitempty" doc:"Not read: the state is the session's."`
@@ -98,10 +98,6 @@ func (s *Server) agui(ctx context.Context, in *aguiRequest) (*huma.StreamRespons
 // startRun sends what is new in a request, and returns the run that follows from it.
 func (s *Server) startRun(ctx context.Context, in *aguiRequest) (run agui.Run, from agui.Position, err error) {
 	b := &in.Body
-	if len(b.Tools) > 0 {
-		err := errors.New("tools of the client cannot be used here: leave it empty")
-		return run, from, &FieldError{"body.tools", err}
-	}
 	info, err := s.threadSession(ctx, "agui", b.Thread)
 	if in.Last != "" {
 		if from, err = agui.ParsePosition(in.Last); err != nil {
@@ -114,15 +110,48 @@ func (s *Server) startRun(ctx context.Context, in *aguiRequest) (run agui.Run, f
 		return run, from, err
 	}
 	run = agui.Run{Session: info.ID, Thread: b.Thread, ID: b.Run, Start: info.Events, Least: info.Events}
-	switch last := len(b.Msgs) - 1; {
-	case in.Last != "":
+	if in.Last != "" {
+		return run, from, nil
+	}
+	said := len(b.Msgs) > 0 && b.Msgs[len(b.Msgs)-1].Role == "user"
+	results, err := s.resultsOf(ctx, info.ID, b.Msgs, said)
+	if err != nil {
+		return run, from, err
+	}
+	if run.History = !said && len(b.Resume) == 0 && len(results) == 0; run.History {
+		return run, from, nil
+	}
+	if err := s.offerTools(ctx, info.ID, b.Tools); err != nil {
+		return run, from, err
+	}
+	for i, r := range results {
+		out, err := s.decide(ctx, info.ID, r)
+		if err != nil {
+			return run, from, err
+		}
+		if i == 0 {
+			run.Start = out.Body.Seq - 1
+		}
+		run.Least = out.Body.Seq
+	}
+	switch {
 	case len(b.Resume) > 0:
-		run.Least, err = s.resumeRun(ctx, info, b.Resume)
-	case last >= 0 && b.Msgs[last].Role == "user":
-		run.Start, err = s.sayTo(ctx, info, in)
-		run.Least = run.Start
-	default:
-		run.History = true
+		var least int64
+		least, err = s.resumeRun(ctx, info, b.Resume)
+		run.Least = max(run.Least, least)
+	case said:
+		var missing []openmanus.Body
+		if missing, err = s.missingResults(ctx, info.ID); err == nil {
+			run.Least, err = s.sayTo(ctx, info, in)
+		}
+		if len(results) == 0 {
+			run.Start = run.Least
+		}
+		for _, b := range missing {
+			if err == nil && run.Least > info.Events { // the message was not sent before
+				_, err = s.decide(ctx, info.ID, b)
+			}
+		}
 	}
 	return run, from, err
 }
@@ -211,7 +240,7 @@ func (s *Server) followRun(ctx context.Context, out *stream, p *agui.Projector, 
 		if h.event.Body != nil {
 			frames = p.Apply(h.event)
 		} else if h.waiting != nil {
-			if frames, err = s.waits(ctx, p, h.waiting); err != nil {
+			if frames, err = s.waits(ctx, p, session, h.waiting); err != nil {
 				return false, err
 			}
 		}
@@ -226,10 +255,14 @@ func (s *Server) followRun(ctx context.Context, out *stream, p *agui.Projector, 
 	})
 }
 
-// waits ends a run in which nothing goes on before the user decides.
-func (s *Server) waits(ctx context.Context, p *agui.Projector, waiting []Waiting) ([]agui.Frame, error) {
+// waits ends a run in which nothing goes on before the user decides, or the client has run
+// its tools.
+func (s *Server) waits(ctx context.Context, p *agui.Projector, session string, waiting []Waiting) ([]agui.Frame, error) {
 	var all []agui.Interrupt
 	for _, w := range waiting {
+		if w.Session == session && p.State.ClientRuns(w.Tool) {
+			continue
+		}
 		i, err := s.interruptOf(ctx, w)
 		if err != nil {
 			return nil, err

@@ -161,6 +161,64 @@ func TestAGUIQuestionBelow(t *testing.T) {
 	}
 }
 
+// Tools of the client: a run ends with its calls, beside an approval of another one, and the
+// next run brings the results. A run that is sent again tells the same.
+func TestAGUIToolsOfTheClient(t *testing.T) {
+	calls := llm.Message{Role: llm.Assistant, Parts: llm.Parts{
+		llm.Call{ID: "a", Name: "where", Input: `{"of":"me"}`}, llm.Call{ID: "b", Name: "file_saver", Input: `{"file_path":"a.txt","content":"a"}`}}}
+	x := open(t, t.TempDir(), llmtest.Script(calls, llmtest.Use("", "where", map[string]any{"of": "you"}), llmtest.Use("", "where", map[string]any{}), llmtest.Say("We are both here.")))
+	where := []any{map[string]any{"name": "where", "description": "says where one is", "parameters": map[string]any{"type": "object"}}}
+	run := func(more map[string]any) aguiFrame {
+		t.Helper()
+		more["tools"] = where
+		in := aguiInput("t", more)
+		frames := x.agui(whole, "", in)
+		if more["resume"] == nil {
+			if again := x.agui(whole, "", in); types(again) != types(frames) {
+				t.Errorf("the same run again is %s and not %s", types(again), types(frames))
+			}
+		}
+		all := ""
+		for _, f := range frames {
+			all += f.data
+		}
+		if strings.Contains(all, `"toolCallName":"where"`) && strings.Contains(all, `"content":"here"`) {
+			t.Errorf("the client's own result came back: %s", all)
+		}
+		return frames[len(frames)-1]
+	}
+	result := func(call, text string) map[string]any {
+		return map[string]any{"id": "r-" + call, "role": "tool", "toolCallId": call, "content": text}
+	}
+	end := run(aguiSays("m1", "where are we?"))
+	if end.Outcome.Type != "interrupt" || len(end.Outcome.Interrupts) != 1 || end.Outcome.Interrupts[0].Reason != "approval" {
+		t.Fatal(end.data)
+	}
+	yes := []any{map[string]any{"interruptId": end.Outcome.Interrupts[0].ID, "status": "resolved", "payload": true}}
+	if end = run(map[string]any{"resume": yes, "messages": []any{result("c0-1", "here")}}); end.Outcome.Type != "success" || end.Result != "" {
+		t.Fatal(end.data)
+	}
+	if end = run(map[string]any{"messages": []any{result("c1-1", "here")}}); end.Outcome.Type != "success" || end.Result != "" {
+		t.Fatal(end.data)
+	}
+	if end = run(aguiSays("m2", "never mind")); end.Outcome.Type != "success" || end.Result != "We are both here." {
+		t.Fatal(end.data)
+	}
+	for field, msg := range map[string]map[string]any{
+		"body.messages[0].toolCallId": result("c9-9", "here"),
+		"body.messages[0].content":    {"id": "r", "role": "tool", "toolCallId": "c1-1", "content": 5},
+	} {
+		status, data := x.send(annsToken, "POST", "/api/v1/agui", aguiInput("t", map[string]any{"messages": []any{msg}}))
+		if status != 422 || !strings.Contains(string(data), field) {
+			t.Errorf("%s: %d %s", field, status, data)
+		}
+	}
+	status, data := x.send(annsToken, "POST", "/api/v1/agui", aguiInput("t", map[string]any{"messages": []any{result("c1-1", "there")}}))
+	if status != 409 {
+		t.Errorf("another result than before: %d %s", status, data)
+	}
+}
+
 // An agent that fails ends the run with an error; to cancel a question is no answer.
 func TestAGUIOtherEnds(t *testing.T) {
 	x := open(t, t.TempDir(), llmtest.Script(llmtest.Use("", "ask_human", map[string]any{"inquire": "which?"})))
@@ -203,7 +261,7 @@ func TestAGUIRefuses(t *testing.T) {
 		"no thread":    {map[string]any{"runId": "r", "messages": []any{}}, 422, "threadId"},
 		"no messages":  {aguiInput("new", nil), 404, "no such session"},
 		"audio":        {aguiInput("t", map[string]any{"messages": []any{map[string]any{"id": "m2", "role": "user", "content": []any{map[string]any{"type": "audio", "source": map[string]any{"type": "data", "value": "", "mimeType": "audio/wav"}}}}}}), 422, "body.messages[0].content"},
-		"tools":        {aguiInput("t", map[string]any{"tools": []any{map[string]any{"name": "x", "description": "y"}}}), 422, "body.tools"},
+		"tools":        {aguiInput("t", map[string]any{"tools": []any{map[string]any{"name": "", "description": "y"}}}), 422, "body.tools[0].name"},
 		"no interrupt": {aguiInput("t", resume("none", true)), 422, "body.resume[0].interruptId"},
 		"no agent":     {aguiInput("t2", map[string]any{"messages": aguiSays("m", "go")["messages"], "forwardedProps": map[string]any{"agent": "none"}}), 422, "body.forwardedProps.agent"},
 	} {

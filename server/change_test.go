@@ -21,6 +21,15 @@ func (h *host) Reconfigure(ctx context.Context, session string, c server.Change)
 	if c.Approve != "" {
 		next.Approve = c.Approve
 	}
+	if c.Client != nil {
+		next.Client = c.Client
+		s.Config = next
+		f, err := h.flow(ctx, s)
+		if err != nil {
+			return err
+		}
+		next.Tools = f.Agent().Configured(0).Tools
+	}
 	_, err = h.db.Append(ctx, session, next)
 	return err
 }

@@ -72,7 +72,17 @@ func give() openmanus.Tool {
 }
 
 func (h *host) flow(_ context.Context, s *openmanus.State) (openmanus.Flow, error) {
-	return h.agent(s.Config.Workspace, s.Config.Approve)
+	a, err := h.agent(s.Config.Workspace, s.Config.Approve)
+	if c := s.Config.Client; err == nil && c != nil {
+		for _, spec := range c.Tools {
+			t, err := tools.NewClientTool(spec, true)
+			if err != nil {
+				return nil, err
+			}
+			a.Tools = append(a.Tools, t)
+		}
+	}
+	return a, err
 }
 
 func (h *host) Open(ctx context.Context, id string, n server.NewSession) error {

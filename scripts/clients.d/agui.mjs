@@ -31,6 +31,27 @@ await agent.runAgent({ runId: "r2", resume: [{ interruptId: interrupt.id, status
 check(end.outcome.type === "success" && results === 1 && text.includes("The file is there."), [end, text]);
 check(agent.state.status === "finished", agent.state);
 
+// Tools of the page: the run ends with their calls, and the next one brings the results.
+const tools = [{ name: "get_weather", description: "Asks the page for the weather.", parameters: { type: "object", properties: { city: { type: "string" } } } }];
+const page = new HttpAgent({ url: process.env.OPENMANUS_URL + "/api/v1/agui", headers, threadId: "agui-tools" });
+page.messages = [{ id: "w1", role: "user", content: "how is the weather?" }];
+await page.runAgent({ runId: "w1", tools }, seen);
+const asked = page.messages.at(-1).toolCalls;
+check(end.outcome.type === "success" && end.result === undefined && asked?.length === 2, [end, page.messages]);
+for (const c of asked) {
+  check(c.function.name === "get_weather" && JSON.parse(c.function.arguments).city, c);
+  page.addMessage({ id: "got-" + c.id, role: "tool", toolCallId: c.id, content: "21 degrees" });
+}
+await page.runAgent({ runId: "w2", tools }, seen);
+check(end.outcome.type === "success" && end.result === "It is warm: two results came back.", end);
+check(page.messages.filter((m) => m.role === "tool").length === 2, page.messages);
+for (const [name, why] of [["bash", "already"], ["no spaces", "no name of a tool"]]) {
+  const bad = new HttpAgent({ url: page.url, headers, threadId: "agui-bad-" + name });
+  bad.messages = page.messages.slice(0, 1);
+  const failed = await bad.runAgent({ tools: [{ name, description: "x", parameters: {} }] }).then(() => "", (e) => e.message + JSON.stringify(e.payload ?? ""));
+  check(failed.includes("tools") && failed.includes(why), failed);
+}
+
 // Journals: golden ones and 10,000 made-up ones.
 let streams = 0, events = 0;
 const file = process.env.AGUI_STREAMS;

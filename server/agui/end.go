@@ -73,7 +73,9 @@ func (p *Projector) end(waiting []Interrupt) {
 	p.at.reply = reply{}
 	if s.Status() == openmanus.Waiting && waiting == nil {
 		for _, c := range s.Pending() {
-			waiting = append(waiting, NewInterrupt(p.run.Session, c))
+			if !s.ClientRuns(c.Name) { // the call itself says what the client is to do
+				waiting = append(waiting, NewInterrupt(p.run.Session, c))
+			}
 		}
 	}
 	for _, id := range p.children {
@@ -102,7 +104,7 @@ func (p *Projector) end(waiting []Interrupt) {
 		return
 	default:
 		finished["outcome"] = fields{"type": "success"}
-		if s.Answer != "" {
+		if s.Answer != "" && s.Status() != openmanus.Waiting {
 			finished["result"] = s.Answer
 		}
 	}

@@ -291,8 +291,11 @@ func (p *Projector) call(c llm.Call, parent string) {
 	p.send(fields{"type": "TOOL_CALL_END", "toolCallId": c.ID})
 }
 
-// result sends the result of a call.
+// result sends the result of a call, unless the client has brought it.
 func (p *Projector) result(c *openmanus.CallState) {
+	if p.State.ClientRuns(c.Name) {
+		return
+	}
 	p.send(fields{"type": "TOOL_CALL_RESULT", "messageId": "result-" + c.ID, "toolCallId": c.ID,
 		"role": "tool", "content": contentOf(c.Done.Parts), "metadata": fields{"isError": c.Done.IsError}})
 }

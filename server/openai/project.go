@@ -154,10 +154,7 @@ func (p *projector) finish() (steps []step) {
 func (p *projector) structured() bool { return len(p.state.Config.Spec.Answer) > 0 }
 
 // clients reports whether the client runs a call.
-func (p *projector) clients(c *openmanus.CallState) bool {
-	asks := p.state.Config.Spec.Client
-	return asks != nil && slices.ContainsFunc(asks.Tools, func(t llm.ToolSpec) bool { return t.Name == c.Name })
-}
+func (p *projector) clients(c *openmanus.CallState) bool { return p.state.ClientRuns(c.Name) }
 
 // waitsForClient reports whether a call waits for the client's result.
 func (p *projector) waitsForClient(c *openmanus.CallState) bool {

@@ -1039,7 +1039,7 @@ export interface components {
             state?: unknown;
             /** @description The client's name for the session, or the id of a session. */
             threadId: string;
-            /** @description Tools that the client runs. */
+            /** @description Tools that the client runs: a run ends with its calls, and the next one brings the results as messages of the role tool. */
             tools?: components["schemas"]["AguiTool"][] | null;
         } & {
             [key: string]: unknown;
