@@ -33,6 +33,7 @@ type node struct {
 	window int
 	tools  map[string]openmanus.ToolSpec
 	calls  map[string]llm.Call // that have no result, by id
+	prints map[string]printed  // what they printed last, by id
 	order  []string            // the ids of calls
 
 	children []string // the sessions that it opened
@@ -48,6 +49,39 @@ type node struct {
 	begun bool // the first Configured was there
 }
 
+// printed is the end of what a call printed.
+type printed struct {
+	at   int64 // how many bytes it printed in all
+	text string
+}
+
+// maxPrinted is the most bytes of a call's output that are shown while it runs.
+const maxPrinted = 8 << 10
+
+// add returns what is shown of a call that printed more. An update of a call replaces what
+// an editor showed of it before, so it has what was printed before, too.
+func (p printed) add(b openmanus.Output) printed {
+	if b.At != p.at {
+		p.text = "" // it began anew, or something was missed
+	}
+	p.text, p.at = p.text+b.Text, b.At+int64(len(b.Text))
+	if cut := len(p.text) - maxPrinted; cut > 0 {
+		p.text = p.text[cut:]
+		if _, rest, ok := strings.Cut(p.text, "\n"); ok {
+			p.text = rest
+		}
+	}
+	return p
+}
+
+// shown is what an editor shows of it.
+func (p printed) shown() string {
+	if int64(len(p.text)) < p.at {
+		return "…\n" + clip.Clean(p.text)
+	}
+	return clip.Clean(p.text)
+}
+
 // streamed is how much of a part was sent, and a hash of it.
 type streamed struct {
 	bytes int
@@ -61,10 +95,16 @@ func (s *Story) at(session string) *node {
 	}
 	n := s.nodes[session]
 	if n == nil {
-		n = &node{tools: make(map[string]openmanus.ToolSpec), calls: make(map[string]llm.Call), parts: make(map[int]streamed)}
+		n = &node{tools: make(map[string]openmanus.ToolSpec), calls: make(map[string]llm.Call), prints: make(map[string]printed), parts: make(map[int]streamed)}
 		s.nodes[session] = n
 	}
 	return n
+}
+
+// forget drops what is kept of a call.
+func (n *node) forget(call string) {
+	delete(n.calls, call)
+	delete(n.prints, call)
 }
 
 // path names the session and those above it, but not the one on top.
@@ -131,11 +171,13 @@ func (s *Story) next(session string, ev openmanus.Event) []update {
 		}
 	case openmanus.Output:
 		if _, ok := n.calls[b.Call]; ok && b.Text != "" {
-			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Content: []toolContent{textContent(clip.Clean(b.Text))}}}
+			p := n.prints[b.Call].add(b)
+			n.prints[b.Call] = p
+			return []update{{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Content: []toolContent{textContent(p.shown())}}}
 		}
 	case openmanus.Ruled:
 		if c, ok := n.calls[b.Call]; ok && !b.Allow {
-			delete(n.calls, b.Call)
+			n.forget(b.Call)
 			return []update{{
 				SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Title: n.title(c, gist.Never), Status: "failed",
 				Content: []toolContent{textContent(clip.Clean(cmp.Or(b.Reason, "it was not allowed")))},
@@ -492,7 +534,7 @@ func (s *Story) done(session string, n *node, b openmanus.CallDone) []update {
 	if !ok {
 		return nil // it had one, such as "interrupted"
 	}
-	delete(n.calls, b.Call)
+	n.forget(b.Call)
 	end := gist.End(b)
 	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Status: "completed", Title: n.title(c, gist.Done)}
 	if end.Bad || b.IsError || b.Partial {
@@ -545,7 +587,7 @@ func (s *Story) childDone(session string, n *node, b openmanus.ChildDone) []upda
 	if !ok {
 		return ups
 	}
-	delete(n.calls, b.Call)
+	n.forget(b.Call)
 	u := update{SessionUpdate: "tool_call_update", ToolCallID: s.callID(session, b.Call), Title: n.title(c, gist.Done), Status: "completed", Content: []toolContent{textContent(clip.Clean(b.Text))}}
 	if b.Status != openmanus.Finished {
 		u.Status = "failed"

@@ -263,6 +263,39 @@ func TestStoryOfEverything(t *testing.T) {
 	}
 }
 
+// TestOutput follows a command that prints: an update replaces what the editor showed of the
+// call, so each has the end of all that was printed, and no more than an editor can show.
+func TestOutput(t *testing.T) {
+	var s Story
+	call := llm.Call{ID: "c", Name: "bash", Input: `{"command":"make"}`}
+	s.next("s", openmanus.Event{Seq: 1, Body: openmanus.ModelSaid{Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{call}}}})
+	long := strings.Repeat("a line of fifteen\n", 1000)
+	for _, c := range []struct {
+		at   int64
+		text string
+		want string
+	}{
+		{0, "one\n", "one\n"},
+		{4, "two\n", "one\ntwo\n"},
+		{8, long, "…\n" + long[len(long)-8190:]}, // the first line of the end is not whole
+		{0, "anew\n", "anew\n"},
+		{900, "later\n", "…\nlater\n"},
+	} {
+		got := s.next("s", openmanus.Event{Body: openmanus.Output{Call: "c", At: c.at, Text: c.text}})
+		var content []toolContent
+		if len(got) == 1 {
+			content, _ = got[0].Content.([]toolContent)
+		}
+		if len(content) != 1 || content[0].Content.Text != c.want {
+			t.Errorf("after %q it shows %+v", c.text[:4], got)
+		}
+	}
+	s.next("s", openmanus.Event{Seq: 2, Body: openmanus.CallDone{Call: "c"}})
+	if got := s.next("s", openmanus.Event{Body: openmanus.Output{Call: "c", At: 5, Text: "late"}}); got != nil {
+		t.Errorf("after the result it shows %+v", got)
+	}
+}
+
 // FuzzFrame holds that no line stops the reader, and that an error names its reason.
 func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}`))
