@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,8 @@ import (
 // cannot have a stream for each.
 type feedRequest struct {
 	Sessions []string `query:"session,explode" maxItems:"200" doc:"AFTER:ID, the id of a session and the number of the last event that the client has; or only the id."`
+	After    string   `query:"after" pattern:"^[0-9]{1,18}$" doc:"The stored events of all sessions after this position: 0, or the id of the last event of the type position."`
+	Last     string   `header:"Last-Event-ID" pattern:"^[0-9]{1,18}$" doc:"With after: the same, sent by a browser that reconnects."`
 }
 
 const (
@@ -47,10 +50,14 @@ const (
 //   - event "sessions": a session of the user was opened, went on or was deleted, or
 //     what waits below one of these sessions has changed
 //   - event "beat": the stream lives; the first one comes at once
+//   - event "position", after events of all sessions: its id is from where they go on
 //
 // A client that reconnects names the last events that it has.
 func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamResponse, error) {
 	after, err := in.positions()
+	if err == nil && in.After != "" && len(after) > 0 {
+		err = &FieldError{"query.session", errors.New("with after, the events of all sessions come: leave it out")}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +77,13 @@ func (s *Server) feed(ctx context.Context, in *feedRequest) (*huma.StreamRespons
 				}
 			})
 			all.Go(func() { f.asked(ctx, id) })
+		}
+		if in.After != "" {
+			all.Go(func() {
+				if f.all(ctx, position(cmp.Or(in.Last, in.After))) != nil {
+					cancel()
+				}
+			})
 		}
 		f.beat(ctx)
 	})
@@ -127,34 +141,11 @@ func (f feed) follow(ctx context.Context, id string, after int64) error {
 	if _, err := f.s.ownSession(ctx, id); err != nil {
 		return err
 	}
-	name, err := json.Marshal(id)
+	after, err := f.stored(ctx, id, after, time.Time{})
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	add := func(event []byte) {
-		b.WriteString("event: event\ndata: {\"session\":")
-		b.Write(name)
-		b.WriteString(",\"event\":")
-		b.Write(event)
-		b.WriteString("}\n\n")
-	}
-	for ev, err := range journal.EventsJSON(ctx, f.s.Store, id, after) {
-		if err != nil {
-			return err
-		}
-		add(ev.JSON)
-		if after = ev.Seq; b.Len() < batchSize {
-			continue
-		}
-		if err := f.out.write(b.Bytes()); err != nil {
-			return err
-		}
-		b.Reset()
-	}
-	if err := f.out.write(b.Bytes()); err != nil {
-		return err
-	}
 	var data []byte
 	for ev, err := range f.s.Local.Watch(ctx, id, after) {
 		if err == nil {
@@ -164,12 +155,59 @@ func (f feed) follow(ctx context.Context, id string, after int64) error {
 			return err
 		}
 		b.Reset()
-		add(data)
+		appendFed(&b, id, data)
 		if err := f.out.write(b.Bytes()); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// stored writes the stored events of a session after an event, in pieces, and returns the
+// last one. Those from before since are left out.
+func (f feed) stored(ctx context.Context, id string, after int64, since time.Time) (last int64, err error) {
+	var b bytes.Buffer
+	for ev, err := range journal.EventsJSON(ctx, f.s.Store, id, after) {
+		if err != nil {
+			return after, err
+		}
+		after = ev.Seq
+		if !since.IsZero() {
+			at, err := storedAt(ev.JSON)
+			if err != nil {
+				return after, err
+			}
+			if at.Before(since) {
+				continue
+			}
+		}
+		if appendFed(&b, id, ev.JSON); b.Len() < batchSize {
+			continue
+		}
+		if err := f.out.write(b.Bytes()); err != nil {
+			return after, err
+		}
+		b.Reset()
+	}
+	return after, f.out.write(b.Bytes())
+}
+
+// appendFed appends an event of a session.
+func appendFed(b *bytes.Buffer, id string, event []byte) {
+	name, err := json.Marshal(id)
+	if err != nil {
+		panic(err) // not of a string
+	}
+	fmt.Fprintf(b, "event: event\ndata: {\"session\":%s,\"event\":%s}\n\n", name, event)
+}
+
+// storedAt returns when an event in JSON was stored.
+func storedAt(event []byte) (time.Time, error) {
+	var ev struct {
+		Time time.Time `json:"time"`
+	}
+	err := json.Unmarshal(event, &ev)
+	return ev.Time, err
 }
 
 // asked says that sessions have changed when what waits for the user below a session has:

@@ -2163,8 +2163,13 @@ export interface operations {
             query?: {
                 /** @description AFTER:ID, the id of a session and the number of the last event that the client has; or only the id. */
                 session?: string[] | null;
+                /** @description The stored events of all sessions after this position: 0, or the id of the last event of the type position. */
+                after?: string;
             };
-            header?: never;
+            header?: {
+                /** @description With after: the same, sent by a browser that reconnects. */
+                "Last-Event-ID"?: string;
+            };
             path?: never;
             cookie?: never;
         };
