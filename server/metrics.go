@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +26,12 @@ type metrics struct {
 	mu       sync.Mutex
 	requests map[int]int64 // by status
 	seconds  float64       // the time spent on all requests, without event streams
+	within   [len(bounds) + 1]int64
 }
+
+// bounds are those of the histogram of how long requests take, in seconds: the defaults of
+// Prometheus' own libraries, and more for requests that wait.
+var bounds = [...]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 300}
 
 // newMetrics returns metrics that count from now on.
 func newMetrics() *metrics { return &metrics{started: time.Now(), requests: make(map[int]int64)} }
@@ -36,7 +44,10 @@ func (m *metrics) count(next http.Handler) http.Handler {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			if m.requests[rec.status]++; w.Header().Get("Content-Type") != "text/event-stream" {
-				m.seconds += time.Since(started).Seconds()
+				took := time.Since(started).Seconds()
+				m.seconds += took
+				i, _ := slices.BinarySearch(bounds[:], took)
+				m.within[i]++
 			}
 		}()
 		next.ServeHTTP(rec, r)
@@ -140,8 +151,18 @@ func (m *metrics) write(w io.Writer) {
 	defer m.mu.Unlock()
 	const requests = "openmanus_http_requests_total"
 	fmt.Fprintf(w, "# HELP %s Requests, by status.\n# TYPE %[1]s counter\n", requests)
-	for status, n := range m.requests {
-		fmt.Fprintf(w, "%s{code=\"%d\"} %d\n", requests, status, n)
+	for _, status := range slices.Sorted(maps.Keys(m.requests)) {
+		fmt.Fprintf(w, "%s{code=\"%d\"} %d\n", requests, status, m.requests[status])
 	}
-	metric(w, "counter", "openmanus_http_seconds_total", "Time spent on requests, without event streams.", m.seconds)
+	const took = "openmanus_http_request_duration_seconds"
+	fmt.Fprintf(w, "# HELP %s How long requests took, without event streams.\n# TYPE %[1]s histogram\n", took)
+	sum := int64(0)
+	for i, n := range m.within {
+		bound := "+Inf"
+		if sum += n; i < len(bounds) {
+			bound = strconv.FormatFloat(bounds[i], 'g', -1, 64)
+		}
+		fmt.Fprintf(w, "%s_bucket{le=\"%s\"} %d\n", took, bound, sum)
+	}
+	fmt.Fprintf(w, "%s_sum %v\n%[1]s_count %[3]d\n", took, m.seconds, sum)
 }

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -579,10 +580,17 @@ func TestMetrics(t *testing.T) {
 	x.until(id, "finished")
 	x.call("GET", "/api/v1/nowhere", nil, 404)
 	_, data := x.send(annsToken, "GET", "/metrics", nil)
-	for _, want := range []string{"\nopenmanus_sessions 1\n", "\nopenmanus_http_requests_total{code=\"404\"} 1\n", "\nopenmanus_http_requests_total{code=\"201\"} 1\n", "# TYPE go_goroutines gauge\n"} {
+	for _, want := range []string{"\nopenmanus_sessions 1\n", "\nopenmanus_http_requests_total{code=\"404\"} 1\n", "\nopenmanus_http_requests_total{code=\"201\"} 1\n", "# TYPE go_goroutines gauge\n",
+		"# TYPE openmanus_http_request_duration_seconds histogram\nopenmanus_http_request_duration_seconds_bucket{le=\"0.005\"} ",
+	} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("there is no %q in\n%s", want, data)
 		}
+	}
+	_, all, _ := strings.Cut(string(data), "_bucket{le=\"+Inf\"} ")
+	all, _, _ = strings.Cut(all, "\n")
+	if n, err := strconv.Atoi(all); err != nil || n < 3 || !strings.Contains(string(data), "\nopenmanus_http_request_duration_seconds_count "+all+"\n") {
+		t.Errorf("the histogram counts %q requests: %v\n%s", all, err, data)
 	}
 }
 

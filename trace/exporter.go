@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,6 +128,9 @@ type Exporter struct {
 func NewExporter(o Options) *Exporter {
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
 	o.Client = cmp.Or(o.Client, http.DefaultClient)
+	if o.Version != "" && !slices.ContainsFunc(o.Resource, func(a Attr) bool { return a.Key == "service.version" }) {
+		o.Resource = append(slices.Clone(o.Resource), Attr{"service.version", o.Version})
+	}
 	if o.Warn == nil {
 		o.Warn = func(error) {}
 	}

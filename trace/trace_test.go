@@ -77,7 +77,7 @@ type receiver struct {
 	count   int
 	path    string
 	header  http.Header
-	service string
+	service, version string
 	body    strings.Builder
 }
 
@@ -95,8 +95,11 @@ func listen(t *testing.T) *receiver {
 		r.body.Write(data)
 		for _, rs := range in.ResourceSpans {
 			for _, a := range rs.Resource.Attributes {
-				if a.Key == "service.name" {
+				switch a.Key {
+				case "service.name":
 					r.service = a.Value.StringValue
+				case "service.version":
+					r.version = a.Value.StringValue
 				}
 			}
 			for _, ss := range rs.ScopeSpans {
@@ -159,7 +162,7 @@ func TestSession(t *testing.T) {
 	if err != nil || !on {
 		t.Fatal(on, err)
 	}
-	o.Client = r.Client()
+	o.Client, o.Version = r.Client(), "1.2"
 	o.Warn = func(err error) { t.Error(err) }
 	e := trace.NewExporter(o)
 	flow, j := team(), new(journal.Memory)
@@ -177,8 +180,8 @@ func TestSession(t *testing.T) {
 		"invoke_agent boss": "", "chat google/large": "invoke_agent boss", "execute_tool look": "invoke_agent boss", "execute_tool fail": "invoke_agent boss",
 		"execute_tool delegate": "invoke_agent boss", "invoke_agent helper": "execute_tool delegate", "chat ollama/small": "invoke_agent helper", "execute_tool help": "invoke_agent helper",
 	}
-	if r.count != 11 || len(r.spans) != len(want) || r.path != "/v1/traces" || r.header.Get("X-Key") != "a b" || r.service != "tested" {
-		t.Errorf("%d spans came, %d names, at %s, with %q, of %q", r.count, len(r.spans), r.path, r.header.Get("X-Key"), r.service)
+	if r.count != 11 || len(r.spans) != len(want) || r.path != "/v1/traces" || r.header.Get("X-Key") != "a b" || r.service != "tested" || r.version != "1.2" {
+		t.Errorf("%d spans came, %d names, at %s, with %q, of %q %q", r.count, len(r.spans), r.path, r.header.Get("X-Key"), r.service, r.version)
 	}
 	root := r.spans["invoke_agent boss"]
 	for name, above := range want {
