@@ -72,13 +72,13 @@ func (s span) attr(key string) string {
 // A receiver is a collector that records spans.
 type receiver struct {
 	*httptest.Server
-	mu      sync.Mutex
-	spans   map[string]span // by name; of those with the same one, the last
-	count   int
-	path    string
-	header  http.Header
+	mu               sync.Mutex
+	spans            map[string]span // by name; of those with the same one, the last
+	count            int
+	path             string
+	header           http.Header
 	service, version string
-	body    strings.Builder
+	body             strings.Builder
 }
 
 func listen(t *testing.T) *receiver {
