@@ -30,6 +30,7 @@ type acpCmd struct {
 	Sandbox      string   `help:"What commands run in: auto, bubblewrap, landlock, docker, gvisor, or none." enum:",auto,bubblewrap,landlock,docker,gvisor,none" default:"" placeholder:"KIND"`
 	Delegate     []string `help:"Agents that the agent may give work to." placeholder:"NAME,…"`
 	Approve      string   `help:"The mode of new sessions: ask, edits, all, plan, readonly." enum:",ask,edits,all,plan,readonly" default:"" placeholder:"MODE"`
+	V2           bool     `name:"v2" help:"Let an editor ask for version 2 of the protocol, which is a draft."`
 	limitFlags
 }
 
@@ -63,7 +64,7 @@ func (c *acpCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
 	if isTerminal(t.in) {
 		say("speaking the Agent Client Protocol on standard input and output; an editor starts this program itself")
 	}
-	err = acp.Serve(ctx, t.in, out, acp.Options{Version: thisBuild().Version, With: all.with, Log: say})
+	err = acp.Serve(ctx, t.in, out, acp.Options{Version: thisBuild().Version, With: all.with, Log: say, V2: c.V2})
 	if ctx.Err() != nil {
 		return nil
 	}

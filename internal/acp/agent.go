@@ -45,6 +45,8 @@ type Options struct {
 	With func(servers []Server, texts workspace.Buffers) (Source, error)
 
 	Log func(text string) // for the person, not for the client
+
+	V2 bool // a client may ask for version 2 of the protocol, which is a draft
 }
 
 // flushing is how long a client that has gone may take to read what is left.
@@ -62,6 +64,7 @@ type agent struct {
 	working sync.WaitGroup
 	client  clientCapabilities
 	ready   bool // initialize was called
+	second  bool // the client speaks version 2
 
 	mu       sync.Mutex
 	sessions map[string]*session
@@ -354,13 +357,18 @@ func (a *agent) begun(s *session, withID bool) (any, error) {
 		s.mu.Unlock()
 		return nil, notFound(s.id)
 	}
-	out := settings{Modes: modesOf(&st.state), ConfigOptions: a.options(s.ctx, s.src, &st.state)}
+	out := settings{second: a.second, Modes: modesOf(&st.state), ConfigOptions: a.options(s.ctx, s.src, &st.state)}
 	s.mu.Unlock()
 	if withID {
 		out.SessionID = s.id
 	}
+	if a.second {
+		out.commands = s.commands()
+	}
 	out.then = func() {
-		s.tellCommands()
+		if !a.second {
+			s.tellCommands()
+		}
 		s.followAll()
 	}
 	return out, nil

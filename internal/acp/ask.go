@@ -99,7 +99,7 @@ func (s *session) permission(ctx context.Context, d surface.Decision, call updat
 	var answer struct {
 		Outcome struct{ Outcome, OptionID string }
 	}
-	if err := s.a.call(ctx, "session/request_permission", object{"sessionId": s.id, "toolCall": call, "options": options}, &answer); err != nil {
+	if err := s.a.call(ctx, "session/request_permission", s.permissionOf(call, options), &answer); err != nil {
 		return err
 	}
 	switch option := answer.Outcome.OptionID; {
@@ -116,6 +116,14 @@ func (s *session) permission(ctx context.Context, d surface.Decision, call updat
 		}
 	}
 	return s.decide(ctx, d)
+}
+
+// permissionOf returns the question whether a call may run.
+func (s *session) permissionOf(call update, options []permissionOption) object {
+	if s.a.second {
+		return permission2(s.id, call, options)
+	}
+	return object{"sessionId": s.id, "toolCall": call, "options": options}
 }
 
 // decide answers a question. That somebody was faster is no error.
@@ -162,21 +170,22 @@ func (s *session) elicit(ctx context.Context, d surface.Decision, call string, q
 }
 
 // answer gives the text of a prompt as the answer to a question that waits for one, and
-// reports whether there is one.
-func (s *session) answer(ctx context.Context, text string) (bool, error) {
+// returns the id that it has in updates, or "" if there is none.
+func (s *session) answer(ctx context.Context, text string) (id string, err error) {
 	s.mu.Lock()
 	var d *surface.Decision
-	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
-		for _, c := range s.nodes[id].state.Pending() {
+	for _, of := range slices.Sorted(maps.Keys(s.nodes)) {
+		for _, c := range s.nodes[of].state.Pending() {
 			q := c.Question()
 			if d != nil || q.Kind == openmanus.AskRuling {
 				continue
 			}
-			d = &surface.Decision{Session: id, Call: c.ID, Kind: q.Kind, N: q.N, Text: text}
+			d = &surface.Decision{Session: of, Call: c.ID, Kind: q.Kind, N: q.N, Text: text}
+			id = s.story.answerID(of, c.ID, q.N)
 			if len(q.Schema) > 0 {
 				if !json.Valid([]byte(text)) {
 					s.mu.Unlock()
-					return true, wrong("prompt", "the question wants an answer that fits %s", q.Schema)
+					return "", wrong("prompt", "the question wants an answer that fits %s", q.Schema)
 				}
 				d.Text, d.Data = "", json.RawMessage(text)
 			}
@@ -185,11 +194,11 @@ func (s *session) answer(ctx context.Context, text string) (bool, error) {
 	}
 	s.mu.Unlock()
 	if d == nil {
-		return false, nil
+		return "", nil
 	}
-	err := s.src.Decide(ctx, *d)
+	err = s.src.Decide(ctx, *d)
 	s.catchUp(d.Session)
-	return true, err
+	return id, err
 }
 
 // cancel ends the work on the message that is worked on.
@@ -231,7 +240,7 @@ func (s *session) approvePlan(ctx context.Context) (bool, error) {
 	var answer struct {
 		Outcome struct{ Outcome, OptionID string }
 	}
-	err = s.a.call(ctx, "session/request_permission", object{"sessionId": s.id, "toolCall": call, "options": options}, &answer)
+	err = s.a.call(ctx, "session/request_permission", s.permissionOf(call, options), &answer)
 	var refused *Error
 	if errors.As(err, &refused) {
 		return false, nil // a client that cannot be asked

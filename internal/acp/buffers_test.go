@@ -16,7 +16,7 @@ import (
 
 // startWith is startEditor, when the texts are there.
 func startWith(t *testing.T, src Source) (*editor, workspace.Buffers) {
-	e, texts := startEditor(t, src)
+	e, texts := startEditor(t, src, false)
 	return e, <-texts
 }
 

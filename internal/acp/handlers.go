@@ -57,6 +57,13 @@ func (a *agent) initialize(_ context.Context, params json.RawMessage) (any, erro
 	if a.ready {
 		return nil, &Error{codeRequest, "initialize was called already: begin another connection", object{"field": "method", "reason": "it was called already"}}
 	}
+	if v, _ := p.ProtocolVersion.Int64(); a.o.V2 && v >= Version2 {
+		if err := a.decode2(params); err != nil {
+			return nil, err
+		}
+		a.second, a.ready, a.methods = true, true, methods2()
+		return a.initialized2(), nil
+	}
 	a.client, a.ready = p.ClientCapabilities, true
 	able := make(object)
 	for _, m := range a.methods {
@@ -293,11 +300,15 @@ func (a *agent) setOption(ctx context.Context, p sessionParams) (any, error) {
 		}
 		st.Apply(ev)
 	}
-	return object{"configOptions": a.options(ctx, s.src, st)}, nil
+	options := a.options(ctx, s.src, st)
+	if a.second {
+		return object{"configOptions": options2(options)}, nil
+	}
+	return object{"configOptions": options}, nil
 }
 
-// tellCommands tells the client of the commands of the person.
-func (s *session) tellCommands() {
+// commands returns the commands of the person.
+func (s *session) commands() []command {
 	all, err := s.src.Commands(s.ctx)
 	if err != nil {
 		s.a.log("%v", err)
@@ -310,6 +321,12 @@ func (s *session) tellCommands() {
 		}
 		list = append(list, one)
 	}
+	return list
+}
+
+// tellCommands tells the client of the commands of the person.
+func (s *session) tellCommands() {
+	list := s.commands()
 	_ = s.tell(update{SessionUpdate: "available_commands_update", AvailableCommands: &list}, "") // the client is gone
 }
 
@@ -334,38 +351,42 @@ func (a *agent) prompt(ctx context.Context, p sessionParams) (func() (any, error
 		return nil, &Error{codeRequest, "the session works on another prompt: wait for it, or cancel it", object{"field": "sessionId", "reason": "another prompt is under way"}}
 	}
 	return func() (any, error) {
-		if err := s.say(ctx, t, m); err != nil {
+		if _, err := s.say(ctx, t, m); err != nil {
 			s.finish(result{})
 			return nil, err
 		}
 		r, err := s.wait(ctx, t)
-		if err != nil || r.stop != "end_turn" {
-			return object{"stopReason": r.stop}, err
+		if err == nil && r.stop == "end_turn" {
+			r, err = s.afterPlan(ctx, r)
 		}
-		// The plan that the turn ended with may be carried out in it.
-		again := &turn{done: make(chan result, 1)}
-		s.mu.Lock()
-		plans := s.nodes[s.id].state.Config.Approve == openmanus.ApprovePlan && s.turn == nil
-		if plans {
-			s.turn = again
-		}
-		s.mu.Unlock()
-		if !plans {
-			return object{"stopReason": r.stop}, nil
-		}
-		goesOn, err := s.approvePlan(ctx)
-		if err != nil || !goesOn {
-			s.mu.Lock()
-			if s.turn == again {
-				s.turn = nil
-			}
-			s.mu.Unlock()
-			return object{"stopReason": r.stop}, err
-		}
-		s.started(ctx, again)
-		r, err = s.wait(ctx, again)
 		return object{"stopReason": r.stop}, err
 	}, nil
+}
+
+// afterPlan lets the plan that a turn ended with be carried out, if the person wants that,
+// and returns how the work has ended then.
+func (s *session) afterPlan(ctx context.Context, r result) (result, error) {
+	again := &turn{done: make(chan result, 1)}
+	s.mu.Lock()
+	plans := s.nodes[s.id].state.Config.Approve == openmanus.ApprovePlan && s.turn == nil
+	if plans {
+		s.turn = again
+	}
+	s.mu.Unlock()
+	if !plans {
+		return r, nil
+	}
+	goesOn, err := s.approvePlan(ctx)
+	if err != nil || !goesOn {
+		s.mu.Lock()
+		if s.turn == again {
+			s.turn = nil
+		}
+		s.mu.Unlock()
+		return r, err
+	}
+	s.started(ctx, again)
+	return s.wait(ctx, again)
 }
 
 // wait waits until a turn has ended. If ctx ends before, the turn is cancelled.
@@ -384,28 +405,34 @@ func (s *session) wait(ctx context.Context, t *turn) (result, error) {
 	}
 }
 
-// say appends a message, or the answer to the question that waits. The turn counts from
-// there.
-func (s *session) say(ctx context.Context, t *turn, m surface.Message) error {
+// say appends a message, or the answer to the question that waits, and returns the id that
+// it has in updates. The turn counts from there.
+func (s *session) say(ctx context.Context, t *turn, m surface.Message) (id string, err error) {
 	m.ID = ids.New()
-	if done, err := s.answer(ctx, m.Text); done || err != nil {
+	if id, err = s.answer(ctx, m.Text); id != "" || err != nil {
 		if err == nil {
 			s.started(ctx, t)
 		}
-		return err
+		return id, err
 	}
 	if err := s.expand(ctx, &m); err != nil {
-		return err
+		return "", err
 	}
 	s.mu.Lock()
 	s.mine[m.ID] = true
 	t.message = m.ID
 	s.mu.Unlock()
 	if err := s.src.Say(ctx, s.id, m); err != nil {
-		return err
+		return "", err
+	}
+	s.mu.Lock()
+	cancelled := t.cancelled // perhaps before there was something to interrupt
+	s.mu.Unlock()
+	if cancelled {
+		s.cancel()
 	}
 	s.settle()
-	return nil
+	return userID(m.ID), nil
 }
 
 // started makes a turn count from what is stored by now.

@@ -131,18 +131,24 @@ type editor struct {
 }
 
 func start(t *testing.T, src Source) *editor {
-	e, _ := startEditor(t, src)
+	e, _ := startEditor(t, src, false)
+	return e
+}
+
+// startSecond is start of a program that speaks version 2 as well.
+func startSecond(t *testing.T, src Source) *editor {
+	e, _ := startEditor(t, src, true)
 	return e
 }
 
 // startEditor is start, which gives away the texts of the client as well.
-func startEditor(t *testing.T, src Source) (*editor, chan workspace.Buffers) {
+func startEditor(t *testing.T, src Source, v2 bool) (*editor, chan workspace.Buffers) {
 	in, w := io.Pipe()
 	r, out := io.Pipe()
 	e := &editor{t: t, in: w, out: bufio.NewReader(r), hang: r, end: make(chan error, 1)}
 	texts := make(chan workspace.Buffers, 1)
 	go func() {
-		e.end <- Serve(t.Context(), in, out, Options{Version: "1", With: func(_ []Server, b workspace.Buffers) (Source, error) {
+		e.end <- Serve(t.Context(), in, out, Options{Version: "1", V2: v2, With: func(_ []Server, b workspace.Buffers) (Source, error) {
 			select {
 			case texts <- b:
 			default:
@@ -192,9 +198,14 @@ func (e *editor) asks(method, params string) message {
 }
 
 // begins opens a session.
-func (e *editor) begins() (id string) {
+func (e *editor) begins() (id string) { return e.beginsWith(`{"protocolVersion": 1}`) }
+
+// second is how a client asks for version 2.
+const second = `{"protocolVersion": 2, "info": {"name": "x", "version": "1"}}`
+
+func (e *editor) beginsWith(initialize string) (id string) {
 	e.t.Helper()
-	e.asks("initialize", `{"protocolVersion": 1}`)
+	e.asks("initialize", initialize)
 	var s settings
 	if m := e.asks("session/new", `{"cwd": "/w", "mcpServers": []}`); json.Unmarshal(m.Result, &s) != nil || s.SessionID == "" {
 		e.t.Fatalf("%+v", m)
@@ -381,12 +392,16 @@ func TestTurns(t *testing.T) {
 func TestClientsThatDie(t *testing.T) {
 	for i := range 1000 {
 		src := newFake()
-		e := start(t, src)
-		id := e.begins()
+		e := startSecond(t, src)
+		id := e.beginsWith([]string{`{"protocolVersion": 1}`, second}[i/500])
 		text := []string{"do", "wait", "hello"}[i%3]
 		e.says(`{"jsonrpc":"2.0","id":5,"method":"session/prompt","params":{"sessionId":"` + id + `","prompt":[{"type":"text","text":"` + text + `"}]}}`)
 		if i%2 == 0 && text == "do" {
-			if m := e.hears(); m.Method != "session/request_permission" {
+			m := e.hears()
+			if string(m.ID) == "5" && i >= 500 { // of version 2, which may be faster
+				m = e.hears()
+			}
+			if m.Method != "session/request_permission" {
 				t.Fatalf("%+v", m)
 			}
 		}
@@ -423,5 +438,65 @@ func TestOneStory(t *testing.T) {
 	if want := []string{"user_message_chunk", "agent_message_chunk"}; !slices.Equal(kinds, want) {
 		t.Errorf("%q, want %q", kinds, want)
 	}
+	e.leaves()
+}
+
+// TestSecond speaks version 2: a prompt is acknowledged at once, another one is heard while
+// the session works, and the states say how it goes on.
+func TestSecond(t *testing.T) {
+	e := startSecond(t, newFake())
+	if m := e.asks("initialize", `{"protocolVersion": 2}`); m.Error == nil || m.Error.Code != codeParams || !strings.Contains(m.Error.Message, "info") {
+		t.Errorf("without info: %+v", m)
+	}
+	id := e.beginsWith(second)
+	said, states := []string{}, []string{}
+	hear := func(until string) { // reads until a state, or the answer to a request
+		t.Helper()
+		for {
+			line, err := e.out.ReadBytes('\n')
+			if err != nil {
+				t.Fatalf("%v, after %q", err, states)
+			}
+			var m struct {
+				ID     json.RawMessage
+				Method string
+				Params struct {
+					Update struct{ SessionUpdate, State, StopReason, MessageID string }
+				}
+				Result struct{ MessageID string }
+			}
+			if err := json.Unmarshal(line, &m); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			switch u := m.Params.Update; {
+			case m.Method == "session/request_permission":
+				e.says(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}`)
+			case m.Method == "" && m.Result.MessageID != "":
+				said = append(said, m.Result.MessageID)
+			case u.SessionUpdate == "state_update":
+				states = append(states, strings.TrimSuffix(u.State+" "+u.StopReason, " "))
+				if states[len(states)-1] == until {
+					return
+				}
+			case u.SessionUpdate == "user_message_chunk":
+				said = append(said, u.MessageID)
+			}
+		}
+	}
+	prompt := func(id1 int, text string) {
+		e.says(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`, id1, id, text))
+	}
+	prompt(5, "do")
+	hear("idle end_turn")
+	if len(said) != 2 || said[0] != said[1] {
+		t.Errorf("the message is %q", said)
+	}
+	if got := strings.TrimPrefix(strings.Join(states, ", "), "idle, "); got != "running, requires_action, running, idle end_turn" {
+		t.Error(got)
+	}
+	prompt(6, "wait")
+	hear("running")
+	e.says(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"` + id + `"}}`)
+	hear("idle cancelled")
 	e.leaves()
 }

@@ -28,6 +28,10 @@ type session struct {
 	asked map[string]*asking
 	mine  map[string]bool // the messages that this client sent
 	turn  *turn           // that is under way, or nil
+	works int             // of version 2: how many turns have not been told to have ended
+
+	telling sync.Mutex
+	told    string // of version 2: how the session stood when the client was told last
 }
 
 // A crew is goroutines that are waited for together: none begins after that.
@@ -113,7 +117,7 @@ func (s *session) take(id string, ev openmanus.Event, skip int, quiet bool) erro
 		ups = append(ups, s.story.over(id, &f.state)...)
 	}
 	for i, u := range ups {
-		if quiet || i < skip || u.SessionUpdate == "" || mine && u.SessionUpdate == "user_message_chunk" {
+		if quiet || i < skip || u.SessionUpdate == "" || mine && !s.a.second && u.SessionUpdate == "user_message_chunk" {
 			continue
 		}
 		if u.SessionUpdate == "config_option_update" {
@@ -133,6 +137,11 @@ func (s *session) take(id string, ev openmanus.Event, skip int, quiet bool) erro
 // tell sends an update.
 func (s *session) tell(u update, frame string) error {
 	params := object{"sessionId": s.id, "update": u}
+	if s.a.second {
+		if params["update"] = update2(u); params["update"] == nil {
+			return nil
+		}
+	}
 	if frame != "" {
 		params["_meta"] = object{"openmanus/frame": frame}
 	}
@@ -256,6 +265,9 @@ func (s *session) settle() {
 		if !q.open {
 			q.cancel() // somebody has answered, or nobody has to any more
 		}
+	}
+	if s.a.second {
+		s.settle2(&top.state, waits)
 	}
 	t := s.turn
 	if t == nil || t.seq == 0 || top.state.Seq < t.seq {

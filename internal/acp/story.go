@@ -132,6 +132,14 @@ func (s *Story) callID(session, call string) string {
 	return session + "/" + call
 }
 
+// answerID is the id of an answer to a call in the updates.
+func (s *Story) answerID(session, call string, n int) string {
+	return "a" + s.callID(session, call) + "." + strconv.Itoa(n)
+}
+
+// userID is the id of a message of the person in the updates.
+func userID(id string) string { return "u" + id }
+
 // SoFar returns the text of the reply that streams in the session.
 func (s *Story) SoFar() string {
 	if n := s.nodes[s.root]; n != nil {
@@ -191,8 +199,7 @@ func (s *Story) next(session string, ev openmanus.Event) []update {
 		}
 	case openmanus.Answered:
 		text := cmp.Or(b.Text, string(b.Data))
-		id := "a" + s.callID(session, b.Call) + "." + strconv.Itoa(b.N)
-		return []update{{SessionUpdate: "user_message_chunk", MessageID: id, Content: &content{Type: "text", Text: text}}}
+		return []update{{SessionUpdate: "user_message_chunk", MessageID: s.answerID(session, b.Call, b.N), Content: &content{Type: "text", Text: text}}}
 	case openmanus.CallDone:
 		return s.done(session, n, b)
 	case openmanus.ChildOpened:
@@ -225,7 +232,7 @@ func (n *node) toldOnTop(ev openmanus.Event) []update {
 		var ups []update
 		for _, p := range b.Message.Parts {
 			if c := contentOf(p); c != nil {
-				ups = append(ups, update{SessionUpdate: "user_message_chunk", MessageID: "u" + b.ID, Content: c})
+				ups = append(ups, update{SessionUpdate: "user_message_chunk", MessageID: userID(b.ID), Content: c})
 			}
 		}
 		return ups
@@ -657,14 +664,14 @@ func contentOf(p llm.Part) *content {
 
 // diffs returns the hunks of a unified diff, each as a change of its file.
 func (n *node) diffs(lines []string) (all []toolContent) {
-	var old, now strings.Builder
+	var old, now, raw strings.Builder
 	from, to := "", ""
 	flush := func() {
 		if old.Len() == 0 && now.Len() == 0 {
 			return
 		}
 		name, before, after := to, old.String(), now.String()
-		c := toolContent{Type: "diff", OldText: &before, NewText: &after}
+		c := toolContent{Type: "diff", OldText: &before, NewText: &after, hunk: raw.String(), gone: name == "/dev/null"}
 		if from == "/dev/null" {
 			c.OldText = nil
 		}
@@ -675,6 +682,7 @@ func (n *node) diffs(lines []string) (all []toolContent) {
 		all = append(all, c)
 		old.Reset()
 		now.Reset()
+		raw.Reset()
 	}
 	left, right := 0, 0 // lines that are left of the hunk
 	for _, l := range lines {
@@ -689,12 +697,17 @@ func (n *node) diffs(lines []string) (all []toolContent) {
 			case strings.HasPrefix(head, "@@"):
 				flush()
 				left, right = hunk(head)
+				raw.WriteString(l + "\n")
+			case strings.HasPrefix(head, "\\") && raw.Len() > 0: // no newline at the end of the file
+				raw.WriteString(l + "\n")
 			}
 		case l == "":
+			raw.WriteString("\n")
 			left, right = left-1, right-1
 			old.WriteString("\n")
 			now.WriteString("\n")
 		default:
+			raw.WriteString(l + "\n")
 			text = l[1:] + "\n"
 			switch l[0] {
 			case '+':

@@ -35,6 +35,9 @@ type toolContent struct {
 	Path    string   `json:"path,omitempty"`
 	OldText *string  `json:"oldText,omitempty"`
 	NewText *string  `json:"newText,omitempty"`
+
+	hunk string // of a diff, as it was
+	gone bool   // the file of a diff is there no more
 }
 
 // A location is a file that a call is about.
@@ -129,7 +132,9 @@ type settings struct {
 	Modes         *sessionModes  `json:"modes,omitempty"`
 	ConfigOptions []configOption `json:"configOptions,omitempty"`
 
-	then func() // when the client has it
+	commands []command // of version 2 only
+	second   bool      // in the words of version 2
+	then     func()    // when the client has it
 }
 
 // A permissionOption is an answer to the question whether a call may run.
@@ -164,7 +169,10 @@ type sessionParams struct {
 	ModeID                string    `json:"modeId"`
 	ConfigID              string    `json:"configId"`
 	Value                 any       `json:"value"`
-	Meta                  struct {
+	ReplayFrom            *struct {
+		Type string `json:"type"`
+	} `json:"replayFrom"`
+	Meta struct {
 		After string `json:"openmanus/after"`
 	} `json:"_meta"`
 }
