@@ -39,7 +39,9 @@ func watch(ctx context.Context, c *crowd, model *server.Server, pid int, every t
 		model.End() // what it recorded is not needed
 		model.Begin(nil)
 		s := look(pid)
-		s.held = c.held(ctx)
+		if s.held = c.held(ctx); ctx.Err() != nil {
+			return all // the server did not answer any more
+		}
 		s.at = time.Since(began)
 		all = append(all, s)
 		c.mu.Lock()
