@@ -3,7 +3,6 @@ package config
 import (
 	"io/fs"
 	"iter"
-	"net/url"
 	"regexp"
 	"runtime"
 	"slices"
@@ -18,9 +17,6 @@ func (l *loader) check() {
 	l.withoutEffect()
 	if s, ok := l.settings["run.base_url"]; ok {
 		l.checkURL(s)
-	}
-	if s, ok := l.settings["serve.public"]; ok && !isOrigin(s.text) {
-		l.fail(&Error{Source: s.source, Key: "serve.public", Found: quoted(masked(s.text)), Text: "allowed: https://HOST or http://HOST:PORT, with nothing after it"})
 	}
 	if s, ok := l.settings["redact"]; ok && slices.ContainsFunc(s.value.([]string), func(name string) bool { return !variableName.MatchString(name) }) {
 		l.fail(&Error{Source: s.source, Key: "redact", Text: "allowed: names of environment variables, not their values"})
@@ -58,12 +54,6 @@ func (l *loader) checkLLM(profile string) {
 	if hasEnv && !variableName.MatchString(env.text) {
 		l.fail(&Error{Source: env.source, Key: env.key.with(profile), Text: "allowed: the name of an environment variable, such as OPENAI_API_KEY"})
 	}
-}
-
-// isOrigin reports whether a text is the address of a server, and no more than that.
-func isOrigin(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && text == u.Scheme+"://"+u.Host
 }
 
 // checkURL checks an address of an endpoint.

@@ -40,6 +40,7 @@ var kinds = []kind{
 	{id: "path", name: "path", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
 	// What an address must be depends on its use: see [loader.checkURL].
 	{id: "url", name: "URL", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
+	{id: "origin", name: "URL of a server", want: "text", sample: `"https://example.org"`, types: "string", parse: fromText(parseOrigin)},
 	{id: "secret", name: "secret", want: "text", sample: `""`, types: "string", parse: fromText(parseKey)},
 	{id: "count", name: "whole number", want: "a whole number", sample: "1000", types: "int",
 		parse: whole("a whole number from 1", 1, maxWhole)},
@@ -164,6 +165,16 @@ func fewer[T int | openmanus.Money | time.Duration](v, limit any) bool {
 func parseText(s string) (any, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("allowed: one line without control characters")
+	}
+	return s, nil
+}
+
+// parseOrigin accepts the address of a server, and no more than that.
+func parseOrigin(s string) (any, error) {
+	s = strings.TrimSuffix(s, "/")
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || s != u.Scheme+"://"+u.Host {
+		return nil, errors.New("allowed: https://HOST or http://HOST:PORT, with nothing after it")
 	}
 	return s, nil
 }
