@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -35,11 +34,10 @@ func (a *a2aService) checkPush(p *a2a.Push) error {
 	if a.pushes() == nil {
 		return a2a.NoPush()
 	}
-	u, err := url.Parse(p.URL)
 	switch {
 	case p.URL == "":
 		return a2a.BadField("url", "it is required")
-	case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case !canPost(p.URL):
 		return a2a.BadField("url", "it must be an https address")
 	case len(p.URL) > maxPushText:
 		return a2a.BadField("url", fmt.Sprintf("it must have at most %d bytes", maxPushText))
@@ -70,7 +68,7 @@ func (a *a2aService) pushOf(ctx context.Context, info journal.SessionInfo, push 
 		return err
 	}
 	push.Task = p.Last().ID
-	_, err = a.addPush(ctx, info, push, "")
+	_, err = a.addPush(ctx, info, push, "", false)
 	return err
 }
 
@@ -88,16 +86,14 @@ func (a *a2aService) AddPush(ctx context.Context, p *a2a.Push) (*a2a.Push, error
 		return nil, err
 	}
 	if t.Status.State.Ended() {
-		return a.addPush(ctx, info, p, ended)
+		return a.addPush(ctx, info, p, "", true)
 	}
-	return a.addPush(ctx, info, p, at.Whole(nil))
+	return a.addPush(ctx, info, p, at.Whole(nil), false)
 }
 
-// ended is the position at the end of a task.
-const ended = "end"
-
-// addPush adds an address to a task. What happens after the position at is posted.
-func (a *a2aService) addPush(ctx context.Context, info journal.SessionInfo, p *a2a.Push, at string) (*a2a.Push, error) {
+// addPush adds an address to a task. The poster posts what happens after the position at, or
+// nothing if the task is done.
+func (a *a2aService) addPush(ctx context.Context, info journal.SessionInfo, p *a2a.Push, at string, done bool) (*a2a.Push, error) {
 	store := a.pushes()
 	all, err := store.Receivers(ctx, info.ID)
 	if err != nil {
@@ -119,7 +115,7 @@ func (a *a2aService) addPush(ctx context.Context, info journal.SessionInfo, p *a
 	if err != nil {
 		return nil, err
 	}
-	r := journal.Receiver{Session: info.ID, ID: p.Task + " " + p.ID, Spec: data, At: at, Done: at == ended, Added: time.Now()}
+	r := journal.Receiver{Session: info.ID, ID: p.Task + " " + p.ID, Spec: data, At: at, Done: done, Added: time.Now()}
 	if err := store.PutReceiver(ctx, r); err != nil {
 		return nil, err
 	}

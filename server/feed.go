@@ -210,11 +210,11 @@ func storedAt(event []byte) (time.Time, error) {
 	return ev.Time, err
 }
 
-// asked says that sessions have changed when what waits for the user below a session has:
-// at once, because somebody looks at it. The list of all sessions is looked at later.
+// asked sends "sessions" as soon as what waits for the user below a session changes, because
+// a page shows that session. beat looks at the list of all sessions only once in a listEvery.
 func (f feed) asked(ctx context.Context, id string) {
 	if _, err := f.s.ownSession(ctx, id); err != nil {
-		return // the client is told by session
+		return // session tells the client
 	}
 	known := ""
 	_ = f.s.eachStanding(ctx, id, func(_ int64, _ openmanus.Status, waiting []Waiting) bool { // after an error, the list tells

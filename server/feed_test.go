@@ -163,7 +163,7 @@ func TestFeedOfAll(t *testing.T) {
 	if next[a] != x.last(a) || at == "" {
 		t.Errorf("of %s came %d events", a, next[a])
 	}
-	c := x.session(nil) // while nobody is
+	c := x.session(nil) // while nobody is connected
 	seen := map[string]int64{}
 	for ev := range x.fedBy(annsToken, url.Values{"after": {at}}) {
 		if ev.typ == "event" {

@@ -103,7 +103,7 @@ func (p *poster) run(ctx context.Context) {
 	}
 }
 
-// take reports whether nobody follows the receiver yet.
+// take claims a receiver for a goroutine of this process. It reports false if one follows it already.
 func (p *poster) take(r journal.Receiver) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

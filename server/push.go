@@ -89,10 +89,16 @@ type Subscription struct {
 	Language string `json:"language,omitempty" maxLength:"20" doc:"Of its messages: en or zh."`
 }
 
+// canPost reports whether the server posts to an address that a client gives: over TLS, or
+// to this machine.
+func canPost(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+}
+
 // check returns an error unless messages for the subscription can be encrypted and sent.
 func (in Subscription) check() error {
-	u, err := url.Parse(in.Endpoint)
-	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+	if !canPost(in.Endpoint) {
 		return &FieldError{"endpoint", errors.New("it must be an https address")}
 	}
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(in.Keys.P256DH, "="))

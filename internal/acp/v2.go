@@ -50,8 +50,8 @@ func (a *agent) initialized2() object {
 	}
 }
 
-// resume2 opens a session that there is. All of it is told if the client wants that, or
-// what came after the frame that it names.
+// resume2 opens an existing session. It tells the client the whole story if replayFrom says
+// so, and otherwise what came after the frame that the client names.
 func (a *agent) resume2(ctx context.Context, p sessionParams) (any, error) {
 	switch {
 	case p.ReplayFrom == nil:
@@ -75,25 +75,12 @@ func (s settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(s))
 }
 
-// command2 is a [command].
-type command2 struct {
-	Type        string         `json:"type"`
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Input       *commandInput2 `json:"input,omitempty"`
-}
-
-type commandInput2 struct {
-	Type string `json:"type"`
-	Hint string `json:"hint"`
-}
-
-func commands2(all []command) []command2 {
-	list := []command2{}
+func commands2(all []command) []object {
+	list := []object{}
 	for _, c := range all {
-		one := command2{Type: "command", Name: c.Name, Description: c.Description}
+		one := object{"type": "command", "name": c.Name, "description": c.Description}
 		if c.Input != nil {
-			one.Input = &commandInput2{"text", c.Input.Hint}
+			one["input"] = object{"type": "text", "hint": c.Input.Hint}
 		}
 		list = append(list, one)
 	}
@@ -121,8 +108,6 @@ func update2(u update) any {
 		return nil // an update of the settings comes with it
 	case "config_option_update":
 		return object{"sessionUpdate": u.SessionUpdate, "configOptions": options2(u.ConfigOptions)}
-	case "available_commands_update":
-		return object{"sessionUpdate": u.SessionUpdate, "availableCommands": commands2(*u.AvailableCommands)}
 	}
 	return u
 }
@@ -183,8 +168,8 @@ func permission2(session string, call update, options []permissionOption) object
 	return object{"sessionId": session, "title": title, "subject": object{"type": "tool_call", "toolCall": call2(call)}, "options": options}
 }
 
-// prompt2 says something, also while the session works: it is heard at the next step. The
-// answer is the id of the message; how the work goes on is told by updates of the state.
+// prompt2 stores a message, also while the session works: the model hears it at the next
+// step. It answers with the id of the message; updates of the state tell how the work goes on.
 func (a *agent) prompt2(ctx context.Context, p sessionParams) (any, error) {
 	s, err := a.find(p.SessionID)
 	if err != nil {

@@ -128,6 +128,7 @@ for (const [method, params, code, field] of [
   assert.equal(err.data?.field, field);
 }
 if (failed.length) throw failed[0];
+assert.ok(checked > 100);
 agent.stdin.end();
 assert.equal(await new Promise((r) => agent.on("exit", r)), 0);
 console.log(`ACP version 2: 5 sessions, approvals at depths 0 and 3, ${checked} messages fit the schema of the draft, 3 errors`);
