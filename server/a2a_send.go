@@ -16,27 +16,43 @@ import (
 )
 
 // Send implements [a2a.Service].
-func (a *a2aService) Send(ctx context.Context, r *a2a.SendRequest) (*a2a.Task, error) {
+func (a *a2aService) Send(ctx context.Context, r *a2a.SendRequest) (e a2a.Event, err error) {
 	info, least, err := a.begin(ctx, r)
 	if err == nil {
 		err = a.pushOf(ctx, info, r.Config.Push)
 	}
 	if err != nil {
-		return nil, err
+		return e, err
 	}
 	if r.Config.Now {
 		p, err := a.project(ctx, info)
 		if err != nil {
-			return nil, err
+			return e, err
 		}
-		return p.Last().With(r.Config.History, true), nil
+		return a2a.Event{Task: p.Last().With(r.Config.History, true)}, nil
 	}
-	var t *a2a.Task
 	err = a.follow(ctx, nil, a.projector(ctx, info), least, func(p *a2a.Projector, _ []a2a.Event) (bool, error) {
-		t = p.Last().With(r.Config.History, true)
-		return t.Status.State.Rests(), nil
+		e = restOf(r, p.Last())
+		return p.Last().Status.State.Rests(), nil
 	})
-	return t, err
+	return e, err
+}
+
+// The values of reply in the metadata of a message.
+const (
+	replyTask    = "task"
+	replyMessage = "message" // the answer comes as a message if nothing is asked and nothing fails
+)
+
+// wantsMessage reports whether a client wants the answer as a message.
+func wantsMessage(r *a2a.SendRequest) bool { return r.Message.Metadata["reply"] == replyMessage }
+
+// restOf returns what a client gets that waits until the task rests.
+func restOf(r *a2a.SendRequest, t *a2a.Task) a2a.Event {
+	if wantsMessage(r) && t.Status.State == a2a.Completed {
+		return a2a.Event{Message: a2a.Reply(t)}
+	}
+	return a2a.Event{Task: t.With(r.Config.History, true)}
 }
 
 // Stream implements [a2a.Service].
@@ -57,11 +73,17 @@ func (a *a2aService) Stream(ctx context.Context, r *a2a.SendRequest, out a2a.Str
 	first := true
 	return a.follow(ctx, send, a.projector(ctx, info), least, func(p *a2a.Projector, events []a2a.Event) (bool, error) {
 		t := p.Last()
-		if first {
+		rests := t.Status.State.Rests()
+		switch {
+		case wantsMessage(r) && !rests:
+			return false, nil
+		case wantsMessage(r):
+			events = []a2a.Event{restOf(r, t)} // a stream has one message or one task, and nothing beside it
+		case first:
 			first = false
 			events = []a2a.Event{{Task: t.With(r.Config.History, true), ID: p.Whole(events)}}
 		}
-		return t.Status.State.Rests(), sendAll(send, events)
+		return rests, sendAll(send, events)
 	})
 }
 
@@ -157,6 +179,12 @@ func (a *a2aService) begin(ctx context.Context, r *a2a.SendRequest) (info journa
 		return info, 0, a2a.BadField("message.parts", "it must not be empty")
 	case r.Config.History != nil && *r.Config.History < 0:
 		return info, 0, a2a.BadField("configuration.historyLength", "it must not be negative")
+	}
+	switch reply := m.Metadata["reply"]; {
+	case reply != nil && reply != replyTask && reply != replyMessage:
+		return info, 0, a2a.BadField("message.metadata.reply", "it must be "+replyTask+" or "+replyMessage)
+	case reply == replyMessage && r.Config.Now:
+		return info, 0, a2a.BadField("message.metadata.reply", "what is returned immediately is a task")
 	}
 	if r.Config.Push != nil {
 		if err := a.checkPush(r.Config.Push); err != nil {

@@ -92,10 +92,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	}
 	written, read := make(chan error, 1), make(chan error, 1)
 	go func() { written <- a.write(out); end() }()
-	go func() { read <- a.read(bufio.NewReaderSize(in, 64<<10)) }()
-	a.working.Go(a.work)
+	go func() {
+		read <- a.read(bufio.NewReaderSize(in, 64<<10))
+		close(a.queue)
+	}()
+	worked := make(chan struct{})
+	a.working.Go(func() { a.work(); close(worked) })
 	select {
 	case err = <-read:
+		select {
+		case <-worked: // what was asked before the input ended is answered
+		case <-ctx.Done():
+		case <-time.After(flushing):
+		}
 	case <-ctx.Done():
 	}
 	end()
@@ -172,11 +181,14 @@ func (a *agent) read(r *bufio.Reader) error {
 	}
 }
 
-// work handles requests, in order.
+// work handles requests, in order, until there are no more.
 func (a *agent) work() {
 	for {
 		select {
-		case m := <-a.queue:
+		case m, more := <-a.queue:
+			if !more {
+				return
+			}
 			a.handle(m)
 		case <-a.ctx.Done():
 			return

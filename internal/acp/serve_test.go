@@ -411,6 +411,20 @@ func TestClientsThatDie(t *testing.T) {
 	}
 }
 
+// TestLastWords asks and ends its side at once: what was asked is answered.
+func TestLastWords(t *testing.T) {
+	for range 50 {
+		var out strings.Builder
+		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/w","mcpServers":[]}}
+`)
+		err := Serve(t.Context(), in, &out, Options{With: func([]Server, workspace.Buffers) (Source, error) { return newFake(), nil }})
+		if said := out.String(); err != nil || !strings.Contains(said, `"agentCapabilities"`) || !strings.Contains(said, `"sessionId":"s1"`) {
+			t.Fatalf("%v: %s", err, said)
+		}
+	}
+}
+
 // TestOneStory loads what was followed, and sees the same.
 func TestOneStory(t *testing.T) {
 	e := start(t, newFake())

@@ -16,7 +16,8 @@ import (
 // A Service does what the operations of the protocol ask for. Its methods are safe
 // for concurrent use. An error that is no [*Error] is an internal one.
 type Service interface {
-	Send(ctx context.Context, r *SendRequest) (*Task, error)
+	// Send returns the task, or the answer as a message.
+	Send(ctx context.Context, r *SendRequest) (Event, error)
 	// Stream does what Send does, and calls send with the task and with what happens
 	// in it, until it rests. ready is called before, once nothing is wrong.
 	Stream(ctx context.Context, r *SendRequest, out Stream) error
@@ -70,8 +71,7 @@ var methods = []method{
 		if err != nil {
 			return nil, err
 		}
-		t, err := s.Send(ctx, r)
-		return Event{Task: t}, err
+		return s.Send(ctx, r)
 	}},
 	{"SendStreamingMessage", "POST", "/message:stream", true, func(ctx context.Context, s Service, in *call) (any, error) {
 		r, err := params[SendRequest](in)

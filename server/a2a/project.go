@@ -320,6 +320,22 @@ func (p *Projector) answer(t *Task, state State) {
 	p.shown = false
 }
 
+// Reply returns a task that was completed as one message: the answer, and the files.
+func Reply(t *Task) *Message {
+	m := &Message{ID: t.ID + "-answer", Role: RoleAgent, Context: t.Context}
+	for _, a := range t.Artifacts {
+		if a.ID == answerID {
+			m.Parts = slices.Concat(a.Parts, m.Parts)
+		} else {
+			m.Parts = append(m.Parts, a.Parts...)
+		}
+	}
+	if len(m.Parts) == 0 {
+		m.Parts = []Part{Text("")}
+	}
+	return m
+}
+
 // set sets the status of a task, and tells of it.
 func (p *Projector) set(t *Task, state State, text string, at Timestamp) {
 	t.Status = Status{State: state, Time: at}
