@@ -129,7 +129,12 @@ func write(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i := 0; i < len(files); i += 2 {
-		if err := os.WriteFile(filepath.Join(dir, files[i]), []byte(files[i+1]), 0o644); err != nil {
+		name := filepath.Join(dir, files[i])
+		err := os.MkdirAll(filepath.Dir(name), 0o755)
+		if err == nil {
+			err = os.WriteFile(name, []byte(files[i+1]), 0o644)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

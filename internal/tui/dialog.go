@@ -47,7 +47,7 @@ func (q question) key() string { return q.session + " " + q.call.ID + " " + q.as
 type dialog struct {
 	question
 	textBuffer             // the answer, or why not
-	opened     time.Time   // keys that come right after it are not for it
+	opened     time.Time   // keys that come right after it decide nothing: see unheard
 	choices    Choices     // until they are known: the fewest
 	known      bool        // they are
 	denying    bool        // the person writes why not
@@ -59,7 +59,8 @@ type dialog struct {
 	width      int
 }
 
-// unheard is how long a dialog ignores keys after it has opened.
+// unheard is how long a dialog ignores keys after it has opened that would decide
+// something. What is typed as an answer is kept: only Enter sends it.
 const unheard = 400 * time.Millisecond
 
 // waits reports whether the question is among those that wait.
@@ -115,7 +116,8 @@ func (d *dialog) update(p *program, msg tea.Msg) (bool, tea.Cmd) {
 			d.insert(strings.ReplaceAll(msg.Content, "\r", "\n"))
 		}
 	case tea.KeyPressMsg:
-		if p.now().Sub(d.opened) < unheard || d.sent {
+		soon := p.now().Sub(d.opened) < unheard
+		if d.sent || soon && (!d.writes() || msg.Text == "") {
 			return false, nil
 		}
 		return d.press(p, msg)

@@ -107,7 +107,8 @@ func TestAnswersOfADialog(t *testing.T) {
 }
 
 // Keys that were meant for a message do not answer a question: a dialog does not open
-// while something is typed, and hears nothing right after it has opened.
+// while something is typed, and decides nothing right after it has opened. What is typed
+// as an answer by then is kept.
 func TestNoQuestionIsAnsweredByAccident(t *testing.T) {
 	p, src := askingOf(t, ruling)
 	p.stack[0].(*dialog).opened = p.now()
@@ -123,6 +124,12 @@ func TestNoQuestionIsAnsweredByAccident(t *testing.T) {
 	}
 	if typing(p, "<back><back><back>"); len(p.stack) != 1 {
 		t.Error("it did not open when nothing was typed any more")
+	}
+	p, src = askingOf(t, openmanus.Asked{Kind: openmanus.AskText, Question: "Which one?"})
+	d := p.stack[0].(*dialog)
+	d.opened = p.now()
+	if typing(p, "blue<enter>"); d.text != "blue" || len(src.got) > 0 {
+		t.Errorf("of an answer that was typed at once there is %q, and it was sent: %+v", d.text, src.got)
 	}
 }
 

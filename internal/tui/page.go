@@ -70,7 +70,7 @@ func (p *page) apply(ev openmanus.Event) {
 	case openmanus.Noted:
 		p.add(&block{kind: remark, seq: ev.Seq, text: b.Text})
 	case openmanus.TakenOver:
-		p.add(&block{kind: remark, seq: ev.Seq, text: "it was broken off, and goes on in another process"})
+		p.add(&block{kind: remark, seq: ev.Seq, text: "it goes on after a break"})
 	case openmanus.Configured:
 		if b.N > 0 {
 			p.add(&block{kind: remark, seq: ev.Seq, text: "from here on: " + b.Model + ", approve " + b.Approve})
