@@ -273,7 +273,11 @@ func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageReques
 	case m.Context != "" && m.Context != t.Context:
 		return info, 0, a2a.BadField("message.contextId", "the task belongs to another context")
 	}
-	if was := t.Heard(m.ID); was != nil && (was.Decided || was.Text() == m.Text()) { // sent again, because the answer was lost
+	again, err := a.decided(ctx, info.ID, m.ID)
+	if err != nil {
+		return info, 0, err
+	}
+	if was := t.Heard(m.ID); again || was != nil && was.Text() == m.Text() { // sent again, because the answer was lost
 		return info, info.Events, nil
 	}
 	if t.Status.State.Ended() {
@@ -298,6 +302,30 @@ func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageReques
 		return info, info.Events, nil
 	}
 	return info, out.Body.Seq, nil
+}
+
+// decided reports whether a message has decided something in a session or below it.
+func (a *a2aService) decided(ctx context.Context, id, message string) (bool, error) {
+	for ev, err := range a.Store.Events(ctx, id, 0) {
+		if err != nil {
+			return false, err
+		}
+		found := false
+		switch b := ev.Body.(type) {
+		case openmanus.Ruled:
+			found = b.Message == message
+		case openmanus.Answered:
+			found = b.Message == message
+		case openmanus.ChildOpened:
+			if found, err = a.decided(ctx, b.Child, message); errors.Is(err, openmanus.ErrNoSession) {
+				err = nil // it is about to be opened
+			}
+		}
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
 }
 
 // decisionOf reads what a message decides of what waits: a text that is the answer to

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -131,9 +132,11 @@ func TestA2AQuestionBelow(t *testing.T) {
 	if dig(out, "task", "status", "state") != "TASK_STATE_INPUT_REQUIRED" || !strings.Contains(llmJSON(dig(out, "task", "status")), "which colour?") {
 		t.Fatal(out)
 	}
-	_, out, _ = x.rest("POST", "/a2a/v1/message:send", a2aSays("m2", "blue", map[string]any{"taskId": id}))
-	if dig(out, "task", "status", "state") != "TASK_STATE_COMPLETED" || dig(out, "task", "id") != id {
-		t.Error(out)
+	for range 2 { // a message that decided something below, and is sent again, decides nothing more
+		_, out, _ = x.rest("POST", "/a2a/v1/message:send", a2aSays("m2", "blue", map[string]any{"taskId": id}))
+		if dig(out, "task", "status", "state") != "TASK_STATE_COMPLETED" || dig(out, "task", "id") != id {
+			t.Error(out)
+		}
 	}
 	_, out, _ = x.rest("POST", "/a2a/v1/message:send", a2aSays("m3", "have it painted", nil))
 	id, _ = dig(out, "task", "id").(string)
@@ -242,6 +245,46 @@ func TestA2ADataAnswer(t *testing.T) {
 	}
 	body = a2aSays("m2", "which?", map[string]any{"metadata": map[string]any{"schema": map[string]any{"type": 5}}})
 	if status, out, _ := x.rest("POST", "/a2a/v1/message:send", body); status != 400 || !strings.Contains(fmt.Sprint(out), "metadata.schema") {
+		t.Error(status, out)
+	}
+}
+
+// A client that wants the answer as a message gets it so, in a stream too, and the task if
+// something is asked or fails.
+func TestA2AMessageForAnAnswer(t *testing.T) {
+	want := func(id, text string, more map[string]any) map[string]any {
+		m := map[string]any{"metadata": map[string]any{"reply": "message"}}
+		maps.Copy(m, more)
+		return a2aSays(id, text, m)
+	}
+	x := open(t, t.TempDir(), llmtest.Script(
+		llmtest.Say("Blue."), llmtest.Say("Red."), llmtest.Use("", "ask_human", map[string]any{"inquire": "Which one?"}), llmtest.Say("The first.")))
+	_, out, all := x.rest("POST", "/a2a/v1/message:send", want("m1", "which colour?", nil))
+	if dig(out, "message", "role") != "ROLE_AGENT" || !strings.Contains(llmJSON(out), `"text":"Blue."`) || len(all) != 1 {
+		t.Error(out)
+	}
+	same := map[string]any{"contextId": dig(out, "message", "contextId")}
+	_, out, all = x.rest("POST", "/a2a/v1/message:stream", want("m2", "and then?", same))
+	if !strings.Contains(llmJSON(dig(out, "message")), `"text":"Red."`) || len(all) != 1 {
+		t.Error(all)
+	}
+	_, out, _ = x.rest("POST", "/a2a/v1/message:send", want("m3", "choose", same))
+	id, _ := dig(out, "task", "id").(string)
+	if dig(out, "task", "status", "state") != "TASK_STATE_INPUT_REQUIRED" {
+		t.Error(out)
+	}
+	if _, out, _ = x.rest("POST", "/a2a/v1/message:send", want("m4", "any", map[string]any{"taskId": id})); !strings.Contains(llmJSON(dig(out, "message")), `"text":"The first."`) {
+		t.Error(out)
+	}
+	for metadata, says := range map[string]string{`{"reply":"poem"}`: "task or message", `{"reply":5}`: "task or message"} {
+		body := a2aSays("m5", "x", map[string]any{"metadata": json.RawMessage(metadata)})
+		if status, out, _ := x.rest("POST", "/a2a/v1/message:send", body); status != 400 || !strings.Contains(llmJSON(out), says) {
+			t.Errorf("%s: %d %v", metadata, status, out)
+		}
+	}
+	body := want("m6", "x", nil)
+	body["configuration"] = map[string]any{"returnImmediately": true}
+	if status, out, _ := x.rest("POST", "/a2a/v1/message:send", body); status != 400 || !strings.Contains(llmJSON(out), "immediately") {
 		t.Error(status, out)
 	}
 }

@@ -101,8 +101,6 @@ type Message struct {
 	Role     string         `json:"role"`
 	Parts    []Part         `json:"parts"`
 	Metadata map[string]any `json:"metadata,omitempty"`
-
-	Decided bool `json:"-"` // it decided what waited; the text says what, not in its words
 }
 
 // Text returns the text of a message, without space around it.

@@ -163,10 +163,10 @@ func (p *Projector) Apply(ev openmanus.Event) []Event {
 		}
 	case openmanus.Ruled:
 		if b.By != openmanus.ByGate {
-			p.decided(t, cmp.Or(b.Message, b.Call+"-ruling"), map[bool]string{true: "approved", false: "denied"}[b.Allow], true)
+			p.decided(t, cmp.Or(b.Message, b.Call+"-ruling"), map[bool]string{true: "approved", false: "denied"}[b.Allow])
 		}
 	case openmanus.Answered:
-		p.decided(t, cmp.Or(b.Message, fmt.Sprintf("%s-answer-%d", b.Call, b.N)), b.Text, b.Data != nil)
+		p.decided(t, cmp.Or(b.Message, fmt.Sprintf("%s-answer-%d", b.Call, b.N)), b.Text)
 	case openmanus.CallDone:
 		for _, f := range b.Files {
 			p.file(t, f)
@@ -244,9 +244,9 @@ func (p *Projector) says(t *Task, id, text string) Message {
 	return Message{ID: id, Role: RoleAgent, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}}
 }
 
-// decided adds what the person decided, in their words unless ours is true.
-func (p *Projector) decided(t *Task, id, text string, ours bool) {
-	t.History = append(t.History, Message{ID: id, Role: RoleUser, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}, Decided: ours})
+// decided adds what the person decided.
+func (p *Projector) decided(t *Task, id, text string) {
+	t.History = append(t.History, Message{ID: id, Role: RoleUser, Context: p.Context, Task: t.ID, Parts: []Part{Text(text)}})
 }
 
 // file makes an artifact of a file that a call wrote.
