@@ -84,6 +84,8 @@ type (
 		Sources []Source `json:"sources,omitempty"`
 		// who wrote all parts of Note but the first; none: AGENTS.md of the workspace
 		NoteSources []Source `json:"note_sources,omitempty"`
+		// the traceparent of the request that brought it, as W3C's Trace Context has it
+		Trace string `json:"trace,omitempty"`
 	}
 
 	// ModelSaid is a reply to everything up to Re.

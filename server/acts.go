@@ -87,6 +87,7 @@ func (s *Server) sendMessage(ctx context.Context, info journal.SessionInfo, in *
 	if err != nil {
 		return nil, err
 	}
+	m.Trace = traceOf(ctx)
 	if err := checkWorkspace(info.Workspace); err != nil {
 		return nil, err
 	}
@@ -145,8 +146,8 @@ func (in *messageRequest) message() (openmanus.UserSaid, error) {
 }
 
 // repeatMessage appends m again if the session has a message of the same id.
-// It takes the note of the earlier message, which is not the client's, so that
-// the contents are the same if the client's part is. It returns nil if there
+// It takes the note and the trace of the earlier message, which are not part of what the
+// client says, so that the contents are the same if that is. It returns nil if there
 // is no such message.
 func (s *Server) repeatMessage(ctx context.Context, id string, m openmanus.UserSaid) (*appended, error) {
 	for ev, err := range s.Store.Events(ctx, id, 0) {
@@ -154,7 +155,7 @@ func (s *Server) repeatMessage(ctx context.Context, id string, m openmanus.UserS
 			return nil, err
 		}
 		if said, ok := ev.Body.(openmanus.UserSaid); ok && said.ID == m.ID {
-			m.Note = said.Note
+			m.Note, m.Trace = said.Note, said.Trace
 			return s.appendAndWake(ctx, id, m)
 		}
 	}

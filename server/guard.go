@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -144,7 +145,28 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, next http.Handler
 			"open the link that openmanus serve printed, or send Authorization: Bearer TOKEN")
 		return
 	}
-	next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, u)))
+	next.ServeHTTP(w, r.WithContext(context.WithValue(inTrace(r), userKey{}, u)))
+}
+
+// traceKey is the key of the trace in the context of a request.
+type traceKey struct{}
+
+// traceparent is the form of the header of that name, of version 0, whose trace is
+// recorded: see https://www.w3.org/TR/trace-context/.
+var traceparent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f][13579bdf]$`)
+
+// inTrace returns the context of a request that belongs to a trace, if it says so.
+func inTrace(r *http.Request) context.Context {
+	if trace := r.Header.Get("traceparent"); traceparent.MatchString(trace) {
+		return context.WithValue(r.Context(), traceKey{}, trace)
+	}
+	return r.Context()
+}
+
+// traceOf returns the traceparent of a request; "": it has none.
+func traceOf(ctx context.Context) string {
+	trace, _ := ctx.Value(traceKey{}).(string)
+	return trace
 }
 
 // bearer returns the token of a request. Clients of Anthropic's API send it in a header of

@@ -166,6 +166,7 @@ func (c clients) Append(ctx context.Context, id string, bodies ...openmanus.Body
 	said, first := openmanus.UserSaid{}, int64(0)
 	if len(bodies) > 0 {
 		said, _ = bodies[len(bodies)-1].(openmanus.UserSaid)
+		said.Trace = traceOf(ctx)
 	}
 	known := 0
 	for ev, err := range c.Store.Events(ctx, id, 0) {
@@ -174,7 +175,7 @@ func (c clients) Append(ctx context.Context, id string, bodies ...openmanus.Body
 		}
 		if b, ok := ev.Body.(openmanus.UserSaid); ok {
 			if known++; b.ID == said.ID {
-				said.Note, first = b.Note, ev.Seq
+				said.Note, said.Trace, first = b.Note, b.Trace, ev.Seq
 			}
 		}
 	}

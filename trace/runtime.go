@@ -104,7 +104,7 @@ type fold struct {
 	session   string
 	providers provider.List
 	parent    SpanID  // the span of the parent session; zero: none
-	trace     TraceID // of the parent session; zero: each request is a trace of its own
+	trace     TraceID // of the parent session; zero: each request is a trace of its own, or part of its client's
 
 	s       openmanus.State
 	request *Span               // that is running, or nil
@@ -166,16 +166,19 @@ func (f *fold) apply(ev openmanus.Event) (spans []Span, children []*fold) {
 }
 
 // startRequest starts the span of a request if the event starts one: a message
-// of the user or of the parent session, or a retry.
+// of the user or of the parent session, or a retry. A message that came in a trace is part
+// of it.
 func (f *fold) startRequest(ev openmanus.Event) {
-	switch ev.Body.(type) {
-	case openmanus.UserSaid, openmanus.Resumed:
-	default:
+	said, ok := ev.Body.(openmanus.UserSaid)
+	if _, again := ev.Body.(openmanus.Resumed); !ok && !again {
 		return
 	}
 	id := spanID(f.session, "request "+ev.Time.UTC().Format(time.RFC3339Nano))
 	f.request = &Span{Trace: f.trace, ID: id, Parent: f.parent, Start: ev.Time}
-	if f.trace == (TraceID{}) {
+	if f.trace != (TraceID{}) {
+		return
+	}
+	if f.request.Trace, f.request.Parent, ok = parse(said.Trace); !ok {
 		f.request.Trace = traceID(f.session, ev.Seq)
 	}
 }

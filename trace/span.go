@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -59,6 +60,20 @@ func spanID(session, what string) (id SpanID) {
 	sum := sha256.Sum256([]byte("span " + session + " " + what))
 	copy(id[:], sum[:])
 	return id
+}
+
+// parse reads a traceparent of version 0: see https://www.w3.org/TR/trace-context/.
+func parse(text string) (trace TraceID, span SpanID, ok bool) {
+	parts := strings.Split(text, "-")
+	if len(parts) != 4 || parts[0] != "00" || len(parts[1]) != 2*len(trace) || len(parts[2]) != 2*len(span) {
+		return trace, span, false
+	}
+	_, err1 := hex.Decode(trace[:], []byte(parts[1]))
+	_, err2 := hex.Decode(span[:], []byte(parts[2]))
+	if err1 != nil || err2 != nil || trace == (TraceID{}) || span == (SpanID{}) {
+		return TraceID{}, SpanID{}, false
+	}
+	return trace, span, true
 }
 
 // Values of the enumerations SpanKind and StatusCode.

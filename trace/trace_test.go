@@ -198,8 +198,47 @@ func TestSession(t *testing.T) {
 		chat.attr("gen_ai.conversation.id") != "s" || chat.attr("gen_ai.usage.input_tokens") == "" || chat.attr("gen_ai.response.finish_reasons") == "" {
 		t.Errorf("the span of a reply is %+v", chat)
 	}
+	if root.TraceID == theirs || root.ParentSpanID != "" {
+		t.Errorf("the first request belongs to %s, below %q", root.TraceID, root.ParentSpanID)
+	}
 	if strings.Contains(r.body.String(), "secret") {
 		t.Errorf("the spans contain messages: %s", r.body.String())
+	}
+}
+
+// theirs is the trace of a client.
+const theirs = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+// What a client asks for within a trace of its own is part of that: the request is below
+// the client's span, and everything else below the request.
+func TestTraceOfAClient(t *testing.T) {
+	for header, joins := range map[string]bool{
+		"00-" + theirs + "-00f067aa0ba902b7-01": true, "00-" + theirs + "-0000000000000000-01": false,
+		"00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01": false, "00-" + theirs + "-x": false, "": false,
+	} {
+		var spans []trace.Span
+		flow, j := team(), new(journal.Memory)
+		rt := &trace.Runtime{Runtime: &run.Local{Worker: run.Worker{Journal: j, Flow: flow}}, Journal: j, Providers: providers.All(),
+			Export: func(s ...trace.Span) { spans = append(spans, s...) }}
+		boss, err := flow(t.Context(), &openmanus.State{Opened: openmanus.Opened{Flow: "boss"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := &openmanus.UserSaid{ID: "1", Message: llm.Say(llm.User, "go"), Trace: header}
+		if err := errors.Join(openmanus.Open(t.Context(), j, "s", boss, said), rt.Wake(t.Context(), "s")); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range spans {
+			if got := fmt.Sprintf("%x", s.Trace) == theirs; got != joins {
+				t.Errorf("%q: %s is in trace %x", header, s.Name, s.Trace)
+			}
+			if got := fmt.Sprintf("%x", s.Parent) == "00f067aa0ba902b7"; got != (joins && s.Name == "invoke_agent boss") {
+				t.Errorf("%q: %s is below %x", header, s.Name, s.Parent)
+			}
+		}
+		if len(spans) != 11 {
+			t.Errorf("%q: %d spans", header, len(spans))
+		}
 	}
 }
 

@@ -61,6 +61,7 @@ func openingBodies() []openmanus.Body {
 			Note:        llm.Parts{llm.Text{Text: "Today is Tuesday."}},
 			Sources:     everySource(),
 			NoteSources: everySource(),
+			Trace:       "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
 		},
 	}
 }
