@@ -32,6 +32,7 @@ const (
 	a2aRPC  = "/a2a"
 	a2aREST = "/a2a/v1"
 	a2aCard = "/.well-known/agent-card.json"
+	a2aOld  = "/.well-known/agent.json" // where agents that speak an older version look
 	a2aKeys = "/.well-known/jwks.json"
 )
 
@@ -75,7 +76,11 @@ func (s *Server) baseOf(r *http.Request) string {
 
 // serveCard serves the card of the agent to anyone.
 func (s *Server) serveCard(w http.ResponseWriter, r *http.Request) {
-	card, err := (&a2aService{s}).card(s.baseOf(r), []AgentInfo{{Name: "openmanus", Description: cardText}})
+	base := s.baseOf(r)
+	card, err := (&a2aService{s}).card(base, []AgentInfo{{Name: "openmanus", Description: cardText}})
+	if r.URL.Path == a2aOld {
+		card = a2a.OldCard(card, base+a2aRPC)
+	}
 	var data []byte
 	if err == nil {
 		data, err = json.Marshal(card)
@@ -119,12 +124,12 @@ func (a *a2aService) card(base string, agents []AgentInfo) (map[string]any, erro
 		}
 		skills = append(skills, map[string]any{"id": g.Name, "name": g.Name, "description": g.Description, "tags": tags})
 	}
-	bind := func(kind, path string) any {
-		return map[string]any{"url": base + path, "protocolBinding": kind, "protocolVersion": a2a.Version}
+	bind := func(kind, path, version string) any {
+		return map[string]any{"url": base + path, "protocolBinding": kind, "protocolVersion": version}
 	}
 	card := map[string]any{
 		"name": "OpenManus", "description": cardText, "version": a.Version,
-		"supportedInterfaces": []any{bind("JSONRPC", a2aRPC), bind("HTTP+JSON", a2aREST)},
+		"supportedInterfaces": []any{bind("JSONRPC", a2aRPC, a2a.Version), bind("HTTP+JSON", a2aREST, a2a.Version), bind("JSONRPC", a2aRPC, a2a.OldVersion)},
 		"capabilities":        map[string]any{"streaming": true, "pushNotifications": a.pushes() != nil, "extendedAgentCard": true},
 		"securitySchemes": map[string]any{"token": map[string]any{
 			"httpAuthSecurityScheme": map[string]any{"scheme": "Bearer", "description": "The token of a user of this server."}}},

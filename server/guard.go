@@ -188,7 +188,7 @@ func (s *Server) withoutUser(w http.ResponseWriter, r *http.Request) bool {
 		s.login(w, r, token)
 	case r.Method == http.MethodPost && (r.URL.Path == "/" || r.URL.Path == "/login"):
 		s.logInByForm(w, r)
-	case s.A2A && safe(r.Method) && r.URL.Path == a2aCard:
+	case s.A2A && safe(r.Method) && (r.URL.Path == a2aCard || r.URL.Path == a2aOld):
 		s.serveCard(w, r)
 	case s.signer != nil && safe(r.Method) && r.URL.Path == a2aKeys:
 		s.serveKeys(w)

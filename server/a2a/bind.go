@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -195,25 +196,25 @@ func rename(v any) any {
 	return v
 }
 
-// checkRequest refuses requests that are not JSON, and those of other versions.
-func checkRequest(r *http.Request) error {
+// checkType refuses requests that are not JSON.
+func checkType(r *http.Request) error {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	switch strings.TrimSpace(kind) {
 	case "", "application/json", "application/a2a+json":
-		return checkVersion(r)
+		return nil
 	}
 	return BadMedia("the request is of type " + kind + ", and must be application/json")
 }
 
-// checkVersion refuses requests of other versions. One that names none is of 0.3.
-func checkVersion(r *http.Request) error {
-	v := r.Header.Get("A2A-Version")
-	if v == "" {
-		v = r.URL.Query().Get("A2A-Version")
-	}
-	if v == "" {
-		v = "0.3"
-	}
+// versionOf returns the version that a request names; "": it names none.
+func versionOf(r *http.Request) string {
+	return cmp.Or(r.Header.Get("A2A-Version"), r.URL.Query().Get("A2A-Version"))
+}
+
+// checkVersion refuses a version that is not the current one. A request that names none is
+// of an older one.
+func checkVersion(v string) error {
+	v = cmp.Or(v, OldVersion)
 	if v != Version && !strings.HasPrefix(v, Version+".") {
 		return badVersion(v)
 	}
@@ -233,7 +234,11 @@ type rpc struct {
 func JSONRPC(s Service, events func(http.ResponseWriter) func(string, []byte) error, base func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q rpc
-		err := checkRequest(r)
+		version := versionOf(r)
+		err := checkType(r)
+		if err == nil && !isOld(version) {
+			err = checkVersion(version)
+		}
 		if err == nil {
 			var data []byte
 			if data, err = io.ReadAll(r.Body); err == nil {
@@ -241,6 +246,9 @@ func JSONRPC(s Service, events func(http.ResponseWriter) func(string, []byte) er
 			}
 		}
 		out := &rpcStream{w: w, id: q.ID, events: events}
+		if err == nil && isOld(version) {
+			err = out.speakOld(&q, version)
+		}
 		var result any
 		if err == nil {
 			var m *method
@@ -304,10 +312,28 @@ type rpcStream struct {
 	id     json.RawMessage
 	events func(http.ResponseWriter) func(string, []byte) error
 	send   func(string, []byte) error
+	old    bool // the client speaks an older version
+}
+
+// speakOld makes a request of an older version one of the current version, which is
+// answered as the older one has it.
+func (o *rpcStream) speakOld(q *rpc, version string) (err error) {
+	name, known := oldMethods[q.Method]
+	if !known {
+		return checkVersion(version)
+	}
+	o.old = true
+	if q.Params, err = fromOld(q.Method, q.Params); err == nil {
+		q.Method = name
+	}
+	return err
 }
 
 // reply returns a response.
 func (o *rpcStream) reply(result any, err error) []byte {
+	if o.old && err == nil {
+		result = toOld(result)
+	}
 	f := map[string]any{"jsonrpc": "2.0", "id": o.id, "result": result}
 	if err != nil {
 		e := asError(err)
@@ -325,7 +351,15 @@ func (o *rpcStream) reply(result any, err error) []byte {
 func (o *rpcStream) Begin() func(string, []byte) error {
 	o.send = o.events(o.w)
 	return func(id string, data []byte) error {
-		if data != nil {
+		switch {
+		case data == nil:
+		case o.old:
+			var e Event
+			if err := json.Unmarshal(data, &e); err != nil {
+				return err
+			}
+			data = o.reply(e, nil)
+		default:
 			data = o.reply(json.RawMessage(data), nil)
 		}
 		return o.send(id, data)
@@ -352,7 +386,7 @@ func REST(s Service, prefix string, events func(http.ResponseWriter) func(string
 }
 
 func rest(s Service, prefix string, out Stream, base func(*http.Request) string, r *http.Request) (result any, streamed bool, err error) {
-	if err := checkRequest(r); err != nil {
+	if err := cmp.Or(checkType(r), checkVersion(versionOf(r))); err != nil {
 		return nil, false, err
 	}
 	m, vars, err := route(r.Method, strings.TrimPrefix(r.URL.Path, prefix))
