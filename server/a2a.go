@@ -124,12 +124,12 @@ func (a *a2aService) card(base string, agents []AgentInfo) (map[string]any, erro
 		}
 		skills = append(skills, map[string]any{"id": g.Name, "name": g.Name, "description": g.Description, "tags": tags})
 	}
-	bind := func(kind, path, version string) any {
-		return map[string]any{"url": base + path, "protocolBinding": kind, "protocolVersion": version}
+	bind := func(kind, path string) any {
+		return map[string]any{"url": base + path, "protocolBinding": kind, "protocolVersion": a2a.Version}
 	}
 	card := map[string]any{
 		"name": "OpenManus", "description": cardText, "version": a.Version,
-		"supportedInterfaces": []any{bind("JSONRPC", a2aRPC, a2a.Version), bind("HTTP+JSON", a2aREST, a2a.Version), bind("JSONRPC", a2aRPC, a2a.OldVersion)},
+		"supportedInterfaces": []any{bind("JSONRPC", a2aRPC), bind("HTTP+JSON", a2aREST)},
 		"capabilities":        map[string]any{"streaming": true, "pushNotifications": a.pushes() != nil, "extendedAgentCard": true},
 		"securitySchemes": map[string]any{"token": map[string]any{
 			"httpAuthSecurityScheme": map[string]any{"scheme": "Bearer", "description": "The token of a user of this server."}}},

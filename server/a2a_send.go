@@ -273,7 +273,7 @@ func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageReques
 	case m.Context != "" && m.Context != t.Context:
 		return info, 0, a2a.BadField("message.contextId", "the task belongs to another context")
 	}
-	again, err := a.decided(ctx, info.ID, m.ID)
+	again, err := a.decided(ctx, info.ID, m)
 	if err != nil {
 		return info, 0, err
 	}
@@ -304,8 +304,9 @@ func (a *a2aService) goOn(ctx context.Context, m *a2a.Message, in *messageReques
 	return info, out.Body.Seq, nil
 }
 
-// decided reports whether a message has decided something in a session or below it.
-func (a *a2aService) decided(ctx context.Context, id, message string) (bool, error) {
+// decided reports whether a message has decided something in a session or below it. An
+// answer with its id and another text is another message, as the kit of A2A has it.
+func (a *a2aService) decided(ctx context.Context, id string, m *a2a.Message) (bool, error) {
 	for ev, err := range a.Store.Events(ctx, id, 0) {
 		if err != nil {
 			return false, err
@@ -313,11 +314,11 @@ func (a *a2aService) decided(ctx context.Context, id, message string) (bool, err
 		found := false
 		switch b := ev.Body.(type) {
 		case openmanus.Ruled:
-			found = b.Message == message
+			found = b.Message == m.ID
 		case openmanus.Answered:
-			found = b.Message == message
+			found = b.Message == m.ID && (b.Data != nil || b.Text == m.Text())
 		case openmanus.ChildOpened:
-			if found, err = a.decided(ctx, b.Child, message); errors.Is(err, openmanus.ErrNoSession) {
+			if found, err = a.decided(ctx, b.Child, m); errors.Is(err, openmanus.ErrNoSession) {
 				err = nil // it is about to be opened
 			}
 		}

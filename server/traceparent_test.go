@@ -13,7 +13,9 @@ import (
 // The trace of a client is recorded with its message, in whatever protocol that came, if the
 // client samples it. A message that comes again in another trace is the same one.
 func TestTraceOfAClient(t *testing.T) {
-	header := func(trace, flags string) string { return "00-" + strings.Repeat(trace, 32) + "-00f067aa0ba902b7-" + flags }
+	header := func(trace, flags string) string {
+		return "00-" + strings.Repeat(trace, 32) + "-00f067aa0ba902b7-" + flags
+	}
 	x := open(t, t.TempDir(), llmtest.Script(llmtest.Say("Done.")))
 	id := x.session(nil)
 	messages := "/api/v1/sessions/" + id + "/messages"

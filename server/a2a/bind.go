@@ -214,7 +214,7 @@ func versionOf(r *http.Request) string {
 // checkVersion refuses a version that is not the current one. A request that names none is
 // of an older one.
 func checkVersion(v string) error {
-	v = cmp.Or(v, OldVersion)
+	v = cmp.Or(v, oldVersion)
 	if v != Version && !strings.HasPrefix(v, Version+".") {
 		return badVersion(v)
 	}

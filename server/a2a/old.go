@@ -11,8 +11,8 @@ import (
 // Streams are as in 1.0; there are no push notifications. See
 // https://a2a-protocol.org/v0.3.0/specification.
 
-// OldVersion is the newest of the older versions.
-const OldVersion = "0.3"
+// oldVersion is the newest of the older versions.
+const oldVersion = "0.3"
 
 // isOld reports whether a request that names this version may be of an older one: such
 // requests name none as a rule.
@@ -30,7 +30,7 @@ var oldMethods = map[string]string{
 // OldCard returns a card as older versions have it.
 func OldCard(card map[string]any, url string) map[string]any {
 	old := map[string]any{
-		"url": url, "protocolVersion": OldVersion + ".0", "preferredTransport": "JSONRPC",
+		"url": url, "protocolVersion": oldVersion + ".0", "preferredTransport": "JSONRPC",
 		"capabilities":    map[string]any{"streaming": true, "pushNotifications": false},
 		"securitySchemes": map[string]any{"token": map[string]any{"type": "http", "scheme": "bearer"}},
 		"security":        []any{map[string]any{"token": []string{}}},
@@ -70,17 +70,18 @@ func fromOld(method string, params json.RawMessage) (json.RawMessage, error) {
 		return params, nil
 	}
 	var in struct {
-		Message       *oldMessage
+		Message       *oldMessage `json:"message"`
 		Configuration struct {
-			HistoryLength          *int
-			Blocking               *bool
-			PushNotificationConfig json.RawMessage
-		}
+			HistoryLength          *int            `json:"historyLength"`
+			Blocking               *bool           `json:"blocking"`
+			PushNotificationConfig json.RawMessage `json:"pushNotificationConfig"`
+		} `json:"configuration"`
 	}
 	if err := json.Unmarshal(params, &in); err != nil {
 		var typ *json.UnmarshalTypeError
 		if errors.As(err, &typ) && typ.Field != "" {
-			return nil, BadField(typ.Field, "it must not be a "+typ.Value)
+			field := strings.Replace(typ.Field, ".Message.", ".", 1) // the name of what is embedded
+			return nil, BadField(field, "it must not be a "+typ.Value)
 		}
 		return nil, BadField("params", err.Error())
 	}
