@@ -20,7 +20,7 @@ func TestKeys(t *testing.T) {
 		}
 		seen[what+name] = key
 	}
-	cfg := &Config{LLM: new(LLM), Profiles: map[string]*LLM{"NAME": {}}, Models: map[string]*Info{"NAME": {}}, Users: map[string]*User{"NAME": {}}, A2A: map[string]*RemoteAgent{"NAME": {}}, Schedules: map[string]*Schedule{"NAME": {}}}
+	cfg := &Config{LLM: new(LLM), Profiles: map[string]*LLM{"NAME": {}}, Models: map[string]*Info{"NAME": {}}, Users: map[string]*User{"NAME": {}}, A2A: map[string]*RemoteAgent{"NAME": {}}, Schedules: map[string]*Schedule{"NAME": {}}, Triggers: map[string]*Trigger{"NAME": {}}}
 	for k := range allKeys() {
 		once("name", k.name, k.name)
 		for _, v := range k.variables("NAME") {
@@ -64,7 +64,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			text = map[string]string{"true": "false", "allow": "hosts"}[text]
 		}
 		first, _, _ := strings.Cut(k.name, ".")
-		sub := map[string]string{"llm": "fast", "models": "openai/x", "users": "ann", "a2a": "calc", "schedules": "report"}[first]
+		sub := map[string]string{"llm": "fast", "models": "openai/x", "users": "ann", "a2a": "calc", "schedules": "report", "triggers": "issues"}[first]
 		name := k.variables(sub)[0]
 		home := t.TempDir()
 		env := func(n string) (string, bool) {
@@ -76,7 +76,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			}
 			return "", false
 		}
-		file := file(t, "[llm.fast]\n[models.'openai/x']\n[users.ann]\n[a2a.calc]\n[schedules.report]\n")
+		file := file(t, "[llm.fast]\n[models.'openai/x']\n[users.ann]\n[a2a.calc]\n[schedules.report]\n[triggers.issues]\n")
 		before, _, err := load(Sources{File: file, Dir: home, Env: empty(t)})
 		if err != nil {
 			t.Fatal(err)
