@@ -55,7 +55,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 		if k.field == "" {
 			continue
 		}
-		text := map[string]string{"text": "x", "path": "/x", "URL": "http://localhost/v1", "URL of a server": "http://localhost", "secret": "sk-x", "whole number": "7", "true or false": "true",
+		text := map[string]string{"text": "x", "lines of text": "x", "path": "/x", "URL": "http://localhost/v1", "URL of a server": "http://localhost", "secret": "sk-x", "whole number": "7", "true or false": "true",
 			"list": "A,B", "auto, none or directories": "/a,~/b", "number": "1", "USD": "1", "USD per million tokens": "1", "duration": "7s", "size": "7m", "percent": "70"}[k.kind.name]
 		if text == "" {
 			text = k.kind.name[strings.LastIndexByte(k.kind.name, ' ')+1:]

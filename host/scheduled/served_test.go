@@ -78,7 +78,7 @@ func TestServedSchedules(t *testing.T) {
 		if err := s.Add(ctx, "local", server.NewSchedule{Name: "old", Task: "x", Every: "1h"}); !errors.Is(err, server.ErrScheduleExists) {
 			t.Error(err)
 		}
-		if err := s.Add(ctx, "local", server.NewSchedule{Name: "new", Task: "Say \"hello\"", Every: "10m", Approve: openmanus.ApproveAsk}); err != nil {
+		if err := s.Add(ctx, "local", server.NewSchedule{Name: "new", Task: "Say \"hello\",\n\tand go on", Every: "10m", Approve: openmanus.ApproveAsk}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(65 * time.Minute)
@@ -87,7 +87,7 @@ func TestServedSchedules(t *testing.T) {
 			t.Errorf("they ran %d and %d times", now, old)
 		}
 		all, err := s.Schedules(ctx, "local")
-		if err != nil || len(all) != 2 || all[0].Name != "new" || all[0].Task != `Say "hello"` {
+		if err != nil || len(all) != 2 || all[0].Name != "new" || all[0].Task != "Say \"hello\",\n\tand go on" {
 			t.Errorf("%+v, %v", all, err)
 		}
 		if all, err := s.Schedules(ctx, "ann"); err != nil || len(all) > 0 {
