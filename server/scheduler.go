@@ -222,19 +222,18 @@ func (s *scheduler) reserve(session journal.SessionInfo) (done func(), ok bool) 
 	}, true
 }
 
-// jobEnds waits until the job that the session has now, if any, has ended or ctx has. It
-// reports false if ctx has, or the scheduler is closed.
-func (s *scheduler) jobEnds(ctx context.Context, session string) bool {
+// jobEnds waits until the job that the session has now, if any, has ended or ctx has.
+func (s *scheduler) jobEnds(ctx context.Context, session string) {
 	s.mu.Lock()
-	j, closed := s.jobs[session], s.closed
+	j := s.jobs[session]
 	s.mu.Unlock()
-	if j != nil && !closed {
-		select {
-		case <-j.ended:
-		case <-ctx.Done():
-		}
+	if j == nil {
+		return
 	}
-	return !closed && ctx.Err() == nil
+	select {
+	case <-j.ended:
+	case <-ctx.Done():
+	}
 }
 
 // acquire calls hold for a session unless its resources are held already, and
