@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/openmanus-go/openmanus/llm"
@@ -287,6 +288,21 @@ func TestA2AMessageForAnAnswer(t *testing.T) {
 	if status, out, _ := x.rest("POST", "/a2a/v1/message:send", body); status != 400 || !strings.Contains(llmJSON(out), "immediately") {
 		t.Error(status, out)
 	}
+}
+
+// Messages that begin one context at once all arrive in it.
+func TestA2AAtOnce(t *testing.T) {
+	x := open(t, t.TempDir(), llmtest.Script(slices.Repeat([]llm.Message{llmtest.Say("Done.")}, 9)...))
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			body := a2aSays(fmt.Sprint("m", i), "go", map[string]any{"contextId": "c9"})
+			if status, out, _ := x.rest("POST", "/a2a/v1/message:send", body); status != 200 || dig(out, "task", "status", "state") != "TASK_STATE_COMPLETED" {
+				t.Error(status, out)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // A message whose answer was lost is sent again: it decides once, and stands in the history

@@ -222,18 +222,19 @@ func (s *scheduler) reserve(session journal.SessionInfo) (done func(), ok bool) 
 	}, true
 }
 
-// jobEnds waits until the job that the session has now, if any, has ended or ctx has.
-func (s *scheduler) jobEnds(ctx context.Context, session string) {
+// jobEnds waits until the job that the session has now, if any, has ended or ctx has. It
+// reports false if ctx has, or the scheduler is closed.
+func (s *scheduler) jobEnds(ctx context.Context, session string) bool {
 	s.mu.Lock()
-	j := s.jobs[session]
+	j, closed := s.jobs[session], s.closed
 	s.mu.Unlock()
-	if j == nil {
-		return
+	if j != nil && !closed {
+		select {
+		case <-j.ended:
+		case <-ctx.Done():
+		}
 	}
-	select {
-	case <-j.ended:
-	case <-ctx.Done():
-	}
+	return !closed && ctx.Err() == nil
 }
 
 // acquire calls hold for a session unless its resources are held already, and

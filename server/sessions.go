@@ -81,7 +81,8 @@ func (s *Server) open(ctx context.Context, n NewSession) (string, error) {
 	return id, s.openNamed(ctx, id, n)
 }
 
-// openNamed is open under an id that no session has.
+// openNamed is open under an id. If there is such a session, or another request opens it
+// at the same time, it does nothing.
 func (s *Server) openNamed(ctx context.Context, id string, n NewSession) error {
 	u := userOf(ctx)
 	n.Owner = u.Name
@@ -92,33 +93,59 @@ func (s *Server) openNamed(ctx context.Context, id string, n NewSession) error {
 	if err := s.addSession(ctx, time.Now()); err != nil {
 		return err
 	}
+	opened, err := s.openAs(ctx, u, id, n)
+	if !opened {
+		u.used.dropSession()
+	}
+	return err
+}
+
+// openAs opens a session of a user under an id, unless there is one.
+func (s *Server) openAs(ctx context.Context, u *user, id string, n NewSession) (opened bool, err error) {
 	own := n.Workspace == ""
 	dir, err := u.workspace(cmp.Or(n.Workspace, id))
 	if err != nil {
-		u.used.dropSession()
-		return &FieldError{"workspace", err}
+		return false, &FieldError{"workspace", err}
 	}
 	n.Workspace = dir
-	if err := s.openAs(ctx, id, n); err != nil {
-		u.used.dropSession()
+	session := journal.SessionInfo{ID: id, Owner: n.Owner, Workspace: dir}
+	done, err := s.reserveNew(ctx, session)
+	if done == nil {
+		return false, err
+	}
+	defer done()
+	if own {
+		if _, err := u.workspace(id); err != nil { // a request that failed may have removed it
+			return false, &FieldError{"workspace", err}
+		}
+	}
+	s.scheduler.acquire(session)
+	if err := s.Host.Open(ctx, id, n); err != nil {
 		if own {
 			_ = os.Remove(dir) // if it is empty, as it should be
 		}
-		return err
+		return false, err
 	}
-	return nil
+	return true, nil
 }
 
-// openAs opens a session under an id that is new. n is complete.
-func (s *Server) openAs(ctx context.Context, id string, n NewSession) error {
-	session := journal.SessionInfo{ID: id, Owner: n.Owner, Workspace: n.Workspace}
-	done, ok := s.scheduler.reserve(session)
-	if !ok {
-		return huma.Error503ServiceUnavailable("the server is shutting down")
+// reserveNew reserves a session that is to be opened. If there is one by now, done is nil.
+func (s *Server) reserveNew(ctx context.Context, session journal.SessionInfo) (done func(), err error) {
+	for {
+		done, ok := s.scheduler.reserve(session)
+		_, err := s.Store.Session(ctx, session.ID)
+		switch there := !errors.Is(err, openmanus.ErrNoSession); {
+		case ok && there:
+			done()
+			return nil, err
+		case ok:
+			return done, nil
+		case there:
+			return nil, err
+		case !s.scheduler.jobEnds(ctx, session.ID):
+			return nil, huma.Error503ServiceUnavailable("the server is shutting down")
+		}
 	}
-	defer done()
-	s.scheduler.acquire(session)
-	return s.Host.Open(ctx, id, n)
 }
 
 // approve returns the most permissive approval mode of the user's sessions.
