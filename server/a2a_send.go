@@ -212,7 +212,7 @@ func (a *a2aService) say(ctx context.Context, info journal.SessionInfo, in *mess
 	if err != nil {
 		return info, 0, a2aProblem(err)
 	}
-	return info, max(out.Body.Seq, info.Events), nil // a repeated message gets the task as it is now
+	return info, max(out.Body.Seq, info.Events), nil // who repeats a message gets the task as it is now
 }
 
 // a2aProblem returns an error of an operation as one of the protocol.

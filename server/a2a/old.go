@@ -93,12 +93,10 @@ func fromOld(method string, params json.RawMessage) (json.RawMessage, error) {
 	out.Config.History, out.Config.Now = c.HistoryLength, c.Blocking != nil && !*c.Blocking
 	if m := in.Message; m != nil {
 		out.Message = &m.Message
-		switch m.Role {
-		case "user":
-			out.Message.Role = RoleUser
-		default:
+		if m.Role != "user" {
 			return nil, BadField("message.role", "it must be user")
 		}
+		out.Message.Role = RoleUser
 		for _, p := range m.Parts {
 			now := Part{Text: p.Text, Data: p.Data}
 			if f := p.File; f != nil {
