@@ -8,9 +8,15 @@ import (
 	"image/jpeg"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/chromedp/cdproto"
+	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
 
 	"github.com/openmanus-go/openmanus"
 )
@@ -199,4 +205,86 @@ func (w watched) until(t *testing.T, what string, fits func(Screen) bool) Screen
 			t.Fatalf("no screen with %s", what)
 		}
 	}
+}
+
+// TestLookersComeAndGo is two people who look at a page at rest, again and again: each time
+// the page shows.
+func TestLookersComeAndGo(t *testing.T) {
+	url := site(t, map[string]http.HandlerFunc{"/": serve(`<h1>At rest</h1>`)})
+	p := newPlayer(t, Config{})
+	if _, err := p.tool.Run(t.Context(), callOf(`{"action":"go_to_url","url":"`+url+`/"}`)); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for n := range 10 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				err := p.tool.Watch(ctx, "s", false, func(s Screen) error {
+					if len(s.Image) > 0 {
+						cancel()
+					}
+					return nil
+				})
+				if err != nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+					t.Errorf("look %d: no picture came: %v", n, err)
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestNoFrameComes is a browser that forgets, once, that it was asked for frames: it is asked
+// for a single picture, and then for frames again.
+func TestNoFrameComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeTransport()
+		b := &Browser{changed: make(chan struct{})}
+		b.c = newConn(f, func(s *session, method string, params jsonv2.Value) { s.tab.event(s, method, params) })
+		defer func() { close(f.received); <-b.c.done }()
+		s := &session{c: b.c, id: "page", target: "main"}
+		b.c.mu.Lock()
+		b.c.sessions[s.id] = s
+		b.c.mu.Unlock()
+		tab := newTab(b, s, new(target.Info))
+		close(tab.ready)
+		asked := func(wanted, result string) {
+			t.Helper()
+			m := <-f.sent
+			if string(m.Method) != wanted {
+				t.Fatalf("%s was asked, and not %s", m.Method, wanted)
+			}
+			f.received <- &cdproto.Message{ID: m.ID, SessionID: m.SessionID, Result: []byte(result)}
+			synctest.Wait()
+		}
+		shows := func(want string) {
+			t.Helper()
+			if got := locked(b, func() string { return string(tab.cast.frame) }); got != want {
+				t.Errorf("there is %q, and not %q", got, want)
+			}
+		}
+		begun := time.Now()
+		done, err := tab.startCast(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked(page.CommandStartScreencast, `{}`)
+		asked(page.CommandGetLayoutMetrics, `{"cssVisualViewport":{"clientWidth":800,"clientHeight":600}}`)
+		asked(page.CommandCaptureScreenshot, `{"data":"c3RpbGw="}`)
+		shows("still")
+		if time.Since(begun) != framePause {
+			t.Errorf("it took %v", time.Since(begun))
+		}
+		asked(page.CommandStopScreencast, `{}`)
+		asked(page.CommandStartScreencast, `{}`)
+		f.event("page", "Page.screencastFrame", `{"data":"bGl2ZQ==","sessionId":1,"metadata":{"deviceWidth":800,"deviceHeight":600}}`)
+		asked(page.CommandScreencastFrameAck, `{}`)
+		shows("live")
+		time.Sleep(time.Hour) // of the bubble: nothing more is asked
+		done()
+		asked(page.CommandStopScreencast, `{}`)
+		shows("")
+	})
 }

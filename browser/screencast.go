@@ -2,8 +2,10 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 )
@@ -11,16 +13,21 @@ import (
 const (
 	frameRate    = 4               // frames of a tab in a second, at most
 	frameQuality = 60              // of their JPEG
+	framePause   = time.Second     // for the first frame, before the browser is asked again
+	stillTime    = 5 * time.Second // for a single picture
 	marksTime    = 2 * time.Second // for looking where the elements are
 )
 
 // A screencast is what the browser sends while someone looks at a tab. b.mu guards it.
 type screencast struct {
 	lookers int    // how many look; without any the browser sends nothing
+	comes   bool   // the browser has sent a frame since it was asked
 	frame   []byte // the last one, as JPEG; nil before the first
 	number  int64  // counts the frames
 	width   float64
 	height  float64 // of the view that the frame shows, in CSS pixels
+
+	end func() // ends what the first looker began
 }
 
 // startCast begins to look at the tab, and returns what ends that. Frames then arrive in
@@ -29,31 +36,75 @@ func (t *Tab) startCast(ctx context.Context) (done func(), err error) {
 	if err := t.started(ctx); err != nil {
 		return nil, err
 	}
+	t.casting.Lock()
+	defer t.casting.Unlock()
 	first := false
 	t.b.note(func() { t.cast.lookers++; first = t.cast.lookers == 1 })
-	done = func() {
-		last := false
-		t.b.note(func() {
-			if t.cast.lookers--; t.cast.lookers == 0 {
-				last, t.cast.frame = true, nil
-			}
-		})
-		if last {
-			t.s.send(page.CommandStopScreencast, nil) // a tab that is gone sends nothing anyway
+	if first {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // others may look longer
+		ended := make(chan struct{})
+		go func() { defer close(ended); t.begin(ctx) }()
+		t.cast.end = func() { cancel(); <-ended }
+	}
+	return t.stopCast, nil
+}
+
+// stopCast ends one startCast.
+func (t *Tab) stopCast() {
+	t.casting.Lock()
+	defer t.casting.Unlock()
+	last := false
+	t.b.note(func() { t.cast.lookers--; last = t.cast.lookers == 0 })
+	if last {
+		t.cast.end()
+		t.b.note(func() { t.cast.frame, t.cast.comes = nil, false })
+	}
+}
+
+// begin asks the browser for frames until the first comes, and, when ctx ends, to send no
+// more. One that is busy with another document may forget that it was asked, and one whose
+// page is at rest may have nothing to send: it is then asked again, after longer and longer
+// pauses, and meanwhile for a single picture.
+func (t *Tab) begin(ctx context.Context) {
+	defer t.s.send(page.CommandStopScreencast, nil) // a tab that is gone sends nothing anyway
+	for pause := framePause; ; pause = min(2*pause, time.Minute) {
+		t.s.send(page.CommandStartScreencast, page.StartScreencastParams{
+			Format: page.StartScreencastFormatJpeg, Quality: ptr(int64(frameQuality)),
+			MaxWidth: 1280, MaxHeight: 1280, MaxFramesInFlight: 1, SendLastFrame: ptr(true),
+		}) // refused, it is asked again
+		wait, cancel := context.WithTimeout(ctx, pause)
+		err := t.b.wait(wait, func() bool { return t.cast.comes })
+		cancel()
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			t.still(ctx)
+			t.s.send(page.CommandStopScreencast, nil)
+			continue
 		}
+		<-ctx.Done()
+		return
 	}
-	if !first {
-		return done, nil
+}
+
+// still keeps a single picture as a frame, as long as the browser sends none by itself.
+func (t *Tab) still(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stillTime)
+	defer cancel()
+	size, err := cdp.Call(ctx, t.s, page.GetLayoutMetrics, cdp.Empty{})
+	if err != nil || size.CSSVisualViewport == nil {
+		return // begin tries again
 	}
-	p := page.StartScreencastParams{
-		Format: page.StartScreencastFormatJpeg, Quality: ptr(int64(frameQuality)),
-		MaxWidth: 1280, MaxHeight: 1280, MaxFramesInFlight: 1, SendLastFrame: ptr(true),
+	p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatJpeg, Quality: ptr(int64(frameQuality))}
+	picture, err := cdp.Call(ctx, t.s, page.CaptureScreenshot, p)
+	if err != nil {
+		return
 	}
-	if _, err := t.s.send(page.CommandStartScreencast, p); err != nil {
-		done()
-		return nil, err
-	}
-	return done, nil
+	v := size.CSSVisualViewport
+	t.b.note(func() {
+		if !t.cast.comes {
+			t.cast.frame, t.cast.width, t.cast.height = picture.Data, v.ClientWidth, v.ClientHeight
+			t.cast.number++
+		}
+	})
 }
 
 // frameArrives keeps a frame. The browser sends the next one when this one is
@@ -67,7 +118,7 @@ func (t *Tab) frameArrives(s *session, params jsonv2.Value) {
 		if t.cast.lookers == 0 {
 			return
 		}
-		t.cast.frame = ev.Data
+		t.cast.frame, t.cast.comes = ev.Data, true
 		t.cast.number++
 		if m := ev.Metadata; m != nil {
 			t.cast.width, t.cast.height = m.DeviceWidth, m.DeviceHeight

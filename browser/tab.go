@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/chromedp/cdproto/cdp"
 	jsonv2 "github.com/chromedp/cdproto/cdp/jsonv2"
@@ -35,6 +36,10 @@ type Tab struct {
 
 	// acting holds a value while an action runs.
 	acting chan struct{}
+
+	// casting is held while a person begins to look, or stops: the browser hears of both in
+	// their order.
+	casting sync.Mutex
 
 	// b.mu guards the rest. A map to int64 holds the moment at which an entry was
 	// made, so that an action can tell what it caused from what was there before.
