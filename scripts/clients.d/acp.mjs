@@ -120,7 +120,7 @@ assert.equal((await say(third, "read this", file, picture)).stopReason, "end_tur
 await until(() => JSON.stringify(digest(frames).texts).includes("I have read it."));
 const fourth = await begin();
 assert.equal((await say(fourth, "ask me")).stopReason, "end_turn");
-await until(() => digest(frames).calls.some((c) => JSON.stringify(c.content).includes("blue")));
+await until(() => digest(frames).calls.some((c) => JSON.stringify(c.content ?? "").includes("blue")));
 outcome = (options) => options.find((o) => o.kind === "reject_once").optionId;
 const fifth = await begin();
 assert.equal((await say(fifth, "write it")).stopReason, "end_turn");
