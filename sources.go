@@ -47,6 +47,7 @@ const (
 	FromClient  = "client"   // a tool that the program runs which uses this one: see [Client]
 	FromMCP     = "mcp:"     // and the name of a server
 	FromA2A     = "a2a:"     // and the name of an agent elsewhere
+	FromTrigger = "trigger:" // and the name of a trigger, to which another service posted
 	FromFile    = "file:"    // and a path; "." is the workspace, no file in particular
 	FromSession = "session:" // and the id of another session
 )

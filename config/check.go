@@ -129,6 +129,8 @@ func (c *Config) keys() iter.Seq2[key, string] {
 				subs = c.remotes
 			case "schedules.*":
 				subs = c.schedules
+			case "triggers.*":
+				subs = c.triggers
 			}
 			for _, sub := range subs {
 				for _, k := range s.keys {

@@ -40,6 +40,7 @@ type Config struct {
 	Hooks      []Hook                  // [[hooks]], in the order of the files
 	A2A        map[string]*RemoteAgent // [a2a.NAME]
 	Schedules  map[string]*Schedule    // [schedules.NAME]
+	Triggers   map[string]*Trigger     // [triggers.NAME]
 
 	// Catalogue, if it is not nil, returns what is known of a model. [models]
 	// in the configuration comes before it, value by value.
@@ -55,6 +56,7 @@ type Config struct {
 	users     []string           // the names of [users.NAME]
 	remotes   []string           // the names of [a2a.NAME]
 	schedules []string           // the names of [schedules.NAME]
+	triggers  []string           // the names of [triggers.NAME]
 	secrets   []secret
 }
 
@@ -270,3 +272,6 @@ func (c *Config) RemoteNames() []string { return c.remotes }
 
 // ScheduleNames returns the names of [schedules.NAME], in the order of the files.
 func (c *Config) ScheduleNames() []string { return c.schedules }
+
+// TriggerNames returns the names of [triggers.NAME], in the order of the files.
+func (c *Config) TriggerNames() []string { return c.triggers }

@@ -20,7 +20,7 @@ func TestKeys(t *testing.T) {
 		}
 		seen[what+name] = key
 	}
-	cfg := &Config{LLM: new(LLM), Profiles: map[string]*LLM{"NAME": {}}, Models: map[string]*Info{"NAME": {}}, Users: map[string]*User{"NAME": {}}, A2A: map[string]*RemoteAgent{"NAME": {}}, Schedules: map[string]*Schedule{"NAME": {}}}
+	cfg := &Config{LLM: new(LLM), Profiles: map[string]*LLM{"NAME": {}}, Models: map[string]*Info{"NAME": {}}, Users: map[string]*User{"NAME": {}}, A2A: map[string]*RemoteAgent{"NAME": {}}, Schedules: map[string]*Schedule{"NAME": {}}, Triggers: map[string]*Trigger{"NAME": {}}}
 	for k := range allKeys() {
 		once("name", k.name, k.name)
 		for _, v := range k.variables("NAME") {
@@ -55,7 +55,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 		if k.field == "" {
 			continue
 		}
-		text := map[string]string{"text": "x", "path": "/x", "URL": "http://localhost/v1", "URL of a server": "http://localhost", "secret": "sk-x", "whole number": "7", "true or false": "true",
+		text := map[string]string{"text": "x", "lines of text": "x", "path": "/x", "URL": "http://localhost/v1", "URL of a server": "http://localhost", "secret": "sk-x", "whole number": "7", "true or false": "true",
 			"list": "A,B", "auto, none or directories": "/a,~/b", "number": "1", "USD": "1", "USD per million tokens": "1", "duration": "7s", "size": "7m", "percent": "70"}[k.kind.name]
 		if text == "" {
 			text = k.kind.name[strings.LastIndexByte(k.kind.name, ' ')+1:]
@@ -64,7 +64,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			text = map[string]string{"true": "false", "allow": "hosts"}[text]
 		}
 		first, _, _ := strings.Cut(k.name, ".")
-		sub := map[string]string{"llm": "fast", "models": "openai/x", "users": "ann", "a2a": "calc", "schedules": "report"}[first]
+		sub := map[string]string{"llm": "fast", "models": "openai/x", "users": "ann", "a2a": "calc", "schedules": "report", "triggers": "issues"}[first]
 		name := k.variables(sub)[0]
 		home := t.TempDir()
 		env := func(n string) (string, bool) {
@@ -76,7 +76,7 @@ func TestEveryKeyFromTheEnvironment(t *testing.T) {
 			}
 			return "", false
 		}
-		file := file(t, "[llm.fast]\n[models.'openai/x']\n[users.ann]\n[a2a.calc]\n[schedules.report]\n")
+		file := file(t, "[llm.fast]\n[models.'openai/x']\n[users.ann]\n[a2a.calc]\n[schedules.report]\n[triggers.issues]\n")
 		before, _, err := load(Sources{File: file, Dir: home, Env: empty(t)})
 		if err != nil {
 			t.Fatal(err)

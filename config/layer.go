@@ -156,7 +156,7 @@ type located struct {
 func (l *loader) find(path []string) (located, bool) {
 	var sub string
 	names := slices.Clone(path)
-	if len(path) == 3 && slices.Contains([]string{"llm", "models", "users", "a2a", "schedules"}, path[0]) {
+	if len(path) == 3 && slices.Contains([]string{"llm", "models", "users", "a2a", "schedules", "triggers"}, path[0]) {
 		sub, names[1] = path[1], "*"
 	}
 	for _, n := range names {
@@ -241,6 +241,17 @@ func (l *loader) named(at located, src Source) bool {
 		if l.cfg.Schedules[at.sub] == nil {
 			l.cfg.Schedules[at.sub] = new(Schedule)
 			l.cfg.schedules = append(l.cfg.schedules, at.sub)
+		}
+		return true
+	}
+	if strings.HasPrefix(at.key.name, "triggers.") {
+		if !remoteName.MatchString(at.sub) {
+			l.fail(&Error{Source: src, Found: quoted(at.sub), Text: "allowed as the name of a trigger: up to 40 lower-case letters, digits, _ and -, the first one a letter or a digit"})
+			return false
+		}
+		if l.cfg.Triggers[at.sub] == nil {
+			l.cfg.Triggers[at.sub] = new(Trigger)
+			l.cfg.triggers = append(l.cfg.triggers, at.sub)
 		}
 		return true
 	}

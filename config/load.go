@@ -132,7 +132,7 @@ func newLoader(src Sources) *loader {
 		l.keys = append(l.keys, k)
 		l.schema[k.name] = k
 	}
-	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{}, Users: map[string]*User{}, A2A: map[string]*RemoteAgent{}, Schedules: map[string]*Schedule{},
+	l.cfg = &Config{LLM: new(LLM), Profiles: map[string]*LLM{}, Models: map[string]*Info{}, Users: map[string]*User{}, A2A: map[string]*RemoteAgent{}, Schedules: map[string]*Schedule{}, Triggers: map[string]*Trigger{},
 		providers: src.Providers, env: src.Env, dir: src.Dir, settings: l.settings}
 	return l
 }

@@ -35,6 +35,8 @@ func heading(section string) string {
 		return "`[a2a.NAME]`"
 	case "schedules.*":
 		return "`[schedules.NAME]`"
+	case "triggers.*":
+		return "`[triggers.NAME]`"
 	}
 	return "`[" + section + "]`"
 }

@@ -42,6 +42,14 @@ type RemoteAgent struct {
 	Timeout  time.Duration // the longest that one task may take; 0: the default
 }
 
+// A Trigger is [triggers.NAME]: what begins when another service posts that something has
+// happened. Package server/triggers says what its words mean.
+type Trigger struct {
+	Signature, SecretEnv, Template         string
+	When                                   []string
+	Agent, Model, Workspace, Approve, User string
+}
+
 // A Schedule is [schedules.NAME]: a task that repeats. The configuration does not look into
 // its times and words, which package host/scheduled does.
 type Schedule struct {

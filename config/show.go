@@ -67,7 +67,7 @@ func Starter() []byte {
 		}
 		b.WriteString("\n")
 		if s.name != "" {
-			header := strings.NewReplacer("llm.*", "llm.fast", "models.*", `models."openai/gpt-5-mini"`, "users.*", "users.ann", "a2a.*", "a2a.calc", "schedules.*", "schedules.report").Replace(s.name)
+			header := strings.NewReplacer("llm.*", "llm.fast", "models.*", `models."openai/gpt-5-mini"`, "users.*", "users.ann", "a2a.*", "a2a.calc", "schedules.*", "schedules.report", "triggers.*", "triggers.issues").Replace(s.name)
 			fmt.Fprintf(&b, "# %s\n#[%s]\n", plain(s.doc), header)
 		}
 		b.WriteString(strings.Join(lines, ""))

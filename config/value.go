@@ -37,6 +37,7 @@ const maxWhole = 1 << 53
 // kinds are the kinds but for those of words: see [choice].
 var kinds = []kind{
 	{id: "text", name: "text", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
+	{id: "lines", name: "lines of text", want: "text", sample: `""`, types: "string", parse: fromText(parseLines)},
 	{id: "path", name: "path", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
 	// What an address must be depends on its use: see [loader.checkURL].
 	{id: "url", name: "URL", want: "text", sample: `""`, types: "string", parse: fromText(parseText)},
@@ -165,6 +166,14 @@ func fewer[T int | openmanus.Money | time.Duration](v, limit any) bool {
 func parseText(s string) (any, error) {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return nil, errors.New("allowed: one line without control characters")
+	}
+	return s, nil
+}
+
+// parseLines accepts lines of text.
+func parseLines(s string) (any, error) {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
+		return nil, errors.New("allowed: text without control characters")
 	}
 	return s, nil
 }

@@ -21,6 +21,8 @@ func TestKinds(t *testing.T) {
 	}{
 		{"text", "a b", "a b", "a b"},
 		{"text", "a\nb", nil, ""},
+		{"lines", "a\n\tb", "a\n\tb", "a\n\tb"},
+		{"lines", "a\x1bb", nil, ""},
 		{"text", int64(1), nil, ""},
 		{"origin", "https://example.org", "https://example.org", "https://example.org"},
 		{"origin", "http://[::1]:8420/", "http://[::1]:8420", "http://[::1]:8420/"},

@@ -65,7 +65,8 @@ func (s *Server) wake(ctx context.Context, id string) error {
 // not be empty. The attachments stand after the text, in their order.
 type messageRequest struct {
 	OneSession
-	Body struct {
+	sources []openmanus.Source // who wrote it, if it is not the user alone
+	Body    struct {
 		ID          string       `json:"id,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9._-]*$" doc:"An idempotency key: a message that is sent again with the same id is stored once. Default: a new one."`
 		Text        string       `json:"text" maxLength:"1000000"`
 		Attachments []Attachment `json:"attachments,omitempty" maxItems:"20"`
@@ -125,7 +126,7 @@ func (in *messageRequest) attached() (n int64) {
 
 // message converts a request to the body to append, still without a note.
 func (in *messageRequest) message() (openmanus.UserSaid, error) {
-	m := openmanus.UserSaid{ID: in.Body.ID, Message: llm.Message{Role: llm.User}}
+	m := openmanus.UserSaid{ID: in.Body.ID, Message: llm.Message{Role: llm.User}, Sources: in.sources}
 	if m.ID == "" {
 		m.ID = ids.New()
 	}

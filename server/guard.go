@@ -192,6 +192,8 @@ func (s *Server) withoutUser(w http.ResponseWriter, r *http.Request) bool {
 		s.serveCard(w, r)
 	case s.signer != nil && safe(r.Method) && r.URL.Path == a2aKeys:
 		s.serveKeys(w)
+	case strings.HasPrefix(r.URL.Path, triggerPath):
+		s.serveTrigger(w, r)
 	case r.URL.Path == "/approve":
 		s.approve(w, r)
 	case safe(r.Method) && r.URL.Path == "/login":

@@ -111,6 +111,9 @@ type Options struct {
 	// Schedules, if it is not nil, runs the schedules of users.
 	Schedules ScheduleKeeper
 
+	// Triggers begin sessions when other services post, by name.
+	Triggers map[string]Trigger
+
 	// TakeOver, if it is not 0, says that other servers have the same Store, and how
 	// often to look for sessions whose server has died: they go on here.
 	TakeOver time.Duration
@@ -153,6 +156,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	}
 	users, err := newUsers(o.Users)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkTriggers(o.Triggers, users); err != nil {
 		return nil, err
 	}
 	var signer *a2a.Signer

@@ -224,7 +224,7 @@ func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	var b strings.Builder
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, clip.Plain(value))
+			fmt.Fprintf(&b, "%-10s %s\n", name, strings.ReplaceAll(clip.Plain(value), "\n", "\n           "))
 		}
 	}
 	row("task", p.Task)

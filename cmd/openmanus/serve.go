@@ -62,10 +62,6 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	a.AskToInstall = len(users) == 1 // others are not users of this machine
-	plans, err := scheduled.Plans(a.Config)
-	if err != nil {
-		return usage(err)
-	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	runtime, end, err := a.Traced()
@@ -87,11 +83,19 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	log := slog.New(slog.NewTextHandler(t.err, nil))
 	var s *server.Server
-	schedules := a.runner(func(ctx context.Context, session string) error { return s.Wake(ctx, session) })
-	schedules.Log = log
+	runner := a.runner(func(ctx context.Context, session string) error { return s.Wake(ctx, session) })
+	runner.Log = log
+	schedules, err := scheduled.NewService(scheduled.Options{Runner: runner, Config: a.Config, File: sh.File, Lookup: t.env, MayChoose: sh.MayChoose})
+	if err != nil {
+		return usage(err)
+	}
+	triggers, err := sh.Triggers()
+	if err != nil {
+		return usage(err)
+	}
 	s, err = server.New(ctx, server.Options{
-		Schedules: scheduled.Service{Runner: schedules, Plans: plans},
-		Push:      push, TakeOver: takeOver, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
+		Schedules: schedules, Triggers: triggers,
+		Push: push, TakeOver: takeOver, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
 		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
 		Log: log,
@@ -117,9 +121,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	beside, stop := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() { a.pruneEveryHour(beside) })
-	for name, p := range plans {
-		done.Go(func() { schedules.Keep(beside, name, p) })
-	}
+	done.Go(func() { schedules.Run(beside) })
 	err = s.Serve(ctx, l)
 	stop()
 	done.Wait()

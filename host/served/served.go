@@ -59,7 +59,7 @@ func (h Host) spec(ctx context.Context, n server.NewSession) (spec openmanus.Spe
 	}
 	if n.Model == "" {
 		spec, err = h.Spec(ctx)
-	} else if err = h.mayChoose(n.Model); err == nil {
+	} else if err = h.MayChoose(n.Model); err == nil {
 		spec, err = h.SpecWith(n.Model)
 	}
 	if err != nil {
@@ -103,7 +103,7 @@ func (h Host) evaluation(agent string, e *server.Evaluation) (host.Evaluation, e
 		return host.Evaluation{}, &server.FieldError{Field: "body.evaluate.attempts", Err: fmt.Errorf("%d are too few to try %d models or hints", attempts, most)}
 	}
 	for i, name := range e.Models {
-		if err := h.mayChoose(name); err != nil {
+		if err := h.MayChoose(name); err != nil {
 			return host.Evaluation{}, &server.FieldError{Field: fmt.Sprintf("body.evaluate.models[%d]", i), Err: err}
 		}
 	}
@@ -116,9 +116,9 @@ func (h Host) evaluation(agent string, e *server.Evaluation) (host.Evaluation, e
 	return host.Evaluation{Attempts: host.Attempts(attempts, agent, e.Models, e.Hints), Parallel: cmp.Or(e.Parallel, 4)}, nil
 }
 
-// mayChoose returns an error unless users may choose a model by this name. Scripts
+// MayChoose returns an error unless users may choose a model by this name. Scripts
 // are files of this machine: only the configuration chooses one.
-func (h Host) mayChoose(name string) error {
+func (h Host) MayChoose(name string) error {
 	m, err := h.Config.Model(name)
 	if err != nil || !m.Provider.Script || m.Profile != "" {
 		return err
@@ -212,7 +212,7 @@ func (h Host) Reconfigure(ctx context.Context, session string, c server.Change) 
 // withModel returns the configuration with which a session in state s goes on with
 // another model, and whether it is another one.
 func (h Host) withModel(s *openmanus.State, model string) (next openmanus.Configured, changed bool, err error) {
-	if err := h.mayChoose(model); err != nil {
+	if err := h.MayChoose(model); err != nil {
 		return next, false, err
 	}
 	chosen, err := h.SpecWith(model)

@@ -118,8 +118,26 @@ export interface paths {
         /** List your schedules, and when each comes next */
         get: operations["list-schedules"];
         put?: never;
-        post?: never;
+        /** Add a task that repeats: it stands in the configuration, and runs from now on */
+        post: operations["add-schedule"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Remove a schedule; its history and its sessions stay */
+        delete: operations["remove-schedule"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1457,6 +1475,39 @@ export interface components {
             /** @description One of the providers, or empty with a base_url. */
             provider: string;
         };
+        NewSchedule: {
+            agent?: string | null;
+            /** @enum {string|null} */
+            approve?: "" | "ask" | "edits" | "all" | "plan" | "readonly" | null;
+            /** @description Once, such as 2026-12-24T18:00. */
+            at?: string | null;
+            /** @description Minute, hour, day of the month, month, day of the week; or @daily and the like. */
+            cron?: string | null;
+            /** @description The time between two runs, such as 90m. */
+            every?: string | null;
+            /**
+             * @description What becomes of times at which no server ran. Default: once.
+             * @enum {string|null}
+             */
+            missed?: "" | "once" | "skip" | "all" | null;
+            model?: string | null;
+            name: string;
+            /**
+             * @description What becomes of a time that comes while the run before goes on. Default: skip.
+             * @enum {string|null}
+             */
+            overlap?: "" | "skip" | "queue" | "replace" | "allow" | null;
+            /** @description A file in the workspace that the answer is written to. */
+            result?: string | null;
+            /** @description A rule of RFC 5545. */
+            rrule?: string | null;
+            /** @description Every run is a message to one session. */
+            same_session?: boolean | null;
+            /** @description What is to be done. {date}, {time} and {schedule} are replaced. */
+            task: string;
+            /** @description The time zone, such as Europe/Berlin. Default: that of the server. */
+            zone?: string | null;
+        };
         NewServer: {
             /** @description The program and its arguments. */
             command?: string[] | null;
@@ -2375,6 +2426,71 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ListScheduleBody"];
                 };
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "add-schedule": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSchedule"];
+            };
+        };
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "remove-schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             "4XX": components["responses"]["Refused"];
             /** @description Error */

@@ -13,6 +13,8 @@ export type ServerTool = Schemas["ServerTool"];
 export type NewServer = Schemas["NewServer"];
 export type DecisionSetting = Schemas["DecisionSetting"];
 export type AgentSetting = Schemas["AgentSetting"];
+export type Schedule = Schemas["Schedule"];
+export type ScheduledRun = Schemas["ScheduledRun"];
 export type Pruned = Schemas["Pruned"];
 export type Checked = Pick<Schemas["ModelChecked"], "ok" | "model" | "whole_ms" | "error">;
 export type Used = Pick<Schemas["UsageOfIt"], "name" | "requests" | "input_tokens" | "output_tokens" | "cached_tokens" | "cost_usd">;
@@ -57,6 +59,13 @@ export const settingsAPI = {
   approve: (name: string, hash: string, tools = "") => call<void>("POST", "/settings/servers/approve", { name, hash, ...(tools && { tools }) }),
   signIn: (name: string) => call<Schemas["SigningIn"]>("POST", "/settings/servers/sign-in", { name }),
   signedIn: (name: string) => call<Schemas["SigningIn"]>("GET", `/settings/servers/${named(name)}/sign-in`),
+
+  schedules: () => call<{ items: Schedule[] | null }>("GET", "/schedules").then((r) => r.items ?? []),
+  scheduleHistory: (name: string) => call<{ items: ScheduledRun[] | null }>("GET", `/schedules/${named(name)}/history`).then((r) => r.items ?? []),
+  addSchedule: (s: Schemas["NewSchedule"]) => call<void>("POST", "/schedules", s),
+  removeSchedule: (name: string) => call<void>("DELETE", "/schedules/" + named(name)),
+  runSchedule: (name: string) => call<Schemas["ScheduleBegun"]>("POST", `/schedules/${named(name)}/run`),
+  pauseSchedule: (name: string, paused: boolean) => call<void>("POST", `/schedules/${named(name)}/${paused ? "pause" : "resume"}`),
 
   forget: (id: string) => call<void>("DELETE", "/settings/decisions/" + named(id)),
   prune: (dry: boolean) => call<Pruned>("POST", "/settings/prune", { dry_run: dry }),
