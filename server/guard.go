@@ -192,7 +192,7 @@ func (s *Server) withoutUser(w http.ResponseWriter, r *http.Request) bool {
 		s.serveCard(w, r)
 	case s.signer != nil && safe(r.Method) && r.URL.Path == a2aKeys:
 		s.serveKeys(w)
-	case strings.HasPrefix(r.URL.Path, triggerPath):
+	case strings.HasPrefix(r.URL.Path, TriggerPath):
 		s.serveTrigger(w, r)
 	case r.URL.Path == "/approve":
 		s.approve(w, r)

@@ -45,6 +45,8 @@ type Settings struct {
 	Servers   []ServerSetting   `json:"servers" doc:"The MCP servers."`
 	Decisions []DecisionSetting `json:"decisions" doc:"The decisions that are remembered."`
 	Users     []UserSetting     `json:"users"`
+	Hooks     []HookSetting     `json:"hooks" doc:"The hooks of the configuration; workspaces may have others."`
+	Triggers  []TriggerSetting  `json:"triggers"`
 	Storage   StorageSetting    `json:"storage"`
 }
 
@@ -86,6 +88,27 @@ type UserSetting struct {
 	Admin   bool   `json:"admin,omitempty" doc:"They may see and change the settings."`
 	Approve string `json:"approve" doc:"The widest approval mode of their sessions."`
 	Token   string `json:"token" doc:"Where the token is, not the token."`
+}
+
+// A HookSetting is a program that is asked before something happens, or told of it.
+type HookSetting struct {
+	Name    string `json:"name"`
+	On      string `json:"on" doc:"The event."`
+	Decides bool   `json:"decides,omitempty" doc:"It can stop what it is asked about."`
+	Command string `json:"command,omitempty"`
+	Host    string `json:"host,omitempty" doc:"The host of the address that is asked instead of a command; the rest may be secret."`
+	Tools   string `json:"tools,omitempty" doc:"Patterns of the tools that it is about; none: all."`
+	Source  string `json:"source" doc:"Where it is configured."`
+}
+
+// A TriggerSetting is what begins when another service posts that something has happened.
+type TriggerSetting struct {
+	Name      string   `json:"name"`
+	Signature string   `json:"signature"`
+	Path      string   `json:"path" doc:"Where the service posts, below the address of the server."`
+	When      []string `json:"when,omitempty" doc:"What must hold."`
+	User      string   `json:"user" doc:"Whose sessions it begins."`
+	Source    string   `json:"source" doc:"Where it is configured."`
 }
 
 // A StorageSetting says where sessions are kept, and how many bytes that is.

@@ -28,12 +28,12 @@ type Trigger struct {
 	Approve   string // "": [openmanus.ApproveAsk]
 }
 
-// triggerPath is where services post. The name of the trigger follows.
-const triggerPath = "/api/v1/triggers/"
+// TriggerPath is where services post. The name of the trigger follows.
+const TriggerPath = "/api/v1/triggers/"
 
 // serveTrigger takes a delivery of a service, whose signature shows that it may.
 func (s *Server) serveTrigger(w http.ResponseWriter, r *http.Request) {
-	name := strings.TrimPrefix(r.URL.Path, triggerPath)
+	name := strings.TrimPrefix(r.URL.Path, TriggerPath)
 	t, ok := s.Triggers[name]
 	if !ok {
 		writeProblem(w, http.StatusNotFound, "there is no such trigger")

@@ -55,7 +55,10 @@ func TestScreens(t *testing.T) {
 	model := httptest.NewServer(chatModel(t, filepath.Join("testdata", "screens", "script.txt"), "SITE", site.URL))
 	defer model.Close()
 	config := fmt.Sprintf("[llm]\nmodel = \"openai/gpt-5\"\nbase_url = %q\napi_key = \"sk-of-the-screens\"\napi = \"chat\"\n"+
-		"[llm.claude]\nmodel = \"anthropic/claude-sonnet-4-5\"\nbase_url = %[1]q\napi_key = \"sk-of-the-screens\"\n", model.URL+"/v1")
+		"[llm.claude]\nmodel = \"anthropic/claude-sonnet-4-5\"\nbase_url = %[1]q\napi_key = \"sk-of-the-screens\"\n"+
+		"[schedules.weekly-report]\ncron = \"0 8 * * 1\"\nzone = \"Europe/Lisbon\"\ntask = \"Write the report of last week, as a PDF\"\n"+
+		"[[hooks]]\non = \"failed\"\nrun = \"jq -r .session >>~/failed.txt\"\n"+
+		"[triggers.issues]\nsignature = \"github\"\nsecret_env = \"ISSUES_SECRET\"\nwhen = [\"header:X-GitHub-Event=issues\", \"action=opened\"]\n", model.URL+"/v1")
 	settings := filepath.Join(home, ".config", "openmanus", "config.toml")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(settings), 0o755), os.WriteFile(settings, []byte(config), 0o600)); err != nil {
 		t.Fatal(err)
@@ -63,7 +66,7 @@ func TestScreens(t *testing.T) {
 	past(t, filepath.Join(home, ".local", "share", "openmanus"))
 	t.Setenv("SCREENS_HOME", home)
 	s := serveTo(t, home, "127.0.0.1:0", os.Stderr, "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"),
-		"OPENMANUS_BROWSER_SANDBOX=false", "OPENMANUS_WEB_HOSTS=127.0.0.1:*", "OLLAMA_HOST=127.0.0.1:9", "OPENMANUS_SANDBOX_TIMEOUT=3h", "OPENMANUS_SERVE_ROOT="+filepath.Join(home, "code"))
+		"OPENMANUS_BROWSER_SANDBOX=false", "OPENMANUS_WEB_HOSTS=127.0.0.1:*", "OLLAMA_HOST=127.0.0.1:9", "ISSUES_SECRET=0c94be1fd4", "OPENMANUS_SANDBOX_TIMEOUT=3h", "OPENMANUS_SERVE_ROOT="+filepath.Join(home, "code"))
 	visitWith(t, "screens.mjs", home, s)
 	if *pictures {
 		shrink(t, filepath.Join("..", "..", "docs", "pictures"))

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +27,13 @@ func TestSettingsPage(t *testing.T) {
 		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello from the model\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer model.Close()
+	const config = "[[hooks]]\non = \"waiting\"\nurl = \"https://hooks.example/T00/a-secret-path\"\n[[hooks]]\non = \"before_call\"\ntools = \"bash\"\nrun = \"cat <b>\"\n" +
+		"[triggers.issues]\nsignature = \"github\"\nsecret_env = \"MODEL_KEY\"\nwhen = [\"action=opened\"]\n"
 	dir := write(t, "mcp.json", `{"mcpServers":{"hostile":{"command":"/bin/false","args":["<img src=x onerror=pwned=1>"]}}}`)
+	file := filepath.Join(dir, ".home", ".config", "openmanus", "config.toml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(config), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("MODEL_URL", model.URL+"/v1")
 	t.Setenv("MODEL_KEY", key)
 	t.Setenv("ROOM", t.TempDir())

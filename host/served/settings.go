@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,9 @@ import (
 	"github.com/openmanus-go/openmanus/sandbox"
 	"github.com/openmanus-go/openmanus/server"
 )
+
+// localUser is the user of a server that has no others.
+const localUser = "local"
 
 // shortKey is how many characters of a decision's key name it.
 const shortKey = 16
@@ -43,7 +47,7 @@ func (h Host) Settings(ctx context.Context) (server.Settings, error) {
 		s.Decisions = append(s.Decisions, server.DecisionSetting{ID: d.Key[:min(shortKey, len(d.Key))], Allow: d.Allow, Tool: d.Tool, What: d.What,
 			Workspace: d.Workspace, By: d.By, At: d.At})
 	}
-	s.Users = h.userSettings()
+	s.Users, s.Hooks, s.Triggers = h.userSettings(), h.hookSettings(), h.triggerSettings()
 	s.Storage = server.StorageSetting{Directory: h.Config.DataDir, Bytes: sizeOf(ctx, h.Config.DataDir)}
 	if of, err := h.Host.Storage(ctx); err == nil { // a store without snapshots cannot say
 		s.Storage.Events, s.Storage.Outputs, s.Storage.Snapshots, s.Storage.MaxSize = of.Database, of.Blobs, of.Snapshots, of.MaxSize
@@ -63,7 +67,31 @@ func (h Host) userSettings() []server.UserSetting {
 		all = append(all, v)
 	}
 	if len(all) == 0 {
-		all = append(all, server.UserSetting{Name: "local", Admin: true, Approve: openmanus.ApproveAll, Token: filepath.Join(h.Config.DataDir, "serve.token")})
+		all = append(all, server.UserSetting{Name: localUser, Admin: true, Approve: openmanus.ApproveAll, Token: filepath.Join(h.Config.DataDir, "serve.token")})
+	}
+	return all
+}
+
+// hookSettings returns the hooks of the configuration.
+func (h Host) hookSettings() []server.HookSetting {
+	all := []server.HookSetting{}
+	for _, c := range h.Config.Hooks {
+		v := server.HookSetting{Name: c.Name, On: c.On, Decides: strings.HasPrefix(c.On, "before_"), Command: c.Run, Tools: c.Tools, Source: c.Source.String()}
+		if u, err := url.Parse(c.URL); err == nil {
+			v.Host = u.Host
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// triggerSettings returns the triggers, without their secrets.
+func (h Host) triggerSettings() []server.TriggerSetting {
+	all := []server.TriggerSetting{}
+	for _, name := range h.Config.TriggerNames() {
+		c := h.Config.Triggers[name]
+		all = append(all, server.TriggerSetting{Name: name, Signature: c.Signature, Path: server.TriggerPath + name, When: c.When,
+			User: cmp.Or(c.User, localUser), Source: h.Config.Origin("triggers." + name + ".signature").String()})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package served
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/openmanus-go/openmanus/host"
@@ -24,11 +25,7 @@ func (h Host) Triggers() (map[string]server.Trigger, error) {
 		if err != nil {
 			return nil, wrong(err)
 		}
-		owner := c.User
-		if owner == "" {
-			owner = "local" // the user of a server that has no others
-		}
-		all[name] = server.Trigger{Trigger: t, Owner: owner, Agent: c.Agent, Model: c.Model, Workspace: c.Workspace, Approve: c.Approve}
+		all[name] = server.Trigger{Trigger: t, Owner: cmp.Or(c.User, localUser), Agent: c.Agent, Model: c.Model, Workspace: c.Workspace, Approve: c.Approve}
 	}
 	return all, nil
 }

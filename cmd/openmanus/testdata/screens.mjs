@@ -84,6 +84,7 @@ const venue = await task("Workshop venue in Lisbon", "Find a venue in Lisbon for
 await go("#/s/" + rounding, log.getByText("Running", { exact: true }));
 fs.writeFileSync(path.join(home, "seen"), "");
 await page.locator(".term", { hasText: "(4 of 6)" }).last().waitFor();
+await page.locator(".call.live pre.body", { hasText: "(4 of 6)" }).waitFor();
 await see("running", "dark", "wide", "phone");
 await page.setViewportSize(phone);
 await page.getByRole("button", { name: "Open or close the computer" }).click();
@@ -190,6 +191,8 @@ await page.locator("#set-storage").waitFor();
 await see("settings", "dark", "phone");
 await go("#/settings/usage", page.locator(".chart rect").first());
 await see("usage");
+await go("#/settings/schedules", page.locator("#set-schedules").getByText("weekly-report"));
+await see("schedules");
 await go("#/settings/device", page.locator("#set-device"));
 await page.locator("#set-device").getByRole("button").nth(-2).click();
 await page.getByRole("img", { name: "QR code" }).waitFor();

@@ -75,6 +75,14 @@ await row.getByText("Off", { exact: true }).waitFor();
 await row.getByRole("button", { name: "Remove own" }).click();
 await row.getByRole("button", { name: "Really remove own" }).click();
 await row.waitFor({ state: "detached" });
+// What else acts: hooks, without the secret part of an address, and triggers.
+const hooks = page.locator("#set-hooks");
+await hooks.getByText("cat <b>").waitFor();
+await hooks.getByRole("listitem").filter({ hasText: "before_call" }).getByText("decides").waitFor();
+await hooks.getByText("/api/v1/triggers/issues").waitFor();
+await hooks.getByText("hooks.example", { exact: true }).waitFor();
+assert.doesNotMatch(await hooks.innerText(), /a-secret-path/);
+
 // A schedule: added, refused where it is wrong, run now, paused, removed.
 const schedules = page.locator("#set-schedules");
 await schedules.getByRole("button", { name: "Add", exact: true }).click();

@@ -1352,6 +1352,20 @@ export interface components {
             read_only?: boolean;
             sandboxed?: boolean;
         };
+        HookSetting: {
+            command?: string;
+            /** @description It can stop what it is asked about. */
+            decides?: boolean;
+            /** @description The host of the address that is asked instead of a command; the rest may be secret. */
+            host?: string;
+            name: string;
+            /** @description The event. */
+            on: string;
+            /** @description Where it is configured. */
+            source: string;
+            /** @description Patterns of the tools that it is about; none: all. */
+            tools?: string;
+        };
         Left: {
             name: string;
             why: string;
@@ -1910,12 +1924,15 @@ export interface components {
             decisions: components["schemas"]["DecisionSetting"][] | null;
             /** @description The user's configuration file. */
             file: string;
+            /** @description The hooks of the configuration; workspaces may have others. */
+            hooks: components["schemas"]["HookSetting"][] | null;
             models: components["schemas"]["ModelSetting"][] | null;
             /** @description Those that a model can be set up at. */
             providers: components["schemas"]["ProviderSetting"][] | null;
             /** @description The MCP servers. */
             servers: components["schemas"]["ServerSetting"][] | null;
             storage: components["schemas"]["StorageSetting"];
+            triggers: components["schemas"]["TriggerSetting"][] | null;
             users: components["schemas"]["UserSetting"][] | null;
         };
         SignInLink: {
@@ -1989,6 +2006,18 @@ export interface components {
             description: string;
             hints: components["schemas"]["Hints"];
             name: string;
+        };
+        TriggerSetting: {
+            name: string;
+            /** @description Where the service posts, below the address of the server. */
+            path: string;
+            signature: string;
+            /** @description Where it is configured. */
+            source: string;
+            /** @description Whose sessions it begins. */
+            user: string;
+            /** @description What must hold. */
+            when?: string[] | null;
         };
         Usage: {
             /** Format: int64 */
