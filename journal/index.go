@@ -27,8 +27,8 @@ type Index interface {
 // A Searcher finds sessions by what was said in them.
 type Searcher interface {
 	// Search returns the sessions among those that match opts in which one
-	// message, or the title, contains all of these words, the best match
-	// first. It matches parts of words and ignores case. If there are no
+	// message, with what it passes to tools, one answer, or the title, contains
+	// all of these words, the best match first. It matches parts of words and ignores case. If there are no
 	// words, the error is [ErrNoWords].
 	Search(ctx context.Context, words string, opts ListOptions) ([]Hit, error)
 }

@@ -189,7 +189,7 @@ SELECT events, indexed FROM sessions WHERE name = ?
 -- name: said_between
 WITH s AS (SELECT id << 32 AS first FROM sessions WHERE name = ?1)
 SELECT {event_columns} FROM s JOIN events ON events.id > s.first + ?2 AND events.id <= s.first + ?3
-WHERE type IN ('user_said', 'model_said', 'titled') ORDER BY events.id
+WHERE type IN ('user_said', 'model_said', 'titled', 'answered', 'ruled') ORDER BY events.id
 
 -- name: set_indexed
 UPDATE sessions SET indexed = ?3 WHERE name = ?1 AND indexed = ?2

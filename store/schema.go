@@ -20,7 +20,7 @@ import (
 const applicationID = 0x4f4d4a4c
 
 // schemaVersion is the number of the last file in migrations.
-const schemaVersion = 6
+const schemaVersion = 7
 
 //go:embed migrations/*.sql
 var migrations embed.FS

@@ -14,7 +14,7 @@ import (
 )
 
 // Search implements [journal.Searcher]. It searches the messages of users and
-// agents, and titles. The full-text index has no words of fewer than three
+// agents, titles, answers, and what was passed to tools. The full-text index has no words of fewer than three
 // characters, which are common in Chinese: a search for such words alone reads
 // all messages, and ranks by age.
 func (db *DB) Search(ctx context.Context, words string, opts journal.ListOptions) ([]journal.Hit, error) {

@@ -310,6 +310,11 @@ func searched(t testing.TB, open Opener) {
 	say("tea", "bob", "北京的茶馆在哪里")
 	say("long", "bob", strings.Repeat("nothing of note, ", 2000)+"needle")
 
+	if _, err := db.Append(t.Context(), "weather",
+		openmanus.ModelSaid{Turn: 1, Message: llm.Message{Role: llm.Assistant, Parts: llm.Parts{llm.Call{ID: "c1", Name: "ask_human", Input: `{"n":1,"inquire":"Which currency, \u20ac or $?"}`}}}},
+		openmanus.Asked{Call: "c1", Question: "Which currency?"}, openmanus.Answered{Call: "c1", Text: "the Swiss franc"}); err != nil {
+		t.Fatal(err)
+	}
 	search := func(words string, opts journal.ListOptions) string {
 		t.Helper()
 		hits, err := db.Search(t.Context(), words, opts)
@@ -333,8 +338,11 @@ func searched(t testing.TB, open Opener) {
 		"koln?":          "",
 		"茶馆在":            "tea",
 		"needle":         "long",
+		"currency, €":    "weather",
+		"swiss":          "weather",
 		`"quoted" OR (`:  "",
 		`sales.csv"`:     "",
+		"inquire":        "",
 		"best th":        "sales",
 		"best of":        "",
 		"茶馆":             "tea",

@@ -3,6 +3,9 @@
 package summary
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -72,16 +75,54 @@ func printable(r rune) rune {
 // maxSearched is the most bytes of one message that are indexed.
 const maxSearched = 64 << 10
 
-// Searchable returns the text of an event that searches look at, or "".
+// Searchable returns the text of an event that searches look at, or "": what people and
+// models said, and what a model passed to tools.
 func Searchable(b openmanus.Body) string {
 	text := ""
 	switch b := b.(type) {
 	case openmanus.UserSaid:
 		text = b.Message.Text()
 	case openmanus.ModelSaid:
-		text = b.Message.Text()
+		text = said(b.Message)
 	case openmanus.Titled:
 		text = b.Title
+	case openmanus.Answered:
+		text = b.Text
+	case openmanus.Ruled:
+		text = b.Reason
 	}
 	return strings.ToValidUTF8(text[:min(len(text), maxSearched)], "")
+}
+
+// said returns the text of a model's message, and after it the texts in the arguments of its
+// calls, each on lines of its own.
+func said(m llm.Message) string {
+	var all []string
+	if text := m.Text(); text != "" {
+		all = append(all, text)
+	}
+	for _, c := range m.Calls() {
+		var input any
+		if json.Unmarshal([]byte(c.Input), &input) == nil { // what is no JSON runs nothing
+			all = textsIn(input, all)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// textsIn adds the texts in a JSON value to all, in the order of the names of members.
+func textsIn(v any, all []string) []string {
+	switch v := v.(type) {
+	case string:
+		return append(all, v)
+	case []any:
+		for _, e := range v {
+			all = textsIn(e, all)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			all = textsIn(v[name], all)
+		}
+	}
+	return all
 }
