@@ -5,12 +5,13 @@ import type { Call } from "./events";
 import { t } from "./i18n.svelte";
 import { works } from "./status";
 import { phrase } from "./verbs";
+import { unmarked } from "./visible";
 
 /** What a session does now, or what it wants of the person; "" if that is not known. */
 export function stands(s: Session): string {
   const w = works(s.status) ? (s.waiting?.[0] ?? s.below?.[0]) : undefined;
   if (!w) return doing(s.doing ?? "");
-  return w.kind === "ruling" ? line(w.tool, w.input, "asked") : (w.question.trim().split("\n")[0] ?? "");
+  return w.kind === "ruling" ? line(w.tool, w.input, "asked") : unmarked(w.question.trim().split("\n")[0] ?? "");
 }
 
 /** The newest thing that a session did: a text, or a tool and its arguments, of which the end may be cut off. */

@@ -48,3 +48,9 @@ test("of a long text that grows, the beginning is not read again", () => {
   const first = growing.read("one *word*\n\n- two\n\nthree")[0];
   expect(growing.read("one *word*\n\n- two\n\nthree and four")[0]).toBe(first);
 });
+
+test("what would run is taken out of HTML before the browser reads it", () => {
+  expect(html("<img src=x onerror=\"pwned=1\" OnLoad = 'x'> and `<b onclick=x>`")).not.toMatch(/<img[^>]*\son/i);
+  expect(html("<svg\nonload=x><p onclick=y>once on=1</p>")).toContain("<svg data-was=x><p data-was=y>once on=1");
+  expect(html("`<b onclick=x>`")).toContain("&lt;b onclick=x&gt;");
+});

@@ -47,8 +47,16 @@ const formulas = [
 
 export const marked = new Marked({ gfm: true, breaks: false, async: false, extensions: formulas });
 
+/** HTML without what would run in it: the purifier takes it away too, but the browser complains when it reads it there. */
+const handler = /(<[^>]*?)\son\w+\s*=/gi;
+const inert = (html: string): string => {
+  const next = html.replace(handler, "$1 data-was=");
+  return next === html ? html : inert(next);
+};
+
 marked.use({
   renderer: {
+    html: (token: Tokens.HTML | Tokens.Tag) => inert(token.text),
     link(token: Tokens.Link) {
       const path = pathOf(token.href);
       return path ? `<a href="${escaped(toFile + encodeURIComponent(path))}">${this.parser.parseInline(token.tokens)}</a>` : false;

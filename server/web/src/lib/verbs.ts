@@ -3,6 +3,7 @@
 import { args, type Call } from "./events";
 import type { Word } from "./i18n.svelte";
 import type { IconName } from "./icons";
+import { unmarked } from "./visible";
 
 /** A call as one line: icon, verb, object, and what came of it. */
 export interface Phrase {
@@ -69,7 +70,7 @@ const verbs: Record<string, Verb> = {
     object: first(a.title ?? a.step_notes), plain: true,
   }),
   ask_human: (a, c) => ({
-    icon: "message-circle-question-mark", verb: "asked", object: first(a.inquire) + (c.state === "done" ? " → " + first(c.text) : ""), plain: true,
+    icon: "message-circle-question-mark", verb: "asked", object: unmarked(first(a.inquire)) + (c.state === "done" ? " → " + first(c.text) : ""), plain: true,
   }),
   terminate: (a) => ({ icon: "check", verb: "ended", object: first(a.status), plain: true }),
   data_visualization: (a) => ({ icon: "chart-column", verb: "drew", object: first(a.json_path ?? a.path ?? a.title) }),

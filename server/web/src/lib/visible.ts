@@ -24,3 +24,8 @@ const usual = /[\u200c\u200d\ufe0e\ufe0f]|\p{Zs}/u;
 export function prose(s: string): string {
   return s.replace(hidden, (c) => (usual.test(c) ? c : visible(c)));
 }
+
+/** One line of Markdown as plain words: without the marks of emphasis and code. */
+export function unmarked(line: string): string {
+  return line.replace(/(\*\*|__|`+)(\S|\S.*?\S)\1/g, "$2").replace(/(^|[\s(])([*_])(\S|\S.*?\S)\2(?=[\s).,:;?!]|$)/g, "$1$3").replace(/^#{1,6} /, "");
+}
