@@ -38,6 +38,7 @@ type Config struct {
 	History    History                 // [history]
 	Store      Store                   // [store]
 	Hooks      []Hook                  // [[hooks]], in the order of the files
+	Webhooks   []Webhook               // [[webhooks]], in the order of the files
 	A2A        map[string]*RemoteAgent // [a2a.NAME]
 	Schedules  map[string]*Schedule    // [schedules.NAME]
 	Triggers   map[string]*Trigger     // [triggers.NAME]

@@ -27,7 +27,7 @@ type Hook struct {
 
 // HookEvents are the events that a hook can be on. Those that begin with before decide.
 var HookEvents = []string{
-	"before_call", "before_request", "after_call", "session_start", "session_end", "waiting", "finished", "failed", "compacted",
+	"before_call", "before_request", "after_call", "session_start", "session_end", "waiting", "finished", "failed", "budget", "files", "compacted",
 }
 
 // maxHookTime is the longest that a hook may take.
@@ -37,13 +37,19 @@ var hookKeys = []string{"name", "on", "run", "url", "tools", "timeout", "env"}
 
 // readHooks takes [[hooks]] out of the document of a file, and adds the hooks.
 func (l *loader) readHooks(file string, doc *document, refused bool) {
-	value, ok := doc.root["hooks"]
+	l.readSections(file, doc, "hooks", refused, "a hook runs a program", l.hook)
+}
+
+// readSections takes [[name]] out of the document of a file, and hands each section on. A
+// workspace may not have any, for the reason why.
+func (l *loader) readSections(file string, doc *document, name string, refused bool, why string, each func(table map[string]any, src Source)) {
+	value, ok := doc.root[name]
 	if !ok {
 		return
 	}
-	delete(doc.root, "hooks")
+	delete(doc.root, name)
 	var lines []int
-	ours := func(s spot) bool { return len(s.path) > 0 && s.path[0] == "hooks" }
+	ours := func(s spot) bool { return len(s.path) > 0 && s.path[0] == name }
 	for _, t := range doc.tables {
 		if ours(t) && t.array && len(t.path) == 1 {
 			lines = append(lines, t.line)
@@ -57,14 +63,15 @@ func (l *loader) readHooks(file string, doc *document, refused bool) {
 	}
 	doc.tables, doc.leaves = slices.DeleteFunc(doc.tables, ours), slices.DeleteFunc(doc.leaves, ours)
 	if refused {
-		l.fail(&Error{Source: first, Key: "hooks", Text: "a workspace may not set it", Hint: "a file found in the working directory may come from anyone, " +
-			"and a hook runs a program: set it in your own file, or trust this one with its present content: openmanus config trust"})
+		l.fail(&Error{Source: first, Key: name, Text: "a workspace may not set it", Hint: "a file found in the working directory may come from anyone, " +
+			"and " + why + ": set it in your own file, or trust this one with its present content: openmanus config trust"})
 		l.refused = true
 		return
 	}
+	notList := &Error{Source: first, Key: name, Text: "is a list of sections", Hint: "write [[" + name + "]]"}
 	list, ok := value.([]any)
 	if !ok {
-		l.fail(&Error{Source: first, Key: "hooks", Text: "is a list of sections", Hint: "write [[hooks]]"})
+		l.fail(notList)
 		return
 	}
 	for i, v := range list {
@@ -74,10 +81,10 @@ func (l *loader) readHooks(file string, doc *document, refused bool) {
 		}
 		table, ok := v.(map[string]any)
 		if !ok {
-			l.fail(&Error{Source: src, Key: "hooks", Text: "is a list of sections", Hint: "write [[hooks]]"})
+			l.fail(notList)
 			return
 		}
-		l.hook(table, src)
+		each(table, src)
 	}
 }
 

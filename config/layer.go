@@ -71,6 +71,7 @@ func (l *loader) read(path string, data []byte, put putFunc) {
 	}
 	before := len(l.errs)
 	l.readHooks(path, doc, l.stranger)
+	l.readWebhooks(path, doc, l.stranger)
 	l.leaves(path, doc, l.tables(path, doc), put)
 	slices.SortStableFunc(l.errs[before:], func(a, b error) int { return line(a) - line(b) })
 }

@@ -21,7 +21,8 @@ type Event struct {
 	Seq       int64      `json:"seq,omitempty"` // of the event in the journal, for hooks that watch
 	Time      *time.Time `json:"time,omitempty"`
 
-	Call *Call `json:"call,omitempty"`
+	Call  *Call                  `json:"call,omitempty"`
+	Files []openmanus.FileChange `json:"files,omitempty"` // of the workspace, that the call changed
 
 	Turn     int    `json:"turn,omitempty"`     // of the request
 	Status   string `json:"status,omitempty"`   // finished, failed or stopped

@@ -28,7 +28,7 @@ const (
 // Events are the events that a hook can be on: those before something decide, and the
 // others watch.
 var Events = []string{
-	BeforeCall, BeforeRequest, "after_call", "session_start", "session_end", "waiting", "finished", "failed", "compacted",
+	BeforeCall, BeforeRequest, "after_call", "session_start", "session_end", "waiting", "finished", "failed", "budget", "files", "compacted",
 }
 
 // DefaultTimeout is how long a hook may take that does not say it.

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/openmanus-go/openmanus"
-	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
 // maxResult is how many characters of a result or an answer a hook reads.
@@ -37,7 +36,7 @@ type watched struct {
 	from, upTo int64 // the last event that was read, and the last that is stored
 	reading    bool
 
-	state *openmanus.State
+	of    Projector
 	lines map[string]*line // by hook
 	begun bool
 }
@@ -75,7 +74,7 @@ func (w *Watcher) Stored(session, workspace string, seq int64) {
 	}
 	s := w.by[session]
 	if s == nil {
-		s = &watched{from: seq - 1, state: new(openmanus.State), lines: map[string]*line{}}
+		s = &watched{from: seq - 1, lines: map[string]*line{}}
 		w.by[session] = s
 	}
 	s.upTo = max(s.upTo, seq)
@@ -139,15 +138,14 @@ func (w *Watcher) readTo(session string, s *watched, upTo int64) error {
 		told := ev.Seq > s.from
 		if told && !s.begun {
 			s.begun = true
-			start := about("session_start", session, s.state.Opened, s.state.Config)
+			start := about("session_start", session, s.of.state.Opened, s.of.state.Config)
 			if start.Reason = "startup"; s.from > 3 {
 				start.Reason = "resume"
 			}
 			w.tell(s, start)
 		}
-		for _, e := range s.events(session, ev) {
+		for _, e := range s.of.Events(session, ev) {
 			if told {
-				e.Seq, e.Time = ev.Seq, &ev.Time
 				w.tell(s, e)
 			}
 		}
@@ -157,46 +155,6 @@ func (w *Watcher) readTo(session string, s *watched, upTo int64) error {
 	}
 	s.from = max(s.from, upTo)
 	return nil
-}
-
-// events folds an event, and returns what hooks are told of it.
-func (s *watched) events(session string, ev openmanus.Event) (list []Event) {
-	before := s.state.Status()
-	var ended *Call // by this event
-	if d, ok := ev.Body.(openmanus.CallDone); ok {
-		if c := s.state.Call(d.Call); c != nil {
-			ended = callOf(c)
-			ended.Result, ended.IsError = clip.Text(d.Parts.Text(), maxResult), d.IsError
-		}
-	}
-	s.state.Apply(ev)
-	add := func(name string) *Event {
-		list = append(list, about(name, session, s.state.Opened, s.state.Config))
-		return &list[len(list)-1]
-	}
-	if ended != nil {
-		add("after_call").Call = ended
-	}
-	switch b := ev.Body.(type) {
-	case openmanus.Compacted:
-		add("compacted")
-	case openmanus.Asked:
-		e := add("waiting")
-		if e.Question = b.Question; s.state.Call(b.Call) != nil {
-			e.Call = callOf(s.state.Call(b.Call))
-		}
-	}
-	if now := s.state.Status(); now != before && (now == openmanus.Finished || now == openmanus.Failed || now == openmanus.Halted) {
-		name := "failed"
-		if now == openmanus.Finished {
-			name = "finished"
-		}
-		for _, n := range []string{name, "session_end"} {
-			e, o := add(n), s.state.Outcome
-			e.Status, e.Reason, e.Error, e.Text = string(now), string(o.Reason), o.Error, clip.Text(s.state.Answer, maxResult)
-		}
-	}
-	return list
 }
 
 // callOf returns a call as hooks read it.
