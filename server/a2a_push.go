@@ -23,7 +23,7 @@ const (
 
 // pushes returns the store of the addresses to which tasks are posted, or nil.
 func (a *a2aService) pushes() journal.Receivers {
-	if a.poster == nil {
+	if a.poster == nil || a.poster.client == nil {
 		return nil
 	}
 	return a.poster.store

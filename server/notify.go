@@ -16,6 +16,15 @@ type notifier struct {
 	told map[string]bool // the calls that waited, by session and call
 }
 
+// tellWhile tells webhooks and devices what happens in a session that is about to be driven,
+// and returns what ends it for devices when the driving has ended.
+func (s *Server) tellWhile(ctx context.Context, info journal.SessionInfo) (ended func()) {
+	if err := s.poster.tellWebhooks(ctx, info.ID, placeAfter(info.Events)); err != nil && ctx.Err() == nil {
+		s.Log.Warn("cannot tell webhooks of a session", "session", info.ID, "error", err)
+	}
+	return s.notifyWhile(ctx, info)
+}
+
 // notifyWhile starts a notifier for a session that is about to be driven, and returns what
 // ends it when the driving has ended. What waits already was told before. Owners without a
 // device cost one query.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,8 +33,9 @@ const (
 	longestPause = time.Hour
 )
 
-// A poster posts what happens in tasks to the addresses of clients: at least once, in
-// order, and with an id by which a client knows what it has had. A receiver is a
+// A poster posts what happens in tasks to the addresses of clients, and what happens in
+// sessions to webhooks: at least once, in order, and with an id by which a client knows what
+// it has had. A receiver is a
 // subscriber whose place is kept in the store, so the journal is its outbox.
 //
 // Of several servers, each follows the session of a receiver, and the one that claims the
@@ -41,26 +43,37 @@ const (
 type poster struct {
 	s      *Server
 	store  journal.Receivers
-	client *http.Client
+	client *http.Client // for addresses of clients; nil: there are none
+	own    *http.Client // for webhooks, which an administrator has configured
 	pause  func(try int) time.Duration
 	news   chan struct{} // holds one value if there may be a new receiver
 
 	mu      sync.Mutex
 	posting map[[2]string]bool // the receivers that are followed, by session and id
+	again   chan struct{}      // closed, and replaced, when somebody wants that nothing waits for its next try
 }
 
 // newPoster starts a poster, if the server has what it takes. It posts until the
 // scheduler is closed.
 func (s *Server) newPoster() *poster {
 	store, ok := s.Store.(journal.Receivers)
-	if !ok || s.Push == nil || !s.A2A {
+	tasks := s.Push != nil && s.A2A
+	if !ok || !tasks && len(s.Webhooks) == 0 {
 		return nil
 	}
-	client := *s.Push.Client
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	p := &poster{s: s, store: store, client: &client, pause: pauseOf, news: make(chan struct{}, 1), posting: make(map[[2]string]bool)}
+	p := &poster{s: s, store: store, own: withoutRedirects(http.DefaultClient), pause: pauseOf, news: make(chan struct{}, 1), posting: make(map[[2]string]bool), again: make(chan struct{})}
+	if tasks {
+		p.client = withoutRedirects(s.Push.Client)
+	}
 	s.scheduler.all.Go(func() { p.run(s.scheduler.ctx) })
 	return p
+}
+
+// withoutRedirects returns a client that takes a redirection for an answer.
+func withoutRedirects(c *http.Client) *http.Client {
+	next := *c
+	next.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &next
 }
 
 // pauseOf returns the time before a try: a second, then twice as long each time.
@@ -77,6 +90,30 @@ func (p *poster) look() {
 	}
 }
 
+// hurry ends the pauses before tries.
+func (p *poster) hurry() {
+	p.mu.Lock()
+	close(p.again)
+	p.again = make(chan struct{})
+	p.mu.Unlock()
+	p.look()
+}
+
+// rest waits before a try, and reports whether ctx has not ended.
+func (p *poster) rest(ctx context.Context, d time.Duration) bool {
+	p.mu.Lock()
+	again := p.again
+	p.mu.Unlock()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-again:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
 func (p *poster) run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -88,7 +125,7 @@ func (p *poster) run(ctx context.Context) {
 			p.s.Log.Warn("cannot read to which addresses tasks are posted", "error", err)
 		}
 		for _, r := range receivers {
-			if p.take(r) {
+			if !dead(r) && p.take(r) {
 				all.Go(func() {
 					defer p.leave(r)
 					p.follow(ctx, r)
@@ -124,11 +161,16 @@ func (p *poster) leave(r journal.Receiver) {
 // errOver ends the following of a receiver.
 var errOver = errors.New("nothing more is posted to it")
 
-// follow posts what happens in a task until it has ended.
+// follow posts what happens to one receiver until there is nothing more.
 func (p *poster) follow(ctx context.Context, r journal.Receiver) {
-	err := p.followTask(ctx, &r)
+	var err error
+	if name, ok := strings.CutPrefix(r.ID, webhookPrefix); ok {
+		err = p.followWebhook(ctx, &r, name)
+	} else if p.client != nil {
+		err = p.followTask(ctx, &r)
+	}
 	if err != nil && !errors.Is(err, errOver) && !errors.Is(err, openmanus.ErrNoSession) && ctx.Err() == nil {
-		p.s.Log.Warn("cannot post a task", "session", r.Session, "error", err)
+		p.s.Log.Warn("cannot post what happens", "session", r.Session, "to", r.ID, "error", err)
 	}
 }
 
@@ -158,7 +200,7 @@ func (p *poster) followTask(ctx context.Context, r *journal.Receiver) error {
 			if e.ID == "" || e.Of() != to.Task {
 				continue
 			}
-			if err := p.deliver(ctx, r, to, e); err != nil {
+			if err := p.deliver(ctx, r, taskParcel(to, e)); err != nil {
 				return true, err
 			}
 		}
@@ -173,30 +215,38 @@ func (p *poster) followTask(ctx context.Context, r *journal.Receiver) error {
 	})
 }
 
-// deliver posts an event until it is taken. The error is errOver if the receiver is gone,
-// or took nothing for too long.
-func (p *poster) deliver(ctx context.Context, r *journal.Receiver, to a2a.Push, e a2a.Event) error {
-	body, err := json.Marshal(e)
-	if err != nil {
-		return err
+// A parcel is what is posted at once.
+type parcel struct {
+	what    string // for the log
+	at      string // the position of a receiver that has taken it
+	had     func(at string) bool
+	request func(ctx context.Context) (*http.Request, error)
+}
+
+// deliver posts a parcel until it is taken. The error is errOver if the receiver is gone, or
+// took nothing for too long.
+func (p *poster) deliver(ctx context.Context, r *journal.Receiver, o parcel) error {
+	client := p.client
+	if strings.HasPrefix(r.ID, webhookPrefix) {
+		client = p.own
 	}
 	for try := 0; ; try++ {
-		if had, err := p.claim(ctx, r, e); had || err != nil {
+		if had, err := p.claim(ctx, r, o); had || err != nil {
 			return err
 		}
-		gone, err := p.post(ctx, to, e.ID, body)
+		gone, err := post(ctx, client, o)
 		now := *r
 		now.Until = time.Time{}
 		switch {
 		case err == nil:
-			now.At, now.Failing = e.ID, time.Time{}
+			now.At, now.Failing = o.at, time.Time{}
 		case ctx.Err() != nil:
 		case gone:
 			now.Done = true
 		case now.Failing.IsZero():
 			now.Failing = time.Now()
 		default:
-			now.Done = time.Since(now.Failing) > giveUpAfter
+			now.Done = time.Since(now.Failing) > giveUpAfter && client == p.client
 		}
 		moved, merr := p.store.MoveReceiver(context.WithoutCancel(ctx), *r, now)
 		if merr != nil {
@@ -208,12 +258,12 @@ func (p *poster) deliver(ctx context.Context, r *journal.Receiver, to a2a.Push, 
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return ctx.Err()
-		case now.Done:
-			p.s.Log.Warn("a task is not posted any more", "task", to.Task, "config", to.ID, "error", err)
+		case now.Done || dead(now):
+			p.s.Log.Warn("what happens is not posted any more", "of", o.what, "error", err)
 			return errOver
 		}
-		p.s.Log.Info("cannot post a task, and will try again", "task", to.Task, "config", to.ID, "try", try+1, "error", err)
-		if !sleep(ctx, p.pause(try)) {
+		p.s.Log.Info("cannot post what happened, and will try again", "of", o.what, "try", try+1, "error", err)
+		if !p.rest(ctx, p.pause(try)) {
 			return ctx.Err()
 		}
 	}
@@ -221,7 +271,7 @@ func (p *poster) deliver(ctx context.Context, r *journal.Receiver, to a2a.Push, 
 
 // claim waits until the receiver is this process's, and takes it. had reports that
 // another process has posted the event.
-func (p *poster) claim(ctx context.Context, r *journal.Receiver, e a2a.Event) (had bool, err error) {
+func (p *poster) claim(ctx context.Context, r *journal.Receiver, o parcel) (had bool, err error) {
 	for {
 		if !sleep(ctx, time.Until(r.Until)) {
 			return false, ctx.Err()
@@ -246,7 +296,7 @@ func (p *poster) claim(ctx context.Context, r *journal.Receiver, e a2a.Event) (h
 		if !there {
 			return false, errOver
 		}
-		if at, err := a2a.ParseEventID(r.At); err == nil && at.Has(e) {
+		if o.had(r.At) {
 			return true, nil
 		}
 	}
@@ -267,24 +317,46 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// post sends an event. gone reports whether the receiver wants nothing any more.
-func (p *poster) post(ctx context.Context, to a2a.Push, id string, body []byte) (gone bool, err error) {
+// taskParcel is what tells a client of an event of a task.
+func taskParcel(to a2a.Push, e a2a.Event) parcel {
+	return parcel{
+		what: to.ID + " of " + to.Task, at: e.ID,
+		had: func(at string) bool {
+			pos, err := a2a.ParseEventID(at)
+			return err == nil && pos.Has(e)
+		},
+		request: func(ctx context.Context) (*http.Request, error) {
+			body, err := json.Marshal(e)
+			if err != nil {
+				return nil, err
+			}
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+			if err != nil {
+				return nil, err
+			}
+			req.Header.Set("Content-Type", "application/a2a+json")
+			req.Header.Set("A2A-Version", a2a.Version)
+			req.Header.Set("Idempotency-Key", to.Task+"/"+e.ID)
+			if to.Token != "" {
+				req.Header.Set("X-A2A-Notification-Token", to.Token)
+			}
+			if to.Auth != nil {
+				req.Header.Set("Authorization", to.Auth.Scheme+" "+to.Auth.Credentials)
+			}
+			return req, nil
+		},
+	}
+}
+
+// post sends a parcel. gone reports whether the receiver wants nothing any more.
+func post(ctx context.Context, client *http.Client, o parcel) (gone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.URL, bytes.NewReader(body))
+	req, err := o.request(ctx)
 	if err != nil {
 		return false, err
 	}
-	req.Header.Set("Content-Type", "application/a2a+json")
-	req.Header.Set("A2A-Version", a2a.Version)
-	req.Header.Set("Idempotency-Key", to.Task+"/"+id)
-	if to.Token != "" {
-		req.Header.Set("X-A2A-Notification-Token", to.Token)
-	}
-	if to.Auth != nil {
-		req.Header.Set("Authorization", to.Auth.Scheme+" "+to.Auth.Credentials)
-	}
-	resp, err := p.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return false, err
 	}

@@ -63,6 +63,7 @@ func (s *Server) routes() {
 	on(s, "POST "+one+"/screen/input", "use-browser", "Use the pointer and the keyboard in a browser that was taken over", s.screenInput, acts, noContent)
 
 	s.scheduleRoutes(tag("schedules"))
+	s.webhookRoutes(tag("webhooks"))
 	s.pushRoutes(about)
 	s.settingsRoutes(tag("settings"))
 	op(s, "GET /api/v1/agents", "list-agents", "List the agents", s.agents, about)

@@ -114,6 +114,9 @@ type Options struct {
 	// Triggers begin sessions when other services post, by name.
 	Triggers map[string]Trigger
 
+	// Webhooks are told what happens in sessions that this server drives, by name.
+	Webhooks map[string]Webhook
+
 	// TakeOver, if it is not 0, says that other servers have the same Store, and how
 	// often to look for sessions whose server has died: they go on here.
 	TakeOver time.Duration
@@ -173,7 +176,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, signer: signer, users: users, states: newStates(o.Store), metrics: newMetrics(), began: time.Now()}
 	o.Local.OnIdle = s.markIdle
 	s.scheduler = newScheduler(ctx, o.Runtime, s.driveFailed)
-	s.scheduler.notify = s.notifyWhile
+	s.scheduler.notify = s.tellWhile
 	if h, ok := o.Host.(Holder); ok {
 		s.scheduler.idle, s.scheduler.idleMost, s.scheduler.hold = o.Idle, cmp.Or(o.IdleSessions, 32), s.holdFor(h)
 		s.scheduler.short = short

@@ -93,8 +93,12 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(err)
 	}
+	webhooks, err := sh.Webhooks()
+	if err != nil {
+		return usage(err)
+	}
 	s, err = server.New(ctx, server.Options{
-		Schedules: schedules, Triggers: triggers,
+		Schedules: schedules, Triggers: triggers, Webhooks: webhooks,
 		Push: push, TakeOver: takeOver, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
 		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,

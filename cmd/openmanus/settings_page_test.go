@@ -27,7 +27,7 @@ func TestSettingsPage(t *testing.T) {
 		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello from the model\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer model.Close()
-	const config = "[[hooks]]\non = \"waiting\"\nurl = \"https://hooks.example/T00/a-secret-path\"\n[[hooks]]\non = \"before_call\"\ntools = \"bash\"\nrun = \"cat <b>\"\n" +
+	config := "[[webhooks]]\nname = \"board\"\nurl = \"" + model.URL + "/board\"\nevents = [\"finished\"]\nsecret_env = \"BOARD_SECRET\"\n" + "[[hooks]]\non = \"waiting\"\nurl = \"https://hooks.example/T00/a-secret-path\"\n[[hooks]]\non = \"before_call\"\ntools = \"bash\"\nrun = \"cat <b>\"\n" +
 		"[triggers.issues]\nsignature = \"github\"\nsecret_env = \"MODEL_KEY\"\nwhen = [\"action=opened\"]\n"
 	dir := write(t, "mcp.json", `{"mcpServers":{"hostile":{"command":"/bin/false","args":["<img src=x onerror=pwned=1>"]}}}`)
 	file := filepath.Join(dir, ".home", ".config", "openmanus", "config.toml")
@@ -36,6 +36,7 @@ func TestSettingsPage(t *testing.T) {
 	}
 	t.Setenv("MODEL_URL", model.URL+"/v1")
 	t.Setenv("MODEL_KEY", key)
+	t.Setenv("BOARD_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	t.Setenv("ROOM", t.TempDir())
 	s := serveTo(t, dir, "127.0.0.1:0", os.Stderr, "OLLAMA_HOST=127.0.0.1:9")
 	visitWith(t, "settings.mjs", dir, s)

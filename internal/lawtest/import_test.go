@@ -526,6 +526,7 @@ var surfaces = []floor{
 		module + "/server/agui":     "what happens, in the words of AG-UI",
 		module + "/server/openai":   "the protocols of OpenAI and Anthropic",
 		module + "/server/triggers": "what other services post",
+		module + "/internal/hooks":  "what services are told of a session",
 		module + "/internal/clip":   "texts are shortened for people",
 		module:                      speaks, module + "/run": drives, module + "/llm": models,
 		module + "/internal/regular":                       untrusted,

@@ -82,6 +82,9 @@ await hooks.getByRole("listitem").filter({ hasText: "before_call" }).getByText("
 await hooks.getByText("/api/v1/triggers/issues").waitFor();
 await hooks.getByText("hooks.example", { exact: true }).waitFor();
 assert.doesNotMatch(await hooks.innerText(), /a-secret-path/);
+await hooks.getByText("It took nothing of 1 session").waitFor(); // which the service refused
+await hooks.getByRole("button", { name: "Post again" }).click();
+await hooks.getByText("board", { exact: true }).waitFor();
 
 // A schedule: added, refused where it is wrong, run now, paused, removed.
 const schedules = page.locator("#set-schedules");

@@ -984,6 +984,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the webhooks, and what they did not take */
+        get: operations["list-webhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{name}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Post again what a webhook did not take */
+        post: operations["replay-webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1440,6 +1474,9 @@ export interface components {
         ListToolInfoBody: {
             items: components["schemas"]["ToolInfo"][] | null;
         };
+        ListWebhookStateBody: {
+            items: components["schemas"]["WebhookState"][] | null;
+        };
         MessageRequestBody: {
             attachments?: components["schemas"]["Attachment"][] | null;
             /** @description An idempotency key: a message that is sent again with the same id is stored once. Default: a new one. */
@@ -1633,6 +1670,13 @@ export interface components {
         RedoRequestBody: {
             /** @description Only say what it would do. */
             dry_run?: boolean | null;
+        };
+        Replayed: {
+            /**
+             * Format: int64
+             * @description Of so many, what the webhook did not take is posted again.
+             */
+            sessions: number;
         };
         RetryRequestBody: {
             /** @description New limits. Those that are 0 stay as they are. */
@@ -2142,6 +2186,20 @@ export interface components {
             /** @description Where the arguments came from. */
             sources?: components["schemas"]["ArgumentSource"][] | null;
             tool: string;
+        };
+        WebhookFailing: {
+            /** @description It is not tried any more, until somebody replays it. */
+            given_up?: boolean;
+            session: string;
+            /** Format: date-time */
+            since: string;
+        };
+        WebhookState: {
+            /** @description Those that it is told of; none: all. */
+            events: string[] | null;
+            /** @description The sessions of which it did not take the last message. */
+            failing: components["schemas"]["WebhookFailing"][] | null;
+            name: string;
         };
     };
     responses: {
@@ -4602,6 +4660,71 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageResponseBody"];
+                };
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "list-webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListWebhookStateBody"];
+                };
+            };
+            "4XX": components["responses"]["Refused"];
+            /** @description Error */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ErrorModel"];
+                };
+            };
+        };
+    };
+    "replay-webhook": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this request. Made again with the same key and body within a day, it is not carried out again and gets the same response; with another body, the response is 409. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replayed"];
                 };
             };
             "4XX": components["responses"]["Refused"];

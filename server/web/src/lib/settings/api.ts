@@ -13,6 +13,7 @@ export type ServerTool = Schemas["ServerTool"];
 export type NewServer = Schemas["NewServer"];
 export type DecisionSetting = Schemas["DecisionSetting"];
 export type AgentSetting = Schemas["AgentSetting"];
+export type Webhook = Schemas["WebhookState"];
 export type Schedule = Schemas["Schedule"];
 export type ScheduledRun = Schemas["ScheduledRun"];
 export type Pruned = Schemas["Pruned"];
@@ -66,6 +67,9 @@ export const settingsAPI = {
   removeSchedule: (name: string) => call<void>("DELETE", "/schedules/" + named(name)),
   runSchedule: (name: string) => call<Schemas["ScheduleBegun"]>("POST", `/schedules/${named(name)}/run`),
   pauseSchedule: (name: string, paused: boolean) => call<void>("POST", `/schedules/${named(name)}/${paused ? "pause" : "resume"}`),
+
+  webhooks: () => call<{ items: Webhook[] | null }>("GET", "/webhooks").then((r) => r.items ?? []),
+  replay: (name: string) => call<{ sessions: number }>("POST", `/webhooks/${named(name)}/replay`),
 
   forget: (id: string) => call<void>("DELETE", "/settings/decisions/" + named(id)),
   prune: (dry: boolean) => call<Pruned>("POST", "/settings/prune", { dry_run: dry }),
