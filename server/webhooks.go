@@ -27,7 +27,7 @@ import (
 // is posted is signed as Standard Webhooks has it.
 type Webhook struct {
 	URL    string
-	Events []string // those of [config.WebhookEvents] that it is told of; none: all
+	Events []string // those that it is told of: waiting, finished, failed, budget, files
 	Key    []byte   // of the signatures
 }
 
@@ -53,13 +53,7 @@ func (w Webhook) sign(h http.Header, id string, at time.Time, body []byte) {
 
 // wants reports whether the webhook is told of an event.
 func (w Webhook) wants(e hooks.Event) bool {
-	if e.Depth > 0 && e.Event != "waiting" {
-		return false
-	}
-	if len(w.Events) == 0 {
-		return slices.Contains([]string{"waiting", "finished", "failed", "budget", "files"}, e.Event)
-	}
-	return slices.Contains(w.Events, e.Event)
+	return slices.Contains(w.Events, e.Event) && (e.Depth == 0 || e.Event == "waiting")
 }
 
 // webhookPrefix begins the ids of receivers that are webhooks; the name follows. Ids of a
@@ -217,7 +211,7 @@ func (p *poster) parcel(w Webhook, name string, here place, e hooks.Event) parce
 // A WebhookState is how a webhook does.
 type WebhookState struct {
 	Name    string           `json:"name"`
-	Events  []string         `json:"events" doc:"Those that it is told of; none: all."`
+	Events  []string         `json:"events" doc:"Those that it is told of."`
 	Failing []WebhookFailing `json:"failing" doc:"The sessions of which it did not take the last message."`
 }
 

@@ -115,7 +115,7 @@ func kinds(all []told) string {
 func TestWebhooks(t *testing.T) {
 	dir := t.TempDir()
 	all, some := newEar(t, 500, 503), newEar(t)
-	webhooks := map[string]server.Webhook{"all": {URL: all.URL, Key: webhookKey}, "some": {URL: some.URL, Key: webhookKey, Events: []string{"failed", "finished"}}}
+	webhooks := map[string]server.Webhook{"all": {URL: all.URL, Key: webhookKey, Events: []string{"waiting", "finished", "failed", "budget", "files"}}, "some": {URL: some.URL, Key: webhookKey, Events: []string{"failed", "finished"}}}
 	x, _ := listening(t, dir, saves(), webhooks)
 	id := x.session(map[string]any{"approve": "ask"})
 	path := "/api/v1/sessions/" + id
@@ -158,7 +158,7 @@ func TestWebhookGivenUp(t *testing.T) {
 	x.close()
 
 	l := newEar(t)
-	x, db := listening(t, dir, llmtest.Script(llmtest.Say("More.")), map[string]server.Webhook{"a": {URL: l.URL, Key: webhookKey}})
+	x, db := listening(t, dir, llmtest.Script(llmtest.Say("More.")), map[string]server.Webhook{"a": {URL: l.URL, Key: webhookKey, Events: []string{"finished"}}})
 	day := time.Now().Add(-25 * time.Hour).Truncate(time.Microsecond)
 	for name, at := range map[string]string{"a": "1.0", "gone": "0.0"} {
 		r := journal.Receiver{Session: id, ID: "webhook/" + name, Spec: []byte("{}"), At: at, Added: day, Failing: day}

@@ -3,6 +3,7 @@ package served
 import (
 	"fmt"
 
+	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/server"
 )
@@ -22,7 +23,11 @@ func (h Host) Webhooks() (map[string]server.Webhook, error) {
 		if err != nil {
 			return nil, wrong(err)
 		}
-		all[c.Name] = server.Webhook{URL: c.URL, Events: c.Events, Key: key}
+		events := c.Events
+		if len(events) == 0 {
+			events = config.WebhookEvents
+		}
+		all[c.Name] = server.Webhook{URL: c.URL, Events: events, Key: key}
 	}
 	return all, nil
 }

@@ -2195,7 +2195,7 @@ export interface components {
             since: string;
         };
         WebhookState: {
-            /** @description Those that it is told of; none: all. */
+            /** @description Those that it is told of. */
             events: string[] | null;
             /** @description The sessions of which it did not take the last message. */
             failing: components["schemas"]["WebhookFailing"][] | null;
