@@ -50,7 +50,7 @@ type poster struct {
 
 	mu      sync.Mutex
 	posting map[[2]string]bool // the receivers that are followed, by session and id
-	again   chan struct{}      // closed, and replaced, when somebody wants that nothing waits for its next try
+	again   chan struct{}      // hurry closes and replaces it: the pauses before tries end
 }
 
 // newPoster starts a poster, if the server has what it takes. It posts until the

@@ -114,7 +114,8 @@ type Options struct {
 	// Triggers begin sessions when other services post, by name.
 	Triggers map[string]Trigger
 
-	// Webhooks are told what happens in sessions that this server drives, by name.
+	// Webhooks, by name, are the addresses to which the server posts what happens in the
+	// sessions that it drives.
 	Webhooks map[string]Webhook
 
 	// TakeOver, if it is not 0, says that other servers have the same Store, and how

@@ -211,7 +211,7 @@ func (p *poster) parcel(w Webhook, name string, here place, e hooks.Event) parce
 // A WebhookState is how a webhook does.
 type WebhookState struct {
 	Name    string           `json:"name"`
-	Events  []string         `json:"events" doc:"Those that it is told of."`
+	Events  []string         `json:"events" doc:"The events that the server posts to it."`
 	Failing []WebhookFailing `json:"failing" doc:"The sessions of which it did not take the last message."`
 }
 
@@ -219,7 +219,7 @@ type WebhookState struct {
 type WebhookFailing struct {
 	Session string    `json:"session"`
 	Since   time.Time `json:"since"`
-	GivenUp bool      `json:"given_up,omitempty" doc:"It is not tried any more, until somebody replays it."`
+	GivenUp bool      `json:"given_up,omitempty" doc:"The server posts nothing more of this session until an administrator replays it."`
 }
 
 // webhookName names a webhook.

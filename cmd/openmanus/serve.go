@@ -112,15 +112,9 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
-	// Other users know their tokens.
 	base := "http://" + reachable(l.Addr().String())
-	if _, err := fmt.Fprintf(out, "%s/?token=%s\n", base, users[0].Token); err != nil {
+	if err := c.announce(out, s, base, cmp.Or(a.Config.Serve.Public, base), users[0].Token); err != nil {
 		return errors.Join(err, l.Close())
-	}
-	if c.QR {
-		if err := printQR(out, s.OneTimeLink(cmp.Or(a.Config.Serve.Public, base), users[0].Token)); err != nil {
-			return errors.Join(err, l.Close())
-		}
 	}
 	beside, stop := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -130,6 +124,16 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	stop()
 	done.Wait()
 	return err
+}
+
+// announce prints the link with which the first user signs in, and as a QR code a link to
+// the public address that works once. Other users know their tokens.
+func (c *serveCmd) announce(out io.Writer, s *server.Server, base, public, token string) error {
+	_, err := fmt.Fprintf(out, "%s/?token=%s\n", base, token)
+	if err != nil || !c.QR {
+		return err
+	}
+	return printQR(out, s.OneTimeLink(public, token))
 }
 
 // lookForDead is how often a server looks for sessions whose server has died, if others

@@ -5,8 +5,8 @@ import (
 	"github.com/openmanus-go/openmanus/internal/clip"
 )
 
-// A Projector makes of the events of one session, from the first on, what hooks that watch
-// are told. The zero value has read none.
+// A Projector reads the events of one session, from the first on, and makes of them the
+// events that watching hooks get. The zero value has read no event.
 type Projector struct{ state openmanus.State }
 
 // Ended reports whether the session had ended with the last event.
@@ -16,8 +16,8 @@ func ended(s openmanus.Status) bool {
 	return s == openmanus.Finished || s == openmanus.Failed || s == openmanus.Halted
 }
 
-// Events reads the next event, and returns what hooks are told of it, with its number and
-// its time.
+// Events reads the next event, and returns the events for hooks that come of it, each with
+// its number and its time.
 func (p *Projector) Events(session string, ev openmanus.Event) (list []Event) {
 	before := p.state.Status()
 	var done *Call // by this event

@@ -1,6 +1,5 @@
-"""What a webhook posts is what the library of Standard Webhooks verifies: each once by its id."""
+"""What the server posts to a webhook passes the library of Standard Webhooks, also what it posts again after two refusals."""
 import http.server
-import json
 import os
 import queue
 import threading

@@ -54,8 +54,8 @@ type Trigger struct {
 
 // New returns a trigger. Its tasks are text, in which {{issue.title}} is that part of the
 // payload; "": the payload. It begins nothing unless each of when holds: action=opened|closed
-// is about the payload, header:X-GitHub-Event=issues about a header, which nobody signs. An
-// error begins with the key of the configuration that is wrong.
+// is about the payload, header:X-GitHub-Event=issues about a header, which no signature covers.
+// An error begins with the key of the configuration that is wrong.
 func New(kind, secret, text string, when []string) (*Trigger, error) {
 	t := &Trigger{Kind: kind, Secret: secret, key: []byte(secret)}
 	if secret == "" {

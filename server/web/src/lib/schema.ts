@@ -2188,14 +2188,14 @@ export interface components {
             tool: string;
         };
         WebhookFailing: {
-            /** @description It is not tried any more, until somebody replays it. */
+            /** @description The server posts nothing more of this session until an administrator replays it. */
             given_up?: boolean;
             session: string;
             /** Format: date-time */
             since: string;
         };
         WebhookState: {
-            /** @description Those that it is told of. */
+            /** @description The events that the server posts to it. */
             events: string[] | null;
             /** @description The sessions of which it did not take the last message. */
             failing: components["schemas"]["WebhookFailing"][] | null;
