@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Script returns the completion script of a shell ("bash", "zsh" or "fish") for
+// Script returns the completion script of a shell ("bash", "zsh", "fish" or "powershell") for
 // a program. It runs "PROGRAM completion words -- WORD…", which has to print what
 // [Command.Complete] returns: a line for each candidate, with a tab and the help
 // behind it.

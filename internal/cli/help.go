@@ -15,9 +15,7 @@ func (c *Command) WriteHelp(w io.Writer, width int) error {
 	h := help{width: width}
 	h.wrap("Usage: ", c.usage(), "       ")
 	h.paragraphs(c.Help)
-	if t, ok := c.Target().(interface{ Help() string }); ok {
-		h.paragraphs(t.Help())
-	}
+	h.paragraphs(c.longHelp())
 	h.section("Arguments:", c.argRows())
 	h.section("Commands:", c.commandRows())
 	root := c
@@ -36,6 +34,14 @@ func (c *Command) WriteHelp(w io.Writer, width int) error {
 	}
 	_, err := io.WriteString(w, h.b.String())
 	return err
+}
+
+// longHelp returns what the type of the command says of it beside its help, or "".
+func (c *Command) longHelp() string {
+	if t, ok := c.Target().(interface{ Help() string }); ok {
+		return t.Help()
+	}
+	return ""
 }
 
 // usage returns the command with its arguments, as in "x run <file> [FLAGS]".
@@ -161,28 +167,43 @@ func (h *help) section(title string, rows []row) {
 // paragraphs writes paragraphs that are separated by empty lines, wrapped. It
 // keeps indented lines.
 func (h *help) paragraphs(text string) {
-	if text == "" {
-		return
-	}
-	for _, p := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
+	for _, p := range blocksOf(text) {
 		h.b.WriteByte('\n')
-		var run []string
-		flush := func() {
-			if run != nil {
-				h.wrap("", strings.Join(run, " "), "")
-			}
-			run = nil
-		}
-		for _, line := range strings.Split(p, "\n") {
-			if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
-				flush()
-				h.b.WriteString(line + "\n")
+		for _, b := range p {
+			if b.exact {
+				h.b.WriteString(b.text + "\n")
 			} else {
-				run = append(run, line)
+				h.wrap("", b.text, "")
 			}
 		}
-		flush()
 	}
+}
+
+// A block is a part of a paragraph: words, or indented lines that stay as they are.
+type block struct {
+	text  string
+	exact bool
+}
+
+// blocksOf returns the paragraphs of a text.
+func blocksOf(text string) (all [][]block) {
+	text = strings.Trim(text, "\n")
+	if text == "" {
+		return nil
+	}
+	for _, p := range strings.Split(text, "\n\n") {
+		var blocks []block
+		for line := range strings.SplitSeq(p, "\n") {
+			b := block{line, strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")}
+			if n := len(blocks) - 1; n >= 0 && blocks[n].exact == b.exact {
+				blocks[n].text += "\n" + line
+			} else {
+				blocks = append(blocks, b)
+			}
+		}
+		all = append(all, blocks)
+	}
+	return all
 }
 
 // wrap writes words in lines of the width of the page, the first one after head
