@@ -37,6 +37,7 @@ type Config struct {
 	Sandbox    Sandbox                 // [sandbox]
 	History    History                 // [history]
 	Store      Store                   // [store]
+	Mail       Mail                    // [mail]
 	Hooks      []Hook                  // [[hooks]], in the order of the files
 	Webhooks   []Webhook               // [[webhooks]], in the order of the files
 	A2A        map[string]*RemoteAgent // [a2a.NAME]
@@ -153,6 +154,11 @@ type History struct {
 	Enabled bool          // snapshots are taken around calls that may change files
 	MaxSize int64         // bytes that the snapshots of all sessions take
 	MaxAge  time.Duration // how far back one can go; negative: there is no limit
+}
+
+// Mail is [mail]: the server that takes the mail of schedules.
+type Mail struct {
+	Server, Security, User, Password, PasswordEnv, From string
 }
 
 // Store is [store]: where sessions are kept.

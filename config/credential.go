@@ -225,11 +225,11 @@ func (l *loader) secrets() []secret {
 	return all
 }
 
-// keyEnvs returns the variables that api_key_env, token_env and secret_env name.
+// keyEnvs returns the variables that api_key_env, token_env, secret_env and password_env name.
 func (c *Config) keyEnvs() []string {
 	var names []string
 	for s := range c.ordered() {
-		if last := lastName(s.key.name); last == "api_key_env" || last == "token_env" || last == "secret_env" {
+		if last := lastName(s.key.name); last == "api_key_env" || last == "token_env" || last == "secret_env" || last == "password_env" {
 			names = append(names, s.text)
 		}
 	}

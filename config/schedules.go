@@ -33,7 +33,7 @@ func AddSchedule(path, name string, s Schedule, env Lookup, providers provider.L
 	for _, l := range []struct{ key, value string }{
 		{"cron", s.Cron}, {"every", s.Every}, {"at", s.At}, {"rrule", s.RRule}, {"zone", s.Zone}, {"jitter", s.Jitter},
 		{"missed", s.Missed}, {"overlap", s.Overlap}, {"task", s.Task}, {"agent", s.Agent}, {"model", s.Model},
-		{"workspace", s.Workspace}, {"approve", s.Approve}, {"result", s.Result}, {"user", s.User},
+		{"workspace", s.Workspace}, {"approve", s.Approve}, {"result", s.Result}, {"mail", s.Mail}, {"user", s.User},
 	} {
 		if l.value != "" {
 			fmt.Fprintf(&lines, "%s = %s\n", l.key, tomlText(l.value))

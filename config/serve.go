@@ -57,7 +57,7 @@ type Schedule struct {
 	Zone, Jitter           string
 	Missed, Overlap        string
 
-	Task, Agent, Model, Workspace, Approve, Result, User string
+	Task, Agent, Model, Workspace, Approve, Result, Mail, User string
 
 	SameSession bool // every run is a message to one session
 

@@ -39,7 +39,7 @@ func (scheduleCmd) Help() string {
 // runner returns what runs schedules with the sessions of this program. wake has a session
 // driven.
 func (a *app) runner(wake func(context.Context, string) error) *schedule.Runner {
-	return &schedule.Runner{Journal: a.db, Runs: &scheduled.Runs{Host: a.Host, Wake: wake}}
+	return scheduled.NewRunner(a.Host, wake)
 }
 
 // scheduleOpen opens the program and returns the plans of all schedules.
@@ -88,6 +88,7 @@ type scheduleAddCmd struct {
 	Approve     string `help:"What may be done without a question. A run that asks waits for you." enum:",ask,edits,all,plan,readonly" default:"" placeholder:"MODE"`
 	SameSession bool   `help:"Every run is a message to one session."`
 	Result      string `help:"A file in the workspace that the answer is written to; {date} and the like are replaced." placeholder:"FILE"`
+	Mail        string `help:"The addresses that the answer is sent to, separated by commas; [mail] in the configuration says by which server." sep:"none" placeholder:"ADDRESS"`
 	User        string `help:"The user of the server whose sessions these are." placeholder:"NAME"`
 	Replace     bool   `help:"Replace the schedule of this name, if there is one."`
 }
@@ -107,7 +108,7 @@ func (c *scheduleAddCmd) Run(ctx context.Context, t *terminal, g *globals) error
 	}
 	s := config.Schedule{
 		Cron: c.Cron, Every: c.Every, At: c.At, RRule: c.RRule, Zone: c.Zone, Jitter: c.Jitter, Missed: c.Missed, Overlap: c.Overlap, Task: c.Task,
-		Agent: c.Agent, Model: c.Model, Workspace: a.Config.Run.Workspace, Approve: c.Approve, SameSession: c.SameSession, Result: c.Result, User: c.User,
+		Agent: c.Agent, Model: c.Model, Workspace: a.Config.Run.Workspace, Approve: c.Approve, SameSession: c.SameSession, Result: c.Result, Mail: c.Mail, User: c.User,
 	}
 	if c.Workspace != "" {
 		s.Workspace = t.abs(c.Workspace)
@@ -239,6 +240,7 @@ func (c *scheduleShowCmd) Run(ctx context.Context, t *terminal, g *globals) erro
 	row("workspace", p.Dir)
 	row("approve", p.Approve)
 	row("result", p.Result)
+	row("mail", p.Mail)
 	if v.State != "paused" {
 		times, err := v.Slots.Coming(c.Name, shownTimes)
 		if err != nil {
@@ -290,7 +292,10 @@ func (c *scheduleRunCmd) Run(ctx context.Context, t *terminal, g *globals) error
 		return err
 	}
 	ended := x.goOn(ctx, nil, c.shown)
-	_, _, err = r.Step(context.WithoutCancel(ctx), c.Name, time.Now())
+	over := context.WithoutCancel(ctx)
+	if _, _, err = r.Step(over, c.Name, time.Now()); err == nil {
+		err = r.Post(over, c.Name, time.Now())
+	}
 	return errors.Join(ended, err)
 }
 
@@ -398,7 +403,7 @@ func (c *scheduleHistoryCmd) Run(ctx context.Context, t *terminal, g *globals) e
 		if e.Manual {
 			status += " (by hand)"
 		}
-		tb.add(at, status, e.Session, e.Why)
+		tb.add(at, status, e.Session, strings.Join(slices.DeleteFunc([]string{e.Why, mailed(e)}, func(s string) bool { return s == "" }), "; "))
 	}
 	if all == nil {
 		all = []schedule.Entry{}
@@ -473,7 +478,25 @@ func (c *scheduleRunDueCmd) Run(ctx context.Context, t *terminal, g *globals) er
 		running.Wait()
 		again = len(driven) > before && ctx.Err() == nil
 	}
+	for _, name := range a.Config.ScheduleNames() {
+		if err := r.Post(ctx, name, clock()); err != nil {
+			errs = append(errs, fmt.Errorf("schedule %s: %w", name, err))
+		}
+	}
 	return errors.Join(append(errs, c.report(ctx, a, known, driven))...)
+}
+
+// mailed says what became of the mail of a run, or "".
+func mailed(e schedule.Entry) string {
+	switch {
+	case e.Mail == "":
+		return ""
+	case e.Mailed:
+		return "mailed to " + e.Mail
+	case e.MailError != "":
+		return "not mailed to " + e.Mail + ": " + e.MailError
+	}
+	return "not mailed yet to " + e.Mail
 }
 
 // report prints what was decided since there were as many entries as known says, and how the

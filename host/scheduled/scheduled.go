@@ -18,6 +18,7 @@ import (
 	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/summary"
 	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/internal/mail"
 	"github.com/openmanus-go/openmanus/internal/schedule"
 	"github.com/openmanus-go/openmanus/run"
 )
@@ -41,7 +42,7 @@ func Plans(cfg *config.Config) (map[string]schedule.Plan, error) {
 func PlanOf(cfg *config.Config, c config.Schedule) (schedule.Plan, error) {
 	p := schedule.Plan{
 		Cron: c.Cron, Every: c.Every, At: c.At, RRule: c.RRule, Zone: c.Zone, Jitter: c.Jitter, Missed: c.Missed, Overlap: c.Overlap,
-		Same: c.SameSession, Task: c.Task, Agent: c.Agent, Model: c.Model, Dir: c.Workspace, Approve: c.Approve, Result: c.Result, Owner: c.User,
+		Same: c.SameSession, Task: c.Task, Agent: c.Agent, Model: c.Model, Dir: c.Workspace, Approve: c.Approve, Result: c.Result, Mail: c.Mail, Owner: c.User,
 		Limits: openmanus.Limits{Steps: c.MaxSteps, Tokens: c.Tokens, Money: c.MaxCost, Time: c.Timeout},
 	}
 	if p.Owner == "" {
@@ -50,7 +51,28 @@ func PlanOf(cfg *config.Config, c config.Schedule) (schedule.Plan, error) {
 	if p.Dir == "" {
 		p.Dir = cfg.Run.Workspace
 	}
+	if p.Mail != "" {
+		if err := mailServer(cfg, "").Check(p.Mail); err != nil {
+			return p, &schedule.FieldError{Field: "mail", Err: err}
+		}
+	}
 	return p, schedule.Check(&p)
+}
+
+// mailServer returns the server of [mail].
+func mailServer(cfg *config.Config, password string) *mail.Server {
+	return &mail.Server{Addr: cfg.Mail.Server, Security: cfg.Mail.Security, From: cfg.Mail.From, User: cfg.Mail.User, Password: password}
+}
+
+// NewRunner returns what runs schedules with agents of a host, and sends their mail. wake has a session driven,
+// and returns at once.
+func NewRunner(h *host.Host, wake func(ctx context.Context, session string) error) *schedule.Runner {
+	runs := &Runs{Host: h, Wake: wake}
+	r := &schedule.Runner{Journal: h.Store, Runs: runs}
+	if h.Config.Mail.Server != "" {
+		r.Mail = runs.mail
+	}
+	return r
 }
 
 // Runs carries out the tasks of schedules. It implements [schedule.Runs], and is safe for
@@ -257,6 +279,50 @@ func write(workspace, name, answer string) error {
 		return errors.Join(err, root.Remove(temp))
 	}
 	return nil
+}
+
+// mail sends what a run has ended with.
+func (r *Runs) mail(ctx context.Context, name string, p schedule.Plan, l schedule.Letter) error {
+	d := schedule.Due{Slot: l.Slot, Session: l.Session, Manual: l.Manual}
+	text := l.Ran.Error
+	if l.Status == openmanus.Finished {
+		var err error
+		if text, err = r.answer(ctx, d); err != nil {
+			return err
+		}
+	}
+	cfg := r.Host.Config
+	password := cfg.Mail.Password
+	if password == "" && cfg.Mail.PasswordEnv != "" {
+		password = r.Host.Getenv(cfg.Mail.PasswordEnv)
+	}
+	err := mailServer(cfg, password).Send(ctx, mail.Letter{
+		ID: name + "." + messageID(d), To: l.Mail, Date: l.Ended,
+		Subject: expand("{schedule} {date} {time}: ", name, p, d) + string(l.Status),
+		Text:    text + "\n\n-- \nThe session: " + l.Session + "\n",
+	})
+	if no := (*mail.Refused)(nil); errors.As(err, &no) {
+		return &schedule.Refused{Err: err}
+	}
+	return err
+}
+
+// answer returns the answer of a run, whose session may have gone on since.
+func (r *Runs) answer(ctx context.Context, d schedule.Due) (string, error) {
+	var s openmanus.State
+	asked := false
+	for ev, err := range r.Host.Store.Events(ctx, d.Session, 0) {
+		if err != nil {
+			return "", err
+		}
+		m, says := ev.Body.(openmanus.UserSaid)
+		if says && asked {
+			break
+		}
+		asked = asked || says && m.ID == messageID(d)
+		s.Apply(ev)
+	}
+	return s.Answer, nil
 }
 
 // Interrupt implements [schedule.Runs].

@@ -31,6 +31,7 @@ type Plan struct {
 	Approve string           `json:"approve,omitempty"`
 	Limits  openmanus.Limits `json:"limits,omitzero"`
 	Result  string           `json:"result,omitempty"` // the file that the answer is written to, with the same words in braces
+	Mail    string           `json:"mail,omitempty"`   // the addresses that the answer, or why there is none, is sent to
 }
 
 // What becomes of slots at which nothing looked after the schedule, and of those that
@@ -87,6 +88,27 @@ type (
 		Status openmanus.Status `json:"status"`
 		Error  string           `json:"error,omitempty"`
 		Result string           `json:"result,omitempty"` // the file with the answer
+		Mail   string           `json:"mail,omitempty"`   // the addresses that this is to be sent to
+	}
+
+	// Mailing says that a process sends the mail of a Ran, the Try-th time from 0. Until
+	// then nobody else does.
+	Mailing struct {
+		Slot   time.Time `json:"slot"`
+		Manual bool      `json:"manual,omitempty"`
+		Try    int       `json:"try"`
+		Until  time.Time `json:"until"`
+		By     string    `json:"by"` // tells those apart who want to send it
+	}
+
+	// Mailed says what became of a try. Without an error the mail was taken; with one, it is
+	// sent again after the Until of the Mailing, unless GivenUp.
+	Mailed struct {
+		Slot    time.Time `json:"slot"`
+		Manual  bool      `json:"manual,omitempty"`
+		Try     int       `json:"try"`
+		Error   string    `json:"error,omitempty"`
+		GivenUp bool      `json:"given_up,omitempty"`
 	}
 )
 
@@ -106,17 +128,28 @@ func manual(d Due) openmanus.Body {
 }
 
 // outcome returns what is stored for the end of a run.
-func outcome(r Ran) openmanus.Body { return stored("ran", "ran/"+r.key(), r) }
+func outcome(r Ran) openmanus.Body { return stored("ran", "ran/"+keyOf(r.Slot, r.Manual), r) }
+
+// claim returns what is stored for a Mailing. Of those who want to send a mail for the same
+// time, one alone succeeds.
+func claim(m Mailing) openmanus.Body {
+	return stored("mailing", fmt.Sprintf("mailing/%s/%d", keyOf(m.Slot, m.Manual), m.Try), m)
+}
+
+// receipt returns what is stored for a Mailed.
+func receipt(m Mailed) openmanus.Body {
+	return stored("mailed", fmt.Sprintf("mailed/%s/%d", keyOf(m.Slot, m.Manual), m.Try), m)
+}
 
 func stored(kind, key string, v any) openmanus.Body {
 	data, _ := json.Marshal(v) // structs of text, numbers and times always encode
 	return openmanus.Foreign{Type: "schedule." + kind, Stored: key, Content: data}
 }
 
-// key tells runs of a schedule apart.
-func (r Ran) key() string {
-	k := r.Slot.UTC().Format(time.RFC3339Nano)
-	if r.Manual {
+// keyOf tells runs of a schedule apart.
+func keyOf(slot time.Time, manual bool) string {
+	k := slot.UTC().Format(time.RFC3339Nano)
+	if manual {
 		k += " by hand"
 	}
 	return k
@@ -137,6 +170,10 @@ func read(b openmanus.Body) (any, error) {
 		return decode[Skipped](f)
 	case "schedule.ran":
 		return decode[Ran](f)
+	case "schedule.mailing":
+		return decode[Mailing](f)
+	case "schedule.mailed":
+		return decode[Mailed](f)
 	}
 	return nil, nil
 }

@@ -18,6 +18,10 @@ type Entry struct {
 	Status  openmanus.Status `json:"status"` // Running until it has ended
 	Why     string           `json:"why,omitempty"`
 	Result  string           `json:"result,omitempty"`
+
+	Mail      string `json:"mail,omitempty"`       // the addresses that this is sent to
+	Mailed    bool   `json:"mailed,omitempty"`     // a server of mail took it
+	MailError string `json:"mail_error,omitempty"` // why none did, so far
 }
 
 // Skip is the status of slots that were skipped.
@@ -44,15 +48,22 @@ func History(ctx context.Context, j openmanus.Journal, name string) ([]Entry, er
 			}
 			all = append(all, e)
 		case Ran:
-			for i := len(all) - 1; i >= 0; i-- {
-				if e := &all[i]; e.Session != "" && e.Manual == b.Manual && e.Slot.Equal(b.Slot) {
-					e.Status, e.Why, e.Result = b.Status, b.Error, b.Result
-					break
-				}
-			}
+			entry(all, b.Slot, b.Manual, func(e *Entry) { e.Status, e.Why, e.Result, e.Mail = b.Status, b.Error, b.Result, b.Mail })
+		case Mailed:
+			entry(all, b.Slot, b.Manual, func(e *Entry) { e.Mailed, e.MailError = b.Error == "", b.Error })
 		}
 	}
 	return all, nil
+}
+
+// entry changes the entry of a run.
+func entry(all []Entry, slot time.Time, manual bool, change func(*Entry)) {
+	for i := len(all) - 1; i >= 0; i-- {
+		if e := &all[i]; e.Session != "" && e.Manual == manual && e.Slot.Equal(slot) {
+			change(e)
+			return
+		}
+	}
 }
 
 // A View is how a schedule stands.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmanus-go/openmanus"
@@ -37,6 +39,11 @@ type Runner struct {
 	Journal openmanus.Journal
 	Runs    Runs
 	Log     *slog.Logger // nil: nothing is logged
+
+	// Mail sends what a run has ended with to the addresses of the letter. It may be called
+	// again for the same letter: receivers tell by the id of the mail. An error that is a
+	// [*Refused] comes again, whenever it is tried. Nil: this process sends no mail.
+	Mail func(ctx context.Context, schedule string, p Plan, l Letter) error
 }
 
 const (
@@ -229,6 +236,7 @@ func (r *Runner) settle(ctx context.Context, name string, s *State, now time.Tim
 			return err
 		}
 		if ran != nil {
+			ran.Mail = s.Planned.Plan.Mail
 			err = r.ended(ctx, name, *ran)
 		} else {
 			err = r.begin(ctx, name, s.Planned.Plan, d)
@@ -244,7 +252,7 @@ func (r *Runner) settle(ctx context.Context, name string, s *State, now time.Tim
 func (r *Runner) begin(ctx context.Context, name string, p Plan, d Due) error {
 	err := r.Runs.Start(ctx, name, p, d)
 	if no := (*Refused)(nil); errors.As(err, &no) {
-		return r.ended(ctx, name, Ran{Slot: d.Slot, Manual: d.Manual, Status: openmanus.Failed, Error: no.Error()})
+		return r.ended(ctx, name, Ran{Mail: p.Mail, Slot: d.Slot, Manual: d.Manual, Status: openmanus.Failed, Error: no.Error()})
 	}
 	return err
 }
@@ -288,6 +296,9 @@ func (r *Runner) Run(ctx context.Context, name string) {
 	s := new(State)
 	nap := time.NewTimer(0)
 	defer nap.Stop()
+	var posts sync.WaitGroup
+	defer posts.Wait()
+	var posting atomic.Bool
 	before := time.Now()
 	for {
 		select {
@@ -310,6 +321,15 @@ func (r *Runner) Run(ctx context.Context, name string) {
 			r.log(slog.LevelError, "a schedule could not be looked after, and will be again", "schedule", name, "error", err)
 		case len(s.Running) > 0:
 			next = lookAgain
+		}
+		if letters := s.due(now); r.Mail != nil && len(letters) > 0 && posting.CompareAndSwap(false, true) {
+			plan := s.Planned.Plan
+			posts.Go(func() { // a slow server of mail holds up no slot
+				defer posting.Store(false)
+				if err := r.post(ctx, name, plan, letters, now); err != nil && ctx.Err() == nil {
+					r.log(slog.LevelWarn, "the mail of a schedule", "schedule", name, "error", err)
+				}
+			})
 		}
 		if !wake.IsZero() {
 			next = min(next, max(time.Until(wake), 0))

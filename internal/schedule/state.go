@@ -21,6 +21,7 @@ type State struct {
 	Planned Planned
 	Last    time.Time // slots until this one have their answers
 	Running []Due     // those without a Ran, the oldest first
+	Letters []Letter  // what is still to be mailed, the oldest first
 
 	steps   int       // how many decisions there are: the number of the next one
 	settled time.Time // when the last run ended
@@ -64,9 +65,42 @@ func (s *State) apply(b any, at time.Time) {
 		s.Last = later(s.Last, b.Until)
 		s.steps++
 	case Ran:
-		s.Running = slices.DeleteFunc(slices.Clone(s.Running), func(d Due) bool { return d.Slot.Equal(b.Slot) && d.Manual == b.Manual })
+		if i := slices.IndexFunc(s.Running, func(d Due) bool { return d.Slot.Equal(b.Slot) && d.Manual == b.Manual }); i >= 0 {
+			if b.Mail != "" {
+				s.Letters = append(slices.Clip(s.Letters), Letter{Ran: b, Session: s.Running[i].Session, Ended: at})
+			}
+			s.Running = slices.Delete(slices.Clone(s.Running), i, i+1)
+		}
 		s.settled = at
+	case Mailing:
+		s.letter(b.Slot, b.Manual, func(l *Letter) { l.Try, l.Until = b.Try+1, b.Until })
+	case Mailed:
+		if b.Error == "" || b.GivenUp {
+			s.Letters = slices.DeleteFunc(slices.Clone(s.Letters), func(l Letter) bool { return l.Slot.Equal(b.Slot) && l.Manual == b.Manual })
+		} else {
+			s.letter(b.Slot, b.Manual, func(l *Letter) { l.Failed = b.Error })
+		}
 	}
+}
+
+// letter changes a letter, if it is still to be mailed.
+func (s *State) letter(slot time.Time, manual bool, change func(*Letter)) {
+	s.Letters = slices.Clone(s.Letters)
+	for i := range s.Letters {
+		if l := &s.Letters[i]; l.Slot.Equal(slot) && l.Manual == manual {
+			change(l)
+		}
+	}
+}
+
+// A Letter is what is to be mailed of a run that has ended.
+type Letter struct {
+	Ran
+	Session string
+	Ended   time.Time
+	Try     int       // the number of the next try
+	Until   time.Time // before it nobody tries
+	Failed  string    // why the last try failed, or ""
 }
 
 func later(a, b time.Time) time.Time {

@@ -1,0 +1,9 @@
+package mail_test
+
+import (
+	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
