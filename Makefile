@@ -1,5 +1,7 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test containers clients deps check race fuzz cross bench agentdojo obedient tasks pdfcorpus soak pictures lighthouse live clean
+.PHONY: web serve build run test containers clients deps check race fuzz cross release packages bench agentdojo obedient tasks pdfcorpus soak pictures lighthouse live clean
+
+comma := ,
 
 build: ## bin/openmanus; symbols for debuggers, which -s -w would drop, are not made: that is a seventh of the time
 	CGO_ENABLED=0 go build -trimpath -gcflags all=-dwarf=false -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus ./cmd/openmanus
@@ -24,6 +26,9 @@ clients: deps ## clients that others wrote, against the binary; CLIENTS="NAME.py
 
 deps: ## what the tests and tools need beside Go, git and make
 	@scripts/deps
+
+packages: ## a release made twice, and installed, updated and removed in a Debian of its own; as root
+	@scripts/packages
 
 check: ## formatting, vet, staticcheck, go.mod
 	@scripts/check
@@ -57,6 +62,9 @@ soak: ## long: fuzzing for an hour a target, 1,000 kills, and 10,000 programs th
 	@scripts/fuzz "$(or $(FUZZTIME),60m)"
 	OPENMANUS_KILLS=1000 go test -count=1 -timeout 120m -run TestKill ./cmd/openmanus
 	OPENMANUS_PROGRAMS=10000 go test -count=1 -timeout 120m -run 'TestUndoAndRedo|TestFillAtAnyTime' ./snapshot
+
+release: ## dist/: archives, packages, images, checksums; VERSION=v1.2.3 KEY=FILE signs; IMAGES=none: no images
+	@cd release && go run . -root .. -out "$(or $(OUT),$(CURDIR)/dist)" -version "$(VERSION)" -key "$(KEY)" -trust "$(TRUST)" -targets "$(TARGETS)" -images "$(or $(IMAGES),small$(comma)full)" -image-sources "$(IMAGE_SOURCES)"
 
 pictures: deps ## docs/pictures: every screen of the page, with nothing but realistic content
 	@rm -f docs/pictures/*.png

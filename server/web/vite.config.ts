@@ -10,6 +10,7 @@ export default defineConfig({
     outDir: "dist",
     assetsInlineLimit: 0,
     modulePreload: false,
+    license: { fileName: "licenses.md" },
     rollupOptions: {
       input: { index: "index.html", sw: "src/sw.ts" },
       output: { entryFileNames: (c) => (c.name === "sw" ? "sw.js" : "app.js"), chunkFileNames: "[name].js", assetFileNames: "[name][extname]" },

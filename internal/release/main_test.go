@@ -1,0 +1,9 @@
+package release_test
+
+import (
+	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
