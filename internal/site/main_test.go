@@ -1,0 +1,9 @@
+package site_test
+
+import (
+	"testing"
+
+	"github.com/openmanus-go/openmanus/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
