@@ -16,16 +16,18 @@ import (
 // completionCmd is openmanus completion. The scripts run "openmanus completion
 // words" for each completion, so they fit every version of the program.
 type completionCmd struct {
-	Bash  completionBashCmd  `cmd:"" help:"For bash: source <(openmanus completion bash)"`
-	Zsh   completionZshCmd   `cmd:"" help:"For zsh: source <(openmanus completion zsh), after compinit."`
-	Fish  completionFishCmd  `cmd:"" help:"For fish: openmanus completion fish | source"`
-	Words completionWordsCmd `cmd:"" hidden:"" help:"Print what may stand for the last word of a command line."`
+	Bash       completionBashCmd       `cmd:"" help:"For bash: source <(openmanus completion bash)"`
+	Zsh        completionZshCmd        `cmd:"" help:"For zsh: source <(openmanus completion zsh), after compinit."`
+	Fish       completionFishCmd       `cmd:"" help:"For fish: openmanus completion fish | source"`
+	PowerShell completionPowerShellCmd `cmd:"" name:"powershell" help:"For PowerShell: openmanus completion powershell | Out-String | Invoke-Expression"`
+	Words      completionWordsCmd      `cmd:"" hidden:"" help:"Print what may stand for the last word of a command line."`
 }
 
 type (
-	completionBashCmd struct{}
-	completionZshCmd  struct{}
-	completionFishCmd struct{}
+	completionBashCmd       struct{}
+	completionZshCmd        struct{}
+	completionFishCmd       struct{}
+	completionPowerShellCmd struct{}
 )
 
 // Run implements the command.
@@ -39,6 +41,11 @@ func (completionZshCmd) Run(_ context.Context, t *terminal, _ *globals) error { 
 // Run implements the command.
 func (completionFishCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	return t.script("fish")
+}
+
+// Run implements the command.
+func (completionPowerShellCmd) Run(_ context.Context, t *terminal, _ *globals) error {
+	return t.script("powershell")
 }
 
 func (t *terminal) script(shell string) error {

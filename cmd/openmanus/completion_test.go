@@ -22,11 +22,11 @@ func TestCompletion(t *testing.T) {
 	for _, tc := range []struct {
 		name, line, want string // line ends with the word in question, after its last |
 	}{
-		{"nothing yet", "", "run flow evaluate chat research serve sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo version completion"},
+		{"nothing yet", "", "run flow evaluate chat research serve sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo docs man update version completion"},
 		{"a beginning", "co", "config completion"},
 		{"a command is whole", "config", "config"},
 		{"subcommands", "sessions|re", "resume rewind redo retry replay request"},
-		{"hidden ones are not offered", "completion|", "bash zsh fish"},
+		{"hidden ones are not offered", "completion|", "bash zsh fish powershell"},
 		{"flags of a command and of all", "tools|--", "--help --config --data-dir --no-color --agent --json"},
 		{"the value of a flag", "run|--model|a", "a-model"},
 		{"the value after =", "run|--model=b", "--model=b-model"},
@@ -42,7 +42,7 @@ func TestCompletion(t *testing.T) {
 		{"after --", "sessions|show|--|--", ""},
 		{"a dash is an argument", "sessions|say|x|-|", ""},
 		{"directories", "run|--workspace|w", ":dirs"},
-		{"beyond a command that is not there", "nonsense|", "run flow evaluate chat research serve sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo version completion"},
+		{"beyond a command that is not there", "nonsense|", "run flow evaluate chat research serve sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo docs man update version completion"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +63,10 @@ type commands struct {
 	Sandbox    sandboxCmd    `cmd:"" help:"Inspect and test the sandbox that commands run in."`
 	Doctor     doctorCmd     `cmd:"" help:"Check what this machine has and lacks."`
 	Demo       demoCmd       `cmd:"" help:"Play a built-in script with the real tools, without a model or a key."`
-	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Docs       docsCmd       `cmd:"" help:"Open the documentation of this version, which is in the program."`
+	Man        manCmd        `cmd:"" help:"Print the manual page of a command."`
+	Update     updateCmd     `cmd:"" help:"Look for a newer version, verify it, and install it."`
+	Version    versionCmd    `cmd:"" help:"Print the version, or verify this program."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for your shell."`
 
 	globals
@@ -114,6 +118,7 @@ type terminal struct {
 	env      func(string) (string, bool)
 	envNames []string
 	dir      string // where it was started
+	program  string // the file of this program; "" if it is not known
 
 	// asks, if not nil, asks the user in place of the terminal's lines
 	asks func(ctx context.Context, question string) (string, error)
@@ -131,7 +136,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "openmanus: the current directory is gone: "+err.Error())
 		os.Exit(exitUsage)
 	}
-	os.Exit(Main(context.Background(), os.Args[1:], &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv, envNames: envNames(), dir: dir}))
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		program = "" // only what installs it needs to know
+	}
+	os.Exit(Main(context.Background(), os.Args[1:], &terminal{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.LookupEnv, envNames: envNames(), dir: dir, program: program}))
 }
 
 func envNames() []string {

@@ -1,14 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"os"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/openmanus-go/openmanus/internal/release"
 )
 
 // versionCmd is openmanus version. It reads no configuration and opens no store.
 type versionCmd struct {
+	Verify bool   `help:"Compare this program with the signed release of its version."`
+	From   string `help:"With --verify: where the release is, an address or a directory. Default: where it was published." placeholder:"URL|DIR"`
 	listing
 }
 
@@ -23,8 +34,14 @@ type build struct {
 }
 
 // Run implements the command.
-func (c *versionCmd) Run(_ context.Context, t *terminal, _ *globals) error {
+func (c *versionCmd) Run(ctx context.Context, t *terminal, _ *globals) error {
 	b := thisBuild()
+	if c.Verify {
+		return c.verify(ctx, t, b)
+	}
+	if c.From != "" {
+		return usage(errors.New("--from says where the release is that --verify compares with"))
+	}
 	if c.JSON {
 		return t.printJSON(b)
 	}
@@ -36,18 +53,72 @@ func (c *versionCmd) Run(_ context.Context, t *terminal, _ *globals) error {
 	return err
 }
 
-// commit is set by the linker: Go itself names no commit of a linked work tree.
-var commit string
+// verify compares this program with the one of the release.
+func (c *versionCmd) verify(ctx context.Context, t *terminal, b build) error {
+	m, key, err := readRelease(ctx, t, cmp.Or(c.From, repository+"/releases/download/"+b.Version))
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(t.program)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	sum := hex.EncodeToString(hash.Sum(nil))
+	if sum != m.Programs[b.Platform] {
+		return fmt.Errorf("%s is not the program of %s for %s: its SHA-256 is %s", t.program, m.Version, b.Platform, sum)
+	}
+	if c.JSON {
+		return t.printJSON(map[string]string{"version": m.Version, "program": t.program, "sha256": sum, "key": key})
+	}
+	_, err = fmt.Fprintf(t.out, "%s is the program of openmanus %s for %s, as signed by %s\n", t.program, m.Version, b.Platform, key)
+	return err
+}
+
+// readRelease reads what is published at a place, if it is signed by a key of this program.
+func readRelease(ctx context.Context, t *terminal, place string) (*release.Manifest, string, error) {
+	keys, from, err := t.releases(place)
+	if err != nil {
+		return nil, "", err
+	}
+	return release.Read(ctx, from, keys)
+}
+
+// releases returns the keys that this program believes, and a place where a release is.
+func (t *terminal) releases(place string) (release.Keys, release.Source, error) {
+	keys, err := release.ParseKeys(releaseKeys)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(keys) == 0 {
+		return nil, nil, usage(errors.New("this program was built without the key of a release, so it can verify none: it is not from a release"))
+	}
+	if info, err := os.Stat(t.abs(place)); err == nil && info.IsDir() {
+		place = t.abs(place)
+	}
+	from, err := release.From(place, http.DefaultClient)
+	if err != nil {
+		return nil, nil, usage(fmt.Errorf("--from: %w", err))
+	}
+	return keys, from, nil
+}
+
+// Set by the linker: version and date for releases, the public keys of SSH, separated by commas, that
+// releases are signed by, and the commit, since Go itself names none of a linked work tree.
+var version, commit, date, releaseKeys string
 
 func thisBuild() build {
-	b := build{Version: "unknown", Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: version, Commit: commit, Time: date, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
+		b.Version = cmp.Or(b.Version, "unknown")
 		return b
 	}
-	if v := info.Main.Version; v != "" {
-		b.Version = v
-	}
+	b.Version = cmp.Or(b.Version, info.Main.Version, "unknown")
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
