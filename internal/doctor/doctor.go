@@ -130,7 +130,7 @@ func Check(ctx context.Context, m Machine, s Setup) []Finding {
 		in.LookPath, in.Run, in.where = m.Inside.LookPath, m.Inside.Run, " (in the sandbox)"
 	}
 	checks := []func(context.Context) []Finding{
-		c.system, c.configuration, c.keys, c.model, c.dataDir, in.shell, in.python, in.git, c.chromium, c.bubblewrap, c.terminal,
+		c.system, c.configuration, c.keys, c.model, c.dataDir, in.shell, in.python, in.git, c.chromium, c.bubblewrap, c.terminal, c.unattended,
 	}
 	found := make([][]Finding, len(checks))
 	var wg sync.WaitGroup
