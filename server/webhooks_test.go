@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -197,5 +198,58 @@ func TestWebhookSecret(t *testing.T) {
 		if _, err := server.ParseWebhookSecret(s); err == nil || !strings.Contains(err.Error(), "openssl rand") {
 			t.Errorf("%q: %v", s, err)
 		}
+	}
+}
+
+// A service that answers 30 % of what is posted with errors, half of them after it has taken it, has everything in the end, and
+// nothing twice that has one id.
+func TestWebhookErrors(t *testing.T) {
+	const sessions = 40
+	var mu sync.Mutex
+	effects, asked, refused := map[string]int{}, 0, 0
+	rnd := rand.New(rand.NewPCG(7, 8))
+	done := make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		fate := rnd.IntN(100)
+		if fate < 30 {
+			refused++
+			w.WriteHeader([]int{500, 503, 429, 302}[fate%4])
+		}
+		if fate < 15 {
+			return
+		}
+		if effects[r.Header.Get("webhook-id")]++; len(effects) == sessions {
+			select {
+			case <-done:
+			default:
+				close(done)
+			}
+		}
+	}))
+	defer service.Close()
+	var lines []llm.Message
+	for range sessions {
+		lines = append(lines, llmtest.Say("Done."))
+	}
+	x, _ := listening(t, t.TempDir(), llmtest.Script(lines...), map[string]server.Webhook{"a": {URL: service.URL, Key: webhookKey, Events: []string{"finished"}}})
+	ids := map[string]bool{}
+	for range sessions {
+		id := x.session(nil)
+		ids[id] = true
+		x.call("POST", "/api/v1/sessions/"+id+"/messages", map[string]any{"id": "m1", "text": "do"}, 202)
+	}
+	<-done
+	mu.Lock()
+	defer mu.Unlock()
+	for id := range effects {
+		if session, _, _ := strings.Cut(id, "."); !ids[session] {
+			t.Errorf("%s is of no session", id)
+		}
+	}
+	if refused < 8 {
+		t.Errorf("%d of %d were refused, which is too few to say anything", refused, asked)
 	}
 }

@@ -106,6 +106,21 @@ var vocabularies = []floor{
 		"github.com/kaptinlin/jsonrepair":            "arguments that are nearly JSON",
 	}, not: []string{"net", "net/http", "os", "os/exec"}},
 
+	{pkg: "docs"},
+	{pkg: "internal/release", may: map[string]string{
+		"github.com/hiddeco/sshsig": "the form of signatures",
+		"golang.org/x/crypto/ssh":   "public keys",
+		"golang.org/x/mod/semver":   "which version is newer",
+	}, not: []string{"os/exec"}},
+	{pkg: "internal/site", may: map[string]string{
+		"github.com/yuin/goldmark": "reads Markdown", "github.com/yuin/goldmark/...": "reads Markdown",
+	}, not: []string{"net", "net/http", "os/exec"}},
+	{pkg: "internal/mail", may: map[string]string{
+		"github.com/emersion/go-smtp":         "the protocol",
+		"github.com/emersion/go-sasl":         "signing in",
+		"github.com/emersion/go-message/mail": "the form of a mail",
+	}, not: []string{"net/http", "os", "os/exec"}},
+
 	{pkg: "egress"}, // every adapter is given a dialer of it
 
 	{pkg: "internal/bundle", may: map[string]string{
@@ -256,6 +271,7 @@ var adapters = []floor{
 	}},
 	{pkg: "internal/schedule", may: map[string]string{
 		module: "a schedule is a journal", module + "/journal": "of its own kind",
+		module + "/internal/ids":         "tells those apart who send a mail",
 		"github.com/robfig/cron/v3":      "the times of a cron line",
 		"github.com/teambition/rrule-go": "the times of a recurrence rule",
 	}, not: []string{"net", "net/http", "os/exec"}},
@@ -609,7 +625,8 @@ var assembly = []floor{
 	{pkg: "host/scheduled", may: map[string]string{
 		module: speaks, module + "/host": "whose agents do the tasks", module + "/config": "the schedules of the user",
 		module + "/internal/schedule": "for which it carries them out", module + "/host/summary": "how sessions stand",
-		module + "/run": "what waits in them", module + "/internal/ids": "names of files that are not complete yet",
+		module + "/internal/mail": "sends what a run has ended with",
+		module + "/run":           "what waits in them", module + "/internal/ids": "names of files that are not complete yet",
 		module + "/server": "which shows them over HTTP", module + "/llm/providers": "the models that the configuration may name",
 	}, not: []string{"net", "net/http", "os/exec"}},
 	{pkg: "host/mcpserved", may: map[string]string{
