@@ -33,7 +33,7 @@ func (r *releaser) image(ctx context.Context, work, kind string, program []byte)
 	}
 	base := filepath.Join(work, kind+".tar")
 	args := []string{"--variant=minbase", "--include=" + strings.Join(inImages[kind], ","),
-		`--customize-hook=chroot "$1" useradd --create-home --home-dir /data openmanus`,
+		`--customize-hook=chroot "$1" useradd --create-home --home-dir /data openmanus && chroot "$1" install -d -o openmanus -g openmanus /data/work`,
 		`--customize-hook=rm -rf "$1"/var/cache/apt/* "$1"/var/lib/apt/lists/* "$1"/var/log/*`}
 	if r.sources != "" { // which are of the machine that builds, not of those that run the image
 		args = append(args, `--customize-hook=rm -f "$1"/etc/apt/sources.list.d/0* "$1"/etc/apt/apt.conf.d/99mmdebstrap`)
@@ -97,7 +97,7 @@ func (r *releaser) configured(img v1.Image) (v1.Image, error) {
 	c = c.DeepCopy()
 	c.OS, c.Architecture, c.Created = "linux", "amd64", v1.Time{Time: r.time}
 	c.Config = v1.Config{
-		User: "openmanus", WorkingDir: "/data",
+		User: "openmanus", WorkingDir: "/data/work",
 		Env:          []string{"PATH=/usr/local/bin:/usr/bin:/bin", "XDG_DATA_HOME=/data", "HOME=/data"},
 		Entrypoint:   []string{"openmanus"},
 		Cmd:          []string{"serve", "--addr", "0.0.0.0:8420"},
