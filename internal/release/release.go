@@ -259,7 +259,7 @@ func (f File) Fetch(ctx context.Context, from Source, w io.Writer) error {
 }
 
 // Newer reports whether the version that is to be installed is newer than the one that
-// is there. Everything is newer than a version that is no number, as one that somebody built.
+// is there. Any release is newer than a program whose version is no number, such as one that was built by hand.
 func Newer(there, next string) bool {
 	return !semver.IsValid(there) || semver.Compare(next, there) > 0
 }

@@ -22,7 +22,7 @@ const (
 	mailTries = 29
 )
 
-// due returns the letters that somebody may try to send now.
+// due returns the letters whose next try may begin now.
 func (s *State) due(now time.Time) (letters []Letter) {
 	for _, l := range s.Letters {
 		if !l.Until.After(now) {

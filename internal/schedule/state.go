@@ -99,7 +99,7 @@ type Letter struct {
 	Session string
 	Ended   time.Time
 	Try     int       // the number of the next try
-	Until   time.Time // before it nobody tries
+	Until   time.Time // nobody tries before then
 	Failed  string    // why the last try failed, or ""
 }
 

@@ -83,12 +83,11 @@ func (s *Site) read() (pages map[string][]byte, files map[string][]byte, err err
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := fs.ReadFile(s.Pages, name)
-		if into := files; path.Ext(name) == ".md" {
-			pages[name] = data
-		} else {
-			into[name] = data
+		into := files
+		if path.Ext(name) == ".md" {
+			into = pages
 		}
+		into[name], err = fs.ReadFile(s.Pages, name)
 		return err
 	})
 	return pages, files, err
