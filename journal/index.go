@@ -82,6 +82,21 @@ type Meter interface {
 	Used(ctx context.Context, opts MeterOptions) ([]Used, error)
 }
 
+// A Tally counts the sessions of users, wherever they are driven.
+type Tally interface {
+	// Tally counts the sessions of an owner that have no parent: all of them, those that
+	// were created since a time, and those that are under way.
+	Tally(ctx context.Context, owner string, since time.Time) (all, created, underWay int, err error)
+}
+
+// A Purse keeps what many processes spend together.
+type Purse interface {
+	// Spend adds an amount to what was spent under a name, such as a day, unless that would
+	// then be more than most; a negative most is no limit. It returns what is spent then,
+	// and whether the amount was added.
+	Spend(ctx context.Context, name string, amount, most openmanus.Money) (spent openmanus.Money, ok bool, err error)
+}
+
 // MeterOptions select what a [Meter] adds up. The zero MeterOptions select all.
 type MeterOptions struct {
 	By    string    // "model", "flow", "day" or "session"; "": "model"

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -46,10 +47,12 @@ type lease struct {
 	session string
 	token   int64
 	renewed time.Time // guarded by leases.mu
-	lost    chan struct{}
-	losing  sync.Once
-	once    sync.Once
-	err     error
+
+	remembered bool // the store keeps who had it
+	lost       chan struct{}
+	losing     sync.Once
+	once       sync.Once
+	err        error
 }
 
 // Lock implements [openmanus.Locker]. It takes the lease over if that has expired. The
@@ -58,14 +61,24 @@ func (db *DB) Lock(ctx context.Context, session string) (openmanus.Lease, error)
 	if err := summary.CheckID(session); err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // only for people
-	holder := fmt.Sprintf("%s, process %d", host, os.Getpid())
-	l := &lease{db: db, session: session, lost: make(chan struct{}), renewed: time.Now()}
+	return db.lock(ctx, session, false)
+}
+
+// lock takes the lease of what is called session. remembered says that the store keeps who
+// had it.
+func (db *DB) lock(ctx context.Context, session string, remembered bool) (openmanus.Lease, error) {
+	holder := db.opts.Name
+	if holder == "" {
+		host, _ := os.Hostname() // only for people
+		holder = fmt.Sprintf("%s, process %d", host, os.Getpid())
+	}
+	l := &lease{db: db, session: session, lost: make(chan struct{}), renewed: time.Now(), remembered: remembered}
 	const take = `
 WITH taken AS (
-	INSERT INTO leases AS l (session, token, holder, expires)
-	VALUES (@session, nextval('lease_tokens'), @holder, ` + now + ` + @valid)
-	ON CONFLICT (session) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires = excluded.expires
+	INSERT INTO leases AS l (session, token, holder, expires, taken)
+	VALUES (@session, nextval('lease_tokens'), @holder, ` + now + ` + @valid, ` + now + `)
+	ON CONFLICT (session) DO UPDATE SET token = excluded.token, holder = excluded.holder, expires = excluded.expires,
+		taken = excluded.taken
 	WHERE l.expires < ` + now + `
 	RETURNING token
 ), fenced AS (
@@ -99,6 +112,56 @@ func (db *DB) drivenBy(ctx context.Context, session string) error {
 	return fmt.Errorf("session %s: %w (%s)", session, openmanus.ErrDriven, holder)
 }
 
+// Claim claims a workspace for this process, as Lock does a session. If another process
+// has it, the error is [openmanus.ErrDriven], and holder is the name of that.
+func (db *DB) Claim(ctx context.Context, workspace string) (lease openmanus.Lease, holder string, err error) {
+	lease, err = db.lock(ctx, place(workspace), true)
+	if errors.Is(err, openmanus.ErrDriven) {
+		herr := db.pool.QueryRow(ctx, "SELECT holder FROM leases WHERE session = $1", place(workspace)).Scan(&holder)
+		if herr != nil {
+			return nil, "", db.closedOr(herr)
+		}
+		err = fmt.Errorf("workspace %s: %w (%s)", workspace, openmanus.ErrDriven, holder)
+	}
+	return lease, holder, err
+}
+
+// Serve says to others that this process works for them until the lease is released, or
+// lost.
+func (db *DB) Serve(ctx context.Context) (openmanus.Lease, error) {
+	return db.lock(ctx, server(db.opts.Name), false)
+}
+
+// Holder returns the name of the process that has a workspace or had it last, if that
+// process serves, or "".
+func (db *DB) Holder(ctx context.Context, workspace string) (holder string, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT p.holder FROM leases p WHERE p.session = $1 AND EXISTS
+		(SELECT FROM leases w WHERE w.session = $2 || p.holder AND w.expires >= `+now+`)`, place(workspace), server("")).Scan(&holder)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return holder, db.closedOr(err)
+}
+
+// server returns what the lease is called that says that a process serves.
+func server(name string) string { return "process " + name }
+
+// place returns what the lease of a workspace is called. A path may be longer than the
+// name of a lease.
+func place(workspace string) string {
+	return fmt.Sprintf("workspace %x", sha256.Sum256([]byte(workspace)))
+}
+
+// LastTree returns the tree that a session in a workspace recorded last, or "" if none did.
+func (db *DB) LastTree(ctx context.Context, workspace string) (tree string, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT tree FROM sessions WHERE workspace = $1 AND tree_at > 0
+		ORDER BY tree_at DESC, id DESC LIMIT 1`, text(workspace)).Scan(&tree)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return tree, db.closedOr(err)
+}
+
 // Driven reports whether a process drives a session: it holds the session's lease.
 func (db *DB) Driven(session string) (is bool) {
 	err := db.pool.QueryRow(db.ctx, "SELECT EXISTS (SELECT 1 FROM leases WHERE session = $1 AND expires >= "+now+")", session).Scan(&is)
@@ -119,7 +182,11 @@ func (l *lease) Release() error {
 		l.db.leases.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), l.db.opts.Lease) // then it has expired anyway
 		defer cancel()
-		_, err := l.db.pool.Exec(ctx, "DELETE FROM leases WHERE session = $1 AND token = $2", l.session, l.token)
+		query := "DELETE FROM leases WHERE session = $1 AND token = $2"
+		if l.remembered {
+			query = "UPDATE leases SET expires = 0 WHERE session = $1 AND token = $2"
+		}
+		_, err := l.db.pool.Exec(ctx, query, l.session, l.token)
 		if err != nil && l.db.ctx.Err() == nil {
 			l.err = fmt.Errorf("release the lease of session %s: %w; it expires in %v", l.session, err, l.db.opts.Lease)
 		}

@@ -51,6 +51,12 @@ type Options struct {
 	// Patience is how long an append is tried again while the server cannot be reached
 	// or starts. 0 means a minute.
 	Patience time.Duration
+
+	// Name is what leases call this process. "": the name of its machine, and its number.
+	Name string
+
+	// Objects keep the content of blobs that are put from now on. Nil: the database does.
+	Objects Objects
 }
 
 // A DB is an [openmanus.Journal] in a database, with its [openmanus.Blobs], its
@@ -83,6 +89,8 @@ var (
 	_ journal.IdleMarker = (*DB)(nil)
 	_ journal.JSONReader = (*DB)(nil)
 	_ journal.Devices    = (*DB)(nil)
+	_ journal.Purse      = (*DB)(nil)
+	_ journal.Tally      = (*DB)(nil)
 )
 
 // ErrClosed is returned by the methods of a [DB] after Close.
@@ -150,7 +158,7 @@ func (db *DB) Close() error {
 var migrations embed.FS
 
 // schemaVersion is the number of the last file in migrations.
-const schemaVersion = 2
+const schemaVersion = 3
 
 // migrate brings the tables to schemaVersion. One process does so at a time, under a lock
 // of its connection, which must be one to the server itself and not to a pgbouncer.

@@ -29,7 +29,8 @@ WITH head AS (
 		workspace = CASE WHEN @configured THEN @workspace ELSE workspace END,
 		input = input + @input, output = output + @output, cached = cached + @cached, written = written + @written,
 		reasoning = reasoning + @reasoning, estimated = estimated + @estimated, unpriced = unpriced + @unpriced,
-		cost = cost + @cost
+		cost = cost + @cost, tree = coalesce(nullif(@tree, ''), tree),
+		tree_at = CASE WHEN @tree <> '' THEN ` + now + ` ELSE tree_at END
 	WHERE name = @session AND (@fence::bigint = 0 OR fence = @fence)
 	RETURNING id, events - @n AS before, updated, model
 ), ` + addTheRest
@@ -37,11 +38,12 @@ WITH head AS (
 	openSession = `
 WITH head AS (
 	INSERT INTO sessions (name, fence, created, updated, events, last, under_way, title, words, flow, parent, owner,
-		model, workspace, input, output, cached, written, reasoning, estimated, unpriced, cost)
+		model, workspace, input, output, cached, written, reasoning, estimated, unpriced, cost, tree, tree_at)
 	SELECT @session, coalesce((SELECT token FROM leases WHERE session = @session), 0),
 		coalesce((@times::bigint[])[1], at), coalesce((@times::bigint[])[@n], at), @n, @last, @active,
 		@title, @words, @flow, @parent, @owner, @model, @workspace,
-		@input, @output, @cached, @written, @reasoning, @estimated, @unpriced, @cost
+		@input, @output, @cached, @written, @reasoning, @estimated, @unpriced, @cost,
+		@tree, CASE WHEN @tree <> '' THEN at ELSE 0 END
 	FROM (SELECT ` + now + ` AS at) AS clock
 	ON CONFLICT (name) DO NOTHING
 	RETURNING id, 0::bigint AS before, updated, model
@@ -86,7 +88,7 @@ func (e *entry) arguments() pgx.NamedArgs {
 		"flow": text(s.Flow), "parent": text(s.Parent), "owner": text(s.Owner), "model": "", "workspace": "",
 		"input": s.Usage.Input, "output": s.Usage.Output, "cached": s.Usage.Cached, "written": s.Usage.CacheWrite,
 		"reasoning": s.Usage.Reasoning, "estimated": s.Usage.Estimated, "unpriced": s.Unpriced, "cost": int64(s.Cost),
-		"refs": e.refs,
+		"refs": e.refs, "tree": text(s.Tree),
 	}
 	if s.Configured != nil {
 		a["model"], a["workspace"] = text(s.Configured.Model), text(s.Configured.Workspace)

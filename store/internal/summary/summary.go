@@ -21,6 +21,7 @@ type Summary struct {
 	Usage                             llm.Usage             // to add
 	Cost                              openmanus.Money       // to add
 	Unpriced                          int                   // to add
+	Tree                              string                // what the workspace contains now; "" changes nothing
 	Active                            bool                  // there may be something to do, after that
 }
 
@@ -40,6 +41,10 @@ func (s *Summary) Add(b openmanus.Body) {
 	case openmanus.UserSaid:
 		if s.Words == "" {
 			s.Words = firstWords(b.Message.Text())
+		}
+	case openmanus.Snapped:
+		if b.Tree != "" {
+			s.Tree = b.Tree
 		}
 	case openmanus.Titled:
 		s.Title = firstWords(b.Title)
