@@ -52,25 +52,33 @@ func (h *Host) placeBeside(
 	if busy, err := h.othersWrite(ctx, parent, child); err != nil || !busy {
 		return spec, err
 	}
-	b, c := h.besidesOf(id, child), h.copies(spec.Workspace, 0)
-	if isThere(b.work()) { // a copy gets its name when it is complete
-		spec.Workspace = b.work()
-		return spec, nil
-	}
-	opts := copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip}
-	_, err := copydir.Copy(ctx, b.before(), spec.Workspace, opts)
+	b := h.besidesOf(id, child)
+	err := h.copyBeside(ctx, b, spec.Workspace)
 	if large := (*copydir.TooLarge)(nil); errors.As(err, &large) {
 		h.warnOnce(fmt.Sprintf("%v: agents that work at once share it instead of working in copies", err))
 		return spec, nil
 	}
 	if err == nil {
+		spec.Workspace = b.work()
+	}
+	return spec, err
+}
+
+// copyBeside copies a workspace, unless that was done before: a copy gets its name when it
+// is complete.
+func (h *Host) copyBeside(ctx context.Context, b besides, workspace string) error {
+	if isThere(b.work()) {
+		return nil
+	}
+	c := h.copies(workspace, 0)
+	_, err := copydir.Copy(ctx, b.before(), workspace, copydir.Options{Bytes: c.Bytes, Files: c.Files, Skip: c.Skip})
+	if err == nil {
 		_, err = copydir.Copy(ctx, b.work(), b.before(), copydir.Options{})
 	}
 	if err != nil {
-		return spec, errors.Join(fmt.Errorf("the copy of the workspace: %w", err), copydir.Remove(b.dir))
+		return errors.Join(fmt.Errorf("the copy of the workspace: %w", err), copydir.Remove(b.dir))
 	}
-	spec.Workspace = b.work()
-	return spec, nil
+	return nil
 }
 
 // mayWrite reports whether sessions with the spec may change files.
@@ -124,6 +132,9 @@ func (h *Host) mergeChild(
 	var bodies []openmanus.Body
 	out, err := b.merged()
 	if errors.Is(err, fs.ErrNotExist) {
+		if err := h.bringBack(ctx, b, d.Child); err != nil {
+			return nil, fmt.Errorf("bring the files of session %s: %w", d.Child, err)
+		}
 		w := h.follower.directory(to)
 		rc := w.begin(parent)
 		defer w.end(rc)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/journal"
 )
 
 // A dayBudget bounds what all sessions of a data directory spend in a day of
@@ -45,10 +46,41 @@ func (p dayBudget) Reserve(_ context.Context, about openmanus.Money) error {
 	if spent <= p.limit {
 		return nil
 	}
-	refused := fmt.Errorf("the next request would pass the budget of the day, which is of all sessions (Current: %.4f, Needed: %.4f, Max: %.4f USD): "+
-		"raise run.max_cost_per_day, or come back after midnight UTC", (spent - about).USD(), about.USD(), p.limit.USD())
 	_, err = p.add(-about)
-	return errors.Join(refused, err)
+	return errors.Join(overDay(spent-about, about, p.limit), err)
+}
+
+// overDay says that a request would pass the budget of the day.
+func overDay(spent, about, limit openmanus.Money) error {
+	return fmt.Errorf("the next request would pass the budget of the day, which is of all sessions (Current: %.4f, Needed: %.4f, Max: %.4f USD): "+
+		"raise run.max_cost_per_day, or come back after midnight UTC", spent.USD(), about.USD(), limit.USD())
+}
+
+// A sharedBudget is a dayBudget of all processes that share a store.
+type sharedBudget struct {
+	purse journal.Purse
+	limit openmanus.Money
+	now   func() time.Time
+}
+
+func (p sharedBudget) name() string { return "day " + p.now().UTC().Format(time.DateOnly) }
+
+// Reserve implements [run.Budget].
+func (p sharedBudget) Reserve(ctx context.Context, about openmanus.Money) error {
+	spent, ok, err := p.purse.Spend(ctx, p.name(), about, p.limit)
+	if err != nil {
+		return fmt.Errorf("the budget of the day cannot be recorded: %w", err)
+	}
+	if !ok {
+		return overDay(spent, about, p.limit)
+	}
+	return nil
+}
+
+// Settle implements [run.Budget].
+func (p sharedBudget) Settle(ctx context.Context, reserved, cost openmanus.Money) error {
+	_, _, err := p.purse.Spend(ctx, p.name(), cost-reserved, -1)
+	return err
 }
 
 // Settle implements [run.Budget].

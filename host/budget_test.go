@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,4 +51,34 @@ func TestBudgetAtOnce(t *testing.T) {
 	if n := got.Load(); n < 1 || n > 10 {
 		t.Errorf("%d requests may be made with 10 left", n)
 	}
+}
+
+// A day's budget of many processes is that of one, in their store.
+func TestSharedBudget(t *testing.T) {
+	now := time.Date(2026, 11, 21, 23, 59, 0, 0, time.UTC)
+	p := sharedBudget{purse: purses{}, limit: openmanus.Dollar, now: func() time.Time { return now }}
+	if err := p.Reserve(t.Context(), openmanus.Dollar/4); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Settle(t.Context(), openmanus.Dollar/4, openmanus.Dollar*3/4); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Reserve(t.Context(), openmanus.Dollar/2); err == nil || !strings.Contains(err.Error(), "(Current: 0.7500, Needed: 0.5000, Max: 1.0000 USD)") {
+		t.Error(err)
+	}
+	now = now.Add(time.Minute)
+	if err := p.Reserve(t.Context(), openmanus.Dollar); err != nil {
+		t.Error(err)
+	}
+}
+
+// purses is a [journal.Purse] of one goroutine.
+type purses map[string]openmanus.Money
+
+func (p purses) Spend(_ context.Context, name string, amount, most openmanus.Money) (openmanus.Money, bool, error) {
+	if most >= 0 && p[name]+amount > most {
+		return p[name], false, nil
+	}
+	p[name] += amount
+	return p[name], true, nil
 }

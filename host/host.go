@@ -60,6 +60,9 @@ type Options struct {
 	// and edit files use them, see [workspace.WithBuffers].
 	Buffers workspace.Buffers
 
+	// Cluster, if not nil, has hosts on other machines, which use the same Store.
+	Cluster *Cluster
+
 	// Kinds are agents beside those that are built in. They come first, and
 	// so may take the name of one.
 	Kinds []agents.Kind
@@ -109,6 +112,8 @@ type Host struct {
 	// chosen are the models that a user of this process chose, by name and
 	// endpoint. Those get their key wherever they are: the user said so.
 	chosen    map[[2]string]config.Model
+	places    places
+	relay     *relay    // nil: there is no cluster
 	recording sync.Once // the warning that nothing is asked about provenance
 }
 
@@ -133,10 +138,19 @@ func New(o Options) (*Host, error) {
 	h.Local.Hooks = hooks.NewSet(h.hookList, h.hookPrograms())
 	h.watcher = hooks.NewWatcher(o.Store, h.hookList, h.hookPrograms(), func(text string) { h.warnOnce("hooks: " + text) })
 	h.Local.OnEvent = h.watcher.Stored
+	if o.Cluster != nil {
+		h.Local.Name = o.Cluster.Name
+		h.Local.Elsewhere = h.childElsewhere
+		if h.relay = newRelay(h); h.relay != nil {
+			h.Local.OnWatch = h.relay.watch
+		}
+	}
 	if o.Config.DataDir != "" {
 		h.Local.Spool = spool{filepath.Join(o.Config.DataDir, "spool")}
 	}
-	if o.Config.Run.DayCost > 0 {
+	if purse, ok := o.Store.(journal.Purse); ok && o.Config.Run.DayCost > 0 {
+		h.Local.Budget = sharedBudget{purse: purse, limit: o.Config.Run.DayCost, now: time.Now}
+	} else if o.Config.Run.DayCost > 0 {
 		h.Local.Budget = dayBudget{dir: o.Config.DataDir, limit: o.Config.Run.DayCost, now: time.Now}
 	}
 	return h, nil

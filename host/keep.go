@@ -63,6 +63,11 @@ func (h *Host) release(id, dir string) error {
 		}
 	}
 	errs = append(errs, closeAgents(unused)...)
+	for dir := range ids { // after everything that could write there
+		if !h.held(dir) {
+			h.places.forget(dir)
+		}
+	}
 	for _, m := range shared {
 		errs = append(errs, m.closeSessions(ids[m.agent.Spec.Workspace]))
 	}

@@ -64,7 +64,9 @@ func (h *Host) specWith(name string, m config.Model) openmanus.Spec {
 	run := h.Config.Run
 	return openmanus.Spec{
 		Agent: run.Agent, Model: name, Endpoint: m.BaseURL, Workspace: run.Workspace, Approve: run.Approve,
-		SandboxKind: h.Config.Sandbox.Kind, Limits: h.Config.Limits(m), Copies: run.Copies,
+		SandboxKind: h.Config.Sandbox.Kind, Limits: h.Config.Limits(m),
+		// only agents with files of their own can work on several machines
+		Copies: run.Copies || h.Config.Temporal.Address != "" && !h.Config.Set("run.copies"),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/openmanus-go/openmanus"
 )
@@ -65,6 +66,40 @@ func (d *driver) waitForChild(ctx context.Context, t openmanus.Task, driven bool
 		})
 	}
 	return nil
+}
+
+// looksForRest is how often a session that another process drives is looked at: it rests
+// if somebody below it waits for the user, and nothing happens.
+const looksForRest = 2 * time.Second
+
+// untilItRests waits until a session that another process drives has ended, or waits for
+// the user.
+func (l *Local) untilItRests(ctx context.Context, session string) error {
+	s, err := openmanus.Load(ctx, l.Journal, session)
+	for err == nil && s.Outcome.Status == "" {
+		seq := s.Seq
+		following, cancel := context.WithTimeout(ctx, looksForRest)
+		for ev, ferr := range l.Journal.Follow(following, session, s.Seq) {
+			if ferr != nil {
+				cancel()
+				return ferr
+			}
+			if s.Apply(ev); s.Outcome.Status != "" {
+				break
+			}
+		}
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if s.Seq == seq {
+			var asked []Question
+			if asked, err = Questions(ctx, l.Journal, session); err != nil || len(asked) > 0 {
+				break
+			}
+		}
+	}
+	return err
 }
 
 // wakeChild drives a child again that waited.

@@ -92,12 +92,20 @@ func (d *driver) do(f func()) {
 // it ends or waits. It returns the report if the child has ended.
 func (l *Local) driveChild(ctx context.Context, x *Session, t openmanus.Task) ([]openmanus.Body, error) {
 	b, err := l.Do(ctx, x, t)
-	if err != nil {
-		return nil, err
+	if err != nil || len(b) > 0 { // it has ended, or could not be opened
+		return b, err
 	}
-	err = l.Wake(ctx, openmanus.ChildID(x.ID, t.Child))
-	if errors.Is(err, openmanus.ErrNoSession) {
-		return b, nil // it could not be opened, as b says
+	child := openmanus.ChildID(x.ID, t.Child)
+	away := false
+	if l.Elsewhere != nil {
+		if away, err = l.Elsewhere(ctx, x.ID, child); err != nil {
+			return nil, err
+		}
+	}
+	if away {
+		err = l.untilItRests(ctx, child)
+	} else {
+		err = l.Wake(ctx, child)
 	}
 	if err != nil {
 		return nil, err

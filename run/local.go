@@ -26,6 +26,15 @@ type Local struct {
 	// a session has read, and the workspace of the session. It must not block.
 	OnEvent func(session, workspace string, seq int64)
 
+	// Elsewhere, if not nil, is called when the session child is to be driven, which the
+	// session parent has opened. If it returns true, another process drives it: then Local
+	// waits until it has ended or waits for the user.
+	Elsewhere func(ctx context.Context, parent, child string) (bool, error)
+
+	// OnWatch, if not nil, is called when somebody begins to watch a session, and what it
+	// returns when they end. It is set before use, or while nobody watches.
+	OnWatch func(session string) (stop func())
+
 	once sync.Once
 	mu   sync.Mutex
 	hubs map[string]*hub // by session: of those that are driven or watched
@@ -119,6 +128,9 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 		ctx, cancel := context.WithCancel(ctx)
 		h := l.enter(session)
 		defer l.leave(session, h)
+		if l.OnWatch != nil {
+			defer l.OnWatch(session)()
+		}
 		sub := h.subscribe()
 		defer h.unsubscribe(sub)
 		var follower sync.WaitGroup
@@ -126,6 +138,9 @@ func (l *Local) Watch(ctx context.Context, session string, after int64) iter.Seq
 		defer cancel()
 		follower.Go(func() {
 			for ev, err := range l.Journal.Follow(ctx, session, after) {
+				if err == nil {
+					h.heard(ev)
+				}
 				sub.push(update{ev, err})
 			}
 		})

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 
@@ -56,6 +57,71 @@ func (l *Local) publish(session string, b openmanus.Body) {
 	l.mu.Unlock()
 	if h != nil {
 		h.show(b)
+	}
+}
+
+// Drives reports whether this Local drives a session.
+func (l *Local) Drives(session string) bool {
+	l.mu.Lock()
+	h := l.hubs[session]
+	l.mu.Unlock()
+	return h != nil && len(h.driving) > 0
+}
+
+// Live yields the provisional bodies of a session that this Local drives, after everything
+// that has streamed of the current reply, which comes with a Reset. It ends when ctx does. A
+// slow reader may receive them in larger pieces.
+func (l *Local) Live(ctx context.Context, session string) iter.Seq[openmanus.Body] {
+	return func(yield func(openmanus.Body) bool) {
+		h := l.enter(session)
+		defer l.leave(session, h)
+		sub := h.subscribeAnew()
+		defer h.unsubscribe(sub)
+		for ctx.Err() == nil {
+			for _, n := range sub.take(ctx) {
+				if n.err == nil && n.ev.Seq == 0 && !yield(n.ev.Body) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Tell passes a provisional body of a session that another process drives on to those who
+// watch it here.
+func (l *Local) Tell(session string, b openmanus.Body) {
+	if !l.Drives(session) {
+		l.publish(session, b)
+	}
+}
+
+// heard notes a stored event of a session that another process drives, by which what has
+// streamed is over.
+func (h *hub) heard(ev openmanus.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.driving) > 0 || ev.Seq <= h.seq {
+		return
+	}
+	h.seq = ev.Seq
+	turn := -1
+	switch b := ev.Body.(type) {
+	case openmanus.ModelSaid:
+		turn = b.Turn
+	case openmanus.Called:
+		turn = b.Turn
+	case openmanus.ModelFailed:
+		turn = b.Turn
+	case openmanus.Stopped:
+		turn = b.Turn
+	case openmanus.Ended:
+		turn = b.Turn
+	}
+	if turn >= h.turn {
+		h.turn, h.typed = turn+1, llm.Reply{}
+	}
+	if call, ok := printsAnew(ev.Body); ok {
+		h.tails.drop(call)
 	}
 }
 
@@ -189,6 +255,17 @@ func (h *hub) subscribe() *subscriber {
 	s := &subscriber{since: h.seq, queue: h.soFar(false), more: make(chan struct{}, 1)}
 	s.more <- struct{}{}
 	h.subs = append(h.subs, s)
+	return s
+}
+
+// subscribeAnew is subscribe for one that forgets what it had.
+func (h *hub) subscribeAnew() *subscriber {
+	s := h.subscribe()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = h.soFar(true)
 	return s
 }
 

@@ -119,9 +119,13 @@ type Session struct {
 	applied func(openmanus.Event) // called after each event was folded; may be nil
 }
 
+// ErrNewer says that a session cannot be driven by this version, because a newer one has
+// written it.
+var ErrNewer = errors.New("it can be read and exported, not driven")
+
 // Load folds the journal of a session. A session that does not exist is an
 // error that is [openmanus.ErrNoSession]. One of a newer version of the format,
-// or with events of types that this version does not know, is an error, too:
+// or with events of types that this version does not know, is an [ErrNewer]:
 // such a session can be read and exported, but not driven.
 func (w *Worker) Load(ctx context.Context, session string) (*Session, error) {
 	s, err := openmanus.Load(ctx, w.Journal, session)
@@ -129,12 +133,11 @@ func (w *Worker) Load(ctx context.Context, session string) (*Session, error) {
 		return nil, err
 	}
 	if v := s.Opened.Version; v > openmanus.FormatVersion {
-		return nil, fmt.Errorf("session %s has version %d of the journal format, and this program knows versions up to %d: "+
-			"it can be read and exported, not driven", session, v, openmanus.FormatVersion)
+		return nil, fmt.Errorf("session %s has version %d of the journal format, and this program knows versions up to %d: %w",
+			session, v, openmanus.FormatVersion, ErrNewer)
 	}
 	if s.Foreign != "" {
-		return nil, fmt.Errorf("session %s has events of the type %q, which this version does not know: "+
-			"it can be read and exported, not driven", session, s.Foreign)
+		return nil, fmt.Errorf("session %s has events of the type %q, which this version does not know: %w", session, s.Foreign, ErrNewer)
 	}
 	f, err := w.Flow(ctx, s)
 	if err != nil {

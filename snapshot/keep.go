@@ -67,6 +67,26 @@ func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
+// Know tells the tracker of a tree that others have stored, such as one that was made in
+// the directory by [Reader.Fill]: what it has of content is not stored again.
+func (t *Tracker) Know(ctx context.Context, r *Reader, tree Tree) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lists[tree.Root.Sum] = &tree.Root
+	for c, err := range r.Diff(ctx, Tree{}, tree) {
+		switch {
+		case err != nil:
+			return err
+		case c.Now.Content == nil:
+		case c.Now.Kind == Dir:
+			t.lists[c.Now.Content.Sum] = c.Now.Content
+		default:
+			t.have[c.Now.Content.Sum] = c.Now.Content
+		}
+	}
+	return nil
+}
+
 // share makes equal content one object, and adds it to have or, of directories, to
 // lists. No directory counts as unchanged.
 func (n *node) share(have, lists map[Sum]*Object) {

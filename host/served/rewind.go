@@ -18,7 +18,11 @@ func (h Host) Rewind(ctx context.Context, session string, r server.Rewind) (*ser
 	if r.Plan {
 		p, err = h.PlanBack(ctx, session, b)
 	} else {
-		p, err = h.GoBack(ctx, session, b, nil)
+		var leave func() error
+		if leave, err = h.Enter(ctx, session); err == nil {
+			p, err = h.GoBack(ctx, session, b, nil)
+			err = errors.Join(err, leave())
+		}
 	}
 	if errors.Is(err, host.ErrNothingBack) {
 		return nil, &server.FieldError{Field: "to", Err: server.Absent(err.Error())}
