@@ -181,7 +181,7 @@ func (a *a2aService) filePart(ctx context.Context, info journal.SessionInfo, pat
 	kind, _, _ := strings.Cut(mime.TypeByExtension(filepath.Ext(path)), ";")
 	at := url.URL{Path: "/api/v1/sessions/" + info.ID + "/files/" + path}
 	part := a2a.Part{Filename: path, MediaType: cmp.Or(kind, "application/octet-stream"), URL: a.Public + at.EscapedPath()}
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := a.openWorkspace(ctx, info.Workspace)
 	if err != nil {
 		return part
 	}

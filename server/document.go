@@ -79,7 +79,7 @@ func (s *Server) document(ctx context.Context, info journal.SessionInfo, in *doc
 
 // content returns a file of the workspace, if it is small enough for a document.
 func (s *Server) content(ctx context.Context, info journal.SessionInfo, name string) ([]byte, error) {
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {
 		return nil, err
 	}

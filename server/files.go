@@ -48,7 +48,7 @@ type filesResponse struct {
 // files lists regular files, without those in directories of version control
 // and of dependencies.
 func (s *Server) files(ctx context.Context, info journal.SessionInfo, in *OneSession) (*filesResponse, error) {
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (in *FileRequest) clean() (string, error) {
 
 // file responds with a file of the workspace, or with ranges of it.
 func (s *Server) file(ctx context.Context, info journal.SessionInfo, in *FileRequest) (*huma.StreamResponse, error) {
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -209,32 +209,46 @@ type uploadRequest struct {
 
 // upload creates or replaces a file, atomically, and creates its directories.
 func (s *Server) upload(ctx context.Context, info journal.SessionInfo, in *uploadRequest) (*struct{}, error) {
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
 	name, err := in.clean()
 	if err != nil {
 		return nil, err
 	}
-	dir := path.Dir(name)
-	if dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return nil, pathError(err)
-		}
-	}
 	if err := s.addUpload(userOf(ctx), int64(len(in.RawBody)), true, time.Now()); err != nil {
 		return nil, err
 	}
+	write := func() error { return s.writeFile(ctx, info, name, in.RawBody) }
+	t, ok := s.Host.(Traveller)
+	if !ok {
+		return nil, write()
+	}
+	err = t.Change(ctx, info.ID, write)
+	if there := (*ElsewhereError)(nil); errors.As(err, &there) {
+		return nil, huma.Error409Conflict("a session runs in this workspace on another machine: try again when it rests, or interrupt it")
+	}
+	return nil, err
+}
+
+// writeFile writes a file of a workspace.
+func (s *Server) writeFile(ctx context.Context, info journal.SessionInfo, name string, data []byte) error {
+	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	dir := path.Dir(name)
+	if dir != "." {
+		if err := root.MkdirAll(dir, 0o755); err != nil {
+			return pathError(err)
+		}
+	}
 	part := path.Join(dir, "."+ids.New()+".part")
-	if err := root.WriteFile(part, in.RawBody, 0o644); err != nil {
-		return nil, pathError(err)
+	if err := root.WriteFile(part, data, 0o644); err != nil {
+		return pathError(err)
 	}
 	if err := root.Rename(part, name); err != nil {
-		return nil, pathError(errors.Join(err, root.Remove(part)))
+		return pathError(errors.Join(err, root.Remove(part)))
 	}
-	return nil, nil
+	return nil
 }
 
 // A blobRequest asks for a blob by its [openmanus.Ref].

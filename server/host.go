@@ -30,7 +30,7 @@ type Store interface {
 
 // A Host opens sessions and describes what they can be made of. What a host
 // can do beyond that, it says by the optional interfaces [Holder],
-// [Rememberer], [Reconfigurer], [Planner], [Rewinder], [DocumentReader] and [Cleaner]. Implementations are safe for
+// [Traveller], [Rememberer], [Reconfigurer], [Planner], [Rewinder], [DocumentReader] and [Cleaner]. Implementations are safe for
 // concurrent use.
 type Host interface {
 	// Open opens a session, which has no message yet, under an id that no
@@ -60,6 +60,24 @@ type Holder interface {
 	// If the session goes on later, Hold is called again.
 	Hold(id, dir string) (release func() error)
 }
+
+// A Traveller is a [Host] of several that share their sessions: the files of a workspace are
+// on the machine where its sessions run.
+type Traveller interface {
+	// Look makes the directory of a workspace on this machine what was recorded of it last,
+	// to be read.
+	Look(ctx context.Context, dir string) error
+	// Change has do change files in the workspace of a session, and records that. If a
+	// session runs there on another machine, the error is an [ElsewhereError].
+	Change(ctx context.Context, session string, do func() error) error
+}
+
+// An ElsewhereError says that files cannot be changed because a session changes them on
+// another machine.
+type ElsewhereError struct{ Err error }
+
+func (e *ElsewhereError) Error() string { return e.Err.Error() }
+func (e *ElsewhereError) Unwrap() error { return e.Err }
 
 // A Rememberer is a [Host] that can remember a decision about a call and apply
 // it to the same call from then on.

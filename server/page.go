@@ -133,7 +133,7 @@ func accepts(r *http.Request, encoding string) bool {
 // share returns a session as one HTML file that opens from disk, with the files that it made.
 func (s *Server) share(ctx context.Context, info journal.SessionInfo, in *OneSession) (*huma.StreamResponse, error) {
 	shared := sharepage.Session{ID: info.ID, Title: info.Title, Events: s.Store.Events(ctx, info.ID, 0), Blobs: s.Store}
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err == nil {
 		defer root.Close()
 		shared.Files = regular.FS(root)

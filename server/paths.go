@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,6 +48,17 @@ func (u User) workspace(name string) (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(filepath.Join(root.Name(), name))
+}
+
+// openWorkspace opens a workspace of the user that makes the request, with the files that
+// other machines have recorded.
+func (s *Server) openWorkspace(ctx context.Context, dir string) (*os.Root, error) {
+	if t, ok := s.Host.(Traveller); ok {
+		if err := t.Look(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	return userOf(ctx).openWorkspace(dir)
 }
 
 // openWorkspace opens the workspace dir of a session of the user. Files are reached

@@ -17,7 +17,8 @@ import (
 )
 
 // A Quota bounds what one user takes of a server that others use too. A field
-// that is 0 has its default. Counts by the hour begin anew when the server starts.
+// that is 0 has its default. If the store is a [journal.Tally], sessions are counted over all
+// servers; other counts are of one, and those by the hour begin anew when it starts.
 type Quota struct {
 	Running int // the most sessions that run at once; 100
 	Streams int // the most event streams that are open at once; 100
@@ -99,6 +100,12 @@ func (u *user) openStream() (done func(), err error) {
 // which runs as part of its parent, takes no further place.
 func (s *Server) checkQuota(ctx context.Context, session journal.SessionInfo) error {
 	running, all := s.scheduler.driven(session)
+	if t, ok := s.Store.(journal.Tally); ok && !running && session.Parent == "" {
+		var err error
+		if _, _, all, err = t.Tally(ctx, userOf(ctx).Name, time.Now()); err != nil {
+			return err
+		}
+	}
 	if !running && session.Parent == "" && all >= userOf(ctx).Quota.Running {
 		return tooMany(shortly, "%d of your sessions are running, and no more may run at once; wait until one ends", all)
 	}
@@ -113,6 +120,9 @@ func (s *Server) addSession(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if err := s.countKept(ctx, u, now); err != nil {
+		return err
+	}
+	if err := s.countCreated(ctx, u, now); err != nil {
 		return err
 	}
 	u.used.mu.Lock()
@@ -165,6 +175,24 @@ func (s *Server) countKept(ctx context.Context, u *user, now time.Time) error {
 	u.used.mu.Lock()
 	defer u.used.mu.Unlock()
 	u.used.kept, u.used.counted = n, now
+	return nil
+}
+
+// countCreated counts the sessions that the user has created within an hour at all servers,
+// if the store can.
+func (s *Server) countCreated(ctx context.Context, u *user, now time.Time) error {
+	t, ok := s.Store.(journal.Tally)
+	if !ok {
+		return nil
+	}
+	all, created, _, err := t.Tally(ctx, u.Name, now.Add(-time.Hour))
+	if err != nil {
+		return err
+	}
+	u.used.mu.Lock()
+	defer u.used.mu.Unlock()
+	u.used.hour(now)
+	u.used.kept, u.used.counted, u.used.sessions = all, now, created
 	return nil
 }
 

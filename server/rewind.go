@@ -97,7 +97,7 @@ func (s *Server) rewinder(ctx context.Context, info journal.SessionInfo) (Rewind
 	if !ok {
 		return nil, huma.Error501NotImplemented("this server does not keep what workspaces contained")
 	}
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {
 		return nil, err
 	}

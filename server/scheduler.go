@@ -119,6 +119,44 @@ func (s *scheduler) drive(j *job) {
 	}
 }
 
+// driveNow drives a session and returns when that has ended. If the session has a job,
+// driveNow waits for it first.
+func (s *scheduler) driveNow(ctx context.Context, session journal.SessionInfo) error {
+	j := &job{session: session, driving: true, ended: make(chan struct{})}
+	for !s.begin(j) {
+		if !s.jobEnds(ctx, session.ID) {
+			return context.Cause(ctx)
+		}
+	}
+	defer s.all.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	if s.notify != nil {
+		defer s.notify(ctx, session)()
+	}
+	s.acquire(session)
+	err := s.runtime.Wake(ctx, session.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(j)
+	return err
+}
+
+// begin makes j the job of its session, for which close waits. It reports false if that has
+// one, or the scheduler is closed.
+func (s *scheduler) begin(j *job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.jobs[j.session.ID] != nil {
+		return false
+	}
+	s.jobs[j.session.ID] = j
+	s.owners[j.session.Owner]++
+	s.all.Add(1)
+	return true
+}
+
 // finish removes a job and starts the idle timeout of the session's resources.
 // The caller holds s.mu.
 func (s *scheduler) finish(j *job) {

@@ -122,6 +122,11 @@ type Options struct {
 	// often to look for sessions whose server has died: they go on here.
 	TakeOver time.Duration
 
+	// Elsewhere, if not nil, says that Runtime has sessions driven by other processes, and
+	// its Wake returns when that is certain. It is called for a session that was under way
+	// and that nobody drives, and may be called too often.
+	Elsewhere func(ctx context.Context, session string) error
+
 	// Idle is the idle timeout after which the resources that a [Holder]
 	// holds for a session are released. 0 sets no time.
 	Idle time.Duration
@@ -177,8 +182,10 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{Options: o, signer: signer, users: users, states: newStates(o.Store), metrics: newMetrics(), began: time.Now()}
 	o.Local.OnIdle = s.markIdle
 	s.scheduler = newScheduler(ctx, o.Runtime, s.driveFailed)
-	s.scheduler.notify = s.tellWhile
-	if h, ok := o.Host.(Holder); ok {
+	if o.Elsewhere == nil {
+		s.scheduler.notify = s.tellWhile
+	}
+	if h, ok := o.Host.(Holder); ok && o.Elsewhere == nil {
 		s.scheduler.idle, s.scheduler.idleMost, s.scheduler.hold = o.Idle, cmp.Or(o.IdleSessions, 32), s.holdFor(h)
 		s.scheduler.short = short
 	}
@@ -249,6 +256,16 @@ func (s *Server) Wake(ctx context.Context, session string) error {
 	return err
 }
 
+// Drive drives a session until it rests or ctx ends, as a request that wakes it would. It is
+// for workers, which serve nobody. Another Drive of the session is waited for.
+func (s *Server) Drive(ctx context.Context, session string) error {
+	info, err := s.Store.Session(ctx, session)
+	if err != nil {
+		return err
+	}
+	return s.scheduler.driveNow(ctx, info)
+}
+
 // A leaser is a [Store] that knows which sessions a process drives.
 type leaser interface{ Driven(session string) bool }
 
@@ -264,6 +281,12 @@ func (s *Server) resume(ctx context.Context, level slog.Level) error {
 		}
 		if leases != nil && leases.Driven(info.ID) || time.Since(info.Updated) < s.TakeOver {
 			continue // with TakeOver, who appended last is about to drive it
+		}
+		if s.Elsewhere != nil {
+			if err := s.Elsewhere(ctx, info.ID); err != nil {
+				return err
+			}
+			continue
 		}
 		st, err := openmanus.Load(ctx, s.Store, info.ID)
 		switch {
@@ -326,11 +349,16 @@ func (s *Server) driveFailed(session string, err error) {
 		s.Log.Info("session is driven by another process", "session", session)
 		return
 	}
-	s.Log.Error("cannot drive session", "session", session, "error", err)
-	note := openmanus.Noted{ID: ids.New(), Text: "This session cannot go on: " + err.Error()}
-	if _, err := s.Store.Append(context.Background(), session, note); err != nil {
+	if err := s.Failed(context.Background(), session, err); err != nil {
 		s.Log.Error("cannot record failure in session", "session", session, "error", err)
 	}
+}
+
+// Failed records in a session why it cannot be driven.
+func (s *Server) Failed(ctx context.Context, session string, why error) error {
+	s.Log.Error("cannot drive session", "session", session, "error", why)
+	_, err := s.Store.Append(ctx, session, openmanus.Noted{ID: ids.New(), Text: "This session cannot go on: " + why.Error()})
+	return err
 }
 
 // holdFor returns the scheduler's hold function for h.

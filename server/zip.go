@@ -39,7 +39,7 @@ func (s *Server) zip(ctx context.Context, info journal.SessionInfo, in *zipReque
 		}
 		in.Path[i] = path.Clean(p)
 	}
-	root, err := userOf(ctx).openWorkspace(info.Workspace)
+	root, err := s.openWorkspace(ctx, info.Workspace)
 	if err != nil {
 		return nil, err
 	}
