@@ -1,5 +1,5 @@
 # Thin targets: what they do stands in scripts/ and in Go.
-.PHONY: web serve build run test containers clients deps check race fuzz cross release packages bench agentdojo obedient tasks pdfcorpus soak pictures lighthouse live clean
+.PHONY: web serve build cluster-build run test containers cluster clients deps check race fuzz cross release packages bench agentdojo obedient tasks pdfcorpus soak pictures lighthouse live clean
 
 comma := ,
 
@@ -8,6 +8,9 @@ build: ## bin/openmanus; symbols for debuggers, which -s -w would drop, are not 
 
 run: build ## do TASK="…", or play the demo
 	@scripts/run "$(TASK)"
+
+cluster-build: ## bin/openmanus-cluster: the same, with an object store and Temporal
+	CGO_ENABLED=0 go build -trimpath -tags cluster -gcflags all=-dwarf=false -ldflags '-s -w -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)' -o bin/openmanus-cluster ./cmd/openmanus
 
 serve: build ## the page, at the link that it prints
 	bin/openmanus serve
@@ -20,6 +23,9 @@ test: deps ## every test
 
 containers: ## the sandboxes docker and gvisor, with a daemon of their own; as root
 	@scripts/containers
+
+cluster: deps ## servers, workers, PostgreSQL, an object store and Temporal on this machine, and everything breaks; TEST=Name: that one
+	@scripts/cluster $(TEST)
 
 clients: deps ## clients that others wrote, against the binary; CLIENTS="NAME.py …": these
 	@scripts/clients $(CLIENTS)

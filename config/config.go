@@ -37,6 +37,9 @@ type Config struct {
 	Sandbox    Sandbox                 // [sandbox]
 	History    History                 // [history]
 	Store      Store                   // [store]
+	Blobs      Blobs                   // [blobs]
+	Temporal   Temporal                // [temporal]
+	Worker     Worker                  // [worker]
 	Mail       Mail                    // [mail]
 	Hooks      []Hook                  // [[hooks]], in the order of the files
 	Webhooks   []Webhook               // [[webhooks]], in the order of the files
@@ -164,6 +167,25 @@ type Mail struct {
 // Store is [store]: where sessions are kept.
 type Store struct {
 	URL string // of a PostgreSQL; "": they are in DataDir
+}
+
+// Blobs is [blobs]: where large values are kept.
+type Blobs struct {
+	URL   string // of a bucket; "": they are where the sessions are
+	Key   string // "": they are not encrypted
+	Cache int64  // bytes
+}
+
+// Temporal is [temporal]: what spreads sessions over workers.
+type Temporal struct {
+	Address, Namespace, Queue string // without an address there are no workers
+	TLS                       bool
+	APIKey                    string
+}
+
+// Worker is [worker]: what a worker takes.
+type Worker struct {
+	Sessions int
 }
 
 // Sandbox is [sandbox]: where commands run. A field with its zero value is not

@@ -63,6 +63,14 @@ func (t *terminal) load(g *globals, flags map[string]string) (*config.Config, er
 // open puts the program together. The caller closes the app. From here on,
 // whatever the terminal prints has its secrets replaced.
 func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
+	return t.openWith(g, flags, "", func(*host.Options, sessionStore) error { return nil })
+}
+
+// openWith is open for a process that others call name. change is called before the host is
+// made of the options.
+func (t *terminal) openWith(
+	g *globals, flags map[string]string, name string, change func(o *host.Options, db sessionStore) error,
+) (*app, error) {
 	cfg, err := t.load(g, flags)
 	if err != nil {
 		return nil, err
@@ -73,11 +81,15 @@ func (t *terminal) open(g *globals, flags map[string]string) (*app, error) {
 	}
 	secrets := t.host().Secrets(cfg, servers)
 	t.out, t.err = secrets.Writer(t.out), secrets.Writer(t.err)
-	db, err := openSessions(cfg, secrets)
+	db, err := openSessions(cfg, secrets, name)
 	if err != nil {
 		return nil, usage(err)
 	}
-	h, err := host.New(host.Options{Env: t.host(), Config: cfg, Store: db, Secrets: secrets, Servers: servers})
+	o := host.Options{Env: t.host(), Config: cfg, Store: db, Secrets: secrets, Servers: servers}
+	if err := change(&o, db); err != nil {
+		return nil, errors.Join(usage(err), db.Close())
+	}
+	h, err := host.New(o)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

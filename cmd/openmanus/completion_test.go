@@ -22,7 +22,7 @@ func TestCompletion(t *testing.T) {
 	for _, tc := range []struct {
 		name, line, want string // line ends with the word in question, after its last |
 	}{
-		{"nothing yet", "", "run flow evaluate chat research serve sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo docs man update version completion"},
+		{"nothing yet", "", "run flow evaluate chat research serve worker sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo docs man update version completion"},
 		{"a beginning", "co", "config completion"},
 		{"a command is whole", "config", "config"},
 		{"subcommands", "sessions|re", "resume rewind redo retry replay request"},
@@ -42,7 +42,7 @@ func TestCompletion(t *testing.T) {
 		{"after --", "sessions|show|--|--", ""},
 		{"a dash is an argument", "sessions|say|x|-|", ""},
 		{"directories", "run|--workspace|w", ":dirs"},
-		{"beyond a command that is not there", "nonsense|", "run flow evaluate chat research serve sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo docs man update version completion"},
+		{"beyond a command that is not there", "nonsense|", "run flow evaluate chat research serve worker sessions schedule usage approvals trust tools agents acp mcp hooks a2a models setup config sandbox doctor demo docs man update version completion"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string

@@ -21,11 +21,18 @@ import (
 // doctorCmd is openmanus doctor.
 type doctorCmd struct {
 	listing
+	clusterFlags
 	Offline bool `help:"Ask no endpoint."`
+	Cluster bool `help:"Check what several machines share: the database, the bucket, Temporal, the workers. Looks at nothing else."`
 }
 
 // Run implements the command. It fails if something essential is missing.
 func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error) {
+	flags := map[string]string{}
+	c.add(flags)
+	if c.Cluster {
+		return c.checkCluster(ctx, t, g, flags)
+	}
 	m := doctor.This(t.env)
 	m.Terminal = doctor.Terminal{In: isTerminal(t.in), Out: isTerminal(t.out), Err: isTerminal(t.err)}
 	m.Store = func(dir string) error {
@@ -40,11 +47,11 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 		m.Models = nil
 	}
 	setup := doctor.Setup{Dir: t.dir}
-	setup.Config, setup.Warnings, setup.Err = config.Load(t.sources(g, map[string]string{}))
+	setup.Config, setup.Warnings, setup.Err = config.Load(t.sources(g, flags))
 	if setup.Err == nil && setup.Config.Store.URL != "" {
 		m.Uses = func(context.Context, string) string { return "sessions are in PostgreSQL: [store] url" }
 		m.Store = func(string) error {
-			db, err := openSessions(setup.Config, nil)
+			db, err := openSessions(setup.Config, nil, "")
 			if err != nil {
 				return err
 			}
@@ -62,7 +69,11 @@ func (c *doctorCmd) Run(ctx context.Context, t *terminal, g *globals) (err error
 			defer func() { err = errors.Join(err, ws.Close()) }()
 		}
 	}
-	found := doctor.Check(ctx, m, setup)
+	return c.report(t, g, doctor.Check(ctx, m, setup))
+}
+
+// report prints findings. It fails if something essential is missing.
+func (c *doctorCmd) report(t *terminal, g *globals, found []doctor.Finding) error {
 	if c.JSON {
 		if err := t.printJSON(found); err != nil {
 			return err

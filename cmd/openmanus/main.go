@@ -46,6 +46,7 @@ type commands struct {
 	Chat       chatCmd       `cmd:"" help:"Talk with an agent."`
 	Research   researchCmd   `cmd:"" help:"Research a question on the web, and write a report with checked quotations."`
 	Serve      serveCmd      `cmd:"" help:"Serve sessions to browsers and programs, over HTTP."`
+	Worker     workerCmd     `cmd:"" help:"Drive the sessions of servers on other machines."`
 	Sessions   sessionsCmd   `cmd:"" help:"List, read, continue and steer sessions."`
 	Schedule   scheduleCmd   `cmd:"" help:"Add, list, run and pause tasks that repeat."`
 	Usage      usageCmd      `cmd:"" help:"Add up the tokens and costs of all sessions."`

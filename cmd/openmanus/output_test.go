@@ -31,7 +31,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	two := []string{d.begin("--model", "scripted:s", "save it"), d.begin("--model", "scripted:s", "save it"), d.begin("--model", "scripted:s", "save it")}
 	d.must("run", "--approve", "all", "--model", "scripted:s", "save it")
 	covered := []string{
-		"serve", "mcp serve", "acp", // they end when they are stopped
+		"serve", "worker", "mcp serve", "acp", // they end when they are stopped
 		"setup",                                                                                                           // with a person
 		"sessions retry",                                                                                                  // as sessions resume
 		"sessions apply", "sessions discard", "mcp test", "mcp approve", "mcp remove", "approvals forget", "models check", // see checked

@@ -14,12 +14,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/scheduled"
 	"github.com/openmanus-go/openmanus/server"
 )
 
 // serveCmd is openmanus serve.
 type serveCmd struct {
+	clusterFlags
 	Addr  string `help:"Where to listen: HOST:PORT. Port 0 picks one." placeholder:"HOST:PORT"`
 	Model string `help:"The model of sessions that name none." placeholder:"PROVIDER/NAME"`
 
@@ -42,8 +44,17 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 			flags[name] = v
 		}
 	}
+	c.add(flags)
 	out := t.out // on which tokens are not secrets
-	a, err := t.open(g, flags)
+	log := slog.New(slog.NewTextHandler(t.err, nil))
+	var all fleet
+	name := workerName()
+	a, err := t.openWith(g, flags, name, func(o *host.Options, db sessionStore) (err error) {
+		if all, err = joinFleet(ctx, o.Config, db, log); err == nil && all != nil {
+			o.Cluster = &host.Cluster{Name: name, Wake: all.Wake}
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -81,7 +92,11 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if a.Config.Store.URL != "" {
 		takeOver = lookForDead
 	}
-	log := slog.New(slog.NewTextHandler(t.err, nil))
+	var elsewhere func(context.Context, string) error
+	if all != nil { // workers drive the sessions
+		defer all.Close()
+		runtime, elsewhere, takeOver = all, all.Ensure, lookForForgotten
+	}
 	var s *server.Server
 	runner := a.runner(func(ctx context.Context, session string) error { return s.Wake(ctx, session) })
 	runner.Log = log
@@ -99,7 +114,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	s, err = server.New(ctx, server.Options{
 		Schedules: schedules, Triggers: triggers, Webhooks: webhooks,
-		Push: push, TakeOver: takeOver, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
+		Push: push, TakeOver: takeOver, Elsewhere: elsewhere, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
 		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
 		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
 		Log: log,
@@ -120,6 +135,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	var done sync.WaitGroup
 	done.Go(func() { a.pruneEveryHour(beside) })
 	done.Go(func() { schedules.Run(beside) })
+	done.Go(func() { a.Relay(beside) })
 	err = s.Serve(ctx, l)
 	stop()
 	done.Wait()
@@ -139,6 +155,10 @@ func (c *serveCmd) announce(out io.Writer, s *server.Server, base, public, token
 // lookForDead is how often a server looks for sessions whose server has died, if others
 // have the same store.
 const lookForDead = 15 * time.Second
+
+// lookForForgotten is how often a server looks for sessions that no worker was asked to
+// drive, because a server died just before.
+const lookForForgotten = time.Minute
 
 // printQR prints a link that signs one browser in, once, as text and as a QR code.
 func printQR(out io.Writer, link string) error {

@@ -45,7 +45,7 @@ func (c *sessionsCopyCmd) Run(ctx context.Context, t *terminal, g *globals) (err
 	if strings.Contains(c.To, "://") {
 		other = &config.Config{Store: config.Store{URL: c.To}}
 	}
-	to, err := openSessions(other, nil)
+	to, err := openSessions(other, nil, "")
 	if err != nil {
 		return usage(err)
 	}

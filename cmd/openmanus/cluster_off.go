@@ -1,0 +1,26 @@
+//go:build !cluster
+
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/store/postgres"
+)
+
+// openObjects opens the object store of the configuration.
+func openObjects(context.Context, config.Blobs, string) (postgres.Objects, func(), error) {
+	return nil, nil, errOneMachine
+}
+
+// dialFleet connects to Temporal.
+func dialFleet(context.Context, config.Temporal, sharedStore, *slog.Logger) (fleet, error) {
+	return nil, errOneMachine
+}
+
+// orphansOf returns the names of old objects that no session knows.
+func orphansOf(context.Context, config.Blobs, sharedStore) ([]string, error) {
+	return nil, errOneMachine
+}

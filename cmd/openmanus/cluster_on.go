@@ -1,0 +1,85 @@
+//go:build cluster
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/openmanus-go/openmanus"
+	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/durable"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/store/postgres"
+	"github.com/openmanus-go/openmanus/store/s3"
+)
+
+// openObjects opens the object store of the configuration.
+func openObjects(ctx context.Context, b config.Blobs, cache string) (postgres.Objects, func(), error) {
+	bucket, err := s3.Open(ctx, b.URL, &s3.Options{Key: b.Key, Cache: cache, CacheSize: b.Cache})
+	if err != nil {
+		return nil, nil, err
+	}
+	return bucket, bucket.Close, nil
+}
+
+// dialFleet connects to Temporal.
+func dialFleet(ctx context.Context, t config.Temporal, db sharedStore, log *slog.Logger) (fleet, error) {
+	ctx, cancel := context.WithTimeout(ctx, connecting)
+	defer cancel()
+	c, err := durable.Dial(ctx, durable.Options{
+		Address: t.Address, Namespace: t.Namespace, Queue: t.Queue, TLS: t.TLS, APIKey: t.APIKey, Log: log,
+	}, func(ctx context.Context, session string) (r durable.Route, err error) {
+		info, err := db.Session(ctx, session)
+		if err != nil {
+			return r, err
+		}
+		r.Owner = info.Owner
+		if info.Workspace != "" {
+			r.Worker, err = db.Holder(ctx, info.Workspace)
+		}
+		return r, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return temporalFleet{c, log}, nil
+}
+
+// A temporalFleet is the workers at a task queue of Temporal.
+type temporalFleet struct {
+	*durable.Client
+	log *slog.Logger
+}
+
+// Work implements [fleet].
+func (f temporalFleet) Work(ctx context.Context, w workerOf) error {
+	return (&durable.Worker{
+		Name: w.name, Sessions: w.sessions, Failed: w.failed,
+		Drive: func(ctx context.Context, session string) error {
+			err := w.drive(ctx, session)
+			if there := (*host.ElsewhereError)(nil); errors.As(err, &there) {
+				return &durable.ElsewhereError{Worker: there.Host}
+			}
+			if errors.Is(err, run.ErrNewer) { // a worker of the newer version can
+				f.log.Warn("a session is left to newer workers", "session", session, "error", err)
+				return fmt.Errorf("%w: %w", openmanus.ErrDriven, err)
+			}
+			return err
+		},
+	}).Work(ctx, f.Client)
+}
+
+// orphansOf returns the names of old objects that no session knows.
+func orphansOf(ctx context.Context, b config.Blobs, db sharedStore) ([]string, error) {
+	bucket, err := s3.Open(ctx, b.URL, &s3.Options{Key: b.Key})
+	if err != nil {
+		return nil, err
+	}
+	defer bucket.Close()
+	return db.Orphans(ctx, bucket.Names(ctx, 24*time.Hour))
+}

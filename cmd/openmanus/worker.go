@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/internal/ids"
+	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/server"
+)
+
+// workerCmd is openmanus worker.
+type workerCmd struct {
+	clusterFlags
+	Sessions int `help:"How many sessions to take at a time: [worker] sessions." placeholder:"N"`
+}
+
+// Help is more of the command.
+func (workerCmd) Help() string {
+	return `A worker drives the sessions of servers that use the same [store], [blobs] and [temporal]. Any number of workers may run, on any number of machines, with the same data directory and the same paths of workspaces.
+
+Ctrl-C or SIGTERM stops the worker: its sessions are recorded, and go on at others.`
+}
+
+// Run implements the command.
+func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
+	flags := map[string]string{}
+	c.add(flags)
+	if c.Sessions > 0 {
+		flags["sessions"] = fmt.Sprint(c.Sessions)
+	}
+	log := slog.New(slog.NewTextHandler(t.err, nil))
+	name := workerName() + "@" + thisBuild().Version
+	var all fleet
+	a, err := t.openWith(g, flags, name, func(o *host.Options, db sessionStore) (err error) {
+		if all, err = joinFleet(ctx, o.Config, db, log); err == nil && all == nil {
+			err = errors.New("a worker needs [temporal] address: openmanus worker --temporal HOST:PORT")
+		}
+		if err == nil {
+			o.Cluster = &host.Cluster{Name: name, Wake: all.Wake}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	defer all.Close()
+	sh, err := a.settingsOf(t, g, flags)
+	if err != nil {
+		return err
+	}
+	users, err := sh.Users()
+	if err != nil {
+		return usage(err)
+	}
+	runtime, end, err := a.Traced()
+	if err != nil {
+		return usage(err)
+	}
+	defer end()
+	push, err := sh.Push()
+	if err != nil {
+		return usage(err)
+	}
+	webhooks, err := sh.Webhooks()
+	if err != nil {
+		return usage(err)
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// a server without a listener: it holds what sessions need, and tells of what happens
+	s, err := server.New(ctx, server.Options{
+		Push: push, Webhooks: webhooks, Store: a.db, Local: a.Local, Runtime: entering{a.Host, runtime}, Host: sh, Users: users,
+		Version: a.Version, Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions, Log: log,
+	})
+	if err != nil {
+		return usage(err)
+	}
+	defer s.Close()
+	serving, err := a.db.(sharedStore).Serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer serving.Release() // else it expires
+	beside, ended := context.WithCancel(ctx)
+	var relaying sync.WaitGroup
+	relaying.Go(func() { a.Relay(beside) })
+	defer relaying.Wait()
+	defer ended()
+	log.Info("worker takes sessions", "worker", name, "sessions", a.Config.Worker.Sessions, "temporal", a.Config.Temporal.Address)
+	err = all.Work(ctx, workerOf{name: name, sessions: a.Config.Worker.Sessions, drive: s.Drive, failed: s.Failed})
+	log.Info("worker stopped", "worker", name)
+	return err
+}
+
+// workerName returns what others call this process.
+func workerName() string {
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "unknown"
+	}
+	return fmt.Sprintf("%s/%d-%s", machine, os.Getpid(), ids.New()[:6])
+}
+
+// An entering is a runtime that has the files of a session brought before it drives it.
+type entering struct {
+	h *host.Host
+	run.Runtime
+}
+
+// Wake implements [run.Runtime].
+func (e entering) Wake(ctx context.Context, session string) error {
+	leave, err := e.h.Enter(ctx, session)
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.Runtime.Wake(ctx, session), leave())
+}
