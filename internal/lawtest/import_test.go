@@ -339,6 +339,16 @@ var adapters = []floor{
 		"github.com/jackc/pgx/v5/...":  "the database",
 		"github.com/jackc/pgx/v5":      "the database",
 		"github.com/pressly/goose/v3":  "migrations",
+		module + "/internal/ids":       "each object has a name of its own",
+	}},
+	{pkg: "durable", may: map[string]string{
+		module:                   "a session that another process drives is no failure",
+		"go.temporal.io/sdk/...": "Temporal",
+		"go.temporal.io/api/...": "the errors of its service",
+	}},
+	{pkg: "internal/s3test", may: map[string]string{"github.com/johannesboyne/gofakes3": "an object store", "github.com/johannesboyne/gofakes3/...": "in memory"}},
+	{pkg: "store/s3", may: map[string]string{
+		"github.com/minio/minio-go/v7/...": "the protocol", "github.com/minio/minio-go/v7": "the protocol",
 	}},
 	{pkg: "store/internal/feed", may: map[string]string{module: speaks}},
 	{pkg: "store/internal/summary", may: map[string]string{module: speaks, module + "/journal": encodes, module + "/llm": models}},
