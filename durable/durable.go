@@ -69,13 +69,13 @@ func Dial(ctx context.Context, o Options, route func(ctx context.Context, sessio
 	}
 	if o.APIKey != "" {
 		if !o.TLS {
-			return nil, errors.New("Temporal: a key is sent over an encrypted connection alone: set tls")
+			return nil, errors.New("the key of Temporal is sent over an encrypted connection alone: set tls")
 		}
 		opts.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
 	}
 	c, err := client.DialContext(ctx, opts)
 	if err != nil {
-		return nil, fmt.Errorf("Temporal at %s: %w", o.Address, err)
+		return nil, fmt.Errorf("cannot reach Temporal at %s: %w", o.Address, err)
 	}
 	return &Client{c, o.Queue, route}, nil
 }
@@ -124,7 +124,7 @@ func (c *Client) try(ctx context.Context, session string, do func(client.StartWo
 			return nil
 		}
 		if ctx.Err() != nil || !passes(err) {
-			return fmt.Errorf("Temporal: wake session %s: %w", session, err)
+			return fmt.Errorf("wake session %s by Temporal: %w", session, err)
 		}
 		select {
 		case <-time.After(wait):

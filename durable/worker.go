@@ -65,13 +65,13 @@ func (w *Worker) Work(ctx context.Context, c *Client) error {
 		}
 		one.RegisterActivityWithOptions(w.drive, activity.RegisterOptions{Name: activityName})
 		if err := one.Start(); err != nil {
-			return fmt.Errorf("Temporal: %w", err)
+			return fmt.Errorf("work for Temporal: %w", err)
 		}
 		all = append(all, one)
 	}
 	select {
 	case err := <-failed:
-		return fmt.Errorf("Temporal: %w", err)
+		return fmt.Errorf("work for Temporal: %w", err)
 	case <-ctx.Done():
 		return nil
 	}

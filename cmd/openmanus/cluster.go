@@ -44,9 +44,6 @@ type workerOf struct {
 	failed   func(ctx context.Context, session string, err error) error
 }
 
-// errOneMachine says what is missing for what several machines do.
-var errOneMachine = errors.New("this program is for one machine, or for several with a PostgreSQL: with [blobs] or [temporal] use openmanus-cluster, which make cluster-build makes")
-
 // joinFleet connects to the fleet of the configuration. It returns nil if there is none.
 func joinFleet(ctx context.Context, cfg *config.Config, db sessionStore, log *slog.Logger) (fleet, error) {
 	if cfg.Temporal.Address == "" {

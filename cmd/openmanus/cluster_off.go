@@ -4,11 +4,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/openmanus-go/openmanus/config"
 	"github.com/openmanus-go/openmanus/store/postgres"
 )
+
+// errOneMachine says what is missing for what several machines do.
+var errOneMachine = errors.New("this program is for one machine, or for several with a PostgreSQL: with [blobs] or [temporal] use openmanus-cluster, which make cluster-build makes")
 
 // openObjects opens the object store of the configuration.
 func openObjects(context.Context, config.Blobs, string) (postgres.Objects, func(), error) {
