@@ -25,7 +25,7 @@ containers: ## the sandboxes docker and gvisor, with a daemon of their own; as r
 	@scripts/containers
 
 cluster: deps ## servers, workers, PostgreSQL, an object store and Temporal on this machine, and everything breaks; TEST=Name: that one
-	@scripts/cluster $(TEST)
+	@scripts/cluster "$(TEST)"
 
 clients: deps ## clients that others wrote, against the binary; CLIENTS="NAME.py …": these
 	@scripts/clients $(CLIENTS)

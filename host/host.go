@@ -142,7 +142,7 @@ func New(o Options) (*Host, error) {
 		h.Local.Name = o.Cluster.Name
 		h.Local.Elsewhere = h.childElsewhere
 		if h.relay = newRelay(h); h.relay != nil {
-			h.Local.OnWatch = h.relay.watch
+			h.Local.OnWatch, h.Local.OnDrive = h.relay.watch, h.relay.began
 		}
 	}
 	if o.Config.DataDir != "" {

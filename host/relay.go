@@ -51,8 +51,11 @@ type relay struct {
 	store shouter
 
 	mu      sync.Mutex
-	watched map[string]*watched // sessions that are watched here
-	told    map[string]*telling // sessions of which this host tells
+	ctx     context.Context               // while it runs
+	all     sync.WaitGroup                // of what tells
+	watched map[string]*watched           // sessions that are watched here
+	wanted  map[string]time.Time          // sessions that are watched somewhere: until when that holds
+	told    map[string]context.CancelFunc // of the sessions of which this host tells
 	queue   []relayed
 	changed chan struct{} // has an element if there is something to say
 }
@@ -65,12 +68,6 @@ type watched struct {
 	anew     bool // something was missed
 }
 
-// A telling is a session of which this host tells.
-type telling struct {
-	until time.Time
-	stop  context.CancelFunc
-}
-
 // Relay tells other hosts of a cluster what streams in sessions that are driven here, and
 // hears it from them, until ctx ends. Without a Cluster, or a store that can, it does nothing.
 func (h *Host) Relay(ctx context.Context) {
@@ -78,15 +75,14 @@ func (h *Host) Relay(ctx context.Context) {
 	if r == nil {
 		return
 	}
-	var all sync.WaitGroup
-	defer all.Wait()
-	all.Go(func() { r.say(ctx) })
-	all.Go(func() {
-		for text := range r.store.Hear(ctx) {
-			r.hear(ctx, &all, text)
-		}
-	})
-	<-ctx.Done()
+	r.mu.Lock()
+	r.ctx = ctx
+	r.mu.Unlock()
+	defer r.all.Wait()
+	r.all.Go(func() { r.say(ctx) })
+	for text := range r.store.Hear(ctx) {
+		r.hear(text)
+	}
 }
 
 // newRelay returns the relay of a host, or nil if its store cannot tell.
@@ -95,7 +91,7 @@ func newRelay(h *Host) *relay {
 	if !ok {
 		return nil
 	}
-	return &relay{h: h, store: store, watched: make(map[string]*watched), told: make(map[string]*telling), changed: make(chan struct{}, 1)}
+	return &relay{h: h, store: store, watched: make(map[string]*watched), wanted: make(map[string]time.Time), told: make(map[string]context.CancelFunc), changed: make(chan struct{}, 1)}
 }
 
 // watch notes that somebody watches a session here.
@@ -164,12 +160,7 @@ func (r *relay) texts(again bool) []string {
 			all = append(all, m)
 		}
 	}
-	for session, t := range r.told {
-		if time.Now().After(t.until) {
-			t.stop()
-			delete(r.told, session)
-		}
-	}
+	r.forget(time.Now())
 	var texts []string
 	var b strings.Builder
 	for _, m := range all {
@@ -192,8 +183,22 @@ func (r *relay) texts(again bool) []string {
 	return texts
 }
 
+// forget forgets what nobody watches any more. The caller holds r.mu.
+func (r *relay) forget(now time.Time) {
+	for session, until := range r.wanted {
+		if now.Before(until) {
+			continue
+		}
+		delete(r.wanted, session)
+		if stop := r.told[session]; stop != nil {
+			stop()
+			delete(r.told, session)
+		}
+	}
+}
+
 // hear takes what a host has said. "" says that something may have been missed.
-func (r *relay) hear(ctx context.Context, all *sync.WaitGroup, text string) {
+func (r *relay) hear(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if text == "" {
@@ -209,7 +214,8 @@ func (r *relay) hear(ctx context.Context, all *sync.WaitGroup, text string) {
 			continue // of another version
 		}
 		for _, session := range m.Watch {
-			r.tell(ctx, all, session, len(m.Anew) > 0)
+			r.wanted[session] = time.Now().Add(watchEnds)
+			r.tell(session, len(m.Anew) > 0)
 		}
 		if w := r.watched[m.Session]; w != nil {
 			r.take(w, m)
@@ -236,23 +242,29 @@ func (r *relay) take(w *watched, m relayed) {
 	}
 }
 
-// tell begins to tell of a session, if it is driven here. The caller holds r.mu.
-func (r *relay) tell(ctx context.Context, all *sync.WaitGroup, session string, anew bool) {
-	t := r.told[session]
-	if !r.h.Local.Drives(session) {
+// began is called when this host begins to drive a session.
+func (r *relay) began(session string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Now().Before(r.wanted[session]) {
+		r.tell(session, false)
+	}
+}
+
+// tell tells of a session, if it is driven here, from the beginning of what streams if that
+// is asked for. The caller holds r.mu.
+func (r *relay) tell(session string, anew bool) {
+	stop := r.told[session]
+	if !r.h.Local.Drives(session) || r.ctx == nil || r.ctx.Err() != nil || stop != nil && !anew {
 		return
 	}
-	if t != nil && !anew {
-		t.until = time.Now().Add(watchEnds)
-		return
+	if stop != nil {
+		stop()
 	}
-	if t != nil {
-		t.stop()
-	}
-	ctx, stop := context.WithCancel(ctx)
-	r.told[session] = &telling{time.Now().Add(watchEnds), stop}
+	ctx, stop := context.WithCancel(r.ctx)
+	r.told[session] = stop
 	stream, n := ids.New(), 0
-	all.Go(func() {
+	r.all.Go(func() {
 		for b := range r.h.Local.Live(ctx, session) {
 			for _, piece := range pieces(b) {
 				n++

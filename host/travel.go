@@ -49,12 +49,42 @@ func (e *ElsewhereError) Error() string {
 
 // places are the workspaces that a host of a cluster has, or had last.
 type places struct {
-	entering sync.Mutex // one at a time: the second one finds the files
-
 	mu   sync.Mutex
+	busy map[string]*dirLock
 	all  map[string]*claimed
 	left map[string]string // what was recorded of those that this host has left, and where things of it run
 	seen map[string]string // what Look has brought last
+}
+
+// A dirLock is for a directory whose files one goroutine at a time brings: the second one
+// finds them.
+type dirLock struct {
+	sync.Mutex
+	users int // guarded by places.mu
+}
+
+// lock locks a directory until unlock is called.
+func (p *places) lock(dir string) (unlock func()) {
+	p.mu.Lock()
+	if p.busy == nil {
+		p.busy = make(map[string]*dirLock)
+	}
+	l := p.busy[dir]
+	if l == nil {
+		l = new(dirLock)
+		p.busy[dir] = l
+	}
+	l.users++
+	p.mu.Unlock()
+	l.Lock()
+	return func() {
+		l.Unlock()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if l.users--; l.users == 0 {
+			delete(p.busy, dir)
+		}
+	}
 }
 
 // A claimed is a workspace that this host has claimed.
@@ -89,8 +119,7 @@ func (h *Host) claim(ctx context.Context, dir string) error {
 		return errors.New("workspaces do not travel with this store: use PostgreSQL ([store] url)")
 	}
 	p := &h.places
-	p.entering.Lock()
-	defer p.entering.Unlock()
+	defer p.lock(dir)()
 	if p.enterAgain(dir) {
 		return nil
 	}
@@ -104,6 +133,7 @@ func (h *Host) claim(ctx context.Context, dir string) error {
 	tree, err := store.LastTree(ctx, dir)
 	p.mu.Lock()
 	left, was := p.left[dir]
+	delete(p.seen, dir)
 	p.mu.Unlock()
 	if err == nil && !(was && left == tree) { // else what runs here may have changed files that nobody recorded yet
 		err = h.bring(ctx, dir, tree)
@@ -153,8 +183,7 @@ func (h *Host) leave(ctx context.Context, dir string) error {
 	if !last {
 		return nil
 	}
-	p.entering.Lock() // another user may come in between
-	defer p.entering.Unlock()
+	defer p.lock(dir)() // another user may come in between
 	tree, err := h.Store.(travelStore).LastTree(ctx, dir)
 	p.mu.Lock()
 	if at.users > 0 || p.all[dir] != at {
@@ -163,10 +192,14 @@ func (h *Host) leave(ctx context.Context, dir string) error {
 	}
 	delete(p.all, dir)
 	delete(p.left, dir)
-	if err == nil && h.held(dir) {
+	held := h.held(dir)
+	if err == nil && held {
 		p.left[dir] = tree
 	}
 	p.mu.Unlock()
+	if !held {
+		err = errors.Join(err, h.follower.forget(dir))
+	}
 	return errors.Join(err, at.lease.Release())
 }
 
@@ -185,8 +218,7 @@ func (h *Host) Look(ctx context.Context, dir string) error {
 	}
 	store, ok := h.Store.(travelStore)
 	p := &h.places
-	p.entering.Lock()
-	defer p.entering.Unlock()
+	defer p.lock(dir)()
 	p.mu.Lock()
 	_, here := p.left[dir]
 	here = here || p.all[dir] != nil
@@ -197,7 +229,7 @@ func (h *Host) Look(ctx context.Context, dir string) error {
 	}
 	tree, err := store.LastTree(ctx, dir)
 	if err == nil && tree != seen {
-		err = h.bring(ctx, dir, tree)
+		err = errors.Join(h.bring(ctx, dir, tree), h.follower.forget(dir)) // it is read, not followed
 	}
 	if err != nil {
 		return fmt.Errorf("bring the files of the workspace %s: %w", dir, err)

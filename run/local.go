@@ -31,8 +31,12 @@ type Local struct {
 	// waits until it has ended or waits for the user.
 	Elsewhere func(ctx context.Context, parent, child string) (bool, error)
 
+	// OnDrive, if not nil, is called when this Local begins to drive a session. It must not
+	// block, and is set before use.
+	OnDrive func(session string)
+
 	// OnWatch, if not nil, is called when somebody begins to watch a session, and what it
-	// returns when they end. It is set before use, or while nobody watches.
+	// returns when they end. It is set before use.
 	OnWatch func(session string) (stop func())
 
 	once sync.Once
@@ -83,6 +87,9 @@ func (l *Local) drive(ctx context.Context, session string, h *hub) (seq int64, e
 	}
 	h.begin(x.State.Seq, x.State.Turn)
 	defer h.end()
+	if l.OnDrive != nil {
+		l.OnDrive(session)
+	}
 	err = newDriver(l, x, h).drive(ctx, lost)
 	s := x.State
 	if err == nil && l.OnIdle != nil && s.Opened.Parent == "" && s.Status() != openmanus.Running {

@@ -198,11 +198,7 @@ func (t *Tracker) keep(ctx context.Context, ref openmanus.Ref) error {
 	if h, ok := t.pack.blobs.(Holder); ok {
 		return h.Hold(ctx, ref)
 	}
-	blob, err := t.pack.blobs.Get(ctx, ref)
-	if err != nil {
-		return err
-	}
-	return blob.Close()
+	return t.has(ctx, ref)
 }
 
 // stored returns the object with a sum that is among those that are stored, or nil.

@@ -53,11 +53,7 @@ func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
 			return
 		}
 		checked[ref] = true
-		blob, err := t.pack.blobs.Get(ctx, ref)
-		if err == nil {
-			err = blob.Close()
-		}
-		missing = err
+		missing = t.has(ctx, ref)
 	})
 	if missing != nil {
 		return fmt.Errorf("snapshot: %w", missing)
@@ -65,6 +61,24 @@ func (t *Tracker) Load(ctx context.Context, r io.Reader) error {
 	k.Top.share(t.have, t.lists)
 	t.top, t.tree, t.spent = k.Top, k.Tree, k.Spent
 	return nil
+}
+
+// A Haver is implemented by blobs that know without reading one whether it exists. The error
+// is [fs.ErrNotExist] if it does not.
+type Haver interface {
+	Has(ctx context.Context, ref openmanus.Ref) error
+}
+
+// has returns an error if there is no such blob.
+func (t *Tracker) has(ctx context.Context, ref openmanus.Ref) error {
+	if h, ok := t.pack.blobs.(Haver); ok {
+		return h.Has(ctx, ref)
+	}
+	blob, err := t.pack.blobs.Get(ctx, ref)
+	if err != nil {
+		return err
+	}
+	return blob.Close()
 }
 
 // Know tells the tracker of a tree that others have stored, such as one that was made in

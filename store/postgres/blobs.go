@@ -95,6 +95,16 @@ func (db *DB) Hold(ctx context.Context, ref openmanus.Ref) error {
 	return nil
 }
 
+// Has returns an error that is [fs.ErrNotExist] if there is no such blob.
+func (db *DB) Has(ctx context.Context, ref openmanus.Ref) error {
+	var is bool
+	err := db.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM blobs WHERE ref = $1)", text(string(ref))).Scan(&is)
+	if err == nil && !is {
+		err = fmt.Errorf("blob %s: %w", ref, fs.ErrNotExist)
+	}
+	return db.closedOr(err)
+}
+
 // Get implements [openmanus.Blobs]. Content that is not what was put is an error.
 func (db *DB) Get(ctx context.Context, ref openmanus.Ref) (io.ReadCloser, error) {
 	var data []byte
