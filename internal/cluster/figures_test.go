@@ -58,7 +58,9 @@ The end.
 }
 
 // patience is how long so many steps may take.
-func patience(steps int) time.Duration { return time.Minute + time.Duration(steps)*200*time.Millisecond }
+func patience(steps int) time.Duration {
+	return time.Minute + time.Duration(steps)*200*time.Millisecond
+}
 
 // history returns the size of the history of a session's workflow, over all of its runs.
 func (f *fleet) history(id string) (bytes, events int) {
