@@ -31,7 +31,7 @@ type try struct {
 	queue string // at which it has to be
 	out   outcome
 	err   error
-	wake  bool // somebody wakes the session meanwhile
+	wake  bool // the session is woken meanwhile
 }
 
 const own = "default-test-taskqueue/w"

@@ -36,7 +36,7 @@ type outcome struct {
 	Failed bool   `json:"failed,omitempty"` // it could not be driven, and there are more tries
 }
 
-// sessionWorkflow has a session driven until it rests and nobody has woken it meanwhile.
+// sessionWorkflow has a session driven until it rests and was not woken meanwhile.
 func sessionWorkflow(ctx workflow.Context, in input) error {
 	wake := workflow.GetSignalChannel(ctx, wakeSignal)
 	for {

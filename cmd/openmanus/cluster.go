@@ -6,7 +6,10 @@ import (
 	"log/slog"
 
 	"github.com/openmanus-go/openmanus/config"
+	"github.com/openmanus-go/openmanus/host"
+	"github.com/openmanus-go/openmanus/host/served"
 	"github.com/openmanus-go/openmanus/run"
+	"github.com/openmanus-go/openmanus/server"
 )
 
 // clusterFlags are the flags of commands that work with other machines.
@@ -57,4 +60,36 @@ func joinFleet(ctx context.Context, cfg *config.Config, db sessionStore, log *sl
 		return nil, errors.New("[temporal] address needs [history] enabled: by it the files of sessions go from worker to worker")
 	}
 	return dialFleet(ctx, cfg.Temporal, shared, log)
+}
+
+// openFleet opens the program as one that others call name, with the fleet of the
+// configuration. Without one, the fleet is nil.
+func (t *terminal) openFleet(
+	ctx context.Context, g *globals, flags map[string]string, name string, log *slog.Logger,
+) (a *app, all fleet, err error) {
+	a, err = t.openWith(g, flags, name, func(o *host.Options, db sessionStore) (err error) {
+		if all, err = joinFleet(ctx, o.Config, db, log); err == nil && all != nil {
+			o.Cluster = &host.Cluster{Name: name, Wake: all.Wake}
+		}
+		return err
+	})
+	return a, all, err
+}
+
+// serving returns the options that servers and workers have in common.
+func (a *app) serving(sh served.Host, log *slog.Logger) (o server.Options, err error) {
+	o = server.Options{
+		Store: a.db, Local: a.Local, Host: sh, Version: a.Version,
+		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions, Log: log,
+	}
+	if o.Users, err = sh.Users(); err != nil {
+		return o, usage(err)
+	}
+	if o.Push, err = sh.Push(); err != nil {
+		return o, usage(err)
+	}
+	if o.Webhooks, err = sh.Webhooks(); err != nil {
+		return o, usage(err)
+	}
+	return o, nil
 }

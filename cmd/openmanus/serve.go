@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/openmanus-go/openmanus/host"
 	"github.com/openmanus-go/openmanus/host/scheduled"
 	"github.com/openmanus-go/openmanus/server"
 )
@@ -47,14 +46,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	c.add(flags)
 	out := t.out // on which tokens are not secrets
 	log := slog.New(slog.NewTextHandler(t.err, nil))
-	var all fleet
-	name := workerName()
-	a, err := t.openWith(g, flags, name, func(o *host.Options, db sessionStore) (err error) {
-		if all, err = joinFleet(ctx, o.Config, db, log); err == nil && all != nil {
-			o.Cluster = &host.Cluster{Name: name, Wake: all.Wake}
-		}
-		return err
-	})
+	a, all, err := t.openFleet(ctx, g, flags, workerName(), log)
 	if err != nil {
 		return err
 	}
@@ -68,11 +60,11 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return err
 	}
-	users, err := sh.Users()
+	o, err := a.serving(sh, log)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	a.AskToInstall = len(users) == 1 // others are not users of this machine
+	a.AskToInstall = len(o.Users) == 1 // others are not users of this machine
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	runtime, end, err := a.Traced()
@@ -80,22 +72,19 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(err)
 	}
 	defer end()
-	push, err := sh.Push()
-	if err != nil {
-		return usage(err)
+	if o.Runtime = runtime; a.Config.Store.URL != "" {
+		o.TakeOver = lookForDead
 	}
-	key, err := sh.CardKey()
-	if err != nil {
-		return usage(err)
-	}
-	var takeOver time.Duration
-	if a.Config.Store.URL != "" {
-		takeOver = lookForDead
-	}
-	var elsewhere func(context.Context, string) error
 	if all != nil { // workers drive the sessions
 		defer all.Close()
-		runtime, elsewhere, takeOver = all, all.Ensure, lookForForgotten
+		o.Runtime, o.Elsewhere, o.TakeOver = all, all.Ensure, lookForForgotten
+	}
+	o.A2A, o.Public, o.Hosts = a.Config.Serve.A2A, a.Config.Serve.Public, sh.Names()
+	if o.CardKey, err = sh.CardKey(); err != nil {
+		return usage(err)
+	}
+	if o.Triggers, err = sh.Triggers(); err != nil {
+		return usage(err)
 	}
 	var s *server.Server
 	runner := a.runner(func(ctx context.Context, session string) error { return s.Wake(ctx, session) })
@@ -104,22 +93,8 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	if err != nil {
 		return usage(err)
 	}
-	triggers, err := sh.Triggers()
-	if err != nil {
-		return usage(err)
-	}
-	webhooks, err := sh.Webhooks()
-	if err != nil {
-		return usage(err)
-	}
-	s, err = server.New(ctx, server.Options{
-		Schedules: schedules, Triggers: triggers, Webhooks: webhooks,
-		Push: push, TakeOver: takeOver, Elsewhere: elsewhere, A2A: a.Config.Serve.A2A, Public: a.Config.Serve.Public, CardKey: key,
-		Store: a.db, Local: a.Local, Runtime: runtime, Host: sh, Users: users, Hosts: sh.Names(), Version: a.Version,
-		Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions,
-		Log: log,
-	})
-	if err != nil {
+	o.Schedules = schedules
+	if s, err = server.New(ctx, o); err != nil {
 		return usage(err)
 	}
 	defer s.Close()
@@ -128,7 +103,7 @@ func (c *serveCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 		return usage(fmt.Errorf("cannot listen: %w; another address: openmanus serve --addr HOST:PORT", err))
 	}
 	base := "http://" + reachable(l.Addr().String())
-	if err := c.announce(out, s, base, cmp.Or(a.Config.Serve.Public, base), users[0].Token); err != nil {
+	if err := c.announce(out, s, base, cmp.Or(a.Config.Serve.Public, base), o.Users[0].Token); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	beside, stop := context.WithCancel(ctx)

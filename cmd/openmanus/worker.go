@@ -38,49 +38,33 @@ func (c *workerCmd) Run(ctx context.Context, t *terminal, g *globals) error {
 	}
 	log := slog.New(slog.NewTextHandler(t.err, nil))
 	name := workerName() + "@" + thisBuild().Version
-	var all fleet
-	a, err := t.openWith(g, flags, name, func(o *host.Options, db sessionStore) (err error) {
-		if all, err = joinFleet(ctx, o.Config, db, log); err == nil && all == nil {
-			err = errors.New("a worker needs [temporal] address: openmanus worker --temporal HOST:PORT")
-		}
-		if err == nil {
-			o.Cluster = &host.Cluster{Name: name, Wake: all.Wake}
-		}
-		return err
-	})
+	a, all, err := t.openFleet(ctx, g, flags, name, log)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
+	if all == nil {
+		return usage(errors.New("a worker needs [temporal] address: openmanus worker --temporal HOST:PORT"))
+	}
 	defer all.Close()
 	sh, err := a.settingsOf(t, g, flags)
 	if err != nil {
 		return err
 	}
-	users, err := sh.Users()
+	o, err := a.serving(sh, log)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	runtime, end, err := a.Traced()
 	if err != nil {
 		return usage(err)
 	}
 	defer end()
-	push, err := sh.Push()
-	if err != nil {
-		return usage(err)
-	}
-	webhooks, err := sh.Webhooks()
-	if err != nil {
-		return usage(err)
-	}
+	o.Runtime = entering{a.Host, runtime}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// a server without a listener: it holds what sessions need, and tells of what happens
-	s, err := server.New(ctx, server.Options{
-		Push: push, Webhooks: webhooks, Store: a.db, Local: a.Local, Runtime: entering{a.Host, runtime}, Host: sh, Users: users,
-		Version: a.Version, Idle: a.Config.Serve.Idle, IdleSessions: a.Config.Serve.IdleSessions, Log: log,
-	})
+	s, err := server.New(ctx, o)
 	if err != nil {
 		return usage(err)
 	}

@@ -145,7 +145,7 @@ func (f *fleet) write(name, content string) {
 // waits waits for a condition.
 func (f *fleet) waits(what string, is func() bool) {
 	f.t.Helper()
-	for end := time.Now().Add(90 * time.Second); !is(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			f.t.Fatalf("%s: not in time\n%s", what, f.logs())
 		}
@@ -216,7 +216,7 @@ func (p *process) start() {
 		again := p.cmd == cmd
 		p.mu.Unlock()
 		if again {
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond) // as systemd does
 			p.start()
 		}
 	}()
@@ -266,6 +266,9 @@ func signal(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
 // address is where a server listens.
 func (p *process) address() string { return p.args[len(p.args)-1] }
 
+// tokens are those of the users.
+var tokens = map[string]string{"alice": "the-token-of-alice", "bob": "the-token-of-bob-1"}
+
 // call sends a request to a server, with in as JSON, and decodes the answer into out.
 func (f *fleet) call(s *process, user, method, path string, in, out any) error {
 	var body io.Reader
@@ -282,8 +285,7 @@ func (f *fleet) call(s *process, user, method, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	token := map[string]string{"alice": "the-token-of-alice", "bob": "the-token-of-bob-1"}[user]
-	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Authorization", "Bearer "+tokens[user])
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true
 	resp, err := http.DefaultClient.Do(req)
@@ -364,7 +366,7 @@ func (f *fleet) read(ctx context.Context, user, id string) *reader {
 	go func() {
 		for n := 0; ctx.Err() == nil; n++ {
 			r.once(ctx, f, f.servers[n%len(f.servers)], user, id, &last)
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond) // as a page does
 		}
 	}()
 	return r
@@ -375,7 +377,7 @@ func (r *reader) once(ctx context.Context, f *fleet, s *process, user, id string
 	if err != nil {
 		return
 	}
-	req.Header.Set("Authorization", "Bearer the-token-of-alice")
+	req.Header.Set("Authorization", "Bearer "+tokens[user])
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

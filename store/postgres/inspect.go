@@ -21,7 +21,6 @@ type Condition struct {
 	Driven    int           // sessions that are driven
 	Forgotten int           // sessions that were under way, that nobody drives, and in which nothing happened for a minute
 	Notified  time.Duration // from an append to the notification of it; negative: none came
-	Dead      int           // objects that are to be removed from the object store
 }
 
 // Condition looks at the store, in some seconds.
@@ -42,8 +41,7 @@ func (db *DB) Condition(ctx context.Context) (c Condition, err error) {
 	err = db.pool.QueryRow(ctx, `SELECT
 		(SELECT count(*) FROM leases JOIN sessions ON name = session WHERE expires >= `+now+`),
 		(SELECT count(*) FROM sessions WHERE under_way AND parent = '' AND owner <> '' AND updated < `+now+` - 60000000
-			AND NOT EXISTS (SELECT FROM leases WHERE session = name AND expires >= `+now+`)),
-		(SELECT count(*) FROM dead_objects)`).Scan(&c.Driven, &c.Forgotten, &c.Dead)
+			AND NOT EXISTS (SELECT FROM leases WHERE session = name AND expires >= `+now+`))`).Scan(&c.Driven, &c.Forgotten)
 	if err != nil {
 		return c, db.closedOr(err)
 	}

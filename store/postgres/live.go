@@ -8,11 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// MaxShout is the most bytes of a text for [DB.Shout].
-const MaxShout = 7900
-
-// Shout tells all who Hear, this process too, of texts without NULs of at most MaxShout bytes
-// each. Nothing is kept: who does not hear at that moment does not get them. It waits for the
+// Shout tells all who Hear, this process too, of texts without NULs of at most 7,900 bytes
+// each, which is what the server takes. Nothing is kept: who does not hear at that moment does not get them. It waits for the
 // server, and not for the disk.
 func (db *DB) Shout(ctx context.Context, texts []string) error {
 	_, err := db.pool.Exec(ctx, "SELECT pg_notify($1, text) FROM unnest($2::text[]) AS t (text)", db.hints.channel+"_live", texts)
