@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 )
@@ -25,6 +26,7 @@ type input struct {
 const (
 	heartbeat    = 15 * time.Second     // after so long without a sign of life, the session goes on elsewhere
 	atOnce       = 20 * time.Second     // how long a session waits for the worker that has its files, or had them last
+	afterDeath   = 2 * time.Second      // the same when the worker that drove it died: it may be that one, whose claim has not expired
 	longestPause = 15 * time.Second     // between tries
 	longest      = 365 * 24 * time.Hour // of one activity
 )
@@ -39,20 +41,24 @@ type outcome struct {
 // sessionWorkflow has a session driven until it rests and was not woken meanwhile.
 func sessionWorkflow(ctx workflow.Context, in input) error {
 	wake := workflow.GetSignalChannel(ctx, wakeSignal)
+	patience := atOnce
 	for {
 		for wake.ReceiveAsync(nil) {
 		}
-		out, err := driveOnce(ctx, in)
+		out, err := driveOnce(ctx, in, patience)
 		var late *temporal.TimeoutError
 		switch in.Worker = out.Worker; {
 		case temporal.IsCanceledError(err):
 			return err
 		case errors.As(err, &late): // the worker died, or does not take it
+			if late.TimeoutType() == enums.TIMEOUT_TYPE_HEARTBEAT {
+				patience = afterDeath
+			}
 			continue
 		case err != nil, out.Failed:
 			in.Failed++
 		case out == outcome{}:
-			if in.Failed = 0; wake.Len() == 0 {
+			if in.Failed, patience = 0, atOnce; wake.Len() == 0 {
 				return nil
 			}
 			continue
@@ -68,9 +74,10 @@ func sessionWorkflow(ctx workflow.Context, in input) error {
 	}
 }
 
-// driveOnce has a session driven by the worker that has its files, or else by any. What
+// driveOnce has a session driven by the worker that has its files, which begins within
+// patience, or else by any. What
 // fails is not tried again by Temporal: the next try may be for another worker.
-func driveOnce(ctx workflow.Context, in input) (out outcome, err error) {
+func driveOnce(ctx workflow.Context, in input, patience time.Duration) (out outcome, err error) {
 	o := workflow.ActivityOptions{
 		StartToCloseTimeout: longest, HeartbeatTimeout: heartbeat, WaitForCancellation: true,
 		Priority:    temporal.Priority{FairnessKey: fairness(in.Owner)},
@@ -78,7 +85,7 @@ func driveOnce(ctx workflow.Context, in input) (out outcome, err error) {
 	}
 	if in.Worker != "" {
 		o.TaskQueue = ownQueue(workflow.GetInfo(ctx).TaskQueueName, in.Worker)
-		o.ScheduleToStartTimeout = atOnce
+		o.ScheduleToStartTimeout = patience
 	}
 	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), activityName, in.Session, in.Failed).Get(ctx, &out)
 	return out, err

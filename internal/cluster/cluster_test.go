@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"regexp"
 	"strconv"
 	"strings"
@@ -191,14 +192,19 @@ func TestAnythingBreaks(t *testing.T) {
 	f := start(t, 2, 3, linesScript(6))
 	db := f.open()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	var sessions []string
+	var sessions, running []string
 	kills := map[string]int{}
 	begin := func() {
 		for range 3 {
 			s := f.servers[random.IntN(2)]
 			n := len(sessions)
+			f.waits("sessions to end", func() bool {
+				running = slices.DeleteFunc(running, func(id string) bool { return f.status(s, "alice", id) == "finished" })
+				return len(running) < 24 // that of a user is 100
+			})
 			f.waits("a server", func() bool { return f.call(s, "alice", "GET", "/readyz", nil, nil) == nil })
-			sessions = append(sessions, f.task(s, "alice", "Write the lines.", map[string]any{"workspace": fmt.Sprint("w", n)}))
+			id := f.task(s, "alice", "Write the lines.", map[string]any{"workspace": fmt.Sprint("w", n)})
+			sessions, running = append(sessions, id), append(running, id)
 		}
 	}
 	for range rounds() {
