@@ -192,19 +192,20 @@ func TestAnythingBreaks(t *testing.T) {
 	f := start(t, 2, 3, linesScript(6))
 	db := f.open()
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
-	var sessions, running []string
+	var sessions, running []task
 	kills := map[string]int{}
 	begin := func() {
 		for range 3 {
 			s := f.servers[random.IntN(2)]
-			n := len(sessions)
 			f.waits("sessions to end", func() bool {
-				running = slices.DeleteFunc(running, func(id string) bool { return f.status(s, "alice", id) == "finished" })
-				return len(running) < 24 // that of a user is 100
+				running = slices.DeleteFunc(running, func(t task) bool { return f.status(s, t.user, t.id) == "finished" })
+				return len(running) < 24
 			})
-			f.waits("a server", func() bool { return f.call(s, "alice", "GET", "/readyz", nil, nil) == nil })
-			id := f.task(s, "alice", "Write the lines.", map[string]any{"workspace": fmt.Sprint("w", n)})
-			sessions, running = append(sessions, id), append(running, id)
+			n := len(sessions)
+			t := task{user: users[n%len(users)], workspace: fmt.Sprint("w", n)} // each may begin 1,000 within an hour
+			f.waits("a server", func() bool { return f.call(s, t.user, "GET", "/readyz", nil, nil) == nil })
+			t.id = f.task(s, t.user, "Write the lines.", map[string]any{"workspace": t.workspace})
+			sessions, running = append(sessions, t), append(running, t)
 		}
 	}
 	for range rounds() {
@@ -237,23 +238,26 @@ func TestAnythingBreaks(t *testing.T) {
 	}
 	begun := time.Now()
 	inDoubt, events := 0, 0
-	for n, id := range sessions {
-		f.waits("session "+id, func() bool { return f.status(f.servers[n%2], "alice", id) == "finished" })
-		j := f.journal(db, id)
+	for n, s := range sessions {
+		f.waits("session "+s.id, func() bool { return f.status(f.servers[n%2], s.user, s.id) == "finished" })
+		j := f.journal(db, s.id)
 		inDoubt += j.inDoubt
-		events += len(j.events[id])
+		events += len(j.events[s.id])
 	}
 	t.Logf("%v: %d sessions with %d events ended %v after the last kill, %d calls in doubt",
 		kills, len(sessions), events, time.Since(begun).Round(time.Second), inDoubt)
-	for n := range sessions {
-		f.checkLines(fmt.Sprint("w", n))
+	for _, s := range sessions {
+		f.checkLines(s.user, s.workspace)
 	}
 }
 
+// A task is a session of a user in a workspace.
+type task struct{ user, workspace, id string }
+
 // checkLines checks that no machine has a line of a workspace twice.
-func (f *fleet) checkLines(workspace string) {
+func (f *fleet) checkLines(user, workspace string) {
 	f.t.Helper()
-	found, _ := filepath.Glob(filepath.Join(f.dir, "machines", "worker*", "workspaces", "alice", workspace, "lines.txt"))
+	found, _ := filepath.Glob(filepath.Join(f.dir, "machines", "worker*", "workspaces", user, workspace, "lines.txt"))
 	if len(found) == 0 {
 		f.t.Errorf("%s: no worker has lines.txt", workspace)
 	}
@@ -333,7 +337,7 @@ func TestRollingUpgrade(t *testing.T) {
 		for w := range j.workers {
 			workers[w] = true
 		}
-		f.checkLines(fmt.Sprint("w", n))
+		f.checkLines("alice", fmt.Sprint("w", n))
 	}
 	t.Logf("%d calls in doubt", inDoubt)
 	if inDoubt > len(sessions)*len(f.workers) {
@@ -382,7 +386,7 @@ func TestStoppedWorker(t *testing.T) {
 			t.Errorf("event %d: the worker that was stopped began a call", ev.Seq)
 		}
 	}
-	f.checkLines("w")
+	f.checkLines("alice", "w")
 }
 
 // Users see nothing of each other, on any server.

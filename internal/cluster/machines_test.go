@@ -84,13 +84,7 @@ url = %q
 url = %q
 [temporal]
 address = %q
-[users.alice]
-token = "the-token-of-alice"
-approve = "all"
-[users.bob]
-token = "the-token-of-bob-1"
-approve = "all"
-`, filepath.Join(f.dir, "data"), f.dir, f.store, f.objects.URL, f.temporal))
+%s`, filepath.Join(f.dir, "data"), f.dir, f.store, f.objects.URL, f.temporal, usersConfig()))
 	f.server = f.run("temporal", false, temporalBinary(t), "server", "start-dev", "--headless", "--ip", "127.0.0.1",
 		"--port", f.temporal[strings.LastIndexByte(f.temporal, ':')+1:], "--db-filename", filepath.Join(f.dir, "temporal.db"), "--log-level", "error")
 	f.waits("Temporal", func() bool {
@@ -266,8 +260,18 @@ func signal(t *testing.T, cmd *exec.Cmd, sig syscall.Signal) {
 // address is where a server listens.
 func (p *process) address() string { return p.args[len(p.args)-1] }
 
-// tokens are those of the users.
-var tokens = map[string]string{"alice": "the-token-of-alice", "bob": "the-token-of-bob-1"}
+var users = []string{"alice", "bob", "carol", "dave"}
+
+// tokenOf returns the token of a user.
+func tokenOf(user string) string { return "the-long-token-of-" + user }
+
+func usersConfig() string {
+	var b strings.Builder
+	for _, u := range users {
+		fmt.Fprintf(&b, "[users.%s]\ntoken = %q\napprove = \"all\"\n", u, tokenOf(u))
+	}
+	return b.String()
+}
 
 // call sends a request to a server, with in as JSON, and decodes the answer into out.
 func (f *fleet) call(s *process, user, method, path string, in, out any) error {
@@ -285,7 +289,7 @@ func (f *fleet) call(s *process, user, method, path string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+tokens[user])
+	req.Header.Set("Authorization", "Bearer "+tokenOf(user))
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true
 	resp, err := http.DefaultClient.Do(req)
@@ -377,7 +381,7 @@ func (r *reader) once(ctx context.Context, f *fleet, s *process, user, id string
 	if err != nil {
 		return
 	}
-	req.Header.Set("Authorization", "Bearer "+tokens[user])
+	req.Header.Set("Authorization", "Bearer "+tokenOf(user))
 	req.Header.Set("Accept", "text/event-stream")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {

@@ -21,15 +21,21 @@ import (
 
 // A Server is a PostgreSQL of a test, in a directory of its own, on a socket in it.
 type Server struct {
-	Dir string
-	t   testing.TB
-	bin string
-	who *syscall.Credential
+	Dir  string
+	t    testing.TB
+	bin  string
+	who  *syscall.Credential
+	sync string // on, or off
 }
 
-// Start starts a server, which ends with the test. Without PostgreSQL on the machine the
-// test is left out, and fails where CI is set.
-func Start(t testing.TB) *Server {
+// Start starts a server, which ends with the test. It does not wait for the disk. Without
+// PostgreSQL on the machine the test is left out, and fails where CI is set.
+func Start(t testing.TB) *Server { return start(t, "off") }
+
+// StartDurable starts a server as Start does, one whose commits wait for the disk.
+func StartDurable(t testing.TB) *Server { return start(t, "on") }
+
+func start(t testing.TB, sync string) *Server {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	if len(found) == 0 {
@@ -43,7 +49,7 @@ func Start(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Server{Dir: dir, t: t, bin: filepath.Dir(found[len(found)-1])}
+	s := &Server{Dir: dir, t: t, bin: filepath.Dir(found[len(found)-1]), sync: sync}
 	if os.Geteuid() == 0 { // it does not run as root
 		u, err := user.Lookup("postgres")
 		if err != nil {
@@ -83,7 +89,25 @@ func (s *Server) URL(schema string) string {
 func (s *Server) Start() {
 	s.t.Helper()
 	s.run("pg_ctl", "-D", s.data(), "-w", "-l", filepath.Join(s.Dir, "log"),
-		"-o", "-c fsync=off -c listen_addresses='' -c max_connections=300 -k "+s.Dir, "start")
+		"-o", "-c fsync="+s.sync+" -c listen_addresses='' -c max_connections=300 -k "+s.Dir, "start")
+}
+
+// Bench runs pgbench for some seconds with clients that each send a script over and over,
+// and returns what it printed. args are more of its arguments.
+func (s *Server) Bench(schema, script string, clients, seconds int, args ...string) string {
+	s.t.Helper()
+	file := filepath.Join(s.Dir, "script.sql")
+	if err := os.WriteFile(file, []byte(script), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := s.command("pgbench", append([]string{"-n", "-M", "prepared", "-h", s.Dir, "-U", "tester", "-f", file,
+		"-c", strconv.Itoa(clients), "-j", "2", "-T", strconv.Itoa(seconds)}, append(args, "postgres")...)...)
+	cmd.Env = append(os.Environ(), "PGOPTIONS=-c search_path="+schema)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("pgbench: %v: %s", err, out)
+	}
+	return string(out)
 }
 
 // Stop stops the server: smart, fast, or immediate, as after a power cut.

@@ -23,7 +23,8 @@ const maxBody = 256 << 20
 // is stored; after that, Append waits for the outcome. While the server cannot be reached, it tries
 // again: see [Options].Patience. What was stored before a connection broke is found by
 // its key, and is a success. If the session was taken over by another process, the error
-// is [openmanus.ErrDriven].
+// is [openmanus.ErrDriven]. Events that are appended to different sessions at the same time are
+// stored together.
 func (db *DB) Append(ctx context.Context, session string, bodies ...openmanus.Body) ([]openmanus.Event, error) {
 	if err := summary.CheckID(session); err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (db *DB) store(ctx context.Context, e *entry) ([]openmanus.Event, error) {
 			return nil, err
 		}
 		e.fence = db.leases.token(e.session)
-		events, err := db.tryFor(ctx, give, e, unknown)
+		events, err := db.try(ctx, e, unknown)
 		if err == nil {
 			db.feeds.Publish(e.session, events, len(e.refs) == 0)
 			db.hint()
@@ -132,32 +133,46 @@ func (db *DB) store(ctx context.Context, e *entry) ([]openmanus.Event, error) {
 	}
 }
 
-// tryFor stores an entry once. It waits for the outcome although ctx may end, but not
-// longer than until give, and not after Close.
-func (db *DB) tryFor(ctx context.Context, give time.Time, e *entry, unknown bool) ([]openmanus.Event, error) {
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), give.Add(time.Second))
-	defer cancel()
-	defer context.AfterFunc(db.ctx, cancel)()
-	return db.try(ctx, e, unknown)
-}
-
-// try stores an entry once. unknown says that an earlier try may have stored it.
+// try stores an entry once, and waits for the outcome although ctx may end once it is sent.
+// unknown says that an earlier try may have stored it.
 func (db *DB) try(ctx context.Context, e *entry, unknown bool) ([]openmanus.Event, error) {
-	query := addEvents
+	var err error
 	if e.stored[0].Key == "open" {
-		query = openSession
+		err = db.open(ctx, e)
+	} else {
+		err = db.writers.write(ctx, e)
 	}
-	var before, updated int64
-	err := db.pool.QueryRow(ctx, query, e.arguments()).Scan(&before, &updated)
 	var failed *pgconn.PgError
 	switch {
 	case err == nil:
-		e.number(before, updated)
 		return e.events, nil
 	case errors.As(err, &failed) && failed.Code == uniqueViolation, errors.Is(err, pgx.ErrNoRows):
+		ctx, cancel := db.outcome(ctx)
+		defer cancel()
 		return db.existing(ctx, e, unknown)
 	}
 	return nil, err
+}
+
+// open opens a session with an entry.
+func (db *DB) open(ctx context.Context, e *entry) error {
+	ctx, cancel := db.outcome(ctx)
+	defer cancel()
+	var before, updated int64
+	q := openSession(e)
+	err := db.pool.QueryRow(ctx, q.sql(), q.args...).Scan(new(int64), &before, &updated)
+	if err == nil {
+		e.number(before, updated)
+	}
+	return err
+}
+
+// outcome returns a context for what is not given up when that of the caller ends: a while
+// later it ends, and with Close.
+func (db *DB) outcome(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.opts.Patience+time.Second)
+	stop := context.AfterFunc(db.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 const uniqueViolation = "23505"

@@ -40,7 +40,7 @@ func (db *DB) Condition(ctx context.Context) (c Condition, err error) {
 	}
 	err = db.pool.QueryRow(ctx, `SELECT
 		(SELECT count(*) FROM leases JOIN sessions ON name = session WHERE expires >= `+now+`),
-		(SELECT count(*) FROM sessions WHERE under_way AND parent = '' AND owner <> '' AND updated < `+now+` - 60000000
+		(SELECT count(*) FROM sessions WHERE under_way AND parent = '' AND owner <> '' AND minute <= (`+now+` - 60000000) / 60000000 AND updated < `+now+` - 60000000
 			AND NOT EXISTS (SELECT FROM leases WHERE session = name AND expires >= `+now+`))`).Scan(&c.Driven, &c.Forgotten)
 	if err != nil {
 		return c, db.closedOr(err)

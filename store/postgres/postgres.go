@@ -71,6 +71,8 @@ type DB struct {
 	leases leases
 	hints  hints
 
+	writers writers
+
 	ctx    context.Context // of what runs beside the calls
 	cancel context.CancelFunc
 	beside sync.WaitGroup
@@ -98,7 +100,8 @@ var ErrClosed = errors.New("the store is closed")
 
 // Open connects to the database at url, such as "postgres://user:password@host/name",
 // and makes its tables or migrates older ones. The parameters are those of libpq and of
-// pgx, among them search_path, which names the schema, and pool_max_conns. It returns an
+// pgx, among them search_path, which names the schema, and pool_max_conns; appends have two
+// connections more, and notifications one. It returns an
 // error for a database that a newer version has migrated.
 // A nil opts is the zero Options.
 func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
@@ -109,18 +112,27 @@ func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the URL of the store: %w", err)
 	}
-	if cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		// statements without names, which also work through pgbouncer
-		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	}
 	if !strings.Contains(url, "pool_max_conns") {
 		cfg.MaxConns = max(cfg.MaxConns, 16) // an append holds one while it waits for the disk
 	}
 	if err := migrate(ctx, cfg.ConnConfig); err != nil {
 		return nil, explain(cfg, err)
 	}
+	direct, err := isDirect(ctx, cfg.ConnConfig)
+	if err != nil {
+		return nil, explain(cfg, err)
+	}
+	if !direct && cfg.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		// statements without names, which work wherever each transaction has another connection
+		cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
+		return nil, explain(cfg, err)
+	}
+	writing, err := pgxpool.NewWithConfig(ctx, forWriters(cfg, direct))
+	if err != nil {
+		pool.Close()
 		return nil, explain(cfg, err)
 	}
 	db := &DB{opts: *opts, pool: pool, feeds: feed.New(ErrClosed)}
@@ -131,15 +143,30 @@ func Open(ctx context.Context, url string, opts *Options) (*DB, error) {
 		db.opts.Patience = time.Minute
 	}
 	db.ctx, db.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	db.writers.db, db.writers.pool, db.writers.busy = db, writing, make(chan struct{}, manyWriters)
 	db.hints.due = make(chan struct{}, 1)
 	if err := db.pool.QueryRow(ctx, "SELECT 'openmanus_' || md5(current_schema())").Scan(&db.hints.channel); err != nil {
 		pool.Close()
+		writing.Close()
 		return nil, explain(cfg, err)
 	}
 	db.beside.Go(db.sendHints)
 	db.beside.Go(db.watch)
 	db.beside.Go(db.renew)
 	return db, nil
+}
+
+// isDirect reports whether connections go to the server itself, and not to something that
+// shares connections to it, such as a pgbouncer: that gives process numbers of its own.
+func isDirect(ctx context.Context, cfg *pgx.ConnConfig) (bool, error) {
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var pid uint32
+	err = conn.QueryRow(ctx, "SELECT pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid)
+	return pid == conn.PgConn().PID(), err
 }
 
 // Close ends what is under way. Follow ends with [ErrClosed]. Leases that were not
@@ -150,6 +177,7 @@ func (db *DB) Close() error {
 		db.cancel()
 		db.beside.Wait()
 		db.pool.Close()
+		db.writers.pool.Close()
 	})
 	return nil
 }
@@ -158,7 +186,7 @@ func (db *DB) Close() error {
 var migrations embed.FS
 
 // schemaVersion is the number of the last file in migrations.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // migrate brings the tables to schemaVersion. One process does so at a time, under a lock
 // of its connection, which must be one to the server itself and not to a pgbouncer.

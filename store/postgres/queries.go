@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,95 +14,160 @@ import (
 // now is the time of the server, in microseconds since 1970.
 const now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-// addEvents adds events to a session that exists, and openSession opens one with them.
-// Both return how many events there were before, and the time of the new ones; no row
-// says that the session does not exist, or exists, or that it was taken over.
+// A query is a statement that is put together of parts, and its arguments.
+type query struct {
+	parts []string
+	args  []any
+}
+
+// sql returns the statement.
+func (q *query) sql() string { return strings.Join(q.parts, "") }
+
+// add adds text to the statement, with arguments in place of its question marks.
+func (q *query) add(text string, args ...any) {
+	for _, a := range args {
+		before, after, _ := strings.Cut(text, "?")
+		q.args = append(q.args, a)
+		q.parts = append(q.parts, before, "$", strconv.Itoa(len(q.args)))
+		text = after
+	}
+	q.parts = append(q.parts, text)
+}
+
+// rows adds rows to the statement, as a table called as, with the number of each in a column
+// called numbered, if that is not empty. One row needs no join.
+func (q *query) rows(all []column, as, numbered string) {
+	separator := "unnest("
+	names := make([]string, len(all))
+	one := all[0].first != nil
+	if one {
+		separator = "(SELECT "
+	}
+	for i, c := range all {
+		if one {
+			q.add(separator+"?::"+c.kind+" AS "+c.name, c.first)
+		} else {
+			q.add(separator+"?::"+c.kind+"[]", c.all)
+		}
+		separator, names[i] = ", ", c.name
+	}
+	switch {
+	case one && numbered != "":
+		q.add(", 1::bigint AS " + numbered + ") AS " + as)
+	case one:
+		q.add(") AS " + as)
+	case numbered != "":
+		q.add(") WITH ORDINALITY AS " + as + " (" + strings.Join(names, ", ") + ", " + numbered + ")")
+	default:
+		q.add(") AS " + as + " (" + strings.Join(names, ", ") + ")")
+	}
+}
+
+// addEvents adds entries to sessions that exist, one to each, and openSession opens one with
+// its first entry. Both return the number of each entry, how many events the session had
+// before, and the time of the new ones. Of an entry without a row the session does not
+// exist, or exists, or was taken over.
 //
-// The row lock of the session is taken first: so events get their numbers, and their
+// The row lock of a session is taken first: so events get their numbers, and their
 // time, in the order in which they are committed.
-const (
-	addEvents = `
-WITH head AS (
-	UPDATE sessions SET
-		events = events + @n, updated = greatest(updated, ` + now + `), last = @last, under_way = under_way OR @active,
-		title = coalesce(nullif(@title, ''), title), words = coalesce(nullif(words, ''), @words),
-		model = CASE WHEN @configured THEN @model ELSE model END,
-		workspace = CASE WHEN @configured THEN @workspace ELSE workspace END,
-		input = input + @input, output = output + @output, cached = cached + @cached, written = written + @written,
-		reasoning = reasoning + @reasoning, estimated = estimated + @estimated, unpriced = unpriced + @unpriced,
-		cost = cost + @cost, tree = coalesce(nullif(@tree, ''), tree),
-		tree_at = CASE WHEN @tree <> '' THEN ` + now + ` ELSE tree_at END
-	WHERE name = @session AND (@fence::bigint = 0 OR fence = @fence)
-	RETURNING id, events - @n AS before, updated, model
-), ` + addTheRest
+func addEvents(all []*entry) *query {
+	q, h := new(query), headsOf(all)
+	q.add(`WITH head AS (
+	UPDATE sessions AS s SET events = s.events + e.n, updated = greatest(s.updated, ` + now + `), last = e.last,
+		under_way = s.under_way OR e.active`)
+	if h.described {
+		q.add(`, title = coalesce(nullif(e.title, ''), s.title), words = coalesce(nullif(s.words, ''), e.words),
+		model = CASE WHEN e.configured THEN e.model ELSE s.model END,
+		workspace = CASE WHEN e.configured THEN e.workspace ELSE s.workspace END,
+		tree = coalesce(nullif(e.tree, ''), s.tree), tree_at = CASE WHEN e.tree <> '' THEN ` + now + ` ELSE s.tree_at END`)
+	}
+	if h.used {
+		for _, name := range usageColumns {
+			q.add(", " + name + " = s." + name + " + e." + name)
+		}
+	}
+	q.add(` FROM `)
+	q.rows(h.columns(), "e", "entry")
+	q.add(` WHERE s.name = e.name AND (e.fence = 0 OR s.fence = e.fence)
+	RETURNING e.entry, s.id, s.events - e.n AS before, s.updated, s.model
+)`)
+	q.rest(all, nil)
+	return q
+}
 
-	openSession = `
-WITH head AS (
+func openSession(e *entry) *query {
+	q, h := new(query), headsOf([]*entry{e})
+	h.described, h.used = true, true
+	times := e.times
+	if times == nil {
+		times = []int64{}
+	}
+	names := strings.Join(usageColumns, ", ")
+	q.add(`WITH head AS (
 	INSERT INTO sessions (name, fence, created, updated, events, last, under_way, title, words, flow, parent, owner,
-		model, workspace, input, output, cached, written, reasoning, estimated, unpriced, cost, tree, tree_at)
-	SELECT @session, coalesce((SELECT token FROM leases WHERE session = @session), 0),
-		coalesce((@times::bigint[])[1], at), coalesce((@times::bigint[])[@n], at), @n, @last, @active,
-		@title, @words, @flow, @parent, @owner, @model, @workspace,
-		@input, @output, @cached, @written, @reasoning, @estimated, @unpriced, @cost,
-		@tree, CASE WHEN @tree <> '' THEN at ELSE 0 END
-	FROM (SELECT ` + now + ` AS at) AS clock
-	ON CONFLICT (name) DO NOTHING
-	RETURNING id, 0::bigint AS before, updated, model
-), ` + addTheRest
+		model, workspace, tree, tree_at, `+names+`)
+	SELECT name, coalesce((SELECT token FROM leases WHERE session = name), 0),
+		coalesce((?::bigint[])[1], at), coalesce((?::bigint[])[n], at), n, last, active, title, words, ?, ?, ?,
+		model, workspace, tree, CASE WHEN tree <> '' THEN at ELSE 0 END, `+names+`
+	FROM (SELECT `+now+` AS at) AS clock, `, times, times, text(e.summary.Flow), text(e.summary.Parent), text(e.summary.Owner))
+	q.rows(h.columns(), "given", "")
+	q.add(` ON CONFLICT (name) DO NOTHING
+	RETURNING 1::bigint AS entry, id, 0::bigint AS before, updated, model
+)`)
+	q.rest([]*entry{e}, e.times)
+	return q
+}
 
-	addTheRest = `
-added AS (
+// rest adds what follows the heads of sessions: their events, and what is kept of these.
+// times are those of events that are restored.
+func (q *query) rest(all []*entry, times []int64) {
+	q.add(`, added AS (
 	INSERT INTO events (session, seq, time, type, digest, key, body)
-	SELECT head.id, head.before + n, coalesce((@times::bigint[])[n], head.updated), type, digest, key, body
-	FROM head, unnest(@types::text[], @digests::bytea[], @keys::bytea[], @bodies::bytea[])
-		WITH ORDINALITY AS e (type, digest, key, body, n)
-), kept AS (
+	SELECT head.id, head.before + n, `)
+	if times == nil {
+		q.add(`head.updated`)
+	} else {
+		q.add(`(?::bigint[])[n]`, times)
+	}
+	q.add(`, type, digest, key, body FROM head, `)
+	q.rows(eventsOf(all), "e", "")
+	q.add(` WHERE of = entry
+)`)
+	if refs := refsOf(all); refs != nil {
+		q.add(`, kept AS (
 	INSERT INTO event_blobs (ref, session)
-	SELECT ref, head.id FROM head, (SELECT ref FROM blobs WHERE ref = ANY(@refs::text[]) FOR KEY SHARE) AS there
+	SELECT there.ref, head.id FROM head, `)
+		q.rows(refs, "r", "")
+		q.add(`, (SELECT ref FROM blobs WHERE ref = ANY(?::text[]) FOR KEY SHARE) AS there
+	WHERE of = entry AND r.ref = there.ref
 	ON CONFLICT DO NOTHING
-), heard AS (
-	INSERT INTO said (session, seq, text)
-	SELECT head.id, head.before + n, text FROM head, unnest(@said::text[], @said_at::bigint[]) AS s (text, n)
-), used AS (
-	INSERT INTO usage AS u (session, day, model, requests, input, output, cached, written, reasoning, estimated, unpriced, cost)
-	SELECT head.id, coalesce((@times::bigint[])[n], head.updated) / 86400000000, coalesce(nullif(by, ''), head.model),
-		count(*), sum(input), sum(output), sum(cached), sum(written), sum(reasoning), sum(estimated), sum(unpriced), sum(cost)
-	FROM head, unnest(@used_at::bigint[], @used_by::text[], @used_input::bigint[], @used_output::bigint[],
-		@used_cached::bigint[], @used_written::bigint[], @used_reasoning::bigint[], @used_estimated::bigint[],
-		@used_unpriced::bigint[], @used_cost::bigint[])
-		AS e (n, by, input, output, cached, written, reasoning, estimated, unpriced, cost)
-	GROUP BY 1, 2, 3
-	ON CONFLICT (session, day, model) DO UPDATE SET requests = u.requests + excluded.requests,
-		input = u.input + excluded.input, output = u.output + excluded.output, cached = u.cached + excluded.cached,
-		written = u.written + excluded.written, reasoning = u.reasoning + excluded.reasoning,
-		estimated = u.estimated + excluded.estimated, unpriced = u.unpriced + excluded.unpriced, cost = u.cost + excluded.cost
-)
-SELECT before, updated FROM head`
-)
-
-// arguments returns those of addEvents and openSession.
-func (e *entry) arguments() pgx.NamedArgs {
-	s, last := e.summary, len(e.stored)-1
-	a := pgx.NamedArgs{
-		"session": e.session, "fence": e.fence, "n": len(e.stored), "last": e.stored[last].Type, "times": e.times,
-		"active": s.Active, "title": text(s.Title), "words": text(s.Words), "configured": s.Configured != nil,
-		"flow": text(s.Flow), "parent": text(s.Parent), "owner": text(s.Owner), "model": "", "workspace": "",
-		"input": s.Usage.Input, "output": s.Usage.Output, "cached": s.Usage.Cached, "written": s.Usage.CacheWrite,
-		"reasoning": s.Usage.Reasoning, "estimated": s.Usage.Estimated, "unpriced": s.Unpriced, "cost": int64(s.Cost),
-		"refs": e.refs, "tree": text(s.Tree),
+)`, refs[1].all)
 	}
-	if s.Configured != nil {
-		a["model"], a["workspace"] = text(s.Configured.Model), text(s.Configured.Workspace)
+	if said := saidIn(all); said != nil {
+		q.add(`, heard AS (
+	INSERT INTO said (session, seq, text) SELECT head.id, head.before + n, text FROM head, `)
+		q.rows(said, "s", "")
+		q.add(` WHERE of = entry
+)`)
 	}
-	types, digests, keys, bodies := make([]string, 0, last+1), make([][]byte, 0, last+1), make([][]byte, 0, last+1), make([][]byte, 0, last+1)
-	for _, st := range e.stored {
-		types, digests = append(types, text(st.Type)), append(digests, digest(st.Key))
-		keys, bodies = append(keys, []byte(st.Key)), append(bodies, st.Body)
+	if uses := usesOf(all); uses != nil {
+		q.add(`, used AS (
+	INSERT INTO usage AS u (session, day, model, requests, ` + strings.Join(usageColumns, ", ") + `)
+	SELECT head.id, head.updated / 86400000000, coalesce(nullif(by, ''), head.model), count(*)`)
+		for _, name := range usageColumns {
+			q.add(", sum(e." + name + ")")
+		}
+		q.add(` FROM head, `)
+		q.rows(uses, "e", "")
+		q.add(` WHERE of = entry GROUP BY 1, 2, 3
+	ON CONFLICT (session, day, model) DO UPDATE SET requests = u.requests + excluded.requests`)
+		for _, name := range usageColumns {
+			q.add(", " + name + " = u." + name + " + excluded." + name)
+		}
+		q.add(`
+)`)
 	}
-	a["types"], a["digests"], a["keys"], a["bodies"] = types, digests, keys, bodies
-	e.saidArguments(a)
-	e.usedArguments(a)
-	return a
+	q.add(` SELECT entry, before, updated FROM head`)
 }
 
 // text returns s as PostgreSQL can store it: without NULs.

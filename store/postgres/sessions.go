@@ -37,7 +37,7 @@ func arguments(opts journal.ListOptions) pgx.NamedArgs {
 // Sessions implements [journal.Index].
 func (db *DB) Sessions(ctx context.Context, opts journal.ListOptions) iter.Seq2[journal.SessionInfo, error] {
 	return func(yield func(journal.SessionInfo, error) bool) {
-		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+selected+" ORDER BY updated DESC, id DESC LIMIT @limit", arguments(opts))
+		all, err := db.infos(ctx, "SELECT "+info+" FROM sessions WHERE "+selected+" ORDER BY minute DESC, updated DESC, id DESC LIMIT @limit", arguments(opts))
 		if err != nil {
 			yield(journal.SessionInfo{}, err)
 			return
